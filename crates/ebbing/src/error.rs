@@ -1,0 +1,134 @@
+//! The one error type: every variant carries the facts that a user needs to act.
+
+use std::path::PathBuf;
+
+/// Shorthand for results of this library.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, with the file, field, value and remedy where they are known.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file's content is not what its format or this program requires.
+    #[error("{}: {field} is {value}; {expected}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The header field, array name, row or column at fault.
+        field: String,
+        /// What was found there.
+        value: String,
+        /// What would be right, as the end of a sentence ("expected 2051, the magic number of …").
+        expected: String,
+    },
+    /// The operating system refused to read or write a file.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A setting is out of its range.
+    #[error("{name} is {value}; {expected}")]
+    Setting {
+        /// The setting, as the user calls it.
+        name: String,
+        /// The value given.
+        value: String,
+        /// What would be right, as the end of a sentence ("must lie in [0, 1]").
+        expected: String,
+    },
+    /// Arrays whose shapes or contents do not fit together.
+    #[error("{what}: {problem}")]
+    Data {
+        /// The array or task at fault ("task 2, row 17").
+        what: String,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A matrix that must be positive definite is singular or indefinite.
+    #[error(
+        "{matrix} is not positive definite: pivot {pivot} of {size} is {pivot_value:.3e}, smallest eigenvalue about {smallest_eigenvalue:.3e}; {advice}"
+    )]
+    NotPositiveDefinite {
+        /// The matrix, as the user would call it ("kernel of task 2").
+        matrix: String,
+        /// The row (from 0) where the factorisation broke down.
+        pivot: usize,
+        /// The number of rows.
+        size: usize,
+        /// The value of the pivot there.
+        pivot_value: f64,
+        /// An estimate of the smallest eigenvalue.
+        smallest_eigenvalue: f64,
+        /// What to do about it.
+        advice: String,
+    },
+    /// A result would have fewer than four correct digits.
+    #[error("{what}: only about {digits:.1} correct digits are left (condition number {condition:.1e}); {advice}")]
+    LostAccuracy {
+        /// The quantity.
+        what: String,
+        /// Estimated correct decimal digits.
+        digits: f64,
+        /// The condition number that costs them.
+        condition: f64,
+        /// What to do about it.
+        advice: String,
+    },
+    /// An iteration did not reach its tolerance.
+    #[error("{what} did not converge: scaled residual {residual:.2e} after {steps} steps; {advice}")]
+    NotConverged {
+        /// The equations.
+        what: String,
+        /// The smallest scaled residual reached.
+        residual: f64,
+        /// Steps taken over all starts.
+        steps: usize,
+        /// One line per step or start.
+        trace: Vec<String>,
+        /// What to do about it.
+        advice: String,
+    },
+    /// The theory does not cover what was asked.
+    #[error("{what} is outside the theory: {reason}")]
+    OutsideTheory {
+        /// What was asked.
+        what: String,
+        /// Why it is not covered.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// A file whose `field` holds `value` where `expected` describes what would be right.
+    pub fn file(
+        path: impl Into<PathBuf>,
+        field: impl Into<String>,
+        value: impl ToString,
+        expected: impl Into<String>,
+    ) -> Self {
+        Error::File {
+            path: path.into(),
+            field: field.into(),
+            value: value.to_string(),
+            expected: expected.into(),
+        }
+    }
+
+    /// A setting `name` with an unusable `value`.
+    pub fn setting(name: impl Into<String>, value: impl ToString, expected: impl Into<String>) -> Self {
+        Error::Setting { name: name.into(), value: value.to_string(), expected: expected.into() }
+    }
+
+    /// Arrays that do not fit.
+    pub fn data(what: impl Into<String>, problem: impl Into<String>) -> Self {
+        Error::Data { what: what.into(), problem: problem.into() }
+    }
+
+    /// An operating-system error at `path`.
+    pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Error::Io { path: path.into(), source }
+    }
+}
