@@ -5,6 +5,7 @@ mod data;
 mod error;
 mod kernels;
 mod linalg;
+mod nets;
 mod rng;
 mod tasks;
 
@@ -12,5 +13,9 @@ pub use data::{Dataset, Features, Part, Provenance, Targets};
 pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, WeightPrior};
 pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
+pub use nets::{
+    Convergence, Estimate, Fisher, Heads, Indexing, Learner, LossScale, Mlp, PenaltyStep, PosteriorSettings, Progress,
+    SampledPosterior, Stop, TaskReport, TrainSettings, Trained, Trainer, convergence, sample_posterior,
+};
 pub use rng::Stream;
 pub use tasks::{PoolRow, Task, TaskSequence, TestSet};

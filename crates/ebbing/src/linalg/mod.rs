@@ -5,10 +5,12 @@
 
 mod cholesky;
 mod eigen;
+mod single;
 
 pub use cholesky::Cholesky;
 pub use eigen::{Pencil, SymmetricEigen};
 pub use faer::{Mat, MatMut, MatRef};
+pub(crate) use single::{column_f32, column_f32_mut, matmul_f32};
 
 use faer::{Accum, Par};
 
