@@ -9,9 +9,12 @@ mod nets;
 mod rng;
 mod tasks;
 
-pub use data::{Dataset, Features, Part, Provenance, Targets};
+pub use data::{
+    Array, Centre, Dataset, Features, MAX_DECODED, Part, Preprocess, Preprocessor, Provenance, Source, Targets, Values,
+    Whiten, parse_idx, read_idx, to_grey,
+};
 pub use error::{Error, Result};
-pub use kernels::{Activation, Architecture, WeightPrior};
+pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
 pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
 pub use nets::{
     Convergence, Estimate, Fisher, Heads, Indexing, Learner, LossScale, Mlp, PenaltyStep, PosteriorSettings, Progress,
