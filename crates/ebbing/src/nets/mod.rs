@@ -1,5 +1,6 @@
 //! Networks of finite width: trained by gradient descent, or sampled from the posterior.
 
+mod checkpoint;
 mod descent;
 mod fisher;
 mod gram;
@@ -8,6 +9,8 @@ mod mlp;
 mod pass;
 mod posterior;
 mod tangent;
+#[cfg(test)]
+mod tests;
 mod train;
 mod update;
 

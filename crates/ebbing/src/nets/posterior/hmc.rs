@@ -19,8 +19,6 @@ pub(crate) struct Moves {
 /// What a chain tells of itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moved {
-    /// Step size after adaptation, in units of the prior's standard deviation.
-    pub step: f64,
     /// Mean acceptance probability of the kept draws.
     pub acceptance: f64,
     /// Kept moves whose energy error exceeded 1000.
@@ -30,7 +28,7 @@ pub(crate) struct Moved {
 /// Runs one chain from `w` (which ends as its last state), with mass 1/`scale²`. `keep` sees every kept state.
 ///
 /// # Errors
-/// Whatever `energy` returns.
+/// Whatever `energy` returns at the start.
 pub(crate) fn run(
     w: &mut [f64],
     scale: f64,
@@ -59,7 +57,8 @@ pub(crate) fn run(
                 p[i] -= 0.5 * step * scale * next_grad[i];
                 next[i] += step * scale * p[i];
             }
-            u_next = energy(&next, &mut next_grad)?;
+            // A trajectory that leaves the range of numbers is a rejected move.
+            u_next = energy(&next, &mut next_grad).unwrap_or(f64::INFINITY);
             for i in 0..n {
                 p[i] -= 0.5 * step * scale * next_grad[i];
             }
@@ -82,7 +81,7 @@ pub(crate) fn run(
             keep(w, u);
         }
     }
-    Ok(Moved { step: adapt.final_step(), acceptance: accepted / moves.draws.max(1) as f64, divergent })
+    Ok(Moved { acceptance: accepted / moves.draws.max(1) as f64, divergent })
 }
 
 /// Nesterov's dual averaging of ln(step) (Hoffman and Gelman 2014, section 3.2.1, with their constants).

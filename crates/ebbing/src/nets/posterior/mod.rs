@@ -6,6 +6,8 @@
 mod diagnostics;
 mod energy;
 mod hmc;
+#[cfg(test)]
+mod tests;
 
 pub use diagnostics::{Convergence, convergence};
 
