@@ -4,13 +4,7 @@ use super::par;
 use faer::{Accum, MatMut, MatRef, Par};
 
 /// `C ← beta·C + alpha·A B` in single precision, with beta 0 or 1.
-pub(crate) fn matmul_f32(
-    mut c: MatMut<'_, f32>,
-    beta: f32,
-    alpha: f32,
-    a: MatRef<'_, f32>,
-    b: MatRef<'_, f32>,
-) {
+pub(crate) fn matmul_f32(mut c: MatMut<'_, f32>, beta: f32, alpha: f32, a: MatRef<'_, f32>, b: MatRef<'_, f32>) {
     let par = if c.ncols() == 1 || c.nrows() == 1 { Par::Seq } else { par() };
     let accum = if beta == 0.0 { Accum::Replace } else { Accum::Add };
     debug_assert!(beta == 0.0 || beta == 1.0);

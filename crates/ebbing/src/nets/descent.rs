@@ -63,13 +63,7 @@ pub(crate) struct Descent<'a> {
 
 impl<'a> Descent<'a> {
     /// Prepares training of `task` with readout `head` under `penalty`.
-    pub fn new(
-        settings: &'a TrainSettings,
-        task: usize,
-        head: usize,
-        data: &'a Examples,
-        penalty: Penalty,
-    ) -> Self {
+    pub fn new(settings: &'a TrainSettings, task: usize, head: usize, data: &'a Examples, penalty: Penalty) -> Self {
         let layers = settings.architecture.depth;
         let updater = Updater {
             eta: settings.eta.unwrap_or(0.0) as f32,
@@ -123,8 +117,13 @@ impl<'a> Descent<'a> {
                 break (mse, Stop::Threshold);
             }
             if self.penalised && step % self.settings.patience == 0 {
-                let mut distance: f64 =
-                    net.hidden.iter().zip(&anchor.0).skip(usize::from(gram.is_some())).map(|(a, b)| squared_error(a, b)).sum();
+                let mut distance: f64 = net
+                    .hidden
+                    .iter()
+                    .zip(&anchor.0)
+                    .skip(usize::from(gram.is_some()))
+                    .map(|(a, b)| squared_error(a, b))
+                    .sum();
                 distance += gram.as_ref().map_or(0.0, |g| g.squared_distance(&mut scratch));
                 if watch.settled(mse, distance.sqrt(), self.settings.tolerance) {
                     break (mse, Stop::Settled);

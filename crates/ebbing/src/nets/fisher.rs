@@ -118,7 +118,8 @@ mod tests {
             accumulate(&mut g, &net, &mut pass, x.as_ref(), 0, &r, false);
             for (g, want) in g.0.iter().zip(case["gradients"].as_array().unwrap()) {
                 let want = matrix(want);
-                let scale = (0..want.ncols()).flat_map(|j| column_f32(want.as_ref(), j)).fold(0f32, |a, b| a.max(b.abs()));
+                let scale =
+                    (0..want.ncols()).flat_map(|j| column_f32(want.as_ref(), j)).fold(0f32, |a, b| a.max(b.abs()));
                 for j in 0..want.ncols() {
                     for i in 0..want.nrows() {
                         // Single precision through up to four layers of seven terms: some tens of 6e-8.

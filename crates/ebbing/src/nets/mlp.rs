@@ -28,9 +28,12 @@ impl Mlp {
         sigma0: f64,
         stream: &mut Stream,
     ) -> Result<Self> {
-        for (name, value) in
-            [("depth", architecture.depth), ("input dimension", input_dim), ("width", width), ("target columns", targets)]
-        {
+        for (name, value) in [
+            ("depth", architecture.depth),
+            ("input dimension", input_dim),
+            ("width", width),
+            ("target columns", targets),
+        ] {
             if value == 0 {
                 return Err(Error::setting(name, 0, "must be at least 1"));
             }

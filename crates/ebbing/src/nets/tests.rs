@@ -69,8 +69,7 @@ fn readout_only_is_ridge_regression() {
     }
 }
 
-/// Carrying the first layer by its coefficients gives the same training as carrying its weights. Mini-batches of
-/// all but none force the second form: momentum 0 with a Fisher of one is the L2 penalty.
+/// Carrying the first layer by its coefficients gives the same training as carrying its weights.
 #[test]
 fn gram_form_equals_weight_form() {
     for depth in [1, 2] {
@@ -89,8 +88,8 @@ fn gram_form_equals_weight_form() {
         for (a, b) in gram.net.hidden.iter().zip(&plain.net.hidden) {
             for j in 0..a.ncols() {
                 for i in 0..a.nrows() {
-                    // 600 steps of single-precision rounding of weights of order 1.
-                    assert!((a[(i, j)] - b[(i, j)]).abs() < 2e-5, "{} {}", a[(i, j)], b[(i, j)]);
+                    // 600 steps that each round weights of order 2 by up to 1.2e-7.
+                    assert!((a[(i, j)] - b[(i, j)]).abs() < 1e-4, "{} {}", a[(i, j)], b[(i, j)]);
                 }
             }
         }
@@ -177,7 +176,7 @@ fn divergence_is_an_error() {
     assert!(!strong.trained().reports[1].learned);
 }
 
-/// Every learner learns, and the penalised ones move the weights less.
+/// Plain descent learns every task; an L2 penalty moves the weights less.
 #[test]
 fn penalties_hold_weights_back() {
     let tasks = random_tasks(2, 20, 30, 1, 6);
@@ -189,11 +188,36 @@ fn penalties_hold_weights_back() {
     assert!(gd.reports.iter().all(|r| r.learned && r.stop == Stop::Threshold));
     let l2 = run_with(Learner::L2 { kappa: 5.0 });
     assert!(l2.reports[1].moved < gd.reports[1].moved);
+}
+
+/// A stronger EWC moves less along the weights that its Fisher marks (others may well move more).
+#[test]
+fn ewc_holds_important_weights_back() {
+    let tasks = random_tasks(2, 20, 30, 1, 6);
     for fisher in [Fisher::Paper, Fisher::Rms, Fisher::Empirical, Fisher::Exact] {
         for indexing in [Indexing::Past, Indexing::Printed] {
-            let ewc = run_with(Learner::Ewc { kappa: 1.0, gamma: 1.0, fisher, indexing });
-            assert!(ewc.train_loss[1].iter().all(|l| l.is_finite()), "{fisher:?} {indexing:?}");
-            assert!(ewc.reports[1].moved <= 1.01 * gd.reports[1].moved, "{fisher:?} {indexing:?}");
+            let weighted_distance = |kappa| {
+                let learner = Learner::Ewc { kappa, gamma: 1.0, fisher, indexing };
+                let settings = TrainSettings { learner, width: 80, max_steps: 5000, ..Default::default() };
+                let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+                trainer.learn_next(&mut |_| true).unwrap();
+                let before = update::Params::of(trainer.net(), 0);
+                let on = if indexing == Indexing::Past { &tasks[0] } else { &tasks[1] };
+                let (x, y) = (mlp::to_f32(on.x.as_ref()), mlp::to_f32(on.y.as_ref()));
+                let weights = fisher::fisher(trainer.net(), x.as_ref(), &y, 0, fisher);
+                trainer.learn_next(&mut |_| true).unwrap();
+                let after = update::Params::of(trainer.net(), 0);
+                let mut sum = 0.0;
+                for ((a, b), f) in after.0.iter().zip(&before.0).zip(&weights.0) {
+                    for j in 0..a.ncols() {
+                        sum +=
+                            (0..a.nrows()).map(|i| f64::from(f[(i, j)] * (a[(i, j)] - b[(i, j)]).powi(2))).sum::<f64>();
+                    }
+                }
+                sum
+            };
+            let (weak, strong) = (weighted_distance(1e-3), weighted_distance(1e3));
+            assert!(strong < weak, "{fisher:?} {indexing:?}: {strong} {weak}");
         }
     }
 }

@@ -96,14 +96,7 @@ struct DualAverage {
 
 impl DualAverage {
     fn new(step: f64, target: f64) -> Self {
-        DualAverage {
-            mu: (10.0 * step).ln(),
-            target,
-            log_step: step.ln(),
-            log_mean: step.ln(),
-            error: 0.0,
-            count: 0.0,
-        }
+        DualAverage { mu: (10.0 * step).ln(), target, log_step: step.ln(), log_mean: step.ln(), error: 0.0, count: 0.0 }
     }
 
     fn update(&mut self, probability: f64) {
