@@ -11,6 +11,8 @@ mod tasks;
 pub use data::{Dataset, Features, Part, Provenance, Targets};
 pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, WeightPrior};
-pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
+pub use linalg::{
+    Cholesky, Mat, MatMut, MatRef, Pencil, PseudoInverse, SymmetricEigen, column, dot, matmul, matmul_into, matvec,
+};
 pub use rng::Stream;
 pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
