@@ -5,6 +5,7 @@ mod data;
 mod error;
 mod kernels;
 mod linalg;
+mod metrics;
 mod rng;
 mod tasks;
 
@@ -14,5 +15,6 @@ pub use kernels::{Activation, Architecture, WeightPrior};
 pub use linalg::{
     Cholesky, Mat, MatMut, MatRef, Pencil, PseudoInverse, SymmetricEigen, column, dot, matmul, matmul_into, matvec,
 };
+pub use metrics::{ContinualMetrics, Convention, TaskAccuracies, accuracy, squared_loss};
 pub use rng::Stream;
 pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
