@@ -8,7 +8,10 @@ mod linalg;
 mod rng;
 mod tasks;
 
-pub use data::{Dataset, Features, Part, Provenance, Targets};
+pub use data::{
+    Array, Centre, Dataset, Features, MAX_DECODED, Part, Preprocess, Preprocessor, Provenance, Source, Targets, Values,
+    Whiten, parse_idx, read_idx, to_grey,
+};
 pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, WeightPrior};
 pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
