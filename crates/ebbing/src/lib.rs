@@ -16,4 +16,7 @@ pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, WeightPrior};
 pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
 pub use rng::Stream;
-pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
+pub use tasks::{
+    Interpolated, Labels, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Split, TargetDistractor, Task,
+    TaskSequence, TestSet, WithContext,
+};
