@@ -27,4 +27,7 @@ pub use nets::{
     SampledPosterior, Stop, TaskReport, TrainSettings, Trained, Trainer, convergence, sample_posterior,
 };
 pub use rng::Stream;
-pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
+pub use tasks::{
+    Interpolated, Labels, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Split, TargetDistractor, Task,
+    TaskSequence, TestSet, WithContext,
+};
