@@ -1,13 +1,10 @@
 //! Downloading a file: mirrors in turn, bounded tries, resumption, a checksum, and a rename at the very end.
 
-mod digest;
 mod part;
 mod transfer;
 
 use crate::console::Console;
-use crate::files;
-use anyhow::{Context, bail};
-pub use digest::Digests;
+use anyhow::bail;
 use part::Part;
 use std::path::Path;
 use std::time::Duration;
@@ -38,24 +35,21 @@ pub struct Request<'a> {
     /// More bytes than this are not the file that is meant.
     pub most_bytes: u64,
     /// Says what is wrong with a complete file, or that it is as it should be.
-    pub accept: &'a dyn Fn(&Path, &Digests) -> Result<(), String>,
+    pub accept: &'a dyn Fn(&Path) -> ebbing::Result<()>,
 }
 
-/// Downloads one file and returns its digests. The target appears whole and accepted, or not at all; what was received
+/// Downloads one file. The target appears whole and accepted, or not at all; what was received
 /// before an interruption stays beside it as `NAME.part`, and a later call goes on from there.
 ///
 /// # Errors
 /// If no mirror gives an acceptable file within the tries, or the disk refuses.
-pub fn fetch(request: &Request, patience: &Patience, console: &Console) -> anyhow::Result<Digests> {
+pub fn fetch(request: &Request, patience: &Patience, console: &Console) -> anyhow::Result<()> {
     let agent = transfer::agent(patience);
     let mut part = Part::open(request.target)?;
     let mut failures = Vec::new();
     for url in request.urls {
         match fetch_from(&agent, url, request, &mut part, patience, console)? {
-            Ok(digests) => {
-                part.place(request.target)?;
-                return Ok(digests);
-            }
+            Ok(()) => return Ok(part.place(request.target)?),
             Err(why) => failures.push(format!("{url}: {why}")),
         }
     }
@@ -70,7 +64,7 @@ fn fetch_from(
     part: &mut Part,
     patience: &Patience,
     console: &Console,
-) -> anyhow::Result<Result<Digests, String>> {
+) -> anyhow::Result<Result<(), String>> {
     let mut pause = patience.pause;
     let mut last = String::new();
     for attempt in 1..=patience.tries {
@@ -79,19 +73,9 @@ fn fetch_from(
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         let resumed = part.len() > 0;
-        let outcome = transfer::receive(agent, url, request, part, console).and_then(|()| {
-            let digests = part.digests().map_err(Trouble::Here)?;
-            match (request.accept)(part.path(), &digests) {
-                Ok(()) => Ok(digests),
-                Err(why) => {
-                    part.clear().map_err(Trouble::Here)?;
-                    // Bytes of two downloads may not fit together; bytes of one are what the mirror holds.
-                    Err(if resumed { Trouble::Passing(why) } else { Trouble::Final(why) })
-                }
-            }
-        });
-        match outcome {
-            Ok(digests) => return Ok(Ok(digests)),
+        let received = transfer::receive(agent, url, request, part, console);
+        match received.and_then(|()| accepted(request, part, resumed)) {
+            Ok(()) => return Ok(Ok(())),
             Err(Trouble::Here(error)) => return Err(error.into()),
             Err(Trouble::Final(why)) => return Ok(Err(why)),
             Err(Trouble::Passing(why)) => {
@@ -103,4 +87,18 @@ fn fetch_from(
         }
     }
     Ok(Err(format!("{last} (tried {} times)", patience.tries)))
+}
+
+/// Whether the whole file is as it should be; what is not is thrown away.
+fn accepted(request: &Request, part: &mut Part, resumed: bool) -> Result<(), Trouble> {
+    match (request.accept)(part.path()) {
+        Ok(()) => Ok(()),
+        Err(error @ ebbing::Error::Io { .. }) => Err(Trouble::Here(error)),
+        Err(error) => {
+            part.clear().map_err(Trouble::Here)?;
+            let why = format!("{error}; what was received is thrown away");
+            // Bytes of two downloads may not fit together; bytes of one are what the mirror holds.
+            Err(if resumed { Trouble::Passing(why) } else { Trouble::Final(why) })
+        }
+    }
 }

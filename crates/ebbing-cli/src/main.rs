@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod console;
 mod failure;
+mod fetch;
 mod files;
 
 use clap::Parser;

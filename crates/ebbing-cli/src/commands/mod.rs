@@ -2,6 +2,7 @@
 
 mod cite;
 mod completions;
+mod data;
 
 use crate::console::Console;
 use clap::Subcommand;
@@ -9,6 +10,7 @@ use clap::Subcommand;
 /// What the program can be asked to do.
 #[derive(Subcommand)]
 pub enum Command {
+    Data(data::Args),
     Cite(cite::Args),
     Completions(completions::Args),
 }
@@ -24,6 +26,7 @@ impl Command {
     /// Does what was asked.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         match self {
+            Command::Data(args) => args.run(console),
             Command::Cite(args) => args.run(console),
             Command::Completions(args) => args.run(console),
         }

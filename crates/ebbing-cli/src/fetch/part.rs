@@ -1,6 +1,5 @@
 //! A download under way: `NAME.part` with what was received, and `NAME.part.json` with what it is a part of.
 
-use super::Digests;
 use crate::files;
 use ebbing::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -114,14 +113,6 @@ impl Part {
         written.map_err(|e| Error::io(&self.path, e))?;
         self.len += bytes.len() as u64;
         Ok(())
-    }
-
-    /// The digests of what was received.
-    ///
-    /// # Errors
-    /// If the disk refuses.
-    pub fn digests(&self) -> Result<Digests> {
-        Digests::of(&self.path)
     }
 
     /// Makes the part durable and gives it its final name.
