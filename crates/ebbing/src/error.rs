@@ -109,12 +109,7 @@ impl Error {
         value: impl ToString,
         expected: impl Into<String>,
     ) -> Self {
-        Error::File {
-            path: path.into(),
-            field: field.into(),
-            value: value.to_string(),
-            expected: expected.into(),
-        }
+        Error::File { path: path.into(), field: field.into(), value: value.to_string(), expected: expected.into() }
     }
 
     /// A setting `name` with an unusable `value`.

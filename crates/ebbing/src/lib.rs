@@ -8,9 +8,14 @@ mod linalg;
 mod rng;
 mod tasks;
 
-pub use data::{Dataset, Features, Part, Provenance, Targets};
+pub use data::{
+    Array, Centre, Cifar, CsvOptions, Dataset, Features, FileCheck, Found, ImportOptions, KNOWN_SETS, KnownFile,
+    KnownSet, LabelColumn, MAX_DECODED, Part, Places, Preprocess, Preprocessor, Provenance, Source, Status, Targets,
+    Values, Verification, Whiten, file_sha256, parse_cifar, parse_csv, parse_idx, parse_npy, parse_npz, read_csv,
+    read_idx, read_npy, read_npz, to_grey, to_npy, write_npz,
+};
 pub use error::{Error, Result};
-pub use kernels::{Activation, Architecture, WeightPrior};
+pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
 pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
 pub use rng::Stream;
 pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
