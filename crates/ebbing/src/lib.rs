@@ -28,6 +28,6 @@ pub use nets::{
 };
 pub use rng::Stream;
 pub use tasks::{
-    Interpolated, Labels, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Split, TargetDistractor, Task,
-    TaskSequence, TestSet, WithContext,
+    Interpolated, Labels, Origin, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Recipe, Split,
+    TargetDistractor, TargetRule, Task, TaskSequence, TestSet, WithContext,
 };

@@ -3,20 +3,28 @@
 mod context;
 mod draw;
 mod interpolated;
+mod keys;
+mod labels;
+mod load;
 mod partial_split;
 mod permuted;
 mod pool;
+mod prepare;
 mod protocol;
+mod recipe;
+mod save;
 mod split;
 mod target_distractor;
 mod task;
 
 pub use context::WithContext;
 pub use interpolated::Interpolated;
+pub use labels::TargetRule;
 pub use partial_split::PartialSplit;
 pub use permuted::Permuted;
 pub use pool::Pool;
 pub use protocol::{PostSteps, Protocol};
+pub use recipe::{Origin, Recipe};
 pub use split::{Labels, Split};
 pub use target_distractor::TargetDistractor;
 pub use task::{PoolRow, Task, TaskSequence, TestSet};
