@@ -1,5 +1,6 @@
 //! Tasks and sequences of tasks, and the protocols that make them.
 
+mod check;
 mod context;
 mod draw;
 mod interpolated;
@@ -14,9 +15,11 @@ mod protocol;
 mod recipe;
 mod save;
 mod split;
+mod subsample;
 mod target_distractor;
 mod task;
 
+pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks};
 pub use context::WithContext;
 pub use interpolated::Interpolated;
 pub use labels::TargetRule;

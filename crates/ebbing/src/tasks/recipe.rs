@@ -1,7 +1,7 @@
 //! The recipe file: a data set, its preprocessing and a protocol, or users' own tasks, in TOML.
 
 use super::keys;
-use super::{PostSteps, Protocol, TaskSequence};
+use super::{Interpolated, PostSteps, Protocol, TaskSequence, WithContext};
 use crate::data::{Dataset, ImportOptions, Preprocess, Source, Whiten};
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -63,8 +63,8 @@ struct Keys {
     tasks: Option<PathBuf>,
     preprocess: Option<Preprocess>,
     protocol: Option<Protocol>,
-    #[serde(flatten)]
-    post: PostSteps,
+    interpolate: Option<Interpolated>,
+    context: Option<WithContext>,
 }
 
 fn first_seed() -> u64 {
@@ -112,7 +112,8 @@ impl Recipe {
             Origin::Own(_) => keys.preprocess,
             Origin::Drawn { .. } => Some(keys.preprocess.unwrap_or_default()),
         };
-        Ok(Recipe { origin, preprocess, post: keys.post, seed: keys.seed })
+        let post = PostSteps { interpolate: keys.interpolate, context: keys.context };
+        Ok(Recipe { origin, preprocess, post, seed: keys.seed })
     }
 
     /// The prepared data set that tasks are drawn from; `None` for own tasks. Keep it to draw several seeds.
@@ -184,10 +185,10 @@ fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
         }
     }
     if let Some(interpolate) = sub("interpolate") {
-        check("a key of [interpolate]", interpolate, &keys::fields(&super::Interpolated::default()));
+        check("a key of [interpolate]", interpolate, &keys::fields(&Interpolated::default()));
     }
     if let Some(context) = sub("context") {
-        check("a key of [context]", context, &keys::fields(&super::WithContext::default()));
+        check("a key of [context]", context, &keys::fields(&WithContext::default()));
     }
     if let Some(protocol) = sub("protocol") {
         let kind = protocol.get("kind").and_then(toml::Value::as_str);
