@@ -9,6 +9,7 @@ mod metrics;
 mod nets;
 mod rng;
 mod tasks;
+mod theory;
 
 pub use data::{
     Array, Centre, Dataset, Features, MAX_DECODED, Part, Preprocess, Preprocessor, Provenance, Source, Targets, Values,
@@ -26,3 +27,6 @@ pub use nets::{
 };
 pub use rng::Stream;
 pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
+pub use theory::{
+    CurveShape, ForgettingFit, LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman,
+};
