@@ -1,5 +1,6 @@
 //! Summaries of curves and of sets of results: fits, correlations and shares of variance, with standard errors.
 
+mod curve;
 mod forgetting;
 mod statistics;
 
