@@ -10,6 +10,7 @@ mod nets;
 mod plan;
 mod rng;
 mod tasks;
+mod theory;
 
 pub use data::{
     Array, Centre, Cifar, CsvOptions, Dataset, Features, FileCheck, Found, ImportOptions, KNOWN_SETS, KnownFile,
@@ -33,4 +34,7 @@ pub use tasks::{
     Computation, Interpolated, Labels, Origin, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Recipe,
     Split, TargetDistractor, TargetRule, TargetSummary, Task, TaskCheck, TaskSequence, TaskSummary, TestSet,
     WithContext, check_sequence, check_tasks,
+};
+pub use theory::{
+    CurveShape, ForgettingFit, LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman,
 };
