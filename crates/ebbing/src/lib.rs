@@ -5,6 +5,8 @@ mod data;
 mod error;
 mod kernels;
 mod linalg;
+mod metrics;
+mod nets;
 mod rng;
 mod tasks;
 
@@ -16,6 +18,16 @@ pub use data::{
 };
 pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
-pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
+pub use linalg::{
+    Cholesky, Mat, MatMut, MatRef, Pencil, PseudoInverse, SymmetricEigen, column, dot, matmul, matmul_into, matvec,
+};
+pub use metrics::{ContinualMetrics, Convention, TaskAccuracies, accuracy, squared_loss};
+pub use nets::{
+    Convergence, Estimate, Fisher, Heads, Indexing, Learner, LossScale, Mlp, PenaltyStep, PosteriorSettings, Progress,
+    SampledPosterior, Stop, TaskReport, TrainSettings, Trained, Trainer, convergence, sample_posterior,
+};
 pub use rng::Stream;
-pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
+pub use tasks::{
+    Interpolated, Labels, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Split, TargetDistractor, Task,
+    TaskSequence, TestSet, WithContext,
+};
