@@ -31,9 +31,14 @@ impl Args {
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let (name, check) = match &self.file {
             Some(path) => (path.display().to_string(), check_tasks(path)),
-            None => ("the embedded sample of MNIST".into(), check_sample()?),
+            None => ("embedded sample of MNIST".into(), check_sample()?),
         };
-        if self.json { console.print_json(&check)? } else { console.print(&account(&name, &check))? }
+        if self.json {
+            console.print_json(&check)?;
+        } else {
+            let file = self.file.as_ref().map(|path| format!(" --tasks {}", path.display())).unwrap_or_default();
+            console.print(&account(&name, &file, &check))?;
+        }
         match check.problems.split_first() {
             None if check.usable() => Ok(()),
             None => Err(Refused(format!("{name}: it holds no tasks")).into()),
@@ -49,7 +54,8 @@ fn check_sample() -> ebbing::Result<TaskCheck> {
     Ok(check_sequence(&Permuted::default().generate(&source, 1)?))
 }
 
-fn account(name: &str, check: &TaskCheck) -> String {
+/// The account in words; `file` is how to name the tasks to the commands that compute with them.
+fn account(name: &str, file: &str, check: &TaskCheck) -> String {
     let mut text = wrap(&heading(name, check), "", "  ");
     if !check.tasks.is_empty() {
         text += &format!("\n{}", tasks_table(&check.tasks));
@@ -76,8 +82,10 @@ fn account(name: &str, check: &TaskCheck) -> String {
         }
     }
     if check.usable() {
-        let runs = check.computations.iter().filter(|c| c.refused.is_none()).map(|c| c.command.as_str());
-        text += &format!("\nusable by: {}\n", runs.collect::<Vec<_>>().join(", "));
+        text.push('\n');
+        for computation in check.computations.iter().filter(|c| c.refused.is_none()) {
+            text += &format!("more: ebbing {}{file}\n", computation.command);
+        }
     }
     text
 }
@@ -96,7 +104,11 @@ fn heading(name: &str, check: &TaskCheck) -> String {
 fn tasks_table(tasks: &[TaskSummary]) -> String {
     let label = |(t, task): (usize, &TaskSummary)| {
         let name: String = task.name.chars().take(20).collect();
-        if name.is_empty() { format!("{}", t + 1) } else { format!("{} {name}", t + 1) }
+        if name.is_empty() || name == format!("task {}", t + 1) {
+            (t + 1).to_string()
+        } else {
+            format!("{} {name}", t + 1)
+        }
     };
     let labels: Vec<String> = tasks.iter().enumerate().map(label).collect();
     let width = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0).max(4);
