@@ -7,6 +7,7 @@ mod kernels;
 mod linalg;
 mod rng;
 mod tasks;
+mod theory;
 
 pub use data::{Dataset, Features, Part, Provenance, Targets};
 pub use error::{Error, Result};
@@ -14,3 +15,4 @@ pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
 pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
 pub use rng::Stream;
 pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
+pub use theory::{EquationResidual, MultiHead, MultiHeadSettings, Prediction};
