@@ -15,4 +15,7 @@ pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
 pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
 pub use rng::Stream;
 pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
-pub use theory::{EquationResidual, MultiHead, MultiHeadSettings, Prediction};
+pub use theory::{
+    CriticalLoad, EquationResidual, LimitPoint, MultiHead, MultiHeadSettings, Power, Prediction, Regime, TwoTaskPoint,
+    TwoTasks,
+};

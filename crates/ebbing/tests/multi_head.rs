@@ -70,3 +70,22 @@ fn factors_and_maps_of_two_to_four_tasks() {
         }
     }
 }
+
+#[test]
+fn limit_probe() {
+    for case in reference("two_task_limit").as_array().unwrap() {
+        let two = ebbing::TwoTasks::new(&tasks(&case["tasks"]), &MultiHeadSettings::default()).unwrap();
+        let c = two.critical_load().unwrap();
+        eprintln!("{:?} | {} {} {}", c, case["alpha_c_exact"], case["gamma_sim"], case["alpha_c_gamma_sim"]);
+        for p in case["points"].as_array().unwrap() {
+            let q = two.point(number(&p["alpha"])).unwrap();
+            let l = q.limit.as_ref().unwrap();
+            eprintln!("{} {:?} {} | rho {:e} {} u12 {:e} {} d {:?} u0 {:?} {}", p["alpha"], l.regime, p["regime"], q.rho, p["rho"], q.u12, p["u12"], q.d, q.u0, p);
+            for lambda in [1e4,1e6,1e8,1e10] {
+            let f = ebbing::TwoTasks::new(&tasks(&case["tasks"]), &MultiHeadSettings{lambda,..MultiHeadSettings::default()}).unwrap();
+            let q = f.point(number(&p["alpha"]));
+            match q { Ok(q)=>eprintln!("   {lambda:e} rho {:e} u12 {:e} d {:e} u0 {:e} {:?}", q.rho/lambda, q.u12, q.d.coefficient, q.u0.coefficient, q.residuals.iter().map(|r| r.residual).collect::<Vec<_>>()), Err(e)=>eprintln!("{e:?}") }
+            }
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! Multi-head networks of one hidden layer at finite load α = P/N: every task keeps its own readout.
 
 mod chain;
+mod critical;
+mod limit;
 mod maps;
 mod one_task;
 mod saddle;
@@ -8,7 +10,11 @@ mod settings;
 mod small;
 mod solve;
 mod terms;
+mod two_tasks;
 
+pub use critical::CriticalLoad;
+pub use limit::{LimitPoint, Regime};
 pub use maps::Prediction;
 pub use settings::MultiHeadSettings;
 pub use solve::{EquationResidual, MultiHead};
+pub use two_tasks::{Power, TwoTaskPoint, TwoTasks};

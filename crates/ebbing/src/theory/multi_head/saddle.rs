@@ -5,7 +5,7 @@
 //! powers of d depends on ρ alone, `σ^{-2}(1+ρ) d² + (P/N − 1) d = R(ρ)`, and one scalar equation in ρ remains, whose
 //! roots are bracketed on a grid. Newton's method in (ln d, u0) then polishes them.
 
-use super::small::solve_small;
+use super::small::{determinant_is_positive, solve_small};
 use super::terms::{Jet, Moments, Terms};
 use crate::error::{Error, Result};
 
@@ -121,30 +121,39 @@ impl Saddle<'_> {
         let values = grid.iter().map(|&rho| self.reduced(rho)).collect::<Result<Vec<_>>>()?;
         let mut starts = Vec::new();
         for i in 1..grid.len() {
-            let (left, right) = (&values[i - 1], &values[i]);
-            let (Some(left), positive) = (left, right.as_ref().is_some_and(|r| r.equation > 0.0)) else { continue };
-            if (left.equation > 0.0) != positive {
-                starts.push(self.bisect(grid[i - 1], grid[i], left.equation > 0.0)?);
+            // Where R(ρ) reaches 0 from above, d → 0 and R'/d → ±∞: the equation starts from +∞ and ends at −∞.
+            let (left, right) = match (&values[i - 1], &values[i]) {
+                (None, None) => continue,
+                (left, right) => (
+                    left.as_ref().is_none_or(|r| r.equation > 0.0),
+                    right.as_ref().is_some_and(|r| r.equation > 0.0),
+                ),
+            };
+            if left != right {
+                let outside_is_left = values[i - 1].is_none();
+                starts.push(self.bisect(grid[i - 1], grid[i], left, outside_is_left)?);
             }
         }
         Ok(starts)
     }
 
-    /// Halves a bracket of the scalar equation, whose sign at the left end is given, down to rounding.
-    fn bisect(&self, mut left: f64, mut right: f64, positive: bool) -> Result<(f64, f64)> {
+    /// Halves a bracket of the scalar equation down to rounding: the sign at its left end is given, and whether points
+    /// without a solution d belong to the left.
+    fn bisect(&self, mut left: f64, mut right: f64, positive: bool, outside_is_left: bool) -> Result<(f64, f64)> {
         let mut at = (f64::NAN, f64::NAN);
         for _ in 0..200 {
             let middle = 0.5 * (left + right);
-            if middle <= left || middle >= right || right - left < 1e-13 * right.abs().max(left.abs()) {
+            if middle <= left || middle >= right || right - left < 1e-15 * right.abs().max(left.abs()) {
                 break;
             }
-            match self.reduced(middle)? {
+            let goes_left = match self.reduced(middle)? {
                 Some(r) => {
                     at = (r.d, middle * r.d);
-                    if (r.equation > 0.0) == positive { left = middle } else { right = middle }
+                    (r.equation > 0.0) == positive
                 }
-                None => right = middle,
-            }
+                None => outside_is_left,
+            };
+            if goes_left { left = middle } else { right = middle }
         }
         Ok(at)
     }
@@ -153,7 +162,11 @@ impl Saddle<'_> {
     /// there is none.
     fn reduced(&self, rho: f64) -> Result<Option<Reduced>> {
         let Some(sum) = self.combined(1.0, rho, 1)? else { return Ok(None) };
+        // Beyond a pole of θ(ρ) lies another branch, which no load connects with α → 0.
         let theta = sum.cross_solution();
+        if sum.branch() != sum.unit_branch {
+            return Ok(None);
+        }
         let (omega, _) = sum.quadratic(&theta);
         let excess = self.data.size() as f64 / self.width - 1.0;
         let a = (1.0 + rho) / self.sigma2;
@@ -262,6 +275,8 @@ struct Combined {
     cross: Vec<Jet>,
     /// Sizes of the two contributions to `cross`, for scaling.
     cross_size: Vec<Jet>,
+    /// The sign of the determinant of `cross` without data.
+    unit_branch: bool,
 }
 
 impl Combined {
@@ -276,13 +291,18 @@ impl Combined {
             mixed: data.mixed.iter().zip(&unit.mixed).map(|(a, b)| minus(a, b)).collect(),
             cross: pairs(&minus),
             cross_size: pairs(&plus),
+            unit_branch: determinant_is_positive(&square(&unit.cross, unit.mixed.len(), -1.0)),
         }
     }
 
     /// The symmetric matrix of the cross unknowns' linear system.
     fn cross_matrix(&self) -> Vec<Vec<f64>> {
-        let n = self.mixed.len();
-        (0..n).map(|k| (0..n).map(|l| self.cross[packed(k, l)][0]).collect()).collect()
+        square(&self.cross, self.mixed.len(), 1.0)
+    }
+
+    /// The sign of its determinant, which changes where θ has a pole.
+    fn branch(&self) -> bool {
+        determinant_is_positive(&self.cross_matrix())
     }
 
     /// `θ`: the stationary point over the cross unknowns.
@@ -328,6 +348,11 @@ impl Combined {
         }
         (value, size)
     }
+}
+
+/// `factor` times the values of a packed lower triangle as a square matrix.
+fn square(packed_values: &[Jet], n: usize, factor: f64) -> Vec<Vec<f64>> {
+    (0..n).map(|k| (0..n).map(|l| factor * packed_values[packed(k, l)][0]).collect()).collect()
 }
 
 /// The index of (k, l) in a packed lower triangle.

@@ -11,7 +11,7 @@ use crate::linalg::{Mat, MatRef, Pencil, column};
 use crate::tasks::Task;
 
 /// The scaled residual of one equation of the renormalisation factors.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct EquationResidual {
     /// The step (the number of tasks learned) at which the equation is solved.
     pub step: usize,
@@ -218,6 +218,6 @@ fn unit_pencil() -> Pencil {
 }
 
 /// Starts (d, u0) that serve at small λ.
-fn plain_starts(sigma2: f64) -> Vec<(f64, f64)> {
+pub(super) fn plain_starts(sigma2: f64) -> Vec<(f64, f64)> {
     [1.0, 0.3, 3.0, 0.1, 10.0].iter().map(|f| (0.5 * f * sigma2, 0.8 * f * sigma2)).collect()
 }
