@@ -16,6 +16,6 @@ pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, 
 pub use rng::Stream;
 pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
 pub use theory::{
-    CriticalLoad, EquationResidual, LimitPoint, MultiHead, MultiHeadSettings, Power, Prediction, Regime, TwoTaskPoint,
-    TwoTasks,
+    CriticalLoad, EquationResidual, HeadMaps, LimitPoint, MultiHead, MultiHeadSettings, Power, Prediction, Regime, TwoTaskPoint,
+    TwoTasks, centred_alignment,
 };

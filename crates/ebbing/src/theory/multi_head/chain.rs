@@ -237,8 +237,23 @@ impl Chain {
         Ok(())
     }
 
+    /// The factor of `K̃_ss`.
+    pub fn factor(&self, s: usize) -> &Cholesky {
+        &self.links[s].factor
+    }
+
+    /// The mean `ȳ_s` of `ε_s`.
+    pub fn residual(&self, s: usize) -> &[f64] {
+        &self.links[s].residual
+    }
+
+    /// `A_sr`, r < s.
+    pub fn prediction(&self, s: usize, r: usize) -> MatRef<'_, f64> {
+        self.links[s].a[r].as_ref()
+    }
+
     /// `Ŝ_rs` for any order of r and s.
-    fn covariance(&self, r: usize, s: usize) -> MatRef<'_, f64> {
+    pub fn covariance(&self, r: usize, s: usize) -> MatRef<'_, f64> {
         if r >= s { self.links[r].s[s].as_ref() } else { self.links[s].s[r].transpose() }
     }
 

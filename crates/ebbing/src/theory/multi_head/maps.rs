@@ -3,6 +3,7 @@
 use super::one_task::OneTask;
 use super::settings::task_name;
 use super::solve::MultiHead;
+use super::two_tasks::Power;
 use crate::error::{Error, Result};
 use crate::kernels::{Kernel, KernelKind};
 use crate::linalg::{Cholesky, Mat, MatRef, column, matmul};
@@ -12,19 +13,25 @@ use crate::linalg::{Cholesky, Mat, MatRef, column, matmul};
 pub struct Prediction {
     /// `<f(x)>`.
     pub mean: Vec<f64>,
-    /// `<δf(x)²>`.
+    /// `<δf(x)²>`, in units of `λ^variance_power`.
     pub variance: Vec<f64>,
+    /// The power of λ in front of the variance: 0, or ½ for the second head in the overfitting regime at λ = ∞.
+    pub variance_power: f64,
 }
 
 impl Prediction {
-    /// `Σ((<f> − y)² + <δf²>) / |y|²`.
-    pub fn loss(&self, y: MatRef<'_, f64>) -> f64 {
-        let (mut sum, mut norm) = (0.0, 0.0);
+    /// `Σ((<f> − y)² + <δf²>) / |y|²`, or its leading power of λ.
+    pub fn loss(&self, y: MatRef<'_, f64>) -> Power {
+        let (mut error, mut variance, mut norm) = (0.0, 0.0, 0.0);
         for i in 0..self.mean.len() {
-            sum += (self.mean[i] - y[(i, 0)]).powi(2) + self.variance[i];
+            error += (self.mean[i] - y[(i, 0)]).powi(2);
+            variance += self.variance[i];
             norm += y[(i, 0)].powi(2);
         }
-        sum / norm
+        if self.variance_power > 0.0 {
+            return Power { coefficient: variance / norm, exponent: self.variance_power };
+        }
+        Power::finite((error + variance) / norm)
     }
 }
 
@@ -58,7 +65,7 @@ impl MultiHead {
         let scale = self.u1(head, head);
         let prior: Vec<f64> = own.diagonal(x)?.iter().map(|k| scale * k).collect();
         let (mean, variance) = self.chain.predict(&kappa, &c, &prior);
-        Ok(Prediction { mean, variance })
+        Ok(Prediction { mean, variance, variance_power: 0.0 })
     }
 
     /// `F_{time,head}`: the loss of a head on its own training data, variance included.
@@ -67,7 +74,7 @@ impl MultiHead {
     /// As [`MultiHead::predict`].
     pub fn forgetting(&self, time: usize, head: usize) -> Result<f64> {
         let task = self.task(head)?;
-        Ok(self.predict(head, time, task.x.as_ref())?.loss(task.y.as_ref()))
+        Ok(self.predict(head, time, task.x.as_ref())?.loss(task.y.as_ref()).coefficient)
     }
 
     /// `G_{time,head}`: the loss of a head on its task's held-out data, variance included, over that of a network of the
@@ -80,7 +87,8 @@ impl MultiHead {
             Error::data(task_name(&self.tasks, head - 1), "has no test set, which generalisation needs")
         })?;
         let loss = self.predict(head, time, test.x.as_ref())?.loss(test.y.as_ref());
-        Ok(loss / self.alone(head, test.x.as_ref())?.loss(test.y.as_ref()))
+        let alone = self.alone(head, test.x.as_ref())?.loss(test.y.as_ref());
+        Ok(loss.coefficient / alone.coefficient)
     }
 
     /// `‖a_h‖²/N = u1(h,h)`.
@@ -110,7 +118,7 @@ impl MultiHead {
         let variance = (0..x.nrows())
             .map(|i| u * diagonal[i] - (0..p).map(|j| half[(j, i)] * half[(j, i)]).sum::<f64>())
             .collect();
-        Ok(Prediction { mean: (0..x.nrows()).map(|i| mean[(i, 0)]).collect(), variance })
+        Ok(Prediction { mean: (0..x.nrows()).map(|i| mean[(i, 0)]).collect(), variance, variance_power: 0.0 })
     }
 
     fn task(&self, head: usize) -> Result<&crate::tasks::Task> {
