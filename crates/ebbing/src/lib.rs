@@ -16,6 +16,8 @@ pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, 
 pub use rng::Stream;
 pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
 pub use theory::{
-    CriticalLoad, EquationResidual, HeadMaps, LimitPoint, MultiHead, MultiHeadSettings, Power, Prediction, Regime, TwoTaskPoint,
-    TwoTasks, centred_alignment,
+    BestLambda, CriticalLoad, CurveCritical, CurveFeature, EquationResidual, HeadMaps, LambdaEvidence, LambdaPoint,
+    LargeLambda, LimitPoint, Location, MultiHead, MultiHeadSettings, PhaseCurve, PhasePoint, Power, Prediction, Regime,
+    SequenceCurve, TwoTaskPoint, TwoTasks, alpha_c_from_curve, best_lambda, centred_alignment, normalised_labels,
+    phase_curves, sequence_curve,
 };

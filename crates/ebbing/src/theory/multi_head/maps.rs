@@ -1,7 +1,7 @@
 //! Mean and variance of every head at every time, and the losses F and G.
 
 use super::one_task::OneTask;
-use super::settings::task_name;
+use super::settings::{labels, task_name};
 use super::solve::MultiHead;
 use super::two_tasks::Power;
 use crate::error::{Error, Result};
@@ -105,7 +105,7 @@ impl MultiHead {
         let name = format!("kernel of {}", task_name(&self.tasks, head - 1));
         let kernel = Kernel::new(KernelKind::K1, self.architecture, self.prior, 1, 1)?;
         let gram = kernel.gram_symmetric(task.x.as_ref())?;
-        let y: Vec<f64> = (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect();
+        let y = labels(task);
         let u = OneTask::new(gram.as_ref(), &y, self.ridge, &name)?.factor(self.width, self.prior.sigma2())?.u;
         let p = y.len();
         let full = Mat::from_fn(p, p, |i, j| u * gram[(i, j)] + if i == j { self.ridge } else { 0.0 });

@@ -1,8 +1,11 @@
 //! One task learned alone at width N: the stationary point of `H_1`, and its loss on held-out data.
 
 use super::saddle::TOLERANCE;
+use super::settings::{MultiHeadSettings, check_tasks, labels, task_name};
 use crate::error::{Error, Result};
+use crate::kernels::{Kernel, KernelKind};
 use crate::linalg::{Cholesky, Mat, MatRef, SymmetricEigen, column, dot, matmul};
+use crate::tasks::Task;
 
 /// `H_1(u) = σ^{-2} u − ln u + (1/N) {ln det(u K + β^{-1}) + Yᵀ(u K + β^{-1})^{-1} Y}` of one task.
 #[derive(Debug, Clone)]
@@ -145,4 +148,21 @@ impl AloneLoss {
     pub fn at(&self, u: f64) -> f64 {
         (self.squared_error + u * self.unit_variance) / self.norm2
     }
+}
+
+/// `YᵀK_GP^{-1}Y/P` of every task.
+///
+/// # Errors
+/// Those of the tasks' checks and of the factorisation.
+pub(in crate::theory) fn label_scales(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Vec<f64>> {
+    check_tasks(tasks)?;
+    let kernel = Kernel::new(KernelKind::Nngp, settings.architecture()?, settings.prior()?, 1, 1)?;
+    (0..tasks.len())
+        .map(|i| {
+            let name = format!("kernel of {}", task_name(tasks, i));
+            let factor = Cholesky::factor(kernel.gram_symmetric(tasks[i].x.as_ref())?.as_ref(), &name)?;
+            let y = labels(&tasks[i]);
+            Ok(dot(&y, &factor.solve_vec(&y)) / y.len() as f64)
+        })
+        .collect()
 }

@@ -5,12 +5,15 @@
 //! powers of d depends on ρ alone, `σ^{-2}(1+ρ) d² + (P/N − 1) d = R(ρ)`, and one scalar equation in ρ remains, whose
 //! roots are bracketed on a grid. Newton's method in (ln d, u0) then polishes them.
 
-use super::small::{determinant_is_positive, solve_small};
+use super::small::{negative_eigenvalues, solve_small};
 use super::terms::{Jet, Moments, Terms};
 use crate::error::{Error, Result};
 
 /// Solutions are accepted below this scaled residual.
 pub(super) const TOLERANCE: f64 = 1e-10;
+
+/// How far below zero rounding may put a variance that vanishes (identical tasks, λ = 0).
+const SPREAD_ROUNDING: f64 = 1e-8;
 
 /// The equations of one step.
 pub(super) struct Saddle<'a> {
@@ -30,6 +33,9 @@ pub(super) struct Solution {
     pub d: f64,
     pub u0: f64,
     pub theta: Vec<f64>,
+    /// `u0(T,T)` minus its part along earlier readouts (`u0 − u12²/u11` for two tasks), over the sum of their sizes: a
+    /// variance, which a false root has negative.
+    pub spread: f64,
     /// Scaled residuals: those of the cross unknowns, then `∂u0` at fixed u1(T,T), then `∂u0` at fixed d.
     pub residuals: Vec<f64>,
 }
@@ -81,7 +87,11 @@ impl Saddle<'_> {
             let (solution, taken) = self.newton(d, u0)?;
             steps += taken;
             match solution {
-                Some(s) if s.residual() < TOLERANCE => return Ok(s),
+                Some(s) if s.residual() < TOLERANCE && s.spread > -SPREAD_ROUNDING => return Ok(s),
+                Some(s) if s.residual() < TOLERANCE => trace.push(format!(
+                    "from d = {d:.4e}, u0 = {u0:.4e}: a false root with u0 = {:.4e} below its part along earlier readouts",
+                    s.u0
+                )),
                 Some(s) => {
                     best = best.min(s.residual());
                     trace.push(format!(
@@ -103,20 +113,20 @@ impl Saddle<'_> {
         })
     }
 
-    /// The roots of the scalar equation in ρ = u0/d as starts (d, u0), ascending in ρ; empty without a common basis.
+    /// The roots of the scalar equation in ρ = u0/d as starts (d, u0), descending in ρ; empty without a common basis.
+    /// The equation tends to −1 as ρ → ∞, where the data no longer matter, so that the largest root is the one that is
+    /// connected with α → 0; smaller ones, seen only far above α = 10, lie beyond poles and break `u12² ≤ u11 u22`.
     ///
     /// # Errors
     /// Those of [`Terms::moments`].
     pub fn scan(&self) -> Result<Vec<(f64, f64)>> {
         let Some(tau) = self.data.tau() else { return Ok(vec![]) };
         let mean = tau.iter().sum::<f64>() / tau.len() as f64;
-        let largest = tau.iter().fold(0.0, |a: f64, b| a.max(*b));
         if mean.is_nan() || mean <= 0.0 {
             return Ok(vec![]);
         }
-        // Four points per decade over 14 decades on the positive side; a coarser grid below zero down to the pole.
-        let mut grid: Vec<f64> = (1..16).rev().map(|i| -(f64::from(i) / 16.0) / largest).collect();
-        grid.push(0.0);
+        // u0 is an overlap of independent solutions and positive: four points per decade over 14 decades, and 0.
+        let mut grid = vec![0.0];
         grid.extend((-28..=28).map(|i| 10f64.powf(f64::from(i) / 4.0) / mean));
         let values = grid.iter().map(|&rho| self.reduced(rho)).collect::<Result<Vec<_>>>()?;
         let mut starts = Vec::new();
@@ -134,6 +144,7 @@ impl Saddle<'_> {
                 starts.push(self.bisect(grid[i - 1], grid[i], left, outside_is_left)?);
             }
         }
+        starts.reverse();
         Ok(starts)
     }
 
@@ -164,7 +175,7 @@ impl Saddle<'_> {
         let Some(sum) = self.combined(1.0, rho, 1)? else { return Ok(None) };
         // Beyond a pole of θ(ρ) lies another branch, which no load connects with α → 0.
         let theta = sum.cross_solution();
-        if sum.branch() != sum.unit_branch {
+        if sum.branch() != sum.unit_branch() {
             return Ok(None);
         }
         let (omega, _) = sum.quadratic(&theta);
@@ -243,8 +254,10 @@ impl Saddle<'_> {
         let mut residuals = sum.cross_residuals(&theta);
         residuals.push(ratio(at_fixed_u1, scales[0]));
         residuals.push(ratio(at_fixed_d, scales[1]));
+        let along = d * sum.unit_quadratic(&theta);
+        let spread = (u0 + along) / (u0.abs() + along.abs()).max(f64::MIN_POSITIVE);
         Ok(Some(Point {
-            solution: Solution { d, u0, theta, residuals },
+            solution: Solution { d, u0, theta, spread, residuals },
             equations: [at_fixed_u1, at_fixed_d],
             scales,
             jacobian: [[d * (dd - du), du - uu], [d * du, uu]],
@@ -275,8 +288,8 @@ struct Combined {
     cross: Vec<Jet>,
     /// Sizes of the two contributions to `cross`, for scaling.
     cross_size: Vec<Jet>,
-    /// The sign of the determinant of `cross` without data.
-    unit_branch: bool,
+    /// The part of `cross` that comes from the 1×1 kernels, negated.
+    unit_cross: Vec<f64>,
 }
 
 impl Combined {
@@ -291,18 +304,29 @@ impl Combined {
             mixed: data.mixed.iter().zip(&unit.mixed).map(|(a, b)| minus(a, b)).collect(),
             cross: pairs(&minus),
             cross_size: pairs(&plus),
-            unit_branch: determinant_is_positive(&square(&unit.cross, unit.mixed.len(), -1.0)),
+            unit_cross: unit.cross.iter().map(|c| c[0]).collect(),
         }
     }
 
     /// The symmetric matrix of the cross unknowns' linear system.
     fn cross_matrix(&self) -> Vec<Vec<f64>> {
-        square(&self.cross, self.mixed.len(), 1.0)
+        square(self.mixed.len(), |k, l| self.cross[packed(k, l)][0])
     }
 
-    /// The sign of its determinant, which changes where θ has a pole.
-    fn branch(&self) -> bool {
-        determinant_is_positive(&self.cross_matrix())
+    /// How many of its eigenvalues are negative: the number changes where θ has a pole.
+    fn branch(&self) -> usize {
+        negative_eigenvalues(&self.cross_matrix())
+    }
+
+    /// The same without data.
+    fn unit_branch(&self) -> usize {
+        negative_eigenvalues(&square(self.mixed.len(), |k, l| -self.unit_cross[packed(k, l)]))
+    }
+
+    /// `Σ_kl θ_k θ_l` times the 1×1 kernels' part.
+    fn unit_quadratic(&self, theta: &[f64]) -> f64 {
+        let n = theta.len();
+        (0..n).map(|k| (0..n).map(|l| self.unit_cross[packed(k, l)] * theta[k] * theta[l]).sum::<f64>()).sum()
     }
 
     /// `θ`: the stationary point over the cross unknowns.
@@ -311,14 +335,15 @@ impl Combined {
         solve_small(&self.cross_matrix(), &right)
     }
 
-    /// Half the gradient over θ scaled by the sizes of its terms.
+    /// Half the gradient over θ over `Σ_l |cross_kl| max|θ| + |mixed_k|`, the scale of a backward error.
     fn cross_residuals(&self, theta: &[f64]) -> Vec<f64> {
         let n = theta.len();
+        let largest = theta.iter().fold(0.0, |m: f64, t| m.max(t.abs()));
         (0..n)
             .map(|k| {
-                let terms: Vec<f64> = (0..n).map(|l| self.cross[packed(k, l)][0] * theta[l]).collect();
-                let size = terms.iter().map(|t| t.abs()).sum::<f64>() + self.mixed[k][0].abs();
-                ratio(terms.iter().sum::<f64>() - self.mixed[k][0], size)
+                let entry = |l: usize| self.cross[packed(k, l)][0];
+                let size = (0..n).map(|l| entry(l).abs()).sum::<f64>() * largest + self.mixed[k][0].abs();
+                ratio((0..n).map(|l| entry(l) * theta[l]).sum::<f64>() - self.mixed[k][0], size)
             })
             .collect()
     }
@@ -350,9 +375,9 @@ impl Combined {
     }
 }
 
-/// `factor` times the values of a packed lower triangle as a square matrix.
-fn square(packed_values: &[Jet], n: usize, factor: f64) -> Vec<Vec<f64>> {
-    (0..n).map(|k| (0..n).map(|l| factor * packed_values[packed(k, l)][0]).collect()).collect()
+/// A square matrix of n rows.
+fn square(n: usize, entry: impl Fn(usize, usize) -> f64) -> Vec<Vec<f64>> {
+    (0..n).map(|k| (0..n).map(|l| entry(k, l)).collect()).collect()
 }
 
 /// The index of (k, l) in a packed lower triangle.

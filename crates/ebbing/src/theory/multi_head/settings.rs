@@ -75,7 +75,7 @@ impl MultiHeadSettings {
     }
 
     /// The width N, given directly or as `P_T/α`.
-    pub(super) fn network_width(&self, newest_size: usize) -> Result<f64> {
+    pub(in crate::theory) fn network_width(&self, newest_size: usize) -> Result<f64> {
         match (self.alpha, self.width) {
             (Some(alpha), None) => Ok(newest_size as f64 / checked_load(alpha)?),
             (None, Some(width)) if width.is_finite() && width > 0.0 => Ok(width),
@@ -130,6 +130,11 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
 /// "task 2 (permuted)".
 pub(super) fn task_name(tasks: &[Task], i: usize) -> String {
     if tasks[i].name.is_empty() { format!("task {}", i + 1) } else { format!("task {} ({})", i + 1, tasks[i].name) }
+}
+
+/// The labels of a task as a vector.
+pub(super) fn labels(task: &Task) -> Vec<f64> {
+    (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect()
 }
 
 /// Shapes, finite entries and labels that are not all zero.

@@ -3,7 +3,7 @@
 use super::chain::{Basis, Blocks, Chain, Factors};
 use super::one_task::OneTask;
 use super::saddle::{Saddle, Solution};
-use super::settings::{MultiHeadSettings, check_tasks, task_name};
+use super::settings::{MultiHeadSettings, check_tasks, labels, task_name};
 use super::terms::Terms;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
@@ -136,11 +136,10 @@ impl MultiHead {
     }
 
     /// The kernels of task t with all tasks up to it.
-    fn blocks(&self, t: usize) -> Result<Blocks> {
+    pub(super) fn blocks(&self, t: usize) -> Result<Blocks> {
         let x = self.tasks[t - 1].x.as_ref();
         let (k1, delta) = self.kernels_at(t, x)?;
-        let y = self.tasks[t - 1].y.as_ref();
-        Ok(Blocks { k1, delta, y: (0..y.nrows()).map(|i| y[(i, 0)]).collect() })
+        Ok(Blocks { k1, delta, y: labels(&self.tasks[t - 1]) })
     }
 
     /// `K¹_ts(x, X_s)` and `ΔK_ts(x, X_s)` (empty for s = 1) for s = 1 … t.
@@ -206,14 +205,14 @@ impl MultiHead {
 
 impl Blocks {
     /// The blocks of 1×1 kernels equal to 1 (so that ΔK = 0), without labels.
-    fn unit(t: usize) -> Self {
+    pub(super) fn unit(t: usize) -> Self {
         let one = Mat::from_fn(1, 1, |_, _| 1.0);
         Blocks { k1: vec![one; t], delta: vec![Mat::zeros(1, 1); t], y: vec![0.0] }
     }
 }
 
 /// The pencil of the 1×1 matrices ΔK = 0 and K¹ = 1.
-fn unit_pencil() -> Pencil {
+pub(super) fn unit_pencil() -> Pencil {
     Pencil { values: vec![0.0], vectors: column(&[1.0]).to_owned(), residual: 0.0 }
 }
 

@@ -4,7 +4,7 @@ use super::chain::Factors;
 use super::limit::{LimitPoint, Regime};
 use super::one_task::{AloneLoss, OneTask};
 use super::saddle::Saddle;
-use super::settings::{MultiHeadSettings, check_tasks, checked_load, task_name};
+use super::settings::{MultiHeadSettings, check_tasks, checked_load, labels, task_name};
 use super::solve::EquationResidual;
 use super::terms::Terms;
 use crate::error::{Error, Result};
@@ -191,14 +191,7 @@ impl TwoTasks {
         let sigma2 = self.prior.sigma2();
         let first = self.alone.factor(width, sigma2)?;
         let u11 = first.u;
-        let scaled = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).collect::<Vec<f64>>();
-        let data = Terms::diagonal(
-            &self.basis.values,
-            scaled(&|i| self.y[i] * self.y[i]),
-            vec![scaled(&|i| self.b[i] / u11 * self.y[i])],
-            vec![scaled(&|i| (self.b[i] / u11).powi(2) - self.g_diagonal[i] / u11)],
-        );
-        let unit = Terms::diagonal(&[0.0], vec![0.0], vec![vec![0.0]], vec![vec![-1.0 / u11]]);
+        let (data, unit) = self.terms(u11);
         let saddle = Saddle { data: &data, unit: &unit, width, sigma2 };
         let mut starts = saddle.scan()?;
         starts.extend(super::solve::plain_starts(sigma2));
@@ -228,6 +221,18 @@ impl TwoTasks {
                 })
                 .collect(),
         })
+    }
+
+    /// The terms of `H_2` and of its 1×1 twin: only the powers of u11 change with the load.
+    fn terms(&self, u11: f64) -> (Terms, Terms) {
+        let array = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).collect::<Vec<f64>>();
+        let data = Terms::diagonal(
+            &self.basis.values,
+            array(&|i| self.y[i] * self.y[i]),
+            vec![array(&|i| self.b[i] / u11 * self.y[i])],
+            vec![array(&|i| (self.b[i] / u11).powi(2) - self.g_diagonal[i] / u11)],
+        );
+        (data, Terms::diagonal(&[0.0], vec![0.0], vec![vec![0.0]], vec![vec![-1.0 / u11]]))
     }
 
     /// The factors at every load.
@@ -260,18 +265,23 @@ impl TwoTasks {
         points.iter().map(|p| Ok(loss.at(one.factor(p.width, self.prior.sigma2())?.u))).collect()
     }
 
+    /// The training inputs and labels of a task (from 1).
+    pub(in crate::theory) fn training_set(&self, task: usize) -> (MatRef<'_, f64>, Vec<f64>) {
+        (self.tasks[task - 1].x.as_ref(), labels(&self.tasks[task - 1]))
+    }
+
+    /// Whether a task (from 1) has held-out data.
+    pub(in crate::theory) fn has_test(&self, task: usize) -> bool {
+        self.tasks[task - 1].test.is_some()
+    }
+
     /// The held-out inputs and labels of a task (from 1).
-    pub(super) fn test_set(&self, task: usize) -> Result<(MatRef<'_, f64>, Vec<f64>)> {
+    pub(in crate::theory) fn test_set(&self, task: usize) -> Result<(MatRef<'_, f64>, Vec<f64>)> {
         let test = self.tasks[task - 1].test.as_ref().ok_or_else(|| {
             Error::data(task_name(&self.tasks, task - 1), "has no test set, which generalisation needs")
         })?;
         Ok((test.x.as_ref(), (0..test.y.nrows()).map(|i| test.y[(i, 0)]).collect()))
     }
-}
-
-/// The labels of a task as a vector.
-pub(super) fn labels(task: &Task) -> Vec<f64> {
-    (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect()
 }
 
 /// `Vᵀ x`.
