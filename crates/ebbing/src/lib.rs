@@ -5,8 +5,12 @@ mod data;
 mod error;
 mod kernels;
 mod linalg;
+mod metrics;
+mod nets;
+mod plan;
 mod rng;
 mod tasks;
+mod theory;
 
 pub use data::{
     Array, Centre, Cifar, CsvOptions, Dataset, Features, FileCheck, Found, ImportOptions, KNOWN_SETS, KnownFile,
@@ -16,6 +20,25 @@ pub use data::{
 };
 pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
-pub use linalg::{Cholesky, Mat, MatMut, MatRef, Pencil, SymmetricEigen, column, dot, matmul, matmul_into, matvec};
+pub use linalg::{
+    Cholesky, Mat, MatMut, MatRef, Pencil, PseudoInverse, SymmetricEigen, column, dot, matmul, matmul_into, matvec,
+};
+pub use metrics::{ContinualMetrics, Convention, TaskAccuracies, accuracy, squared_loss};
+pub use nets::{
+    Convergence, Estimate, Fisher, Heads, Indexing, Learner, LossScale, Mlp, PenaltyStep, PosteriorSettings, Progress,
+    SampledPosterior, Stop, TaskReport, TrainSettings, Trained, Trainer, convergence, sample_posterior,
+};
+pub use plan::{Cost, Sizes, Speed, forgetting_cost, order_parameter_cost, phase_cost};
 pub use rng::Stream;
-pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
+pub use tasks::{
+    Computation, Interpolated, Labels, Origin, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Recipe,
+    Split, TargetDistractor, TargetRule, TargetSummary, Task, TaskCheck, TaskSequence, TaskSummary, TestSet,
+    WithContext, check_sequence, check_tasks,
+};
+pub use theory::{
+    BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, EquationResidual, ForgettingFit, HeadMaps,
+    LambdaEvidence, LambdaPoint, LargeLambda, LimitPoint, LinearFit, Location, MultiHead, MultiHeadSettings,
+    PhaseCurve, PhasePoint, Power, Prediction, Regime, SequenceCurve, TwoTaskPoint, TwoTasks, Uncertain,
+    VarianceExplained, alpha_c_from_curve, best_lambda, centred_alignment, mean_with_error, normalised_labels, pearson,
+    phase_curves, sequence_curve, spearman,
+};
