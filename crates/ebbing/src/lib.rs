@@ -10,6 +10,7 @@ mod nets;
 mod plan;
 mod rng;
 mod tasks;
+mod theory;
 
 pub use data::{
     Array, Centre, Cifar, CsvOptions, Dataset, Features, FileCheck, Found, ImportOptions, KNOWN_SETS, KnownFile,
@@ -33,4 +34,11 @@ pub use tasks::{
     Computation, Interpolated, Labels, Origin, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Recipe,
     Split, TargetDistractor, TargetRule, TargetSummary, Task, TaskCheck, TaskSequence, TaskSummary, TestSet,
     WithContext, check_sequence, check_tasks,
+};
+pub use theory::{
+    BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, EquationResidual, ForgettingFit, HeadMaps,
+    LambdaEvidence, LambdaPoint, LargeLambda, LimitPoint, LinearFit, Location, MultiHead, MultiHeadSettings,
+    PhaseCurve, PhasePoint, Power, Prediction, Regime, SequenceCurve, TwoTaskPoint, TwoTasks, Uncertain,
+    VarianceExplained, alpha_c_from_curve, best_lambda, centred_alignment, mean_with_error, normalised_labels, pearson,
+    phase_curves, sequence_curve, spearman,
 };
