@@ -2,7 +2,7 @@
 
 use super::SingleHead;
 use super::source::PointSet;
-use super::tally::Tally;
+use super::score::{Score, accuracies, losses};
 use crate::error::Result;
 use crate::linalg::Mat;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl SingleHead {
     /// # Errors
     /// As the kernels and their factors; [`Error::LostAccuracy`](crate::Error::LostAccuracy) where fewer than four digits are left.
     pub fn forecast(&self) -> Result<Forecast> {
-        let train = self.train_tallies()?;
+        let train = self.train_scores()?;
         let forgetting = losses(&train);
         let f21_at_lambda_zero = if self.tasks() > 1 { Some(self.forgetting_at_lambda_zero(2, 1)?) } else { None };
         Ok(Forecast {
@@ -75,7 +75,7 @@ impl SingleHead {
     /// # Errors
     /// As [`SingleHead::forecast`].
     pub fn forgetting(&self) -> Result<Vec<Vec<f64>>> {
-        Ok(losses(&self.train_tallies()?))
+        Ok(losses(&self.train_scores()?))
     }
 
     /// `F_ts` without penalty: at λ = 0 the network after task t is one that learned t alone, `L(K_st K_tt^{-1} Y_t, D_s)`.
@@ -85,39 +85,37 @@ impl SingleHead {
     /// As [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
     pub fn forgetting_at_lambda_zero(&self, t: usize, s: usize) -> Result<f64> {
         let (t, s) = (self.index(t)?, self.index(s)?);
-        let tally = self.alone(t)?.tallies(&self.shared.whole(s), &self.shared.tasks[s].y)?;
-        Ok(tally[0].loss())
+        let scores = self.alone(t)?.scores(&self.shared.whole(s), &self.shared.tasks[s].y)?;
+        Ok(scores[0].loss)
     }
 
-    /// Sums over the training data, `[t][s]`.
-    fn train_tallies(&self) -> Result<Vec<Vec<Tally>>> {
+    /// On the training data, `[t][s]`.
+    fn train_scores(&self) -> Result<Vec<Vec<Score>>> {
         if !self.learned.train.is_empty() && !self.settings.variance {
             return Ok(self.learned.train.clone());
         }
-        let columns = (0..self.tasks()).map(|s| self.tallies(&self.shared.whole(s), &self.shared.tasks[s].y));
+        let columns = (0..self.tasks()).map(|s| self.scores(&self.shared.whole(s), &self.shared.tasks[s].y));
         Ok(transposed(columns.collect::<Result<Vec<_>>>()?))
     }
 
-    /// Sums over given points after every task.
-    fn tallies(&self, points: &PointSet, y: &Mat<f64>) -> Result<Vec<Tally>> {
+    /// At given points after every task.
+    fn scores(&self, points: &PointSet, y: &Mat<f64>) -> Result<Vec<Score>> {
         let means = self.means(points.points())?;
-        let tally = |(t, f): (usize, &Mat<f64>)| {
+        let score = |(t, f): (usize, &Mat<f64>)| {
             let variance = self.settings.variance.then(|| self.variance(points.points(), t + 1)).transpose()?;
-            let mut tally = Tally::default();
-            tally.add(f.as_ref(), y.as_ref(), variance.as_deref());
-            Ok(tally)
+            Score::new(f.as_ref(), y.as_ref(), variance.as_deref())
         };
-        means.iter().enumerate().map(tally).collect()
+        means.iter().enumerate().map(score).collect()
     }
 
     fn test_forecast(&self) -> Result<Option<TestForecast>> {
         let sets: Option<Vec<_>> = self.shared.tasks.iter().map(|task| task.test.as_ref()).collect();
         let Some(sets) = sets else { return Ok(None) };
-        let columns = sets.iter().map(|(points, y)| self.tallies(points, y)).collect::<Result<Vec<_>>>()?;
-        let tallies = transposed(columns);
-        let alone = sets.iter().enumerate().map(|(s, (points, y))| Ok(self.alone(s)?.tallies(points, y)?[0]));
-        let alone_tallies = alone.collect::<Result<Vec<Tally>>>()?;
-        let (loss, alone): (_, Vec<f64>) = (losses(&tallies), alone_tallies.iter().map(Tally::loss).collect());
+        let columns = sets.iter().map(|(points, y)| self.scores(points, y)).collect::<Result<Vec<_>>>()?;
+        let scores = transposed(columns);
+        let alone = sets.iter().enumerate().map(|(s, (points, y))| Ok(self.alone(s)?.scores(points, y)?[0]));
+        let alone_scores = alone.collect::<Result<Vec<Score>>>()?;
+        let (loss, alone): (_, Vec<f64>) = (losses(&scores), alone_scores.iter().map(|score| score.loss).collect());
         let generalisation = loss.iter().map(|row| row.iter().zip(&alone).map(|(l, g)| l / g).collect()).collect();
         let forgetting = (0..loss.len()).map(|t| (0..=t).map(|s| loss[t][s] - loss[s][s]).collect()).collect();
         Ok(Some(TestForecast {
@@ -125,20 +123,12 @@ impl SingleHead {
             forgetting,
             loss,
             alone,
-            accuracy: accuracies(&tallies),
-            alone_accuracy: alone_tallies.iter().map(Tally::accuracy).collect(),
+            accuracy: accuracies(&scores),
+            alone_accuracy: alone_scores.iter().map(|score| score.accuracy).collect(),
         }))
     }
 }
 
-fn losses(tallies: &[Vec<Tally>]) -> Vec<Vec<f64>> {
-    tallies.iter().map(|row| row.iter().map(Tally::loss).collect()).collect()
-}
-
-fn accuracies(tallies: &[Vec<Tally>]) -> Option<Vec<Vec<f64>>> {
-    tallies.iter().map(|row| row.iter().map(Tally::accuracy).collect()).collect()
-}
-
-fn transposed(columns: Vec<Vec<Tally>>) -> Vec<Vec<Tally>> {
+fn transposed(columns: Vec<Vec<Score>>) -> Vec<Vec<Score>> {
     (0..columns[0].len()).map(|t| columns.iter().map(|column| column[t]).collect()).collect()
 }

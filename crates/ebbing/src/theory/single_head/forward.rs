@@ -5,10 +5,11 @@
 //! what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
 
 use super::factor::{Factor, column_sums, digits, with_ridge};
+use super::score::{Score, stacked};
 use super::settings::SingleHeadSettings;
 use super::shared::Shared;
 use super::source::{Kernels, Points, Source, Which};
-use super::tally::Tally;
+
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, matmul, matmul_into};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub(crate) struct Learned {
     /// `u_t`, the common inputs first.
     pub duals: Vec<Mat<f64>>,
     /// `train[t][s]`: the network after task t on the training data of task s; empty where it was not asked for.
-    pub train: Vec<Vec<Tally>>,
+    pub train: Vec<Vec<Score>>,
     /// Condition number of each task's kernel.
     pub conditions: Vec<f64>,
     /// Directions of each task's kernel that were inverted.
@@ -52,8 +53,8 @@ struct Pass<'a> {
     factors: [Option<Arc<Cholesky>>; 2],
     /// Kernels of each task's own inputs with the common ones, where they are kept.
     k_oc: Vec<Option<Mat<f64>>>,
-    /// The network as it is now, at the common inputs and at each task's own.
-    f_common: Mat<f64>,
+    /// The network after each task at the common inputs, and as it is now at each task's own.
+    f_common: Vec<Mat<f64>>,
     f_own: Vec<Mat<f64>>,
     learned: Learned,
 }
@@ -69,7 +70,7 @@ pub(super) fn learn(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSet
 
 impl<'a> Pass<'a> {
     fn new(kernels: &'a Kernels, shared: &'a Shared, settings: &SingleHeadSettings) -> Result<Self> {
-        let (count, columns) = (shared.tasks.len(), shared.tasks[0].y.ncols());
+        let count = shared.tasks.len();
         let mut pass = Pass {
             kernels,
             shared,
@@ -78,9 +79,9 @@ impl<'a> Pass<'a> {
             k_cc: Linked { later: Mat::zeros(0, 0), first: None },
             factors: [None, None],
             k_oc: vec![],
-            f_common: Mat::zeros(shared.common.len(), columns),
+            f_common: vec![],
             f_own: vec![],
-            learned: Learned { train: vec![vec![Tally::default(); count]; count], digits: f64::INFINITY, ..Default::default() },
+            learned: Learned { train: vec![vec![Score::default(); count]; count], digits: f64::INFINITY, ..Default::default() },
         };
         pass.k_cc = pass.link(shared.common.points(), shared.common.points(), true)?;
         Ok(pass)
@@ -115,7 +116,9 @@ impl<'a> Pass<'a> {
         let keep = self.keep(&to_common.later);
         self.k_oc.push(keep.then_some(to_common.later));
         self.learned.duals.push(dual);
-        self.tally(b);
+        for s in 0..=b {
+            self.learned.train[b][s] = self.score(b, s, self.f_own[s].as_ref())?;
+        }
         Ok(())
     }
 
@@ -123,8 +126,8 @@ impl<'a> Pass<'a> {
     /// (row: task b; each `None` where the budget is spent).
     fn before(&mut self, b: usize, to_common: &Linked) -> Result<(Mat<f64>, Vec<Option<Mat<f64>>>)> {
         let shared = self.shared;
-        let (own, y) = (shared.tasks[b].own.points(), self.y_own(b));
-        let mut f = Mat::zeros(own.len(), y.ncols());
+        let own = shared.tasks[b].own.points();
+        let mut f = Mat::zeros(own.len(), shared.tasks[b].y.ncols());
         let mut cross = vec![];
         let mut spent = 0;
         for a in 0..b {
@@ -132,7 +135,7 @@ impl<'a> Pass<'a> {
             let (top, bottom) = self.learned.duals[a].as_ref().split_at_row(shared.common.len());
             matmul_into(f.as_mut(), 1.0, 1.0, to_common.of(a), top);
             matmul_into(f.as_mut(), 1.0, 1.0, block.of(a), bottom);
-            self.learned.train[a][b].add(f.as_ref(), y, None);
+            self.learned.train[a][b] = self.score(a, b, f.as_ref())?;
             spent += bytes(&block.later);
             cross.push((spent <= self.budget).then_some(block.later));
         }
@@ -144,7 +147,9 @@ impl<'a> Pass<'a> {
         let n = self.shared.common.len();
         let mut rest = self.shared.tasks[b].y.clone();
         let (mut top, mut bottom) = rest.as_mut().split_at_row_mut(n);
-        top -= &self.f_common;
+        if let Some(now) = self.f_common.last() {
+            top -= now;
+        }
         bottom -= before;
         let factor = self.factor(b, to_common.of(b), k_oo.as_ref())?;
         let dual = factor.solve(rest.as_ref());
@@ -206,8 +211,10 @@ impl<'a> Pass<'a> {
     ) -> Result<()> {
         let (top, bottom) = dual.as_ref().split_at_row(self.shared.common.len());
         let k_oc = to_common.of(b);
-        add(&mut self.f_common, self.k_cc.of(b), top);
-        add(&mut self.f_common, k_oc.transpose(), bottom);
+        let mut f = self.f_common.last().cloned().unwrap_or_else(|| Mat::zeros(top.nrows(), top.ncols()));
+        add(&mut f, self.k_cc.of(b), top);
+        add(&mut f, k_oc.transpose(), bottom);
+        self.f_common.push(f);
         add(&mut self.f_own[b], k_oc, top);
         add(&mut self.f_own[b], k_oo.as_ref(), bottom);
         for (a, kept) in cross.into_iter().enumerate() {
@@ -227,22 +234,13 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Losses of the network after task b: at the common inputs for all tasks, at own ones for those it has seen.
-    fn tally(&mut self, b: usize) {
-        let n = self.shared.common.len();
-        for (s, task) in self.shared.tasks.iter().enumerate() {
-            let tally = &mut self.learned.train[b][s];
-            tally.add(self.f_common.as_ref(), task.y.as_ref().split_at_row(n).0, None);
-            if s <= b {
-                tally.add(self.f_own[s].as_ref(), task.y.as_ref().split_at_row(n).1, None);
-            }
+    /// The network after task t on the training data of task s, from its outputs at the task's own inputs.
+    fn score(&self, t: usize, s: usize, own: MatRef<'_, f64>) -> Result<Score> {
+        let y = self.shared.tasks[s].y.as_ref();
+        match self.shared.common.len() {
+            0 => Score::new(own, y, None),
+            _ => Score::new(stacked(self.f_common[t].as_ref(), own).as_ref(), y, None),
         }
-    }
-
-    /// Targets at task b's own inputs.
-    fn y_own(&self, b: usize) -> MatRef<'a, f64> {
-        let shared: &'a Shared = self.shared;
-        shared.tasks[b].y.as_ref().split_at_row(shared.common.len()).1
     }
 
     /// Whether a block fits into what is left of the budget for good.

@@ -5,18 +5,20 @@ pub(crate) mod factor;
 mod forecast;
 mod forward;
 mod sample;
+mod score;
 mod settings;
 pub(crate) mod shared;
 pub(crate) mod source;
 mod system;
-mod tally;
+mod table;
 
 pub use forecast::{Forecast, TestForecast};
 pub use settings::{Mode, SingleHeadSettings};
 pub use source::Points;
+pub use table::KernelTask;
 
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, MatRef};
+use crate::linalg::Mat;
 use crate::tasks::TaskSequence;
 use covariance::Spread;
 use forward::Learned;
@@ -24,19 +26,6 @@ use shared::{Given, Shared};
 use source::{Kernels, Source};
 use std::sync::{Arc, OnceLock};
 use system::System;
-
-/// A task whose points are rows of kernels that are given.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KernelTask {
-    /// What tables call it.
-    pub name: String,
-    /// Rows of the kernel that are its training points.
-    pub rows: Vec<usize>,
-    /// Training targets, one row per training point.
-    pub y: Mat<f64>,
-    /// Rows of the kernel that are held out, and their targets.
-    pub test: Option<(Vec<usize>, Mat<f64>)>,
-}
 
 /// A wide network with one readout that has learned a sequence of tasks:
 /// `<f_T(x)> = Σ_{t≤T} K̃_Tt(x,X_t) ū_t`, `ū = 𝓛^{-1} Y`, 𝓛 block lower-triangular with blocks `K̃_ts(X_t,X_s)`.
@@ -105,13 +94,7 @@ impl SingleHead {
         ntk: Option<Mat<f64>>,
         tasks: &[KernelTask],
     ) -> Result<SingleHead> {
-        for (name, kernel) in [("the kernel", Some(&nngp)), ("the tangent kernel", ntk.as_ref())] {
-            if let Some(kernel) = kernel {
-                check_kernel(kernel.as_ref(), nngp.nrows(), name)?;
-            }
-        }
-        let given: Vec<Given<'_>> = tasks.iter().map(from_kernel_task).collect();
-        check_kernel_tasks(&given, nngp.nrows())?;
+        let given = table::given(&nngp, ntk.as_ref(), tasks)?;
         Self::learn(settings, Source::Table { nngp, ntk }, &given)
     }
 
@@ -242,68 +225,12 @@ impl SingleHead {
                 let problem = format!("{} features where the tasks have {}; they must agree", x.ncols(), known.ncols());
                 Err(Error::data("points", problem))
             }
-            (Points::Rows(rows), Points::Rows(_)) => check_rows(rows, self.table_size(), "points"),
+            (Points::Rows(rows), Points::Rows(_)) => table::check_rows(rows, self.table_size(), "points"),
             _ => Ok(()),
         }
     }
 
     fn table_size(&self) -> usize {
         if let Source::Table { nngp, .. } = &self.kernels.source { nngp.nrows() } else { 0 }
-    }
-}
-
-fn from_kernel_task(task: &KernelTask) -> Given<'_> {
-    Given {
-        name: if task.name.is_empty() { "a task without name".into() } else { task.name.clone() },
-        points: task.rows.as_slice().into(),
-        y: task.y.as_ref(),
-        test: task.test.as_ref().map(|(rows, y)| (rows.as_slice().into(), y.as_ref())),
-    }
-}
-
-/// Refuses a kernel that is not square, finite and symmetric to rounding.
-fn check_kernel(kernel: MatRef<'_, f64>, size: usize, name: &str) -> Result<()> {
-    let (n, m) = (kernel.nrows(), kernel.ncols());
-    if n != size || m != size {
-        return Err(Error::data(name, format!("it is {n} × {m}; it must be {size} × {size}, one row per point")));
-    }
-    for j in 0..n {
-        for i in 0..=j {
-            let (a, b) = (kernel[(i, j)], kernel[(j, i)]);
-            if !(a.is_finite() && b.is_finite()) {
-                return Err(Error::data(name, format!("entry ({i}, {j}) is {a}; it must be finite")));
-            }
-            if (a - b).abs() > 1e-10 * (kernel[(i, i)].abs().max(kernel[(j, j)].abs())) {
-                return Err(Error::data(name, format!("entries ({i}, {j}) and ({j}, {i}) are {a} and {b}; they must be equal")));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_kernel_tasks(given: &[Given<'_>], size: usize) -> Result<()> {
-    let columns = given.first().map_or(0, |task| task.y.ncols());
-    for task in given {
-        let sets = [Some((task.points, task.y)), task.test];
-        for (points, y) in sets.into_iter().flatten() {
-            if let Points::Rows(rows) = points {
-                check_rows(rows, size, &task.name)?;
-            }
-            if y.nrows() != points.len() || y.ncols() != columns || columns == 0 {
-                let (p, found) = (points.len(), format!("{} × {}", y.nrows(), y.ncols()));
-                return Err(Error::data(&task.name, format!("its targets are {found}; {p} × {} are needed", columns.max(1))));
-            }
-            if let Some(bad) = (0..y.nrows()).find(|&i| y.row(i).iter().any(|v| !v.is_finite())) {
-                return Err(Error::data(&task.name, format!("target row {bad} is not finite; every value must be")));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_rows(rows: &[usize], size: usize, what: &str) -> Result<()> {
-    match rows.iter().find(|&&row| row >= size) {
-        Some(row) => Err(Error::data(what, format!("row {row} of a kernel that has {size} rows; rows count from 0"))),
-        None => Ok(()),
     }
 }
