@@ -11,8 +11,10 @@ mod rng;
 mod tasks;
 
 pub use data::{
-    Array, Centre, Dataset, Features, MAX_DECODED, Part, Preprocess, Preprocessor, Provenance, Source, Targets, Values,
-    Whiten, parse_idx, read_idx, to_grey,
+    Array, Centre, Cifar, CsvOptions, Dataset, Features, FileCheck, Found, ImportOptions, KNOWN_SETS, KnownFile,
+    KnownSet, LabelColumn, MAX_DECODED, Part, Places, Preprocess, Preprocessor, Provenance, Source, Status, Targets,
+    Values, Verification, Whiten, file_sha256, parse_cifar, parse_csv, parse_idx, parse_npy, parse_npz, read_csv,
+    read_idx, read_npy, read_npz, to_grey, to_npy, write_npz,
 };
 pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
@@ -25,4 +27,7 @@ pub use nets::{
     SampledPosterior, Stop, TaskReport, TrainSettings, Trained, Trainer, convergence, sample_posterior,
 };
 pub use rng::Stream;
-pub use tasks::{PoolRow, Task, TaskSequence, TestSet};
+pub use tasks::{
+    Interpolated, Labels, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Split, TargetDistractor, Task,
+    TaskSequence, TestSet, WithContext,
+};

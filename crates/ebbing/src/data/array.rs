@@ -2,7 +2,7 @@
 
 use super::{Features, Targets};
 use crate::error::{Error, Result};
-use crate::linalg::Mat;
+use crate::linalg::{Mat, MatRef};
 use std::path::Path;
 
 /// The values of an [`Array`], in C order (last index fastest).
@@ -59,6 +59,12 @@ impl Array {
     /// Values per example: the product of the other axes.
     pub fn columns(&self) -> usize {
         self.shape.iter().skip(1).product()
+    }
+
+    /// The rows of a matrix.
+    pub fn from_mat(m: MatRef<'_, f64>) -> Array {
+        let values = (0..m.nrows()).flat_map(|i| (0..m.ncols()).map(move |j| m[(i, j)])).collect();
+        Array { shape: vec![m.nrows(), m.ncols()], values: Values::Real(values) }
     }
 
     /// One row per example, the other axes flattened.

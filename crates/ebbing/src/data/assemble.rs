@@ -3,23 +3,29 @@
 use super::array::Array;
 use super::{Dataset, Features, Part, Provenance, Targets, digest};
 use crate::error::{Error, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Examples and their targets, each with the file (and array) it came from.
+/// Examples and their targets, each with the file it came from.
 pub(super) fn part((path, features): (PathBuf, Array), (target_path, targets): (PathBuf, Array)) -> Result<Part> {
     let features = features.into_features(&path, "the examples")?;
     let targets = targets.into_targets(&target_path, "the labels")?;
-    if targets.rows() != features.rows() {
-        let expected = format!("{} holds {} examples, one label is needed for each", path.display(), features.rows());
-        return Err(Error::file(target_path, "the number of labels", targets.rows(), expected));
+    checked(Part { features, targets }, &path, &target_path)
+}
+
+/// A part with as many targets as examples, and no image that is all zero.
+pub(super) fn checked(part: Part, path: &Path, target_path: &Path) -> Result<Part> {
+    let (rows, found) = (part.features.rows(), part.targets.rows());
+    if found != rows {
+        let expected = format!("{} holds {rows} examples, and each needs one", path.display());
+        return Err(Error::file(target_path, "the number of labels", found, expected));
     }
-    if let Features::Bytes { pixels, dim } = &features
+    if let Features::Bytes { pixels, dim } = &part.features
         && let Some(row) = pixels.chunks_exact(*dim).position(|image| image.iter().all(|&p| p == 0))
     {
         let expected = "an image of norm 0 has no direction: remove it and its label";
         return Err(Error::file(path, format!("image {row}"), "all zero", expected));
     }
-    Ok(Part { features, targets })
+    Ok(part)
 }
 
 /// A data set with its hash; the two parts must fit together and the training part hold more than one class.

@@ -46,6 +46,9 @@ pub fn parse_idx(bytes: Vec<u8>, path: &Path) -> Result<Array> {
     }
     let lengths = bytes[4..header].chunks_exact(4);
     let shape: Vec<usize> = lengths.map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]) as usize).collect();
+    if shape.contains(&0) {
+        return bad("the shape in the header", shape_text(&shape), "every axis needs a length of at least 1");
+    }
     match element.bytes(&shape) {
         Some(need) if need == bytes.len() - header => {}
         need => {

@@ -27,12 +27,12 @@ impl Source {
     ///
     /// # Errors
     /// [`Error::Data`] for an empty set, NaN or infinite features; [`Error::Setting`] for unusable settings; what
-    /// loading the covariance set says.
+    /// [`Dataset::load`] says of the set whose covariance is asked for.
     pub fn new(dataset: Dataset, settings: &Preprocess) -> Result<Source> {
         match settings.whiten.as_ref().filter(|w| w.covariance_of != "train") {
             Some(whiten) => {
-                let expected = "must be \"train\"; use Source::with_covariance for another set";
-                Err(Error::setting("whiten.covariance_of", &whiten.covariance_of, expected))
+                let reference = Dataset::load(&whiten.covariance_of)?;
+                Self::with_covariance(dataset, settings, reference)
             }
             None => Self::build(dataset, settings, None),
         }

@@ -1,6 +1,6 @@
 //! Task identity as input: one random vector per task, appended to all of its inputs.
 
-use super::draw::within;
+use super::draw::fits;
 use super::{PoolRow, Task, TaskSequence};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
@@ -42,8 +42,13 @@ impl WithContext {
     /// [`Error::Setting`] for a variance outside its range; [`Error::Data`] for an unusable sequence or an input that
     /// cannot be scaled.
     pub fn apply(&self, sequence: &TaskSequence, seed: u64) -> Result<TaskSequence> {
-        within("variance", self.variance, 0.0, f64::MAX)?;
+        if !(self.variance >= 0.0 && self.variance.is_finite()) {
+            return Err(Error::setting("variance", self.variance, "must be a finite number, at least 0"));
+        }
         sequence.validate()?;
+        let tested = |task: &Task| task.test.as_ref().map_or(0, |test| test.x.nrows());
+        let rows = sequence.tasks.iter().map(|task| task.x.nrows() + tested(task)).sum();
+        fits("dim", self.dim, 1, rows, self.dim)?;
         let mut views = HashMap::new();
         let mut tasks = Vec::with_capacity(sequence.tasks.len());
         for (t, task) in sequence.tasks.iter().enumerate() {

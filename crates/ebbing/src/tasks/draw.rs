@@ -1,6 +1,6 @@
 //! What the protocols share: ranges of settings, images by class, and prepared images by their numbers.
 
-use super::{PoolRow, TestSet};
+use super::{PoolRow, Task, TestSet};
 use crate::data::Source;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
@@ -20,6 +20,25 @@ pub(super) fn at_least(name: &str, value: usize, least: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::setting(name, value, format!("must be at least {least}")))
+}
+
+/// Refuses a sequence whose inputs would take more than 64 GiB.
+pub(super) fn fits(name: &str, value: usize, tasks: usize, rows: usize, dim: usize) -> Result<()> {
+    const MOST: usize = 1 << 33;
+    let numbers = tasks.checked_mul(rows).and_then(|rows| rows.checked_mul(dim));
+    if numbers.is_some_and(|numbers| numbers <= MOST) {
+        return Ok(());
+    }
+    let expected = format!("{tasks} tasks of {rows} inputs with {dim} features would take more than 64 GiB of memory");
+    Err(Error::setting(name, value, expected))
+}
+
+/// The numbers of the images of each class.
+pub(super) type ByClass = BTreeMap<i64, Vec<usize>>;
+
+/// The images of a class, none if there is no such class.
+pub(super) fn images_of(by_class: &ByClass, class: i64) -> &[usize] {
+    by_class.get(&class).map_or(&[], Vec::as_slice)
 }
 
 /// The training or the test part of a source.
@@ -62,8 +81,8 @@ impl Part {
     }
 
     /// The numbers of the images of each class; of no class at all where the set has no such part.
-    pub fn by_class(self, source: &Source) -> Result<BTreeMap<i64, Vec<usize>>> {
-        let mut found: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    pub fn by_class(self, source: &Source) -> Result<ByClass> {
+        let mut found = ByClass::new();
         if self.count(source) > 0 {
             for (i, class) in self.classes(source)?.iter().enumerate() {
                 found.entry(*class).or_default().push(i);
@@ -112,6 +131,34 @@ pub(super) fn one_column(values: &[f64]) -> Mat<f64> {
 /// Untransformed images as pool rows.
 pub(super) fn plain_rows(numbers: &[usize]) -> Vec<PoolRow> {
     numbers.iter().map(|&image| PoolRow { image: image as u64, view: 0 }).collect()
+}
+
+/// Examples drawn for the training or the test part of a task.
+#[derive(Clone)]
+pub(super) struct Drawn {
+    /// Their numbers in the source.
+    pub numbers: Vec<usize>,
+    pub x: Mat<f64>,
+    pub y: Mat<f64>,
+}
+
+impl Drawn {
+    /// No examples.
+    pub fn none(dim: usize, columns: usize) -> Self {
+        Drawn { numbers: Vec::new(), x: Mat::zeros(0, dim), y: Mat::zeros(0, columns) }
+    }
+}
+
+/// Tasks of untransformed images.
+pub(super) fn plain_tasks(train: Vec<Drawn>, test: Vec<Drawn>) -> Vec<Task> {
+    let make = |(t, (train, test)): (usize, (Drawn, Drawn))| Task {
+        name: format!("task {}", t + 1),
+        rows: Some(plain_rows(&train.numbers)),
+        x: train.x,
+        y: train.y,
+        test: test_set(test.x, test.y),
+    };
+    train.into_iter().zip(test).enumerate().map(make).collect()
 }
 
 /// A test set, or none where it would be empty.

@@ -1,6 +1,6 @@
 //! Intermediate datasets between two tasks: dataset k of S holds the fraction k/(S+1) of task 2.
 
-use super::draw::rounded;
+use super::draw::{fits, rounded};
 use super::pool::number_inputs;
 use super::{PoolRow, Task, TaskSequence, TestSet};
 use crate::error::{Error, Result};
@@ -43,9 +43,13 @@ impl Interpolated {
     pub fn apply(&self, sequence: &TaskSequence, seed: u64) -> Result<TaskSequence> {
         sequence.validate()?;
         let [first, last] = &sequence.tasks[..] else {
-            let problem = format!("datasets are interpolated between two tasks, but there are {}", sequence.tasks.len());
+            let problem =
+                format!("datasets are interpolated between two tasks, but there are {}", sequence.tasks.len());
             return Err(Error::data("the task sequence", problem));
         };
+        let tested = [first, last].map(|task| task.test.as_ref().map_or(0, |test| test.x.nrows()));
+        let rows = first.x.nrows().max(last.x.nrows()) + tested[0].max(tested[1]);
+        fits("steps", self.steps, self.steps, rows, sequence.dim())?;
         let mut stream = Stream::new(seed, "interpolated: training order", 0);
         let train = Mixture::new(known_rows(first, last), &mut stream);
         let mut stream = Stream::new(seed, "interpolated: test order", 0);

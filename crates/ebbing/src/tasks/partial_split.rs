@@ -1,14 +1,12 @@
 //! Partial split of two tasks: two pairs of classes, mixed in opposite proportions.
 
-use super::draw::{Images, Part, one_column, plain_rows, rounded, test_set, within};
+use super::draw::{ByClass, Drawn, Images, Part, images_of, one_column, plain_tasks, rounded, within};
 use super::split::choose_class;
-use super::{Protocol, Task, TaskSequence};
+use super::{Protocol, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
-use crate::linalg::Mat;
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Two tasks on two pairs of classes: task 1 takes a fraction (1 + s)/2 of its examples from the first pair and the rest
 /// from the second, task 2 the other way round.
@@ -56,18 +54,11 @@ impl PartialSplit {
             }
         }
         let train = Part::Train.by_class(source)?;
-        let test = if self.p_test > 0 { Part::Test.by_class(source)? } else { BTreeMap::new() };
+        let test = if self.p_test > 0 { Part::Test.by_class(source)? } else { ByClass::new() };
         let pairs = self.choose_pairs(&train, &test, seed)?;
         let train = self.part(source, Part::Train, &train, pairs, seed)?;
         let test = self.part(source, Part::Test, &test, pairs, seed)?;
-        let make = |(t, ((numbers, x, y), (_, x_test, y_test)))| Task {
-            name: format!("task {}", t + 1),
-            x,
-            y,
-            rows: Some(plain_rows(&numbers)),
-            test: test_set(x_test, y_test),
-        };
-        let tasks = train.into_iter().zip(test).enumerate().map(make).collect();
+        let tasks = plain_tasks(train, test);
         let settings = serde_json::json!({
             "data": source.settings(),
             "protocol": Protocol::PartialSplit(self.clone()),
@@ -84,14 +75,9 @@ impl PartialSplit {
     }
 
     /// The pairs given, or four random classes with enough images.
-    fn choose_pairs(
-        &self,
-        train: &BTreeMap<i64, Vec<usize>>,
-        test: &BTreeMap<i64, Vec<usize>>,
-        seed: u64,
-    ) -> Result<[[i64; 2]; 2]> {
+    fn choose_pairs(&self, train: &ByClass, test: &ByClass, seed: u64) -> Result<[[i64; 2]; 2]> {
         let needed = |p: usize| self.shares(p).0.div_ceil(2);
-        let has = |images: &BTreeMap<i64, Vec<usize>>, class: &i64| images.get(class).map_or(0, Vec::len);
+        let has = |images: &ByClass, class: &i64| images_of(images, *class).len();
         let (needed, needed_test) = (needed(self.p), needed(self.p_test));
         if let Some(pairs) = self.pairs {
             let [[a, b], [c, d]] = pairs;
@@ -148,13 +134,13 @@ impl PartialSplit {
         &self,
         source: &Source,
         part: Part,
-        by_class: &BTreeMap<i64, Vec<usize>>,
+        by_class: &ByClass,
         pairs: [[i64; 2]; 2],
         seed: u64,
-    ) -> Result<Vec<(Vec<usize>, Mat<f64>, Mat<f64>)>> {
+    ) -> Result<Vec<Drawn>> {
         let p = if part == Part::Train { self.p } else { self.p_test };
         if p == 0 {
-            return Ok((0..2).map(|_| (Vec::new(), Mat::zeros(0, source.dim()), Mat::zeros(0, 1))).collect());
+            return Ok(vec![Drawn::none(source.dim(), 1); 2]);
         }
         let (large, small) = self.shares(p);
         // (image, label, whether each task holds it)
@@ -163,7 +149,7 @@ impl PartialSplit {
             for (second, class) in classes.iter().enumerate() {
                 // Odd shares round up for the first class of pair 1 and the second of pair 2: labels stay balanced.
                 let half = |n: usize| (n + usize::from(second == pair)) / 2;
-                let images = by_class.get(class).map_or(&[][..], Vec::as_slice);
+                let images = images_of(by_class, *class);
                 let drawn = choose_class(part, *class, images, half(large), seed);
                 all.extend(drawn.into_iter().enumerate().map(|(i, image)| {
                     let mut held = [i < half(small); 2];
@@ -177,8 +163,8 @@ impl PartialSplit {
         let task = |t: usize| {
             let held = all.iter().filter(|(.., held)| held[t]);
             let (numbers, labels): (Vec<usize>, Vec<f64>) = held.map(|(i, label, _)| (*i, *label)).unzip();
-            (images.select(&numbers), one_column(&labels), numbers)
+            Drawn { x: images.select(&numbers), y: one_column(&labels), numbers }
         };
-        Ok((0..2).map(task).map(|(x, y, numbers)| (numbers, x, y)).collect())
+        Ok((0..2).map(task).collect())
     }
 }

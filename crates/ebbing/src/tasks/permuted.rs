@@ -1,6 +1,6 @@
 //! Permuted tasks: each task sees the images through its own shuffle of some of their pixels.
 
-use super::draw::{Images, Part, at_least, one_column, rounded, test_set, within};
+use super::draw::{Drawn, Images, Part, at_least, fits, one_column, rounded, test_set, within};
 use super::{PoolRow, Protocol, Task, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
@@ -66,6 +66,7 @@ impl Permuted {
         within("ratio", self.ratio, 0.0, 1.0)?;
         at_least("tasks", self.tasks, 1)?;
         at_least("p", self.p, 1)?;
+        fits("tasks", self.tasks, self.tasks, self.p.saturating_add(self.p_test), source.dim())?;
         let positive = self.grouping(source, seed)?;
         let train = self.part(source, Part::Train, self.p, &positive, seed)?;
         let test = self.part(source, Part::Test, self.p_test, &positive, seed)?;
@@ -116,14 +117,14 @@ impl Permuted {
         let available = part.count(source);
         if p.checked_mul(sets).is_none_or(|needed| needed > available) {
             let set = &source.dataset().provenance.name;
-            let fresh = if self.fresh_images { format!(" for each of {sets} tasks with fresh images") } else { String::new() };
+            let fresh =
+                if self.fresh_images { format!(" for each of {sets} tasks with fresh images") } else { String::new() };
             let most = available / sets;
             let expected = format!("{set} has {available} {} images, enough for at most {most}{fresh}", part.name());
             return Err(Error::setting(part.setting(), p, expected));
         }
         if p == 0 {
-            let empty = || Drawn { numbers: Vec::new(), x: Mat::zeros(0, source.dim()), y: Mat::zeros(0, 1) };
-            return Ok((0..self.tasks).map(|_| empty()).collect());
+            return Ok(vec![Drawn::none(source.dim(), 1); self.tasks]);
         }
         let classes = part.classes(source)?;
         let purpose = format!("permuted: {} images", part.name());
@@ -147,13 +148,6 @@ impl Permuted {
         };
         (0..self.tasks).map(draw).collect()
     }
-}
-
-/// Images of one task and their labels, before permutation.
-struct Drawn {
-    numbers: Vec<usize>,
-    x: Mat<f64>,
-    y: Mat<f64>,
 }
 
 /// A permutation of 0..dim that shuffles `moved` random places among themselves.

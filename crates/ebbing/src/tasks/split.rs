@@ -1,7 +1,7 @@
 //! Split tasks: every task holds classes that no other task has.
 
-use super::draw::{Images, Part, at_least, plain_rows, shares, test_set};
-use super::{Protocol, Task, TaskSequence};
+use super::draw::{ByClass, Drawn, Images, Part, at_least, images_of, plain_tasks, shares};
+use super::{Protocol, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
@@ -57,15 +57,7 @@ pub struct Split {
 
 impl Default for Split {
     fn default() -> Self {
-        Split {
-            tasks: 5,
-            p: 600,
-            p_test: 200,
-            groups: 2,
-            classes_per_group: 1,
-            labels: Labels::Sign,
-            assignment: None,
-        }
+        Split { tasks: 5, p: 600, p_test: 200, groups: 2, classes_per_group: 1, labels: Labels::Sign, assignment: None }
     }
 }
 
@@ -77,7 +69,7 @@ impl Split {
     /// [`Error::Data`] where the source has no class labels or a drawn image cannot be prepared.
     pub fn generate(&self, source: &Source, seed: u64) -> Result<TaskSequence> {
         let train = Part::Train.by_class(source)?;
-        let test = if self.p_test > 0 { Part::Test.by_class(source)? } else { BTreeMap::new() };
+        let test = if self.p_test > 0 { Part::Test.by_class(source)? } else { ByClass::new() };
         let assignment = match &self.assignment {
             Some(given) => {
                 self.check_assignment(given, &train)?;
@@ -92,14 +84,7 @@ impl Split {
         };
         let train = self.part(source, Part::Train, &train, &assignment, columns, seed)?;
         let test = self.part(source, Part::Test, &test, &assignment, columns, seed)?;
-        let make = |(t, ((numbers, x, y), (_, x_test, y_test)))| Task {
-            name: format!("task {}", t + 1),
-            x,
-            y,
-            rows: Some(plain_rows(&numbers)),
-            test: test_set(x_test, y_test),
-        };
-        let tasks = train.into_iter().zip(test).enumerate().map(make).collect();
+        let tasks = plain_tasks(train, test);
         let settings = serde_json::json!({
             "data": source.settings(),
             "protocol": Protocol::Split(self.clone()),
@@ -110,21 +95,16 @@ impl Split {
     }
 
     /// A random assignment of the classes that have enough images.
-    fn draw_assignment(
-        &self,
-        train: &BTreeMap<i64, Vec<usize>>,
-        test: &BTreeMap<i64, Vec<usize>>,
-        seed: u64,
-    ) -> Result<Vec<Vec<Vec<i64>>>> {
+    fn draw_assignment(&self, train: &ByClass, test: &ByClass, seed: u64) -> Result<Vec<Vec<Vec<i64>>>> {
         at_least("tasks", self.tasks, 1)?;
         at_least("groups", self.groups, 2)?;
         at_least("classes_per_group", self.classes_per_group, 1)?;
         self.check_groups(self.groups)?;
-        let per_task = self.groups.checked_mul(self.classes_per_group).unwrap_or(usize::MAX);
+        let per_task = self.groups.saturating_mul(self.classes_per_group);
         self.check_sizes(per_task)?;
-        let count = |images: &BTreeMap<i64, Vec<usize>>, class| images.get(class).map_or(0, Vec::len);
-        let (most, most_test) = (largest_share(self.p, per_task), largest_share(self.p_test, per_task));
-        let enough = |class: &&i64| count(train, class) >= most && count(test, class) >= most_test;
+        let (most, most_test) = (self.p.div_ceil(per_task), self.p_test.div_ceil(per_task));
+        let has = |images: &ByClass, class: i64, needed: usize| images_of(images, class).len() >= needed;
+        let enough = |class: &&i64| has(train, **class, most) && has(test, **class, most_test);
         let usable: Vec<i64> = train.keys().filter(enough).copied().collect();
         if per_task.checked_mul(self.tasks).is_none_or(|needed| needed > usable.len()) {
             let expected = format!(
@@ -145,7 +125,7 @@ impl Split {
     }
 
     /// Refuses an assignment with empty, unknown or repeated parts.
-    fn check_assignment(&self, given: &[Vec<Vec<i64>>], known: &BTreeMap<i64, Vec<usize>>) -> Result<()> {
+    fn check_assignment(&self, given: &[Vec<Vec<i64>>], known: &ByClass) -> Result<()> {
         let refuse = |value: String, expected: String| Err(Error::setting("assignment", value, expected));
         if given.is_empty() {
             return refuse("empty".into(), "must list at least one task".into());
@@ -197,15 +177,14 @@ impl Split {
         &self,
         source: &Source,
         part: Part,
-        by_class: &BTreeMap<i64, Vec<usize>>,
+        by_class: &ByClass,
         assignment: &[Vec<Vec<i64>>],
         columns: usize,
         seed: u64,
-    ) -> Result<Vec<(Vec<usize>, Mat<f64>, Mat<f64>)>> {
+    ) -> Result<Vec<Drawn>> {
         let p = if part == Part::Train { self.p } else { self.p_test };
         if p == 0 {
-            let empty = |_| (Vec::new(), Mat::zeros(0, source.dim()), Mat::zeros(0, columns));
-            return Ok(assignment.iter().map(empty).collect());
+            return Ok(vec![Drawn::none(source.dim(), columns); assignment.len()]);
         }
         check_images(part, p, by_class, assignment)?;
         let mut drawn = Vec::new();
@@ -213,7 +192,7 @@ impl Split {
             let mut task: Vec<(usize, usize)> = Vec::with_capacity(p);
             for (g, (group, share)) in groups.iter().zip(shares(p, groups.len())).enumerate() {
                 for (class, quota) in group.iter().zip(shares(share, group.len())) {
-                    let images = by_class.get(class).map_or(&[][..], Vec::as_slice);
+                    let images = images_of(by_class, *class);
                     task.extend(choose_class(part, *class, images, quota, seed).into_iter().map(|i| (i, g)));
                 }
             }
@@ -229,30 +208,19 @@ impl Split {
                 _ => f64::from(u8::from(groups[i] + first == j)),
             };
             let y = Mat::from_fn(numbers.len(), columns, target);
-            (images.select(&numbers), y, numbers)
+            Drawn { x: images.select(&numbers), y, numbers }
         };
-        let finished = drawn.into_iter().enumerate().map(finish);
-        Ok(finished.map(|(x, y, numbers)| (numbers, x, y)).collect())
+        Ok(drawn.into_iter().enumerate().map(finish).collect())
     }
 }
 
-/// The most examples that any class of a task gives.
-fn largest_share(p: usize, classes: usize) -> usize {
-    p.div_ceil(classes)
-}
-
 /// Refuses `p` examples per task where a class has too few images for its share.
-fn check_images(
-    part: Part,
-    p: usize,
-    by_class: &BTreeMap<i64, Vec<usize>>,
-    assignment: &[Vec<Vec<i64>>],
-) -> Result<()> {
+fn check_images(part: Part, p: usize, by_class: &ByClass, assignment: &[Vec<Vec<i64>>]) -> Result<()> {
     let shares = assignment.iter().flat_map(|groups| {
         groups.iter().flat_map(|group| group.iter().map(|class| (class, groups.len() * group.len())))
     });
     let limits = shares.map(|(class, share)| {
-        let images = by_class.get(class).map_or(0, Vec::len);
+        let images = images_of(by_class, *class).len();
         (images * share, images, *class)
     });
     match limits.min() {

@@ -1,6 +1,6 @@
 //! Target-distractor tasks: a few images carry random labels ±1, the rest 0, and the tasks share what they are told to.
 
-use super::draw::{Images, Part, at_least, gather, one_column, plain_rows, rounded, test_set, within};
+use super::draw::{Images, Part, at_least, fits, gather, one_column, plain_rows, rounded, test_set, within};
 use super::{Protocol, Task, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
@@ -102,6 +102,8 @@ impl TargetDistractor {
         if needed.is_none_or(|needed| needed > available) {
             return Err(self.too_few(source, available, &counts));
         }
+        let tested = self.p_test.unwrap_or(self.p);
+        fits("tasks", self.tasks, self.tasks, self.p.saturating_add(tested), source.dim())?;
         let drawn = Stream::new(seed, "target-distractor: images", 0).choose(available, needed.unwrap_or(0));
         let images = Images::prepare(source, Part::Train, &drawn)?;
         let mut base = Stream::new(seed, "target-distractor: base labels", 0);
@@ -139,6 +141,7 @@ impl TargetDistractor {
         }
         let (low, high) = Self::feasible_rho_target(self.rho_shared, x);
         if !(self.rho_target >= low - EDGE && self.rho_target <= high + EDGE) {
+            let [low, high] = [low, high].map(|edge| (edge * 1e9).round() / 1e9);
             let expected =
                 format!("must lie in [{low}, {high}] at rho_shared = {} and label_fraction = {x}", self.rho_shared);
             return Err(Error::setting("rho_target", self.rho_target, expected));
