@@ -9,6 +9,7 @@ mod metrics;
 mod nets;
 mod rng;
 mod tasks;
+mod theory;
 
 pub use data::{
     Array, Centre, Cifar, CsvOptions, Dataset, Features, FileCheck, Found, ImportOptions, KNOWN_SETS, KnownFile,
@@ -30,4 +31,9 @@ pub use rng::Stream;
 pub use tasks::{
     Interpolated, Labels, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Split, TargetDistractor, Task,
     TaskSequence, TestSet, WithContext,
+};
+pub use theory::{
+    Forecast, Interval, Inverse, KernelTask, Mode, Null, OrderParameterSettings, OrderParameters, PairOrderParameters,
+    Points, SingleHead, SingleHeadSettings, TestForecast, order_parameters, order_parameters_of_features,
+    order_parameters_of_kernels, order_parameters_of_layers, order_parameters_of_sequence,
 };

@@ -16,6 +16,7 @@ pub use interpolated::Interpolated;
 pub use partial_split::PartialSplit;
 pub use permuted::Permuted;
 pub use pool::Pool;
+pub(crate) use pool::number_inputs;
 pub use protocol::{PostSteps, Protocol};
 pub use split::{Labels, Split};
 pub use target_distractor::TargetDistractor;

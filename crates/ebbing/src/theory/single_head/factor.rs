@@ -15,11 +15,7 @@ pub(crate) const RANK_TOLERANCE: f64 = 1e-10;
 #[derive(Debug, Clone)]
 pub(crate) enum Factor {
     /// `K_cc = L_c L_cᵀ`, `W = L_c^{-1} K_co`, `K_oo − WᵀW = L_o L_oᵀ`.
-    Blocks {
-        common: Option<Arc<Cholesky>>,
-        w: Mat<f64>,
-        own: Cholesky,
-    },
+    Blocks { common: Option<Arc<Cholesky>>, w: Mat<f64>, own: Cholesky },
     /// At a stated rank.
     Pseudo(PseudoInverse),
 }
@@ -27,7 +23,8 @@ pub(crate) enum Factor {
 impl Factor {
     /// Factors a kernel of which no part is shared.
     pub fn plain(k: MatRef<'_, f64>, ridge: f64, name: &str) -> Result<Factor> {
-        let own = if ridge > 0.0 { Cholesky::factor_owned(with_ridge(k, ridge), name)? } else { Cholesky::factor(k, name)? };
+        let own =
+            if ridge > 0.0 { Cholesky::factor_owned(with_ridge(k, ridge), name)? } else { Cholesky::factor(k, name)? };
         Ok(Factor::Blocks { common: None, w: Mat::zeros(0, k.nrows()), own })
     }
 
@@ -150,7 +147,17 @@ pub(crate) fn with_ridge(k: MatRef<'_, f64>, ridge: f64) -> Mat<f64> {
     k
 }
 
+/// `‖K‖₁` of `[[K_cc, K_co], [K_oc, K_oo]]`.
+pub(crate) fn one_norm(k_cc: MatRef<'_, f64>, k_oc: MatRef<'_, f64>, k_oo: MatRef<'_, f64>) -> f64 {
+    let sum = |a: Vec<f64>, b: Vec<f64>| a.into_iter().zip(b).map(|(x, y)| x + y).fold(0.0, f64::max);
+    let mut rows = vec![0.0; k_oc.nrows()];
+    for j in 0..k_oc.ncols() {
+        rows.iter_mut().zip(k_oc.col(j).iter()).for_each(|(sum, v)| *sum += v.abs());
+    }
+    sum(column_sums(k_cc), column_sums(k_oc)).max(sum(rows, column_sums(k_oo)))
+}
+
 /// `Σ_i |k_ij|` of every column j.
-pub(crate) fn column_sums(k: MatRef<'_, f64>) -> Vec<f64> {
+fn column_sums(k: MatRef<'_, f64>) -> Vec<f64> {
     k.col_iter().map(|c| c.iter().map(|v| v.abs()).sum()).collect()
 }

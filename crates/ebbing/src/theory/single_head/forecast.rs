@@ -1,8 +1,8 @@
 //! `F[t][s] = L(f_t, D_s)`, `G[t][s] = L(f_t, D_s^test)/G_s⁰` and what follows from them.
 
 use super::SingleHead;
-use super::source::PointSet;
 use super::score::{Score, accuracies, losses};
+use super::source::PointSet;
 use crate::error::Result;
 use crate::linalg::Mat;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 //! each task's own. Learning task b needs the kernel between its own inputs and all those; the same blocks then carry
 //! what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
 
-use super::factor::{Factor, column_sums, digits, with_ridge};
+use super::factor::{Factor, digits, one_norm, with_ridge};
 use super::score::{Score, stacked};
 use super::settings::SingleHeadSettings;
 use super::shared::Shared;
@@ -81,7 +81,11 @@ impl<'a> Pass<'a> {
             k_oc: vec![],
             f_common: vec![],
             f_own: vec![],
-            learned: Learned { train: vec![vec![Score::default(); count]; count], digits: f64::INFINITY, ..Default::default() },
+            learned: Learned {
+                train: vec![vec![Score::default(); count]; count],
+                digits: f64::INFINITY,
+                ..Default::default()
+            },
         };
         pass.k_cc = pass.link(shared.common.points(), shared.common.points(), true)?;
         Ok(pass)
@@ -260,14 +264,4 @@ fn bytes(block: &Mat<f64>) -> usize {
 /// `f ← f + K u`.
 fn add(f: &mut Mat<f64>, k: MatRef<'_, f64>, u: MatRef<'_, f64>) {
     matmul_into(f.as_mut(), 1.0, 1.0, k, u);
-}
-
-/// `‖K‖₁` of `[[K_cc, K_co], [K_oc, K_oo]]`.
-fn one_norm(k_cc: MatRef<'_, f64>, k_oc: MatRef<'_, f64>, k_oo: MatRef<'_, f64>) -> f64 {
-    let sum = |a: Vec<f64>, b: Vec<f64>| a.into_iter().zip(b).map(|(x, y)| x + y).fold(0.0, f64::max);
-    let mut rows = vec![0.0; k_oc.nrows()];
-    for j in 0..k_oc.ncols() {
-        rows.iter_mut().zip(k_oc.col(j).iter()).for_each(|(sum, v)| *sum += v.abs());
-    }
-    sum(column_sums(k_cc), column_sums(k_oc)).max(sum(rows, column_sums(k_oo)))
 }

@@ -10,7 +10,7 @@ mod settings;
 pub(crate) mod shared;
 pub(crate) mod source;
 mod system;
-mod table;
+pub(crate) mod table;
 
 pub use forecast::{Forecast, TestForecast};
 pub use settings::{Mode, SingleHeadSettings};
@@ -100,12 +100,8 @@ impl SingleHead {
 
     fn from_sequence(settings: SingleHeadSettings, source: Source, sequence: &TaskSequence) -> Result<SingleHead> {
         sequence.validate()?;
-        let given: Vec<Given<'_>> = sequence.tasks.iter().enumerate().map(|(t, task)| Given {
-            name: task.label(t),
-            points: task.x.as_ref().into(),
-            y: task.y.as_ref(),
-            test: task.test.as_ref().map(|test| (test.x.as_ref().into(), test.y.as_ref())),
-        }).collect();
+        let given: Vec<Given<'_>> =
+            sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
         Self::learn(settings, source, &given)
     }
 

@@ -3,7 +3,7 @@
 use super::source::{PointSet, Points};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
-use crate::tasks::number_inputs;
+use crate::tasks::{Task, number_inputs};
 use std::collections::{HashMap, HashSet};
 
 /// Inputs and targets of a task, the inputs that all tasks hold first and apart.
@@ -34,6 +34,18 @@ pub(crate) struct Given<'a> {
     pub points: Points<'a>,
     pub y: MatRef<'a, f64>,
     pub test: Option<(Points<'a>, MatRef<'a, f64>)>,
+}
+
+impl<'a> Given<'a> {
+    /// Task t (from 0) of a sequence.
+    pub fn of_task(t: usize, task: &'a Task) -> Given<'a> {
+        Given {
+            name: task.label(t),
+            points: task.x.as_ref().into(),
+            y: task.y.as_ref(),
+            test: task.test.as_ref().map(|test| (test.x.as_ref().into(), test.y.as_ref())),
+        }
+    }
 }
 
 impl Shared {

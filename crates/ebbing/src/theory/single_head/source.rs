@@ -49,9 +49,7 @@ impl Points<'_> {
     /// The chosen points, in the order given.
     pub(crate) fn select(&self, chosen: &[usize]) -> PointSet {
         match self {
-            Points::Inputs(x) => {
-                PointSet::Inputs(Mat::from_fn(chosen.len(), x.ncols(), |i, j| x[(chosen[i], j)]))
-            }
+            Points::Inputs(x) => PointSet::Inputs(Mat::from_fn(chosen.len(), x.ncols(), |i, j| x[(chosen[i], j)])),
             Points::Rows(rows) => PointSet::Rows(chosen.iter().map(|&i| rows[i]).collect()),
         }
     }
@@ -61,9 +59,13 @@ impl Points<'_> {
         match (self, more) {
             (Points::Inputs(x), Points::Inputs(y)) => {
                 let n = x.nrows();
-                PointSet::Inputs(Mat::from_fn(n + y.nrows(), x.ncols(), |i, j| {
-                    if i < n { x[(i, j)] } else { y[(i - n, j)] }
-                }))
+                PointSet::Inputs(Mat::from_fn(
+                    n + y.nrows(),
+                    x.ncols(),
+                    |i, j| {
+                        if i < n { x[(i, j)] } else { y[(i - n, j)] }
+                    },
+                ))
             }
             (Points::Rows(rows), Points::Rows(others)) => PointSet::Rows([*rows, others].concat()),
             _ => unreachable!("the points of one theory are all inputs or all rows of a kernel"),
@@ -146,13 +148,16 @@ impl Kernels {
     pub fn new(source: Source, settings: &SingleHeadSettings) -> Result<Kernels> {
         let prior = settings.checked()?;
         // At λ = ∞ the Gibbs kernels are their limits, and λ cancels.
-        let mode = if settings.lambda.is_infinite() && settings.mode == Mode::Gibbs { Mode::Ntk } else { settings.mode };
+        let mode =
+            if settings.lambda.is_infinite() && settings.mode == Mode::Gibbs { Mode::Ntk } else { settings.mode };
         let lacking = match (&source, mode) {
             (Source::Features, Mode::Ntk | Mode::Gibbs) => Some("given features do not learn: use mode rf"),
             (Source::Table { .. }, Mode::Gibbs) => {
                 Some("mode gibbs needs a kernel for every pair of times: give inputs, or use mode rf or ntk")
             }
-            (Source::Table { ntk: None, .. }, Mode::Ntk) => Some("mode ntk needs the tangent kernel beside the first one"),
+            (Source::Table { ntk: None, .. }, Mode::Ntk) => {
+                Some("mode ntk needs the tangent kernel beside the first one")
+            }
             _ => None,
         };
         match lacking {
@@ -231,9 +236,9 @@ impl Kernels {
     pub fn diagonal(&self, which: Which, x: Points<'_>) -> Result<Vec<f64>> {
         let mut diagonal = match (&self.source, x) {
             (Source::Network { .. }, Points::Inputs(x)) => self.with_kernels(&[which], |k| k[0].diagonal(x))?,
-            (Source::Features, Points::Inputs(x)) => (0..x.nrows())
-                .map(|i| x.row(i).iter().map(|v| v * v).sum::<f64>() / x.ncols() as f64)
-                .collect(),
+            (Source::Features, Points::Inputs(x)) => {
+                (0..x.nrows()).map(|i| x.row(i).iter().map(|v| v * v).sum::<f64>() / x.ncols() as f64).collect()
+            }
             (Source::Table { nngp, ntk }, Points::Rows(rows)) => {
                 let table = if which.term == Term::Ntk { ntk.as_ref().unwrap_or(nngp) } else { nngp };
                 rows.iter().map(|&i| table[(i, i)]).collect()

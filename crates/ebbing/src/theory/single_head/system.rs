@@ -1,6 +1,6 @@
 //! `𝓛` and `C` of theory and prior, block by block: what needs them all at once (finite λ, covariances, samples).
 
-use super::factor::{Factor, column_sums, digits};
+use super::factor::{Factor, digits, one_norm};
 use super::forward::Learned;
 use super::settings::SingleHeadSettings;
 use super::shared::Shared;
@@ -29,7 +29,9 @@ impl System {
         let mut system = System { points, lower: vec![], diagonal: vec![] };
         for t in 0..shared.tasks.len() {
             let row = (0..t)
-                .map(|s| kernels.block(kernels.tilde(t + 1, s + 1), system.points[t].points(), system.points[s].points()))
+                .map(|s| {
+                    kernels.block(kernels.tilde(t + 1, s + 1), system.points[t].points(), system.points[s].points())
+                })
                 .collect::<Result<_>>()?;
             system.lower.push(row);
             let (factor, _) = diagonal(kernels, system.points[t].points(), t, settings, &shared.tasks[t].name)?;
@@ -80,7 +82,8 @@ fn diagonal(
     } else {
         Factor::plain(k.as_ref(), settings.ridge(), &matrix)?
     };
-    let norm = column_sums(k.as_ref()).into_iter().fold(settings.ridge(), |m, s| m.max(s + settings.ridge()));
+    let nothing = Mat::zeros(k.nrows(), 0);
+    let norm = one_norm(nothing.as_ref().submatrix(0, 0, 0, 0), nothing.as_ref(), k.as_ref()) + settings.ridge();
     let condition = factor.condition(k.nrows(), norm);
     digits(condition, name)?;
     Ok((factor, condition))

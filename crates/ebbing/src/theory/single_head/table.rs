@@ -19,7 +19,7 @@ pub struct KernelTask {
 }
 
 /// The tasks, once they and the kernels have been checked.
-pub(super) fn given<'a>(nngp: &Mat<f64>, ntk: Option<&Mat<f64>>, tasks: &'a [KernelTask]) -> Result<Vec<Given<'a>>> {
+pub(crate) fn given<'a>(nngp: &Mat<f64>, ntk: Option<&Mat<f64>>, tasks: &'a [KernelTask]) -> Result<Vec<Given<'a>>> {
     check_kernel(nngp.as_ref(), nngp.nrows(), "the kernel")?;
     if let Some(ntk) = ntk {
         check_kernel(ntk.as_ref(), nngp.nrows(), "the tangent kernel")?;
@@ -52,7 +52,10 @@ fn check_kernel(kernel: MatRef<'_, f64>, size: usize, name: &str) -> Result<()> 
                 return Err(Error::data(name, format!("entry ({i}, {j}) is {a}; it must be finite")));
             }
             if (a - b).abs() > 1e-10 * (kernel[(i, i)].abs().max(kernel[(j, j)].abs())) {
-                return Err(Error::data(name, format!("entries ({i}, {j}) and ({j}, {i}) are {a} and {b}; they must be equal")));
+                return Err(Error::data(
+                    name,
+                    format!("entries ({i}, {j}) and ({j}, {i}) are {a} and {b}; they must be equal"),
+                ));
             }
         }
     }
@@ -69,7 +72,10 @@ fn check_tasks(given: &[Given<'_>], size: usize) -> Result<()> {
             }
             if y.nrows() != points.len() || y.ncols() != columns || columns == 0 {
                 let (p, found) = (points.len(), format!("{} × {}", y.nrows(), y.ncols()));
-                return Err(Error::data(&task.name, format!("its targets are {found}; {p} × {} are needed", columns.max(1))));
+                return Err(Error::data(
+                    &task.name,
+                    format!("its targets are {found}; {p} × {} are needed", columns.max(1)),
+                ));
             }
             if let Some(bad) = (0..y.nrows()).find(|&i| y.row(i).iter().any(|v| !v.is_finite())) {
                 return Err(Error::data(&task.name, format!("target row {bad} is not finite; every value must be")));
