@@ -1,11 +1,11 @@
 //! Single-precision products for training networks.
 
 use super::par;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, MatMut, MatRef};
 
 /// `C ← beta·C + alpha·A B` in single precision, with beta 0 or 1.
 pub(crate) fn matmul_f32(mut c: MatMut<'_, f32>, beta: f32, alpha: f32, a: MatRef<'_, f32>, b: MatRef<'_, f32>) {
-    let par = if c.ncols() == 1 || c.nrows() == 1 { Par::Seq } else { par() };
+    let par = par(c.nrows().min(c.ncols()));
     let accum = if beta == 0.0 { Accum::Replace } else { Accum::Add };
     debug_assert!(beta == 0.0 || beta == 1.0);
     faer::linalg::matmul::matmul(c.as_mut(), accum, a, b, alpha, par);
