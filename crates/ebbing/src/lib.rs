@@ -33,7 +33,8 @@ pub use tasks::{
     TaskSequence, TestSet, WithContext,
 };
 pub use theory::{
-    Forecast, Interval, Inverse, KernelTask, Mode, Null, OrderParameterSettings, OrderParameters, PairOrderParameters,
-    Points, SingleHead, SingleHeadSettings, TestForecast, order_parameters, order_parameters_of_features,
-    order_parameters_of_kernels, order_parameters_of_layers, order_parameters_of_sequence,
+    Forecast, Interval, Inverse, KernelTask, Mode, Null, OrderParameterSettings, OrderParameters, OrderSearchSettings,
+    PairOrderParameters, Points, SearchMethod, SingleHead, SingleHeadSettings, TaskOrder, TestForecast, best_order,
+    best_order_of_features, order_parameters, order_parameters_of_features, order_parameters_of_kernels,
+    order_parameters_of_layers, order_parameters_of_sequence,
 };

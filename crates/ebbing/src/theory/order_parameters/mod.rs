@@ -183,7 +183,7 @@ pub fn order_parameters_of_features(
         return Err(Error::data(task.label(t), problem));
     }
     features.validate()?;
-    sequence::all_pairs(settings, Source::Features, &given(features))
+    sequence::all_pairs(settings, Source::Features { neurons }, &given(features))
 }
 
 /// [`order_parameters_of_features`] layer by layer.

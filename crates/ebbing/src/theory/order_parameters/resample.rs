@@ -1,7 +1,7 @@
 //! How well order parameters are known: intervals from half samples, and a null from shuffled targets.
 
 use super::pair::{Cross, evaluate};
-use super::sequence::invert;
+use super::sequence::{invert, rank};
 use super::{OrderParameterSettings, OrderParameters};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef};
@@ -156,7 +156,7 @@ fn half_sample(
         }
     }
     let overlap = factors[1].overlap(&factors[0], k21.clone());
-    let rank = factors[0].rank().min(factors[1].rank());
+    let rank = rank(&factors[0], source).min(rank(&factors[1], source));
     let cross = Cross { cc: cc.as_ref(), own_c: [own_c[0].as_ref(), own_c[1].as_ref()], k21: k21.as_ref() };
     let y = [&targets[0], &targets[1]];
     Ok(evaluate(&cross, [&factors[0], &factors[1]], y, y[0].ncols(), overlap / rank as f64)[0])

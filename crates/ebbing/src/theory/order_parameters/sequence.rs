@@ -85,11 +85,7 @@ impl<'a> Tasks<'a> {
         let size = self.k_cc.nrows() + k_oo.nrows();
         let norm = one_norm(self.k_cc.as_ref(), k_oc.as_ref(), k_oo.as_ref()) + self.settings.ridge;
         let digits = digits(factor.condition(size, norm), label)?;
-        // With a ridge every direction is inverted, but only as many exist as there are features.
-        let rank = match (&self.kernels.source, own) {
-            (Source::Features, Points::Inputs(phi)) => factor.rank().min(phi.ncols()),
-            _ => factor.rank(),
-        };
+        let rank = rank(&factor, &self.kernels.source);
         Ok(Inverted { k_oc, factor, rank, digits })
     }
 
@@ -160,9 +156,17 @@ pub(super) fn invert(
         None => Factor::plain(k_oo, settings.ridge, &name),
     };
     match (exact, source) {
-        (Err(Error::NotPositiveDefinite { .. }), Source::Features | Source::Table { .. }) => {
+        (Err(Error::NotPositiveDefinite { .. }), Source::Features { .. } | Source::Table { .. }) => {
             Factor::pseudo(with_ridge(k_oo, settings.ridge).as_ref(), settings.rank_tolerance, &name)
         }
         (exact, _) => exact,
+    }
+}
+
+/// What γ_feature is divided by: with a ridge every direction is inverted, but only as many exist as there are features.
+pub(super) fn rank(factor: &Factor, source: &Source) -> usize {
+    match source {
+        Source::Features { neurons } => factor.rank().min(*neurons),
+        _ => factor.rank(),
     }
 }

@@ -1,5 +1,6 @@
 //! `K = [[K_cc, K_co], [K_oc, K_oo]]` of a task, factored so that the block of the inputs common to all tasks is factored once.
 
+use super::source::{Kernels, Points, Source, Which};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, matmul_into};
 use crate::rng::Stream;
@@ -118,6 +119,28 @@ impl Factor {
         let twice = self.solve(once.as_ref());
         let growth = |j: usize| twice.col(j).norm_l2() / once.col(j).norm_l2();
         norm * growth(0).max(growth(1))
+    }
+}
+
+impl Kernels {
+    /// One kernel of a set of points with itself plus `ridge`, inverted, and its condition number: of features without ridge
+    /// the pseudo-inverse where it must be.
+    ///
+    /// # Errors
+    /// [`Error::LostAccuracy`] where fewer than four digits are left.
+    pub fn invert(&self, which: Which, points: Points<'_>, ridge: f64, name: &str) -> Result<(Factor, f64)> {
+        let k = self.symmetric(which, points)?;
+        let matrix = format!("the kernel of {name}");
+        let factor = if matches!(self.source, Source::Features { .. }) && ridge == 0.0 {
+            Factor::of_features(k.as_ref(), &matrix)?
+        } else {
+            Factor::plain(k.as_ref(), ridge, &matrix)?
+        };
+        let nothing: Mat<f64> = Mat::zeros(k.nrows(), 0);
+        let norm = one_norm(nothing.submatrix(0, 0, 0, 0), nothing.as_ref(), k.as_ref()) + ridge;
+        let condition = factor.condition(k.nrows(), norm);
+        digits(condition, name)?;
+        Ok((factor, condition))
     }
 }
 

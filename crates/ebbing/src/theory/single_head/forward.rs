@@ -170,7 +170,7 @@ impl<'a> Pass<'a> {
     /// The factor of task b's kernel.
     fn factor(&mut self, b: usize, k_oc: MatRef<'_, f64>, k_oo: MatRef<'_, f64>) -> Result<Factor> {
         let name = format!("the kernel of {}", self.shared.tasks[b].name);
-        if let (Source::Features, true) = (&self.kernels.source, self.ridge == 0.0) {
+        if let (Source::Features { .. }, true) = (&self.kernels.source, self.ridge == 0.0) {
             return Factor::of_features(k_oo, &name);
         }
         if self.shared.common.len() == 0 {

@@ -79,7 +79,7 @@ impl SingleHead {
     /// # Errors
     /// As [`SingleHead::new`]; [`Error::Data`] for a mode other than `rf`.
     pub fn from_features(settings: SingleHeadSettings, features: &TaskSequence) -> Result<SingleHead> {
-        Self::from_sequence(settings, Source::Features, features)
+        Self::from_sequence(settings, Source::Features { neurons: features.dim() }, features)
     }
 
     /// Learns tasks whose points are rows of given kernels: `nngp` over all points, training and held-out, and in mode
@@ -108,7 +108,11 @@ impl SingleHead {
     fn learn(settings: SingleHeadSettings, source: Source, given: &[Given<'_>]) -> Result<SingleHead> {
         let kernels = Kernels::new(source, &settings)?;
         let numbers = shared::number(given);
-        shared::check(given, &numbers, settings.beta.is_infinite() && !matches!(kernels.source, Source::Features))?;
+        shared::check(
+            given,
+            &numbers,
+            settings.beta.is_infinite() && !matches!(kernels.source, Source::Features { .. }),
+        )?;
         let share = settings.share && kernels.stationary() && matches!(kernels.source, Source::Network { .. });
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
         Self::with(settings, Arc::new(kernels), shared)

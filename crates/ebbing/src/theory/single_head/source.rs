@@ -99,7 +99,7 @@ pub(crate) enum Source {
     /// Inputs and a network of infinite width.
     Network { architecture: Architecture, prior: WeightPrior, nngp: Box<Kernel>, ntk: Box<Kernel> },
     /// `K = Φ Φᵀ/N` of features that are given.
-    Features,
+    Features { neurons: usize },
     /// Matrices that are given, over all points.
     Table { nngp: Mat<f64>, ntk: Option<Mat<f64>> },
 }
@@ -151,7 +151,7 @@ impl Kernels {
         let mode =
             if settings.lambda.is_infinite() && settings.mode == Mode::Gibbs { Mode::Ntk } else { settings.mode };
         let lacking = match (&source, mode) {
-            (Source::Features, Mode::Ntk | Mode::Gibbs) => Some("given features do not learn: use mode rf"),
+            (Source::Features { .. }, Mode::Ntk | Mode::Gibbs) => Some("given features do not learn: use mode rf"),
             (Source::Table { .. }, Mode::Gibbs) => {
                 Some("mode gibbs needs a kernel for every pair of times: give inputs, or use mode rf or ntk")
             }
@@ -202,7 +202,7 @@ impl Kernels {
             (Source::Network { .. }, Points::Inputs(x), Points::Inputs(x2)) => {
                 self.with_kernels(which, |kernels| Kernel::gram_many(kernels, x, x2))?
             }
-            (Source::Features, Points::Inputs(x), Points::Inputs(x2)) => {
+            (Source::Features { .. }, Points::Inputs(x), Points::Inputs(x2)) => {
                 let mut k = Mat::zeros(x.nrows(), x2.nrows());
                 matmul_into(k.as_mut(), 0.0, 1.0 / x.ncols() as f64, x, x2.transpose());
                 vec![k]
@@ -236,7 +236,7 @@ impl Kernels {
     pub fn diagonal(&self, which: Which, x: Points<'_>) -> Result<Vec<f64>> {
         let mut diagonal = match (&self.source, x) {
             (Source::Network { .. }, Points::Inputs(x)) => self.with_kernels(&[which], |k| k[0].diagonal(x))?,
-            (Source::Features, Points::Inputs(x)) => {
+            (Source::Features { .. }, Points::Inputs(x)) => {
                 (0..x.nrows()).map(|i| x.row(i).iter().map(|v| v * v).sum::<f64>() / x.ncols() as f64).collect()
             }
             (Source::Table { nngp, ntk }, Points::Rows(rows)) => {

@@ -1,10 +1,10 @@
 //! `𝓛` and `C` of theory and prior, block by block: what needs them all at once (finite λ, covariances, samples).
 
-use super::factor::{Factor, digits, one_norm};
+use super::factor::{Factor, digits};
 use super::forward::Learned;
 use super::settings::SingleHeadSettings;
 use super::shared::Shared;
-use super::source::{Kernels, PointSet, Points, Source};
+use super::source::{Kernels, PointSet, Points};
 use crate::error::Result;
 use crate::linalg::{Mat, matmul_into};
 
@@ -34,7 +34,9 @@ impl System {
                 })
                 .collect::<Result<_>>()?;
             system.lower.push(row);
-            let (factor, _) = diagonal(kernels, system.points[t].points(), t, settings, &shared.tasks[t].name)?;
+            let which = kernels.tilde(t + 1, t + 1);
+            let (factor, _) =
+                kernels.invert(which, system.points[t].points(), settings.ridge(), &shared.tasks[t].name)?;
             system.diagonal.push(factor);
         }
         Ok(system)
@@ -67,28 +69,6 @@ impl System {
     }
 }
 
-/// `K̃_tt(X_t,X_t) + β^{-1} I` factored, and its condition number.
-fn diagonal(
-    kernels: &Kernels,
-    points: Points<'_>,
-    t: usize,
-    settings: &SingleHeadSettings,
-    name: &str,
-) -> Result<(Factor, f64)> {
-    let k = kernels.symmetric(kernels.tilde(t + 1, t + 1), points)?;
-    let matrix = format!("the kernel of {name}");
-    let factor = if matches!(kernels.source, Source::Features) && settings.ridge() == 0.0 {
-        Factor::of_features(k.as_ref(), &matrix)?
-    } else {
-        Factor::plain(k.as_ref(), settings.ridge(), &matrix)?
-    };
-    let nothing = Mat::zeros(k.nrows(), 0);
-    let norm = one_norm(nothing.as_ref().submatrix(0, 0, 0, 0), nothing.as_ref(), k.as_ref()) + settings.ridge();
-    let condition = factor.condition(k.nrows(), norm);
-    digits(condition, name)?;
-    Ok((factor, condition))
-}
-
 /// Learns the tasks one after another where `K̃_ts` depends on both times: each block is made, used and dropped.
 pub(super) fn learn(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSettings) -> Result<Learned> {
     let mut learned = Learned { digits: f64::INFINITY, ..Default::default() };
@@ -99,7 +79,8 @@ pub(super) fn learn(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSet
             let block = kernels.block(kernels.tilde(t + 1, s + 1), x, x2)?;
             matmul_into(rest.as_mut(), 1.0, -1.0, block.as_ref(), learned.duals[s].as_ref());
         }
-        let (factor, condition) = diagonal(kernels, task.own.points(), t, settings, &task.name)?;
+        let (factor, condition) =
+            kernels.invert(kernels.tilde(t + 1, t + 1), task.own.points(), settings.ridge(), &task.name)?;
         learned.duals.push(factor.solve(rest.as_ref()));
         learned.digits = learned.digits.min(digits(condition, &task.name)?);
         learned.conditions.push(condition);
