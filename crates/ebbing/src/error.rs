@@ -144,6 +144,14 @@ impl Error {
         Error::Data { what: what.into(), problem: problem.into() }
     }
 
+    /// A setting's error as one of the file that holds the setting; other errors as they are.
+    pub(crate) fn in_file(self, path: impl Into<PathBuf>) -> Self {
+        match self {
+            Error::Setting { name, value, expected } => Error::File { path: path.into(), field: name, value, expected },
+            other => other,
+        }
+    }
+
     /// An operating-system error at `path`.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Error::Io { path: path.into(), source }

@@ -7,6 +7,7 @@ mod kernels;
 mod linalg;
 mod metrics;
 mod nets;
+mod plan;
 mod rng;
 mod tasks;
 mod theory;
@@ -27,10 +28,19 @@ pub use nets::{
     Convergence, Estimate, Fisher, Heads, Indexing, Learner, LossScale, Mlp, PenaltyStep, PosteriorSettings, Progress,
     SampledPosterior, Stop, TaskReport, TrainSettings, Trained, Trainer, convergence, sample_posterior,
 };
+pub use plan::{Cost, Sizes, Speed, forgetting_cost, order_parameter_cost, phase_cost};
 pub use rng::Stream;
 pub use tasks::{
-    Interpolated, Labels, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Split, TargetDistractor, Task,
-    TaskSequence, TestSet, WithContext,
+    Computation, Interpolated, Labels, Origin, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Recipe,
+    Split, TargetDistractor, TargetRule, TargetSummary, Task, TaskCheck, TaskSequence, TaskSummary, TestSet,
+    WithContext, check_sequence, check_tasks,
+};
+pub use theory::{
+    BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, EquationResidual, ForgettingFit, HeadMaps,
+    LambdaEvidence, LambdaPoint, LargeLambda, LimitPoint, LinearFit, Location, MultiHead, MultiHeadSettings,
+    PhaseCurve, PhasePoint, Power, Prediction, Regime, SequenceCurve, TwoTaskPoint, TwoTasks, Uncertain,
+    VarianceExplained, alpha_c_from_curve, best_lambda, centred_alignment, mean_with_error, normalised_labels, pearson,
+    phase_curves, sequence_curve, spearman,
 };
 pub use theory::{
     Forecast, Interval, Inverse, KernelTask, Mode, Null, OrderParameterSettings, OrderParameters, OrderSearchSettings,

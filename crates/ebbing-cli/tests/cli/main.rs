@@ -1,6 +1,10 @@
 //! The `ebbing` program from outside: what it prints, what it leaves on disk, and how it ends.
 
+mod check;
+mod data;
+mod fetch;
 mod program;
+mod server;
 
 use assert_cmd::Command;
 use std::process::Output;
