@@ -92,7 +92,9 @@ pub enum Error {
         advice: String,
     },
     /// Training ran away.
-    #[error("training diverged on task {task} at step {step}: mean squared error {loss:.3e} at learning rate {eta:.3e}; {suggestion}")]
+    #[error(
+        "training diverged on task {task} at step {step}: mean squared error {loss:.3e} at learning rate {eta:.3e}; {suggestion}"
+    )]
     Diverged {
         /// The task, from 1.
         task: usize,
