@@ -27,10 +27,10 @@ Examples:
 #[derive(Args)]
 struct Global {
     /// Threads to compute with [default: all cores]; results do not depend on it
-    #[arg(long, value_name = "N", global = true)]
+    #[arg(long, value_name = "N", global = true, display_order = 900)]
     threads: Option<usize>,
     /// Print results and errors only: no remarks, no progress
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 901)]
     quiet: bool,
 }
 

@@ -112,7 +112,13 @@ fn clap_sentence(rendered: &str) -> String {
         }
         let line = line.strip_prefix("error: ").unwrap_or(line);
         if !line.starts_with("For more information") {
-            let gap = if said.is_empty() { "" } else if line.starts_with("tip: ") { "; " } else { " " };
+            let gap = if said.is_empty() {
+                ""
+            } else if line.starts_with("tip: ") {
+                "; "
+            } else {
+                " "
+            };
             said = said + gap + line.trim_start_matches("tip: ");
         }
     }

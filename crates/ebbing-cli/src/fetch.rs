@@ -72,7 +72,7 @@ fn fetch_from(
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
-        let resumed = part.len() > 0;
+        let resumed = part.origin_at(url).is_some();
         let received = transfer::receive(agent, url, request, part, console);
         match received.and_then(|()| accepted(request, part, resumed)) {
             Ok(()) => return Ok(Ok(())),
@@ -86,7 +86,8 @@ fn fetch_from(
             }
         }
     }
-    Ok(Err(format!("{last} (tried {} times)", patience.tries)))
+    let times = if patience.tries > 1 { format!(" (tried {} times)", patience.tries) } else { String::new() };
+    Ok(Err(last + &times))
 }
 
 /// Whether the whole file is as it should be; what is not is thrown away.

@@ -92,7 +92,9 @@ pub enum Error {
         advice: String,
     },
     /// Training ran away.
-    #[error("training diverged on task {task} at step {step}: mean squared error {loss:.3e} at learning rate {eta:.3e}; {suggestion}")]
+    #[error(
+        "training diverged on task {task} at step {step}: mean squared error {loss:.3e} at learning rate {eta:.3e}; {suggestion}"
+    )]
     Diverged {
         /// The task, from 1.
         task: usize,
@@ -140,6 +142,14 @@ impl Error {
     /// Arrays that do not fit.
     pub fn data(what: impl Into<String>, problem: impl Into<String>) -> Self {
         Error::Data { what: what.into(), problem: problem.into() }
+    }
+
+    /// A setting's error as one of the file that holds the setting; other errors as they are.
+    pub(crate) fn in_file(self, path: impl Into<PathBuf>) -> Self {
+        match self {
+            Error::Setting { name, value, expected } => Error::File { path: path.into(), field: name, value, expected },
+            other => other,
+        }
     }
 
     /// An operating-system error at `path`.

@@ -7,8 +7,10 @@ mod kernels;
 mod linalg;
 mod metrics;
 mod nets;
+mod plan;
 mod rng;
 mod tasks;
+mod theory;
 
 pub use data::{
     Array, Centre, Cifar, CsvOptions, Dataset, Features, FileCheck, Found, ImportOptions, KNOWN_SETS, KnownFile,
@@ -26,8 +28,13 @@ pub use nets::{
     Convergence, Estimate, Fisher, Heads, Indexing, Learner, LossScale, Mlp, PenaltyStep, PosteriorSettings, Progress,
     SampledPosterior, Stop, TaskReport, TrainSettings, Trained, Trainer, convergence, sample_posterior,
 };
+pub use plan::{Cost, Sizes, Speed, forgetting_cost, order_parameter_cost, phase_cost};
 pub use rng::Stream;
 pub use tasks::{
-    Interpolated, Labels, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Split, TargetDistractor, Task,
-    TaskSequence, TestSet, WithContext,
+    Computation, Interpolated, Labels, Origin, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Recipe,
+    Split, TargetDistractor, TargetRule, TargetSummary, Task, TaskCheck, TaskSequence, TaskSummary, TestSet,
+    WithContext, check_sequence, check_tasks,
+};
+pub use theory::{
+    CurveShape, ForgettingFit, LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman,
 };

@@ -71,9 +71,10 @@ impl Part {
         self.len
     }
 
-    /// What the part belongs to, if it was asked for at `url` and holds anything.
+    /// What the part belongs to, if it was asked for at `url` and can be added to: without the length of the whole file
+    /// nothing tells that the rest belongs to it.
     pub fn origin_at(&self, url: &str) -> Option<&Origin> {
-        self.origin.as_ref().filter(|origin| origin.url == url && self.len > 0)
+        self.origin.as_ref().filter(|origin| origin.url == url && origin.total.is_some() && self.len > 0)
     }
 
     /// Starts again from nothing.

@@ -63,6 +63,7 @@ pub fn receive(
             break;
         }
         if part.len() + n as u64 > most {
+            part.clear().map_err(Trouble::Here)?;
             return Err(Trouble::Final(format!("the server sends more than {most} bytes")));
         }
         part.append(&buffer[..n]).map_err(Trouble::Here)?;
@@ -114,12 +115,7 @@ fn begin_or_continue<B>(url: &str, response: &Response<B>, part: &mut Part) -> R
 }
 
 fn origin(url: &str, headers: &HeaderMap, total: Option<u64>) -> Origin {
-    Origin {
-        url: url.into(),
-        total,
-        etag: text(headers, header::ETAG),
-        modified: text(headers, header::LAST_MODIFIED),
-    }
+    Origin { url: url.into(), total, etag: text(headers, header::ETAG), modified: text(headers, header::LAST_MODIFIED) }
 }
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
@@ -134,7 +130,7 @@ fn parse_content_range(value: &str) -> (Option<u64>, Option<u64>) {
 
 /// A request that got no answer.
 fn connection_trouble(error: &ureq::Error) -> Trouble {
-    use ureq::Error::{BadUri, Http, HostNotFound, Timeout, TooManyRedirects};
+    use ureq::Error::{BadUri, HostNotFound, Http, Timeout, TooManyRedirects};
     match error {
         Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => Trouble::Passing("no connection in time".into()),
         Timeout(_) => Trouble::Passing("no answer in time".into()),

@@ -1,6 +1,9 @@
 //! The `ebbing` program from outside: what it prints, what it leaves on disk, and how it ends.
 
+mod data;
+mod fetch;
 mod program;
+mod server;
 
 use assert_cmd::Command;
 use std::process::Output;

@@ -10,17 +10,26 @@ fn version_and_help() {
     let help = ebbing().arg("--help").output().unwrap();
     assert!(help.status.success());
     let text = stdout(&help);
-    // Clap pads each subcommand's line; its names are the second word of "  NAME  what it does".
-    let names = text.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
-    let names: Vec<&str> = names.filter_map(|l| l.split_whitespace().next()).collect();
-    assert!(names.contains(&"cite") && names.contains(&"completions"), "{text}");
-    for name in names {
-        let help = stdout(&ebbing().args([name, "--help"]).output().unwrap());
-        assert!(help.contains("\nExample"), "{name} has no example:\n{help}");
-        assert!(help.contains(&format!("  ebbing {name}")), "the example of {name} does not show it:\n{help}");
-        assert!(help.lines().all(|l| l.chars().count() <= 80), "wider than 80 columns:\n{help}");
+    assert!(subcommands(&text).contains(&"cite".to_string()), "{text}");
+    assert_help_shows_examples(&[]);
+}
+
+/// The names that clap lists under "Commands:".
+fn subcommands(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
+    lines.filter_map(|l| l.split_whitespace().next()).map(str::to_string).collect()
+}
+
+/// Every subcommand at every level shows itself in an example, within 80 columns.
+fn assert_help_shows_examples(command: &[String]) {
+    let help = stdout(&ebbing().args(command).arg("--help").output().unwrap());
+    let call = ["ebbing".to_string()].iter().chain(command).cloned().collect::<Vec<_>>().join(" ");
+    let examples = help.split("\nExample").nth(1).unwrap_or_else(|| panic!("{call} has no example:\n{help}"));
+    assert!(examples.contains(&format!("{call} ")) || examples.contains(&format!("{call}\n")), "{call}:\n{help}");
+    assert!(help.lines().all(|l| l.chars().count() <= 80), "wider than 80 columns:\n{help}");
+    for name in subcommands(&help) {
+        assert_help_shows_examples(&[command, &[name]].concat());
     }
-    assert!(text.lines().all(|l| l.chars().count() <= 80), "wider than 80 columns:\n{text}");
 }
 
 #[test]

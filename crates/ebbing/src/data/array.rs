@@ -157,16 +157,23 @@ impl Element {
             }
             return Ok(Values::Bytes(bytes));
         }
-        let numbers = bytes[skip..].chunks_exact(self.size()).enumerate();
+        let numbers = bytes[skip..].chunks_exact(self.size());
         if matches!(self, Element::F32 | Element::F64) {
-            let real = numbers.map(|(i, b)| match self.real(b, big_endian) {
-                x if x.is_finite() => Ok(x),
-                x => Err((i, x.to_string())),
-            });
-            return real.collect::<std::result::Result<_, _>>().map(Values::Real);
+            let mut values = Vec::with_capacity(numbers.len());
+            for (i, b) in numbers.enumerate() {
+                let value = self.real(b, big_endian);
+                if !value.is_finite() {
+                    return Err((i, value.to_string()));
+                }
+                values.push(value);
+            }
+            return Ok(Values::Real(values));
         }
-        let whole = numbers.map(|(i, b)| self.integer(b, big_endian).map_err(|text| (i, text)));
-        whole.collect::<std::result::Result<_, _>>().map(Values::Integers)
+        let mut values = Vec::with_capacity(numbers.len());
+        for (i, b) in numbers.enumerate() {
+            values.push(self.integer(b, big_endian).map_err(|text| (i, text))?);
+        }
+        Ok(Values::Integers(values))
     }
 
     fn real(self, b: &[u8], big_endian: bool) -> f64 {

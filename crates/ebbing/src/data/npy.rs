@@ -8,6 +8,9 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
+/// As many axes as NumPy allows.
+const MAX_AXES: usize = 64;
+
 /// Reads a `.npy` file (also gzip'ed) of floats of 4 or 8 bytes, integers or booleans, in C or Fortran order.
 ///
 /// # Errors
@@ -246,6 +249,9 @@ impl Scanner<'_> {
             self.rest = self.rest.trim_start();
             let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
             lengths.push(self.rest[..end].parse().map_err(|_| self.found("a length"))?);
+            if lengths.len() > MAX_AXES {
+                return Err(format!("with more than {MAX_AXES} axes"));
+            }
             self.rest = &self.rest[end..];
             if !self.take(',') {
                 self.expect(')')?;

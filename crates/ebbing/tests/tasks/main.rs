@@ -1,6 +1,8 @@
 //! Task sequences: what each protocol promises, exactly; every refusal; files in and out.
 
+mod files;
 mod permuted;
+mod recipes;
 mod sequences;
 mod split;
 mod steps;

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Fetch a data set from its public mirrors
-///
-/// Files are checked against published checksums and appear whole or not at all. A
-/// download that was interrupted goes on where it stopped.
 #[derive(clap::Args)]
 #[command(after_help = "\
+Files are checked against published checksums and appear whole or not at all. A
+download that was interrupted goes on where it stopped.
+
 Examples:
   ebbing data get mnist
   ebbing data get cifar10 --mirror https://data.example.org/cifar/")]
@@ -70,12 +70,15 @@ impl Args {
         for file in set.files {
             self.fetch_file(file, &mirrors, &staged, &patience, console).with_context(|| set.name.to_string())?;
         }
-        check(set, &staging)?;
+        let mut verified = check(set, &staging)?;
         place(&staged, &folder, set)?;
         // What is left of the staging folder is empty; if it cannot be removed it does no harm.
         let _ = std::fs::remove_dir_all(&staging);
-        let here = Places { folders: vec![("data directory".into(), parent(&folder))], data_dir: None };
-        self.tell(&here.verify(set.name)?, console)
+        verified.found.place = "data directory".into();
+        for file in &mut verified.files {
+            file.path = folder.join(file.path.file_name().unwrap_or_default());
+        }
+        self.tell(&verified, console)
     }
 
     fn set(&self) -> ebbing::Result<&'static KnownSet> {
@@ -141,10 +144,10 @@ impl Args {
 }
 
 /// Reads the fetched set; one that is not the official set is thrown away.
-fn check(set: &KnownSet, staging: &Path) -> anyhow::Result<()> {
+fn check(set: &KnownSet, staging: &Path) -> anyhow::Result<Verification> {
     let staged = Places { folders: vec![("download".into(), staging.to_path_buf())], data_dir: None };
     let why = match staged.verify(set.name) {
-        Ok(verified) if verified.differences.is_empty() => return Ok(()),
+        Ok(verified) if verified.differences.is_empty() => return Ok(verified),
         Ok(verified) => verified.differences.join("; "),
         Err(error) => error.to_string(),
     };
@@ -154,10 +157,17 @@ fn check(set: &KnownSet, staging: &Path) -> anyhow::Result<()> {
 
 /// Moves the fetched files to where they are found: the folder in one step, or file by file if there is one already.
 fn place(staged: &Path, folder: &Path, set: &KnownSet) -> ebbing::Result<()> {
-    if !folder.exists() {
-        return files::rename(staged, folder);
+    if folder.exists() {
+        return set.files.iter().try_for_each(|file| files::rename(&staged.join(file.name), &folder.join(file.name)));
     }
-    set.files.iter().try_for_each(|file| files::rename(&staged.join(file.name), &folder.join(file.name)))
+    // A run that was killed may have left a temporary file among them.
+    let entries = std::fs::read_dir(staged).map_err(|e| Error::io(staged, e))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if !set.files.iter().any(|file| path.ends_with(file.name)) {
+            std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+        }
+    }
+    files::rename(staged, folder)
 }
 
 /// Where files wait until the set is complete: beside its folder, so that moving them is a rename.

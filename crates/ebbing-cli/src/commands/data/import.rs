@@ -7,12 +7,12 @@ use serde_json::json;
 use std::path::PathBuf;
 
 /// Check your own data and keep a copy that loads by name
-///
-/// PATH may be an .npz file with x_train, y_train, x_test, y_test (or x and y), a
-/// CSV file, an IDX or .npy file of examples, a folder of standard IDX files, a
-/// folder or archive of CIFAR's binary files, or EMNIST's archive.
 #[derive(clap::Args)]
 #[command(after_help = "\
+PATH may be an .npz file with x_train, y_train, x_test, y_test (or x and y), a
+CSV file, an IDX or .npy file of examples, a folder of standard IDX files, a
+folder or archive of CIFAR's binary files, or EMNIST's archive.
+
 Examples:
   ebbing data import recordings.npz --name mouse-v1
   ebbing data import train.csv --test test.csv --label-column species

@@ -6,7 +6,7 @@ mod list;
 mod verify;
 
 use crate::console::Console;
-use ebbing::{Targets, Verification};
+use ebbing::{KnownSet, Targets, Verification};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -64,15 +64,20 @@ fn kind_of(targets: &Targets) -> String {
 
 /// A verified copy, in words.
 fn describe(verified: &Verification) -> String {
-    let (train, test) = verified.rows;
-    let (name, sha256) = (&verified.found.name, &verified.sha256);
-    let mut text = format!("{name}: {train} training and {test} test examples\n  content sha256 {sha256}\n");
-    for file in &verified.files {
-        let origin = file.published.map_or("not a published one".into(), |source| format!("published: {source}"));
-        text += &format!("  {}\n    sha256 {}\n    {origin}\n", file.path.display(), file.sha256);
+    let ((train, test), found) = (verified.rows, &verified.found);
+    let mut text = format!("{} ({}): {train} training and {test} test examples\n", found.name, found.place);
+    text += &format!("  content {}\n", verified.sha256);
+    if verified.differences.is_empty() && KnownSet::named(&found.name).is_some() {
+        text += "  agrees with the official set in size, shape and classes\n";
     }
     for difference in &verified.differences {
-        text += &format!("  differs from the official set: {difference}\n");
+        text += &format!("  not the official set: {difference}\n");
+    }
+    for file in &verified.files {
+        text += &format!("  {}\n    sha256 {}\n", file.path.display(), file.sha256);
+        if let Some(source) = file.published {
+            text += &format!("    as published in {source}\n");
+        }
     }
     text
 }
