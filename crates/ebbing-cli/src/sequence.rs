@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use ebbing::{
-    Centre, Dataset, Error, Interpolated, Labels, PartialSplit, Permuted, PostSteps, Preprocess, Protocol, Result,
-    Source, Split, TargetDistractor, TaskSequence, Whiten, WithContext,
+    Centre, Dataset, Error, Interpolated, Labels, PartialSplit, Permuted, PostSteps, Preprocess, Protocol, Recipe,
+    Result, Source, Split, TargetDistractor, TaskSequence, Whiten, WithContext,
 };
 use std::path::PathBuf;
 
@@ -144,6 +144,8 @@ impl PreprocessArgs {
 pub enum Origin {
     /// A prepared data set and a protocol: every seed draws another sequence.
     Drawn { source: Box<Source>, protocol: Protocol, post: PostSteps },
+    /// A recipe and what it draws from.
+    Recipe { recipe: Box<Recipe>, source: Option<Box<Source>>, post: PostSteps },
     /// One sequence.
     Given(Box<TaskSequence>),
 }
@@ -153,13 +155,14 @@ impl Origin {
     pub fn sequence(&self, seed: u64) -> Result<TaskSequence> {
         match self {
             Origin::Drawn { source, protocol, post } => post.apply(protocol.generate(source, seed)?, seed),
+            Origin::Recipe { recipe, source, post } => post.apply(recipe.draw(source.as_deref(), seed)?, seed),
             Origin::Given(sequence) => Ok((**sequence).clone()),
         }
     }
 
     /// Whether another seed gives another sequence.
     pub fn varies(&self) -> bool {
-        matches!(self, Origin::Drawn { .. })
+        matches!(self, Origin::Drawn { .. } | Origin::Recipe { source: Some(_), .. })
     }
 }
 
@@ -171,9 +174,18 @@ impl SequenceArgs {
     pub fn origin(&self) -> Result<Origin> {
         if let Some(path) = &self.tasks {
             self.refuse_protocol_flags()?;
+            if path.extension().is_some_and(|ending| ending == "toml") {
+                if self.preprocess.given() {
+                    let expected = "a recipe says itself how inputs are prepared: use its [preprocess] table";
+                    return Err(Error::setting("preparation of inputs", "given by flags", expected));
+                }
+                let recipe = Recipe::read(path)?;
+                let source = recipe.source()?.map(Box::new);
+                return Ok(Origin::Recipe { recipe: Box::new(recipe), source, post: self.post() });
+            }
             let mut sequence = TaskSequence::load(path)?;
             if self.preprocess.given() {
-                sequence = sequence.prepared(&self.preprocess.settings()?)?;
+                sequence = sequence.preprocessed(&self.preprocess.settings()?)?;
             }
             let sequence = self.post().apply(sequence, self.seed)?;
             return Ok(Origin::Given(Box::new(sequence)));
@@ -188,6 +200,11 @@ impl SequenceArgs {
             interpolate: self.intermediate.map(|steps| Interpolated { steps }),
             context: self.context.map(|dim| WithContext { dim, ..WithContext::default() }),
         }
+    }
+
+    /// Whether the protocol has a ratio.
+    pub fn takes_ratio(&self) -> bool {
+        matches!(self.protocol, Kind::Permuted | Kind::PartialSplit)
     }
 
     /// The protocol with the flags that belong to it.

@@ -1,0 +1,214 @@
+//! The three regimes by descent: two tasks, a readout each, at several loads α = P/N.
+
+use super::Args;
+use super::runs::{self, Outcome, Run};
+use crate::console::Console;
+use ebbing::{
+    Error, Heads, Learner, MultiHeadSettings, Regime, TaskSequence, Trained, TwoTasks, mean_with_error,
+};
+use ebbing_report::{Figure, Line, Markers, Panel, Table, significant, with_error};
+use serde_json::{Value, json};
+
+/// What was measured at one load.
+struct Point {
+    alpha: f64,
+    width: usize,
+    /// Means and standard errors over seeds; none where no run went through.
+    f21: Option<(f64, f64)>,
+    g22: Option<(f64, f64)>,
+    newest: f64,
+    learned: usize,
+    runs: usize,
+    regime: Regime,
+}
+
+impl Args {
+    /// Trains two tasks with a readout each at every load, and task 2 alone for comparison.
+    pub(super) fn over_loads(&self, console: &Console) -> anyhow::Result<()> {
+        let [learner] = self.rules()[..] else {
+            return Err(Error::setting("--learners", "several", "must be one learner (l2) with --loads").into());
+        };
+        let base = self.settings(learner, self.sequence.seed)?;
+        if base.heads != Heads::Multi {
+            return Err(Error::setting("--heads", "single", "must be multi with --loads").into());
+        }
+        if let Some(bad) = self.loads.iter().find(|a| !(a.is_finite() && **a > 0.0)) {
+            return Err(Error::setting("--loads", bad, "every load must be positive").into());
+        }
+        let origin = self.sequence.origin()?;
+        let sequence = origin.sequence(self.sequence.seed)?;
+        check_two(&sequence)?;
+        let p = sequence.tasks[1].x.nrows() as f64;
+        let widths: Vec<usize> = self.loads.iter().map(|a| (p / a).round().max(1.0) as usize).collect();
+        let mut jobs = Vec::new();
+        for &width in &widths {
+            for k in 0..self.seeds as u64 {
+                let mut settings = self.settings(learner, self.sequence.seed + k)?;
+                settings.width = width;
+                let name = format!("width{width}-seed{}", settings.seed);
+                let alone = vec![sequence.tasks[1].clone()];
+                jobs.push(Run { name: format!("{name}-alone"), tasks: alone, settings: settings.clone() });
+                jobs.push(Run { name, tasks: sequence.tasks.clone(), settings });
+            }
+        }
+        let outcomes = runs::all(&jobs, self.output.out.as_deref(), console)?;
+        let theory = TwoTasks::new(&sequence.tasks, &MultiHeadSettings { sigma2: base.sigma0.powi(2), ..Default::default() })?;
+        let critical = theory.critical_load()?;
+        let mut points = Vec::new();
+        for (k, &width) in widths.iter().enumerate() {
+            let outcomes = &outcomes[2 * k * self.seeds..2 * (k + 1) * self.seeds];
+            let alpha = p / width as f64;
+            points.push(point(alpha, width, outcomes, critical.regime(alpha).0)?);
+        }
+        self.show_loads(console, &sequence, &points, &theory, critical.exact)
+    }
+
+    fn show_loads(
+        &self,
+        console: &Console,
+        sequence: &TaskSequence,
+        points: &[Point],
+        theory: &TwoTasks,
+        critical: f64,
+    ) -> anyhow::Result<()> {
+        let settings = self.settings(self.rules()[0], self.sequence.seed)?;
+        let metadata = self.output.metadata("train", Some(self.sequence.seed), &sequence.settings, &settings)?;
+        let pair = |v: Option<(f64, f64)>| v.map_or(Value::Null, |(m, e)| json!({ "mean": m, "se": e }));
+        let result = json!({
+            "metadata": metadata,
+            "exact_critical_load": crate::output::finite_or_word(critical),
+            "points": points.iter().map(|q| json!({
+                "alpha": q.alpha, "width": q.width, "regime": q.regime, "f21": pair(q.f21), "g22": pair(q.g22),
+                "newest_training_error": q.newest, "learned": q.learned, "runs": q.runs,
+            })).collect::<Vec<_>>(),
+        });
+        if let Some(folder) = &self.output.out {
+            crate::files::make_folder(folder)?;
+            figure(points, theory, sequence, critical, self.seeds)?.metadata(&metadata).save(folder, "train-loads")?;
+            self.output.write_json("train-loads.json", &result)?;
+        }
+        if self.output.json {
+            return console.print_json(&result);
+        }
+        let mut table = Table::new(&["load P/N", "width", "F21", "G22", "newest error", "learned", "regime (theory)"]);
+        let show = |v: Option<(f64, f64)>| v.map_or("-".into(), |(m, e)| with_error(m, e));
+        for q in points {
+            table.row(&[
+                &significant(q.alpha),
+                &q.width.to_string(),
+                &show(q.f21),
+                &show(q.g22),
+                &significant(q.newest),
+                &format!("{}/{}", q.learned, q.runs),
+                q.regime.name(),
+            ]);
+        }
+        let mut text = format!(
+            "Two tasks of {} examples learned by {}, {} seed(s); exact critical load {}\n\n{}\n",
+            sequence.tasks[1].x.nrows(),
+            self.rules()[0].name(),
+            self.seeds,
+            significant(critical),
+            table.render()
+        );
+        text += "F21: loss of task 1 after task 2; G22: test loss of task 2 over that of learning it alone\n";
+        if let Some(folder) = &self.output.out {
+            text += &format!("figure: {}\n", folder.join("train-loads.svg").display());
+        }
+        console.print(&text)
+    }
+}
+
+fn check_two(sequence: &TaskSequence) -> ebbing::Result<()> {
+    if sequence.tasks.len() != 2 {
+        return Err(Error::setting("--length", sequence.tasks.len(), "must be 2 with --loads"));
+    }
+    if sequence.tasks[1].test.is_none() {
+        return Err(Error::data("task 2", "has no test set; --loads compares its test loss with learning it alone"));
+    }
+    Ok(())
+}
+
+/// Averages the runs of one load; `outcomes` holds, per seed, the run alone and the run of both tasks.
+fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbing::Result<Point> {
+    let (mut f21, mut g22, mut newest, mut learned, mut count) = (vec![], vec![], 0.0, 0, 0);
+    for pair in outcomes.chunks(2) {
+        let [Outcome::Done(alone), Outcome::Done(both)] = pair else { continue };
+        f21.push(both.train_loss[1][0]);
+        let test = |t: &Trained, a: usize, b: usize| t.test_loss[a][b];
+        if let (Some(after), Some(fresh)) = (test(both, 1, 1), test(alone, 0, 0)) {
+            g22.push(after / fresh);
+        }
+        newest += both.reports[1].mse;
+        learned += usize::from(both.reports[1].learned);
+        count += 1;
+    }
+    let average = |v: &[f64]| -> ebbing::Result<Option<(f64, f64)>> {
+        if v.is_empty() {
+            return Ok(None);
+        }
+        mean_with_error(v).map(|m| Some((m.value, m.standard_error.unwrap_or(0.0))))
+    };
+    let runs = outcomes.len() / 2;
+    Ok(Point { alpha, width, f21: average(&f21)?, g22: average(&g22)?, newest: newest / f64::from(count.max(1)), learned, runs, regime })
+}
+
+/// F21 and G22 against the load: markers for networks, lines for the theory at λ → ∞, tints for the regimes.
+fn figure(
+    points: &[Point],
+    theory: &TwoTasks,
+    sequence: &TaskSequence,
+    critical: f64,
+    seeds: usize,
+) -> anyhow::Result<Figure> {
+    let low = points.iter().map(|q| q.alpha).fold(f64::INFINITY, f64::min) / 1.3;
+    let high = points.iter().map(|q| q.alpha).fold(0.0, f64::max) * 1.3;
+    let steps = 120;
+    let mut alphas: Vec<f64> = (0..=steps).map(|k| low * (high / low).powf(k as f64 / steps as f64)).collect();
+    // The theory has no value at α = 1 itself.
+    alphas.retain(|a| (a - 1.0).abs() > 1e-3);
+    let solved = theory.points(&alphas)?;
+    let first = &sequence.tasks[0];
+    let second = sequence.tasks[1].test.as_ref();
+    let column = |y: &ebbing::Mat<f64>| (0..y.nrows()).map(|i| y[(i, 0)]).collect::<Vec<f64>>();
+    let maps = theory.maps(1, first.x.as_ref(), &column(&first.y))?;
+    let f21: Vec<f64> = theory.losses(&maps, &solved).iter().map(|l| if l.exponent > 0.0 { f64::NAN } else if l.exponent < 0.0 { 0.0 } else { l.coefficient }).collect();
+    let tinted = |mut panel: Panel| {
+        let edges = [(Regime::FixedRepresentations, low, high.min(1.0)), (Regime::Overfitting, low.max(1.0), high.min(critical)), (Regime::Generalisation, low.max(critical), high)];
+        for (regime, from, to) in edges {
+            if from < to {
+                panel = panel.regime(crate::commands::shown_regime(regime), from, to);
+            }
+        }
+        panel
+    };
+    let measured = |get: fn(&Point) -> Option<(f64, f64)>| {
+        let some: Vec<(f64, f64, f64)> = points.iter().filter_map(|q| get(q).map(|(m, e)| (q.alpha, m, e))).collect();
+        let x: Vec<f64> = some.iter().map(|s| s.0).collect();
+        let y: Vec<f64> = some.iter().map(|s| s.1).collect();
+        let e: Vec<f64> = some.iter().map(|s| s.2).collect();
+        let markers = Markers::new("networks", &x, &y).category(1);
+        if seeds > 1 { markers.errors(&e) } else { markers }
+    };
+    let left = tinted(Panel::new().x("load α = P/N").y("F_{21}").log_x().x_range(low, high))
+        .line(Line::new("theory, λ → ∞", &alphas, &f21).category(0))
+        .markers(measured(|q| q.f21));
+    let mut right = tinted(Panel::new().x("load α = P/N").y("G_{22}").log_x().log_y().x_range(low, high));
+    if let Some(test) = second {
+        let maps = theory.maps(2, test.x.as_ref(), &column(&test.y))?;
+        let alone = theory.alone(2, &solved)?;
+        let g22: Vec<f64> = theory
+            .losses(&maps, &solved)
+            .iter()
+            .zip(&alone)
+            .map(|(l, a)| if l.exponent > 0.0 { f64::NAN } else { l.coefficient / a })
+            .collect();
+        right = right.line(Line::new("theory, λ → ∞ (diverges in between)", &alphas, &g22).category(0));
+    }
+    right = right.markers(measured(|q| q.g22));
+    let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds of the initial weights.") } else { String::new() };
+    Ok(Figure::grid(vec![left, right], 2).caption(&format!(
+        "Forgetting of task 1 and normalised test loss of task 2 for networks trained by descent (markers) and for the \
+         theory at λ → ∞ (lines), which has no finite G_{{22}} in the overfitting regime: it grows as λ^{{1/2}} there.{bars}"
+    )))
+}
