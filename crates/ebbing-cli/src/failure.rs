@@ -13,6 +13,18 @@ const FAULT: u8 = 1;
 /// The input cannot be worked with.
 const BAD_INPUT: u8 = 2;
 
+/// Input that the program itself refuses, in one sentence.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// Why a run ended before its result.
 pub enum Failure {
     /// clap was asked for help or the version: print to standard output and end well.
@@ -84,7 +96,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     match io_kind(error) {
         Some(NotFound | PermissionDenied | IsADirectory | NotADirectory) => BAD_INPUT,
         Some(_) => FAULT,
-        None if error.is::<ebbing::Error>() => BAD_INPUT,
+        None if error.is::<ebbing::Error>() || error.is::<Refused>() => BAD_INPUT,
         None => FAULT,
     }
 }

@@ -6,6 +6,7 @@ mod console;
 mod failure;
 mod fetch;
 mod files;
+mod text;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -1,1 +1,22 @@
-//! Tables, figures and the one-file report of ebbing.
+//! Everything that ebbing shows: figures, tables, the one-file report, and the files that carry the numbers.
+//!
+//! Nothing here computes: plain numbers come in, SVG, PNG, text, HTML, CSV, Parquet and JSON go out.
+#![deny(missing_docs)]
+
+mod error;
+mod figure;
+mod files;
+mod matrix;
+mod metadata;
+mod style;
+mod text;
+
+pub use error::{Error, Result};
+pub use figure::{Band, Bars, Direction, Figure, Legend, Line, Map, Markers, Panel};
+pub use matrix::Matrix;
+pub use metadata::Metadata;
+pub use style::{
+    ColourScale, DPI, Dash, Marker, OKABE_ITO, POINTS_PER_MM, Regime, Rgb, SINGLE_MM, TERMINAL_COLUMNS, WIDE_MM,
+    significant, with_error,
+};
+pub use text::escape_markup;

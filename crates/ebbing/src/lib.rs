@@ -36,5 +36,9 @@ pub use tasks::{
     WithContext, check_sequence, check_tasks,
 };
 pub use theory::{
-    CurveShape, ForgettingFit, LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman,
+    BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, EquationResidual, ForgettingFit, HeadMaps,
+    LambdaEvidence, LambdaPoint, LargeLambda, LimitPoint, LinearFit, Location, MultiHead, MultiHeadSettings,
+    PhaseCurve, PhasePoint, Power, Prediction, Regime, SequenceCurve, TwoTaskPoint, TwoTasks, Uncertain,
+    VarianceExplained, alpha_c_from_curve, best_lambda, centred_alignment, mean_with_error, normalised_labels, pearson,
+    phase_curves, sequence_curve, spearman,
 };

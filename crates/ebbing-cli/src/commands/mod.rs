@@ -1,5 +1,6 @@
 //! The subcommands, one file each. A new one is a file with its `Args` and `run`, and one line in each list below.
 
+mod check;
 mod cite;
 mod completions;
 mod data;
@@ -10,6 +11,7 @@ use clap::Subcommand;
 /// What the program can be asked to do.
 #[derive(Subcommand)]
 pub enum Command {
+    Check(check::Args),
     Data(data::Args),
     Cite(cite::Args),
     Completions(completions::Args),
@@ -18,7 +20,7 @@ pub enum Command {
 impl Default for Command {
     /// What plain `ebbing` does.
     fn default() -> Self {
-        Command::Cite(cite::Args::default())
+        Command::Check(check::Args::default())
     }
 }
 
@@ -26,6 +28,7 @@ impl Command {
     /// Does what was asked.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         match self {
+            Command::Check(args) => args.run(console),
             Command::Data(args) => args.run(console),
             Command::Cite(args) => args.run(console),
             Command::Completions(args) => args.run(console),

@@ -1,5 +1,6 @@
 //! The `ebbing` program from outside: what it prints, what it leaves on disk, and how it ends.
 
+mod check;
 mod data;
 mod fetch;
 mod program;

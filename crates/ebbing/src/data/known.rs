@@ -46,8 +46,10 @@ pub struct KnownSet {
     pub image_shape: &'static [usize],
     /// Whether the official parts hold equally many images of every class.
     pub balanced: bool,
-    /// What a user should know about it.
+    /// What a user should know about its files.
     pub note: &'static str,
+    /// What a reader of results should know about its images; written into the provenance.
+    pub image_note: &'static str,
 }
 
 const TFDS_MNIST: &str = "tensorflow/datasets, tensorflow_datasets/url_checksums/mnist.txt";
@@ -109,6 +111,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         image_shape: &[28, 28],
         balanced: false,
         note: "",
+        image_note: "",
     },
     KnownSet {
         name: "fashion-mnist",
@@ -151,6 +154,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         image_shape: &[28, 28],
         balanced: true,
         note: "Debian's package dataset-fashion-mnist holds it with other gzip headers, so with other file checksums",
+        image_note: "",
     },
     KnownSet {
         name: "emnist",
@@ -172,7 +176,8 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         classes: 62,
         image_shape: &[28, 28],
         balanced: false,
-        note: "images are transposed (rows and columns exchanged), as in the official files",
+        note: "one archive for all six variants; byclass is read straight from it",
+        image_note: "images are transposed (rows and columns exchanged), as in the official files",
     },
     KnownSet {
         name: "cifar10",
@@ -192,6 +197,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         image_shape: &[32, 32, 3],
         balanced: true,
         note: "only the binary version is read: the Python version, which torchvision and Keras keep, holds pickles",
+        image_note: "",
     },
     KnownSet {
         name: "cifar100",
@@ -211,6 +217,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         image_shape: &[32, 32, 3],
         balanced: true,
         note: "only the binary version is read: the Python version, which torchvision and Keras keep, holds pickles",
+        image_note: "",
     },
 ];
 

@@ -172,7 +172,9 @@ impl Found {
         let source = format!("{}: {} ({})", folder.display(), names.join(", "), self.place);
         let mut dataset = self.copy.read(&self.name, &source)?;
         if let Some(set) = KnownSet::named(&self.name) {
-            for note in set.differences(&dataset).into_iter().chain((!set.note.is_empty()).then(|| set.note.into())) {
+            for note in
+                set.differences(&dataset).into_iter().chain([set.image_note.to_string()]).filter(|n| !n.is_empty())
+            {
                 dataset.provenance.source += &format!("; {note}");
             }
         }

@@ -1,9 +1,10 @@
 //! `ebbing data get NAME`: fetches the standard files of a data set, checks them, and puts them where they are found.
 
-use super::{describe, size, to_json};
+use super::{describe, to_json};
 use crate::console::Console;
 use crate::fetch::{Patience, Request, fetch};
 use crate::files;
+use crate::text::size;
 use anyhow::{Context, bail};
 use ebbing::{Error, KNOWN_SETS, KnownFile, KnownSet, Places, Verification};
 use std::path::{Path, PathBuf};
@@ -134,7 +135,7 @@ impl Args {
         let urls: Vec<String> = mirrors.iter().map(|mirror| format!("{mirror}{}", file.name)).collect();
         // Another compressor may pack less tightly, but hardly by a factor of four.
         let most_bytes = if self.repacked { 4 * file.bytes + (1 << 20) } else { file.bytes };
-        console.remark(&format!("fetching {} ({})", urls[0], size(file.bytes)));
+        console.remark(&format!("fetching {} ({})", urls[0], size(file.bytes as f64)));
         fetch(&Request { urls: &urls, target: &target, most_bytes, accept: &accept }, patience, console)
     }
 

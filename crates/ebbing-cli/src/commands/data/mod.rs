@@ -43,16 +43,6 @@ impl Args {
     }
 }
 
-/// A number of bytes as people read it.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} bytes"),
-        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.2} GB", bytes as f64 / 1e9),
-    }
-}
-
 /// "10 classes" or "2 target columns".
 fn kind_of(targets: &Targets) -> String {
     match targets {

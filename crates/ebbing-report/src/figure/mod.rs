@@ -1,0 +1,186 @@
+//! Figures: panels in a grid, written as SVG and PNG at print size.
+//!
+//! ```
+//! use ebbing_report::{Figure, Line, Markers, Panel};
+//! let alpha = [0.1, 1.0, 10.0];
+//! let panel = Panel::new().x("α").y("F_{21}").log_x()
+//!     .line(Line::new("theory", &alpha, &[0.1, 0.4, 0.9]))
+//!     .markers(Markers::new("experiment", &alpha, &[0.12, 0.38, 0.91]).errors(&[0.02, 0.03, 0.02]));
+//! let figure = Figure::single(panel).caption("Forgetting against load. Bars: standard error of 10 seeds.");
+//! assert!(figure.to_svg()?.starts_with("<svg"));
+//! # Ok::<(), ebbing_report::Error>(())
+//! ```
+
+mod axis;
+mod canvas;
+mod clip;
+mod draw;
+mod frame;
+mod heat;
+mod layers;
+mod layout;
+mod legend;
+mod panel;
+mod png;
+mod series;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+pub use layers::{Band, Bars, Direction, Line, Map, Markers};
+pub use panel::{Legend, Panel};
+
+use self::canvas::Canvas;
+use self::layout::Slot;
+use crate::error::{Error, Result};
+use crate::files::write_atomic;
+use crate::metadata::Metadata;
+use crate::style::{POINTS_PER_MM, SINGLE_MM, WIDE_MM};
+use crate::text::Rich;
+
+/// Panels, a caption, and where they come from.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    panels: Vec<Panel>,
+    columns: usize,
+    width_mm: f64,
+    title: String,
+    caption: String,
+    metadata: Option<Metadata>,
+}
+
+/// A drawing and what it could not show.
+struct Drawn {
+    canvas: Canvas,
+    notes: Vec<String>,
+}
+
+impl Figure {
+    /// One panel, 86 mm wide.
+    pub fn single(panel: Panel) -> Figure {
+        Figure::of_width(vec![panel], 1, SINGLE_MM)
+    }
+
+    /// One panel, 178 mm wide.
+    pub fn wide(panel: Panel) -> Figure {
+        Figure::of_width(vec![panel], 1, WIDE_MM)
+    }
+
+    /// Panels side by side and below each other, 178 mm wide, with bold letters where there is more than one.
+    pub fn grid(panels: Vec<Panel>, columns: usize) -> Figure {
+        Figure::of_width(panels, columns, WIDE_MM)
+    }
+
+    fn of_width(panels: Vec<Panel>, columns: usize, width_mm: f64) -> Figure {
+        Figure { panels, columns, width_mm, title: String::new(), caption: String::new(), metadata: None }
+    }
+
+    /// The caption (markup): understandable alone, with what bars and bands mean and of how many runs.
+    pub fn caption(mut self, caption: &str) -> Figure {
+        self.caption = caption.into();
+        self
+    }
+
+    /// A short name for those who cannot see the figure; by default the first sentence of the caption.
+    pub fn title(mut self, title: &str) -> Figure {
+        self.title = title.into();
+        self
+    }
+
+    /// With the program, seed and settings written into the files.
+    pub fn metadata(mut self, metadata: &Metadata) -> Figure {
+        self.metadata = Some(metadata.clone());
+        self
+    }
+
+    fn draw(&self) -> Result<Drawn> {
+        if self.panels.is_empty() {
+            return Err(Error::shape("figure", "has no panels"));
+        }
+        for panel in &self.panels {
+            panel.layers.iter().try_for_each(layers::Layer::check)?;
+            panel.matrix.iter().try_for_each(crate::Matrix::check)?;
+        }
+        let margin = 2.0;
+        let width = self.width_mm * POINTS_PER_MM - 2.0 * margin;
+        let lettered = self.panels.len() > 1;
+        let mut slots: Vec<Slot> = self.panels.iter().map(|p| Slot::new(p, lettered)).collect();
+        let columns = layout::columns(&slots, self.columns, width);
+        // A legend that moves outside or a name that breaks moves everything else: settled after a few rounds.
+        let mut height = layout::arrange(&mut slots, columns, width);
+        for _ in 0..6 {
+            if !layout::improve(&mut slots) {
+                break;
+            }
+            height = layout::arrange(&mut slots, columns, width);
+        }
+        let mut canvas = Canvas::default();
+        let mut notes = Vec::new();
+        for (k, slot) in slots.iter().enumerate() {
+            canvas.panel = k;
+            let letter = lettered.then(|| char::from(b'a' + (k % 26) as u8));
+            let prefix = letter.map_or(String::new(), |l| format!("{l}: "));
+            notes.extend(draw::draw_panel(&mut canvas, slot, letter).into_iter().map(|n| prefix.clone() + &n));
+        }
+        height += draw::draw_notes(&mut canvas, &notes, height, width);
+        canvas.shift(margin, margin);
+        (canvas.width, canvas.height) = (width + 2.0 * margin, height + 2.0 * margin);
+        Ok(Drawn { canvas, notes })
+    }
+
+    /// The caption with what could not be drawn (markup).
+    ///
+    /// # Errors
+    /// When a layer's arrays do not fit together.
+    pub fn full_caption(&self) -> Result<String> {
+        let notes = self.draw()?.notes;
+        let mut parts = vec![self.caption.clone()];
+        parts.extend(notes.iter().map(|n| format!("{n}.")));
+        Ok(parts.join(" ").trim().to_owned())
+    }
+
+    /// What could not be drawn: values that are not finite, cells without a value.
+    ///
+    /// # Errors
+    /// When a layer's arrays do not fit together.
+    pub fn notes(&self) -> Result<Vec<String>> {
+        Ok(self.draw()?.notes.iter().map(|n| Rich::parse(n).plain()).collect())
+    }
+
+    fn plain_title(&self) -> String {
+        let markup = if self.title.is_empty() { &self.caption } else { &self.title };
+        let plain = Rich::parse(markup).plain();
+        plain.split_inclusive(". ").next().unwrap_or_default().trim().to_owned()
+    }
+
+    /// The figure as one `<svg>` element.
+    ///
+    /// # Errors
+    /// When a layer's arrays do not fit together.
+    pub fn to_svg(&self) -> Result<String> {
+        let caption = Rich::parse(&self.caption).plain();
+        Ok(svg::to_svg(&self.draw()?.canvas, &self.plain_title(), &caption, self.metadata.as_ref()))
+    }
+
+    /// The figure as the bytes of a PNG file of 300 dots per inch.
+    ///
+    /// # Errors
+    /// When a layer's arrays do not fit together.
+    pub fn to_png(&self) -> Result<Vec<u8>> {
+        png::to_png(&self.draw()?.canvas, &Rich::parse(&self.caption).plain(), self.metadata.as_ref())
+    }
+
+    /// Writes `name.svg` and `name.png` into a directory and returns their paths.
+    ///
+    /// # Errors
+    /// When a layer's arrays do not fit together or a file cannot be written.
+    pub fn save(&self, directory: &Path, name: &str) -> Result<[PathBuf; 2]> {
+        let (svg, png) = (directory.join(format!("{name}.svg")), directory.join(format!("{name}.png")));
+        let header = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+        write_atomic(&svg, (header.to_owned() + &self.to_svg()?).as_bytes())?;
+        write_atomic(&png, &self.to_png()?)?;
+        Ok([svg, png])
+    }
+}

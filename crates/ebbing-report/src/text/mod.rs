@@ -1,0 +1,8 @@
+//! Text with sub- and superscripts, Greek and italics: its markup, and the font that measures and draws it.
+
+mod font;
+mod rich;
+
+pub(crate) use font::{PathCommand, glyphs, run_starts, run_width, text_width};
+pub use rich::escape_markup;
+pub(crate) use rich::{Rich, column_key, printable, xml_escape};
