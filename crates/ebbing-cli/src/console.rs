@@ -46,12 +46,12 @@ impl Console {
 
     /// A bar for `total` steps called `what`, drawn once the work has taken two seconds.
     pub fn steps(&self, what: &str, total: u64) -> Progress {
-        self.progress("{msg} {bar:30} {pos}/{len}, {eta} left", what, total)
+        self.progress("{msg} {wide_bar} {pos}/{len}, {eta} left", what, total)
     }
 
     /// A bar for `total` bytes of `what`, drawn once the transfer has taken two seconds.
     pub fn bytes(&self, what: &str, total: u64) -> Progress {
-        self.progress("{msg} {bar:20} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left", what, total)
+        self.progress("{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes}, {eta} left", what, total)
     }
 
     fn progress(&self, template: &str, what: &str, total: u64) -> Progress {

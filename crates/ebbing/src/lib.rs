@@ -42,3 +42,9 @@ pub use theory::{
     VarianceExplained, alpha_c_from_curve, best_lambda, centred_alignment, mean_with_error, normalised_labels, pearson,
     phase_curves, sequence_curve, spearman,
 };
+pub use theory::{
+    Forecast, Interval, Inverse, KernelTask, Mode, Null, OrderParameterSettings, OrderParameters, OrderSearchSettings,
+    PairOrderParameters, Points, SearchMethod, SingleHead, SingleHeadSettings, TaskOrder, TestForecast, best_order,
+    best_order_of_features, order_parameters, order_parameters_of_features, order_parameters_of_kernels,
+    order_parameters_of_layers, order_parameters_of_sequence,
+};
