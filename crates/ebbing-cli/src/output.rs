@@ -87,8 +87,3 @@ fn quoted(argument: &str) -> String {
         format!("'{}'", argument.replace('\'', "'\\''"))
     }
 }
-
-/// A number for JSON, which has none for infinity: then a word.
-pub fn finite_or_word(value: f64) -> serde_json::Value {
-    if value.is_finite() { serde_json::json!(value) } else { serde_json::json!(value.to_string()) }
-}

@@ -48,3 +48,4 @@ pub use theory::{
     best_order_of_features, order_parameters, order_parameters_of_features, order_parameters_of_kernels,
     order_parameters_of_layers, order_parameters_of_sequence,
 };
+pub use theory::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};

@@ -1,13 +1,15 @@
 //! `ebbing sample`: networks drawn from the posterior itself, beside what the theory says of them.
 
 use crate::console::Console;
-use crate::output::{Output, finite_or_word};
+use crate::output::Output;
 use crate::sequence::SequenceArgs;
 use ebbing::{
     Activation, Architecture, Estimate, Heads, Mode, MultiHead, MultiHeadSettings, PosteriorSettings, SampledPosterior,
     SingleHead, SingleHeadSettings, Task, TaskSequence, sample_posterior,
 };
-use ebbing_report::{Figure, Line, Markers, Panel, Table, significant, with_error};
+use ebbing_report::{
+    Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, json_number, significant,
+};
 use serde_json::json;
 
 /// Sample networks from the posterior and compare them with the theory
@@ -143,7 +145,7 @@ impl Args {
             "sampled": sampled,
             "comparison": rows.iter().map(|row| json!({
                 "quantity": row.name, "mean": row.sampled.mean, "se": row.sampled.se,
-                "theory": row.theory.map(finite_or_word),
+                "theory": row.theory.map(json_number),
             })).collect::<Vec<_>>(),
         });
         if let Some(folder) = &self.output.out {
@@ -154,30 +156,29 @@ impl Args {
         if self.output.json {
             return console.print_json(&result);
         }
-        let mut table = Table::new(&["quantity", "sampled", "theory", "off by (s.e.)"]);
-        for row in rows {
-            let theory = row.theory.map_or("-".into(), significant);
-            let off = row.theory.map_or("-".into(), |t| format!("{:+.1}", (row.sampled.mean - t) / row.sampled.se));
-            table.row(&[&row.name, &with_error(row.sampled.mean, row.sampled.se), &theory, &off]);
-        }
-        let mut text = format!("{title}\n\n{}\n", table.render());
-        for (t, c) in sampled.convergence.iter().enumerate() {
-            text += &format!(
-                "task {}: R-hat {:.3}, {:.0} effective draws, acceptance {:.2}\n",
-                t + 1,
-                c.r_hat,
-                c.effective,
-                sampled.acceptance[t]
-            );
-        }
+        let column = |get: &dyn Fn(&Row) -> f64| rows.iter().map(get).collect::<Vec<f64>>();
+        let theory = |row: &Row| row.theory.map_or("-".into(), significant);
+        let off = |row: &Row| row.theory.map_or("-".into(), |t| format!("{:+.1}", (row.sampled.mean - t) / row.sampled.se));
+        let names: Vec<String> = rows.iter().map(|row| escape_markup(&row.name)).collect();
+        let table = Table::new("")
+            .text("quantity", &names)
+            .estimate("sampled", &column(&|r| r.sampled.mean), Spread::StandardError, &column(&|r| r.sampled.se))
+            .text("theory", &rows.iter().map(theory).collect::<Vec<_>>())
+            .text("off by (SE)", &rows.iter().map(off).collect::<Vec<_>>());
+        let chains = Table::new("Chains")
+            .integer("task", &(1..=sampled.convergence.len() as i64).collect::<Vec<_>>())
+            .text("R-hat", &sampled.convergence.iter().map(|c| format!("{:.3}", c.r_hat)).collect::<Vec<_>>())
+            .number("effective draws", &sampled.convergence.iter().map(|c| c.effective).collect::<Vec<_>>())
+            .number("acceptance", &sampled.acceptance);
+        let mut screen = Screen::new(&title).table(&table)?.table(&chains)?;
         for warning in &sampled.warnings {
-            text += &format!("warning: {warning}\n");
+            screen = screen.paragraph(&format!("Warning: {warning}."));
         }
-        text += "The theory is for wide networks: gaps shrink as the width grows at fixed P/N.\n";
+        screen = screen.paragraph("The theory is for wide networks: gaps shrink as the width grows at fixed P/N.");
         if let Some(folder) = &self.output.out {
-            text += &format!("figure: {}\n", folder.join("sample.svg").display());
+            screen = screen.next("figure", &folder.join("sample.svg").display().to_string());
         }
-        console.print(&text)
+        console.print(&screen.render_for_stdout())
     }
 }
 

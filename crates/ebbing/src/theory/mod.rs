@@ -4,6 +4,7 @@ mod fits;
 mod multi_head;
 mod order;
 mod order_parameters;
+mod outlook;
 mod phase;
 mod phase_search;
 mod single_head;
@@ -27,3 +28,4 @@ pub use phase_search::{
     sequence_curve,
 };
 pub use single_head::{Forecast, KernelTask, Mode, Points, SingleHead, SingleHeadSettings, TestForecast};
+pub use outlook::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};

@@ -2,6 +2,7 @@
 
 mod figures;
 mod pages;
+mod tables;
 mod words;
 
 use crate::console::Console;
@@ -137,7 +138,7 @@ impl Args {
         if self.output.json {
             return console.print_json(&pages::json(&told, &self.output, self.sequence.seed)?);
         }
-        console.print(&words::page(&told, &self.output))
+        console.print(&words::page(&told, &self.output)?)
     }
 
     /// The checked settings.

@@ -1,71 +1,51 @@
-//! The forecast in the terminal: tables that fit 80 columns, and sentences.
+//! The forecast in the terminal and its sentences.
 
 use super::Told;
+use super::tables;
 use crate::output::Output;
-use crate::text::wrap;
 use ebbing::{Averaged, ContinualMetrics, CurveShape, Outlook};
-use ebbing_report::{Matrix, Table, significant, with_error};
+use ebbing_report::{Matrix, Screen, escape_markup, significant, with_error};
+
+/// What the forecast assumes.
+pub const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
+                           solution; what a network of finite width does, `ebbing train` shows.";
 
 /// Everything the forecast tells, on one page.
-pub fn page(told: &Told, output: &Output) -> String {
+///
+/// # Errors
+/// Where a table is not sound.
+pub fn page(told: &Told, output: &Output) -> ebbing_report::Result<String> {
     let outlook = &told.outlook;
-    let mut text = wrap(&told.heading, "", "  ");
-    text += &pairs(outlook);
+    let mut screen = Screen::new(&escape_markup(&told.heading));
+    if !outlook.pairs.is_empty() {
+        screen = screen.table(&tables::shown_pairs(outlook, "Order parameters"))?;
+    }
     for (name, layer) in &told.layers {
-        text += &format!("\nLayer {name}\n{}", pairs(layer));
+        screen = screen.table(&tables::shown_pairs(layer, &format!("Order parameters of {}", escape_markup(name))))?;
     }
-    text += "\nForecast forgetting F, loss on training data (1: as bad as answering 0)\n\n";
-    text += &matrix("F", &outlook.forgetting);
-    text += "\n";
+    let title = "Forecast forgetting F, loss on training data (0: remembered, 1: as bad as answering 0)";
+    screen = screen.matrix(&matrix(title, &outlook.forgetting))?;
+    if !outlook.depths.is_empty() {
+        screen = screen.table(&tables::depths(outlook))?;
+    }
     for sentence in sentences(told) {
-        text += &wrap(&sentence, "", "  ");
+        screen = screen.paragraph(&escape_markup(&sentence));
     }
-    text += &depths(outlook);
-    text += "\nAssumes a wide fully connected network, squared loss, training to the end, and an L2\n\
-             penalty to the last solution; what a finite network does, `ebbing train` shows.\n";
-    if let Some(folder) = &output.out {
-        text += &format!("report: {}\n", folder.join("report.html").display());
-    } else {
-        text += "more: ebbing forecast --out DIR (report with figures), ebbing phase, --help\n";
-    }
-    text
-}
-
-/// Order parameters of consecutive pairs, or of all if they are few.
-fn pairs(outlook: &Outlook) -> String {
-    if outlook.pairs.is_empty() {
-        return String::new();
-    }
-    let few = outlook.tasks.len() <= 4;
-    let shown = outlook.pairs.iter().filter(|p| if few { p.first < p.second } else { p.second == p.first + 1 });
-    let mut table = Table::new(&["pair", "γ_feature", "γ_RF", "γ_rule", "conflict", "F21", "γ_sim"]);
-    for pair in shown {
-        let e = pair.standard_error.unwrap_or_default();
-        let v = &pair.values;
-        let cell = |value: f64, error: f64| {
-            if pair.standard_error.is_some() { with_error(value, error) } else { significant(value) }
-        };
-        table.row(&[
-            &format!("{}→{}", pair.first, pair.second),
-            &cell(v.gamma_feature, e.gamma_feature),
-            &cell(v.gamma_rf, e.gamma_rf),
-            &cell(v.gamma_rule, e.gamma_rule),
-            &cell(v.conflict, e.conflict),
-            &cell(v.f21, e.f21),
-            &cell(v.gamma_sim, e.gamma_sim),
-        ]);
-    }
-    let which = if few { "all pairs in the order learned" } else { "consecutive pairs" };
-    format!("\nOrder parameters of {which}\n\n{}", table.render())
+    screen = screen.paragraph(ASSUMES);
+    screen = match &output.out {
+        Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
+        None => screen.next("more", "ebbing forecast --out DIR (report with figures), ebbing phase, ebbing --help"),
+    };
+    Ok(screen.render_for_stdout())
 }
 
 /// A task matrix; before a task is learned there is nothing to forget.
-fn matrix(name: &str, values: &Averaged) -> String {
-    let mut matrix = Matrix::tasks(name, &values.mean).only(|t, s| s <= t);
-    if let Some(errors) = &values.standard_error {
-        matrix = matrix.errors(errors);
+pub fn matrix(name: &str, values: &Averaged) -> Matrix {
+    let matrix = Matrix::tasks(name, &values.mean).only(|t, s| s <= t);
+    match &values.standard_error {
+        Some(errors) => matrix.errors(errors),
+        None => matrix,
     }
-    Table::matrix(&matrix).render()
 }
 
 /// What the numbers say.
@@ -100,22 +80,29 @@ pub fn sentences(told: &Told) -> Vec<String> {
         all.push(accuracy(metrics));
     }
     if let Some(order) = &outlook.order {
-        let names: Vec<String> = order.order.iter().map(ToString::to_string).collect();
-        let gain = if order.given > 0.0 { 100.0 * order.gain / order.given } else { 0.0 };
-        all.push(if order.gain > 0.0 {
-            format!(
-                "The best order found is {}: mean final forgetting {} instead of {} ({gain:.1} % less, {} orders tried).",
-                names.join(" "),
-                significant(order.forgetting),
-                significant(order.given),
-                order.tried
-            )
-        } else {
-            format!("The given order is the best of {} tried (mean final forgetting {}).", order.tried, significant(order.given))
-        });
+        all.push(order_sentence(order));
     }
     all.extend(outlook.notes.iter().map(|note| format!("Note: {note}.")));
     all
+}
+
+fn order_sentence(order: &ebbing::TaskOrder) -> String {
+    if order.gain <= 0.0 {
+        return format!(
+            "The given order is the best of {} tried (mean final forgetting {}).",
+            order.tried,
+            significant(order.given)
+        );
+    }
+    let names: Vec<String> = order.order.iter().map(ToString::to_string).collect();
+    format!(
+        "The best order found is {}: mean final forgetting {} instead of {} ({:.1} % less; {} orders tried).",
+        names.join(" "),
+        significant(order.forgetting),
+        significant(order.given),
+        100.0 * order.gain / order.given,
+        order.tried
+    )
 }
 
 /// The fit of the forgetting curve as the end of a sentence.
@@ -127,45 +114,21 @@ fn fit(outlook: &Outlook) -> String {
             let r2 = fit.r2.map_or(String::new(), |r2| format!(", R² {}", significant(r2)));
             format!(", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {} and τ {} tasks{r2}", show(f_max), show(tau))
         }
-        (shape, ..) => format!(" (the curve is {shape:?}, not a saturating exponential)").to_lowercase(),
+        (shape, ..) => format!(" (no saturating exponential fits: the curve is {shape:?})").to_lowercase(),
     }
 }
 
 /// Accuracy metrics in one sentence.
 fn accuracy(m: &ContinualMetrics) -> String {
-    let mut parts = vec![format!("average accuracy {}", significant(m.average_accuracy))];
-    let more = [
+    let all = [
+        ("average accuracy", Some(m.average_accuracy)),
         ("learning accuracy", Some(m.learning_accuracy)),
         ("backward transfer", m.backward_transfer),
         ("forward transfer", m.forward_transfer),
         ("forgetting", m.forgetting),
         ("intransigence", m.intransigence),
     ];
-    parts.extend(more.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", significant(v)))));
+    let parts: Vec<String> =
+        all.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", significant(v)))).collect();
     format!("On test data after the last task ({} convention): {}.", m.convention.name(), parts.join(", "))
-}
-
-/// What depth would change.
-fn depths(outlook: &Outlook) -> String {
-    if outlook.depths.is_empty() {
-        return String::new();
-    }
-    let mut table = Table::new(&["depth", "γ_RF", "γ_rule", "conflict", "F21", "final F", "τ (tasks)"]);
-    for d in &outlook.depths {
-        let tau = d.fit.as_ref().and_then(|f| f.tau).map_or("-".into(), |t| significant(t.value));
-        let last = d.standard_error.map_or(significant(d.final_forgetting), |e| with_error(d.final_forgetting, e));
-        table.row(&[
-            &d.depth.to_string(),
-            &significant(d.order_parameters.gamma_rf),
-            &significant(d.order_parameters.gamma_rule),
-            &significant(d.order_parameters.conflict),
-            &significant(d.f21),
-            &last,
-            &tau,
-        ]);
-    }
-    format!(
-        "\nWhat depth would change (order parameters over consecutive pairs, final F: mean\nforgetting of earlier tasks after the last)\n\n{}",
-        table.render()
-    )
 }

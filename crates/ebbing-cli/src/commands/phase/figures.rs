@@ -1,9 +1,11 @@
 //! The phase diagram and the curves against the load.
 
 use super::drawn;
-use super::sweep::{Columns, Curves, Swept};
+use super::sweep::{Curves, Swept};
 use ebbing::{CriticalLoad, PhaseCurve, PhasePoint, Power};
-use ebbing_report::{Band, Column, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime, significant};
+use ebbing_report::{
+    Band, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime, Table, significant,
+};
 
 /// γ_sim, the diagram with its boundaries, and the curves of the chosen values.
 pub fn diagram(axis: &str, swept: &[Swept], curves: &[Curves], alphas: &[f64], seeds: usize) -> Figure {
@@ -97,23 +99,22 @@ fn label(axis: &str, value: f64, curve: &PhaseCurve, several: bool) -> String {
     }
 }
 
-/// The curves as columns: coefficient and power of λ of every quantity.
-pub fn curve_columns(curves: &[Curves]) -> Columns {
+/// The curves as a table: coefficient and power of λ of every quantity.
+pub fn curve_table(curves: &[Curves]) -> Table {
     let rows: Vec<(f64, f64, &PhasePoint)> = curves
         .iter()
         .flat_map(|c| c.curves.iter().map(move |curve| (c.value, curve)))
         .flat_map(|(value, curve)| curve.points.iter().map(move |p| (value, curve.lambda, p)))
         .collect();
-    let column = |name: &str, get: &dyn Fn(&(f64, f64, &PhasePoint)) -> f64| {
-        Column::new(name, "1", rows.iter().map(get).collect())
-    };
-    let mut all = vec![
-        column("value", &|r| r.0),
-        column("lambda", &|r| r.1),
-        column("alpha", &|r| r.2.factors.alpha),
-        column("u11", &|r| r.2.factors.u11),
-        column("u12", &|r| r.2.factors.u12),
-    ];
+    let column = |get: &dyn Fn(&(f64, f64, &PhasePoint)) -> f64| rows.iter().map(get).collect::<Vec<f64>>();
+    let mut table = Table::new("Curves against the load")
+        .number("value", &column(&|r| r.0))
+        .meaning("value of the swept setting")
+        .number("lambda", &column(&|r| r.1))
+        .number("alpha", &column(&|r| r.2.factors.alpha))
+        .meaning("load P/N")
+        .number("u11", &column(&|r| r.2.factors.u11))
+        .number("u12", &column(&|r| r.2.factors.u12));
     let quantities: [(&str, fn(&PhasePoint) -> Option<Power>); 6] = [
         ("f21", |p| Some(p.f21)),
         ("g21", |p| p.g21),
@@ -123,8 +124,9 @@ pub fn curve_columns(curves: &[Curves]) -> Columns {
         ("d", |p| Some(p.factors.d)),
     ];
     for (name, get) in quantities {
-        all.push(column(name, &|r| get(r.2).map_or(f64::NAN, |p| p.coefficient)));
-        all.push(column(&format!("{name}_power_of_lambda"), &|r| get(r.2).map_or(f64::NAN, |p| p.exponent)));
+        table = table.number(name, &column(&|r| get(r.2).map_or(f64::NAN, |p| p.coefficient)));
+        table = table.meaning("coefficient of its power of lambda");
+        table = table.number(&format!("{name} power of lambda"), &column(&|r| get(r.2).map_or(f64::NAN, |p| p.exponent)));
     }
-    Columns(all)
+    table
 }

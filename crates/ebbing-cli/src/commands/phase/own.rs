@@ -4,7 +4,7 @@ use super::sweep::Curves;
 use super::{Args, figures};
 use crate::console::Console;
 use ebbing::{BestLambda, Error, Location, MultiHeadSettings, best_lambda, phase_curves, TwoTasks};
-use ebbing_report::{Figure, Line, Panel, Table, significant};
+use ebbing_report::{Figure, Line, Panel, Screen, Table, escape_markup, significant, write_table};
 use serde_json::json;
 
 /// The range of λ that is searched.
@@ -40,24 +40,27 @@ impl Args {
             crate::files::make_folder(folder)?;
             figure(&curves, best.as_ref()).metadata(&metadata).save(folder, "phase")?;
             self.output.write_json("phase.json", &result)?;
-            figures::curve_columns(std::slice::from_ref(&curves)).save(folder, "phase-curves", &metadata)?;
+            write_table(folder, "phase-curves", &figures::curve_table(std::slice::from_ref(&curves)), &metadata)?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
-        let mut table = Table::new(&["γ_sim", "exact α_c", "γ_sim^-2", "α_c with u11"]);
-        let cells = [critical.gamma_sim, critical.exact, critical.from_gamma_sim, critical.from_u11].map(significant);
-        table.row(&[&cells[0], &cells[1], &cells[2], &cells[3]]);
+        let table = Table::new("")
+            .number("γ_{sim}", &[critical.gamma_sim])
+            .number("exact α_{c}", &[critical.exact])
+            .number("γ_{sim}^{−2}", &[critical.from_gamma_sim])
+            .number("α_{c} with u_{11}", &[critical.from_u11]);
         let sizes: Vec<String> = tasks.iter().map(|t| t.x.nrows().to_string()).collect();
-        let mut text = format!("Two tasks of {} examples, σ = {}\n\n{}\n", sizes.join(" and "), self.sigma, table.render());
+        let heading = format!("Two tasks of {} examples, σ = {}", sizes.join(" and "), self.sigma);
+        let mut screen = Screen::new(&heading).table(&table)?;
         for note in &critical.notes {
-            text += &crate::text::wrap(&format!("{note}."), "", "  ");
+            screen = screen.paragraph(&escape_markup(&format!("{note}.")));
         }
-        text += &crate::text::wrap(&answer(location.as_ref(), best.as_ref(), tested), "", "  ");
+        screen = screen.paragraph(&escape_markup(&answer(location.as_ref(), best.as_ref(), tested)));
         if let Some(folder) = &self.output.out {
-            text += &format!("figure: {}\n", folder.join("phase.svg").display());
+            screen = screen.next("figure", &folder.join("phase.svg").display().to_string());
         }
-        console.print(&text)
+        console.print(&screen.render_for_stdout())
     }
 }
 

@@ -7,7 +7,7 @@ use ebbing::{
     CriticalLoad, Error, PhaseCurve, Protocol, Task, TwoTasks, Uncertain, mean_with_error, normalised_labels,
     phase_curves,
 };
-use ebbing_report::{Column, Table, significant, with_error};
+use ebbing_report::{Screen, Spread, Table, escape_markup, significant, write_table};
 use serde_json::json;
 
 /// One value of the sweep: its critical loads over seeds.
@@ -156,40 +156,31 @@ impl Args {
             let figure = figures::diagram(self.sweep.axis(), swept, curves, alphas, self.seeds);
             figure.metadata(&metadata).save(folder, "phase")?;
             self.output.write_json("phase.json", &result)?;
-            boundary_columns(self.sweep, swept).save(folder, "phase-boundary", &metadata)?;
-            figures::curve_columns(curves).save(folder, "phase-curves", &metadata)?;
+            write_table(folder, "phase-boundary", &boundary(self.sweep, swept, self.seeds), &metadata)?;
+            write_table(folder, "phase-curves", &figures::curve_table(curves), &metadata)?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
-        let name = self.sweep.axis().replace(['{', '}'], "");
-        let mut table = Table::new(&[&name, "γ_sim", "exact α_c", "γ_sim^-2", "α_c with u11"]);
-        for s in swept {
-            let cell = |get: fn(&CriticalLoad) -> f64| {
-                let m = s.mean(get);
-                m.standard_error.map_or(significant(m.value), |e| with_error(m.value, e))
-            };
-            let row = [|c: &CriticalLoad| c.gamma_sim, |c| c.exact, |c| c.from_gamma_sim, |c| c.from_u11].map(cell);
-            table.row(&[&significant(s.value), &row[0], &row[1], &row[2], &row[3]]);
-        }
-        let mut text = format!(
-            "Phase boundary of two tasks of {} examples ({}), σ = {}, {} seed(s)\n\n{}\n",
+        let heading = format!(
+            "Phase boundary of two tasks of {} examples ({}), σ = {}, {} seed(s)",
             self.sequence.examples.unwrap_or_default(),
-            self.sequence.data,
+            escape_markup(&self.sequence.data),
             self.sigma,
-            self.seeds,
-            table.render()
+            self.seeds
         );
-        text += "Below load 1 representations stay fixed; between 1 and α_c the network overfits task 2\n\
-                 (F21 → 0, G22 grows as λ^1/2); beyond α_c it generalises and forgets task 1.\n";
+        let mut screen = Screen::new(&heading).table(&boundary(self.sweep, swept, self.seeds))?.paragraph(
+            "Below load 1 representations stay fixed; between 1 and α_{c} the network overfits task 2 (F_{21} → 0, G_{22} grows \
+             as λ^{1/2}); beyond α_{c} it generalises and forgets task 1.",
+        );
         for note in notes(swept) {
-            text += &crate::text::wrap(&note, "", "  ");
+            screen = screen.paragraph(&escape_markup(&note));
         }
-        text += &match &self.output.out {
-            Some(folder) => format!("figure: {}\n", folder.join("phase.svg").display()),
-            None => "more: ebbing phase --out DIR (figure and tables)\n".to_string(),
+        screen = match &self.output.out {
+            Some(folder) => screen.next("figure", &folder.join("phase.svg").display().to_string()),
+            None => screen.next("more", "ebbing phase --out DIR (figure and tables)"),
         };
-        console.print(&text)
+        console.print(&screen.render_for_stdout())
     }
 }
 
@@ -228,23 +219,25 @@ fn notes(swept: &[Swept]) -> Vec<String> {
     all.into_iter().map(|(note, values)| format!("At {}: {note}.", values.join(", "))).collect()
 }
 
-/// The boundary as columns.
-fn boundary_columns(sweep: Sweep, swept: &[Swept]) -> Columns {
-    let mut columns = vec![Column::new(&sweep.axis().replace(['{', '}'], ""), "1", swept.iter().map(|s| s.value).collect())];
-    let all: [(&str, fn(&CriticalLoad) -> f64); 4] = [
-        ("gamma_sim", |c| c.gamma_sim),
-        ("alpha_c_exact", |c| c.exact),
-        ("alpha_c_gamma_sim", |c| c.from_gamma_sim),
-        ("alpha_c_u11", |c| c.from_u11),
+/// The boundary, one row per value of the sweep.
+fn boundary(sweep: Sweep, swept: &[Swept], seeds: usize) -> Table {
+    let mut table = Table::new("").number(sweep.axis(), &swept.iter().map(|s| s.value).collect::<Vec<_>>());
+    let all: [(&str, fn(&CriticalLoad) -> f64, &str); 4] = [
+        ("γ_{sim}", |c| c.gamma_sim, "similarity of the tasks"),
+        ("exact α_{c}", |c| c.exact, "critical load P/N"),
+        ("γ_{sim}^{−2}", |c| c.from_gamma_sim, "its estimate for linear networks and scaled labels"),
+        ("α_{c} with u_{11}", |c| c.from_u11, "its estimate for linear networks"),
     ];
-    for (name, get) in all {
+    for (name, get, meaning) in all {
         let means: Vec<Uncertain> = swept.iter().map(|s| s.mean(get)).collect();
-        columns.push(Column::new(name, "1", means.iter().map(|m| m.value).collect()));
-        let errors = means.iter().map(|m| m.standard_error.unwrap_or(f64::NAN)).collect();
-        columns.push(Column::new(&format!("{name}_se"), "1", errors));
+        let values: Vec<f64> = means.iter().map(|m| m.value).collect();
+        let errors: Vec<f64> = means.iter().map(|m| m.standard_error.unwrap_or(f64::NAN)).collect();
+        table = if seeds > 1 {
+            table.estimate(name, &values, Spread::StandardError, &errors)
+        } else {
+            table.number(name, &values)
+        };
+        table = table.meaning(meaning);
     }
-    Columns(columns)
+    table
 }
-
-/// Columns of one table.
-pub(in crate::commands) struct Columns(pub Vec<Column>);

@@ -6,7 +6,9 @@ use crate::console::Console;
 use ebbing::{
     Error, Heads, Learner, MultiHeadSettings, Regime, TaskSequence, Trained, TwoTasks, mean_with_error,
 };
-use ebbing_report::{Figure, Line, Markers, Panel, Table, significant, with_error};
+use ebbing_report::{
+    Figure, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,
+};
 use serde_json::{Value, json};
 
 /// What was measured at one load.
@@ -76,7 +78,7 @@ impl Args {
         let pair = |v: Option<(f64, f64)>| v.map_or(Value::Null, |(m, e)| json!({ "mean": m, "se": e }));
         let result = json!({
             "metadata": metadata,
-            "exact_critical_load": crate::output::finite_or_word(critical),
+            "exact_critical_load": json_number(critical),
             "points": points.iter().map(|q| json!({
                 "alpha": q.alpha, "width": q.width, "regime": q.regime, "f21": pair(q.f21), "g22": pair(q.g22),
                 "newest_training_error": q.newest, "learned": q.learned, "runs": q.runs,
@@ -84,38 +86,38 @@ impl Args {
         });
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            figure(points, theory, sequence, critical, self.seeds)?.metadata(&metadata).save(folder, "train-loads")?;
+            figure(points, theory, critical, self.seeds)?.metadata(&metadata).save(folder, "train-loads")?;
             self.output.write_json("train-loads.json", &result)?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
-        let mut table = Table::new(&["load P/N", "width", "F21", "G22", "newest error", "learned", "regime (theory)"]);
-        let show = |v: Option<(f64, f64)>| v.map_or("-".into(), |(m, e)| with_error(m, e));
-        for q in points {
-            table.row(&[
-                &significant(q.alpha),
-                &q.width.to_string(),
-                &show(q.f21),
-                &show(q.g22),
-                &significant(q.newest),
-                &format!("{}/{}", q.learned, q.runs),
-                q.regime.name(),
-            ]);
-        }
-        let mut text = format!(
-            "Two tasks of {} examples learned by {}, {} seed(s); exact critical load {}\n\n{}\n",
+        let show = |v: Option<(f64, f64)>| match v {
+            Some((m, e)) if self.seeds > 1 => with_error(m, e),
+            Some((m, _)) => significant(m),
+            None => "-".into(),
+        };
+        let texts = |get: &dyn Fn(&Point) -> String| points.iter().map(get).collect::<Vec<String>>();
+        let table = Table::new("F_{21}: loss of task 1 after task 2; G_{22}: test loss of task 2 over learning it alone")
+            .number("load P/N", &points.iter().map(|q| q.alpha).collect::<Vec<_>>())
+            .integer("width", &points.iter().map(|q| q.width as i64).collect::<Vec<_>>())
+            .text("F_{21}", &texts(&|q| show(q.f21)))
+            .text("G_{22}", &texts(&|q| show(q.g22)))
+            .number("task 2's MSE", &points.iter().map(|q| q.newest).collect::<Vec<_>>())
+            .text("learned", &texts(&|q| format!("{}/{}", q.learned, q.runs)))
+            .text("regime (theory)", &texts(&|q| q.regime.to_string()));
+        let heading = format!(
+            "Two tasks of {} examples learned by {}, {} seed(s); exact critical load {}",
             sequence.tasks[1].x.nrows(),
-            self.rules()[0].name(),
+            escape_markup(&self.rules()[0].name()),
             self.seeds,
-            significant(critical),
-            table.render()
+            significant(critical)
         );
-        text += "F21: loss of task 1 after task 2; G22: test loss of task 2 over that of learning it alone\n";
+        let mut screen = Screen::new(&heading).table(&table)?;
         if let Some(folder) = &self.output.out {
-            text += &format!("figure: {}\n", folder.join("train-loads.svg").display());
+            screen = screen.next("figure", &folder.join("train-loads.svg").display().to_string());
         }
-        console.print(&text)
+        console.print(&screen.render_for_stdout())
     }
 }
 
@@ -157,7 +159,6 @@ fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbi
 fn figure(
     points: &[Point],
     theory: &TwoTasks,
-    sequence: &TaskSequence,
     critical: f64,
     seeds: usize,
 ) -> anyhow::Result<Figure> {
@@ -167,12 +168,14 @@ fn figure(
     let mut alphas: Vec<f64> = (0..=steps).map(|k| low * (high / low).powf(k as f64 / steps as f64)).collect();
     // The theory has no value at α = 1 itself.
     alphas.retain(|a| (a - 1.0).abs() > 1e-3);
-    let solved = theory.points(&alphas)?;
-    let first = &sequence.tasks[0];
-    let second = sequence.tasks[1].test.as_ref();
-    let column = |y: &ebbing::Mat<f64>| (0..y.nrows()).map(|i| y[(i, 0)]).collect::<Vec<f64>>();
-    let maps = theory.maps(1, first.x.as_ref(), &column(&first.y))?;
-    let f21: Vec<f64> = theory.losses(&maps, &solved).iter().map(|l| if l.exponent > 0.0 { f64::NAN } else if l.exponent < 0.0 { 0.0 } else { l.coefficient }).collect();
+    let curve = theory.curve(&alphas)?;
+    let drawn = |power: ebbing::Power| match power.exponent {
+        e if e > 0.0 => f64::NAN,
+        e if e < 0.0 => 0.0,
+        _ => power.coefficient,
+    };
+    let f21: Vec<f64> = curve.points.iter().map(|p| drawn(p.f21)).collect();
+    let g22: Vec<f64> = curve.points.iter().map(|p| p.g22.map_or(f64::NAN, drawn)).collect();
     let tinted = |mut panel: Panel| {
         let edges = [(Regime::FixedRepresentations, low, high.min(1.0)), (Regime::Overfitting, low.max(1.0), high.min(critical)), (Regime::Generalisation, low.max(critical), high)];
         for (regime, from, to) in edges {
@@ -193,19 +196,9 @@ fn figure(
     let left = tinted(Panel::new().x("load α = P/N").y("F_{21}").log_x().x_range(low, high))
         .line(Line::new("theory, λ → ∞", &alphas, &f21).category(0))
         .markers(measured(|q| q.f21));
-    let mut right = tinted(Panel::new().x("load α = P/N").y("G_{22}").log_x().log_y().x_range(low, high));
-    if let Some(test) = second {
-        let maps = theory.maps(2, test.x.as_ref(), &column(&test.y))?;
-        let alone = theory.alone(2, &solved)?;
-        let g22: Vec<f64> = theory
-            .losses(&maps, &solved)
-            .iter()
-            .zip(&alone)
-            .map(|(l, a)| if l.exponent > 0.0 { f64::NAN } else { l.coefficient / a })
-            .collect();
-        right = right.line(Line::new("theory, λ → ∞ (diverges in between)", &alphas, &g22).category(0));
-    }
-    right = right.markers(measured(|q| q.g22));
+    let right = tinted(Panel::new().x("load α = P/N").y("G_{22}").log_x().log_y().x_range(low, high))
+        .line(Line::new("theory, λ → ∞ (diverges in between)", &alphas, &g22).category(0))
+        .markers(measured(|q| q.g22));
     let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds of the initial weights.") } else { String::new() };
     Ok(Figure::grid(vec![left, right], 2).caption(&format!(
         "Forgetting of task 1 and normalised test loss of task 2 for networks trained by descent (markers) and for the \

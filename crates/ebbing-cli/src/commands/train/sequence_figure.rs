@@ -3,8 +3,10 @@
 use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
-use ebbing::{Heads, Learner, SingleHead, SingleHeadSettings, TaskSequence, Trained, Uncertain, mean_with_error};
-use ebbing_report::{Figure, Line, Markers, Panel, Table, significant, with_error};
+use ebbing::{
+    Heads, Learner, SingleHead, SingleHeadSettings, TaskReport, TaskSequence, Trained, Uncertain, mean_with_error,
+};
+use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, significant};
 use serde_json::{Value, json};
 
 /// A curve over the tasks with its standard error where there are several seeds.
@@ -37,8 +39,7 @@ impl Args {
     /// Trains every learner on every seed's sequence.
     pub(super) fn over_tasks(&self, console: &Console) -> anyhow::Result<()> {
         let origin = self.sequence.origin()?;
-        let seeds = if origin.varies() || self.seeds == 1 { self.seeds } else { self.seeds };
-        let numbers: Vec<u64> = (0..seeds as u64).map(|k| self.sequence.seed + k).collect();
+        let numbers: Vec<u64> = (0..self.seeds as u64).map(|k| self.sequence.seed + k).collect();
         let sequences = numbers.iter().map(|&seed| origin.sequence(seed)).collect::<ebbing::Result<Vec<_>>>()?;
         let learners = self.rules();
         let mut jobs = Vec::new();
@@ -130,35 +131,39 @@ impl Args {
         losses: &[Curve],
         theory: Option<&Curve>,
     ) -> anyhow::Result<String> {
-        let mut table = Table::new(&["learner", "loss of task 1", "newest task's error", "learned", "steps"]);
-        for (group, loss) in groups.iter().filter(|g| !g.done.is_empty()).zip(losses) {
-            let last = loss.mean.len() - 1;
-            let newest: Vec<f64> = group.done.iter().map(|t| t.reports[last].mse).collect();
-            let newest = mean_with_error(&newest)?;
-            let tasks = group.done.len() * (last + 1);
-            let learned = group.done.iter().flat_map(|t| &t.reports).filter(|r| r.learned).count();
-            let steps = group.done.iter().flat_map(|t| &t.reports).map(|r| r.steps).sum::<usize>() / tasks;
-            table.row(&[
-                &loss.name,
-                &with_error(loss.mean[last], loss.error[last]),
-                &significant(newest.value),
-                &format!("{learned}/{tasks}"),
-                &steps.to_string(),
-            ]);
+        let mut names: Vec<String> = losses.iter().map(|c| escape_markup(&c.name)).collect();
+        let last = |c: &Curve| (c.mean[c.mean.len() - 1], c.error[c.error.len() - 1]);
+        let mut loss: Vec<(f64, f64)> = losses.iter().map(last).collect();
+        let (mut newest, mut learned, mut steps) = (Vec::new(), Vec::new(), Vec::new());
+        for group in groups.iter().filter(|g| !g.done.is_empty()) {
+            let reports: Vec<&TaskReport> = group.done.iter().flat_map(|t| &t.reports).collect();
+            let ends: Vec<f64> = group.done.iter().filter_map(|t| t.reports.last()).map(|r| r.mse).collect();
+            newest.push(significant(mean_with_error(&ends)?.value));
+            learned.push(format!("{}/{}", reports.iter().filter(|r| r.learned).count(), reports.len()));
+            steps.push((reports.iter().map(|r| r.steps).sum::<usize>() / reports.len()).to_string());
         }
         if let Some(theory) = theory {
-            let last = theory.mean.len() - 1;
-            table.row(&[&theory.name, &with_error(theory.mean[last], theory.error[last]), "0", "", ""]);
+            names.push(theory.name.clone());
+            loss.push(last(theory));
+            [&mut newest, &mut learned, &mut steps].map(|column| column.push("-".into()));
         }
-        let mut text = format!("{title}\n\n{}\n", table.render());
-        text += "loss of task 1: sum((f-y)^2)/|Y|^2 on its training data after the last task\n";
+        let (mean, error): (Vec<f64>, Vec<f64>) = loss.into_iter().unzip();
+        let mut table = Table::new("Loss of task 1 after the last task, Σ(f − y)²/|Y|² on its training data");
+        table = table.text("learner", &names);
+        table = if self.seeds > 1 {
+            table.estimate("loss of task 1", &mean, Spread::StandardError, &error)
+        } else {
+            table.number("loss of task 1", &mean)
+        };
+        let table = table.text("newest task's MSE", &newest).text("learned", &learned).text("steps per task", &steps);
+        let mut screen = Screen::new(title).table(&table)?;
         for sentence in groups.iter().flat_map(|g| &g.diverged) {
-            text += &format!("left out: {sentence}\n");
+            screen = screen.paragraph(&escape_markup(&format!("Left out: {sentence}.")));
         }
         if let Some(folder) = &self.output.out {
-            text += &format!("figure: {}\n", folder.join("train.svg").display());
+            screen = screen.next("figure", &folder.join("train.svg").display().to_string());
         }
-        Ok(text)
+        Ok(screen.render_for_stdout())
     }
 }
 
@@ -167,10 +172,10 @@ fn figure(groups: &[Group], losses: &[Curve], theory: Option<&Curve>, seeds: usi
     let times = |n: usize| (1..=n).map(|t| t as f64).collect::<Vec<_>>();
     let mut loss = Panel::new().x("tasks learned").y("loss of task 1, F_{t1}").integer_x();
     if let Some(theory) = theory {
-        loss = loss.line(Line::new(&theory.name, &times(theory.mean.len()), &theory.mean).category(0));
+        loss = loss.line(Line::new(&escape_markup(&theory.name), &times(theory.mean.len()), &theory.mean).category(0));
     }
     for (k, curve) in losses.iter().enumerate() {
-        let markers = Markers::new(&curve.name, &times(curve.mean.len()), &curve.mean).category(k + 1);
+        let markers = Markers::new(&escape_markup(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
         loss = loss.markers(if seeds > 1 { markers.errors(&curve.error) } else { markers });
     }
     let mut panels = vec![loss];
@@ -187,7 +192,7 @@ fn figure(groups: &[Group], losses: &[Curve], theory: Option<&Curve>, seeds: usi
                 continue;
             };
             let curve = Curve::of(&group.learner.name(), &runs)?;
-            let markers = Markers::new(&curve.name, &times(curve.mean.len()), &curve.mean).category(k + 1);
+            let markers = Markers::new(&escape_markup(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
             panel = panel.markers(if seeds > 1 { markers.errors(&curve.error) } else { markers });
             any = true;
         }

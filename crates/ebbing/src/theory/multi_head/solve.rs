@@ -213,7 +213,7 @@ impl Blocks {
 
 /// The pencil of the 1×1 matrices ΔK = 0 and K¹ = 1.
 pub(super) fn unit_pencil() -> Pencil {
-    Pencil { values: vec![0.0], vectors: column(&[1.0]).to_owned(), residual: 0.0 }
+    Pencil { values: vec![0.0], vectors: column(&[1.0]).to_owned(), residual: 0.0, condition: 1.0 }
 }
 
 /// Starts (d, u0) that serve at small λ.

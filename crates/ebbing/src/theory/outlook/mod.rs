@@ -7,7 +7,7 @@ pub use average::Averaged;
 pub use reading::{Reading, WorstPair};
 
 use super::fits::ForgettingFit;
-use super::order::{OrderSearchSettings, TaskOrder, best_order};
+use super::order::{OrderSearchSettings, TaskOrder, best_order, best_order_of_features};
 use super::order_parameters::{
     OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, order_parameters_of_features,
     order_parameters_of_sequence,
@@ -67,7 +67,7 @@ impl Default for OutlookSettings {
 }
 
 /// Order parameters of an ordered pair of tasks, averaged over seeds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairOutlook {
     /// The task learned first (from 1).
     pub first: usize,
@@ -82,7 +82,7 @@ pub struct PairOutlook {
 }
 
 /// The forecast at one depth.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DepthOutlook {
     /// Hidden layers.
     pub depth: usize,
@@ -99,7 +99,7 @@ pub struct DepthOutlook {
 }
 
 /// Held-out data after every task, averaged over seeds; `[t][s]` is after task t + 1 on task s + 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TestOutlook {
     /// `Σ(f−y)²/|Y|²`.
     pub loss: Averaged,
@@ -112,7 +112,7 @@ pub struct TestOutlook {
 }
 
 /// Everything a forecast tells about a task sequence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outlook {
     /// How matrices are to be read.
     pub orientation: String,
@@ -166,9 +166,10 @@ impl Outlook {
         }
         let forgetting = Averaged::of(forecasts.iter().map(|f| &f.forgetting))?;
         let depths = depths(sequences, settings, progress)?;
-        let order = (settings.order && !settings.features && first.tasks.len() > 1).then(|| {
+        let order = (settings.order && first.tasks.len() > 1).then(|| {
             progress("order of tasks");
-            best_order(&OrderSearchSettings { theory: settings.theory, ..Default::default() }, first)
+            let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
+            if settings.features { best_order_of_features(&search, first) } else { best_order(&search, first) }
         });
         let pairs = average_pairs(pairs);
         let digits = forecasts.iter().map(|f| f.digits).chain(pairs.iter().map(|p| p.detail.digits));
