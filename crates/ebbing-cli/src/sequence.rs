@@ -202,6 +202,11 @@ impl SequenceArgs {
         }
     }
 
+    /// The protocol in words.
+    pub fn protocol_name(&self) -> String {
+        self.protocol.to_possible_value().map_or(String::new(), |v| v.get_name().replace('-', " "))
+    }
+
     /// Whether the protocol has a ratio.
     pub fn takes_ratio(&self) -> bool {
         matches!(self.protocol, Kind::Permuted | Kind::PartialSplit)

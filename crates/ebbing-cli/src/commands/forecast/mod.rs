@@ -118,6 +118,16 @@ pub(super) struct Told {
 const LONG: f64 = 2.0;
 
 impl Args {
+    /// What plain `ebbing` does: the forecast with no arguments.
+    pub fn plain() -> Self {
+        #[derive(clap::Parser)]
+        struct Alone {
+            #[command(flatten)]
+            args: Args,
+        }
+        <Alone as clap::Parser>::parse_from(["ebbing"]).args
+    }
+
     /// Computes and tells.
     pub fn run(mut self, console: &Console) -> anyhow::Result<()> {
         self.output.check()?;
