@@ -4,7 +4,7 @@ use super::Told;
 use super::tables;
 use crate::output::Output;
 use ebbing::{Averaged, ContinualMetrics, CurveShape, Outlook};
-use ebbing_report::{Matrix, Screen, escape_markup, significant, with_error};
+use ebbing_report::{Matrix, Screen, Spread, escape_markup, significant, with_error};
 
 /// What the forecast assumes.
 pub const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
@@ -43,7 +43,7 @@ pub fn page(told: &Told, output: &Output) -> ebbing_report::Result<String> {
 pub fn matrix(name: &str, values: &Averaged) -> Matrix {
     let matrix = Matrix::tasks(name, &values.mean).only(|t, s| s <= t);
     match &values.standard_error {
-        Some(errors) => matrix.errors(errors),
+        Some(errors) => matrix.errors(Spread::StandardError, errors),
         None => matrix,
     }
 }
@@ -109,7 +109,7 @@ fn order_sentence(order: &ebbing::TaskOrder) -> String {
 fn fit(outlook: &Outlook) -> String {
     let Some(fit) = &outlook.fit else { return String::new() };
     match (fit.shape, fit.f_max, fit.tau) {
-        (CurveShape::Exponential, Some(f_max), Some(tau)) => {
+        (CurveShape::Saturating, Some(f_max), Some(tau)) => {
             let show = |u: ebbing::Uncertain| u.standard_error.map_or(significant(u.value), |e| with_error(u.value, e));
             let r2 = fit.r2.map_or(String::new(), |r2| format!(", R² {}", significant(r2)));
             format!(", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {} and τ {} tasks{r2}", show(f_max), show(tau))

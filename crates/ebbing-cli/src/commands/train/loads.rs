@@ -4,7 +4,7 @@ use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
 use ebbing::{
-    Error, Heads, Learner, MultiHeadSettings, Regime, TaskSequence, Trained, TwoTasks, mean_with_error,
+    Error, Heads, MultiHeadSettings, Regime, TaskSequence, Trained, TwoTasks, mean_with_error,
 };
 use ebbing_report::{
     Figure, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,

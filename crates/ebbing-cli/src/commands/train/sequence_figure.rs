@@ -145,7 +145,7 @@ impl Args {
         if let Some(theory) = theory {
             names.push(theory.name.clone());
             loss.push(last(theory));
-            [&mut newest, &mut learned, &mut steps].map(|column| column.push("-".into()));
+            [&mut newest, &mut learned, &mut steps].into_iter().for_each(|column| column.push("-".into()));
         }
         let (mean, error): (Vec<f64>, Vec<f64>) = loss.into_iter().unzip();
         let mut table = Table::new("Loss of task 1 after the last task, Σ(f − y)²/|Y|² on its training data");
