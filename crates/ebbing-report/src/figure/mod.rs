@@ -164,6 +164,12 @@ impl Figure {
         Ok(svg::to_svg(&self.draw()?.canvas, &self.plain_title(), &caption, self.metadata.as_ref()))
     }
 
+    /// The figure for a page that carries caption and settings itself, and whether it is a wide one.
+    pub(crate) fn inline_svg(&self) -> Result<(String, bool)> {
+        let svg = svg::to_svg(&self.draw()?.canvas, &self.plain_title(), "", None);
+        Ok((svg, self.width_mm > SINGLE_MM))
+    }
+
     /// The figure as the bytes of a PNG file of 300 dots per inch.
     ///
     /// # Errors
