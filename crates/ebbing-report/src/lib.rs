@@ -24,6 +24,6 @@ pub use style::{
     ColourScale, DPI, Dash, Marker, OKABE_ITO, POINTS_PER_MM, Regime, Rgb, SINGLE_MM, TERMINAL_COLUMNS, WIDE_MM,
     significant, with_error,
 };
-pub use table::{Spread, Table, Values};
+pub use table::{Spread, Table};
 pub use terminal::Screen;
 pub use text::escape_markup;

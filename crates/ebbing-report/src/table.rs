@@ -37,7 +37,7 @@ impl Spread {
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub(crate) enum Values {
     /// Real numbers, shown with three significant digits.
     Numbers(Vec<f64>),
     /// Whole numbers, shown in full.

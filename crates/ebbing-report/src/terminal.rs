@@ -52,23 +52,32 @@ fn cut(text: &str, width: usize) -> String {
 /// Aligns columns; where they do not fit 80 columns the table is folded and the first column repeated.
 fn align(columns: &[Cells], above: &str) -> String {
     let Some((first, rest)) = columns.split_first() else { return String::new() };
-    let lead = first.width();
+    let blocks = fold(first.width(), rest, TERMINAL_COLUMNS);
+    // Narrower blocks of about equal width, as long as they stay as few.
+    let even = (1..TERMINAL_COLUMNS).map(|w| fold(first.width(), rest, w)).find(|b| b.len() == blocks.len());
+    let blocks = even.unwrap_or(blocks);
+    let texts: Vec<String> = blocks.iter().map(|block| align_block(first, block, above, blocks.len() > 1)).collect();
+    texts.join("\n")
+}
+
+/// Groups columns so that each group fits a width beside the first column.
+fn fold(lead: usize, columns: &[Cells], most: usize) -> Vec<Vec<&Cells>> {
     let mut blocks: Vec<Vec<&Cells>> = vec![Vec::new()];
     let mut used = lead;
-    for column in rest {
+    for column in columns {
         let width = BETWEEN + column.width();
-        if used + width > TERMINAL_COLUMNS && blocks.last().is_some_and(|b| !b.is_empty()) {
+        if used + width > most && blocks.last().is_some_and(|b| !b.is_empty()) {
             blocks.push(Vec::new());
             used = lead;
         }
         used += width;
         blocks.last_mut().into_iter().for_each(|b| b.push(column));
     }
-    let texts: Vec<String> = blocks.iter().map(|block| align_block(first, block, above)).collect();
-    texts.join("\n")
+    blocks
 }
 
-fn align_block(first: &Cells, rest: &[&Cells], above: &str) -> String {
+/// One block; of a folded table, rows without any cell in it are left out.
+fn align_block(first: &Cells, rest: &[&Cells], above: &str, folded: bool) -> String {
     let columns: Vec<&Cells> = std::iter::once(first).chain(rest.iter().copied()).collect();
     let widths: Vec<usize> = columns.iter().map(|c| c.width()).collect();
     let gap = " ".repeat(BETWEEN);
@@ -82,7 +91,7 @@ fn align_block(first: &Cells, rest: &[&Cells], above: &str) -> String {
     }
     out += &line(&|c| c.head.clone());
     out += &("─".repeat(widths.iter().sum::<usize>() + BETWEEN * (widths.len() - 1)) + "\n");
-    for row in 0..first.cells.len() {
+    for row in (0..first.cells.len()).filter(|r| !folded || rest.iter().any(|c| !c.cells[*r].is_empty())) {
         out += &line(&|c| c.cells[row].clone());
     }
     out
@@ -278,7 +287,7 @@ after task      1    2
         let m = Matrix::tasks("F", &vec![vec![-1.2345e-7; 30]; 3]);
         let text = m.to_text().unwrap();
         fits(&text);
-        // Seven columns of 10 fit beside the first.
+        // Seven columns of 10 fit beside the first; five blocks of six are more even.
         assert_eq!(text.matches("after task").count(), 5, "the first column is repeated: {text}");
         assert_eq!(text.matches("-1.23e-7").count(), 90);
     }

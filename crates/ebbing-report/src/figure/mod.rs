@@ -130,18 +130,12 @@ impl Figure {
         Ok(Drawn { canvas, notes })
     }
 
-    /// The caption with what could not be drawn (markup).
-    ///
-    /// # Errors
-    /// When a layer's arrays do not fit together.
-    pub fn full_caption(&self) -> Result<String> {
-        let notes = self.draw()?.notes;
-        let mut parts = vec![self.caption.clone()];
-        parts.extend(notes.iter().map(|n| format!("{n}.")));
-        Ok(parts.join(" ").trim().to_owned())
+    /// The caption as given (markup).
+    pub fn caption_markup(&self) -> &str {
+        &self.caption
     }
 
-    /// What could not be drawn: values that are not finite, cells without a value.
+    /// What could not be drawn: values that are not finite, cells without a value. It is written at the foot of the figure.
     ///
     /// # Errors
     /// When a layer's arrays do not fit together.

@@ -150,7 +150,6 @@ fn what_cannot_be_drawn_is_said() {
     let figure = Figure::single(Panel::new().log_y().line(Line::new("theory", &x, &y))).caption("A line.");
     let note = "theory: 1 value not a number, 2 values infinite (arrow), 1 value not above 0 (log axis) not drawn";
     assert_eq!(figure.notes().unwrap(), [note]);
-    assert_eq!(figure.full_caption().unwrap(), format!("A line. {note}."));
     let canvas = figure.draw().unwrap().canvas;
     assert!(labels(&canvas, |r| r == Role::Note).iter().any(|(_, _, l)| l.rich.plain().contains("not drawn")));
     // Gaps split the line: one stroke per stretch of finite points, and one arrow (a stroke and a tip).

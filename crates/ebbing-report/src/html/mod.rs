@@ -115,7 +115,7 @@ impl Report {
         for (k, figure) in self.figures.iter().enumerate() {
             let (svg, wide) = figure.inline_svg()?;
             let class = if wide { "card wide" } else { "card" };
-            let caption = rich(&figure.full_caption()?);
+            let caption = rich(figure.caption_markup());
             out += &format!("<figure>\n<div class=\"{class}\">\n{svg}</div>\n");
             out += &format!("<figcaption><b>Figure {}.</b> {caption}</figcaption>\n</figure>\n", k + 1);
         }
