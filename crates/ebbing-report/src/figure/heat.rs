@@ -264,10 +264,10 @@ pub(crate) fn draw_matrix(canvas: &mut Canvas, frame: &Frame, matrix: &Matrix, c
         let below = if shown(i + 1, j) { UNDERLAP.min(h) } else { 0.0 };
         let (x, y) = (r.x0 + j as f64 * w, r.y0 + i as f64 * h);
         // The corner under the diagonal neighbour must not stick out where that one is blank.
-        let both = if shown(i + 1, j + 1) { right } else { 0.0 };
-        canvas.cell(Role::Data, Rect::new(x, y, x + w + right, y + h), colours.colour(v));
-        if below > 0.0 {
-            canvas.cell(Role::Data, Rect::new(x, y + h, x + w + both, y + h + below), colours.colour(v));
+        let corner = if below > 0.0 && shown(i + 1, j + 1) { right } else { 0.0 };
+        canvas.cell(Role::Data, Rect::new(x, y, x + w + corner, y + h + below), colours.colour(v));
+        if right > corner {
+            canvas.cell(Role::Data, Rect::new(x, y, x + w + right, y + h), colours.colour(v));
         }
     }
     if colours.scale == ColourScale::Signed {
