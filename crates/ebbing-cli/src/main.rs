@@ -1,11 +1,19 @@
 //! The `ebbing` program: arguments become checked settings, the library computes, the report shows.
 
+mod cli;
+mod commands;
+mod console;
+mod failure;
+mod fetch;
+mod files;
+mod text;
+
 use clap::Parser;
+use std::process::ExitCode;
 
-#[derive(Parser)]
-#[command(name = "ebbing", version, about)]
-struct Cli {}
-
-fn main() {
-    Cli::parse();
+fn main() -> ExitCode {
+    match cli::Cli::try_parse().map_err(failure::Failure::from_clap).and_then(cli::Cli::run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
 }

@@ -91,6 +91,28 @@ pub enum Error {
         /// What to do about it.
         advice: String,
     },
+    /// Training ran away.
+    #[error(
+        "training diverged on task {task} at step {step}: mean squared error {loss:.3e} at learning rate {eta:.3e}; {suggestion}"
+    )]
+    Diverged {
+        /// The task, from 1.
+        task: usize,
+        /// The step.
+        step: usize,
+        /// The mean squared error there.
+        loss: f64,
+        /// The learning rate there.
+        eta: f64,
+        /// What to do about it.
+        suggestion: String,
+    },
+    /// The user asked to stop.
+    #[error("{what} was interrupted")]
+    Interrupted {
+        /// What was running.
+        what: String,
+    },
     /// The theory does not cover what was asked.
     #[error("{what} is outside the theory: {reason}")]
     OutsideTheory {
@@ -109,12 +131,7 @@ impl Error {
         value: impl ToString,
         expected: impl Into<String>,
     ) -> Self {
-        Error::File {
-            path: path.into(),
-            field: field.into(),
-            value: value.to_string(),
-            expected: expected.into(),
-        }
+        Error::File { path: path.into(), field: field.into(), value: value.to_string(), expected: expected.into() }
     }
 
     /// A setting `name` with an unusable `value`.
@@ -125,6 +142,14 @@ impl Error {
     /// Arrays that do not fit.
     pub fn data(what: impl Into<String>, problem: impl Into<String>) -> Self {
         Error::Data { what: what.into(), problem: problem.into() }
+    }
+
+    /// A setting's error as one of the file that holds the setting; other errors as they are.
+    pub(crate) fn in_file(self, path: impl Into<PathBuf>) -> Self {
+        match self {
+            Error::Setting { name, value, expected } => Error::File { path: path.into(), field: name, value, expected },
+            other => other,
+        }
     }
 
     /// An operating-system error at `path`.

@@ -3,6 +3,8 @@
 use crate::error::{Error, Result};
 
 /// Prior dynamics of one weight: `λ̃ = λ/(λ+σ^{-2})`, noise variance `σ²(1−λ̃)`.
+///
+/// Times count from 1 and every moment is symmetric in its two times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WeightPrior {
     lambda: f64,
@@ -32,5 +34,57 @@ impl WeightPrior {
     /// The prior variance σ².
     pub fn sigma2(&self) -> f64 {
         self.sigma2
+    }
+
+    /// `λ̃ = λ/(λ+σ^{-2})`, in [0, 1]: what a weight keeps of itself from one task to the next.
+    pub fn lambda_tilde(&self) -> f64 {
+        1.0 / (1.0 + 1.0 / (self.lambda * self.sigma2))
+    }
+
+    /// `1−λ̃ = σ^{-2}/(λ+σ^{-2})`, without subtraction.
+    pub fn one_minus_lambda_tilde(&self) -> f64 {
+        1.0 / (1.0 + self.lambda * self.sigma2)
+    }
+
+    /// `m1(t,s) = σ²/(1+λ̃) · (λ̃^{t−s} + λ̃^{t+s−1})`, t ≥ s: covariance of a weight at times t and s.
+    pub fn m1(&self, t: usize, s: usize) -> f64 {
+        let (t, s) = (t.max(s), t.min(s));
+        self.sigma2 / (1.0 + self.lambda_tilde()) * (self.power(t - s) + self.power((t + s).saturating_sub(1)))
+    }
+
+    /// `m0(t,s) = σ²/(1+λ̃) · (λ̃^{t−s+2} + λ̃^{t+s−1})`, t ≥ s ≥ 2, and `m0(t,1) = 0`: the same covariance between two
+    /// branches of the dynamics that part just before s.
+    pub fn m0(&self, t: usize, s: usize) -> f64 {
+        let (t, s) = (t.max(s), t.min(s));
+        if s < 2 {
+            return 0.0;
+        }
+        self.sigma2 / (1.0 + self.lambda_tilde()) * (self.power(t - s + 2) + self.power(t + s - 1))
+    }
+
+    /// `m1(t,s) − m0(t,s) = σ²(1−λ̃) λ̃^{t−s}`, t ≥ s ≥ 2, without subtraction; `m1(t,1)` for s = 1.
+    pub fn m1_minus_m0(&self, t: usize, s: usize) -> f64 {
+        let (t, s) = (t.max(s), t.min(s));
+        if s < 2 { self.m1(t, s) } else { self.sigma2 * self.one_minus_lambda_tilde() * self.power(t - s) }
+    }
+
+    /// `1 − c1`, `c1 = m1(t,s)/√(m1(t,t) m1(s,s))`, from `1−c1² = σ²(1−λ̃) Σ_{j<t−s} λ̃^{2j} / m1(t,t)`, t ≥ s.
+    pub(crate) fn one_minus_correlation(&self, t: usize, s: usize) -> f64 {
+        let (t, s) = (t.max(s), t.min(s));
+        let c1 = self.m1(t, s) / (self.m1(t, t) * self.m1(s, s)).sqrt();
+        // (1−λ̃) Σ_{j<n} λ̃^{2j} = (1−λ̃^{2n})/(1+λ̃); λ̃ = 0 leaves the single term j = 0.
+        let lost = if t == s { 0.0 } else { -f64::exp_m1(2.0 * (t - s) as f64 * self.ln_lambda_tilde()) };
+        self.sigma2 * lost / (1.0 + self.lambda_tilde()) / self.m1(t, t) / (1.0 + c1)
+    }
+
+    /// `ln λ̃`, accurate at both ends of [0, 1].
+    fn ln_lambda_tilde(&self) -> f64 {
+        let keep = self.lambda_tilde();
+        if keep < 0.5 { keep.ln() } else { f64::ln_1p(-self.one_minus_lambda_tilde()) }
+    }
+
+    /// `λ̃^k`, `0^0 = 1`.
+    fn power(&self, k: usize) -> f64 {
+        if k == 0 { 1.0 } else { (k as f64 * self.ln_lambda_tilde()).exp() }
     }
 }

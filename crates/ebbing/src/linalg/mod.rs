@@ -4,23 +4,39 @@
 //! every result has the same bits at any thread count. Threads are those of the current rayon pool.
 
 mod cholesky;
+mod condition;
+mod diagnosis;
 mod eigen;
+mod pencil;
+mod pseudo_inverse;
+mod single;
 
 pub use cholesky::Cholesky;
-pub use eigen::{Pencil, SymmetricEigen};
+pub use eigen::SymmetricEigen;
 pub use faer::{Mat, MatMut, MatRef};
+pub use pencil::Pencil;
+pub use pseudo_inverse::PseudoInverse;
+pub(crate) use single::{column_f32, column_f32_mut, matmul_f32};
 
+use crate::error::{Error, Result};
+use crate::rng::Stream;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Par};
 
 /// Into how many parts a parallel algorithm is cut, independent of the machine.
 pub const SPLITS: usize = 8;
 
-/// faer's parallelism setting for every call in this crate.
-pub(crate) fn par() -> Par {
-    Par::rayon(SPLITS)
+/// faer's parallelism for a result of `columns` columns.
+///
+/// A single column is bound by memory, not by arithmetic, and faer sums it in an order that depends on the split.
+fn par(columns: usize) -> Par {
+    if columns <= 1 { Par::Seq } else { Par::rayon(SPLITS) }
 }
 
 /// `C = A B`.
+///
+/// # Panics
+/// If the inner dimensions differ.
 pub fn matmul(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let mut c = Mat::zeros(a.nrows(), b.ncols());
     matmul_into(c.as_mut(), 0.0, 1.0, a, b);
@@ -28,18 +44,22 @@ pub fn matmul(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
 }
 
 /// `C ← beta·C + alpha·A B`, with beta 0 or 1.
-pub fn matmul_into(mut c: MatMut<'_, f64>, beta: f64, alpha: f64, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
-    // A product with a single column is summed in an order that depends on the split: do it in sequence.
-    let par = if c.ncols() == 1 || c.nrows() == 1 { Par::Seq } else { par() };
-    let accum = if beta == 0.0 { Accum::Replace } else { Accum::Add };
+///
+/// # Panics
+/// If dimensions differ.
+pub fn matmul_into(c: MatMut<'_, f64>, beta: f64, alpha: f64, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
     debug_assert!(beta == 0.0 || beta == 1.0);
-    faer::linalg::matmul::matmul(c.as_mut(), accum, a, b, alpha, par);
+    let accum = if beta == 0.0 { Accum::Replace } else { Accum::Add };
+    let par = par(c.nrows().min(c.ncols()));
+    faer::linalg::matmul::matmul(c, accum, a, b, alpha, par);
 }
 
 /// `A x`.
+///
+/// # Panics
+/// If `x` has not as many elements as `a` columns.
 pub fn matvec(a: MatRef<'_, f64>, x: &[f64]) -> Vec<f64> {
-    let y = matmul(a, column(x));
-    (0..y.nrows()).map(|i| y[(i, 0)]).collect()
+    matmul(a, column(x)).col_as_slice(0).to_vec()
 }
 
 /// A slice seen as a matrix of one column.
@@ -47,8 +67,115 @@ pub fn column(x: &[f64]) -> MatRef<'_, f64> {
     MatRef::from_column_major_slice(x, x.len(), 1)
 }
 
-/// `xᵀ y`.
+/// `xᵀ y`, summed in eight interleaved parts that are combined in pairs.
+///
+/// # Panics
+/// If the lengths differ.
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {
-    debug_assert_eq!(x.len(), y.len());
-    x.iter().zip(y).map(|(a, b)| a * b).sum()
+    assert_eq!(x.len(), y.len(), "dot needs vectors of one length");
+    let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));
+    let tail: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(a, b)| a * b).sum();
+    let mut s = [0.0; 8];
+    for (a, b) in xs.zip(ys) {
+        for k in 0..8 {
+            s[k] += a[k] * b[k];
+        }
+    }
+    ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) + tail
+}
+
+/// `A B` for a symmetric `A` of which the lower half is read.
+fn symmetric_matmul(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+    let mut c = Mat::zeros(a.nrows(), b.ncols());
+    let halves = [
+        (a, BlockStructure::TriangularLower, Accum::Replace),
+        (a.transpose(), BlockStructure::StrictTriangularUpper, Accum::Add),
+    ];
+    for (half, shape, accum) in halves {
+        let par = par(b.ncols());
+        triangular::matmul(
+            c.as_mut(),
+            BlockStructure::Rectangular,
+            accum,
+            half,
+            shape,
+            b,
+            BlockStructure::Rectangular,
+            1.0,
+            par,
+        );
+    }
+    c
+}
+
+/// A copy of the lower half of `a` with its mirror image above the diagonal.
+fn symmetric_copy(a: MatRef<'_, f64>) -> Mat<f64> {
+    const BLOCK: usize = 32; // two blocks of 32 × 32 numbers stay in the first-level cache
+    let n = a.nrows();
+    let mut full = Mat::zeros(n, n);
+    full.copy_from_triangular_lower(a);
+    for block in (0..n).step_by(BLOCK) {
+        for j in 0..n {
+            let rows = block.max(j + 1)..(block + BLOCK).min(n);
+            for i in rows {
+                full[(j, i)] = full[(i, j)];
+            }
+        }
+    }
+    full
+}
+
+/// `max_j Σ_i |a_ij|` of a symmetric matrix of which the lower half is read; NaN or ∞ where an entry is.
+fn symmetric_norm(a: MatRef<'_, f64>) -> f64 {
+    let n = a.nrows();
+    let mut sums = vec![0.0; n];
+    for j in 0..n {
+        let mut below = 0.0;
+        for i in j + 1..n {
+            let entry = a[(i, j)].abs();
+            below += entry;
+            sums[i] += entry;
+        }
+        sums[j] += below + a[(j, j)].abs();
+    }
+    // f64::max would drop a NaN.
+    sums.into_iter().fold(0.0, |m, s| if s > m || s.is_nan() { s } else { m })
+}
+
+/// `max_j Σ_i |a_ij|`.
+fn norm1(a: MatRef<'_, f64>) -> f64 {
+    a.col_iter()
+        .map(|c| c.iter().map(|v| v.abs()).sum::<f64>())
+        .fold(0.0, |m, s| if s > m || s.is_nan() { s } else { m })
+}
+
+/// The one-norm of a symmetric matrix, after checks that it is square and that its lower half is finite.
+fn checked_norm(a: MatRef<'_, f64>, name: &str) -> Result<f64> {
+    let (n, m) = (a.nrows(), a.ncols());
+    if n != m {
+        return Err(Error::data(name, format!("it has {n} rows and {m} columns; it must be square")));
+    }
+    let norm = symmetric_norm(a);
+    if norm.is_finite() {
+        return Ok(norm);
+    }
+    for j in 0..n {
+        for i in j..n {
+            if !a[(i, j)].is_finite() {
+                return Err(Error::data(name, format!("entry ({i}, {j}) is {}; it must be finite", a[(i, j)])));
+            }
+        }
+    }
+    Err(Error::data(name, "its norm is beyond the range of f64; scale it down"))
+}
+
+/// Signs ±1, one column per probe: `E|R z|² = ‖R‖_F²`, so that a residual R is measured without forming it.
+fn probes(n: usize, count: usize) -> Mat<f64> {
+    let mut stream = Stream::new(0, "residual probes", n as u64);
+    Mat::from_fn(n, count, |_, _| if stream.chance(0.5) { 1.0 } else { -1.0 })
+}
+
+/// `‖R‖_F` from the products of R with probes.
+fn probed_norm(products: MatRef<'_, f64>) -> f64 {
+    products.squared_norm_l2().sqrt() / (products.ncols() as f64).sqrt()
 }

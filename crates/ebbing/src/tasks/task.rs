@@ -1,6 +1,7 @@
 //! A task, its test set, and a sequence of tasks that remembers which rows are the same input.
 
-use crate::linalg::Mat;
+use crate::error::{Error, Result};
+use crate::linalg::{Mat, MatRef};
 
 /// Which input a row is: rows with equal `image` and equal `view` are the same input vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,4 +43,102 @@ pub struct TaskSequence {
     pub tasks: Vec<Task>,
     /// Everything that made the sequence (data set, hash, protocol, seed, preprocessing), written into every result.
     pub settings: serde_json::Value,
+}
+
+impl TaskSequence {
+    /// A sequence from tasks in memory, checked, with equal inputs recognised where `rows` is unknown.
+    ///
+    /// # Errors
+    /// The first of [`TaskSequence::problems`].
+    pub fn new(tasks: Vec<Task>, settings: serde_json::Value) -> Result<Self> {
+        let mut sequence = TaskSequence { tasks, settings };
+        sequence.validate()?;
+        sequence.identify();
+        Ok(sequence)
+    }
+
+    /// The input dimension N0 (of the first task).
+    pub fn dim(&self) -> usize {
+        self.tasks.first().map_or(0, |task| task.x.ncols())
+    }
+
+    /// The number of target columns (of the first task).
+    pub fn columns(&self) -> usize {
+        self.tasks.first().map_or(0, |task| task.y.ncols())
+    }
+
+    /// Refuses a sequence that cannot be computed with.
+    ///
+    /// # Errors
+    /// The first of [`TaskSequence::problems`].
+    pub fn validate(&self) -> Result<()> {
+        self.problems().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Everything that keeps a sequence from being computed with: no tasks or rows, dimensions or target columns that
+    /// differ between tasks, inputs and targets of different length, values that are NaN or infinite.
+    pub fn problems(&self) -> Vec<Error> {
+        let mut found = Vec::new();
+        if self.tasks.is_empty() {
+            found.push(Error::data("the task sequence", "it holds no task; at least one is needed"));
+        }
+        let (dim, columns) = (self.dim(), self.columns());
+        for (t, task) in self.tasks.iter().enumerate() {
+            let what = task.label(t);
+            set_problems(&what, task.x.as_ref(), task.y.as_ref(), dim, columns, &mut found);
+            if let Some(test) = &task.test {
+                set_problems(&format!("{what}, test set"), test.x.as_ref(), test.y.as_ref(), dim, columns, &mut found);
+            }
+            if let Some(rows) = task.rows.as_ref().filter(|rows| rows.len() != task.x.nrows()) {
+                let problem = format!("{} pool rows are given for {} inputs", rows.len(), task.x.nrows());
+                found.push(Error::data(&what, problem));
+            }
+        }
+        found
+    }
+}
+
+impl Task {
+    /// What messages call the task at place `t` (from 0): its number, and its name where that says more.
+    pub(crate) fn label(&self, t: usize) -> String {
+        let number = format!("task {}", t + 1);
+        if self.name == number || self.name.is_empty() { number } else { format!("{number} ({})", self.name) }
+    }
+}
+
+/// What is wrong with one set of inputs and targets.
+fn set_problems(
+    what: &str,
+    x: MatRef<'_, f64>,
+    y: MatRef<'_, f64>,
+    dim: usize,
+    columns: usize,
+    found: &mut Vec<Error>,
+) {
+    let mut add = |problem: String| found.push(Error::data(what, problem));
+    if x.nrows() == 0 || x.ncols() == 0 {
+        add(format!("its inputs are {} × {}; at least one example of one feature is needed", x.nrows(), x.ncols()));
+    }
+    if y.ncols() == 0 {
+        add("it has no target column; at least one is needed".into());
+    }
+    if x.nrows() != y.nrows() {
+        add(format!("{} inputs but {} targets; each input needs one row of targets", x.nrows(), y.nrows()));
+    }
+    if x.ncols() != dim {
+        add(format!("its inputs have {} features where those of task 1 have {dim}; all must agree", x.ncols()));
+    }
+    if y.ncols() != columns {
+        add(format!("{} target columns where task 1 has {columns}; all must agree", y.ncols()));
+    }
+    for (name, m) in [("input", x), ("target", y)] {
+        if let Some((i, j)) = not_finite(m) {
+            add(format!("{name} row {i}, column {j} is {}; every value must be finite", m[(i, j)]));
+        }
+    }
+}
+
+/// The first entry, row by row, that is NaN or infinite.
+fn not_finite(m: MatRef<'_, f64>) -> Option<(usize, usize)> {
+    (0..m.ncols()).flat_map(|j| (0..m.nrows()).map(move |i| (i, j))).filter(|&(i, j)| !m[(i, j)].is_finite()).min()
 }

@@ -1,0 +1,157 @@
+//! `ebbing check FILE`: what a file of tasks holds, what would be computed with it, what that costs, what is wrong.
+
+use crate::console::Console;
+use crate::failure::Refused;
+use crate::text::{size, time, wrap};
+use ebbing::{
+    Dataset, Permuted, Preprocess, Source, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks,
+};
+use std::path::PathBuf;
+
+/// Tell what a file of tasks holds, what it would cost, and what is wrong with it
+#[derive(clap::Args, Default)]
+#[command(after_help = "\
+FILE is an .npz file with x_1, y_1, x_2, y_2, … (and x_1_test, y_1_test, …), a
+folder of such files, or a .toml file that names a data set and a protocol.
+Without it the embedded sample is checked: five permuted tasks of MNIST.
+
+Examples:
+  ebbing check my-tasks.npz
+  ebbing check recipe.toml --json")]
+pub struct Args {
+    /// The file or folder
+    file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Prints the account; a file that cannot be used ends the run with its first problem.
+    pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        let (name, check) = match &self.file {
+            Some(path) => (path.display().to_string(), check_tasks(path)),
+            None => ("embedded sample of MNIST".into(), check_sample()?),
+        };
+        if self.json {
+            console.print_json(&check)?;
+        } else {
+            let file = self.file.as_ref().map(|path| format!(" --tasks {}", path.display())).unwrap_or_default();
+            console.print(&account(&name, &file, &check))?;
+        }
+        match check.problems.split_first() {
+            None if check.usable() => Ok(()),
+            None => Err(Refused(format!("{name}: it holds no tasks")).into()),
+            Some((first, [])) => Err(Refused(first.clone()).into()),
+            Some((first, others)) => Err(Refused(format!("{first} (and {} more problems)", others.len())).into()),
+        }
+    }
+}
+
+/// The sequence that stands for none: five permuted tasks of the embedded sample.
+fn check_sample() -> ebbing::Result<TaskCheck> {
+    let source = Source::new(Dataset::sample()?, &Preprocess::default())?;
+    Ok(check_sequence(&Permuted::default().generate(&source, 1)?))
+}
+
+/// The account in words; `file` is how to name the tasks to the commands that compute with them.
+fn account(name: &str, file: &str, check: &TaskCheck) -> String {
+    let mut text = wrap(&heading(name, check), "", "  ");
+    if !check.tasks.is_empty() {
+        text += &format!("\n{}", tasks_table(&check.tasks));
+        text += &common_inputs(check);
+    }
+    if !check.computations.is_empty() {
+        text += "\ncommand     time         memory   what\n--------------------------------------------------\n";
+    }
+    for computation in &check.computations {
+        let command = &computation.command;
+        match &computation.refused {
+            Some(why) => text += &wrap(&format!("no: {why}"), &format!("{command:10}  "), &" ".repeat(12)),
+            None => {
+                let (took, memory) = (time(computation.seconds), size(computation.cost.bytes));
+                let first = format!("{command:10}  {took:11}  {memory:>7}  ");
+                text += &wrap(&computation.what, &first, &" ".repeat(34));
+            }
+        }
+    }
+    for (title, lines) in [("warnings", &check.warnings), ("problems", &check.problems)] {
+        if !lines.is_empty() {
+            text += &format!("\n{title}\n");
+            lines.iter().for_each(|line| text += &wrap(line, "  ", "    "));
+        }
+    }
+    if check.usable() {
+        text.push('\n');
+        for computation in check.computations.iter().filter(|c| c.refused.is_none()) {
+            text += &format!("more: ebbing {}{file}\n", computation.command);
+        }
+    }
+    text
+}
+
+/// "my-tasks.npz (npz file): 3 tasks of 784 features, 1 target column".
+fn heading(name: &str, check: &TaskCheck) -> String {
+    let (count, first) = (check.tasks.len(), check.tasks.first());
+    let plural = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
+    let mut text = format!("{name} ({}): {}", check.kind, plural(count, "task"));
+    if let Some(task) = first {
+        text += &format!(" of {}, {}", plural(task.dim, "feature"), plural(task.targets.len(), "target column"));
+    }
+    text
+}
+
+fn tasks_table(tasks: &[TaskSummary]) -> String {
+    let label = |(t, task): (usize, &TaskSummary)| {
+        let name: String = task.name.chars().take(20).collect();
+        if name.is_empty() || name == format!("task {}", t + 1) {
+            (t + 1).to_string()
+        } else {
+            format!("{} {name}", t + 1)
+        }
+    };
+    let labels: Vec<String> = tasks.iter().enumerate().map(label).collect();
+    let width = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0).max(4);
+    let mut text = format!("{:width$}  examples    test  |x|²/N0  targets\n", "task");
+    text += &format!("{}\n", "-".repeat(width + 45));
+    for (label, task) in labels.iter().zip(tasks) {
+        let first = format!("{label:width$}  {:>8}  {:>6}  {:>7}  ", task.p, task.p_test, norms(task.norm2));
+        text += &wrap(&targets(&task.targets), &first, &" ".repeat(width + 29));
+    }
+    text
+}
+
+/// One norm if they are equal to the digits shown, else the mean with a mark.
+fn norms([low, mean, high]: [f64; 3]) -> String {
+    let mark = if (high - low) < 5e-3 * high { "" } else { "~" };
+    format!("{mark}{mean:.3}")
+}
+
+fn targets(columns: &[TargetSummary]) -> String {
+    let column = |c: &TargetSummary| match c {
+        TargetSummary::Range(low, high) => format!("{low} … {high}"),
+        TargetSummary::Values(values) => {
+            values.iter().map(|(value, n)| format!("{n}× {value}")).collect::<Vec<_>>().join(", ")
+        }
+    };
+    match columns {
+        [one] => column(one),
+        [first, ..] => format!("{} columns, the first: {}", columns.len(), column(first)),
+        [] => "none".into(),
+    }
+}
+
+/// How many inputs the tasks share, in a sentence.
+fn common_inputs(check: &TaskCheck) -> String {
+    let total: usize = check.tasks.iter().map(|task| task.p).sum();
+    let pairs = |t: usize| (0..t).map(move |s| (t, s));
+    let sharing = (0..check.shared.len()).flat_map(pairs).filter(|&(t, s)| check.shared[t][s] > 0).count();
+    match sharing {
+        0 => String::new(),
+        _ => wrap(
+            &format!("{} different inputs among {total} examples: {sharing} pairs of tasks share some", check.distinct),
+            "\n",
+            "",
+        ),
+    }
+}

@@ -1,0 +1,45 @@
+//! `ebbing cite`: BibTeX of the paper whose theory this is, and of the program.
+
+use crate::console::Console;
+
+/// Print BibTeX entries of the theory's paper and of this program
+#[derive(clap::Args, Default)]
+#[command(after_help = "Example:\n  ebbing cite >> references.bib")]
+pub struct Args {}
+
+impl Args {
+    /// Prints both entries.
+    pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        console.print(&bibtex())
+    }
+}
+
+/// Both entries.
+pub fn bibtex() -> String {
+    format!(
+        "\
+@article{{shan2026order,
+  author  = {{Shan, Haozhe and Li, Qianyi and Sompolinsky, Haim}},
+  title   = {{Order parameters and phase transitions of continual learning in
+             deep neural networks}},
+  journal = {{Proceedings of the National Academy of Sciences}},
+  volume  = {{123}},
+  year    = {{2026}},
+  doi     = {{10.1073/pnas.2501899123}},
+  eprint  = {{2407.10315}},
+  archivePrefix = {{arXiv}},
+}}
+
+@software{{ebbing,
+  author  = {{{{{authors}}}}},
+  title   = {{ebbing: forecasts of what a neural network forgets}},
+  version = {{{version}}},
+  year    = {{2026}},
+  url     = {{{url}}},
+}}
+",
+        authors = env!("CARGO_PKG_AUTHORS"),
+        version = env!("CARGO_PKG_VERSION"),
+        url = env!("CARGO_PKG_REPOSITORY"),
+    )
+}

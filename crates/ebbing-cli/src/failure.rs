@@ -1,0 +1,165 @@
+//! How a run that failed ends: one sentence on standard error and an exit code.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 1 | a fault of the machine or the network: full disk, unreadable device, server that does not answer |
+//! | 2 | bad input: flags, files, settings or data that cannot be worked with |
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// The machine or the network failed.
+const FAULT: u8 = 1;
+/// The input cannot be worked with.
+const BAD_INPUT: u8 = 2;
+
+/// Input that the program itself refuses, in one sentence.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Why a run ended before its result.
+pub enum Failure {
+    /// clap was asked for help or the version: print to standard output and end well.
+    Told(clap::Error),
+    /// A sentence for standard error and an exit code.
+    Said(String, u8),
+    /// The reader of standard output has gone: nobody is there to be told.
+    ReaderGone,
+}
+
+impl Failure {
+    /// Flags that clap refuses, in one sentence.
+    pub fn from_clap(error: clap::Error) -> Self {
+        if error.use_stderr() {
+            Failure::Said(clap_sentence(&error.render().to_string()), BAD_INPUT)
+        } else {
+            Failure::Told(error)
+        }
+    }
+
+    /// Prints the sentence and returns the exit code.
+    pub fn report(self) -> ExitCode {
+        match self {
+            Failure::Told(text) => match text.print().and_then(|()| std::io::stdout().flush()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(e) => Failure::from(anyhow::Error::new(e)).report(),
+            },
+            Failure::Said(sentence, code) => {
+                eprintln!("ebbing: {sentence}");
+                ExitCode::from(code)
+            }
+            Failure::ReaderGone => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl From<ebbing::Error> for Failure {
+    fn from(error: ebbing::Error) -> Self {
+        anyhow::Error::new(error).into()
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        if io_kind(&error) == Some(ErrorKind::BrokenPipe) {
+            return Failure::ReaderGone;
+        }
+        let code = exit_code(&error);
+        Failure::Said(sentence(&error), code)
+    }
+}
+
+/// The error and its causes on one line; a cause that the error before it already tells is left out.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if said.is_empty() {
+            said = cause;
+        } else if !said.contains(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    said.replace('\n', " ")
+}
+
+/// The code for an error: what the library refuses is bad input, as is a path that does not lead to a readable file.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    use ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    match io_kind(error) {
+        Some(NotFound | PermissionDenied | IsADirectory | NotADirectory) => BAD_INPUT,
+        Some(_) => FAULT,
+        None if error.is::<ebbing::Error>() || error.is::<Refused>() => BAD_INPUT,
+        None => FAULT,
+    }
+}
+
+/// The operating system's word on the error, where it had one.
+fn io_kind(error: &anyhow::Error) -> Option<ErrorKind> {
+    error.chain().find_map(|cause| {
+        let library = match cause.downcast_ref::<ebbing::Error>() {
+            Some(ebbing::Error::Io { source, .. }) => Some(source.kind()),
+            _ => None,
+        };
+        library.or_else(|| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind))
+    })
+}
+
+/// clap's message without usage and padding, on one line.
+fn clap_sentence(rendered: &str) -> String {
+    let mut command = "ebbing".to_string();
+    let mut said = String::new();
+    for line in rendered.lines().map(str::trim).filter(|l| !l.is_empty()) {
+        if let Some(usage) = line.strip_prefix("Usage: ") {
+            let names = usage.split(' ').take_while(|w| w.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
+            command = names.take_while(|w| !w.starts_with('-')).collect::<Vec<_>>().join(" ");
+            break;
+        }
+        let line = line.strip_prefix("error: ").unwrap_or(line);
+        if !line.starts_with("For more information") {
+            let gap = if said.is_empty() {
+                ""
+            } else if line.starts_with("tip: ") {
+                "; "
+            } else {
+                " "
+            };
+            said = said + gap + line.trim_start_matches("tip: ");
+        }
+    }
+    format!("{said} (see {command} --help)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claps_message_becomes_one_line() {
+        let text = "error: unexpected argument '--sed' found\n\n  tip: a similar argument exists: '--seed'\n\n\
+                    Usage: ebbing data get --mirror <URL> <NAME>\n\nFor more information, try '--help'.\n";
+        assert_eq!(
+            clap_sentence(text),
+            "unexpected argument '--sed' found; a similar argument exists: '--seed' (see ebbing data get --help)"
+        );
+    }
+
+    #[test]
+    fn codes_tell_bad_input_from_faults() {
+        let full = ebbing::Error::io("out.json", std::io::Error::from(ErrorKind::StorageFull));
+        assert_eq!(exit_code(&anyhow::Error::new(full)), FAULT);
+        let missing = ebbing::Error::io("tasks.npz", std::io::Error::from(ErrorKind::NotFound));
+        assert_eq!(exit_code(&anyhow::Error::new(missing)), BAD_INPUT);
+        let setting = ebbing::Error::setting("--depth", 0, "must be at least 1");
+        assert_eq!(exit_code(&anyhow::Error::new(setting)), BAD_INPUT);
+        let pipe = anyhow::Error::new(std::io::Error::from(ErrorKind::BrokenPipe));
+        assert!(matches!(Failure::from(pipe), Failure::ReaderGone));
+    }
+}

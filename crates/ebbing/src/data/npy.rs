@@ -1,0 +1,297 @@
+//! NumPy's `.npy` and `.npz`: a Python-dict header with type, order and shape, then the values.
+
+use super::array::{Array, Element, Values, shape_text};
+use super::file;
+use super::zip::{self, Zip};
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read, Seek};
+use std::path::Path;
+
+/// As many axes as NumPy allows.
+const MAX_AXES: usize = 64;
+
+/// Reads a `.npy` file (also gzip'ed) of floats of 4 or 8 bytes, integers or booleans, in C or Fortran order.
+///
+/// # Errors
+/// [`Error::Io`] where it cannot be read; [`Error::File`] where a header field does not fit the format or the file's
+/// length, the type is another one, or a value is not finite.
+pub fn read_npy(path: impl AsRef<Path>) -> Result<Array> {
+    let path = path.as_ref();
+    parse_npy(file::read(path)?, path, "the array")
+}
+
+/// Reads all arrays of an `.npz` file, stored or compressed, in the order in which they are stored.
+///
+/// # Errors
+/// As [`read_npy`]; [`Error::File`] too for a damaged archive, a name that occurs twice, or compressed arrays that
+/// decode to more than [`MAX_DECODED`](super::MAX_DECODED) bytes.
+pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>> {
+    let path = path.as_ref();
+    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    file::regular_length(&file, path)?;
+    arrays(Zip::open(BufReader::new(file), path)?, path)
+}
+
+/// The same from bytes already in memory; `path` is what errors call them.
+///
+/// # Errors
+/// As [`read_npz`].
+pub fn parse_npz(bytes: &[u8], path: &Path) -> Result<Vec<(String, Array)>> {
+    arrays(Zip::open(Cursor::new(bytes), path)?, path)
+}
+
+fn arrays<R: Read + Seek>(mut zip: Zip<R>, path: &Path) -> Result<Vec<(String, Array)>> {
+    let mut arrays: Vec<(String, Array)> = vec![];
+    let members = std::mem::take(&mut zip.members);
+    for member in &members {
+        let Some(name) = member.name.strip_suffix(".npy") else {
+            let expected = "every member of an .npz file is an array with a name that ends in .npy";
+            return Err(Error::file(path, "a zip member", &member.name, expected));
+        };
+        if arrays.iter().any(|(other, _)| other == name) {
+            return Err(Error::file(path, "an array name", format!("{name} for a second time"), "names must differ"));
+        }
+        arrays.push((name.to_string(), parse_npy(zip.read(member)?, path, &format!("array {name}"))?));
+    }
+    if arrays.is_empty() {
+        return Err(Error::file(path, "the number of arrays", 0, "expected at least one"));
+    }
+    Ok(arrays)
+}
+
+/// The array in the bytes of an `.npy` file; `name` is what errors call it.
+///
+/// # Errors
+/// As [`read_npy`].
+pub fn parse_npy(bytes: Vec<u8>, path: &Path, name: &str) -> Result<Array> {
+    let bad = |field: &str, value: String, expected: String| {
+        Error::file(path, format!("the {field} of {name}"), value, expected)
+    };
+    if !bytes.starts_with(b"\x93NUMPY") || bytes.len() < 10 {
+        let start: String = bytes.iter().take(6).map(|b| format!("{b:02x}")).collect();
+        return Err(bad(
+            "magic number",
+            format!("0x{start}"),
+            "an .npy array starts with 0x934e554d5059 and a version".into(),
+        ));
+    }
+    let (start, length) = match bytes[6] {
+        1 => (10, u64::from(u16::from_le_bytes([bytes[8], bytes[9]]))),
+        2 | 3 if bytes.len() >= 12 => (12, u64::from(u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]))),
+        version => return Err(bad("format version", version.to_string(), "versions 1, 2 and 3 are known".into())),
+    };
+    if length > (bytes.len() - start) as u64 {
+        return Err(bad("header length", length.to_string(), format!("only {} bytes follow", bytes.len() - start)));
+    }
+    let data = start + length as usize;
+    let text = String::from_utf8_lossy(&bytes[start..data]);
+    let header = Header::parse(&text).map_err(|problem| bad("header", problem, "expected NumPy's header".into()))?;
+    let Some((element, big_endian)) = element(&header.descr) else {
+        let expected = "floats of 4 or 8 bytes, integers and booleans are read: convert it with astype('f8')";
+        return Err(bad("type", format!("'{}'", header.descr), expected.into()));
+    };
+    if header.shape.contains(&0) {
+        return Err(bad("shape", shape_text(&header.shape), "every axis needs a length of at least 1".into()));
+    }
+    let have = bytes.len() - data;
+    if element.bytes(&header.shape) != Some(have) {
+        let need = element.bytes(&header.shape).map_or("more than 2^64".into(), |n| n.to_string());
+        return Err(bad(
+            "shape",
+            shape_text(&header.shape),
+            format!("that takes {need} bytes, but {have} follow the header"),
+        ));
+    }
+    let values = element.decode(bytes, data, big_endian).map_err(|(i, value)| {
+        Error::file(path, format!("value {i} of {name}"), value, "every value must be finite and fit 64 bits")
+    })?;
+    let values = if header.fortran { to_c_order(values, &header.shape) } else { values };
+    Ok(Array { shape: header.shape, values })
+}
+
+/// The number type and byte order that a `descr` string names.
+fn element(descr: &str) -> Option<(Element, bool)> {
+    let order = descr.chars().next()?;
+    let element = match descr.get(1..)? {
+        "b1" => Element::Bool,
+        "u1" => Element::U8,
+        "i1" => Element::I8,
+        "u2" => Element::U16,
+        "i2" => Element::I16,
+        "u4" => Element::U32,
+        "i4" => Element::I32,
+        "u8" => Element::U64,
+        "i8" => Element::I64,
+        "f4" => Element::F32,
+        "f8" => Element::F64,
+        _ => return None,
+    };
+    match order {
+        '<' => Some((element, false)),
+        '>' => Some((element, true)),
+        '|' if element.size() == 1 => Some((element, false)),
+        _ => None,
+    }
+}
+
+/// Values stored with the first index fastest, put with the last index fastest.
+fn to_c_order(values: Values, shape: &[usize]) -> Values {
+    match values {
+        Values::Bytes(v) => Values::Bytes(reorder(&v, shape)),
+        Values::Integers(v) => Values::Integers(reorder(&v, shape)),
+        Values::Real(v) => Values::Real(reorder(&v, shape)),
+    }
+}
+
+fn reorder<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
+    let mut index = vec![0; shape.len()];
+    let mut at = 0;
+    let next = |_| {
+        let value = values[at];
+        // Count up, last index fastest; `at` follows in Fortran strides.
+        for (axis, i) in index.iter_mut().enumerate().rev() {
+            let stride: usize = shape[..axis].iter().product();
+            *i += 1;
+            at += stride;
+            if *i < shape[axis] {
+                break;
+            }
+            at -= stride * *i;
+            *i = 0;
+        }
+        value
+    };
+    (0..values.len()).map(next).collect()
+}
+
+/// The three entries of the header.
+struct Header {
+    descr: String,
+    fortran: bool,
+    shape: Vec<usize>,
+}
+
+impl Header {
+    /// Parses `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`; the error says what was found.
+    fn parse(text: &str) -> std::result::Result<Header, String> {
+        let (mut descr, mut fortran, mut shape) = (None, None, None);
+        let mut rest = Scanner { rest: text };
+        rest.expect('{')?;
+        while !rest.take('}') {
+            let key = rest.quoted()?;
+            rest.expect(':')?;
+            match key.as_str() {
+                "descr" => descr = Some(rest.quoted()?),
+                "fortran_order" => fortran = Some(rest.boolean()?),
+                "shape" => shape = Some(rest.tuple()?),
+                other => return Err(format!("with an unknown entry '{other}'")),
+            }
+            if !rest.take(',') {
+                rest.expect('}')?;
+                break;
+            }
+        }
+        match (descr, fortran, shape, rest.rest.trim().is_empty()) {
+            (Some(descr), Some(fortran), Some(shape), true) => Ok(Header { descr, fortran, shape }),
+            (_, _, _, false) => Err("followed by something else".into()),
+            _ => Err("without one of 'descr', 'fortran_order', 'shape'".into()),
+        }
+    }
+}
+
+/// Reads the few Python literals that a header uses.
+struct Scanner<'a> {
+    rest: &'a str,
+}
+
+impl Scanner<'_> {
+    fn take(&mut self, c: char) -> bool {
+        self.rest = self.rest.trim_start();
+        let found = self.rest.strip_prefix(c);
+        self.rest = found.unwrap_or(self.rest);
+        found.is_some()
+    }
+
+    fn expect(&mut self, c: char) -> std::result::Result<(), String> {
+        if self.take(c) { Ok(()) } else { Err(self.found(&format!("'{c}'"))) }
+    }
+
+    /// What stands where something else was needed.
+    fn found(&self, needed: &str) -> String {
+        let next: String = self.rest.chars().take(12).collect();
+        format!("\"{}\" where {needed} should stand", next.escape_default())
+    }
+
+    fn quoted(&mut self) -> std::result::Result<String, String> {
+        let quote = ['\'', '"'].into_iter().find(|&q| self.take(q)).ok_or_else(|| self.found("a quoted word"))?;
+        let end = self.rest.find(quote).ok_or_else(|| self.found("a closing quote"))?;
+        let word = self.rest[..end].to_string();
+        self.rest = &self.rest[end + 1..];
+        Ok(word)
+    }
+
+    fn boolean(&mut self) -> std::result::Result<bool, String> {
+        self.rest = self.rest.trim_start();
+        for (word, value) in [("True", true), ("False", false)] {
+            if let Some(rest) = self.rest.strip_prefix(word) {
+                self.rest = rest;
+                return Ok(value);
+            }
+        }
+        Err(self.found("True or False"))
+    }
+
+    fn tuple(&mut self) -> std::result::Result<Vec<usize>, String> {
+        let mut lengths = vec![];
+        self.expect('(')?;
+        while !self.take(')') {
+            self.rest = self.rest.trim_start();
+            let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
+            lengths.push(self.rest[..end].parse().map_err(|_| self.found("a length"))?);
+            if lengths.len() > MAX_AXES {
+                return Err(format!("with more than {MAX_AXES} axes"));
+            }
+            self.rest = &self.rest[end..];
+            if !self.take(',') {
+                self.expect(')')?;
+                break;
+            }
+        }
+        Ok(lengths)
+    }
+}
+
+/// Writes arrays as an uncompressed `.npz` file, completely or not at all.
+///
+/// # Errors
+/// [`Error::Io`] where the file cannot be written; [`Error::File`] where it would take 4 GiB or more.
+pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, &Array)]) -> Result<()> {
+    let path = path.as_ref();
+    let members: Vec<_> = arrays.iter().map(|(name, array)| (format!("{name}.npy"), to_npy(array))).collect();
+    file::write(path, &zip::store(&members, path)?)
+}
+
+/// The bytes of an `.npy` file, in C order.
+pub fn to_npy(array: &Array) -> Vec<u8> {
+    let lengths: String = array.shape.iter().map(|n| format!("{n},")).collect();
+    let (descr, size) = match &array.values {
+        Values::Bytes(v) => ("|u1", v.len()),
+        Values::Integers(v) => ("<i8", 8 * v.len()),
+        Values::Real(v) => ("<f8", 8 * v.len()),
+    };
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({lengths}), }}");
+    // Magic, version and length take 10 bytes; the values start at a multiple of 64.
+    header.extend(std::iter::repeat_n(' ', 63 - (10 + header.len()) % 64));
+    header.push('\n');
+    let mut bytes = Vec::with_capacity(10 + header.len() + size);
+    bytes.extend(b"\x93NUMPY\x01\x00");
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    match &array.values {
+        Values::Bytes(v) => bytes.extend(v),
+        Values::Integers(v) => v.iter().for_each(|n| bytes.extend(n.to_le_bytes())),
+        Values::Real(v) => v.iter().for_each(|x| bytes.extend(x.to_le_bytes())),
+    }
+    bytes
+}

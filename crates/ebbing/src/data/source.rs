@@ -1,0 +1,231 @@
+//! A data set with its preprocessing fitted: gives prepared examples by their row numbers.
+
+use super::covariance::Rows;
+use super::preprocess::{Preprocess, Preprocessor};
+use super::{Dataset, Features, Part, Targets, grey};
+use crate::error::{Error, Result};
+use crate::linalg::Mat;
+
+/// A data set and the preprocessing fitted to it. Only the rows that are asked for are ever converted.
+///
+/// ```
+/// use ebbing::{Dataset, Preprocess, Source};
+/// let source = Source::new(Dataset::sample()?, &Preprocess::default())?;
+/// let x = source.train(&[0, 17])?;
+/// assert_eq!((x.nrows(), x.ncols()), (2, 784));
+/// # Ok::<(), ebbing::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Source {
+    dataset: Dataset,
+    fitted: Preprocessor,
+    /// Name and hash of the set whose covariance whitens, where that is another one.
+    reference: Option<(String, String)>,
+}
+
+impl Source {
+    /// Fits the preprocessing to the whole training part (and loads the set that `whiten.covariance_of` names, if any).
+    ///
+    /// # Errors
+    /// [`Error::Data`] for an empty set, NaN or infinite features; [`Error::Setting`] for unusable settings; what
+    /// [`Dataset::load`] says of the set whose covariance is asked for.
+    pub fn new(dataset: Dataset, settings: &Preprocess) -> Result<Source> {
+        match settings.whiten.as_ref().filter(|w| w.covariance_of != "train") {
+            Some(whiten) => {
+                let reference = Dataset::load(&whiten.covariance_of)?;
+                Self::with_covariance(dataset, settings, reference)
+            }
+            None => Self::build(dataset, settings, None),
+        }
+    }
+
+    /// The same with the covariance of the training part of `reference`, whatever `whiten.covariance_of` says.
+    ///
+    /// # Errors
+    /// As [`Source::new`]; [`Error::Data`] where the two sets differ in dimension.
+    pub fn with_covariance(dataset: Dataset, settings: &Preprocess, reference: Dataset) -> Result<Source> {
+        Self::build(dataset, settings, Some(reference))
+    }
+
+    fn build(dataset: Dataset, settings: &Preprocess, reference: Option<Dataset>) -> Result<Source> {
+        let convert = |set: Dataset| if settings.grey { grey::to_grey(set) } else { Ok(set) };
+        let dataset = convert(dataset)?;
+        let reference = reference.map(convert).transpose()?;
+        let train = |from: usize, n: usize| block(&dataset.train.features, from, n);
+        let name = format!("the training part of {}", dataset.provenance.name);
+        let features = &dataset.train.features;
+        let rows = Rows { name: &name, count: features.rows(), dim: features.dim(), block: &train };
+        let fitted = match &reference {
+            None => Preprocessor::fit_rows(&rows, None, settings)?,
+            Some(other) => {
+                let features = &other.train.features;
+                let block = |from: usize, n: usize| block(features, from, n);
+                let name = format!("the training part of {}", other.provenance.name);
+                let other = Rows { name: &name, count: features.rows(), dim: features.dim(), block: &block };
+                Preprocessor::fit_rows(&rows, Some(&other), settings)?
+            }
+        };
+        let reference = reference.map(|r| (r.provenance.name, r.provenance.sha256));
+        Ok(Source { dataset, fitted, reference })
+    }
+
+    /// The chosen training examples, prepared, one per row, in the order given.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for a row out of range, NaN or infinite features, or an example of norm 0.
+    pub fn train(&self, rows: &[usize]) -> Result<Mat<f64>> {
+        self.select(&self.dataset.train, "training", rows)
+    }
+
+    /// The chosen test examples, prepared with what was fitted to the training part.
+    ///
+    /// # Errors
+    /// As [`Source::train`], and where the set has no test part.
+    pub fn test(&self, rows: &[usize]) -> Result<Mat<f64>> {
+        self.select(self.test_part()?, "test", rows)
+    }
+
+    fn select(&self, part: &Part, which: &str, rows: &[usize]) -> Result<Mat<f64>> {
+        let (count, set) = (part.features.rows(), &self.dataset.provenance.name);
+        if let Some(row) = rows.iter().find(|&&row| row >= count) {
+            return Err(Error::data(format!("{set}, {which} row {row}"), format!("there are only {count} rows")));
+        }
+        let x = part.features.select(rows);
+        self.fitted.apply_named(x, &|i| format!("{set}, {which} row {}", rows[i]))
+    }
+
+    fn test_part(&self) -> Result<&Part> {
+        self.dataset.test.as_ref().ok_or_else(|| Error::data(&self.dataset.provenance.name, "the set has no test part"))
+    }
+
+    /// The class label of every training example.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where the targets are real numbers.
+    pub fn train_classes(&self) -> Result<&[i64]> {
+        self.classes(&self.dataset.train, "training")
+    }
+
+    /// The class label of every test example.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where the targets are real numbers or the set has no test part.
+    pub fn test_classes(&self) -> Result<&[i64]> {
+        self.classes(self.test_part()?, "test")
+    }
+
+    fn classes<'a>(&self, part: &'a Part, which: &str) -> Result<&'a [i64]> {
+        match &part.targets {
+            Targets::Classes(classes) => Ok(classes),
+            Targets::Real(_) => Err(Error::data(
+                format!("{}, {which} targets", self.dataset.provenance.name),
+                "they are real numbers where integer class labels are needed",
+            )),
+        }
+    }
+
+    /// The input dimension N0.
+    pub fn dim(&self) -> usize {
+        self.fitted.dim()
+    }
+
+    /// The set (converted to grey levels where that was asked for).
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// The fitted preprocessing, to apply to other examples.
+    pub fn preprocessor(&self) -> &Preprocessor {
+        &self.fitted
+    }
+
+    /// Data set name, source and hash, and the preprocessing with its parameters, as written into every result.
+    pub fn settings(&self) -> serde_json::Value {
+        let from = &self.dataset.provenance;
+        let mut preprocess = self.fitted.describe();
+        if let (Some((name, sha256)), Some(map)) = (&self.reference, preprocess.as_object_mut()) {
+            map.insert("covariance_set".into(), serde_json::json!({ "name": name, "sha256": sha256 }));
+        }
+        serde_json::json!({
+            "dataset": from.name, "source": from.source, "sha256": from.sha256, "preprocess": preprocess,
+        })
+    }
+}
+
+/// Rows `from .. from + n` of a set.
+fn block(features: &Features, from: usize, n: usize) -> Mat<f64> {
+    match features {
+        Features::Bytes { .. } => features.select(&(from..from + n).collect::<Vec<_>>()),
+        Features::Real(m) => m.subrows(from, n).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Centre;
+
+    #[test]
+    fn chosen_rows_are_prepared_like_the_whole_set() {
+        let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
+        let (some, all) = (source.train(&[5, 3999, 5]).unwrap(), source.train(&(0..4000).collect::<Vec<_>>()).unwrap());
+        for (i, row) in [5, 3999, 5].into_iter().enumerate() {
+            let norm2: f64 = (0..784).map(|j| some[(i, j)] * some[(i, j)]).sum();
+            // 784 squares and one square root: rounding only.
+            assert!((norm2 - 784.0).abs() < 1e-10);
+            for j in 0..784 {
+                // Products of other shapes may sum in another order: 784 terms whose sum of magnitudes is about 1e4 here.
+                assert!((some[(i, j)] - all[(row, j)]).abs() < 1e-10);
+            }
+        }
+        assert_eq!(source.test(&[7]).unwrap().ncols(), source.dim());
+        assert_eq!((source.train_classes().unwrap().len(), source.test_classes().unwrap().len()), (4000, 1000));
+        assert_eq!(source.settings()["preprocess"]["whiten"]["ridge"], 1e-7);
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap().train(&[1, 2, 3]).unwrap()
+            })
+        };
+        assert_eq!(run(1), run(3));
+    }
+
+    #[test]
+    fn whitening_with_another_set_uses_its_covariance_and_records_it() {
+        let sample = Dataset::sample().unwrap();
+        let test = sample.test.clone().unwrap();
+        let other = Dataset { train: test, ..sample.clone() };
+        let own = Source::new(sample.clone(), &Preprocess::default()).unwrap();
+        let with = Source::with_covariance(sample.clone(), &Preprocess::default(), other).unwrap();
+        assert_eq!(with.settings()["preprocess"]["covariance_set"]["name"], "mnist-sample");
+        assert_ne!(own.train(&[0]).unwrap(), with.train(&[0]).unwrap());
+        let same = Source::with_covariance(sample.clone(), &Preprocess::default(), sample).unwrap();
+        assert_eq!(own.train(&[0]).unwrap(), same.train(&[0]).unwrap());
+        let named = |name: &str| {
+            let whiten = Some(crate::data::Whiten { covariance_of: name.into(), ..Default::default() });
+            Source::new(Dataset::sample().unwrap(), &Preprocess { whiten, ..Preprocess::default() })
+        };
+        assert_eq!(own.train(&[0]).unwrap(), named("mnist-sample").unwrap().train(&[0]).unwrap());
+        assert!(named("no-such-set").unwrap_err().to_string().contains("data set is no-such-set; known are"));
+    }
+
+    #[test]
+    fn rows_out_of_range_missing_parts_and_blank_images_are_named() {
+        let mut sample = Dataset::sample().unwrap();
+        if let Features::Bytes { pixels, .. } = &mut sample.train.features {
+            pixels[784 * 17..784 * 18].fill(9);
+        }
+        sample.test = None;
+        let settings = Preprocess { centre: Centre::Image, whiten: None, ..Preprocess::default() };
+        let source = Source::new(sample, &settings).unwrap();
+        let message = |r: Result<Mat<f64>>| r.unwrap_err().to_string();
+        assert!(message(source.train(&[4000])).contains("mnist-sample, training row 4000: there are only 4000 rows"));
+        assert!(message(source.train(&[3, 17])).starts_with("mnist-sample, training row 17: is zero after centring"));
+        assert!(message(source.test(&[0])).contains("no test part"));
+        assert!(source.test_classes().is_err());
+    }
+}

@@ -1,0 +1,203 @@
+//! `K^{l+1} = F(m1 K^l(x,x), m1 K^l(x',x'), mc K^l(x,x'))`: one pair of inputs carried through the layers, without
+//! cancellation.
+
+use super::{Activation, Architecture, WeightPrior};
+use std::f64::consts::PI;
+
+/// `1 − cos` and `1 + cos` of the angle between two inputs, each with its own relative accuracy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Angle {
+    pub minus: f64,
+    pub plus: f64,
+}
+
+impl Angle {
+    /// The angle 0.
+    pub const ZERO: Angle = Angle { minus: 0.0, plus: 2.0 };
+
+    /// The cosine.
+    pub fn cos(self) -> f64 {
+        if self.minus < self.plus { 1.0 - self.minus } else { self.plus - 1.0 }
+    }
+}
+
+/// Every kernel of the last hidden layer for one pair of inputs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Values {
+    pub k1: f64,
+    pub k0: f64,
+    pub delta: f64,
+    pub tilde: f64,
+    pub derivative: f64,
+}
+
+/// The weights' moments at one pair of times, and the layers they are used in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layers {
+    arch: Architecture,
+    /// λ = ∞ and s ≥ 2: `delta` and `tilde` carry the limits of λΔK and λK̃.
+    limit: bool,
+    m1: f64,
+    m0: f64,
+    m1_minus_m0: f64,
+    /// `m1(t,t)`, `m1(s,s)`.
+    m_t: f64,
+    m_s: f64,
+    /// `μ = √(m1(t,t) m1(s,s))`.
+    mu: f64,
+    /// `1 − m1(t,s)/μ`.
+    decorrelation: f64,
+}
+
+/// `sin a − a cos a` for a in [0, π].
+fn sin_minus_a_cos(a: f64) -> f64 {
+    if a > 0.5 {
+        return a.sin() - a * a.cos();
+    }
+    // Σ_{k≥1} (−1)^{k+1} 2k a^{2k+1}/(2k+1)!; the next term is below 1e-17 of the first for a ≤ 0.5.
+    let b = a * a;
+    let tail = 1.0 / 30.0 - b * (1.0 / 840.0 - b * (1.0 / 45_360.0 - b * (1.0 / 3_991_680.0 - b / 518_918_400.0)));
+    a * b * (1.0 / 3.0 - b * tail)
+}
+
+impl Layers {
+    pub fn new(arch: Architecture, prior: &WeightPrior, t: usize, s: usize) -> Self {
+        let (m_t, m_s) = (prior.m1(t, t), prior.m1(s, s));
+        Layers {
+            arch,
+            limit: prior.lambda().is_infinite() && t.min(s) >= 2,
+            m1: prior.m1(t, s),
+            m0: prior.m0(t, s),
+            m1_minus_m0: prior.m1_minus_m0(t, s),
+            m_t,
+            m_s,
+            mu: (m_t * m_s).sqrt(),
+            decorrelation: prior.one_minus_correlation(t, s),
+        }
+    }
+
+    /// All kernels of two inputs at `angle` with squared norms `v` and `v2`, divided by N0.
+    pub fn evaluate(&self, angle: Angle, v: f64, v2: f64) -> Values {
+        match self.arch.activation {
+            Activation::Relu => self.relu(angle, (v * v2).sqrt()),
+            Activation::Linear => self.linear(angle.cos() * (v * v2).sqrt()),
+            Activation::Erf => self.erf(angle, v, v2),
+        }
+    }
+
+    /// `1 ∓ ρ1`, `ρ1 = c1 k`, from `1 ∓ k` of the layer below.
+    fn correlate(&self, k: Angle) -> Angle {
+        let c1 = self.m1 / self.mu;
+        Angle { minus: self.decorrelation + c1 * k.minus, plus: self.decorrelation + c1 * k.plus }
+    }
+
+    /// `δ = (m1 k1 − m0 k0)/μ` from the kernels `k1` and `k1 − k0` of the layer below; in the limit λ times that.
+    fn next_delta(&self, k1: f64, delta: f64) -> f64 {
+        if self.limit { k1 / self.mu + delta } else { (self.m1_minus_m0 * k1 + self.m0 * delta) / self.mu }
+    }
+
+    /// ReLU with every kernel divided by `n_l = √(K_tt^l(x,x) K_ss^l(x',x'))`, `n_{l+1} = (μ/2) n_l`.
+    fn relu(&self, angle: Angle, n0: f64) -> Values {
+        let mut k = angle;
+        let mut v = Values { k1: angle.cos(), k0: angle.cos(), delta: 0.0, tilde: 0.0, derivative: 0.0 };
+        let mut scale = n0;
+        for _ in 0..self.arch.depth {
+            let shift = self.next_delta(v.k1, v.delta);
+            let rho1 = self.correlate(k);
+            let (theta, phi) = both_angles(rho1);
+            v.k1 = sin_minus_a_cos(phi) / PI;
+            v.derivative = phi / (2.0 * PI);
+            if self.limit {
+                v.delta = phi / PI * shift;
+                v.k0 = v.k1;
+            } else {
+                let rho0 = Angle { minus: rho1.minus + shift, plus: rho1.plus - shift };
+                let (theta0, phi0) = if self.m0 == 0.0 { (PI / 2.0, PI / 2.0) } else { both_angles(rho0) };
+                v.k0 = sin_minus_a_cos(phi0) / PI;
+                v.delta = difference(0.5 * (theta + theta0), 0.5 * (phi + phi0), shift) / PI;
+            }
+            k.minus = rho1.minus - sin_minus_a_cos(theta) / PI;
+            k.plus = 1.0 + v.k1;
+            scale *= 0.5 * self.mu;
+        }
+        v.tilde = scale * self.mu * self.next_delta(v.k1, v.delta);
+        v.k1 *= scale;
+        v.k0 *= scale;
+        v.delta *= scale;
+        v
+    }
+
+    /// `K¹ = m1^L x·x'/N0` and its kin.
+    fn linear(&self, k: f64) -> Values {
+        let mut v = Values { k1: k, k0: k, delta: 0.0, tilde: 0.0, derivative: 1.0 };
+        for _ in 0..self.arch.depth {
+            v.delta = self.mu * self.next_delta(v.k1, v.delta);
+            v.k1 *= self.m1;
+            v.k0 *= self.m0;
+        }
+        v.tilde = self.mu * self.next_delta(v.k1, v.delta);
+        v
+    }
+
+    /// `F(v,v',c) = (2/π) asin(2c/D)`, `D² = (1+2v)(1+2v')`, `F' = (4/π)/√(D²−4c²)`.
+    fn erf(&self, angle: Angle, kx: f64, kx2: f64) -> Values {
+        let k = angle.cos() * (kx * kx2).sqrt();
+        let mut v = Values { k1: k, k0: k, delta: 0.0, tilde: 0.0, derivative: 0.0 };
+        let (mut kx, mut kx2) = (kx, kx2);
+        for layer in 0..self.arch.depth {
+            let (vx, vx2) = (self.m_t * kx, self.m_s * kx2);
+            let c1 = self.m1 * v.k1;
+            // v v' − c²: the first layer knows the angle itself, later ones have v = O(1), where 1 + 2v + … is no small
+            // remainder of large numbers.
+            let gap = if layer == 0 {
+                let rho = self.correlate(angle);
+                vx * vx2 * rho.minus * rho.plus
+            } else {
+                vx * vx2 - c1 * c1
+            };
+            let gap = 1.0 + 2.0 * vx + 2.0 * vx2 + 4.0 * gap;
+            let arc1 = (2.0 * c1).atan2(gap.sqrt());
+            let shift = self.mu * self.next_delta(v.k1, v.delta);
+            v.derivative = 4.0 / (PI * gap.sqrt());
+            if self.limit {
+                v.delta = v.derivative * shift;
+                v.k0 = 2.0 / PI * arc1;
+            } else {
+                let c0 = self.m0 * v.k0;
+                let gap0 = gap + 4.0 * (c1 + c0) * shift;
+                let arc0 = (2.0 * c0).atan2(gap0.sqrt());
+                let d = ((1.0 + 2.0 * vx) * (1.0 + 2.0 * vx2)).sqrt();
+                // sin a1 − sin a0 = 2 cos((a1+a0)/2) sin((a1−a0)/2).
+                v.delta = 4.0 / PI * (shift / (d * (0.5 * (arc1 + arc0)).cos())).clamp(-1.0, 1.0).asin();
+                v.k0 = 2.0 / PI * arc0;
+            }
+            v.k1 = 2.0 / PI * arc1;
+            kx = erf_diagonal(vx);
+            kx2 = erf_diagonal(vx2);
+        }
+        v.tilde = self.mu * self.next_delta(v.k1, v.delta);
+        v
+    }
+}
+
+/// `E[erf(z)²] = (2/π) asin(2v/(1+2v))`, z of variance v.
+fn erf_diagonal(v: f64) -> f64 {
+    2.0 / PI * (2.0 * v).atan2((1.0 + 4.0 * v).sqrt())
+}
+
+/// `θ = acos ρ` and `π − θ`, each with its own relative accuracy.
+fn both_angles(rho: Angle) -> (f64, f64) {
+    let (a, b) = (rho.minus.max(0.0).sqrt(), rho.plus.max(0.0).sqrt());
+    (2.0 * a.atan2(b), 2.0 * b.atan2(a))
+}
+
+/// `g(ρ1) − g(ρ0)` from the mean angle m, π − m, and `δ = ρ1 − ρ0`: `(π−m) δ − 2 cos m (sin h − h cos h)`,
+/// `sin h = δ/(2 sin m)`.
+fn difference(m: f64, pi_minus_m: f64, delta: f64) -> f64 {
+    if delta == 0.0 {
+        return 0.0;
+    }
+    let sin_m = m.min(pi_minus_m).sin();
+    let h = (delta / (2.0 * sin_m)).clamp(-1.0, 1.0).asin();
+    pi_minus_m * delta - 2.0 * m.cos() * sin_minus_a_cos(h.abs()).copysign(h)
+}

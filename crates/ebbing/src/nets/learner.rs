@@ -1,0 +1,221 @@
+//! Which rule changes the weights, and when a task counts as learned.
+
+use crate::error::{Error, Result};
+use crate::kernels::{Activation, Architecture};
+use crate::nets::posterior::Heads;
+use serde::{Deserialize, Serialize};
+
+/// How the squared gradients that weigh EWC's penalty are taken and scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fisher {
+    /// `g_i² / ((1/n) sqrt(Σ g⁴))`, g the gradient of the whole loss, n parameters: the paper's, with rms √n.
+    Paper,
+    /// `g_i² / sqrt((1/n) Σ g⁴)`: the same with rms 1.
+    #[default]
+    Rms,
+    /// `(1/P) Σ_μ g_{μ,i}²`, g_μ the gradient of one example's loss.
+    Empirical,
+    /// `(1/P) Σ_μ |∂f(x_μ)/∂θ_i|²`: exact for a Gaussian likelihood of unit variance.
+    Exact,
+}
+
+/// Which tasks' Fishers enter the penalty of task t.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Indexing {
+    /// `F̄_t = γ F̄_{t−1} + F_{t−1}`: Fishers taken at Θ_s on D_s, s < t.
+    #[default]
+    Past,
+    /// `F̄_t = γ F̄_{t−1} + F_t`, `F_1 = 0`, as printed: the current task's own (at its start), the first task's dropped.
+    Printed,
+}
+
+/// The rule that changes the weights.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "rule", deny_unknown_fields)]
+pub enum Learner {
+    /// Gradient descent on the loss of the current task.
+    #[default]
+    Gd,
+    /// Gradient descent on the loss plus `κ/2 |Θ − Θ_{t−1}|²`.
+    L2 {
+        /// The strength κ.
+        kappa: f64,
+    },
+    /// Gradient descent on the loss plus `κ/2 Σ F̄_i (Θ − Θ_{t−1})_i²`, online EWC.
+    Ewc {
+        /// The strength κ.
+        kappa: f64,
+        /// The decay γ of older tasks' Fishers.
+        gamma: f64,
+        /// How Fishers are taken.
+        fisher: Fisher,
+        /// Which tasks' Fishers enter.
+        indexing: Indexing,
+    },
+}
+
+impl Learner {
+    /// The strength κ of the penalty, 0 for plain descent.
+    pub fn kappa(&self) -> f64 {
+        match *self {
+            Learner::Gd => 0.0,
+            Learner::L2 { kappa } | Learner::Ewc { kappa, .. } => kappa,
+        }
+    }
+
+    /// What tables and files call it.
+    pub fn name(&self) -> String {
+        match self {
+            Learner::Gd => "gd".into(),
+            Learner::L2 { kappa } => format!("l2(kappa={kappa})"),
+            Learner::Ewc { kappa, gamma, fisher, indexing } => {
+                let (fisher, indexing) = (format!("{fisher:?}").to_lowercase(), format!("{indexing:?}").to_lowercase());
+                format!("ewc(kappa={kappa},gamma={gamma},{fisher},{indexing})")
+            }
+        }
+    }
+}
+
+/// How the loss is scaled before its gradient is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LossScale {
+    /// `½ Σ_μ |f(x_μ) − y_μ|²`.
+    #[default]
+    Sum,
+    /// `½ (1/P) Σ_μ |f(x_μ) − y_μ|²`.
+    Mean,
+}
+
+/// How penalty and loss share a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PenaltyStep {
+    /// `θ ← (θ − ηg + ηκF θ_prev)/(1 + ηκF)`: stable for any κF.
+    #[default]
+    Implicit,
+    /// `θ ← θ − ηg − ηκF(θ − θ_prev)`: refused where ηκF > 2 for any weight.
+    Explicit,
+}
+
+/// Settings of one training run.
+///
+/// | name | default | range |
+/// |---|---|---|
+/// | `width` | 400 | ≥ 1 |
+/// | `sigma0` | 1 | > 0 |
+/// | `eta` | none: from the tangent kernel | > 0 |
+/// | `threshold` | 1e-3 | > 0 |
+/// | `tolerance`, `patience` | 1e-3, 200 | > 0 |
+/// | `max_steps` | 20000 | ≥ 1 |
+/// | `batch` | none: all examples | 1 … P |
+/// | `momentum` | 0 | 0 ≤ m < 1 |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainSettings {
+    /// The learning rule.
+    pub learner: Learner,
+    /// One readout, or one for each task (then only hidden weights are penalised).
+    pub heads: Heads,
+    /// Hidden layers and nonlinearity.
+    pub architecture: Architecture,
+    /// The width N of every hidden layer.
+    pub width: usize,
+    /// Standard deviation of the initial weights.
+    pub sigma0: f64,
+    /// The loss whose gradient is followed.
+    pub loss: LossScale,
+    /// The learning rate; none: from the largest eigenvalue of the network's tangent kernel, adapted on the way.
+    pub eta: Option<f64>,
+    /// The rate from the tangent kernel is multiplied by this (½ checks that results do not depend on it).
+    pub eta_factor: f64,
+    /// How the penalty is stepped.
+    pub penalty_step: PenaltyStep,
+    /// An unpenalised task ends when its mean squared error is below this.
+    pub threshold: f64,
+    /// A penalised task ends when loss and distance to the previous weights change by less than this, relatively …
+    pub tolerance: f64,
+    /// … over this many steps.
+    pub patience: usize,
+    /// A task ends here at the latest.
+    pub max_steps: usize,
+    /// Examples per step; none: all.
+    pub batch: Option<usize>,
+    /// Heavy-ball momentum.
+    pub momentum: f64,
+    /// Only readouts are trained (the random-feature limit).
+    pub readout_only: bool,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Default for TrainSettings {
+    fn default() -> Self {
+        TrainSettings {
+            learner: Learner::default(),
+            heads: Heads::Single,
+            architecture: Architecture { activation: Activation::Relu, depth: 1 },
+            width: 400,
+            sigma0: 1.0,
+            loss: LossScale::Sum,
+            eta: None,
+            eta_factor: 1.0,
+            penalty_step: PenaltyStep::Implicit,
+            threshold: 1e-3,
+            tolerance: 1e-3,
+            patience: 200,
+            max_steps: 20_000,
+            batch: None,
+            momentum: 0.0,
+            readout_only: false,
+            seed: 0,
+        }
+    }
+}
+
+impl TrainSettings {
+    /// Checks every range.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] naming the first setting out of range.
+    pub fn check(&self) -> Result<()> {
+        let positive = [
+            ("sigma0", self.sigma0),
+            ("eta", self.eta.unwrap_or(1.0)),
+            ("eta_factor", self.eta_factor),
+            ("threshold", self.threshold),
+            ("tolerance", self.tolerance),
+        ];
+        for (name, value) in positive {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(Error::setting(name, value, "must be positive and finite"));
+            }
+        }
+        for (name, value) in [
+            ("width", self.width),
+            ("depth", self.architecture.depth),
+            ("patience", self.patience),
+            ("max_steps", self.max_steps),
+            ("batch", self.batch.unwrap_or(1)),
+        ] {
+            if value == 0 {
+                return Err(Error::setting(name, 0, "must be at least 1"));
+            }
+        }
+        if !(0.0..1.0).contains(&self.momentum) {
+            return Err(Error::setting("momentum", self.momentum, "must lie in [0, 1)"));
+        }
+        let kappa = self.learner.kappa();
+        if !(kappa.is_finite() && kappa >= 0.0) {
+            return Err(Error::setting("kappa", kappa, "must be at least 0 and finite"));
+        }
+        if let Learner::Ewc { gamma, .. } = self.learner
+            && !(0.0..=1.0).contains(&gamma)
+        {
+            return Err(Error::setting("gamma", gamma, "must lie in [0, 1]"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,21 @@
+//! Networks of finite width: trained by gradient descent, or sampled from the posterior.
+
+mod checkpoint;
+mod descent;
+mod fisher;
+mod gram;
+mod learner;
+mod mlp;
+mod pass;
+mod posterior;
+mod tangent;
+#[cfg(test)]
+mod tests;
+mod train;
+mod update;
+
+pub use descent::{Progress, Stop};
+pub use learner::{Fisher, Indexing, Learner, LossScale, PenaltyStep, TrainSettings};
+pub use mlp::Mlp;
+pub use posterior::{Convergence, Estimate, Heads, PosteriorSettings, SampledPosterior, convergence, sample_posterior};
+pub use train::{TaskReport, Trained, Trainer};

@@ -1,0 +1,368 @@
+//! The Gibbs posterior itself, `p(Θ_t | Θ_{t−1}, D_t)` task after task, sampled at finite width and temperature.
+//!
+//! Each chain draws the weights after task 1, then the weights after task 2 given those, and so on: the posterior of
+//! task t is normalised given the weights before, so earlier weights are never re-weighted by later tasks.
+
+mod diagnostics;
+mod energy;
+mod hmc;
+#[cfg(test)]
+mod tests;
+
+pub use diagnostics::{Convergence, convergence};
+
+use crate::error::{Error, Result};
+use crate::kernels::{Activation, Architecture, WeightPrior};
+use crate::linalg::{Mat, MatRef, dot, matvec};
+use crate::rng::Stream;
+use crate::tasks::Task;
+use energy::{Energy, Layers};
+use hmc::Moves;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// One readout for all tasks, or one for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Heads {
+    /// One readout, penalised like the hidden weights.
+    Single,
+    /// A readout of its own for every task, kept afterwards.
+    #[default]
+    Multi,
+}
+
+/// What to sample and how long.
+///
+/// | name | default | range |
+/// |---|---|---|
+/// | `width` | 40 | ≥ 1 |
+/// | `lambda` | 5 | 0 ≤ λ < ∞ |
+/// | `sigma2` | 1 | > 0 |
+/// | `beta` | 2000 | 0 < β < ∞ |
+/// | `chains` | 16 | ≥ 2 |
+/// | `warmup`, `draws` | 300, 200 | ≥ 10 |
+/// | `leapfrog` | 20 | ≥ 1 |
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PosteriorSettings {
+    /// Single- or multi-head.
+    pub heads: Heads,
+    /// Hidden layers and nonlinearity.
+    pub architecture: Architecture,
+    /// The width N of every hidden layer.
+    pub width: usize,
+    /// The penalty λ on the change of the weights.
+    pub lambda: f64,
+    /// The prior variance σ² of a weight.
+    pub sigma2: f64,
+    /// The inverse temperature β.
+    pub beta: f64,
+    /// Independent chains.
+    pub chains: usize,
+    /// Moves that adapt the step size, per task and chain.
+    pub warmup: usize,
+    /// Moves kept, per task and chain.
+    pub draws: usize,
+    /// Largest number of leapfrog steps of a move.
+    pub leapfrog: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Default for PosteriorSettings {
+    fn default() -> Self {
+        PosteriorSettings {
+            heads: Heads::Multi,
+            architecture: Architecture { activation: Activation::Relu, depth: 1 },
+            width: 40,
+            lambda: 5.0,
+            sigma2: 1.0,
+            beta: 2000.0,
+            chains: 16,
+            warmup: 300,
+            draws: 200,
+            leapfrog: 20,
+            seed: 0,
+        }
+    }
+}
+
+/// A mean over chains with its standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error: the standard deviation over independent chains over √chains.
+    pub se: f64,
+}
+
+impl Estimate {
+    fn over(values: &[f64]) -> Self {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let var = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        Estimate { mean, se: (var / n).sqrt() }
+    }
+}
+
+/// What the sampled networks do after the last task.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SampledPosterior {
+    /// `<a_t·a_s>/N`, `[t][s]`, s ≤ t (single-head: `a_t` is the readout after task t).
+    pub u1: Vec<Vec<Estimate>>,
+    /// Training loss on task s after the last task with head s, `Σ(f−y)²/|Y|²`, sampling variance included.
+    pub forgetting: Vec<Estimate>,
+    /// Test loss on task s after the last task with head s; absent where the task has no test set.
+    pub test_loss: Vec<Option<Estimate>>,
+    /// `yᵀΦΦᵀy/(N P²)` of every task's inputs and labels after the last task: the kernel along the labels.
+    pub label_kernel: Vec<Estimate>,
+    /// Training loss of each task just after it was learned.
+    pub learned: Vec<Estimate>,
+    /// Convergence of the energy in every task's phase: over chains for the first task; for later ones, whose target
+    /// differs from chain to chain, the worst half-chain comparison within a chain and the summed effective size.
+    pub convergence: Vec<Convergence>,
+    /// Mean acceptance rate in every task's phase.
+    pub acceptance: Vec<f64>,
+    /// Moves with an energy error above 1000, over all phases and chains.
+    pub divergent: usize,
+    /// What is doubtful about the run, in words; empty where nothing is.
+    pub warnings: Vec<String>,
+}
+
+/// One chain's states after every task, and what it measured.
+struct Chain {
+    u1: Vec<Vec<f64>>,
+    forgetting: Vec<f64>,
+    test_loss: Vec<Option<f64>>,
+    label_kernel: Vec<f64>,
+    learned: Vec<f64>,
+    energies: Vec<Vec<f64>>,
+    acceptance: Vec<f64>,
+    divergent: usize,
+}
+
+/// Samples networks from the posterior after all `tasks` (one target column each).
+///
+/// `progress` is called after each chain with the number of chains done.
+///
+/// # Errors
+/// [`Error::Setting`] for settings out of range, [`Error::Data`] for tasks that do not fit together.
+pub fn sample_posterior(
+    tasks: &[Task],
+    settings: &PosteriorSettings,
+    progress: impl Fn(usize) + Sync,
+) -> Result<SampledPosterior> {
+    let prior = check(tasks, settings)?;
+    let done = std::sync::atomic::AtomicUsize::new(0);
+    let chains: Vec<Chain> = (0..settings.chains)
+        .into_par_iter()
+        .map(|index| {
+            let chain = run_chain(tasks, settings, prior, index as u64)?;
+            progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+            Ok(chain)
+        })
+        .collect::<Result<_>>()?;
+    Ok(summarise(&chains, tasks.len()))
+}
+
+fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
+    let prior = WeightPrior::new(settings.lambda, settings.sigma2)?;
+    if settings.lambda.is_infinite() {
+        return Err(Error::setting("lambda", "inf", "must be finite to sample; take a large value instead"));
+    }
+    if !(settings.beta.is_finite() && settings.beta > 0.0) {
+        return Err(Error::setting("beta", settings.beta, "must be positive and finite to sample"));
+    }
+    for (name, value, least) in [
+        ("width", settings.width, 1),
+        ("depth", settings.architecture.depth, 1),
+        ("chains", settings.chains, 2),
+        ("warmup", settings.warmup, 10),
+        ("draws", settings.draws, 10),
+        ("leapfrog", settings.leapfrog, 1),
+    ] {
+        if value < least {
+            return Err(Error::setting(name, value, format!("must be at least {least}")));
+        }
+    }
+    let Some(first) = tasks.first() else {
+        return Err(Error::data("the task sequence", "is empty; give at least one task"));
+    };
+    for task in tasks {
+        if task.y.ncols() != 1 {
+            return Err(Error::data(
+                &task.name,
+                format!("has {} target columns; the sampler takes one", task.y.ncols()),
+            ));
+        }
+        if task.x.ncols() != first.x.ncols() {
+            return Err(Error::data(
+                &task.name,
+                format!("has input dimension {} but the first task {}", task.x.ncols(), first.x.ncols()),
+            ));
+        }
+    }
+    Ok(prior)
+}
+
+fn run_chain(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPrior, index: u64) -> Result<Chain> {
+    let mut stream = Stream::new(settings.seed, "posterior chain", index);
+    let mut sizes = vec![tasks[0].x.ncols()];
+    sizes.extend(std::iter::repeat_n(settings.width, settings.architecture.depth));
+    let layers = Layers { sizes };
+    let activation = settings.architecture.activation;
+    let moves = Moves { warmup: settings.warmup, draws: settings.draws, leapfrog: settings.leapfrog, target: 0.8 };
+
+    let mut w: Vec<f64> = (0..layers.weights()).map(|_| settings.sigma2.sqrt() * stream.normal()).collect();
+    let mut readouts: Vec<Vec<f64>> = Vec::new();
+    let mut chain = Chain {
+        u1: vec![],
+        forgetting: vec![],
+        test_loss: vec![],
+        label_kernel: vec![],
+        learned: vec![],
+        energies: vec![],
+        acceptance: vec![],
+        divergent: 0,
+    };
+    for (t, task) in tasks.iter().enumerate() {
+        let y: Vec<f64> = (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect();
+        let (keep, innovation) = (prior.lambda_tilde(), settings.sigma2 * prior.one_minus_lambda_tilde());
+        let single_after_first = t > 0 && settings.heads == Heads::Single;
+        let energy = Energy {
+            layers: &layers,
+            activation,
+            x: task.x.as_ref(),
+            y: &y,
+            beta: settings.beta,
+            weight_mean: w.iter().map(|w| if t == 0 { 0.0 } else { keep * w }).collect(),
+            weight_variance: if t == 0 { settings.sigma2 } else { innovation },
+            readout_mean: match readouts.last() {
+                Some(a) if single_after_first => a.iter().map(|a| keep * a).collect(),
+                _ => vec![0.0; layers.width()],
+            },
+            readout_variance: if single_after_first { innovation } else { settings.sigma2 },
+        };
+        if t > 0 {
+            // A start from the conditional prior, independent of the draw that the condition itself is.
+            let spread = energy.weight_variance.sqrt();
+            w = energy.weight_mean.iter().map(|m| m + spread * stream.normal()).collect();
+        }
+        let mut work = energy.work();
+        let mut energies = Vec::with_capacity(settings.draws);
+        let moved = hmc::run(
+            &mut w,
+            energy.weight_variance.sqrt(),
+            moves,
+            &mut stream,
+            |w, g| energy.evaluate(w, &mut work, g),
+            |_, u| energies.push(u),
+        )?;
+        readouts.push(energy.draw_readout(&w, &mut stream)?);
+        chain.energies.push(energies);
+        chain.acceptance.push(moved.acceptance);
+        chain.divergent += moved.divergent;
+        let f = output(&layers, activation, &w, &readouts[t], task.x.as_ref());
+        chain.learned.push(loss(&f, task.y.as_ref()));
+    }
+    measure(&mut chain, tasks, &layers, activation, &w, &readouts, settings.heads);
+    Ok(chain)
+}
+
+/// Everything read off one network after the last task.
+fn measure(
+    chain: &mut Chain,
+    tasks: &[Task],
+    layers: &Layers,
+    activation: Activation,
+    w: &[f64],
+    readouts: &[Vec<f64>],
+    heads: Heads,
+) {
+    let n = layers.width() as f64;
+    for t in 0..readouts.len() {
+        chain.u1.push((0..=t).map(|s| dot(&readouts[t], &readouts[s]) / n).collect());
+    }
+    for (s, task) in tasks.iter().enumerate() {
+        let head = if heads == Heads::Single { readouts.len() - 1 } else { s };
+        let phi = layers.features(activation, w, task.x.as_ref());
+        let f: Vec<f64> = matvec(phi.as_ref(), &readouts[head]).iter().map(|f| f / n.sqrt()).collect();
+        chain.forgetting.push(loss(&f, task.y.as_ref()));
+        chain.test_loss.push(
+            task.test
+                .as_ref()
+                .map(|test| loss(&output(layers, activation, w, &readouts[head], test.x.as_ref()), test.y.as_ref())),
+        );
+        let y: Vec<f64> = (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect();
+        let along = matvec(phi.as_ref().transpose(), &y);
+        chain.label_kernel.push(dot(&along, &along) / (n * (y.len() as f64).powi(2)));
+    }
+}
+
+/// `f(x) = a·Φ(x)/√N` on the rows of `x`.
+fn output(layers: &Layers, activation: Activation, w: &[f64], a: &[f64], x: MatRef<'_, f64>) -> Vec<f64> {
+    let phi: Mat<f64> = layers.features(activation, w, x);
+    let scale = 1.0 / (a.len() as f64).sqrt();
+    matvec(phi.as_ref(), a).iter().map(|f| scale * f).collect()
+}
+
+/// `Σ(f−y)²/|Y|²`.
+fn loss(f: &[f64], y: MatRef<'_, f64>) -> f64 {
+    let miss: f64 = f.iter().enumerate().map(|(i, f)| (f - y[(i, 0)]).powi(2)).sum();
+    miss / (0..y.nrows()).map(|i| y[(i, 0)].powi(2)).sum::<f64>()
+}
+
+fn summarise(chains: &[Chain], tasks: usize) -> SampledPosterior {
+    let over = |get: &dyn Fn(&Chain) -> f64| Estimate::over(&chains.iter().map(get).collect::<Vec<_>>());
+    let convergence: Vec<Convergence> = (0..tasks)
+        .map(|t| {
+            if t == 0 {
+                return convergence(&chains.iter().map(|c| c.energies[0].clone()).collect::<Vec<_>>());
+            }
+            let each: Vec<Convergence> =
+                chains.iter().map(|c| convergence(std::slice::from_ref(&c.energies[t]))).collect();
+            Convergence {
+                // The median over chains: with many short chains the largest is an outlier by chance.
+                r_hat: median(each.iter().map(|c| c.r_hat).collect()),
+                effective: each.iter().map(|c| c.effective).sum(),
+            }
+        })
+        .collect();
+    let mut warnings = Vec::new();
+    for (t, c) in convergence.iter().enumerate() {
+        if c.r_hat.is_nan() || c.r_hat > 1.1 {
+            warnings.push(format!("task {}: R-hat of the energy is {:.3}; run longer chains", t + 1, c.r_hat));
+        }
+        if c.effective < 5.0 * chains.len() as f64 {
+            warnings.push(format!(
+                "task {}: only {:.0} effective draws in {} chains; run longer chains",
+                t + 1,
+                c.effective,
+                chains.len()
+            ));
+        }
+    }
+    let divergent = chains.iter().map(|c| c.divergent).sum();
+    if divergent > 0 {
+        warnings.push(format!("{divergent} divergent moves; lengthen the warm-up"));
+    }
+    SampledPosterior {
+        u1: (0..tasks).map(|t| (0..=t).map(|s| over(&|c: &Chain| c.u1[t][s])).collect()).collect(),
+        forgetting: (0..tasks).map(|s| over(&|c: &Chain| c.forgetting[s])).collect(),
+        test_loss: (0..tasks)
+            .map(|s| chains[0].test_loss[s].map(|_| over(&|c: &Chain| c.test_loss[s].unwrap_or(f64::NAN))))
+            .collect(),
+        label_kernel: (0..tasks).map(|s| over(&|c: &Chain| c.label_kernel[s])).collect(),
+        learned: (0..tasks).map(|s| over(&|c: &Chain| c.learned[s])).collect(),
+        convergence,
+        acceptance: (0..tasks).map(|t| over(&|c: &Chain| c.acceptance[t]).mean).collect(),
+        divergent,
+        warnings,
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

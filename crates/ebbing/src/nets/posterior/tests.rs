@@ -1,0 +1,157 @@
+//! Exactness of the sampler: quadrature, calibration, and independently sampled posteriors.
+
+use super::*;
+use crate::tasks::TestSet;
+
+fn task(name: &str, x: Mat<f64>, y: Mat<f64>) -> Task {
+    Task { name: name.into(), x, y, rows: None, test: None }
+}
+
+/// A linear network with one input and one hidden unit, two tasks: the weights after task 2 against quadrature.
+#[test]
+fn one_hidden_unit_matches_quadrature() {
+    let (xs, ys) = ([0.7, -1.1, 0.4], [0.9, -0.6, 0.2]);
+    let first = task("one", Mat::from_fn(3, 1, |i, _| xs[i]), Mat::from_fn(3, 1, |i, _| ys[i]));
+    let second = task("two", Mat::from_fn(2, 1, |i, _| xs[i + 1] + 0.3), Mat::from_fn(2, 1, |i, _| -ys[i]));
+    let (sigma2, beta, lambda) = (1.3, 4.0, 1.7);
+    let settings = PosteriorSettings {
+        architecture: Architecture { activation: Activation::Linear, depth: 1 },
+        width: 1,
+        lambda,
+        sigma2,
+        beta,
+        chains: 4000,
+        warmup: 60,
+        draws: 30,
+        leapfrog: 12,
+        seed: 11,
+        heads: Heads::Multi,
+    };
+    let sampled = sample_posterior(&[first.clone(), second.clone()], &settings, |_| ()).unwrap();
+
+    // f(x) = a w x, so given w the targets are N(0, σ²w² x xᵀ + I/β): the evidence by its rank-one form.
+    let moments = |task: &Task, w: f64| {
+        let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+        for i in 0..task.x.nrows() {
+            xx += task.x[(i, 0)].powi(2);
+            xy += task.x[(i, 0)] * task.y[(i, 0)];
+            yy += task.y[(i, 0)].powi(2);
+        }
+        let precision = 1.0 / sigma2 + beta * w * w * xx;
+        let mean = beta * w * xy / precision;
+        let log_evidence = -0.5 * (sigma2 * precision).ln() + 0.5 * mean * mean * precision - 0.5 * beta * yy;
+        (log_evidence, mean, mean * mean + 1.0 / precision)
+    };
+    let keep = lambda / (lambda + 1.0 / sigma2);
+    let innovation = sigma2 * (1.0 - keep);
+    let grid: Vec<f64> = (0..1201).map(|i| -9.0 + 18.0 * i as f64 / 1200.0).collect();
+    // <a_1²>, <a_1 a_2>, <a_2²> over the chain of the two conditional posteriors.
+    let (mut z1, mut u11, mut u12, mut u22) = (0.0, 0.0, 0.0, 0.0);
+    for &w1 in &grid {
+        let (log_evidence, a1, a1_square) = moments(&first, w1);
+        let weight = (log_evidence - w1 * w1 / (2.0 * sigma2)).exp();
+        let (mut z2, mut a2_mean, mut a2_square) = (0.0, 0.0, 0.0);
+        for &w2 in &grid {
+            let (log_evidence, a2, square) = moments(&second, w2);
+            let p = (log_evidence - (w2 - keep * w1).powi(2) / (2.0 * innovation)).exp();
+            z2 += p;
+            a2_mean += p * a2;
+            a2_square += p * square;
+        }
+        z1 += weight;
+        u11 += weight * a1_square;
+        u12 += weight * a1 * a2_mean / z2;
+        u22 += weight * a2_square / z2;
+    }
+    // Four standard errors for each of three numbers: a false alarm once in 5000 seeds, and the seed is fixed.
+    for (got, want) in [(sampled.u1[0][0], u11 / z1), (sampled.u1[1][0], u12 / z1), (sampled.u1[1][1], u22 / z1)] {
+        assert!((got.mean - want).abs() < 4.0 * got.se, "{got:?} against {want}");
+    }
+}
+
+/// Simulation-based calibration (Talts et al. 2018): with data drawn from the prior, the rank of the true weight's
+/// statistic among posterior draws is uniform.
+#[test]
+fn ranks_are_uniform_under_simulated_data() {
+    let layers = Layers { sizes: vec![2, 3] };
+    let (bins, runs, thin) = (8, 400, 4);
+    let mut counts = vec![0usize; bins];
+    for run in 0..runs {
+        let mut s = Stream::new(run as u64, "calibration", 0);
+        let x = Mat::from_fn(5, 2, |_, _| s.normal());
+        let truth: Vec<f64> = (0..layers.weights()).map(|_| s.normal()).collect();
+        let a: Vec<f64> = (0..3).map(|_| s.normal()).collect();
+        let beta: f64 = 10.0;
+        let f = output(&layers, Activation::Relu, &truth, &a, x.as_ref());
+        let y: Vec<f64> = f.iter().map(|f| f + s.normal() / beta.sqrt()).collect();
+        let energy = Energy {
+            layers: &layers,
+            activation: Activation::Relu,
+            x: x.as_ref(),
+            y: &y,
+            beta,
+            weight_mean: vec![0.0; layers.weights()],
+            weight_variance: 1.0,
+            readout_mean: vec![0.0; 3],
+            readout_variance: 1.0,
+        };
+        let mut work = energy.work();
+        let statistic = |w: &[f64]| w.iter().sum::<f64>();
+        let mut draws = Vec::new();
+        let mut w: Vec<f64> = (0..layers.weights()).map(|_| s.normal()).collect();
+        let moves = Moves { warmup: 150, draws: thin * (bins - 1), leapfrog: 15, target: 0.8 };
+        hmc::run(&mut w, 1.0, moves, &mut s, |w, g| energy.evaluate(w, &mut work, g), |w, _| draws.push(statistic(w)))
+            .unwrap();
+        let rank = draws.iter().skip(thin - 1).step_by(thin).filter(|&&d| d < statistic(&truth)).count();
+        counts[rank] += 1;
+    }
+    let expected = runs as f64 / bins as f64;
+    let chi2: f64 = counts.iter().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
+    // χ² with 7 degrees of freedom exceeds 24.3 once in 1000 draws.
+    assert!(chi2 < 24.3, "ranks {counts:?}, chi² {chi2}");
+}
+
+/// A short run against an independently sampled posterior (358 chains): within three combined standard errors.
+#[test]
+fn agrees_with_an_independent_sampler() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference/posterior_0.5_5_40.json");
+    let reference: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let matrix = |v: &serde_json::Value| {
+        let rows: Vec<Vec<f64>> = serde_json::from_value(v.clone()).unwrap();
+        Mat::from_fn(rows.len(), rows[0].len(), |i, j| rows[i][j])
+    };
+    let vector = |v: &serde_json::Value| {
+        let rows: Vec<f64> = serde_json::from_value(v.clone()).unwrap();
+        Mat::from_fn(rows.len(), 1, |i, _| rows[i])
+    };
+    let load = |key: &str| task(key, matrix(&reference[key]["x"]), vector(&reference[key]["y"]));
+    let mut second = load("task2");
+    let query = load("query");
+    second.test = Some(TestSet { x: query.x, y: query.y });
+    let settings = PosteriorSettings {
+        width: reference["width"].as_u64().unwrap() as usize,
+        lambda: reference["lambda"].as_f64().unwrap(),
+        beta: reference["beta"].as_f64().unwrap(),
+        chains: 32,
+        warmup: 300,
+        draws: 60,
+        leapfrog: 24,
+        seed: 1,
+        ..Default::default()
+    };
+    let got = sample_posterior(&[load("task1"), second], &settings, |_| ()).unwrap();
+    let pairs = [
+        ("u11", got.u1[0][0]),
+        ("u12", got.u1[1][0]),
+        ("u22", got.u1[1][1]),
+        ("F21", got.forgetting[0]),
+        ("loss2_query", got.test_loss[1].unwrap()),
+        ("y1_Ksim_y1", got.label_kernel[0]),
+        ("y2_Ksim_y2", got.label_kernel[1]),
+    ];
+    for (key, estimate) in pairs {
+        let [mean, se]: [f64; 2] = serde_json::from_value(reference["sampled"][key].clone()).unwrap();
+        let combined = (se * se + estimate.se * estimate.se).sqrt();
+        assert!((estimate.mean - mean).abs() < 3.0 * combined, "{key}: {estimate:?} against {mean} ± {se}");
+    }
+}

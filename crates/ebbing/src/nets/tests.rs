@@ -1,0 +1,240 @@
+//! Trained networks against closed forms, against themselves in other forms, and against interruption.
+
+use super::*;
+use crate::kernels::{Activation, Architecture};
+use crate::linalg::{Cholesky, Mat, matmul};
+use crate::rng::Stream;
+use crate::tasks::{Task, TestSet};
+
+fn random_tasks(count: usize, p: usize, dim: usize, targets: usize, seed: u64) -> Vec<Task> {
+    let mut s = Stream::new(seed, "training tests", 0);
+    let mut draw = |rows, cols| Mat::from_fn(rows, cols, |_, _| s.normal());
+    let mut task = |k: usize| {
+        let (x, y) = (draw(p, dim), draw(p, targets));
+        let test = TestSet { x: draw(p, dim), y: draw(p, targets) };
+        Task { name: format!("task {}", k + 1), x, y, rows: None, test: Some(test) }
+    };
+    (0..count).map(&mut task).collect()
+}
+
+fn run(tasks: &[Task], settings: &TrainSettings) -> Trainer {
+    let mut trainer = Trainer::new(tasks, settings).unwrap();
+    while trainer.done() < trainer.tasks() {
+        trainer.learn_next(&mut |_| true).unwrap();
+    }
+    trainer
+}
+
+fn to_f64(m: &Mat<f32>) -> Mat<f64> {
+    Mat::from_fn(m.nrows(), m.ncols(), |i, j| f64::from(m[(i, j)]))
+}
+
+/// With frozen hidden layers and a penalty κ, task 2's readout is ridge regression around task 1's.
+#[test]
+fn readout_only_is_ridge_regression() {
+    let tasks = random_tasks(2, 15, 12, 2, 1);
+    let settings = TrainSettings {
+        learner: Learner::L2 { kappa: 0.05 },
+        width: 60,
+        readout_only: true,
+        threshold: 1e-8,
+        tolerance: 1e-7,
+        max_steps: 200_000,
+        ..Default::default()
+    };
+    let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+    trainer.learn_next(&mut |_| true).unwrap();
+    let before = to_f64(&trainer.net().heads[0]);
+    trainer.learn_next(&mut |_| true).unwrap();
+
+    let phi = to_f64(&trainer.net().features(mlp::to_f32(tasks[1].x.as_ref()).as_ref()));
+    let n = 60f64;
+    let mut k = matmul(phi.as_ref(), phi.as_ref().transpose());
+    for j in 0..15 {
+        for i in 0..15 {
+            k[(i, j)] = k[(i, j)] / n + if i == j { 0.05 } else { 0.0 };
+        }
+    }
+    let f = matmul(phi.as_ref(), before.as_ref());
+    let miss = Mat::from_fn(15, 2, |i, j| tasks[1].y[(i, j)] - f[(i, j)] / n.sqrt());
+    let v = Cholesky::factor(k.as_ref(), "ridge").unwrap().solve(miss.as_ref());
+    let shift = matmul(phi.as_ref().transpose(), v.as_ref());
+    for j in 0..2 {
+        for i in 0..60 {
+            let want = before[(i, j)] + shift[(i, j)] / n.sqrt();
+            let got = f64::from(trainer.net().heads[0][(i, j)]);
+            // Single precision (1e-7) times the condition number of K (about 100), and the stopping tolerance.
+            assert!((got - want).abs() < 1e-4, "{got} {want}");
+        }
+    }
+}
+
+/// Carrying the first layer by its coefficients gives the same training as carrying its weights.
+#[test]
+fn gram_form_equals_weight_form() {
+    for depth in [1, 2] {
+        let tasks = random_tasks(2, 10, 30, 1, 2);
+        let base = TrainSettings {
+            learner: Learner::L2 { kappa: 0.1 },
+            architecture: Architecture { activation: Activation::Erf, depth },
+            width: 20,
+            eta: Some(0.02),
+            max_steps: 300,
+            ..Default::default()
+        };
+        let gram = run(&tasks, &base);
+        // Momentum that is too small to matter in single precision takes the other path.
+        let plain = run(&tasks, &TrainSettings { momentum: 1e-12, ..base });
+        for (a, b) in gram.net.hidden.iter().zip(&plain.net.hidden) {
+            for j in 0..a.ncols() {
+                for i in 0..a.nrows() {
+                    // 600 steps that each round weights of order 2 by up to 1.2e-7.
+                    assert!((a[(i, j)] - b[(i, j)]).abs() < 1e-4, "{} {}", a[(i, j)], b[(i, j)]);
+                }
+            }
+        }
+        let steps = |t: &Trainer| t.trained().reports.iter().map(|r| r.steps).collect::<Vec<_>>();
+        assert_eq!(steps(&gram), steps(&plain));
+    }
+}
+
+/// The automatic rate is below the edge of stability, and half of it leads to the same penalised solution.
+#[test]
+fn half_the_automatic_rate_gives_the_same_result() {
+    let tasks = random_tasks(2, 20, 15, 1, 3);
+    let base = TrainSettings {
+        learner: Learner::L2 { kappa: 0.1 },
+        heads: Heads::Multi,
+        width: 50,
+        tolerance: 1e-5,
+        max_steps: 100_000,
+        threshold: 1e-6,
+        ..Default::default()
+    };
+    let one = run(&tasks, &base);
+    let half = run(&tasks, &TrainSettings { eta_factor: 0.5, ..base });
+    for (a, b) in one.trained().train_loss[1].iter().zip(&half.trained().train_loss[1]) {
+        // Descent of either rate follows gradient flow to first order in the rate: a few per cent of the change.
+        assert!((a - b).abs() < 0.05 * a.abs().max(1e-3), "{a} {b}");
+    }
+}
+
+/// A run left after each task and taken up from disk has the same bits as one that was not left.
+#[test]
+fn checkpoints_continue_bit_for_bit() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.ckpt");
+    let tasks = random_tasks(3, 12, 8, 2, 4);
+    let ewc = Learner::Ewc { kappa: 0.1, gamma: 0.5, fisher: Fisher::Rms, indexing: Indexing::Past };
+    for (learner, heads, batch) in [(ewc, Heads::Single, Some(5)), (Learner::L2 { kappa: 0.1 }, Heads::Multi, None)] {
+        let settings = TrainSettings { learner, heads, batch, width: 16, max_steps: 400, ..Default::default() };
+        let whole = run(&tasks, &settings);
+        let mut part = Trainer::new(&tasks, &settings).unwrap();
+        while part.done() < part.tasks() {
+            part.learn_next(&mut |_| true).unwrap();
+            part.save(&path, &tasks).unwrap();
+            part = Trainer::resume(&path, &tasks, &settings).unwrap();
+        }
+        assert_eq!(whole.trained(), part.trained());
+        assert_eq!(whole.net(), part.net());
+
+        let other = TrainSettings { seed: 9, ..settings.clone() };
+        assert!(Trainer::resume(&path, &tasks, &other).err().unwrap().to_string().contains("other settings"));
+        assert!(Trainer::resume(&path, &tasks[..2], &settings).err().unwrap().to_string().contains("other tasks"));
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(Trainer::resume(&path, &tasks, &settings).err().unwrap().to_string().contains("checksum"));
+        std::fs::write(&path, &bytes[..20]).unwrap();
+        assert!(Trainer::resume(&path, &tasks, &settings).is_err());
+    }
+}
+
+/// Rates beyond stability end with the step, the loss and a remedy; so does an unstable explicit penalty.
+#[test]
+fn divergence_is_an_error() {
+    let tasks = random_tasks(2, 12, 8, 1, 5);
+    let settings = TrainSettings { eta: Some(50.0), width: 16, ..Default::default() };
+    let error = Trainer::new(&tasks, &settings).unwrap().learn_next(&mut |_| true).unwrap_err();
+    assert!(matches!(error, crate::Error::Diverged { task: 1, .. }), "{error}");
+    let explicit = TrainSettings {
+        learner: Learner::L2 { kappa: 1e6 },
+        penalty_step: PenaltyStep::Explicit,
+        width: 16,
+        ..Default::default()
+    };
+    let mut trainer = Trainer::new(&tasks, &explicit).unwrap();
+    trainer.learn_next(&mut |_| true).unwrap();
+    let error = trainer.learn_next(&mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("explicit penalty") && error.contains("at most 2"), "{error}");
+    // The implicit step takes the same penalty, and a failed task leaves the trainer where it was.
+    assert_eq!(trainer.done(), 1);
+    let implicit = TrainSettings { penalty_step: PenaltyStep::Implicit, ..explicit };
+    let strong = run(&tasks, &implicit);
+    assert!(strong.trained().reports[1].moved < 1e-4);
+    assert!(!strong.trained().reports[1].learned);
+}
+
+/// Plain descent learns every task; an L2 penalty moves the weights less.
+#[test]
+fn penalties_hold_weights_back() {
+    let tasks = random_tasks(2, 20, 30, 1, 6);
+    let run_with = |learner| {
+        let settings = TrainSettings { learner, width: 80, max_steps: 5000, ..Default::default() };
+        run(&tasks, &settings).trained().clone()
+    };
+    let gd = run_with(Learner::Gd);
+    assert!(gd.reports.iter().all(|r| r.learned && r.stop == Stop::Threshold));
+    let l2 = run_with(Learner::L2 { kappa: 5.0 });
+    assert!(l2.reports[1].moved < gd.reports[1].moved);
+}
+
+/// A stronger EWC moves less along the weights that its Fisher marks (others may well move more).
+#[test]
+fn ewc_holds_important_weights_back() {
+    let tasks = random_tasks(2, 20, 30, 1, 6);
+    for fisher in [Fisher::Paper, Fisher::Rms, Fisher::Empirical, Fisher::Exact] {
+        for indexing in [Indexing::Past, Indexing::Printed] {
+            let weighted_distance = |kappa| {
+                let learner = Learner::Ewc { kappa, gamma: 1.0, fisher, indexing };
+                let settings = TrainSettings { learner, width: 80, max_steps: 5000, ..Default::default() };
+                let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+                trainer.learn_next(&mut |_| true).unwrap();
+                let before = update::Params::of(trainer.net(), 0);
+                let on = if indexing == Indexing::Past { &tasks[0] } else { &tasks[1] };
+                let (x, y) = (mlp::to_f32(on.x.as_ref()), mlp::to_f32(on.y.as_ref()));
+                let weights = fisher::fisher(trainer.net(), x.as_ref(), &y, 0, fisher);
+                trainer.learn_next(&mut |_| true).unwrap();
+                let after = update::Params::of(trainer.net(), 0);
+                let mut sum = 0.0;
+                for ((a, b), f) in after.0.iter().zip(&before.0).zip(&weights.0) {
+                    for j in 0..a.ncols() {
+                        sum +=
+                            (0..a.nrows()).map(|i| f64::from(f[(i, j)] * (a[(i, j)] - b[(i, j)]).powi(2))).sum::<f64>();
+                    }
+                }
+                sum
+            };
+            let (weak, strong) = (weighted_distance(1e-3), weighted_distance(1e3));
+            assert!(strong < weak, "{fisher:?} {indexing:?}: {strong} {weak}");
+        }
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let tasks = random_tasks(1, 4, 3, 1, 7);
+    let base = TrainSettings::default;
+    for (bad, word) in [
+        (TrainSettings { width: 0, ..base() }, "width"),
+        (TrainSettings { sigma0: -1.0, ..base() }, "sigma0"),
+        (TrainSettings { eta: Some(f64::NAN), ..base() }, "eta"),
+        (TrainSettings { momentum: 1.0, ..base() }, "momentum"),
+        (TrainSettings { batch: Some(5), ..base() }, "batch"),
+        (TrainSettings { learner: Learner::L2 { kappa: -1.0 }, ..base() }, "kappa"),
+    ] {
+        let error = Trainer::new(&tasks, &bad).err().unwrap().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+}

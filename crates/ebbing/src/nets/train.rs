@@ -1,0 +1,234 @@
+//! A network learns a sequence of tasks; losses and accuracies on every task seen are taken after each.
+
+use super::descent::{Descent, Progress, Stop};
+use super::fisher::fisher;
+use super::learner::{Indexing, Learner, TrainSettings};
+use super::mlp::{Mlp, squared_error, to_f32};
+use super::posterior::Heads;
+use super::update::{Params, Penalty, for_columns};
+use crate::error::{Error, Result};
+use crate::linalg::{Mat, column_f32};
+use crate::rng::Stream;
+use crate::tasks::Task;
+use serde::{Deserialize, Serialize};
+
+/// How one task was learned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskReport {
+    /// Steps taken.
+    pub steps: usize,
+    /// Mean squared training error at the end.
+    pub mse: f64,
+    /// Whether that is below the threshold: only then does remembering older tasks mean anything.
+    pub learned: bool,
+    /// Why it ended.
+    pub stop: Stop,
+    /// The learning rate of the last step.
+    pub eta: f64,
+    /// `|Θ_t − Θ_{t−1}|/|Θ_{t−1}|` over hidden weights.
+    pub moved: f64,
+}
+
+/// Losses and accuracies of one run; `[t][s]` is after task t on task s, both from 0, s ≤ t.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Trained {
+    /// How each task was learned.
+    pub reports: Vec<TaskReport>,
+    /// `Σ(f−y)²/|Y|²` on training data.
+    pub train_loss: Vec<Vec<f64>>,
+    /// The same on test data; absent where a task has none.
+    pub test_loss: Vec<Vec<Option<f64>>>,
+    /// Share of training examples with the right sign (one target column) or largest column.
+    pub train_accuracy: Vec<Vec<f64>>,
+    /// The same on test data.
+    pub test_accuracy: Vec<Vec<Option<f64>>>,
+}
+
+/// Inputs and targets in single precision.
+pub(crate) struct Examples {
+    pub x: Mat<f32>,
+    pub y: Mat<f32>,
+}
+
+/// A run over a task sequence that can be left and taken up between tasks.
+pub struct Trainer {
+    settings: TrainSettings,
+    train: Vec<Examples>,
+    test: Vec<Option<Examples>>,
+    pub(crate) net: Mlp,
+    pub(crate) fisher: Option<Params>,
+    pub(crate) trained: Trained,
+}
+
+impl Trainer {
+    /// A fresh network and the tasks it will learn.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for settings out of range, [`Error::Data`] for tasks that do not fit together.
+    pub fn new(tasks: &[Task], settings: &TrainSettings) -> Result<Self> {
+        settings.check()?;
+        let Some(first) = tasks.first() else {
+            return Err(Error::data("the task sequence", "is empty; give at least one task"));
+        };
+        for task in tasks {
+            if (task.x.ncols(), task.y.ncols()) != (first.x.ncols(), first.y.ncols()) {
+                return Err(Error::data(
+                    &task.name,
+                    format!(
+                        "has {} inputs and {} target columns but the first task {} and {}",
+                        task.x.ncols(),
+                        task.y.ncols(),
+                        first.x.ncols(),
+                        first.y.ncols()
+                    ),
+                ));
+            }
+            if let Some(batch) = settings.batch
+                && batch > task.x.nrows()
+            {
+                return Err(Error::setting(
+                    "batch",
+                    batch,
+                    format!("must be at most {}, the size of {}", task.x.nrows(), task.name),
+                ));
+            }
+        }
+        let mut stream = Stream::new(settings.seed, "initial weights", 0);
+        let (dim, targets) = (first.x.ncols(), first.y.ncols());
+        let net = Mlp::new(settings.architecture, dim, settings.width, targets, settings.sigma0, &mut stream)?;
+        let single = |x: &Mat<f64>, y: &Mat<f64>| Examples { x: to_f32(x.as_ref()), y: to_f32(y.as_ref()) };
+        Ok(Trainer {
+            settings: settings.clone(),
+            train: tasks.iter().map(|t| single(&t.x, &t.y)).collect(),
+            test: tasks.iter().map(|t| t.test.as_ref().map(|t| single(&t.x, &t.y))).collect(),
+            net,
+            fisher: None,
+            trained: Trained::default(),
+        })
+    }
+
+    /// The number of tasks learned so far.
+    pub fn done(&self) -> usize {
+        self.trained.reports.len()
+    }
+
+    /// The number of tasks in all.
+    pub fn tasks(&self) -> usize {
+        self.train.len()
+    }
+
+    /// The settings of the run.
+    pub fn settings(&self) -> &TrainSettings {
+        &self.settings
+    }
+
+    /// The network as it is now.
+    pub fn net(&self) -> &Mlp {
+        &self.net
+    }
+
+    /// What was measured so far.
+    pub fn trained(&self) -> &Trained {
+        &self.trained
+    }
+
+    /// Learns the next task, then measures all tasks seen. `progress` may end the run by returning false.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] where the loss runs away; [`Error::Setting`] where an explicit penalty step is unstable;
+    /// [`Error::Interrupted`] where `progress` returned false (the trainer is then as before the call).
+    pub fn learn_next(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
+        let t = self.done();
+        let multi = self.settings.heads == Heads::Multi;
+        let head = if multi { t } else { 0 };
+        let mut net = self.net.clone();
+        if multi && t > 0 {
+            let mut stream = Stream::new(self.settings.seed, "initial readout", t as u64);
+            net.add_head(self.train[t].y.ncols(), self.settings.sigma0, &mut stream);
+        }
+        let mut fisher_now = self.fisher.clone();
+        let penalty = self.penalty(&net, t, head, &mut fisher_now);
+        let before = Params(net.hidden.clone());
+        let mut descent = Descent::new(&self.settings, t, head, &self.train[t], penalty);
+        let outcome = descent.run(&mut net, progress)?;
+        let moved = relative_distance(&net.hidden, &before);
+        if let Learner::Ewc { gamma, fisher: kind, indexing: Indexing::Past, .. } = self.settings.learner {
+            let new = fisher(&net, self.train[t].x.as_ref(), &self.train[t].y, head, kind);
+            fisher_now = Some(decayed_sum(fisher_now, gamma as f32, new));
+        }
+        self.net = net;
+        self.fisher = fisher_now;
+        self.trained.reports.push(TaskReport {
+            steps: outcome.steps,
+            mse: outcome.mse,
+            learned: outcome.mse < self.settings.threshold,
+            stop: outcome.stop,
+            eta: outcome.eta,
+            moved,
+        });
+        self.measure(t, multi);
+        Ok(())
+    }
+
+    fn penalty(&self, net: &Mlp, t: usize, head: usize, fisher_now: &mut Option<Params>) -> Penalty {
+        let kappa = self.settings.learner.kappa() as f32;
+        if t == 0 || kappa == 0.0 {
+            return Penalty::None;
+        }
+        let anchor = Params::of(net, head);
+        match self.settings.learner {
+            Learner::Gd => Penalty::None,
+            Learner::L2 { .. } => Penalty::Uniform { kappa, anchor },
+            Learner::Ewc { gamma, fisher: kind, indexing, .. } => {
+                if indexing == Indexing::Printed {
+                    let new = fisher(net, self.train[t].x.as_ref(), &self.train[t].y, head, kind);
+                    *fisher_now = Some(decayed_sum(fisher_now.take(), gamma as f32, new));
+                }
+                let fisher = fisher_now.clone().unwrap_or_else(|| anchor.zeros_like());
+                Penalty::Weighted { kappa, fisher, anchor }
+            }
+        }
+    }
+
+    fn measure(&mut self, t: usize, multi: bool) {
+        let on = |examples: &Examples, s: usize| {
+            let f = self.net.output(examples.x.as_ref(), if multi { s } else { 0 });
+            let zero = Mat::zeros(f.nrows(), f.ncols());
+            (squared_error(&f, &examples.y) / squared_error(&examples.y, &zero), accuracy(&f, &examples.y))
+        };
+        let train: Vec<_> = (0..=t).map(|s| on(&self.train[s], s)).collect();
+        let test: Vec<_> = (0..=t).map(|s| self.test[s].as_ref().map(|e| on(e, s))).collect();
+        self.trained.train_loss.push(train.iter().map(|r| r.0).collect());
+        self.trained.train_accuracy.push(train.iter().map(|r| r.1).collect());
+        self.trained.test_loss.push(test.iter().map(|r| r.map(|r| r.0)).collect());
+        self.trained.test_accuracy.push(test.iter().map(|r| r.map(|r| r.1)).collect());
+    }
+}
+
+/// `γ old + new`.
+fn decayed_sum(old: Option<Params>, gamma: f32, mut new: Params) -> Params {
+    if let Some(old) = old {
+        for (new, old) in new.0.iter_mut().zip(&old.0) {
+            for_columns(new, |j, n| {
+                n.iter_mut().zip(column_f32(old.as_ref(), j)).for_each(|(n, o)| *n += gamma * o);
+            });
+        }
+    }
+    new
+}
+
+/// `|W − W_before|/|W_before|`.
+fn relative_distance(now: &[Mat<f32>], before: &Params) -> f64 {
+    let distance: f64 = now.iter().zip(&before.0).map(|(a, b)| squared_error(a, b)).sum();
+    (distance / before.squared_norm()).sqrt()
+}
+
+/// The share of rows whose sign (one column) or largest column is that of the target.
+fn accuracy(f: &Mat<f32>, y: &Mat<f32>) -> f64 {
+    let largest = |m: &Mat<f32>, i| (1..m.ncols()).fold(0, |best, j| if m[(i, j)] > m[(i, best)] { j } else { best });
+    let right = |&i: &usize| match f.ncols() {
+        1 => (f[(i, 0)] > 0.0) == (y[(i, 0)] > 0.0),
+        _ => largest(f, i) == largest(y, i),
+    };
+    (0..f.nrows()).filter(right).count() as f64 / f.nrows() as f64
+}

@@ -1,0 +1,298 @@
+//! What a task file holds, what can be computed with it, what that costs, and what is wrong with it.
+
+use super::load::{Loaded, read};
+use super::pool::number_inputs;
+use super::{Task, TaskSequence};
+use crate::linalg::{Mat, MatRef};
+use crate::plan::{Cost, Sizes, Speed, forgetting_cost, order_parameter_cost, phase_cost};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Loads per λ that a phase diagram's cost is told for.
+const ALPHAS: usize = 200;
+/// Target columns with more different values than this are summarised by their range.
+const FEW_VALUES: usize = 10;
+
+/// Everything that can be said of a task file before anything is computed with it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskCheck {
+    /// "npz file", "folder", "recipe" or "unknown".
+    pub kind: String,
+    /// The tasks, as far as they could be read.
+    pub tasks: Vec<TaskSummary>,
+    /// How many inputs tasks t and s have in common, `shared[t][s]` (on the diagonal: different inputs of task t).
+    pub shared: Vec<Vec<usize>>,
+    /// How many different training inputs there are in all.
+    pub distinct: usize,
+    /// What made the sequence.
+    pub settings: serde_json::Value,
+    /// What can be computed, and what that costs here.
+    pub computations: Vec<Computation>,
+    /// What keeps the file from being used, one sentence each.
+    pub problems: Vec<String>,
+    /// What a user should know though the file can be used.
+    pub warnings: Vec<String>,
+}
+
+/// What one task holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskSummary {
+    /// Its name.
+    pub name: String,
+    /// Training examples P.
+    pub p: usize,
+    /// Test examples.
+    pub p_test: usize,
+    /// Features N0.
+    pub dim: usize,
+    /// What each target column holds.
+    pub targets: Vec<TargetSummary>,
+    /// The smallest, mean and largest squared norm of training inputs, divided by N0.
+    pub norm2: [f64; 3],
+    /// Training rows that repeat an earlier row.
+    pub duplicates: usize,
+    /// Of these, how many have other targets than the row they repeat.
+    pub conflicts: usize,
+    /// Test rows that are also training rows of this task.
+    pub test_in_train: usize,
+}
+
+/// What a column of training targets holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetSummary {
+    /// Each value with its count, in increasing order.
+    Values(Vec<(f64, usize)>),
+    /// Smallest and largest of many values.
+    Range(f64, f64),
+}
+
+/// A command that the file can be given to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Computation {
+    /// The command.
+    pub command: String,
+    /// What it would compute.
+    pub what: String,
+    /// Why it would refuse, if it would.
+    pub refused: Option<String>,
+    /// Operations and memory.
+    pub cost: Cost,
+    /// Estimated seconds on this machine.
+    pub seconds: f64,
+}
+
+/// Checks a task file: an `.npz` file, a folder of them, or a recipe.
+///
+/// Never fails: whatever is wrong, a missing file included, is among the problems.
+pub fn check_tasks(path: impl AsRef<Path>) -> TaskCheck {
+    let Loaded { kind, sequence, problems } = read(path.as_ref());
+    let mut report = match &sequence {
+        Some(sequence) => check_sequence(sequence),
+        None => TaskCheck::empty(),
+    };
+    report.kind = kind.into();
+    report.problems = problems.iter().map(ToString::to_string).collect();
+    if !report.problems.is_empty() {
+        report.computations.clear();
+    }
+    report
+}
+
+/// The same for a sequence in memory.
+pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
+    let mut report = TaskCheck::empty();
+    report.problems = sequence.problems().iter().map(ToString::to_string).collect();
+    report.settings = sequence.settings.clone();
+    let sets: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
+    let numbers = number_inputs(&sets);
+    report.distinct = numbers.iter().flatten().max().map_or(0, |largest| largest + 1);
+    report.shared = shared(&numbers, report.distinct);
+    for (t, (task, numbers)) in sequence.tasks.iter().zip(&numbers).enumerate() {
+        let summary = summarise(task, numbers);
+        report.warnings.extend(warnings(&task.label(t), task, &summary));
+        report.tasks.push(summary);
+    }
+    let with_test = sequence.tasks.iter().filter(|task| task.test.is_some()).count();
+    if with_test > 0 && with_test < sequence.tasks.len() {
+        let all = sequence.tasks.len();
+        report
+            .warnings
+            .push(format!("{with_test} of {all} tasks have test sets: averages over tasks leave the others out"));
+    }
+    if report.problems.is_empty() {
+        report.computations = computations(sequence, with_test);
+    }
+    report
+}
+
+impl TaskCheck {
+    /// Whether the file can be computed with.
+    pub fn usable(&self) -> bool {
+        self.problems.is_empty() && !self.tasks.is_empty()
+    }
+
+    fn empty() -> Self {
+        TaskCheck {
+            kind: "sequence".into(),
+            tasks: Vec::new(),
+            shared: Vec::new(),
+            distinct: 0,
+            settings: serde_json::Value::Null,
+            computations: Vec::new(),
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// `shared[t][s]`: how many different inputs tasks t and s have in common.
+fn shared(numbers: &[Vec<usize>], distinct: usize) -> Vec<Vec<usize>> {
+    let holds = |rows: &Vec<usize>| {
+        let mut held = vec![false; distinct];
+        rows.iter().for_each(|&i| held[i] = true);
+        held
+    };
+    let held: Vec<Vec<bool>> = numbers.iter().map(holds).collect();
+    let common = |a: &[bool], b: &[bool]| a.iter().zip(b).filter(|(a, b)| **a && **b).count();
+    held.iter().map(|a| held.iter().map(|b| common(a, b)).collect()).collect()
+}
+
+fn summarise(task: &Task, numbers: &[usize]) -> TaskSummary {
+    let (p, dim) = (task.x.nrows(), task.x.ncols());
+    let mut first: HashMap<usize, usize> = HashMap::new();
+    let (mut duplicates, mut conflicts) = (0, 0);
+    let same_targets = |i: usize, j: usize| {
+        i < task.y.nrows() && j < task.y.nrows() && (0..task.y.ncols()).all(|c| task.y[(i, c)] == task.y[(j, c)])
+    };
+    for (i, number) in numbers.iter().enumerate() {
+        let earlier = *first.entry(*number).or_insert(i);
+        duplicates += usize::from(earlier != i);
+        conflicts += usize::from(earlier != i && !same_targets(earlier, i));
+    }
+    let norm2: Vec<f64> =
+        (0..p).map(|i| (0..dim).map(|j| task.x[(i, j)].powi(2)).sum::<f64>() / dim.max(1) as f64).collect();
+    let test = task.test.as_ref();
+    TaskSummary {
+        name: task.name.clone(),
+        p,
+        p_test: test.map_or(0, |test| test.x.nrows()),
+        dim,
+        targets: (0..task.y.ncols()).map(|c| target_summary(&task.y, c)).collect(),
+        norm2: [
+            norm2.iter().copied().fold(f64::INFINITY, f64::min),
+            norm2.iter().sum::<f64>() / p.max(1) as f64,
+            norm2.iter().copied().fold(0.0, f64::max),
+        ],
+        duplicates,
+        conflicts,
+        test_in_train: test.map_or(0, |test| overlap(task.x.as_ref(), test.x.as_ref())),
+    }
+}
+
+fn target_summary(y: &Mat<f64>, column: usize) -> TargetSummary {
+    let mut values: Vec<f64> = (0..y.nrows()).map(|i| y[(i, column)]).collect();
+    values.sort_by(f64::total_cmp);
+    let mut counts: Vec<(f64, usize)> = Vec::new();
+    for value in &values {
+        match counts.last_mut() {
+            Some((last, count)) if last == value => *count += 1,
+            _ => counts.push((*value, 1)),
+        }
+    }
+    match (values.first(), values.last()) {
+        (Some(low), Some(high)) if counts.len() > FEW_VALUES => TargetSummary::Range(*low, *high),
+        _ => TargetSummary::Values(counts),
+    }
+}
+
+/// How many rows of `b` are rows of `a`.
+fn overlap(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> usize {
+    let numbers = number_inputs(&[a, b]);
+    let known = numbers[0].iter().max().map_or(0, |largest| largest + 1);
+    numbers[1].iter().filter(|&&number| number < known).count()
+}
+
+/// What a user should know of a task.
+fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
+    let mut found = Vec::new();
+    if summary.conflicts > 0 {
+        found.push(format!(
+            "{label}: {} of {} rows repeat an earlier input with other targets: its kernel is singular and nothing fits \
+             both; drop one of each or give a temperature",
+            summary.conflicts, summary.p
+        ));
+    } else if summary.duplicates > 0 {
+        let (n, p) = (summary.duplicates, summary.p);
+        found.push(format!("{label}: {n} of {p} rows repeat an earlier input: its kernel is singular; drop them"));
+    }
+    let constant = |target: &TargetSummary| matches!(target, TargetSummary::Values(values) if values.len() == 1);
+    if summary.p > 1 && !summary.targets.is_empty() && summary.targets.iter().all(constant) {
+        found.push(format!("{label}: its targets are constant: there is nothing to tell apart"));
+    }
+    if (0..task.y.ncols()).all(|c| (0..task.y.nrows()).all(|i| task.y[(i, c)] == 0.0)) {
+        found.push(format!("{label}: its targets are all zero: losses relative to them do not exist"));
+    }
+    if summary.p == 1 {
+        found.push(format!("{label}: it has a single example"));
+    }
+    let [low, mean, high] = summary.norm2;
+    if low == 0.0 {
+        found.push(format!("{label}: an input is all zero: its kernel is singular; drop it"));
+    } else if high - low > 1e-6 * high {
+        found.push(format!(
+            "{label}: squared norms per feature run from {low:.3} to {high:.3} (mean {mean:.3}); the theory takes them \
+             as they are, preprocessing would make them equal"
+        ));
+    }
+    if summary.test_in_train > 0 {
+        let (n, all) = (summary.test_in_train, summary.p_test);
+        found.push(format!("{label}: {n} of {all} test inputs are training inputs too"));
+    }
+    found
+}
+
+/// What the commands would do with a usable sequence.
+fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
+    let (sizes, speed, n) = (Sizes::of(sequence), Speed::measure(), sequence.tasks.len());
+    let make = |command: &str, what: String, refused: Option<String>, cost: Cost| Computation {
+        command: command.into(),
+        what,
+        refused,
+        cost,
+        seconds: cost.seconds(speed),
+    };
+    let mut what = format!("{n} × {n} forgetting matrix");
+    match n * n.saturating_sub(1) / 2 {
+        0 => {}
+        1 => what = format!("order parameters of the pair, {what}"),
+        pairs => what = format!("order parameters of {pairs} pairs, {what}"),
+    }
+    if with_test > 0 {
+        what += ", generalisation and accuracy on test sets";
+    }
+    let forecast = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
+    let refused = if n != 2 {
+        Some(format!("it takes two tasks, and there are {n}"))
+    } else if sequence.columns() != 1 {
+        Some(format!("its theory has one target column, and there are {}", sequence.columns()))
+    } else {
+        None
+    };
+    let phase = format!("regime and critical load of two tasks, {ALPHAS} loads");
+    vec![make("forecast", what, None, forecast), make("phase", phase, refused, phase_cost(&sizes, ALPHAS))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_summarised_by_values_or_range() {
+        let few = Mat::from_fn(5, 1, |i, _| [1.0, -1.0, 0.0, 1.0, 1.0][i]);
+        assert_eq!(target_summary(&few, 0), TargetSummary::Values(vec![(-1.0, 1), (0.0, 1), (1.0, 3)]));
+        let many = Mat::from_fn(50, 2, |i, j| i as f64 - j as f64);
+        assert_eq!(target_summary(&many, 1), TargetSummary::Range(-1.0, 48.0));
+    }
+}

@@ -1,0 +1,276 @@
+//! Users' own sequences: one `.npz` file, a folder of them, or a recipe.
+
+use super::keys;
+use super::labels::TargetRule;
+use super::recipe::Recipe;
+use super::{Task, TaskSequence, TestSet};
+use crate::data::{Array, file_sha256, read_npz};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A sequence as far as it could be read, and everything that is wrong with it.
+pub(super) struct Loaded {
+    pub kind: &'static str,
+    pub sequence: Option<TaskSequence>,
+    pub problems: Vec<Error>,
+}
+
+impl TaskSequence {
+    /// Loads a sequence from an `.npz` file, a folder of such files, or a recipe (`.toml`, see [`Recipe`]).
+    ///
+    /// An `.npz` file holds `x_1, y_1, x_2, y_2, …` and optionally `x_1_test, y_1_test, …`; a single task may leave the
+    /// number out (`x, y, x_test, y_test`). The first axis of an `x` counts examples, all others are flattened into
+    /// features; a `y` has one number or one row per example. See [`TargetRule`] for what labels become. Tasks may differ in
+    /// size, not in features or target columns. In a folder every `*.npz` file holds one or more tasks; files follow each
+    /// other by name, numbers in names compared as numbers (`task_2` before `task_10`), and other files are ignored.
+    /// Inputs are used as stored (see [`TaskSequence::preprocessed`]); equal rows are recognised as the same input.
+    ///
+    /// # Errors
+    /// [`Error::Io`] and [`Error::File`] for files that cannot be read or hold other arrays; [`Error::Data`] for tasks that
+    /// do not fit together. Only the first problem is told; [`check_tasks`](super::check_tasks) tells all.
+    pub fn load(path: impl AsRef<Path>) -> Result<TaskSequence> {
+        let path = path.as_ref();
+        let loaded = read(path);
+        match (loaded.problems.into_iter().next(), loaded.sequence) {
+            (None, Some(sequence)) => Ok(sequence),
+            (Some(problem), _) => Err(problem),
+            (None, None) => Err(Error::data(path.display().to_string(), "it holds no tasks")),
+        }
+    }
+}
+
+/// Reads what a path holds, collecting problems.
+pub(super) fn read(path: &Path) -> Loaded {
+    if path.is_dir() {
+        return folder(path);
+    }
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("toml") => recipe(path),
+        Some("npz") | None => tasks("npz file", &[path.to_path_buf()], Vec::new()),
+        Some(other) if path.exists() => {
+            let expected = "tasks are read from an .npz file, a folder of them, or a .toml recipe";
+            let problem = Error::file(path, "the ending", format!(".{other}"), expected);
+            Loaded { kind: "unknown", sequence: None, problems: vec![problem] }
+        }
+        Some(_) => tasks("npz file", &[path.to_path_buf()], Vec::new()),
+    }
+}
+
+fn recipe(path: &Path) -> Loaded {
+    let made = Recipe::read_all(path).and_then(|recipe| recipe.sequence().map_err(|e| vec![e.in_file(path)]));
+    let (sequence, problems) = match made {
+        Ok(sequence) => (Some(sequence), Vec::new()),
+        Err(problems) => (None, problems),
+    };
+    Loaded { kind: "recipe", sequence, problems }
+}
+
+fn folder(path: &Path) -> Loaded {
+    let entries = match std::fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(e) => return Loaded { kind: "folder", sequence: None, problems: vec![Error::io(path, e)] },
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "npz"));
+    files.sort_by_cached_key(|file| natural(&file.file_name().unwrap_or_default().to_string_lossy()));
+    let mut problems = Vec::new();
+    if files.is_empty() {
+        problems.push(Error::file(path, "the number of .npz files", 0, "expected at least one"));
+    }
+    tasks("folder", &files, problems)
+}
+
+/// A name cut into words and numbers, so that 2 sorts before 10.
+fn natural(name: &str) -> Vec<(String, u128)> {
+    let mut parts: Vec<(String, u128)> = vec![(String::new(), 0)];
+    let mut digits = String::new();
+    for c in name.chars() {
+        if c.is_ascii_digit() {
+            digits.push(c);
+            continue;
+        }
+        if !digits.is_empty() {
+            // Numbers beyond 128 bits sort last.
+            parts.push((String::new(), digits.parse().unwrap_or(u128::MAX)));
+            digits.clear();
+        }
+        if let Some((word, 0)) = parts.last_mut() {
+            word.push(c);
+        } else {
+            parts.push((c.to_string(), 0));
+        }
+    }
+    if !digits.is_empty() {
+        parts.push((String::new(), digits.parse().unwrap_or(u128::MAX)));
+    }
+    parts
+}
+
+/// The arrays of one task.
+#[derive(Default)]
+struct Raw {
+    name: String,
+    /// What messages call the file and task.
+    place: String,
+    arrays: BTreeMap<Slot, Array>,
+}
+
+/// Which array of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Slot {
+    X,
+    Y,
+    XTest,
+    YTest,
+}
+
+/// Sequences out of `.npz` files.
+fn tasks(kind: &'static str, files: &[PathBuf], mut problems: Vec<Error>) -> Loaded {
+    let mut raw = Vec::new();
+    let mut sources = Vec::new();
+    for file in files {
+        match read_npz(file) {
+            Ok(arrays) => raw.extend(sort_arrays(file, arrays, &mut problems)),
+            Err(e) => problems.push(e),
+        }
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        sources.push(serde_json::json!({ "file": name, "sha256": file_sha256(file).ok() }));
+    }
+    if kind == "npz file" {
+        raw.iter_mut().enumerate().for_each(|(t, task)| task.name = format!("task {}", t + 1));
+    }
+    raw.retain(|task| task.arrays.contains_key(&Slot::X) && task.arrays.contains_key(&Slot::Y));
+    let sequence = (!raw.is_empty()).then(|| assemble(raw, sources, &mut problems));
+    Loaded { kind, sequence, problems }
+}
+
+/// The tasks of one file, in order, each with the arrays it needs.
+fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Error>) -> Vec<Raw> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut found: BTreeMap<usize, Raw> = BTreeMap::new();
+    for (name, array) in arrays {
+        let Some((number, slot)) = slot_of(&name) else {
+            let known = ["x_1", "y_1", "x_1_test", "y_1_test", "x", "y", "x_test", "y_test"].map(String::from);
+            problems.push(keys::unknown(file, "an array name", &name, &known));
+            continue;
+        };
+        if let Err(e) = check_shape(file, &name, slot, &array) {
+            problems.push(e);
+        }
+        found.entry(number).or_default().arrays.insert(slot, array);
+    }
+    check_numbers(file, &found, problems);
+    let several = found.len() > 1;
+    for (number, task) in &mut found {
+        task.name = if several { format!("{stem} {number}") } else { stem.clone() };
+        task.place = format!("{}, {}", file.display(), slot_name(*number, Slot::Y));
+    }
+    found.into_values().collect()
+}
+
+/// Tasks are numbered from 1 without gaps (or a single one not at all), and arrays come in pairs.
+fn check_numbers(file: &Path, found: &BTreeMap<usize, Raw>, problems: &mut Vec<Error>) {
+    let numbered = found.keys().filter(|&&number| number > 0);
+    if found.contains_key(&0) && found.len() > 1 {
+        let expected = "number all arrays (x_1, …) or, for a single task, none";
+        problems.push(Error::file(file, "an array name", "without a number beside numbered ones", expected));
+    } else if let Some((missing, next)) = (1..).zip(numbered).find(|(expected, number)| expected != *number) {
+        let expected = format!("tasks are numbered from 1 without a gap: x_{missing} is missing");
+        problems.push(Error::file(file, "an array name", format!("x_{next} or y_{next}"), expected));
+    }
+    use Slot::{X, XTest, Y, YTest};
+    for (number, task) in found {
+        for (slot, needs) in [(X, Y), (Y, X), (XTest, YTest), (YTest, XTest), (XTest, X)] {
+            if task.arrays.contains_key(&slot) && !task.arrays.contains_key(&needs) {
+                let expected = format!("it needs {} beside it", slot_name(*number, needs));
+                let field = format!("array {}", slot_name(*number, slot));
+                problems.push(Error::file(file, field, "alone", expected));
+            }
+        }
+    }
+}
+
+/// Task number (0: none given) and slot of an array name.
+fn slot_of(name: &str) -> Option<(usize, Slot)> {
+    let (rest, test) = name.strip_suffix("_test").map_or((name, false), |rest| (rest, true));
+    let (letter, number) = rest.split_once('_').map_or((rest, None), |(letter, number)| (letter, Some(number)));
+    let number = match number {
+        None => 0,
+        // Leading zeros would let two names mean one array.
+        Some(digits) => digits.parse::<usize>().ok().filter(|&n| n > 0 && n.to_string() == digits)?,
+    };
+    match (letter, test) {
+        ("x", false) => Some((number, Slot::X)),
+        ("y", false) => Some((number, Slot::Y)),
+        ("x", true) => Some((number, Slot::XTest)),
+        ("y", true) => Some((number, Slot::YTest)),
+        _ => None,
+    }
+}
+
+fn slot_name(number: usize, slot: Slot) -> String {
+    let number = if number == 0 { String::new() } else { format!("_{number}") };
+    match slot {
+        Slot::X => format!("x{number}"),
+        Slot::Y => format!("y{number}"),
+        Slot::XTest => format!("x{number}_test"),
+        Slot::YTest => format!("y{number}_test"),
+    }
+}
+
+/// Inputs need two axes or more, targets one or two.
+fn check_shape(file: &Path, name: &str, slot: Slot, array: &Array) -> Result<()> {
+    let axes = array.shape.len();
+    let (fits, expected) = match slot {
+        Slot::X | Slot::XTest => (axes >= 2, "inputs need two axes or more: examples first, then features"),
+        Slot::Y | Slot::YTest => {
+            ((1..=2).contains(&axes), "targets need one axis (examples) or two (examples, columns)")
+        }
+    };
+    if fits { Ok(()) } else { Err(Error::file(file, format!("the number of axes of array {name}"), axes, expected)) }
+}
+
+/// Turns arrays into checked tasks; adds what is wrong to `problems`.
+fn assemble(raw: Vec<Raw>, sources: Vec<serde_json::Value>, problems: &mut Vec<Error>) -> TaskSequence {
+    let arrays = |slot: Slot, suffix: &str| -> Vec<(String, &Array)> {
+        raw.iter().filter_map(|task| Some((format!("{}{suffix}", task.place), task.arrays.get(&slot)?))).collect()
+    };
+    let rule = match TargetRule::of(&arrays(Slot::Y, ""), &arrays(Slot::YTest, "_test")) {
+        Ok(rule) => rule,
+        Err(e) => {
+            problems.push(e);
+            TargetRule::AsGiven
+        }
+    };
+    let make = |task: &Raw| {
+        let x = |slot| task.arrays.get(&slot).map(Array::to_mat);
+        let y = |slot| task.arrays.get(&slot).map(|array| rule.apply(array));
+        let test = x(Slot::XTest).zip(y(Slot::YTest)).map(|(x, y)| TestSet { x, y });
+        Some(Task { name: task.name.clone(), x: x(Slot::X)?, y: y(Slot::Y)?, rows: None, test })
+    };
+    let tasks = raw.iter().filter_map(make).collect();
+    let settings = serde_json::json!({ "files": sources, "targets": rule });
+    let mut sequence = TaskSequence { tasks, settings };
+    problems.extend(sequence.problems());
+    sequence.identify();
+    sequence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_arrays_and_files() {
+        assert_eq!(slot_of("x_12_test"), Some((12, Slot::XTest)));
+        assert_eq!(slot_of("y"), Some((0, Slot::Y)));
+        for bad in ["x_0", "x_01", "x_", "z_1", "x_1_tset", "x_-1", "", "x_1_2"] {
+            assert_eq!(slot_of(bad), None, "{bad}");
+        }
+        let mut names =
+            ["task_10.npz", "task_2.npz", "a.npz", "task_2b.npz", "99999999999999999999999999999999999999999.npz"];
+        names.sort_by_cached_key(|name| natural(name));
+        assert_eq!(names[1..], ["a.npz", "task_2.npz", "task_2b.npz", "task_10.npz"]);
+    }
+}

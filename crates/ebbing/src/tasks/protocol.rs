@@ -1,0 +1,81 @@
+//! Which protocol makes a sequence, and the recipe file that names a data set and a protocol.
+
+use super::{Interpolated, PartialSplit, Permuted, Split, TargetDistractor, TaskSequence, WithContext};
+use crate::data::Source;
+use crate::error::Result;
+use serde::{Deserialize, Serialize};
+
+/// The protocols that draw a task sequence from a data set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Protocol {
+    /// Shuffled pixels.
+    Permuted(Permuted),
+    /// Disjoint classes.
+    Split(Split),
+    /// Two pairs of classes mixed in opposite proportions.
+    PartialSplit(PartialSplit),
+    /// Random labels on a few images, with controlled sharing.
+    TargetDistractor(TargetDistractor),
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Protocol::Permuted(Permuted::default())
+    }
+}
+
+impl Protocol {
+    /// The names of the protocols, as `kind` in a recipe.
+    pub const KINDS: [&'static str; 4] = ["permuted", "split", "partial-split", "target-distractor"];
+
+    /// The protocol of this name with default settings.
+    pub fn named(kind: &str) -> Option<Self> {
+        Some(match kind {
+            "permuted" => Protocol::Permuted(Permuted::default()),
+            "split" => Protocol::Split(Split::default()),
+            "partial-split" => Protocol::PartialSplit(PartialSplit::default()),
+            "target-distractor" => Protocol::TargetDistractor(TargetDistractor::default()),
+            _ => return None,
+        })
+    }
+
+    /// Draws a sequence.
+    ///
+    /// # Errors
+    /// As the protocol's own `generate`.
+    pub fn generate(&self, source: &Source, seed: u64) -> Result<TaskSequence> {
+        match self {
+            Protocol::Permuted(settings) => settings.generate(source, seed),
+            Protocol::Split(settings) => settings.generate(source, seed),
+            Protocol::PartialSplit(settings) => settings.generate(source, seed),
+            Protocol::TargetDistractor(settings) => settings.generate(source, seed),
+        }
+    }
+}
+
+/// What happens to a sequence after it was drawn or loaded: first interpolation, then context.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PostSteps {
+    /// Datasets inserted between two tasks.
+    pub interpolate: Option<Interpolated>,
+    /// Context vectors appended to inputs.
+    pub context: Option<WithContext>,
+}
+
+impl PostSteps {
+    /// Applies the steps.
+    ///
+    /// # Errors
+    /// As [`Interpolated::apply`] and [`WithContext::apply`].
+    pub fn apply(&self, mut sequence: TaskSequence, seed: u64) -> Result<TaskSequence> {
+        if let Some(step) = &self.interpolate {
+            sequence = step.apply(&sequence, seed)?;
+        }
+        if let Some(step) = &self.context {
+            sequence = step.apply(&sequence, seed)?;
+        }
+        Ok(sequence)
+    }
+}

@@ -1,0 +1,205 @@
+//! The recipe file: a data set, its preprocessing and a protocol, or users' own tasks, in TOML.
+
+use super::keys;
+use super::{Interpolated, PostSteps, Protocol, TaskSequence, WithContext};
+use crate::data::{Dataset, ImportOptions, Preprocess, Source, Whiten};
+use crate::error::{Error, Result};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// Where the tasks of a recipe come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// Drawn from a data set by a protocol.
+    Drawn {
+        /// The name of a data set, or (with a `/`) the path of one.
+        data: String,
+        /// How tasks are drawn.
+        protocol: Protocol,
+    },
+    /// Users' own: an `.npz` file or a folder of them.
+    Own(PathBuf),
+}
+
+/// What makes a task sequence, as a TOML file says it.
+///
+/// ```toml
+/// seed = 7                    # default 1
+/// data = "mnist"              # default "mnist-sample"; with a "/": a file or folder, relative to this file
+/// # or: tasks = "own.npz"     # instead of data and [protocol]
+///
+/// [preprocess]                # default: the paper's; for own tasks: none, unless this table is here
+/// centre = "image"
+/// whiten = true
+///
+/// [protocol]
+/// kind = "permuted"           # permuted, split, partial-split, target-distractor
+/// ratio = 0.15                # and any field of that protocol
+///
+/// [interpolate]               # optional: Interpolated
+/// steps = 1
+///
+/// [context]                   # optional: WithContext
+/// dim = 100
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipe {
+    /// Where the tasks come from.
+    pub origin: Origin,
+    /// How inputs are prepared; `None` leaves own tasks as they are.
+    pub preprocess: Option<Preprocess>,
+    /// What is done to the sequence afterwards.
+    pub post: PostSteps,
+    /// The seed of everything that is drawn.
+    pub seed: u64,
+}
+
+/// The file's tables and keys.
+#[derive(Deserialize)]
+struct Keys {
+    #[serde(default = "first_seed")]
+    seed: u64,
+    data: Option<String>,
+    tasks: Option<PathBuf>,
+    preprocess: Option<Preprocess>,
+    protocol: Option<Protocol>,
+    interpolate: Option<Interpolated>,
+    context: Option<WithContext>,
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+impl Recipe {
+    /// Reads a recipe; paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it cannot be read; [`Error::File`] for TOML that is not well formed, unknown keys (with the nearest
+    /// known one), values of a wrong type, and a recipe that does not say where tasks come from.
+    pub fn read(path: impl AsRef<Path>) -> Result<Recipe> {
+        Self::read_all(path.as_ref()).map_err(|problems| {
+            let first = problems.into_iter().next();
+            first.unwrap_or_else(|| Error::data(path.as_ref().display().to_string(), "it is no recipe"))
+        })
+    }
+
+    /// The same, with all problems.
+    pub(super) fn read_all(path: &Path) -> std::result::Result<Recipe, Vec<Error>> {
+        let text = std::fs::read_to_string(path).map_err(|e| vec![Error::io(path, e)])?;
+        let table: toml::Table = toml::from_str(&text).map_err(|e| vec![at_line(path, &text, &e)])?;
+        let problems = check_keys(path, &table);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let keys: Keys = toml::from_str(&text).map_err(|e| vec![at_line(path, &text, &e)])?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let refuse = |value: &str, expected: &str| Err(vec![Error::file(path, "the recipe", value, expected)]);
+        let origin = match (keys.tasks, keys.data, keys.protocol) {
+            (Some(own), None, None) => Origin::Own(folder.join(own)),
+            (Some(_), ..) => return refuse("ambiguous", "give either `tasks` or `data` and [protocol], not both"),
+            (None, _, None) => return refuse("incomplete", "give a [protocol] table with a `kind`, or `tasks`"),
+            (None, data, Some(protocol)) => {
+                let data = data.unwrap_or_else(|| "mnist-sample".into());
+                let data = if data.contains('/') { folder.join(data).display().to_string() } else { data };
+                Origin::Drawn { data, protocol }
+            }
+        };
+        if matches!(&origin, Origin::Own(own) if own.extension().is_some_and(|ending| ending == "toml")) {
+            return refuse("a chain", "`tasks` must name an .npz file or a folder of them");
+        }
+        let preprocess = match origin {
+            Origin::Own(_) => keys.preprocess,
+            Origin::Drawn { .. } => Some(keys.preprocess.unwrap_or_default()),
+        };
+        let post = PostSteps { interpolate: keys.interpolate, context: keys.context };
+        Ok(Recipe { origin, preprocess, post, seed: keys.seed })
+    }
+
+    /// The prepared data set that tasks are drawn from; `None` for own tasks. Keep it to draw several seeds.
+    ///
+    /// # Errors
+    /// What loading or preparing the set says.
+    pub fn source(&self) -> Result<Option<Source>> {
+        let Origin::Drawn { data, .. } = &self.origin else { return Ok(None) };
+        let dataset =
+            if data.contains('/') { Dataset::open(data, &ImportOptions::default())? } else { Dataset::load(data)? };
+        let settings = self.preprocess.clone().unwrap_or_else(Preprocess::none);
+        Source::new(dataset, &settings).map(Some)
+    }
+
+    /// Makes the sequence of a `seed` from what [`Recipe::source`] returned.
+    ///
+    /// # Errors
+    /// What the protocol, the own tasks' file, the preprocessing or a later step says.
+    pub fn draw(&self, source: Option<&Source>, seed: u64) -> Result<TaskSequence> {
+        let sequence = match (&self.origin, source) {
+            (Origin::Drawn { protocol, .. }, Some(source)) => protocol.generate(source, seed)?,
+            (Origin::Drawn { data, .. }, None) => {
+                return Err(Error::setting("data", data, "the set has to be loaded before tasks are drawn from it"));
+            }
+            (Origin::Own(path), _) => {
+                let own = TaskSequence::load(path)?;
+                match &self.preprocess {
+                    Some(settings) => own.preprocessed(settings)?,
+                    None => own,
+                }
+            }
+        };
+        self.post.apply(sequence, seed)
+    }
+
+    /// Makes the sequence of the recipe's own seed.
+    ///
+    /// # Errors
+    /// As [`Recipe::source`] and [`Recipe::draw`].
+    pub fn sequence(&self) -> Result<TaskSequence> {
+        let source = self.source()?;
+        self.draw(source.as_ref(), self.seed)
+    }
+}
+
+/// A TOML error with the line it is in.
+fn at_line(path: &Path, text: &str, error: &toml::de::Error) -> Error {
+    let start = error.span().map_or(0, |span| span.start).min(text.len());
+    let before = text.get(..start).unwrap_or("");
+    let line = before.matches('\n').count();
+    let content = text.lines().nth(line).unwrap_or("").trim();
+    Error::file(path, format!("line {}", line + 1), format!("`{content}`"), error.message().replace('\n', ", "))
+}
+
+/// Every unknown key in a recipe's tables.
+fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
+    let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let mut problems = Vec::new();
+    let mut check = |place: &str, table: &toml::Table, known: &[String]| {
+        let unknown = table.keys().filter(|key| !known.contains(key));
+        problems.extend(unknown.map(|key| keys::unknown(path, place, key, known)));
+    };
+    check("a key", table, &owned(&["seed", "data", "tasks", "preprocess", "protocol", "interpolate", "context"]));
+    let sub = |name: &str| table.get(name).and_then(toml::Value::as_table);
+    if let Some(preprocess) = sub("preprocess") {
+        check("a key of [preprocess]", preprocess, &keys::fields(&Preprocess::default()));
+        if let Some(whiten) = preprocess.get("whiten").and_then(toml::Value::as_table) {
+            check("a key of [preprocess.whiten]", whiten, &keys::fields(&Whiten::default()));
+        }
+    }
+    if let Some(interpolate) = sub("interpolate") {
+        check("a key of [interpolate]", interpolate, &keys::fields(&Interpolated::default()));
+    }
+    if let Some(context) = sub("context") {
+        check("a key of [context]", context, &keys::fields(&WithContext::default()));
+    }
+    if let Some(protocol) = sub("protocol") {
+        let kind = protocol.get("kind").and_then(toml::Value::as_str);
+        match (kind, kind.and_then(Protocol::named)) {
+            (_, Some(named)) => check("a key of [protocol]", protocol, &keys::fields(&named)),
+            (Some(kind), None) => problems.push(keys::unknown(path, "protocol.kind", kind, &owned(&Protocol::KINDS))),
+            (None, None) => {
+                let expected = format!("give one of {}", Protocol::KINDS.join(", "));
+                problems.push(Error::file(path, "protocol.kind", "missing", expected));
+            }
+        }
+    }
+    problems
+}

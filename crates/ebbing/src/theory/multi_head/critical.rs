@@ -1,0 +1,164 @@
+//! The critical load α_c of two tasks at λ → ∞: exact, and two closed-form estimates beside it.
+
+use super::limit::{Regime, bisect};
+use super::two_tasks::TwoTasks;
+use crate::error::{Error, Result};
+use serde::Serialize;
+
+/// Loads are searched for α_c up to this value.
+const BOUND: f64 = 1e6;
+
+/// A load is called near critical within this relative distance of α_c.
+const NEAR: f64 = 1e-3;
+
+/// α_c, where overfitting gives way to generalisation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CriticalLoad {
+    /// The root of `E(ρ*(α); α) = 0`; 1 where there is no overfitting regime, ∞ where there is no root up to `bound`.
+    pub exact: f64,
+    /// The largest load that was searched.
+    pub bound: f64,
+    /// `γ_sim^{-2}`, or ∞ for γ_sim ≤ 0: exact for linear networks, σ = 1 and labels with `YᵀK^{-1}Y/P = 1`.
+    pub from_gamma_sim: f64,
+    /// The root of `α^{-1/2} = γ_feature + β_by²/(u11 β_yy) − β_bb/u11`, or ∞: exact for linear networks.
+    pub from_u11: f64,
+    /// `γ_sim = γ_feature + cos² − proj`.
+    pub gamma_sim: f64,
+    /// `γ_feature = Tr(K_22^{-1}K_21K_11^{-1}K_12)/min(P_1,P_2)`.
+    pub gamma_feature: f64,
+    /// The cosine of the two readouts that learn the tasks alone.
+    pub cos: f64,
+    /// The squared part of the first such readout within the features of task 2.
+    pub proj: f64,
+    /// `Y_iᵀK_ii^{-1}Y_i/P_i`: the γ_sim law assumes 1.
+    pub label_scale: [f64; 2],
+    /// Sentences that belong beside the numbers.
+    pub notes: Vec<String>,
+}
+
+impl CriticalLoad {
+    /// The regime at load α ≠ 1, and whether it is within 0.1 % of the boundary.
+    pub fn regime(&self, alpha: f64) -> (Regime, bool) {
+        let regime = if alpha < 1.0 {
+            Regime::FixedRepresentations
+        } else if alpha < self.exact {
+            Regime::Overfitting
+        } else {
+            Regime::Generalisation
+        };
+        (regime, (alpha / self.exact - 1.0).abs() < NEAR)
+    }
+}
+
+impl TwoTasks {
+    /// α_c and its estimates.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] at finite λ, where the transition is smooth.
+    pub fn critical_load(&self) -> Result<CriticalLoad> {
+        if self.lambda().is_finite() {
+            return Err(Error::setting(
+                "lambda",
+                self.lambda(),
+                "must be inf for a critical load; at finite lambda the change is smooth",
+            ));
+        }
+        let [p1, p2] = self.sizes().map(|p| p as f64);
+        let sum = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).sum::<f64>();
+        let trace = sum(&|i| self.g_diagonal[i]);
+        let (yy, by, bb) =
+            (sum(&|i| self.y[i] * self.y[i]), sum(&|i| self.b[i] * self.y[i]), sum(&|i| self.b[i] * self.b[i]));
+        let (gamma_feature, cos, proj) = (trace / p1.min(p2), by / (yy * self.quadratic).sqrt(), bb / self.quadratic);
+        let gamma_sim = gamma_feature + cos * cos - proj;
+        let mut critical = CriticalLoad {
+            exact: self.exact_critical_load()?,
+            bound: BOUND,
+            from_gamma_sim: if gamma_sim > 0.0 { gamma_sim.powi(-2) } else { f64::INFINITY },
+            from_u11: self.closed_form(trace / p2, by * by / (p2 * yy), bb / p2)?,
+            gamma_sim,
+            gamma_feature,
+            cos,
+            proj,
+            label_scale: [self.quadratic / p1, yy / p2],
+            notes: vec![],
+        };
+        critical.add_notes();
+        Ok(critical)
+    }
+
+    /// The root of `α^{-1/2} = γ_feature + (by²/yy − bb)/u11(α)`.
+    fn closed_form(&self, feature: f64, overlap: f64, projection: f64) -> Result<f64> {
+        let p2 = self.y.len() as f64;
+        let excess = |alpha: f64| -> Result<f64> {
+            let u11 = self.alone.factor(p2 / alpha, self.prior.sigma2())?.u;
+            Ok(feature + (overlap - projection) / u11 - alpha.powf(-0.5))
+        };
+        let grid = load_grid();
+        if excess(grid[0])? > 0.0 {
+            return Ok(1.0);
+        }
+        for pair in grid.windows(2) {
+            if excess(pair[1])? > 0.0 {
+                return Ok(bisect(pair[0], pair[1], |alpha| excess(alpha).is_ok_and(|e| e <= 0.0)));
+            }
+        }
+        Ok(f64::INFINITY)
+    }
+
+    /// The first load at which `E(ρ*(α); α)` turns negative. ρ is the variable: α(ρ) is explicit.
+    fn exact_critical_load(&self) -> Result<f64> {
+        let sigma2 = self.prior.sigma2();
+        let sign = |rho: f64| -> Result<f64> {
+            let width = self.y.len() as f64 / self.load_at(rho);
+            Ok(self.at_rho(rho, width, self.alone.factor(width, sigma2)?.u).sign)
+        };
+        // α − 1 = 2ρ mean τ for small ρ; ten points per decade from α − 1 ≈ 1e-6.
+        let mut rho = 5e-7 * self.rho_scale();
+        if sign(rho)? <= 0.0 {
+            return Ok(1.0);
+        }
+        let step = 10f64.powf(0.1);
+        while self.load_at(rho) < BOUND {
+            let next = rho * step;
+            if sign(next)? <= 0.0 {
+                let root = bisect(rho, next, |rho| sign(rho).is_ok_and(|s| s > 0.0));
+                return Ok(self.load_at(root));
+            }
+            rho = next;
+        }
+        Ok(f64::INFINITY)
+    }
+}
+
+impl CriticalLoad {
+    fn add_notes(&mut self) {
+        if self.exact == 1.0 {
+            self.notes.push(
+                "alpha_c = 1: there is no overfitting regime (as for identical tasks); every load above 1 generalises"
+                    .into(),
+            );
+        }
+        if self.exact.is_infinite() {
+            self.notes.push(format!(
+                "no alpha_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime"
+            ));
+        }
+        if self.gamma_sim <= 0.0 {
+            self.notes.push(format!(
+                "gamma_sim = {:.3} is not positive: the gamma_sim law gives no generalisation regime at any load",
+                self.gamma_sim
+            ));
+        }
+        if self.label_scale.iter().any(|s| (s - 1.0).abs() > 0.1) {
+            self.notes.push(format!(
+                "the gamma_sim law assumes labels with YᵀK⁻¹Y/P = 1; here they have {:.3} and {:.3}",
+                self.label_scale[0], self.label_scale[1]
+            ));
+        }
+    }
+}
+
+/// Loads above 1 in steps of a tenth of a decade of α − 1, from 1e-6 to the bound.
+fn load_grid() -> Vec<f64> {
+    (-60..=60).map(|i| 1.0 + 10f64.powf(f64::from(i) / 10.0)).collect()
+}

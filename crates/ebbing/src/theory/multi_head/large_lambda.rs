@@ -1,0 +1,75 @@
+//! λ → ∞ for any number of tasks: a large λ that stands for it, with the evidence that it suffices.
+
+use super::settings::{MultiHeadSettings, check_tasks};
+use super::solve::MultiHead;
+use crate::error::{Error, Result};
+use crate::tasks::Task;
+use serde::Serialize;
+
+/// What changes between two values of λ a factor of ten apart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LambdaEvidence {
+    /// The smaller λ.
+    pub lambda: f64,
+    /// `max_h |F_{T,h}(10λ) − F_{T,h}(λ)|`.
+    pub change: f64,
+    /// `d ln u1(h,h) / d ln λ` for every head: 0 where its norm has a limit, ½ where it diverges as in overfitting.
+    pub readout_exponents: Vec<f64>,
+}
+
+/// The theory at the λ that stands for ∞.
+#[derive(Debug, Clone)]
+pub struct LargeLambda {
+    /// The theory at that λ.
+    pub theory: MultiHead,
+    /// One entry per λ tried; the last one met the tolerance.
+    pub evidence: Vec<LambdaEvidence>,
+}
+
+impl LargeLambda {
+    /// Raises λ tenfold from 1e4 until no forgetting `F_{T,h}` changes by more than `tolerance` at ten times that λ. The
+    /// settings' own λ is not read. Since the approach to the limit is as slow as λ^(-1/2), up to half the last change
+    /// again may lie between this λ and ∞.
+    ///
+    /// # Errors
+    /// Those of [`MultiHead::solve`]; [`Error::NotConverged`] where λ = 1e11 does not suffice.
+    pub fn solve(tasks: &[Task], settings: &MultiHeadSettings, tolerance: f64) -> Result<Self> {
+        check_tasks(tasks)?;
+        if tolerance.is_nan() || tolerance <= 0.0 {
+            return Err(Error::setting("tolerance", tolerance, "must be positive"));
+        }
+        let at = |lambda: f64| MultiHead::solve(tasks, &MultiHeadSettings { lambda, ..settings.clone() });
+        let losses = |m: &MultiHead| (1..=m.tasks()).map(|h| m.forgetting(m.tasks(), h)).collect::<Result<Vec<_>>>();
+        let mut theory = at(1e4)?;
+        let mut now = losses(&theory)?;
+        let mut evidence: Vec<LambdaEvidence> = Vec::new();
+        while theory.lambda() < 1e11 {
+            let next = at(10.0 * theory.lambda())?;
+            let then = losses(&next)?;
+            evidence.push(LambdaEvidence {
+                lambda: theory.lambda(),
+                change: now.iter().zip(&then).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs())),
+                readout_exponents: (1..=theory.tasks()).map(|h| (next.u1(h, h) / theory.u1(h, h)).log10()).collect(),
+            });
+            if evidence.last().is_some_and(|e| e.change <= tolerance) {
+                return Ok(LargeLambda { theory, evidence });
+            }
+            (theory, now) = (next, then);
+        }
+        Err(Error::NotConverged {
+            what: "the search for a lambda that stands for infinity".into(),
+            residual: evidence.iter().fold(f64::INFINITY, |m, e| m.min(e.change)),
+            steps: evidence.len(),
+            trace: evidence
+                .iter()
+                .map(|e| format!("lambda {:.0e}: largest change of F {:.2e}", e.lambda, e.change))
+                .collect(),
+            advice: "allow a larger tolerance, or move alpha away from a transition".into(),
+        })
+    }
+
+    /// The λ that stands for ∞.
+    pub fn lambda(&self) -> f64 {
+        self.theory.lambda()
+    }
+}

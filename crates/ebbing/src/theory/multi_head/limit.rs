@@ -1,0 +1,225 @@
+//! λ → ∞ for two tasks: one scalar equation, three regimes.
+//!
+//! With `K = K_GP(X_2,X_2)`, `Δ̂ = lim λΔK`, `ρ = u0/(λd)` and `M = K + ρΔ̂`, everything is a function of ρ. In the basis of
+//! the pencil (Δ̂, K), `M^{-1}` is the diagonal matrix `1/(1 + ρτ_i)`.
+
+use super::solve::EquationResidual;
+use super::two_tasks::{Power, TwoTaskPoint, TwoTasks};
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// What the network does with its hidden weights at λ → ∞.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Regime {
+    /// α < 1: hidden weights stay where task 1 left them, and a new readout suffices.
+    FixedRepresentations,
+    /// 1 < α < α_c: hidden weights change where the first readout does not see it; the second readout and its
+    /// generalisation error grow as λ^½.
+    Overfitting,
+    /// α > α_c: hidden weights change for task 2, which generalises, and task 1 is forgotten.
+    Generalisation,
+}
+
+impl std::fmt::Display for Regime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Regime::FixedRepresentations => "fixed representations",
+            Regime::Overfitting => "overfitting",
+            Regime::Generalisation => "generalisation",
+        })
+    }
+}
+
+/// The functions of ρ at a solution of the limit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LimitPoint {
+    /// The regime.
+    pub regime: Regime,
+    /// `t(ρ) = 1 − Tr((M^{-1}K)²)/N`.
+    pub t: f64,
+    /// `den(ρ) = 1 − Tr(GM^{-1})/N + bᵀM^{-1}b/(N u11)`.
+    pub den: f64,
+    /// `E(ρ) = u11·den·yy − by²`, whose sign at t = 0 decides between overfitting and generalisation.
+    pub e: f64,
+    /// `R(ρ) = E/(u11·den)`.
+    pub r: f64,
+    /// `S(ρ) = q − (q/N)Tr(GM^{-1}KM^{-1}) + (1/N)yᵀM^{-1}KM^{-1}y`.
+    pub s: f64,
+    /// `q = u12²/u11`.
+    pub q: f64,
+}
+
+/// All functions of ρ at one width.
+pub(super) struct AtRho {
+    pub t: f64,
+    pub den: f64,
+    pub u12: f64,
+    pub q: f64,
+    pub e: f64,
+    pub r: f64,
+    pub s: f64,
+    /// `E/yy`, which tends to u11 as ρ → ∞: the sign of E on a scale that does not vanish.
+    pub sign: f64,
+    /// The sum of the sizes of the two terms of `sign`.
+    pub size: f64,
+}
+
+impl TwoTasks {
+    /// The functions of theory at ρ, width N and u11.
+    pub(super) fn at_rho(&self, rho: f64, width: f64, u11: f64) -> AtRho {
+        let (mut by, mut yy, mut bb, mut tr_g, mut tr_k) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let (mut by2, mut yy2, mut bb2, mut tr_g2) = (0.0, 0.0, 0.0, 0.0);
+        for (i, tau) in self.basis.values.iter().enumerate() {
+            let m = 1.0 / (1.0 + rho * tau);
+            let (b, y, g) = (self.b[i], self.y[i], self.g_diagonal[i]);
+            by += m * b * y;
+            yy += m * y * y;
+            bb += m * b * b;
+            tr_g += m * g;
+            tr_k += m * m;
+            by2 += m * m * b * y;
+            yy2 += m * m * y * y;
+            bb2 += m * m * b * b;
+            tr_g2 += m * m * g;
+        }
+        let n = width;
+        let den = 1.0 - tr_g / n + bb / (n * u11);
+        let u12 = by / n / den;
+        let (q, ratio) = (u12 * u12 / u11, u12 / u11);
+        let e = u11 * den * yy / n - (by / n).powi(2);
+        AtRho {
+            t: 1.0 - tr_k / n,
+            den,
+            u12,
+            q,
+            e,
+            r: e / (u11 * den),
+            s: q - q * tr_g2 / n + (yy2 - 2.0 * ratio * by2 + ratio * ratio * bb2) / n,
+            sign: u11 * den - by * by / (n * yy),
+            size: (u11 * den).abs() + by * by / (n * yy),
+        }
+    }
+
+    /// The factors at λ = ∞.
+    pub(super) fn limit_point(&self, alpha: f64) -> Result<TwoTaskPoint> {
+        if alpha == 1.0 {
+            return Err(Error::setting(
+                "alpha",
+                1,
+                "is where fixed representations end: at lambda = inf there is no solution at alpha = 1 itself, only on either side",
+            ));
+        }
+        let width = self.y.len() as f64 / alpha;
+        let sigma2 = self.prior.sigma2();
+        let first = self.alone.factor(width, sigma2)?;
+        let (regime, rho) = if alpha < 1.0 {
+            (Regime::FixedRepresentations, 0.0)
+        } else {
+            let star = self.rho_star(alpha)?;
+            if self.at_rho(star, width, first.u).sign > 0.0 {
+                (Regime::Overfitting, star)
+            } else {
+                (Regime::Generalisation, self.rho_generalisation(star, width, first.u)?)
+            }
+        };
+        let at = self.at_rho(rho, width, first.u);
+        let power = |coefficient, exponent| Power { coefficient, exponent };
+        let (d, u0) = match regime {
+            Regime::FixedRepresentations => {
+                (Power::finite(sigma2 * (1.0 - alpha)), Power::finite(at.s / (1.0 - alpha)))
+            }
+            Regime::Overfitting => {
+                let d = (sigma2 * at.r / rho).sqrt();
+                (power(d, -0.5), power(rho * d, 0.5))
+            }
+            Regime::Generalisation => (power(at.s / at.t / rho, -1.0), Power::finite(at.s / at.t)),
+        };
+        let u22 = match regime {
+            Regime::FixedRepresentations => Power::finite(u0.coefficient + d.coefficient),
+            _ => u0,
+        };
+        let (equation, residual) = match regime {
+            Regime::FixedRepresentations => ("rho = 0", 0.0),
+            Regime::Overfitting => ("t(rho) = 0", at.t.abs()),
+            Regime::Generalisation => ("E(rho) = 0", at.sign.abs() / at.size),
+        };
+        let note = |step, unknown: &str, residual| EquationResidual { step, unknown: unknown.into(), residual };
+        Ok(TwoTaskPoint {
+            alpha,
+            width,
+            lambda: f64::INFINITY,
+            u11: first.u,
+            u12: at.u12,
+            u22,
+            u0,
+            d,
+            rho,
+            limit: Some(LimitPoint { regime, t: at.t, den: at.den, e: at.e, r: at.r, s: at.s, q: at.q }),
+            residuals: vec![note(1, "u1(1,1)", first.residual), note(2, equation, residual)],
+        })
+    }
+
+    /// The load at which t(ρ) = 0: `1/α = mean of (1 + ρτ_i)^{-2}`.
+    pub(super) fn load_at(&self, rho: f64) -> f64 {
+        let sum: f64 = self.basis.values.iter().map(|tau| (1.0 + rho * tau).powi(-2)).sum();
+        self.y.len() as f64 / sum
+    }
+
+    /// The typical size of 1/τ, the scale of ρ.
+    pub(super) fn rho_scale(&self) -> f64 {
+        self.basis.values.len() as f64 / self.basis.values.iter().sum::<f64>()
+    }
+
+    /// ρ* with t(ρ*) = 0 at load α > 1.
+    fn rho_star(&self, alpha: f64) -> Result<f64> {
+        let mut high = self.rho_scale() * alpha.sqrt();
+        let mut steps = 0;
+        while self.load_at(high) < alpha {
+            high *= 2.0;
+            steps += 1;
+            if steps > 200 || !high.is_finite() {
+                return Err(self.unsolved("t(rho) = 0", alpha, steps));
+            }
+        }
+        Ok(bisect(0.0, high, |rho| self.load_at(rho) < alpha))
+    }
+
+    /// ρ_g > ρ* with E(ρ_g) = 0.
+    fn rho_generalisation(&self, star: f64, width: f64, u11: f64) -> Result<f64> {
+        let negative = |rho: f64| self.at_rho(rho, width, u11).sign <= 0.0;
+        let (mut low, mut high) = (star, star.max(1e-12 * self.rho_scale()) * 1.1);
+        let mut steps = 0;
+        while negative(high) {
+            low = high;
+            high *= 1.3;
+            steps += 1;
+            if steps > 1000 || !high.is_finite() {
+                return Err(self.unsolved("E(rho) = 0", self.y.len() as f64 / width, steps));
+            }
+        }
+        Ok(bisect(low, high, negative))
+    }
+
+    fn unsolved(&self, equation: &str, alpha: f64, steps: usize) -> Error {
+        Error::NotConverged {
+            what: format!("{equation} of the two-task limit at alpha = {alpha}"),
+            residual: f64::INFINITY,
+            steps,
+            trace: vec![],
+            advice: "the change kernel of task 2 may be singular; remove repeated inputs".into(),
+        }
+    }
+}
+
+/// Where `left(x)` turns from true to false between `low` and `high`, to rounding.
+pub(super) fn bisect(mut low: f64, mut high: f64, left: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..2000 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if left(middle) { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}

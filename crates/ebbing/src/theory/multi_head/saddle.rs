@@ -1,0 +1,385 @@
+//! `∂H_T = 0` at one step: the cross unknowns by a small linear system, d and u0 by safeguarded Newton.
+//!
+//! `H_T = σ^{-2}(d + u0) − D[1] + (1/N) {D[K] + (Y−ḡ)ᵀK̃^{-1}(Y−ḡ)}` is quadratic in the cross unknowns θ, so that they are
+//! explicit once (d, u0) are known. In the pencil's basis a further step is exact: with ρ = u0/d everything but two
+//! powers of d depends on ρ alone, `σ^{-2}(1+ρ) d² + (P/N − 1) d = R(ρ)`, and one scalar equation in ρ remains, whose
+//! roots are bracketed on a grid. Newton's method in (ln d, u0) then polishes them.
+
+use super::small::{negative_eigenvalues, solve_small};
+use super::terms::{Jet, Moments, Terms};
+use crate::error::{Error, Result};
+
+/// Solutions are accepted below this scaled residual.
+pub(super) const TOLERANCE: f64 = 1e-10;
+
+/// How far below zero rounding may put a variance that vanishes (identical tasks, λ = 0).
+const SPREAD_ROUNDING: f64 = 1e-8;
+
+/// The equations of one step.
+pub(super) struct Saddle<'a> {
+    /// The data's terms.
+    pub data: &'a Terms,
+    /// The same for kernels replaced by the 1×1 matrix 1, without labels.
+    pub unit: &'a Terms,
+    /// The width N.
+    pub width: f64,
+    /// The prior variance.
+    pub sigma2: f64,
+}
+
+/// A point (d, u0) with its cross unknowns and equations.
+#[derive(Debug, Clone)]
+pub(super) struct Solution {
+    pub d: f64,
+    pub u0: f64,
+    pub theta: Vec<f64>,
+    /// `u0(T,T)` minus its part along earlier readouts (`u0 − u12²/u11` for two tasks), over the sum of their sizes: a
+    /// variance, which a false root has negative.
+    pub spread: f64,
+    /// Scaled residuals: those of the cross unknowns, then `∂u0` at fixed u1(T,T), then `∂u0` at fixed d.
+    pub residuals: Vec<f64>,
+}
+
+impl Solution {
+    /// The largest scaled residual.
+    pub fn residual(&self) -> f64 {
+        self.residuals.iter().fold(0.0, |a: f64, b| if b.is_nan() { f64::INFINITY } else { a.max(*b) })
+    }
+}
+
+/// Everything about one point.
+struct Point {
+    solution: Solution,
+    /// `∂u0 H` at fixed u1(T,T) (negated) and at fixed d.
+    equations: [f64; 2],
+    /// What the equations are scaled with.
+    scales: [f64; 2],
+    /// Derivatives of the equations with respect to (ln d, u0).
+    jacobian: [[f64; 2]; 2],
+}
+
+/// The value of `ρ = u0/d` reduced to one dimension.
+struct Reduced {
+    d: f64,
+    equation: f64,
+}
+
+impl Saddle<'_> {
+    /// `H_T` and its gradient over the cross unknowns, d and u0, at any point; `None` where K̃ is not positive definite.
+    #[cfg(test)]
+    pub fn hamiltonian(&self, theta: &[f64], d: f64, u0: f64) -> Result<Option<(f64, Vec<f64>)>> {
+        let Some(sum) = self.combined(d, u0, 1)? else { return Ok(None) };
+        let (omega, _) = sum.quadratic(theta);
+        let value = (d + u0) / self.sigma2 + sum.entropy[0] + omega[0];
+        let mut gradient: Vec<f64> = sum.cross_gradient(theta, 0);
+        gradient.push(1.0 / self.sigma2 + sum.entropy[1] + omega[1]);
+        gradient.push(1.0 / self.sigma2 + sum.entropy[2] + omega[2]);
+        Ok(Some((value, gradient)))
+    }
+
+    /// Solves from the given starts (d, u0); returns the first that converges.
+    ///
+    /// # Errors
+    /// [`Error::NotConverged`] with one line per start.
+    pub fn solve(&self, starts: &[(f64, f64)], what: &str) -> Result<Solution> {
+        let (mut trace, mut best, mut steps) = (Vec::new(), f64::INFINITY, 0);
+        for &(d, u0) in starts {
+            let (solution, taken) = self.newton(d, u0)?;
+            steps += taken;
+            match solution {
+                Some(s) if s.residual() < TOLERANCE && s.spread > -SPREAD_ROUNDING => return Ok(s),
+                Some(s) if s.residual() < TOLERANCE => trace.push(format!(
+                    "from d = {d:.4e}, u0 = {u0:.4e}: a false root with u0 = {:.4e} below its part along earlier readouts",
+                    s.u0
+                )),
+                Some(s) => {
+                    best = best.min(s.residual());
+                    trace.push(format!(
+                        "from d = {d:.4e}, u0 = {u0:.4e}: residual {:.2e} at d = {:.4e}, u0 = {:.4e} after {taken} steps",
+                        s.residual(),
+                        s.d,
+                        s.u0
+                    ));
+                }
+                None => trace.push(format!("from d = {d:.4e}, u0 = {u0:.4e}: the renormalised kernel is not positive definite")),
+            }
+        }
+        Err(Error::NotConverged {
+            what: what.to_string(),
+            residual: best,
+            steps,
+            trace,
+            advice: "change lambda or alpha a little, or use a finite beta where the kernel is ill-conditioned".into(),
+        })
+    }
+
+    /// The roots of the scalar equation in ρ = u0/d as starts (d, u0), descending in ρ; empty without a common basis.
+    /// The equation tends to −1 as ρ → ∞, where the data no longer matter, so that the largest root is the one that is
+    /// connected with α → 0; smaller ones, seen only far above α = 10, lie beyond poles and break `u12² ≤ u11 u22`.
+    ///
+    /// # Errors
+    /// Those of [`Terms::moments`].
+    pub fn scan(&self) -> Result<Vec<(f64, f64)>> {
+        let Some(tau) = self.data.tau() else { return Ok(vec![]) };
+        let mean = tau.iter().sum::<f64>() / tau.len() as f64;
+        if mean.is_nan() || mean <= 0.0 {
+            return Ok(vec![]);
+        }
+        // u0 is an overlap of independent solutions and positive: four points per decade over 14 decades, and 0.
+        let mut grid = vec![0.0];
+        grid.extend((-28..=28).map(|i| 10f64.powf(f64::from(i) / 4.0) / mean));
+        let values = grid.iter().map(|&rho| self.reduced(rho)).collect::<Result<Vec<_>>>()?;
+        let mut starts = Vec::new();
+        for i in 1..grid.len() {
+            // Where R(ρ) reaches 0 from above, d → 0 and R'/d → ±∞: the equation starts from +∞ and ends at −∞.
+            let (left, right) = match (&values[i - 1], &values[i]) {
+                (None, None) => continue,
+                (left, right) => {
+                    (left.as_ref().is_none_or(|r| r.equation > 0.0), right.as_ref().is_some_and(|r| r.equation > 0.0))
+                }
+            };
+            if left != right {
+                let outside_is_left = values[i - 1].is_none();
+                starts.push(self.bisect(grid[i - 1], grid[i], left, outside_is_left)?);
+            }
+        }
+        starts.reverse();
+        Ok(starts)
+    }
+
+    /// Halves a bracket of the scalar equation down to rounding: the sign at its left end is given, and whether points
+    /// without a solution d belong to the left.
+    fn bisect(&self, mut left: f64, mut right: f64, positive: bool, outside_is_left: bool) -> Result<(f64, f64)> {
+        let mut at = (f64::NAN, f64::NAN);
+        for _ in 0..200 {
+            let middle = 0.5 * (left + right);
+            if middle <= left || middle >= right || right - left < 1e-15 * right.abs().max(left.abs()) {
+                break;
+            }
+            let goes_left = match self.reduced(middle)? {
+                Some(r) => {
+                    at = (r.d, middle * r.d);
+                    (r.equation > 0.0) == positive
+                }
+                None => outside_is_left,
+            };
+            if goes_left { left = middle } else { right = middle }
+        }
+        Ok(at)
+    }
+
+    /// The scalar equation `σ^{-2} d − t(ρ) + R'(ρ)/d` at ρ, with the positive root d of the quadratic; `None` where
+    /// there is none.
+    fn reduced(&self, rho: f64) -> Result<Option<Reduced>> {
+        let Some(sum) = self.combined(1.0, rho, 1)? else { return Ok(None) };
+        // Beyond a pole of θ(ρ) lies another branch, which no load connects with α → 0.
+        let theta = sum.cross_solution();
+        if sum.branch() != sum.unit_branch() {
+            return Ok(None);
+        }
+        let (omega, _) = sum.quadratic(&theta);
+        let excess = self.data.size() as f64 / self.width - 1.0;
+        let a = (1.0 + rho) / self.sigma2;
+        let root = (excess * excess + 4.0 * a * omega[0]).sqrt();
+        // The root without cancellation, for either sign of α − 1.
+        let d = if excess > 0.0 { 2.0 * omega[0] / (excess + root) } else { (root - excess) / (2.0 * a) };
+        if !(d > 0.0 && d.is_finite()) {
+            return Ok(None);
+        }
+        Ok(Some(Reduced { d, equation: d / self.sigma2 + sum.entropy[2] + omega[2] / d }))
+    }
+
+    /// Newton's method from (d, u0) with steps that are halved until the equations shrink.
+    fn newton(&self, d: f64, u0: f64) -> Result<(Option<Solution>, usize)> {
+        let Some(mut at) = self.point(d, u0)? else { return Ok((None, 0)) };
+        for step in 0..60 {
+            let [[a, b], [c, e]] = at.jacobian;
+            let det = a * e - b * c;
+            let [f, g] = at.equations;
+            let mut step_d = -(e * f - b * g) / det;
+            let mut step_u = -(a * g - c * f) / det;
+            if !(step_d.is_finite() && step_u.is_finite()) {
+                return Ok((Some(at.solution), step));
+            }
+            let long = (step_d.abs() / 2.0).max(1.0);
+            step_d /= long;
+            step_u /= long;
+            match self.line_search(&at, step_d, step_u)? {
+                Some(next) => {
+                    let small = step_d.abs() < 1e-14 && step_u.abs() <= 1e-14 * at.solution.u0.abs();
+                    at = next;
+                    if small {
+                        return Ok((Some(at.solution), step + 1));
+                    }
+                }
+                None => return Ok((Some(at.solution), step + 1)),
+            }
+        }
+        Ok((Some(at.solution), 60))
+    }
+
+    /// The first of the step, its half, its quarter … that shrinks the scaled equations.
+    fn line_search(&self, at: &Point, step_d: f64, step_u: f64) -> Result<Option<Point>> {
+        let merit = |p: &Point| (0..2).map(|i| (p.equations[i] / at.scales[i]).powi(2)).sum::<f64>();
+        let now = merit(at);
+        let mut part = 1.0;
+        for _ in 0..40 {
+            let (d, u0) = (at.solution.d * (part * step_d).exp(), at.solution.u0 + part * step_u);
+            if let Some(next) = self.point(d, u0)?
+                && merit(&next) < now
+            {
+                return Ok(Some(next));
+            }
+            part *= 0.5;
+        }
+        Ok(None)
+    }
+
+    /// Equations, scales and Jacobian at (d, u0).
+    fn point(&self, d: f64, u0: f64) -> Result<Option<Point>> {
+        let Some(sum) = self.combined(d, u0, 2)? else { return Ok(None) };
+        let theta = sum.cross_solution();
+        let (omega, size) = sum.quadratic(&theta);
+        let at_fixed_u1 = sum.trace_difference + omega[1] - omega[2];
+        let at_fixed_d = 1.0 / self.sigma2 + sum.entropy[2] + omega[2];
+        let scales = [sum.trace_difference.abs() + size[1], 1.0 / self.sigma2 + sum.entropy[2].abs() + size[2]];
+        let (g_d, g_u) = (sum.cross_gradient(&theta, 1), sum.cross_gradient(&theta, 2));
+        let (h_d, h_u) = (solve_small(&sum.cross_matrix(), &g_d), solve_small(&sum.cross_matrix(), &g_u));
+        let product = |a: &[f64], b: &[f64]| 0.5 * a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+        let dd = sum.entropy[3] + omega[3] - product(&g_d, &h_d);
+        let du = sum.entropy[4] + omega[4] - product(&g_d, &h_u);
+        let uu = sum.entropy[5] + omega[5] - product(&g_u, &h_u);
+        let mut residuals = sum.cross_residuals(&theta);
+        residuals.push(ratio(at_fixed_u1, scales[0]));
+        residuals.push(ratio(at_fixed_d, scales[1]));
+        let along = d * sum.unit_quadratic(&theta);
+        let spread = (u0 + along) / (u0.abs() + along.abs()).max(f64::MIN_POSITIVE);
+        Ok(Some(Point {
+            solution: Solution { d, u0, theta, spread, residuals },
+            equations: [at_fixed_u1, at_fixed_d],
+            scales,
+            jacobian: [[d * (dd - du), du - uu], [d * du, uu]],
+        }))
+    }
+
+    /// Data terms over N minus those of the 1×1 kernels.
+    fn combined(&self, d: f64, u0: f64, order: usize) -> Result<Option<Combined>> {
+        let Some(data) = self.data.moments(d, u0, order)? else { return Ok(None) };
+        let Some(unit) = self.unit.moments(d, u0, order)? else { return Ok(None) };
+        Ok(Some(Combined::new(&data, &unit, u0, self.width)))
+    }
+}
+
+/// `|a|/b`, zero where both vanish.
+fn ratio(a: f64, b: f64) -> f64 {
+    if a == 0.0 { 0.0 } else { a.abs() / b }
+}
+
+/// The parts of `H_T` with their derivatives in d and u0.
+struct Combined {
+    /// Everything that does not depend on θ or the labels.
+    entropy: Jet,
+    /// `entropy[1] − entropy[2]`, without the common part of both.
+    trace_difference: f64,
+    labels: Jet,
+    mixed: Vec<Jet>,
+    cross: Vec<Jet>,
+    /// Sizes of the two contributions to `cross`, for scaling.
+    cross_size: Vec<Jet>,
+    /// The part of `cross` that comes from the 1×1 kernels, negated.
+    unit_cross: Vec<f64>,
+}
+
+impl Combined {
+    fn new(data: &Moments, unit: &Moments, u0: f64, width: f64) -> Self {
+        let minus = |a: &Jet, b: &Jet| std::array::from_fn(|i| a[i] / width - b[i]);
+        let plus = |a: &Jet, b: &Jet| std::array::from_fn(|i| (a[i] / width).abs() + b[i].abs());
+        let pairs = |f: &dyn Fn(&Jet, &Jet) -> Jet| data.cross.iter().zip(&unit.cross).map(|(a, b)| f(a, b)).collect();
+        Combined {
+            entropy: minus(&data.entropy(u0), &unit.entropy(u0)),
+            trace_difference: u0 * ((data.k0[1] - data.k0[2]) / width - (unit.k0[1] - unit.k0[2])),
+            labels: minus(&data.labels, &unit.labels),
+            mixed: data.mixed.iter().zip(&unit.mixed).map(|(a, b)| minus(a, b)).collect(),
+            cross: pairs(&minus),
+            cross_size: pairs(&plus),
+            unit_cross: unit.cross.iter().map(|c| c[0]).collect(),
+        }
+    }
+
+    /// The symmetric matrix of the cross unknowns' linear system.
+    fn cross_matrix(&self) -> Vec<Vec<f64>> {
+        square(self.mixed.len(), |k, l| self.cross[packed(k, l)][0])
+    }
+
+    /// How many of its eigenvalues are negative: the number changes where θ has a pole.
+    fn branch(&self) -> usize {
+        negative_eigenvalues(&self.cross_matrix())
+    }
+
+    /// The same without data.
+    fn unit_branch(&self) -> usize {
+        negative_eigenvalues(&square(self.mixed.len(), |k, l| -self.unit_cross[packed(k, l)]))
+    }
+
+    /// `Σ_kl θ_k θ_l` times the 1×1 kernels' part.
+    fn unit_quadratic(&self, theta: &[f64]) -> f64 {
+        let n = theta.len();
+        (0..n).map(|k| (0..n).map(|l| self.unit_cross[packed(k, l)] * theta[k] * theta[l]).sum::<f64>()).sum()
+    }
+
+    /// `θ`: the stationary point over the cross unknowns.
+    fn cross_solution(&self) -> Vec<f64> {
+        let right: Vec<f64> = self.mixed.iter().map(|m| m[0]).collect();
+        solve_small(&self.cross_matrix(), &right)
+    }
+
+    /// Half the gradient over θ over `Σ_l |cross_kl| max|θ| + |mixed_k|`, the scale of a backward error.
+    fn cross_residuals(&self, theta: &[f64]) -> Vec<f64> {
+        let n = theta.len();
+        let largest = theta.iter().fold(0.0, |m: f64, t| m.max(t.abs()));
+        (0..n)
+            .map(|k| {
+                let entry = |l: usize| self.cross[packed(k, l)][0];
+                let size = (0..n).map(|l| entry(l).abs()).sum::<f64>() * largest + self.mixed[k][0].abs();
+                ratio((0..n).map(|l| entry(l) * theta[l]).sum::<f64>() - self.mixed[k][0], size)
+            })
+            .collect()
+    }
+
+    /// `∂_θk` of derivative `j` of H.
+    fn cross_gradient(&self, theta: &[f64], j: usize) -> Vec<f64> {
+        let n = theta.len();
+        (0..n)
+            .map(|k| 2.0 * ((0..n).map(|l| self.cross[packed(k, l)][j] * theta[l]).sum::<f64>() - self.mixed[k][j]))
+            .collect()
+    }
+
+    /// `θᵀ cross θ − 2 mixedᵀ θ + labels` and the sum of the sizes of its terms.
+    fn quadratic(&self, theta: &[f64]) -> (Jet, Jet) {
+        let (mut value, mut size): (Jet, Jet) = (self.labels, std::array::from_fn(|i| self.labels[i].abs()));
+        for k in 0..theta.len() {
+            for i in 0..6 {
+                value[i] -= 2.0 * self.mixed[k][i] * theta[k];
+                size[i] += 2.0 * (self.mixed[k][i] * theta[k]).abs();
+            }
+            for l in 0..theta.len() {
+                for i in 0..6 {
+                    value[i] += self.cross[packed(k, l)][i] * theta[k] * theta[l];
+                    size[i] += self.cross_size[packed(k, l)][i] * (theta[k] * theta[l]).abs();
+                }
+            }
+        }
+        (value, size)
+    }
+}
+
+/// A square matrix of n rows.
+fn square(n: usize, entry: impl Fn(usize, usize) -> f64) -> Vec<Vec<f64>> {
+    (0..n).map(|k| (0..n).map(|l| entry(k, l)).collect()).collect()
+}
+
+/// The index of (k, l) in a packed lower triangle.
+pub(super) fn packed(k: usize, l: usize) -> usize {
+    let (k, l) = (k.max(l), k.min(l));
+    k * (k + 1) / 2 + l
+}

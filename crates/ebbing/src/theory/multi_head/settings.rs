@@ -1,0 +1,173 @@
+//! Settings of the multi-head theory, and the checks that make them usable.
+
+use crate::error::{Error, Result};
+use crate::kernels::{Activation, Architecture, WeightPrior};
+use crate::tasks::Task;
+use serde::{Deserialize, Serialize};
+
+/// What the multi-head theory needs to know besides the tasks.
+///
+/// | name | default | range |
+/// |---|---|---|
+/// | `lambda` | ∞ | ≥ 0, ∞ included |
+/// | `sigma2` | 1 | > 0 |
+/// | `beta` | ∞ | > 0, ∞ included |
+/// | `alpha` or `width` | none | > 0; exactly one of them |
+/// | `activation` | ReLU | ReLU, linear, erf |
+/// | `depth` | 1 | 1: more hidden layers are outside the theory |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MultiHeadSettings {
+    /// The strength λ of the penalty that ties the hidden weights to those after the previous task.
+    pub lambda: f64,
+    /// The prior variance σ² of a weight.
+    pub sigma2: f64,
+    /// The inverse temperature β; ∞ interpolates the training data.
+    pub beta: f64,
+    /// The load α = P_T/N of the newest task.
+    pub alpha: Option<f64>,
+    /// The number N of hidden units, any positive real number.
+    pub width: Option<f64>,
+    /// The nonlinearity.
+    pub activation: Activation,
+    /// The number of hidden layers.
+    pub depth: usize,
+}
+
+impl Default for MultiHeadSettings {
+    fn default() -> Self {
+        MultiHeadSettings {
+            lambda: f64::INFINITY,
+            sigma2: 1.0,
+            beta: f64::INFINITY,
+            alpha: None,
+            width: None,
+            activation: Activation::Relu,
+            depth: 1,
+        }
+    }
+}
+
+impl MultiHeadSettings {
+    /// The prior of the hidden weights.
+    pub(super) fn prior(&self) -> Result<WeightPrior> {
+        WeightPrior::new(self.lambda, self.sigma2)
+    }
+
+    /// The architecture, which must have one hidden layer.
+    pub(super) fn architecture(&self) -> Result<Architecture> {
+        match self.depth {
+            1 => Ok(Architecture { activation: self.activation, depth: 1 }),
+            0 => Err(Error::setting("depth", 0, "must be 1 for the multi-head theory")),
+            depth => Err(Error::OutsideTheory {
+                what: format!("a multi-head network of {depth} hidden layers"),
+                reason: "its renormalisation factors are derived for one hidden layer; use depth 1".into(),
+            }),
+        }
+    }
+
+    /// The term `β^{-1}` that temperature adds to every training diagonal block.
+    pub(super) fn ridge(&self) -> Result<f64> {
+        if self.beta > 0.0 {
+            return Ok(1.0 / self.beta);
+        }
+        Err(Error::setting("beta", self.beta, "must be positive (inf: training data is interpolated)"))
+    }
+
+    /// The width N, given directly or as `P_T/α`.
+    pub(in crate::theory) fn network_width(&self, newest_size: usize) -> Result<f64> {
+        match (self.alpha, self.width) {
+            (Some(alpha), None) => Ok(newest_size as f64 / checked_load(alpha)?),
+            (None, Some(width)) if width.is_finite() && width > 0.0 => Ok(width),
+            (None, Some(width)) => Err(Error::setting("width", width, "must be positive and finite")),
+            (Some(alpha), Some(width)) => Err(Error::setting(
+                "width",
+                width,
+                format!("is given together with alpha = {alpha}; give one of them, since alpha = P/width"),
+            )),
+            (None, None) => Err(Error::setting("alpha", "missing", "give alpha or width, exactly one of them")),
+        }
+    }
+}
+
+/// α > 0 and finite.
+pub(super) fn checked_load(alpha: f64) -> Result<f64> {
+    if alpha.is_finite() && alpha > 0.0 {
+        return Ok(alpha);
+    }
+    Err(Error::setting("alpha", alpha, "must be positive and finite: it is the number of examples per hidden unit"))
+}
+
+/// Refuses tasks that the theory does not cover or that cannot be a task.
+pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
+    let Some(first) = tasks.first() else {
+        return Err(Error::data("task sequence", "is empty; the multi-head theory needs at least one task"));
+    };
+    for (i, task) in tasks.iter().enumerate() {
+        let name = task_name(tasks, i);
+        if task.y.ncols() != 1 {
+            return Err(Error::OutsideTheory {
+                what: format!("{name} with {} target columns", task.y.ncols()),
+                reason: "the multi-head renormalisation factors are derived for one target column; choose one column, or two classes as ±1".into(),
+            });
+        }
+        if task.x.nrows() < 2 {
+            let problem = format!("has {} training example(s); at least 2 are needed", task.x.nrows());
+            return Err(Error::data(name, problem));
+        }
+        check_set(&name, "training", task.x.as_ref(), task.y.as_ref(), first.x.ncols())?;
+        if let Some(test) = &task.test {
+            if test.y.ncols() != 1 || test.x.nrows() == 0 {
+                let shape = format!("{} × {}", test.y.nrows(), test.y.ncols());
+                return Err(Error::data(
+                    name,
+                    format!("test targets are {shape}; expected one column and at least one row"),
+                ));
+            }
+            check_set(&name, "test", test.x.as_ref(), test.y.as_ref(), first.x.ncols())?;
+        }
+    }
+    Ok(())
+}
+
+/// "task 2 (permuted)".
+pub(super) fn task_name(tasks: &[Task], i: usize) -> String {
+    if tasks[i].name.is_empty() { format!("task {}", i + 1) } else { format!("task {} ({})", i + 1, tasks[i].name) }
+}
+
+/// The labels of a task as a vector.
+pub(super) fn labels(task: &Task) -> Vec<f64> {
+    (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect()
+}
+
+/// Shapes, finite entries and labels that are not all zero.
+fn check_set(
+    name: &str,
+    part: &str,
+    x: crate::linalg::MatRef<'_, f64>,
+    y: crate::linalg::MatRef<'_, f64>,
+    inputs: usize,
+) -> Result<()> {
+    if x.ncols() != inputs {
+        let problem = format!("its {part} inputs have {} features and those of task 1 {inputs}", x.ncols());
+        return Err(Error::data(name, problem));
+    }
+    if x.nrows() != y.nrows() {
+        let problem = format!("has {} {part} inputs and {} {part} targets", x.nrows(), y.nrows());
+        return Err(Error::data(name, problem));
+    }
+    for (what, m) in [("input", x), ("target", y)] {
+        for j in 0..m.ncols() {
+            if let Some(i) = (0..m.nrows()).find(|&i| !m[(i, j)].is_finite()) {
+                let problem = format!("{part} {what} in row {i}, column {j} is {}; it must be finite", m[(i, j)]);
+                return Err(Error::data(name, problem));
+            }
+        }
+    }
+    if (0..y.nrows()).all(|i| y[(i, 0)] == 0.0) {
+        let problem =
+            format!("its {part} labels are all zero: there is nothing to learn and losses divide by their norm");
+        return Err(Error::data(name, problem));
+    }
+    Ok(())
+}

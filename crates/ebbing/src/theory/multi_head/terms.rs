@@ -1,0 +1,212 @@
+//! The parts of `H_T` as functions of `d = u1(T,T) − u0(T,T)` and `u0 = u0(T,T)`, with two derivatives.
+//!
+//! With the other unknowns of step T collected in θ, `K̃ = d K¹ + u0 ΔK (+ β^{-1} I)` and `M = K̃^{-1}`,
+//! `D[K] + (Y−ḡ)ᵀM(Y−ḡ) = ln det K̃ + u0 Tr(M K⁰) + Σ_kl θ_k θ_l Tr(M Q_kl) − 2 Σ_k θ_k Tr(M q_k) + Tr(M Y Yᵀ)`
+//! because A, c and ḡ are linear in θ. The matrices Q, q, Y Yᵀ are fixed for the step. They are stored as flat
+//! arrays: their diagonals in the basis of the pencil (ΔK, K¹), P numbers each, or all P² entries where a
+//! temperature leaves no common basis. Every trace is then a sum of products of two arrays.
+
+use crate::error::Result;
+use crate::linalg::{Cholesky, Mat, MatRef, dot, matmul, matmul_into};
+
+/// A function of (d, u0) and its derivatives: value, ∂d, ∂u0, ∂d², ∂d∂u0, ∂u0².
+pub(super) type Jet = [f64; 6];
+
+/// How `K̃^{-1}` is formed.
+#[derive(Debug, Clone)]
+enum Form {
+    /// In the pencil's basis K¹ = I and ΔK = diag τ.
+    Diagonal { tau: Vec<f64> },
+    /// Full matrices, with `β^{-1}` on the diagonal of K̃.
+    Dense { k1: Mat<f64>, delta: Mat<f64>, ridge: f64 },
+}
+
+/// The fixed arrays of one step.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    form: Form,
+    k1: Vec<f64>,
+    k0: Vec<f64>,
+    /// `Y Yᵀ`.
+    pub labels: Vec<f64>,
+    /// `g_k Yᵀ`, one per cross unknown.
+    pub mixed: Vec<Vec<f64>>,
+    /// `S_kl + g_k g_lᵀ` for l ≤ k, at index k(k+1)/2 + l.
+    pub cross: Vec<Vec<f64>>,
+}
+
+/// The traces of one step at one (d, u0).
+#[derive(Debug, Clone)]
+pub(super) struct Moments {
+    /// `ln det K̃`.
+    pub logdet: f64,
+    /// `Tr(M K¹)`.
+    pub k1: Jet,
+    /// `Tr(M K⁰)`.
+    pub k0: Jet,
+    /// `Yᵀ M Y`.
+    pub labels: Jet,
+    /// `g_kᵀ M Y`.
+    pub mixed: Vec<Jet>,
+    /// `Tr(M S_kl) + g_kᵀ M g_l`.
+    pub cross: Vec<Jet>,
+}
+
+impl Terms {
+    /// Terms in the basis in which K¹ = I and ΔK = diag `tau`.
+    pub fn diagonal(tau: &[f64], labels: Vec<f64>, mixed: Vec<Vec<f64>>, cross: Vec<Vec<f64>>) -> Self {
+        let k0 = tau.iter().map(|t| 1.0 - t).collect();
+        Terms { form: Form::Diagonal { tau: tau.to_vec() }, k1: vec![1.0; tau.len()], k0, labels, mixed, cross }
+    }
+
+    /// Terms of full matrices.
+    pub fn dense(
+        k1: Mat<f64>,
+        delta: Mat<f64>,
+        ridge: f64,
+        labels: Vec<f64>,
+        mixed: Vec<Vec<f64>>,
+        cross: Vec<Vec<f64>>,
+    ) -> Self {
+        let (flat1, flat_delta) = (flatten(k1.as_ref()), flatten(delta.as_ref()));
+        let k0 = flat1.iter().zip(&flat_delta).map(|(a, b)| a - b).collect();
+        Terms { form: Form::Dense { k1, delta, ridge }, k1: flat1, k0, labels, mixed, cross }
+    }
+
+    /// The number of examples P_T.
+    pub fn size(&self) -> usize {
+        match &self.form {
+            Form::Diagonal { tau } => tau.len(),
+            Form::Dense { k1, .. } => k1.nrows(),
+        }
+    }
+
+    /// The eigenvalues of the pencil (ΔK, K¹), where there is a common basis.
+    pub fn tau(&self) -> Option<&[f64]> {
+        match &self.form {
+            Form::Diagonal { tau } => Some(tau),
+            Form::Dense { .. } => None,
+        }
+    }
+
+    /// All traces at (d, u0) with derivatives up to `order` (0, 1 or 2; higher ones are zero), or `None` where K̃ is not
+    /// positive definite.
+    ///
+    /// # Errors
+    /// None for a diagonal form; those of the factorisation otherwise, except that of an indefinite K̃.
+    pub fn moments(&self, d: f64, u0: f64, order: usize) -> Result<Option<Moments>> {
+        let Some((weights, logdet)) = (match &self.form {
+            Form::Diagonal { tau } => diagonal_weights(tau, d, u0, order),
+            Form::Dense { k1, delta, ridge } => dense_weights(k1.as_ref(), delta.as_ref(), *ridge, d, u0, order)?,
+        }) else {
+            return Ok(None);
+        };
+        let contract = |a: &Vec<f64>| {
+            let mut jet = [0.0; 6];
+            for (value, w) in jet.iter_mut().zip(&weights) {
+                *value = dot(w, a);
+            }
+            jet
+        };
+        Ok(Some(Moments {
+            logdet,
+            k1: contract(&self.k1),
+            k0: contract(&self.k0),
+            labels: contract(&self.labels),
+            mixed: self.mixed.iter().map(contract).collect(),
+            cross: self.cross.iter().map(contract).collect(),
+        }))
+    }
+}
+
+impl Moments {
+    /// `G = ln det K̃ + u0 Tr(M K⁰)` and its derivatives, of which the two first share the large part `Tr(M K¹)`.
+    pub fn entropy(&self, u0: f64) -> Jet {
+        [
+            self.logdet + u0 * self.k0[0],
+            self.k1[0] + u0 * self.k0[1],
+            self.k1[0] + u0 * self.k0[2],
+            self.k1[1] + u0 * self.k0[3],
+            self.k1[1] + u0 * self.k0[4],
+            self.k1[2] + self.k0[2] + u0 * self.k0[5],
+        ]
+    }
+}
+
+/// `M` and its derivatives for K̃_i = d + u0 τ_i, with `ln det K̃`.
+fn diagonal_weights(tau: &[f64], d: f64, u0: f64, order: usize) -> Option<(Vec<Vec<f64>>, f64)> {
+    let positive = |x: f64| x > 0.0 && x.is_finite();
+    if !tau.iter().all(|t| positive(d + u0 * t)) {
+        return None;
+    }
+    let m: Vec<f64> = tau.iter().map(|t| 1.0 / (d + u0 * t)).collect();
+    let logdet = -m.iter().map(|m| m.ln()).sum::<f64>();
+    let mut weights = vec![m];
+    let derived = |f: fn(f64, f64) -> f64| weights[0].iter().zip(tau).map(|(&m, &t)| f(m, t)).collect();
+    let mut more: Vec<Vec<f64>> = Vec::new();
+    if order >= 1 {
+        more.push(derived(|m, _| -m * m));
+        more.push(derived(|m, t| -m * m * t));
+    }
+    if order >= 2 {
+        more.push(derived(|m, _| 2.0 * m * m * m));
+        more.push(derived(|m, t| 2.0 * m * m * m * t));
+        more.push(derived(|m, t| 2.0 * m * m * m * t * t));
+    }
+    weights.append(&mut more);
+    Some((weights, logdet))
+}
+
+/// `M`, `−M B M` and `M B M B' M + M B' M B M` for B, B' in {K¹, ΔK}, with `ln det K̃`.
+fn dense_weights(
+    k1: MatRef<'_, f64>,
+    delta: MatRef<'_, f64>,
+    ridge: f64,
+    d: f64,
+    u0: f64,
+    order: usize,
+) -> Result<Option<(Vec<Vec<f64>>, f64)>> {
+    let p = k1.nrows();
+    let kt = Mat::from_fn(p, p, |i, j| d * k1[(i, j)] + u0 * delta[(i, j)] + if i == j { ridge } else { 0.0 });
+    if !(0..p).all(|i| kt[(i, i)].is_finite()) {
+        return Ok(None);
+    }
+    let chol = match Cholesky::factor(kt.as_ref(), "renormalised kernel") {
+        Ok(chol) => chol,
+        Err(crate::error::Error::NotPositiveDefinite { .. }) => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let m = chol.solve(Mat::<f64>::identity(p, p).as_ref());
+    let mut weights = vec![flatten(m.as_ref())];
+    if order >= 1 {
+        let (e1, e0) = (matmul(m.as_ref(), k1), matmul(m.as_ref(), delta));
+        let n1 = scaled_product(-1.0, e1.as_ref(), m.as_ref());
+        let n0 = scaled_product(-1.0, e0.as_ref(), m.as_ref());
+        weights.push(flatten(n1.as_ref()));
+        weights.push(flatten(n0.as_ref()));
+        if order >= 2 {
+            weights.push(flatten(scaled_product(-2.0, e1.as_ref(), n1.as_ref()).as_ref()));
+            let mut both = scaled_product(-1.0, e1.as_ref(), n0.as_ref());
+            matmul_into(both.as_mut(), 1.0, -1.0, e0.as_ref(), n1.as_ref());
+            weights.push(flatten(both.as_ref()));
+            weights.push(flatten(scaled_product(-2.0, e0.as_ref(), n0.as_ref()).as_ref()));
+        }
+    }
+    Ok(Some((weights, chol.logdet())))
+}
+
+/// `factor · A B`.
+fn scaled_product(factor: f64, a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+    let mut c = Mat::zeros(a.nrows(), b.ncols());
+    matmul_into(c.as_mut(), 0.0, factor, a, b);
+    c
+}
+
+/// All entries, column after column.
+pub(super) fn flatten(m: MatRef<'_, f64>) -> Vec<f64> {
+    let mut flat = Vec::with_capacity(m.nrows() * m.ncols());
+    for j in 0..m.ncols() {
+        flat.extend((0..m.nrows()).map(|i| m[(i, j)]));
+    }
+    flat
+}

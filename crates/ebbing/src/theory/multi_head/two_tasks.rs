@@ -1,0 +1,292 @@
+//! Two tasks at one λ: one pencil, then O(P) for the factors at every load.
+
+use super::chain::Factors;
+use super::limit::{LimitPoint, Regime};
+use super::one_task::{AloneLoss, OneTask};
+use super::saddle::Saddle;
+use super::settings::{MultiHeadSettings, check_tasks, checked_load, labels, task_name};
+use super::solve::{EquationResidual, checked_pencil, digits};
+use super::terms::Terms;
+use crate::error::{Error, Result};
+use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
+use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, dot, matmul};
+use crate::tasks::Task;
+use serde::Serialize;
+
+/// `coefficient · λ^exponent`, the leading behaviour for λ → ∞; at finite λ the exponent is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Power {
+    /// The factor in front.
+    pub coefficient: f64,
+    /// The power of λ.
+    pub exponent: f64,
+}
+
+impl Power {
+    /// A number that has a limit.
+    pub(super) fn finite(value: f64) -> Self {
+        Power { coefficient: value, exponent: 0.0 }
+    }
+
+    /// `coefficient · λ^exponent`.
+    pub fn at(&self, lambda: f64) -> f64 {
+        if self.exponent == 0.0 { self.coefficient } else { self.coefficient * lambda.powf(self.exponent) }
+    }
+}
+
+/// The renormalisation factors of two tasks at one load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TwoTaskPoint {
+    /// The load α = P_2/N.
+    pub alpha: f64,
+    /// The width N.
+    pub width: f64,
+    /// The penalty λ, possibly ∞.
+    pub lambda: f64,
+    /// `u1(1,1) = ‖a_1‖²/N`.
+    pub u11: f64,
+    /// `u1(1,2) = a_1·a_2/N`.
+    pub u12: f64,
+    /// `u1(2,2) = ‖a_2‖²/N`.
+    pub u22: Power,
+    /// `u0(2,2)`.
+    pub u0: Power,
+    /// `u1(2,2) − u0(2,2)`.
+    pub d: Power,
+    /// `u0/d`, or `u0/(λd)` at λ = ∞.
+    pub rho: f64,
+    /// What only the limit has.
+    pub limit: Option<LimitPoint>,
+    /// The scaled residual of every equation.
+    pub residuals: Vec<EquationResidual>,
+}
+
+impl TwoTaskPoint {
+    /// The regime, which is defined at λ = ∞.
+    pub fn regime(&self) -> Option<Regime> {
+        self.limit.as_ref().map(|l| l.regime)
+    }
+
+    /// `q = u12²/u11`.
+    pub(super) fn q(&self) -> f64 {
+        self.u12 * self.u12 / self.u11
+    }
+
+    /// `1/d`, or the limit of `1/(λd)` at λ = ∞.
+    pub(super) fn inverse_d(&self) -> f64 {
+        let vanishes = self.lambda.is_infinite() && self.d.exponent > -1.0;
+        if vanishes { 0.0 } else { 1.0 / self.d.coefficient }
+    }
+
+    /// 1 at finite λ and 0 at λ = ∞: the weight of terms that vanish as 1/λ.
+    pub(super) fn finite_size(&self) -> f64 {
+        if self.lambda.is_finite() { 1.0 } else { 0.0 }
+    }
+}
+
+/// Two tasks at one λ (finite or ∞) and β = ∞, in the basis of the pencil (ΔK_22, K¹_22).
+#[derive(Debug, Clone)]
+pub struct TwoTasks {
+    pub(super) tasks: Vec<Task>,
+    pub(super) prior: WeightPrior,
+    pub(super) architecture: Architecture,
+    pub(super) basis: Pencil,
+    /// `Vᵀ Y_2`.
+    pub(super) y: Vec<f64>,
+    /// `Vᵀ K_21 K_11^{-1} Y_1`.
+    pub(super) b: Vec<f64>,
+    /// `Vᵀ G V`, `G = K_21 K_11^{-1} K_12`.
+    pub(super) g: Mat<f64>,
+    /// Its diagonal.
+    pub(super) g_diagonal: Vec<f64>,
+    /// `K_11^{-1} K_12 V`.
+    pub(super) j: Mat<f64>,
+    /// The factor of `K¹_11`.
+    pub(super) first: Cholesky,
+    /// `K_11^{-1} Y_1`.
+    pub(super) w: Vec<f64>,
+    /// `Y_1ᵀ K_11^{-1} Y_1`.
+    pub(super) quadratic: f64,
+    pub(super) alone: OneTask,
+}
+
+impl TwoTasks {
+    /// Decomposes the kernels of two tasks; `alpha` and `width` of the settings are not read.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for any other number of tasks or bad ones, [`Error::OutsideTheory`] for a finite β (no basis
+    /// diagonalises three matrices; use [`super::MultiHead`]), several layers or target columns,
+    /// [`Error::NotPositiveDefinite`] or [`Error::LostAccuracy`] for a singular kernel.
+    pub fn new(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
+        if tasks.len() != 2 {
+            return Err(Error::data("task sequence", format!("has {} tasks; expected two", tasks.len())));
+        }
+        check_tasks(tasks)?;
+        let (prior, architecture) = (settings.prior()?, settings.architecture()?);
+        if settings.ridge()? != 0.0 {
+            return Err(Error::OutsideTheory {
+                what: format!("a sweep of two tasks at beta = {}", settings.beta),
+                reason: "its shortcut is for beta = inf; solve every load by itself".into(),
+            });
+        }
+        let (x1, x2) = (tasks[0].x.as_ref(), tasks[1].x.as_ref());
+        let kernel = |kind, t, s| Kernel::new(kind, architecture, prior, t, s);
+        let first = Cholesky::factor(
+            kernel(KernelKind::K1, 1, 1)?.gram_symmetric(x1)?.as_ref(),
+            &format!("kernel of {}", task_name(tasks, 0)),
+        )?;
+        let basis = {
+            let (k1, delta) = (kernel(KernelKind::K1, 2, 2)?, kernel(KernelKind::DeltaK, 2, 2)?);
+            let both = Kernel::gram_many_symmetric(&[&k1, &delta], x2)?;
+            checked_pencil(both[1].as_ref(), both[0].as_ref(), &format!("kernel of {}", task_name(tasks, 1)))?
+        };
+        first.require_digits(&format!("the multi-head theory with the kernel of {}", task_name(tasks, 0)))?;
+        let (y1, y2) = (labels(&tasks[0]), labels(&tasks[1]));
+        let w = first.solve_vec(&y1);
+        let cross = matmul(kernel(KernelKind::K1, 2, 1)?.gram(x2, x1)?.transpose(), basis.vectors.as_ref());
+        let j = first.solve(cross.as_ref());
+        let g = matmul(cross.transpose(), j.as_ref());
+        let quadratic = dot(&y1, &w);
+        Ok(TwoTasks {
+            y: rotate(basis.vectors.as_ref(), &y2),
+            b: rotate(cross.as_ref(), &w),
+            g_diagonal: (0..g.nrows()).map(|i| g[(i, i)]).collect(),
+            g,
+            j,
+            alone: OneTask::interpolating(&first, &y1),
+            first,
+            w,
+            quadratic,
+            basis,
+            tasks: tasks.to_vec(),
+            prior,
+            architecture,
+        })
+    }
+
+    /// The penalty λ.
+    pub fn lambda(&self) -> f64 {
+        self.prior.lambda()
+    }
+
+    /// The number of training examples of the two tasks.
+    pub fn sizes(&self) -> [usize; 2] {
+        [self.tasks[0].x.nrows(), self.tasks[1].x.nrows()]
+    }
+
+    /// The decimal digits that the worse conditioned kernel leaves, at least 4.
+    pub fn digits(&self) -> f64 {
+        self.first.digits().min(digits(self.basis.condition))
+    }
+
+    /// The factors at load α.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for α ≤ 0, and for α = 1 at λ = ∞; [`Error::NotConverged`] where the equations are not solved.
+    pub fn point(&self, alpha: f64) -> Result<TwoTaskPoint> {
+        let alpha = checked_load(alpha)?;
+        if self.lambda().is_infinite() {
+            return self.limit_point(alpha);
+        }
+        let width = self.y.len() as f64 / alpha;
+        let sigma2 = self.prior.sigma2();
+        let first = self.alone.factor(width, sigma2)?;
+        let u11 = first.u;
+        let (data, unit) = self.terms(u11);
+        let saddle = Saddle { data: &data, unit: &unit, width, sigma2 };
+        let mut starts = saddle.scan()?;
+        starts.extend(super::solve::plain_starts(sigma2));
+        let what = format!("the renormalisation factors of two tasks at alpha = {alpha}, lambda = {}", self.lambda());
+        let solution = saddle.solve(&starts, &what)?;
+        let factors = Factors::new(&solution.theta, solution.d, solution.u0);
+        let names = [(1, "u1(1,1)"), (2, "u1(2,1)"), (2, "u0(2,2)"), (2, "u1(2,2)")];
+        let values = std::iter::once(first.residual).chain(solution.residuals.iter().copied());
+        Ok(TwoTaskPoint {
+            alpha,
+            width,
+            lambda: self.lambda(),
+            u11,
+            u12: factors.u1(0),
+            u22: Power::finite(factors.u1(1)),
+            u0: Power::finite(factors.u0[1]),
+            d: Power::finite(factors.d[1]),
+            rho: factors.u0[1] / factors.d[1],
+            limit: None,
+            residuals: names
+                .iter()
+                .zip(values)
+                .map(|((step, unknown), residual)| EquationResidual {
+                    step: *step,
+                    unknown: unknown.to_string(),
+                    residual,
+                })
+                .collect(),
+        })
+    }
+
+    /// The terms of `H_2` and of its 1×1 twin: only the powers of u11 change with the load.
+    fn terms(&self, u11: f64) -> (Terms, Terms) {
+        let array = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).collect::<Vec<f64>>();
+        let data = Terms::diagonal(
+            &self.basis.values,
+            array(&|i| self.y[i] * self.y[i]),
+            vec![array(&|i| self.b[i] / u11 * self.y[i])],
+            vec![array(&|i| (self.b[i] / u11).powi(2) - self.g_diagonal[i] / u11)],
+        );
+        (data, Terms::diagonal(&[0.0], vec![0.0], vec![vec![0.0]], vec![vec![-1.0 / u11]]))
+    }
+
+    /// The factors at every load.
+    ///
+    /// # Errors
+    /// As [`TwoTasks::point`].
+    pub fn points(&self, alphas: &[f64]) -> Result<Vec<TwoTaskPoint>> {
+        alphas.iter().map(|&alpha| self.point(alpha)).collect()
+    }
+
+    /// `G⁰_s`: the loss on task s's held-out data of a network that learned s alone, at every point's width.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for a task without held-out data; [`Error::NotPositiveDefinite`] for a singular kernel.
+    pub fn alone(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<f64>> {
+        let (x, y) = self.test_set(task)?;
+        let kernel = Kernel::new(KernelKind::K1, self.architecture, self.prior, 1, 1)?;
+        let own = self.tasks[task - 1].x.as_ref();
+        let labels = labels(&self.tasks[task - 1]);
+        let second;
+        let factor = if task == 1 {
+            &self.first
+        } else {
+            let name = format!("kernel of {} alone", task_name(&self.tasks, 1));
+            second = Cholesky::factor(kernel.gram_symmetric(own)?.as_ref(), &name)?;
+            &second
+        };
+        let loss = AloneLoss::new(factor, &labels, kernel.gram(x, own)?.as_ref(), &kernel.diagonal(x)?, &y);
+        let one = OneTask::interpolating(factor, &labels);
+        points.iter().map(|p| Ok(loss.at(one.factor(p.width, self.prior.sigma2())?.u))).collect()
+    }
+
+    /// The training inputs and labels of a task (from 1).
+    pub(in crate::theory) fn training_set(&self, task: usize) -> (MatRef<'_, f64>, Vec<f64>) {
+        (self.tasks[task - 1].x.as_ref(), labels(&self.tasks[task - 1]))
+    }
+
+    /// Whether a task (from 1) has held-out data.
+    pub(in crate::theory) fn has_test(&self, task: usize) -> bool {
+        self.tasks[task - 1].test.is_some()
+    }
+
+    /// The held-out inputs and labels of a task (from 1).
+    pub(in crate::theory) fn test_set(&self, task: usize) -> Result<(MatRef<'_, f64>, Vec<f64>)> {
+        let test = self.tasks[task - 1].test.as_ref().ok_or_else(|| {
+            Error::data(task_name(&self.tasks, task - 1), "has no test set, which generalisation needs")
+        })?;
+        Ok((test.x.as_ref(), (0..test.y.nrows()).map(|i| test.y[(i, 0)]).collect()))
+    }
+}
+
+/// `Vᵀ x`.
+pub(super) fn rotate(v: MatRef<'_, f64>, x: &[f64]) -> Vec<f64> {
+    let y = matmul(v.transpose(), column(x));
+    (0..y.nrows()).map(|i| y[(i, 0)]).collect()
+}

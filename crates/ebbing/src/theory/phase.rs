@@ -1,0 +1,167 @@
+//! Curves against the load α for two tasks, where in the phase diagram a width lies, and how to leave overfitting.
+
+use super::multi_head::{CriticalLoad, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks};
+use crate::error::{Error, Result};
+use crate::linalg::Mat;
+use crate::tasks::{Task, TestSet};
+use serde::Serialize;
+
+/// One load of a curve: factors, forgetting and generalisation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhasePoint {
+    /// The renormalisation factors, and the regime at λ = ∞.
+    pub factors: TwoTaskPoint,
+    /// `F_21`, variance included.
+    pub f21: Power,
+    /// `G_21`, normalised by learning task 1 alone; only with held-out data.
+    pub g21: Option<Power>,
+    /// `G_22`, normalised by learning task 2 alone; only with held-out data.
+    pub g22: Option<Power>,
+    /// Whether α is within 0.1 % of α_c (λ = ∞ only).
+    pub near_critical: bool,
+}
+
+/// Two tasks at one λ against the load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseCurve {
+    /// The penalty λ, possibly ∞.
+    pub lambda: f64,
+    /// α_c and its estimates (λ = ∞ only).
+    pub critical: Option<CriticalLoad>,
+    /// One point per load.
+    pub points: Vec<PhasePoint>,
+}
+
+impl TwoTasks {
+    /// Factors, `F_21`, `G_21` and `G_22` at every load, after one decomposition.
+    ///
+    /// # Errors
+    /// As [`TwoTasks::point`].
+    pub fn curve(&self, alphas: &[f64]) -> Result<PhaseCurve> {
+        let points = self.points(alphas)?;
+        let critical = if self.lambda().is_infinite() { Some(self.critical_load()?) } else { None };
+        let f21 = self.training_losses(1, &points)?;
+        let (g21, g22) = (self.normalised_losses(1, &points)?, self.normalised_losses(2, &points)?);
+        let points = points
+            .into_iter()
+            .enumerate()
+            .map(|(i, factors)| PhasePoint {
+                near_critical: critical.as_ref().is_some_and(|c| c.regime(factors.alpha).1),
+                factors,
+                f21: f21[i],
+                g21: g21.as_ref().map(|g| g[i]),
+                g22: g22.as_ref().map(|g| g[i]),
+            })
+            .collect();
+        Ok(PhaseCurve { lambda: self.lambda(), critical, points })
+    }
+
+    /// Losses on the training data of a task over those labels' norm.
+    fn training_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<Power>> {
+        let (x, y) = self.training_set(task);
+        Ok(self.losses(&self.maps(task, x, &y)?, points))
+    }
+
+    /// `G_2s`, or `None` for a task without held-out data.
+    fn normalised_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Option<Vec<Power>>> {
+        if !self.has_test(task) {
+            return Ok(None);
+        }
+        let (x, y) = self.test_set(task)?;
+        let losses = self.losses(&self.maps(task, x, &y)?, points);
+        let alone = self.alone(task, points)?;
+        Ok(Some(
+            losses
+                .iter()
+                .zip(alone)
+                .map(|(loss, alone)| Power { coefficient: loss.coefficient / alone, ..*loss })
+                .collect(),
+        ))
+    }
+}
+
+/// [`TwoTasks::curve`] for several λ (∞ included), one decomposition each.
+///
+/// # Errors
+/// As [`TwoTasks::new`] and [`TwoTasks::curve`].
+pub fn phase_curves(
+    tasks: &[Task],
+    settings: &MultiHeadSettings,
+    lambdas: &[f64],
+    alphas: &[f64],
+) -> Result<Vec<PhaseCurve>> {
+    lambdas
+        .iter()
+        .map(|&lambda| TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..settings.clone() })?.curve(alphas))
+        .collect()
+}
+
+/// Where a width lies in the phase diagram of λ → ∞, and which widths lie elsewhere.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Location {
+    /// The width N asked about.
+    pub width: f64,
+    /// Its load P_2/N.
+    pub alpha: f64,
+    /// The regime there.
+    pub regime: Regime,
+    /// Whether α is within 0.1 % of α_c.
+    pub near_critical: bool,
+    /// Widths above this have fixed representations: N = P_2.
+    pub fixed_above: f64,
+    /// Widths below this generalise: N = P_2/α_c; `None` where there is no α_c up to the bound.
+    pub generalises_below: Option<f64>,
+    /// The answer in one sentence.
+    pub advice: String,
+}
+
+impl CriticalLoad {
+    /// Where width N lies for a second task of `size` examples.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a width that is not positive, or equal to `size` (α = 1).
+    pub fn locate(&self, size: usize, width: f64) -> Result<Location> {
+        if !(width.is_finite() && width > 0.0) {
+            return Err(Error::setting("width", width, "must be positive and finite"));
+        }
+        let p = size as f64;
+        let alpha = p / width;
+        if alpha == 1.0 {
+            return Err(Error::setting(
+                "width",
+                width,
+                "equals the number of examples: alpha = 1 is the boundary of fixed representations",
+            ));
+        }
+        let (regime, near_critical) = self.regime(alpha);
+        let generalises_below = self.exact.is_finite().then(|| p / self.exact);
+        let advice = match (regime, generalises_below) {
+            (Regime::Overfitting, Some(below)) => format!(
+                "at N = {width} the network overfits task 2 as lambda grows; use more than {size} hidden units, fewer than {below:.0}, or a smaller lambda"
+            ),
+            (Regime::Overfitting, None) => format!(
+                "at N = {width} the network overfits task 2 as lambda grows; use more than {size} hidden units or a smaller lambda (no smaller width generalises)"
+            ),
+            (regime, _) => format!("at N = {width} the network is in the regime of {regime} as lambda grows"),
+        };
+        Ok(Location { width, alpha, regime, near_critical, fixed_above: p, generalises_below, advice })
+    }
+}
+
+/// The tasks with labels (training and held-out) scaled so that `YᵀK_GP^{-1}Y/P = 1`, what the γ_sim law assumes.
+///
+/// # Errors
+/// As [`TwoTasks::new`].
+pub fn normalised_labels(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Vec<Task>> {
+    let scales = super::multi_head::label_scales(tasks, settings)?;
+    let scaled = |y: &Mat<f64>, scale: f64| Mat::from_fn(y.nrows(), y.ncols(), |i, j| y[(i, j)] / scale.sqrt());
+    Ok(tasks
+        .iter()
+        .zip(scales)
+        .map(|(task, scale)| Task {
+            y: scaled(&task.y, scale),
+            test: task.test.as_ref().map(|t| TestSet { x: t.x.clone(), y: scaled(&t.y, scale) }),
+            ..task.clone()
+        })
+        .collect())
+}

@@ -1,0 +1,12 @@
+//! CSV files, with headings found out, given and denied.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::path::Path;
+
+fuzz_target!(|bytes: &[u8]| {
+    for header in [None, Some(true), Some(false)] {
+        let options = ebbing::CsvOptions { header, ..Default::default() };
+        let _ = ebbing::parse_csv(bytes, Path::new("fuzz"), &options);
+    }
+});
