@@ -99,6 +99,7 @@ struct Missing {
     not_finite: usize,
     infinite: usize,
     not_positive: usize,
+    error_bars: usize,
 }
 
 impl Missing {
@@ -118,11 +119,15 @@ impl Missing {
             (self.infinite, "infinite (arrow)"),
             (self.not_positive, "not above 0 (log axis)"),
         ];
-        let parts: Vec<String> = kinds
+        let mut parts: Vec<String> = kinds
             .iter()
             .filter(|(n, _)| *n > 0)
             .map(|(n, kind)| format!("{n} {} {kind}", if *n == 1 { "value" } else { "values" }))
             .collect();
+        if self.error_bars > 0 {
+            let n = self.error_bars;
+            parts.push(format!("{n} error {} not a number", if n == 1 { "bar" } else { "bars" }));
+        }
         (!parts.is_empty()).then(|| format!("{what}: {} not drawn", parts.join(", ")))
     }
 }
@@ -178,6 +183,7 @@ fn draw_markers(canvas: &mut Canvas, frame: &Frame, markers: &Markers, look: &Lo
     for (k, (&x, &y)) in markers.x.iter().zip(&markers.y).enumerate() {
         if let (Some((low, high)), Some(px)) = (&markers.bars, frame.x_at(x)) {
             error_bar(canvas, frame, px, low[k], high[k], look.colour);
+            missing.error_bars += usize::from(!y.is_nan() && (low[k].is_nan() || high[k].is_nan()));
         }
         match frame.point(x, y) {
             None => {
@@ -325,6 +331,7 @@ fn draw_bars(canvas: &mut Canvas, frame: &Frame, bars: &Bars) -> Option<String> 
             hatch(canvas, &rect, s);
             if let Some(e) = bars.errors[s].as_ref().map(|e| e[k]) {
                 error_bar(canvas, frame, middle, h - e, h + e, Rgb::BLACK);
+                missing.error_bars += usize::from(e.is_nan());
             }
         }
     }

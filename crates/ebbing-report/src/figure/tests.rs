@@ -158,6 +158,9 @@ fn what_cannot_be_drawn_is_said() {
     assert_eq!(strokes.count(), 3 + 1);
     let markers = Figure::single(Panel::new().markers(Markers::new("m", &x, &y)));
     assert_eq!(markers.notes().unwrap(), ["m: 1 value not a number, 2 values infinite (arrow) not drawn"]);
+    let bars = Markers::new("m", &[1.0, 2.0], &[1.0, 2.0]).errors(&[0.1, f64::NAN]);
+    let bars = Figure::single(Panel::new().markers(bars));
+    assert_eq!(bars.notes().unwrap(), ["m: 1 error bar not a number not drawn"]);
     let matrix = Figure::single(Panel::matrix(&Matrix::tasks("F", &[vec![f64::NAN, 1.0]])));
     assert_eq!(matrix.notes().unwrap(), ["F: 1 cell has no value (grey)"]);
 }
