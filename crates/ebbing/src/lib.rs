@@ -36,9 +36,12 @@ pub use tasks::{
     WithContext, check_sequence, check_tasks,
 };
 pub use theory::{
-    BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, EquationResidual, ForgettingFit, HeadMaps,
-    LambdaEvidence, LambdaPoint, LargeLambda, LimitPoint, LinearFit, Location, MultiHead, MultiHeadSettings,
-    PhaseCurve, PhasePoint, Power, Prediction, Regime, SequenceCurve, TwoTaskPoint, TwoTasks, Uncertain,
-    VarianceExplained, alpha_c_from_curve, best_lambda, centred_alignment, mean_with_error, normalised_labels, pearson,
-    phase_curves, sequence_curve, spearman,
+    BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, EquationResidual, Forecast, ForgettingFit,
+    HeadMaps, Interval, Inverse, KernelTask, LambdaEvidence, LambdaPoint, LargeLambda, LimitPoint, LinearFit, Location,
+    Mode, MultiHead, MultiHeadSettings, Null, OrderParameterSettings, OrderParameters, OrderSearchSettings,
+    PairOrderParameters, PhaseCurve, PhasePoint, Points, Power, Prediction, Regime, SearchMethod, SequenceCurve,
+    SingleHead, SingleHeadSettings, TaskOrder, TestForecast, TwoTaskPoint, TwoTasks, Uncertain, VarianceExplained,
+    alpha_c_from_curve, best_lambda, best_order, best_order_of_features, centred_alignment, mean_with_error,
+    normalised_labels, order_parameters, order_parameters_of_features, order_parameters_of_kernels,
+    order_parameters_of_layers, order_parameters_of_sequence, pearson, phase_curves, sequence_curve, spearman,
 };

@@ -44,7 +44,6 @@ fn close(got: f64, want: f64, tolerance: f64, floor: f64, what: &str) {
     assert!(error <= tolerance, "{what}: {got:.12e}, reference {want:.12e}, relative error {error:.1e}");
 }
 
-
 /// Inputs with unit-variance entries and ±1 labels, sharing a fraction of the inputs' direction with `like`.
 fn random_task(size: usize, inputs: usize, stream: &mut Stream) -> Task {
     let x = Mat::from_fn(size, inputs, |_, _| stream.normal());
@@ -177,9 +176,10 @@ fn limit_of_the_reference() {
             }
             let powers: &[(&str, f64, f64)] = match limit.regime {
                 Regime::FixedRepresentations => &[("d", got.d.at(1.0), 0.0), ("u220", got.u0.at(1.0), 0.0)],
-                Regime::Overfitting => {
-                    &[("d_sqrtlam", got.d.coefficient, 0.5 + got.d.exponent), ("u220_over_sqrtlam", got.u0.coefficient, got.u0.exponent - 0.5)]
-                }
+                Regime::Overfitting => &[
+                    ("d_sqrtlam", got.d.coefficient, 0.5 + got.d.exponent),
+                    ("u220_over_sqrtlam", got.u0.coefficient, got.u0.exponent - 0.5),
+                ],
                 Regime::Generalisation => {
                     &[("d_lam", got.d.coefficient, 1.0 + got.d.exponent), ("u220", got.u0.coefficient, got.u0.exponent)]
                 }
@@ -270,10 +270,8 @@ fn two_tasks_agree_with_the_general_chain() {
             close(loss.coefficient, a.loss(test.y.as_ref()).coefficient, 1e-9, 0.0, &what);
             let alone = two.alone(head, std::slice::from_ref(&point)).unwrap()[0];
             close(loss.coefficient / alone, chain.generalisation(2, head).unwrap(), 1e-9, 0.0, &what);
-            let (a, b) = (
-                chain.learned_kernel(test.x.as_ref()).unwrap(),
-                two.learned_kernel(&point, test.x.as_ref()).unwrap(),
-            );
+            let (a, b) =
+                (chain.learned_kernel(test.x.as_ref()).unwrap(), two.learned_kernel(&point, test.x.as_ref()).unwrap());
             let size = (0..a.nrows()).fold(0.0, |m: f64, i| m.max(a[(i, i)].abs()));
             for i in 0..a.nrows() {
                 for j in 0..a.nrows() {
@@ -373,7 +371,8 @@ fn critical_load_of_linear_networks_is_the_closed_form() {
     for seed in [5, 6, 7] {
         // As many inputs as twice the examples: a linear kernel of 15 examples has full rank.
         let tasks = pair(15, 30, seed);
-        let settings = MultiHeadSettings { activation: Activation::Linear, sigma2: 0.8, ..MultiHeadSettings::default() };
+        let settings =
+            MultiHeadSettings { activation: Activation::Linear, sigma2: 0.8, ..MultiHeadSettings::default() };
         let critical = TwoTasks::new(&tasks, &settings).unwrap().critical_load().unwrap();
         // Both are roots to rounding.
         close(critical.from_u11, critical.exact, 1e-9, 0.0, "with the general closed form");
@@ -392,7 +391,9 @@ fn gamma_sim_of_the_reference() {
             continue;
         }
         let critical = limit(&tasks(&case["tasks"])).critical_load().unwrap();
-        for (name, got) in [("gamma_sim", critical.gamma_sim), ("gamma_feature", critical.gamma_feature), ("proj", critical.proj)] {
+        for (name, got) in
+            [("gamma_sim", critical.gamma_sim), ("gamma_feature", critical.gamma_feature), ("proj", critical.proj)]
+        {
             // Inverses of kernels with condition numbers below 1e5.
             close(got, number(&case[name]), 1e-9, 1.0, &format!("case {i}: {name}"));
         }
@@ -701,7 +702,8 @@ fn intermediate_data_sets_move_the_critical_load() {
     let three = vec![tasks[0].clone(), mixed, tasks[1].clone()];
     let alphas: Vec<f64> = (1..=24).map(|i| (0.15 * f64::from(i)).exp()).collect();
     let settings = at(1e6, 1.0);
-    let (direct, smooth) = (sequence_curve(&tasks, &settings, &alphas).unwrap(), sequence_curve(&three, &settings, &alphas).unwrap());
+    let (direct, smooth) =
+        (sequence_curve(&tasks, &settings, &alphas).unwrap(), sequence_curve(&three, &settings, &alphas).unwrap());
     let read = |g: &Option<Vec<f64>>| {
         alpha_c_from_curve(&alphas, g.as_ref().unwrap(), CurveFeature::MidHeight).unwrap().unwrap().alpha_c
     };
@@ -742,7 +744,10 @@ fn bad_input_is_refused_with_its_reason() {
     let solve = |s: MultiHeadSettings| MultiHead::solve(&tasks, &s);
     let plain = MultiHeadSettings { lambda: 1.0, ..MultiHeadSettings::default() };
     refused(solve(plain.clone()), &["alpha", "exactly one"]);
-    refused(solve(MultiHeadSettings { alpha: Some(1.5), width: Some(9.0), ..plain.clone() }), &["width", "alpha = 1.5"]);
+    refused(
+        solve(MultiHeadSettings { alpha: Some(1.5), width: Some(9.0), ..plain.clone() }),
+        &["width", "alpha = 1.5"],
+    );
     refused(solve(MultiHeadSettings { alpha: Some(0.0), ..plain.clone() }), &["alpha is 0", "positive"]);
     refused(solve(MultiHeadSettings { alpha: Some(-2.0), ..plain.clone() }), &["alpha is -2"]);
     refused(solve(MultiHeadSettings { alpha: Some(f64::NAN), ..plain.clone() }), &["alpha", "positive"]);
@@ -771,7 +776,17 @@ fn bad_input_is_refused_with_its_reason() {
         }),
         &["task 2", "1 training example"],
     );
-    refused(changed(&|t| t.x = Mat::from_fn(10, 12, |i, j| t.x[(i.max(1), j)])), &["task 2", "not positive definite"]);
+    refused(
+        changed(&|t| t.x = Mat::from_fn(10, 12, |i, j| t.x[(i.max(1), j)])),
+        &["task 2", "not positive definite", "rows 0 and 1"],
+    );
+    let mut stream = Stream::new(19, "near copies", 0);
+    let mut near = tasks.clone();
+    for j in 0..12 {
+        near[1].x[(0, j)] = near[1].x[(1, j)] + 1e-7 * stream.normal();
+    }
+    refused(MultiHead::solve(&near, &at(1.0, 1.5)), &["kernel of task 2", "correct digits"]);
+    refused(TwoTasks::new(&near, &at(1.0, 1.5)), &["kernel of task 2", "correct digits"]);
 
     refused(TwoTasks::new(&tasks[..1], &at(1.0, 1.5)), &["1 tasks", "two"]);
     refused(TwoTasks::new(&tasks, &MultiHeadSettings { beta: 10.0, ..at(1.0, 1.5) }), &["beta"]);

@@ -117,3 +117,58 @@ fn read_emnist(path: &Path, name: &str, source: &str) -> Result<Dataset> {
     let (test, _) = part(read("test-images-idx3")?, read("test-labels-idx1")?)?;
     assemble::dataset(name, source, train, Some(test), shape)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Targets, tar, zip};
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(vec![], Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn emnist_is_read_straight_from_its_archive() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gzip.zip");
+        let images = [&[0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2][..], &[1, 2, 3, 4]].concat();
+        let labels = [0, 0, 8, 1, 0, 0, 0, 2, 61, 0];
+        let names = ["train-images-idx3", "train-labels-idx1", "test-images-idx3", "test-labels-idx1"];
+        let member = |name: &str| {
+            (
+                format!("gzip/emnist-byclass-{name}-ubyte.gz"),
+                gzip(if name.contains("images") { &images } else { &labels }),
+            )
+        };
+        let mut members: Vec<_> = names.iter().map(|name| member(name)).collect();
+        members.push(("gzip/emnist-letters-mapping.txt".into(), b"1 65".to_vec()));
+        std::fs::write(&path, zip::store(&members, &path).unwrap()).unwrap();
+        let set = Copy::EmnistZip(path.clone()).read("emnist", "test").unwrap();
+        assert_eq!((set.image_shape, set.train.targets), (Some(vec![1, 2]), Targets::Classes(vec![61, 0])));
+        members.remove(2);
+        std::fs::write(&path, zip::store(&members, &path).unwrap()).unwrap();
+        let text = Copy::EmnistZip(path).read("emnist", "test").unwrap_err().to_string();
+        assert!(text.contains("emnist-byclass-test-images-idx3-ubyte.gz is missing"), "{text}");
+    }
+
+    #[test]
+    fn cifar_is_read_straight_from_its_archive() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cifar-100-binary.tar.gz");
+        let record = |coarse: u8, fine: u8| [vec![coarse, fine], vec![fine + 1; 3072]].concat();
+        let (train, test) = ([record(0, 1), record(1, 2)].concat(), record(1, 2));
+        let files =
+            [("cifar-100-binary/train.bin", &train[..]), ("cifar-100-binary/test.bin", &test), ("x.txt", b"names")];
+        std::fs::write(&path, gzip(&tar::tests::archive(&files))).unwrap();
+        assert_eq!(cifar::set_of_archive(&path).unwrap(), Cifar::Hundred);
+        let set = Copy::Cifar(path.clone(), Cifar::Hundred).read("cifar100", "test").unwrap();
+        assert_eq!(set.train.targets, Targets::Classes(vec![1, 2]));
+        assert_eq!(set.test.unwrap().features.rows(), 1);
+        let text = Copy::Cifar(path, Cifar::Ten).read("cifar10", "test").unwrap_err().to_string();
+        assert!(text.contains("data_batch_1.bin in the archive is missing; give the binary version"), "{text}");
+    }
+}

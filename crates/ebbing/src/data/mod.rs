@@ -4,6 +4,7 @@ mod array;
 mod assemble;
 mod cifar;
 mod copy;
+mod covariance;
 mod csv;
 mod dataset;
 mod digest;

@@ -1,6 +1,7 @@
 //! A data set with its preprocessing fitted: gives prepared examples by their row numbers.
 
-use super::preprocess::{Preprocess, Preprocessor, Rows};
+use super::covariance::Rows;
+use super::preprocess::{Preprocess, Preprocessor};
 use super::{Dataset, Features, Part, Targets, grey};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
@@ -204,6 +205,12 @@ mod tests {
         assert_ne!(own.train(&[0]).unwrap(), with.train(&[0]).unwrap());
         let same = Source::with_covariance(sample.clone(), &Preprocess::default(), sample).unwrap();
         assert_eq!(own.train(&[0]).unwrap(), same.train(&[0]).unwrap());
+        let named = |name: &str| {
+            let whiten = Some(crate::data::Whiten { covariance_of: name.into(), ..Default::default() });
+            Source::new(Dataset::sample().unwrap(), &Preprocess { whiten, ..Preprocess::default() })
+        };
+        assert_eq!(own.train(&[0]).unwrap(), named("mnist-sample").unwrap().train(&[0]).unwrap());
+        assert!(named("no-such-set").unwrap_err().to_string().contains("data set is no-such-set; known are"));
     }
 
     #[test]

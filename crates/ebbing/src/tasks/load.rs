@@ -140,7 +140,8 @@ fn tasks(kind: &'static str, files: &[PathBuf], mut problems: Vec<Error>) -> Loa
     if kind == "npz file" {
         raw.iter_mut().enumerate().for_each(|(t, task)| task.name = format!("task {}", t + 1));
     }
-    let sequence = (!raw.is_empty() && problems.is_empty()).then(|| assemble(raw, sources, &mut problems)).flatten();
+    raw.retain(|task| task.arrays.contains_key(&Slot::X) && task.arrays.contains_key(&Slot::Y));
+    let sequence = (!raw.is_empty()).then(|| assemble(raw, sources, &mut problems));
     Loaded { kind, sequence, problems }
 }
 
@@ -159,33 +160,35 @@ fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Err
         }
         found.entry(number).or_default().arrays.insert(slot, array);
     }
-    let numbers: Vec<usize> = found.keys().copied().collect();
-    if numbers.len() > 1 && numbers[0] == 0 {
-        let expected = "number all arrays (x_1, …) or, for a single task, none";
-        problems.push(Error::file(file, "an array name", "without a number beside numbered ones", expected));
-    } else if let Some(gap) = (1..).zip(&numbers).find(|(expected, found)| numbers[0] > 0 && *expected != **found) {
-        let expected = format!("tasks are numbered from 1 without a gap: x_{} is missing", gap.0);
-        problems.push(Error::file(file, "an array name", format!("x_{} or y_{}", gap.1, gap.1), expected));
-    }
+    check_numbers(file, &found, problems);
+    let several = found.len() > 1;
     for (number, task) in &mut found {
-        let label = |slot: Slot| slot_name(*number, slot);
-        for (slot, other) in
-            [(Slot::X, Slot::Y), (Slot::Y, Slot::X), (Slot::XTest, Slot::YTest), (Slot::YTest, Slot::XTest)]
-        {
-            if task.arrays.contains_key(&slot) && !task.arrays.contains_key(&other) {
-                let expected = format!("it needs {} beside it", label(other));
-                problems.push(Error::file(file, format!("array {}", label(slot)), "alone", expected));
-            }
-        }
-        if task.arrays.contains_key(&Slot::XTest) && !task.arrays.contains_key(&Slot::X) {
-            let expected = format!("it needs {} beside it", label(Slot::X));
-            problems.push(Error::file(file, format!("array {}", label(Slot::XTest)), "alone", expected));
-        }
-        task.name = if numbers.len() > 1 { format!("{stem} {number}") } else { stem.clone() };
-        task.place =
-            format!("{}, y{}", file.display(), if *number == 0 { String::new() } else { format!("_{number}") });
+        task.name = if several { format!("{stem} {number}") } else { stem.clone() };
+        task.place = format!("{}, {}", file.display(), slot_name(*number, Slot::Y));
     }
     found.into_values().collect()
+}
+
+/// Tasks are numbered from 1 without gaps (or a single one not at all), and arrays come in pairs.
+fn check_numbers(file: &Path, found: &BTreeMap<usize, Raw>, problems: &mut Vec<Error>) {
+    let numbered = found.keys().filter(|&&number| number > 0);
+    if found.contains_key(&0) && found.len() > 1 {
+        let expected = "number all arrays (x_1, …) or, for a single task, none";
+        problems.push(Error::file(file, "an array name", "without a number beside numbered ones", expected));
+    } else if let Some((missing, next)) = (1..).zip(numbered).find(|(expected, number)| expected != *number) {
+        let expected = format!("tasks are numbered from 1 without a gap: x_{missing} is missing");
+        problems.push(Error::file(file, "an array name", format!("x_{next} or y_{next}"), expected));
+    }
+    use Slot::{X, XTest, Y, YTest};
+    for (number, task) in found {
+        for (slot, needs) in [(X, Y), (Y, X), (XTest, YTest), (YTest, XTest), (XTest, X)] {
+            if task.arrays.contains_key(&slot) && !task.arrays.contains_key(&needs) {
+                let expected = format!("it needs {} beside it", slot_name(*number, needs));
+                let field = format!("array {}", slot_name(*number, slot));
+                problems.push(Error::file(file, field, "alone", expected));
+            }
+        }
+    }
 }
 
 /// Task number (0: none given) and slot of an array name.
@@ -229,7 +232,7 @@ fn check_shape(file: &Path, name: &str, slot: Slot, array: &Array) -> Result<()>
 }
 
 /// Turns arrays into checked tasks; adds what is wrong to `problems`.
-fn assemble(raw: Vec<Raw>, sources: Vec<serde_json::Value>, problems: &mut Vec<Error>) -> Option<TaskSequence> {
+fn assemble(raw: Vec<Raw>, sources: Vec<serde_json::Value>, problems: &mut Vec<Error>) -> TaskSequence {
     let arrays = |slot: Slot, suffix: &str| -> Vec<(String, &Array)> {
         raw.iter().filter_map(|task| Some((format!("{}{suffix}", task.place), task.arrays.get(&slot)?))).collect()
     };
@@ -251,7 +254,7 @@ fn assemble(raw: Vec<Raw>, sources: Vec<serde_json::Value>, problems: &mut Vec<E
     let mut sequence = TaskSequence { tasks, settings };
     problems.extend(sequence.problems());
     sequence.identify();
-    Some(sequence)
+    sequence
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ pub use labels::TargetRule;
 pub use partial_split::PartialSplit;
 pub use permuted::Permuted;
 pub use pool::Pool;
+pub(crate) use pool::number_inputs;
 pub use protocol::{PostSteps, Protocol};
 pub use recipe::{Origin, Recipe};
 pub use split::{Labels, Split};

@@ -54,7 +54,7 @@ impl TaskSequence {
 }
 
 /// Numbers the distinct rows of several sets by first appearance.
-pub(super) fn number_inputs(sets: &[MatRef<'_, f64>]) -> Vec<Vec<usize>> {
+pub(crate) fn number_inputs(sets: &[MatRef<'_, f64>]) -> Vec<Vec<usize>> {
     // Per hash, the rows that have it (set, row, number): rows are compared, the hash only finds candidates.
     let mut seen: HashMap<u64, Vec<(usize, usize, usize)>> = HashMap::new();
     let mut count = 0;

@@ -127,7 +127,11 @@ impl CriticalLoad {
         let p = size as f64;
         let alpha = p / width;
         if alpha == 1.0 {
-            return Err(Error::setting("width", width, "equals the number of examples: alpha = 1 is the boundary of fixed representations"));
+            return Err(Error::setting(
+                "width",
+                width,
+                "equals the number of examples: alpha = 1 is the boundary of fixed representations",
+            ));
         }
         let (regime, near_critical) = self.regime(alpha);
         let generalises_below = self.exact.is_finite().then(|| p / self.exact);

@@ -81,8 +81,7 @@ fn lambda_point(tasks: &[Task], settings: &MultiHeadSettings, lambda: f64) -> Re
     let settings = MultiHeadSettings { lambda, ..settings.clone() };
     if settings.beta.is_finite() {
         let theory = MultiHead::solve(tasks, &settings)?;
-        let (f21, g21, g22) =
-            (theory.forgetting(2, 1)?, theory.generalisation(2, 1)?, theory.generalisation(2, 2)?);
+        let (f21, g21, g22) = (theory.forgetting(2, 1)?, theory.generalisation(2, 1)?, theory.generalisation(2, 2)?);
         return Ok(LambdaPoint { lambda, f21, g21, g22 });
     }
     let two = TwoTasks::new(tasks, &settings)?;
@@ -90,12 +89,9 @@ fn lambda_point(tasks: &[Task], settings: &MultiHeadSettings, lambda: f64) -> Re
     let curve = two.curve(&[size as f64 / settings.network_width(size)?])?;
     let point = &curve.points[0];
     match (point.g21, point.g22) {
-        (Some(g21), Some(g22)) => Ok(LambdaPoint {
-            lambda,
-            f21: point.f21.coefficient,
-            g21: g21.coefficient,
-            g22: g22.coefficient,
-        }),
+        (Some(g21), Some(g22)) => {
+            Ok(LambdaPoint { lambda, f21: point.f21.coefficient, g21: g21.coefficient, g22: g22.coefficient })
+        }
         _ => Err(Error::data("tasks", "both need a test set for the search for the best lambda")),
     }
 }
@@ -165,7 +161,8 @@ pub struct CurveCritical {
 /// [`Error::Data`] for fewer than three loads, loads that do not ascend, or values that are not finite.
 pub fn alpha_c_from_curve(alphas: &[f64], values: &[f64], feature: CurveFeature) -> Result<Option<CurveCritical>> {
     if alphas.len() != values.len() || alphas.len() < 3 {
-        let problem = format!("{} loads and {} values; expected as many values, at least three", alphas.len(), values.len());
+        let problem =
+            format!("{} loads and {} values; expected as many values, at least three", alphas.len(), values.len());
         return Err(Error::data("curve", problem));
     }
     if !(alphas[0] > 0.0 && alphas.windows(2).all(|w| w[0] < w[1])) || values.iter().any(|v| !v.is_finite()) {

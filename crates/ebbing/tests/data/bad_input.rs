@@ -138,9 +138,10 @@ fn examples_and_labels_that_do_not_fit() {
     let blank = message(open(&idx(&[2, 1, 2], &[1, 2, 0, 0]), &labels(2), None));
     assert!(blank.contains("train-images-idx3-ubyte.gz: image 1 is all zero; an image of norm 0"), "{blank}");
     let single = message(open(&images(2), &idx(&[2], &[4, 4]), None));
-    assert_eq!(single, "set: every training label is 4; at least two classes are needed");
+    assert!(single.starts_with("set (") && single.contains("train-labels-idx1-ubyte"), "{single}");
+    assert!(single.ends_with("every training label is 4; at least two classes are needed"), "{single}");
     let dim = message(open(&images(6), &labels(6), Some((&idx(&[3, 1, 2], &[1; 6]), &labels(3)))));
-    assert!(dim.contains("set: test examples have 2 features where the training examples have 6"), "{dim}");
+    assert!(dim.contains("): test examples have 2 features where the training examples have 6"), "{dim}");
     let flat = message(open(&labels(6), &labels(6), None));
     assert!(flat.contains("the shape of the examples is 6; expected examples along the first axis"), "{flat}");
 }

@@ -146,6 +146,8 @@ fn every_problem_of_a_file_is_told() {
              x_1_test, y_1_test, x, y, x_test, y_test)"
         ]
     );
+    let two = problems(&[("x_1", x()), ("y_1", real(&[3], &[0.0; 3])), ("u", x()), ("v_1", y())]);
+    assert_eq!(two.len(), 3, "unknown names do not hide what else is wrong: {two:?}");
     assert_eq!(one("x_1_test", x()), ["FILE: array x_1_test is alone; it needs y_1_test beside it"]);
     assert_eq!(one("y_2", y()), ["FILE: array y_2 is alone; it needs x_2 beside it"]);
     assert!(one("x", x())[0].contains("without a number beside numbered ones; number all arrays"));

@@ -120,24 +120,24 @@ impl Chain {
         self.links.len()
     }
 
-    /// `B_k`: the kernel that the k-th cross unknown multiplies in `K̃_{T,<T}`, with the index s of its task.
-    fn direction<'a>(blocks: &'a Blocks, k: usize) -> (usize, &'a Mat<f64>) {
-        let s = k.div_ceil(2);
-        if k % 2 == 1 || k == 0 { (s, &blocks.k1[s]) } else { (s, &blocks.delta[s]) }
-    }
-
     /// The terms of `H_T` in the given basis; cross unknowns are [u1(T,1), d(T,2), u0(T,2), …].
     pub fn terms(&self, blocks: &Blocks, basis: &Basis) -> Terms {
         let unknowns = (2 * self.len()).saturating_sub(1);
         let y = basis.rows(column(&blocks.y));
         let k1: Vec<Mat<f64>> = blocks.k1[..self.len()].iter().map(|k| basis.rows(k.as_ref())).collect();
         let source = |k: usize| k.div_ceil(2);
-        // X_k = B_k K̃_ss^{-1}, and what a unit of it predicts for the labels.
+        // X_k = B_k K̃_ss^{-1}, where B_k is what the k-th unknown multiplies in K̃_{T,<T}: K¹ for u1(T,1) and d(T,s), ΔK for
+        // u0(T,s).
         let x: Vec<Mat<f64>> = (0..unknowns)
             .map(|k| {
-                let (s, b) = Self::direction(blocks, k);
-                let b = if k % 2 == 1 || k == 0 { k1[s].clone() } else { basis.rows(b.as_ref()) };
-                self.links[s].factor.solve(b.transpose()).transpose().to_owned()
+                let s = source(k);
+                let factor = &self.links[s].factor;
+                let solved = if k == 0 || k % 2 == 1 {
+                    factor.solve(k1[s].transpose())
+                } else {
+                    factor.solve(basis.rows(blocks.delta[s].as_ref()).transpose())
+                };
+                solved.transpose().to_owned()
             })
             .collect();
         let g: Vec<Mat<f64>> =
@@ -146,8 +146,7 @@ impl Chain {
         let mut cross = Vec::with_capacity(unknowns * (unknowns + 1) / 2);
         for k in 0..unknowns {
             let sk = source(k);
-            let spread: Vec<Mat<f64>> =
-                (0..=sk).map(|r| matmul(x[k].as_ref(), self.links[sk].s[r].as_ref())).collect();
+            let spread: Vec<Mat<f64>> = (0..=sk).map(|r| matmul(x[k].as_ref(), self.links[sk].s[r].as_ref())).collect();
             for l in 0..=k {
                 let sl = source(l);
                 debug_assert_eq!(cross.len(), packed(k, l));
@@ -183,8 +182,7 @@ impl Chain {
             .iter()
             .enumerate()
             .map(|(s, link)| {
-                let mut row: Vec<Mat<f64>> =
-                    (0..s).map(|t| matmul(k1[t].as_ref(), link.a[t].transpose())).collect();
+                let mut row: Vec<Mat<f64>> = (0..s).map(|t| matmul(k1[t].as_ref(), link.a[t].transpose())).collect();
                 row.push(Mat::from_fn(k1[s].nrows(), k1[s].ncols(), |i, j| -k1[s][(i, j)]));
                 row
             })
@@ -202,9 +200,8 @@ impl Chain {
         let p = own.nrows();
         let own = Mat::from_fn(p, p, |i, j| own[(i, j)] + if i == j { self.ridge } else { 0.0 });
         let factor = Cholesky::factor(own.as_ref(), name)?;
-        let x: Vec<Mat<f64>> = (0..t)
-            .map(|s| self.links[s].factor.solve(tilde(s).transpose()).transpose().to_owned())
-            .collect();
+        let x: Vec<Mat<f64>> =
+            (0..t).map(|s| self.links[s].factor.solve(tilde(s).transpose()).transpose().to_owned()).collect();
         let c: Vec<Mat<f64>> = (0..t)
             .map(|s| Mat::from_fn(p, blocks.k1[s].ncols(), |i, j| factors.u1(s) * blocks.k1[s][(i, j)]))
             .collect();
@@ -225,9 +222,8 @@ impl Chain {
             s.push(Mat::from_fn(p, block.ncols(), |i, k| -block[(i, k)]));
         }
         // Var ε_T = C_TT + Σ_s (X_s Γ_sᵀ + Γ_s X_sᵀ) + Σ_rs X_r Ŝ_rs X_sᵀ = C_TT + Σ_s (X_s Γ_sᵀ − Cov(ε_T, ε_s) X_sᵀ).
-        let mut own_s = Mat::from_fn(p, p, |i, j| {
-            factors.u1(t) * blocks.k1[t][(i, j)] + if i == j { self.ridge } else { 0.0 }
-        });
+        let mut own_s =
+            Mat::from_fn(p, p, |i, j| factors.u1(t) * blocks.k1[t][(i, j)] + if i == j { self.ridge } else { 0.0 });
         for j in 0..t {
             matmul_into(own_s.as_mut(), 1.0, 1.0, x[j].as_ref(), gamma[j].transpose());
             matmul_into(own_s.as_mut(), 1.0, -1.0, s[j].as_ref(), x[j].transpose());

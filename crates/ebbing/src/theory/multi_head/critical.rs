@@ -57,15 +57,18 @@ impl TwoTasks {
     /// [`Error::Setting`] at finite λ, where the transition is smooth.
     pub fn critical_load(&self) -> Result<CriticalLoad> {
         if self.lambda().is_finite() {
-            return Err(Error::setting("lambda", self.lambda(), "must be inf for a critical load; at finite lambda the change is smooth"));
+            return Err(Error::setting(
+                "lambda",
+                self.lambda(),
+                "must be inf for a critical load; at finite lambda the change is smooth",
+            ));
         }
         let [p1, p2] = self.sizes().map(|p| p as f64);
         let sum = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).sum::<f64>();
         let trace = sum(&|i| self.g_diagonal[i]);
         let (yy, by, bb) =
             (sum(&|i| self.y[i] * self.y[i]), sum(&|i| self.b[i] * self.y[i]), sum(&|i| self.b[i] * self.b[i]));
-        let (gamma_feature, cos, proj) =
-            (trace / p1.min(p2), by / (yy * self.quadratic).sqrt(), bb / self.quadratic);
+        let (gamma_feature, cos, proj) = (trace / p1.min(p2), by / (yy * self.quadratic).sqrt(), bb / self.quadratic);
         let gamma_sim = gamma_feature + cos * cos - proj;
         let mut critical = CriticalLoad {
             exact: self.exact_critical_load()?,
@@ -131,11 +134,14 @@ impl CriticalLoad {
     fn add_notes(&mut self) {
         if self.exact == 1.0 {
             self.notes.push(
-                "alpha_c = 1: there is no overfitting regime (as for identical tasks); every load above 1 generalises".into(),
+                "alpha_c = 1: there is no overfitting regime (as for identical tasks); every load above 1 generalises"
+                    .into(),
             );
         }
         if self.exact.is_infinite() {
-            self.notes.push(format!("no alpha_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime"));
+            self.notes.push(format!(
+                "no alpha_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime"
+            ));
         }
         if self.gamma_sim <= 0.0 {
             self.notes.push(format!(

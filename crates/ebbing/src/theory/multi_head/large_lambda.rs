@@ -49,9 +49,7 @@ impl LargeLambda {
             evidence.push(LambdaEvidence {
                 lambda: theory.lambda(),
                 change: now.iter().zip(&then).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs())),
-                readout_exponents: (1..=theory.tasks())
-                    .map(|h| (next.u1(h, h) / theory.u1(h, h)).log10())
-                    .collect(),
+                readout_exponents: (1..=theory.tasks()).map(|h| (next.u1(h, h) / theory.u1(h, h)).log10()).collect(),
             });
             if evidence.last().is_some_and(|e| e.change <= tolerance) {
                 return Ok(LargeLambda { theory, evidence });
@@ -62,7 +60,10 @@ impl LargeLambda {
             what: "the search for a lambda that stands for infinity".into(),
             residual: evidence.iter().fold(f64::INFINITY, |m, e| m.min(e.change)),
             steps: evidence.len(),
-            trace: evidence.iter().map(|e| format!("lambda {:.0e}: largest change of F {:.2e}", e.lambda, e.change)).collect(),
+            trace: evidence
+                .iter()
+                .map(|e| format!("lambda {:.0e}: largest change of F {:.2e}", e.lambda, e.change))
+                .collect(),
             advice: "allow a larger tolerance, or move alpha away from a transition".into(),
         })
     }

@@ -46,8 +46,8 @@ impl Parts {
         matmul_into(half.as_mut(), 1.0, 1.0, self.k1.as_ref(), delta_core.transpose());
         Mat::from_fn(n, n, |i, j| {
             let means = self.means.0[i] * self.means.1[j] + self.means.1[i] * self.means.0[j];
-            let sum = self.first[(i, j)] + (self.rho - self.finite) * quadratic[(i, j)] + half[(i, j)] + half[(j, i)]
-                - means;
+            let sum =
+                self.first[(i, j)] + (self.rho - self.finite) * quadratic[(i, j)] + half[(i, j)] + half[(j, i)] - means;
             -sum / self.width
         })
     }
@@ -72,10 +72,7 @@ impl TwoTasks {
             rho: point.rho,
             shrunk: m.iter().map(|m| point.rho * m).collect(),
             cross: Mat::from_fn(n, p, |i, j| gain * point.u12 / point.u11 * rows.e[(i, j)] * m[j]),
-            means: (
-                rows.base.iter().map(|b| b / point.u11).collect(),
-                (0..n).map(|i| gain * change[(i, 0)]).collect(),
-            ),
+            means: (rows.base.iter().map(|b| b / point.u11).collect(), (0..n).map(|i| gain * change[(i, 0)]).collect()),
             delta: rows.d,
             k1: rows.q,
             finite: point.finite_size(),
@@ -90,7 +87,11 @@ impl TwoTasks {
     /// [`Error::Setting`] at finite λ, where the formula does not hold; [`Error::Data`] for inputs that do not fit.
     pub fn representation_change(&self, point: &TwoTaskPoint, x: MatRef<'_, f64>) -> Result<Mat<f64>> {
         if point.lambda.is_finite() {
-            return Err(Error::setting("lambda", point.lambda, "must be inf: the change of representations is derived in that limit"));
+            return Err(Error::setting(
+                "lambda",
+                point.lambda,
+                "must be inf: the change of representations is derived in that limit",
+            ));
         }
         let rows = self.rows(x)?;
         let m: Vec<f64> = (0..self.y.len()).map(|i| self.shrinkage(point, i)).collect();

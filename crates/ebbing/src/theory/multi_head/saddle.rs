@@ -134,10 +134,9 @@ impl Saddle<'_> {
             // Where R(ρ) reaches 0 from above, d → 0 and R'/d → ±∞: the equation starts from +∞ and ends at −∞.
             let (left, right) = match (&values[i - 1], &values[i]) {
                 (None, None) => continue,
-                (left, right) => (
-                    left.as_ref().is_none_or(|r| r.equation > 0.0),
-                    right.as_ref().is_some_and(|r| r.equation > 0.0),
-                ),
+                (left, right) => {
+                    (left.as_ref().is_none_or(|r| r.equation > 0.0), right.as_ref().is_some_and(|r| r.equation > 0.0))
+                }
             };
             if left != right {
                 let outside_is_left = values[i - 1].is_none();
@@ -243,8 +242,7 @@ impl Saddle<'_> {
         let (omega, size) = sum.quadratic(&theta);
         let at_fixed_u1 = sum.trace_difference + omega[1] - omega[2];
         let at_fixed_d = 1.0 / self.sigma2 + sum.entropy[2] + omega[2];
-        let scales =
-            [sum.trace_difference.abs() + size[1], 1.0 / self.sigma2 + sum.entropy[2].abs() + size[2]];
+        let scales = [sum.trace_difference.abs() + size[1], 1.0 / self.sigma2 + sum.entropy[2].abs() + size[2]];
         let (g_d, g_u) = (sum.cross_gradient(&theta, 1), sum.cross_gradient(&theta, 2));
         let (h_d, h_u) = (solve_small(&sum.cross_matrix(), &g_d), solve_small(&sum.cross_matrix(), &g_u));
         let product = |a: &[f64], b: &[f64]| 0.5 * a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();

@@ -119,7 +119,10 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
         if let Some(test) = &task.test {
             if test.y.ncols() != 1 || test.x.nrows() == 0 {
                 let shape = format!("{} × {}", test.y.nrows(), test.y.ncols());
-                return Err(Error::data(name, format!("test targets are {shape}; expected one column and at least one row")));
+                return Err(Error::data(
+                    name,
+                    format!("test targets are {shape}; expected one column and at least one row"),
+                ));
             }
             check_set(&name, "test", test.x.as_ref(), test.y.as_ref(), first.x.ncols())?;
         }
@@ -162,7 +165,8 @@ fn check_set(
         }
     }
     if (0..y.nrows()).all(|i| y[(i, 0)] == 0.0) {
-        let problem = format!("its {part} labels are all zero: there is nothing to learn and losses divide by their norm");
+        let problem =
+            format!("its {part} labels are all zero: there is nothing to learn and losses divide by their norm");
         return Err(Error::data(name, problem));
     }
     Ok(())

@@ -86,7 +86,8 @@ mod tests {
         // Eigenvalues 1 ± 2 and 5, then −1, −2 and 3 in a rotated basis.
         assert_eq!(negative_eigenvalues(&[vec![1.0, 2.0, 0.0], vec![2.0, 1.0, 0.0], vec![0.0, 0.0, 5.0]]), 1);
         let (c, s) = (0.6, 0.8);
-        let a = vec![vec![-c * c - 2.0 * s * s, c * s, 0.0], vec![c * s, -s * s - 2.0 * c * c, 0.0], vec![0.0, 0.0, 3.0]];
+        let a =
+            vec![vec![-c * c - 2.0 * s * s, c * s, 0.0], vec![c * s, -s * s - 2.0 * c * c, 0.0], vec![0.0, 0.0, 3.0]];
         assert_eq!(negative_eigenvalues(&a), 2);
     }
 }

@@ -35,6 +35,7 @@ pub struct MultiHead {
     pub(super) chain: Chain,
     pub(super) factors: Vec<Factors>,
     pub(super) residuals: Vec<EquationResidual>,
+    digits: f64,
 }
 
 impl MultiHead {
@@ -43,7 +44,7 @@ impl MultiHead {
     /// # Errors
     /// [`Error::OutsideTheory`] for several hidden layers or target columns, [`Error::Setting`] and [`Error::Data`] for bad
     /// settings and tasks (λ = ∞ belongs to [`super::TwoTasks`] and [`super::LargeLambda`]), [`Error::NotPositiveDefinite`]
-    /// for singular kernels, [`Error::NotConverged`] with its trace where the equations are not solved.
+    /// or [`Error::LostAccuracy`] for singular kernels, [`Error::NotConverged`] with its trace where the equations are not solved.
     pub fn solve(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
         check_tasks(tasks)?;
         let prior = settings.prior()?;
@@ -64,6 +65,7 @@ impl MultiHead {
             chain: Chain::new(ridge),
             factors: vec![],
             residuals: vec![],
+            digits: f64::INFINITY,
         };
         let mut unit = Chain::new(0.0);
         for t in 1..=tasks.len() {
@@ -94,6 +96,7 @@ impl MultiHead {
             Factors::new(&solution.theta, solution.d, solution.u0)
         };
         self.chain.push(&blocks, &factors, &name)?;
+        self.digits = self.digits.min(self.chain.factor(t - 1).require_digits(&name)?);
         unit.push(&unit_blocks, &factors, "renormalised 1×1 kernel")?;
         self.factors.push(factors);
         Ok(())
@@ -131,7 +134,7 @@ impl MultiHead {
         let name = format!("kernel of {}", task_name(&self.tasks, t - 1));
         let k1 = blocks.k1[t - 1].as_ref();
         let shifted = Mat::from_fn(k1.nrows(), k1.nrows(), |i, j| k1[(i, j)] + if i == j { shift } else { 0.0 });
-        let pencil = Pencil::factor(blocks.delta[t - 1].as_ref(), shifted.as_ref(), &name)?;
+        let pencil = checked_pencil(blocks.delta[t - 1].as_ref(), shifted.as_ref(), &name)?;
         Ok(self.chain.terms(blocks, &Basis::Pencil(pencil)))
     }
 
@@ -197,6 +200,11 @@ impl MultiHead {
         self.prior.lambda()
     }
 
+    /// The decimal digits that the worst conditioned kernel leaves, at least 4.
+    pub fn digits(&self) -> f64 {
+        self.digits
+    }
+
     /// The scaled residual of every equation.
     pub fn residuals(&self) -> &[EquationResidual] {
         &self.residuals
@@ -211,9 +219,32 @@ impl Blocks {
     }
 }
 
+/// The pencil (ΔK, K¹), refused where K¹ is so ill-conditioned that fewer than four digits are left.
+///
+/// # Errors
+/// Those of [`Pencil::factor`], and [`Error::LostAccuracy`].
+pub(super) fn checked_pencil(delta: MatRef<'_, f64>, k1: MatRef<'_, f64>, name: &str) -> Result<Pencil> {
+    let pencil = Pencil::factor(delta, k1, name)?;
+    let digits = digits(pencil.condition);
+    if digits >= 4.0 {
+        return Ok(pencil);
+    }
+    Err(Error::LostAccuracy {
+        what: format!("the multi-head theory with the {name}"),
+        digits,
+        condition: pencil.condition,
+        advice: "remove examples that are nearly equal, or use a finite beta".into(),
+    })
+}
+
+/// The decimal digits that a condition number leaves.
+pub(super) fn digits(condition: f64) -> f64 {
+    -(f64::EPSILON * condition).log10()
+}
+
 /// The pencil of the 1×1 matrices ΔK = 0 and K¹ = 1.
 pub(super) fn unit_pencil() -> Pencil {
-    Pencil { values: vec![0.0], vectors: column(&[1.0]).to_owned(), residual: 0.0 }
+    Pencil { values: vec![0.0], vectors: column(&[1.0]).to_owned(), residual: 0.0, condition: 1.0 }
 }
 
 /// Starts (d, u0) that serve at small λ.

@@ -167,9 +167,7 @@ fn dense_weights(
     order: usize,
 ) -> Result<Option<(Vec<Vec<f64>>, f64)>> {
     let p = k1.nrows();
-    let kt = Mat::from_fn(p, p, |i, j| {
-        d * k1[(i, j)] + u0 * delta[(i, j)] + if i == j { ridge } else { 0.0 }
-    });
+    let kt = Mat::from_fn(p, p, |i, j| d * k1[(i, j)] + u0 * delta[(i, j)] + if i == j { ridge } else { 0.0 });
     if !(0..p).all(|i| kt[(i, i)].is_finite()) {
         return Ok(None);
     }

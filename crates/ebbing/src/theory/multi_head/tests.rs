@@ -154,8 +154,11 @@ fn blocks(data: &Direct, t: usize) -> Blocks {
 
 #[test]
 fn hamiltonian_and_gradient_of_steps_two_to_four() {
-    for (beta, activation) in [(f64::INFINITY, Activation::Relu), (30.0, Activation::Relu), (f64::INFINITY, Activation::Erf)] {
-        let settings = MultiHeadSettings { lambda: 3.0, sigma2: 0.9, beta, width: Some(5.0), activation, ..Default::default() };
+    for (beta, activation) in
+        [(f64::INFINITY, Activation::Relu), (30.0, Activation::Relu), (f64::INFINITY, Activation::Erf)]
+    {
+        let settings =
+            MultiHeadSettings { lambda: 3.0, sigma2: 0.9, beta, width: Some(5.0), activation, ..Default::default() };
         let tasks = tasks(&[4, 6, 5, 7], 9, 3);
         let theory = MultiHead::solve(&tasks, &settings).unwrap();
         let data = Direct::data(&tasks, &settings);
@@ -196,7 +199,11 @@ fn hamiltonian_and_gradient_of_steps_two_to_four() {
                 };
                 // Central differences: truncation about step², rounding about 1e-15/step.
                 let slope = (moved(1.0) - moved(-1.0)) / (2.0 * step);
-                assert!((slope - gradient[k]).abs() < 1e-7 * (1.0 + slope.abs()), "step {t}, {k}: {slope} {}", gradient[k]);
+                assert!(
+                    (slope - gradient[k]).abs() < 1e-7 * (1.0 + slope.abs()),
+                    "step {t}, {k}: {slope} {}",
+                    gradient[k]
+                );
             }
             // And at the solution it vanishes.
             let solution = unknowns(&theory.factors[t - 1]);

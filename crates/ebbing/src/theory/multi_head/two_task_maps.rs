@@ -56,7 +56,8 @@ impl TwoTasks {
     pub fn maps(&self, head: usize, x: MatRef<'_, f64>, target: &[f64]) -> Result<HeadMaps> {
         check_head(head)?;
         if x.nrows() != target.len() || dot(target, target) == 0.0 {
-            let problem = format!("{} inputs with {} labels; expected as many labels, not all zero", x.nrows(), target.len());
+            let problem =
+                format!("{} inputs with {} labels; expected as many labels, not all zero", x.nrows(), target.len());
             return Err(Error::data("inputs of a head", problem));
         }
         let Rows { d, q, e, base, half, prior } = self.rows(x)?;
@@ -108,17 +109,24 @@ impl TwoTasks {
                         let error = maps.error(|i| maps.base[i] + gain * from_d[(i, k)]);
                         let linear = sum(&|i| m[(i, k)] * (maps.qd[i] - maps.de[i]));
                         let square = sum(&|i| m[(i, k)].powi(2) * maps.dd[i]);
-                        (error, Power::finite(self.first_variance(point, maps.prior - maps.explained, linear, square, forms[0][k])))
+                        (
+                            error,
+                            Power::finite(self.first_variance(
+                                point,
+                                maps.prior - maps.explained,
+                                linear,
+                                square,
+                                forms[0][k],
+                            )),
+                        )
                     }
                     Some(from_q) => {
                         let (rho, ratio) = (point.rho, point.u12 / point.u11);
-                        let error =
-                            maps.error(|i| ratio * maps.base[i] + from_q[(i, k)] + rho * from_d[(i, k)]);
+                        let error = maps.error(|i| ratio * maps.base[i] + from_q[(i, k)] + rho * from_d[(i, k)]);
                         let aq = sum(&|i| m[(i, k)] * (maps.qq[i] + rho * maps.qd[i]));
                         let ae = sum(&|i| m[(i, k)] * (maps.qe[i] + rho * maps.de[i]));
-                        let aa = sum(&|i| {
-                            m[(i, k)].powi(2) * (maps.qq[i] + rho * (2.0 * maps.qd[i] + rho * maps.dd[i]))
-                        });
+                        let aa =
+                            sum(&|i| m[(i, k)].powi(2) * (maps.qq[i] + rho * (2.0 * maps.qd[i] + rho * maps.dd[i])));
                         let aga = forms[2][k] + rho * (2.0 * forms[1][k] + rho * forms[0][k]);
                         (error, second_variance(point, maps.prior - 2.0 * aq + aa, maps.explained - 2.0 * ae + aga))
                     }
@@ -161,8 +169,7 @@ impl TwoTasks {
                 prediction.variance.push(self.first_variance(point, free, aq - ae, aa, aga));
             } else {
                 prediction.mean.push(point.u12 / point.u11 * rows.base[i] + mapped[(i, 0)]);
-                let v =
-                    second_variance(point, rows.prior[i] - 2.0 * aq + aa, explained[i] - 2.0 * ae + aga);
+                let v = second_variance(point, rows.prior[i] - 2.0 * aq + aa, explained[i] - 2.0 * ae + aga);
                 prediction.variance.push(v.coefficient);
                 prediction.variance_power = v.exponent;
             }
@@ -212,14 +219,7 @@ impl TwoTasks {
         let e = matmul(k.as_ref(), self.j.as_ref());
         let base = matmul(k.as_ref(), column(&self.w));
         let half = self.first.half_solve(k.transpose());
-        Ok(Rows {
-            d,
-            q,
-            e,
-            base: (0..x.nrows()).map(|i| base[(i, 0)]).collect(),
-            prior: k1.diagonal(x)?,
-            half,
-        })
+        Ok(Rows { d, q, e, base: (0..x.nrows()).map(|i| base[(i, 0)]).collect(), prior: k1.diagonal(x)?, half })
     }
 }
 

@@ -5,7 +5,7 @@ use super::limit::{LimitPoint, Regime};
 use super::one_task::{AloneLoss, OneTask};
 use super::saddle::Saddle;
 use super::settings::{MultiHeadSettings, check_tasks, checked_load, labels, task_name};
-use super::solve::EquationResidual;
+use super::solve::{EquationResidual, checked_pencil, digits};
 use super::terms::Terms;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
@@ -74,13 +74,8 @@ impl TwoTaskPoint {
 
     /// `1/d`, or the limit of `1/(λd)` at λ = ∞.
     pub(super) fn inverse_d(&self) -> f64 {
-        if self.lambda.is_finite() {
-            1.0 / self.d.coefficient
-        } else if self.d.exponent == -1.0 {
-            1.0 / self.d.coefficient
-        } else {
-            0.0
-        }
+        let vanishes = self.lambda.is_infinite() && self.d.exponent > -1.0;
+        if vanishes { 0.0 } else { 1.0 / self.d.coefficient }
     }
 
     /// 1 at finite λ and 0 at λ = ∞: the weight of terms that vanish as 1/λ.
@@ -121,7 +116,7 @@ impl TwoTasks {
     /// # Errors
     /// [`Error::Data`] for any other number of tasks or bad ones, [`Error::OutsideTheory`] for a finite β (no basis
     /// diagonalises three matrices; use [`super::MultiHead`]), several layers or target columns,
-    /// [`Error::NotPositiveDefinite`] for a singular kernel.
+    /// [`Error::NotPositiveDefinite`] or [`Error::LostAccuracy`] for a singular kernel.
     pub fn new(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
         if tasks.len() != 2 {
             return Err(Error::data("task sequence", format!("has {} tasks; expected two", tasks.len())));
@@ -143,8 +138,9 @@ impl TwoTasks {
         let basis = {
             let (k1, delta) = (kernel(KernelKind::K1, 2, 2)?, kernel(KernelKind::DeltaK, 2, 2)?);
             let both = Kernel::gram_many_symmetric(&[&k1, &delta], x2)?;
-            Pencil::factor(both[1].as_ref(), both[0].as_ref(), &format!("kernel of {}", task_name(tasks, 1)))?
+            checked_pencil(both[1].as_ref(), both[0].as_ref(), &format!("kernel of {}", task_name(tasks, 1)))?
         };
+        first.require_digits(&format!("the multi-head theory with the kernel of {}", task_name(tasks, 0)))?;
         let (y1, y2) = (labels(&tasks[0]), labels(&tasks[1]));
         let w = first.solve_vec(&y1);
         let cross = matmul(kernel(KernelKind::K1, 2, 1)?.gram(x2, x1)?.transpose(), basis.vectors.as_ref());
@@ -176,6 +172,11 @@ impl TwoTasks {
     /// The number of training examples of the two tasks.
     pub fn sizes(&self) -> [usize; 2] {
         [self.tasks[0].x.nrows(), self.tasks[1].x.nrows()]
+    }
+
+    /// The decimal digits that the worse conditioned kernel leaves, at least 4.
+    pub fn digits(&self) -> f64 {
+        self.first.digits().min(digits(self.basis.condition))
     }
 
     /// The factors at load α.

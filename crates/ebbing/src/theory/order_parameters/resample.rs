@@ -1,0 +1,211 @@
+//! How well order parameters are known: intervals from half samples, and a null from shuffled targets.
+
+use super::pair::{Cross, evaluate};
+use super::sequence::{invert, rank};
+use super::{OrderParameterSettings, OrderParameters};
+use crate::error::{Error, Result};
+use crate::linalg::{Cholesky, Mat, MatRef};
+use crate::rng::Stream;
+use crate::theory::single_head::factor::Factor;
+use crate::theory::single_head::shared::Prepared;
+use crate::theory::single_head::source::Source;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Intervals of order parameters over the choice of examples.
+///
+/// A resample with replacement holds examples twice, and a kernel with two equal rows has no inverse. So examples are drawn
+/// without replacement, half of them at a time (an input that both tasks hold is kept or left out in both): the mean of
+/// half of a sample varies around that of the whole as the mean of the whole varies around the truth, and so does, to
+/// leading order, anything smooth. The spread of the halves around their own average is laid around the full value.
+/// J. Shao, C. F. J. Wu, Annals of Statistics 17, 1176 (1989).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower ends.
+    pub low: OrderParameters,
+    /// Upper ends.
+    pub high: OrderParameters,
+    /// Standard errors.
+    pub standard_error: OrderParameters,
+    /// How much of the distribution lies between the ends.
+    pub confidence: f64,
+    /// The number of half samples.
+    pub samples: usize,
+}
+
+/// Order parameters of the same inputs with the targets of each task shuffled among its examples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Null {
+    /// Averages over shuffles.
+    pub mean: OrderParameters,
+    /// Standard deviations over shuffles.
+    pub deviation: OrderParameters,
+    /// Lower ends of the central part of the distribution.
+    pub low: OrderParameters,
+    /// Upper ends.
+    pub high: OrderParameters,
+    /// How much of the distribution lies between the ends.
+    pub confidence: f64,
+    /// The number of shuffles.
+    pub samples: usize,
+}
+
+/// The null for both orders of a pair, if it is wanted: the factors are those of the data as it is.
+pub(super) fn shuffles(
+    settings: &OrderParameterSettings,
+    cross: &Cross<'_>,
+    factors: [&Factor; 2],
+    y: [&Mat<f64>; 2],
+    overlap: f64,
+    index: u64,
+) -> Option<[Null; 2]> {
+    /// Shuffles whose targets are held at once.
+    const AT_ONCE: usize = 64;
+    let count = settings.shuffles;
+    let mut stream = Stream::new(settings.seed, "order parameters: shuffles", index);
+    let mut drawn: Vec<[OrderParameters; 2]> = vec![];
+    while drawn.len() < count {
+        let some = AT_ONCE.min(count - drawn.len());
+        let shuffled = y.map(|y| shuffled(y, some, &mut stream));
+        drawn.extend(evaluate(cross, factors, [&shuffled[0], &shuffled[1]], y[0].ncols(), overlap));
+    }
+    let null = |way: usize| {
+        let values: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
+        let tail = 0.5 * (1.0 - settings.confidence);
+        Null {
+            mean: each(&values, mean),
+            deviation: each(&values, deviation),
+            low: each(&values, |v| quantile(v, tail)),
+            high: each(&values, |v| quantile(v, 1.0 - tail)),
+            confidence: settings.confidence,
+            samples: count,
+        }
+    };
+    (count > 0).then(|| [null(0), null(1)])
+}
+
+/// `count` copies of the targets side by side, each with its rows shuffled.
+fn shuffled(y: &Mat<f64>, count: usize, stream: &mut Stream) -> Mat<f64> {
+    let columns = y.ncols();
+    let orders: Vec<Vec<usize>> = (0..count).map(|_| stream.choose(y.nrows(), y.nrows())).collect();
+    Mat::from_fn(y.nrows(), count * columns, |i, j| y[(orders[j / columns][i], j % columns)])
+}
+
+/// Intervals for both orders of a pair with the given values.
+pub(super) fn half_samples(
+    settings: &OrderParameterSettings,
+    source: &Source,
+    cross: &Cross<'_>,
+    k_oo: &[Mat<f64>; 2],
+    tasks: [&Prepared; 2],
+    values: &[OrderParameters; 2],
+    index: u64,
+) -> Result<[Interval; 2]> {
+    let mut stream = Stream::new(settings.seed, "order parameters: half samples", index);
+    let drawn = (0..settings.half_samples)
+        .map(|_| half_sample(settings, source, cross, k_oo, tasks, &mut stream))
+        .collect::<Result<Vec<[OrderParameters; 2]>>>()?;
+    let interval = |way: usize| {
+        let halves: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
+        let tail = 0.5 * (1.0 - settings.confidence);
+        let end = |at: f64| {
+            let shift = each(&halves, |v| quantile(v, at) - mean(v));
+            each(&[values[way], shift], |v| v[0] + v[1])
+        };
+        Interval {
+            low: end(tail),
+            high: end(1.0 - tail),
+            standard_error: each(&halves, deviation),
+            confidence: settings.confidence,
+            samples: halves.len(),
+        }
+    };
+    Ok([interval(0), interval(1)])
+}
+
+/// The order parameters of one half of the examples.
+fn half_sample(
+    settings: &OrderParameterSettings,
+    source: &Source,
+    cross: &Cross<'_>,
+    k_oo: &[Mat<f64>; 2],
+    tasks: [&Prepared; 2],
+    stream: &mut Stream,
+) -> Result<[OrderParameters; 2]> {
+    let common = half(cross.cc.nrows(), stream);
+    let own = [half(k_oo[0].nrows(), stream), half(k_oo[1].nrows(), stream)];
+    let cc = part(cross.cc, &common, &common);
+    let own_c = [0, 1].map(|t| part(cross.own_c[t], &own[t], &common));
+    let k21 = part(cross.k21, &own[1], &own[0]);
+    let factor_cc = match common.len() {
+        0 => None,
+        _ => Some(Arc::new(Cholesky::factor(cc.as_ref(), "the kernel of half of the shared inputs")?)),
+    };
+    let mut factors = vec![];
+    let mut targets = vec![];
+    for t in 0..2 {
+        let k = part(k_oo[t].as_ref(), &own[t], &own[t]);
+        factors.push(invert(settings, source, factor_cc.as_ref(), own_c[t].as_ref(), k.as_ref(), &tasks[t].name)?);
+        let n = cross.cc.nrows();
+        let rows: Vec<usize> = common.iter().copied().chain(own[t].iter().map(|i| n + i)).collect();
+        let y = &tasks[t].y;
+        targets.push(Mat::from_fn(rows.len(), y.ncols(), |i, j| y[(rows[i], j)]));
+        if targets[t].squared_norm_l2() == 0.0 {
+            let problem = "half of its examples have only targets of 0; intervals need more examples with others";
+            return Err(Error::data(&tasks[t].name, problem));
+        }
+    }
+    let overlap = factors[1].overlap(&factors[0], k21.clone());
+    let rank = rank(&factors[0], source).min(rank(&factors[1], source));
+    let cross = Cross { cc: cc.as_ref(), own_c: [own_c[0].as_ref(), own_c[1].as_ref()], k21: k21.as_ref() };
+    let y = [&targets[0], &targets[1]];
+    Ok(evaluate(&cross, [&factors[0], &factors[1]], y, y[0].ncols(), overlap / rank as f64)[0])
+}
+
+/// A random half of 0..n, in order; of an odd number one more or one less than half.
+fn half(n: usize, stream: &mut Stream) -> Vec<usize> {
+    let size = if n % 2 == 1 && stream.chance(0.5) { n / 2 + 1 } else { n / 2 };
+    let mut chosen = stream.choose(n, size);
+    chosen.sort_unstable();
+    chosen
+}
+
+fn part(k: MatRef<'_, f64>, rows: &[usize], columns: &[usize]) -> Mat<f64> {
+    Mat::from_fn(rows.len(), columns.len(), |i, j| k[(rows[i], columns[j])])
+}
+
+/// `act` on every order parameter by itself.
+fn each(values: &[OrderParameters], act: impl Fn(&[f64]) -> f64) -> OrderParameters {
+    let on = |pick: fn(&OrderParameters) -> f64| act(&values.iter().map(pick).collect::<Vec<f64>>());
+    OrderParameters {
+        gamma_feature: on(|v| v.gamma_feature),
+        gamma_rf: on(|v| v.gamma_rf),
+        gamma_rule: on(|v| v.gamma_rule),
+        conflict: on(|v| v.conflict),
+        gamma_sim: on(|v| v.gamma_sim),
+        cos: on(|v| v.cos),
+        proj: on(|v| v.proj),
+        f21: on(|v| v.f21),
+        f21_at_lambda_zero: on(|v| v.f21_at_lambda_zero),
+        delta_f21: on(|v| v.delta_f21),
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
+}
+
+/// The value below which a share `at` of all values lies, linear between order statistics.
+fn quantile(values: &[f64], at: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = at * (sorted.len() - 1) as f64;
+    let below = place.floor() as usize;
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+}

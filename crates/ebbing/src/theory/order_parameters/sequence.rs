@@ -1,0 +1,172 @@
+//! All pairs of a sequence: each kernel block made once, each task's kernel factored once.
+
+use super::pair::{Cross, evaluate};
+use super::resample::{half_samples, shuffles};
+use super::{Inverse, OrderParameterSettings, PairOrderParameters};
+use crate::error::{Error, Result};
+use crate::linalg::{Cholesky, Mat, MatRef};
+use crate::theory::single_head::factor::{Factor, digits, one_norm, with_ridge};
+use crate::theory::single_head::shared::{Given, Shared, check, number};
+use crate::theory::single_head::source::{Kernels, Points, Source, Which};
+use crate::theory::single_head::{Mode, SingleHeadSettings};
+use std::sync::Arc;
+
+/// Kernels within the tasks and their factors.
+struct Tasks<'a> {
+    settings: &'a OrderParameterSettings,
+    kernels: Kernels,
+    shared: Shared,
+    k_cc: Mat<f64>,
+    each: Vec<Inverted>,
+}
+
+/// One task's kernel with the common inputs, and its inverse.
+struct Inverted {
+    k_oc: Mat<f64>,
+    factor: Factor,
+    /// What γ_feature is divided by, if it is the smaller of the pair's.
+    rank: usize,
+    digits: f64,
+}
+
+pub(super) fn all_pairs(
+    settings: &OrderParameterSettings,
+    source: Source,
+    given: &[Given<'_>],
+) -> Result<Vec<PairOrderParameters>> {
+    if given.len() < 2 {
+        return Err(Error::data("the task sequence", format!("it holds {} task; a pair needs two", given.len())));
+    }
+    let tasks = Tasks::new(settings, source, given)?;
+    let mut pairs: Vec<PairOrderParameters> = vec![];
+    for i in 0..given.len() {
+        for j in i + 1..given.len() {
+            pairs.extend(tasks.pair(i, j)?);
+        }
+    }
+    pairs.sort_by_key(|pair| (pair.first, pair.second));
+    Ok(pairs)
+}
+
+impl<'a> Tasks<'a> {
+    fn new(settings: &'a OrderParameterSettings, source: Source, given: &[Given<'_>]) -> Result<Self> {
+        let network = matches!(source, Source::Network { .. });
+        let numbers = number(given);
+        check(given, &numbers, settings.ridge == 0.0 && network)?;
+        // A ridge belongs to each task's own kernel, not to the kernel between tasks, so it leaves nothing to share.
+        let share = network && settings.ridge == 0.0;
+        let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
+        let mode = SingleHeadSettings { mode: Mode::Rf, sigma2: settings.sigma2, ..Default::default() };
+        let kernels = Kernels::new(source, &mode)?;
+        let k_cc = kernels.symmetric(Which::NNGP, shared.common.points())?;
+        let common = match k_cc.nrows() {
+            0 => None,
+            _ => Some(Arc::new(Cholesky::factor(k_cc.as_ref(), "the kernel of the inputs that all tasks share")?)),
+        };
+        let mut tasks = Tasks { settings, kernels, shared, k_cc, each: vec![] };
+        for t in 0..given.len() {
+            let inverted = tasks.invert(t, common.as_ref())?;
+            tasks.each.push(inverted);
+        }
+        Ok(tasks)
+    }
+
+    fn own(&self, t: usize) -> Points<'_> {
+        self.shared.tasks[t].own.points()
+    }
+
+    /// The kernel of task t, inverted.
+    fn invert(&self, t: usize, common: Option<&Arc<Cholesky>>) -> Result<Inverted> {
+        let own = self.own(t);
+        let k_oc = self.kernels.block(Which::NNGP, own, self.shared.common.points())?;
+        let k_oo = self.kernels.symmetric(Which::NNGP, own)?;
+        let label = &self.shared.tasks[t].name;
+        let factor = invert(self.settings, &self.kernels.source, common, k_oc.as_ref(), k_oo.as_ref(), label)?;
+        let size = self.k_cc.nrows() + k_oo.nrows();
+        let norm = one_norm(self.k_cc.as_ref(), k_oc.as_ref(), k_oo.as_ref()) + self.settings.ridge;
+        let digits = digits(factor.condition(size, norm), label)?;
+        let rank = rank(&factor, &self.kernels.source);
+        Ok(Inverted { k_oc, factor, rank, digits })
+    }
+
+    /// Both orders of one pair.
+    fn pair(&self, i: usize, j: usize) -> Result<[PairOrderParameters; 2]> {
+        let k21 = self.kernels.block(Which::NNGP, self.own(j), self.own(i))?;
+        let (one, two) = (&self.each[i], &self.each[j]);
+        let overlap = two.factor.overlap(&one.factor, k21.clone()) / one.rank.min(two.rank) as f64;
+        let cross = Cross { cc: self.k_cc.as_ref(), own_c: [one.k_oc.as_ref(), two.k_oc.as_ref()], k21: k21.as_ref() };
+        let factors = [&one.factor, &two.factor];
+        let y = [&self.shared.tasks[i].y, &self.shared.tasks[j].y];
+        let values = evaluate(&cross, factors, y, y[0].ncols(), overlap)[0];
+        let stream = (i * self.each.len() + j) as u64;
+        let nulls = shuffles(self.settings, &cross, factors, y, overlap, stream);
+        let intervals = self.intervals(i, j, k21.as_ref(), &values, stream)?;
+        let pseudo = factors.iter().any(|f| matches!(f, Factor::Pseudo(_)));
+        let inverse = match (self.settings.ridge > 0.0, pseudo) {
+            (true, _) => Inverse::Ridge,
+            (false, true) => Inverse::Pseudo,
+            (false, false) => Inverse::Exact,
+        };
+        let order = |first: usize, second: usize, way: usize| PairOrderParameters {
+            first: first + 1,
+            second: second + 1,
+            values: values[way],
+            inverse,
+            ranks: [self.each[first].rank, self.each[second].rank],
+            digits: one.digits.min(two.digits),
+            interval: intervals.as_ref().map(|both| both[way].clone()),
+            null: nulls.as_ref().map(|both| both[way].clone()),
+        };
+        Ok([order(i, j, 0), order(j, i, 1)])
+    }
+
+    /// Intervals for both orders of one pair, if they are wanted.
+    fn intervals(
+        &self,
+        i: usize,
+        j: usize,
+        k21: MatRef<'_, f64>,
+        values: &[super::OrderParameters; 2],
+        stream: u64,
+    ) -> Result<Option<[super::Interval; 2]>> {
+        if self.settings.half_samples == 0 {
+            return Ok(None);
+        }
+        let k_oo =
+            [self.kernels.symmetric(Which::NNGP, self.own(i))?, self.kernels.symmetric(Which::NNGP, self.own(j))?];
+        let cross =
+            Cross { cc: self.k_cc.as_ref(), own_c: [self.each[i].k_oc.as_ref(), self.each[j].k_oc.as_ref()], k21 };
+        let tasks = [&self.shared.tasks[i], &self.shared.tasks[j]];
+        half_samples(self.settings, &self.kernels.source, &cross, &k_oo, tasks, values, stream).map(Some)
+    }
+}
+
+/// The inverse of `[[K_cc, K_co], [K_oc, K_oo]]`: of features and given kernels the pseudo-inverse where it must be.
+pub(super) fn invert(
+    settings: &OrderParameterSettings,
+    source: &Source,
+    common: Option<&Arc<Cholesky>>,
+    k_oc: MatRef<'_, f64>,
+    k_oo: MatRef<'_, f64>,
+    label: &str,
+) -> Result<Factor> {
+    let name = format!("the kernel of {label}");
+    let exact = match common {
+        Some(common) => Factor::extend(common, k_oc, k_oo, 0.0, &name),
+        None => Factor::plain(k_oo, settings.ridge, &name),
+    };
+    match (exact, source) {
+        (Err(Error::NotPositiveDefinite { .. }), Source::Features { .. } | Source::Table { .. }) => {
+            Factor::pseudo(with_ridge(k_oo, settings.ridge).as_ref(), settings.rank_tolerance, &name)
+        }
+        (exact, _) => exact,
+    }
+}
+
+/// What γ_feature is divided by: with a ridge every direction is inverted, but only as many exist as there are features.
+pub(super) fn rank(factor: &Factor, source: &Source) -> usize {
+    match source {
+        Source::Features { neurons } => factor.rank().min(*neurons),
+        _ => factor.rank(),
+    }
+}

@@ -1,0 +1,134 @@
+//! `F[t][s] = L(f_t, D_s)`, `G[t][s] = L(f_t, D_s^test)/G_s⁰` and what follows from them.
+
+use super::SingleHead;
+use super::score::{Score, accuracies, losses};
+use super::source::PointSet;
+use crate::error::Result;
+use crate::linalg::Mat;
+use serde::{Deserialize, Serialize};
+
+/// What becomes of every task after every task. In all matrices row t is the network after task t + 1 and column s is task s + 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Forecast {
+    /// `F[t][s] = Σ (f_t(x)−y)² / |Y_s|²` on the training data of task s + 1; for t < s the loss before it is learned.
+    pub forgetting: Vec<Vec<f64>>,
+    /// Share of training examples on the right side (sign of one column, largest of several); `None` where a task's
+    /// targets have neither.
+    pub train_accuracy: Option<Vec<Vec<f64>>>,
+    /// The same on held-out data, where every task has some.
+    pub test: Option<TestForecast>,
+    /// Forgetting of task 1 after task 2 without penalty (λ = 0).
+    pub f21_at_lambda_zero: Option<f64>,
+    /// `ΔF_21 = F_21 − F_21(λ = 0)`: below zero where the penalty helps.
+    pub delta_f21: Option<f64>,
+    /// Whether losses include the variance over networks.
+    pub variance: bool,
+    /// The estimated number of correct decimal digits.
+    pub digits: f64,
+    /// Condition number of each task's kernel, as estimated.
+    pub conditions: Vec<f64>,
+    /// Directions of each task's kernel that are inverted: the number of examples, or the rank of a pseudo-inverse.
+    pub ranks: Vec<usize>,
+}
+
+/// What becomes of held-out data; orientation as in [`Forecast`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestForecast {
+    /// `L(f_t, D_s^test)`.
+    pub loss: Vec<Vec<f64>>,
+    /// `G_s⁰`: the same loss for a fresh network that learns task s + 1 alone.
+    pub alone: Vec<f64>,
+    /// `G[t][s] = L(f_t, D_s^test)/G_s⁰`.
+    pub generalisation: Vec<Vec<f64>>,
+    /// `L(f_t, D_s^test) − L(f_s, D_s^test)` for s ≤ t: row t has t + 1 entries.
+    pub forgetting: Vec<Vec<f64>>,
+    /// Share of test examples on the right side; `None` as in [`Forecast::train_accuracy`].
+    pub accuracy: Option<Vec<Vec<f64>>>,
+    /// The same share for a fresh network that learns task s + 1 alone.
+    pub alone_accuracy: Option<Vec<f64>>,
+}
+
+impl SingleHead {
+    /// Everything this theory says about the sequence.
+    ///
+    /// # Errors
+    /// As the kernels and their factors; [`Error::LostAccuracy`](crate::Error::LostAccuracy) where fewer than four digits are left.
+    pub fn forecast(&self) -> Result<Forecast> {
+        let train = self.train_scores()?;
+        let forgetting = losses(&train);
+        let f21_at_lambda_zero = if self.tasks() > 1 { Some(self.forgetting_at_lambda_zero(2, 1)?) } else { None };
+        Ok(Forecast {
+            train_accuracy: accuracies(&train),
+            test: self.test_forecast()?,
+            f21_at_lambda_zero,
+            delta_f21: f21_at_lambda_zero.map(|free| forgetting[1][0] - free),
+            forgetting,
+            variance: self.settings.variance,
+            digits: self.learned.digits,
+            conditions: self.learned.conditions.clone(),
+            ranks: self.learned.ranks.clone(),
+        })
+    }
+
+    /// `F[t][s] = L(f_t, D_s)`; row t is the network after task t + 1, column s is task s + 1.
+    ///
+    /// # Errors
+    /// As [`SingleHead::forecast`].
+    pub fn forgetting(&self) -> Result<Vec<Vec<f64>>> {
+        Ok(losses(&self.train_scores()?))
+    }
+
+    /// `F_ts` without penalty: at λ = 0 the network after task t is one that learned t alone, `L(K_st K_tt^{-1} Y_t, D_s)`.
+    /// Tasks count from 1.
+    ///
+    /// # Errors
+    /// As [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
+    pub fn forgetting_at_lambda_zero(&self, t: usize, s: usize) -> Result<f64> {
+        let (t, s) = (self.index(t)?, self.index(s)?);
+        let scores = self.alone(t)?.scores(&self.shared.whole(s), &self.shared.tasks[s].y)?;
+        Ok(scores[0].loss)
+    }
+
+    /// On the training data, `[t][s]`.
+    fn train_scores(&self) -> Result<Vec<Vec<Score>>> {
+        if !self.learned.train.is_empty() && !self.settings.variance {
+            return Ok(self.learned.train.clone());
+        }
+        let columns = (0..self.tasks()).map(|s| self.scores(&self.shared.whole(s), &self.shared.tasks[s].y));
+        Ok(transposed(columns.collect::<Result<Vec<_>>>()?))
+    }
+
+    /// At given points after every task.
+    fn scores(&self, points: &PointSet, y: &Mat<f64>) -> Result<Vec<Score>> {
+        let means = self.means(points.points())?;
+        let score = |(t, f): (usize, &Mat<f64>)| {
+            let variance = self.settings.variance.then(|| self.variance(points.points(), t + 1)).transpose()?;
+            Score::new(f.as_ref(), y.as_ref(), variance.as_deref())
+        };
+        means.iter().enumerate().map(score).collect()
+    }
+
+    fn test_forecast(&self) -> Result<Option<TestForecast>> {
+        let sets: Option<Vec<_>> = self.shared.tasks.iter().map(|task| task.test.as_ref()).collect();
+        let Some(sets) = sets else { return Ok(None) };
+        let columns = sets.iter().map(|(points, y)| self.scores(points, y)).collect::<Result<Vec<_>>>()?;
+        let scores = transposed(columns);
+        let alone = sets.iter().enumerate().map(|(s, (points, y))| Ok(self.alone(s)?.scores(points, y)?[0]));
+        let alone_scores = alone.collect::<Result<Vec<Score>>>()?;
+        let (loss, alone): (_, Vec<f64>) = (losses(&scores), alone_scores.iter().map(|score| score.loss).collect());
+        let generalisation = loss.iter().map(|row| row.iter().zip(&alone).map(|(l, g)| l / g).collect()).collect();
+        let forgetting = (0..loss.len()).map(|t| (0..=t).map(|s| loss[t][s] - loss[s][s]).collect()).collect();
+        Ok(Some(TestForecast {
+            generalisation,
+            forgetting,
+            loss,
+            alone,
+            accuracy: accuracies(&scores),
+            alone_accuracy: alone_scores.iter().map(|score| score.accuracy).collect(),
+        }))
+    }
+}
+
+fn transposed(columns: Vec<Vec<Score>>) -> Vec<Vec<Score>> {
+    (0..columns[0].len()).map(|t| columns.iter().map(|column| column[t]).collect()).collect()
+}

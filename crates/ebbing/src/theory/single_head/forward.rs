@@ -1,0 +1,267 @@
+//! `u = 𝓛^{-1} Y` where `K̃_ts` depends on s alone: each kernel block is made once and serves all its uses.
+//!
+//! With the inputs that all tasks hold apart, the network is known at every input seen so far: at the common ones, and at
+//! each task's own. Learning task b needs the kernel between its own inputs and all those; the same blocks then carry
+//! what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
+
+use super::factor::{Factor, digits, one_norm, with_ridge};
+use super::score::{Score, stacked};
+use super::settings::SingleHeadSettings;
+use super::shared::Shared;
+use super::source::{Kernels, Points, Source, Which};
+
+use crate::error::{Error, Result};
+use crate::linalg::{Cholesky, Mat, MatRef, matmul, matmul_into};
+use std::sync::Arc;
+
+/// What the forward substitution leaves behind.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Learned {
+    /// `u_t`, the common inputs first.
+    pub duals: Vec<Mat<f64>>,
+    /// `train[t][s]`: the network after task t on the training data of task s; empty where it was not asked for.
+    pub train: Vec<Vec<Score>>,
+    /// Condition number of each task's kernel.
+    pub conditions: Vec<f64>,
+    /// Directions of each task's kernel that were inverted.
+    pub ranks: Vec<usize>,
+    /// The estimated number of correct digits.
+    pub digits: f64,
+}
+
+/// A block in the kernel of every task but the first and, where that differs, in the first task's.
+struct Linked {
+    later: Mat<f64>,
+    first: Option<Mat<f64>>,
+}
+
+impl Linked {
+    /// The block in the kernel of task s (from 0).
+    fn of(&self, s: usize) -> MatRef<'_, f64> {
+        if s == 0 { self.first.as_ref().unwrap_or(&self.later).as_ref() } else { self.later.as_ref() }
+    }
+}
+
+/// The forward substitution while it runs.
+struct Pass<'a> {
+    kernels: &'a Kernels,
+    shared: &'a Shared,
+    ridge: f64,
+    budget: usize,
+    /// Kernel among the common inputs, and its factors.
+    k_cc: Linked,
+    factors: [Option<Arc<Cholesky>>; 2],
+    /// Kernels of each task's own inputs with the common ones, where they are kept.
+    k_oc: Vec<Option<Mat<f64>>>,
+    /// The network after each task at the common inputs, and as it is now at each task's own.
+    f_common: Vec<Mat<f64>>,
+    f_own: Vec<Mat<f64>>,
+    learned: Learned,
+}
+
+/// Learns the tasks one after another.
+pub(super) fn learn(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSettings) -> Result<Learned> {
+    let mut pass = Pass::new(kernels, shared, settings)?;
+    for b in 0..shared.tasks.len() {
+        pass.step(b)?;
+    }
+    Ok(pass.learned)
+}
+
+impl<'a> Pass<'a> {
+    fn new(kernels: &'a Kernels, shared: &'a Shared, settings: &SingleHeadSettings) -> Result<Self> {
+        let count = shared.tasks.len();
+        let mut pass = Pass {
+            kernels,
+            shared,
+            ridge: settings.ridge(),
+            budget: settings.keep_bytes,
+            k_cc: Linked { later: Mat::zeros(0, 0), first: None },
+            factors: [None, None],
+            k_oc: vec![],
+            f_common: vec![],
+            f_own: vec![],
+            learned: Learned {
+                train: vec![vec![Score::default(); count]; count],
+                digits: f64::INFINITY,
+                ..Default::default()
+            },
+        };
+        pass.k_cc = pass.link(shared.common.points(), shared.common.points(), true)?;
+        Ok(pass)
+    }
+
+    /// The kernel of task s (from 0) and of the tasks after it.
+    fn which(&self, s: usize) -> Which {
+        self.kernels.tilde(s + 1, s + 1)
+    }
+
+    /// A block, in the first task's kernel too if `first` and if that differs.
+    fn link(&self, x: Points<'_>, x2: Points<'_>, first: bool) -> Result<Linked> {
+        let (one, later) = (self.which(0), self.which(1));
+        if first && one != later {
+            let mut both = self.kernels.blocks(&[later, one], x, x2)?;
+            let first = both.pop();
+            return Ok(Linked { later: both.swap_remove(0), first });
+        }
+        Ok(Linked { later: self.kernels.block(later, x, x2)?, first: None })
+    }
+
+    /// Learns task b.
+    fn step(&mut self, b: usize) -> Result<()> {
+        let shared = self.shared;
+        let own = shared.tasks[b].own.points();
+        let to_common = self.link(own, shared.common.points(), true)?;
+        let (before, cross) = self.before(b, &to_common)?;
+        let k_oo = self.kernels.symmetric(self.which(b), own)?;
+        let dual = self.solve(b, &to_common, &k_oo, &before)?;
+        self.f_own.push(before);
+        self.update(b, &dual, &to_common, &k_oo, cross)?;
+        let keep = self.keep(&to_common.later);
+        self.k_oc.push(keep.then_some(to_common.later));
+        self.learned.duals.push(dual);
+        for s in 0..=b {
+            self.learned.train[b][s] = self.score(b, s, self.f_own[s].as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// `f_{b−1}` at task b's own inputs, with the losses of all earlier networks there, and the blocks that led to it
+    /// (row: task b; each `None` where the budget is spent).
+    fn before(&mut self, b: usize, to_common: &Linked) -> Result<(Mat<f64>, Vec<Option<Mat<f64>>>)> {
+        let shared = self.shared;
+        let own = shared.tasks[b].own.points();
+        let mut f = Mat::zeros(own.len(), shared.tasks[b].y.ncols());
+        let mut cross = vec![];
+        let mut spent = 0;
+        for a in 0..b {
+            let block = self.link(own, shared.tasks[a].own.points(), a == 0)?;
+            let (top, bottom) = self.learned.duals[a].as_ref().split_at_row(shared.common.len());
+            matmul_into(f.as_mut(), 1.0, 1.0, to_common.of(a), top);
+            matmul_into(f.as_mut(), 1.0, 1.0, block.of(a), bottom);
+            self.learned.train[a][b] = self.score(a, b, f.as_ref())?;
+            spent += bytes(&block.later);
+            cross.push((spent <= self.budget).then_some(block.later));
+        }
+        Ok((f, cross))
+    }
+
+    /// `u_b = K̃_bb^{-1} (Y_b − f_{b−1}(X_b))`.
+    fn solve(&mut self, b: usize, to_common: &Linked, k_oo: &Mat<f64>, before: &Mat<f64>) -> Result<Mat<f64>> {
+        let n = self.shared.common.len();
+        let mut rest = self.shared.tasks[b].y.clone();
+        let (mut top, mut bottom) = rest.as_mut().split_at_row_mut(n);
+        if let Some(now) = self.f_common.last() {
+            top -= now;
+        }
+        bottom -= before;
+        let factor = self.factor(b, to_common.of(b), k_oo.as_ref())?;
+        let dual = factor.solve(rest.as_ref());
+        let norm = one_norm(self.k_cc.of(b), to_common.of(b), k_oo.as_ref()) + self.ridge;
+        let condition = factor.condition(rest.nrows(), norm);
+        let digits = digits(condition, &self.shared.tasks[b].name)?;
+        let learned = &mut self.learned;
+        learned.digits = learned.digits.min(digits);
+        learned.conditions.push(condition);
+        learned.ranks.push(factor.rank());
+        Ok(dual)
+    }
+
+    /// The factor of task b's kernel.
+    fn factor(&mut self, b: usize, k_oc: MatRef<'_, f64>, k_oo: MatRef<'_, f64>) -> Result<Factor> {
+        let name = format!("the kernel of {}", self.shared.tasks[b].name);
+        if let (Source::Features { .. }, true) = (&self.kernels.source, self.ridge == 0.0) {
+            return Factor::of_features(k_oo, &name);
+        }
+        if self.shared.common.len() == 0 {
+            return Factor::plain(k_oo, self.ridge, &name);
+        }
+        let extended = self.common_factor(b).and_then(|c| Factor::extend(&c, k_oc, k_oo, self.ridge, &name));
+        extended.map_err(|error| self.named_rows(b, error, &name))
+    }
+
+    /// The factor of the common inputs' kernel in the kernel of task b, made at its first use.
+    fn common_factor(&mut self, b: usize) -> Result<Arc<Cholesky>> {
+        let slot = usize::from(b > 0 && self.k_cc.first.is_some());
+        if let Some(factor) = &self.factors[slot] {
+            return Ok(factor.clone());
+        }
+        let k = with_ridge(self.k_cc.of(b), self.ridge);
+        let factor = Arc::new(Cholesky::factor_owned(k, "the kernel of the inputs that all tasks share")?);
+        self.factors[slot] = Some(factor.clone());
+        Ok(factor)
+    }
+
+    /// The same error with the rows numbered as the user gave them.
+    fn named_rows(&self, b: usize, error: Error, name: &str) -> Error {
+        let Error::NotPositiveDefinite { .. } = error else { return error };
+        let mut place = vec![0; self.shared.tasks[b].order.len()];
+        for (now, &given) in self.shared.tasks[b].order.iter().enumerate() {
+            place[given] = now;
+        }
+        let points = self.shared.whole(b).points().select(&place);
+        let again = self.kernels.symmetric(self.which(b), points.points());
+        again.and_then(|k| Factor::plain(k.as_ref(), self.ridge, name)).err().unwrap_or(error)
+    }
+
+    /// `f_b = f_{b−1} + K̃(·,X_b) u_b` at every input seen so far.
+    fn update(
+        &mut self,
+        b: usize,
+        dual: &Mat<f64>,
+        to_common: &Linked,
+        k_oo: &Mat<f64>,
+        cross: Vec<Option<Mat<f64>>>,
+    ) -> Result<()> {
+        let (top, bottom) = dual.as_ref().split_at_row(self.shared.common.len());
+        let k_oc = to_common.of(b);
+        let mut f = self.f_common.last().cloned().unwrap_or_else(|| Mat::zeros(top.nrows(), top.ncols()));
+        add(&mut f, self.k_cc.of(b), top);
+        add(&mut f, k_oc.transpose(), bottom);
+        self.f_common.push(f);
+        add(&mut self.f_own[b], k_oc, top);
+        add(&mut self.f_own[b], k_oo.as_ref(), bottom);
+        for (a, kept) in cross.into_iter().enumerate() {
+            let (common, own) = (self.shared.common.points(), self.shared.tasks[a].own.points());
+            let again = |kept: Option<Mat<f64>>, row: Points<'_>, column: Points<'_>| match kept {
+                Some(block) => Ok(block),
+                None => self.kernels.block(self.which(b), row, column),
+            };
+            let block = again(kept, self.shared.tasks[b].own.points(), own)?;
+            let change = match &self.k_oc[a] {
+                Some(k_ac) => matmul(k_ac.as_ref(), top),
+                None => matmul(again(None, own, common)?.as_ref(), top),
+            };
+            self.f_own[a] += change;
+            add(&mut self.f_own[a], block.transpose(), bottom);
+        }
+        Ok(())
+    }
+
+    /// The network after task t on the training data of task s, from its outputs at the task's own inputs.
+    fn score(&self, t: usize, s: usize, own: MatRef<'_, f64>) -> Result<Score> {
+        let y = self.shared.tasks[s].y.as_ref();
+        match self.shared.common.len() {
+            0 => Score::new(own, y, None),
+            _ => Score::new(stacked(self.f_common[t].as_ref(), own).as_ref(), y, None),
+        }
+    }
+
+    /// Whether a block fits into what is left of the budget for good.
+    fn keep(&mut self, block: &Mat<f64>) -> bool {
+        let fits = bytes(block) <= self.budget;
+        if fits {
+            self.budget -= bytes(block);
+        }
+        fits
+    }
+}
+
+fn bytes(block: &Mat<f64>) -> usize {
+    block.nrows() * block.ncols() * size_of::<f64>()
+}
+
+/// `f ← f + K u`.
+fn add(f: &mut Mat<f64>, k: MatRef<'_, f64>, u: MatRef<'_, f64>) {
+    matmul_into(f.as_mut(), 1.0, 1.0, k, u);
+}

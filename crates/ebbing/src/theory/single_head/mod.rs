@@ -1,0 +1,236 @@
+//! Single-head learning at infinite width: `f_T(x) = f⁰_T(x) + Σ_t K̃_Tt(x,X_t) u_t`, `u = 𝓛^{-1}(Y − f⁰(X))`.
+
+mod covariance;
+pub(crate) mod factor;
+mod forecast;
+mod forward;
+mod sample;
+mod score;
+mod settings;
+pub(crate) mod shared;
+pub(crate) mod source;
+mod system;
+pub(crate) mod table;
+
+pub use forecast::{Forecast, TestForecast};
+pub use settings::{Mode, SingleHeadSettings};
+pub use source::Points;
+pub use table::KernelTask;
+
+use crate::error::{Error, Result};
+use crate::linalg::Mat;
+use crate::tasks::TaskSequence;
+use covariance::Spread;
+use forward::Learned;
+use shared::{Given, Shared};
+use source::{Kernels, Source};
+use std::sync::{Arc, OnceLock};
+use system::System;
+
+/// A wide network with one readout that has learned a sequence of tasks:
+/// `<f_T(x)> = Σ_{t≤T} K̃_Tt(x,X_t) ū_t`, `ū = 𝓛^{-1} Y`, 𝓛 block lower-triangular with blocks `K̃_ts(X_t,X_s)`.
+///
+/// `𝓛^{-1}` is applied by forward substitution, with one Cholesky factor per task. Memory for means is that of a few
+/// kernel blocks: at most [`SingleHeadSettings::keep_bytes`] beside three blocks of one task, plus P·T.
+///
+/// H. Shan, Q. Li, H. Sompolinsky, "Order parameters and phase transitions of continual learning in deep neural networks".
+///
+/// ```
+/// use ebbing::{Mat, SingleHead, SingleHeadSettings, Stream, Task, TaskSequence};
+/// let mut stream = Stream::new(1, "example", 0);
+/// let mut task = |name: &str| Task {
+///     name: name.into(),
+///     x: Mat::from_fn(20, 30, |_, _| stream.normal()),
+///     y: Mat::from_fn(20, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }),
+///     rows: None,
+///     test: None,
+/// };
+/// let tasks = vec![task("first"), task("second")];
+/// let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
+/// let network = SingleHead::new(SingleHeadSettings::default(), &sequence)?;
+/// let forgetting = network.forgetting()?;
+/// assert!(forgetting[1][1] < 1e-20 && forgetting[1][0] > 0.0);
+/// # Ok::<(), ebbing::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SingleHead {
+    settings: SingleHeadSettings,
+    kernels: Arc<Kernels>,
+    shared: Shared,
+    learned: Learned,
+    spread: OnceLock<Arc<Spread>>,
+}
+
+impl SingleHead {
+    /// Learns the tasks with a wide network of the architecture in `settings`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range; [`Error::Data`] for tasks that do not fit together or cannot be
+    /// learned (one example, constant targets, the same input with different targets, NaN);
+    /// [`Error::NotPositiveDefinite`] and [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
+    pub fn new(settings: SingleHeadSettings, sequence: &TaskSequence) -> Result<SingleHead> {
+        let source = Source::network(settings.architecture, settings.checked()?)?;
+        Self::from_sequence(settings, source, sequence)
+    }
+
+    /// Learns the tasks with a readout of given features: the inputs of each task are its `Φ ∈ R^{P×N}`, `K = ΦΦᵀ/N`.
+    /// Where that is singular (N < P) its pseudo-inverse is used, at the rank that the forecast reports.
+    ///
+    /// # Errors
+    /// As [`SingleHead::new`]; [`Error::Data`] for a mode other than `rf`.
+    pub fn from_features(settings: SingleHeadSettings, features: &TaskSequence) -> Result<SingleHead> {
+        Self::from_sequence(settings, Source::Features { neurons: features.dim() }, features)
+    }
+
+    /// Learns tasks whose points are rows of given kernels: `nngp` over all points, training and held-out, and in mode
+    /// `ntk` the tangent kernel `ntk` over the same points.
+    ///
+    /// # Errors
+    /// As [`SingleHead::new`]; [`Error::Data`] for mode `gibbs`, for rows outside the kernel, and for kernels that are not square
+    /// or not symmetric.
+    pub fn from_kernels(
+        settings: SingleHeadSettings,
+        nngp: Mat<f64>,
+        ntk: Option<Mat<f64>>,
+        tasks: &[KernelTask],
+    ) -> Result<SingleHead> {
+        let given = table::given(&nngp, ntk.as_ref(), tasks)?;
+        Self::learn(settings, Source::Table { nngp, ntk }, &given)
+    }
+
+    fn from_sequence(settings: SingleHeadSettings, source: Source, sequence: &TaskSequence) -> Result<SingleHead> {
+        sequence.validate()?;
+        let given: Vec<Given<'_>> =
+            sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
+        Self::learn(settings, source, &given)
+    }
+
+    fn learn(settings: SingleHeadSettings, source: Source, given: &[Given<'_>]) -> Result<SingleHead> {
+        let kernels = Kernels::new(source, &settings)?;
+        let numbers = shared::number(given);
+        shared::check(
+            given,
+            &numbers,
+            settings.beta.is_infinite() && !matches!(kernels.source, Source::Features { .. }),
+        )?;
+        let share = settings.share && kernels.stationary() && matches!(kernels.source, Source::Network { .. });
+        let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
+        Self::with(settings, Arc::new(kernels), shared)
+    }
+
+    fn with(settings: SingleHeadSettings, kernels: Arc<Kernels>, shared: Shared) -> Result<SingleHead> {
+        let learned = if kernels.stationary() {
+            forward::learn(&kernels, &shared, &settings)?
+        } else {
+            system::learn(&kernels, &shared, &settings)?
+        };
+        Ok(SingleHead { settings, kernels, shared, learned, spread: OnceLock::new() })
+    }
+
+    /// A fresh network that learns task s (from 0) alone.
+    fn alone(&self, s: usize) -> Result<SingleHead> {
+        Self::with(self.settings, self.kernels.clone(), self.shared.alone(s))
+    }
+
+    /// The number of tasks.
+    pub fn tasks(&self) -> usize {
+        self.shared.tasks.len()
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &SingleHeadSettings {
+        &self.settings
+    }
+
+    /// The estimated number of correct decimal digits of means: `−log₁₀(ε · condition)` of the worst kernel.
+    pub fn digits(&self) -> f64 {
+        self.learned.digits
+    }
+
+    /// The number of inputs that every task holds, whose kernels were made once.
+    pub fn shared_inputs(&self) -> usize {
+        self.shared.common.len()
+    }
+
+    /// `<f_t(x)> = Σ_{s≤t} K̃_ts(x,X_s) ū_s` after task t (from 1): one row per point, one column per target.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where there is no task t; [`Error::Data`] for points of another dimension.
+    pub fn mean<'a>(&self, x: impl Into<Points<'a>>, t: usize) -> Result<Mat<f64>> {
+        let (x, t) = (x.into(), self.index(t)?);
+        self.check_points(x)?;
+        Ok(system::outputs(&self.kernels, &self.shared, &self.learned.duals, x, &[t])?.swap_remove(0))
+    }
+
+    /// [`SingleHead::mean`] after every task, from one kernel block per task where the mode allows it.
+    ///
+    /// # Errors
+    /// As [`SingleHead::mean`].
+    pub fn means<'a>(&self, x: impl Into<Points<'a>>) -> Result<Vec<Mat<f64>>> {
+        let (x, all): (Points<'a>, Vec<usize>) = (x.into(), (0..self.tasks()).collect());
+        self.check_points(x)?;
+        system::outputs(&self.kernels, &self.shared, &self.learned.duals, x, &all)
+    }
+
+    /// `Var f_t(x) = m1 K¹_tt(x,x) − 2 A c(x) + A C Aᵀ` after task t (from 1), the same for every target column.
+    ///
+    /// The first call makes 𝓛 and C: (ΣP)² numbers, kept for later calls.
+    ///
+    /// # Errors
+    /// As [`SingleHead::mean`].
+    pub fn variance<'a>(&self, x: impl Into<Points<'a>>, t: usize) -> Result<Vec<f64>> {
+        let (x, t) = (x.into(), self.index(t)?);
+        self.check_points(x)?;
+        self.spread()?.variance(&self.kernels, x, t)
+    }
+
+    /// `Cov(f_t(x), f_s(x'))` of the network after task t and after task s (both from 1), the same for every target column.
+    ///
+    /// # Errors
+    /// As [`SingleHead::mean`].
+    pub fn covariance<'a, 'b>(
+        &self,
+        (x, t): (impl Into<Points<'a>>, usize),
+        (x2, s): (impl Into<Points<'b>>, usize),
+    ) -> Result<Mat<f64>> {
+        let (x, x2) = (x.into(), x2.into());
+        self.check_points(x)?;
+        self.check_points(x2)?;
+        let (t, s) = (self.index(t)?, self.index(s)?);
+        self.spread()?.covariance(&self.kernels, (x, t), (x2, s))
+    }
+
+    /// 𝓛 and C, made at the first call.
+    fn spread(&self) -> Result<Arc<Spread>> {
+        if let Some(spread) = self.spread.get() {
+            return Ok(spread.clone());
+        }
+        let system = System::new(&self.kernels, &self.shared, &self.settings)?;
+        let spread = Arc::new(Spread::new(&self.kernels, system, self.settings.ridge())?);
+        Ok(self.spread.get_or_init(|| spread).clone())
+    }
+
+    /// Task t of the user's counting, from 0.
+    fn index(&self, t: usize) -> Result<usize> {
+        if (1..=self.tasks()).contains(&t) {
+            return Ok(t - 1);
+        }
+        Err(Error::setting("the task", t, format!("tasks count from 1 to {}", self.tasks())))
+    }
+
+    /// Refuses points that the kernels cannot take.
+    fn check_points(&self, x: Points<'_>) -> Result<()> {
+        match (x, self.shared.tasks[0].own.points()) {
+            (Points::Inputs(x), Points::Inputs(known)) if x.ncols() != known.ncols() => {
+                let problem = format!("{} features where the tasks have {}; they must agree", x.ncols(), known.ncols());
+                Err(Error::data("points", problem))
+            }
+            (Points::Rows(rows), Points::Rows(_)) => table::check_rows(rows, self.table_size(), "points"),
+            _ => Ok(()),
+        }
+    }
+
+    fn table_size(&self) -> usize {
+        if let Source::Table { nngp, .. } = &self.kernels.source { nngp.nrows() } else { 0 }
+    }
+}

@@ -1,0 +1,37 @@
+//! The loss and the accuracy of one network on one set of examples.
+
+use crate::error::Result;
+use crate::linalg::{Mat, MatRef};
+use crate::metrics::{accuracy, squared_loss};
+
+/// `Σ (f(x)−y)² / |Y|²`, and the share of examples on the right side where targets have sides.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Score {
+    pub loss: f64,
+    pub accuracy: Option<f64>,
+}
+
+impl Score {
+    /// Of outputs `f`, or with `variance` the average over Gaussian outputs around them.
+    pub fn new(f: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) -> Result<Score> {
+        let loss = squared_loss(f, y, variance)?;
+        // Shapes and finiteness are checked by now: what can still fail is that no target names a class.
+        Ok(Score { loss, accuracy: accuracy(f, y, variance).ok() })
+    }
+}
+
+/// `losses[t][s]`.
+pub(super) fn losses(scores: &[Vec<Score>]) -> Vec<Vec<f64>> {
+    scores.iter().map(|row| row.iter().map(|score| score.loss).collect()).collect()
+}
+
+/// `accuracies[t][s]`, if all are defined.
+pub(super) fn accuracies(scores: &[Vec<Score>]) -> Option<Vec<Vec<f64>>> {
+    scores.iter().map(|row| row.iter().map(|score| score.accuracy).collect()).collect()
+}
+
+/// Rows of `top`, then rows of `bottom`.
+pub(super) fn stacked(top: MatRef<'_, f64>, bottom: MatRef<'_, f64>) -> Mat<f64> {
+    let n = top.nrows();
+    Mat::from_fn(n + bottom.nrows(), top.ncols(), |i, j| if i < n { top[(i, j)] } else { bottom[(i - n, j)] })
+}

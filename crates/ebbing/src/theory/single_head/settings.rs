@@ -1,0 +1,155 @@
+//! What the single-head theory is asked to compute.
+
+use crate::error::{Error, Result};
+use crate::kernels::{Activation, Architecture, WeightPrior};
+use serde::{Deserialize, Serialize};
+
+/// Which limit of learning the single-head theory describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Random features, λ → ∞: every `K̃_ts = K_GP`.
+    #[default]
+    Rf,
+    /// All weights learn, λ → ∞: `K̃_t1 = σ² K_GP`, `K̃_ts = K_NTK` for s ≥ 2.
+    Ntk,
+    /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts`.
+    Gibbs,
+}
+
+/// Settings of [`SingleHead`](crate::SingleHead).
+///
+/// | name | default | range |
+/// |---|---|---|
+/// | `mode` | `rf` | `rf`, `ntk`, `gibbs` |
+/// | `architecture` | ReLU, depth 1 | depth ≥ 1 |
+/// | `lambda` | ∞ | ≥ 0; finite only in mode `gibbs` |
+/// | `sigma2` | 1 | > 0 |
+/// | `beta` | ∞ | > 0 |
+/// | `variance` | false | |
+/// | `share` | true | |
+/// | `keep_bytes` | 512 MiB | |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SingleHeadSettings {
+    /// Which limit of learning.
+    pub mode: Mode,
+    /// Hidden layers of the network (of no effect where kernels or features are given).
+    pub architecture: Architecture,
+    /// Penalty λ on the change of the weights from task to task.
+    #[serde(with = "infinite")]
+    pub lambda: f64,
+    /// Prior variance σ² of a weight.
+    pub sigma2: f64,
+    /// Inverse temperature β: 1/β is added to the diagonal of every training block.
+    #[serde(with = "infinite")]
+    pub beta: f64,
+    /// Whether losses and accuracies include the variance over networks, or are those of the mean.
+    pub variance: bool,
+    /// Whether inputs that all tasks hold are found, and their kernels and factors made once.
+    pub share: bool,
+    /// Bytes of kernel blocks kept between their two uses; blocks beyond that are made twice.
+    pub keep_bytes: usize,
+}
+
+impl Default for SingleHeadSettings {
+    fn default() -> Self {
+        SingleHeadSettings {
+            mode: Mode::Rf,
+            architecture: Architecture { activation: Activation::Relu, depth: 1 },
+            lambda: f64::INFINITY,
+            sigma2: 1.0,
+            beta: f64::INFINITY,
+            variance: false,
+            share: true,
+            keep_bytes: 512 << 20,
+        }
+    }
+}
+
+impl SingleHeadSettings {
+    /// The prior of a weight, after every setting has been checked.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the first one that is out of its range.
+    pub fn checked(&self) -> Result<WeightPrior> {
+        if self.architecture.depth == 0 {
+            return Err(Error::setting("depth", 0, "must be at least 1 hidden layer"));
+        }
+        if self.beta.is_nan() || self.beta <= 0.0 {
+            return Err(Error::setting("beta", self.beta, "must be positive (inf, the default, is zero temperature)"));
+        }
+        let prior = WeightPrior::new(self.lambda, self.sigma2)?;
+        if self.mode != Mode::Gibbs && self.lambda.is_finite() {
+            let expected = "must be inf in modes rf and ntk, which are limits of strong penalty; use mode gibbs";
+            return Err(Error::setting("lambda", self.lambda, expected));
+        }
+        Ok(prior)
+    }
+
+    /// `1/β`, the ridge on every training block.
+    pub(crate) fn ridge(&self) -> f64 {
+        1.0 / self.beta
+    }
+}
+
+/// Infinity as the word "inf", since JSON has no number for it; `null` is read as infinity too.
+mod infinite {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Word(String),
+        Nothing(()),
+    }
+
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        if value.is_infinite() { serializer.serialize_str("inf") } else { serializer.serialize_f64(*value) }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Number(value) => Ok(value),
+            Written::Nothing(()) => Ok(f64::INFINITY),
+            Written::Word(word) if word == "inf" => Ok(f64::INFINITY),
+            Written::Word(word) => Err(D::Error::custom(format!("\"{word}\" is neither a number nor \"inf\""))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_survive_json() {
+        let settings = SingleHeadSettings { beta: 2.5, ..Default::default() };
+        let text = serde_json::to_string(&settings).unwrap();
+        assert!(text.contains(r#""lambda":"inf""#), "{text}");
+        assert_eq!(serde_json::from_str::<SingleHeadSettings>(&text).unwrap(), settings);
+        let null: SingleHeadSettings = serde_json::from_str(r#"{"lambda": null, "mode": "ntk"}"#).unwrap();
+        assert_eq!((null.lambda, null.mode), (f64::INFINITY, Mode::Ntk));
+        assert!(serde_json::from_str::<SingleHeadSettings>(r#"{"lambda": "much"}"#).is_err());
+        assert!(serde_json::from_str::<SingleHeadSettings>(r#"{"lamda": 1.0}"#).is_err());
+    }
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        let sound = SingleHeadSettings { mode: Mode::Gibbs, lambda: 1.0, ..Default::default() };
+        assert!(sound.checked().is_ok());
+        let no_layers = Architecture { depth: 0, ..sound.architecture };
+        for (wrong, name) in [
+            (SingleHeadSettings { lambda: -1.0, ..sound }, "lambda"),
+            (SingleHeadSettings { lambda: f64::NAN, ..sound }, "lambda"),
+            (SingleHeadSettings { lambda: 1.0, mode: Mode::Rf, ..sound }, "lambda"),
+            (SingleHeadSettings { sigma2: -0.5, ..sound }, "sigma2"),
+            (SingleHeadSettings { beta: 0.0, ..sound }, "beta"),
+            (SingleHeadSettings { architecture: no_layers, ..sound }, "depth"),
+        ] {
+            let message = wrong.checked().unwrap_err().to_string();
+            assert!(message.starts_with(name), "{message}");
+        }
+    }
+}

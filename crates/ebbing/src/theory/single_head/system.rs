@@ -1,0 +1,145 @@
+//! `𝓛` and `C` of theory and prior, block by block: what needs them all at once (finite λ, covariances, samples).
+
+use super::factor::{Factor, digits};
+use super::forward::Learned;
+use super::settings::SingleHeadSettings;
+use super::shared::Shared;
+use super::source::{Kernels, PointSet, Points};
+use crate::error::Result;
+use crate::linalg::{Mat, matmul_into};
+
+/// How many kernels of one pair of sets are made from one product.
+const AT_ONCE: usize = 4;
+
+/// The block lower-triangular matrix `𝓛_ts = K̃_ts(X_t,X_s)`, its diagonal factored.
+#[derive(Debug)]
+pub(super) struct System {
+    /// All inputs of each task.
+    pub points: Vec<PointSet>,
+    /// `lower[t][s]`, s < t.
+    lower: Vec<Vec<Mat<f64>>>,
+    /// Factors of `K̃_tt(X_t,X_t) + β^{-1} I`.
+    pub diagonal: Vec<Factor>,
+}
+
+impl System {
+    /// All blocks of 𝓛: (ΣP)²/2 numbers beside the factors.
+    pub fn new(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSettings) -> Result<System> {
+        let points: Vec<PointSet> = (0..shared.tasks.len()).map(|t| shared.whole(t)).collect();
+        let mut system = System { points, lower: vec![], diagonal: vec![] };
+        for t in 0..shared.tasks.len() {
+            let row = (0..t)
+                .map(|s| {
+                    kernels.block(kernels.tilde(t + 1, s + 1), system.points[t].points(), system.points[s].points())
+                })
+                .collect::<Result<_>>()?;
+            system.lower.push(row);
+            let which = kernels.tilde(t + 1, t + 1);
+            let (factor, _) =
+                kernels.invert(which, system.points[t].points(), settings.ridge(), &shared.tasks[t].name)?;
+            system.diagonal.push(factor);
+        }
+        Ok(system)
+    }
+
+    /// `𝓛^{-1} R` by forward substitution.
+    pub fn substitute(&self, mut rest: Vec<Mat<f64>>) -> Vec<Mat<f64>> {
+        let mut duals: Vec<Mat<f64>> = vec![];
+        for (t, rest) in rest.iter_mut().enumerate() {
+            for (dual, block) in duals.iter().zip(&self.lower[t]) {
+                matmul_into(rest.as_mut(), 1.0, -1.0, block.as_ref(), dual.as_ref());
+            }
+            duals.push(self.diagonal[t].solve(rest.as_ref()));
+        }
+        duals
+    }
+
+    /// `A = κ 𝓛^{-1}` block by block, by backward substitution; `κ` holds one block per task learned.
+    pub fn weights(&self, kappa: Vec<Mat<f64>>) -> Vec<Mat<f64>> {
+        let count = kappa.len();
+        let mut weights: Vec<Mat<f64>> = kappa;
+        for s in (0..count).rev() {
+            let (left, right) = weights.split_at_mut(s + 1);
+            for (r, later) in right.iter().enumerate() {
+                matmul_into(left[s].as_mut(), 1.0, -1.0, later.as_ref(), self.lower[s + 1 + r][s].as_ref());
+            }
+            left[s] = self.diagonal[s].solve(left[s].transpose()).transpose().to_owned();
+        }
+        weights
+    }
+}
+
+/// Learns the tasks one after another where `K̃_ts` depends on both times: each block is made, used and dropped.
+pub(super) fn learn(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSettings) -> Result<Learned> {
+    let mut learned = Learned { digits: f64::INFINITY, ..Default::default() };
+    for (t, task) in shared.tasks.iter().enumerate() {
+        let mut rest = task.y.clone();
+        for s in 0..t {
+            let (x, x2) = (task.own.points(), shared.tasks[s].own.points());
+            let block = kernels.block(kernels.tilde(t + 1, s + 1), x, x2)?;
+            matmul_into(rest.as_mut(), 1.0, -1.0, block.as_ref(), learned.duals[s].as_ref());
+        }
+        let (factor, condition) =
+            kernels.invert(kernels.tilde(t + 1, t + 1), task.own.points(), settings.ridge(), &task.name)?;
+        learned.duals.push(factor.solve(rest.as_ref()));
+        learned.digits = learned.digits.min(digits(condition, &task.name)?);
+        learned.conditions.push(condition);
+        learned.ranks.push(factor.rank());
+    }
+    Ok(learned)
+}
+
+/// `Σ_{s≤t} K̃_ts(x,X_s) u_s` for every t in `times` (from 0).
+pub(super) fn outputs(
+    kernels: &Kernels,
+    shared: &Shared,
+    duals: &[Mat<f64>],
+    x: Points<'_>,
+    times: &[usize],
+) -> Result<Vec<Mat<f64>>> {
+    if kernels.stationary() {
+        return stationary_outputs(kernels, shared, duals, x, times);
+    }
+    let mut f: Vec<Mat<f64>> = times.iter().map(|_| Mat::zeros(x.len(), duals[0].ncols())).collect();
+    for (s, dual) in duals.iter().enumerate() {
+        let later: Vec<usize> = (0..times.len()).filter(|&i| times[i] >= s).collect();
+        for some in later.chunks(AT_ONCE) {
+            let which: Vec<_> = some.iter().map(|&i| kernels.tilde(times[i] + 1, s + 1)).collect();
+            let blocks = kernels.blocks(&which, x, shared.tasks[s].own.points())?;
+            for (&i, block) in some.iter().zip(&blocks) {
+                matmul_into(f[i].as_mut(), 1.0, 1.0, block.as_ref(), dual.as_ref());
+            }
+        }
+    }
+    Ok(f)
+}
+
+/// The same where `K̃_ts` depends on s alone: one block per task, and one for the inputs that all tasks hold.
+fn stationary_outputs(
+    kernels: &Kernels,
+    shared: &Shared,
+    duals: &[Mat<f64>],
+    x: Points<'_>,
+    times: &[usize],
+) -> Result<Vec<Mat<f64>>> {
+    let (n, columns) = (shared.common.len(), duals[0].ncols());
+    let last = times.iter().copied().max().unwrap_or(0);
+    let (first, later) = (kernels.tilde(1, 1), kernels.tilde(2, 2));
+    let which = if first == later { vec![later] } else { vec![later, first] };
+    let to_common = kernels.blocks(&which, x, shared.common.points())?;
+    let mut f: Vec<Mat<f64>> = times.iter().map(|_| Mat::zeros(x.len(), columns)).collect();
+    let mut now = Mat::<f64>::zeros(x.len(), columns);
+    for (s, dual) in duals.iter().enumerate().take(last + 1) {
+        let (top, bottom) = dual.as_ref().split_at_row(n);
+        let common = if s == 0 { to_common.last() } else { to_common.first() };
+        let block = kernels.block(kernels.tilde(s + 1, s + 1), x, shared.tasks[s].own.points())?;
+        if let Some(common) = common {
+            matmul_into(now.as_mut(), 1.0, 1.0, common.as_ref(), top);
+        }
+        matmul_into(now.as_mut(), 1.0, 1.0, block.as_ref(), bottom);
+        for (f, _) in f.iter_mut().zip(times).filter(|(_, t)| **t == s) {
+            f.copy_from(&now);
+        }
+    }
+    Ok(f)
+}
