@@ -17,7 +17,9 @@ fn version_and_help() {
 /// The names that clap lists under "Commands:".
 fn subcommands(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
-    lines.filter_map(|l| l.split_whitespace().next()).map(str::to_string).collect()
+    // Names are indented by two; what is said of them goes on further to the right.
+    let names = lines.filter_map(|l| l.strip_prefix("  ")).filter(|l| !l.starts_with(' '));
+    names.filter_map(|l| l.split_whitespace().next()).map(str::to_string).collect()
 }
 
 /// Every subcommand at every level shows itself in an example, within 80 columns.

@@ -1,15 +1,24 @@
 //! A prepared kernel: kind, architecture, prior and times, ready to be evaluated on inputs.
 
-use super::layers::{Angle, Layers, Values};
-use super::{Architecture, KernelKind, WeightPrior};
+use super::layers::{Angle, Layers};
+use super::rows::{self, Rows};
+use super::table::Table;
+use super::{Activation, Architecture, KernelKind, WeightPrior, gram};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
+use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// `k_ts(x,x')` of one [`KernelKind`]: x belongs to time t, x' to time s.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     kind: KernelKind,
+    activation: Activation,
     layers: Layers,
+    /// Whether `k(x,x') = k(x',x)`, norms and all.
+    symmetric: bool,
+    /// Made when first needed.
+    table: OnceLock<Table>,
 }
 
 impl Kernel {
@@ -37,11 +46,15 @@ impl Kernel {
         }
         let layers = match kind {
             KernelKind::Nngp | KernelKind::Ntk => {
-                Layers::new(arch, &WeightPrior::new(f64::INFINITY, prior.sigma2())?, 2, 2)
+                Layers::new(arch, &WeightPrior::new(f64::INFINITY, prior.sigma2())?, 2, 2, kind == KernelKind::Ntk)
             }
-            _ => Layers::new(arch, &prior, t, s),
+            KernelKind::K1 | KernelKind::Derivative => Layers::new(arch, &prior, t, s, false),
+            KernelKind::KTilde => Layers::new(arch, &prior, t, s, t.min(s) >= 2),
+            KernelKind::K0 | KernelKind::DeltaK => Layers::new(arch, &prior, t, s, true),
         };
-        Ok(Kernel { kind, layers })
+        let timeless = matches!(kind, KernelKind::Nngp | KernelKind::Ntk);
+        let symmetric = t == s || timeless || arch.activation != Activation::Erf;
+        Ok(Kernel { kind, activation: arch.activation, layers, symmetric, table: OnceLock::new() })
     }
 
     /// `k(x,x')` of a single pair, without cancellation: relative accuracy near 1e-14 also for equal, nearly equal and
@@ -50,22 +63,21 @@ impl Kernel {
     /// # Errors
     /// [`Error::Data`] where the lengths differ or an input has no usable norm.
     pub fn pair(&self, x: &[f64], x2: &[f64]) -> Result<f64> {
-        if x.len() != x2.len() {
-            return Err(Error::data(
-                "inputs of a kernel",
-                format!("{} and {} features; both must have the same number", x.len(), x2.len()),
-            ));
-        }
-        let (n, n2) = (norm(x, "first input")?, norm(x2, "second input")?);
+        same_features(x.len(), x2.len())?;
+        let square = |x: &[f64]| x.iter().map(|a| a * a).sum::<f64>();
+        let (n, n2) = (square(x), square(x2));
+        rows::check(n, || "first input".into())?;
+        rows::check(n2, || "second input".into())?;
+        let (inverse, inverse2) = (1.0 / n.sqrt(), 1.0 / n2.sqrt());
         let (mut minus, mut plus) = (0.0, 0.0);
         for (a, b) in x.iter().zip(x2) {
-            let (a, b) = (a / n, b / n2);
+            let (a, b) = (a * inverse, b * inverse2);
             minus += (a - b) * (a - b);
             plus += (a + b) * (a + b);
         }
+        let angle = if minus < plus { Angle::near(0.5 * minus, 1.0) } else { Angle::near(0.5 * plus, -1.0) };
         let size = x.len() as f64;
-        let angle = Angle { minus: 0.5 * minus, plus: 0.5 * plus };
-        Ok(self.pick(self.layers.evaluate(angle, n * n / size, n2 * n2 / size)))
+        Ok(self.value(angle, n / size, n2 / size))
     }
 
     /// `k(x_i,x_i)` for every row.
@@ -73,13 +85,9 @@ impl Kernel {
     /// # Errors
     /// [`Error::Data`] that names a row without a usable norm.
     pub fn diagonal(&self, x: MatRef<'_, f64>) -> Result<Vec<f64>> {
-        (0..x.nrows())
-            .map(|i| {
-                let n = norm(&row(x, i), &format!("row {i}"))?;
-                let v = n * n / x.ncols() as f64;
-                Ok(self.pick(self.layers.evaluate(Angle::ZERO, v, v)))
-            })
-            .collect()
+        let copy = contiguous(x);
+        let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), "inputs")?;
+        Ok(rows.v.par_iter().map(|&v| self.value(Angle::ZERO, v, v)).collect())
     }
 
     /// `K_ij = k(x_i, x'_j)`: rows of `x` at time t, rows of `x2` at time s.
@@ -87,14 +95,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Data`] where the numbers of columns differ or a row has no usable norm.
     pub fn gram(&self, x: MatRef<'_, f64>, x2: MatRef<'_, f64>) -> Result<Mat<f64>> {
-        let mut k = Mat::zeros(x.nrows(), x2.nrows());
-        for j in 0..x2.nrows() {
-            let b = row(x2, j);
-            for i in 0..x.nrows() {
-                k[(i, j)] = self.pair(&row(x, i), &b)?;
-            }
-        }
-        Ok(k)
+        Ok(Self::gram_many(&[self], x, x2)?.swap_remove(0))
     }
 
     /// `K_ij = k(x_i, x_j)` of one set with itself.
@@ -102,7 +103,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Data`] that names a row without a usable norm.
     pub fn gram_symmetric(&self, x: MatRef<'_, f64>) -> Result<Mat<f64>> {
-        self.gram(x, x)
+        Ok(Self::gram_many_symmetric(&[self], x)?.swap_remove(0))
     }
 
     /// [`Kernel::gram`] of several kernels from one matrix product.
@@ -110,7 +111,11 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::gram`].
     pub fn gram_many(kernels: &[&Kernel], x: MatRef<'_, f64>, x2: MatRef<'_, f64>) -> Result<Vec<Mat<f64>>> {
-        kernels.iter().map(|k| k.gram(x, x2)).collect()
+        same_features(x.ncols(), x2.ncols())?;
+        let (copy, copy2) = (contiguous(x), contiguous(x2));
+        let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), "first inputs")?;
+        let rows2 = Rows::new(copy2.as_ref().map_or(x2, |c| c.as_ref()), "second inputs")?;
+        Ok(gram::rectangular(kernels, &rows, &rows2))
     }
 
     /// [`Kernel::gram_symmetric`] of several kernels from one matrix product.
@@ -118,31 +123,52 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::gram_symmetric`].
     pub fn gram_many_symmetric(kernels: &[&Kernel], x: MatRef<'_, f64>) -> Result<Vec<Mat<f64>>> {
-        kernels.iter().map(|k| k.gram_symmetric(x)).collect()
-    }
-
-    /// The value this kernel stands for.
-    fn pick(&self, v: Values) -> f64 {
-        match self.kind {
-            KernelKind::Nngp | KernelKind::K1 => v.k1,
-            KernelKind::K0 => v.k0,
-            KernelKind::Ntk | KernelKind::KTilde => v.tilde,
-            KernelKind::DeltaK => v.delta,
-            KernelKind::Derivative => v.derivative,
+        let copy = contiguous(x);
+        let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), "inputs")?;
+        if kernels.iter().all(|k| k.symmetric) {
+            Ok(gram::symmetric(kernels, &rows))
+        } else {
+            Ok(gram::rectangular(kernels, &rows, &rows))
         }
     }
-}
 
-/// The Euclidean norm, or why there is none.
-fn norm(x: &[f64], what: &str) -> Result<f64> {
-    let n = x.iter().map(|a| a * a).sum::<f64>().sqrt();
-    if n > 1e-140 && n < 1e140 {
-        return Ok(n);
+    /// The value for two inputs at `angle` with squared norms `v` and `v2`, divided by N0.
+    pub(super) fn value(&self, angle: Angle, v: f64, v2: f64) -> f64 {
+        let values = self.layers.evaluate(angle, v, v2);
+        match self.kind {
+            KernelKind::Nngp | KernelKind::K1 => values.k1,
+            KernelKind::K0 => values.k0,
+            KernelKind::Ntk | KernelKind::KTilde => values.tilde,
+            KernelKind::DeltaK => values.delta,
+            KernelKind::Derivative => values.derivative,
+        }
     }
-    Err(Error::data(what, format!("its norm is {n}; kernels need a norm that is neither 0 nor NaN nor beyond 1e±140")))
+
+    /// Whether the activation is homogeneous, so that norms only scale the kernel.
+    pub(super) fn is_homogeneous(&self) -> bool {
+        self.activation != Activation::Erf
+    }
+
+    /// Whether a homogeneous activation's kernel scales with the norms at all.
+    pub(super) fn is_scaled(&self) -> bool {
+        self.kind != KernelKind::Derivative
+    }
+
+    /// The kernel of two inputs with `|x|² = |x'|² = N0`, as a function of their angle.
+    pub(super) fn table(&self) -> &Table {
+        self.table.get_or_init(|| Table::build(|angle| self.value(angle, 1.0, 1.0)))
+    }
 }
 
-/// A row as a vector.
-fn row(x: MatRef<'_, f64>, i: usize) -> Vec<f64> {
-    (0..x.ncols()).map(|k| x[(i, k)]).collect()
+/// Refuses inputs of different lengths.
+fn same_features(n: usize, n2: usize) -> Result<()> {
+    if n == n2 {
+        return Ok(());
+    }
+    Err(Error::data("inputs of a kernel", format!("{n} and {n2} features; both sets must have the same number")))
+}
+
+/// A copy with contiguous columns where `x` has none.
+fn contiguous(x: MatRef<'_, f64>) -> Option<Mat<f64>> {
+    (x.row_stride() != 1).then(|| x.to_owned())
 }

@@ -15,28 +15,79 @@ impl Angle {
     /// The angle 0.
     pub const ZERO: Angle = Angle { minus: 0.0, plus: 2.0 };
 
+    /// An angle near 0 (`sign` 1) or near π (`sign` −1), from `1 − |cos|`.
+    pub fn near(distance: f64, sign: f64) -> Angle {
+        if sign > 0.0 {
+            Angle { minus: distance, plus: 2.0 - distance }
+        } else {
+            Angle { minus: 2.0 - distance, plus: distance }
+        }
+    }
+
     /// The cosine.
     pub fn cos(self) -> f64 {
         if self.minus < self.plus { 1.0 - self.minus } else { self.plus - 1.0 }
     }
 }
 
-/// Every kernel of the last hidden layer for one pair of inputs.
+/// The angle `θ = acos ρ` between two pre-activations, with all that ReLU's kernel needs of it.
+struct Arc {
+    theta: f64,
+    /// `φ = π − θ`.
+    phi: f64,
+    sin: f64,
+    cos: f64,
+}
+
+impl Arc {
+    /// Each of θ and φ with its own relative accuracy: the smaller one is `2 atan √((1∓ρ)/(1±ρ))`.
+    fn new(rho: Angle) -> Arc {
+        let (a, b) = (rho.minus.max(0.0).sqrt(), rho.plus.max(0.0).sqrt());
+        let smaller = 2.0 * (a.min(b) / a.max(b)).atan();
+        let larger = PI - smaller;
+        let (theta, phi) = if a < b { (smaller, larger) } else { (larger, smaller) };
+        Arc { theta, phi, sin: a * b, cos: rho.cos() }
+    }
+
+    /// `sin θ − θ cos θ`.
+    fn upper(&self) -> f64 {
+        sin_minus_a_cos(self.theta, self.sin, self.cos)
+    }
+
+    /// `g(ρ) = sin φ − φ cos φ`.
+    fn lower(&self) -> f64 {
+        sin_minus_a_cos(self.phi, self.sin, -self.cos)
+    }
+}
+
+/// Kernels of the last hidden layer for one pair of inputs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Values {
     pub k1: f64,
+    /// Followed only where [`Layers::new`] was asked to, else 0.
     pub k0: f64,
+    /// Followed only where [`Layers::new`] was asked to, else 0.
     pub delta: f64,
     pub tilde: f64,
     pub derivative: f64,
+}
+
+/// How `K⁰` is followed beside `K¹`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Branch {
+    /// Not at all.
+    None,
+    /// At finite λ, or with s = 1.
+    Parted,
+    /// At λ = ∞ with s ≥ 2: `delta` and `tilde` carry the limits of λΔK and λK̃.
+    Limit,
 }
 
 /// The weights' moments at one pair of times, and the layers they are used in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layers {
     arch: Architecture,
-    /// λ = ∞ and s ≥ 2: `delta` and `tilde` carry the limits of λΔK and λK̃.
-    limit: bool,
+    branch: Branch,
     m1: f64,
     m0: f64,
     m1_minus_m0: f64,
@@ -49,23 +100,30 @@ pub(super) struct Layers {
     decorrelation: f64,
 }
 
-/// `sin a − a cos a` for a in [0, π].
-fn sin_minus_a_cos(a: f64) -> f64 {
+/// `sin a − a cos a` for a in [0, π], given the sine and the cosine.
+fn sin_minus_a_cos(a: f64, sin: f64, cos: f64) -> f64 {
     if a > 0.5 {
-        return a.sin() - a * a.cos();
+        return sin - a * cos;
     }
-    // Σ_{k≥1} (−1)^{k+1} 2k a^{2k+1}/(2k+1)!; the next term is below 1e-17 of the first for a ≤ 0.5.
+    // Σ_{k≥1} (−1)^{k+1} 2k a^{2k+1}/(2k+1)!; the term left out, k = 8, is below 1e-17 of the first for a ≤ 0.5.
+    const C: [f64; 6] = [30.0, 840.0, 45_360.0, 3_991_680.0, 518_918_400.0, 93_405_312_000.0];
     let b = a * a;
-    let tail = 1.0 / 30.0 - b * (1.0 / 840.0 - b * (1.0 / 45_360.0 - b * (1.0 / 3_991_680.0 - b / 518_918_400.0)));
+    let tail = C.iter().rev().fold(0.0, |sum, c| 1.0 / c - b * sum);
     a * b * (1.0 / 3.0 - b * tail)
 }
 
 impl Layers {
-    pub fn new(arch: Architecture, prior: &WeightPrior, t: usize, s: usize) -> Self {
+    /// `part`: whether the branch `K⁰` matters.
+    pub fn new(arch: Architecture, prior: &WeightPrior, t: usize, s: usize, part: bool) -> Self {
         let (m_t, m_s) = (prior.m1(t, t), prior.m1(s, s));
+        let branch = match part {
+            true if prior.lambda().is_infinite() && t.min(s) >= 2 => Branch::Limit,
+            true => Branch::Parted,
+            false => Branch::None,
+        };
         Layers {
             arch,
-            limit: prior.lambda().is_infinite() && t.min(s) >= 2,
+            branch,
             m1: prior.m1(t, s),
             m0: prior.m0(t, s),
             m1_minus_m0: prior.m1_minus_m0(t, s),
@@ -93,7 +151,11 @@ impl Layers {
 
     /// `δ = (m1 k1 − m0 k0)/μ` from the kernels `k1` and `k1 − k0` of the layer below; in the limit λ times that.
     fn next_delta(&self, k1: f64, delta: f64) -> f64 {
-        if self.limit { k1 / self.mu + delta } else { (self.m1_minus_m0 * k1 + self.m0 * delta) / self.mu }
+        if self.branch == Branch::Limit {
+            k1 / self.mu + delta
+        } else {
+            (self.m1_minus_m0 * k1 + self.m0 * delta) / self.mu
+        }
     }
 
     /// ReLU with every kernel divided by `n_l = √(K_tt^l(x,x) K_ss^l(x',x'))`, `n_{l+1} = (μ/2) n_l`.
@@ -102,22 +164,20 @@ impl Layers {
         let mut v = Values { k1: angle.cos(), k0: angle.cos(), delta: 0.0, tilde: 0.0, derivative: 0.0 };
         let mut scale = n0;
         for _ in 0..self.arch.depth {
-            let shift = self.next_delta(v.k1, v.delta);
+            let delta = self.next_delta(v.k1, v.delta);
             let rho1 = self.correlate(k);
-            let (theta, phi) = both_angles(rho1);
-            v.k1 = sin_minus_a_cos(phi) / PI;
-            v.derivative = phi / (2.0 * PI);
-            if self.limit {
-                v.delta = phi / PI * shift;
-                v.k0 = v.k1;
-            } else {
-                let rho0 = Angle { minus: rho1.minus + shift, plus: rho1.plus - shift };
-                let (theta0, phi0) = if self.m0 == 0.0 { (PI / 2.0, PI / 2.0) } else { both_angles(rho0) };
-                v.k0 = sin_minus_a_cos(phi0) / PI;
-                v.delta = difference(0.5 * (theta + theta0), 0.5 * (phi + phi0), shift) / PI;
-            }
-            k.minus = rho1.minus - sin_minus_a_cos(theta) / PI;
-            k.plus = 1.0 + v.k1;
+            let arc1 = Arc::new(rho1);
+            v.k1 = arc1.lower() / PI;
+            v.derivative = arc1.phi / (2.0 * PI);
+            (v.k0, v.delta) = match self.branch {
+                Branch::None => (0.0, 0.0),
+                Branch::Limit => (v.k1, arc1.phi / PI * delta),
+                Branch::Parted => {
+                    let arc0 = Arc::new(Angle { minus: rho1.minus + delta, plus: rho1.plus - delta });
+                    (arc0.lower() / PI, difference(&arc1, &arc0, delta) / PI)
+                }
+            };
+            k = Angle { minus: rho1.minus - arc1.upper() / PI, plus: 1.0 + v.k1 };
             scale *= 0.5 * self.mu;
         }
         v.tilde = scale * self.mu * self.next_delta(v.k1, v.delta);
@@ -147,33 +207,33 @@ impl Layers {
         for layer in 0..self.arch.depth {
             let (vx, vx2) = (self.m_t * kx, self.m_s * kx2);
             let c1 = self.m1 * v.k1;
-            // v v' − c²: the first layer knows the angle itself, later ones have v = O(1), where 1 + 2v + … is no small
-            // remainder of large numbers.
-            let gap = if layer == 0 {
+            // v v' − c²: the first layer knows the angle itself; in later ones v = O(1), and the difference is no small
+            // remainder beside the 1 + 2v + 2v' that it is added to.
+            let product = if layer == 0 {
                 let rho = self.correlate(angle);
                 vx * vx2 * rho.minus * rho.plus
             } else {
                 vx * vx2 - c1 * c1
             };
-            let gap = 1.0 + 2.0 * vx + 2.0 * vx2 + 4.0 * gap;
-            let arc1 = (2.0 * c1).atan2(gap.sqrt());
+            let gap1 = 1.0 + 2.0 * vx + 2.0 * vx2 + 4.0 * product;
+            let arc1 = (2.0 * c1).atan2(gap1.sqrt());
             let shift = self.mu * self.next_delta(v.k1, v.delta);
-            v.derivative = 4.0 / (PI * gap.sqrt());
-            if self.limit {
-                v.delta = v.derivative * shift;
-                v.k0 = 2.0 / PI * arc1;
-            } else {
-                let c0 = self.m0 * v.k0;
-                let gap0 = gap + 4.0 * (c1 + c0) * shift;
-                let arc0 = (2.0 * c0).atan2(gap0.sqrt());
-                let d = ((1.0 + 2.0 * vx) * (1.0 + 2.0 * vx2)).sqrt();
-                // sin a1 − sin a0 = 2 cos((a1+a0)/2) sin((a1−a0)/2).
-                v.delta = 4.0 / PI * (shift / (d * (0.5 * (arc1 + arc0)).cos())).clamp(-1.0, 1.0).asin();
-                v.k0 = 2.0 / PI * arc0;
-            }
+            v.derivative = 4.0 / (PI * gap1.sqrt());
+            (v.k0, v.delta) = match self.branch {
+                Branch::None => (0.0, 0.0),
+                Branch::Limit => (2.0 / PI * arc1, v.derivative * shift),
+                Branch::Parted => {
+                    let c0 = self.m0 * v.k0;
+                    let gap0 = gap1 + 4.0 * (c1 + c0) * shift;
+                    let arc0 = (2.0 * c0).atan2(gap0.sqrt());
+                    // sin a1 − sin a0 = 2 cos((a1+a0)/2) sin((a1−a0)/2), where the sines differ by 2·shift/D.
+                    let d = ((1.0 + 2.0 * vx) * (1.0 + 2.0 * vx2)).sqrt();
+                    let half = (shift / (d * (0.5 * (arc1 + arc0)).cos())).clamp(-1.0, 1.0).asin();
+                    (2.0 / PI * arc0, 4.0 / PI * half)
+                }
+            };
             v.k1 = 2.0 / PI * arc1;
-            kx = erf_diagonal(vx);
-            kx2 = erf_diagonal(vx2);
+            (kx, kx2) = (erf_diagonal(vx), erf_diagonal(vx2));
         }
         v.tilde = self.mu * self.next_delta(v.k1, v.delta);
         v
@@ -185,19 +245,144 @@ fn erf_diagonal(v: f64) -> f64 {
     2.0 / PI * (2.0 * v).atan2((1.0 + 4.0 * v).sqrt())
 }
 
-/// `θ = acos ρ` and `π − θ`, each with its own relative accuracy.
-fn both_angles(rho: Angle) -> (f64, f64) {
-    let (a, b) = (rho.minus.max(0.0).sqrt(), rho.plus.max(0.0).sqrt());
-    (2.0 * a.atan2(b), 2.0 * b.atan2(a))
-}
-
-/// `g(ρ1) − g(ρ0)` from the mean angle m, π − m, and `δ = ρ1 − ρ0`: `(π−m) δ − 2 cos m (sin h − h cos h)`,
+/// `g(ρ1) − g(ρ0) = (π−m) δ − 2 cos m (sin h − h cos h)` from `δ = ρ1 − ρ0`, with `m = (θ1+θ0)/2` and
 /// `sin h = δ/(2 sin m)`.
-fn difference(m: f64, pi_minus_m: f64, delta: f64) -> f64 {
+fn difference(arc1: &Arc, arc0: &Arc, delta: f64) -> f64 {
     if delta == 0.0 {
         return 0.0;
     }
-    let sin_m = m.min(pi_minus_m).sin();
-    let h = (delta / (2.0 * sin_m)).clamp(-1.0, 1.0).asin();
-    pi_minus_m * delta - 2.0 * m.cos() * sin_minus_a_cos(h.abs()).copysign(h)
+    let (m, pi_minus_m) = (0.5 * (arc1.theta + arc0.theta), 0.5 * (arc1.phi + arc0.phi));
+    let (sin_m, cos_m) = if m < pi_minus_m {
+        m.sin_cos()
+    } else {
+        let (sin, cos) = pi_minus_m.sin_cos();
+        (sin, -cos)
+    };
+    // Both cosines have the same sign, so that |h| ≤ π/4.
+    let sin_h = delta.abs() / (2.0 * sin_m);
+    let h = sin_h.min(1.0).asin();
+    let cubic = sin_minus_a_cos(h, sin_h, (1.0 - sin_h * sin_h).max(0.0).sqrt());
+    pi_minus_m * delta - 2.0 * cos_m * cubic.copysign(delta)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `E[f(z) f(z')]` of Gaussians with variances v, v' and covariance c, by the trapezoidal rule on the plane, which
+    /// converges exponentially for entire functions: at step 0.125 and 10 standard deviations it is exact to rounding.
+    fn expectation(f: impl Fn(f64) -> f64, v: f64, v2: f64, c: f64) -> f64 {
+        const STEP: f64 = 0.125;
+        let slope = c / v.sqrt();
+        let rest = (v2 - slope * slope).max(0.0).sqrt();
+        let nodes: Vec<(f64, f64)> =
+            (-80..=80).map(|i| i as f64 * STEP).map(|u| (u, STEP * (-0.5 * u * u).exp() / (2.0 * PI).sqrt())).collect();
+        let mut sum = 0.0;
+        for &(u, weight) in &nodes {
+            let inner: f64 = nodes.iter().map(|&(w, weight)| weight * f(slope * u + rest * w)).sum();
+            sum += weight * f(v.sqrt() * u) * inner;
+        }
+        sum
+    }
+
+    /// All kernels by the defining recursion, with expectations by quadrature.
+    fn by_quadrature(
+        f: fn(f64) -> f64,
+        df: fn(f64) -> f64,
+        depth: usize,
+        prior: &WeightPrior,
+        (t, s): (usize, usize),
+        [xx, yy, xy]: [f64; 3],
+    ) -> Values {
+        let (mut kx, mut ky, mut k1, mut k0, mut derivative) = (xx, yy, xy, xy, 0.0);
+        for _ in 0..depth {
+            let (v, v2) = (prior.m1(t, t) * kx, prior.m1(s, s) * ky);
+            let (c1, c0) = (prior.m1(t, s) * k1, prior.m0(t, s) * k0);
+            (kx, ky) = (expectation(f, v, v, v), expectation(f, v2, v2, v2));
+            (k1, k0) = (expectation(f, v, v2, c1), expectation(f, v, v2, c0));
+            derivative = expectation(df, v, v2, c1);
+        }
+        let tilde = prior.m1(t, s) * k1 - prior.m0(t, s) * k0;
+        Values { k1, k0, delta: k1 - k0, tilde, derivative }
+    }
+
+    fn derf(z: f64) -> f64 {
+        2.0 / PI.sqrt() * (-z * z).exp()
+    }
+
+    #[test]
+    fn erf_and_linear_agree_with_quadrature_at_unequal_norms() {
+        let cases: [(Activation, fn(f64) -> f64, fn(f64) -> f64); 2] =
+            [(Activation::Erf, libm::erf, derf), (Activation::Linear, |z| z, |_| 1.0)];
+        for (activation, f, df) in cases {
+            for depth in [1, 3] {
+                for (lambda, sigma2) in [(0.0, 1.0), (0.5, 1.5), (20.0, 0.7)] {
+                    for times in [(1, 1), (2, 1), (1, 3), (3, 2), (2, 2)] {
+                        let prior = WeightPrior::new(lambda, sigma2).unwrap();
+                        let layers = Layers::new(Architecture { activation, depth }, &prior, times.0, times.1, true);
+                        for (v, v2, cos) in [(0.8, 0.3, 0.6), (1.0, 1.0, -0.9), (0.2, 1.4, 0.999)] {
+                            let inner = cos * f64::sqrt(v * v2);
+                            let want = by_quadrature(f, df, depth, &prior, times, [v, v2, inner]);
+                            let got = layers.evaluate(Angle { minus: 1.0 - cos, plus: 1.0 + cos }, v, v2);
+                            for (got, want) in [
+                                (got.k1, want.k1),
+                                (got.k0, want.k0),
+                                (got.delta, want.delta),
+                                (got.tilde, want.tilde),
+                                (got.derivative, want.derivative),
+                            ] {
+                                // Rounding of 161² terms of order one, layer by layer.
+                                assert!(
+                                    (got - want).abs() < 2e-14,
+                                    "{activation:?} {depth} {lambda} {times:?}: {got} {want}"
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_of_erf_is_approached_at_order_one_over_lambda() {
+        let arch = Architecture { activation: Activation::Erf, depth: 3 };
+        let angle = Angle { minus: 0.4, plus: 1.6 };
+        let at = |lambda: f64| {
+            let prior = WeightPrior::new(lambda, 1.2).unwrap();
+            let v = Layers::new(arch, &prior, 4, 2, true).evaluate(angle, 0.9, 1.1);
+            let factor = if lambda.is_finite() { lambda } else { 1.0 };
+            [v.k1, v.k0, factor * v.delta, factor * v.tilde, v.derivative]
+        };
+        let limit = at(f64::INFINITY);
+        let (near, nearer) = (at(1e6), at(1e7));
+        for i in 0..5 {
+            // erf's kernel is analytic on the diagonal, so the error is O(1/λ): ten times smaller at ten times λ.
+            let (e, e10) = ((near[i] - limit[i]).abs(), (nearer[i] - limit[i]).abs());
+            assert!(e < 1e-4 && (e / e10 - 10.0).abs() < 0.1, "{i}: {e:e} {e10:e}");
+        }
+    }
+
+    #[test]
+    fn large_norms_lose_no_digits_in_differences() {
+        // Equal inputs with m1 v = u: r1 = 2u/(1+2u), r0 = r1 ρ0, both so close to 1 that asin is nearly vertical.
+        let arch = Architecture { activation: Activation::Erf, depth: 1 };
+        let prior = WeightPrior::new(1e6, 1.0).unwrap();
+        let (u, gap) = (prior.m1(2, 2) * 1e14, prior.m1_minus_m0(2, 2) / prior.m1(2, 2));
+        let got = Layers::new(arch, &prior, 2, 2, true).evaluate(Angle::ZERO, 1e14, 1e14).delta;
+        let arccos1 = (1.0 + 4.0 * u).sqrt().atan2(2.0 * u);
+        let arccos0 = (1.0 + 4.0 * u + 4.0 * u * u * gap * (2.0 - gap)).sqrt().atan2(2.0 * u * (1.0 - gap));
+        let want = 2.0 / PI * (arccos0 - arccos1);
+        // The arcs are near π/2 and carry an absolute error ε against the 1e-3 that they differ by.
+        assert!((got / want - 1.0).abs() < 1e-12, "{got} {want}");
+    }
+
+    #[test]
+    fn the_series_of_sin_a_minus_a_cos_a_meets_its_closed_form() {
+        for a in [0.3f64, 0.45, 0.5] {
+            let closed = a.sin() - a * a.cos();
+            // The closed form loses digits to cancellation: ε sin a against a³/3.
+            assert!((sin_minus_a_cos(a, a.sin(), a.cos()) - closed).abs() < 2.0 * f64::EPSILON * a);
+        }
+    }
 }

@@ -1,8 +1,13 @@
 //! Kernels of wide networks under the weight dynamics of continual learning.
 
+mod gram;
 mod kernel;
 mod layers;
 mod prior;
+mod profile;
+mod rows;
+mod simd;
+mod table;
 
 pub use kernel::Kernel;
 pub use prior::WeightPrior;

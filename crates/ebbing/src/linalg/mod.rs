@@ -3,6 +3,7 @@
 //! Work is always cut into the same [`SPLITS`] parts, whatever the number of threads that execute them, so that
 //! every result has the same bits at any thread count. Threads are those of the current rayon pool.
 
+mod block;
 mod cholesky;
 mod condition;
 mod diagnosis;
@@ -11,6 +12,7 @@ mod pencil;
 mod pseudo_inverse;
 mod single;
 
+pub(crate) use block::{column_slice, column_slice_mut, matmul_block};
 pub use cholesky::Cholesky;
 pub use eigen::SymmetricEigen;
 pub use faer::{Mat, MatMut, MatRef};

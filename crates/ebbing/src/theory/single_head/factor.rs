@@ -184,3 +184,64 @@ pub(crate) fn one_norm(k_cc: MatRef<'_, f64>, k_oc: MatRef<'_, f64>, k_oo: MatRe
 fn column_sums(k: MatRef<'_, f64>) -> Vec<f64> {
     k.col_iter().map(|c| c.iter().map(|v| v.abs()).sum()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{SymmetricEigen, matmul};
+
+    /// A symmetric matrix with eigenvalues spread evenly in the logarithm from 1/condition to 1.
+    fn with_condition(n: usize, condition: f64) -> Mat<f64> {
+        let mut stream = Stream::new(n as u64, "factor tests", 0);
+        let g = Mat::from_fn(n, n, |_, _| stream.normal());
+        let v = SymmetricEigen::factor((&g + g.transpose()).as_ref(), "test").unwrap().vectors;
+        let scaled = Mat::from_fn(n, n, |i, j| v[(i, j)] * condition.powf(-(j as f64) / (n as f64 - 1.0)));
+        let a = matmul(scaled.as_ref(), v.transpose());
+        0.5 * (&a + a.transpose())
+    }
+
+    #[test]
+    fn condition_is_found_to_within_a_small_factor() {
+        for n in [2, 10, 80] {
+            for condition in [10.0, 1e5, 1e11] {
+                let k = with_condition(n, condition);
+                let none: Mat<f64> = Mat::zeros(n, 0);
+                let norm = one_norm(none.submatrix(0, 0, 0, 0), none.as_ref(), k.as_ref());
+                let found = Factor::plain(k.as_ref(), 0.0, "test").unwrap().condition(n, norm);
+                // Below by the components of two random vectors, above by ‖K‖₁/‖K‖₂ ≤ √n.
+                let allowed = (n as f64).sqrt() * 1.01;
+                assert!(found > 0.2 * condition && found < allowed * condition, "{n} {condition:e}: {found:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_extended_factor_is_that_of_the_whole() {
+        let k = with_condition(30, 100.0);
+        let mut stream = Stream::new(1, "factor tests", 1);
+        let b = Mat::from_fn(30, 3, |_, _| stream.normal());
+        for (common, ridge) in [(12, 0.0), (30, 0.0), (29, 0.5), (1, 0.2)] {
+            let own = 30 - common;
+            let k_cc = Cholesky::factor(with_ridge(k.submatrix(0, 0, common, common), ridge).as_ref(), "test").unwrap();
+            let (k_oc, k_oo) = (k.submatrix(common, 0, own, common), k.submatrix(common, common, own, own));
+            let extended = Factor::extend(&Arc::new(k_cc), k_oc, k_oo, ridge, "test").unwrap();
+            let plain = Factor::plain(k.as_ref(), ridge, "test").unwrap();
+            // Rounding times the condition number 100.
+            let gap = (extended.solve(b.as_ref()) - plain.solve(b.as_ref())).norm_max();
+            assert!(gap < 1e-11, "{common}: {gap:e}");
+            assert_eq!((extended.rank(), plain.rank()), (30, 30));
+            let norm = one_norm(k.submatrix(0, 0, common, common), k_oc, k_oo);
+            let none: Mat<f64> = Mat::zeros(30, 0);
+            let whole = one_norm(none.submatrix(0, 0, 0, 0), none.as_ref(), k.as_ref());
+            assert!((norm - whole).abs() < 1e-13, "{norm} {whole}");
+        }
+    }
+
+    #[test]
+    fn too_few_digits_are_an_error() {
+        assert!((digits(1e6, "task 1").unwrap() - 9.65).abs() < 0.01);
+        let error = digits(1e13, "task 1").unwrap_err();
+        assert!(matches!(error, Error::LostAccuracy { .. }) && error.to_string().contains("task 1"), "{error}");
+        assert!(digits(f64::INFINITY, "task 1").is_err() && digits(f64::NAN, "task 1").is_err());
+    }
+}

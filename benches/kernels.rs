@@ -1,0 +1,98 @@
+//! What a Gram matrix costs beside the bare product of the same shape: 2000 × 2000, N0 = 784, f64, in one run.
+//!
+//! `cargo bench -p ebbing-benches --bench kernels`
+
+use ebbing::{Activation, Architecture, Kernel, KernelKind, Mat, Result, Stream, WeightPrior, matmul};
+use std::hint::black_box;
+use std::time::Instant;
+
+const ROWS: usize = 2000;
+const FEATURES: usize = 784;
+const ROUNDS: usize = 15;
+
+/// Gaussian rows with a common direction of random strength and sign, so that cosines fill all of (−1, 1).
+fn inputs(index: u64) -> Mat<f64> {
+    let mut stream = Stream::new(1, "kernel bench", index);
+    let strength: Vec<f64> = (0..ROWS).map(|_| 4.0 * stream.normal()).collect();
+    Mat::from_fn(ROWS, FEATURES, |i, k| stream.normal() + if k % 2 == 0 { strength[i] } else { -strength[i] })
+}
+
+/// Processor time of all threads so far, where the system tells: unlike the clock's, it ignores other programs.
+fn processor_seconds() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    1e-9 * nanoseconds.sum::<f64>()
+}
+
+/// Seconds by the clock and of processor time.
+fn seconds(work: &dyn Fn()) -> [f64; 2] {
+    let (start, used) = (Instant::now(), processor_seconds());
+    work();
+    [start.elapsed().as_secs_f64(), processor_seconds() - used]
+}
+
+fn main() -> Result<()> {
+    let (x, x2) = (inputs(0), inputs(1));
+    let kernel = |activation, kind, depth, lambda, t, s| {
+        Kernel::new(kind, Architecture { activation, depth }, WeightPrior::new(lambda, 1.0)?, t, s)
+    };
+    let relu = |kind, depth, lambda, t, s| kernel(Activation::Relu, kind, depth, lambda, t, s);
+    let single = [
+        ("NNGP, depth 1", relu(KernelKind::Nngp, 1, 1.0, 1, 1)?),
+        ("NNGP, depth 10", relu(KernelKind::Nngp, 10, 1.0, 1, 1)?),
+        ("K~(3,2), lambda 1e3, depth 1", relu(KernelKind::KTilde, 1, 1e3, 3, 2)?),
+        ("K~(3,2), lambda 1e3, depth 10", relu(KernelKind::KTilde, 10, 1e3, 3, 2)?),
+        ("NTK, depth 10", relu(KernelKind::Ntk, 10, 1.0, 1, 1)?),
+    ];
+    let several = [&single[1].1, &single[3].1, &single[4].1];
+    let mut works: Vec<(String, Box<dyn Fn()>)> = vec![(
+        "bare product".into(),
+        Box::new(|| {
+            black_box(matmul(x.as_ref(), x2.as_ref().transpose()));
+        }),
+    )];
+    for (name, kernel) in &single {
+        // Checked here once, so that the timed calls cannot fail; it also makes the table, which is timed below.
+        kernel.gram(x.as_ref(), x2.as_ref())?;
+        works.push((
+            (*name).into(),
+            Box::new(|| {
+                black_box(kernel.gram(x.as_ref(), x2.as_ref()).is_ok());
+            }),
+        ));
+    }
+    works.push((
+        "three of depth 10 at once".into(),
+        Box::new(|| {
+            black_box(Kernel::gram_many(&several, x.as_ref(), x2.as_ref()).is_ok());
+        }),
+    ));
+    works.push((
+        "NNGP, depth 10, symmetric".into(),
+        Box::new(|| {
+            black_box(single[1].1.gram_symmetric(x.as_ref()).is_ok());
+        }),
+    ));
+
+    let mut best = vec![[f64::INFINITY; 2]; works.len()];
+    for _ in 0..ROUNDS {
+        for (best, (_, work)) in best.iter_mut().zip(&works) {
+            let now = seconds(work);
+            *best = [best[0].min(now[0]), best[1].min(now[1])];
+        }
+    }
+    println!("{ROWS} x {ROWS}, N0 = {FEATURES}, best of {ROUNDS}");
+    println!("{:32} {:>8} {:>8} {:>14} {:>14}", "", "ms", "cpu ms", "/ product", "cpu / product");
+    for ((name, _), [wall, cpu]) in works.iter().zip(&best) {
+        let (ratio, cpu_ratio) = (wall / best[0][0], cpu / best[0][1]);
+        println!("{name:32} {:8.2} {:8.2} {ratio:14.3} {cpu_ratio:14.3}", 1e3 * wall, 1e3 * cpu);
+    }
+    for (name, deep, shallow) in [("NNGP", 2, 1), ("K~", 4, 3)] {
+        let ratio = |k: usize| best[deep][k] / best[shallow][k];
+        println!("{name}: depth 10 / depth 1 {:.3}, cpu {:.3}", ratio(0), ratio(1));
+    }
+    Ok(())
+}
