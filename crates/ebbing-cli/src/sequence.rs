@@ -289,7 +289,8 @@ impl SequenceArgs {
     fn refuse_flags_of_others(&self) -> Result<()> {
         for (name, kinds) in self.protocol_flags() {
             if !kinds.contains(&self.protocol) {
-                let names: Vec<String> = kinds.iter().filter_map(|k| k.to_possible_value()).map(|v| v.get_name().into()).collect();
+                let names: Vec<String> =
+                    kinds.iter().filter_map(|k| k.to_possible_value()).map(|v| v.get_name().into()).collect();
                 return Err(Error::setting(name, "given", format!("it belongs to --protocol {}", names.join(" or "))));
             }
         }

@@ -83,6 +83,8 @@ impl Column {
     /// The text of a cell (markup for texts).
     pub fn cell(&self, row: usize) -> String {
         match (&self.values, &self.errors) {
+            // A missing value; files keep it as NaN.
+            (Values::Numbers(v), _) if v[row].is_nan() => "–".into(),
             (Values::Numbers(v), Some((_, e))) => with_error(v[row], e[row]),
             (Values::Numbers(v), None) => significant(v[row]),
             (Values::Integers(v), _) => v[row].to_string(),

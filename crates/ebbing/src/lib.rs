@@ -3,6 +3,7 @@
 
 mod data;
 mod error;
+mod infinite;
 mod kernels;
 mod linalg;
 mod metrics;
@@ -35,6 +36,7 @@ pub use tasks::{
     Split, TargetDistractor, TargetRule, TargetSummary, Task, TaskCheck, TaskSequence, TaskSummary, TestSet,
     WithContext, check_sequence, check_tasks,
 };
+pub use theory::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};
 pub use theory::{
     BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, EquationResidual, Forecast, ForgettingFit,
     HeadMaps, Interval, Inverse, KernelTask, LambdaEvidence, LambdaPoint, LargeLambda, LimitPoint, LinearFit, Location,
@@ -45,4 +47,3 @@ pub use theory::{
     normalised_labels, order_parameters, order_parameters_of_features, order_parameters_of_kernels,
     order_parameters_of_layers, order_parameters_of_sequence, pearson, phase_curves, sequence_curve, spearman,
 };
-pub use theory::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};

@@ -7,9 +7,7 @@ use ebbing::{
     Activation, Architecture, Estimate, Heads, Mode, MultiHead, MultiHeadSettings, PosteriorSettings, SampledPosterior,
     SingleHead, SingleHeadSettings, Task, TaskSequence, sample_posterior,
 };
-use ebbing_report::{
-    Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, json_number, significant,
-};
+use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, json_number, significant};
 use serde_json::json;
 
 /// Sample networks from the posterior and compare them with the theory
@@ -158,7 +156,8 @@ impl Args {
         }
         let column = |get: &dyn Fn(&Row) -> f64| rows.iter().map(get).collect::<Vec<f64>>();
         let theory = |row: &Row| row.theory.map_or("-".into(), significant);
-        let off = |row: &Row| row.theory.map_or("-".into(), |t| format!("{:+.1}", (row.sampled.mean - t) / row.sampled.se));
+        let off =
+            |row: &Row| row.theory.map_or("-".into(), |t| format!("{:+.1}", (row.sampled.mean - t) / row.sampled.se));
         let names: Vec<String> = rows.iter().map(|row| escape_markup(&row.name)).collect();
         let table = Table::new("")
             .text("quantity", &names)

@@ -22,10 +22,10 @@ pub use order_parameters::{
     order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_layers,
     order_parameters_of_sequence,
 };
+pub use outlook::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};
 pub use phase::{Location, PhaseCurve, PhasePoint, normalised_labels, phase_curves};
 pub use phase_search::{
     BestLambda, CurveCritical, CurveFeature, LambdaPoint, SequenceCurve, alpha_c_from_curve, best_lambda,
     sequence_curve,
 };
 pub use single_head::{Forecast, KernelTask, Mode, Points, SingleHead, SingleHeadSettings, TestForecast};
-pub use outlook::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};

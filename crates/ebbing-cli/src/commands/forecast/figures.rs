@@ -1,8 +1,8 @@
 //! The figures of a forecast.
 
 use super::Told;
-use ebbing::{Outlook, OrderParameters};
-use ebbing_report::{Band, Figure, Line, Markers, Matrix, Panel};
+use ebbing::{OrderParameters, Outlook};
+use ebbing_report::{Band, Figure, Line, Matrix, Panel};
 
 /// The name of the file and the figure.
 pub fn all(told: &Told) -> Vec<(&'static str, Figure)> {
@@ -99,15 +99,17 @@ fn test(outlook: &Outlook) -> Figure {
 fn depth(outlook: &Outlook) -> Figure {
     let x: Vec<f64> = outlook.depths.iter().map(|d| d.depth as f64).collect();
     let get = |f: fn(&ebbing::DepthOutlook) -> f64| outlook.depths.iter().map(f).collect::<Vec<f64>>();
-    let errors: Vec<f64> = outlook.depths.iter().map(|d| d.standard_error.unwrap_or(0.0)).collect();
     let last = get(|d| d.final_forgetting);
-    let final_markers = Markers::new("final, mean over tasks", &x, &last).category(1);
-    let left = Panel::new()
-        .x("hidden layers, L")
-        .y("forgetting")
-        .integer_x()
+    let mut left = Panel::new().x("hidden layers, L").y("forgetting").integer_x();
+    if outlook.seeds > 1 {
+        let errors: Vec<f64> = outlook.depths.iter().map(|d| d.standard_error.unwrap_or(0.0)).collect();
+        let low: Vec<f64> = last.iter().zip(&errors).map(|(v, e)| v - e).collect();
+        let high: Vec<f64> = last.iter().zip(&errors).map(|(v, e)| v + e).collect();
+        left = left.band(Band::new("± SE", &x, &low, &high).category(1));
+    }
+    let left = left
         .line(Line::new("F_{21}", &x, &get(|d| d.f21)).category(0))
-        .markers(if outlook.seeds > 1 { final_markers.errors(&errors) } else { final_markers });
+        .line(Line::new("final, mean over tasks", &x, &last).category(1));
     let right = Panel::new()
         .x("hidden layers, L")
         .y("order parameter")

@@ -240,12 +240,7 @@ impl Args {
     }
 
     /// The last file's forecast, and the order parameters of every file.
-    fn tell_layers(
-        &self,
-        console: &Console,
-        files: &[PathBuf],
-        mut settings: OutlookSettings,
-    ) -> anyhow::Result<Told> {
+    fn tell_layers(&self, console: &Console, files: &[PathBuf], mut settings: OutlookSettings) -> anyhow::Result<Told> {
         settings.features = true;
         settings.order = false;
         let mut layers = Vec::new();
@@ -295,7 +290,12 @@ fn describe(settings: &OutlookSettings, seeds: usize, seed: u64) -> String {
     let network = if settings.features {
         "given features".to_string()
     } else {
-        format!("{:?} depth {}", theory.architecture.activation, theory.architecture.depth)
+        let activation = match theory.architecture.activation {
+            Activation::Relu => "ReLU",
+            Activation::Linear => "linear",
+            Activation::Erf => "erf",
+        };
+        format!("{activation} depth {}", theory.architecture.depth)
     };
     let seeds = if seeds > 1 { format!("{seeds} seeds from {seed}") } else { format!("seed {seed}") };
     format!("{network}, {mode}, {seeds}")

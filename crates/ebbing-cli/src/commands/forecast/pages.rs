@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 /// # Errors
 /// Where settings cannot be written as JSON.
 pub fn json(told: &Told, output: &Output, seed: u64) -> anyhow::Result<Value> {
-    let layers: Vec<Value> = told.layers.iter().map(|(name, outlook)| json!({ "file": name, "forecast": outlook })).collect();
+    let layers: Vec<Value> =
+        told.layers.iter().map(|(name, outlook)| json!({ "file": name, "forecast": outlook })).collect();
     Ok(json!({
         "metadata": metadata(told, output, seed)?,
         "forecast": told.outlook,

@@ -39,11 +39,16 @@ pub fn page(told: &Told, output: &Output) -> ebbing_report::Result<String> {
     Ok(screen.render_for_stdout())
 }
 
-/// A task matrix; before a task is learned there is nothing to forget.
+/// A task matrix; before a task is learned there is nothing to forget. The loss of a task just learned is zero up to the
+/// square of rounding, and shown so.
 pub fn matrix(name: &str, values: &Averaged) -> Matrix {
-    let matrix = Matrix::tasks(name, &values.mean).only(|t, s| s <= t);
+    let shown = |rows: &[Vec<f64>]| {
+        let clean = |v: &f64| if v.abs() < 1e-20 { 0.0 } else { *v };
+        rows.iter().map(|row| row.iter().map(clean).collect()).collect::<Vec<Vec<f64>>>()
+    };
+    let matrix = Matrix::tasks(name, &shown(&values.mean)).only(|t, s| s <= t);
     match &values.standard_error {
-        Some(errors) => matrix.errors(Spread::StandardError, errors),
+        Some(errors) => matrix.errors(Spread::StandardError, &shown(errors)),
         None => matrix,
     }
 }

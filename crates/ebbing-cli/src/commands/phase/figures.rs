@@ -3,9 +3,7 @@
 use super::drawn;
 use super::sweep::{Curves, Swept};
 use ebbing::{CriticalLoad, PhaseCurve, PhasePoint, Power};
-use ebbing_report::{
-    Band, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime, Table, significant,
-};
+use ebbing_report::{Band, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime, Table, significant};
 
 /// γ_sim, the diagram with its boundaries, and the curves of the chosen values.
 pub fn diagram(axis: &str, swept: &[Swept], curves: &[Curves], alphas: &[f64], seeds: usize) -> Figure {
@@ -20,24 +18,29 @@ pub fn diagram(axis: &str, swept: &[Swept], curves: &[Curves], alphas: &[f64], s
         .y("task similarity γ_{sim}")
         .line(Line::new("", &x, &gamma).category(0))
         .markers(if seeds > 1 { markers.errors(&error) } else { markers });
-    let clipped = |v: &[f64], from: f64, to: f64| v.iter().map(|a| a.clamp(from, to)).collect::<Vec<f64>>();
-    let exact = mean(|c| c.exact);
+    // A boundary beyond every load is drawn as one far above the frame, which clips it.
+    let drawable =
+        |v: Vec<f64>| v.into_iter().map(|a| if a.is_finite() { a } else { 1e6 * high }).collect::<Vec<f64>>();
+    let exact = drawable(mean(|c| c.exact));
     let level = |a: f64| vec![a; x.len()];
-    let inside = |v: &[f64]| v.iter().map(|&a| if (low..=high).contains(&a) { a } else { f64::NAN }).collect::<Vec<f64>>();
     let mut map = Panel::new().x(axis).y("load α = P/N").log_y().y_range(low, high);
     if low < 1.0 {
         map = map.band(Band::regime(Regime::FixedRepresentations, &x, &level(low), &level(high.min(1.0))));
     }
     if high > 1.0 {
         let bottom = low.max(1.0);
-        let edge = clipped(&exact, bottom, high);
-        map = map
-            .band(Band::regime(Regime::Overfitting, &x, &level(bottom), &edge))
-            .band(Band::regime(Regime::Generalisation, &x, &edge, &level(high)));
+        let edge: Vec<f64> = exact.iter().map(|a| a.max(bottom)).collect();
+        let top: Vec<f64> = edge.iter().map(|a| a.max(high)).collect();
+        map = map.band(Band::regime(Regime::Overfitting, &x, &level(bottom), &edge)).band(Band::regime(
+            Regime::Generalisation,
+            &x,
+            &edge,
+            &top,
+        ));
     }
     map = map
-        .line(Line::new("exact α_{c}", &x, &inside(&exact)).colour(OKABE_ITO[6]))
-        .line(Line::new("γ_{sim}^{−2}", &x, &inside(&mean(|c| c.from_gamma_sim))).category(1).dash(Dash::Dashed));
+        .line(Line::new("exact α_{c}", &x, &exact).colour(OKABE_ITO[6]))
+        .line(Line::new("γ_{sim}^{−2}", &x, &drawable(mean(|c| c.from_gamma_sim))).category(1).dash(Dash::Dashed));
     let mut panels = vec![similarity, map];
     panels.extend(curve_panels(axis, curves));
     let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds.") } else { String::new() };
@@ -71,11 +74,24 @@ fn quantity(axis: &str, curves: &[Curves], name: &str, log: bool, get: fn(&Phase
     for c in curves {
         for curve in &c.curves {
             let label = label(axis, c.value, curve, several);
-            let x: Vec<f64> = curve.points.iter().map(|p| p.factors.alpha).collect();
-            let y: Vec<f64> = curve.points.iter().map(|p| get(p).map_or(f64::NAN, drawn)).collect();
-            panel = panel.line(Line::new(&label, &x, &y).category(k));
-            let diverging: Vec<f64> =
-                curve.points.iter().filter(|p| get(p).is_some_and(|v| v.exponent > 0.0)).map(|p| p.factors.alpha).collect();
+            // A line is interrupted where the quantity diverges, and where a regime ends.
+            for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
+                let finite: Vec<(f64, f64)> = run
+                    .iter()
+                    .map(|p| (p.factors.alpha, get(p).map_or(f64::NAN, drawn)))
+                    .filter(|(_, y)| y.is_finite())
+                    .collect();
+                let (x, y): (Vec<f64>, Vec<f64>) = finite.into_iter().unzip();
+                if !x.is_empty() {
+                    panel = panel.line(Line::new(&label, &x, &y).category(k));
+                }
+            }
+            let diverging: Vec<f64> = curve
+                .points
+                .iter()
+                .filter(|p| get(p).is_some_and(|v| v.exponent > 0.0))
+                .map(|p| p.factors.alpha)
+                .collect();
             if let (Some(first), Some(last)) = (diverging.first(), diverging.last()) {
                 let middle = (first * last).sqrt() * (1.0 + 0.06 * k as f64);
                 panel = panel.diverges("∝ λ^{1/2}", middle, Direction::Up, OKABE_ITO[k % OKABE_ITO.len()]);
@@ -87,7 +103,7 @@ fn quantity(axis: &str, curves: &[Curves], name: &str, log: bool, get: fn(&Phase
 }
 
 fn label(axis: &str, value: f64, curve: &PhaseCurve, several: bool) -> String {
-    let value = if value.is_nan() { String::new() } else { format!("{axis} {}", significant(value)) };
+    let value = if value.is_nan() { String::new() } else { format!("{axis} {value}") };
     let lambda = match curve.lambda {
         l if l.is_infinite() => "λ → ∞".to_string(),
         l => format!("λ = {}", significant(l)),
@@ -126,7 +142,8 @@ pub fn curve_table(curves: &[Curves]) -> Table {
     for (name, get) in quantities {
         table = table.number(name, &column(&|r| get(r.2).map_or(f64::NAN, |p| p.coefficient)));
         table = table.meaning("coefficient of its power of lambda");
-        table = table.number(&format!("{name} power of lambda"), &column(&|r| get(r.2).map_or(f64::NAN, |p| p.exponent)));
+        table =
+            table.number(&format!("{name} power of lambda"), &column(&|r| get(r.2).map_or(f64::NAN, |p| p.exponent)));
     }
     table
 }

@@ -116,7 +116,11 @@ fn grid(text: &str) -> ebbing::Result<Vec<f64>> {
     kept.sort_by(f64::total_cmp);
     kept.dedup();
     if kept.is_empty() {
-        return Err(Error::setting("--alpha", text, "holds only 1, the boundary itself, where the theory has no value"));
+        return Err(Error::setting(
+            "--alpha",
+            text,
+            "holds only 1, the boundary itself, where the theory has no value",
+        ));
     }
     Ok(kept)
 }

@@ -3,7 +3,7 @@
 use super::sweep::Curves;
 use super::{Args, figures};
 use crate::console::Console;
-use ebbing::{BestLambda, Error, Location, MultiHeadSettings, best_lambda, phase_curves, TwoTasks};
+use ebbing::{BestLambda, Error, Location, MultiHeadSettings, TwoTasks, best_lambda, phase_curves};
 use ebbing_report::{Figure, Line, Panel, Screen, Table, escape_markup, significant, write_table};
 use serde_json::json;
 
@@ -16,7 +16,11 @@ impl Args {
         let sequence = self.sequence.origin()?.sequence(self.sequence.seed)?;
         if sequence.tasks.len() != 2 {
             let found = sequence.tasks.len();
-            return Err(Error::data("the task sequence", format!("it holds {found} tasks; the phase diagram is of two")).into());
+            return Err(Error::data(
+                "the task sequence",
+                format!("it holds {found} tasks; the phase diagram is of two"),
+            )
+            .into());
         }
         let tasks = self.labels(sequence.tasks.clone())?;
         let theory = TwoTasks::new(&tasks, &self.theory())?;

@@ -3,12 +3,8 @@
 use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
-use ebbing::{
-    Error, Heads, MultiHeadSettings, Regime, TaskSequence, Trained, TwoTasks, mean_with_error,
-};
-use ebbing_report::{
-    Figure, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,
-};
+use ebbing::{Error, Heads, MultiHeadSettings, Regime, TaskSequence, Trained, TwoTasks, mean_with_error};
+use ebbing_report::{Figure, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error};
 use serde_json::{Value, json};
 
 /// What was measured at one load.
@@ -54,7 +50,8 @@ impl Args {
             }
         }
         let outcomes = runs::all(&jobs, self.output.out.as_deref(), console)?;
-        let theory = TwoTasks::new(&sequence.tasks, &MultiHeadSettings { sigma2: base.sigma0.powi(2), ..Default::default() })?;
+        let theory =
+            TwoTasks::new(&sequence.tasks, &MultiHeadSettings { sigma2: base.sigma0.powi(2), ..Default::default() })?;
         let critical = theory.critical_load()?;
         let mut points = Vec::new();
         for (k, &width) in widths.iter().enumerate() {
@@ -98,14 +95,15 @@ impl Args {
             None => "-".into(),
         };
         let texts = |get: &dyn Fn(&Point) -> String| points.iter().map(get).collect::<Vec<String>>();
-        let table = Table::new("F_{21}: loss of task 1 after task 2; G_{22}: test loss of task 2 over learning it alone")
-            .number("load P/N", &points.iter().map(|q| q.alpha).collect::<Vec<_>>())
-            .integer("width", &points.iter().map(|q| q.width as i64).collect::<Vec<_>>())
-            .text("F_{21}", &texts(&|q| show(q.f21)))
-            .text("G_{22}", &texts(&|q| show(q.g22)))
-            .number("task 2's MSE", &points.iter().map(|q| q.newest).collect::<Vec<_>>())
-            .text("learned", &texts(&|q| format!("{}/{}", q.learned, q.runs)))
-            .text("regime (theory)", &texts(&|q| q.regime.to_string()));
+        let table =
+            Table::new("F_{21}: loss of task 1 after task 2; G_{22}: test loss of task 2 over learning it alone")
+                .number("load P/N", &points.iter().map(|q| q.alpha).collect::<Vec<_>>())
+                .integer("width", &points.iter().map(|q| q.width as i64).collect::<Vec<_>>())
+                .text("F_{21}", &texts(&|q| show(q.f21)))
+                .text("G_{22}", &texts(&|q| show(q.g22)))
+                .number("task 2's MSE", &points.iter().map(|q| q.newest).collect::<Vec<_>>())
+                .text("learned", &texts(&|q| format!("{}/{}", q.learned, q.runs)))
+                .text("regime (theory)", &texts(&|q| q.regime.to_string()));
         let heading = format!(
             "Two tasks of {} examples learned by {}, {} seed(s); exact critical load {}",
             sequence.tasks[1].x.nrows(),
@@ -152,16 +150,20 @@ fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbi
         mean_with_error(v).map(|m| Some((m.value, m.standard_error.unwrap_or(0.0))))
     };
     let runs = outcomes.len() / 2;
-    Ok(Point { alpha, width, f21: average(&f21)?, g22: average(&g22)?, newest: newest / f64::from(count.max(1)), learned, runs, regime })
+    Ok(Point {
+        alpha,
+        width,
+        f21: average(&f21)?,
+        g22: average(&g22)?,
+        newest: newest / f64::from(count.max(1)),
+        learned,
+        runs,
+        regime,
+    })
 }
 
 /// F21 and G22 against the load: markers for networks, lines for the theory at λ → ∞, tints for the regimes.
-fn figure(
-    points: &[Point],
-    theory: &TwoTasks,
-    critical: f64,
-    seeds: usize,
-) -> anyhow::Result<Figure> {
+fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> anyhow::Result<Figure> {
     let low = points.iter().map(|q| q.alpha).fold(f64::INFINITY, f64::min) / 1.3;
     let high = points.iter().map(|q| q.alpha).fold(0.0, f64::max) * 1.3;
     let steps = 120;
@@ -177,7 +179,11 @@ fn figure(
     let f21: Vec<f64> = curve.points.iter().map(|p| drawn(p.f21)).collect();
     let g22: Vec<f64> = curve.points.iter().map(|p| p.g22.map_or(f64::NAN, drawn)).collect();
     let tinted = |mut panel: Panel| {
-        let edges = [(Regime::FixedRepresentations, low, high.min(1.0)), (Regime::Overfitting, low.max(1.0), high.min(critical)), (Regime::Generalisation, low.max(critical), high)];
+        let edges = [
+            (Regime::FixedRepresentations, low, high.min(1.0)),
+            (Regime::Overfitting, low.max(1.0), high.min(critical)),
+            (Regime::Generalisation, low.max(critical), high),
+        ];
         for (regime, from, to) in edges {
             if from < to {
                 panel = panel.regime(crate::commands::shown_regime(regime), from, to);
@@ -199,7 +205,11 @@ fn figure(
     let right = tinted(Panel::new().x("load α = P/N").y("G_{22}").log_x().log_y().x_range(low, high))
         .line(Line::new("theory, λ → ∞ (diverges in between)", &alphas, &g22).category(0))
         .markers(measured(|q| q.g22));
-    let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds of the initial weights.") } else { String::new() };
+    let bars = if seeds > 1 {
+        format!(" Bars: standard errors over {seeds} seeds of the initial weights.")
+    } else {
+        String::new()
+    };
     Ok(Figure::grid(vec![left, right], 2).caption(&format!(
         "Forgetting of task 1 and normalised test loss of task 2 for networks trained by descent (markers) and for the \
          theory at λ → ∞ (lines), which has no finite G_{{22}} in the overfitting regime: it grows as λ^{{1/2}} there.{bars}"

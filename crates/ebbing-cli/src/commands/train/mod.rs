@@ -158,9 +158,9 @@ impl Args {
     fn settings(&self, learner: Learner, seed: u64) -> ebbing::Result<TrainSettings> {
         let eta = match self.eta.as_str() {
             "auto" => None,
-            number => Some(
-                number.parse().map_err(|_| Error::setting("--eta", number, "must be a positive number or auto"))?,
-            ),
+            number => {
+                Some(number.parse().map_err(|_| Error::setting("--eta", number, "must be a positive number or auto"))?)
+            }
         };
         let settings = TrainSettings {
             learner,

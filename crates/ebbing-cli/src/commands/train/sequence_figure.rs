@@ -124,13 +124,7 @@ impl Args {
         console.print(&text)
     }
 
-    fn table(
-        &self,
-        title: &str,
-        groups: &[Group],
-        losses: &[Curve],
-        theory: Option<&Curve>,
-    ) -> anyhow::Result<String> {
+    fn table(&self, title: &str, groups: &[Group], losses: &[Curve], theory: Option<&Curve>) -> anyhow::Result<String> {
         let mut names: Vec<String> = losses.iter().map(|c| escape_markup(&c.name)).collect();
         let last = |c: &Curve| (c.mean[c.mean.len() - 1], c.error[c.error.len() - 1]);
         let mut loss: Vec<(f64, f64)> = losses.iter().map(last).collect();
@@ -192,7 +186,8 @@ fn figure(groups: &[Group], losses: &[Curve], theory: Option<&Curve>, seeds: usi
                 continue;
             };
             let curve = Curve::of(&group.learner.name(), &runs)?;
-            let markers = Markers::new(&escape_markup(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
+            let markers =
+                Markers::new(&escape_markup(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
             panel = panel.markers(if seeds > 1 { markers.errors(&curve.error) } else { markers });
             any = true;
         }

@@ -43,6 +43,7 @@ pub struct TwoTaskPoint {
     /// The width N.
     pub width: f64,
     /// The penalty λ, possibly ∞.
+    #[serde(with = "crate::infinite")]
     pub lambda: f64,
     /// `u1(1,1) = ‖a_1‖²/N`.
     pub u11: f64,

@@ -207,7 +207,11 @@ fn check(sequences: &[TaskSequence], settings: &OutlookSettings) -> Result<()> {
         return Err(Error::setting("depths", 0, "must be at least 1 hidden layer"));
     }
     if settings.features && !settings.depths.is_empty() {
-        return Err(Error::setting("depths", "given", "features are the network's last layer: there is no depth to change"));
+        return Err(Error::setting(
+            "depths",
+            "given",
+            "features are the network's last layer: there is no depth to change",
+        ));
     }
     Ok(())
 }

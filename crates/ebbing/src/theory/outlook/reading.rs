@@ -1,7 +1,7 @@
 //! Order parameters in words: which pair conflicts most, and why.
 
-use super::PairOutlook;
 use super::super::order_parameters::OrderParameters;
+use super::PairOutlook;
 use serde::{Deserialize, Serialize};
 
 /// What the order parameters of two tasks say about how they get along.
