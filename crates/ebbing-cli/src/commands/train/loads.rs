@@ -3,8 +3,12 @@
 use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
-use ebbing::{Error, Heads, MultiHeadSettings, Regime, TaskSequence, Trained, TwoTasks, mean_with_error};
-use ebbing_report::{Figure, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error};
+use ebbing::{
+    Error, Heads, MultiHeadSettings, PhasePoint, Power, Regime, TaskSequence, Trained, TwoTasks, mean_with_error,
+};
+use ebbing_report::{
+    Figure, Legend, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,
+};
 use serde_json::{Value, json};
 
 /// What was measured at one load.
@@ -171,13 +175,18 @@ fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> a
     // The theory has no value at α = 1 itself.
     alphas.retain(|a| (a - 1.0).abs() > 1e-3);
     let curve = theory.curve(&alphas)?;
-    let drawn = |power: ebbing::Power| match power.exponent {
-        e if e > 0.0 => f64::NAN,
-        e if e < 0.0 => 0.0,
-        _ => power.coefficient,
+    // A line is interrupted where the quantity diverges.
+    let with_theory = |mut panel: Panel, get: fn(&PhasePoint) -> Option<Power>| {
+        for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
+            let finite = run.iter().filter_map(|p| get(p).filter(|v| v.exponent <= 0.0).map(|v| (p.factors.alpha, v)));
+            let value = |v: Power| if v.exponent < 0.0 { 0.0 } else { v.coefficient };
+            let (x, y): (Vec<f64>, Vec<f64>) = finite.map(|(a, v)| (a, value(v))).unzip();
+            if !x.is_empty() {
+                panel = panel.line(Line::new("theory, λ → ∞", &x, &y).category(0));
+            }
+        }
+        panel
     };
-    let f21: Vec<f64> = curve.points.iter().map(|p| drawn(p.f21)).collect();
-    let g22: Vec<f64> = curve.points.iter().map(|p| p.g22.map_or(f64::NAN, drawn)).collect();
     let tinted = |mut panel: Panel| {
         let edges = [
             (Regime::FixedRepresentations, low, high.min(1.0)),
@@ -199,12 +208,9 @@ fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> a
         let markers = Markers::new("networks", &x, &y).category(1);
         if seeds > 1 { markers.errors(&e) } else { markers }
     };
-    let left = tinted(Panel::new().x("load α = P/N").y("F_{21}").log_x().x_range(low, high))
-        .line(Line::new("theory, λ → ∞", &alphas, &f21).category(0))
-        .markers(measured(|q| q.f21));
-    let right = tinted(Panel::new().x("load α = P/N").y("G_{22}").log_x().log_y().x_range(low, high))
-        .line(Line::new("theory, λ → ∞ (diverges in between)", &alphas, &g22).category(0))
-        .markers(measured(|q| q.g22));
+    let panel = |name: &str| Panel::new().x("load α = P/N").y(name).x_range(low, high).legend(Legend::Below);
+    let left = with_theory(tinted(panel("F_{21}")), |p| Some(p.f21)).markers(measured(|q| q.f21));
+    let right = with_theory(tinted(panel("G_{22}").log_y()), |p| p.g22).markers(measured(|q| q.g22));
     let bars = if seeds > 1 {
         format!(" Bars: standard errors over {seeds} seeds of the initial weights.")
     } else {
