@@ -34,7 +34,9 @@ pub fn page(told: &Told, output: &Output) -> ebbing_report::Result<String> {
     screen = screen.paragraph(ASSUMES);
     screen = match &output.out {
         Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
-        None => screen.next("more", "ebbing forecast --out DIR (report with figures), ebbing phase, ebbing --help"),
+        None => screen
+            .next("report with figures", "ebbing forecast --out DIR")
+            .next("more", "ebbing forecast --help, ebbing phase, ebbing train"),
     };
     Ok(screen.render_for_stdout())
 }
