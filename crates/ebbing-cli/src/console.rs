@@ -75,6 +75,11 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Says beside the bar what is being done.
+    pub fn note(&self, text: &str) {
+        self.bar.set_message(text.to_string());
+    }
+
     /// Tells how much is done.
     pub fn set(&mut self, done: u64) {
         if self.begin.is_some_and(|begin| begin.elapsed() >= PATIENCE) {

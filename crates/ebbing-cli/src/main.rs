@@ -6,6 +6,8 @@ mod console;
 mod failure;
 mod fetch;
 mod files;
+mod output;
+mod sequence;
 mod text;
 
 use clap::Parser;

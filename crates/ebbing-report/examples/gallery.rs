@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use ebbing_report::{
-    Band, Bars, Dash, Direction, Figure, Legend, Line, Map, Markers, Matrix, OKABE_ITO, Panel, Regime, Rgb,
+    Band, Bars, Dash, Direction, Figure, Legend, Line, Map, Markers, Matrix, Metadata, OKABE_ITO, Panel, Regime,
+    Report, Rgb, Screen, Spread, Table,
 };
 
 fn grid(from: f64, to: f64, n: usize) -> Vec<f64> {
@@ -61,8 +62,30 @@ fn ten_tasks() -> Figure {
     Figure::single(Panel::matrix(&Matrix::tasks("F_{ts}", &values).only(|t, s| s < t))).caption("Ten tasks.")
 }
 
-/// The phase diagram: regimes over permutation ratio and load, the exact boundary and its estimate.
+/// The phase diagram: regimes between their boundaries, the exact boundary and its estimate.
 fn phase_diagram() -> Figure {
+    let ratio = grid(0.0, 1.0, 100);
+    let critical = each(&ratio, |r| 1.0 + 8.0 * r * r + 2.0 * r);
+    let level = |a: f64| vec![a; ratio.len()];
+    let panel = Panel::new()
+        .x("permutation ratio")
+        .y("α")
+        .log_y()
+        .y_range(0.1, 10.0)
+        .band(Band::regime(Regime::FixedRepresentations, &ratio, &level(0.1), &level(1.0)))
+        .band(Band::regime(Regime::Overfitting, &ratio, &level(1.0), &critical))
+        .band(Band::regime(Regime::Generalisation, &ratio, &critical, &level(10.0)))
+        .line(Line::new("exact α_{c}", &ratio, &critical).colour(Rgb::BLACK))
+        .line(
+            Line::new("γ_{sim}^{−2}", &ratio, &each(&critical, |a| a.powf(1.1)))
+                .colour(OKABE_ITO[1])
+                .dash(Dash::Dashed),
+        );
+    Figure::single(panel).caption("Regimes of permuted MNIST.")
+}
+
+/// Maps over uneven grids: regimes and numbers.
+fn maps() -> Figure {
     let ratio: Vec<f64> = [0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0].into();
     let alpha = log_grid(0.1, 10.0, 60);
     let critical = |r: f64| (1.0 + 8.0 * r * r + 2.0 * r).min(1e3);
@@ -182,12 +205,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("matrices", matrices()),
         ("ten_tasks", ten_tasks()),
         ("phase", phase_diagram()),
+        ("maps", maps()),
         ("divergence", divergence()),
         ("categories", categories()),
         ("extremes", extremes()),
     ];
+    let metadata = Metadata::new("0.1.0", "gallery").seed(1).dataset("made up", "0000").settings(&[("depth", 3)])?;
+    let values: Vec<Vec<f64>> = (0..12).map(|i| (0..12).map(|j| 0.1 * (i - j) as f64).collect()).collect();
+    let matrix = Matrix::tasks("Forgetting F_{ts}", &values).only(|t, s| s <= t);
+    let table = Table::new("Order parameters of consecutive tasks")
+        .text("pair", &["1 → 2", "2 → 3"])
+        .estimate("γ_{RF}", &[0.812, 0.56], Spread::StandardError, &[0.006, 0.03])
+        .number("conflict", &[4.1e-7, -0.031])
+        .number("time", &[1.53, 12.0])
+        .unit("s");
+    let mut report = Report::new(
+        "Forecast for five permuted tasks",
+        "Tasks 2 and 4 conflict most: similar features, different rules. Forecast forgetting of task 1 after five tasks is 0.31 ± 0.02.",
+    )
+    .note("Assumes a wide network of ReLU units trained to zero squared loss.");
     for (name, figure) in &figures {
+        let figure = figure.clone().metadata(&metadata);
         figure.save(directory, name)?;
+        report = report.figure(&figure);
     }
+    report = report.table(&table).matrix(&matrix).metadata(&metadata).bibtex("@article{key,\n  title = {Title},\n}");
+    report.save(&directory.join("report.html"))?;
+    ebbing_report::write_table(directory, "table", &table, &metadata)?;
+    let screen = Screen::new("Forecast of forgetting for made-up tasks (P = 2000, depth 3, mode rf)");
+    let screen =
+        screen.table(&table)?.matrix(&matrix)?.next("report", &directory.join("report.html").display().to_string());
+    print!("{}", screen.next("more", "ebbing phase --help").render_for_stdout());
     Ok(())
 }

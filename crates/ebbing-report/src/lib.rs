@@ -6,17 +6,24 @@
 mod error;
 mod figure;
 mod files;
+mod html;
 mod matrix;
 mod metadata;
 mod style;
+mod table;
+mod terminal;
 mod text;
 
 pub use error::{Error, Result};
 pub use figure::{Band, Bars, Direction, Figure, Legend, Line, Map, Markers, Panel};
+pub use files::{json_number, json_numbers, write_atomic, write_csv, write_json, write_parquet, write_table};
+pub use html::Report;
 pub use matrix::Matrix;
 pub use metadata::Metadata;
 pub use style::{
     ColourScale, DPI, Dash, Marker, OKABE_ITO, POINTS_PER_MM, Regime, Rgb, SINGLE_MM, TERMINAL_COLUMNS, WIDE_MM,
     significant, with_error,
 };
+pub use table::{Spread, Table};
+pub use terminal::Screen;
 pub use text::escape_markup;

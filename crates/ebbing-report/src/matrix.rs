@@ -1,6 +1,7 @@
 //! A matrix with named rows and columns, such as forgetting after each task on each task.
 
 use crate::error::{Error, Result};
+use crate::table::Spread;
 
 /// Numbers by row and column. Rows run downwards and columns to the right wherever it is shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +13,7 @@ pub struct Matrix {
     pub(crate) columns: Vec<String>,
     pub(crate) values: Vec<Vec<f64>>,
     pub(crate) errors: Option<Vec<Vec<f64>>>,
+    pub(crate) spread: Spread,
     pub(crate) shown: Vec<Vec<bool>>,
 }
 
@@ -28,6 +30,7 @@ impl Matrix {
             columns: numbers(width),
             values: values.to_vec(),
             errors: None,
+            spread: Spread::StandardError,
             shown: vec![vec![true; width]; values.len()],
         }
     }
@@ -38,7 +41,8 @@ impl Matrix {
     }
 
     /// With uncertainties of the same shape, shown as `0.812 ± 0.006` in tables.
-    pub fn errors(mut self, errors: &[Vec<f64>]) -> Matrix {
+    pub fn errors(mut self, spread: Spread, errors: &[Vec<f64>]) -> Matrix {
+        self.spread = spread;
         self.errors = Some(errors.to_vec());
         self
     }

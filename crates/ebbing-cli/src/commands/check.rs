@@ -8,7 +8,7 @@ use ebbing::{
 };
 use std::path::PathBuf;
 
-/// Tell what a file of tasks holds, what it would cost, and what is wrong with it
+/// Say what a task file holds and costs, and what is wrong with it
 #[derive(clap::Args, Default)]
 #[command(after_help = "\
 FILE is an .npz file with x_1, y_1, x_2, y_2, … (and x_1_test, y_1_test, …), a

@@ -4,6 +4,10 @@ mod check;
 mod cite;
 mod completions;
 mod data;
+mod forecast;
+mod phase;
+mod sample;
+mod train;
 
 use crate::console::Console;
 use clap::Subcommand;
@@ -11,6 +15,10 @@ use clap::Subcommand;
 /// What the program can be asked to do.
 #[derive(Subcommand)]
 pub enum Command {
+    Forecast(Box<forecast::Args>),
+    Phase(Box<phase::Args>),
+    Train(Box<train::Args>),
+    Sample(Box<sample::Args>),
     Check(check::Args),
     Data(data::Args),
     Cite(cite::Args),
@@ -20,7 +28,7 @@ pub enum Command {
 impl Default for Command {
     /// What plain `ebbing` does.
     fn default() -> Self {
-        Command::Check(check::Args::default())
+        Command::Forecast(Box::new(forecast::Args::plain()))
     }
 }
 
@@ -28,10 +36,23 @@ impl Command {
     /// Does what was asked.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         match self {
+            Command::Forecast(args) => args.run(console),
+            Command::Phase(args) => args.run(console),
+            Command::Train(args) => args.run(console),
+            Command::Sample(args) => args.run(console),
             Command::Check(args) => args.run(console),
             Command::Data(args) => args.run(console),
             Command::Cite(args) => args.run(console),
             Command::Completions(args) => args.run(console),
         }
+    }
+}
+
+/// The tint of a regime.
+fn shown_regime(regime: ebbing::Regime) -> ebbing_report::Regime {
+    match regime {
+        ebbing::Regime::FixedRepresentations => ebbing_report::Regime::FixedRepresentations,
+        ebbing::Regime::Overfitting => ebbing_report::Regime::Overfitting,
+        ebbing::Regime::Generalisation => ebbing_report::Regime::Generalisation,
     }
 }

@@ -220,9 +220,9 @@ impl Canvas {
     }
 
     /// A rectangle whose edges fall on whole pixels.
-    pub fn cell(&mut self, rect: Rect, colour: Rgb) {
+    pub fn cell(&mut self, role: Role, rect: Rect, colour: Rgb) {
         let shape = Shape { commands: rectangle(&rect), fill: Some((colour, 1.0)), stroke: None, crisp: true };
-        self.shape(Role::Data, shape);
+        self.shape(role, shape);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Draws placed panels: data, axes, names, letters, legends and notes.
 
-use super::canvas::{Anchor, CAP, Canvas, Ink, Label, Role, polyline};
+use super::canvas::{Anchor, CAP, Canvas, Ink, Label, Rect, Role, polyline, rectangle};
 use super::heat::{draw_bar, draw_map, draw_matrix};
 use super::layers::Layer;
 use super::layout::{LEADING, Place, Slot, wrap};
@@ -27,7 +27,7 @@ pub(crate) fn draw_data(canvas: &mut Canvas, slot: &Slot) -> Vec<String> {
     let mut notes = Vec::new();
     let (panel, frame) = (slot.panel, &slot.frame);
     for layer in &panel.layers {
-        draw_background(canvas, frame, layer);
+        notes.extend(draw_background(canvas, frame, layer));
         if let Layer::Map(map) = layer {
             notes.extend(draw_map(canvas, frame, map, slot.colours.as_ref()));
         }
@@ -140,7 +140,14 @@ pub(crate) fn draw_panel(canvas: &mut Canvas, slot: &Slot, letter: Option<char>)
     let r = slot.frame.rect;
     match slot.place {
         Place::Nowhere => {}
-        Place::Inside(x, y) => legend::draw_column(canvas, &slot.entries, x, y),
+        Place::Inside(x, y) => {
+            let (width, height) = legend::column_size(&slot.entries);
+            if slot.panel.grid {
+                let ground = Rect::new(x, y, x + width, y + height).grown(2.0);
+                canvas.fill(Role::Grid, rectangle(&ground), Rgb::WHITE, 1.0);
+            }
+            legend::draw_column(canvas, &slot.entries, x, y);
+        }
         Place::Right => {
             let x = slot.cell.x1 - legend::column_size(&slot.entries).0;
             legend::draw_column(canvas, &slot.entries, x, r.y0);

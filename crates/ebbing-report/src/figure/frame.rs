@@ -98,7 +98,7 @@ impl Panel {
         let mut x = Extent { scale: self.x_scale, range: None };
         let mut y = Extent { scale: self.y_scale, range: None };
         let filled = self.is_filled();
-        for layer in self.layers.iter().filter(|l| !filled || matches!(l, Layer::Map(_))) {
+        for layer in self.layers.iter().filter(|l| !filled || l.fills()) {
             visit(layer, &mut |v| x.see(v), &mut |v| y.see(v));
         }
         let y = axis(&y, self.y_range, filled, most_y);

@@ -13,8 +13,8 @@ use crate::text::{Rich, text_width};
 const PRINTED: usize = 10;
 /// Colour of a cell without a value.
 const NO_VALUE: Rgb = Rgb(200, 200, 200);
-/// How far a cell reaches under its later neighbours, pt, so that no seam shows in any viewer.
-const UNDERLAP: f64 = 0.4;
+/// How far a cell reaches under its later neighbours, pt: more than a pixel of any viewer, so that no seam shows.
+const UNDERLAP: f64 = 3.0;
 
 /// From numbers to colours.
 #[derive(Clone, Debug)]
@@ -95,9 +95,8 @@ pub(crate) fn draw_bar(canvas: &mut Canvas, frame: &Rect, colours: &ColourAxis) 
     let (x0, x1) = (frame.x1 + 7.0, frame.x1 + 7.0 + BAR);
     for k in 0..STEPS {
         let edge = |k: usize| frame.y0 + frame.height() * k as f64 / STEPS as f64;
-        let below = if k + 1 < STEPS { UNDERLAP } else { 0.0 };
         let colour = colours.scale.at(1.0 - (k as f64 + 0.5) / STEPS as f64);
-        canvas.cell(Rect::new(x0, edge(k), x1, edge(k + 1) + below), colour);
+        canvas.cell(Role::Data, Rect::new(x0, edge(k), x1, (edge(k + 1) + UNDERLAP).min(frame.y1)), colour);
     }
     let mut widest = 0.0f64;
     for tick in &colours.axis.ticks {
@@ -151,7 +150,7 @@ pub(crate) fn draw_map(canvas: &mut Canvas, frame: &Frame, map: &Map, colours: O
             let below = if j > 0 { UNDERLAP } else { 0.0 };
             let cell = inside(Rect::new(xs[start], ys[j + 1], xs[end] + right, ys[j] + below));
             if cell.width() > 0.0 && cell.height() > 0.0 {
-                canvas.cell(cell, c);
+                canvas.cell(Role::Data, cell, c);
             }
             start = end;
         }
@@ -261,14 +260,14 @@ pub(crate) fn draw_matrix(canvas: &mut Canvas, frame: &Frame, matrix: &Matrix, c
     let (w, h) = (r.width() / columns as f64, r.height() / rows as f64);
     let shown = |i: usize, j: usize| i < rows && j < columns && matrix.shown[i][j];
     for (i, j, v) in matrix.cells() {
-        let right = if shown(i, j + 1) { UNDERLAP } else { 0.0 };
-        let below = if shown(i + 1, j) { UNDERLAP } else { 0.0 };
+        let right = if shown(i, j + 1) { UNDERLAP.min(w) } else { 0.0 };
+        let below = if shown(i + 1, j) { UNDERLAP.min(h) } else { 0.0 };
         let (x, y) = (r.x0 + j as f64 * w, r.y0 + i as f64 * h);
         // The corner under the diagonal neighbour must not stick out where that one is blank.
-        let both = if shown(i + 1, j + 1) { right } else { 0.0 };
-        canvas.cell(Rect::new(x, y, x + w + right, y + h), colours.colour(v));
-        if below > 0.0 {
-            canvas.cell(Rect::new(x, y + h, x + w + both, y + h + below), colours.colour(v));
+        let corner = if below > 0.0 && shown(i + 1, j + 1) { right } else { 0.0 };
+        canvas.cell(Role::Data, Rect::new(x, y, x + w + corner, y + h + below), colours.colour(v));
+        if right > corner {
+            canvas.cell(Role::Data, Rect::new(x, y, x + w + right, y + h), colours.colour(v));
         }
     }
     if colours.scale == ColourScale::Signed {

@@ -272,6 +272,11 @@ fn same_length(what: &str, label: &str, lengths: &[(&str, usize)]) -> Result<()>
 }
 
 impl Layer {
+    /// Whether it is an area that fills the frame.
+    pub fn fills(&self) -> bool {
+        matches!(self, Layer::Map(_)) || matches!(self, Layer::Band(b) if b.fill.is_some())
+    }
+
     /// Refuses arrays that do not fit together.
     pub fn check(&self) -> Result<()> {
         match self {

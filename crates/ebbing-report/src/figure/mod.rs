@@ -130,18 +130,12 @@ impl Figure {
         Ok(Drawn { canvas, notes })
     }
 
-    /// The caption with what could not be drawn (markup).
-    ///
-    /// # Errors
-    /// When a layer's arrays do not fit together.
-    pub fn full_caption(&self) -> Result<String> {
-        let notes = self.draw()?.notes;
-        let mut parts = vec![self.caption.clone()];
-        parts.extend(notes.iter().map(|n| format!("{n}.")));
-        Ok(parts.join(" ").trim().to_owned())
+    /// The caption as given (markup).
+    pub fn caption_markup(&self) -> &str {
+        &self.caption
     }
 
-    /// What could not be drawn: values that are not finite, cells without a value.
+    /// What could not be drawn: values that are not finite, cells without a value. It is written at the foot of the figure.
     ///
     /// # Errors
     /// When a layer's arrays do not fit together.
@@ -162,6 +156,12 @@ impl Figure {
     pub fn to_svg(&self) -> Result<String> {
         let caption = Rich::parse(&self.caption).plain();
         Ok(svg::to_svg(&self.draw()?.canvas, &self.plain_title(), &caption, self.metadata.as_ref()))
+    }
+
+    /// The figure for a page that carries caption and settings itself, and whether it is a wide one.
+    pub(crate) fn inline_svg(&self) -> Result<(String, bool)> {
+        let svg = svg::to_svg(&self.draw()?.canvas, &self.plain_title(), "", None);
+        Ok((svg, self.width_mm > SINGLE_MM))
     }
 
     /// The figure as the bytes of a PNG file of 300 dots per inch.

@@ -194,8 +194,9 @@ impl Panel {
         self.layer(Layer::Text { x, y, text: text.into() })
     }
 
-    /// Whether colours fill the frame, so that no legend can go inside.
+    /// Whether colours fill the frame, as in a phase diagram: the legend goes outside, the axes end with the colours,
+    /// and a boundary that leaves the frame needs no arrow.
     pub(crate) fn is_filled(&self) -> bool {
-        self.matrix.is_some() || self.layers.iter().any(|l| matches!(l, Layer::Map(_)))
+        self.matrix.is_some() || self.layers.iter().any(Layer::fills)
     }
 }

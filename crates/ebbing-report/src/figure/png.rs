@@ -53,7 +53,7 @@ fn draw_shape(pixels: &mut Pixmap, shape: &Shape) {
 
 fn draw_label(pixels: &mut Pixmap, label: &Label) {
     let outlines = glyphs(&label.rich, label.size, label.bold);
-    let Some(path) = path(&outlines.commands) else { return };
+    let Some(path) = path(&outlines) else { return };
     // Outlines have y upwards; the drawing has it downwards.
     let mut transform = Transform::from_translate(-label.lead() as f32, 0.0).post_scale(1.0, -1.0);
     if label.upwards {

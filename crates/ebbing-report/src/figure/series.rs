@@ -1,6 +1,6 @@
 //! Draws lines, markers, bands, bars, tints, guides and arrows into a frame; what cannot be drawn becomes a note.
 
-use super::canvas::{Anchor, CAP, Canvas, Label, Rect, Role, polygon, polyline, rectangle};
+use super::canvas::{Anchor, CAP, Canvas, Label, Rect, Role, Shape, Stroke, polygon, polyline, rectangle};
 use super::clip::{clip_area, clip_line};
 use super::frame::Frame;
 use super::layers::{Band, Bars, Direction, Layer, Line, Markers, SeriesStyle};
@@ -40,8 +40,8 @@ pub(crate) fn looks(layers: &[Layer]) -> Vec<Look> {
 /// How strongly the band of a series is coloured.
 pub(crate) const BAND_OPACITY: f64 = 0.22;
 
-/// Draws the tints that lie behind everything else.
-pub(crate) fn draw_background(canvas: &mut Canvas, frame: &Frame, layer: &Layer) {
+/// Draws the tints that lie behind everything else, and says what could not be drawn.
+pub(crate) fn draw_background(canvas: &mut Canvas, frame: &Frame, layer: &Layer) -> Option<String> {
     match layer {
         Layer::Span { from, to, tint, .. } => {
             let r = &frame.rect;
@@ -49,14 +49,11 @@ pub(crate) fn draw_background(canvas: &mut Canvas, frame: &Frame, layer: &Layer)
             let a = frame.x_at(*from).unwrap_or(if *from > 0.0 && from.is_finite() { r.x1 } else { r.x0 });
             let b = frame.x_at(*to).unwrap_or(if to.is_finite() { r.x0 } else { r.x1 });
             let (a, b) = (a.clamp(r.x0, r.x1), b.clamp(r.x0, r.x1));
-            canvas.fill(Role::Tint, rectangle(&Rect::new(a, r.y0, b, r.y1)), *tint, 1.0);
+            canvas.cell(Role::Tint, Rect::new(a, r.y0, b, r.y1), *tint);
+            None
         }
-        Layer::Band(band) => {
-            if let Some(tint) = band.fill {
-                fill_band(canvas, frame, band, tint, 1.0, Role::Tint);
-            }
-        }
-        _ => {}
+        Layer::Band(band) => fill_band(canvas, frame, band, band.fill?, 1.0, Role::Tint),
+        _ => None,
     }
 }
 
@@ -102,6 +99,7 @@ struct Missing {
     not_finite: usize,
     infinite: usize,
     not_positive: usize,
+    error_bars: usize,
 }
 
 impl Missing {
@@ -121,11 +119,15 @@ impl Missing {
             (self.infinite, "infinite (arrow)"),
             (self.not_positive, "not above 0 (log axis)"),
         ];
-        let parts: Vec<String> = kinds
+        let mut parts: Vec<String> = kinds
             .iter()
             .filter(|(n, _)| *n > 0)
             .map(|(n, kind)| format!("{n} {} {kind}", if *n == 1 { "value" } else { "values" }))
             .collect();
+        if self.error_bars > 0 {
+            let n = self.error_bars;
+            parts.push(format!("{n} error {} not a number", if n == 1 { "bar" } else { "bars" }));
+        }
         (!parts.is_empty()).then(|| format!("{what}: {} not drawn", parts.join(", ")))
     }
 }
@@ -181,6 +183,7 @@ fn draw_markers(canvas: &mut Canvas, frame: &Frame, markers: &Markers, look: &Lo
     for (k, (&x, &y)) in markers.x.iter().zip(&markers.y).enumerate() {
         if let (Some((low, high)), Some(px)) = (&markers.bars, frame.x_at(x)) {
             error_bar(canvas, frame, px, low[k], high[k], look.colour);
+            missing.error_bars += usize::from(!y.is_nan() && (low[k].is_nan() || high[k].is_nan()));
         }
         match frame.point(x, y) {
             None => {
@@ -262,11 +265,19 @@ fn fill_band(canvas: &mut Canvas, frame: &Frame, band: &Band, colour: Rgb, opaci
         let outline: Vec<_> = stretch.0.iter().copied().chain(stretch.1.iter().rev().copied()).collect();
         let visible = clip_area(&outline, &frame.rect);
         if visible.len() > 2 {
-            canvas.fill(role, polygon(&visible), colour, opacity);
+            // The rim of an opaque area reaches under its neighbour, so that no seam shows between regimes.
+            let rim = Stroke { colour, width: 0.8, dash: &[] };
+            let stroke = (opacity == 1.0).then_some(rim);
+            canvas.shape(
+                role,
+                Shape { commands: polygon(&visible), fill: Some((colour, opacity)), stroke, crisp: false },
+            );
         }
         *stretch = Default::default();
     };
     for ((&x, &low), &high) in band.x.iter().zip(&band.low).zip(&band.high) {
+        // A regime whose lower boundary lies above its upper one does not exist there.
+        let high = if band.fill.is_some() && high < low { low } else { high };
         // An end that is infinite, or below zero on a log axis, reaches beyond the frame.
         let far = 1e3 * frame.rect.height();
         let bottom = frame.y_at(low).or((!low.is_nan() && low <= 0.0).then_some(frame.rect.y1 + far));
@@ -320,6 +331,7 @@ fn draw_bars(canvas: &mut Canvas, frame: &Frame, bars: &Bars) -> Option<String> 
             hatch(canvas, &rect, s);
             if let Some(e) = bars.errors[s].as_ref().map(|e| e[k]) {
                 error_bar(canvas, frame, middle, h - e, h + e, Rgb::BLACK);
+                missing.error_bars += usize::from(e.is_nan());
             }
         }
     }

@@ -85,7 +85,7 @@ fn write_label(out: &mut String, label: &Label) {
         // Only stacked scripts do not start where the run before ends.
         let dx = start - end;
         end = start + run_width(run, label.size, label.bold);
-        if run.rise == rise && run.scale == 1.0 && !run.italic {
+        if run.rise == rise && run.scale == 1.0 && !run.italic && !run.bold {
             out.push_str(&text);
             continue;
         }
@@ -102,6 +102,9 @@ fn write_label(out: &mut String, label: &Label) {
         }
         if run.italic {
             out.push_str(" font-style=\"italic\"");
+        }
+        if run.bold {
+            out.push_str(" font-weight=\"bold\"");
         }
         let _ = write!(out, ">{text}</tspan>");
     }

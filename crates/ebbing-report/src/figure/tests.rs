@@ -150,7 +150,6 @@ fn what_cannot_be_drawn_is_said() {
     let figure = Figure::single(Panel::new().log_y().line(Line::new("theory", &x, &y))).caption("A line.");
     let note = "theory: 1 value not a number, 2 values infinite (arrow), 1 value not above 0 (log axis) not drawn";
     assert_eq!(figure.notes().unwrap(), [note]);
-    assert_eq!(figure.full_caption().unwrap(), format!("A line. {note}."));
     let canvas = figure.draw().unwrap().canvas;
     assert!(labels(&canvas, |r| r == Role::Note).iter().any(|(_, _, l)| l.rich.plain().contains("not drawn")));
     // Gaps split the line: one stroke per stretch of finite points, and one arrow (a stroke and a tip).
@@ -159,6 +158,9 @@ fn what_cannot_be_drawn_is_said() {
     assert_eq!(strokes.count(), 3 + 1);
     let markers = Figure::single(Panel::new().markers(Markers::new("m", &x, &y)));
     assert_eq!(markers.notes().unwrap(), ["m: 1 value not a number, 2 values infinite (arrow) not drawn"]);
+    let bars = Markers::new("m", &[1.0, 2.0], &[1.0, 2.0]).errors(&[0.1, f64::NAN]);
+    let bars = Figure::single(Panel::new().markers(bars));
+    assert_eq!(bars.notes().unwrap(), ["m: 1 error bar not a number not drawn"]);
     let matrix = Figure::single(Panel::matrix(&Matrix::tasks("F", &[vec![f64::NAN, 1.0]])));
     assert_eq!(matrix.notes().unwrap(), ["F: 1 cell has no value (grey)"]);
 }

@@ -67,13 +67,6 @@ impl PathCommand {
     }
 }
 
-/// A line of text as outlines.
-#[derive(Default)]
-pub(crate) struct Glyphs {
-    pub commands: Vec<PathCommand>,
-    pub width: f64,
-}
-
 struct Pen<'a> {
     out: &'a mut Vec<PathCommand>,
     x: f64,
@@ -123,30 +116,30 @@ pub(crate) fn run_starts(rich: &Rich, size: f64, bold: bool) -> (Vec<f64>, f64) 
 /// Width of one run.
 pub(crate) fn run_width(run: &Run, size: f64, bold: bool) -> f64 {
     let advance = |c: char| {
-        let (face, glyph) = find(c, run.italic, bold);
+        let (face, glyph) = find(c, run.italic, bold || run.bold);
         f64::from(face.glyph_hor_advance(glyph).unwrap_or(0)) / f64::from(face.units_per_em())
     };
     run.text.chars().filter(|c| !is_combining(*c)).map(advance).sum::<f64>() * size * run.scale
 }
 
 /// The outlines of a label at a size in points.
-pub(crate) fn glyphs(rich: &Rich, size: f64, bold: bool) -> Glyphs {
-    let (starts, width) = run_starts(rich, size, bold);
-    let mut out = Glyphs { commands: Vec::new(), width };
+pub(crate) fn glyphs(rich: &Rich, size: f64, bold: bool) -> Vec<PathCommand> {
+    let mut out = Vec::new();
+    let (starts, _) = run_starts(rich, size, bold);
     for (run, start) in rich.runs.iter().zip(starts) {
         let mut base: Option<(&Face, GlyphId, f64)> = None;
         let mut at = start;
         for c in run.text.chars() {
-            let (face, glyph) = find(c, run.italic, bold);
+            let (face, glyph) = find(c, run.italic, bold || run.bold);
             let scale = size * run.scale / f64::from(face.units_per_em());
             let y = run.rise * size;
             if let (true, Some((base_face, base_glyph, base_x))) = (is_combining(c), base) {
                 let (dx, dy) = mark_offset(base_face, base_glyph, face, glyph);
-                let mut pen = Pen { out: &mut out.commands, x: base_x + dx * scale, y: y + dy * scale, scale };
+                let mut pen = Pen { out: &mut out, x: base_x + dx * scale, y: y + dy * scale, scale };
                 face.outline_glyph(glyph, &mut pen);
                 continue;
             }
-            face.outline_glyph(glyph, &mut Pen { out: &mut out.commands, x: at, y, scale });
+            face.outline_glyph(glyph, &mut Pen { out: &mut out, x: at, y, scale });
             base = Some((face, glyph, at));
             at += f64::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
         }
@@ -194,7 +187,7 @@ mod tests {
         for label in ["γ_{RF}", "λ\u{303} (10^{−4})", "*P*/N", "漢字", "γ_{sim}^{−2} = 3"] {
             let rich = Rich::parse(label);
             let width = text_width(&rich, 8.0, false);
-            for command in glyphs(&rich, 8.0, false).commands {
+            for command in glyphs(&rich, 8.0, false) {
                 if let PathCommand::Move(x, _) | PathCommand::Line(x, _) | PathCommand::Quad(_, _, x, _) = command {
                     // Slanted letters lean out of their advance by up to a tenth of the size.
                     assert!((-0.8..=width + 0.8).contains(&x), "{label}: {x} of {width}");
@@ -207,20 +200,21 @@ mod tests {
     fn a_tilde_sits_above_its_letter_and_takes_no_room() {
         let plain = glyphs(&Rich::parse("λ"), 100.0, false);
         let tilde = glyphs(&Rich::parse("λ\u{303}"), 100.0, false);
-        assert_eq!(plain.width, tilde.width);
-        let top = |g: &Glyphs| {
-            g.commands.iter().fold(f64::MIN, |t, c| match *c {
+        let width = text_width(&Rich::parse("λ\u{303}"), 100.0, false);
+        assert_eq!(width, text_width(&Rich::parse("λ"), 100.0, false));
+        let top = |g: &[PathCommand]| {
+            g.iter().fold(f64::MIN, |t, c| match *c {
                 PathCommand::Move(_, y) | PathCommand::Line(_, y) | PathCommand::Quad(_, _, _, y) => t.max(y),
                 _ => t,
             })
         };
         assert!(top(&tilde) > top(&plain) + 10.0);
-        let box_of_mark = tilde.commands[plain.commands.len()..].iter().fold((f64::MAX, f64::MIN), |b, c| match *c {
+        let box_of_mark = tilde[plain.len()..].iter().fold((f64::MAX, f64::MIN), |b, c| match *c {
             PathCommand::Move(x, _) | PathCommand::Line(x, _) | PathCommand::Quad(_, _, x, _) => {
                 (b.0.min(x), b.1.max(x))
             }
             _ => b,
         });
-        assert!(box_of_mark.0 > 0.0 && box_of_mark.1 < tilde.width, "{box_of_mark:?}");
+        assert!(box_of_mark.0 > 0.0 && box_of_mark.1 < width, "{box_of_mark:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The markup of labels: `γ_{RF}`, `λ^{1/2}`, `*P*` for italics; a backslash takes the next character as it is.
+//! The markup of labels: `γ_{RF}`, `λ^{1/2}`, `*P*` for italics, `**a**` for bold; a backslash takes the next character as it is.
 
 use crate::style::size;
 
@@ -11,6 +11,7 @@ pub(crate) struct Run {
     /// Height of the base line above that of the surrounding text, in units of its size.
     pub rise: f64,
     pub italic: bool,
+    pub bold: bool,
     /// Starts where the run before it starts: a superscript above a subscript.
     pub stacked: bool,
 }
@@ -67,6 +68,7 @@ struct Parser {
     at: usize,
     runs: Vec<Run>,
     italic: bool,
+    bold: bool,
     /// The next run is stacked on the last.
     stack: bool,
 }
@@ -94,6 +96,10 @@ impl Parser {
                     self.level(scale * size::SCRIPT, rise + shift * scale, true);
                     self.stack = false;
                     closed = Some(c);
+                }
+                '*' if next == Some('*') => {
+                    self.bold = !self.bold;
+                    self.at += 1;
                 }
                 '*' => self.italic = !self.italic,
                 '}' if nested => return,
@@ -125,10 +131,12 @@ impl Parser {
     fn push(&mut self, c: char, scale: f64, rise: f64) {
         let c = printable(c);
         match self.runs.last_mut() {
-            Some(run) if run.scale == scale && run.rise == rise && run.italic == self.italic => run.text.push(c),
+            Some(run) if (run.scale, run.rise, run.italic, run.bold) == (scale, rise, self.italic, self.bold) => {
+                run.text.push(c);
+            }
             _ => {
                 let stacked = std::mem::take(&mut self.stack);
-                self.runs.push(Run { text: c.into(), scale, rise, italic: self.italic, stacked });
+                self.runs.push(Run { text: c.into(), scale, rise, italic: self.italic, bold: self.bold, stacked });
             }
         }
     }
@@ -136,8 +144,14 @@ impl Parser {
 
 impl Rich {
     pub fn parse(markup: &str) -> Rich {
-        let mut parser =
-            Parser { chars: markup.chars().collect(), at: 0, runs: Vec::new(), italic: false, stack: false };
+        let mut parser = Parser {
+            chars: markup.chars().collect(),
+            at: 0,
+            runs: Vec::new(),
+            italic: false,
+            bold: false,
+            stack: false,
+        };
         parser.level(1.0, 0.0, false);
         Rich { runs: parser.runs }
     }
@@ -178,6 +192,9 @@ impl Rich {
             let mut text = xml_escape(&run.text);
             if run.italic {
                 text = format!("<i>{text}</i>");
+            }
+            if run.bold {
+                text = format!("<b>{text}</b>");
             }
             match run.rise {
                 r if r > 0.0 => out.push_str(&format!("<sup>{text}</sup>")),
@@ -254,7 +271,7 @@ mod tests {
         assert_eq!(rich.plain(), "γ_RF of λ^(1/2)");
         assert_eq!(Rich::parse("F_{21}").plain(), "F₂₁");
         assert_eq!(Rich::parse("10^{−4}").plain(), "10⁻⁴");
-        assert_eq!(Rich::parse("*P*_{1}").html(), "<i>P</i><sub>1</sub>");
+        assert_eq!(Rich::parse("*P*_{1} **a**").html(), "<i>P</i><sub>1</sub> <b>a</b>");
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl Table {
     }
 
     /// `f(cos)`; a cosine beyond the table's reach gives the value at its edge.
+    #[allow(clippy::manual_clamp)] // clamp would let a NaN through to the index
     pub fn evaluate(&self, cos: f64) -> f64 {
         let a = (1.0 - cos.abs()).max(NEAREST).min(FARTHEST).to_bits();
         let panel = 2 * ((a >> SHIFT) - FIRST) + (cos.to_bits() >> 63);

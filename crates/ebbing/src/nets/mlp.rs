@@ -144,6 +144,11 @@ pub(crate) fn to_f32(x: MatRef<'_, f64>) -> Mat<f32> {
     Mat::from_fn(x.nrows(), x.ncols(), |i, j| x[(i, j)] as f32)
 }
 
+/// A matrix in double precision.
+pub(crate) fn to_f64(x: &Mat<f32>) -> Mat<f64> {
+    Mat::from_fn(x.nrows(), x.ncols(), |i, j| f64::from(x[(i, j)]))
+}
+
 /// `Σ (f − y)²`, summed in double precision.
 pub(crate) fn squared_error(f: &Mat<f32>, y: &Mat<f32>) -> f64 {
     let mut sum = 0.0;

@@ -1,5 +1,6 @@
 //! Trained networks against closed forms, against themselves in other forms, and against interruption.
 
+use super::mlp::to_f64;
 use super::*;
 use crate::kernels::{Activation, Architecture};
 use crate::linalg::{Cholesky, Mat, matmul};
@@ -23,10 +24,6 @@ fn run(tasks: &[Task], settings: &TrainSettings) -> Trainer {
         trainer.learn_next(&mut |_| true).unwrap();
     }
     trainer
-}
-
-fn to_f64(m: &Mat<f32>) -> Mat<f64> {
-    Mat::from_fn(m.nrows(), m.ncols(), |i, j| f64::from(m[(i, j)]))
 }
 
 /// With frozen hidden layers and a penalty κ, task 2's readout is ridge regression around task 1's.

@@ -3,11 +3,12 @@
 use super::descent::{Descent, Progress, Stop};
 use super::fisher::fisher;
 use super::learner::{Indexing, Learner, TrainSettings};
-use super::mlp::{Mlp, squared_error, to_f32};
+use super::mlp::{Mlp, squared_error, to_f32, to_f64};
 use super::posterior::Heads;
 use super::update::{Params, Penalty, for_columns};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, column_f32};
+use crate::metrics::{accuracy, squared_loss};
 use crate::rng::Stream;
 use crate::tasks::Task;
 use serde::{Deserialize, Serialize};
@@ -38,8 +39,9 @@ pub struct Trained {
     pub train_loss: Vec<Vec<f64>>,
     /// The same on test data; absent where a task has none.
     pub test_loss: Vec<Vec<Option<f64>>>,
-    /// Share of training examples with the right sign (one target column) or largest column.
-    pub train_accuracy: Vec<Vec<f64>>,
+    /// Share of training examples with the right sign (one target column) or largest column; absent where targets have
+    /// neither.
+    pub train_accuracy: Vec<Vec<Option<f64>>>,
     /// The same on test data.
     pub test_accuracy: Vec<Vec<Option<f64>>>,
 }
@@ -166,8 +168,7 @@ impl Trainer {
             eta: outcome.eta,
             moved,
         });
-        self.measure(t, multi);
-        Ok(())
+        self.measure(t, multi)
     }
 
     fn penalty(&self, net: &Mlp, t: usize, head: usize, fisher_now: &mut Option<Params>) -> Penalty {
@@ -190,18 +191,21 @@ impl Trainer {
         }
     }
 
-    fn measure(&mut self, t: usize, multi: bool) {
+    fn measure(&mut self, t: usize, multi: bool) -> Result<()> {
         let on = |examples: &Examples, s: usize| {
-            let f = self.net.output(examples.x.as_ref(), if multi { s } else { 0 });
-            let zero = Mat::zeros(f.nrows(), f.ncols());
-            (squared_error(&f, &examples.y) / squared_error(&examples.y, &zero), accuracy(&f, &examples.y))
+            let f = to_f64(&self.net.output(examples.x.as_ref(), if multi { s } else { 0 }));
+            let y = to_f64(&examples.y);
+            let loss = squared_loss(f.as_ref(), y.as_ref(), None)?;
+            // Targets without a class (all zero, or tied) have no accuracy.
+            Ok((loss, accuracy(f.as_ref(), y.as_ref(), None).ok()))
         };
-        let train: Vec<_> = (0..=t).map(|s| on(&self.train[s], s)).collect();
-        let test: Vec<_> = (0..=t).map(|s| self.test[s].as_ref().map(|e| on(e, s))).collect();
+        let train = (0..=t).map(|s| on(&self.train[s], s)).collect::<Result<Vec<_>>>()?;
+        let test = (0..=t).map(|s| self.test[s].as_ref().map(|e| on(e, s)).transpose()).collect::<Result<Vec<_>>>()?;
         self.trained.train_loss.push(train.iter().map(|r| r.0).collect());
         self.trained.train_accuracy.push(train.iter().map(|r| r.1).collect());
         self.trained.test_loss.push(test.iter().map(|r| r.map(|r| r.0)).collect());
-        self.trained.test_accuracy.push(test.iter().map(|r| r.map(|r| r.1)).collect());
+        self.trained.test_accuracy.push(test.iter().map(|r| r.and_then(|r| r.1)).collect());
+        Ok(())
     }
 }
 
@@ -221,14 +225,4 @@ fn decayed_sum(old: Option<Params>, gamma: f32, mut new: Params) -> Params {
 fn relative_distance(now: &[Mat<f32>], before: &Params) -> f64 {
     let distance: f64 = now.iter().zip(&before.0).map(|(a, b)| squared_error(a, b)).sum();
     (distance / before.squared_norm()).sqrt()
-}
-
-/// The share of rows whose sign (one column) or largest column is that of the target.
-fn accuracy(f: &Mat<f32>, y: &Mat<f32>) -> f64 {
-    let largest = |m: &Mat<f32>, i| (1..m.ncols()).fold(0, |best, j| if m[(i, j)] > m[(i, best)] { j } else { best });
-    let right = |&i: &usize| match f.ncols() {
-        1 => (f[(i, 0)] > 0.0) == (y[(i, 0)] > 0.0),
-        _ => largest(f, i) == largest(y, i),
-    };
-    (0..f.nrows()).filter(right).count() as f64 / f.nrows() as f64
 }

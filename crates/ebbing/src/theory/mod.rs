@@ -4,6 +4,7 @@ mod fits;
 mod multi_head;
 mod order;
 mod order_parameters;
+mod outlook;
 mod phase;
 mod phase_search;
 mod single_head;
@@ -21,6 +22,7 @@ pub use order_parameters::{
     order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_layers,
     order_parameters_of_sequence,
 };
+pub use outlook::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};
 pub use phase::{Location, PhaseCurve, PhasePoint, normalised_labels, phase_curves};
 pub use phase_search::{
     BestLambda, CurveCritical, CurveFeature, LambdaPoint, SequenceCurve, alpha_c_from_curve, best_lambda,

@@ -25,6 +25,7 @@ pub struct PhasePoint {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseCurve {
     /// The penalty λ, possibly ∞.
+    #[serde(with = "crate::infinite")]
     pub lambda: f64,
     /// α_c and its estimates (λ = ∞ only).
     pub critical: Option<CriticalLoad>,

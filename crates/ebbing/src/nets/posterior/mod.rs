@@ -13,7 +13,8 @@ pub use diagnostics::{Convergence, convergence};
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
-use crate::linalg::{Mat, MatRef, dot, matvec};
+use crate::linalg::{Mat, MatRef, SymmetricEigen, column, dot, matmul, matvec};
+use crate::metrics::squared_loss;
 use crate::rng::Stream;
 use crate::tasks::Task;
 use energy::{Energy, Layers};
@@ -154,6 +155,7 @@ pub fn sample_posterior(
     progress: impl Fn(usize) + Sync,
 ) -> Result<SampledPosterior> {
     let prior = check(tasks, settings)?;
+    let tasks = &in_their_span(tasks)?[..];
     let done = std::sync::atomic::AtomicUsize::new(0);
     let chains: Vec<Chain> = (0..settings.chains)
         .into_par_iter()
@@ -264,9 +266,9 @@ fn run_chain(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPrior, i
         chain.acceptance.push(moved.acceptance);
         chain.divergent += moved.divergent;
         let f = output(&layers, activation, &w, &readouts[t], task.x.as_ref());
-        chain.learned.push(loss(&f, task.y.as_ref()));
+        chain.learned.push(squared_loss(column(&f), task.y.as_ref(), None)?);
     }
-    measure(&mut chain, tasks, &layers, activation, &w, &readouts, settings.heads);
+    measure(&mut chain, tasks, &layers, activation, &w, &readouts, settings.heads)?;
     Ok(chain)
 }
 
@@ -279,7 +281,7 @@ fn measure(
     w: &[f64],
     readouts: &[Vec<f64>],
     heads: Heads,
-) {
+) -> Result<()> {
     let n = layers.width() as f64;
     for t in 0..readouts.len() {
         chain.u1.push((0..=t).map(|s| dot(&readouts[t], &readouts[s]) / n).collect());
@@ -288,16 +290,17 @@ fn measure(
         let head = if heads == Heads::Single { readouts.len() - 1 } else { s };
         let phi = layers.features(activation, w, task.x.as_ref());
         let f: Vec<f64> = matvec(phi.as_ref(), &readouts[head]).iter().map(|f| f / n.sqrt()).collect();
-        chain.forgetting.push(loss(&f, task.y.as_ref()));
-        chain.test_loss.push(
-            task.test
-                .as_ref()
-                .map(|test| loss(&output(layers, activation, w, &readouts[head], test.x.as_ref()), test.y.as_ref())),
-        );
+        chain.forgetting.push(squared_loss(column(&f), task.y.as_ref(), None)?);
+        let test = task.test.as_ref().map(|test| {
+            let f = output(layers, activation, w, &readouts[head], test.x.as_ref());
+            squared_loss(column(&f), test.y.as_ref(), None)
+        });
+        chain.test_loss.push(test.transpose()?);
         let y: Vec<f64> = (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect();
         let along = matvec(phi.as_ref().transpose(), &y);
         chain.label_kernel.push(dot(&along, &along) / (n * (y.len() as f64).powi(2)));
     }
+    Ok(())
 }
 
 /// `f(x) = a·Φ(x)/√N` on the rows of `x`.
@@ -307,10 +310,45 @@ fn output(layers: &Layers, activation: Activation, w: &[f64], a: &[f64], x: MatR
     matvec(phi.as_ref(), a).iter().map(|f| scale * f).collect()
 }
 
-/// `Σ(f−y)²/|Y|²`.
-fn loss(f: &[f64], y: MatRef<'_, f64>) -> f64 {
-    let miss: f64 = f.iter().enumerate().map(|(i, f)| (f - y[(i, 0)]).powi(2)).sum();
-    miss / (0..y.nrows()).map(|i| y[(i, 0)].powi(2)).sum::<f64>()
+/// The same networks on fewer input coordinates, where there are fewer examples than dimensions.
+///
+/// Gaussian weights see inputs only through their inner products: with `X Xᵀ = R Rᵀ` over all examples, training and
+/// test, networks on the rows of R (scaled to keep `x·x'/N0`) have the same outputs in distribution.
+fn in_their_span(tasks: &[Task]) -> Result<Vec<Task>> {
+    let dim = tasks[0].x.ncols();
+    let mut sets: Vec<MatRef<'_, f64>> = tasks.iter().map(|t| t.x.as_ref()).collect();
+    sets.extend(tasks.iter().filter_map(|t| t.test.as_ref()).map(|t| t.x.as_ref()));
+    let rows: usize = sets.iter().map(|x| x.nrows()).sum();
+    if rows >= dim {
+        return Ok(tasks.to_vec());
+    }
+    let mut all = Mat::zeros(rows, dim);
+    let mut at = 0;
+    for x in &sets {
+        all.as_mut().subrows_mut(at, x.nrows()).copy_from(x);
+        at += x.nrows();
+    }
+    let gram = matmul(all.as_ref(), all.as_ref().transpose());
+    let eigen = SymmetricEigen::factor(gram.as_ref(), "the inner products of the inputs")?;
+    // Directions below rounding of the largest carry nothing.
+    let floor = eigen.values.last().copied().unwrap_or(0.0) * rows as f64 * f64::EPSILON;
+    let kept: Vec<usize> = (0..rows).filter(|&k| eigen.values[k] > floor).collect();
+    let scale = (kept.len() as f64 / dim as f64).sqrt();
+    let coordinate = |i: usize, k: usize| scale * eigen.values[kept[k]].sqrt() * eigen.vectors[(i, kept[k])];
+    let mut at = 0;
+    let mut next = |x: &Mat<f64>| {
+        let start = at;
+        at += x.nrows();
+        Mat::from_fn(x.nrows(), kept.len(), |i, k| coordinate(start + i, k))
+    };
+    let mut reduced = tasks.to_vec();
+    for task in &mut reduced {
+        task.x = next(&task.x);
+    }
+    for test in reduced.iter_mut().filter_map(|t| t.test.as_mut()) {
+        test.x = next(&test.x);
+    }
+    Ok(reduced)
 }
 
 fn summarise(chains: &[Chain], tasks: usize) -> SampledPosterior {

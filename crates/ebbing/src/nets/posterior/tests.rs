@@ -155,3 +155,25 @@ fn agrees_with_an_independent_sampler() {
         assert!((estimate.mean - mean).abs() < 3.0 * combined, "{key}: {estimate:?} against {mean} ± {se}");
     }
 }
+
+/// Inner products survive the change of coordinates, so every kernel and every posterior does.
+#[test]
+fn reduced_inputs_keep_inner_products() {
+    let mut s = Stream::new(4, "span", 0);
+    let mut draw = |rows| Mat::from_fn(rows, 50, |_, _| s.normal());
+    let mut tasks = vec![task("one", draw(5), Mat::zeros(5, 1)), task("two", draw(4), Mat::zeros(4, 1))];
+    tasks[1].test = Some(TestSet { x: draw(3), y: Mat::zeros(3, 1) });
+    let reduced = in_their_span(&tasks).unwrap();
+    assert_eq!(reduced[0].x.ncols(), 12);
+    let overlap = |a: &Mat<f64>, b: &Mat<f64>, i: usize, j: usize| {
+        (0..a.ncols()).map(|k| a[(i, k)] * b[(j, k)]).sum::<f64>() / a.ncols() as f64
+    };
+    for i in 0..5 {
+        for j in 0..3 {
+            let before = overlap(&tasks[0].x, &tasks[1].test.as_ref().unwrap().x, i, j);
+            let after = overlap(&reduced[0].x, &reduced[1].test.as_ref().unwrap().x, i, j);
+            // Rounding of an eigendecomposition of a matrix of norm about 100.
+            assert!((before - after).abs() < 1e-12, "{before} {after}");
+        }
+    }
+}

@@ -6,7 +6,7 @@
 //! roots are bracketed on a grid. Newton's method in (ln d, u0) then polishes them.
 
 use super::small::{negative_eigenvalues, solve_small};
-use super::terms::{Jet, Moments, Terms};
+use super::terms::{Derivatives, Jet, Moments, Terms};
 use crate::error::{Error, Result};
 
 /// Solutions are accepted below this scaled residual.
@@ -47,6 +47,26 @@ impl Solution {
     }
 }
 
+/// An interval of ρ whose right end is below the root's sign change and whose left end is above it or has no solution.
+struct Bracket {
+    left: f64,
+    right: f64,
+}
+
+impl Bracket {
+    /// Whether ρ lies inside, up to the rounding of a bracket that cannot be halved.
+    fn contains(&self, rho: f64) -> bool {
+        rho >= self.left * (1.0 - 1e-6) && rho <= self.right * (1.0 + 1e-6)
+    }
+}
+
+/// What was tried, and the smallest residual of it.
+struct Attempts {
+    trace: Vec<String>,
+    steps: usize,
+    best: f64,
+}
+
 /// Everything about one point.
 struct Point {
     solution: Solution,
@@ -64,114 +84,132 @@ struct Reduced {
     equation: f64,
 }
 
+impl Attempts {
+    /// Keeps a result of Newton's method if it is a solution, and notes why not otherwise.
+    fn take(&mut self, (found, steps): (Option<Solution>, usize), start: (f64, f64)) -> Option<Solution> {
+        self.steps += steps;
+        let from = format!("from d = {:.4e}, u0 = {:.4e}", start.0, start.1);
+        let Some(s) = found else {
+            self.trace.push(format!("{from}: the renormalised kernel is not positive definite"));
+            return None;
+        };
+        let (residual, at) = (s.residual(), format!("d = {:.4e}, u0 = {:.4e}", s.d, s.u0));
+        if residual >= TOLERANCE {
+            self.trace.push(format!("{from}: residual {residual:.2e} at {at} after {steps} steps"));
+        } else if s.spread <= -SPREAD_ROUNDING {
+            self.trace.push(format!("{from}: a false root at {at}, u0 below its part along earlier readouts"));
+        } else {
+            return Some(s);
+        }
+        self.best = self.best.min(residual);
+        None
+    }
+
+    fn failure(self, what: &str) -> Error {
+        Error::NotConverged {
+            what: what.to_string(),
+            residual: self.best,
+            steps: self.steps,
+            trace: self.trace,
+            advice: "change lambda or alpha a little, or use a finite beta where the kernel is ill-conditioned".into(),
+        }
+    }
+}
+
 impl Saddle<'_> {
     /// `H_T` and its gradient over the cross unknowns, d and u0, at any point; `None` where K̃ is not positive definite.
     #[cfg(test)]
     pub fn hamiltonian(&self, theta: &[f64], d: f64, u0: f64) -> Result<Option<(f64, Vec<f64>)>> {
-        let Some(sum) = self.combined(d, u0, 1)? else { return Ok(None) };
+        let Some(sum) = self.combined(d, u0, Derivatives::All)? else { return Ok(None) };
         let (omega, _) = sum.quadratic(theta);
-        let value = (d + u0) / self.sigma2 + sum.entropy[0] + omega[0];
+        let logdet = self.data.logdet(d, u0) / self.width - self.unit.logdet(d, u0);
+        let value = (d + u0) / self.sigma2 + logdet + sum.entropy[0] + omega[0];
         let mut gradient: Vec<f64> = sum.cross_gradient(theta, 0);
         gradient.push(1.0 / self.sigma2 + sum.entropy[1] + omega[1]);
         gradient.push(1.0 / self.sigma2 + sum.entropy[2] + omega[2]);
         Ok(Some((value, gradient)))
     }
 
-    /// Solves from the given starts (d, u0); returns the first that converges.
+    /// Solves from the largest root of the scalar equation where there is one, then from other starts (d, u0); returns
+    /// the first solution.
     ///
     /// # Errors
     /// [`Error::NotConverged`] with one line per start.
-    pub fn solve(&self, starts: &[(f64, f64)], what: &str) -> Result<Solution> {
-        let (mut trace, mut best, mut steps) = (Vec::new(), f64::INFINITY, 0);
-        for &(d, u0) in starts {
-            let (solution, taken) = self.newton(d, u0)?;
-            steps += taken;
-            match solution {
-                Some(s) if s.residual() < TOLERANCE && s.spread > -SPREAD_ROUNDING => return Ok(s),
-                Some(s) if s.residual() < TOLERANCE => trace.push(format!(
-                    "from d = {d:.4e}, u0 = {u0:.4e}: a false root with u0 = {:.4e} below its part along earlier readouts",
-                    s.u0
-                )),
-                Some(s) => {
-                    best = best.min(s.residual());
-                    trace.push(format!(
-                        "from d = {d:.4e}, u0 = {u0:.4e}: residual {:.2e} at d = {:.4e}, u0 = {:.4e} after {taken} steps",
-                        s.residual(),
-                        s.d,
-                        s.u0
-                    ));
+    pub fn solve(&self, others: &[(f64, f64)], what: &str) -> Result<Solution> {
+        let mut attempts = Attempts { trace: vec![], steps: 0, best: f64::INFINITY };
+        if let Some(mut bracket) = self.bracket()? {
+            // A coarse root usually suffices for Newton's method; what it finds must lie in the bracket.
+            for width in [1e-3, 0.0] {
+                let start = self.refine(&mut bracket, width)?;
+                if let Some(solution) = attempts.take(self.newton(start.0, start.1)?, start)
+                    && bracket.contains(solution.u0 / solution.d)
+                {
+                    return Ok(solution);
                 }
-                None => trace.push(format!("from d = {d:.4e}, u0 = {u0:.4e}: the renormalised kernel is not positive definite")),
             }
         }
-        Err(Error::NotConverged {
-            what: what.to_string(),
-            residual: best,
-            steps,
-            trace,
-            advice: "change lambda or alpha a little, or use a finite beta where the kernel is ill-conditioned".into(),
-        })
+        for &start in others {
+            if let Some(solution) = attempts.take(self.newton(start.0, start.1)?, start) {
+                return Ok(solution);
+            }
+        }
+        Err(attempts.failure(what))
     }
 
-    /// The roots of the scalar equation in ρ = u0/d as starts (d, u0), descending in ρ; empty without a common basis.
-    /// The equation tends to −1 as ρ → ∞, where the data no longer matter, so that the largest root is the one that is
-    /// connected with α → 0; smaller ones, seen only far above α = 10, lie beyond poles and break `u12² ≤ u11 u22`.
+    /// The largest root of the scalar equation as a start (d, u0).
     ///
     /// # Errors
     /// Those of [`Terms::moments`].
-    pub fn scan(&self) -> Result<Vec<(f64, f64)>> {
-        let Some(tau) = self.data.tau() else { return Ok(vec![]) };
-        let mean = tau.iter().sum::<f64>() / tau.len() as f64;
-        if mean.is_nan() || mean <= 0.0 {
-            return Ok(vec![]);
-        }
-        // u0 is an overlap of independent solutions and positive: four points per decade over 14 decades, and 0.
-        let mut grid = vec![0.0];
-        grid.extend((-28..=28).map(|i| 10f64.powf(f64::from(i) / 4.0) / mean));
-        let values = grid.iter().map(|&rho| self.reduced(rho)).collect::<Result<Vec<_>>>()?;
-        let mut starts = Vec::new();
-        for i in 1..grid.len() {
-            // Where R(ρ) reaches 0 from above, d → 0 and R'/d → ±∞: the equation starts from +∞ and ends at −∞.
-            let (left, right) = match (&values[i - 1], &values[i]) {
-                (None, None) => continue,
-                (left, right) => {
-                    (left.as_ref().is_none_or(|r| r.equation > 0.0), right.as_ref().is_some_and(|r| r.equation > 0.0))
-                }
-            };
-            if left != right {
-                let outside_is_left = values[i - 1].is_none();
-                starts.push(self.bisect(grid[i - 1], grid[i], left, outside_is_left)?);
-            }
-        }
-        starts.reverse();
-        Ok(starts)
+    pub fn start(&self) -> Result<Option<(f64, f64)>> {
+        self.bracket()?.map(|mut bracket| self.refine(&mut bracket, 1e-3)).transpose()
     }
 
-    /// Halves a bracket of the scalar equation down to rounding: the sign at its left end is given, and whether points
-    /// without a solution d belong to the left.
-    fn bisect(&self, mut left: f64, mut right: f64, positive: bool, outside_is_left: bool) -> Result<(f64, f64)> {
-        let mut at = (f64::NAN, f64::NAN);
-        for _ in 0..200 {
-            let middle = 0.5 * (left + right);
-            if middle <= left || middle >= right || right - left < 1e-15 * right.abs().max(left.abs()) {
-                break;
+    /// The largest root of the scalar equation in ρ = u0/d, bracketed; `None` without a common basis or a root.
+    ///
+    /// The equation tends to −1 as ρ → ∞, where the data no longer matter, so that the largest root is the one that is
+    /// connected with α → 0; smaller ones, seen only far above α = 10, lie beyond poles and break `u12² ≤ u11 u22`.
+    fn bracket(&self) -> Result<Option<Bracket>> {
+        let Some(tau) = self.data.tau() else { return Ok(None) };
+        let mean = tau.iter().sum::<f64>() / tau.len() as f64;
+        if mean.is_nan() || mean <= 0.0 {
+            return Ok(None);
+        }
+        // u0 is an overlap of independent solutions and positive: four points per decade over 14 decades, then 0.
+        let grid = (-28..=28).rev().map(|i| 10f64.powf(f64::from(i) / 4.0) / mean).chain([0.0]);
+        let mut right = None;
+        for rho in grid {
+            // Where R(ρ) falls to 0, d → 0 and R'/d → +∞: no solution d counts as positive.
+            if self.reduced(rho)?.is_none_or(|r| r.equation > 0.0) {
+                return Ok(right.map(|right| Bracket { left: rho, right }));
             }
-            let goes_left = match self.reduced(middle)? {
+            right = Some(rho);
+        }
+        Ok(None)
+    }
+
+    /// Halves a bracket to the given relative width, or to rounding; the last point with a solution d.
+    fn refine(&self, bracket: &mut Bracket, width: f64) -> Result<(f64, f64)> {
+        let mut at = (f64::NAN, f64::NAN);
+        loop {
+            let middle = 0.5 * (bracket.left + bracket.right);
+            let done = middle <= bracket.left || middle >= bracket.right;
+            if at.0.is_finite() && (done || bracket.right - bracket.left < width * bracket.right) {
+                return Ok(at);
+            }
+            match self.reduced(if done { bracket.right } else { middle })? {
                 Some(r) => {
                     at = (r.d, middle * r.d);
-                    (r.equation > 0.0) == positive
+                    if r.equation > 0.0 { bracket.left = middle } else { bracket.right = middle }
                 }
-                None => outside_is_left,
-            };
-            if goes_left { left = middle } else { right = middle }
+                None => bracket.left = middle,
+            }
         }
-        Ok(at)
     }
 
     /// The scalar equation `σ^{-2} d − t(ρ) + R'(ρ)/d` at ρ, with the positive root d of the quadratic; `None` where
     /// there is none.
     fn reduced(&self, rho: f64) -> Result<Option<Reduced>> {
-        let Some(sum) = self.combined(1.0, rho, 1)? else { return Ok(None) };
+        let Some(sum) = self.combined(1.0, rho, Derivatives::AlongU0)? else { return Ok(None) };
         // Beyond a pole of θ(ρ) lies another branch, which no load connects with α → 0.
         let theta = sum.cross_solution();
         if sum.branch() != sum.unit_branch() {
@@ -237,7 +275,7 @@ impl Saddle<'_> {
 
     /// Equations, scales and Jacobian at (d, u0).
     fn point(&self, d: f64, u0: f64) -> Result<Option<Point>> {
-        let Some(sum) = self.combined(d, u0, 2)? else { return Ok(None) };
+        let Some(sum) = self.combined(d, u0, Derivatives::All)? else { return Ok(None) };
         let theta = sum.cross_solution();
         let (omega, size) = sum.quadratic(&theta);
         let at_fixed_u1 = sum.trace_difference + omega[1] - omega[2];
@@ -263,9 +301,9 @@ impl Saddle<'_> {
     }
 
     /// Data terms over N minus those of the 1×1 kernels.
-    fn combined(&self, d: f64, u0: f64, order: usize) -> Result<Option<Combined>> {
-        let Some(data) = self.data.moments(d, u0, order)? else { return Ok(None) };
-        let Some(unit) = self.unit.moments(d, u0, order)? else { return Ok(None) };
+    fn combined(&self, d: f64, u0: f64, wanted: Derivatives) -> Result<Option<Combined>> {
+        let Some(data) = self.data.moments(d, u0, wanted)? else { return Ok(None) };
+        let Some(unit) = self.unit.moments(d, u0, wanted)? else { return Ok(None) };
         Ok(Some(Combined::new(&data, &unit, u0, self.width)))
     }
 }

@@ -110,19 +110,17 @@ impl MultiHead {
         if self.ridge == 0.0 {
             let data = self.pencil_terms(blocks, 0.0, t)?;
             let saddle = Saddle { data: &data, unit: &unit, width: self.width, sigma2 };
-            let mut starts = saddle.scan()?;
-            starts.extend(plain_starts(sigma2));
-            return saddle.solve(&starts, &what);
+            return saddle.solve(&plain_starts(sigma2), &what);
         }
         // Without a common basis, start from the roots of the problem in which β^{-1}/d is frozen, and update it twice.
         let mut starts = Vec::new();
         let mut d = sigma2;
         for _ in 0..3 {
             let data = self.pencil_terms(blocks, self.ridge / d, t)?;
-            let found = Saddle { data: &data, unit: &unit, width: self.width, sigma2 }.scan()?;
-            let Some(first) = found.first() else { break };
-            d = first.0;
-            starts.splice(0..0, found);
+            let start = Saddle { data: &data, unit: &unit, width: self.width, sigma2 }.start()?;
+            let Some(start) = start else { break };
+            d = start.0;
+            starts.insert(0, start);
         }
         starts.extend(plain_starts(sigma2));
         let data = self.chain.terms(blocks, &Basis::Examples);

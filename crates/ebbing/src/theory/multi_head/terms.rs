@@ -6,7 +6,7 @@
 //! arrays: their diagonals in the basis of the pencil (ΔK, K¹), P numbers each, or all P² entries where a
 //! temperature leaves no common basis. Every trace is then a sum of products of two arrays.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, dot, matmul, matmul_into};
 
 /// A function of (d, u0) and its derivatives: value, ∂d, ∂u0, ∂d², ∂d∂u0, ∂u0².
@@ -38,8 +38,6 @@ pub(super) struct Terms {
 /// The traces of one step at one (d, u0).
 #[derive(Debug, Clone)]
 pub(super) struct Moments {
-    /// `ln det K̃`.
-    pub logdet: f64,
     /// `Tr(M K¹)`.
     pub k1: Jet,
     /// `Tr(M K⁰)`.
@@ -89,27 +87,26 @@ impl Terms {
         }
     }
 
-    /// All traces at (d, u0) with derivatives up to `order` (0, 1 or 2; higher ones are zero), or `None` where K̃ is not
-    /// positive definite.
+    /// The traces at (d, u0) and the derivatives asked for (the others stay zero), or `None` where K̃ is not positive
+    /// definite.
     ///
     /// # Errors
     /// None for a diagonal form; those of the factorisation otherwise, except that of an indefinite K̃.
-    pub fn moments(&self, d: f64, u0: f64, order: usize) -> Result<Option<Moments>> {
-        let Some((weights, logdet)) = (match &self.form {
-            Form::Diagonal { tau } => diagonal_weights(tau, d, u0, order),
-            Form::Dense { k1, delta, ridge } => dense_weights(k1.as_ref(), delta.as_ref(), *ridge, d, u0, order)?,
+    pub fn moments(&self, d: f64, u0: f64, wanted: Derivatives) -> Result<Option<Moments>> {
+        let Some(weights) = (match &self.form {
+            Form::Diagonal { tau } => diagonal_weights(tau, d, u0, wanted),
+            Form::Dense { k1, delta, ridge } => dense_weights(k1.as_ref(), delta.as_ref(), *ridge, d, u0, wanted)?,
         }) else {
             return Ok(None);
         };
         let contract = |a: &Vec<f64>| {
             let mut jet = [0.0; 6];
-            for (value, w) in jet.iter_mut().zip(&weights) {
-                *value = dot(w, a);
+            for (j, w) in wanted.indices().iter().zip(&weights) {
+                jet[*j] = lane_dot(w, a);
             }
             jet
         };
         Ok(Some(Moments {
-            logdet,
             k1: contract(&self.k1),
             k0: contract(&self.k0),
             labels: contract(&self.labels),
@@ -117,13 +114,44 @@ impl Terms {
             cross: self.cross.iter().map(contract).collect(),
         }))
     }
+
+    /// `ln det K̃` in the basis of the terms.
+    #[cfg(test)]
+    pub fn logdet(&self, d: f64, u0: f64) -> f64 {
+        match &self.form {
+            Form::Diagonal { tau } => tau.iter().map(|t| (d + u0 * t).ln()).sum(),
+            Form::Dense { k1, delta, ridge } => {
+                tilde_factor(k1.as_ref(), delta.as_ref(), *ridge, d, u0).unwrap().map_or(f64::NAN, |f| f.logdet())
+            }
+        }
+    }
+}
+
+/// Which derivatives are wanted besides the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Derivatives {
+    /// Only ∂u0.
+    AlongU0,
+    /// Both first and all second ones.
+    All,
+}
+
+impl Derivatives {
+    /// Their places in a [`Jet`].
+    fn indices(self) -> &'static [usize] {
+        match self {
+            Derivatives::AlongU0 => &[0, 2],
+            Derivatives::All => &[0, 1, 2, 3, 4, 5],
+        }
+    }
 }
 
 impl Moments {
-    /// `G = ln det K̃ + u0 Tr(M K⁰)` and its derivatives, of which the two first share the large part `Tr(M K¹)`.
+    /// `u0 Tr(M K⁰)`, then the derivatives of `ln det K̃ + u0 Tr(M K⁰)`, of which the two first share the large part
+    /// `Tr(M K¹)`.
     pub fn entropy(&self, u0: f64) -> Jet {
         [
-            self.logdet + u0 * self.k0[0],
+            u0 * self.k0[0],
             self.k1[0] + u0 * self.k0[1],
             self.k1[0] + u0 * self.k0[2],
             self.k1[1] + u0 * self.k0[3],
@@ -133,66 +161,82 @@ impl Moments {
     }
 }
 
-/// `M` and its derivatives for K̃_i = d + u0 τ_i, with `ln det K̃`.
-fn diagonal_weights(tau: &[f64], d: f64, u0: f64, order: usize) -> Option<(Vec<Vec<f64>>, f64)> {
-    let positive = |x: f64| x > 0.0 && x.is_finite();
-    if !tau.iter().all(|t| positive(d + u0 * t)) {
+/// `xᵀ y` in eight interleaved sums, the same on every machine.
+fn lane_dot(x: &[f64], y: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));
+    let rest = dot(xs.remainder(), ys.remainder());
+    for (x, y) in xs.zip(ys) {
+        for k in 0..8 {
+            lanes[k] += x[k] * y[k];
+        }
+    }
+    lanes.iter().sum::<f64>() + rest
+}
+
+/// `M` and the wanted derivatives for K̃_i = d + u0 τ_i.
+fn diagonal_weights(tau: &[f64], d: f64, u0: f64, wanted: Derivatives) -> Option<Vec<Vec<f64>>> {
+    let smallest = tau.iter().fold(f64::INFINITY, |m: f64, t| m.min(d + u0 * t));
+    // False for NaN too.
+    if !(smallest > 0.0 && smallest.is_finite()) {
         return None;
     }
     let m: Vec<f64> = tau.iter().map(|t| 1.0 / (d + u0 * t)).collect();
-    let logdet = -m.iter().map(|m| m.ln()).sum::<f64>();
-    let mut weights = vec![m];
-    let derived = |f: fn(f64, f64) -> f64| weights[0].iter().zip(tau).map(|(&m, &t)| f(m, t)).collect();
-    let mut more: Vec<Vec<f64>> = Vec::new();
-    if order >= 1 {
-        more.push(derived(|m, _| -m * m));
-        more.push(derived(|m, t| -m * m * t));
-    }
-    if order >= 2 {
-        more.push(derived(|m, _| 2.0 * m * m * m));
-        more.push(derived(|m, t| 2.0 * m * m * m * t));
-        more.push(derived(|m, t| 2.0 * m * m * m * t * t));
-    }
-    weights.append(&mut more);
-    Some((weights, logdet))
+    let derived = |f: fn(f64, f64) -> f64| m.iter().zip(tau).map(|(&m, &t)| f(m, t)).collect::<Vec<f64>>();
+    let along_u0 = derived(|m, t| -m * m * t);
+    Some(match wanted {
+        Derivatives::AlongU0 => vec![m, along_u0],
+        Derivatives::All => {
+            let second = [
+                derived(|m, _| -m * m),
+                along_u0,
+                derived(|m, _| 2.0 * m * m * m),
+                derived(|m, t| 2.0 * m * m * m * t),
+                derived(|m, t| 2.0 * m * m * m * t * t),
+            ];
+            std::iter::once(m).chain(second).collect()
+        }
+    })
 }
 
-/// `M`, `−M B M` and `M B M B' M + M B' M B M` for B, B' in {K¹, ΔK}, with `ln det K̃`.
+/// The factor of `d K¹ + u0 ΔK + β^{-1}`, or `None` where that is not positive definite.
+fn tilde_factor(k1: MatRef<'_, f64>, delta: MatRef<'_, f64>, ridge: f64, d: f64, u0: f64) -> Result<Option<Cholesky>> {
+    let p = k1.nrows();
+    let kt = Mat::from_fn(p, p, |i, j| d * k1[(i, j)] + u0 * delta[(i, j)] + if i == j { ridge } else { 0.0 });
+    if !(0..p).all(|i| kt[(i, i)].is_finite()) {
+        return Ok(None);
+    }
+    match Cholesky::factor_owned(kt, "renormalised kernel") {
+        Ok(factor) => Ok(Some(factor)),
+        Err(Error::NotPositiveDefinite { .. }) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// `M`, `−M B M` and `M B M B' M + M B' M B M` for B, B' in {K¹, ΔK}, as far as wanted.
 fn dense_weights(
     k1: MatRef<'_, f64>,
     delta: MatRef<'_, f64>,
     ridge: f64,
     d: f64,
     u0: f64,
-    order: usize,
-) -> Result<Option<(Vec<Vec<f64>>, f64)>> {
+    wanted: Derivatives,
+) -> Result<Option<Vec<Vec<f64>>>> {
     let p = k1.nrows();
-    let kt = Mat::from_fn(p, p, |i, j| d * k1[(i, j)] + u0 * delta[(i, j)] + if i == j { ridge } else { 0.0 });
-    if !(0..p).all(|i| kt[(i, i)].is_finite()) {
-        return Ok(None);
+    let Some(factor) = tilde_factor(k1, delta, ridge, d, u0)? else { return Ok(None) };
+    let m = factor.solve(Mat::<f64>::identity(p, p).as_ref());
+    let e0 = matmul(m.as_ref(), delta);
+    let n0 = scaled_product(-1.0, e0.as_ref(), m.as_ref());
+    if wanted == Derivatives::AlongU0 {
+        return Ok(Some(vec![flatten(m.as_ref()), flatten(n0.as_ref())]));
     }
-    let chol = match Cholesky::factor(kt.as_ref(), "renormalised kernel") {
-        Ok(chol) => chol,
-        Err(crate::error::Error::NotPositiveDefinite { .. }) => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    let m = chol.solve(Mat::<f64>::identity(p, p).as_ref());
-    let mut weights = vec![flatten(m.as_ref())];
-    if order >= 1 {
-        let (e1, e0) = (matmul(m.as_ref(), k1), matmul(m.as_ref(), delta));
-        let n1 = scaled_product(-1.0, e1.as_ref(), m.as_ref());
-        let n0 = scaled_product(-1.0, e0.as_ref(), m.as_ref());
-        weights.push(flatten(n1.as_ref()));
-        weights.push(flatten(n0.as_ref()));
-        if order >= 2 {
-            weights.push(flatten(scaled_product(-2.0, e1.as_ref(), n1.as_ref()).as_ref()));
-            let mut both = scaled_product(-1.0, e1.as_ref(), n0.as_ref());
-            matmul_into(both.as_mut(), 1.0, -1.0, e0.as_ref(), n1.as_ref());
-            weights.push(flatten(both.as_ref()));
-            weights.push(flatten(scaled_product(-2.0, e0.as_ref(), n0.as_ref()).as_ref()));
-        }
-    }
-    Ok(Some((weights, chol.logdet())))
+    let e1 = matmul(m.as_ref(), k1);
+    let n1 = scaled_product(-1.0, e1.as_ref(), m.as_ref());
+    let mut both = scaled_product(-1.0, e1.as_ref(), n0.as_ref());
+    matmul_into(both.as_mut(), 1.0, -1.0, e0.as_ref(), n1.as_ref());
+    let twice = |e: &Mat<f64>, n: &Mat<f64>| scaled_product(-2.0, e.as_ref(), n.as_ref());
+    let all = [&m, &n1, &n0, &twice(&e1, &n1), &both, &twice(&e0, &n0)];
+    Ok(Some(all.iter().map(|w| flatten(w.as_ref())).collect()))
 }
 
 /// `factor · A B`.

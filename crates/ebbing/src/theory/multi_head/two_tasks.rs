@@ -5,12 +5,13 @@ use super::limit::{LimitPoint, Regime};
 use super::one_task::{AloneLoss, OneTask};
 use super::saddle::Saddle;
 use super::settings::{MultiHeadSettings, check_tasks, checked_load, labels, task_name};
-use super::solve::{EquationResidual, checked_pencil, digits};
+use super::solve::{EquationResidual, checked_pencil, digits, plain_starts};
 use super::terms::Terms;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, dot, matmul};
 use crate::tasks::Task;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// `coefficient · λ^exponent`, the leading behaviour for λ → ∞; at finite λ the exponent is 0.
@@ -42,6 +43,7 @@ pub struct TwoTaskPoint {
     /// The width N.
     pub width: f64,
     /// The penalty λ, possibly ∞.
+    #[serde(with = "crate::infinite")]
     pub lambda: f64,
     /// `u1(1,1) = ‖a_1‖²/N`.
     pub u11: f64,
@@ -194,10 +196,8 @@ impl TwoTasks {
         let u11 = first.u;
         let (data, unit) = self.terms(u11);
         let saddle = Saddle { data: &data, unit: &unit, width, sigma2 };
-        let mut starts = saddle.scan()?;
-        starts.extend(super::solve::plain_starts(sigma2));
         let what = format!("the renormalisation factors of two tasks at alpha = {alpha}, lambda = {}", self.lambda());
-        let solution = saddle.solve(&starts, &what)?;
+        let solution = saddle.solve(&plain_starts(sigma2), &what)?;
         let factors = Factors::new(&solution.theta, solution.d, solution.u0);
         let names = [(1, "u1(1,1)"), (2, "u1(2,1)"), (2, "u0(2,2)"), (2, "u1(2,2)")];
         let values = std::iter::once(first.residual).chain(solution.residuals.iter().copied());
@@ -241,7 +241,9 @@ impl TwoTasks {
     /// # Errors
     /// As [`TwoTasks::point`].
     pub fn points(&self, alphas: &[f64]) -> Result<Vec<TwoTaskPoint>> {
-        alphas.iter().map(|&alpha| self.point(alpha)).collect()
+        // Collected before it is searched for errors, so that the first one is reported at any number of threads.
+        let all: Vec<Result<TwoTaskPoint>> = alphas.par_iter().map(|&alpha| self.point(alpha)).collect();
+        all.into_iter().collect()
     }
 
     /// `G⁰_s`: the loss on task s's held-out data of a network that learned s alone, at every point's width.

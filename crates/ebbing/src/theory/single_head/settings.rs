@@ -37,12 +37,12 @@ pub struct SingleHeadSettings {
     /// Hidden layers of the network (of no effect where kernels or features are given).
     pub architecture: Architecture,
     /// Penalty λ on the change of the weights from task to task.
-    #[serde(with = "infinite")]
+    #[serde(with = "crate::infinite")]
     pub lambda: f64,
     /// Prior variance σ² of a weight.
     pub sigma2: f64,
     /// Inverse temperature β: 1/β is added to the diagonal of every training block.
-    #[serde(with = "infinite")]
+    #[serde(with = "crate::infinite")]
     pub beta: f64,
     /// Whether losses and accuracies include the variance over networks, or are those of the mean.
     pub variance: bool,
@@ -90,32 +90,6 @@ impl SingleHeadSettings {
     /// `1/β`, the ridge on every training block.
     pub(crate) fn ridge(&self) -> f64 {
         1.0 / self.beta
-    }
-}
-
-/// Infinity as the word "inf", since JSON has no number for it; `null` is read as infinity too.
-mod infinite {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Number(f64),
-        Word(String),
-        Nothing(()),
-    }
-
-    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-        if value.is_infinite() { serializer.serialize_str("inf") } else { serializer.serialize_f64(*value) }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        match Written::deserialize(deserializer)? {
-            Written::Number(value) => Ok(value),
-            Written::Nothing(()) => Ok(f64::INFINITY),
-            Written::Word(word) if word == "inf" => Ok(f64::INFINITY),
-            Written::Word(word) => Err(D::Error::custom(format!("\"{word}\" is neither a number nor \"inf\""))),
-        }
     }
 }
 

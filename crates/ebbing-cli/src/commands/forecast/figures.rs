@@ -1,0 +1,124 @@
+//! The figures of a forecast.
+
+use super::Told;
+use ebbing::{OrderParameters, Outlook};
+use ebbing_report::{Band, Figure, Line, Matrix, Panel};
+
+/// The name of the file and the figure.
+pub fn all(told: &Told) -> Vec<(&'static str, Figure)> {
+    let outlook = &told.outlook;
+    let mut figures = vec![("forgetting", forgetting(outlook))];
+    if !outlook.pairs.is_empty() {
+        figures.push(("order_parameters", order_parameters(outlook)));
+    }
+    if outlook.test.is_some() {
+        figures.push(("test", test(outlook)));
+    }
+    if outlook.depths.len() > 1 {
+        figures.push(("depth", depth(outlook)));
+    }
+    figures
+}
+
+/// The forgetting matrix and the first task's curve with its fit.
+fn forgetting(outlook: &Outlook) -> Figure {
+    let f = &outlook.forgetting;
+    let matrix = Panel::matrix(&Matrix::tasks("forgetting F_{ts}", &f.mean).only(|t, s| s <= t));
+    let curve: Vec<f64> = f.mean.iter().map(|row| row[0]).collect();
+    let times: Vec<f64> = (1..=curve.len()).map(|t| t as f64).collect();
+    let mut panel = Panel::new().x("tasks learned, t").y("forgetting of task 1, F_{t1}").integer_x();
+    if let Some(errors) = &f.standard_error {
+        let e: Vec<f64> = errors.iter().map(|row| row[0]).collect();
+        let low: Vec<f64> = curve.iter().zip(&e).map(|(c, e)| c - e).collect();
+        let high: Vec<f64> = curve.iter().zip(&e).map(|(c, e)| c + e).collect();
+        panel = panel.band(Band::new("± SE", &times, &low, &high).category(0));
+    }
+    panel = panel.line(Line::new("theory", &times, &curve).category(0));
+    if let Some(fit) = &outlook.fit {
+        let last = curve.len() as f64;
+        let fine: Vec<f64> = (0..=100).map(|k| 1.0 + (last - 1.0) * f64::from(k) / 100.0).collect();
+        let fitted: Option<Vec<f64>> = fine.iter().map(|&t| fit.at(t)).collect();
+        if let Some(fitted) = fitted {
+            panel = panel.line(Line::new("F_{max}(1 − e^{−(t−1)/τ})", &fine, &fitted).category(1));
+        }
+    }
+    let bars = match outlook.seeds {
+        1 => String::new(),
+        n => format!(" The band is the standard error over {n} seeds."),
+    };
+    Figure::grid(vec![matrix, panel], 2).title("Forecast forgetting").caption(&format!(
+        "Forecast forgetting. Left, loss Σ(f − y)²/|Y|² on the training data of each task after each task; 0 is perfect memory, \
+         1 is as bad as answering zero. Right, the first task's row by row, with the saturating exponential fitted to it.{bars}"
+    ))
+}
+
+/// Heat maps of the order parameters over all ordered pairs.
+fn order_parameters(outlook: &Outlook) -> Figure {
+    let n = outlook.tasks.len();
+    let panel = |name: &str, get: fn(&OrderParameters) -> f64| {
+        let mut values = vec![vec![f64::NAN; n]; n];
+        for pair in &outlook.pairs {
+            values[pair.second - 1][pair.first - 1] = get(&pair.values);
+        }
+        Panel::matrix(&Matrix::new(name, "learned second", "learned first", &values).only(|t, s| t != s))
+    };
+    let panels = vec![
+        panel("γ_{RF}", |p| p.gamma_rf),
+        panel("γ_{rule}", |p| p.gamma_rule),
+        panel("conflict γ_{RF} − γ_{rule}", |p| p.conflict),
+        panel("γ_{feature}", |p| p.gamma_feature),
+        panel("γ_{sim}", |p| p.gamma_sim),
+        panel("F_{21}", |p| p.f21),
+    ];
+    Figure::grid(panels, 3).title("Order parameters of all pairs").caption(
+        "Order parameters of every ordered pair of tasks. γ_{RF}: how much the second task drives features that the first one \
+         uses; γ_{rule}: how far the two rules agree on them; their difference is the conflict, half of the expected forgetting \
+         F_{21}. γ_{feature}: overlap of all features; γ_{sim}: similarity of tasks that have readouts of their own.",
+    )
+}
+
+/// Held-out data: normalised loss and accuracy.
+fn test(outlook: &Outlook) -> Figure {
+    let mut panels = Vec::new();
+    if let Some(test) = &outlook.test {
+        panels.push(Panel::matrix(
+            &Matrix::tasks("test loss over learning alone, G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
+        ));
+        if let Some(accuracy) = &test.accuracy {
+            panels.push(Panel::matrix(&Matrix::tasks("test accuracy", &accuracy.mean)));
+        }
+    }
+    let columns = panels.len();
+    Figure::grid(panels, columns).title("Held-out data").caption(
+        "Held-out data. Left, test loss of each task after each task over that of a network which learns the task alone. Right, \
+         share of test examples on the right side; above the diagonal tasks not yet learned.",
+    )
+}
+
+/// What depth changes.
+fn depth(outlook: &Outlook) -> Figure {
+    let x: Vec<f64> = outlook.depths.iter().map(|d| d.depth as f64).collect();
+    let get = |f: fn(&ebbing::DepthOutlook) -> f64| outlook.depths.iter().map(f).collect::<Vec<f64>>();
+    let last = get(|d| d.final_forgetting);
+    let mut left = Panel::new().x("hidden layers, L").y("forgetting").integer_x();
+    if outlook.seeds > 1 {
+        let errors: Vec<f64> = outlook.depths.iter().map(|d| d.standard_error.unwrap_or(0.0)).collect();
+        let low: Vec<f64> = last.iter().zip(&errors).map(|(v, e)| v - e).collect();
+        let high: Vec<f64> = last.iter().zip(&errors).map(|(v, e)| v + e).collect();
+        left = left.band(Band::new("± SE", &x, &low, &high).category(1));
+    }
+    let left = left
+        .line(Line::new("F_{21}", &x, &get(|d| d.f21)).category(0))
+        .line(Line::new("final, mean over tasks", &x, &last).category(1));
+    let right = Panel::new()
+        .x("hidden layers, L")
+        .y("order parameter")
+        .integer_x()
+        .line(Line::new("γ_{RF}", &x, &get(|d| d.order_parameters.gamma_rf)).category(0))
+        .line(Line::new("γ_{rule}", &x, &get(|d| d.order_parameters.gamma_rule)).category(1))
+        .line(Line::new("conflict", &x, &get(|d| d.order_parameters.conflict)).category(2));
+    Figure::grid(vec![left, right], 2).title("What depth changes").caption(
+        "What depth changes. Left, short-term forgetting F_{21} and the mean forgetting of all earlier tasks after the last. \
+         Right, order parameters averaged over consecutive pairs of tasks.",
+    )
+}

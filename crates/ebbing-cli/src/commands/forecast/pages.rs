@@ -1,0 +1,78 @@
+//! The files of a forecast: report.html, forecast.json, tables as CSV and Parquet, figures as SVG and PNG.
+
+use super::Told;
+use super::{figures, tables, words};
+use crate::commands::cite::bibtex;
+use crate::output::Output;
+use ebbing_report::{Metadata, Report, escape_markup, write_table};
+use serde_json::{Value, json};
+
+/// Everything the forecast tells, as JSON.
+///
+/// # Errors
+/// Where settings cannot be written as JSON.
+pub fn json(told: &Told, output: &Output, seed: u64) -> anyhow::Result<Value> {
+    let layers: Vec<Value> =
+        told.layers.iter().map(|(name, outlook)| json!({ "file": name, "forecast": outlook })).collect();
+    Ok(json!({
+        "metadata": metadata(told, output, seed)?,
+        "forecast": told.outlook,
+        "layers": layers,
+        "answer": words::sentences(told),
+        "assumes": words::ASSUMES,
+    }))
+}
+
+fn metadata(told: &Told, output: &Output, seed: u64) -> anyhow::Result<Metadata> {
+    output.metadata("forecast", Some(seed), &told.tasks, &told.settings)
+}
+
+/// Writes all files into the folder.
+///
+/// # Errors
+/// Where a file cannot be written.
+pub fn write(told: &Told, output: &Output, seed: u64) -> anyhow::Result<()> {
+    let Some(folder) = &output.out else { return Ok(()) };
+    crate::files::make_folder(folder)?;
+    let metadata = metadata(told, output, seed)?;
+    let outlook = &told.outlook;
+    let forgetting = words::matrix("forgetting", &outlook.forgetting);
+    let mut report = Report::new("What the network will forget", &escape_markup(&words::sentences(told).join(" ")))
+        .note(&escape_markup(&told.heading))
+        .note(words::ASSUMES);
+    for (name, figure) in figures::all(told) {
+        let figure = figure.metadata(&metadata);
+        figure.save(folder, name)?;
+        report = report.figure(&figure);
+    }
+    report = report.matrix(&words::shown("forgetting", &outlook.forgetting));
+    write_table(folder, "forgetting", &forgetting.to_table()?, &metadata)?;
+    if let Some(test) = &outlook.test {
+        let loss = words::matrix("test loss", &test.loss);
+        write_table(folder, "test_loss", &loss.to_table()?, &metadata)?;
+        report = report.matrix(&loss);
+        if let Some(accuracy) = &test.accuracy {
+            let accuracy = words::matrix("test accuracy", accuracy);
+            write_table(folder, "test_accuracy", &accuracy.to_table()?, &metadata)?;
+            report = report.matrix(&accuracy);
+        }
+    }
+    if !outlook.pairs.is_empty() {
+        let pairs = tables::all_pairs(outlook);
+        write_table(folder, "order_parameters", &pairs, &metadata)?;
+        report = report.table(&pairs);
+    }
+    if !outlook.depths.is_empty() {
+        let depths = tables::depths(outlook);
+        write_table(folder, "depths", &depths, &metadata)?;
+        report = report.table(&depths);
+    }
+    for (k, (name, layer)) in told.layers.iter().enumerate() {
+        let pairs = tables::all_pairs(layer);
+        write_table(folder, &format!("layer_{}_order_parameters", k + 1), &pairs, &metadata)?;
+        report = report.note(&escape_markup(&format!("Order parameters of {name}:"))).table(&pairs);
+    }
+    output.write_json("forecast.json", &json(told, output, seed)?)?;
+    report.metadata(&metadata).bibtex(&bibtex()).save(&folder.join("report.html"))?;
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! The phase diagram and the curves against the load.
+
+use super::drawn;
+use super::sweep::{Curves, Swept};
+use ebbing::{CriticalLoad, PhaseCurve, PhasePoint, Power};
+use ebbing_report::{Band, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime, Table, significant};
+
+/// γ_sim, the diagram with its boundaries, and the curves of the chosen values.
+pub fn diagram(axis: &str, swept: &[Swept], curves: &[Curves], alphas: &[f64], seeds: usize) -> Figure {
+    let x: Vec<f64> = swept.iter().map(|s| s.value).collect();
+    let (low, high) = (alphas[0], alphas[alphas.len() - 1]);
+    let mean = |get: fn(&CriticalLoad) -> f64| swept.iter().map(|s| s.mean(get).value).collect::<Vec<f64>>();
+    let error: Vec<f64> = swept.iter().map(|s| s.mean(|c| c.gamma_sim).standard_error.unwrap_or(0.0)).collect();
+    let gamma = mean(|c| c.gamma_sim);
+    let markers = Markers::new("γ_{sim}", &x, &gamma).category(0);
+    let similarity = Panel::new()
+        .x(axis)
+        .y("task similarity γ_{sim}")
+        .line(Line::new("", &x, &gamma).category(0))
+        .markers(if seeds > 1 { markers.errors(&error) } else { markers });
+    // A boundary beyond every load is drawn as one far above the frame, which clips it.
+    let drawable =
+        |v: Vec<f64>| v.into_iter().map(|a| if a.is_finite() { a } else { 1e6 * high }).collect::<Vec<f64>>();
+    let exact = drawable(mean(|c| c.exact));
+    let level = |a: f64| vec![a; x.len()];
+    let mut map = Panel::new().x(axis).y("load α = P/N").log_y().y_range(low, high);
+    if low < 1.0 {
+        map = map.band(Band::regime(Regime::FixedRepresentations, &x, &level(low), &level(high.min(1.0))));
+    }
+    if high > 1.0 {
+        let bottom = low.max(1.0);
+        let edge: Vec<f64> = exact.iter().map(|a| a.max(bottom)).collect();
+        let top: Vec<f64> = edge.iter().map(|a| a.max(high)).collect();
+        map = map.band(Band::regime(Regime::Overfitting, &x, &level(bottom), &edge)).band(Band::regime(
+            Regime::Generalisation,
+            &x,
+            &edge,
+            &top,
+        ));
+    }
+    map = map
+        .line(Line::new("exact α_{c}", &x, &exact).colour(OKABE_ITO[6]))
+        .line(Line::new("γ_{sim}^{−2}", &x, &drawable(mean(|c| c.from_gamma_sim))).category(1).dash(Dash::Dashed));
+    let mut panels = vec![similarity, map];
+    panels.extend(curve_panels(axis, curves));
+    let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds.") } else { String::new() };
+    Figure::grid(panels, 3).title("Regimes of two tasks with a readout each").caption(&format!(
+        "Regimes at λ → ∞ of two tasks with a readout each. First, similarity of the tasks. Second, the phase diagram: the exact \
+         boundary α_{{c}} and the estimate γ_{{sim}}^{{−2}}. Then, against the load, forgetting of task 1, test loss of task 2 over \
+         learning it alone, and the norm of its readout for chosen values of the {axis}; where a curve is interrupted the quantity \
+         grows as λ^{{1/2}} without bound (arrows).{bars}"
+    ))
+}
+
+/// F_21, G_22 and ‖a_2‖²/N against the load.
+pub fn curve_panels(axis: &str, curves: &[Curves]) -> Vec<Panel> {
+    let mut panels = vec![
+        quantity(axis, curves, "forgetting F_{21}", false, |p| Some(p.f21)),
+        quantity(axis, curves, "|a_{2}|^{2}/N", true, |p| Some(p.factors.u22)),
+    ];
+    if curves.iter().flat_map(|c| &c.curves).all(|c| c.points.iter().all(|p| p.g22.is_some())) {
+        panels.insert(1, quantity(axis, curves, "normalised test loss G_{22}", true, |p| p.g22));
+    }
+    panels
+}
+
+fn quantity(axis: &str, curves: &[Curves], name: &str, log: bool, get: fn(&PhasePoint) -> Option<Power>) -> Panel {
+    let mut panel = Panel::new().x("load α = P/N").y(name).log_x();
+    if log {
+        panel = panel.log_y();
+    }
+    let several = curves.iter().any(|c| c.curves.len() > 1);
+    let mut k = 0;
+    for c in curves {
+        for curve in &c.curves {
+            let label = label(axis, c.value, curve, several);
+            // A line is interrupted where the quantity diverges, and where a regime ends.
+            for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
+                let finite: Vec<(f64, f64)> = run
+                    .iter()
+                    .map(|p| (p.factors.alpha, get(p).map_or(f64::NAN, drawn)))
+                    .filter(|(_, y)| y.is_finite())
+                    .collect();
+                let (x, y): (Vec<f64>, Vec<f64>) = finite.into_iter().unzip();
+                if !x.is_empty() {
+                    panel = panel.line(Line::new(&label, &x, &y).category(k));
+                }
+            }
+            let diverging: Vec<f64> = curve
+                .points
+                .iter()
+                .filter(|p| get(p).is_some_and(|v| v.exponent > 0.0))
+                .map(|p| p.factors.alpha)
+                .collect();
+            if let (Some(first), Some(last)) = (diverging.first(), diverging.last()) {
+                let middle = (first * last).sqrt() * (1.0 + 0.06 * k as f64);
+                panel = panel.diverges("∝ λ^{1/2}", middle, Direction::Up, OKABE_ITO[k % OKABE_ITO.len()]);
+            }
+            k += 1;
+        }
+    }
+    panel
+}
+
+fn label(axis: &str, value: f64, curve: &PhaseCurve, several: bool) -> String {
+    let value = if value.is_nan() { String::new() } else { format!("{axis} {value}") };
+    let lambda = match curve.lambda {
+        l if l.is_infinite() => "λ → ∞".to_string(),
+        l => format!("λ = {}", significant(l)),
+    };
+    match (several, value.is_empty()) {
+        (false, false) => value,
+        (_, true) => lambda,
+        (true, false) => format!("{value}, {lambda}"),
+    }
+}
+
+/// The curves as a table: coefficient and power of λ of every quantity.
+pub fn curve_table(curves: &[Curves]) -> Table {
+    let rows: Vec<(f64, f64, &PhasePoint)> = curves
+        .iter()
+        .flat_map(|c| c.curves.iter().map(move |curve| (c.value, curve)))
+        .flat_map(|(value, curve)| curve.points.iter().map(move |p| (value, curve.lambda, p)))
+        .collect();
+    let column = |get: &dyn Fn(&(f64, f64, &PhasePoint)) -> f64| rows.iter().map(get).collect::<Vec<f64>>();
+    let mut table = Table::new("Curves against the load")
+        .number("value", &column(&|r| r.0))
+        .meaning("value of the swept setting")
+        .number("lambda", &column(&|r| r.1))
+        .number("alpha", &column(&|r| r.2.factors.alpha))
+        .meaning("load P/N")
+        .number("u11", &column(&|r| r.2.factors.u11))
+        .number("u12", &column(&|r| r.2.factors.u12));
+    let quantities: [(&str, fn(&PhasePoint) -> Option<Power>); 6] = [
+        ("f21", |p| Some(p.f21)),
+        ("g21", |p| p.g21),
+        ("g22", |p| p.g22),
+        ("u22", |p| Some(p.factors.u22)),
+        ("u0", |p| Some(p.factors.u0)),
+        ("d", |p| Some(p.factors.d)),
+    ];
+    for (name, get) in quantities {
+        table = table.number(name, &column(&|r| get(r.2).map_or(f64::NAN, |p| p.coefficient)));
+        table = table.meaning("coefficient of its power of lambda");
+        table =
+            table.number(&format!("{name} power of lambda"), &column(&|r| get(r.2).map_or(f64::NAN, |p| p.exponent)));
+    }
+    table
+}

@@ -1,0 +1,118 @@
+//! A user's own two tasks: where in the diagram a width lies, and how to leave the overfitting regime.
+
+use super::sweep::Curves;
+use super::{Args, figures};
+use crate::console::Console;
+use ebbing::{BestLambda, Error, Location, MultiHeadSettings, TwoTasks, best_lambda, phase_curves};
+use ebbing_report::{Figure, Line, Panel, Screen, Table, escape_markup, significant, write_table};
+use serde_json::json;
+
+/// The range of λ that is searched.
+const RANGE: (f64, f64) = (1e-2, 1e6);
+
+impl Args {
+    /// Places the tasks in the diagram.
+    pub(super) fn own(&self, console: &Console, alphas: &[f64]) -> anyhow::Result<()> {
+        let sequence = self.sequence.origin()?.sequence(self.sequence.seed)?;
+        if sequence.tasks.len() != 2 {
+            let found = sequence.tasks.len();
+            return Err(Error::data(
+                "the task sequence",
+                format!("it holds {found} tasks; the phase diagram is of two"),
+            )
+            .into());
+        }
+        let tasks = self.labels(sequence.tasks.clone())?;
+        let theory = TwoTasks::new(&tasks, &self.theory())?;
+        let critical = theory.critical_load()?;
+        let size = tasks[1].x.nrows();
+        let location = self.width.map(|n| critical.locate(size, n)).transpose()?;
+        let tested = tasks.iter().all(|t| t.test.is_some());
+        let best = match self.width {
+            Some(width) if tested => {
+                let settings = MultiHeadSettings { width: Some(width), ..self.theory() };
+                Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1)?)
+            }
+            _ => None,
+        };
+        let curves = Curves { value: f64::NAN, curves: phase_curves(&tasks, &self.theory(), &self.lambda, alphas)? };
+        let metadata = self.output.metadata("phase", Some(self.sequence.seed), &sequence.settings, &self.theory())?;
+        let result = json!({
+            "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "curves": curves.curves,
+        });
+        if let Some(folder) = &self.output.out {
+            crate::files::make_folder(folder)?;
+            figure(&curves, best.as_ref()).metadata(&metadata).save(folder, "phase")?;
+            self.output.write_json("phase.json", &result)?;
+            write_table(folder, "phase-curves", &figures::curve_table(std::slice::from_ref(&curves)), &metadata)?;
+        }
+        if self.output.json {
+            return console.print_json(&result);
+        }
+        let table = Table::new("")
+            .number("γ_{sim}", &[critical.gamma_sim])
+            .number("exact α_{c}", &[critical.exact])
+            .number("γ_{sim}^{−2}", &[critical.from_gamma_sim])
+            .number("α_{c} with u_{11}", &[critical.from_u11]);
+        let sizes: Vec<String> = tasks.iter().map(|t| t.x.nrows().to_string()).collect();
+        let heading = format!("Two tasks of {} examples, σ = {}", sizes.join(" and "), self.sigma);
+        let mut screen = Screen::new(&heading).table(&table)?;
+        for note in &critical.notes {
+            screen = screen.paragraph(&escape_markup(&format!("{note}.")));
+        }
+        screen = screen.paragraph(&escape_markup(&answer(location.as_ref(), best.as_ref(), tested)));
+        if let Some(folder) = &self.output.out {
+            screen = screen.next("figure", &folder.join("phase.svg").display().to_string());
+        }
+        console.print(&screen.render_for_stdout())
+    }
+}
+
+/// Where the width lies and what to do.
+fn answer(location: Option<&Location>, best: Option<&BestLambda>, tested: bool) -> String {
+    let Some(location) = location else {
+        return "Give --width N to be told in which regime a network of that width is.".into();
+    };
+    let near = if location.near_critical { " This load is within 0.1 % of the boundary: near critical." } else { "" };
+    let mut text = format!("Load {}: {}.{near}", significant(location.alpha), location.advice);
+    match best {
+        Some(best) => {
+            let edge = if best.at_edge { " (an end of the range searched)" } else { "" };
+            text += &format!(
+                " The penalty that serves both tasks best is λ = {}{edge}: G21 {}, G22 {}, F21 {}.",
+                significant(best.best.lambda),
+                significant(best.best.g21),
+                significant(best.best.g22),
+                significant(best.best.f21)
+            );
+        }
+        None if !tested => text += " With test sets in the file, the best penalty is searched too.",
+        None => {}
+    }
+    text
+}
+
+/// Curves against the load, and the search for λ where there was one.
+fn figure(curves: &Curves, best: Option<&BestLambda>) -> Figure {
+    let mut panels = figures::curve_panels("", std::slice::from_ref(curves));
+    if let Some(best) = best {
+        let x: Vec<f64> = best.curve.iter().map(|p| p.lambda).collect();
+        let g21: Vec<f64> = best.curve.iter().map(|p| p.g21).collect();
+        let g22: Vec<f64> = best.curve.iter().map(|p| p.g22).collect();
+        panels.push(
+            Panel::new()
+                .x("penalty λ")
+                .y("normalised test loss")
+                .log_x()
+                .log_y()
+                .line(Line::new("G_{21}", &x, &g21).category(0))
+                .line(Line::new("G_{22}", &x, &g22).category(1))
+                .vertical("best λ", best.best.lambda),
+        );
+    }
+    Figure::grid(panels, 2).title("Two tasks with a readout each").caption(
+        "Forgetting of task 1, test loss of task 2 over learning it alone, and the norm of its readout against the load; where a \
+         curve is interrupted the quantity grows as λ^{1/2} without bound. Where a width was given, test losses of both tasks \
+         against the penalty at that width, with the penalty that minimises the larger one.",
+    )
+}

@@ -1,0 +1,223 @@
+//! The three regimes by descent: two tasks, a readout each, at several loads α = P/N.
+
+use super::Args;
+use super::runs::{self, Outcome, Run};
+use crate::console::Console;
+use ebbing::{
+    Error, Heads, MultiHeadSettings, PhasePoint, Power, Regime, TaskSequence, Trained, TwoTasks, mean_with_error,
+};
+use ebbing_report::{
+    Figure, Legend, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,
+};
+use serde_json::{Value, json};
+
+/// What was measured at one load.
+struct Point {
+    alpha: f64,
+    width: usize,
+    /// Means and standard errors over seeds; none where no run went through.
+    f21: Option<(f64, f64)>,
+    g22: Option<(f64, f64)>,
+    newest: f64,
+    learned: usize,
+    runs: usize,
+    regime: Regime,
+}
+
+impl Args {
+    /// Trains two tasks with a readout each at every load, and task 2 alone for comparison.
+    pub(super) fn over_loads(&self, console: &Console) -> anyhow::Result<()> {
+        let [learner] = self.rules()[..] else {
+            return Err(Error::setting("--learners", "several", "must be one learner (l2) with --loads").into());
+        };
+        let base = self.settings(learner, self.sequence.seed)?;
+        if base.heads != Heads::Multi {
+            return Err(Error::setting("--heads", "single", "must be multi with --loads").into());
+        }
+        if let Some(bad) = self.loads.iter().find(|a| !(a.is_finite() && **a > 0.0)) {
+            return Err(Error::setting("--loads", bad, "every load must be positive").into());
+        }
+        let origin = self.sequence.origin()?;
+        let sequence = origin.sequence(self.sequence.seed)?;
+        check_two(&sequence)?;
+        let p = sequence.tasks[1].x.nrows() as f64;
+        let widths: Vec<usize> = self.loads.iter().map(|a| (p / a).round().max(1.0) as usize).collect();
+        let mut jobs = Vec::new();
+        for &width in &widths {
+            for k in 0..self.seeds as u64 {
+                let mut settings = self.settings(learner, self.sequence.seed + k)?;
+                settings.width = width;
+                let name = format!("width{width}-seed{}", settings.seed);
+                let alone = vec![sequence.tasks[1].clone()];
+                jobs.push(Run { name: format!("{name}-alone"), tasks: alone, settings: settings.clone() });
+                jobs.push(Run { name, tasks: sequence.tasks.clone(), settings });
+            }
+        }
+        let outcomes = runs::all(&jobs, self.output.out.as_deref(), console)?;
+        let theory =
+            TwoTasks::new(&sequence.tasks, &MultiHeadSettings { sigma2: base.sigma0.powi(2), ..Default::default() })?;
+        let critical = theory.critical_load()?;
+        let mut points = Vec::new();
+        for (k, &width) in widths.iter().enumerate() {
+            let outcomes = &outcomes[2 * k * self.seeds..2 * (k + 1) * self.seeds];
+            let alpha = p / width as f64;
+            points.push(point(alpha, width, outcomes, critical.regime(alpha).0)?);
+        }
+        self.show_loads(console, &sequence, &points, &theory, critical.exact)
+    }
+
+    fn show_loads(
+        &self,
+        console: &Console,
+        sequence: &TaskSequence,
+        points: &[Point],
+        theory: &TwoTasks,
+        critical: f64,
+    ) -> anyhow::Result<()> {
+        let settings = self.settings(self.rules()[0], self.sequence.seed)?;
+        let metadata = self.output.metadata("train", Some(self.sequence.seed), &sequence.settings, &settings)?;
+        let pair = |v: Option<(f64, f64)>| v.map_or(Value::Null, |(m, e)| json!({ "mean": m, "se": e }));
+        let result = json!({
+            "metadata": metadata,
+            "exact_critical_load": json_number(critical),
+            "points": points.iter().map(|q| json!({
+                "alpha": q.alpha, "width": q.width, "regime": q.regime, "f21": pair(q.f21), "g22": pair(q.g22),
+                "newest_training_error": q.newest, "learned": q.learned, "runs": q.runs,
+            })).collect::<Vec<_>>(),
+        });
+        if let Some(folder) = &self.output.out {
+            crate::files::make_folder(folder)?;
+            figure(points, theory, critical, self.seeds)?.metadata(&metadata).save(folder, "train-loads")?;
+            self.output.write_json("train-loads.json", &result)?;
+        }
+        if self.output.json {
+            return console.print_json(&result);
+        }
+        let show = |v: Option<(f64, f64)>| match v {
+            Some((m, e)) if self.seeds > 1 => with_error(m, e),
+            Some((m, _)) => significant(m),
+            None => "-".into(),
+        };
+        let texts = |get: &dyn Fn(&Point) -> String| points.iter().map(get).collect::<Vec<String>>();
+        let table =
+            Table::new("F_{21}: loss of task 1 after task 2; G_{22}: test loss of task 2 over learning it alone")
+                .number("load P/N", &points.iter().map(|q| q.alpha).collect::<Vec<_>>())
+                .integer("width", &points.iter().map(|q| q.width as i64).collect::<Vec<_>>())
+                .text("F_{21}", &texts(&|q| show(q.f21)))
+                .text("G_{22}", &texts(&|q| show(q.g22)))
+                .number("task 2's MSE", &points.iter().map(|q| q.newest).collect::<Vec<_>>())
+                .text("learned", &texts(&|q| format!("{}/{}", q.learned, q.runs)))
+                .text("regime (theory)", &texts(&|q| q.regime.to_string()));
+        let heading = format!(
+            "Two tasks of {} examples learned by {}, {} seed(s); exact critical load {}",
+            sequence.tasks[1].x.nrows(),
+            escape_markup(&self.rules()[0].name()),
+            self.seeds,
+            significant(critical)
+        );
+        let mut screen = Screen::new(&heading).table(&table)?;
+        if let Some(folder) = &self.output.out {
+            screen = screen.next("figure", &folder.join("train-loads.svg").display().to_string());
+        }
+        console.print(&screen.render_for_stdout())
+    }
+}
+
+fn check_two(sequence: &TaskSequence) -> ebbing::Result<()> {
+    if sequence.tasks.len() != 2 {
+        return Err(Error::setting("--length", sequence.tasks.len(), "must be 2 with --loads"));
+    }
+    if sequence.tasks[1].test.is_none() {
+        return Err(Error::data("task 2", "has no test set; --loads compares its test loss with learning it alone"));
+    }
+    Ok(())
+}
+
+/// Averages the runs of one load; `outcomes` holds, per seed, the run alone and the run of both tasks.
+fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbing::Result<Point> {
+    let (mut f21, mut g22, mut newest, mut learned, mut count) = (vec![], vec![], 0.0, 0, 0);
+    for pair in outcomes.chunks(2) {
+        let [Outcome::Done(alone), Outcome::Done(both)] = pair else { continue };
+        f21.push(both.train_loss[1][0]);
+        let test = |t: &Trained, a: usize, b: usize| t.test_loss[a][b];
+        if let (Some(after), Some(fresh)) = (test(both, 1, 1), test(alone, 0, 0)) {
+            g22.push(after / fresh);
+        }
+        newest += both.reports[1].mse;
+        learned += usize::from(both.reports[1].learned);
+        count += 1;
+    }
+    let average = |v: &[f64]| -> ebbing::Result<Option<(f64, f64)>> {
+        if v.is_empty() {
+            return Ok(None);
+        }
+        mean_with_error(v).map(|m| Some((m.value, m.standard_error.unwrap_or(0.0))))
+    };
+    let runs = outcomes.len() / 2;
+    Ok(Point {
+        alpha,
+        width,
+        f21: average(&f21)?,
+        g22: average(&g22)?,
+        newest: newest / f64::from(count.max(1)),
+        learned,
+        runs,
+        regime,
+    })
+}
+
+/// F21 and G22 against the load: markers for networks, lines for the theory at λ → ∞, tints for the regimes.
+fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> anyhow::Result<Figure> {
+    let low = points.iter().map(|q| q.alpha).fold(f64::INFINITY, f64::min) / 1.3;
+    let high = points.iter().map(|q| q.alpha).fold(0.0, f64::max) * 1.3;
+    let steps = 120;
+    let mut alphas: Vec<f64> = (0..=steps).map(|k| low * (high / low).powf(k as f64 / steps as f64)).collect();
+    // The theory has no value at α = 1 itself.
+    alphas.retain(|a| (a - 1.0).abs() > 1e-3);
+    let curve = theory.curve(&alphas)?;
+    // A line is interrupted where the quantity diverges.
+    let with_theory = |mut panel: Panel, get: fn(&PhasePoint) -> Option<Power>| {
+        for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
+            let finite = run.iter().filter_map(|p| get(p).filter(|v| v.exponent <= 0.0).map(|v| (p.factors.alpha, v)));
+            let value = |v: Power| if v.exponent < 0.0 { 0.0 } else { v.coefficient };
+            let (x, y): (Vec<f64>, Vec<f64>) = finite.map(|(a, v)| (a, value(v))).unzip();
+            if !x.is_empty() {
+                panel = panel.line(Line::new("theory, λ → ∞", &x, &y).category(0));
+            }
+        }
+        panel
+    };
+    let tinted = |mut panel: Panel| {
+        let edges = [
+            (Regime::FixedRepresentations, low, high.min(1.0)),
+            (Regime::Overfitting, low.max(1.0), high.min(critical)),
+            (Regime::Generalisation, low.max(critical), high),
+        ];
+        for (regime, from, to) in edges {
+            if from < to {
+                panel = panel.regime(crate::commands::shown_regime(regime), from, to);
+            }
+        }
+        panel
+    };
+    let measured = |get: fn(&Point) -> Option<(f64, f64)>| {
+        let some: Vec<(f64, f64, f64)> = points.iter().filter_map(|q| get(q).map(|(m, e)| (q.alpha, m, e))).collect();
+        let x: Vec<f64> = some.iter().map(|s| s.0).collect();
+        let y: Vec<f64> = some.iter().map(|s| s.1).collect();
+        let e: Vec<f64> = some.iter().map(|s| s.2).collect();
+        let markers = Markers::new("networks", &x, &y).category(1);
+        if seeds > 1 { markers.errors(&e) } else { markers }
+    };
+    let panel = |name: &str| Panel::new().x("load α = P/N").y(name).x_range(low, high).legend(Legend::Below);
+    let left = with_theory(tinted(panel("F_{21}")), |p| Some(p.f21)).markers(measured(|q| q.f21));
+    let right = with_theory(tinted(panel("G_{22}").log_y()), |p| p.g22).markers(measured(|q| q.g22));
+    let bars = if seeds > 1 {
+        format!(" Bars: standard errors over {seeds} seeds of the initial weights.")
+    } else {
+        String::new()
+    };
+    Ok(Figure::grid(vec![left, right], 2).caption(&format!(
+        "Forgetting of task 1 and normalised test loss of task 2 for networks trained by descent (markers) and for the \
+         theory at λ → ∞ (lines), which has no finite G_{{22}} in the overfitting regime: it grows as λ^{{1/2}} there.{bars}"
+    )))
+}

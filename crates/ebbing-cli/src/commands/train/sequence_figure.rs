@@ -1,0 +1,204 @@
+//! Forgetting of the first task over a sequence: every learner, and the theory.
+
+use super::Args;
+use super::runs::{self, Outcome, Run};
+use crate::console::Console;
+use ebbing::{
+    Heads, Learner, SingleHead, SingleHeadSettings, TaskReport, TaskSequence, Trained, Uncertain, mean_with_error,
+};
+use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, significant};
+use serde_json::{Value, json};
+
+/// A curve over the tasks with its standard error where there are several seeds.
+struct Curve {
+    name: String,
+    mean: Vec<f64>,
+    error: Vec<f64>,
+}
+
+impl Curve {
+    fn of(name: &str, runs: &[Vec<f64>]) -> ebbing::Result<Curve> {
+        let at = |t: usize| mean_with_error(&runs.iter().map(|r| r[t]).collect::<Vec<_>>());
+        let points = (0..runs[0].len()).map(at).collect::<ebbing::Result<Vec<Uncertain>>>()?;
+        Ok(Curve {
+            name: name.into(),
+            mean: points.iter().map(|p| p.value).collect(),
+            error: points.iter().map(|p| p.standard_error.unwrap_or(0.0)).collect(),
+        })
+    }
+}
+
+/// A learner's runs that went through, and the sentences of those that did not.
+struct Group {
+    learner: Learner,
+    done: Vec<Trained>,
+    diverged: Vec<String>,
+}
+
+impl Args {
+    /// Trains every learner on every seed's sequence.
+    pub(super) fn over_tasks(&self, console: &Console) -> anyhow::Result<()> {
+        let origin = self.sequence.origin()?;
+        let numbers: Vec<u64> = (0..self.seeds as u64).map(|k| self.sequence.seed + k).collect();
+        let sequences = numbers.iter().map(|&seed| origin.sequence(seed)).collect::<ebbing::Result<Vec<_>>>()?;
+        let learners = self.rules();
+        let mut jobs = Vec::new();
+        for learner in &learners {
+            for (sequence, &seed) in sequences.iter().zip(&numbers) {
+                let settings = self.settings(*learner, seed)?;
+                let name = format!("{}-seed{seed}", learner.name().replace(['(', ')', ','], "_"));
+                jobs.push(Run { name, tasks: sequence.tasks.clone(), settings });
+            }
+        }
+        let mut outcomes = runs::all(&jobs, self.output.out.as_deref(), console)?.into_iter();
+        let mut groups = Vec::new();
+        for learner in learners {
+            let mut group = Group { learner, done: vec![], diverged: vec![] };
+            for outcome in outcomes.by_ref().take(numbers.len()) {
+                match outcome {
+                    Outcome::Done(trained) => group.done.push(*trained),
+                    Outcome::Diverged(sentence) => group.diverged.push(sentence),
+                }
+            }
+            groups.push(group);
+        }
+        let theory = self.theory(&sequences)?;
+        self.show_tasks(console, &sequences[0], &groups, theory.as_ref())
+    }
+
+    /// The single-head theory's loss of task 1 after each task, over seeds.
+    fn theory(&self, sequences: &[TaskSequence]) -> anyhow::Result<Option<Curve>> {
+        let settings = self.settings(Learner::Gd, 0)?;
+        if settings.heads == Heads::Multi {
+            return Ok(None);
+        }
+        let settings = SingleHeadSettings { architecture: settings.architecture, ..SingleHeadSettings::default() };
+        let mut curves = Vec::new();
+        for sequence in sequences {
+            let forgetting = SingleHead::new(settings, sequence)?.forgetting()?;
+            curves.push(forgetting.iter().map(|row| row[0]).collect());
+        }
+        Ok(Some(Curve::of("theory, random features", &curves)?))
+    }
+
+    fn show_tasks(
+        &self,
+        console: &Console,
+        sequence: &TaskSequence,
+        groups: &[Group],
+        theory: Option<&Curve>,
+    ) -> anyhow::Result<()> {
+        let shown = self.settings(groups[0].learner, self.sequence.seed)?;
+        let metadata = self.output.metadata("train", Some(self.sequence.seed), &sequence.settings, &shown)?;
+        let mut losses = Vec::new();
+        for group in groups.iter().filter(|g| !g.done.is_empty()) {
+            let first = |t: &Trained| t.train_loss.iter().map(|row| row[0]).collect::<Vec<_>>();
+            losses.push(Curve::of(&group.learner.name(), &group.done.iter().map(first).collect::<Vec<_>>())?);
+        }
+        let result = json!({
+            "metadata": metadata,
+            "orientation": "[t][s]: after task t + 1, on task s + 1",
+            "learners": groups.iter().map(|g| json!({
+                "learner": g.learner, "runs": g.done, "diverged": g.diverged,
+            })).collect::<Vec<Value>>(),
+            "theory": theory.map(|c| json!({ "name": c.name, "loss_of_task_1": c.mean, "se": c.error })),
+        });
+        let title = format!(
+            "Training on {} tasks of {} examples: depth {}, width {}, loss {:?}, {} seed(s)",
+            sequence.tasks.len(),
+            sequence.tasks[0].x.nrows(),
+            shown.architecture.depth,
+            shown.width,
+            shown.loss,
+            self.seeds
+        );
+        if let Some(folder) = &self.output.out {
+            crate::files::make_folder(folder)?;
+            figure(groups, &losses, theory, self.seeds)?.metadata(&metadata).save(folder, "train")?;
+            self.output.write_json("train.json", &result)?;
+        }
+        if self.output.json {
+            return console.print_json(&result);
+        }
+        let text = self.table(&title, groups, &losses, theory)?;
+        console.print(&text)
+    }
+
+    fn table(&self, title: &str, groups: &[Group], losses: &[Curve], theory: Option<&Curve>) -> anyhow::Result<String> {
+        let mut names: Vec<String> = losses.iter().map(|c| escape_markup(&c.name)).collect();
+        let last = |c: &Curve| (c.mean[c.mean.len() - 1], c.error[c.error.len() - 1]);
+        let mut loss: Vec<(f64, f64)> = losses.iter().map(last).collect();
+        let (mut newest, mut learned, mut steps) = (Vec::new(), Vec::new(), Vec::new());
+        for group in groups.iter().filter(|g| !g.done.is_empty()) {
+            let reports: Vec<&TaskReport> = group.done.iter().flat_map(|t| &t.reports).collect();
+            let ends: Vec<f64> = group.done.iter().filter_map(|t| t.reports.last()).map(|r| r.mse).collect();
+            newest.push(significant(mean_with_error(&ends)?.value));
+            learned.push(format!("{}/{}", reports.iter().filter(|r| r.learned).count(), reports.len()));
+            steps.push((reports.iter().map(|r| r.steps).sum::<usize>() / reports.len()).to_string());
+        }
+        if let Some(theory) = theory {
+            names.push(theory.name.clone());
+            loss.push(last(theory));
+            [&mut newest, &mut learned, &mut steps].into_iter().for_each(|column| column.push("-".into()));
+        }
+        let (mean, error): (Vec<f64>, Vec<f64>) = loss.into_iter().unzip();
+        let mut table = Table::new("Loss of task 1 after the last task, Σ(f − y)²/|Y|² on its training data");
+        table = table.text("learner", &names);
+        table = if self.seeds > 1 {
+            table.estimate("loss of task 1", &mean, Spread::StandardError, &error)
+        } else {
+            table.number("loss of task 1", &mean)
+        };
+        let table = table.text("newest task's MSE", &newest).text("learned", &learned).text("steps per task", &steps);
+        let mut screen = Screen::new(title).table(&table)?;
+        for sentence in groups.iter().flat_map(|g| &g.diverged) {
+            screen = screen.paragraph(&escape_markup(&format!("Left out: {sentence}.")));
+        }
+        if let Some(folder) = &self.output.out {
+            screen = screen.next("figure", &folder.join("train.svg").display().to_string());
+        }
+        Ok(screen.render_for_stdout())
+    }
+}
+
+/// Loss and accuracy of task 1 after each task: markers for networks, a line for the theory.
+fn figure(groups: &[Group], losses: &[Curve], theory: Option<&Curve>, seeds: usize) -> anyhow::Result<Figure> {
+    let times = |n: usize| (1..=n).map(|t| t as f64).collect::<Vec<_>>();
+    let mut loss = Panel::new().x("tasks learned").y("loss of task 1, F_{t1}").integer_x();
+    if let Some(theory) = theory {
+        loss = loss.line(Line::new(&escape_markup(&theory.name), &times(theory.mean.len()), &theory.mean).category(0));
+    }
+    for (k, curve) in losses.iter().enumerate() {
+        let markers = Markers::new(&escape_markup(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
+        loss = loss.markers(if seeds > 1 { markers.errors(&curve.error) } else { markers });
+    }
+    let mut panels = vec![loss];
+    type Pick = fn(&Trained) -> Option<Vec<f64>>;
+    let picks: [(&str, Pick); 2] = [
+        ("training accuracy on task 1", |t| t.train_accuracy.iter().map(|row| row[0]).collect()),
+        ("test accuracy on task 1", |t| t.test_accuracy.iter().map(|row| row[0]).collect()),
+    ];
+    for (name, pick) in picks {
+        let mut panel = Panel::new().x("tasks learned").y(name).integer_x();
+        let mut any = false;
+        for (k, group) in groups.iter().enumerate() {
+            let Some(runs) = group.done.iter().map(pick).collect::<Option<Vec<_>>>().filter(|r| !r.is_empty()) else {
+                continue;
+            };
+            let curve = Curve::of(&group.learner.name(), &runs)?;
+            let markers =
+                Markers::new(&escape_markup(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
+            panel = panel.markers(if seeds > 1 { markers.errors(&curve.error) } else { markers });
+            any = true;
+        }
+        if any {
+            panels.push(panel);
+        }
+    }
+    let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds.") } else { String::new() };
+    let columns = panels.len();
+    Ok(Figure::grid(panels, columns).caption(&format!(
+        "What is left of the first task as later ones are learned: trained networks (markers) and the theory of wide \
+         random-feature networks (line).{bars}"
+    )))
+}
