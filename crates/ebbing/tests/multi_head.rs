@@ -2,8 +2,9 @@
 
 use ebbing::{
     Activation, Architecture, Cholesky, CurveFeature, Error, Kernel, KernelKind, LargeLambda, Mat, MultiHead,
-    MultiHeadSettings, Regime, Stream, Task, TestSet, TwoTasks, WeightPrior, alpha_c_from_curve, best_lambda,
-    centred_alignment, normalised_labels, phase_curves, sequence_curve,
+    MultiHeadSettings, OrderParameterSettings, Regime, Stream, Task, TestSet, TwoTasks, WeightPrior,
+    alpha_c_from_curve, best_lambda, centred_alignment, normalised_labels, order_parameters, phase_curves,
+    sequence_curve,
 };
 use serde_json::Value;
 
@@ -399,6 +400,38 @@ fn gamma_sim_of_the_reference() {
         }
         close(critical.cos.abs(), number(&case["cos"]).abs(), 1e-9, 1.0, &format!("case {i}: cos"));
     }
+}
+
+#[test]
+fn similarity_is_that_of_the_order_parameters() {
+    let mut tasks = pair(24, 30, 20);
+    tasks[0].x = tasks[0].x.subrows(0, 17).to_owned();
+    tasks[0].y = tasks[0].y.subrows(0, 17).to_owned();
+    let critical = limit(&tasks).critical_load().unwrap();
+    let want = order_parameters(&OrderParameterSettings::default(), &tasks[0], &tasks[1]).unwrap().values;
+    // The pencil's basis against Cholesky factors: rounding times condition numbers below 1e3.
+    close(critical.gamma_sim, want.gamma_sim, 1e-11, 1.0, "gamma_sim");
+    close(critical.gamma_feature, want.gamma_feature, 1e-11, 1.0, "gamma_feature");
+    close(critical.cos, want.cos, 1e-11, 1.0, "cos");
+    close(critical.proj, want.proj, 1e-11, 1.0, "proj");
+}
+
+#[test]
+fn the_same_bits_at_any_number_of_threads() {
+    // Large enough that products and factorisations are divided among threads.
+    let tasks = pair(160, 40, 21);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let alphas = [0.4, 0.9, 1.3, 2.2, 7.0];
+            let curves = phase_curves(&tasks, &MultiHeadSettings::default(), &[f64::INFINITY, 50.0], &alphas).unwrap();
+            let chain = MultiHead::solve(&tasks, &MultiHeadSettings { beta: 100.0, ..at(50.0, 1.3) }).unwrap();
+            (curves, chain.u1(2, 2), chain.forgetting(2, 1).unwrap(), chain.generalisation(2, 2).unwrap())
+        })
+    };
+    let one = run(1);
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(5));
 }
 
 #[test]
