@@ -5,7 +5,7 @@
 //! `K̃_ss`, the mean `ȳ_s = Y_s − ḡ_s` of `ε_s`, its covariances `Ŝ_sr` with the earlier ones, and
 //! `A_s = K̃_{s,<s} 𝓛_{<s}^{-1}`, so that `ε_s = Y_s − f⁰_s − A_s (Y − f⁰)_{<s}`. Everything else follows by products.
 
-use super::saddle::packed;
+use super::combined::packed;
 use super::terms::{Terms, flatten};
 use crate::error::Result;
 use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, matmul, matmul_into};
