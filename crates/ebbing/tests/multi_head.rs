@@ -551,6 +551,28 @@ fn up_to_six_tasks() {
 }
 
 #[test]
+fn odd_activations_decouple_without_penalty() {
+    let mut stream = Stream::new(22, "multi-head test", 0);
+    let tasks: Vec<Task> = (0..3).map(|_| random_task(10, 16, &mut stream)).collect();
+    for activation in [Activation::Linear, Activation::Erf] {
+        for beta in [f64::INFINITY, 50.0] {
+            for alpha in [0.5, 3.0] {
+                let settings = MultiHeadSettings { activation, beta, ..at(0.0, alpha) };
+                let all = MultiHead::solve(&tasks, &settings).unwrap();
+                for t in 1..=3 {
+                    let alone = MultiHead::solve(&tasks[t - 1..t], &settings).unwrap();
+                    // At λ = 0 weights are drawn afresh, and without a mean activation nothing is shared.
+                    close(all.u1(t, t), alone.u1(1, 1), 1e-9, 0.0, &format!("{activation:?}, {beta}, {alpha}: u1"));
+                    for s in 1..t {
+                        assert!(all.u1(t, s).abs() < 1e-6, "{activation:?}, {beta}, {alpha}: {}", all.u1(t, s));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn temperature_tends_to_zero() {
     let tasks = pair(14, 20, 10);
     let cold = MultiHead::solve(&tasks, &at(5.0, 1.4)).unwrap();

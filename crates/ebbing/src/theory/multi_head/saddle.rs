@@ -150,7 +150,9 @@ impl Saddle<'_> {
                 }
             }
         }
-        for &start in others {
+        // Tasks that share nothing (λ = 0 without mean activations) have their root at ρ = 0 itself.
+        let origin = self.origin()?;
+        for &start in origin.iter().chain(others) {
             if let Some(solution) = attempts.take(self.newton(start.0, start.1)?, start) {
                 return Ok(solution);
             }
@@ -158,12 +160,23 @@ impl Saddle<'_> {
         Err(attempts.failure(what))
     }
 
-    /// The largest root of the scalar equation as a start (d, u0).
+    /// The largest root of the scalar equation as a start (d, u0), or ρ = 0 where there is none above.
     ///
     /// # Errors
     /// Those of [`Terms::moments`].
     pub fn start(&self) -> Result<Option<(f64, f64)>> {
-        self.bracket()?.map(|mut bracket| self.refine(&mut bracket, 1e-3)).transpose()
+        match self.bracket()? {
+            Some(mut bracket) => self.refine(&mut bracket, 1e-3).map(Some),
+            None => self.origin(),
+        }
+    }
+
+    /// The start (d, 0) at ρ = 0, where there is a common basis.
+    fn origin(&self) -> Result<Option<(f64, f64)>> {
+        if self.data.tau().is_none() {
+            return Ok(None);
+        }
+        Ok(self.reduced(0.0)?.map(|r| (r.d, 0.0)))
     }
 
     /// The largest root of the scalar equation in ρ = u0/d, bracketed; `None` without a common basis or a root.
@@ -300,7 +313,8 @@ impl Saddle<'_> {
         residuals.push(ratio(at_fixed_u1, scales[0]));
         residuals.push(ratio(at_fixed_d, scales[1]));
         let along = d * sum.unit_quadratic(&theta);
-        let spread = (u0 + along) / (u0.abs() + along.abs()).max(f64::MIN_POSITIVE);
+        // The last term is for variances that vanish with both parts.
+        let spread = (u0 + along) / (u0.abs() + along.abs() + 1e-3 * d);
         let along_d = d * at_fixed_u1 + (d + u0) * at_fixed_d;
         Ok(Some(Point {
             solution: Solution { d, u0, theta, spread, residuals },
