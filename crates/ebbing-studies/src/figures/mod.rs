@@ -1,0 +1,60 @@
+//! The figures of the paper, one file each: the cells, the picture and the claims.
+
+use crate::claim::Claim;
+use crate::error::Result;
+use crate::frame::Frame;
+use crate::study::Study;
+use ebbing_report::Figure;
+use serde::Serialize;
+
+/// How large a reproduction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Fewer examples, seeds and grid points; the same in kind.
+    Quick,
+    /// The paper's sizes.
+    Paper,
+}
+
+/// What a figure takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Needs {
+    /// The theory alone.
+    Theory,
+    /// Networks trained by gradient descent.
+    Training,
+}
+
+/// A study that draws a figure of the paper and computes its claims.
+pub trait Reproduction: Study {
+    /// The figures by file name, panels laid out as in the paper, each with a caption that can be understood alone.
+    ///
+    /// # Errors
+    /// Where rows are missing.
+    fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>>;
+
+    /// The claims of every panel.
+    ///
+    /// # Errors
+    /// Where rows are missing.
+    fn claims(&self, frame: &Frame) -> Result<Vec<Claim>>;
+}
+
+/// A line of the list of figures.
+pub struct Entry {
+    /// How the paper calls it: "3", "S4".
+    pub id: &'static str,
+    /// Its panels: "a-e with insets".
+    pub panels: &'static str,
+    /// What it shows, in one sentence.
+    pub shows: &'static str,
+    /// What it takes.
+    pub needs: Needs,
+    /// The study at a scale; `embedded` uses embedded data alone, at smaller sizes.
+    pub study: fn(scale: Scale, embedded: bool) -> Box<dyn Reproduction>,
+}
+
+/// Every figure that can be reproduced, in the order of the paper.
+pub const ENTRIES: &[Entry] = &[];

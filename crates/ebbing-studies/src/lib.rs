@@ -1,0 +1,23 @@
+//! Studies: a grid of cells and seeds, each cell a pure function of its settings, and one study per figure of the paper.
+//!
+//! A [`Study`] names its cells and computes one of them; running, resuming, sharing out and collecting are the same for
+//! all. A [`Reproduction`] is a study that also draws a figure of the paper and computes its claims.
+#![deny(missing_docs)]
+
+mod cell;
+mod claim;
+mod error;
+mod figures;
+mod frame;
+mod run;
+mod sources;
+mod study;
+
+pub use cell::{Cell, Row, Settings, Value};
+pub use claim::{Claim, Verdict};
+pub use error::{Error, Result};
+pub use figures::{ENTRIES, Entry, Needs, Reproduction, Scale};
+pub use frame::Frame;
+pub use run::compute_cells;
+pub use sources::Sources;
+pub use study::{Column, Study};
