@@ -120,7 +120,8 @@ impl Figure {
         let mut notes = Vec::new();
         for (k, slot) in slots.iter().enumerate() {
             canvas.panel = k;
-            let letter = lettered.then(|| char::from(b'a' + (k % 26) as u8));
+            let next = lettered.then(|| char::from(b'a' + (k % 26) as u8));
+            let letter = slot.panel.letter.or(next).filter(|letter| *letter != ' ');
             let prefix = letter.map_or(String::new(), |l| format!("{l}: "));
             notes.extend(draw::draw_panel(&mut canvas, slot, letter).into_iter().map(|n| prefix.clone() + &n));
         }
