@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut rows: Vec<Vec<Row>> = vec![Vec::new(); cells.len()];
     let start = std::time::Instant::now();
     compute_cells(&*study, &cells, &Sources::new(), 2, &mut |at, result| {
-        rows[at] = result?;
+        rows[at] = result.inspect_err(|_| eprintln!("in cell {:?}", cells[at]))?;
         Ok(())
     })?;
     let results: Vec<(&Cell, &[Row])> = cells.iter().zip(rows.iter().map(Vec::as_slice)).collect();

@@ -1,6 +1,8 @@
 //! The figures of the paper, one file each: the cells, the picture and the claims.
 
 mod fig5;
+mod fig6;
+mod fig7;
 mod loads;
 
 use crate::claim::Claim;
@@ -60,4 +62,4 @@ pub struct Entry {
 }
 
 /// Every figure that can be reproduced, in the order of the paper.
-pub const ENTRIES: &[Entry] = &[fig5::ENTRY];
+pub const ENTRIES: &[Entry] = &[fig5::ENTRY, fig6::ENTRY, fig7::ENTRY];
