@@ -4,6 +4,7 @@ mod fig5;
 mod fig6;
 mod fig7;
 mod loads;
+mod s7;
 
 use crate::claim::Claim;
 use crate::error::Result;
@@ -62,4 +63,4 @@ pub struct Entry {
 }
 
 /// Every figure that can be reproduced, in the order of the paper.
-pub const ENTRIES: &[Entry] = &[fig5::ENTRY, fig6::ENTRY, fig7::ENTRY];
+pub const ENTRIES: &[Entry] = &[fig5::ENTRY, fig6::ENTRY, fig7::ENTRY, s7::ENTRY];
