@@ -4,6 +4,8 @@ mod fig5;
 mod fig6;
 mod fig7;
 mod loads;
+#[cfg(test)]
+mod loads_tests;
 mod s7;
 
 use crate::claim::Claim;
