@@ -151,5 +151,8 @@ fn diagram(frame: &Frame) -> Result<Panel> {
     panel = panel.markers(exact.errors(&column(|b| b.exact_error)).colour(OKABE_ITO[1]).shape(Marker::Circle));
     let (x, y): (Vec<f64>, Vec<f64>) = given.iter().filter_map(|b| Some((b.gamma_sim, b.curve?))).unzip();
     panel = panel.markers(Markers::new("steepest F_{21}", &x, &y).colour(OKABE_ITO[0]).shape(Marker::Cross));
+    for none in given.iter().filter(|b| b.exact.is_infinite()) {
+        panel = panel.diverges("no α_{c} up to 10^{6}", none.gamma_sim, Direction::Up, OKABE_ITO[1]);
+    }
     Ok(panel.aspect(0.72))
 }

@@ -5,7 +5,7 @@ use super::claims::gaps;
 use super::{BENCHMARKS, Benchmark, Fig6, critical_rows, percent};
 use crate::error::Result;
 use crate::frame::Frame;
-use ebbing_report::{Band, Dash, Direction, Figure, Legend, Line, Markers, OKABE_ITO, Panel, Regime};
+use ebbing_report::{Band, Dash, Direction, Figure, Legend, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 
 pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {
     let mut panels = Vec::new();
@@ -66,14 +66,19 @@ fn diagram(benchmark: &Benchmark, rows: &Frame) -> Result<Panel> {
         .line(Line::new("γ_{sim}^{−2}", &x, &law).category(1).dash(Dash::Dashed));
     for (k, (ratio, _, _)) in benchmark.examples.into_iter().enumerate() {
         let here = mean(&rows.only("ratio", ratio)?, "alpha_c")?.value;
-        panel = panel.markers(Markers::new("", &[ratio], &[here]).category(LOOKS[k]));
+        panel = panel.markers(Markers::new("", &[ratio], &[here]).colour(colour(LOOKS[k])).shape(Marker::Circle));
     }
     Ok(panel.aspect(0.72))
 }
 
 fn gap(benchmark: &Benchmark, given: &Frame, scaled: &Frame) -> Result<Panel> {
-    let mut panel =
-        Panel::new().x(benchmark.axis).y("γ_{sim}^{−2} / exact α_{c}").log_y().y_range(0.1, 10.0).horizontal("", 1.0);
+    let mut panel = Panel::new()
+        .x(benchmark.axis)
+        .y("γ_{sim}^{−2} / exact α_{c}")
+        .log_y()
+        .x_range(0.0, 1.0)
+        .y_range(0.1, 10.0)
+        .horizontal("", 1.0);
     for (k, (rows, label)) in [(given, "labels ±1"), (scaled, "scaled labels")].into_iter().enumerate() {
         // Where a boundary is infinite there is no ratio.
         let shown = gaps(rows)?.into_iter().filter(|(_, gap)| gap.is_finite() && *gap > -1.0);

@@ -11,18 +11,19 @@ pub(super) fn draw(study: &Fig7, frame: &Frame) -> Result<Figure> {
         let balance = Balance::new(frame, protocol)?;
         let drawn = frame.only("part", "kernel")?.only("protocol", protocol)?;
         panels.push(loss(&balance, "f21", "forgetting F_{21}")?.letter(losses));
-        panels.push(loss(&balance, "g22", "test loss G_{22}")?.letter(' '));
         panels.push(worst(&balance)?.letter(best));
+        panels.push(kernel(&drawn, 1, true)?.letter(kernels));
+        panels.push(kernel(&drawn, 1, false)?.letter(' '));
+        panels.push(loss(&balance, "g22", "test loss G_{22}")?.letter(' '));
         panels.push(alignment(&balance)?.letter(' '));
-        for (task, limit) in [(1, true), (1, false), (2, true), (2, false)] {
-            panels.push(kernel(&drawn, task, limit)?.letter(if task == 1 && limit { kernels } else { ' ' }));
-        }
+        panels.push(kernel(&drawn, 2, true)?.letter(' '));
+        panels.push(kernel(&drawn, 2, false)?.letter(' '));
     }
     let caption = format!(
         "A finite penalty λ serves two dissimilar tasks with a readout each better than λ → ∞: permuted (a to c, 100 %) and \
          split (d to f, 100 %) tasks of {}, P = {}, load α = {LOAD}, one hidden layer. **a**, **d** Forgetting F_{{21}} of \
          task 1 and test loss G_{{22}} of task 2 over learning it alone. **b**, **e** The larger of G_{{21}} and G_{{22}}, \
-         its minimum marked; beside, centred alignment with the labels of the learned part K of the hidden layer's \
+         its minimum marked; below, centred alignment with the labels of the learned part K of the hidden layer's \
          similarity matrix. Bands: standard deviations over {} draws. **c**, **f** K of {DRAWN} inputs of each task, those \
          labelled +1 first, after both tasks (one draw, P = {}).",
         study.setup.data_name(),
@@ -76,8 +77,8 @@ fn kernel(drawn: &Frame, task: usize, limit: bool) -> Result<Panel> {
     for k in 0..kernel.len() {
         values[row[k] as usize - 1][column[k] as usize - 1] = 1e3 * kernel[k];
     }
-    let title = if limit { "λ → ∞".to_string() } else { format!("λ = {}", significant(lambda)) };
+    let place = if limit { "λ → ∞".to_string() } else { format!("λ = {}", significant(lambda)) };
     let blank = vec![""; size];
-    let matrix = Matrix::new(&format!("10^{{3}} K(X_{{{task}}})"), "input", "input", &values).names(&blank, &blank);
-    Ok(Panel::matrix(&matrix).title(&title))
+    let matrix = Matrix::new("10^{3} K", "input", "input", &values).names(&blank, &blank);
+    Ok(Panel::matrix(&matrix).title(&format!("K(X_{{{task}}}), {place}")))
 }
