@@ -82,7 +82,7 @@ impl Setup {
         Ok(sequence)
     }
 
-    /// The cost of one decomposition and its curves.
+    /// The cost of drawing tasks, one decomposition and its curves.
     pub fn cost(&self, tasks: usize, tested: usize, loads: usize) -> Cost {
         let sizes = Sizes {
             train: vec![self.p; tasks],
@@ -91,7 +91,10 @@ impl Setup {
             columns: 1,
             distinct: None,
         };
-        ebbing::phase_cost(&sizes, loads)
+        // Every image is whitened: one product with a matrix of its dimension.
+        let images = (tasks * (self.p + tested)) as f64;
+        let drawn = Cost { flops: 2.0 * images * (self.dim() as f64).powi(2), bytes: 0.0 };
+        drawn.then(ebbing::phase_cost(&sizes, loads))
     }
 }
 

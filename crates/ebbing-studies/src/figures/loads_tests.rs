@@ -91,14 +91,16 @@ fn figure_6_from_cells_to_claims() {
     let (cells, rows) = computed(&study);
     let claims = shown(&study, &cells, &rows);
     assert_eq!(verdict(&claims, "γ_sim at permutation ratio 5 %"), Verdict::Open);
-    for statement in ["γ_sim at permutation ratio 0 %", "γ_sim falls with the split ratio", "with three regimes"] {
+    for statement in
+        ["γ_sim at permutation ratio 0 %", "γ_sim falls with the split ratio", "share of draws with three regimes"]
+    {
         assert_eq!(verdict(&claims, statement), Verdict::Pass, "{statement}");
     }
     let judged = |column: &str, change: fn(f64) -> f64| {
         study.claims(&collected(&cells, &altered(&rows, column, change))).unwrap()
     };
     assert_eq!(verdict(&judged("gamma_sim", |g| 1.1 - g), "γ_sim falls with the split ratio"), Verdict::Fail);
-    assert_eq!(verdict(&judged("alpha_c", |_| f64::INFINITY), "with three regimes"), Verdict::Fail);
+    assert_eq!(verdict(&judged("alpha_c", |_| f64::INFINITY), "share of draws with three regimes"), Verdict::Fail);
     assert_eq!(verdict(&judged("alpha_c_curve", |a| 2.0 * a), "steepest F_21 against exact"), Verdict::Fail);
 }
 

@@ -203,7 +203,9 @@ impl Study for Fig7 {
     }
 
     fn cost(&self, cell: &Cell) -> Cost {
-        let one = self.setup.cost(2, self.setup.p_test, 1);
+        // Five products of the aligned inputs of either task with square matrices.
+        let aligned = 2.0 * 5.0 * 2.0 * ALIGNED as f64 * (self.setup.p as f64).powi(2);
+        let one = self.setup.cost(2, self.setup.p_test, 1).then(Cost { flops: aligned, bytes: 0.0 });
         match cell.text("part") {
             Ok("limit") => one.times(2),
             // Seven λ of the grid, about ten of the search, and the two that are drawn.
