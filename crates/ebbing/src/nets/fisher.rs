@@ -3,13 +3,13 @@
 use super::learner::Fisher;
 use super::mlp::Mlp;
 use super::pass::Pass;
-use super::update::{Params, for_columns};
-use crate::linalg::{Mat, MatRef, column_f32, matmul_f32};
+use super::update::Params;
+use crate::linalg::{Mat, MatRef, column_f32, for_columns, matmul_f32};
 
 /// A forward pass and the errors `f − y` of its outputs.
 fn residual(net: &Mlp, x: MatRef<'_, f32>, y: &Mat<f32>, head: usize) -> (Pass, Mat<f32>) {
     let mut pass = Pass::new(net, x.nrows(), y.ncols());
-    pass.forward(net, x, head);
+    pass.forward(net, x, None, head);
     let mut residual = pass.f.clone();
     for_columns(&mut residual, |j, r| {
         r.iter_mut().zip(column_f32(y.as_ref(), j)).for_each(|(r, y)| *r -= y);

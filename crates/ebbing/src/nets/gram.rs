@@ -4,9 +4,9 @@
 //! weights are `W_prev + CᵀX/√N0` with C ∈ R^{P×N}, exactly. A step then costs one P × P × N product instead of two
 //! P × N0 × N ones: fewer operations where P < 2 N0.
 
-use super::mlp::{Mlp, pre_activation};
-use crate::linalg::{Mat, MatRef, column_f32, matmul_f32};
-use crate::nets::update::for_columns;
+use super::mlp::{Mlp, activate, activate_from, layer};
+use crate::kernels::Activation;
+use crate::linalg::{LEAVE, Mat, MatRef, column_f32, for_columns, matmul_f32, matmul_f32_with};
 
 /// The first layer in coefficient form.
 pub(crate) struct GramLayer {
@@ -26,15 +26,23 @@ impl GramLayer {
         let mut gram = Mat::zeros(x.nrows(), x.nrows());
         matmul_f32(gram.as_mut(), 0.0, 1.0 / x.ncols() as f32, x, x.transpose());
         let mut before = Mat::zeros(x.nrows(), net.hidden[0].nrows());
-        pre_activation(&mut before, x, &net.hidden[0]);
+        layer(&mut before, None, x, &net.hidden[0], Activation::Linear);
         let coefficients = Mat::zeros(before.nrows(), before.ncols());
         GramLayer { gram, before, coefficients }
     }
 
-    /// Writes the pre-activations of the first layer to `z`.
-    pub fn pre_activation(&self, z: &mut Mat<f32>) {
-        z.copy_from(&self.before);
-        matmul_f32(z.as_mut(), 1.0, 1.0, self.gram.as_ref(), self.coefficients.as_ref());
+    /// The first layer's activations to `h`; where `z` is given, its pre-activations to it.
+    pub fn layer(&self, h: &mut Mat<f32>, z: Option<&mut Mat<f32>>, activation: Activation) {
+        let before = |i: usize, j: usize, to: &mut [f32]| {
+            to.copy_from_slice(&column_f32(self.before.as_ref(), j)[i..i + to.len()]);
+        };
+        let (g, c) = (self.gram.as_ref(), self.coefficients.as_ref());
+        let Some(z) = z else {
+            let after = |_: usize, _: usize, z: &mut [f32]| activate(z, activation);
+            return matmul_f32_with(h.as_mut(), 1.0, 1.0, g, c, &before, &after);
+        };
+        matmul_f32_with(z.as_mut(), 1.0, 1.0, g, c, &before, LEAVE);
+        activate_from(h, z, activation);
     }
 
     /// One step with the factors of [`super::update::factors`] along the error `delta` of the pre-activations.

@@ -1,13 +1,14 @@
 //! A network learns a sequence of tasks; losses and accuracies on every task seen are taken after each.
 
-use super::descent::{Descent, Progress, Stop};
+use super::descent::{Descent, Progress};
 use super::fisher::fisher;
 use super::learner::{Indexing, Learner, TrainSettings};
 use super::mlp::{Mlp, squared_error, to_f32, to_f64};
 use super::posterior::Heads;
-use super::update::{Params, Penalty, for_columns};
+use super::update::{Params, Penalty};
+use super::watch::Stop;
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, column_f32};
+use crate::linalg::{Mat, column_f32, for_columns};
 use crate::metrics::{accuracy, squared_loss};
 use crate::rng::Stream;
 use crate::tasks::Task;
@@ -151,7 +152,7 @@ impl Trainer {
         let mut fisher_now = self.fisher.clone();
         let penalty = self.penalty(&net, t, head, &mut fisher_now);
         let before = Params(net.hidden.clone());
-        let mut descent = Descent::new(&self.settings, t, head, &self.train[t], penalty);
+        let mut descent = Descent::new(&self.settings, t, head, &self.train[t], penalty, &net);
         let outcome = descent.run(&mut net, progress)?;
         let moved = relative_distance(&net.hidden, &before);
         if let Learner::Ewc { gamma, fisher: kind, indexing: Indexing::Past, .. } = self.settings.learner {

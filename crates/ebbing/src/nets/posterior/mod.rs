@@ -13,7 +13,7 @@ pub use diagnostics::{Convergence, convergence};
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
-use crate::linalg::{Mat, MatRef, SymmetricEigen, column, dot, matmul, matvec};
+use crate::linalg::{Mat, MatRef, SymmetricEigen, column, dot, matmul, matvec, on_one_thread};
 use crate::metrics::squared_loss;
 use crate::rng::Stream;
 use crate::tasks::Task;
@@ -121,7 +121,7 @@ pub struct SampledPosterior {
     /// Training loss of each task just after it was learned.
     pub learned: Vec<Estimate>,
     /// Convergence of the energy in every task's phase: over chains for the first task; for later ones, whose target
-    /// differs from chain to chain, the worst half-chain comparison within a chain and the summed effective size.
+    /// differs from chain to chain, the median over chains of the half-chain comparison and the summed effective size.
     pub convergence: Vec<Convergence>,
     /// Mean acceptance rate in every task's phase.
     pub acceptance: Vec<f64>,
@@ -160,7 +160,7 @@ pub fn sample_posterior(
     let chains: Vec<Chain> = (0..settings.chains)
         .into_par_iter()
         .map(|index| {
-            let chain = run_chain(tasks, settings, prior, index as u64)?;
+            let chain = on_one_thread(|| run_chain(tasks, settings, prior, index as u64))?;
             progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
             Ok(chain)
         })
