@@ -93,9 +93,9 @@ impl<'a> Descent<'a> {
     fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
         let data = self.data;
         let (x, y) = (data.x.as_ref(), &data.y);
-        let in_place = self.updater.momentum.is_none() && self.updater.gradient.is_none();
+        let uniform = !matches!(self.updater.penalty, Penalty::Weighted { .. });
         let pays = GramLayer::pays(x.nrows(), x.ncols()) && !self.settings.readout_only;
-        let mut gram = (in_place && pays).then(|| GramLayer::new(net, x));
+        let mut gram = (uniform && pays).then(|| GramLayer::new(net, x, self.settings.momentum as f32));
         let mut pass = Pass::new(net, x.nrows(), y.ncols());
         let mut tangent = self.tangent(net, x.nrows());
         let mut scratch = Mat::zeros(x.nrows(), if gram.is_some() { net.hidden[0].nrows() } else { 0 });
@@ -334,10 +334,10 @@ fn loss_scale(loss: LossScale, rows: usize) -> f64 {
     }
 }
 
-/// `η = factor/curvature`: with a factor of 1, half of what gradient descent is stable with. Momentum m lengthens steps
-/// by 1/(1−m).
+/// `η = factor/curvature`: with a factor of 1, half of what gradient descent is stable with, or, with momentum m, a
+/// fraction 1/(2(1+m)) of it.
 fn stable_rate(settings: &TrainSettings, curvature: f64) -> f64 {
-    settings.eta_factor / curvature * (1.0 - settings.momentum)
+    settings.eta_factor / curvature
 }
 
 /// Copies the chosen rows.
