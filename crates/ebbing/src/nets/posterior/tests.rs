@@ -1,6 +1,11 @@
 //! Exactness of the sampler: quadrature, calibration, and independently sampled posteriors.
 
+use super::chain::output;
+use super::energy::{Energy, Layers};
+use super::hmc::{self, Moves};
 use super::*;
+use crate::linalg::Mat;
+use crate::rng::Stream;
 use crate::tasks::TestSet;
 
 fn task(name: &str, x: Mat<f64>, y: Mat<f64>) -> Task {
@@ -132,9 +137,9 @@ fn agrees_with_an_independent_sampler() {
         width: reference["width"].as_u64().unwrap() as usize,
         lambda: reference["lambda"].as_f64().unwrap(),
         beta: reference["beta"].as_f64().unwrap(),
-        chains: 32,
-        warmup: 300,
-        draws: 60,
+        chains: 16,
+        warmup: 200,
+        draws: 80,
         leapfrog: 24,
         seed: 1,
         ..Default::default()
