@@ -1,5 +1,11 @@
 //! The figures of the paper, one file each: the cells, the picture and the claims.
 
+mod descent;
+mod s4;
+mod s6;
+mod s7_descent;
+mod s8;
+
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -57,4 +63,4 @@ pub struct Entry {
 }
 
 /// Every figure that can be reproduced, in the order of the paper.
-pub const ENTRIES: &[Entry] = &[];
+pub const ENTRIES: &[Entry] = &[s4::ENTRY, s6::ENTRY, s7_descent::ENTRY, s8::ENTRY];
