@@ -31,9 +31,12 @@ const HEADS: [(&str, Heads); 2] = [("single", Heads::Single), ("multi", Heads::M
 
 impl SingleAgainstMulti {
     fn at(scale: Scale, embedded: bool) -> Self {
-        let descent = Descent { sigma0: 0.5, ..Descent::at(scale, embedded) };
+        let mut descent = Descent { sigma0: 0.5, ..Descent::at(scale, embedded) };
+        if scale == Scale::Quick {
+            descent.max_steps = 6000;
+        }
         let (loads, seeds) = match scale {
-            Scale::Quick => (vec![0.25, 0.5, 0.8, 1.3, 2.0, 3.0], 3),
+            Scale::Quick => (vec![0.4, 0.5, 1.3, 2.0, 3.0, 4.5], 2),
             Scale::Paper => (vec![0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.4, 1.8, 2.3, 3.0, 4.0, 5.0], 10),
         };
         SingleAgainstMulti { descent, scale, loads, seeds }
