@@ -2,10 +2,12 @@
 
 use clap::{Args, ValueEnum};
 use ebbing::{
-    Centre, Dataset, Error, Interpolated, Labels, PartialSplit, Permuted, PostSteps, Preprocess, Protocol, Recipe,
-    Result, Source, Split, TargetDistractor, TaskSequence, Whiten, WithContext,
+    Centre, Dataset, Error, Interpolated, KnownSet, Labels, PartialSplit, Permuted, PostSteps, Preprocess, Protocol,
+    Recipe, Result, Sizes, Source, Split, TargetDistractor, TaskSequence, Whiten, WithContext,
 };
+use ebbing_studies::Sources;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How tasks are made from a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -143,7 +145,7 @@ impl PreprocessArgs {
 /// Where sequences come from: a data set ready to draw from, or the user's own tasks.
 pub enum Origin {
     /// A prepared data set and a protocol: every seed draws another sequence.
-    Drawn { source: Box<Source>, protocol: Protocol, post: PostSteps },
+    Drawn { source: Arc<Source>, protocol: Protocol, post: PostSteps },
     /// A recipe and what it draws from.
     Recipe { recipe: Box<Recipe>, source: Option<Box<Source>>, post: PostSteps },
     /// One sequence.
@@ -172,6 +174,14 @@ impl SequenceArgs {
     /// # Errors
     /// Whatever is wrong with the flags or the data, in one sentence.
     pub fn origin(&self) -> Result<Origin> {
+        self.origin_from(&Sources::new())
+    }
+
+    /// The same with a data set that other sequences share.
+    ///
+    /// # Errors
+    /// As [`SequenceArgs::origin`].
+    pub fn origin_from(&self, sources: &Sources) -> Result<Origin> {
         if let Some(path) = &self.tasks {
             self.refuse_protocol_flags()?;
             if path.extension().is_some_and(|ending| ending == "toml") {
@@ -191,8 +201,43 @@ impl SequenceArgs {
             return Ok(Origin::Given(Box::new(sequence)));
         }
         let protocol = self.protocol()?;
-        let source = Source::new(Dataset::load(&self.data)?, &self.preprocess.settings()?)?;
-        Ok(Origin::Drawn { source: Box::new(source), protocol, post: self.post() })
+        let source = sources.get(&self.data, &self.preprocess.settings()?)?;
+        Ok(Origin::Drawn { source, protocol, post: self.post() })
+    }
+
+    /// Checks the flags without touching data.
+    ///
+    /// # Errors
+    /// Whatever is wrong with them, in one sentence.
+    pub fn check(&self) -> Result<()> {
+        self.preprocess.settings()?;
+        if self.tasks.is_some() { self.refuse_protocol_flags() } else { self.protocol().map(|_| ()) }
+    }
+
+    /// The sizes of a sequence, for estimates; nothing is drawn from a data set.
+    ///
+    /// # Errors
+    /// As [`SequenceArgs::origin`].
+    pub fn sizes(&self) -> Result<Sizes> {
+        if let Some(path) = &self.tasks {
+            let recipe = path.extension().is_some_and(|ending| ending == "toml");
+            let sequence = if recipe { Recipe::read(path)?.sequence()? } else { TaskSequence::load(path)? };
+            return Ok(Sizes::of(&sequence));
+        }
+        let (tasks, p, p_test, columns) = match self.protocol()? {
+            Protocol::Permuted(d) => (d.tasks, d.p, d.p_test, 1),
+            Protocol::Split(d) => (d.tasks, d.p, d.p_test, if d.labels == Labels::OneHot { d.groups } else { 1 }),
+            Protocol::PartialSplit(d) => (2, d.p, d.p_test, 1),
+            Protocol::TargetDistractor(d) => (d.tasks, d.p, d.p_test.unwrap_or(d.p), 1),
+        };
+        let tasks = tasks + self.intermediate.unwrap_or(0);
+        let dim = match KnownSet::named(&self.data) {
+            // Colour images become grey ones.
+            Some(set) => set.image_shape.iter().take(2).product(),
+            None => Dataset::load(&self.data)?.train.features.dim(),
+        };
+        let dim = dim + self.context.unwrap_or(0);
+        Ok(Sizes { train: vec![p; tasks], test: vec![p_test; tasks], dim, columns, distinct: None })
     }
 
     fn post(&self) -> PostSteps {

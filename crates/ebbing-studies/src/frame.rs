@@ -153,8 +153,19 @@ impl Frame {
         Ok(self.mean(name)?.standard_error.unwrap_or(0.0) * (known as f64).sqrt())
     }
 
+    /// The names of the columns.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
     /// As a table for files and screens, with the units and meanings that the study gives.
     pub fn table(&self, title: &str, about: &[Column]) -> Table {
+        let find = |name: &str| about.iter().find(|column| column.name == name);
+        self.described(title, |name| find(name).map(|column| (column.unit, column.meaning)))
+    }
+
+    /// As a table, with the unit and meaning that `about` gives for the name of a column.
+    pub fn described<'a>(&self, title: &str, about: impl Fn(&str) -> Option<(&'a str, &'a str)>) -> Table {
         let mut table = Table::new(title);
         for (at, name) in self.columns.iter().enumerate() {
             let values = || self.rows.iter().map(|row| row[at].as_ref());
@@ -171,8 +182,8 @@ impl Frame {
                 table.text(&head, &values().map(text).collect::<Vec<_>>())
             };
             table = table.key(name);
-            if let Some(column) = about.iter().find(|column| column.name == name) {
-                table = table.unit(column.unit).meaning(column.meaning);
+            if let Some((unit, meaning)) = about(name) {
+                table = table.unit(unit).meaning(meaning);
             }
         }
         table

@@ -54,7 +54,7 @@ pub use rng::Stream;
 pub use tasks::{
     Computation, Interpolated, Labels, Origin, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Recipe,
     Split, TargetDistractor, TargetRule, TargetSummary, Task, TaskCheck, TaskSequence, TaskSummary, TestSet,
-    WithContext, check_sequence, check_tasks,
+    WithContext, check_sequence, check_tasks, unknown_key,
 };
 pub use theory::{
     Averaged, BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, DepthOutlook, EquationResidual,

@@ -1,5 +1,9 @@
 //! `ebbing sample`: networks drawn from the posterior itself, beside what the theory says of them.
 
+mod cell;
+
+pub use cell::COLUMNS;
+
 use crate::console::Console;
 use crate::output::Output;
 use crate::sequence::SequenceArgs;
@@ -64,14 +68,7 @@ impl Args {
     /// Samples and compares.
     pub fn run(mut self, console: &Console) -> anyhow::Result<()> {
         self.output.check()?;
-        if self.sequence.tasks.is_none() {
-            self.sequence.length.get_or_insert(2);
-            self.sequence.examples.get_or_insert(40);
-            self.sequence.test_examples.get_or_insert(40);
-            if self.sequence.ratio.is_none() && self.sequence.takes_ratio() {
-                self.sequence.ratio = Some(0.3);
-            }
-        }
+        self.fill_defaults();
         let settings = self.settings();
         let sequence = self.sequence.origin()?.sequence(self.sequence.seed)?;
         let mut bar = console.steps("sampling chains", settings.chains as u64);
@@ -84,6 +81,18 @@ impl Args {
         drop(bar);
         let rows = self.compare(&sequence, &settings, &sampled)?;
         self.show(console, &sequence, &settings, &sampled, &rows)
+    }
+
+    /// Small tasks, unless others are asked for.
+    fn fill_defaults(&mut self) {
+        if self.sequence.tasks.is_none() {
+            self.sequence.length.get_or_insert(2);
+            self.sequence.examples.get_or_insert(40);
+            self.sequence.test_examples.get_or_insert(40);
+            if self.sequence.ratio.is_none() && self.sequence.takes_ratio() {
+                self.sequence.ratio = Some(0.3);
+            }
+        }
     }
 
     fn settings(&self) -> PosteriorSettings {

@@ -49,6 +49,7 @@ pub struct Figure {
     title: String,
     caption: String,
     metadata: Option<Metadata>,
+    remarks: Vec<String>,
 }
 
 /// A drawing and what it could not show.
@@ -74,7 +75,8 @@ impl Figure {
     }
 
     fn of_width(panels: Vec<Panel>, columns: usize, width_mm: f64) -> Figure {
-        Figure { panels, columns, width_mm, title: String::new(), caption: String::new(), metadata: None }
+        let (title, caption) = (String::new(), String::new());
+        Figure { panels, columns, width_mm, title, caption, metadata: None, remarks: Vec::new() }
     }
 
     /// The caption (markup): understandable alone, with what bars and bands mean and of how many runs.
@@ -86,6 +88,12 @@ impl Figure {
     /// A short name for those who cannot see the figure; by default the first sentence of the caption.
     pub fn title(mut self, title: &str) -> Figure {
         self.title = title.into();
+        self
+    }
+
+    /// With a remark (markup) at the foot of the figure, such as which data it shows.
+    pub fn note(mut self, remark: &str) -> Figure {
+        self.remarks.push(remark.into());
         self
     }
 
@@ -124,6 +132,7 @@ impl Figure {
             let prefix = letter.map_or(String::new(), |l| format!("{l}: "));
             notes.extend(draw::draw_panel(&mut canvas, slot, letter).into_iter().map(|n| prefix.clone() + &n));
         }
+        notes.extend(self.remarks.iter().cloned());
         height += draw::draw_notes(&mut canvas, &notes, height, width);
         canvas.shift(margin, margin);
         (canvas.width, canvas.height) = (width + 2.0 * margin, height + 2.0 * margin);
@@ -135,7 +144,8 @@ impl Figure {
         &self.caption
     }
 
-    /// What could not be drawn: values that are not finite, cells without a value. It is written at the foot of the figure.
+    /// What could not be drawn (values that are not finite, cells without a value), and the remarks that were given: what is
+    /// written at the foot of the figure.
     ///
     /// # Errors
     /// When a layer's arrays do not fit together.

@@ -1,8 +1,11 @@
 //! `ebbing train`: networks of finite width learn the tasks by gradient descent, beside what the theory says.
 
+mod cell;
 mod loads;
 mod runs;
 mod sequence_figure;
+
+pub use cell::COLUMNS;
 
 use crate::console::Console;
 use crate::output::Output;
