@@ -100,6 +100,15 @@ impl Frame {
         Ok(self.filtered(|row| row[at].as_ref().and_then(Value::number).is_some_and(&condition)))
     }
 
+    /// The same rows with other values in one column.
+    #[cfg(test)]
+    pub(crate) fn replaced(&self, name: &str, values: Vec<Value>) -> Frame {
+        let at = self.columns.iter().position(|column| column == name).unwrap();
+        let mut frame = self.clone();
+        frame.rows.iter_mut().zip(values).for_each(|(row, value)| row[at] = Some(value));
+        frame
+    }
+
     fn filtered(&self, keep: impl Fn(&[Option<Value>]) -> bool) -> Frame {
         let rows = self.rows.iter().filter(|row| keep(row)).cloned().collect();
         Frame { columns: self.columns.clone(), rows }

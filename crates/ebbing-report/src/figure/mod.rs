@@ -45,6 +45,7 @@ use crate::text::Rich;
 pub struct Figure {
     panels: Vec<Panel>,
     columns: usize,
+    first_letter: char,
     width_mm: f64,
     title: String,
     caption: String,
@@ -76,7 +77,13 @@ impl Figure {
 
     fn of_width(panels: Vec<Panel>, columns: usize, width_mm: f64) -> Figure {
         let (title, caption) = (String::new(), String::new());
-        Figure { panels, columns, width_mm, title, caption, metadata: None, remarks: Vec::new() }
+        Figure { panels, columns, first_letter: 'a', width_mm, title, caption, metadata: None, remarks: Vec::new() }
+    }
+
+    /// The letter of the first panel, where it is not a.
+    pub fn first_letter(mut self, letter: char) -> Figure {
+        self.first_letter = letter;
+        self
     }
 
     /// The caption (markup): understandable alone, with what bars and bands mean and of how many runs.
@@ -108,7 +115,8 @@ impl Figure {
             return Err(Error::shape("figure", "has no panels"));
         }
         for panel in &self.panels {
-            panel.layers.iter().try_for_each(layers::Layer::check)?;
+            let inset = panel.inset.iter().flat_map(|inset| &inset.layers);
+            panel.layers.iter().chain(inset).try_for_each(layers::Layer::check)?;
             panel.matrix.iter().try_for_each(crate::Matrix::check)?;
         }
         let margin = 2.0;
@@ -127,8 +135,8 @@ impl Figure {
         let mut canvas = Canvas::default();
         let mut notes = Vec::new();
         for (k, slot) in slots.iter().enumerate() {
-            canvas.panel = k;
-            let letter = lettered.then(|| char::from(b'a' + (k % 26) as u8));
+            canvas.panel = 2 * k;
+            let letter = lettered.then(|| char::from_u32(self.first_letter as u32 + k as u32).unwrap_or('?'));
             let prefix = letter.map_or(String::new(), |l| format!("{l}: "));
             notes.extend(draw::draw_panel(&mut canvas, slot, letter).into_iter().map(|n| prefix.clone() + &n));
         }

@@ -35,6 +35,8 @@ pub struct Panel {
     pub(crate) legend: Legend,
     /// Height over width of the frame.
     pub(crate) aspect: Option<f64>,
+    /// A small panel inside the frame.
+    pub(crate) inset: Option<Box<Panel>>,
 }
 
 impl Default for Panel {
@@ -59,6 +61,7 @@ impl Panel {
             matrix: None,
             legend: Legend::Auto,
             aspect: None,
+            inset: None,
         }
     }
 
@@ -131,6 +134,12 @@ impl Panel {
     /// Where the legend goes.
     pub fn legend(mut self, legend: Legend) -> Panel {
         self.legend = legend;
+        self
+    }
+
+    /// A small panel in a corner of the frame that is free of data; its legend is not drawn.
+    pub fn inset(mut self, panel: Panel) -> Panel {
+        self.inset = Some(Box::new(panel));
         self
     }
 
