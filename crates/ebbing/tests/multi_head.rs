@@ -386,6 +386,28 @@ fn critical_load_of_linear_networks_is_the_closed_form() {
 }
 
 #[test]
+fn labels_scaled_after_the_decomposition_are_scaled_labels() {
+    let tasks: Vec<Task> = pair(20, 30, 8)
+        .into_iter()
+        .map(|t| Task { test: Some(TestSet { x: t.x.subrows(0, 5).to_owned(), y: t.y.subrows(0, 5).to_owned() }), ..t })
+        .collect();
+    let settings = MultiHeadSettings { sigma2: 0.8, ..MultiHeadSettings::default() };
+    let before = TwoTasks::new(&normalised_labels(&tasks, &settings).unwrap(), &settings).unwrap();
+    let after = TwoTasks::new(&tasks, &settings).unwrap().with_normalised_labels().unwrap();
+    // Rounding, through kernels of condition numbers below 1e4.
+    close(after.critical_load().unwrap().exact, before.critical_load().unwrap().exact, 1e-10, 0.0, "alpha_c");
+    let (a, b) = (after.curve(&[0.4, 1.3, 9.0]).unwrap(), before.curve(&[0.4, 1.3, 9.0]).unwrap());
+    for (a, b) in a.points.iter().zip(&b.points) {
+        close(a.factors.u11, b.factors.u11, 1e-10, 0.0, "u11");
+        close(a.factors.u22.coefficient, b.factors.u22.coefficient, 1e-10, 0.0, "u22");
+        close(a.f21.coefficient, b.f21.coefficient, 1e-10, 1.0, "F_21");
+        close(a.g22.unwrap().coefficient, b.g22.unwrap().coefficient, 1e-10, 1.0, "G_22");
+    }
+    let finite = TwoTasks::new(&tasks, &MultiHeadSettings { lambda: 3.0, ..settings }).unwrap();
+    assert!(finite.with_normalised_labels().unwrap_err().to_string().contains("lambda is 3"));
+}
+
+#[test]
 fn gamma_sim_of_the_reference() {
     for (i, case) in reference("order_parameters").as_array().unwrap().iter().enumerate() {
         if number(&case["depth"]) != 1.0 || case["tasks"][0]["y"][0].is_array() {

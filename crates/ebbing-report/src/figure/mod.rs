@@ -45,7 +45,6 @@ use crate::text::Rich;
 pub struct Figure {
     panels: Vec<Panel>,
     columns: usize,
-    first_letter: char,
     width_mm: f64,
     title: String,
     caption: String,
@@ -77,13 +76,7 @@ impl Figure {
 
     fn of_width(panels: Vec<Panel>, columns: usize, width_mm: f64) -> Figure {
         let (title, caption) = (String::new(), String::new());
-        Figure { panels, columns, first_letter: 'a', width_mm, title, caption, metadata: None, remarks: Vec::new() }
-    }
-
-    /// The letter of the first panel, where it is not a.
-    pub fn first_letter(mut self, letter: char) -> Figure {
-        self.first_letter = letter;
-        self
+        Figure { panels, columns, width_mm, title, caption, metadata: None, remarks: Vec::new() }
     }
 
     /// The caption (markup): understandable alone, with what bars and bands mean and of how many runs.
@@ -136,7 +129,8 @@ impl Figure {
         let mut notes = Vec::new();
         for (k, slot) in slots.iter().enumerate() {
             canvas.panel = 2 * k;
-            let letter = lettered.then(|| char::from_u32(self.first_letter as u32 + k as u32).unwrap_or('?'));
+            let next = lettered.then(|| char::from(b'a' + (k % 26) as u8));
+            let letter = slot.panel.letter.or(next).filter(|letter| *letter != ' ');
             let prefix = letter.map_or(String::new(), |l| format!("{l}: "));
             notes.extend(draw::draw_panel(&mut canvas, slot, letter).into_iter().map(|n| prefix.clone() + &n));
         }

@@ -5,6 +5,8 @@ mod descent;
 mod fig2;
 mod fig3;
 mod fig4;
+mod fig5;
+mod loads;
 mod s1;
 mod s2;
 mod s3;
@@ -78,6 +80,7 @@ pub const ENTRIES: &[Entry] = &[
     fig2::ENTRY,
     fig3::ENTRY,
     fig4::ENTRY,
+    fig5::ENTRY,
     s1::ENTRY,
     s2::ENTRY,
     s3::ENTRY,

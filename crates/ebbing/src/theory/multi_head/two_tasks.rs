@@ -266,6 +266,29 @@ impl TwoTasks {
         all.into_iter().collect()
     }
 
+    /// The same tasks with labels (training and held-out) scaled so that `YᵀK_GP^{-1}Y/P = 1`, as by
+    /// [`normalised_labels`](crate::normalised_labels), without another decomposition.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] at finite λ, where the kernel of the pencil is not `K_GP`.
+    pub fn with_normalised_labels(mut self) -> Result<Self> {
+        if self.lambda().is_finite() {
+            return Err(Error::setting("lambda", self.lambda(), "must be inf to scale labels after the decomposition"));
+        }
+        let [p1, p2] = self.sizes().map(|p| p as f64);
+        let factors = [(p1 / self.quadratic).sqrt(), (p2 / dot(&self.y, &self.y)).sqrt()];
+        for (task, factor) in self.tasks.iter_mut().zip(factors) {
+            let scaled = |y: &Mat<f64>| Mat::from_fn(y.nrows(), 1, |i, _| factor * y[(i, 0)]);
+            task.y = scaled(&task.y);
+            task.test.iter_mut().for_each(|test| test.y = scaled(&test.y));
+        }
+        self.y.iter_mut().for_each(|y| *y *= factors[1]);
+        self.b.iter_mut().chain(&mut self.w).for_each(|x| *x *= factors[0]);
+        self.quadratic *= factors[0] * factors[0];
+        self.alone = OneTask::interpolating(&self.first, &labels(&self.tasks[0]));
+        Ok(self)
+    }
+
     /// `G⁰_s`: the loss on task s's held-out data of a network that learned s alone, at every point's width.
     ///
     /// # Errors
