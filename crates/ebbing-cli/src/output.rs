@@ -68,14 +68,15 @@ impl Output {
     }
 }
 
-/// The name and hash of the data behind a sequence, as its settings tell them.
+/// The name and hash of the data behind a sequence, as its settings tell them: those of the data set, or of the files.
 fn dataset(tasks: &serde_json::Value) -> (String, String) {
-    let find = |key: &str| {
-        let places = [tasks.pointer(&format!("/source/{key}")), tasks.pointer(&format!("/{key}"))];
-        places.into_iter().flatten().find_map(|v| v.as_str()).unwrap_or_default().to_string()
-    };
-    let name = [find("dataset"), find("name"), find("path")].into_iter().find(|n| !n.is_empty()).unwrap_or_default();
-    (name, find("sha256"))
+    let text = |value: Option<&serde_json::Value>| value.and_then(|v| v.as_str()).unwrap_or_default().to_string();
+    if let Some(data) = tasks.get("data") {
+        return (text(data.get("dataset")), text(data.get("sha256")));
+    }
+    let files = tasks.get("files").and_then(|f| f.as_array()).map(Vec::as_slice).unwrap_or_default();
+    let all = |key: &str| files.iter().map(|file| text(file.get(key))).collect::<Vec<_>>().join(", ");
+    (all("file"), all("sha256"))
 }
 
 /// An argument as it can be typed again in a shell.

@@ -92,6 +92,8 @@ fn a_forecast_writes_everything() {
     assert_eq!(forecast["forecast"]["forgetting"]["mean"].as_array().unwrap().len(), 3);
     assert_eq!(forecast["metadata"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(forecast["metadata"]["settings"]["settings"]["theory"]["lambda"], "inf");
+    assert_eq!(forecast["metadata"]["dataset"], "tasks.npz");
+    assert_eq!(forecast["metadata"]["dataset_sha256"].as_str().unwrap().len(), 64);
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("conflict most") && !page.contains("<script"));
     // The same run again gives the same bytes.
@@ -105,6 +107,14 @@ fn a_forecast_writes_everything() {
     }
     let (a, b) = (json(&out.join("forecast.json")), json(&again.join("forecast.json")));
     assert_eq!(a["forecast"], b["forecast"], "thread count changes nothing");
+}
+
+#[test]
+fn a_part_of_the_examples_comes_with_error_bars() {
+    let folder = tempfile::tempdir().unwrap();
+    let tasks = tasks_file(folder.path(), 2, 50);
+    let text = told(&["forecast", "--tasks", tasks.to_str().unwrap(), "--max-p", "15"]);
+    assert!(text.contains("of 15 examples") && text.contains("5 seeds") && text.contains(" ± "), "{text}");
 }
 
 #[test]

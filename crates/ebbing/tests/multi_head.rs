@@ -2,8 +2,9 @@
 
 use ebbing::{
     Activation, Architecture, Cholesky, CurveFeature, Error, Kernel, KernelKind, LargeLambda, Mat, MultiHead,
-    MultiHeadSettings, Regime, Stream, Task, TestSet, TwoTasks, WeightPrior, alpha_c_from_curve, best_lambda,
-    centred_alignment, normalised_labels, phase_curves, sequence_curve,
+    MultiHeadSettings, OrderParameterSettings, Regime, Stream, Task, TestSet, TwoTasks, WeightPrior,
+    alpha_c_from_curve, best_lambda, centred_alignment, normalised_labels, order_parameters, phase_curves,
+    sequence_curve,
 };
 use serde_json::Value;
 
@@ -402,6 +403,38 @@ fn gamma_sim_of_the_reference() {
 }
 
 #[test]
+fn similarity_is_that_of_the_order_parameters() {
+    let mut tasks = pair(24, 30, 20);
+    tasks[0].x = tasks[0].x.subrows(0, 17).to_owned();
+    tasks[0].y = tasks[0].y.subrows(0, 17).to_owned();
+    let critical = limit(&tasks).critical_load().unwrap();
+    let want = order_parameters(&OrderParameterSettings::default(), &tasks[0], &tasks[1]).unwrap().values;
+    // The pencil's basis against Cholesky factors: rounding times condition numbers below 1e3.
+    close(critical.gamma_sim, want.gamma_sim, 1e-11, 1.0, "gamma_sim");
+    close(critical.gamma_feature, want.gamma_feature, 1e-11, 1.0, "gamma_feature");
+    close(critical.cos, want.cos, 1e-11, 1.0, "cos");
+    close(critical.proj, want.proj, 1e-11, 1.0, "proj");
+}
+
+#[test]
+fn the_same_bits_at_any_number_of_threads() {
+    // Large enough that products and factorisations are divided among threads.
+    let tasks = pair(160, 40, 21);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let alphas = [0.4, 0.9, 1.3, 2.2, 7.0];
+            let curves = phase_curves(&tasks, &MultiHeadSettings::default(), &[f64::INFINITY, 50.0], &alphas).unwrap();
+            let chain = MultiHead::solve(&tasks, &MultiHeadSettings { beta: 100.0, ..at(50.0, 1.3) }).unwrap();
+            (curves, chain.u1(2, 2), chain.forgetting(2, 1).unwrap(), chain.generalisation(2, 2).unwrap())
+        })
+    };
+    let one = run(1);
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(5));
+}
+
+#[test]
 fn powers_of_lambda() {
     let tasks = pair(30, 25, 8);
     let infinite = limit(&tasks);
@@ -512,6 +545,28 @@ fn up_to_six_tasks() {
             for head in 1..=6 {
                 let f = all.forgetting(6, head).unwrap();
                 assert!(f.is_finite() && f > -1e-11, "lambda {lambda}, head {head}: {f}");
+            }
+        }
+    }
+}
+
+#[test]
+fn odd_activations_decouple_without_penalty() {
+    let mut stream = Stream::new(22, "multi-head test", 0);
+    let tasks: Vec<Task> = (0..3).map(|_| random_task(10, 16, &mut stream)).collect();
+    for activation in [Activation::Linear, Activation::Erf] {
+        for beta in [f64::INFINITY, 50.0] {
+            for alpha in [0.5, 3.0] {
+                let settings = MultiHeadSettings { activation, beta, ..at(0.0, alpha) };
+                let all = MultiHead::solve(&tasks, &settings).unwrap();
+                for t in 1..=3 {
+                    let alone = MultiHead::solve(&tasks[t - 1..t], &settings).unwrap();
+                    // At λ = 0 weights are drawn afresh, and without a mean activation nothing is shared.
+                    close(all.u1(t, t), alone.u1(1, 1), 1e-9, 0.0, &format!("{activation:?}, {beta}, {alpha}: u1"));
+                    for s in 1..t {
+                        assert!(all.u1(t, s).abs() < 1e-6, "{activation:?}, {beta}, {alpha}: {}", all.u1(t, s));
+                    }
+                }
             }
         }
     }

@@ -540,12 +540,13 @@ fn scaling_targets_scales_outputs() {
 #[test]
 fn the_same_bits_at_any_number_of_threads() {
     let tasks = sharing_tasks(90, 60, 3, 14);
+    let query = Mat::from_fn(4, 30, |i, j| ((3 + i * 30 + j) as f64 * 0.3).sin());
     let run = |threads: usize, mode: Mode, lambda: f64| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let s = SingleHeadSettings { variance: true, ..settings(mode, lambda) };
         pool.install(|| {
             let network = SingleHead::new(s, &tasks).unwrap();
-            let draws = network.sample_forgetting(2, &mut Stream::new(1, "threads", 0)).unwrap();
+            let draws = network.sample(&query, 2, &mut Stream::new(1, "threads", 0)).unwrap();
             let bits: Vec<u64> = flat(&network.forecast().unwrap()).iter().map(|v| v.to_bits()).collect();
             (bits, draws)
         })

@@ -18,15 +18,12 @@ impl Args {
 pub fn bibtex() -> String {
     format!(
         "\
-@article{{shan2026order,
-  author  = {{Shan, Haozhe and Li, Qianyi and Sompolinsky, Haim}},
-  title   = {{Order parameters and phase transitions of continual learning in
-             deep neural networks}},
-  journal = {{Proceedings of the National Academy of Sciences}},
-  volume  = {{123}},
-  year    = {{2026}},
-  doi     = {{10.1073/pnas.2501899123}},
-  eprint  = {{2407.10315}},
+@misc{{shan2024order,
+  author        = {{Shan, Haozhe and Li, Qianyi and Sompolinsky, Haim}},
+  title         = {{Order parameters and phase transitions of continual learning
+                   in deep neural networks}},
+  year          = {{2024}},
+  eprint        = {{2407.10315}},
   archivePrefix = {{arXiv}},
 }}
 

@@ -88,3 +88,57 @@ impl WeightPrior {
         if k == 0 { 1.0 } else { (k as f64 * self.ln_lambda_tilde()).exp() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asserts equality up to a few roundings.
+    #[track_caller]
+    fn same(got: f64, want: f64) {
+        assert!((got - want).abs() <= 8.0 * f64::EPSILON * want.abs(), "{got} {want}");
+    }
+
+    #[test]
+    fn moments_follow_the_dynamics_step_by_step() {
+        for (lambda, sigma2) in [(0.0, 1.0), (0.3, 2.0), (4.0, 0.5), (1e5, 1.0), (f64::INFINITY, 1.7)] {
+            let prior = WeightPrior::new(lambda, sigma2).unwrap();
+            let (keep, noise) = (prior.lambda_tilde(), sigma2 * prior.one_minus_lambda_tilde());
+            let mut variance = sigma2;
+            for s in 1..8 {
+                same(prior.m1(s, s), variance);
+                let mut covariance = variance;
+                for t in s..12 {
+                    same(prior.m1(t, s), covariance);
+                    same(prior.m1(s, t), covariance);
+                    covariance *= keep;
+                }
+                if s >= 2 {
+                    // Two branches share the weight of time s−1.
+                    same(prior.m0(s, s), keep * keep * prior.m1(s - 1, s - 1));
+                    same(prior.m0(s + 3, s), keep.powi(5) * prior.m1(s - 1, s - 1));
+                    same(prior.m1_minus_m0(s, s), noise);
+                }
+                variance = keep * keep * variance + noise;
+            }
+            assert_eq!(prior.m0(5, 1), 0.0);
+            assert_eq!(prior.m1_minus_m0(5, 1), prior.m1(5, 1));
+        }
+    }
+
+    #[test]
+    fn small_differences_keep_their_digits() {
+        let prior = WeightPrior::new(1e15, 1.0).unwrap();
+        // To first order in 1/λ: m1 − m0 = 1/λ, and one step of noise leaves 1 − c1 = 1/(2λ).
+        let near = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-14, "{got} {want}");
+        near(prior.m1_minus_m0(3, 2), 1e-15);
+        near(prior.one_minus_correlation(3, 2), 0.5e-15);
+        near(prior.one_minus_correlation(2, 5), 1.5e-15);
+        let prior = WeightPrior::new(2.0, 1.0).unwrap();
+        for (t, s) in [(1, 1), (2, 1), (6, 3)] {
+            let c1 = prior.m1(t, s) / (prior.m1(t, t) * prior.m1(s, s)).sqrt();
+            // A difference of numbers of order one.
+            assert!((prior.one_minus_correlation(t, s) - (1.0 - c1)).abs() < 4.0 * f64::EPSILON);
+        }
+    }
+}

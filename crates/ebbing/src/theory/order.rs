@@ -80,7 +80,7 @@ pub struct TaskOrder {
 /// As [`SingleHead::new`]; [`Error::Data`] for fewer than two tasks.
 pub fn best_order(settings: &OrderSearchSettings, sequence: &TaskSequence) -> Result<TaskOrder> {
     let theory = SingleHeadSettings { variance: false, ..settings.theory };
-    let source = Source::network(theory.architecture, theory.checked()?)?;
+    let source = Source::network(theory.architecture, theory.checked()?);
     find(settings, source, sequence, &|tasks| SingleHead::new(theory, tasks)?.forgetting())
 }
 
@@ -338,7 +338,7 @@ mod tests {
         let sequence = tasks(&[8, 6, 9, 7, 10], 1, 2);
         for (mode, beta) in [(Mode::Rf, f64::INFINITY), (Mode::Ntk, 5.0)] {
             let settings = settings(mode, f64::INFINITY, beta);
-            let source = Source::network(settings.theory.architecture, settings.theory.checked().unwrap()).unwrap();
+            let source = Source::network(settings.theory.architecture, settings.theory.checked().unwrap());
             let kernels = Kernels::new(source, &settings.theory).unwrap();
             let engine = Engine::new(&kernels, &settings.theory, &part(&settings, &sequence).0).unwrap();
             let orders = [vec![3, 1], vec![4, 0, 2, 1, 3], vec![2, 3, 0], vec![0, 1, 2, 3, 4]];

@@ -75,10 +75,10 @@ pub struct Args {
     /// Set the forecast beside other depths, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     depths: Vec<usize>,
-    /// Number of seeds to average over, each with its own draw of tasks
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    seeds: usize,
-    /// Use at most this many examples per task; with several seeds, other ones each time
+    /// Number of seeds to average over, each with its own draw of tasks [default: 1; with --max-p 5]
+    #[arg(long, value_name = "K")]
+    seeds: Option<usize>,
+    /// Use at most this many examples per task, other ones for every seed
     #[arg(long, value_name = "P")]
     max_p: Option<usize>,
     /// Do not search for a better order of tasks
@@ -131,7 +131,7 @@ impl Args {
     /// Computes and tells.
     pub fn run(mut self, console: &Console) -> anyhow::Result<()> {
         self.output.check()?;
-        if self.seeds == 0 {
+        if self.seeds() == 0 {
             return Err(Error::setting("--seeds", 0, "must be at least 1").into());
         }
         let settings = self.settings()?;
@@ -149,6 +149,11 @@ impl Args {
             return console.print_json(&pages::json(&told, &self.output, self.sequence.seed)?);
         }
         console.print(&words::page(&told, &self.output)?)
+    }
+
+    /// How many sequences are averaged: a part of the examples comes with error bars.
+    fn seeds(&self) -> usize {
+        self.seeds.unwrap_or(if self.max_p.is_some() { 5 } else { 1 })
     }
 
     /// The checked settings.
@@ -192,12 +197,12 @@ impl Args {
     /// One sequence per seed, and what they are in words.
     fn sequences(&self) -> ebbing::Result<(Vec<TaskSequence>, String)> {
         let origin = self.sequence.origin()?;
-        if self.seeds > 1 && !origin.varies() && self.max_p.is_none() {
+        if self.seeds() > 1 && !origin.varies() && self.max_p.is_none() {
             let expected = "must be 1: these tasks are given, not drawn (with --max-p every seed takes other examples)";
-            return Err(Error::setting("--seeds", self.seeds, expected));
+            return Err(Error::setting("--seeds", self.seeds(), expected));
         }
         let mut sequences = Vec::new();
-        for k in 0..self.seeds as u64 {
+        for k in 0..self.seeds() as u64 {
             let seed = self.sequence.seed + k;
             let sequence = origin.sequence(seed)?;
             sequences.push(match self.max_p {
@@ -235,23 +240,29 @@ impl Args {
             done += 1;
         })?;
         drop(bar);
-        let heading = format!("Forecast for {what}: {}", describe(&settings, self.seeds, self.sequence.seed));
+        let heading = format!("Forecast for {what}: {}", describe(&settings, self.seeds(), self.sequence.seed));
         Ok(Told { heading, outlook, settings, tasks: sequences[0].settings.clone(), layers: Vec::new() })
     }
 
     /// The last file's forecast, and the order parameters of every file.
     fn tell_layers(&self, console: &Console, files: &[PathBuf], mut settings: OutlookSettings) -> anyhow::Result<Told> {
         settings.features = true;
-        settings.order = false;
+        if self.seeds() > 1 && self.max_p.is_none() {
+            let expected = "must be 1: features are given, not drawn (with --max-p every seed takes other examples)";
+            return Err(Error::setting("--seeds", self.seeds(), expected).into());
+        }
         let mut layers = Vec::new();
         let mut last = None;
         for file in files {
-            let mut sequence = TaskSequence::load(file)?;
-            if let Some(p) = self.max_p {
-                sequence = sequence.subsampled(p, p, self.sequence.seed)?;
-            }
-            let what = format!("{} with features of {}", count(sequence.tasks.len(), "task"), file.display());
-            let told = self.tell(console, &[sequence], settings.clone(), what)?;
+            let all = TaskSequence::load(file)?;
+            let part = |seed: u64| match self.max_p {
+                Some(p) => all.subsampled(p, p, seed),
+                None => Ok(all.clone()),
+            };
+            let seeds = (0..self.seeds() as u64).map(|k| self.sequence.seed + k);
+            let sequences = seeds.map(part).collect::<ebbing::Result<Vec<_>>>()?;
+            let what = format!("{} with features of {}", count(all.tasks.len(), "task"), file.display());
+            let told = self.tell(console, &sequences, settings.clone(), what)?;
             layers.push((file.display().to_string(), told.outlook.clone()));
             last = Some(told);
         }

@@ -45,7 +45,7 @@ pub fn write(told: &Told, output: &Output, seed: u64) -> anyhow::Result<()> {
         figure.save(folder, name)?;
         report = report.figure(&figure);
     }
-    report = report.matrix(&forgetting);
+    report = report.matrix(&words::shown("forgetting", &outlook.forgetting));
     write_table(folder, "forgetting", &forgetting.to_table()?, &metadata)?;
     if let Some(test) = &outlook.test {
         let loss = words::matrix("test loss", &test.loss);

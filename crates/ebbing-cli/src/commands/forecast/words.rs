@@ -24,7 +24,7 @@ pub fn page(told: &Told, output: &Output) -> ebbing_report::Result<String> {
         screen = screen.table(&tables::shown_pairs(layer, &format!("Order parameters of {}", escape_markup(name))))?;
     }
     let title = "Forecast forgetting F, loss on training data (0: remembered, 1: as bad as answering 0)";
-    screen = screen.matrix(&matrix(title, &outlook.forgetting))?;
+    screen = screen.matrix(&shown(title, &outlook.forgetting))?;
     if !outlook.depths.is_empty() {
         screen = screen.table(&tables::depths(outlook))?;
     }
@@ -34,23 +34,30 @@ pub fn page(told: &Told, output: &Output) -> ebbing_report::Result<String> {
     screen = screen.paragraph(ASSUMES);
     screen = match &output.out {
         Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
-        None => screen.next("more", "ebbing forecast --out DIR (report with figures), ebbing phase, ebbing --help"),
+        None => screen
+            .next("report with figures", "ebbing forecast --out DIR")
+            .next("more", "ebbing forecast --help, ebbing phase, ebbing train"),
     };
     Ok(screen.render_for_stdout())
 }
 
-/// A task matrix; before a task is learned there is nothing to forget. The loss of a task just learned is zero up to the
-/// square of rounding, and shown so.
+/// A task matrix; before a task is learned there is nothing to forget.
 pub fn matrix(name: &str, values: &Averaged) -> Matrix {
-    let shown = |rows: &[Vec<f64>]| {
-        let clean = |v: &f64| if v.abs() < 1e-20 { 0.0 } else { *v };
-        rows.iter().map(|row| row.iter().map(clean).collect()).collect::<Vec<Vec<f64>>>()
-    };
-    let matrix = Matrix::tasks(name, &shown(&values.mean)).only(|t, s| s <= t);
+    let matrix = Matrix::tasks(name, &values.mean).only(|t, s| s <= t);
     match &values.standard_error {
-        Some(errors) => matrix.errors(Spread::StandardError, &shown(errors)),
+        Some(errors) => matrix.errors(Spread::StandardError, errors),
         None => matrix,
     }
+}
+
+/// The same to look at: the loss of a task just learned is zero up to the square of rounding, and shown so.
+pub fn shown(name: &str, values: &Averaged) -> Matrix {
+    let clean = |rows: &Vec<Vec<f64>>| {
+        let zero = |v: &f64| if v.abs() < 1e-20 { 0.0 } else { *v };
+        rows.iter().map(|row| row.iter().map(zero).collect()).collect::<Vec<Vec<f64>>>()
+    };
+    let standard_error = values.standard_error.as_ref().map(clean);
+    matrix(name, &Averaged { mean: clean(&values.mean), standard_error })
 }
 
 /// What the numbers say.

@@ -1,6 +1,7 @@
 //! Multi-head networks of one hidden layer at finite load α = P/N: every task keeps its own readout.
 
 mod chain;
+mod combined;
 mod critical;
 mod large_lambda;
 mod limit;

@@ -3,10 +3,12 @@
 //! `H_T = σ^{-2}(d + u0) − D[1] + (1/N) {D[K] + (Y−ḡ)ᵀK̃^{-1}(Y−ḡ)}` is quadratic in the cross unknowns θ, so that they are
 //! explicit once (d, u0) are known. In the pencil's basis a further step is exact: with ρ = u0/d everything but two
 //! powers of d depends on ρ alone, `σ^{-2}(1+ρ) d² + (P/N − 1) d = R(ρ)`, and one scalar equation in ρ remains, whose
-//! roots are bracketed on a grid. Newton's method in (ln d, u0) then polishes them.
+//! largest root is bracketed on a grid. Newton's method in (ln d, ρ) then polishes it: at large λ solutions lie in a valley
+//! of nearly constant ρ, along which steps at constant u0 would not follow.
 
-use super::small::{negative_eigenvalues, solve_small};
-use super::terms::{Derivatives, Jet, Moments, Terms};
+use super::combined::{Combined, ratio};
+use super::small::solve_small;
+use super::terms::{Derivatives, Terms};
 use crate::error::{Error, Result};
 
 /// Solutions are accepted below this scaled residual.
@@ -70,11 +72,11 @@ struct Attempts {
 /// Everything about one point.
 struct Point {
     solution: Solution,
-    /// `∂u0 H` at fixed u1(T,T) (negated) and at fixed d.
+    /// `∂H/∂ln d` at fixed ρ = u0/d and `∂H/∂ρ` at fixed d.
     equations: [f64; 2],
     /// What the equations are scaled with.
     scales: [f64; 2],
-    /// Derivatives of the equations with respect to (ln d, u0).
+    /// Derivatives of the equations with respect to (ln d, ρ).
     jacobian: [[f64; 2]; 2],
 }
 
@@ -90,7 +92,7 @@ impl Attempts {
         self.steps += steps;
         let from = format!("from d = {:.4e}, u0 = {:.4e}", start.0, start.1);
         let Some(s) = found else {
-            self.trace.push(format!("{from}: the renormalised kernel is not positive definite"));
+            self.trace.push(format!("{from}: outside the domain of solutions"));
             return None;
         };
         let (residual, at) = (s.residual(), format!("d = {:.4e}, u0 = {:.4e}", s.d, s.u0));
@@ -148,7 +150,9 @@ impl Saddle<'_> {
                 }
             }
         }
-        for &start in others {
+        // Tasks that share nothing (λ = 0 without mean activations) have their root at ρ = 0 itself.
+        let origin = self.origin()?;
+        for &start in origin.iter().chain(others) {
             if let Some(solution) = attempts.take(self.newton(start.0, start.1)?, start) {
                 return Ok(solution);
             }
@@ -156,12 +160,23 @@ impl Saddle<'_> {
         Err(attempts.failure(what))
     }
 
-    /// The largest root of the scalar equation as a start (d, u0).
+    /// The largest root of the scalar equation as a start (d, u0), or ρ = 0 where there is none above.
     ///
     /// # Errors
     /// Those of [`Terms::moments`].
     pub fn start(&self) -> Result<Option<(f64, f64)>> {
-        self.bracket()?.map(|mut bracket| self.refine(&mut bracket, 1e-3)).transpose()
+        match self.bracket()? {
+            Some(mut bracket) => self.refine(&mut bracket, 1e-3).map(Some),
+            None => self.origin(),
+        }
+    }
+
+    /// The start (d, 0) at ρ = 0, where there is a common basis.
+    fn origin(&self) -> Result<Option<(f64, f64)>> {
+        if self.data.tau().is_none() {
+            return Ok(None);
+        }
+        Ok(self.reduced(0.0)?.map(|r| (r.d, 0.0)))
     }
 
     /// The largest root of the scalar equation in ρ = u0/d, bracketed; `None` without a common basis or a root.
@@ -179,10 +194,12 @@ impl Saddle<'_> {
         let mut right = None;
         for rho in grid {
             // Where R(ρ) falls to 0, d → 0 and R'/d → +∞: no solution d counts as positive.
-            if self.reduced(rho)?.is_none_or(|r| r.equation > 0.0) {
-                return Ok(right.map(|right| Bracket { left: rho, right }));
+            match (self.reduced(rho)?.is_none_or(|r| r.equation > 0.0), right) {
+                (false, _) => right = Some(rho),
+                (true, Some(right)) => return Ok(Some(Bracket { left: rho, right })),
+                // At the far end R(ρ) may have drowned in the rounding of labels that are noise.
+                (true, None) => {}
             }
-            right = Some(rho);
         }
         Ok(None)
     }
@@ -216,18 +233,20 @@ impl Saddle<'_> {
             return Ok(None);
         }
         let (omega, _) = sum.quadratic(&theta);
-        let excess = self.data.size() as f64 / self.width - 1.0;
+        let excess = (self.data.signal(rho) + rho * sum.noise_trace) / self.width - 1.0;
         let a = (1.0 + rho) / self.sigma2;
-        let root = (excess * excess + 4.0 * a * omega[0]).sqrt();
+        // R(ρ), less labels that are noise at the frozen temperature: those cost the same at every d.
+        let r = omega[1];
+        let root = (excess * excess + 4.0 * a * r).sqrt();
         // The root without cancellation, for either sign of α − 1.
-        let d = if excess > 0.0 { 2.0 * omega[0] / (excess + root) } else { (root - excess) / (2.0 * a) };
+        let d = if excess > 0.0 { 2.0 * r / (excess + root) } else { (root - excess) / (2.0 * a) };
         if !(d > 0.0 && d.is_finite()) {
             return Ok(None);
         }
         Ok(Some(Reduced { d, equation: d / self.sigma2 + sum.entropy[2] + omega[2] / d }))
     }
 
-    /// Newton's method from (d, u0) with steps that are halved until the equations shrink.
+    /// Newton's method from (d, u0) in (ln d, ρ = u0/d), with steps that are halved until the equations shrink.
     fn newton(&self, d: f64, u0: f64) -> Result<(Option<Solution>, usize)> {
         let Some(mut at) = self.point(d, u0)? else { return Ok((None, 0)) };
         for step in 0..60 {
@@ -235,18 +254,18 @@ impl Saddle<'_> {
             let det = a * e - b * c;
             let [f, g] = at.equations;
             let mut step_d = -(e * f - b * g) / det;
-            let mut step_u = -(a * g - c * f) / det;
-            if !(step_d.is_finite() && step_u.is_finite()) {
+            let mut step_rho = -(a * g - c * f) / det;
+            if !(step_d.is_finite() && step_rho.is_finite()) {
                 return Ok((Some(at.solution), step));
             }
-            let long = (step_d.abs() / 2.0).max(1.0);
+            let rho = (at.solution.u0 / at.solution.d).abs();
+            let long = (step_d.abs() / 2.0).max(step_rho.abs() / (1.0 + 2.0 * rho)).max(1.0);
             step_d /= long;
-            step_u /= long;
-            match self.line_search(&at, step_d, step_u)? {
+            step_rho /= long;
+            match self.line_search(&at, step_d, step_rho)? {
                 Some(next) => {
-                    let small = step_d.abs() < 1e-14 && step_u.abs() <= 1e-14 * at.solution.u0.abs();
                     at = next;
-                    if small {
+                    if step_d.abs() < 1e-14 && step_rho.abs() <= 1e-14 * rho {
                         return Ok((Some(at.solution), step + 1));
                     }
                 }
@@ -257,13 +276,13 @@ impl Saddle<'_> {
     }
 
     /// The first of the step, its half, its quarter … that shrinks the scaled equations.
-    fn line_search(&self, at: &Point, step_d: f64, step_u: f64) -> Result<Option<Point>> {
+    fn line_search(&self, at: &Point, step_d: f64, step_rho: f64) -> Result<Option<Point>> {
         let merit = |p: &Point| (0..2).map(|i| (p.equations[i] / at.scales[i]).powi(2)).sum::<f64>();
-        let now = merit(at);
+        let (now, rho) = (merit(at), at.solution.u0 / at.solution.d);
         let mut part = 1.0;
         for _ in 0..40 {
-            let (d, u0) = (at.solution.d * (part * step_d).exp(), at.solution.u0 + part * step_u);
-            if let Some(next) = self.point(d, u0)?
+            let d = at.solution.d * (part * step_d).exp();
+            if let Some(next) = self.point(d, (rho + part * step_rho) * d)?
                 && merit(&next) < now
             {
                 return Ok(Some(next));
@@ -276,6 +295,9 @@ impl Saddle<'_> {
     /// Equations, scales and Jacobian at (d, u0).
     fn point(&self, d: f64, u0: f64) -> Result<Option<Point>> {
         let Some(sum) = self.combined(d, u0, Derivatives::All)? else { return Ok(None) };
+        if sum.branch() != sum.unit_branch() {
+            return Ok(None);
+        }
         let theta = sum.cross_solution();
         let (omega, size) = sum.quadratic(&theta);
         let at_fixed_u1 = sum.trace_difference + omega[1] - omega[2];
@@ -291,12 +313,17 @@ impl Saddle<'_> {
         residuals.push(ratio(at_fixed_u1, scales[0]));
         residuals.push(ratio(at_fixed_d, scales[1]));
         let along = d * sum.unit_quadratic(&theta);
-        let spread = (u0 + along) / (u0.abs() + along.abs()).max(f64::MIN_POSITIVE);
+        // The last term is for variances that vanish with both parts.
+        let spread = (u0 + along) / (u0.abs() + along.abs() + 1e-3 * d);
+        let along_d = d * at_fixed_u1 + (d + u0) * at_fixed_d;
         Ok(Some(Point {
             solution: Solution { d, u0, theta, spread, residuals },
-            equations: [at_fixed_u1, at_fixed_d],
-            scales,
-            jacobian: [[d * (dd - du), du - uu], [d * du, uu]],
+            equations: [along_d, d * at_fixed_d],
+            scales: [d * scales[0] + (d + u0.abs()) * scales[1], d * scales[1]],
+            jacobian: [
+                [along_d + d * d * dd + 2.0 * d * u0 * du + u0 * u0 * uu, d * (d * du + at_fixed_d + u0 * uu)],
+                [d * (at_fixed_d + d * du + u0 * uu), d * d * uu],
+            ],
         }))
     }
 
@@ -306,118 +333,4 @@ impl Saddle<'_> {
         let Some(unit) = self.unit.moments(d, u0, wanted)? else { return Ok(None) };
         Ok(Some(Combined::new(&data, &unit, u0, self.width)))
     }
-}
-
-/// `|a|/b`, zero where both vanish.
-fn ratio(a: f64, b: f64) -> f64 {
-    if a == 0.0 { 0.0 } else { a.abs() / b }
-}
-
-/// The parts of `H_T` with their derivatives in d and u0.
-struct Combined {
-    /// Everything that does not depend on θ or the labels.
-    entropy: Jet,
-    /// `entropy[1] − entropy[2]`, without the common part of both.
-    trace_difference: f64,
-    labels: Jet,
-    mixed: Vec<Jet>,
-    cross: Vec<Jet>,
-    /// Sizes of the two contributions to `cross`, for scaling.
-    cross_size: Vec<Jet>,
-    /// The part of `cross` that comes from the 1×1 kernels, negated.
-    unit_cross: Vec<f64>,
-}
-
-impl Combined {
-    fn new(data: &Moments, unit: &Moments, u0: f64, width: f64) -> Self {
-        let minus = |a: &Jet, b: &Jet| std::array::from_fn(|i| a[i] / width - b[i]);
-        let plus = |a: &Jet, b: &Jet| std::array::from_fn(|i| (a[i] / width).abs() + b[i].abs());
-        let pairs = |f: &dyn Fn(&Jet, &Jet) -> Jet| data.cross.iter().zip(&unit.cross).map(|(a, b)| f(a, b)).collect();
-        Combined {
-            entropy: minus(&data.entropy(u0), &unit.entropy(u0)),
-            trace_difference: u0 * ((data.k0[1] - data.k0[2]) / width - (unit.k0[1] - unit.k0[2])),
-            labels: minus(&data.labels, &unit.labels),
-            mixed: data.mixed.iter().zip(&unit.mixed).map(|(a, b)| minus(a, b)).collect(),
-            cross: pairs(&minus),
-            cross_size: pairs(&plus),
-            unit_cross: unit.cross.iter().map(|c| c[0]).collect(),
-        }
-    }
-
-    /// The symmetric matrix of the cross unknowns' linear system.
-    fn cross_matrix(&self) -> Vec<Vec<f64>> {
-        square(self.mixed.len(), |k, l| self.cross[packed(k, l)][0])
-    }
-
-    /// How many of its eigenvalues are negative: the number changes where θ has a pole.
-    fn branch(&self) -> usize {
-        negative_eigenvalues(&self.cross_matrix())
-    }
-
-    /// The same without data.
-    fn unit_branch(&self) -> usize {
-        negative_eigenvalues(&square(self.mixed.len(), |k, l| -self.unit_cross[packed(k, l)]))
-    }
-
-    /// `Σ_kl θ_k θ_l` times the 1×1 kernels' part.
-    fn unit_quadratic(&self, theta: &[f64]) -> f64 {
-        let n = theta.len();
-        (0..n).map(|k| (0..n).map(|l| self.unit_cross[packed(k, l)] * theta[k] * theta[l]).sum::<f64>()).sum()
-    }
-
-    /// `θ`: the stationary point over the cross unknowns.
-    fn cross_solution(&self) -> Vec<f64> {
-        let right: Vec<f64> = self.mixed.iter().map(|m| m[0]).collect();
-        solve_small(&self.cross_matrix(), &right)
-    }
-
-    /// Half the gradient over θ over `Σ_l |cross_kl| max|θ| + |mixed_k|`, the scale of a backward error.
-    fn cross_residuals(&self, theta: &[f64]) -> Vec<f64> {
-        let n = theta.len();
-        let largest = theta.iter().fold(0.0, |m: f64, t| m.max(t.abs()));
-        (0..n)
-            .map(|k| {
-                let entry = |l: usize| self.cross[packed(k, l)][0];
-                let size = (0..n).map(|l| entry(l).abs()).sum::<f64>() * largest + self.mixed[k][0].abs();
-                ratio((0..n).map(|l| entry(l) * theta[l]).sum::<f64>() - self.mixed[k][0], size)
-            })
-            .collect()
-    }
-
-    /// `∂_θk` of derivative `j` of H.
-    fn cross_gradient(&self, theta: &[f64], j: usize) -> Vec<f64> {
-        let n = theta.len();
-        (0..n)
-            .map(|k| 2.0 * ((0..n).map(|l| self.cross[packed(k, l)][j] * theta[l]).sum::<f64>() - self.mixed[k][j]))
-            .collect()
-    }
-
-    /// `θᵀ cross θ − 2 mixedᵀ θ + labels` and the sum of the sizes of its terms.
-    fn quadratic(&self, theta: &[f64]) -> (Jet, Jet) {
-        let (mut value, mut size): (Jet, Jet) = (self.labels, std::array::from_fn(|i| self.labels[i].abs()));
-        for k in 0..theta.len() {
-            for i in 0..6 {
-                value[i] -= 2.0 * self.mixed[k][i] * theta[k];
-                size[i] += 2.0 * (self.mixed[k][i] * theta[k]).abs();
-            }
-            for l in 0..theta.len() {
-                for i in 0..6 {
-                    value[i] += self.cross[packed(k, l)][i] * theta[k] * theta[l];
-                    size[i] += self.cross_size[packed(k, l)][i] * (theta[k] * theta[l]).abs();
-                }
-            }
-        }
-        (value, size)
-    }
-}
-
-/// A square matrix of n rows.
-fn square(n: usize, entry: impl Fn(usize, usize) -> f64) -> Vec<Vec<f64>> {
-    (0..n).map(|k| (0..n).map(|l| entry(k, l)).collect()).collect()
-}
-
-/// The index of (k, l) in a packed lower triangle.
-pub(super) fn packed(k: usize, l: usize) -> usize {
-    let (k, l) = (k.max(l), k.min(l));
-    k * (k + 1) / 2 + l
 }

@@ -11,6 +11,7 @@ use super::two_tasks::{Power, TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
 use crate::kernels::{Kernel, KernelKind};
 use crate::linalg::{Mat, MatRef, column, dot, matmul};
+use rayon::prelude::*;
 
 /// One head on one set of inputs, ready for any load.
 #[derive(Debug, Clone)]
@@ -22,7 +23,7 @@ pub struct HeadMaps {
     d: Mat<f64>,
     /// Only for head 2.
     q: Option<Mat<f64>>,
-    /// `Σ_x D²`, `Σ_x Q²`, `Σ_x QD`, `Σ_x DE`, `Σ_x QE` per basis vector.
+    /// `Σ_x D²`, `Σ_x Q²`, `Σ_x QD`, `Σ_x DE`, `Σ_x QE` per basis vector; those of Q² and QE only for head 2.
     dd: Vec<f64>,
     qq: Vec<f64>,
     qd: Vec<f64>,
@@ -64,7 +65,7 @@ impl TwoTasks {
         let explained = column_dots(&half, &half);
         drop(half);
         let (dd, de, qd) = (column_dots(&d, &d), column_dots(&d, &e), column_dots(&q, &d));
-        let (qq, qe) = (column_dots(&q, &q), column_dots(&q, &e));
+        let (qq, qe) = if head == 2 { (column_dots(&q, &q), column_dots(&q, &e)) } else { (vec![], vec![]) };
         drop(e);
         let mut h = vec![self.weighted(&d, &d)];
         let mut kept = None;
@@ -199,9 +200,7 @@ impl TwoTasks {
     fn weighted(&self, a: &Mat<f64>, b: &Mat<f64>) -> Mat<f64> {
         let mut h = matmul(a.transpose(), b.as_ref());
         for j in 0..h.ncols() {
-            for i in 0..h.nrows() {
-                h[(i, j)] *= self.g[(i, j)];
-            }
+            h.col_as_slice_mut(j).iter_mut().zip(self.g.col_as_slice(j)).for_each(|(h, g)| *h *= g);
         }
         h
     }
@@ -216,9 +215,10 @@ impl TwoTasks {
             (matmul(both[0].as_ref(), v), matmul(both[1].as_ref(), v))
         };
         let k = kernel(KernelKind::K1, 1)?.gram(x, self.tasks[0].x.as_ref())?;
-        let e = matmul(k.as_ref(), self.j.as_ref());
         let base = matmul(k.as_ref(), column(&self.w));
         let half = self.first.half_solve(k.transpose());
+        drop(k);
+        let e = matmul(half.transpose(), self.half.as_ref());
         Ok(Rows { d, q, e, base: (0..x.nrows()).map(|i| base[(i, 0)]).collect(), prior: k1.diagonal(x)?, half })
     }
 }
@@ -252,5 +252,5 @@ fn check_head(head: usize) -> Result<()> {
 
 /// `Σ_i A_ij B_ij` for every column j.
 fn column_dots(a: &Mat<f64>, b: &Mat<f64>) -> Vec<f64> {
-    (0..a.ncols()).map(|j| (0..a.nrows()).map(|i| a[(i, j)] * b[(i, j)]).sum()).collect()
+    (0..a.ncols()).into_par_iter().map(|j| dot(a.col_as_slice(j), b.col_as_slice(j))).collect()
 }

@@ -87,6 +87,25 @@ impl TwoTaskPoint {
 }
 
 /// Two tasks at one λ (finite or ∞) and β = ∞, in the basis of the pencil (ΔK_22, K¹_22).
+///
+/// ```
+/// use ebbing::{Mat, MultiHeadSettings, Regime, Stream, Task, TwoTasks};
+/// let mut stream = Stream::new(1, "example", 0);
+/// let tasks: Vec<Task> = (0..2)
+///     .map(|_| Task {
+///         name: String::new(),
+///         x: Mat::from_fn(20, 30, |_, _| stream.normal()),
+///         y: Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 }),
+///         rows: None,
+///         test: None,
+///     })
+///     .collect();
+/// // λ = ∞ unless told: which regime holds at 1.5 examples per hidden unit?
+/// let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
+/// assert!(two.critical_load()?.exact > 1.5);
+/// assert_eq!(two.point(1.5)?.regime(), Some(Regime::Overfitting));
+/// # Ok::<(), ebbing::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct TwoTasks {
     pub(super) tasks: Vec<Task>,
@@ -101,8 +120,8 @@ pub struct TwoTasks {
     pub(super) g: Mat<f64>,
     /// Its diagonal.
     pub(super) g_diagonal: Vec<f64>,
-    /// `K_11^{-1} K_12 V`.
-    pub(super) j: Mat<f64>,
+    /// `L^{-1} K_12 V`, `K_11 = L Lᵀ`.
+    pub(super) half: Mat<f64>,
     /// The factor of `K¹_11`.
     pub(super) first: Cholesky,
     /// `K_11^{-1} Y_1`.
@@ -145,16 +164,17 @@ impl TwoTasks {
         first.require_digits(&format!("the multi-head theory with the kernel of {}", task_name(tasks, 0)))?;
         let (y1, y2) = (labels(&tasks[0]), labels(&tasks[1]));
         let w = first.solve_vec(&y1);
-        let cross = matmul(kernel(KernelKind::K1, 2, 1)?.gram(x2, x1)?.transpose(), basis.vectors.as_ref());
-        let j = first.solve(cross.as_ref());
-        let g = matmul(cross.transpose(), j.as_ref());
+        let mut half = matmul(kernel(KernelKind::K1, 2, 1)?.gram(x2, x1)?.transpose(), basis.vectors.as_ref());
+        let b = rotate(half.as_ref(), &w);
+        first.half_solve_in_place(half.as_mut());
+        let g = matmul(half.transpose(), half.as_ref());
         let quadratic = dot(&y1, &w);
         Ok(TwoTasks {
             y: rotate(basis.vectors.as_ref(), &y2),
-            b: rotate(cross.as_ref(), &w),
+            b,
             g_diagonal: (0..g.nrows()).map(|i| g[(i, i)]).collect(),
             g,
-            j,
+            half,
             alone: OneTask::interpolating(&first, &y1),
             first,
             w,

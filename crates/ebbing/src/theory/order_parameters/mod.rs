@@ -159,7 +159,7 @@ pub fn order_parameters_of_sequence(
     sequence: &TaskSequence,
 ) -> Result<Vec<PairOrderParameters>> {
     let prior = settings.checked()?;
-    let source = Source::network(settings.architecture, prior)?;
+    let source = Source::network(settings.architecture, prior);
     sequence.validate()?;
     sequence::all_pairs(settings, source, &given(sequence))
 }

@@ -50,7 +50,7 @@ pub(super) fn all_pairs(
 
 impl<'a> Tasks<'a> {
     fn new(settings: &'a OrderParameterSettings, source: Source, given: &[Given<'_>]) -> Result<Self> {
-        let network = matches!(source, Source::Network { .. });
+        let network = matches!(source, Source::Network(_));
         let numbers = number(given);
         check(given, &numbers, settings.ridge == 0.0 && network)?;
         // A ridge belongs to each task's own kernel, not to the kernel between tasks, so it leaves nothing to share.

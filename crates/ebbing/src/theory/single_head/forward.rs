@@ -87,7 +87,9 @@ impl<'a> Pass<'a> {
                 ..Default::default()
             },
         };
-        pass.k_cc = pass.link(shared.common.points(), shared.common.points(), true)?;
+        let (first, later) = (pass.which(0), pass.which(1));
+        let among = |which: Which| kernels.symmetric(which, shared.common.points());
+        pass.k_cc = Linked { later: among(later)?, first: (first != later).then(|| among(first)).transpose()? };
         Ok(pass)
     }
 

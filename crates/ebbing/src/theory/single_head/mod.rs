@@ -69,7 +69,7 @@ impl SingleHead {
     /// learned (one example, constant targets, the same input with different targets, NaN);
     /// [`Error::NotPositiveDefinite`] and [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
     pub fn new(settings: SingleHeadSettings, sequence: &TaskSequence) -> Result<SingleHead> {
-        let source = Source::network(settings.architecture, settings.checked()?)?;
+        let source = Source::network(settings.architecture, settings.checked()?);
         Self::from_sequence(settings, source, sequence)
     }
 
@@ -113,7 +113,7 @@ impl SingleHead {
             &numbers,
             settings.beta.is_infinite() && !matches!(kernels.source, Source::Features { .. }),
         )?;
-        let share = settings.share && kernels.stationary() && matches!(kernels.source, Source::Network { .. });
+        let share = settings.share && kernels.stationary() && matches!(kernels.source, Source::Network(_));
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
         Self::with(settings, Arc::new(kernels), shared)
     }

@@ -4,6 +4,8 @@ use super::settings::{Mode, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Mat, MatRef, matmul_into};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Points at which a network is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -97,24 +99,48 @@ impl PointSet {
 #[derive(Debug)]
 pub(crate) enum Source {
     /// Inputs and a network of infinite width.
-    Network { architecture: Architecture, prior: WeightPrior, nngp: Box<Kernel>, ntk: Box<Kernel> },
+    Network(Network),
     /// `K = Φ Φᵀ/N` of features that are given.
     Features { neurons: usize },
     /// Matrices that are given, over all points.
     Table { nngp: Mat<f64>, ntk: Option<Mat<f64>> },
 }
 
+/// The kernels of a wide network, each prepared once.
+#[derive(Debug)]
+pub(crate) struct Network {
+    architecture: Architecture,
+    prior: WeightPrior,
+    prepared: Mutex<HashMap<Term, Arc<Kernel>>>,
+}
+
 impl Source {
     /// Kernels of a wide network.
-    pub fn network(architecture: Architecture, prior: WeightPrior) -> Result<Source> {
-        let nngp = Box::new(Kernel::new(KernelKind::Nngp, architecture, prior, 1, 1)?);
-        let ntk = Box::new(Kernel::new(KernelKind::Ntk, architecture, prior, 1, 1)?);
-        Ok(Source::Network { architecture, prior, nngp, ntk })
+    pub fn network(architecture: Architecture, prior: WeightPrior) -> Source {
+        Source::Network(Network { architecture, prior, prepared: Mutex::default() })
+    }
+}
+
+impl Network {
+    fn kernel(&self, term: Term) -> Result<Arc<Kernel>> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = prepared.get(&term) {
+            return Ok(kernel.clone());
+        }
+        let (kind, t, s) = match term {
+            Term::Nngp => (KernelKind::Nngp, 1, 1),
+            Term::Ntk => (KernelKind::Ntk, 1, 1),
+            Term::Tilde(t, s) => (KernelKind::KTilde, t, s),
+            Term::K1(t, s) => (KernelKind::K1, t, s),
+        };
+        let kernel = Arc::new(Kernel::new(kind, self.architecture, self.prior, t, s)?);
+        prepared.insert(term, kernel.clone());
+        Ok(kernel)
     }
 }
 
 /// One kernel of a source; times count from 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Term {
     Nngp,
     Ntk,
@@ -199,8 +225,9 @@ impl Kernels {
     pub fn blocks(&self, which: &[Which], x: Points<'_>, x2: Points<'_>) -> Result<Vec<Mat<f64>>> {
         let mut blocks = match (&self.source, x, x2) {
             _ if x.is_empty() || x2.is_empty() => which.iter().map(|_| Mat::zeros(x.len(), x2.len())).collect(),
-            (Source::Network { .. }, Points::Inputs(x), Points::Inputs(x2)) => {
-                self.with_kernels(which, |kernels| Kernel::gram_many(kernels, x, x2))?
+            (Source::Network(network), Points::Inputs(x), Points::Inputs(x2)) => {
+                let kernels = prepared(network, which)?;
+                Kernel::gram_many(&kernels.iter().map(Arc::as_ref).collect::<Vec<_>>(), x, x2)?
             }
             (Source::Features { .. }, Points::Inputs(x), Points::Inputs(x2)) => {
                 let mut k = Mat::zeros(x.nrows(), x2.nrows());
@@ -223,10 +250,11 @@ impl Kernels {
     /// One kernel of a set of points with itself.
     pub fn symmetric(&self, which: Which, x: Points<'_>) -> Result<Mat<f64>> {
         match (&self.source, x) {
-            (Source::Network { .. }, Points::Inputs(inputs)) if !x.is_empty() => {
-                let mut blocks = self.with_kernels(&[which], |k| Kernel::gram_many_symmetric(k, inputs))?;
-                scale(&mut blocks, &[which]);
-                Ok(blocks.swap_remove(0))
+            (Source::Network(network), Points::Inputs(inputs)) if !x.is_empty() => {
+                let mut block = [network.kernel(which.term)?.gram_symmetric(inputs)?];
+                scale(&mut block, &[which]);
+                let [block] = block;
+                Ok(block)
             }
             _ => self.block(which, x, x),
         }
@@ -235,7 +263,7 @@ impl Kernels {
     /// `k(x_i, x_i)` of one kernel.
     pub fn diagonal(&self, which: Which, x: Points<'_>) -> Result<Vec<f64>> {
         let mut diagonal = match (&self.source, x) {
-            (Source::Network { .. }, Points::Inputs(x)) => self.with_kernels(&[which], |k| k[0].diagonal(x))?,
+            (Source::Network(network), Points::Inputs(x)) => network.kernel(which.term)?.diagonal(x)?,
             (Source::Features { .. }, Points::Inputs(x)) => {
                 (0..x.nrows()).map(|i| x.row(i).iter().map(|v| v * v).sum::<f64>() / x.ncols() as f64).collect()
             }
@@ -248,31 +276,11 @@ impl Kernels {
         diagonal.iter_mut().for_each(|v| *v *= which.scale);
         Ok(diagonal)
     }
+}
 
-    /// Calls `act` with the prepared kernels of a network.
-    fn with_kernels<T>(&self, which: &[Which], act: impl FnOnce(&[&Kernel]) -> Result<T>) -> Result<T> {
-        let Source::Network { architecture, prior, nngp, ntk } = &self.source else {
-            return Err(points_of_another_kind());
-        };
-        let timed = which
-            .iter()
-            .map(|w| match w.term {
-                Term::Nngp | Term::Ntk => Ok(None),
-                Term::Tilde(t, s) => Kernel::new(KernelKind::KTilde, *architecture, *prior, t, s).map(Some),
-                Term::K1(t, s) => Kernel::new(KernelKind::K1, *architecture, *prior, t, s).map(Some),
-            })
-            .collect::<Result<Vec<Option<Kernel>>>>()?;
-        let kernels: Vec<&Kernel> = which
-            .iter()
-            .zip(&timed)
-            .map(|(w, timed)| match (timed, w.term) {
-                (Some(kernel), _) => kernel,
-                (None, Term::Ntk) => ntk.as_ref(),
-                (None, _) => nngp.as_ref(),
-            })
-            .collect();
-        act(&kernels)
-    }
+/// The prepared kernels of a network.
+fn prepared(network: &Network, which: &[Which]) -> Result<Vec<Arc<Kernel>>> {
+    which.iter().map(|w| network.kernel(w.term)).collect()
 }
 
 fn scale(blocks: &mut [Mat<f64>], which: &[Which]) {

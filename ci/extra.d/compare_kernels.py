@@ -1,17 +1,20 @@
 """Compares ebbing's NNGP and NTK with those of neural-tangents on random inputs of unequal norms.
 
-Usage: neural_tangents.py PROGRAM, where PROGRAM is the built example `kernel_npz`.
+Usage: compare_kernels.py PROGRAM, where PROGRAM is the built example `kernel_npz`.
 """
 
 import subprocess
 import sys
 import tempfile
+import types
 from pathlib import Path
 
 import jax
 import numpy as np
 
 jax.config.update("jax_enable_x64", True)
+# Its experimental part needs TensorFlow and is not used here.
+sys.modules["neural_tangents.experimental"] = types.ModuleType("neural_tangents.experimental")
 from neural_tangents import stax  # noqa: E402  (after the switch to 64 bits)
 
 # Float64 on both sides leaves about 1e-13; 1e-6 is what users of both may count on.
