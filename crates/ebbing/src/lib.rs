@@ -42,7 +42,7 @@ pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
 pub use linalg::{
     Cholesky, Mat, MatMut, MatRef, Pencil, PseudoInverse, SymmetricEigen, column, dot, matmul, matmul_into, matvec,
-    on_one_thread,
+    on_one_thread, side_by_side,
 };
 pub use metrics::{ContinualMetrics, Convention, TaskAccuracies, accuracy, squared_loss};
 pub use nets::{

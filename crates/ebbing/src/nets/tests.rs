@@ -253,6 +253,21 @@ fn threads_leave_the_bits_alone() {
     }
 }
 
+/// Runs side by side, one thread each, end like runs one after the other on all threads.
+#[test]
+fn runs_side_by_side_are_the_same_runs() {
+    let tasks = random_tasks(2, 120, 100, 2, 12);
+    let settings = |seed| TrainSettings { seed, width: 150, max_steps: 30, ..Default::default() };
+    let seeds: Vec<u64> = (0..5).collect();
+    let ends = |trainer: Trainer| (trainer.net().clone(), trainer.trained().clone());
+    let want: Vec<_> = seeds.iter().map(|&seed| ends(run(&tasks, &settings(seed)))).collect();
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let work = |&seed: &u64| ends(run(&tasks, &settings(seed)));
+        assert!(pool.install(|| crate::linalg::side_by_side(&seeds, work)) == want, "{threads} threads");
+    }
+}
+
 /// A given rate that is too large is answered with one that the task bears.
 #[test]
 fn divergence_suggests_a_rate_that_works() {

@@ -8,7 +8,7 @@ use super::posterior::Heads;
 use super::update::{Params, Penalty};
 use super::watch::Stop;
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, column_f32, for_columns};
+use crate::linalg::{Mat, column_f32, for_columns, within_pool};
 use crate::metrics::{accuracy, squared_loss};
 use crate::rng::Stream;
 use crate::tasks::Task;
@@ -140,7 +140,11 @@ impl Trainer {
     /// # Errors
     /// [`Error::Diverged`] where the loss runs away; [`Error::Setting`] where an explicit penalty step is unstable;
     /// [`Error::Interrupted`] where `progress` returned false (the trainer is then as before the call).
-    pub fn learn_next(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
+    pub fn learn_next(&mut self, progress: &mut (dyn FnMut(Progress) -> bool + Send)) -> Result<()> {
+        within_pool(|| self.learn(progress))
+    }
+
+    fn learn(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
         let t = self.done();
         let multi = self.settings.heads == Heads::Multi;
         let head = if multi { t } else { 0 };

@@ -2,7 +2,6 @@
 
 use crate::console::{Console, Progress};
 use ebbing::{Error, Result, Task, TrainSettings, Trained, Trainer};
-use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -35,20 +34,7 @@ pub fn all(runs: &[Run], folder: Option<&Path>, console: &Console) -> anyhow::Re
     }
     let total: usize = runs.iter().map(|run| run.tasks.len()).sum();
     let bar = Mutex::new((console.steps("training tasks", total as u64), 0u64));
-    let one = |run: &Run| do_run(run, checkpoints.as_deref(), &bar);
-    let outcomes: Vec<Result<Outcome>> = if runs.len() < 2 {
-        runs.iter().map(one).collect()
-    } else {
-        let single = |run: &Run| {
-            // Several small runs go faster side by side than one after the other on all threads.
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-            match pool {
-                Ok(pool) => pool.install(|| one(run)),
-                Err(_) => one(run),
-            }
-        };
-        runs.par_iter().map(single).collect()
-    };
+    let outcomes = ebbing::side_by_side(runs, |run| do_run(run, checkpoints.as_deref(), &bar));
     Ok(outcomes.into_iter().collect::<Result<Vec<_>>>()?)
 }
 

@@ -3,8 +3,11 @@
 //! A product can touch its result while that is in the cache: before anything is added to it, and when it is complete.
 //! The result is cut into the same tiles whatever the number of threads, and every entry is summed in the same order.
 
+#[cfg(target_arch = "x86_64")]
 mod kernel;
+#[cfg(target_arch = "x86_64")]
 mod pack;
+#[cfg(target_arch = "x86_64")]
 mod tiles;
 
 use super::threads;
@@ -30,7 +33,7 @@ pub(crate) fn matmul_f32(c: MatMut<'_, f32>, beta: f32, alpha: f32, a: MatRef<'_
 /// # Panics
 /// If dimensions differ.
 pub(crate) fn matmul_f32_with(
-    mut c: MatMut<'_, f32>,
+    c: MatMut<'_, f32>,
     beta: f32,
     alpha: f32,
     a: MatRef<'_, f32>,
@@ -41,12 +44,30 @@ pub(crate) fn matmul_f32_with(
     assert!(c.nrows() == a.nrows() && c.ncols() == b.ncols() && a.ncols() == b.nrows(), "sizes of a product");
     assert!(beta == 0.0 || beta == 1.0, "beta is 0 or 1");
     let (m, n, k) = (c.nrows(), c.ncols(), a.ncols());
+    if m == 0 || n == 0 {
+        return;
+    }
     let parallel = m * n * k >= WORTH.0 && !threads::alone();
+    #[cfg(target_arch = "x86_64")]
     if m > 1 && n > 1 && k > 0 && kernel::available() {
         return tiles::multiply(c, beta == 1.0, alpha, a, b, before, after, parallel);
     }
-    // Vectors are bound by memory; and other processors have faer's kernels.
-    let columns = if m > 1 && n > 1 { n.div_ceil(super::SPLITS).max(32) } else { n };
+    by_faer(c, beta, alpha, a, b, before, after, parallel);
+}
+
+/// The same by faer, for vectors, which are bound by memory, and for other processors.
+fn by_faer(
+    mut c: MatMut<'_, f32>,
+    beta: f32,
+    alpha: f32,
+    a: MatRef<'_, f32>,
+    b: MatRef<'_, f32>,
+    before: Touch<'_>,
+    after: Touch<'_>,
+    parallel: bool,
+) {
+    let n = c.ncols();
+    let columns = if c.nrows() > 1 && n > 1 { n.div_ceil(super::SPLITS).max(32) } else { n };
     let work = |(index, mut c): (usize, MatMut<'_, f32>)| {
         let (start, width) = (index * columns, c.ncols());
         if beta == 1.0 {
@@ -56,7 +77,7 @@ pub(crate) fn matmul_f32_with(
         faer::linalg::matmul::matmul(c.as_mut(), accum, a, b.subcols(start, width), alpha, Par::Seq);
         (0..width).for_each(|j| after(0, start + j, column_f32_mut(c.as_mut(), j)));
     };
-    if parallel {
+    if parallel && columns < n {
         c.par_col_chunks_mut(columns).enumerate().for_each(work);
     } else {
         for start in (0..n).step_by(columns) {
@@ -109,11 +130,12 @@ mod tests {
                 let a = if turned[0] { a.transpose() } else { a.as_ref() };
                 let b = if turned[1] { b.transpose() } else { b.as_ref() };
                 let start = draw(m, n, &mut s);
-                let mut c = [start.clone(), start.clone()];
+                let mut c = [start.clone(), start.clone(), start.clone()];
                 matmul_f32(c[0].as_mut(), 0.0, 0.5, a, b);
                 let halve: Touch<'_> = &|_, _, c| c.iter_mut().for_each(|c| *c *= 0.5);
                 let add: Touch<'_> = &|i, j, c| (0..c.len()).for_each(|q| c[q] += start[(i + q, j)]);
                 matmul_f32_with(c[1].as_mut(), 1.0, 0.5, a, b, halve, add);
+                by_faer(c[2].as_mut(), 1.0, 0.5, a, b, halve, add, true);
                 for (i, j) in [(0, 0), (m - 1, n - 1), (m / 2, n - 1), (m - 1, n / 2), (m / 3, n / 3)] {
                     let terms = |q: usize| 0.5 * f64::from(a[(i, q)]) * f64::from(b[(q, j)]);
                     let want: f64 = (0..k).map(terms).sum();
@@ -123,7 +145,9 @@ mod tests {
                     let tolerance = 6e-8 * (size + 2.0 * start.abs()) * (2.0 + (k as f64).sqrt().min(8.0));
                     assert!((f64::from(c[0][(i, j)]) - want).abs() < tolerance, "{m} {n} {k} {layout} ({i}, {j})");
                     let want = want + start;
-                    assert!((f64::from(c[1][(i, j)]) - want).abs() < tolerance, "{m} {n} {k} {layout} ({i}, {j})");
+                    for c in &c[1..] {
+                        assert!((f64::from(c[(i, j)]) - want).abs() < tolerance, "{m} {n} {k} {layout} ({i}, {j})");
+                    }
                 }
             }
         }

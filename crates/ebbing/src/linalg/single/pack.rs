@@ -1,5 +1,6 @@
 //! Copies of an operand in the order in which the kernel reads it.
 
+use super::kernel::{COLS, turn};
 use faer::MatRef;
 use std::ops::Range;
 
@@ -29,7 +30,7 @@ impl Operand {
 /// in each R entries. Rows beyond the last are zero.
 ///
 /// # Safety
-/// `to` must have space for all panels, and nothing else may touch those of `part`.
+/// The kernel must be available, `to` have space for all panels, and nothing else touch those of `part`.
 pub(super) unsafe fn pack<const R: usize>(
     of: &Operand,
     terms: Range<usize>,
@@ -86,28 +87,28 @@ unsafe fn copy_rows<const R: usize>(
     }
 }
 
-/// The same where the terms of a row are contiguous: eight terms of every row at once.
+/// The same where the terms of a row are contiguous: eight terms of several rows at once.
 ///
 /// # Safety
-/// As [`copy_rows`], with `to` at the panel's space.
+/// As [`copy_rows`], with `to` at the panel's space; the kernel must be available.
 unsafe fn turn_rows<const R: usize>(of: &Operand, source: *const f32, depth: usize, panel: usize, to: *mut f32) {
     const TERMS: usize = 8;
     let rows = R.min(of.rows - panel * R);
+    let whole = if rows == R { depth - depth % TERMS } else { 0 };
     // SAFETY: rows panel·R .. panel·R + rows, terms 0 .. depth, and their places in the panel.
     unsafe {
         let first = source.add(panel * R * of.row_stride);
-        if rows < R {
-            to.write_bytes(0, R * depth);
-        }
-        let whole = depth - depth % TERMS;
         for k in (0..whole).step_by(TERMS) {
-            for i in 0..rows {
-                let entries = first.add(i * of.row_stride + k).cast::<[f32; TERMS]>().read_unaligned();
-                (0..TERMS).for_each(|q| to.add((k + q) * R + i).write(entries[q]));
+            let (from, to) = (first.add(k), to.add(k * R));
+            if R == COLS {
+                turn::<COLS>(from, of.row_stride, to, R);
+            } else {
+                (0..R).step_by(8).for_each(|i| turn::<8>(from.add(i * of.row_stride), of.row_stride, to.add(i), R));
             }
         }
         for k in whole..depth {
-            (0..rows).for_each(|i| to.add(k * R + i).write(*first.add(i * of.row_stride + k)));
+            let entry = |i: usize| if i < rows { *first.add(i * of.row_stride + k) } else { 0.0 };
+            (0..R).for_each(|i| to.add(k * R + i).write(entry(i)));
         }
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn run(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPri
             |w, u| {
                 energies.push(u);
                 // The last state is one of them.
-                if (settings.draws - energies.len()) % stride == 0 {
+                if (settings.draws - energies.len()).is_multiple_of(stride) {
                     states.push(w.to_vec());
                 }
             },
