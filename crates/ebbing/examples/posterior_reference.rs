@@ -4,9 +4,7 @@
 //! to 424 chains of another sampler. Ends with exit code 1 where any number is off by more than three combined standard
 //! errors: of 35 true normal deviates the largest exceeds 3 in one run out of eleven, and the seed is fixed.
 
-use ebbing::{
-    Error, Estimate, Mat, PosteriorSettings, Result, SampledPosterior, Task, TestSet, sample_posterior,
-};
+use ebbing::{Error, Estimate, Mat, PosteriorSettings, Result, SampledPosterior, Task, TestSet, sample_posterior};
 use serde_json::Value;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -42,7 +40,8 @@ fn main() -> ExitCode {
 fn compare(case: &str, chains: usize) -> Result<Vec<f64>> {
     let path = format!("{}/../../tests/reference/posterior_{case}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
-    let wrong = |field: &str| Error::file(&path, field, "missing or of another kind", "it is a number or a list of rows");
+    let wrong =
+        |field: &str| Error::file(&path, field, "missing or of another kind", "it is a number or a list of rows");
     let reference: Value = serde_json::from_str(&text).map_err(|_| wrong("the whole"))?;
     let number = |field: &str| reference[field].as_f64().ok_or_else(|| wrong(field));
     let settings = PosteriorSettings {
