@@ -1,8 +1,9 @@
 //! The gap between theory and sampled networks as both width and data grow at fixed load: `posterior_width [ALPHA [N…]]`.
 //!
-//! For every width N, two tasks of P = αN random inputs of dimension 2P with random ±1 labels, several draws of them. The
-//! gap of a quantity is sampled/theory − 1, averaged over the draws; its standard error is that over draws, which are
-//! independent in data and chains. The theory is the leading order of an expansion in 1/N: N × gap tends to a constant.
+//! For every width N, several draws of two tasks: P = αN random inputs of dimension 2P with random ±1 labels, then inputs
+//! that overlap with them by 0.8, with the same labels. The gap of a quantity is sampled/theory − 1, averaged over the
+//! draws; its standard error is that over draws, which are independent in data and chains. The theory is the leading
+//! order of an expansion in 1/N: N × gap tends to a constant.
 
 use ebbing::{
     Error, Estimate, Mat, MultiHead, MultiHeadSettings, PosteriorSettings, Result, Stream, Task, mean_with_error,
@@ -59,12 +60,11 @@ fn pair(p: usize, width: usize, draw: u64) -> Result<([Estimate; 4], [f64; 4])> 
         return Err(Error::setting("ALPHA times N", p, "must be at least 2"));
     }
     let mut stream = Stream::new(draw, "width tasks", width as u64);
-    let mut task = |k: usize| {
-        let x = Mat::from_fn(p, 2 * p, |_, _| stream.normal());
-        let y = Mat::from_fn(p, 1, |_, _| if stream.chance(0.5) { 1.0 } else { -1.0 });
-        Task { name: format!("task {k}"), x, y, rows: None, test: None }
-    };
-    let tasks = [task(1), task(2)];
+    let x = Mat::from_fn(p, 2 * p, |_, _| stream.normal());
+    let y = Mat::from_fn(p, 1, |_, _| if stream.chance(0.5) { 1.0 } else { -1.0 });
+    let other = Mat::from_fn(p, 2 * p, |i, j| 0.8 * x[(i, j)] + 0.6 * stream.normal());
+    let task = |name: &str, x| Task { name: name.into(), x, y: y.clone(), rows: None, test: None };
+    let tasks = [task("first", x), task("second", other)];
     let settings = PosteriorSettings {
         width,
         lambda: 5.0,
