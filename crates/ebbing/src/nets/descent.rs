@@ -305,7 +305,10 @@ impl<'a> Descent<'a> {
                 let bearable = self.rate_at_start().min(eta / 2.0);
                 format!("try a learning rate of {bearable:.1e} or let it be chosen automatically")
             }
-            None => format!("try an eta factor of {:.2}", self.settings.eta_factor / 4.0),
+            None => {
+                let factor = self.settings.eta_factor / 4.0;
+                format!("try a learning rate of {:.1e}, or an eta factor of {factor}", self.updater.eta / 4.0)
+            }
         };
         Error::Diverged { task: self.task + 1, step, loss: mse, eta: f64::from(self.updater.eta), suggestion }
     }

@@ -9,7 +9,7 @@ pub use cell::COLUMNS;
 
 use crate::console::Console;
 use crate::output::Output;
-use crate::sequence::SequenceArgs;
+use crate::sequence::{Kind, SequenceArgs};
 use clap::ValueEnum;
 use ebbing::{
     Activation, Architecture, Error, Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, TrainSettings,
@@ -86,9 +86,13 @@ pub struct Args {
     /// Loss whose gradient is followed: half the sum or half the mean of squared errors
     #[arg(long, value_parser = ["sum", "mean"], default_value = "sum")]
     loss: String,
-    /// Learning rate: a number, or auto (from the network's own tangent kernel)
+    /// Learning rate: a number, or auto: one over the loss's largest curvature, from the network's own tangent kernel, at
+    /// most half of what is stable and adapted on the way
     #[arg(long, default_value = "auto")]
     eta: String,
+    /// Multiplies the automatic rate: 0.5 tells what results owe to it (STATED)
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    eta_factor: f64,
     /// Step the penalty explicitly (refused where that is unstable)
     #[arg(long)]
     explicit: bool,
@@ -127,6 +131,11 @@ impl Args {
         if self.sequence.tasks.is_none() {
             self.sequence.examples.get_or_insert(200);
             self.sequence.test_examples.get_or_insert(200);
+        }
+        if !self.loads.is_empty() && self.sequence.tasks.is_none() && self.sequence.protocol == Kind::Permuted {
+            // As in the phase diagram of two tasks, the first task stays as it is.
+            self.sequence.length.get_or_insert(2);
+            self.sequence.first_unpermuted = true;
         }
         if self.loads.is_empty() { self.over_tasks(console) } else { self.over_loads(console) }
     }
@@ -173,6 +182,7 @@ impl Args {
             sigma0: self.sigma0,
             loss: if self.loss == "mean" { LossScale::Mean } else { LossScale::Sum },
             eta,
+            eta_factor: self.eta_factor,
             penalty_step: if self.explicit { PenaltyStep::Explicit } else { PenaltyStep::Implicit },
             threshold: self.threshold,
             tolerance: self.tolerance,
