@@ -124,9 +124,10 @@ def metrics(
     """
     rows = [vector(row, f"accuracies, row {t}") for t, row in enumerate(accuracies)]
     rows = [row[~np.isnan(row)] if np.isnan(row).any() else row for row in rows]
-    optional = [None if v is None else vector(v, n).tolist() for v, n in ((untrained, "untrained"), (reference, "reference"))]
+    before = None if untrained is None else vector(untrained, "untrained").tolist()
+    best = None if reference is None else vector(reference, "reference").tolist()
     sizes = None if test_sizes is None else [int(n) for n in test_sizes]
-    return Metrics.of(_ebbing.metrics([row.tolist() for row in rows], convention, *optional, sizes))
+    return Metrics.of(_ebbing.metrics([row.tolist() for row in rows], convention, before, best, sizes))
 
 
 class Forecast(Result):

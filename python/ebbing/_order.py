@@ -158,10 +158,9 @@ def order_parameters_from_kernels(
     >>> found.gamma_feature, found.f21  # nothing in common, nothing forgotten
     (0.0, 0.0)
     """
-    kernels = [matrix(K, name) for K, name in ((K11, "K11"), (K12, "K12"), (K22, "K22"))]
-    pair = _ebbing.order_parameters_of_kernels(
-        *kernels, targets(y1, "y1"), targets(y2, "y2"), *_resampling(ridge, bootstrap, shuffles, seed)
-    )
+    kernels = matrix(K11, "K11"), matrix(K12, "K12"), matrix(K22, "K22")
+    resampling = _resampling(ridge, bootstrap, shuffles, seed)
+    pair = _ebbing.order_parameters_of_kernels(*(*kernels, targets(y1, "y1"), targets(y2, "y2"), *resampling))
     return OrderParameters.of_pair(pair)
 
 
@@ -181,5 +180,6 @@ def _pair(
     seed: int,
 ) -> OrderParameters:
     network = count(depth, "depth"), real(sigma2, "sigma2"), activation
-    pairs = _ebbing.order_parameters(native(tasks), features, *network, *_resampling(ridge, bootstrap, shuffles, seed))
+    resampling = _resampling(ridge, bootstrap, shuffles, seed)
+    pairs = _ebbing.order_parameters(*(native(tasks), features, *network, *resampling))
     return OrderParameters.of_pair(pairs[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import sys
 import time
 from collections.abc import Callable
@@ -57,11 +58,10 @@ class Notebook:
         self.handle: Any = None
 
     def __call__(self, done: float, total: float, text: str) -> None:
-        from IPython.display import HTML, display
-
+        ipython: Any = importlib.import_module("IPython.display")
         label = f"{html.escape(self.what)}: {html.escape(text)}"
-        bar = HTML(f'<progress max="{total}" value="{done}" style="width:20em"></progress> {label}')
+        bar = ipython.HTML(f'<progress max="{total}" value="{done}" style="width:20em"></progress> {label}')
         if self.handle is None:
-            self.handle = display(bar, display_id=True)
-        elif self.handle is not None:
+            self.handle = ipython.display(bar, display_id=True)
+        else:
             self.handle.update(bar)

@@ -112,9 +112,10 @@ class SingleHead:
         if variance not in self._theories:
             if self._kind == "kernels":
                 (nngp, ntk), tasks = self._data
-                made = _ebbing.SingleHead.from_kernels(nngp, ntk, tasks, *self._settings, variance)
+                arguments = nngp, ntk, tasks, *self._settings, variance
+                made = _ebbing.SingleHead.from_kernels(*arguments)
             else:
-                made = _ebbing.SingleHead(self._data, self._kind == "features", *self._settings, variance)
+                made = _ebbing.SingleHead(*(self._data, self._kind == "features", *self._settings, variance))
             self._theories[variance] = made
         return self._theories[variance]
 
