@@ -99,6 +99,7 @@ def fitted(fit: Any, ax: Any = None, last: int | None = None) -> Any:
     t = np.linspace(1, last or fit.points, 100)
     ax.plot(t, fit.at(t), color=VERMILLION, label="fit")
     ax.set(xlabel="tasks learned", ylabel="forgetting")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     return clean(ax)
 
 
