@@ -13,7 +13,27 @@ _KernelTask = tuple[list[int], _Array, list[int] | None, _Array | None, str]
 _Made = tuple[list[_Task], dict[str, Any]]
 _Progress = Callable[[float, float, str], None]
 
-__all__: list[str]
+__all__ = [
+    "MultiHead",
+    "NumericalError",
+    "SingleHead",
+    "Source",
+    "TwoTasks",
+    "__version__",
+    "fit_forgetting",
+    "forecast",
+    "interpolated",
+    "kernel",
+    "load_tasks",
+    "metrics",
+    "order_parameters",
+    "order_parameters_of_kernels",
+    "prepared",
+    "sample_posterior",
+    "save_tasks",
+    "train",
+    "with_context",
+]
 __version__: str
 
 class NumericalError(ArithmeticError): ...
