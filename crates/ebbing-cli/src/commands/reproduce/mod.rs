@@ -209,7 +209,9 @@ fn means(word: &str, entry: &Entry) -> bool {
         "trained" => entry.needs == Needs::Training,
         _ => {
             let number = word.trim_end_matches(|c: char| c.is_ascii_lowercase());
-            entry.id.eq_ignore_ascii_case(word) || (!number.is_empty() && entry.id.eq_ignore_ascii_case(number))
+            // A figure in two parts, as S7 and S7-descent, goes by its number too.
+            let own = entry.id.split('-').next().unwrap_or(entry.id);
+            entry.id.eq_ignore_ascii_case(word) || (!number.is_empty() && own.eq_ignore_ascii_case(number))
         }
     }
 }
@@ -263,6 +265,8 @@ mod tests {
         for word in ["S4", "s4", "S4b", "trained"] {
             assert!(means(word, &s4) && !means(word, &three), "{word}");
         }
+        let descent = entry("S7-descent", Needs::Training);
+        assert!(means("S7", &descent) && means("S7d", &descent) && means("s7-descent", &descent));
         assert!(!means("33", &three) && !means("", &three) && !means("a", &three));
         let said = entries(&["no such figure".into()]).map(|_| ()).unwrap_err().to_string();
         assert!(said.contains("there is no figure 'no such figure'"), "{said}");
