@@ -2,7 +2,7 @@
 
     python3 tools/make_reproduction.py FOLDER...
 
-A FOLDER is the --out of a run; each figure's folder in it has claims.toml and pictures.
+A FOLDER is the --out of a run; each figure's folder in it has claims.toml and pictures. Needs Pillow, to make them small.
 """
 
 import pathlib
@@ -10,6 +10,8 @@ import re
 import shutil
 import sys
 import tomllib
+
+from PIL import Image
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
 
@@ -58,7 +60,9 @@ def main():
         part = [f"## Figure {told['figure']}, {scale} ({data})\n"]
         for picture in sorted(folder.glob("*.png")):
             kept = f"{name}-{picture.name}"
-            shutil.copyfile(picture, pictures / kept)
+            with Image.open(picture) as image:
+                small = image.convert("RGB").resize((image.width * 2 // 3, image.height * 2 // 3), Image.LANCZOS)
+                small.quantize(128).save(pictures / kept, optimize=True)
             part.append(f"![Figure {told['figure']}](reproduction/{kept})\n")
         part.append("| panel | claim | value | threshold | paper | verdict | details |")
         part.append("|---|---|---|---|---|---|---|")
