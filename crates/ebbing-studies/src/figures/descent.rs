@@ -128,13 +128,16 @@ impl Descent {
             .with("moved", report.moved))
     }
 
-    /// Steps of a full batch, forward and backward, for as long as a task is expected to take: the first ends early, the last at the limit.
+    /// Steps of a full batch, forward and backward: the first task and the last one alone take a few hundred, each of the
+    /// others as many as are allowed.
     pub fn cost(&self, tasks: usize, depth: usize, alpha: f64) -> Cost {
-        const STEPS: f64 = 20_000.0;
         let (p, n) = (self.p as f64, width(self.p, alpha) as f64);
         // Single precision is twice as fast as the double precision that costs are counted in.
         let step = 0.5 * (4.0 * p * p * n + 6.0 * p * n * n * (depth - 1) as f64);
-        Cost { flops: step * STEPS * (tasks + 1) as f64, bytes: 8.0 * p * (p + 784.0 + 8.0 * n) * tasks as f64 }
+        Cost {
+            flops: step * (400.0 + (self.max_steps * (tasks - 1)) as f64),
+            bytes: 8.0 * p * (p + 784.0 + 8.0 * n) * tasks as f64,
+        }
     }
 
     /// What the captions say of the training.
