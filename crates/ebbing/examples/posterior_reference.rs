@@ -30,7 +30,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    let beyond = deviates.iter().filter(|z| !(z.abs() <= 3.0)).count();
+    let beyond = deviates.iter().filter(|z| z.is_nan() || z.abs() > 3.0).count();
     let rms = (deviates.iter().map(|z| z * z).sum::<f64>() / deviates.len() as f64).sqrt();
     println!("\n{} numbers, rms z {rms:.2}, {beyond} beyond 3 standard errors.", deviates.len());
     if beyond == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
