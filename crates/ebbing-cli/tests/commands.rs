@@ -246,7 +246,7 @@ fn sampling_compares_with_the_theory() {
     }
     // Chains too short to have converged say so.
     let short = told(&["sample", "--tasks", tasks, "--chains", "4", "--warmup", "10", "--draws", "10"]);
-    assert!(short.contains("Warning: task 1") && short.contains("run longer chains"), "{short}");
+    assert!(short.contains("Warning: task 2") && short.contains("run longer chains"), "{short}");
     assert!(json(&out.join("sample.json"))["comparison"].as_array().unwrap().len() > 5);
 }
 
@@ -310,6 +310,31 @@ fn own_tasks_that_cannot_be_computed_with_are_refused() {
     }
 }
 
+/// The three regimes by descent, the documented run in small: fixed representations below load 1, then a second task
+/// learned but badly generalised while the first is kept, then recovery at the price of forgetting.
+#[test]
+fn descent_shows_the_three_regimes() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixed = "train --heads multi --learners l2 --kappa 0.03 --momentum 0.9 --ratio 0.1 -p 120 --test-examples 200 \
+                 --loads 0.5,1.4,5 --seeds 3 --max-steps 6000 --out";
+    let arguments: Vec<&str> = fixed.split_whitespace().chain([folder.path().to_str().unwrap()]).collect();
+    told(&arguments);
+    let result = json(&folder.path().join("train-loads.json"));
+    let points = result["points"].as_array().unwrap();
+    let regimes: Vec<&str> = points.iter().map(|q| q["regime"].as_str().unwrap()).collect();
+    assert_eq!(regimes, ["fixed_representations", "overfitting", "generalisation"]);
+    assert!(points.iter().all(|q| q["learned"] == 3), "the second task is learned throughout: {result}");
+    let number = |k: usize, name: &str, part: &str| points[k][name][part].as_f64().unwrap();
+    let f21 = |k| number(k, "f21", "mean");
+    // Task 1 itself was left at a squared error of 1e-3, its loss where nothing is forgotten.
+    assert!(f21(0) < 2e-3 && f21(1) < 1e-2 && f21(2) > 3.0 * f21(1), "{} {} {}", f21(0), f21(1), f21(2));
+    for other in [0, 2] {
+        let rise = number(1, "g22", "mean") - number(other, "g22", "mean");
+        let error = number(1, "g22", "se").hypot(number(other, "g22", "se"));
+        assert!(rise > 3.0 * error, "G22 at load 1.4 is {rise} ± {error} above that of point {other}");
+    }
+}
+
 /// A run that is killed between two tasks goes on from its checkpoint to the same bits as one that was left alone.
 #[test]
 fn a_killed_run_goes_on_to_the_same_numbers() {
@@ -369,7 +394,9 @@ fn half_the_automatic_rate_changes_little() {
         let out = folder.path().join(format!("{learner}{factor}"));
         let fixed = "train --length 2 -p 100 --test-examples 50 --width 200 --eta-factor";
         let out_text = out.to_str().unwrap();
-        told(&[&fixed.split(' ').collect::<Vec<_>>()[..], &[factor, "--learners", learner, "--out", out_text]].concat());
+        told(
+            &[&fixed.split(' ').collect::<Vec<_>>()[..], &[factor, "--learners", learner, "--out", out_text]].concat(),
+        );
         let run = json(&out.join("train.json"))["learners"][0]["runs"][0].clone();
         (run["train_loss"][1][0].as_f64().unwrap(), run["test_loss"][1][1].as_f64().unwrap())
     };
