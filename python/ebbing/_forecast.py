@@ -266,7 +266,7 @@ def forecast(tasks: Any, *, progress: bool | Listener = False, **settings: Any) 
 
 def _sequences(tasks: Any) -> list[Any]:
     """One list of native tasks per seed."""
-    if not isinstance(tasks, TaskSequence) and len(tasks) and all(isinstance(one, TaskSequence) for one in tasks):
+    if isinstance(tasks, (list, tuple)) and tasks and all(isinstance(one, TaskSequence) for one in tasks):
         return [native(one) for one in tasks]
     return [native(tasks)]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _ebbing
-from ._arrays import Array, Task, matrix, native, squeezed, targets
+from ._arrays import Array, as_task, matrix, native, squeezed, targets
 from ._result import heat_table, significant
 from ._settings import count, real
 
@@ -94,7 +94,7 @@ class SingleHead:
         self = cls.__new__(cls)
         given = []
         for t, task in enumerate(tasks):
-            task, label = Task(*task), f"task {t + 1}"
+            task, label = as_task(task, t), f"task {t + 1}"
             tested = task.x_test is not None
             test = (_rows(task.x_test), targets(task.y_test, f"{label}, y_test")) if tested else (None, None)
             given.append((_rows(task.x), targets(task.y, f"{label}, y"), *test, label))

@@ -6,6 +6,7 @@ use crate::run::run;
 use crate::values::activation;
 use ebbing::{Architecture, Error, Kernel, KernelKind, Mat, MatRef, WeightPrior};
 use numpy::{PyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 /// Kernels with more entries take longer than a second or so, and are computed on copies so that Ctrl-C need not wait.
@@ -36,9 +37,9 @@ pub fn kernel<'py>(
         run(py, None, move |_| gram(&kernel, x.as_ref(), x2.as_ref().map(|x2| x2.as_ref())))?
     } else {
         let (copy, copy2) = (strided(&x), x2.as_ref().and_then(strided));
-        let a = copy.as_ref().map_or_else(|| view(&x), |c| Some(c.as_ref()));
+        let a = copy.as_ref().map(|c| c.as_ref()).or_else(|| view(&x));
         let b = copy2.as_ref().map(|c| c.as_ref()).or_else(|| x2.as_ref().and_then(view));
-        let a = a.unwrap_or_else(|| unreachable!("an array is contiguous or has been copied"));
+        let a = a.ok_or_else(|| PyRuntimeError::new_err("an array is neither contiguous nor was it copied"))?;
         py.detach(|| gram(&kernel, a, b)).map_err(python)?
     };
     array(py, result)

@@ -21,7 +21,7 @@ enum Theory {
     /// Finite λ.
     Finite(ebbing::MultiHead),
     /// Two tasks at λ = ∞, with the first one alone.
-    Limit { two: ebbing::TwoTasks, point: TwoTaskPoint, first: ebbing::MultiHead },
+    Limit { two: Box<ebbing::TwoTasks>, point: Box<TwoTaskPoint>, first: ebbing::MultiHead },
     /// A large λ that stands for ∞.
     Large(LargeLambda),
 }
@@ -135,8 +135,8 @@ impl Theory {
             return LargeLambda::solve(tasks, settings, TOLERANCE).map(Theory::Large);
         }
         let alpha = load(tasks, settings)?;
-        let two = ebbing::TwoTasks::new(tasks, settings)?;
-        let point = two.point(alpha)?;
+        let two = Box::new(ebbing::TwoTasks::new(tasks, settings)?);
+        let point = Box::new(two.point(alpha)?);
         let alone = MultiHeadSettings { lambda: 1.0, alpha: None, width: Some(point.width), ..settings.clone() };
         let first = ebbing::MultiHead::solve(&tasks[..1], &alone)?;
         Ok(Theory::Limit { two, point, first })

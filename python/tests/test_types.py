@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import subprocess
 import sys
@@ -34,20 +35,30 @@ def test_everything_public_is_documented():
 CONFIG = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
-def run(*arguments, cwd):
-    return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=cwd)
-
-
-def test_the_package_and_its_stubs_are_typed(tmp_path):
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Runs a module of mypy away from the sources, with one memory of what was checked."""
     pytest.importorskip("mypy", reason="mypy is not installed")
-    checked = run("mypy", "--config-file", str(CONFIG), "-p", "ebbing", cwd=tmp_path)
+    folder = tmp_path_factory.mktemp("mypy")
+    env = {**os.environ, "MYPY_CACHE_DIR": str(folder / "cache")}
+
+    def act(*arguments, cwd=folder):
+        return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=cwd, env=env)
+
+    return act
+
+
+def test_the_package_is_typed(run):
+    checked = run("mypy", "--config-file", str(CONFIG), "-p", "ebbing")
     assert checked.returncode == 0, checked.stdout
-    stubs = run("mypy.stubtest", "ebbing._ebbing", "--mypy-config-file", str(CONFIG), cwd=tmp_path)
+
+
+def test_stubs_fit_the_compiled_half(run):
+    stubs = run("mypy.stubtest", "ebbing._ebbing", "--mypy-config-file", str(CONFIG))
     assert stubs.returncode == 0, stubs.stdout
 
 
-def test_users_see_the_types(tmp_path):
-    pytest.importorskip("mypy", reason="mypy is not installed")
+def test_users_see_the_types(run, tmp_path):
     (tmp_path / "user.py").write_text(
         "import ebbing\n"
         "tasks = ebbing.tasks.permuted(tasks=2)\n"
@@ -55,5 +66,5 @@ def test_users_see_the_types(tmp_path):
         "reveal_type(ebbing.forecast(tasks).forgetting)\n"
         "ebbing.kernel(tasks[0].x, depth='two')\n"
     )
-    told = run("mypy", "user.py", cwd=tmp_path).stdout
+    told = run("mypy", "--config-file", str(CONFIG), "user.py", cwd=tmp_path).stdout
     assert told.count("float64") == 2 and 'Argument "depth" to "kernel"' in told, told
