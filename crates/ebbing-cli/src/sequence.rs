@@ -6,8 +6,9 @@ use ebbing::{
     Recipe, Result, Sizes, Source, Split, TargetDistractor, TaskSequence, Whiten, WithContext,
 };
 use ebbing_studies::Sources;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// How tasks are made from a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -142,6 +143,18 @@ impl PreprocessArgs {
     }
 }
 
+/// The sizes behind a name, looked up once: a study asks for them in every cell.
+fn remembered(name: &str, look_up: impl FnOnce() -> Result<Sizes>) -> Result<Sizes> {
+    static KNOWN: Mutex<BTreeMap<String, Sizes>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(sizes) = known.get(name) {
+        return Ok(sizes.clone());
+    }
+    let sizes = look_up()?;
+    known.insert(name.into(), sizes.clone());
+    Ok(sizes)
+}
+
 /// Where sequences come from: a data set ready to draw from, or the user's own tasks.
 pub enum Origin {
     /// A prepared data set and a protocol: every seed draws another sequence.
@@ -220,9 +233,11 @@ impl SequenceArgs {
     /// As [`SequenceArgs::origin`].
     pub fn sizes(&self) -> Result<Sizes> {
         if let Some(path) = &self.tasks {
-            let recipe = path.extension().is_some_and(|ending| ending == "toml");
-            let sequence = if recipe { Recipe::read(path)?.sequence()? } else { TaskSequence::load(path)? };
-            return Ok(Sizes::of(&sequence));
+            return remembered(&path.display().to_string(), || {
+                let recipe = path.extension().is_some_and(|ending| ending == "toml");
+                let sequence = if recipe { Recipe::read(path)?.sequence()? } else { TaskSequence::load(path)? };
+                Ok(Sizes::of(&sequence))
+            });
         }
         let (tasks, p, p_test, columns) = match self.protocol()? {
             Protocol::Permuted(d) => (d.tasks, d.p, d.p_test, 1),
@@ -234,7 +249,12 @@ impl SequenceArgs {
         let dim = match KnownSet::named(&self.data) {
             // Colour images become grey ones.
             Some(set) => set.image_shape.iter().take(2).product(),
-            None => Dataset::load(&self.data)?.train.features.dim(),
+            None => {
+                let dim = || Dataset::load(&self.data).map(|set| set.train.features.dim());
+                let none = Vec::new;
+                let load = || Ok(Sizes { train: none(), test: none(), dim: dim()?, columns: 0, distinct: None });
+                remembered(&self.data, load)?.dim
+            }
         };
         let dim = dim + self.context.unwrap_or(0);
         Ok(Sizes { train: vec![p; tasks], test: vec![p_test; tasks], dim, columns, distinct: None })

@@ -63,7 +63,7 @@ impl Descent {
             threshold: 1e-3,
             tolerance: 1e-5,
             patience: 1000,
-            max_steps: if scale == Scale::Paper { 100_000 } else { 20_000 },
+            max_steps: if scale == Scale::Paper { 100_000 } else { 12_000 },
         }
     }
 

@@ -39,8 +39,8 @@ impl PhasesByDescent {
             Scale::Quick => PhasesByDescent {
                 descent,
                 scale,
-                ratios: [vec![0.05, 0.1, 0.15], vec![0.1, 0.2, 0.3]],
-                loads: vec![0.6, 1.2, 1.5, 1.9, 2.4, 3.2, 4.5, 6.5],
+                ratios: [vec![0.05, 0.1, 0.15], vec![0.1, 0.25]],
+                loads: vec![0.6, 1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
                 seeds: [2, 1],
             },
             Scale::Paper => PhasesByDescent {

@@ -40,7 +40,7 @@ impl StepsByDescent {
                 scale,
                 ratios: [vec![0.1, 0.15], vec![0.25]],
                 steps: vec![0, 1, 3],
-                loads: vec![1.2, 1.5, 1.9, 2.4, 3.2, 4.5, 6.5],
+                loads: vec![1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
                 seeds: 1,
             },
             Scale::Paper => StepsByDescent {

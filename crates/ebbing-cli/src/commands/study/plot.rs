@@ -141,10 +141,11 @@ fn refuse_mixtures(rows: &Frame, folder: &Path) -> anyhow::Result<()> {
         let texts = first.texts(name).unwrap_or_default();
         texts.windows(2).any(|pair| pair[0] != pair[1])
     };
-    let varying: Vec<&str> = rows.columns().iter().filter(varies).map(String::as_str).collect();
+    // Settings come before results: the first few are the ones to fix.
+    let varying: Vec<&str> = rows.columns().iter().filter(varies).map(String::as_str).take(4).collect();
     let problem = format!(
-        "several rows of one seed fall on one point; fix what differs with --where COLUMN=VALUE or part curves with --by (these \
-         differ: {})",
+        "several rows of one seed fall on one point; fix what differs with --where COLUMN=VALUE or part curves with --by (the \
+         first that differ: {})",
         varying.join(", ")
     );
     Err(Error::data(folder.display().to_string(), problem).into())
