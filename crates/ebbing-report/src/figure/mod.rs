@@ -45,11 +45,11 @@ use crate::text::Rich;
 pub struct Figure {
     panels: Vec<Panel>,
     columns: usize,
-    first_letter: char,
     width_mm: f64,
     title: String,
     caption: String,
     metadata: Option<Metadata>,
+    remarks: Vec<String>,
 }
 
 /// A drawing and what it could not show.
@@ -76,13 +76,7 @@ impl Figure {
 
     fn of_width(panels: Vec<Panel>, columns: usize, width_mm: f64) -> Figure {
         let (title, caption) = (String::new(), String::new());
-        Figure { panels, columns, first_letter: 'a', width_mm, title, caption, metadata: None }
-    }
-
-    /// The letter of the first panel, where it is not a.
-    pub fn first_letter(mut self, letter: char) -> Figure {
-        self.first_letter = letter;
-        self
+        Figure { panels, columns, width_mm, title, caption, metadata: None, remarks: Vec::new() }
     }
 
     /// The caption (markup): understandable alone, with what bars and bands mean and of how many runs.
@@ -94,6 +88,12 @@ impl Figure {
     /// A short name for those who cannot see the figure; by default the first sentence of the caption.
     pub fn title(mut self, title: &str) -> Figure {
         self.title = title.into();
+        self
+    }
+
+    /// With a remark (markup) at the foot of the figure, such as which data it shows.
+    pub fn note(mut self, remark: &str) -> Figure {
+        self.remarks.push(remark.into());
         self
     }
 
@@ -129,10 +129,12 @@ impl Figure {
         let mut notes = Vec::new();
         for (k, slot) in slots.iter().enumerate() {
             canvas.panel = 2 * k;
-            let letter = lettered.then(|| char::from_u32(self.first_letter as u32 + k as u32).unwrap_or('?'));
+            let next = lettered.then(|| char::from(b'a' + (k % 26) as u8));
+            let letter = slot.panel.letter.or(next).filter(|letter| *letter != ' ');
             let prefix = letter.map_or(String::new(), |l| format!("{l}: "));
             notes.extend(draw::draw_panel(&mut canvas, slot, letter).into_iter().map(|n| prefix.clone() + &n));
         }
+        notes.extend(self.remarks.iter().cloned());
         height += draw::draw_notes(&mut canvas, &notes, height, width);
         canvas.shift(margin, margin);
         (canvas.width, canvas.height) = (width + 2.0 * margin, height + 2.0 * margin);
@@ -144,7 +146,8 @@ impl Figure {
         &self.caption
     }
 
-    /// What could not be drawn: values that are not finite, cells without a value. It is written at the foot of the figure.
+    /// What could not be drawn (values that are not finite, cells without a value), and the remarks that were given: what is
+    /// written at the foot of the figure.
     ///
     /// # Errors
     /// When a layer's arrays do not fit together.

@@ -22,6 +22,8 @@ pub enum Legend {
 /// One panel. Names and labels are markup: `γ_{RF}`, `λ^{1/2}`, `*P*`.
 #[derive(Clone, Debug)]
 pub struct Panel {
+    /// Its letter where it is not the next one; a blank for none.
+    pub(crate) letter: Option<char>,
     pub(crate) title: String,
     pub(crate) x_name: String,
     pub(crate) y_name: String,
@@ -49,6 +51,7 @@ impl Panel {
     /// An empty panel with linear axes.
     pub fn new() -> Panel {
         Panel {
+            letter: None,
             title: String::new(),
             x_name: String::new(),
             y_name: String::new(),
@@ -69,6 +72,12 @@ impl Panel {
     pub fn matrix(matrix: &Matrix) -> Panel {
         let (x_name, y_name) = (matrix.column_name.clone(), matrix.row_name.clone());
         Panel { matrix: Some(matrix.clone()), x_name, y_name, ..Panel::new() }
+    }
+
+    /// Its letter, where it is not the one of its place in the figure; a blank for none, as for the lower half of a panel.
+    pub fn letter(mut self, letter: char) -> Panel {
+        self.letter = Some(letter);
+        self
     }
 
     /// A title, only where the axes do not say it.

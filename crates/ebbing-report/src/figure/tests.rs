@@ -127,10 +127,10 @@ fn legends_do_not_cover_data() {
 }
 
 #[test]
-fn insets_lie_in_a_free_corner_and_letters_start_where_told() {
+fn insets_lie_in_a_free_corner_and_letters_are_those_told() {
     let inset = Panel::new().x("γ_{RF}").y("ΔF_{21}").line(Line::new("", &[0.0, 0.05], &[-1.0, -0.2]));
     let panel = lines(Panel::new().x("x").y("y"), 1, |_, v| v).inset(inset);
-    let figure = Figure::grid(vec![panel, Panel::new()], 2).first_letter('e');
+    let figure = Figure::grid(vec![panel.letter('e'), Panel::new().letter('f')], 2);
     assert_tidy(&figure, "inset");
     let canvas = figure.draw().unwrap().canvas;
     let letters: Vec<String> = labels(&canvas, |r| r == Role::Letter).iter().map(|l| l.2.rich.plain()).collect();

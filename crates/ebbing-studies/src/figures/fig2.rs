@@ -193,7 +193,7 @@ impl Reproduction for Figure2 {
             self.targets.depth,
             self.targets.seeds
         );
-        Ok(vec![("figure-2".into(), Figure::grid(vec![e, f, g], 3).first_letter('e').caption(&caption))])
+        Ok(vec![("figure-2".into(), Figure::grid(vec![e.letter('e'), f.letter('f'), g.letter('g')], 3).caption(&caption))])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
