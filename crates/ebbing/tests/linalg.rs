@@ -283,6 +283,23 @@ fn eigen_residuals() {
 }
 
 #[test]
+fn small_matrices_are_decomposed_as_well_as_large_ones() {
+    let mut stream = Stream::new(4, "small matrices", 0);
+    let (n, power) = (120, -40);
+    let x = Mat::from_fn(n, n, |_, _| stream.normal());
+    let a = matmul(x.as_ref(), x.transpose());
+    let small = Mat::from_fn(n, n, |i, j| a[(i, j)] * 2f64.powi(power));
+    let (large, small) =
+        (SymmetricEigen::factor(a.as_ref(), "a").unwrap(), SymmetricEigen::factor(small.as_ref(), "small").unwrap());
+    // Of the order of 1 for a good decomposition, whatever the norm.
+    assert!(small.residual < 10.0 && small.orthogonality < 10.0, "{} {}", small.residual, small.orthogonality);
+    for (large, small) in large.values.iter().zip(&small.values) {
+        // Backward errors of n ε times the norm, which is the largest eigenvalue.
+        assert!((small * 2f64.powi(-power) - large).abs() < 1e-11 * 5e2, "{small} {large}");
+    }
+}
+
+#[test]
 fn pencil_residuals() {
     for (n, condition, b) in cases() {
         let case = format!("n = {n}, condition {condition:e}");

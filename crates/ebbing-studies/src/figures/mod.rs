@@ -6,6 +6,8 @@ mod fig2;
 mod fig3;
 mod fig4;
 mod fig5;
+mod fig6;
+mod fig7;
 mod loads;
 mod s1;
 mod s2;
@@ -81,6 +83,8 @@ pub const ENTRIES: &[Entry] = &[
     fig3::ENTRY,
     fig4::ENTRY,
     fig5::ENTRY,
+    fig6::ENTRY,
+    fig7::ENTRY,
     s1::ENTRY,
     s2::ENTRY,
     s3::ENTRY,

@@ -37,18 +37,21 @@ impl SymmetricEigen {
         if n == 0 {
             return Ok(SymmetricEigen { values: vec![], vectors: Mat::new(), residual: 0.0, orthogonality: 0.0 });
         }
+        // The iteration stops at absolute sizes of the order of ε: a small matrix is decomposed at norm 1, scaled exactly.
+        let scale = if norm > 0.0 && norm < 0.5 { 2f64.powi(norm.log2().floor() as i32) } else { 1.0 };
+        let scaled = (scale != 1.0).then(|| Mat::from_fn(n, n, |i, j| a[(i, j)] / scale));
         let (mut values, mut vectors) = (Col::zeros(n), Mat::zeros(n, n));
         let (par, params) = (par(n), Spec::default());
         let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, par, params));
         let outcome = self_adjoint_evd(
-            a,
+            scaled.as_ref().map_or(a, |scaled| scaled.as_ref()),
             values.as_diagonal_mut(),
             Some(vectors.as_mut()),
             par,
             MemStack::new(&mut memory),
             params,
         );
-        let values: Vec<f64> = values.iter().copied().collect();
+        let values: Vec<f64> = values.iter().map(|value| scale * value).collect();
         let (residual, orthogonality) = residuals(a, &values, vectors.as_ref(), norm);
         let sound = residual <= WORST_RESIDUAL && orthogonality <= WORST_RESIDUAL; // false for a NaN too
         if outcome.is_err() || !sound {

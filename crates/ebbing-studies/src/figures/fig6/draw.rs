@@ -1,0 +1,112 @@
+//! The panels of figure 6.
+
+use super::super::loads::{Curve, colour, draw_limit, mean, means_by};
+use super::claims::gaps;
+use super::{BENCHMARKS, Benchmark, Fig6, critical_rows, percent};
+use crate::error::Result;
+use crate::frame::Frame;
+use ebbing_report::{Band, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime};
+
+pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {
+    let mut panels = Vec::new();
+    for benchmark in &BENCHMARKS {
+        let given = critical_rows(frame, benchmark, "given")?;
+        panels.push(similarity(benchmark, &given)?.letter(benchmark.letters[0]));
+        panels.push(diagram(benchmark, &given)?.letter(benchmark.letters[1]));
+        panels.push(gap(benchmark, &given, &critical_rows(frame, benchmark, "scaled")?)?.letter(' '));
+        for (name, letter) in [("f21", benchmark.letters[2]), ("g22", ' '), ("u22", ' ')] {
+            panels.push(curves(benchmark, frame, name)?.letter(letter));
+        }
+    }
+    let caption = format!(
+        "Similarity and regimes of two permuted (a to c) and two partially split (d to f) tasks of {} with a readout each, \
+         one hidden layer, λ → ∞, P = {}. **a**, **d** γ_{{sim}} (bars: standard errors over {} draws). **b**, **e** Regimes \
+         by the exact α_{{c}}; dashed: its estimate γ_{{sim}}^{{−2}}. Right of them, the estimate over the exact value, for \
+         labels ±1 and for labels with YᵀK⁻¹Y/P = 1, which the estimate assumes. **c**, **f** For two ratios (one draw) \
+         forgetting F_{{21}} of task 1, test loss G_{{22}} of task 2 over learning it alone and the norm of its readout; \
+         arrows where they diverge, grey lines at the exact α_{{c}}.",
+        study.setup.data_name(),
+        study.setup.p,
+        study.seeds,
+    );
+    Ok(Figure::grid(panels, 3).title("Similarity and phase diagrams of benchmark tasks").caption(&caption))
+}
+
+fn similarity(benchmark: &Benchmark, rows: &Frame) -> Result<Panel> {
+    let (x, y, errors) = means_by(rows, "ratio", "gamma_sim")?;
+    Ok(Panel::new()
+        .x(benchmark.axis)
+        .y("task similarity γ_{sim}")
+        .y_range(-0.05, 1.05)
+        .line(Line::new("", &x, &y).category(0))
+        .markers(Markers::new("", &x, &y).errors(&errors).category(0)))
+}
+
+/// The highest load drawn.
+const TOP: f64 = 100.0;
+
+fn diagram(benchmark: &Benchmark, rows: &Frame) -> Result<Panel> {
+    let (x, exact, _) = means_by(rows, "ratio", "alpha_c")?;
+    let (_, gamma, _) = means_by(rows, "ratio", "gamma_sim")?;
+    // A boundary beyond every load is drawn as one far above the frame, which clips it.
+    let drawable = |a: f64| if a.is_finite() { a.clamp(1.0, 1e3 * TOP) } else { 1e3 * TOP };
+    let exact: Vec<f64> = exact.into_iter().map(drawable).collect();
+    let law: Vec<f64> = gamma.iter().map(|g| drawable(if *g > 0.0 { g.powi(-2) } else { f64::INFINITY })).collect();
+    let level = |a: f64| vec![a; x.len()];
+    let mut panel = Panel::new()
+        .x(benchmark.axis)
+        .y("load α = P/N")
+        .log_y()
+        .y_range(0.3, TOP)
+        .band(Band::regime(Regime::FixedRepresentations, &x, &level(0.3), &level(1.0)))
+        .band(Band::regime(Regime::Overfitting, &x, &level(1.0), &exact))
+        .band(Band::regime(Regime::Generalisation, &x, &exact, &level(1e3 * TOP)))
+        .line(Line::new("exact α_{c}", &x, &exact).colour(OKABE_ITO[6]).dash(Dash::Solid))
+        .line(Line::new("γ_{sim}^{−2}", &x, &law).category(1).dash(Dash::Dashed));
+    for (k, (ratio, _, _)) in benchmark.examples.into_iter().enumerate() {
+        let here = mean(&rows.only("ratio", ratio)?, "alpha_c")?.value;
+        panel = panel.markers(Markers::new("", &[ratio], &[here]).category(LOOKS[k]));
+    }
+    Ok(panel.aspect(0.72))
+}
+
+fn gap(benchmark: &Benchmark, given: &Frame, scaled: &Frame) -> Result<Panel> {
+    let mut panel =
+        Panel::new().x(benchmark.axis).y("γ_{sim}^{−2} / exact α_{c}").log_y().y_range(0.1, 10.0).horizontal("", 1.0);
+    for (k, (rows, label)) in [(given, "labels ±1"), (scaled, "scaled labels")].into_iter().enumerate() {
+        // Where a boundary is infinite there is no ratio.
+        let shown = gaps(rows)?.into_iter().filter(|(_, gap)| gap.is_finite() && *gap > -1.0);
+        let (x, y): (Vec<f64>, Vec<f64>) = shown.map(|(ratio, gap)| (ratio, 1.0 + gap)).unzip();
+        panel = panel.line(Line::new(label, &x, &y).category(k)).markers(Markers::new(label, &x, &y).category(k));
+    }
+    Ok(panel)
+}
+
+/// The categories of the two examples.
+const LOOKS: [usize; 2] = [5, 0];
+
+fn curves(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
+    let axis = match name {
+        "f21" => "forgetting F_{21}",
+        "g22" => "test loss G_{22}",
+        _ => "|a_{2}|^{2}/N",
+    };
+    let mut panel = Panel::new().x("load α = P/N").y(axis).log_x().x_range(0.1, 10.0);
+    panel = panel.regime(Regime::FixedRepresentations, 0.1, 1.0);
+    if name != "f21" {
+        panel = panel.log_y();
+        for k in 0..2 {
+            panel = panel.diverges("∝ 1/(1 − α)", 0.98 - 0.05 * k as f64, Direction::Up, colour(LOOKS[k]));
+        }
+    }
+    let draw = frame.only("protocol", benchmark.protocol)?.only("part", "curve")?.only("seed", 0usize)?;
+    let mut rows = Vec::new();
+    for (ratio, _, _) in benchmark.examples {
+        let here = draw.only("ratio", ratio)?;
+        panel = panel.vertical("exact α_{c}", here.only("labels", "given")?.mean("alpha_c")?.value);
+        rows.push((percent(ratio), here.having("alpha", |_| true)?));
+    }
+    let curves: Vec<Curve> =
+        rows.iter().enumerate().map(|(k, (label, frame))| Curve { frame, label, category: LOOKS[k] }).collect();
+    draw_limit(panel, &curves, name)
+}
