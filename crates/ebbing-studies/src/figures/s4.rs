@@ -61,7 +61,7 @@ impl Learners {
             p: if paper { 2000 } else { 200 },
             p_test: if paper { 1000 } else { 300 },
             depth: 9,
-            width: if paper { 1000 } else { 150 },
+            width: if paper { 1000 } else { 100 },
             kappa: 0.1,
             sigma0: 1.0,
             loss: LossScale::Sum,
@@ -70,7 +70,7 @@ impl Learners {
             threshold: 1e-3,
             tolerance: 1e-3,
             patience: 200,
-            max_steps: if paper { 100_000 } else { 4000 },
+            max_steps: if paper { 100_000 } else { 1500 },
             seeds: if paper { [100, 50] } else { [3, 3] },
         }
     }
