@@ -285,6 +285,10 @@ fn bad_files_are_refused_before_anything_is_written() {
         assert!(words.iter().all(|word| said.contains(word)), "{text}: {said}");
         assert!(!out.exists(), "{text}");
     }
+    let given =
+        format!("command = \"forecast\"\nseeds = 2\n[settings]\ntasks = \"{}\"\n", tasks(folder.path()).display());
+    let said = refusal(&run(&written(folder.path(), "given.toml", &given), &out, &[]), 2);
+    assert!(said.contains("seed is 1; these tasks are given"), "{said}");
     let many =
         written(folder.path(), "many.toml", "command = \"phase\"\n[grid]\nratio = { linspace = [0, 1, 10001] }\n");
     let told = done(&run(&many, &out, &["--dry-run", "--yes"]));
@@ -370,4 +374,14 @@ fn submitting_writes_an_array_for_what_is_missing() {
     assert!(said.contains("job 17 is still in the queue"), "{said}");
     let said = refusal(&submit(&[]).env("PATH", "/nowhere").output().unwrap(), 2);
     assert!(said.contains("sbatch does not start"), "{said}");
+}
+
+#[test]
+fn figures_are_listed_and_unknown_ones_refused() {
+    let text = done(&ebbing().args(["reproduce", "--list", "--embedded"]).output().unwrap());
+    assert!(text.starts_with("Figures of the paper"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let said = refusal(&ebbing().args(["reproduce", "17"]).output().unwrap(), 2);
+    assert!(said.contains("there is no figure '17'"), "{said}");
+    refusal(&ebbing().arg("reproduce").output().unwrap(), 2);
 }

@@ -2,11 +2,11 @@
 
 use super::Args;
 use crate::commands::study::InCells;
-use crate::sequence::Origin;
 use ebbing::{
     Cost, Error, OrderParameters, Outlook, PairOutlook, Sizes, TaskSequence, forgetting_cost, order_parameter_cost,
 };
 use ebbing_studies::{Result, Row, Sources};
+use std::path::PathBuf;
 
 /// What the columns mean.
 pub const COLUMNS: &[(&str, &str)] = &[
@@ -34,6 +34,14 @@ impl InCells for Args {
         self.no_order = true;
         self.seeds = Some(1);
         self.settings()?;
+        let seed = self.sequence.seed;
+        let file = |path: &PathBuf| path.extension().is_none_or(|ending| ending != "toml");
+        let given = !self.features.is_empty() || self.sequence.tasks.as_ref().is_some_and(file);
+        if given && seed > 0 && self.max_p.is_none() {
+            let expected =
+                "these tasks are given, not drawn: use the one seed 0, or let every seed take other examples (max_p)";
+            return Err(Error::setting("seed", seed, expected));
+        }
         if self.features.is_empty() { self.sequence.check() } else { Ok(()) }
     }
 
@@ -71,14 +79,10 @@ impl Args {
             None => Ok(sequence),
         };
         if self.features.is_empty() {
-            let origin = self.sequence.origin_from(sources)?;
-            if matches!(origin, Origin::Given(_)) && seed > 0 && self.max_p.is_none() {
-                let expected = "these tasks are given, not drawn: use the single seed 0, or max_p";
-                return Err(Error::setting("seed", seed, expected));
-            }
-            return Ok(vec![(String::new(), part(origin.sequence(seed)?)?)]);
+            let sequence = self.sequence.origin_from(sources)?.sequence(seed)?;
+            return Ok(vec![(String::new(), part(sequence)?)]);
         }
-        let load = |file: &std::path::PathBuf| Ok((file.display().to_string(), part(TaskSequence::load(file)?)?));
+        let load = |file: &PathBuf| Ok((file.display().to_string(), part(TaskSequence::load(file)?)?));
         self.features.iter().map(load).collect()
     }
 }

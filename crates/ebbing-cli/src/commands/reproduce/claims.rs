@@ -45,15 +45,14 @@ fn value(claim: &Claim) -> String {
 /// A line of the table: four short columns, and the words in what is left of 80 columns, over as many lines as they need.
 fn line(cells: [&str; 4], words: &str) -> String {
     let [panel, verdict, value, threshold] = cells;
-    let mut first = format!("{panel:<6} {verdict:<4} {value:>13} {threshold:<12}");
-    while first.chars().count() < WORDS {
-        first.push(' ');
-    }
+    let short = format!("{panel:<6} {verdict:<4} {value:>13} ");
+    let first = format!("{short}{threshold:<12} ");
+    let blank = " ".repeat(WORDS);
     if first.chars().count() > WORDS {
-        // A cell too wide for its column: the words go below.
-        return first.trim_end().to_string() + "\n" + &wrap(words, &" ".repeat(WORDS), &" ".repeat(WORDS));
+        // Too wide for its column: the words go below.
+        return wrap(threshold, &short, &" ".repeat(short.chars().count())) + &wrap(words, &blank, &blank);
     }
-    wrap(words, &first, &" ".repeat(WORDS))
+    wrap(words, &format!("{first:<WORDS$}"), &blank)
 }
 
 /// The table of claims, with the reasons of those that fail or stay open.
@@ -91,7 +90,16 @@ mod tests {
         let claims = [
             ("3", Claim::near("3a", long, 0.998, 1.0, 0.02).error(Some(0.004)).paper(1.0)),
             ("3", Claim::above("3a inset", long, 0.1, 0.5).note("few seeds at this scale ".repeat(6))),
-            ("5", Claim::new("5f", "no number", f64::NAN, "within one step of the grid of loads", false)),
+            (
+                "5",
+                Claim::new(
+                    "5f",
+                    "no number",
+                    f64::NAN,
+                    "within one step of the grid of loads, or every step down within 2 SE",
+                    false,
+                ),
+            ),
         ];
         let text = table("Claims at quick scale", &claims, Path::new("out"));
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");

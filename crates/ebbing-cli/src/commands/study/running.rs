@@ -5,10 +5,11 @@ use crate::failure::Refused;
 use crate::text::{size, time};
 use anyhow::Context;
 use clap::Args;
-use ebbing::Error;
+use ebbing::{Error, Speed};
 use ebbing_report::{Screen, Table, escape_markup};
 use ebbing_studies::{Bill, Cell, Event, Outcome, Share, Sources, Store, Study, bill, run_missing, single_speed};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Which cells are wanted.
 #[derive(Debug, Clone, Default, Args)]
@@ -99,7 +100,16 @@ pub fn part(console: &Console, study: &dyn Study, store: &Store, share: &Share) 
 /// # Errors
 /// Where a thread does not start.
 pub fn stated(study: &dyn Study, cells: &[Cell]) -> anyhow::Result<Bill> {
-    Ok(bill(cells.iter().map(|cell| study.cost(cell)), single_speed()?))
+    // Measured once, so that studies are told by the same yardstick.
+    static SPEED: OnceLock<Speed> = OnceLock::new();
+    let speed = match SPEED.get() {
+        Some(speed) => *speed,
+        None => {
+            let speed = single_speed()?;
+            *SPEED.get_or_init(|| speed)
+        }
+    };
+    Ok(bill(cells.iter().map(|cell| study.cost(cell)), speed))
 }
 
 /// Prints what `--dry-run` tells.
