@@ -158,12 +158,13 @@ impl Reproduction for Figure3 {
         });
         let caption = format!(
             "Order parameters foretell forgetting of target-distractor sequences. **a** Forgetting of task 1 after task 2 \
-             against twice the conflict, coloured by γ_{{feature}}; one point for each (ρ_{{target}}, ρ_{{shared}}, ρ_{{flip}}). \
+             against twice the conflict, coloured by γ_{{feature}}; one point for each of {} (ρ_{{target}}, ρ_{{shared}}, ρ_{{flip}}). \
              Inset: what the penalty changes, F_{{21}} − F_{{21}}(λ = 0), where F_{{21}} < 0.05. **b** Forgetting of task 1 after \
              *t* tasks with the fit F_{{max}}(1 − e^{{−(*t*−1)/τ}}).{example} **c** Share of the variance explained by each order \
              parameter. **d** Time τ_{{F}} where F_{{21}} < 0.05, in bins of γ_{{RF}}; bars: standard deviation in a bin. Inset: \
              γ_{{RF}} < 0.05. **e** F_{{max}} foretold by F_{{21}} and τ_{{F}}. Drawn from {}; *P* = {}, *L* = {}, {} tasks, \
              random features, λ → ∞; means of {} seeds.",
+            self.targets.triples(),
             data_title(self.targets.data),
             self.targets.p,
             self.targets.depth,

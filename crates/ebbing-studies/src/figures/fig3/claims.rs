@@ -71,8 +71,8 @@ fn two_examples(fitted: &[Fitted]) -> Vec<Claim> {
     ]
 }
 
-/// Normalised shares of γ_feature, γ_RF and γ_rule in the variance of F_21 and of τ_F.
-pub(super) fn shares(fitted: &[Fitted]) -> Result<[VarianceExplained; 2]> {
+/// Normalised shares of γ_feature, γ_RF and γ_rule in the variance of F_21, and of τ_F where enough curves determine it.
+pub(super) fn shares(fitted: &[Fitted]) -> Result<(VarianceExplained, Option<VarianceExplained>)> {
     let of = |rows: &[(&Point, f64)]| {
         let x = Mat::from_fn(rows.len(), 3, |i, j| {
             let p = rows[i].0;
@@ -83,20 +83,21 @@ pub(super) fn shares(fitted: &[Fitted]) -> Result<[VarianceExplained; 2]> {
     };
     let short: Vec<(&Point, f64)> = fitted.iter().map(|f| (&f.point, f.point.f21())).collect();
     let long: Vec<(&Point, f64)> = fitted.iter().filter_map(|f| Some((&f.point, f.tau()?))).collect();
-    Ok([of(&short)?, of(&long)?])
+    Ok((of(&short)?, of(&long).ok()))
 }
 
 /// c: the share of variance that each order parameter explains.
 fn variance(fitted: &[Fitted]) -> Result<Vec<Claim>> {
-    let [short, long] = shares(fitted)?;
+    let (short, long) = shares(fitted)?;
     let known = fitted.iter().filter(|f| f.tau().is_some()).count();
     let others = short.share[1].min(short.share[2]);
-    let lead = long.share[1] - long.share[0].max(long.share[2]);
-    let note = format!("shares of γ_feature, γ_RF, γ_rule {:.3?}, R² = {:.3}", long.share, long.r2);
+    let (long, r2) = long.map_or((vec![f64::NAN; 3], f64::NAN), |long| (long.share, long.r2));
+    let lead = long[1] - long[0].max(long[2]);
+    let note = format!("shares of γ_feature, γ_RF, γ_rule {long:.3?}, R² = {r2:.3}");
     Ok(vec![
         Claim::below("3c", "share of γ_feature in the variance of F_21", short.share[0], 0.05),
         Claim::above("3c", "smaller share of γ_RF and γ_rule in the variance of F_21", others, 0.3),
-        Claim::above("3c", "share of γ_RF in the variance of τ_F", long.share[1], 0.5)
+        Claim::above("3c", "share of γ_RF in the variance of τ_F", long[1], 0.5)
             .note(format!("{note}; {known} of {} curves determine τ_F", fitted.len())),
         Claim::above("3c", "lead of γ_RF over the others in the variance of τ_F", lead, 0.0),
     ])

@@ -50,9 +50,11 @@ pub(super) fn long_term(fitted: &[Fitted]) -> Panel {
 
 /// c.
 pub(super) fn variance(fitted: &[Fitted]) -> Result<Panel> {
-    let [short, long] = shares(fitted)?;
-    let bars =
-        Bars::new(&["γ_{feature}", "γ_{RF}", "γ_{rule}"]).series("F_{21}", &short.share).series("τ_{F}", &long.share);
+    let (short, long) = shares(fitted)?;
+    let mut bars = Bars::new(&["γ_{feature}", "γ_{RF}", "γ_{rule}"]).series("F_{21}", &short.share);
+    if let Some(long) = long {
+        bars = bars.series("τ_{F}", &long.share);
+    }
     Ok(Panel::new().y("share of variance explained").aspect(1.0).bars(bars))
 }
 
