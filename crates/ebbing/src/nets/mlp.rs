@@ -56,6 +56,16 @@ impl Mlp {
         self.heads.push(Mat::from_fn(width, targets, |_, _| (sigma0 * stream.normal()) as f32));
     }
 
+    /// The weights of every hidden layer, out × in, first layer first.
+    pub fn hidden(&self) -> &[Mat<f32>] {
+        &self.hidden
+    }
+
+    /// The weights of every readout, width × target columns.
+    pub fn readouts(&self) -> &[Mat<f32>] {
+        &self.heads
+    }
+
     /// The width N of the last hidden layer.
     pub fn width(&self) -> usize {
         self.hidden[self.hidden.len() - 1].nrows()
