@@ -15,6 +15,7 @@ mod s3;
 mod s4;
 mod s5;
 mod s6;
+mod s7;
 mod s7_descent;
 mod s8;
 mod targets;
@@ -91,6 +92,7 @@ pub const ENTRIES: &[Entry] = &[
     s4::ENTRY,
     s5::ENTRY,
     s6::ENTRY,
+    s7::ENTRY,
     s7_descent::ENTRY,
     s8::ENTRY,
 ];

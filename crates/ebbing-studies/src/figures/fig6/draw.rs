@@ -5,7 +5,7 @@ use super::claims::gaps;
 use super::{BENCHMARKS, Benchmark, Fig6, critical_rows, percent};
 use crate::error::Result;
 use crate::frame::Frame;
-use ebbing_report::{Band, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime};
+use ebbing_report::{Band, Dash, Direction, Figure, Legend, Line, Markers, OKABE_ITO, Panel, Regime};
 
 pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {
     let mut panels = Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {
     }
     let caption = format!(
         "Similarity and regimes of two permuted (a to c) and two partially split (d to f) tasks of {} with a readout each, \
-         one hidden layer, λ → ∞, P = {}. **a**, **d** γ_{{sim}} (bars: standard errors over {} draws). **b**, **e** Regimes \
+         one hidden layer, λ → ∞, P = {}. **a**, **d** γ_{{sim}} (bands: standard errors over {} draws). **b**, **e** Regimes \
          by the exact α_{{c}}; dashed: its estimate γ_{{sim}}^{{−2}}. Right of them, the estimate over the exact value, for \
          labels ±1 and for labels with YᵀK⁻¹Y/P = 1, which the estimate assumes. **c**, **f** For two ratios (one draw) \
          forgetting F_{{21}} of task 1, test loss G_{{22}} of task 2 over learning it alone and the norm of its readout; \
@@ -34,12 +34,13 @@ pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {
 
 fn similarity(benchmark: &Benchmark, rows: &Frame) -> Result<Panel> {
     let (x, y, errors) = means_by(rows, "ratio", "gamma_sim")?;
+    let end = |sign: f64| (0..y.len()).map(|k| y[k] + sign * errors[k]).collect::<Vec<f64>>();
     Ok(Panel::new()
         .x(benchmark.axis)
         .y("task similarity γ_{sim}")
         .y_range(-0.05, 1.05)
-        .line(Line::new("", &x, &y).category(0))
-        .markers(Markers::new("", &x, &y).errors(&errors).category(0)))
+        .band(Band::new("", &x, &end(-1.0), &end(1.0)).category(0))
+        .line(Line::new("", &x, &y).category(0)))
 }
 
 /// The highest load drawn.
@@ -77,7 +78,7 @@ fn gap(benchmark: &Benchmark, given: &Frame, scaled: &Frame) -> Result<Panel> {
         // Where a boundary is infinite there is no ratio.
         let shown = gaps(rows)?.into_iter().filter(|(_, gap)| gap.is_finite() && *gap > -1.0);
         let (x, y): (Vec<f64>, Vec<f64>) = shown.map(|(ratio, gap)| (ratio, 1.0 + gap)).unzip();
-        panel = panel.line(Line::new(label, &x, &y).category(k)).markers(Markers::new(label, &x, &y).category(k));
+        panel = panel.line(Line::new(label, &x, &y).category(k));
     }
     Ok(panel)
 }
@@ -103,10 +104,16 @@ fn curves(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
     let mut rows = Vec::new();
     for (ratio, _, _) in benchmark.examples {
         let here = draw.only("ratio", ratio)?;
-        panel = panel.vertical("exact α_{c}", here.only("labels", "given")?.mean("alpha_c")?.value);
+        panel = panel.vertical(
+            if name == "f21" { "exact α_{c}" } else { "" },
+            here.only("labels", "given")?.mean("alpha_c")?.value,
+        );
         rows.push((percent(ratio), here.having("alpha", |_| true)?));
     }
+    // The names of the curves stand in the first panel, those of the arrows in the second.
+    let label = |k: usize| if name == "f21" { rows[k].0.as_str() } else { "" };
     let curves: Vec<Curve> =
-        rows.iter().enumerate().map(|(k, (label, frame))| Curve { frame, label, category: LOOKS[k] }).collect();
-    draw_limit(panel, &curves, name)
+        (0..rows.len()).map(|k| Curve { frame: &rows[k].1, label: label(k), category: LOOKS[k] }).collect();
+    let legend = if name == "u22" { Legend::Hidden } else { Legend::Below };
+    Ok(draw_limit(panel, &curves, name)?.legend(legend))
 }

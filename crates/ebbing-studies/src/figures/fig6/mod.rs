@@ -69,7 +69,7 @@ impl Fig6 {
     fn at(scale: Scale, embedded: bool) -> Self {
         let data = if embedded { "mnist-sample" } else { "mnist" };
         let (p, p_test, seeds, curves) = match (scale, embedded) {
-            (Scale::Quick, false) => (500, 300, 4, 2),
+            (Scale::Quick, false) => (800, 300, 4, 2),
             (Scale::Quick, true) => (400, 120, 4, 2),
             (Scale::Paper, false) => (2000, 500, 10, 3),
             // As many as the sample holds of a class.

@@ -10,22 +10,21 @@ pub(super) fn draw(study: &Fig7, frame: &Frame) -> Result<Figure> {
     for (protocol, [losses, best, kernels]) in BENCHMARKS {
         let balance = Balance::new(frame, protocol)?;
         let drawn = frame.only("part", "kernel")?.only("protocol", protocol)?;
-        panels.push(loss(&balance, "f21", "forgetting F_{21}", 0)?.letter(losses));
+        panels.push(loss(&balance, "f21", "forgetting F_{21}")?.letter(losses));
+        panels.push(loss(&balance, "g22", "test loss G_{22}")?.letter(' '));
         panels.push(worst(&balance)?.letter(best));
-        panels.push(kernel(&drawn, 1, true)?.letter(kernels));
-        panels.push(kernel(&drawn, 1, false)?.letter(' '));
-        panels.push(loss(&balance, "g22", "test loss G_{22}", 1)?.letter(' '));
         panels.push(alignment(&balance)?.letter(' '));
-        panels.push(kernel(&drawn, 2, true)?.letter(' '));
-        panels.push(kernel(&drawn, 2, false)?.letter(' '));
+        for (task, limit) in [(1, true), (1, false), (2, true), (2, false)] {
+            panels.push(kernel(&drawn, task, limit)?.letter(if task == 1 && limit { kernels } else { ' ' }));
+        }
     }
     let caption = format!(
         "A finite penalty λ serves two dissimilar tasks with a readout each better than λ → ∞: permuted (a to c, 100 %) and \
          split (d to f, 100 %) tasks of {}, P = {}, load α = {LOAD}, one hidden layer. **a**, **d** Forgetting F_{{21}} of \
          task 1 and test loss G_{{22}} of task 2 over learning it alone. **b**, **e** The larger of G_{{21}} and G_{{22}}, \
-         its minimum marked; below, centred alignment with the labels of the learned part K of the hidden layer's \
+         its minimum marked; beside, centred alignment with the labels of the learned part K of the hidden layer's \
          similarity matrix. Bands: standard deviations over {} draws. **c**, **f** K of {DRAWN} inputs of each task, those \
-         labelled +1 first, after both tasks (one draw, P = {}): left λ → ∞, right the best λ.",
+         labelled +1 first, after both tasks (one draw, P = {}).",
         study.setup.data_name(),
         study.setup.p,
         study.seeds,
@@ -41,19 +40,19 @@ fn banded(panel: Panel, label: &str, balance: &Balance, means: &[f64], deviation
         .line(Line::new(label, &balance.lambdas, means).category(category))
 }
 
-fn loss(balance: &Balance, column: &str, name: &str, category: usize) -> Result<Panel> {
+fn loss(balance: &Balance, column: &str, name: &str) -> Result<Panel> {
     let mut panel = Panel::new().x("penalty λ").y(name).log_x();
     if column == "g22" {
         panel = panel.log_y();
     }
     let (means, deviations) = (balance.means(column)?, balance.deviations(column)?);
-    Ok(banded(panel, "", balance, &means, &deviations, category))
+    Ok(banded(panel, "", balance, &means, &deviations, 0))
 }
 
 fn worst(balance: &Balance) -> Result<Panel> {
     let (means, deviations): (Vec<f64>, Vec<f64>) = balance.worst.iter().copied().unzip();
     let panel = Panel::new().x("penalty λ").y("max(G_{21}, G_{22})").log_x().log_y();
-    let panel = banded(panel, "", balance, &means, &deviations, 2);
+    let panel = banded(panel, "", balance, &means, &deviations, 0);
     let best = balance.best();
     let star = Markers::new("best λ", &[balance.lambdas[best]], &[means[best]]);
     Ok(panel.markers(star.colour(OKABE_ITO[6]).shape(Marker::Diamond)))
@@ -75,9 +74,10 @@ fn kernel(drawn: &Frame, task: usize, limit: bool) -> Result<Panel> {
     let size = row.iter().copied().fold(0.0, f64::max) as usize;
     let mut values = vec![vec![f64::NAN; size]; size];
     for k in 0..kernel.len() {
-        values[row[k] as usize - 1][column[k] as usize - 1] = kernel[k];
+        values[row[k] as usize - 1][column[k] as usize - 1] = 1e3 * kernel[k];
     }
     let title = if limit { "λ → ∞".to_string() } else { format!("λ = {}", significant(lambda)) };
-    let name = format!("input of task {task}");
-    Ok(Panel::matrix(&Matrix::new(&format!("K(X_{{{task}}})"), &name, &name, &values)).title(&title))
+    let blank = vec![""; size];
+    let matrix = Matrix::new(&format!("10^{{3}} K(X_{{{task}}})"), "input", "input", &values).names(&blank, &blank);
+    Ok(Panel::matrix(&matrix).title(&title))
 }
