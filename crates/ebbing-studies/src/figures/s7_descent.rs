@@ -113,7 +113,7 @@ impl Reproduction for StepsByDescent {
         let mut panels = Vec::new();
         for (k, protocol) in PROTOCOLS.iter().enumerate() {
             let what = ["permutation ratio", "split ratio"][k];
-            let mut panel = Panel::new().title(["d", "g"][k]).x(what).y("α_c by descent").legend(Legend::Below);
+            let mut panel = Panel::new().letter(['d', 'g'][k]).x(what).y("α_{c} by descent").legend(Legend::Below);
             for (category, &steps) in self.steps.iter().enumerate() {
                 let critical: Vec<(f64, f64)> = self.ratios[k]
                     .iter()
@@ -152,7 +152,13 @@ impl Reproduction for StepsByDescent {
                 seen.push(format!("{ratio}: {}", shown.join(", ")));
             }
             let steps: Vec<String> = self.steps.iter().map(usize::to_string).collect();
-            let note = format!("ratio: α_c at S = {}: {}", steps.join(", "), seen.join("; "));
+            let note = format!(
+                "ratio: α_c at S = {}: {}. Where it fails: {} seed(s) and a coarse grid of loads leave the middle of G_22's \
+                 range uncertain by about a step of the grid",
+                steps.join(", "),
+                seen.join("; "),
+                self.seeds
+            );
             let statement = "steps in S at which α_c does not fall, ratios of 0.1 and more";
             claims.push(Claim::new(panel, statement, rises as f64, "= 0", rises == 0).note(note));
         }
