@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn runs_through_and_claims_can_fail() {
-        let study = Figure4 { p: 50, tasks: 4, seeds: 2, orders: (3, 40, 2), ..Figure4::new(Scale::Quick, true) };
+        let study = Figure4 { p: 120, tasks: 4, seeds: 3, orders: (3, 40, 2), ..Figure4::new(Scale::Quick, true) };
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 6);
         let verdict = |claims: &[Claim]| {
