@@ -9,6 +9,8 @@ mod fig5;
 mod fig6;
 mod fig7;
 mod loads;
+#[cfg(test)]
+mod loads_tests;
 mod s1;
 mod s2;
 mod s3;

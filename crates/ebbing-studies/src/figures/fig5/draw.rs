@@ -63,8 +63,6 @@ fn fixed(frame: &Frame, name: &str) -> Result<Panel> {
     let mut panel = Panel::new().x("load α = P/N").y(axis_name(name)).x_range(0.0, 1.02);
     panel = panel.regime(Regime::FixedRepresentations, 0.0, 1.0);
     let rows = examples(frame)?.iter().map(|rows| rows.having("alpha", |a| a < 0.99)).collect::<Result<Vec<_>>>()?;
-    let names = EXAMPLES.map(triple_name);
-    let curves: Vec<Curve> = (0..2).map(|k| Curve { frame: &rows[k], label: &names[k], category: LOOKS[k] }).collect();
     if name == "f21" {
         panel = panel.y_range(-0.05, 1.0);
     } else {
@@ -73,7 +71,17 @@ fn fixed(frame: &Frame, name: &str) -> Result<Panel> {
             panel = panel.diverges("∝ 1/(1 − α)", 1.0 - 0.02 * k as f64, Direction::Up, colour(LOOKS[k]));
         }
     }
-    draw_limit(panel, &curves, name)
+    with_examples(panel, &rows, name)
+}
+
+/// The lines of the two examples. Their names stand in the first of three panels, those of arrows in the second.
+fn with_examples(panel: Panel, rows: &[Frame], name: &str) -> Result<Panel> {
+    let names = EXAMPLES.map(triple_name);
+    let label = |k: usize| if name == "f21" { names[k].as_str() } else { "" };
+    let curves: Vec<Curve> =
+        (0..rows.len()).map(|k| Curve { frame: &rows[k], label: label(k), category: LOOKS[k] }).collect();
+    let legend = if name == "u22" { Legend::Hidden } else { Legend::Below };
+    Ok(draw_limit(panel, &curves, name)?.legend(legend))
 }
 
 /// A quantity at loads above 1.
@@ -81,23 +89,22 @@ fn beyond(frame: &Frame, name: &str) -> Result<Panel> {
     let mut panel = Panel::new().x("load α = P/N").y(axis_name(name)).log_x();
     let rows = examples(frame)?.iter().map(|rows| rows.having("alpha", |a| a > 1.0)).collect::<Result<Vec<_>>>()?;
     for (k, triple) in EXAMPLES.into_iter().enumerate() {
-        panel = panel.vertical("exact α_{c}", critical_of(frame, triple, 0)?);
+        panel = panel.vertical(if name == "f21" { "exact α_{c}" } else { "" }, critical_of(frame, triple, 0)?);
         let at = of_triple(&frame.only("part", "power")?, triple)?.only("seed", 0usize)?.only("lambda", 1e8)?;
-        let line = Line::new("", &at.numbers("alpha")?, &at.numbers(name)?);
+        let label = if name == "g22" && k == 0 { "λ = 10^{8}" } else { "" };
+        let line = Line::new(label, &at.numbers("alpha")?, &at.numbers(name)?);
         panel = panel.line(line.category(LOOKS[k]).dash(Dash::Dotted).width(0.7));
     }
     if name != "f21" {
         panel = panel.log_y();
     }
-    let names = EXAMPLES.map(triple_name);
-    let curves: Vec<Curve> = (0..2).map(|k| Curve { frame: &rows[k], label: &names[k], category: LOOKS[k] }).collect();
-    draw_limit(panel, &curves, name)
+    with_examples(panel, &rows, name)
 }
 
 /// Quantities of the second example against λ, in both regimes.
 fn against_lambda(frame: &Frame, names: &[&str; 2]) -> Result<Panel> {
     let mut panel = Panel::new().x("penalty λ").log_x().log_y();
-    panel = panel.y(if names[0] == "d" { "u^{1}_{22} − u^{0}_{22}" } else { "G_{22}, |a_{2}|^{2}/N" });
+    panel = panel.y(if names[0] == "d" { "u_{1}(2,2) − u_{0}(2,2)" } else { "G_{22}, |a_{2}|^{2}/N" });
     let critical = critical_of(frame, EXAMPLES[1], 0)?;
     for (place, (load, regime)) in [(critical.sqrt(), "OF"), (1.5 * critical, "G")].into_iter().enumerate() {
         let at = AtLoad::new(frame, EXAMPLES[1], 0, load)?;
@@ -105,9 +112,11 @@ fn against_lambda(frame: &Frame, names: &[&str; 2]) -> Result<Panel> {
             let what = match *name {
                 "g22" => "G_{22}",
                 "u22" => "|a_{2}|^{2}/N",
-                _ => "u^{1} − u^{0}",
+                _ => "u_{1} − u_{0}",
             };
-            let label = format!("{what}, {regime}: λ^{{{:.2}}}", at.power(name)?).replace("-", "−");
+            // Rounded first: a minus before 0.00 says nothing.
+            let power = (100.0 * at.power(name)?).round() / 100.0 + 0.0;
+            let label = format!("{what}, {regime}: λ^{{{power:.2}}}").replace('-', "−");
             let dash = if k == 0 { Dash::Solid } else { Dash::Dashed };
             let values = at.rows.numbers(name)?;
             panel = panel.line(Line::new(&label, &at.lambdas, &values).colour(OKABE_ITO[2 * place]).dash(dash));

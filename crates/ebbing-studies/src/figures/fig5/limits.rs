@@ -228,6 +228,9 @@ pub(super) fn claims(frame: &Frame) -> Result<Vec<Claim>> {
         ),
     ];
     let sampled = frame.only("part", "sampled")?;
+    if sampled.is_empty() {
+        return Ok(claims);
+    }
     for (key, rows) in sampled.groups(&["entry"])? {
         let (mean, theory) = (rows.mean("sampled")?, rows.mean("theory")?.value);
         let gap = (mean.value - theory).abs() / rows.mean("size")?.value;

@@ -97,6 +97,21 @@ impl Fig5 {
         }
     }
 
+    /// A few small cells of every kind.
+    #[cfg(test)]
+    pub fn tiny() -> Self {
+        let full = Self::at(Scale::Quick, true);
+        Fig5 {
+            setup: Setup { p: 60, p_test: 20, ..full.setup },
+            seeds: [1; 3],
+            triples: vec![EXAMPLES[0], [0.5, 0.2, 0.0], [1.0, 0.2, 0.5]],
+            above: loads(1.02, 10.0, 12),
+            boundary: loads(1.02, 50.0, 20),
+            sampled: 0,
+            ..full
+        }
+    }
+
     fn cell(part: &str, triple: Triple, seed: u64) -> Cell {
         let [target, shared, flip] = triple;
         Cell::new(seed)

@@ -109,7 +109,7 @@ fn transition(study: &Fig6, benchmark: &Benchmark, frame: &Frame, rows: &Frame) 
 fn first_finite(points: &Frame, critical: &Frame, column: &str) -> Result<f64> {
     let mut gaps = Vec::new();
     for seed in points.levels("seed")? {
-        let exact = critical.only("seed", seed)?.mean("alpha_c")?.value;
+        let exact = mean(&critical.only("seed", seed)?, "alpha_c")?.value;
         let above = points.only("seed", seed)?.having("alpha", |a| a > 1.0)?.only(column, 0.0)?;
         let first = above.levels("alpha")?.first().copied().unwrap_or(f64::INFINITY);
         gaps.push((first / exact - 1.0).abs());

@@ -106,7 +106,7 @@ fn curves(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
         let here = draw.only("ratio", ratio)?;
         panel = panel.vertical(
             if name == "f21" { "exact α_{c}" } else { "" },
-            here.only("labels", "given")?.mean("alpha_c")?.value,
+            mean(&here.only("labels", "given")?, "alpha_c")?.value,
         );
         rows.push((percent(ratio), here.having("alpha", |_| true)?));
     }

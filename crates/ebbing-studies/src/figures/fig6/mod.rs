@@ -79,6 +79,13 @@ impl Fig6 {
         grid.extend(loads(1.02, 10.0, 60));
         Fig6 { setup: Setup { scale, data, p, p_test }, seeds, curves, loads: grid }
     }
+
+    /// A few small cells of every kind.
+    #[cfg(test)]
+    pub fn tiny() -> Self {
+        let full = Self::at(Scale::Quick, true);
+        Fig6 { setup: Setup { p: 60, p_test: 20, ..full.setup }, seeds: 2, curves: 1, loads: loads(0.5, 10.0, 12) }
+    }
 }
 
 impl Study for Fig6 {

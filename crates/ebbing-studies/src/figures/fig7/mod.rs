@@ -59,6 +59,13 @@ impl Fig7 {
         Fig7 { setup: Setup { scale, data, p, p_test }, seeds, lambdas: loads(1e-2, 1e6, 17) }
     }
 
+    /// A few small cells of every kind.
+    #[cfg(test)]
+    pub fn tiny() -> Self {
+        let full = Self::at(Scale::Quick, true);
+        Fig7 { setup: Setup { p: 60, p_test: 20, ..full.setup }, seeds: 2, lambdas: loads(1e-2, 1e6, 5) }
+    }
+
     fn cell(part: &str, protocol: &str, seed: u64) -> Cell {
         Cell::new(seed).with("part", part).with("protocol", protocol).with("ratio", 1.0)
     }

@@ -69,10 +69,17 @@ impl FigS7 {
     fn at(scale: Scale, embedded: bool) -> Self {
         let data = if embedded { "mnist-sample" } else { "mnist" };
         let (p, p_test, seeds, count) = match scale {
-            Scale::Quick => (300, 120, 1, 12),
+            Scale::Quick => (300, 120, 2, 12),
             Scale::Paper => (600, 120, 3, 20),
         };
         FigS7 { setup: Setup { scale, data, p, p_test }, seeds, above: loads(1.05, 12.0, count) }
+    }
+
+    /// A few small cells of every kind.
+    #[cfg(test)]
+    pub fn tiny() -> Self {
+        let full = Self::at(Scale::Quick, true);
+        FigS7 { setup: Setup { p: 40, p_test: 20, ..full.setup }, seeds: 1, above: loads(1.1, 12.0, 5) }
     }
 
     /// The loads of a cell without intermediate datasets: all of them; with one, its own.
