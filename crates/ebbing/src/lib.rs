@@ -64,6 +64,6 @@ pub use theory::{
     Power, Prediction, Reading, Regime, SearchMethod, SequenceCurve, SingleHead, SingleHeadSettings, TaskOrder,
     TestForecast, TestOutlook, TwoTaskPoint, TwoTasks, Uncertain, VarianceExplained, WorstPair, alpha_c_from_curve,
     best_lambda, best_order, best_order_of_features, centred_alignment, mean_with_error, normalised_labels,
-    order_parameters, order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_layers,
-    order_parameters_of_sequence, pearson, phase_curves, sequence_curve, spearman,
+    order_parameters, order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_labellings,
+    order_parameters_of_layers, order_parameters_of_sequence, pearson, phase_curves, sequence_curve, spearman,
 };

@@ -24,15 +24,15 @@ pub(super) const ENTRY: Entry = Entry {
 fn targets(scale: Scale, embedded: bool) -> Targets {
     let (data, p) = match (scale, embedded) {
         (Scale::Paper, false) => (CIFAR, 2000),
-        (Scale::Quick, false) => (CIFAR, 300),
+        (Scale::Quick, false) => (CIFAR, 500),
         (_, true) => (SAMPLE, 250),
     };
-    let (seeds, shared) = match scale {
-        Scale::Paper => (40, vec![0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]),
-        Scale::Quick => (16, vec![0.0, 0.1, 0.5, 0.9, 1.0]),
+    let (seeds, labellings, shared) = match scale {
+        Scale::Paper => (40, 1, vec![0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]),
+        Scale::Quick => (6, 8, vec![0.0, 0.1, 0.5, 0.9, 1.0]),
     };
     let (target, flip) = (vec![0.0, 0.2, 0.4, 0.6, 0.8, 1.0], vec![0.0, 0.1, 0.2, 0.3, 0.4, 0.5]);
-    Targets { data, p, tasks: 2, depth: 10, seeds, full: false, shared, target, flip }
+    Targets { data, p, tasks: 2, depth: 10, seeds, labellings, full: false, shared, target, flip }
 }
 
 struct Figure2 {
@@ -187,11 +187,11 @@ impl Reproduction for Figure2 {
         let caption = format!(
             "Order parameters of target-distractor tasks. **e** γ_{{feature}} against the fraction of shared images. **f** \
              γ_{{RF}} against the fraction of shared targets. **g** γ_{{rule}} against the probability of flipped labels. Drawn \
-             from {}; *P* = {}, *L* = {}, means of {} seeds; bars in g: standard error.",
+             from {}; *P* = {}, *L* = {}, {}; bars in g: standard error.",
             data_title(self.targets.data),
             self.targets.p,
             self.targets.depth,
-            self.targets.seeds
+            self.targets.averaged()
         );
         Ok(vec![(
             "figure-2".into(),
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!((paper.p, paper.tasks, paper.depth, paper.seeds, paper.data), (2000, 2, 10, 40, "cifar100"));
         let quick = targets(Scale::Quick, false);
         assert_eq!((quick.depth, &quick.flip), (10, &paper.flip));
-        assert!(quick.p < paper.p && quick.seeds < paper.seeds);
+        assert!(quick.p < paper.p && quick.seeds < paper.seeds && paper.labellings == 1);
     }
 
     #[test]

@@ -37,12 +37,14 @@ pub(super) fn targets(scale: Scale, embedded: bool) -> Targets {
         (Scale::Quick, false) => (CIFAR, 400, 10),
         (_, true) => (SAMPLE, 250, 10),
     };
-    let (seeds, shared, target) = match scale {
-        Scale::Paper => (40, vec![0.1, 0.3, 0.5, 0.7, 0.9], vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0]),
-        Scale::Quick => (4, vec![0.1, 0.5, 0.9], vec![0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0]),
+    let (seeds, labellings, shared, target) = match scale {
+        Scale::Paper => {
+            (40, 1, vec![0.1, 0.3, 0.5, 0.7, 0.9], vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0])
+        }
+        Scale::Quick => (4, 16, vec![0.1, 0.5, 0.9], vec![0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0]),
     };
     let flip = vec![0.0, 0.02, 0.05, 0.12, 0.25, 0.5];
-    Targets { data, p, tasks, depth: 10, seeds, full: false, shared, target, flip }
+    Targets { data, p, tasks, depth: 10, seeds, labellings, full: false, shared, target, flip }
 }
 
 struct Figure3 {
@@ -61,9 +63,29 @@ impl Fitted {
         points.into_iter().map(|point| Ok(Fitted { fit: fit(curve(&point))?, point })).collect()
     }
 
-    /// The time τ_F, where the curve determines it.
+    /// F_max and τ_F of least squares; none where τ_F lies at 0 or ∞.
+    pub(super) fn optimum(&self) -> Option<(f64, f64)> {
+        self.fit.optimum
+    }
+
+    /// The time τ_F of least squares.
     pub(super) fn tau(&self) -> Option<f64> {
-        self.fit.tau.map(|tau| tau.value)
+        Some(self.optimum()?.1)
+    }
+
+    /// The fitted curve at time t.
+    fn at(&self, t: f64) -> Option<f64> {
+        let (f_max, tau) = self.optimum()?;
+        Some(-f_max * ((1.0 - t) / tau).exp_m1())
+    }
+
+    /// R² of the fitted curve over the points that it was fitted to.
+    fn r2(&self, curve: &[f64]) -> Option<f64> {
+        let used = &curve[..self.fit.points];
+        let mean = used.iter().sum::<f64>() / used.len() as f64;
+        let error =
+            used.iter().enumerate().map(|(k, f)| Some((f - self.at(k as f64 + 1.0)?).powi(2))).sum::<Option<f64>>()?;
+        Some(1.0 - error / used.iter().map(|f| (f - mean).powi(2)).sum::<f64>())
     }
 }
 
@@ -90,16 +112,17 @@ impl Figure3 {
     }
 }
 
-/// Points (γ_RF, τ_F) of sequences that forget little after the second task and whose curve determines τ_F.
+/// Points (γ_RF, τ_F) of sequences that forget little after the second task.
 pub(super) fn slow(fitted: &[Fitted], f21: fn(&Point) -> f64) -> Vec<(f64, f64)> {
     let small = fitted.iter().filter(|f| f21(&f.point) < SMALL);
     small.filter_map(|f| Some((f.point.rf, f.tau()?))).collect()
 }
 
-/// Two sequences of like short-term forgetting (F_21 within 20 % of each other and at least 0.01, curves that determine τ_F)
+/// Two sequences of like short-term forgetting (F_21 within 20 % of each other, between 0.01 and 0.05)
 /// whose γ_RF differ most, the lower first.
 fn examples(fitted: &[Fitted]) -> Option<[&Fitted; 2]> {
-    let usable: Vec<&Fitted> = fitted.iter().filter(|f| f.point.f21() >= 0.01 && f.tau().is_some()).collect();
+    let usable: Vec<&Fitted> =
+        fitted.iter().filter(|f| (0.01..SMALL).contains(&f.point.f21()) && f.tau().is_some()).collect();
     let pairs = usable.iter().flat_map(|a| usable.iter().map(move |b| [*a, *b]));
     let alike = pairs.filter(|[a, b]| {
         let (x, y) = (a.point.f21(), b.point.f21());
@@ -163,13 +186,13 @@ impl Reproduction for Figure3 {
              *t* tasks with the fit F_{{max}}(1 − e^{{−(*t*−1)/τ}}).{example} **c** Share of the variance explained by each order \
              parameter. **d** Time τ_{{F}} where F_{{21}} < 0.05, in bins of γ_{{RF}}; bars: standard deviation in a bin. Inset: \
              γ_{{RF}} < 0.05. **e** F_{{max}} foretold by F_{{21}} and τ_{{F}}. Drawn from {}; *P* = {}, *L* = {}, {} tasks, \
-             random features, λ → ∞; means of {} seeds.",
+             random features, λ → ∞; {}.",
             self.targets.triples(),
             data_title(self.targets.data),
             self.targets.p,
             self.targets.depth,
             self.targets.tasks,
-            self.targets.seeds
+            self.targets.averaged()
         );
         Ok(vec![("figure-3".into(), Figure::grid(panels, 3).caption(&caption))])
     }
@@ -188,7 +211,8 @@ mod tests {
     #[test]
     fn sizes_are_the_paper_s() {
         let paper = targets(Scale::Paper, false);
-        assert_eq!((paper.p, paper.depth, paper.seeds, paper.data), (2000, 10, 40, "cifar100"));
+        assert_eq!((paper.p, paper.depth, paper.seeds, paper.labellings), (2000, 10, 40, 1));
+        assert_eq!(paper.data, "cifar100");
         // Fifty thousand images are enough for 25 tasks of 2000.
         assert!(paper.triples() >= 100 && paper.tasks * paper.p <= 50_000);
         let quick = targets(Scale::Quick, false);

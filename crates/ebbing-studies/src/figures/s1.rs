@@ -107,12 +107,12 @@ impl Reproduction for FigureS1 {
             "Random features against the full theory, in which all weights learn (λ → ∞). **a** Forgetting of task 1 after *t* = 2 to \
              {} tasks. **b** Forgetting after task 2 against twice the conflict. **c** Time τ_{{F}} where F_{{21}} < {SMALL}, in bins \
              of γ_{{RF}}; bars: standard deviation in a bin; inset: γ_{{RF}} < 0.05. Target-distractor sequences drawn from {}; \
-             *P* = {}, *L* = {}; means of {} seeds.",
+             *P* = {}, *L* = {}; {}.",
             self.targets.tasks,
             data_title(self.targets.data),
             self.targets.p,
             self.targets.depth,
-            self.targets.seeds
+            self.targets.averaged()
         );
         Ok(vec![("figure-s1".into(), Figure::grid(panels, 3).caption(&caption))])
     }

@@ -2,22 +2,23 @@
 
 use super::common::{pixels, random_features, relu, sizes};
 use crate::cell::{Cell, Row};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::Frame;
 use crate::sources::Sources;
 use crate::study::Column;
 use ebbing::{
-    Cost, ForgettingFit, Kernel, KernelKind, Mat, Mode, OrderParameterSettings, OrderParameters, Preprocess,
+    Cost, ForgettingFit, Kernel, KernelKind, Mat, Mode, OrderParameterSettings, OrderParameters, PoolRow, Preprocess,
     SingleHead, SingleHeadSettings, Stream, TargetDistractor, TaskSequence, Uncertain, WeightPrior, forgetting_cost,
-    mean_with_error, order_parameter_cost, order_parameters_of_kernels, squared_loss,
+    mean_with_error, order_parameter_cost, order_parameters_of_labellings, squared_loss,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The fraction of images that carry ±1.
 const LABELLED: f64 = 0.1;
 
-/// The grid and the sizes. A cell is a pair (ρ_shared, ρ_target) with a seed: all ρ_flip share its images and kernels.
+/// The grid and the sizes. A cell is a pair (ρ_shared, ρ_target) with a seed: all ρ_flip, and all labellings at each, share its
+/// images and kernels.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Targets {
     pub data: &'static str,
@@ -25,6 +26,8 @@ pub(super) struct Targets {
     pub tasks: usize,
     pub depth: usize,
     pub seeds: usize,
+    /// Draws of labels for each draw of images; a row holds their mean.
+    pub labellings: usize,
     /// Whether forgetting is also that of the full theory (λ → ∞, all weights learn).
     pub full: bool,
     pub shared: Vec<f64>,
@@ -96,84 +99,75 @@ impl Targets {
         self.pairs().into_iter().flat_map(cell).collect()
     }
 
-    /// One sequence per ρ_flip: the same images, labels that differ in the flips alone.
-    fn sequences(&self, cell: &Cell, sources: &Sources) -> Result<Vec<TaskSequence>> {
+    /// The images of a cell's sequence, with the protocol's own labels at ρ_flip = 0.
+    fn sequence(&self, cell: &Cell, sources: &Sources) -> Result<TaskSequence> {
         let (rho_shared, rho_target) = (cell.number("rho_shared")?, cell.number("rho_target")?);
-        // Points of the grid are drawn independently of each other.
-        let seed = Stream::new(cell.seed, &format!("target-distractor {rho_shared} {rho_target}"), 0).bits();
-        let protocol = |rho_flip: f64| TargetDistractor {
+        let protocol = TargetDistractor {
             tasks: self.tasks,
             p: self.p,
             rho_target,
             rho_shared,
-            rho_flip,
+            rho_flip: 0.0,
             label_fraction: LABELLED,
             p_test: Some(0),
             ..Default::default()
         };
-        let flips = self.flips(rho_target);
-        let prepared = protocol(flips[0]).generate(&*sources.get(self.data, &Preprocess::default())?, seed)?;
-        // Labels do not depend on how images are prepared, and preparing them takes longest.
-        let cheap = Preprocess { whiten: None, normalise: false, ..Preprocess::default() };
-        let plain = sources.get(self.data, &cheap)?;
-        let mut sequences = vec![prepared];
-        for &flip in &flips[1..] {
-            let labelled = protocol(flip).generate(&plain, seed)?;
-            let mut sequence = sequences[0].clone();
-            for (task, other) in sequence.tasks.iter_mut().zip(labelled.tasks) {
-                if task.rows != other.rows {
-                    return Err(Error::data("target-distractor tasks", "sequences of one seed hold different images"));
-                }
-                task.y = other.y;
-            }
-            sequences.push(sequence);
-        }
-        Ok(sequences)
+        // Points of the grid are drawn independently of each other.
+        let seed = Stream::new(cell.seed, &format!("target-distractor {rho_shared} {rho_target}"), 0).bits();
+        Ok(protocol.generate(&*sources.get(self.data, &Preprocess::default())?, seed)?)
     }
 
     pub fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let sequences = self.sequences(cell, sources)?;
-        let parameters = self.order_parameters(&sequences)?;
+        let sequence = self.sequence(cell, sources)?;
+        let flips = self.flips(cell.number("rho_target")?);
+        let labelled = labelled(&sequence, flips, self.labellings, cell.seed);
+        let parameters = self.order_parameters(&labelled)?;
         let mut rf = vec![];
         let mut full = vec![];
         if self.tasks > 2 {
-            let sequence = together(&sequences);
-            rf = curves(random_features(self.depth), &sequence)?;
+            rf = curves(random_features(self.depth), &labelled)?;
             if self.full {
-                full = curves(SingleHeadSettings { mode: Mode::Ntk, ..random_features(self.depth) }, &sequence)?;
+                full = curves(SingleHeadSettings { mode: Mode::Ntk, ..random_features(self.depth) }, &labelled)?;
             }
         }
         let mut rows = vec![];
-        for (k, (flip, values)) in self.flips(cell.number("rho_target")?).iter().zip(&parameters).enumerate() {
+        for (k, flip) in flips.iter().enumerate() {
+            let draws = k * self.labellings..(k + 1) * self.labellings;
+            let mean = |of: &dyn Fn(usize) -> f64| draws.clone().map(of).sum::<f64>() / self.labellings as f64;
             for t in 2..=self.tasks {
                 let mut row = Row::new().with("rho_flip", *flip).with("t", t);
-                row = row.with("f", rf.get(k).map_or(values.f21, |curve| curve[t - 1]));
-                if let Some(curve) = full.get(k) {
-                    row = row.with("f_full", curve[t - 1]);
+                row = row.with("f", mean(&|n| rf.get(n).map_or(parameters[n].f21, |curve| curve[t - 1])));
+                if self.full {
+                    row = row.with("f_full", mean(&|n| full[n][t - 1]));
                 }
                 let row = row
-                    .with("gamma_feature", values.gamma_feature)
-                    .with("gamma_rf", values.gamma_rf)
-                    .with("gamma_rule", values.gamma_rule)
-                    .with("delta_f21", values.delta_f21);
+                    .with("gamma_feature", mean(&|n| parameters[n].gamma_feature))
+                    .with("gamma_rf", mean(&|n| parameters[n].gamma_rf))
+                    .with("gamma_rule", mean(&|n| parameters[n].gamma_rule))
+                    .with("delta_f21", mean(&|n| parameters[n].delta_f21));
                 rows.push(row);
             }
         }
         Ok(rows)
     }
 
-    /// Of tasks 1 and 2 at every ρ_flip, from one set of kernels.
-    fn order_parameters(&self, sequences: &[TaskSequence]) -> Result<Vec<OrderParameters>> {
+    /// Of tasks 1 and 2 for every target column, from one set of kernels.
+    fn order_parameters(&self, labelled: &TaskSequence) -> Result<Vec<OrderParameters>> {
         let kernel = Kernel::new(KernelKind::Nngp, relu(self.depth), WeightPrior::new(f64::INFINITY, 1.0)?, 1, 1)?;
-        let [one, two] = [0, 1].map(|t| sequences[0].tasks[t].x.as_ref());
+        let [one, two] = [0, 1].map(|t| labelled.tasks[t].x.as_ref());
         let (k11, k12, k22) = (kernel.gram_symmetric(one)?, kernel.gram(one, two)?, kernel.gram_symmetric(two)?);
         let settings = OrderParameterSettings { architecture: relu(self.depth), ..Default::default() };
-        let of = |sequence: &TaskSequence| {
-            let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());
-            let targets = (sequence.tasks[0].y.as_ref(), sequence.tasks[1].y.as_ref());
-            Ok(order_parameters_of_kernels(&settings, kernels, targets)?.values)
-        };
-        sequences.iter().map(of).collect()
+        let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());
+        let targets = (labelled.tasks[0].y.as_ref(), labelled.tasks[1].y.as_ref());
+        Ok(order_parameters_of_labellings(&settings, kernels, targets)?)
+    }
+
+    /// What captions say of means.
+    pub fn averaged(&self) -> String {
+        match self.labellings {
+            1 => format!("means of {} seeds", self.seeds),
+            n => format!("means of {} seeds of images with {n} labellings each", self.seeds),
+        }
     }
 
     pub fn cost(&self, cell: &Cell) -> Cost {
@@ -182,11 +176,10 @@ impl Targets {
         let (flips, dim) = (self.flips(number("rho_target")).len(), pixels(self.data));
         let distinct = shared + self.tasks * (self.p - shared);
         let pair = sizes(2, self.p, 0, dim, None);
-        let solves = order_parameter_cost(&ebbing::Sizes { dim: 0, ..pair.clone() });
-        let mut cost = order_parameter_cost(&pair).then(solves.times(flips - 1));
+        let mut cost = order_parameter_cost(&pair);
         if self.tasks > 2 {
             let mut sequence = sizes(self.tasks, self.p, 0, dim, Some(distinct));
-            (sequence.columns, sequence.test[0]) = (flips, self.p);
+            (sequence.columns, sequence.test[0]) = (flips * self.labellings, self.p);
             cost = cost.then(forgetting_cost(&sequence).times(1 + usize::from(self.full)));
         }
         // Whitening every image.
@@ -253,13 +246,40 @@ impl Targets {
     }
 }
 
-/// The sequences as one whose targets have a column for each.
-fn together(sequences: &[TaskSequence]) -> TaskSequence {
-    let mut all = sequences[0].clone();
+/// The sequence with a target column for each labelling of each ρ_flip, as the protocol draws them: base labels ±1 of the
+/// targets that all tasks share, flipped in each task with probability ρ_flip, and labels ±1 of a task's own targets. The
+/// n-th labellings of different ρ_flip differ in flips only.
+fn labelled(sequence: &TaskSequence, flips: &[f64], labellings: usize, seed: u64) -> TaskSequence {
+    let rows = |t: usize| sequence.tasks[t].rows.iter().flatten();
+    let common: BTreeSet<&PoolRow> =
+        rows(0).filter(|row| (1..sequence.tasks.len()).all(|t| rows(t).any(|r| r == *row))).collect();
+    let mut all = sequence.clone();
     for (t, task) in all.tasks.iter_mut().enumerate() {
-        task.y = Mat::from_fn(task.y.nrows(), sequences.len(), |i, k| sequences[k].tasks[t].y[(i, 0)]);
+        let mut columns = Mat::zeros(task.y.nrows(), flips.len() * labellings);
+        for n in 0..labellings {
+            let stream = |what: &str, t: usize| Stream::new(seed, &format!("labelling {n}: {what}"), t as u64);
+            let mut base = stream("base", 0);
+            // In the order of the pool, the same for every task.
+            let base: BTreeMap<&PoolRow, f64> = common.iter().map(|row| (*row, sign(&mut base))).collect();
+            for (k, &flip) in flips.iter().enumerate() {
+                let (mut flipped, mut own) = (stream("flips", t + 1), stream("own", t + 1));
+                for (i, row) in rows(t).enumerate().filter(|(i, _)| task.y[(*i, 0)] != 0.0) {
+                    columns[(i, k * labellings + n)] = match base.get(row) {
+                        Some(label) if flipped.chance(flip) => -label,
+                        Some(label) => *label,
+                        None => sign(&mut own),
+                    };
+                }
+            }
+        }
+        task.y = columns;
     }
     all
+}
+
+/// +1 or −1 with equal chances.
+fn sign(stream: &mut Stream) -> f64 {
+    if stream.chance(0.5) { 1.0 } else { -1.0 }
 }
 
 /// `F_{t,1}` for t = 1, 2, … of every target column.
@@ -279,7 +299,7 @@ mod tests {
 
     fn tiny(tasks: usize, full: bool) -> Targets {
         let (shared, target, flip) = (vec![0.0, 0.5], vec![0.0, 1.0], vec![0.0, 0.3]);
-        Targets { data: SAMPLE, p: 40, tasks, depth: 2, seeds: 2, full, shared, target, flip }
+        Targets { data: SAMPLE, p: 40, tasks, depth: 2, seeds: 2, labellings: 1, full, shared, target, flip }
     }
 
     #[test]
@@ -290,27 +310,62 @@ mod tests {
     }
 
     #[test]
-    fn shared_images_and_stacked_labels_give_what_single_sequences_give() {
-        let (targets, sources) = (tiny(3, true), Sources::new());
+    fn labellings_are_drawn_as_the_protocol_draws() {
+        let targets = Targets { p: 200, ..tiny(3, false) };
+        let cell = Cell::new(2).with("rho_shared", 0.5).with("rho_target", 0.5);
+        let sequence = targets.sequence(&cell, &Sources::new()).unwrap();
+        let n = 50;
+        let all = labelled(&sequence, &[0.0, 0.2], n, 5);
+        let (mut equal, mut pairs, mut sum) = ([0, 0], 0, 0.0);
+        for (t, task) in all.tasks.iter().enumerate() {
+            for (i, row) in task.rows.iter().flatten().enumerate() {
+                let first = all.tasks[0].rows.iter().flatten().position(|r| r == row);
+                for k in 0..2 * n {
+                    // The same images carry ±1 as in the protocol's own labelling.
+                    assert_eq!(task.y[(i, k)].abs(), sequence.tasks[t].y[(i, 0)].abs());
+                    sum += task.y[(i, k)];
+                    if let Some(first) = first.filter(|_| t > 0 && task.y[(i, k)] != 0.0) {
+                        equal[k / n] += usize::from(task.y[(i, k)] == all.tasks[0].y[(first, k)]);
+                        pairs += 1 - k / n;
+                    }
+                }
+            }
+        }
+        // Ten shared targets in two later tasks, fifty labellings each.
+        assert_eq!((pairs, equal[0]), (1000, 1000));
+        // Both or neither flipped: 0.04 + 0.64; four standard errors of about √(0.68·0.32/1000), those of task 1 shared.
+        assert!((equal[1] as f64 / 1000.0 - 0.68).abs() < 0.08, "{equal:?}");
+        // Six thousand signs, those of shared targets alike in three tasks and two ρ_flip: four standard errors.
+        assert!(sum.abs() < 4.0 * (6.0 * 6000f64).sqrt(), "{sum}");
+    }
+
+    #[test]
+    fn stacked_labels_give_what_single_ones_give() {
+        let (targets, sources) = (Targets { labellings: 2, ..tiny(3, true) }, Sources::new());
         let cell = Cell::new(2).with("rho_shared", 0.5).with("rho_target", 1.0);
         let rows = targets.compute(&cell, &sources).unwrap();
         assert_eq!(rows.len(), 4);
-        let sequences = targets.sequences(&cell, &sources).unwrap();
-        assert!((0..3).any(|t| sequences[0].tasks[t].y != sequences[1].tasks[t].y));
-        let architecture = relu(2);
-        let settings = OrderParameterSettings { architecture, ..Default::default() };
-        for (k, sequence) in sequences.iter().enumerate() {
-            let pair = ebbing::order_parameters(&settings, &sequence.tasks[0], &sequence.tasks[1]).unwrap().values;
+        let all = labelled(&targets.sequence(&cell, &sources).unwrap(), &[0.0, 0.3], 2, 2);
+        let settings = OrderParameterSettings { architecture: relu(2), ..Default::default() };
+        let column = |k: usize| {
+            let mut one = all.clone();
+            one.tasks.iter_mut().for_each(|task| task.y = task.y.as_ref().subcols(k, 1).to_owned());
+            one
+        };
+        for k in 0..2 {
+            let pair = [column(2 * k), column(2 * k + 1)];
+            let rule = pair
+                .each_ref()
+                .map(|s| ebbing::order_parameters(&settings, &s.tasks[0], &s.tasks[1]).unwrap().values.gamma_rule);
             for (mode, name) in [(Mode::Rf, "f"), (Mode::Ntk, "f_full")] {
-                let network = SingleHead::new(SingleHeadSettings { mode, ..random_features(2) }, sequence).unwrap();
-                let forgetting = network.forgetting().unwrap();
+                let single = SingleHeadSettings { mode, ..random_features(2) };
+                let f = pair.each_ref().map(|s| SingleHead::new(single, s).unwrap().forgetting().unwrap());
                 for t in 2..=3 {
                     let row = &rows[2 * k + t - 2].0;
                     let value = |name: &str| row.iter().find(|(n, _)| n == name).unwrap().1.number().unwrap();
                     // Solves of kernels with condition numbers of about 1e3: rounding.
-                    assert!((value(name) - forgetting[t - 1][0]).abs() < 1e-10, "{name} {t}");
-                    assert!((value("gamma_rule") - pair.gamma_rule).abs() < 1e-10);
-                    assert!((value("gamma_feature") - pair.gamma_feature).abs() < 1e-10);
+                    assert!((value(name) - (f[0][t - 1][0] + f[1][t - 1][0]) / 2.0).abs() < 1e-10, "{name} {t}");
+                    assert!((value("gamma_rule") - (rule[0] + rule[1]) / 2.0).abs() < 1e-10);
                 }
             }
         }

@@ -32,9 +32,10 @@ pub(super) fn svg_panels(study: &dyn Reproduction, frame: &Frame) -> usize {
     svg.matches("font-weight=\"bold\"").count()
 }
 
-/// The same rows with the values of one column in the opposite order.
+/// The same rows with the values of one column, where there are any, in the opposite order.
 pub(super) fn reversed(frame: &Frame, name: &str) -> Frame {
-    let mut values: Vec<f64> = frame.numbers(name).unwrap();
-    values.reverse();
-    frame.replaced(name, values.into_iter().map(Value::Number).collect())
+    let values = frame.numbers(name).unwrap();
+    let mut known: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
+    let spoilt = values.iter().map(|v| if v.is_nan() { *v } else { known.pop().unwrap_or(f64::NAN) });
+    frame.replaced(name, spoilt.map(Value::Number).collect())
 }

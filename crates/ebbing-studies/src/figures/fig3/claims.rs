@@ -61,9 +61,9 @@ fn two_examples(fitted: &[Fitted]) -> Vec<Claim> {
         high.point.f21(),
         high.point.rf
     );
-    let plateau = |f: &Fitted| f.fit.f_max.map_or(f64::NAN, |u| u.value);
+    let plateau = |f: &Fitted| f.optimum().map_or(f64::NAN, |o| o.0);
     let time = |f: &Fitted| f.tau().unwrap_or(f64::NAN);
-    let r2 = |f: &Fitted| f.fit.r2.unwrap_or(f64::NAN);
+    let r2 = |f: &Fitted| f.r2(&f.point.forgetting).unwrap_or(f64::NAN);
     vec![
         Claim::above("3b", &format!("{statement} τ_F: ratio"), time(low) / time(high), 1.0).note(&note),
         Claim::above("3b", &format!("{statement} F_max: ratio"), plateau(low) / plateau(high), 1.0),
@@ -97,8 +97,11 @@ fn variance(fitted: &[Fitted]) -> Result<Vec<Claim>> {
     Ok(vec![
         Claim::below("3c", "share of γ_feature in the variance of F_21", short.share[0], 0.05),
         Claim::above("3c", "smaller share of γ_RF and γ_rule in the variance of F_21", others, 0.3),
-        Claim::above("3c", "share of γ_RF in the variance of τ_F", long[1], 0.5)
-            .note(format!("{note}; {known} of {} curves determine τ_F", fitted.len())),
+        Claim::above("3c", "share of γ_RF in the variance of τ_F", long[1], 0.5).note(format!(
+            "{note}; the fits of {} of {} curves have a finite τ_F > 0",
+            known,
+            fitted.len()
+        )),
         Claim::above("3c", "lead of γ_RF over the others in the variance of τ_F", lead, 0.0),
     ])
 }
@@ -128,7 +131,7 @@ pub(in crate::figures) fn times(panel: &str, points: &[(f64, f64)], steeper: f64
 
 /// F_max foretold and fitted, of every curve that determines both.
 pub(super) fn foretold(fitted: &[Fitted]) -> (Vec<f64>, Vec<f64>) {
-    let both = |f: &Fitted| Some((-f.point.f21() / (-1.0 / f.tau()?).exp_m1(), f.fit.f_max?.value));
+    let both = |f: &Fitted| f.optimum().map(|(f_max, tau)| (-f.point.f21() / (-1.0 / tau).exp_m1(), f_max));
     fitted.iter().filter_map(both).unzip()
 }
 
@@ -138,10 +141,10 @@ fn plateaus(fitted: &[Fitted]) -> Claim {
     let mean = y.iter().sum::<f64>() / y.len() as f64;
     let error: f64 = x.iter().zip(&y).map(|(a, b)| (a - b).powi(2)).sum();
     let spread: f64 = y.iter().map(|b| (b - mean).powi(2)).sum();
-    let mut quality: Vec<f64> = fitted.iter().filter(|f| f.tau().is_some()).filter_map(|f| f.fit.r2).collect();
+    let mut quality: Vec<f64> = fitted.iter().filter_map(|f| f.r2(&f.point.forgetting)).collect();
     quality.sort_by(f64::total_cmp);
     let note = match quality.len() {
-        0 => "no curve determines τ_F".to_string(),
+        0 => "no fit has a finite τ_F > 0".to_string(),
         n => format!("R² of the {n} curves' own fits: median {:.4}, least {:.4}", quality[n / 2], quality[0]),
     };
     Claim::above("3e", "R² of F_21/(1 − e^(−1/τ_F)) as forecast of the fitted F_max", 1.0 - error / spread, 0.95)

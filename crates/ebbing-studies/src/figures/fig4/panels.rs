@@ -55,13 +55,13 @@ pub(super) fn all(study: &Figure4, series: &[Series]) -> Vec<Panel> {
         d = add(d, "", look, &plain(&s.rf), &s.rule);
         let (x, y) = (s.twice_conflict(), plain(&s.f21));
         e = e.markers(Markers::new("", &x, &y).colour(look.colour).shape(look.marker));
-        if s.long() {
-            for (panel, values) in [(&mut b, &s.tau), (&mut c, &s.f_max)] {
+        if let Some(long) = &s.long {
+            for (panel, values) in [(&mut b, &long.tau), (&mut c, &long.f_max)] {
                 let known = depths.iter().zip(values).filter_map(|(l, v)| Some((*l, (*v)?)));
                 let (x, y): (Vec<f64>, Vec<Uncertain>) = known.unzip();
                 *panel = add(panel.clone(), &s.name, look, &x, &y);
             }
-            let (x, y) = points(s);
+            let (x, y) = points(long);
             f = f.markers(Markers::new(&s.name, &x, &y).colour(look.colour).shape(look.marker));
         }
     }

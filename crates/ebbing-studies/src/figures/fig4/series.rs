@@ -13,18 +13,24 @@ pub(super) struct Series {
     pub f21: Vec<Uncertain>,
     pub rf: Vec<Uncertain>,
     pub rule: Vec<Uncertain>,
-    /// τ_F and F_max where long-term forgetting is followed; none where no source's curve determines them.
+    /// Where long-term forgetting is followed.
+    pub long: Option<Long>,
+}
+
+/// Long-term forgetting at all depths.
+#[derive(Default)]
+pub(super) struct Long {
+    /// Of the same sequences, which may be smaller than those of the short term.
+    pub f21: Vec<Uncertain>,
+    pub rf: Vec<Uncertain>,
+    /// None where no source's fit has a finite τ_F > 0.
     pub tau: Vec<Option<Uncertain>>,
     pub f_max: Vec<Option<Uncertain>>,
-    /// Curves that do not determine τ_F.
-    pub undetermined: Vec<String>,
+    /// Curves whose fit has none.
+    pub unfit: Vec<String>,
 }
 
 impl Series {
-    pub fn long(&self) -> bool {
-        self.ratio.is_some_and(|ratio| ratio <= LONG)
-    }
-
     /// `2(γ_RF − γ_rule)` at each depth.
     pub fn twice_conflict(&self) -> Vec<f64> {
         self.rf.iter().zip(&self.rule).map(|(a, b)| 2.0 * (a.value - b.value)).collect()
@@ -40,8 +46,7 @@ impl Series {
     }
 
     fn empty(name: String, ratio: Option<f64>) -> Series {
-        let none = || vec![];
-        Series { name, ratio, f21: none(), rf: none(), rule: none(), tau: vec![], f_max: vec![], undetermined: vec![] }
+        Series { name, ratio, f21: vec![], rf: vec![], rule: vec![], long: None }
     }
 }
 
@@ -74,42 +79,54 @@ impl Figure4 {
         Ok(all)
     }
 
+    /// The rows of every source.
+    fn by_source(&self, rows: &Frame) -> Result<Vec<Frame>> {
+        self.sources.iter().map(|s| rows.only("data", *s)).collect()
+    }
+
     fn permuted(&self, rows: &Frame, ratio: f64) -> Result<Series> {
         let mut series = Series::empty(format!("{} %", 100.0 * ratio), Some(ratio));
+        let second = rows.only("p", self.p)?.only("t", 2usize)?;
         for &depth in &self.depths {
-            let rows = rows.only("depth", depth)?;
-            let sources = self.sources.iter().map(|s| rows.only("data", *s)).collect::<Result<Vec<Frame>>>()?;
-            let second = sources.iter().map(|s| s.only("t", 2usize)).collect::<Result<Vec<Frame>>>()?;
-            series.f21.push(over_sources(&second, "f")?);
-            series.rf.push(over_sources(&second, "gamma_rf")?);
-            series.rule.push(over_sources(&second, "gamma_rule")?);
-            if series.long() {
-                self.long_term(&mut series, &sources, depth)?;
+            let sources = self.by_source(&second.only("depth", depth)?)?;
+            series.f21.push(over_sources(&sources, "f")?);
+            series.rf.push(over_sources(&sources, "gamma_rf")?);
+            series.rule.push(over_sources(&sources, "gamma_rule")?);
+        }
+        if ratio <= LONG {
+            let rows = rows.only("tasks", self.tasks)?;
+            let mut long = Long::default();
+            for &depth in &self.depths {
+                let sources = self.by_source(&rows.only("depth", depth)?)?;
+                self.long_term(&mut long, &sources, &format!("{}, L = {depth}", series.name))?;
             }
+            series.long = Some(long);
         }
         Ok(series)
     }
 
-    /// Fits each source's mean curve, and averages what the curves determine.
-    fn long_term(&self, series: &mut Series, sources: &[Frame], depth: usize) -> Result<()> {
+    /// Fits each source's mean curve, and averages over sources.
+    fn long_term(&self, long: &mut Long, sources: &[Frame], what: &str) -> Result<()> {
         let (mut taus, mut plateaus) = (vec![], vec![]);
         for (source, name) in sources.iter().zip(&self.sources) {
             let mut curve = vec![0.0];
             for t in 2..=self.tasks {
                 curve.push(source.only("t", t)?.mean("f")?.value);
             }
-            let fit = fit(&curve)?;
-            match (fit.tau, fit.f_max) {
-                (Some(tau), Some(f_max)) => {
-                    taus.push(tau.value);
-                    plateaus.push(f_max.value);
+            match fit(&curve)?.optimum {
+                Some((f_max, tau)) => {
+                    taus.push(tau);
+                    plateaus.push(f_max);
                 }
-                _ => series.undetermined.push(format!("{} at {}, L = {depth}", short(name), series.name)),
+                None => long.unfit.push(format!("{} at {what}", short(name))),
             }
         }
+        let second = sources.iter().map(|s| s.only("t", 2usize)).collect::<Result<Vec<Frame>>>()?;
+        long.f21.push(over_sources(&second, "f")?);
+        long.rf.push(over_sources(&second, "gamma_rf")?);
         let mean = |values: &[f64]| if values.is_empty() { None } else { mean_with_error(values).ok() };
-        series.tau.push(mean(&taus));
-        series.f_max.push(mean(&plateaus));
+        long.tau.push(mean(&taus));
+        long.f_max.push(mean(&plateaus));
         Ok(())
     }
 }
