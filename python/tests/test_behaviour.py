@@ -92,6 +92,9 @@ def test_memory_does_not_grow(make_tasks):
 
 
 INTERRUPTED = """
+import signal
+# A program started in the background of a script ignores Ctrl-C, and its children do as well.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np, ebbing
 rng = np.random.default_rng(0)
 X, X2, y = rng.normal(size=(400, 50)), rng.normal(size=(400, 50)), np.sign(rng.normal(size=400))
