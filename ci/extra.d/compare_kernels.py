@@ -1,6 +1,6 @@
 """Compares ebbing's NNGP and NTK with those of neural-tangents on random inputs of unequal norms.
 
-Usage: compare_kernels.py PROGRAM, where PROGRAM is the built example `kernel_npz`.
+Usage: compare_kernels.py PROGRAM, where PROGRAM is the built example `kernel_npz`. The Python package is compared too.
 """
 
 import subprocess
@@ -9,6 +9,7 @@ import tempfile
 import types
 from pathlib import Path
 
+import ebbing
 import jax
 import numpy as np
 
@@ -54,6 +55,9 @@ def main(program):
                 for name, theirs in zip(("nngp", "ntk"), peer(activation, depth, x, x2)):
                     # Relative to the size of the kernel: near a zero crossing the relative error of one entry says nothing.
                     error = np.max(np.abs(ours[name] - theirs)) / np.max(np.abs(theirs))
+                    settings = {"depth": depth, "sigma2": SIGMA2, "kind": name, "activation": activation}
+                    package = ebbing.kernel(x, x2, **settings)
+                    error = max(error, np.max(np.abs(package - theirs)) / np.max(np.abs(theirs)))
                     print(f"{activation:6} depth {depth:2}  {name:4}  relative difference {error:.1e}")
                     worst = max(worst, error)
     print(f"largest relative difference {worst:.1e}, tolerance {TOLERANCE:.0e}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# NNGP and NTK of ReLU and erf networks at depths 1, 3 and 10 against neural-tangents, to 1e-6 relative
+# NNGP and NTK of ReLU and erf networks at depths 1, 3 and 10, from Rust and Python, against neural-tangents, to 1e-6 relative
 set -euo pipefail
 venv=$EBBING_EXTRA/neural-tangents
 if [ ! -x "$venv/bin/python" ]; then
@@ -12,5 +12,8 @@ if ! "$venv/bin/pip" show --quiet neural-tangents 2>/dev/null; then
     "$venv/bin/pip" install --quiet --no-deps neural-tangents==0.6.5 ||
     { echo "neural-tangents could not be installed for $(python3 --version)"; exit 77; }
 fi
+"$venv/bin/pip" install --quiet 'maturin>=1.9,<2'
+PATH=$venv/bin:$PATH "$venv/bin/pip" install --quiet --no-build-isolation --no-deps --force-reinstall \
+  --config-settings=build-args="--profile dev --locked" ./python
 cargo build --quiet -p ebbing --example kernel_npz
 "$venv/bin/python" ci/extra.d/compare_kernels.py target/debug/examples/kernel_npz

@@ -49,6 +49,11 @@ impl Console {
         self.progress("{msg} {wide_bar} {pos}/{len}, {eta} left", what, total)
     }
 
+    /// A bar for shares of work called `what`, of 10 000 in all, drawn once the work has taken two seconds.
+    pub fn share(&self, what: &str) -> Progress {
+        self.progress("{msg} {wide_bar} {percent} %, {eta} left", what, 10_000)
+    }
+
     /// A bar for `total` bytes of `what`, drawn once the transfer has taken two seconds.
     pub fn bytes(&self, what: &str, total: u64) -> Progress {
         self.progress("{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes}, {eta} left", what, total)

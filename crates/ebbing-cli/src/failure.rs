@@ -96,7 +96,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     match io_kind(error) {
         Some(NotFound | PermissionDenied | IsADirectory | NotADirectory) => BAD_INPUT,
         Some(_) => FAULT,
-        None if error.is::<ebbing::Error>() || error.is::<Refused>() => BAD_INPUT,
+        None if error.is::<ebbing::Error>() || error.is::<ebbing_studies::Error>() || error.is::<Refused>() => {
+            BAD_INPUT
+        }
         None => FAULT,
     }
 }
@@ -104,8 +106,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 /// The operating system's word on the error, where it had one.
 fn io_kind(error: &anyhow::Error) -> Option<ErrorKind> {
     error.chain().find_map(|cause| {
-        let library = match cause.downcast_ref::<ebbing::Error>() {
-            Some(ebbing::Error::Io { source, .. }) => Some(source.kind()),
+        let library = match (cause.downcast_ref::<ebbing::Error>(), cause.downcast_ref::<ebbing_studies::Error>()) {
+            (Some(ebbing::Error::Io { source, .. }), _)
+            | (_, Some(ebbing_studies::Error::Library(ebbing::Error::Io { source, .. }))) => Some(source.kind()),
             _ => None,
         };
         library.or_else(|| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind))
@@ -113,7 +116,7 @@ fn io_kind(error: &anyhow::Error) -> Option<ErrorKind> {
 }
 
 /// clap's message without usage and padding, on one line.
-fn clap_sentence(rendered: &str) -> String {
+pub fn clap_sentence(rendered: &str) -> String {
     let mut command = "ebbing".to_string();
     let mut said = String::new();
     for line in rendered.lines().map(str::trim).filter(|l| !l.is_empty()) {

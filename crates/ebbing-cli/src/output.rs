@@ -80,7 +80,7 @@ fn dataset(tasks: &serde_json::Value) -> (String, String) {
 }
 
 /// An argument as it can be typed again in a shell.
-fn quoted(argument: &str) -> String {
+pub fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {
         argument.to_string()

@@ -2,10 +2,13 @@
 
 use clap::{Args, ValueEnum};
 use ebbing::{
-    Centre, Dataset, Error, Interpolated, Labels, PartialSplit, Permuted, PostSteps, Preprocess, Protocol, Recipe,
-    Result, Source, Split, TargetDistractor, TaskSequence, Whiten, WithContext,
+    Centre, Dataset, Error, Interpolated, KnownSet, Labels, PartialSplit, Permuted, PostSteps, Preprocess, Protocol,
+    Recipe, Result, Sizes, Source, Split, TargetDistractor, TaskSequence, Whiten, WithContext,
 };
+use ebbing_studies::Sources;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 /// How tasks are made from a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -140,10 +143,22 @@ impl PreprocessArgs {
     }
 }
 
+/// The sizes behind a name, looked up once: a study asks for them in every cell.
+fn remembered(name: &str, look_up: impl FnOnce() -> Result<Sizes>) -> Result<Sizes> {
+    static KNOWN: Mutex<BTreeMap<String, Sizes>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(sizes) = known.get(name) {
+        return Ok(sizes.clone());
+    }
+    let sizes = look_up()?;
+    known.insert(name.into(), sizes.clone());
+    Ok(sizes)
+}
+
 /// Where sequences come from: a data set ready to draw from, or the user's own tasks.
 pub enum Origin {
     /// A prepared data set and a protocol: every seed draws another sequence.
-    Drawn { source: Box<Source>, protocol: Protocol, post: PostSteps },
+    Drawn { source: Arc<Source>, protocol: Protocol, post: PostSteps },
     /// A recipe and what it draws from.
     Recipe { recipe: Box<Recipe>, source: Option<Box<Source>>, post: PostSteps },
     /// One sequence.
@@ -172,6 +187,14 @@ impl SequenceArgs {
     /// # Errors
     /// Whatever is wrong with the flags or the data, in one sentence.
     pub fn origin(&self) -> Result<Origin> {
+        self.origin_from(&Sources::new())
+    }
+
+    /// The same with a data set that other sequences share.
+    ///
+    /// # Errors
+    /// As [`SequenceArgs::origin`].
+    pub fn origin_from(&self, sources: &Sources) -> Result<Origin> {
         if let Some(path) = &self.tasks {
             self.refuse_protocol_flags()?;
             if path.extension().is_some_and(|ending| ending == "toml") {
@@ -191,8 +214,50 @@ impl SequenceArgs {
             return Ok(Origin::Given(Box::new(sequence)));
         }
         let protocol = self.protocol()?;
-        let source = Source::new(Dataset::load(&self.data)?, &self.preprocess.settings()?)?;
-        Ok(Origin::Drawn { source: Box::new(source), protocol, post: self.post() })
+        let source = sources.get(&self.data, &self.preprocess.settings()?)?;
+        Ok(Origin::Drawn { source, protocol, post: self.post() })
+    }
+
+    /// Checks the flags without touching data.
+    ///
+    /// # Errors
+    /// Whatever is wrong with them, in one sentence.
+    pub fn check(&self) -> Result<()> {
+        self.preprocess.settings()?;
+        if self.tasks.is_some() { self.refuse_protocol_flags() } else { self.protocol().map(|_| ()) }
+    }
+
+    /// The sizes of a sequence, for estimates; nothing is drawn from a data set.
+    ///
+    /// # Errors
+    /// As [`SequenceArgs::origin`].
+    pub fn sizes(&self) -> Result<Sizes> {
+        if let Some(path) = &self.tasks {
+            return remembered(&path.display().to_string(), || {
+                let recipe = path.extension().is_some_and(|ending| ending == "toml");
+                let sequence = if recipe { Recipe::read(path)?.sequence()? } else { TaskSequence::load(path)? };
+                Ok(Sizes::of(&sequence))
+            });
+        }
+        let (tasks, p, p_test, columns) = match self.protocol()? {
+            Protocol::Permuted(d) => (d.tasks, d.p, d.p_test, 1),
+            Protocol::Split(d) => (d.tasks, d.p, d.p_test, if d.labels == Labels::OneHot { d.groups } else { 1 }),
+            Protocol::PartialSplit(d) => (2, d.p, d.p_test, 1),
+            Protocol::TargetDistractor(d) => (d.tasks, d.p, d.p_test.unwrap_or(d.p), 1),
+        };
+        let tasks = tasks + self.intermediate.unwrap_or(0);
+        let dim = match KnownSet::named(&self.data) {
+            // Colour images become grey ones.
+            Some(set) => set.image_shape.iter().take(2).product(),
+            None => {
+                let dim = || Dataset::load(&self.data).map(|set| set.train.features.dim());
+                let none = Vec::new;
+                let load = || Ok(Sizes { train: none(), test: none(), dim: dim()?, columns: 0, distinct: None });
+                remembered(&self.data, load)?.dim
+            }
+        };
+        let dim = dim + self.context.unwrap_or(0);
+        Ok(Sizes { train: vec![p; tasks], test: vec![p_test; tasks], dim, columns, distinct: None })
     }
 
     fn post(&self) -> PostSteps {

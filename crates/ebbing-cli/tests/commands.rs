@@ -240,8 +240,13 @@ fn sampling_compares_with_the_theory() {
             "20", "--draws", "20", "--out", out_text,
         ]);
         fits_80_columns(&text);
-        assert!(text.contains("R-hat") && text.contains("training loss of task 1 after 2"), "{text}");
+        for word in ["R-hat", "F_21", "G_22", "u1(2,1)", "kernel along labels of task 2"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
     }
+    // Chains too short to have converged say so.
+    let short = told(&["sample", "--tasks", tasks, "--chains", "4", "--warmup", "10", "--draws", "10"]);
+    assert!(short.contains("Warning: task 2") && short.contains("run longer chains"), "{short}");
     assert!(json(&out.join("sample.json"))["comparison"].as_array().unwrap().len() > 5);
 }
 
@@ -302,5 +307,103 @@ fn own_tasks_that_cannot_be_computed_with_are_refused() {
     ];
     for (file, words) in &cases {
         refused(&["forecast", "--tasks", file], words);
+    }
+}
+
+/// The three regimes by descent, the documented run in small: fixed representations below load 1, then a second task
+/// learned but badly generalised while the first is kept, then recovery at the price of forgetting.
+#[test]
+fn descent_shows_the_three_regimes() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixed = "train --heads multi --learners l2 --kappa 0.03 --momentum 0.9 --ratio 0.1 -p 120 --test-examples 200 \
+                 --loads 0.5,1.4,5 --seeds 3 --max-steps 6000 --out";
+    let arguments: Vec<&str> = fixed.split_whitespace().chain([folder.path().to_str().unwrap()]).collect();
+    told(&arguments);
+    let result = json(&folder.path().join("train-loads.json"));
+    let points = result["points"].as_array().unwrap();
+    let regimes: Vec<&str> = points.iter().map(|q| q["regime"].as_str().unwrap()).collect();
+    assert_eq!(regimes, ["fixed_representations", "overfitting", "generalisation"]);
+    assert!(points.iter().all(|q| q["learned"] == 3), "the second task is learned throughout: {result}");
+    let number = |k: usize, name: &str, part: &str| points[k][name][part].as_f64().unwrap();
+    let f21 = |k| number(k, "f21", "mean");
+    // Task 1 itself was left at a squared error of 1e-3, its loss where nothing is forgotten.
+    assert!(f21(0) < 2e-3 && f21(1) < 1e-2 && f21(2) > 3.0 * f21(1), "{} {} {}", f21(0), f21(1), f21(2));
+    for other in [0, 2] {
+        let rise = number(1, "g22", "mean") - number(other, "g22", "mean");
+        let error = number(1, "g22", "se").hypot(number(other, "g22", "se"));
+        assert!(rise > 3.0 * error, "G22 at load 1.4 is {rise} ± {error} above that of point {other}");
+    }
+}
+
+/// A run that is killed between two tasks goes on from its checkpoint to the same bits as one that was left alone.
+#[test]
+fn a_killed_run_goes_on_to_the_same_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let tasks = tasks_file(folder.path(), 3, 20);
+    let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
+    let arguments = |out: &Path| {
+        let fixed = "train --learners l2 --heads multi --width 100 --max-steps 4000 --tolerance 1e-9 --tasks";
+        let mut all: Vec<String> = fixed.split(' ').map(String::from).collect();
+        all.extend([tasks.display().to_string(), "--out".into(), out.display().to_string()]);
+        all
+    };
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_ebbing"))
+        .args(arguments(&killed))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let checkpoint = killed.join("checkpoints/l2_kappa=0.1_-seed0.ckpt");
+    while !checkpoint.exists() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(checkpoint.exists(), "the run wrote a checkpoint after its first task");
+    assert!(!killed.join("train.json").exists(), "the run was killed before its end");
+    for out in [&whole, &killed] {
+        told(&arguments(out).iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    let bytes = |out: &Path| std::fs::read(out.join("checkpoints/l2_kappa=0.1_-seed0.ckpt")).unwrap();
+    assert_eq!(bytes(&whole), bytes(&killed));
+    assert_eq!(json(&whole.join("train.json"))["learners"], json(&killed.join("train.json"))["learners"]);
+}
+
+/// Runs that diverge are told with step, error and a rate that works, and enter no average.
+#[test]
+fn diverged_runs_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let tasks = tasks_file(folder.path(), 2, 20);
+    let tasks = tasks.to_str().unwrap();
+    let fast = ["train", "--tasks", tasks, "--learners", "gd", "--width", "40", "--eta", "50"];
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = told(&fast);
+    let said = words(&text);
+    assert!(said.contains("Left out: gd-seed0: training diverged on task 1 at step"), "{text}");
+    assert!(said.contains("try a learning rate of") && !said.contains("NaN"), "{text}");
+    let loads = [&fast[..], &["--heads", "multi", "--loads", "1.5"]].concat();
+    let text = told(&loads);
+    assert_eq!(words(&text).matches("Left out: width20-seed0").count(), 2, "{text}");
+    assert!(!text.contains("NaN"), "{text}");
+}
+
+/// Half the automatic rate changes losses after the last task by no more than the help says.
+#[test]
+fn half_the_automatic_rate_changes_little() {
+    let folder = tempfile::tempdir().unwrap();
+    let losses = |factor: &str, learner: &str| {
+        let out = folder.path().join(format!("{learner}{factor}"));
+        let fixed = "train --length 2 -p 100 --test-examples 50 --width 200 --eta-factor";
+        let out_text = out.to_str().unwrap();
+        told(
+            &[&fixed.split(' ').collect::<Vec<_>>()[..], &[factor, "--learners", learner, "--out", out_text]].concat(),
+        );
+        let run = json(&out.join("train.json"))["learners"][0]["runs"][0].clone();
+        (run["train_loss"][1][0].as_f64().unwrap(), run["test_loss"][1][1].as_f64().unwrap())
+    };
+    for learner in ["gd", "l2"] {
+        let (one, half) = (losses("1", learner), losses("0.5", learner));
+        for (a, b) in [(one.0, half.0), (one.1, half.1)] {
+            assert!((a - b).abs() < 0.05 * a, "{learner}: {one:?} {half:?}");
+        }
     }
 }

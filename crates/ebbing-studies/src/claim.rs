@@ -88,6 +88,15 @@ impl Claim {
         self
     }
 
+    /// With the likely reason, where it fails.
+    pub fn if_failing(mut self, reason: &str) -> Claim {
+        if self.verdict == Verdict::Fail {
+            let gap = if self.note.is_empty() { "" } else { "; " };
+            self.note = format!("{}{gap}{reason}", self.note);
+        }
+        self
+    }
+
     /// Not judged here, for the reason given.
     pub fn open(mut self, reason: impl Into<String>) -> Claim {
         self.verdict = Verdict::Open;
@@ -106,5 +115,7 @@ mod tests {
         assert_eq!(Claim::new("3a", "", f64::NAN, "any", true).verdict, Verdict::Fail);
         assert_eq!(Claim::near("3a", "", 1.01, 1.0, 0.02).verdict, Verdict::Pass);
         assert_eq!(Claim::above("3a", "", 0.5, 0.5).verdict, Verdict::Fail);
+        let noted = |value: f64| Claim::above("3a", "", value, 0.5).note("of 3").if_failing("few seeds").note;
+        assert_eq!((noted(0.4).as_str(), noted(0.6).as_str()), ("of 3; few seeds", "of 3"));
     }
 }

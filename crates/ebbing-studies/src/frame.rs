@@ -100,6 +100,15 @@ impl Frame {
         Ok(self.filtered(|row| row[at].as_ref().and_then(Value::number).is_some_and(&condition)))
     }
 
+    /// The same rows with other values in one column.
+    #[cfg(test)]
+    pub(crate) fn replaced(&self, name: &str, values: Vec<Value>) -> Frame {
+        let at = self.columns.iter().position(|column| column == name).unwrap();
+        let mut frame = self.clone();
+        frame.rows.iter_mut().zip(values).for_each(|(row, value)| row[at] = Some(value));
+        frame
+    }
+
     fn filtered(&self, keep: impl Fn(&[Option<Value>]) -> bool) -> Frame {
         let rows = self.rows.iter().filter(|row| keep(row)).cloned().collect();
         Frame { columns: self.columns.clone(), rows }
@@ -153,8 +162,19 @@ impl Frame {
         Ok(self.mean(name)?.standard_error.unwrap_or(0.0) * (known as f64).sqrt())
     }
 
+    /// The names of the columns.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
     /// As a table for files and screens, with the units and meanings that the study gives.
     pub fn table(&self, title: &str, about: &[Column]) -> Table {
+        let find = |name: &str| about.iter().find(|column| column.name == name);
+        self.described(title, |name| find(name).map(|column| (column.unit, column.meaning)))
+    }
+
+    /// As a table, with the unit and meaning that `about` gives for the name of a column.
+    pub fn described<'a>(&self, title: &str, about: impl Fn(&str) -> Option<(&'a str, &'a str)>) -> Table {
         let mut table = Table::new(title);
         for (at, name) in self.columns.iter().enumerate() {
             let values = || self.rows.iter().map(|row| row[at].as_ref());
@@ -171,8 +191,8 @@ impl Frame {
                 table.text(&head, &values().map(text).collect::<Vec<_>>())
             };
             table = table.key(name);
-            if let Some(column) = about.iter().find(|column| column.name == name) {
-                table = table.unit(column.unit).meaning(column.meaning);
+            if let Some((unit, meaning)) = about(name) {
+                table = table.unit(unit).meaning(meaning);
             }
         }
         table

@@ -6,18 +6,22 @@
 
 mod cell;
 mod claim;
+mod engine;
 mod error;
 mod figures;
 mod frame;
 mod run;
 mod sources;
+mod store;
 mod study;
 
 pub use cell::{Cell, Row, Settings, Value};
 pub use claim::{Claim, Verdict};
+pub use engine::{Bill, Event, Outcome, bill, run_missing, single_speed};
 pub use error::{Error, Result};
 pub use figures::{ENTRIES, Entry, Needs, Reproduction, Scale};
 pub use frame::Frame;
-pub use run::compute_cells;
+pub use run::{Listener, compute_cells};
 pub use sources::Sources;
+pub use store::{CellState, Lock, Manifest, Share, Status, Store, StoredColumn};
 pub use study::{Column, Study};

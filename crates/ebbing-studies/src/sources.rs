@@ -1,7 +1,7 @@
 //! Prepared data sets, loaded once and shared by the cells of a study.
 
-use ebbing::{Dataset, Preprocess, Result, Source};
-use std::collections::BTreeMap;
+use ebbing::{Dataset, Features, Part, Preprocess, Result, Source, Targets};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 /// Data sets with their preprocessing fitted, by name and settings.
@@ -16,7 +16,8 @@ impl Sources {
         Sources::default()
     }
 
-    /// The set `name`, prepared; loaded at the first call.
+    /// The set `name`, prepared; loaded at the first call. Of training images that are equal pixel for pixel the first is
+    /// kept (CIFAR-100 in grey levels has 14 such pairs): a task that held both could not be learned.
     ///
     /// # Errors
     /// What loading or preparing it says.
@@ -27,8 +28,46 @@ impl Sources {
         if let Some(source) = loaded.get(&key) {
             return Ok(source.clone());
         }
-        let source = Arc::new(Source::new(Dataset::load(name)?, preprocess)?);
+        let source = Arc::new(Source::new(without_repeats(Dataset::load(name)?), preprocess)?);
         loaded.insert(key, source.clone());
         Ok(source)
+    }
+}
+
+/// The set with the first of equal training images only.
+fn without_repeats(mut set: Dataset) -> Dataset {
+    if let (Features::Bytes { pixels, dim }, Targets::Classes(classes)) = (&set.train.features, &set.train.targets) {
+        let mut seen = HashSet::new();
+        let images = pixels.chunks_exact((*dim).max(1));
+        let first: Vec<bool> = images.clone().map(|image| seen.insert(image)).collect();
+        if first.contains(&false) {
+            let kept = images.zip(&first).filter(|(_, first)| **first).flat_map(|(image, _)| image).copied();
+            let labels = classes.iter().zip(&first).filter(|(_, first)| **first).map(|(class, _)| *class);
+            set.train = Part {
+                features: Features::Bytes { pixels: kept.collect(), dim: *dim },
+                targets: Targets::Classes(labels.collect()),
+            };
+        }
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_images_are_kept_once() {
+        let sample = Dataset::sample().unwrap();
+        assert_eq!(without_repeats(sample.clone()), sample);
+        let mut twice = sample.clone();
+        if let (Features::Bytes { pixels, dim }, Targets::Classes(classes)) =
+            (&mut twice.train.features, &mut twice.train.targets)
+        {
+            pixels.extend_from_within(7 * *dim..8 * *dim);
+            classes.push(classes[7]);
+        }
+        assert_eq!(twice.train.features.rows(), 4001);
+        assert_eq!(without_repeats(twice), sample);
     }
 }

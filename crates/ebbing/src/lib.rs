@@ -42,6 +42,7 @@ pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
 pub use linalg::{
     Cholesky, Mat, MatMut, MatRef, Pencil, PseudoInverse, SymmetricEigen, column, dot, matmul, matmul_into, matvec,
+    on_one_thread, side_by_side,
 };
 pub use metrics::{ContinualMetrics, Convention, TaskAccuracies, accuracy, squared_loss};
 pub use nets::{
@@ -53,7 +54,7 @@ pub use rng::Stream;
 pub use tasks::{
     Computation, Interpolated, Labels, Origin, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Recipe,
     Split, TargetDistractor, TargetRule, TargetSummary, Task, TaskCheck, TaskSequence, TaskSummary, TestSet,
-    WithContext, check_sequence, check_tasks,
+    WithContext, check_sequence, check_tasks, unknown_key,
 };
 pub use theory::{
     Averaged, BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, DepthOutlook, EquationResidual,
@@ -63,6 +64,6 @@ pub use theory::{
     Power, Prediction, Reading, Regime, SearchMethod, SequenceCurve, SingleHead, SingleHeadSettings, TaskOrder,
     TestForecast, TestOutlook, TwoTaskPoint, TwoTasks, Uncertain, VarianceExplained, WorstPair, alpha_c_from_curve,
     best_lambda, best_order, best_order_of_features, centred_alignment, mean_with_error, normalised_labels,
-    order_parameters, order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_layers,
-    order_parameters_of_sequence, pearson, phase_curves, sequence_curve, spearman,
+    order_parameters, order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_labellings,
+    order_parameters_of_layers, order_parameters_of_sequence, pearson, phase_curves, sequence_curve, spearman,
 };

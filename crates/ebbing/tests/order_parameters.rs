@@ -3,8 +3,8 @@
 use ebbing::{
     Activation, Architecture, Inverse, Kernel, KernelKind, Mat, OrderParameterSettings, OrderParameters,
     PairOrderParameters, SingleHead, SingleHeadSettings, Stream, Task, TaskSequence, WeightPrior, matmul,
-    order_parameters, order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_layers,
-    order_parameters_of_sequence,
+    order_parameters, order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_labellings,
+    order_parameters_of_layers, order_parameters_of_sequence,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -169,6 +169,15 @@ fn definitions_for_unequal_sizes_several_columns_shared_inputs_and_ridge() {
                 // Rounding times a condition number below 1e3.
                 assert!(gap(&got.values, &want) < 1e-11, "{shared} {ridge}: {:?} for {want:?}", got.values);
             }
+            let several = order_parameters_of_labellings(&settings, kernels, (y1.as_ref(), y2.as_ref())).unwrap();
+            assert_eq!(several.len(), 3);
+            for (k, got) in several.iter().enumerate() {
+                let column = |y: &Mat<f64>| y.as_ref().subcols(k, 1).to_owned();
+                let alone = definition(&k11, &k12, &k22, &column(&y1), &column(&y2), ridge);
+                assert!(gap(got, &alone) < 1e-11, "{k}: {got:?} for {alone:?}");
+            }
+            let fewer = (y1.as_ref(), y2.as_ref().subcols(0, 2));
+            assert!(order_parameters_of_labellings(&settings, kernels, fewer).is_err());
             assert_eq!(data.ranks, [12, 17]);
             assert_eq!(data.inverse, if ridge > 0.0 { Inverse::Ridge } else { Inverse::Exact });
         }

@@ -6,7 +6,9 @@ mod completions;
 mod data;
 mod forecast;
 mod phase;
+mod reproduce;
 mod sample;
+mod study;
 mod train;
 
 use crate::console::Console;
@@ -19,6 +21,8 @@ pub enum Command {
     Phase(Box<phase::Args>),
     Train(Box<train::Args>),
     Sample(Box<sample::Args>),
+    Study(study::Args),
+    Reproduce(reproduce::Args),
     Check(check::Args),
     Data(data::Args),
     Cite(cite::Args),
@@ -40,6 +44,8 @@ impl Command {
             Command::Phase(args) => args.run(console),
             Command::Train(args) => args.run(console),
             Command::Sample(args) => args.run(console),
+            Command::Study(args) => args.run(console),
+            Command::Reproduce(args) => args.run(console),
             Command::Check(args) => args.run(console),
             Command::Data(args) => args.run(console),
             Command::Cite(args) => args.run(console),

@@ -1,5 +1,9 @@
 //! `ebbing sample`: networks drawn from the posterior itself, beside what the theory says of them.
 
+mod cell;
+
+pub use cell::COLUMNS;
+
 use crate::console::Console;
 use crate::output::Output;
 use crate::sequence::SequenceArgs;
@@ -53,6 +57,9 @@ pub struct Args {
     output: Output,
 }
 
+/// Turned into the seed of the chains that learn the last task alone.
+const ALONE: u64 = 1 << 63;
+
 /// One number of the comparison.
 struct Row {
     name: String,
@@ -64,6 +71,24 @@ impl Args {
     /// Samples and compares.
     pub fn run(mut self, console: &Console) -> anyhow::Result<()> {
         self.output.check()?;
+        self.fill_defaults();
+        let settings = self.settings();
+        let sequence = self.sequence.origin()?.sequence(self.sequence.seed)?;
+        let sampled = chains(console, "sampling chains", &sequence.tasks, &settings)?;
+        // Fresh networks that learn the last task alone, from other random numbers: what G is measured against.
+        let alone = match &sequence.tasks[..] {
+            [_, .., last] if last.test.is_some() => {
+                let settings = PosteriorSettings { seed: settings.seed ^ ALONE, ..settings.clone() };
+                Some(chains(console, "sampling the last task alone", std::slice::from_ref(last), &settings)?)
+            }
+            _ => None,
+        };
+        let rows = self.compare(&sequence, &settings, &sampled, alone.as_ref())?;
+        self.show(console, &sequence, &settings, &sampled, alone.as_ref(), &rows)
+    }
+
+    /// Small tasks, unless others are asked for.
+    fn fill_defaults(&mut self) {
         if self.sequence.tasks.is_none() {
             self.sequence.length.get_or_insert(2);
             self.sequence.examples.get_or_insert(40);
@@ -72,18 +97,6 @@ impl Args {
                 self.sequence.ratio = Some(0.3);
             }
         }
-        let settings = self.settings();
-        let sequence = self.sequence.origin()?.sequence(self.sequence.seed)?;
-        let mut bar = console.steps("sampling chains", settings.chains as u64);
-        let bar_cell = std::sync::Mutex::new(&mut bar);
-        let sampled = sample_posterior(&sequence.tasks, &settings, |done| {
-            if let Ok(mut bar) = bar_cell.lock() {
-                bar.set(done as u64);
-            }
-        })?;
-        drop(bar);
-        let rows = self.compare(&sequence, &settings, &sampled)?;
-        self.show(console, &sequence, &settings, &sampled, &rows)
     }
 
     fn settings(&self) -> PosteriorSettings {
@@ -108,13 +121,15 @@ impl Args {
         sequence: &TaskSequence,
         settings: &PosteriorSettings,
         sampled: &SampledPosterior,
+        alone: Option<&SampledPosterior>,
     ) -> ebbing::Result<Vec<Row>> {
-        match settings.heads {
-            Heads::Multi if settings.architecture.depth == 1 => multi_head(&sequence.tasks, settings, sampled),
+        let theory = match settings.heads {
+            Heads::Multi if settings.architecture.depth == 1 => multi_head(&sequence.tasks, settings)?,
             // The multi-head theory has one hidden layer: deeper networks are sampled without it.
-            Heads::Multi => Ok(rows(sampled, |_, _| None, |_| None, |_| None, |_| None)),
-            Heads::Single => single_head(sequence, settings, sampled),
-        }
+            Heads::Multi => Theory::default(),
+            Heads::Single => single_head(sequence, settings)?,
+        };
+        Ok(rows(sampled, alone, &theory))
     }
 
     fn show(
@@ -123,6 +138,7 @@ impl Args {
         sequence: &TaskSequence,
         settings: &PosteriorSettings,
         sampled: &SampledPosterior,
+        alone: Option<&SampledPosterior>,
         rows: &[Row],
     ) -> anyhow::Result<()> {
         let sizes: Vec<String> = sequence.tasks.iter().map(|t| t.x.nrows().to_string()).collect();
@@ -141,6 +157,7 @@ impl Args {
         let result = json!({
             "metadata": metadata,
             "sampled": sampled,
+            "last_task_alone": alone,
             "comparison": rows.iter().map(|row| json!({
                 "quantity": row.name, "mean": row.sampled.mean, "se": row.sampled.se,
                 "theory": row.theory.map(json_number),
@@ -173,6 +190,9 @@ impl Args {
         for warning in &sampled.warnings {
             screen = screen.paragraph(&format!("Warning: {warning}."));
         }
+        for warning in alone.iter().flat_map(|alone| &alone.warnings) {
+            screen = screen.paragraph(&format!("Warning: the last task alone, {warning}."));
+        }
         screen = screen.paragraph("The theory is for wide networks: gaps shrink as the width grows at fixed P/N.");
         if let Some(folder) = &self.output.out {
             screen = screen.next("figure", &folder.join("sample.svg").display().to_string());
@@ -181,40 +201,53 @@ impl Args {
     }
 }
 
-/// The rows of the comparison from functions that give the theory's value.
-fn rows(
-    sampled: &SampledPosterior,
-    u1: impl Fn(usize, usize) -> Option<f64>,
-    forgetting: impl Fn(usize) -> Option<f64>,
-    test: impl Fn(usize) -> Option<f64>,
-    kernel: impl Fn(usize) -> Option<f64>,
-) -> Vec<Row> {
+/// What the theory says of the rows, where it says anything; indices as in [`SampledPosterior`].
+#[derive(Default)]
+struct Theory {
+    u1: Vec<Vec<f64>>,
+    forgetting: Vec<f64>,
+    test: Vec<Option<f64>>,
+    generalisation: Option<f64>,
+    kernel: Vec<f64>,
+}
+
+/// The rows of the comparison.
+fn rows(sampled: &SampledPosterior, alone: Option<&SampledPosterior>, theory: &Theory) -> Vec<Row> {
     let last = sampled.u1.len();
     let mut all = Vec::new();
+    let mut add = |name: String, sampled: Estimate, theory: Option<f64>| all.push(Row { name, sampled, theory });
     for (t, row) in sampled.u1.iter().enumerate() {
         for (s, &estimate) in row.iter().enumerate() {
-            let name = format!("<a_{}·a_{}>/N", t + 1, s + 1);
-            all.push(Row { name, sampled: estimate, theory: u1(t, s) });
+            let value = theory.u1.get(t).and_then(|row| row.get(s)).copied();
+            add(format!("u1({},{}) = <a_{}·a_{}>/N", t + 1, s + 1, t + 1, s + 1), estimate, value);
         }
     }
-    for s in 0..last {
-        let name = format!("training loss of task {} after {last}", s + 1);
-        all.push(Row { name, sampled: sampled.forgetting[s], theory: forgetting(s) });
+    for (s, &estimate) in sampled.forgetting.iter().enumerate() {
+        add(format!("F_{last}{}: training loss of task {}", s + 1, s + 1), estimate, theory.forgetting.get(s).copied());
     }
     for (s, estimate) in sampled.test_loss.iter().enumerate() {
         if let Some(estimate) = estimate {
-            let name = format!("test loss of task {} after {last}", s + 1);
-            all.push(Row { name, sampled: *estimate, theory: test(s) });
+            add(format!("test loss of task {}", s + 1), *estimate, theory.test.get(s).copied().flatten());
         }
     }
+    let after = sampled.test_loss.last().copied().flatten();
+    if let (Some(after), Some(fresh)) = (after, alone.and_then(|alone| alone.test_loss[0])) {
+        let name = format!("G_{last}{last}: test loss of task {last} / alone");
+        add(name, ratio(after, fresh), theory.generalisation);
+    }
     for (s, &estimate) in sampled.label_kernel.iter().enumerate() {
-        let name = format!("kernel along labels of task {}", s + 1);
-        all.push(Row { name, sampled: estimate, theory: kernel(s) });
+        add(format!("kernel along labels of task {}", s + 1), estimate, theory.kernel.get(s).copied());
     }
     all
 }
 
-fn multi_head(tasks: &[Task], settings: &PosteriorSettings, sampled: &SampledPosterior) -> ebbing::Result<Vec<Row>> {
+/// The ratio of two independent estimates, its error to first order.
+fn ratio(a: Estimate, b: Estimate) -> Estimate {
+    let mean = a.mean / b.mean;
+    Estimate { mean, se: mean.abs() * ((a.se / a.mean).powi(2) + (b.se / b.mean).powi(2)).sqrt() }
+}
+
+fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Theory> {
     let theory = MultiHead::solve(
         tasks,
         &MultiHeadSettings {
@@ -228,7 +261,6 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings, sampled: &SampledPos
         },
     )?;
     let last = tasks.len();
-    let forgetting = (1..=last).map(|s| theory.forgetting(last, s)).collect::<ebbing::Result<Vec<f64>>>()?;
     let test = tasks.iter().enumerate().map(|(s, task)| {
         let loss = |test: &ebbing::TestSet| {
             let predicted = theory.predict(s + 1, last, test.x.as_ref())?;
@@ -236,13 +268,19 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings, sampled: &SampledPos
         };
         task.test.as_ref().map(loss).transpose()
     });
-    let test = test.collect::<ebbing::Result<Vec<Option<f64>>>>()?;
-    let kernel = if last == 2 {
-        tasks.iter().map(|task| label_kernel(&theory, task, settings).map(Some)).collect::<ebbing::Result<Vec<_>>>()?
-    } else {
-        vec![None; last]
-    };
-    Ok(rows(sampled, |t, s| Some(theory.u1(t + 1, s + 1)), |s| Some(forgetting[s]), |s| test[s], |s| kernel[s]))
+    let tested = tasks[last - 1].test.is_some();
+    Ok(Theory {
+        u1: (1..=last).map(|t| (1..=t).map(|s| theory.u1(t, s)).collect()).collect(),
+        forgetting: (1..=last).map(|s| theory.forgetting(last, s)).collect::<ebbing::Result<_>>()?,
+        test: test.collect::<ebbing::Result<_>>()?,
+        generalisation: tested.then(|| theory.generalisation(last, last)).transpose()?,
+        // The learned part of the kernel is known for two tasks.
+        kernel: if last == 2 {
+            tasks.iter().map(|task| label_kernel(&theory, task, settings)).collect::<ebbing::Result<_>>()?
+        } else {
+            Vec::new()
+        },
+    })
 }
 
 /// `yᵀ K_sim y / P²`: the prior kernel plus its learned part, along the labels.
@@ -261,11 +299,7 @@ fn label_kernel(theory: &MultiHead, task: &Task, settings: &PosteriorSettings) -
     Ok(sum / (p * p) as f64)
 }
 
-fn single_head(
-    sequence: &TaskSequence,
-    settings: &PosteriorSettings,
-    sampled: &SampledPosterior,
-) -> ebbing::Result<Vec<Row>> {
+fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> ebbing::Result<Theory> {
     let theory = SingleHead::new(
         SingleHeadSettings {
             mode: Mode::Gibbs,
@@ -280,8 +314,28 @@ fn single_head(
     )?;
     let forecast = theory.forecast()?;
     let last = sequence.tasks.len() - 1;
-    let test = |s: usize| forecast.test.as_ref().map(|test| test.loss[last][s]);
-    Ok(rows(sampled, |_, _| None, |s| Some(forecast.forgetting[last][s]), test, |_| None))
+    let test = forecast.test.as_ref();
+    Ok(Theory {
+        forgetting: forecast.forgetting[last].clone(),
+        test: (0..=last).map(|s| test.map(|test| test.loss[last][s])).collect(),
+        generalisation: test.map(|test| test.generalisation[last][last]),
+        ..Theory::default()
+    })
+}
+
+/// Samples with a bar.
+fn chains(
+    console: &Console,
+    what: &str,
+    tasks: &[Task],
+    settings: &PosteriorSettings,
+) -> ebbing::Result<SampledPosterior> {
+    let bar = std::sync::Mutex::new(console.steps(what, settings.chains as u64));
+    sample_posterior(tasks, settings, |done| {
+        if let Ok(mut bar) = bar.lock() {
+            bar.set(done as u64);
+        }
+    })
 }
 
 /// Sampled against theoretical values, with the diagonal on which they agree.

@@ -5,6 +5,7 @@ mod data;
 mod fetch;
 mod program;
 mod server;
+mod study;
 
 use assert_cmd::Command;
 use std::process::Output;

@@ -3,7 +3,7 @@
 use super::canvas::{Anchor, CAP, Canvas, Ink, Label, Rect, Role, polyline, rectangle};
 use super::heat::{draw_bar, draw_map, draw_matrix};
 use super::layers::Layer;
-use super::layout::{LEADING, Place, Slot, wrap};
+use super::layout::{LEADING, Place, Slot, inset, wrap};
 use super::legend;
 use super::series::{draw_background, draw_layer};
 use crate::style::{Rgb, size};
@@ -131,11 +131,18 @@ fn draw_names(canvas: &mut Canvas, slot: &Slot, letter: Option<char>) {
 
 /// Draws a whole panel; returns its notes.
 pub(crate) fn draw_panel(canvas: &mut Canvas, slot: &Slot, letter: Option<char>) -> Vec<String> {
-    let notes = draw_data(canvas, slot);
+    let mut notes = draw_data(canvas, slot);
     draw_axes(canvas, slot);
     draw_names(canvas, slot, letter);
     if let Some(colours) = &slot.colours {
         draw_bar(canvas, &slot.frame.rect, colours);
+    }
+    if let Some(inner) = inset(slot) {
+        canvas.panel += 1;
+        notes.extend(draw_data(canvas, &inner));
+        draw_axes(canvas, &inner);
+        draw_names(canvas, &inner, None);
+        canvas.panel -= 1;
     }
     let r = slot.frame.rect;
     match slot.place {

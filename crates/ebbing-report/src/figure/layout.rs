@@ -1,14 +1,14 @@
 //! Places panels in a grid: room for labels, aligned frames, legends where no data are.
 
 use super::axis::{Axis, FEWEST, MOST};
-use super::canvas::{Canvas, Rect};
+use super::canvas::{Canvas, Rect, Role, rectangle};
 use super::draw::draw_data;
 use super::frame::Frame;
 use super::heat::{ColourAxis, cell_for_text, with_factor};
 use super::legend::{self, Entry};
 use super::panel::{Legend, Panel};
 use super::series::{Look, looks};
-use crate::style::size;
+use crate::style::{Rgb, size};
 use crate::text::{Rich, text_width};
 
 /// Distance between panels side by side, pt.
@@ -19,6 +19,8 @@ const ROW_GAP: f64 = 8.0;
 pub(crate) const LEADING: f64 = 1.25;
 /// Largest side of a matrix cell, pt.
 const LARGEST_CELL: f64 = 34.0;
+/// Width and height of an inset, labels included, as a share of the frame's.
+const INSET: f64 = 0.46;
 /// Panels at least this wide have outside legends at their right, pt.
 const WIDE_PANEL: f64 = 330.0;
 
@@ -274,6 +276,27 @@ fn arrange_row(row: &mut [Slot], y0: f64) -> f64 {
     end
 }
 
+/// The inset of a panel, in a corner free of data if there is one.
+pub(crate) fn inset<'a>(slot: &Slot<'a>) -> Option<Slot<'a>> {
+    let panel = slot.panel.inset.as_deref()?;
+    let mut inner = Slot { place: Place::Nowhere, ..Slot::new(panel, false) };
+    let r = slot.frame.rect;
+    let (width, height) = (INSET * r.width(), INSET * r.height());
+    let mut data = Canvas::default();
+    draw_data(&mut data, slot);
+    let corner = legend::free_place(&data, &r, (width, height));
+    let (x, y) = corner.unwrap_or((r.x1 - width - 5.0, r.y0 + 5.0));
+    inner.cell = Rect::new(x, y, x + width, y + height);
+    (inner.frame.x, inner.frame.y) = panel.axes(FEWEST, FEWEST);
+    inner.x_name = vec![with_factor(&panel.x_name, inner.frame.x.factor)];
+    inner.y_name = vec![with_factor(&panel.y_name, inner.frame.y.factor)];
+    let (left, right) = (x + inner.left(), x + width - inner.right());
+    inner.below = inner.labels_below();
+    inner.frame.rect = Rect::new(left, y + 2.0, right, y + height - inner.below);
+    thin(&mut inner.frame.x, right - left, |label| text_width(&Rich::parse(label), size::SMALL, false) + 3.0);
+    Some(inner)
+}
+
 /// Finds places for legends and breaks long names; says whether the panels must be placed again.
 pub(crate) fn improve(slots: &mut [Slot]) -> bool {
     let mut again = false;
@@ -288,6 +311,9 @@ pub(crate) fn improve(slots: &mut [Slot]) -> bool {
         }
         let mut data = Canvas::default();
         draw_data(&mut data, slot);
+        if let Some(inner) = inset(slot) {
+            data.fill(Role::Data, rectangle(&inner.cell), Rgb::WHITE, 1.0);
+        }
         slot.place = match legend::free_place(&data, &slot.frame.rect, legend::column_size(&slot.entries)) {
             Some((x, y)) => Place::Inside(x, y),
             None if slot.cell.width() >= WIDE_PANEL => Place::Right,

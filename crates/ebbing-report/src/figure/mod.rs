@@ -49,6 +49,7 @@ pub struct Figure {
     title: String,
     caption: String,
     metadata: Option<Metadata>,
+    remarks: Vec<String>,
 }
 
 /// A drawing and what it could not show.
@@ -74,7 +75,8 @@ impl Figure {
     }
 
     fn of_width(panels: Vec<Panel>, columns: usize, width_mm: f64) -> Figure {
-        Figure { panels, columns, width_mm, title: String::new(), caption: String::new(), metadata: None }
+        let (title, caption) = (String::new(), String::new());
+        Figure { panels, columns, width_mm, title, caption, metadata: None, remarks: Vec::new() }
     }
 
     /// The caption (markup): understandable alone, with what bars and bands mean and of how many runs.
@@ -89,6 +91,12 @@ impl Figure {
         self
     }
 
+    /// With a remark (markup) at the foot of the figure, such as which data it shows.
+    pub fn note(mut self, remark: &str) -> Figure {
+        self.remarks.push(remark.into());
+        self
+    }
+
     /// With the program, seed and settings written into the files.
     pub fn metadata(mut self, metadata: &Metadata) -> Figure {
         self.metadata = Some(metadata.clone());
@@ -100,7 +108,8 @@ impl Figure {
             return Err(Error::shape("figure", "has no panels"));
         }
         for panel in &self.panels {
-            panel.layers.iter().try_for_each(layers::Layer::check)?;
+            let inset = panel.inset.iter().flat_map(|inset| &inset.layers);
+            panel.layers.iter().chain(inset).try_for_each(layers::Layer::check)?;
             panel.matrix.iter().try_for_each(crate::Matrix::check)?;
         }
         let margin = 2.0;
@@ -119,12 +128,13 @@ impl Figure {
         let mut canvas = Canvas::default();
         let mut notes = Vec::new();
         for (k, slot) in slots.iter().enumerate() {
-            canvas.panel = k;
+            canvas.panel = 2 * k;
             let next = lettered.then(|| char::from(b'a' + (k % 26) as u8));
             let letter = slot.panel.letter.or(next).filter(|letter| *letter != ' ');
             let prefix = letter.map_or(String::new(), |l| format!("{l}: "));
             notes.extend(draw::draw_panel(&mut canvas, slot, letter).into_iter().map(|n| prefix.clone() + &n));
         }
+        notes.extend(self.remarks.iter().cloned());
         height += draw::draw_notes(&mut canvas, &notes, height, width);
         canvas.shift(margin, margin);
         (canvas.width, canvas.height) = (width + 2.0 * margin, height + 2.0 * margin);
@@ -136,7 +146,8 @@ impl Figure {
         &self.caption
     }
 
-    /// What could not be drawn: values that are not finite, cells without a value. It is written at the foot of the figure.
+    /// What could not be drawn (values that are not finite, cells without a value), and the remarks that were given: what is
+    /// written at the foot of the figure.
     ///
     /// # Errors
     /// When a layer's arrays do not fit together.

@@ -37,6 +37,8 @@ pub struct Panel {
     pub(crate) legend: Legend,
     /// Height over width of the frame.
     pub(crate) aspect: Option<f64>,
+    /// A small panel inside the frame.
+    pub(crate) inset: Option<Box<Panel>>,
 }
 
 impl Default for Panel {
@@ -62,6 +64,7 @@ impl Panel {
             matrix: None,
             legend: Legend::Auto,
             aspect: None,
+            inset: None,
         }
     }
 
@@ -140,6 +143,12 @@ impl Panel {
     /// Where the legend goes.
     pub fn legend(mut self, legend: Legend) -> Panel {
         self.legend = legend;
+        self
+    }
+
+    /// A small panel in a corner of the frame that is free of data; its legend is not drawn.
+    pub fn inset(mut self, panel: Panel) -> Panel {
+        self.inset = Some(Box::new(panel));
         self
     }
 

@@ -127,6 +127,22 @@ fn legends_do_not_cover_data() {
 }
 
 #[test]
+fn insets_lie_in_a_free_corner_and_letters_are_those_told() {
+    let inset = Panel::new().x("γ_{RF}").y("ΔF_{21}").line(Line::new("", &[0.0, 0.05], &[-1.0, -0.2]));
+    let panel = lines(Panel::new().x("x").y("y"), 1, |_, v| v).inset(inset);
+    let figure = Figure::grid(vec![panel.letter('e'), Panel::new().letter('f')], 2);
+    assert_tidy(&figure, "inset");
+    let canvas = figure.draw().unwrap().canvas;
+    let letters: Vec<String> = labels(&canvas, |r| r == Role::Letter).iter().map(|l| l.2.rich.plain()).collect();
+    assert_eq!(letters, ["e", "f"]);
+    let of = |panel: usize, role: Role| canvas.items.iter().filter(move |i| i.panel == panel && i.role == role);
+    assert_eq!(of(1, Role::Data).count(), 1);
+    assert!(of(1, Role::TickX).count() >= 2 && of(1, Role::Name).count() == 2);
+    let wrong = Panel::new().inset(Panel::new().line(Line::new("", &[0.0], &[1.0, 2.0])));
+    assert!(Figure::single(wrong).to_svg().is_err());
+}
+
+#[test]
 fn sizes_are_those_of_print() {
     let single = Figure::single(Panel::new()).to_svg().unwrap();
     assert!(single.contains("width=\"86mm\""));

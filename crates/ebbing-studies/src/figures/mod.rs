@@ -1,12 +1,28 @@
 //! The figures of the paper, one file each: the cells, the picture and the claims.
 
+mod common;
+mod descent;
+mod fig2;
+mod fig3;
+mod fig4;
 mod fig5;
 mod fig6;
 mod fig7;
 mod loads;
 #[cfg(test)]
 mod loads_tests;
+mod s1;
+mod s2;
+mod s3;
+mod s4;
+mod s5;
+mod s6;
 mod s7;
+mod s7_descent;
+mod s8;
+mod targets;
+#[cfg(test)]
+mod testing;
 
 use crate::claim::Claim;
 use crate::error::Result;
@@ -65,4 +81,20 @@ pub struct Entry {
 }
 
 /// Every figure that can be reproduced, in the order of the paper.
-pub const ENTRIES: &[Entry] = &[fig5::ENTRY, fig6::ENTRY, fig7::ENTRY, s7::ENTRY];
+pub const ENTRIES: &[Entry] = &[
+    fig2::ENTRY,
+    fig3::ENTRY,
+    fig4::ENTRY,
+    fig5::ENTRY,
+    fig6::ENTRY,
+    fig7::ENTRY,
+    s1::ENTRY,
+    s2::ENTRY,
+    s3::ENTRY,
+    s4::ENTRY,
+    s5::ENTRY,
+    s6::ENTRY,
+    s7::ENTRY,
+    s7_descent::ENTRY,
+    s8::ENTRY,
+];

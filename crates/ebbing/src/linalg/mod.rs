@@ -11,6 +11,7 @@ mod eigen;
 mod pencil;
 mod pseudo_inverse;
 mod single;
+mod threads;
 
 pub(crate) use block::{column_slice, column_slice_mut, matmul_block};
 pub use cholesky::Cholesky;
@@ -18,7 +19,9 @@ pub use eigen::SymmetricEigen;
 pub use faer::{Mat, MatMut, MatRef};
 pub use pencil::Pencil;
 pub use pseudo_inverse::PseudoInverse;
-pub(crate) use single::{column_f32, column_f32_mut, matmul_f32};
+pub(crate) use single::{LEAVE, column_f32, column_f32_mut, for_columns, matmul_f32, matmul_f32_with};
+pub(crate) use threads::within_pool;
+pub use threads::{on_one_thread, side_by_side};
 
 use crate::error::{Error, Result};
 use crate::rng::Stream;
@@ -32,7 +35,7 @@ pub const SPLITS: usize = 8;
 ///
 /// A single column is bound by memory, not by arithmetic, and faer sums it in an order that depends on the split.
 fn par(columns: usize) -> Par {
-    if columns <= 1 { Par::Seq } else { Par::rayon(SPLITS) }
+    if columns <= 1 || threads::alone() { Par::Seq } else { Par::rayon(SPLITS) }
 }
 
 /// `C = A B`.

@@ -1,4 +1,4 @@
-//! Gradient descent on one task: steps, learning rate, and when to stop.
+//! Gradient descent on one task: its steps, its learning rate, and its end.
 
 use super::gram::GramLayer;
 use super::learner::{LossScale, PenaltyStep, TrainSettings};
@@ -7,23 +7,12 @@ use super::pass::Pass;
 use super::posterior::Heads;
 use super::tangent::Tangent;
 use super::train::Examples;
-use super::update::{Params, Penalty, Updater, for_columns};
+use super::update::{Params, Penalty, Updater};
+use super::watch::{Stop, Watch};
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, column_f32};
+use crate::linalg::{Mat, MatRef, column_f32, column_f32_mut, for_columns};
 use crate::rng::Stream;
-use serde::{Deserialize, Serialize};
-
-/// Why training of a task ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stop {
-    /// The mean squared error fell below the threshold.
-    Threshold,
-    /// Loss and distance to the previous weights stopped changing.
-    Settled,
-    /// The largest number of steps was reached first.
-    MaxSteps,
-}
+use std::time::{Duration, Instant};
 
 /// Where a running task is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,10 +35,12 @@ pub(crate) struct Outcome {
     pub eta: f64,
 }
 
-/// Steps between two looks at the tangent kernel and two calls of `progress`.
+/// Steps between two looks at the tangent kernel.
 const LOOK: usize = 25;
 /// Power iterations at the first look and at each later one, which starts from the last vector.
-const ITERATIONS: (usize, usize) = (30, 3);
+const ITERATIONS: (usize, usize) = (30, 2);
+/// Calls of `progress` are this many steps apart, or this much time.
+const REPORT: (usize, Duration) = (LOOK, Duration::from_millis(100));
 
 /// One task's training.
 pub(crate) struct Descent<'a> {
@@ -59,32 +50,40 @@ pub(crate) struct Descent<'a> {
     data: &'a Examples,
     penalised: bool,
     updater: Updater,
+    /// Where the task began, against which distances are measured: hidden weights and readout.
+    start: Params,
+    watch: Watch,
+    reported: Option<(usize, Instant)>,
 }
 
 impl<'a> Descent<'a> {
-    /// Prepares training of `task` with readout `head` under `penalty`.
-    pub fn new(settings: &'a TrainSettings, task: usize, head: usize, data: &'a Examples, penalty: Penalty) -> Self {
+    /// Prepares training of `task` with readout `head` of `net` under `penalty`.
+    pub fn new(
+        settings: &'a TrainSettings,
+        task: usize,
+        head: usize,
+        data: &'a Examples,
+        penalty: Penalty,
+        net: &Mlp,
+    ) -> Self {
         let layers = settings.architecture.depth;
+        let start = Params::of(net, head);
+        let momentum = (settings.momentum > 0.0).then(|| (settings.momentum as f32, start.zeros_like()));
+        let weighted = matches!(penalty, Penalty::Weighted { .. });
         let updater = Updater {
             eta: settings.eta.unwrap_or(0.0) as f32,
             penalised: if settings.heads == Heads::Multi { layers } else { layers + 1 },
             form: settings.penalty_step,
-            momentum: None,
-            gradient: None,
+            gradient: (weighted && momentum.is_none()).then(|| start.zeros_like()),
+            momentum,
             penalty,
         };
         let penalised = !matches!(updater.penalty, Penalty::None);
-        Descent { settings, task, head, data, penalised, updater }
+        Descent { settings, task, head, data, penalised, updater, start, watch: Watch::default(), reported: None }
     }
 
     /// Trains until a stopping rule holds.
     pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
-        if self.settings.momentum > 0.0 {
-            let zeros = Params::of(net, self.head).zeros_like();
-            self.updater.momentum = Some((self.settings.momentum as f32, zeros));
-        } else if matches!(self.updater.penalty, Penalty::Weighted { .. }) {
-            self.updater.gradient = Some(Params::of(net, self.head).zeros_like());
-        }
         match self.settings.batch {
             Some(batch) if batch < self.data.x.nrows() => self.run_batches(net, batch, progress),
             _ => self.run_full(net, progress),
@@ -94,59 +93,25 @@ impl<'a> Descent<'a> {
     fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
         let data = self.data;
         let (x, y) = (data.x.as_ref(), &data.y);
-        let in_place = self.updater.momentum.is_none() && self.updater.gradient.is_none();
-        let pays = GramLayer::pays(x.nrows(), x.ncols());
-        let mut gram = (in_place && pays && !self.settings.readout_only).then(|| GramLayer::new(net, x));
+        let uniform = !matches!(self.updater.penalty, Penalty::Weighted { .. });
+        let pays = GramLayer::pays(x.nrows(), x.ncols()) && !self.settings.readout_only;
+        let mut gram = (uniform && pays).then(|| GramLayer::new(net, x, self.settings.momentum as f32));
         let mut pass = Pass::new(net, x.nrows(), y.ncols());
         let mut tangent = self.tangent(net, x.nrows());
-        let anchor = Params(net.hidden.clone());
-        let mut scratch = Mat::zeros(x.nrows(), net.hidden[0].nrows());
-        let mut watch = Watch::default();
+        let mut scratch = Mat::zeros(x.nrows(), if gram.is_some() { net.hidden[0].nrows() } else { 0 });
         let mut step = 0;
         let (mse, stop) = loop {
-            match &gram {
-                Some(gram) => {
-                    gram.pre_activation(&mut pass.h[0]);
-                    pass.forward_above(net, self.head);
-                }
-                None => pass.forward(net, x, self.head),
-            }
-            let mse = squared_error(&pass.f, y) / (y.nrows() * y.ncols()) as f64;
-            watch.loss(self, step, mse)?;
-            if !self.penalised && mse < self.settings.threshold {
-                break (mse, Stop::Threshold);
-            }
-            if self.penalised && step % self.settings.patience == 0 {
-                let mut distance: f64 = net
-                    .hidden
-                    .iter()
-                    .zip(&anchor.0)
-                    .skip(usize::from(gram.is_some()))
-                    .map(|(a, b)| squared_error(a, b))
-                    .sum();
-                distance += gram.as_ref().map_or(0.0, |g| g.squared_distance(&mut scratch));
-                if watch.settled(mse, distance.sqrt(), self.settings.tolerance) {
-                    break (mse, Stop::Settled);
-                }
-            }
-            if step == self.settings.max_steps {
-                break (mse, Stop::MaxSteps);
+            pass.forward(net, x, gram.as_ref(), self.head);
+            let mse = self.residual(&mut pass.f, y);
+            let check = self.penalised && step % self.settings.patience == 0;
+            let distance = check.then(|| self.distance(net, gram.as_ref(), &mut scratch));
+            if let Some(stop) = self.ends(step, mse, distance)? {
+                break (mse, stop);
             }
             if step % LOOK == 0 {
-                if let Some(tangent) = &mut tangent {
-                    let iterations = if step == 0 { ITERATIONS.0 } else { ITERATIONS.1 };
-                    let only = self.settings.readout_only;
-                    let top = tangent.largest(net, &mut pass, x, gram.as_ref(), self.head, only, iterations);
-                    self.set_rate(top, y.nrows(), step, mse)?;
-                }
-                if step == 0 {
-                    self.check_explicit()?;
-                }
-                if !progress(self.progress(step, mse)) {
-                    return Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) });
-                }
+                self.look(&mut tangent, net, &mut pass, x, gram.as_ref(), step, mse)?;
             }
-            self.residual(&mut pass.f, y);
+            self.report(step, mse, progress)?;
             self.backward(net, &mut pass, x, gram.as_mut());
             step += 1;
         };
@@ -166,120 +131,146 @@ impl<'a> Descent<'a> {
         let (rows, targets) = (data.x.nrows(), data.y.ncols());
         let mut whole = Pass::new(net, rows, targets);
         let mut part = Pass::new(net, batch, targets);
-        let mut tangent = self.tangent(net, rows);
+        let mut tangent = self.tangent(net, batch);
         let (mut bx, mut by) = (Mat::zeros(batch, data.x.ncols()), Mat::zeros(batch, targets));
         let mut order: Vec<usize> = (0..rows).collect();
         let mut stream = Stream::new(self.settings.seed, "batches", self.task as u64);
-        let anchor = Params(net.hidden.clone());
-        let mut watch = Watch::default();
+        let mut scratch = Mat::new();
         let (mut step, mut checked) = (0, 0);
         let (mse, stop) = loop {
-            whole.forward(net, data.x.as_ref(), self.head);
-            let mse = squared_error(&whole.f, &data.y) / (rows * targets) as f64;
-            watch.loss(self, step, mse)?;
-            if !self.penalised && mse < self.settings.threshold {
-                break (mse, Stop::Threshold);
-            }
-            if self.penalised && step >= checked {
+            whole.forward(net, data.x.as_ref(), None, self.head);
+            let mse = self.residual(&mut whole.f, &data.y);
+            let check = self.penalised && step >= checked;
+            let distance = check.then(|| self.distance(net, None, &mut scratch));
+            if check {
                 checked = step + self.settings.patience;
-                let distance: f64 = net.hidden.iter().zip(&anchor.0).map(|(a, b)| squared_error(a, b)).sum();
-                if watch.settled(mse, distance.sqrt(), self.settings.tolerance) {
-                    break (mse, Stop::Settled);
-                }
             }
-            if step >= self.settings.max_steps {
-                break (mse, Stop::MaxSteps);
-            }
-            if let Some(tangent) = &mut tangent {
-                let iterations = if step == 0 { ITERATIONS.0 } else { ITERATIONS.1 };
-                let only = self.settings.readout_only;
-                let top = tangent.largest(net, &mut whole, data.x.as_ref(), None, self.head, only, iterations);
-                self.set_rate(top, rows, step, mse)?;
-            }
-            if step == 0 {
-                self.check_explicit()?;
-            }
-            if !progress(self.progress(step, mse)) {
-                return Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) });
+            if let Some(stop) = self.ends(step, mse, distance)? {
+                break (mse, stop);
             }
             stream.shuffle(&mut order);
-            for chosen in order.chunks_exact(batch) {
+            for (index, chosen) in order.chunks_exact(batch).enumerate() {
                 gather(&mut bx, &data.x, chosen);
                 gather(&mut by, &data.y, chosen);
-                part.forward(net, bx.as_ref(), self.head);
+                part.forward(net, bx.as_ref(), None, self.head);
+                if index == 0 {
+                    self.look(&mut tangent, net, &mut part, bx.as_ref(), None, step, mse)?;
+                }
+                self.report(step, mse, progress)?;
                 self.residual(&mut part.f, &by);
                 self.backward(net, &mut part, bx.as_ref(), None);
                 step += 1;
+                if step == self.settings.max_steps {
+                    break;
+                }
             }
         };
         Ok(Outcome { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
     }
 
+    /// `|Θ − Θ_{t−1}|` over what the penalty holds.
+    fn distance(&self, net: &Mlp, gram: Option<&GramLayer>, scratch: &mut Mat<f32>) -> f64 {
+        let now = net.hidden.iter().chain([&net.heads[self.head]]).take(self.updater.penalised);
+        let carried = usize::from(gram.is_some());
+        let rest: f64 = now.zip(&self.start.0).skip(carried).map(|(a, b)| squared_error(a, b)).sum();
+        (rest + gram.map_or(0.0, |g| g.squared_distance(scratch))).sqrt()
+    }
+
+    /// The stopping rule that holds, if one does; a distance is given where it is time to compare it with the last.
+    fn ends(&mut self, step: usize, mse: f64, distance: Option<f64>) -> Result<Option<Stop>> {
+        if self.watch.runs_away(mse) {
+            return Err(self.diverged(step, mse));
+        }
+        if !self.penalised && mse < self.settings.threshold {
+            return Ok(Some(Stop::Threshold));
+        }
+        if distance.is_some_and(|d| self.watch.settled(mse, d, self.settings)) {
+            return Ok(Some(Stop::Settled));
+        }
+        Ok((step >= self.settings.max_steps).then_some(Stop::MaxSteps))
+    }
+
+    /// Tells where the task is, unless that was told a moment ago.
+    fn report(&mut self, step: usize, mse: f64, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
+        if self.reported.is_some_and(|(last, at)| step < last + REPORT.0 && at.elapsed() < REPORT.1) {
+            return Ok(());
+        }
+        self.reported = Some((step, Instant::now()));
+        if progress(Progress { task: self.task, step, mse, eta: f64::from(self.updater.eta) }) {
+            return Ok(());
+        }
+        Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) })
+    }
+
+    /// What a rate or the stability of an explicit penalty is found from, where either is asked for.
     fn tangent(&self, net: &Mlp, rows: usize) -> Option<Tangent> {
-        self.settings.eta.is_none().then(|| {
+        let explicit = self.penalised && self.updater.form == PenaltyStep::Explicit;
+        (self.settings.eta.is_none() || explicit).then(|| {
             let mut stream = Stream::new(self.settings.seed, "tangent kernel", self.task as u64);
             Tangent::new(net, rows, self.data.y.ncols(), &mut stream)
         })
     }
 
-    fn progress(&self, step: usize, mse: f64) -> Progress {
-        Progress { task: self.task, step, mse, eta: f64::from(self.updater.eta) }
-    }
-
-    /// The curvature of the loss per unit of the tangent kernel's eigenvalue.
-    fn loss_scale(&self, rows: usize) -> f64 {
-        match self.settings.loss {
-            LossScale::Sum => 1.0,
-            LossScale::Mean => 1.0 / rows as f64,
+    /// Adapts the rate, and checks an explicit penalty with it.
+    fn look(
+        &mut self,
+        tangent: &mut Option<Tangent>,
+        net: &Mlp,
+        pass: &mut Pass,
+        x: MatRef<'_, f32>,
+        gram: Option<&GramLayer>,
+        step: usize,
+        mse: f64,
+    ) -> Result<()> {
+        let Some(t) = tangent else { return Ok(()) };
+        let iterations = if step == 0 { ITERATIONS.0 } else { ITERATIONS.1 };
+        let top = t.largest(net, pass, x, gram, self.head, self.settings.readout_only, iterations);
+        let curvature = loss_scale(self.settings.loss, x.nrows()) * top;
+        if self.settings.eta.is_none() {
+            let eta = stable_rate(self.settings, curvature);
+            if !(eta.is_finite() && eta > 0.0) {
+                return Err(self.diverged(step, mse));
+            }
+            self.updater.eta = eta as f32;
+        } else {
+            // A given rate stays, and so does what it can bear.
+            *tangent = None;
         }
+        self.check_explicit(curvature)
     }
 
-    /// `η = factor/(loss scale · largest eigenvalue)`: half of what gradient descent is stable with.
-    fn set_rate(&mut self, largest: f64, rows: usize, step: usize, mse: f64) -> Result<()> {
-        let eta = self.settings.eta_factor / (self.loss_scale(rows) * largest);
-        if !(eta.is_finite() && eta > 0.0) {
-            return Err(self.diverged(step, mse));
+    /// Refuses an explicit penalty step that may be unstable: η(h + κF/(1−m)) > 2 with h the curvature of the loss.
+    fn check_explicit(&self, curvature: f64) -> Result<()> {
+        if !self.penalised || self.updater.form != PenaltyStep::Explicit {
+            return Ok(());
         }
-        // Momentum m lengthens steps by 1/(1−m).
-        self.updater.eta = (eta * (1.0 - self.settings.momentum)) as f32;
-        Ok(())
-    }
-
-    /// Refuses an explicit penalty step that would be unstable: ηκF > 2 for some weight.
-    fn check_explicit(&self) -> Result<()> {
-        let curvature = match &self.updater.penalty {
-            Penalty::None => return Ok(()),
-            Penalty::Uniform { kappa, .. } => *kappa,
-            Penalty::Weighted { kappa, fisher, .. } => kappa * fisher.max(),
-        };
-        let pull = f64::from(self.updater.eta * curvature);
-        if self.settings.penalty_step == PenaltyStep::Explicit && pull > 2.0 {
-            return Err(Error::setting(
-                "the explicit penalty step",
-                format!("eta*kappa*F = {pull:.3e}"),
-                format!(
-                    "must be at most 2; use the implicit step or a learning rate below {:.3e}",
-                    f64::from(self.updater.eta) * 2.0 / pull
-                ),
-            ));
+        let eta = f64::from(self.updater.eta);
+        let share = eta * curvature + self.updater.strongest_pull();
+        if share <= 2.0 {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::setting(
+            "the explicit penalty step",
+            format!("eta*(curvature + kappa*F) = {share:.3e}"),
+            format!("must be at most 2; use the implicit step or a learning rate below {:.3e}", eta * 2.0 / share),
+        ))
     }
 
-    /// `f ← scale · (f − y)`.
-    fn residual(&self, f: &mut Mat<f32>, y: &Mat<f32>) {
-        let scale = self.loss_scale(f.nrows()) as f32;
-        for_columns(f, |j, f| f.iter_mut().zip(column_f32(y.as_ref(), j)).for_each(|(f, y)| *f = scale * (*f - y)));
+    /// The mean squared error; `f ← scale · (f − y)`, its gradient by the outputs.
+    fn residual(&self, f: &mut Mat<f32>, y: &Mat<f32>) -> f64 {
+        let scale = loss_scale(self.settings.loss, f.nrows()) as f32;
+        let mut sum = 0.0;
+        for j in 0..f.ncols() {
+            for (f, y) in column_f32_mut(f.as_mut(), j).iter_mut().zip(column_f32(y.as_ref(), j)) {
+                sum += (f64::from(*f) - f64::from(*y)).powi(2);
+                *f = scale * (*f - y);
+            }
+        }
+        sum / (f.nrows() * f.ncols()) as f64
     }
 
     /// Errors from the top down; each layer is stepped after the error below it was taken.
-    fn backward(
-        &mut self,
-        net: &mut Mlp,
-        pass: &mut Pass,
-        x: crate::linalg::MatRef<'_, f32>,
-        mut gram: Option<&mut GramLayer>,
-    ) {
+    fn backward(&mut self, net: &mut Mlp, pass: &mut Pass, x: MatRef<'_, f32>, mut gram: Option<&mut GramLayer>) {
         let top = pass.h.len() - 1;
         let scale = 1.0 / (net.width() as f32).sqrt();
         let hidden = !self.settings.readout_only;
@@ -309,42 +300,47 @@ impl<'a> Descent<'a> {
     }
 
     fn diverged(&self, step: usize, mse: f64) -> Error {
-        Error::Diverged {
-            task: self.task + 1,
-            step,
-            loss: mse,
-            eta: f64::from(self.updater.eta),
-            suggestion: match self.settings.eta {
-                Some(eta) => format!("try a learning rate of {:.1e} or let it be chosen automatically", eta / 10.0),
-                None => format!("try an eta factor of {:.2}", self.settings.eta_factor / 4.0),
-            },
-        }
+        let suggestion = match self.settings.eta {
+            Some(eta) => {
+                let bearable = self.rate_at_start().min(eta / 2.0);
+                format!("try a learning rate of {bearable:.1e} or let it be chosen automatically")
+            }
+            None => {
+                let factor = self.settings.eta_factor / 4.0;
+                format!("try a learning rate of {:.1e}, or an eta factor of {factor}", self.updater.eta / 4.0)
+            }
+        };
+        Error::Diverged { task: self.task + 1, step, loss: mse, eta: f64::from(self.updater.eta), suggestion }
+    }
+
+    /// The rate that would have been chosen at the start of the task; ∞ where there is none.
+    fn rate_at_start(&self) -> f64 {
+        let mut hidden = self.start.0.clone();
+        let heads = hidden.pop().into_iter().collect();
+        let net = Mlp { activation: self.settings.architecture.activation, hidden, heads };
+        let x = self.data.x.as_ref();
+        let mut pass = Pass::new(&net, x.nrows(), self.data.y.ncols());
+        pass.forward(&net, x, None, 0);
+        let mut stream = Stream::new(self.settings.seed, "tangent kernel", self.task as u64);
+        let mut tangent = Tangent::new(&net, x.nrows(), self.data.y.ncols(), &mut stream);
+        let top = tangent.largest(&net, &mut pass, x, None, 0, self.settings.readout_only, ITERATIONS.0);
+        let eta = stable_rate(self.settings, loss_scale(self.settings.loss, x.nrows()) * top);
+        if eta.is_nan() { f64::INFINITY } else { eta }
     }
 }
 
-/// Keeps the losses that tell divergence and standstill.
-#[derive(Default)]
-struct Watch {
-    first: Option<f64>,
-    last: Option<(f64, f64)>,
+/// The curvature of the loss per unit of the tangent kernel's eigenvalue.
+fn loss_scale(loss: LossScale, rows: usize) -> f64 {
+    match loss {
+        LossScale::Sum => 1.0,
+        LossScale::Mean => 1.0 / rows as f64,
+    }
 }
 
-impl Watch {
-    fn loss(&mut self, descent: &Descent<'_>, step: usize, mse: f64) -> Result<()> {
-        let first = *self.first.get_or_insert(mse);
-        // A million times the first loss is no transient of a stable step.
-        if !mse.is_finite() || mse > 1e6 * (first + 1.0) {
-            return Err(descent.diverged(step, mse));
-        }
-        Ok(())
-    }
-
-    fn settled(&mut self, mse: f64, distance: f64, tolerance: f64) -> bool {
-        let same = |a: f64, b: f64| (a - b).abs() <= tolerance * a.abs().max(b.abs());
-        let settled = self.last.is_some_and(|(m, d)| same(m, mse) && same(d, distance));
-        self.last = Some((mse, distance));
-        settled
-    }
+/// `η = factor/curvature`: with a factor of 1, half of what gradient descent is stable with, or, with momentum m, a
+/// fraction 1/(2(1+m)) of it.
+fn stable_rate(settings: &TrainSettings, curvature: f64) -> f64 {
+    settings.eta_factor / curvature
 }
 
 /// Copies the chosen rows.

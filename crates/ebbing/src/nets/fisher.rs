@@ -3,13 +3,13 @@
 use super::learner::Fisher;
 use super::mlp::Mlp;
 use super::pass::Pass;
-use super::update::{Params, for_columns};
-use crate::linalg::{Mat, MatRef, column_f32, matmul_f32};
+use super::update::Params;
+use crate::linalg::{Mat, MatRef, column_f32, for_columns, matmul_f32};
 
 /// A forward pass and the errors `f − y` of its outputs.
 fn residual(net: &Mlp, x: MatRef<'_, f32>, y: &Mat<f32>, head: usize) -> (Pass, Mat<f32>) {
     let mut pass = Pass::new(net, x.nrows(), y.ncols());
-    pass.forward(net, x, head);
+    pass.forward(net, x, None, head);
     let mut residual = pass.f.clone();
     for_columns(&mut residual, |j, r| {
         r.iter_mut().zip(column_f32(y.as_ref(), j)).for_each(|(r, y)| *r -= y);
@@ -95,6 +95,8 @@ fn square_and_scale(g: &mut Params, kind: Fisher) {
 mod tests {
     use super::*;
     use crate::kernels::{Activation, Architecture};
+    use crate::linalg::matmul;
+    use crate::nets::mlp::to_f64;
     use crate::rng::Stream;
 
     fn matrix(v: &serde_json::Value) -> Mat<f32> {
@@ -125,6 +127,58 @@ mod tests {
                         // Single precision through up to four layers of seven terms: some tens of 6e-8.
                         assert!((g[(i, j)] - want[(i, j)]).abs() < 5e-6 * scale, "{}", case["activation"]);
                     }
+                }
+            }
+        }
+    }
+
+    /// `½ Σ (f − y)²` in double precision.
+    fn loss(weights: &[Mat<f64>], activation: Activation, x: &Mat<f64>, y: &Mat<f64>) -> f64 {
+        let mut h = x.clone();
+        for (l, w) in weights.iter().enumerate() {
+            let (readout, dim) = (l + 1 == weights.len(), h.ncols());
+            let z = if readout { matmul(h.as_ref(), w.as_ref()) } else { matmul(h.as_ref(), w.transpose()) };
+            h = Mat::from_fn(z.nrows(), z.ncols(), |i, j| {
+                match (readout, activation, z[(i, j)] / (dim as f64).sqrt()) {
+                    (true, _, z) | (_, Activation::Linear, z) => z,
+                    (_, Activation::Relu, z) => z.max(0.0),
+                    (_, Activation::Erf, z) => libm::erf(z),
+                }
+            });
+        }
+        let miss = |j: usize| (0..h.nrows()).map(|i| (h[(i, j)] - y[(i, j)]).powi(2)).sum::<f64>();
+        0.5 * (0..h.ncols()).map(miss).sum::<f64>()
+    }
+
+    /// Gradients against central differences of the loss, two hidden layers, two target columns.
+    #[test]
+    fn gradients_match_finite_differences() {
+        let mut s = Stream::new(3, "fisher test", 0);
+        for activation in [Activation::Relu, Activation::Linear, Activation::Erf] {
+            let net = Mlp::new(Architecture { activation, depth: 2 }, 4, 5, 2, 1.0, &mut s).unwrap();
+            let x = Mat::from_fn(6, 4, |_, _| s.normal() as f32);
+            let y = Mat::from_fn(6, 2, |_, _| s.normal() as f32);
+            let (mut pass, r) = residual(&net, x.as_ref(), &y, 0);
+            let params = Params::of(&net, 0);
+            let mut g = params.zeros_like();
+            accumulate(&mut g, &net, &mut pass, x.as_ref(), 0, &r, false);
+            let weights: Vec<Mat<f64>> = params.0.iter().map(to_f64).collect();
+            let (x, y) = (to_f64(&x), to_f64(&y));
+            for (k, w) in weights.iter().enumerate() {
+                for (i, j) in [(0, 0), (w.nrows() - 1, w.ncols() - 1), (w.nrows() / 2, w.ncols() / 2)] {
+                    let at = |step: f64| {
+                        let mut moved = weights.clone();
+                        moved[k][(i, j)] += step;
+                        loss(&moved, activation, &x, &y)
+                    };
+                    let h = 1e-4;
+                    let numeric = (at(h) - at(-h)) / (2.0 * h);
+                    let got = f64::from(g.0[k][(i, j)]);
+                    // Truncation of order h² and single precision of the gradient, of order 1.
+                    assert!(
+                        (got - numeric).abs() < 2e-6 * (1.0 + numeric.abs()),
+                        "{activation:?} {k}: {got} {numeric}"
+                    );
                 }
             }
         }

@@ -4,15 +4,17 @@
 //! weights are `W_prev + CᵀX/√N0` with C ∈ R^{P×N}, exactly. A step then costs one P × P × N product instead of two
 //! P × N0 × N ones: fewer operations where P < 2 N0.
 
-use super::mlp::{Mlp, pre_activation};
-use crate::linalg::{Mat, MatRef, column_f32, matmul_f32};
-use crate::nets::update::for_columns;
+use super::mlp::{Mlp, activate, activate_from, layer};
+use crate::kernels::Activation;
+use crate::linalg::{LEAVE, Mat, MatRef, column_f32, for_columns, matmul_f32, matmul_f32_with};
 
 /// The first layer in coefficient form.
 pub(crate) struct GramLayer {
     gram: Mat<f32>,
     before: Mat<f32>,
     coefficients: Mat<f32>,
+    /// Heavy-ball momentum and the velocity of the coefficients.
+    momentum: Option<(f32, Mat<f32>)>,
 }
 
 impl GramLayer {
@@ -21,24 +23,40 @@ impl GramLayer {
         rows < 2 * dim
     }
 
-    /// Starts at the network's present first layer.
-    pub fn new(net: &Mlp, x: MatRef<'_, f32>) -> Self {
+    /// Starts at the network's present first layer; a momentum of 0 is none.
+    pub fn new(net: &Mlp, x: MatRef<'_, f32>, momentum: f32) -> Self {
         let mut gram = Mat::zeros(x.nrows(), x.nrows());
         matmul_f32(gram.as_mut(), 0.0, 1.0 / x.ncols() as f32, x, x.transpose());
         let mut before = Mat::zeros(x.nrows(), net.hidden[0].nrows());
-        pre_activation(&mut before, x, &net.hidden[0]);
+        layer(&mut before, None, x, &net.hidden[0], Activation::Linear);
         let coefficients = Mat::zeros(before.nrows(), before.ncols());
-        GramLayer { gram, before, coefficients }
+        let momentum = (momentum > 0.0).then(|| (momentum, coefficients.clone()));
+        GramLayer { gram, before, coefficients, momentum }
     }
 
-    /// Writes the pre-activations of the first layer to `z`.
-    pub fn pre_activation(&self, z: &mut Mat<f32>) {
-        z.copy_from(&self.before);
-        matmul_f32(z.as_mut(), 1.0, 1.0, self.gram.as_ref(), self.coefficients.as_ref());
+    /// The first layer's activations to `h`; where `z` is given, its pre-activations to it.
+    pub fn layer(&self, h: &mut Mat<f32>, z: Option<&mut Mat<f32>>, activation: Activation) {
+        let before = |i: usize, j: usize, to: &mut [f32]| {
+            to.copy_from_slice(&column_f32(self.before.as_ref(), j)[i..i + to.len()]);
+        };
+        let (g, c) = (self.gram.as_ref(), self.coefficients.as_ref());
+        let Some(z) = z else {
+            let after = |_: usize, _: usize, z: &mut [f32]| activate(z, activation);
+            return matmul_f32_with(h.as_mut(), 1.0, 1.0, g, c, &before, &after);
+        };
+        matmul_f32_with(z.as_mut(), 1.0, 1.0, g, c, &before, LEAVE);
+        activate_from(h, z, activation);
     }
 
     /// One step with the factors of [`super::update::factors`] along the error `delta` of the pre-activations.
     pub fn step(&mut self, [keep, _, along]: [f32; 3], delta: &Mat<f32>) {
+        let mut delta = delta;
+        if let Some((mu, velocity)) = &mut self.momentum {
+            for_columns(velocity, |j, v| {
+                v.iter_mut().zip(column_f32(delta.as_ref(), j)).for_each(|(v, d)| *v = *mu * *v + d);
+            });
+            delta = velocity;
+        }
         for_columns(&mut self.coefficients, |j, c| {
             c.iter_mut().zip(column_f32(delta.as_ref(), j)).for_each(|(c, d)| *c = keep * *c + along * d);
         });
@@ -63,5 +81,58 @@ impl GramLayer {
     pub fn write_back(&self, net: &mut Mlp, x: MatRef<'_, f32>) {
         let scale = 1.0 / (x.ncols() as f32).sqrt();
         matmul_f32(net.hidden[0].as_mut(), 1.0, scale, self.coefficients.as_ref().transpose(), x);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Architecture;
+    use crate::nets::learner::PenaltyStep;
+    use crate::nets::mlp::squared_error;
+    use crate::nets::update::{Params, Penalty, Updater};
+    use crate::rng::Stream;
+
+    /// The same steps, with a penalty and with momentum, on coefficients and on weights.
+    #[test]
+    fn coefficients_follow_the_weights() {
+        let mut s = Stream::new(1, "gram test", 0);
+        for (activation, mu) in [(Activation::Relu, 0.0), (Activation::Erf, 0.7)] {
+            let mut net = Mlp::new(Architecture { activation, depth: 1 }, 30, 20, 1, 1.0, &mut s).unwrap();
+            let x = Mat::from_fn(10, 30, |_, _| s.normal() as f32);
+            let start = Params::of(&net, 0);
+            let mut updater = Updater {
+                eta: 0.1,
+                penalty: Penalty::Uniform { kappa: 0.3, anchor: start.clone() },
+                penalised: 1,
+                form: PenaltyStep::Implicit,
+                momentum: (mu > 0.0).then(|| (mu, start.zeros_like())),
+                gradient: None,
+            };
+            let mut gram = GramLayer::new(&net, x.as_ref(), mu);
+            let mut carried = net.clone();
+            for _ in 0..50 {
+                let delta = Mat::from_fn(10, 20, |_, _| s.normal() as f32);
+                gram.step(updater.uniform_factors(0), &delta);
+                let scale = 1.0 / 30f32.sqrt();
+                updater.step(0, &mut net.hidden[0], scale, delta.transpose(), x.as_ref());
+            }
+            let (mut h, mut z) = (Mat::zeros(10, 20), Mat::zeros(10, 20));
+            gram.layer(&mut h, Some(&mut z), activation);
+            let mut want = (Mat::zeros(10, 20), Mat::zeros(10, 20));
+            layer(&mut want.0, Some(&mut want.1), x.as_ref(), &net.hidden[0], activation);
+            gram.write_back(&mut carried, x.as_ref());
+            let distance = squared_error(&net.hidden[0], &start.0[0]);
+            // Fifty steps, each rounding numbers of order 1 by up to 6e-8; squared errors over 600 entries at most.
+            for (a, b) in [(&h, &want.0), (&z, &want.1), (&carried.hidden[0], &net.hidden[0])] {
+                assert!(
+                    squared_error(a, b) < 600.0 * (50.0 * 6e-8f64).powi(2),
+                    "{activation:?} {}",
+                    squared_error(a, b)
+                );
+            }
+            let got = gram.squared_distance(&mut z);
+            assert!((got / distance - 1.0).abs() < 1e-4, "{got} {distance}");
+        }
     }
 }

@@ -96,7 +96,7 @@ pub enum PenaltyStep {
     /// `θ ← (θ − ηg + ηκF θ_prev)/(1 + ηκF)`: stable for any κF.
     #[default]
     Implicit,
-    /// `θ ← θ − ηg − ηκF(θ − θ_prev)`: refused where ηκF > 2 for any weight.
+    /// `θ ← θ − ηg − ηκF(θ − θ_prev)`: refused where η times the loss's curvature plus ηκF exceeds 2 for any weight.
     Explicit,
 }
 
@@ -135,7 +135,8 @@ pub struct TrainSettings {
     pub penalty_step: PenaltyStep,
     /// An unpenalised task ends when its mean squared error is below this.
     pub threshold: f64,
-    /// A penalised task ends when loss and distance to the previous weights change by less than this, relatively …
+    /// A penalised task ends when loss and distance to the previous weights change by less than this, relatively (a loss
+    /// below the threshold counts as the threshold) …
     pub tolerance: f64,
     /// … over this many steps.
     pub patience: usize,

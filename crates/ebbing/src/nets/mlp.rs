@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture};
-use crate::linalg::{Mat, MatRef, column_f32, column_f32_mut, matmul_f32};
+use crate::linalg::{LEAVE, Mat, MatRef, column_f32, for_columns, matmul_f32, matmul_f32_with};
 use crate::rng::Stream;
 
 /// A network without biases, with one readout per head.
@@ -56,6 +56,16 @@ impl Mlp {
         self.heads.push(Mat::from_fn(width, targets, |_, _| (sigma0 * stream.normal()) as f32));
     }
 
+    /// The weights of every hidden layer, out × in, first layer first.
+    pub fn hidden(&self) -> &[Mat<f32>] {
+        &self.hidden
+    }
+
+    /// The weights of every readout, width × target columns.
+    pub fn readouts(&self) -> &[Mat<f32>] {
+        &self.heads
+    }
+
     /// The width N of the last hidden layer.
     pub fn width(&self) -> usize {
         self.hidden[self.hidden.len() - 1].nrows()
@@ -78,13 +88,10 @@ impl Mlp {
 
     /// The last hidden layer on the rows of `x`, P × N.
     pub fn features(&self, x: MatRef<'_, f32>) -> Mat<f32> {
-        let mut h = Mat::zeros(x.nrows(), self.hidden[0].nrows());
-        pre_activation(&mut h, x, &self.hidden[0]);
-        activate(&mut h, self.activation);
-        for w in &self.hidden[1..] {
+        let mut h = Mat::new();
+        for (l, w) in self.hidden.iter().enumerate() {
             let mut next = Mat::zeros(x.nrows(), w.nrows());
-            pre_activation(&mut next, h.as_ref(), w);
-            activate(&mut next, self.activation);
+            layer(&mut next, None, if l == 0 { x } else { h.as_ref() }, w, self.activation);
             h = next;
         }
         h
@@ -103,38 +110,62 @@ impl Mlp {
     }
 }
 
-/// `Z = H Wᵀ/√dim`.
-pub(crate) fn pre_activation(z: &mut Mat<f32>, h: MatRef<'_, f32>, w: &Mat<f32>) {
+/// `φ(X Wᵀ/√dim)` to `h`; where `z` is given, `X Wᵀ/√dim` to it.
+pub(crate) fn layer(
+    h: &mut Mat<f32>,
+    z: Option<&mut Mat<f32>>,
+    x: MatRef<'_, f32>,
+    w: &Mat<f32>,
+    activation: Activation,
+) {
     let scale = 1.0 / (w.ncols() as f32).sqrt();
-    matmul_f32(z.as_mut(), 0.0, scale, h, w.as_ref().transpose());
+    let Some(z) = z else {
+        let after = |_: usize, _: usize, z: &mut [f32]| activate(z, activation);
+        return matmul_f32_with(h.as_mut(), 0.0, scale, x, w.transpose(), LEAVE, &after);
+    };
+    matmul_f32(z.as_mut(), 0.0, scale, x, w.transpose());
+    activate_from(h, z, activation);
 }
 
-/// `Z ← φ(Z)`.
-pub(crate) fn activate(z: &mut Mat<f32>, activation: Activation) {
-    for j in 0..z.ncols() {
-        let column = column_f32_mut(z.as_mut(), j);
-        match activation {
-            Activation::Relu => column.iter_mut().for_each(|z| *z = z.max(0.0)),
-            Activation::Linear => {}
-            Activation::Erf => column.iter_mut().for_each(|z| *z = libm::erff(*z)),
-        }
+/// `h = φ(z)`.
+pub(crate) fn activate_from(h: &mut Mat<f32>, z: &Mat<f32>, activation: Activation) {
+    for_columns(h, |j, h| {
+        h.copy_from_slice(column_f32(z.as_ref(), j));
+        activate(h, activation);
+    });
+}
+
+/// `z ← φ(z)`.
+pub(crate) fn activate(z: &mut [f32], activation: Activation) {
+    match activation {
+        Activation::Relu => z.iter_mut().for_each(|z| *z = z.max(0.0)),
+        Activation::Linear => {}
+        Activation::Erf => z.iter_mut().for_each(|z| *z = libm::erff(*z)),
     }
 }
 
-/// `δ ← δ ∘ φ'(z)`, from the activations `h = φ(z)` for ReLU and linear units, from `z` itself for erf.
-pub(crate) fn times_slope(delta: &mut Mat<f32>, h: &Mat<f32>, z: Option<&Mat<f32>>, activation: Activation) {
-    for j in 0..delta.ncols() {
-        let d = column_f32_mut(delta.as_mut(), j);
-        match activation {
-            Activation::Relu => {
-                d.iter_mut().zip(column_f32(h.as_ref(), j)).for_each(|(d, &h)| *d = if h > 0.0 { *d } else { 0.0 });
-            }
-            Activation::Linear => {}
-            Activation::Erf => {
-                let z = z.expect("erf layers keep their pre-activations");
-                let c = std::f32::consts::FRAC_2_SQRT_PI;
-                d.iter_mut().zip(column_f32(z.as_ref(), j)).for_each(|(d, &z)| *d *= c * (-z * z).exp());
-            }
+/// `δ ← δ ∘ φ'(z)` for a piece of column `j` from row `i` on: from the activations `h = φ(z)` for ReLU and linear units,
+/// from `z` itself for erf.
+pub(crate) fn times_slope(
+    i: usize,
+    j: usize,
+    delta: &mut [f32],
+    h: &Mat<f32>,
+    z: Option<&Mat<f32>>,
+    activation: Activation,
+) {
+    let rows = i..i + delta.len();
+    match activation {
+        Activation::Relu => {
+            let h = &column_f32(h.as_ref(), j)[rows];
+            delta.iter_mut().zip(h).for_each(|(d, &h)| *d = if h > 0.0 { *d } else { 0.0 });
+        }
+        Activation::Linear => {}
+        Activation::Erf => {
+            let z = z.expect("erf layers keep their pre-activations");
+            let z = &column_f32(z.as_ref(), j)[rows];
+            let c = std::f32::consts::FRAC_2_SQRT_PI;
+            delta.iter_mut().zip(z).for_each(|(d, &z)| *d *= c * (-z * z).exp());
         }
     }
 }

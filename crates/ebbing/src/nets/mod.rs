@@ -13,9 +13,11 @@ mod tangent;
 mod tests;
 mod train;
 mod update;
+mod watch;
 
-pub use descent::{Progress, Stop};
+pub use descent::Progress;
 pub use learner::{Fisher, Indexing, Learner, LossScale, PenaltyStep, TrainSettings};
 pub use mlp::Mlp;
 pub use posterior::{Convergence, Estimate, Heads, PosteriorSettings, SampledPosterior, convergence, sample_posterior};
 pub use train::{TaskReport, Trained, Trainer};
+pub use watch::Stop;

@@ -1,8 +1,9 @@
 //! One forward and one backward pass over a batch, with every buffer made beforehand.
 
-use super::mlp::{Mlp, activate, pre_activation, times_slope};
+use super::gram::GramLayer;
+use super::mlp::{Mlp, layer, times_slope};
 use crate::kernels::Activation;
-use crate::linalg::{Mat, MatRef, matmul_f32};
+use crate::linalg::{LEAVE, Mat, MatRef, for_columns, matmul_f32, matmul_f32_with};
 
 /// Activations and errors of one batch.
 pub(crate) struct Pass {
@@ -28,23 +29,16 @@ impl Pass {
         }
     }
 
-    /// Fills activations and outputs of readout `head` on the rows of `x`.
-    pub fn forward(&mut self, net: &Mlp, x: MatRef<'_, f32>, head: usize) {
-        pre_activation(&mut self.h[0], x, &net.hidden[0]);
-        self.forward_above(net, head);
-    }
-
-    /// The same where the first layer's pre-activations are already in `h[0]`.
-    pub fn forward_above(&mut self, net: &Mlp, head: usize) {
+    /// Fills activations and outputs of readout `head` on the rows of `x`; `gram` stands for the first layer if given.
+    pub fn forward(&mut self, net: &Mlp, x: MatRef<'_, f32>, gram: Option<&GramLayer>, head: usize) {
         for l in 0..self.h.len() {
-            if l > 0 {
-                let (below, here) = self.h.split_at_mut(l);
-                pre_activation(&mut here[0], below[l - 1].as_ref(), &net.hidden[l]);
+            let (below, here) = self.h.split_at_mut(l);
+            let (h, z) = (&mut here[0], self.z.get_mut(l));
+            match (gram, l) {
+                (Some(gram), 0) => gram.layer(h, z, net.activation),
+                (None, 0) => layer(h, z, x, &net.hidden[0], net.activation),
+                _ => layer(h, z, below[l - 1].as_ref(), &net.hidden[l], net.activation),
             }
-            if !self.z.is_empty() {
-                self.z[l].copy_from(&self.h[l]);
-            }
-            activate(&mut self.h[l], net.activation);
         }
         let phi = &self.h[self.h.len() - 1];
         let scale = 1.0 / (phi.ncols() as f32).sqrt();
@@ -55,25 +49,25 @@ impl Pass {
     pub fn error_of_top(&mut self, net: &Mlp, head: usize, r: MatRef<'_, f32>) {
         let top = self.h.len() - 1;
         let scale = 1.0 / (self.h[top].ncols() as f32).sqrt();
-        matmul_f32(self.delta[top].as_mut(), 0.0, scale, r, net.heads[head].as_ref().transpose());
-        self.slope(net, top);
+        let (h, z) = (&self.h[top], self.z.get(top));
+        let slope = |i: usize, j: usize, d: &mut [f32]| times_slope(i, j, d, h, z, net.activation);
+        let a = net.heads[head].transpose();
+        matmul_f32_with(self.delta[top].as_mut(), 0.0, scale, r, a, LEAVE, &slope);
     }
 
     /// The error one layer below `l`, `δ^{l−1} = (δ^l W^l/√dim) ∘ φ'`.
     pub fn error_below(&mut self, net: &Mlp, l: usize) {
         let (below, here) = self.delta.split_at_mut(l);
         let scale = 1.0 / (net.hidden[l].ncols() as f32).sqrt();
-        matmul_f32(below[l - 1].as_mut(), 0.0, scale, here[0].as_ref(), net.hidden[l].as_ref());
-        self.slope(net, l - 1);
-    }
-
-    fn slope(&mut self, net: &Mlp, l: usize) {
-        times_slope(&mut self.delta[l], &self.h[l], self.z.get(l), net.activation);
+        let (h, z) = (&self.h[l - 1], self.z.get(l - 1));
+        let slope = |i: usize, j: usize, d: &mut [f32]| times_slope(i, j, d, h, z, net.activation);
+        let w = net.hidden[l].as_ref();
+        matmul_f32_with(below[l - 1].as_mut(), 0.0, scale, here[0].as_ref(), w, LEAVE, &slope);
     }
 
     /// `m ← m ∘ φ'` with the slopes of layer `l`.
     pub fn times_slope(&self, m: &mut Mat<f32>, net: &Mlp, l: usize) {
-        times_slope(m, &self.h[l], self.z.get(l), net.activation);
+        for_columns(m, |j, m| times_slope(0, j, m, &self.h[l], self.z.get(l), net.activation));
     }
 
     /// The input of layer `l` in this pass.

@@ -3,8 +3,7 @@
 use super::gram::GramLayer;
 use super::mlp::Mlp;
 use super::pass::Pass;
-use crate::linalg::{Mat, MatRef, column_f32, matmul_f32};
-use crate::nets::update::for_columns;
+use crate::linalg::{Mat, MatRef, column_f32, for_columns, matmul_f32};
 use crate::rng::Stream;
 
 /// Power iteration for the largest eigenvalue of the tangent kernel, started where the last call ended.

@@ -26,72 +26,49 @@ fn run(tasks: &[Task], settings: &TrainSettings) -> Trainer {
     trainer
 }
 
-/// With frozen hidden layers and a penalty κ, task 2's readout is ridge regression around task 1's.
+/// With frozen hidden layers and a penalty κ, task 2's readout is ridge regression around task 1's, however it is stepped.
 #[test]
 fn readout_only_is_ridge_regression() {
     let tasks = random_tasks(2, 15, 12, 2, 1);
-    let settings = TrainSettings {
-        learner: Learner::L2 { kappa: 0.05 },
-        width: 60,
-        readout_only: true,
-        threshold: 1e-8,
-        tolerance: 1e-7,
-        max_steps: 200_000,
-        ..Default::default()
-    };
-    let mut trainer = Trainer::new(&tasks, &settings).unwrap();
-    trainer.learn_next(&mut |_| true).unwrap();
-    let before = to_f64(&trainer.net().heads[0]);
-    trainer.learn_next(&mut |_| true).unwrap();
-
-    let phi = to_f64(&trainer.net().features(mlp::to_f32(tasks[1].x.as_ref()).as_ref()));
-    let n = 60f64;
-    let mut k = matmul(phi.as_ref(), phi.as_ref().transpose());
-    for j in 0..15 {
-        for i in 0..15 {
-            k[(i, j)] = k[(i, j)] / n + if i == j { 0.05 } else { 0.0 };
-        }
-    }
-    let f = matmul(phi.as_ref(), before.as_ref());
-    let miss = Mat::from_fn(15, 2, |i, j| tasks[1].y[(i, j)] - f[(i, j)] / n.sqrt());
-    let v = Cholesky::factor(k.as_ref(), "ridge").unwrap().solve(miss.as_ref());
-    let shift = matmul(phi.as_ref().transpose(), v.as_ref());
-    for j in 0..2 {
-        for i in 0..60 {
-            let want = before[(i, j)] + shift[(i, j)] / n.sqrt();
-            let got = f64::from(trainer.net().heads[0][(i, j)]);
-            // Single precision (1e-7) times the condition number of K (about 100), and the stopping tolerance.
-            assert!((got - want).abs() < 1e-4, "{got} {want}");
-        }
-    }
-}
-
-/// Carrying the first layer by its coefficients gives the same training as carrying its weights.
-#[test]
-fn gram_form_equals_weight_form() {
-    for depth in [1, 2] {
-        let tasks = random_tasks(2, 10, 30, 1, 2);
-        let base = TrainSettings {
-            learner: Learner::L2 { kappa: 0.1 },
-            architecture: Architecture { activation: Activation::Erf, depth },
-            width: 20,
-            eta: Some(0.02),
-            max_steps: 300,
+    for (momentum, penalty_step) in
+        [(0.0, PenaltyStep::Implicit), (0.8, PenaltyStep::Implicit), (0.5, PenaltyStep::Explicit)]
+    {
+        let settings = TrainSettings {
+            learner: Learner::L2 { kappa: 0.05 },
+            width: 60,
+            readout_only: true,
+            threshold: 1e-8,
+            tolerance: 1e-7,
+            max_steps: 200_000,
+            momentum,
+            penalty_step,
             ..Default::default()
         };
-        let gram = run(&tasks, &base);
-        // Momentum that is too small to matter in single precision takes the other path.
-        let plain = run(&tasks, &TrainSettings { momentum: 1e-12, ..base });
-        for (a, b) in gram.net.hidden.iter().zip(&plain.net.hidden) {
-            for j in 0..a.ncols() {
-                for i in 0..a.nrows() {
-                    // 600 steps that each round weights of order 2 by up to 1.2e-7.
-                    assert!((a[(i, j)] - b[(i, j)]).abs() < 1e-4, "{} {}", a[(i, j)], b[(i, j)]);
-                }
+        let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+        trainer.learn_next(&mut |_| true).unwrap();
+        let before = to_f64(&trainer.net().heads[0]);
+        trainer.learn_next(&mut |_| true).unwrap();
+
+        let phi = to_f64(&trainer.net().features(mlp::to_f32(tasks[1].x.as_ref()).as_ref()));
+        let n = 60f64;
+        let mut k = matmul(phi.as_ref(), phi.as_ref().transpose());
+        for j in 0..15 {
+            for i in 0..15 {
+                k[(i, j)] = k[(i, j)] / n + if i == j { 0.05 } else { 0.0 };
             }
         }
-        let steps = |t: &Trainer| t.trained().reports.iter().map(|r| r.steps).collect::<Vec<_>>();
-        assert_eq!(steps(&gram), steps(&plain));
+        let f = matmul(phi.as_ref(), before.as_ref());
+        let miss = Mat::from_fn(15, 2, |i, j| tasks[1].y[(i, j)] - f[(i, j)] / n.sqrt());
+        let v = Cholesky::factor(k.as_ref(), "ridge").unwrap().solve(miss.as_ref());
+        let shift = matmul(phi.as_ref().transpose(), v.as_ref());
+        for j in 0..2 {
+            for i in 0..60 {
+                let want = before[(i, j)] + shift[(i, j)] / n.sqrt();
+                let got = f64::from(trainer.net().heads[0][(i, j)]);
+                // Single precision (1e-7) times the condition number of K (about 100), and the stopping tolerance.
+                assert!((got - want).abs() < 1e-4, "momentum {momentum} {penalty_step:?}: {got} {want}");
+            }
+        }
     }
 }
 
@@ -217,6 +194,91 @@ fn ewc_holds_important_weights_back() {
             assert!(strong < weak, "{fisher:?} {indexing:?}: {strong} {weak}");
         }
     }
+}
+
+/// A rate from the tangent kernel of a batch is stable for batches, whose mean loss curves more than that of all examples.
+#[test]
+fn batches_choose_a_rate_of_their_own() {
+    let tasks = random_tasks(2, 40, 60, 1, 8);
+    for (loss, batch) in [(LossScale::Mean, 1), (LossScale::Mean, 7), (LossScale::Sum, 7)] {
+        let settings = TrainSettings { loss, batch: Some(batch), width: 40, max_steps: 30_001, ..Default::default() };
+        let trainer = run(&tasks, &settings);
+        for report in &trainer.trained().reports {
+            assert!(report.learned && report.steps <= 30_001, "{loss:?} {batch}: {report:?}");
+        }
+    }
+    let few = TrainSettings { batch: Some(7), max_steps: 12, ..Default::default() };
+    assert!(run(&tasks, &few).trained().reports.iter().all(|r| r.steps == 12 && r.stop == Stop::MaxSteps));
+}
+
+/// Ending a run from `progress` leaves the trainer as it was, and what goes on from there has the same bits.
+#[test]
+fn interruption_leaves_the_trainer_as_it_was() {
+    let tasks = random_tasks(2, 12, 8, 1, 9);
+    let settings = TrainSettings { learner: Learner::L2 { kappa: 0.1 }, width: 16, ..Default::default() };
+    let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+    let mut calls = 0;
+    let mut third = |_| {
+        calls += 1;
+        calls < 3
+    };
+    let error = trainer.learn_next(&mut third).unwrap_err();
+    assert!(matches!(error, crate::Error::Interrupted { .. }), "{error}");
+    assert_eq!(trainer.done(), 0);
+    while trainer.done() < 2 {
+        trainer.learn_next(&mut |_| true).unwrap();
+    }
+    let whole = run(&tasks, &settings);
+    assert_eq!((trainer.net(), trainer.trained()), (whole.net(), whole.trained()));
+}
+
+/// Networks large enough for parallel products have the same bits at any number of threads.
+#[test]
+fn threads_leave_the_bits_alone() {
+    let tasks = random_tasks(2, 120, 100, 2, 10);
+    for depth in [1, 2] {
+        let settings = TrainSettings {
+            learner: Learner::L2 { kappa: 0.1 },
+            architecture: Architecture { activation: Activation::Relu, depth },
+            width: 150,
+            max_steps: 30,
+            ..Default::default()
+        };
+        let one = crate::linalg::on_one_thread(|| run(&tasks, &settings));
+        for threads in [2, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let several = pool.install(|| run(&tasks, &settings));
+            assert_eq!((one.net(), one.trained()), (several.net(), several.trained()));
+        }
+    }
+}
+
+/// Runs side by side, one thread each, end like runs one after the other on all threads.
+#[test]
+fn runs_side_by_side_are_the_same_runs() {
+    let tasks = random_tasks(2, 120, 100, 2, 12);
+    let settings = |seed| TrainSettings { seed, width: 150, max_steps: 30, ..Default::default() };
+    let seeds: Vec<u64> = (0..5).collect();
+    let ends = |trainer: Trainer| (trainer.net().clone(), trainer.trained().clone());
+    let want: Vec<_> = seeds.iter().map(|&seed| ends(run(&tasks, &settings(seed)))).collect();
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let work = |&seed: &u64| ends(run(&tasks, &settings(seed)));
+        assert!(pool.install(|| crate::linalg::side_by_side(&seeds, work)) == want, "{threads} threads");
+    }
+}
+
+/// A given rate that is too large is answered with one that the task bears.
+#[test]
+fn divergence_suggests_a_rate_that_works() {
+    let tasks = random_tasks(1, 12, 8, 1, 11);
+    let settings = TrainSettings { eta: Some(5.0), width: 16, ..Default::default() };
+    let error = Trainer::new(&tasks, &settings).unwrap().learn_next(&mut |_| true).unwrap_err().to_string();
+    let words: Vec<&str> = error.split_whitespace().collect();
+    let at = words.windows(2).position(|w| w == ["rate", "of"]).expect(&error);
+    let eta = words[at + 2].parse().unwrap();
+    let trainer = run(&tasks, &TrainSettings { eta: Some(eta), ..settings });
+    assert!(trainer.trained().reports[0].learned, "{error}");
 }
 
 #[test]

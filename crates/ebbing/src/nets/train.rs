@@ -1,13 +1,14 @@
 //! A network learns a sequence of tasks; losses and accuracies on every task seen are taken after each.
 
-use super::descent::{Descent, Progress, Stop};
+use super::descent::{Descent, Progress};
 use super::fisher::fisher;
 use super::learner::{Indexing, Learner, TrainSettings};
 use super::mlp::{Mlp, squared_error, to_f32, to_f64};
 use super::posterior::Heads;
-use super::update::{Params, Penalty, for_columns};
+use super::update::{Params, Penalty};
+use super::watch::Stop;
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, column_f32};
+use crate::linalg::{Mat, column_f32, for_columns, within_pool};
 use crate::metrics::{accuracy, squared_loss};
 use crate::rng::Stream;
 use crate::tasks::Task;
@@ -139,7 +140,11 @@ impl Trainer {
     /// # Errors
     /// [`Error::Diverged`] where the loss runs away; [`Error::Setting`] where an explicit penalty step is unstable;
     /// [`Error::Interrupted`] where `progress` returned false (the trainer is then as before the call).
-    pub fn learn_next(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
+    pub fn learn_next(&mut self, progress: &mut (dyn FnMut(Progress) -> bool + Send)) -> Result<()> {
+        within_pool(|| self.learn(progress))
+    }
+
+    fn learn(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
         let t = self.done();
         let multi = self.settings.heads == Heads::Multi;
         let head = if multi { t } else { 0 };
@@ -151,7 +156,7 @@ impl Trainer {
         let mut fisher_now = self.fisher.clone();
         let penalty = self.penalty(&net, t, head, &mut fisher_now);
         let before = Params(net.hidden.clone());
-        let mut descent = Descent::new(&self.settings, t, head, &self.train[t], penalty);
+        let mut descent = Descent::new(&self.settings, t, head, &self.train[t], penalty, &net);
         let outcome = descent.run(&mut net, progress)?;
         let moved = relative_distance(&net.hidden, &before);
         if let Learner::Ewc { gamma, fisher: kind, indexing: Indexing::Past, .. } = self.settings.learner {

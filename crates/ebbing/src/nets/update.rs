@@ -2,7 +2,7 @@
 
 use super::learner::PenaltyStep;
 use super::mlp::Mlp;
-use crate::linalg::{Mat, MatRef, column_f32, column_f32_mut, matmul_f32};
+use crate::linalg::{LEAVE, Mat, MatRef, column_f32, for_columns, matmul_f32, matmul_f32_with};
 
 /// One matrix per layer: weights, Fishers or gradients. The readout comes last.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,9 +21,9 @@ impl Params {
         Params(self.0.iter().map(|m| Mat::zeros(m.nrows(), m.ncols())).collect())
     }
 
-    /// The largest entry.
-    pub fn max(&self) -> f32 {
-        let columns = self.0.iter().flat_map(|m| (0..m.ncols()).map(move |j| column_f32(m.as_ref(), j)));
+    /// The largest entry of the first `layers` matrices.
+    pub fn max(&self, layers: usize) -> f32 {
+        let columns = self.0[..layers].iter().flat_map(|m| (0..m.ncols()).map(move |j| column_f32(m.as_ref(), j)));
         columns.flatten().fold(0.0, |a, &b| a.max(b))
     }
 
@@ -72,9 +72,8 @@ pub(crate) struct Updater {
     pub gradient: Option<Params>,
 }
 
-/// The three factors of a step of rate η under a penalty of curvature c.
-pub(crate) fn factors(eta: f32, c: f32, form: PenaltyStep) -> [f32; 3] {
-    let pull = eta * c;
+/// The three factors of a step of rate η that a penalty pulls back by a share `pull` = ηc, c its curvature.
+pub(crate) fn factors(eta: f32, pull: f32, form: PenaltyStep) -> [f32; 3] {
     match form {
         PenaltyStep::Implicit => [1.0 / (1.0 + pull), pull / (1.0 + pull), -eta / (1.0 + pull)],
         PenaltyStep::Explicit => [1.0 - pull, pull, -eta],
@@ -82,10 +81,25 @@ pub(crate) fn factors(eta: f32, c: f32, form: PenaltyStep) -> [f32; 3] {
 }
 
 impl Updater {
+    /// How far a step moves along a gradient that stays: η/(1−m) with momentum m, with which the penalty keeps pace.
+    fn reach(&self) -> f32 {
+        self.eta / (1.0 - self.momentum.as_ref().map_or(0.0, |(mu, _)| *mu))
+    }
+
+    /// The largest share by which the penalty pulls a weight back in one step, ηκF/(1−m).
+    pub fn strongest_pull(&self) -> f64 {
+        let curvature = match &self.penalty {
+            Penalty::None => 0.0,
+            Penalty::Uniform { kappa, .. } => *kappa,
+            Penalty::Weighted { kappa, fisher, .. } => kappa * fisher.max(self.penalised),
+        };
+        f64::from(self.reach() * curvature)
+    }
+
     /// The uniform penalty's factors for layer `k`.
     pub fn uniform_factors(&self, k: usize) -> [f32; 3] {
         match &self.penalty {
-            Penalty::Uniform { kappa, .. } if k < self.penalised => factors(self.eta, *kappa, self.form),
+            Penalty::Uniform { kappa, .. } if k < self.penalised => factors(self.eta, self.reach() * kappa, self.form),
             _ => [1.0, 0.0, -self.eta],
         }
     }
@@ -93,22 +107,22 @@ impl Updater {
     /// One step of layer `k`, whose gradient is `scale · a b`.
     pub fn step(&mut self, k: usize, w: &mut Mat<f32>, scale: f32, a: MatRef<'_, f32>, b: MatRef<'_, f32>) {
         if let Some((mu, velocity)) = &mut self.momentum {
-            for_columns(&mut velocity.0[k], |_, v| v.iter_mut().for_each(|v| *v *= *mu));
-            matmul_f32(velocity.0[k].as_mut(), 1.0, scale, a, b);
+            let slow = |_: usize, _: usize, v: &mut [f32]| v.iter_mut().for_each(|v| *v *= *mu);
+            matmul_f32_with(velocity.0[k].as_mut(), 1.0, scale, a, b, &slow, LEAVE);
         } else if let Some(gradient) = &mut self.gradient {
             matmul_f32(gradient.0[k].as_mut(), 0.0, scale, a, b);
         } else {
             let [keep, back, along] = self.uniform_factors(k);
-            if let Penalty::Uniform { anchor, .. } = &self.penalty
-                && k < self.penalised
-            {
-                for_columns(w, |j, w| {
-                    let anchor = column_f32(anchor.0[k].as_ref(), j);
-                    w.iter_mut().zip(anchor).for_each(|(w, a)| *w = keep * *w + back * a);
-                });
-            }
-            matmul_f32(w.as_mut(), 1.0, along * scale, a, b);
-            return;
+            return match &self.penalty {
+                Penalty::Uniform { anchor, .. } if k < self.penalised => {
+                    let pull = |i: usize, j: usize, w: &mut [f32]| {
+                        let anchor = &column_f32(anchor.0[k].as_ref(), j)[i..i + w.len()];
+                        w.iter_mut().zip(anchor).for_each(|(w, a)| *w = keep * *w + back * a);
+                    };
+                    matmul_f32_with(w.as_mut(), 1.0, along * scale, a, b, &pull, LEAVE);
+                }
+                _ => matmul_f32(w.as_mut(), 1.0, along * scale, a, b),
+            };
         }
         self.step_along(k, w);
     }
@@ -121,7 +135,7 @@ impl Updater {
             (None, Some(gradient)) => &gradient.0[k],
             (None, None) => unreachable!("a step without a buffer is taken in place"),
         };
-        let (eta, form, penalised) = (self.eta, self.form, k < self.penalised);
+        let (eta, reach, form, penalised) = (self.eta, self.reach(), self.form, k < self.penalised);
         for_columns(w, |j, w| {
             let g = column_f32(along.as_ref(), j);
             match &self.penalty {
@@ -134,19 +148,12 @@ impl Updater {
                 Penalty::Weighted { kappa, fisher, anchor } if penalised => {
                     let (anchor, fisher) = (column_f32(anchor.0[k].as_ref(), j), column_f32(fisher.0[k].as_ref(), j));
                     for i in 0..w.len() {
-                        let c = factors(eta, kappa * fisher[i], form);
+                        let c = factors(eta, reach * kappa * fisher[i], form);
                         w[i] = c[0] * w[i] + c[1] * anchor[i] + c[2] * g[i];
                     }
                 }
                 _ => w.iter_mut().zip(g).for_each(|(w, g)| *w -= eta * g),
             }
         });
-    }
-}
-
-/// Calls `work` with the number and the entries of every column.
-pub(crate) fn for_columns(m: &mut Mat<f32>, mut work: impl FnMut(usize, &mut [f32])) {
-    for j in 0..m.ncols() {
-        work(j, column_f32_mut(m.as_mut(), j));
     }
 }

@@ -4,8 +4,8 @@ use crate::error::Error;
 use serde::Serialize;
 use std::path::Path;
 
-/// The refusal of an unknown `key`, with the nearest known one.
-pub(super) fn unknown(path: &Path, what: &str, key: &str, known: &[String]) -> Error {
+/// The refusal of an unknown `key` in a file, with the nearest known one; `what` says what the key is.
+pub fn unknown_key(path: &Path, what: &str, key: &str, known: &[String]) -> Error {
     let expected = match nearest(key, known) {
         Some(near) => format!("the nearest known one is `{near}` (known are {})", known.join(", ")),
         None => "nothing is expected here".into(),

@@ -152,7 +152,7 @@ fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Err
     for (name, array) in arrays {
         let Some((number, slot)) = slot_of(&name) else {
             let known = ["x_1", "y_1", "x_1_test", "y_1_test", "x", "y", "x_test", "y_test"].map(String::from);
-            problems.push(keys::unknown(file, "an array name", &name, &known));
+            problems.push(keys::unknown_key(file, "an array name", &name, &known));
             continue;
         };
         if let Err(e) = check_shape(file, &name, slot, &array) {

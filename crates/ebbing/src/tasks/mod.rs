@@ -22,6 +22,7 @@ mod task;
 pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks};
 pub use context::WithContext;
 pub use interpolated::Interpolated;
+pub use keys::unknown_key;
 pub use labels::TargetRule;
 pub use partial_split::PartialSplit;
 pub use permuted::Permuted;

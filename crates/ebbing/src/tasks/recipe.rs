@@ -174,7 +174,7 @@ fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
     let mut problems = Vec::new();
     let mut check = |place: &str, table: &toml::Table, known: &[String]| {
         let unknown = table.keys().filter(|key| !known.contains(key));
-        problems.extend(unknown.map(|key| keys::unknown(path, place, key, known)));
+        problems.extend(unknown.map(|key| keys::unknown_key(path, place, key, known)));
     };
     check("a key", table, &owned(&["seed", "data", "tasks", "preprocess", "protocol", "interpolate", "context"]));
     let sub = |name: &str| table.get(name).and_then(toml::Value::as_table);
@@ -194,7 +194,9 @@ fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
         let kind = protocol.get("kind").and_then(toml::Value::as_str);
         match (kind, kind.and_then(Protocol::named)) {
             (_, Some(named)) => check("a key of [protocol]", protocol, &keys::fields(&named)),
-            (Some(kind), None) => problems.push(keys::unknown(path, "protocol.kind", kind, &owned(&Protocol::KINDS))),
+            (Some(kind), None) => {
+                problems.push(keys::unknown_key(path, "protocol.kind", kind, &owned(&Protocol::KINDS)))
+            }
             (None, None) => {
                 let expected = format!("give one of {}", Protocol::KINDS.join(", "));
                 problems.push(Error::file(path, "protocol.kind", "missing", expected));

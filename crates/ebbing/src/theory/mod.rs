@@ -19,8 +19,8 @@ pub use multi_head::{
 pub use order::{OrderSearchSettings, SearchMethod, TaskOrder, best_order, best_order_of_features};
 pub use order_parameters::{
     Interval, Inverse, Null, OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters,
-    order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_layers,
-    order_parameters_of_sequence,
+    order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_labellings,
+    order_parameters_of_layers, order_parameters_of_sequence,
 };
 pub use outlook::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};
 pub use phase::{Location, PhaseCurve, PhasePoint, normalised_labels, phase_curves};

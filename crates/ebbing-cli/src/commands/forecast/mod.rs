@@ -1,9 +1,12 @@
 //! `ebbing forecast`, the main job: what a network forgets of a task sequence, from the data alone.
 
+mod cell;
 mod figures;
 mod pages;
 mod tables;
 mod words;
+
+pub use cell::COLUMNS;
 
 use crate::console::Console;
 use crate::output::Output;

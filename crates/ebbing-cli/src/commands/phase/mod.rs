@@ -1,8 +1,11 @@
 //! `ebbing phase`: the three regimes of two tasks with a readout each, against the load P/N.
 
+mod cell;
 mod figures;
 mod own;
 mod sweep;
+
+pub use cell::COLUMNS;
 
 use crate::console::Console;
 use crate::output::Output;
@@ -76,14 +79,19 @@ impl Args {
         if self.seeds == 0 {
             return Err(Error::setting("--seeds", 0, "must be at least 1").into());
         }
-        if !(self.sigma.is_finite() && self.sigma > 0.0) {
-            return Err(Error::setting("--sigma", self.sigma, "must be positive and finite").into());
-        }
-        if let Some(bad) = self.lambda.iter().find(|l| l.is_nan() || **l < 0.0) {
-            return Err(Error::setting("--lambda", bad, "every penalty must be at least 0 (inf is allowed)").into());
-        }
+        self.check_numbers()?;
         let alphas = grid(&self.alpha)?;
         if self.sequence.tasks.is_some() { self.own(console, &alphas) } else { self.swept(console, &alphas) }
+    }
+
+    fn check_numbers(&self) -> ebbing::Result<()> {
+        if !(self.sigma.is_finite() && self.sigma > 0.0) {
+            return Err(Error::setting("--sigma", self.sigma, "must be positive and finite"));
+        }
+        match self.lambda.iter().find(|l| l.is_nan() || **l < 0.0) {
+            Some(bad) => Err(Error::setting("--lambda", bad, "every penalty must be at least 0 (inf is allowed)")),
+            None => Ok(()),
+        }
     }
 
     /// The settings of the theory, at λ = ∞.

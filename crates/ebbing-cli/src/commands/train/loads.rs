@@ -4,7 +4,7 @@ use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
 use ebbing::{
-    Error, Heads, MultiHeadSettings, PhasePoint, Power, Regime, TaskSequence, Trained, TwoTasks, mean_with_error,
+    Error, Heads, MultiHeadSettings, PhasePoint, Power, Regime, Stop, TaskSequence, Trained, TwoTasks, mean_with_error,
 };
 use ebbing_report::{
     Figure, Legend, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,
@@ -21,6 +21,12 @@ struct Point {
     newest: f64,
     learned: usize,
     runs: usize,
+    /// How the second task's training ended: settled, or out of steps.
+    settled: usize,
+    /// Mean number of steps on the second task.
+    steps: f64,
+    /// The sentences of runs that diverged: these enter no average.
+    diverged: Vec<String>,
     regime: Regime,
 }
 
@@ -82,7 +88,8 @@ impl Args {
             "exact_critical_load": json_number(critical),
             "points": points.iter().map(|q| json!({
                 "alpha": q.alpha, "width": q.width, "regime": q.regime, "f21": pair(q.f21), "g22": pair(q.g22),
-                "newest_training_error": q.newest, "learned": q.learned, "runs": q.runs,
+                "newest_training_error": json_number(q.newest), "learned": q.learned, "runs": q.runs, "settled": q.settled,
+                "steps": json_number(q.steps), "diverged": q.diverged,
             })).collect::<Vec<_>>(),
         });
         if let Some(folder) = &self.output.out {
@@ -109,13 +116,22 @@ impl Args {
                 .text("learned", &texts(&|q| format!("{}/{}", q.learned, q.runs)))
                 .text("regime (theory)", &texts(&|q| q.regime.to_string()));
         let heading = format!(
-            "Two tasks of {} examples learned by {}, {} seed(s); exact critical load {}",
+            "Two tasks of {} examples learned by {}, loss {:?}, {} seed(s); exact critical load {}",
             sequence.tasks[1].x.nrows(),
             escape_markup(&self.rules()[0].name()),
+            settings.loss,
             self.seeds,
             significant(critical)
         );
         let mut screen = Screen::new(&heading).table(&table)?;
+        let (settled, runs) = points.iter().fold((0, 0), |(s, r), q| (s + q.settled, r + q.runs));
+        screen = screen.paragraph(&format!(
+            "Task 2 ended because loss and distance to the weights before stopped changing in {settled} of {runs} runs, \
+             and after --max-steps in the others."
+        ));
+        for sentence in points.iter().flat_map(|q| &q.diverged) {
+            screen = screen.paragraph(&escape_markup(&format!("Left out: {sentence}.")));
+        }
         if let Some(folder) = &self.output.out {
             screen = screen.next("figure", &folder.join("train-loads.svg").display().to_string());
         }
@@ -135,17 +151,22 @@ fn check_two(sequence: &TaskSequence) -> ebbing::Result<()> {
 
 /// Averages the runs of one load; `outcomes` holds, per seed, the run alone and the run of both tasks.
 fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbing::Result<Point> {
-    let (mut f21, mut g22, mut newest, mut learned, mut count) = (vec![], vec![], 0.0, 0, 0);
+    let (mut f21, mut g22, mut newest, mut steps) = (vec![], vec![], vec![], vec![]);
+    let (mut learned, mut settled, mut diverged) = (0, 0, vec![]);
     for pair in outcomes.chunks(2) {
-        let [Outcome::Done(alone), Outcome::Done(both)] = pair else { continue };
+        let [Outcome::Done(alone), Outcome::Done(both)] = pair else {
+            diverged.extend(pair.iter().filter_map(Outcome::sentence).map(String::from));
+            continue;
+        };
         f21.push(both.train_loss[1][0]);
         let test = |t: &Trained, a: usize, b: usize| t.test_loss[a][b];
         if let (Some(after), Some(fresh)) = (test(both, 1, 1), test(alone, 0, 0)) {
             g22.push(after / fresh);
         }
-        newest += both.reports[1].mse;
+        newest.push(both.reports[1].mse);
+        steps.push(both.reports[1].steps as f64);
         learned += usize::from(both.reports[1].learned);
-        count += 1;
+        settled += usize::from(both.reports[1].stop != Stop::MaxSteps);
     }
     let average = |v: &[f64]| -> ebbing::Result<Option<(f64, f64)>> {
         if v.is_empty() {
@@ -153,15 +174,18 @@ fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbi
         }
         mean_with_error(v).map(|m| Some((m.value, m.standard_error.unwrap_or(0.0))))
     };
-    let runs = outcomes.len() / 2;
+    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
     Ok(Point {
         alpha,
         width,
         f21: average(&f21)?,
         g22: average(&g22)?,
-        newest: newest / f64::from(count.max(1)),
+        newest: mean(&newest),
         learned,
-        runs,
+        runs: outcomes.len() / 2,
+        settled,
+        steps: mean(&steps),
+        diverged,
         regime,
     })
 }
@@ -216,8 +240,11 @@ fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> a
     } else {
         String::new()
     };
+    let worst = points.iter().map(|q| q.newest).fold(0.0, f64::max);
     Ok(Figure::grid(vec![left, right], 2).caption(&format!(
         "Forgetting of task 1 and normalised test loss of task 2 for networks trained by descent (markers) and for the \
-         theory at λ → ∞ (lines), which has no finite G_{{22}} in the overfitting regime: it grows as λ^{{1/2}} there.{bars}"
+         theory at λ → ∞ (lines), which has no finite G_{{22}} in the overfitting regime: it grows as λ^{{1/2}} there. \
+         Mean squared training error of task 2: at most {}.{bars}",
+        significant(worst)
     )))
 }

@@ -1,12 +1,15 @@
 //! `ebbing train`: networks of finite width learn the tasks by gradient descent, beside what the theory says.
 
+mod cell;
 mod loads;
 mod runs;
 mod sequence_figure;
 
+pub use cell::COLUMNS;
+
 use crate::console::Console;
 use crate::output::Output;
-use crate::sequence::SequenceArgs;
+use crate::sequence::{Kind, SequenceArgs};
 use clap::ValueEnum;
 use ebbing::{
     Activation, Architecture, Error, Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, TrainSettings,
@@ -44,8 +47,9 @@ enum FisherFlag {
 #[command(after_help = "Examples:
   ebbing train --seeds 5 --out DIR                 gradient descent against the theory
   ebbing train --learners gd,l2,ewc --kappa 0.1    three learners side by side
-  ebbing train --heads multi --learners l2 --length 2 -p 200 --ratio 0.15 \\
-      --loads 0.3,0.6,0.9,1.2,1.5,2,3,5 --out DIR  the three regimes by descent
+  ebbing train --heads multi --learners l2 --kappa 0.03 --momentum 0.9 --ratio 0.1 \\
+      --loads 0.3,0.6,0.9,1.1,1.3,1.6,2,3,4,6 --seeds 5 --max-steps 30000 \\
+      --tolerance 1e-4 --out DIR                   the three regimes by descent
 An interrupted run with --out goes on where it was, to the same numbers.")]
 pub struct Args {
     #[command(flatten)]
@@ -83,9 +87,13 @@ pub struct Args {
     /// Loss whose gradient is followed: half the sum or half the mean of squared errors
     #[arg(long, value_parser = ["sum", "mean"], default_value = "sum")]
     loss: String,
-    /// Learning rate: a number, or auto (from the network's own tangent kernel)
+    /// Learning rate: a number, or auto: one over the loss's largest curvature, from the network's own tangent kernel, at
+    /// most half of what is stable and adapted on the way
     #[arg(long, default_value = "auto")]
     eta: String,
+    /// Multiplies the automatic rate: with 0.5 losses change by less than 5 %
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    eta_factor: f64,
     /// Step the penalty explicitly (refused where that is unstable)
     #[arg(long)]
     explicit: bool,
@@ -124,6 +132,11 @@ impl Args {
         if self.sequence.tasks.is_none() {
             self.sequence.examples.get_or_insert(200);
             self.sequence.test_examples.get_or_insert(200);
+        }
+        if !self.loads.is_empty() && self.sequence.tasks.is_none() && self.sequence.protocol == Kind::Permuted {
+            // As in the phase diagram of two tasks, the first task stays as it is.
+            self.sequence.length.get_or_insert(2);
+            self.sequence.first_unpermuted = true;
         }
         if self.loads.is_empty() { self.over_tasks(console) } else { self.over_loads(console) }
     }
@@ -170,6 +183,7 @@ impl Args {
             sigma0: self.sigma0,
             loss: if self.loss == "mean" { LossScale::Mean } else { LossScale::Sum },
             eta,
+            eta_factor: self.eta_factor,
             penalty_step: if self.explicit { PenaltyStep::Explicit } else { PenaltyStep::Implicit },
             threshold: self.threshold,
             tolerance: self.tolerance,

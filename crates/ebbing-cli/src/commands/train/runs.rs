@@ -2,7 +2,6 @@
 
 use crate::console::{Console, Progress};
 use ebbing::{Error, Result, Task, TrainSettings, Trained, Trainer};
-use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -24,6 +23,16 @@ pub enum Outcome {
     Diverged(String),
 }
 
+impl Outcome {
+    /// What is said of a run that diverged.
+    pub fn sentence(&self) -> Option<&str> {
+        match self {
+            Outcome::Done(_) => None,
+            Outcome::Diverged(sentence) => Some(sentence),
+        }
+    }
+}
+
 /// Does all runs, one thread each if there are several.
 ///
 /// # Errors
@@ -33,63 +42,61 @@ pub fn all(runs: &[Run], folder: Option<&Path>, console: &Console) -> anyhow::Re
     if let Some(folder) = &checkpoints {
         crate::files::make_folder(folder)?;
     }
-    let total: usize = runs.iter().map(|run| run.tasks.len()).sum();
-    let bar = Mutex::new((console.steps("training tasks", total as u64), 0u64));
-    let one = |run: &Run| do_run(run, checkpoints.as_deref(), &bar);
-    let outcomes: Vec<Result<Outcome>> = if runs.len() < 2 {
-        runs.iter().map(one).collect()
-    } else {
-        let single = |run: &Run| {
-            // Several small runs go faster side by side than one after the other on all threads.
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-            match pool {
-                Ok(pool) => pool.install(|| one(run)),
-                Err(_) => one(run),
-            }
-        };
-        runs.par_iter().map(single).collect()
-    };
+    // Steps are what takes the time: the bar counts the most there can be, and jumps where a task ends early.
+    let total: usize = runs.iter().map(|run| run.tasks.len() * run.settings.max_steps).sum();
+    let bar = Mutex::new(Bar { shown: console.steps("training, steps at most", total as u64), done: 0 });
+    let outcomes = ebbing::side_by_side(runs, |run| do_run(run, checkpoints.as_deref(), &bar));
     Ok(outcomes.into_iter().collect::<Result<Vec<_>>>()?)
 }
 
-fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<(Progress, u64)>) -> Result<Outcome> {
+/// The bar that all runs share.
+struct Bar {
+    shown: Progress,
+    done: u64,
+}
+
+impl Bar {
+    fn advance(bar: &Mutex<Bar>, by: usize, note: Option<&str>) {
+        if let Ok(mut bar) = bar.lock() {
+            bar.done += by as u64;
+            let done = bar.done;
+            bar.shown.set(done);
+            if let Some(note) = note {
+                bar.shown.note(note);
+            }
+        }
+    }
+}
+
+fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<Outcome> {
     let path: Option<PathBuf> = checkpoints.map(|folder| folder.join(format!("{}.ckpt", run.name)));
     let mut trainer = match &path {
         Some(path) if path.exists() => Trainer::resume(path, &run.tasks, &run.settings)?,
         _ => Trainer::new(&run.tasks, &run.settings)?,
     };
-    advance(bar, trainer.done() as u64);
-    while trainer.done() < trainer.tasks() {
-        let count = trainer.tasks();
+    let (count, most) = (trainer.tasks(), run.settings.max_steps);
+    Bar::advance(bar, trainer.done() * most, None);
+    while trainer.done() < count {
+        let mut step = 0;
         let learned = trainer.learn_next(&mut |at| {
-            if let Ok(bar) = bar.lock() {
-                bar.0.note(&format!(
-                    "task {}/{count}, step {}, error {:.1e}, rate {:.1e}",
-                    at.task + 1,
-                    at.step,
-                    at.mse,
-                    at.eta
-                ));
-            }
+            let task = at.task + 1;
+            let note = format!("task {task}/{count}, step {}, MSE {:.1e}, rate {:.1e}", at.step, at.mse, at.eta);
+            Bar::advance(bar, at.step - step, Some(&note));
+            step = at.step;
             true
         });
         match learned {
             Ok(()) => {}
-            Err(error @ Error::Diverged { .. }) => return Ok(Outcome::Diverged(format!("{}: {error}", run.name))),
+            Err(error @ Error::Diverged { .. }) => {
+                Bar::advance(bar, ((count - trainer.done()) * most).saturating_sub(step), None);
+                return Ok(Outcome::Diverged(format!("{}: {error}", run.name)));
+            }
             Err(error) => return Err(error),
         }
         if let Some(path) = &path {
             trainer.save(path, &run.tasks)?;
         }
-        advance(bar, 1);
+        Bar::advance(bar, most - step.min(most), None);
     }
     Ok(Outcome::Done(Box::new(trainer.trained().clone())))
-}
-
-fn advance(bar: &Mutex<(Progress, u64)>, by: u64) {
-    if let Ok(mut bar) = bar.lock() {
-        bar.1 += by;
-        let done = bar.1;
-        bar.0.set(done);
-    }
 }

@@ -197,8 +197,10 @@ fn figure(groups: &[Group], losses: &[Curve], theory: Option<&Curve>, seeds: usi
     }
     let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds.") } else { String::new() };
     let columns = panels.len();
+    let newest = groups.iter().flat_map(|g| &g.done).flat_map(|t| &t.reports).map(|r| r.mse).fold(0.0, f64::max);
+    let learned = format!(" Mean squared training error of a task just learned: at most {}.", significant(newest));
     Ok(Figure::grid(panels, columns).caption(&format!(
         "What is left of the first task as later ones are learned: trained networks (markers) and the theory of wide \
-         random-feature networks (line).{bars}"
+         random-feature networks (line).{learned}{bars}"
     )))
 }

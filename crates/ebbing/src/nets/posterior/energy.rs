@@ -48,9 +48,7 @@ impl Layers {
             let scale = 1.0 / (self.sizes[l] as f64).sqrt();
             matmul_into(z.as_mut(), 0.0, scale, h.as_ref(), self.view(w, l).transpose());
             for j in 0..z.ncols() {
-                for i in 0..z.nrows() {
-                    z[(i, j)] = value(activation, z[(i, j)]);
-                }
+                z.col_as_slice_mut(j).iter_mut().for_each(|z| *z = value(activation, *z));
             }
             h = z;
         }
@@ -121,9 +119,8 @@ impl Energy<'_> {
             let scale = 1.0 / (self.layers.sizes[l] as f64).sqrt();
             matmul_into(work.z[l].as_mut(), 0.0, scale, input, self.layers.view(w, l).transpose());
             for j in 0..here[0].ncols() {
-                for i in 0..here[0].nrows() {
-                    here[0][(i, j)] = value(self.activation, work.z[l][(i, j)]);
-                }
+                let z = work.z[l].col_as_slice(j);
+                here[0].col_as_slice_mut(j).iter_mut().zip(z).for_each(|(h, z)| *h = value(self.activation, *z));
             }
         }
     }
@@ -158,21 +155,19 @@ impl Energy<'_> {
         let n = phi.ncols() as f64;
 
         // dU/dΦ = (v_a/N) (S⁻¹ − v vᵀ) Φ − v āᵀ/√N
-        let mut d = chol.solve(phi);
+        work.delta[last].copy_from(phi);
+        chol.solve_in_place(work.delta[last].as_mut());
         let vphi = matvec(phi.transpose(), &v);
         let scale = self.readout_variance / n;
-        for j in 0..d.ncols() {
-            for i in 0..d.nrows() {
-                d[(i, j)] = scale * (d[(i, j)] - v[i] * vphi[j]) - v[i] * self.readout_mean[j] / n.sqrt();
-            }
+        for j in 0..phi.ncols() {
+            let along = scale * vphi[j] + self.readout_mean[j] / n.sqrt();
+            work.delta[last].col_as_slice_mut(j).iter_mut().zip(&v).for_each(|(d, v)| *d = scale * *d - along * v);
         }
-        work.delta[last] = d;
         for l in (0..=last).rev() {
             let scale = 1.0 / (self.layers.sizes[l] as f64).sqrt();
             for j in 0..work.z[l].ncols() {
-                for i in 0..work.z[l].nrows() {
-                    work.delta[l][(i, j)] *= slope(self.activation, work.z[l][(i, j)]);
-                }
+                let z = work.z[l].col_as_slice(j);
+                work.delta[l].col_as_slice_mut(j).iter_mut().zip(z).for_each(|(d, z)| *d *= slope(self.activation, *z));
             }
             let input = if l == 0 { self.x } else { work.h[l - 1].as_ref() };
             matmul_into(self.layers.view_mut(gradient, l), 0.0, scale, work.delta[l].as_ref().transpose(), input);

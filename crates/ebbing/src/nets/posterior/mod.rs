@@ -3,9 +3,11 @@
 //! Each chain draws the weights after task 1, then the weights after task 2 given those, and so on: the posterior of
 //! task t is normalised given the weights before, so earlier weights are never re-weighted by later tasks.
 
+mod chain;
 mod diagnostics;
 mod energy;
 mod hmc;
+mod span;
 #[cfg(test)]
 mod tests;
 
@@ -13,14 +15,12 @@ pub use diagnostics::{Convergence, convergence};
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
-use crate::linalg::{Mat, MatRef, SymmetricEigen, column, dot, matmul, matvec};
-use crate::metrics::squared_loss;
-use crate::rng::Stream;
+use crate::linalg::on_one_thread;
 use crate::tasks::Task;
-use energy::{Energy, Layers};
-use hmc::Moves;
+use chain::Chain;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use span::in_their_span;
 
 /// One readout for all tasks, or one for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ pub struct PosteriorSettings {
     pub chains: usize,
     /// Moves that adapt the step size, per task and chain.
     pub warmup: usize,
-    /// Moves kept, per task and chain.
+    /// Moves kept, per task and chain; results are averaged over up to 8 of them.
     pub draws: usize,
     /// Largest number of leapfrog steps of a move.
     pub leapfrog: usize,
@@ -121,7 +121,7 @@ pub struct SampledPosterior {
     /// Training loss of each task just after it was learned.
     pub learned: Vec<Estimate>,
     /// Convergence of the energy in every task's phase: over chains for the first task; for later ones, whose target
-    /// differs from chain to chain, the worst half-chain comparison within a chain and the summed effective size.
+    /// differs from chain to chain, the median over chains of the half-chain comparison and the summed effective size.
     pub convergence: Vec<Convergence>,
     /// Mean acceptance rate in every task's phase.
     pub acceptance: Vec<f64>,
@@ -129,18 +129,6 @@ pub struct SampledPosterior {
     pub divergent: usize,
     /// What is doubtful about the run, in words; empty where nothing is.
     pub warnings: Vec<String>,
-}
-
-/// One chain's states after every task, and what it measured.
-struct Chain {
-    u1: Vec<Vec<f64>>,
-    forgetting: Vec<f64>,
-    test_loss: Vec<Option<f64>>,
-    label_kernel: Vec<f64>,
-    learned: Vec<f64>,
-    energies: Vec<Vec<f64>>,
-    acceptance: Vec<f64>,
-    divergent: usize,
 }
 
 /// Samples networks from the posterior after all `tasks` (one target column each).
@@ -160,7 +148,7 @@ pub fn sample_posterior(
     let chains: Vec<Chain> = (0..settings.chains)
         .into_par_iter()
         .map(|index| {
-            let chain = run_chain(tasks, settings, prior, index as u64)?;
+            let chain = on_one_thread(|| chain::run(tasks, settings, prior, index as u64))?;
             progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
             Ok(chain)
         })
@@ -206,149 +194,6 @@ fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
         }
     }
     Ok(prior)
-}
-
-fn run_chain(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPrior, index: u64) -> Result<Chain> {
-    let mut stream = Stream::new(settings.seed, "posterior chain", index);
-    let mut sizes = vec![tasks[0].x.ncols()];
-    sizes.extend(std::iter::repeat_n(settings.width, settings.architecture.depth));
-    let layers = Layers { sizes };
-    let activation = settings.architecture.activation;
-    let moves = Moves { warmup: settings.warmup, draws: settings.draws, leapfrog: settings.leapfrog, target: 0.8 };
-
-    let mut w: Vec<f64> = (0..layers.weights()).map(|_| settings.sigma2.sqrt() * stream.normal()).collect();
-    let mut readouts: Vec<Vec<f64>> = Vec::new();
-    let mut chain = Chain {
-        u1: vec![],
-        forgetting: vec![],
-        test_loss: vec![],
-        label_kernel: vec![],
-        learned: vec![],
-        energies: vec![],
-        acceptance: vec![],
-        divergent: 0,
-    };
-    for (t, task) in tasks.iter().enumerate() {
-        let y: Vec<f64> = (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect();
-        let (keep, innovation) = (prior.lambda_tilde(), settings.sigma2 * prior.one_minus_lambda_tilde());
-        let single_after_first = t > 0 && settings.heads == Heads::Single;
-        let energy = Energy {
-            layers: &layers,
-            activation,
-            x: task.x.as_ref(),
-            y: &y,
-            beta: settings.beta,
-            weight_mean: w.iter().map(|w| if t == 0 { 0.0 } else { keep * w }).collect(),
-            weight_variance: if t == 0 { settings.sigma2 } else { innovation },
-            readout_mean: match readouts.last() {
-                Some(a) if single_after_first => a.iter().map(|a| keep * a).collect(),
-                _ => vec![0.0; layers.width()],
-            },
-            readout_variance: if single_after_first { innovation } else { settings.sigma2 },
-        };
-        if t > 0 {
-            // A start from the conditional prior, independent of the draw that the condition itself is.
-            let spread = energy.weight_variance.sqrt();
-            w = energy.weight_mean.iter().map(|m| m + spread * stream.normal()).collect();
-        }
-        let mut work = energy.work();
-        let mut energies = Vec::with_capacity(settings.draws);
-        let moved = hmc::run(
-            &mut w,
-            energy.weight_variance.sqrt(),
-            moves,
-            &mut stream,
-            |w, g| energy.evaluate(w, &mut work, g),
-            |_, u| energies.push(u),
-        )?;
-        readouts.push(energy.draw_readout(&w, &mut stream)?);
-        chain.energies.push(energies);
-        chain.acceptance.push(moved.acceptance);
-        chain.divergent += moved.divergent;
-        let f = output(&layers, activation, &w, &readouts[t], task.x.as_ref());
-        chain.learned.push(squared_loss(column(&f), task.y.as_ref(), None)?);
-    }
-    measure(&mut chain, tasks, &layers, activation, &w, &readouts, settings.heads)?;
-    Ok(chain)
-}
-
-/// Everything read off one network after the last task.
-fn measure(
-    chain: &mut Chain,
-    tasks: &[Task],
-    layers: &Layers,
-    activation: Activation,
-    w: &[f64],
-    readouts: &[Vec<f64>],
-    heads: Heads,
-) -> Result<()> {
-    let n = layers.width() as f64;
-    for t in 0..readouts.len() {
-        chain.u1.push((0..=t).map(|s| dot(&readouts[t], &readouts[s]) / n).collect());
-    }
-    for (s, task) in tasks.iter().enumerate() {
-        let head = if heads == Heads::Single { readouts.len() - 1 } else { s };
-        let phi = layers.features(activation, w, task.x.as_ref());
-        let f: Vec<f64> = matvec(phi.as_ref(), &readouts[head]).iter().map(|f| f / n.sqrt()).collect();
-        chain.forgetting.push(squared_loss(column(&f), task.y.as_ref(), None)?);
-        let test = task.test.as_ref().map(|test| {
-            let f = output(layers, activation, w, &readouts[head], test.x.as_ref());
-            squared_loss(column(&f), test.y.as_ref(), None)
-        });
-        chain.test_loss.push(test.transpose()?);
-        let y: Vec<f64> = (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect();
-        let along = matvec(phi.as_ref().transpose(), &y);
-        chain.label_kernel.push(dot(&along, &along) / (n * (y.len() as f64).powi(2)));
-    }
-    Ok(())
-}
-
-/// `f(x) = a·Φ(x)/√N` on the rows of `x`.
-fn output(layers: &Layers, activation: Activation, w: &[f64], a: &[f64], x: MatRef<'_, f64>) -> Vec<f64> {
-    let phi: Mat<f64> = layers.features(activation, w, x);
-    let scale = 1.0 / (a.len() as f64).sqrt();
-    matvec(phi.as_ref(), a).iter().map(|f| scale * f).collect()
-}
-
-/// The same networks on fewer input coordinates, where there are fewer examples than dimensions.
-///
-/// Gaussian weights see inputs only through their inner products: with `X Xᵀ = R Rᵀ` over all examples, training and
-/// test, networks on the rows of R (scaled to keep `x·x'/N0`) have the same outputs in distribution.
-fn in_their_span(tasks: &[Task]) -> Result<Vec<Task>> {
-    let dim = tasks[0].x.ncols();
-    let mut sets: Vec<MatRef<'_, f64>> = tasks.iter().map(|t| t.x.as_ref()).collect();
-    sets.extend(tasks.iter().filter_map(|t| t.test.as_ref()).map(|t| t.x.as_ref()));
-    let rows: usize = sets.iter().map(|x| x.nrows()).sum();
-    if rows >= dim {
-        return Ok(tasks.to_vec());
-    }
-    let mut all = Mat::zeros(rows, dim);
-    let mut at = 0;
-    for x in &sets {
-        all.as_mut().subrows_mut(at, x.nrows()).copy_from(x);
-        at += x.nrows();
-    }
-    let gram = matmul(all.as_ref(), all.as_ref().transpose());
-    let eigen = SymmetricEigen::factor(gram.as_ref(), "the inner products of the inputs")?;
-    // Directions below rounding of the largest carry nothing.
-    let floor = eigen.values.last().copied().unwrap_or(0.0) * rows as f64 * f64::EPSILON;
-    let kept: Vec<usize> = (0..rows).filter(|&k| eigen.values[k] > floor).collect();
-    let scale = (kept.len() as f64 / dim as f64).sqrt();
-    let coordinate = |i: usize, k: usize| scale * eigen.values[kept[k]].sqrt() * eigen.vectors[(i, kept[k])];
-    let mut at = 0;
-    let mut next = |x: &Mat<f64>| {
-        let start = at;
-        at += x.nrows();
-        Mat::from_fn(x.nrows(), kept.len(), |i, k| coordinate(start + i, k))
-    };
-    let mut reduced = tasks.to_vec();
-    for task in &mut reduced {
-        task.x = next(&task.x);
-    }
-    for test in reduced.iter_mut().filter_map(|t| t.test.as_mut()) {
-        test.x = next(&test.x);
-    }
-    Ok(reduced)
 }
 
 fn summarise(chains: &[Chain], tasks: usize) -> SampledPosterior {

@@ -1,6 +1,11 @@
 //! Exactness of the sampler: quadrature, calibration, and independently sampled posteriors.
 
+use super::chain::output;
+use super::energy::{Energy, Layers};
+use super::hmc::{self, Moves};
 use super::*;
+use crate::linalg::Mat;
+use crate::rng::Stream;
 use crate::tasks::TestSet;
 
 fn task(name: &str, x: Mat<f64>, y: Mat<f64>) -> Task {
@@ -132,9 +137,9 @@ fn agrees_with_an_independent_sampler() {
         width: reference["width"].as_u64().unwrap() as usize,
         lambda: reference["lambda"].as_f64().unwrap(),
         beta: reference["beta"].as_f64().unwrap(),
-        chains: 32,
-        warmup: 300,
-        draws: 60,
+        chains: 16,
+        warmup: 200,
+        draws: 80,
         leapfrog: 24,
         seed: 1,
         ..Default::default()
@@ -154,6 +159,55 @@ fn agrees_with_an_independent_sampler() {
         let combined = (se * se + estimate.se * estimate.se).sqrt();
         assert!((estimate.mean - mean).abs() < 3.0 * combined, "{key}: {estimate:?} against {mean} ± {se}");
     }
+}
+
+/// Sampled over theoretical F21, minus 1, averaged over draws of two related tasks of N/2 examples in N dimensions: mean and
+/// standard error over the draws.
+fn gap_of_forgetting(width: usize, draws: u64) -> Estimate {
+    let p = width / 2;
+    let gaps: Vec<f64> = (0..draws)
+        .map(|draw| {
+            let mut s = Stream::new(draw, "gap of forgetting", width as u64);
+            let x = Mat::from_fn(p, width, |_, _| s.normal());
+            let y = Mat::from_fn(p, 1, |_, _| if s.chance(0.5) { 1.0 } else { -1.0 });
+            let other = Mat::from_fn(p, width, |i, j| 0.8 * x[(i, j)] + 0.6 * s.normal());
+            let tasks = [task("one", x, y.clone()), task("two", other, y)];
+            let settings = PosteriorSettings {
+                width,
+                beta: 100.0,
+                chains: 16,
+                warmup: 100,
+                draws: 100,
+                leapfrog: 12,
+                seed: draw,
+                ..Default::default()
+            };
+            let sampled = sample_posterior(&tasks, &settings, |_| ()).unwrap();
+            let theory = crate::MultiHeadSettings {
+                lambda: settings.lambda,
+                sigma2: settings.sigma2,
+                beta: settings.beta,
+                width: Some(width as f64),
+                alpha: None,
+                ..Default::default()
+            };
+            let theory = crate::MultiHead::solve(&tasks, &theory).unwrap();
+            sampled.forgetting[0].mean / theory.forgetting(2, 1).unwrap() - 1.0
+        })
+        .collect();
+    Estimate::over(&gaps)
+}
+
+/// The theory is the leading order in 1/N at fixed load: six times the width leaves a sixth of the gap.
+#[test]
+fn the_gap_to_the_theory_shrinks_with_the_width() {
+    let (narrow, wide) = (gap_of_forgetting(4, 48), gap_of_forgetting(24, 12));
+    let error = narrow.se.hypot(wide.se);
+    assert!(narrow.mean.abs() - wide.mean.abs() > 3.0 * error, "{narrow:?} {wide:?}");
+    // N × gap is a constant up to a relative 1/N: within three standard errors and a quarter at N = 4.
+    let (a, b) = (4.0 * narrow.mean, 24.0 * wide.mean);
+    let error = (4.0 * narrow.se).hypot(24.0 * wide.se);
+    assert!((a - b).abs() < 3.0 * error + 0.25 * a.abs(), "{a} {b} ± {error}");
 }
 
 /// Inner products survive the change of coordinates, so every kernel and every posterior does.

@@ -203,31 +203,69 @@ pub fn order_parameters_of_layers(
 /// As [`order_parameters`].
 pub fn order_parameters_of_kernels(
     settings: &OrderParameterSettings,
-    (k11, k12, k22): (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
+    kernels: (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
     (y1, y2): (MatRef<'_, f64>, MatRef<'_, f64>),
 ) -> Result<PairOrderParameters> {
+    let joint = joint(settings, kernels)?;
+    let tasks = two_tasks(kernels, y1, y2);
+    let given = super::single_head::table::given(&joint, None, &tasks)?;
+    let source = Source::Table { nngp: joint, ntk: None };
+    Ok(sequence::all_pairs(settings, source, &given)?.swap_remove(0))
+}
+
+/// [`order_parameters_of_kernels`] for several labellings of the same inputs: column k of `y1` and of `y2` is the k-th.
+/// The kernels are factored once.
+///
+/// # Errors
+/// As [`order_parameters`]; [`Error::Data`] where `y1` and `y2` have different numbers of columns.
+pub fn order_parameters_of_labellings(
+    settings: &OrderParameterSettings,
+    kernels: (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
+    (y1, y2): (MatRef<'_, f64>, MatRef<'_, f64>),
+) -> Result<Vec<OrderParameters>> {
+    let joint = joint(settings, kernels)?;
+    if y1.ncols() != y2.ncols() {
+        let found = format!("{} for the first task, {} for the second", y1.ncols(), y2.ncols());
+        return Err(Error::data("labellings", format!("{found}; there must be as many")));
+    }
+    let tasks = two_tasks(kernels, y1, y2);
+    let given = super::single_head::table::given(&joint, None, &tasks)?;
+    sequence::labellings(settings, Source::Table { nngp: joint, ntk: None }, &given)
+}
+
+/// The kernel of the inputs of both tasks.
+fn joint(
+    settings: &OrderParameterSettings,
+    (k11, k12, k22): (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
+) -> Result<Mat<f64>> {
     settings.checked()?;
     let (p1, p2) = (k11.nrows(), k22.nrows());
     if k12.nrows() != p1 || k12.ncols() != p2 {
         let found = format!("it is {} × {}", k12.nrows(), k12.ncols());
         return Err(Error::data("the kernel between the tasks", format!("{found}; it must be {p1} × {p2}")));
     }
-    let joint = Mat::from_fn(p1 + p2, p1 + p2, |i, j| match (i < p1, j < p1) {
+    Ok(Mat::from_fn(p1 + p2, p1 + p2, |i, j| match (i < p1, j < p1) {
         (true, true) => k11[(i, j)],
         (true, false) => k12[(i, j - p1)],
         (false, true) => k12[(j, i - p1)],
         (false, false) => k22[(i - p1, j - p1)],
-    });
+    }))
+}
+
+/// Two tasks as rows of their joint kernel.
+fn two_tasks(
+    (k11, _, k22): (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
+    y1: MatRef<'_, f64>,
+    y2: MatRef<'_, f64>,
+) -> [crate::theory::KernelTask; 2] {
+    let (p1, p2) = (k11.nrows(), k22.nrows());
     let task = |name: &str, rows: std::ops::Range<usize>, y: MatRef<'_, f64>| crate::theory::KernelTask {
         name: name.into(),
         rows: rows.collect(),
         y: y.to_owned(),
         test: None,
     };
-    let tasks = [task("first", 0..p1, y1), task("second", p1..p1 + p2, y2)];
-    let given = super::single_head::table::given(&joint, None, &tasks)?;
-    let source = Source::Table { nngp: joint, ntk: None };
-    Ok(sequence::all_pairs(settings, source, &given)?.swap_remove(0))
+    [task("first", 0..p1, y1), task("second", p1..p1 + p2, y2)]
 }
 
 fn given(sequence: &TaskSequence) -> Vec<Given<'_>> {

@@ -48,6 +48,22 @@ pub(super) fn all_pairs(
     Ok(pairs)
 }
 
+/// The order parameters of the first task before the second for each target column alone.
+pub(super) fn labellings(
+    settings: &OrderParameterSettings,
+    source: Source,
+    given: &[Given<'_>],
+) -> Result<Vec<super::OrderParameters>> {
+    let tasks = Tasks::new(settings, source, given)?;
+    let k21 = tasks.kernels.block(Which::NNGP, tasks.own(1), tasks.own(0))?;
+    let (one, two) = (&tasks.each[0], &tasks.each[1]);
+    let overlap = two.factor.overlap(&one.factor, k21.clone()) / one.rank.min(two.rank) as f64;
+    let cross = Cross { cc: tasks.k_cc.as_ref(), own_c: [one.k_oc.as_ref(), two.k_oc.as_ref()], k21: k21.as_ref() };
+    let y = [&tasks.shared.tasks[0].y, &tasks.shared.tasks[1].y];
+    let sets = evaluate(&cross, [&one.factor, &two.factor], y, 1, overlap);
+    Ok(sets.into_iter().map(|[first, _]| first).collect())
+}
+
 impl<'a> Tasks<'a> {
     fn new(settings: &'a OrderParameterSettings, source: Source, given: &[Given<'_>]) -> Result<Self> {
         let network = matches!(source, Source::Network(_));

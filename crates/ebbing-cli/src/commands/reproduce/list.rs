@@ -1,0 +1,30 @@
+//! `ebbing reproduce --list`: what there is, with data, sizes and time.
+
+use super::all_here;
+use crate::commands::study::stated;
+use crate::console::Console;
+use crate::text::{time, wrap};
+use ebbing_studies::{ENTRIES, Needs, Scale};
+
+/// Prints the list.
+pub fn print(console: &Console, embedded: bool) -> anyhow::Result<()> {
+    let threads = rayon::current_num_threads();
+    let mut text = format!("Figures of the paper; times are estimates for {threads} cells at once on this machine\n");
+    for entry in ENTRIES {
+        let kind = if entry.needs == Needs::Theory { "theory" } else { "trained" };
+        text += "\n";
+        text += &wrap(&format!("{} {}. {}", entry.id, entry.panels, entry.shows), "", "   ");
+        for (name, scale) in [("quick", Scale::Quick), ("paper", Scale::Paper)] {
+            let full = (entry.study)(scale, false);
+            let here = !embedded && all_here(&full.data())?;
+            let study = if here { full } else { (entry.study)(scale, true) };
+            let bill = stated(&*study, &study.cells()?)?;
+            let wall = (bill.core_seconds / threads as f64).max(bill.longest_seconds);
+            let data = study.data().join(", ");
+            let data = if here { data } else { format!("{data}, embedded") };
+            let line = format!("{kind}, {name}: {} cells, about {}; data: {data}", bill.cells, time(wall));
+            text += &wrap(&line, "   ", "     ");
+        }
+    }
+    console.print(&text)
+}

@@ -1,0 +1,274 @@
+//! `ebbing reproduce`: every figure of the paper from one command, with its claims.
+
+mod claims;
+mod list;
+mod write;
+
+use crate::commands::study::{Job, SlurmArgs, SlurmOptions, Wanted, part, print_bill, stated};
+use crate::console::Console;
+use crate::failure::Refused;
+use crate::text::time;
+use clap::ValueEnum;
+use ebbing::Places;
+use ebbing_report::{Screen, escape_markup};
+use ebbing_studies::{Cell, ENTRIES, Entry, Frame, Needs, Reproduction, Scale, Share, Store};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// How large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScaleFlag {
+    /// Fewer examples, seeds and grid points
+    Quick,
+    /// The paper's sizes
+    Paper,
+}
+
+impl ScaleFlag {
+    fn name(self) -> &'static str {
+        if self == ScaleFlag::Quick { "quick" } else { "paper" }
+    }
+
+    fn scale(self) -> Scale {
+        if self == ScaleFlag::Quick { Scale::Quick } else { Scale::Paper }
+    }
+}
+
+/// Reproduce figures of the paper: pictures, data and claims
+///
+/// Each figure gets a folder with SVG, PNG, tidy data, settings and claims.toml. An interrupted run goes on where it was.
+/// Without the data sets in EBBING_DATA (or fetched with ebbing data get), embedded images serve, at smaller sizes.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ebbing reproduce --list                        what there is, and how long it takes
+  ebbing reproduce 3 --scale quick
+  ebbing reproduce theory                        all figures without trained networks
+  ebbing reproduce S4 --scale paper --dry-run    what the paper's size costs
+  ebbing reproduce S4 --scale paper --slurm --partition long")]
+pub struct Args {
+    /// Figures (2, 3a, S4, …), or theory, trained, all
+    #[arg(value_name = "FIGURE", required_unless_present = "list")]
+    figures: Vec<String>,
+    /// How large
+    #[arg(long, value_enum, default_value = "quick")]
+    scale: ScaleFlag,
+    /// The folder for results, one folder in it for each figure
+    #[arg(long, value_name = "DIR", default_value = "reproduction")]
+    out: PathBuf,
+    /// Use embedded images only, at smaller sizes
+    #[arg(long)]
+    embedded: bool,
+    /// List the figures: what they show, data, sizes, time
+    #[arg(long, conflicts_with_all = ["dry_run", "one_cell", "slurm"])]
+    list: bool,
+    /// Only tell cells, core-hours and memory
+    #[arg(long, conflicts_with_all = ["one_cell", "slurm"])]
+    dry_run: bool,
+    /// Compute one cell only, and tell what it gave
+    #[arg(long, conflicts_with_all = ["slurm", "shard", "cells"])]
+    one_cell: bool,
+    #[command(flatten)]
+    wanted: Wanted,
+    /// Submit to Slurm instead of computing here
+    #[arg(long, conflicts_with_all = ["shard", "cells"])]
+    slurm: bool,
+    #[command(flatten)]
+    options: SlurmArgs,
+}
+
+/// A figure at a scale with data that are there.
+struct Chosen {
+    entry: &'static Entry,
+    study: Box<dyn Reproduction>,
+    /// Whether embedded data serve.
+    embedded: bool,
+    folder: PathBuf,
+}
+
+impl Args {
+    /// Does what was asked.
+    pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        let share = self.wanted.share()?;
+        if self.list {
+            return list::print(console, self.embedded);
+        }
+        let chosen: Vec<Chosen> =
+            entries(&self.figures)?.into_iter().map(|e| self.chosen(e)).collect::<anyhow::Result<_>>()?;
+        if self.dry_run {
+            return self.tell_costs(console, &chosen);
+        }
+        for figure in chosen.iter().filter(|figure| figure.embedded && !self.embedded) {
+            console.remark(&format!(
+                "figure {}: its data sets are not all here; embedded images serve, at smaller sizes (ebbing data list)",
+                figure.entry.id
+            ));
+        }
+        if self.one_cell {
+            return chosen.iter().try_for_each(|figure| one_cell(console, figure));
+        }
+        if self.slurm {
+            return chosen.iter().try_for_each(|figure| self.submit(console, figure));
+        }
+        self.compute(console, &chosen, &share)
+    }
+
+    /// The figure's study, with embedded data where its sets are not here.
+    fn chosen(&self, entry: &'static Entry) -> anyhow::Result<Chosen> {
+        let full = (entry.study)(self.scale.scale(), false);
+        let embedded = self.embedded || !all_here(&full.data())?;
+        let study = if embedded { (entry.study)(self.scale.scale(), true) } else { full };
+        let ending = if embedded { "-embedded" } else { "" };
+        let folder = self.out.join(format!("figure-{}-{}{ending}", entry.id, self.scale.name()));
+        Ok(Chosen { entry, study, embedded, folder })
+    }
+
+    fn tell_costs(&self, console: &Console, chosen: &[Chosen]) -> anyhow::Result<()> {
+        let mut bills = Vec::new();
+        for figure in chosen {
+            let ending = if figure.embedded { " (embedded data)" } else { "" };
+            let name = format!("figure {}{ending}", figure.entry.id);
+            bills.push((name, stated(&*figure.study, &figure.study.cells()?)?));
+        }
+        print_bill(console, &format!("Figures at {} scale, nothing computed", self.scale.name()), &bills)
+    }
+
+    /// Computes every figure; one that fails leaves the others alone.
+    fn compute(&self, console: &Console, chosen: &[Chosen], share: &Share) -> anyhow::Result<()> {
+        let mut told = Vec::new();
+        let mut failed = Vec::new();
+        for figure in chosen {
+            let begin = Instant::now();
+            match self.figure(console, figure, share) {
+                Ok(claims) => told.extend(claims.into_iter().map(|claim| (figure.entry.id, claim))),
+                Err(error) if chosen.len() == 1 => return Err(error),
+                Err(error) => {
+                    console.remark(&format!("figure {}: {error:#}", figure.entry.id));
+                    failed.push(figure.entry.id);
+                }
+            }
+            console.remark(&format!("figure {}: {}", figure.entry.id, time(begin.elapsed().as_secs_f64())));
+        }
+        if *share == Share::All {
+            let heading = format!("Claims at {} scale", self.scale.name());
+            console.print(&claims::table(&heading, &told, &self.out))?;
+        }
+        if failed.is_empty() {
+            return Ok(());
+        }
+        Err(anyhow::anyhow!("figures {} failed; running it again goes on with them", failed.join(", ")))
+    }
+
+    /// The claims of one figure, once everything is written; none where only a part was computed.
+    fn figure(&self, console: &Console, figure: &Chosen, share: &Share) -> anyhow::Result<Vec<ebbing_studies::Claim>> {
+        let store = Store::create(&figure.folder, &*figure.study)?;
+        let outcome = part(console, &*figure.study, &store, share)?;
+        if *share == Share::All {
+            return write::all(figure.entry.id, &*figure.study, figure.embedded, &store);
+        }
+        let heading = format!("Figure {}: {} cells computed", figure.entry.id, outcome.computed);
+        let more = format!("ebbing study status {}", figure.folder.display());
+        console.print(&Screen::new(&heading).next("more", &more).render_for_stdout())?;
+        Ok(Vec::new())
+    }
+
+    fn submit(&self, console: &Console, figure: &Chosen) -> anyhow::Result<()> {
+        let store = Store::create(&figure.folder, &*figure.study)?;
+        let out = std::path::absolute(&self.out).map_err(|e| ebbing::Error::io(&self.out, e))?;
+        let mut words =
+            vec!["reproduce".to_string(), figure.entry.id.into(), "--scale".into(), self.scale.name().into()];
+        words.extend(["--out".into(), out.display().to_string()]);
+        if figure.embedded {
+            words.push("--embedded".into());
+        }
+        let options = self.options.over(&SlurmOptions::default())?;
+        let name = format!("figure-{}", figure.entry.id);
+        let job = Job { name, compute: words.clone(), collect: words, options };
+        job.submit(console, &*figure.study, &store)
+    }
+}
+
+/// The figures that words name, in the order of the paper.
+fn entries(words: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
+    for word in words {
+        if !ENTRIES.iter().any(|entry| means(word, entry)) {
+            let known: Vec<&str> = ENTRIES.iter().map(|entry| entry.id).collect();
+            let known = known.join(", ");
+            return Err(
+                Refused(format!("there is no figure '{word}'; there are {known}, and theory, trained, all")).into()
+            );
+        }
+    }
+    Ok(ENTRIES.iter().filter(|entry| words.iter().any(|word| means(word, entry))).collect())
+}
+
+/// Whether a word names a figure: by number, by one of its panels, or by what it takes.
+fn means(word: &str, entry: &Entry) -> bool {
+    match word {
+        "all" => true,
+        "theory" => entry.needs == Needs::Theory,
+        "trained" => entry.needs == Needs::Training,
+        _ => {
+            let number = word.trim_end_matches(|c: char| c.is_ascii_lowercase());
+            // A figure in two parts, as S7 and S7-descent, goes by its number too.
+            let own = entry.id.split('-').next().unwrap_or(entry.id);
+            entry.id.eq_ignore_ascii_case(word) || (!number.is_empty() && own.eq_ignore_ascii_case(number))
+        }
+    }
+}
+
+/// Whether data sets can be loaded here.
+fn all_here(names: &[String]) -> anyhow::Result<bool> {
+    let places = Places::from_env();
+    for name in names.iter().filter(|name| *name != "mnist-sample") {
+        if places.find(name)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Computes the first cell that is not there yet (or tells the first one), with its time beside the estimate.
+fn one_cell(console: &Console, figure: &Chosen) -> anyhow::Result<()> {
+    let store = Store::create(&figure.folder, &*figure.study)?;
+    let missing = store.status()?.to_do().first().copied();
+    let index = missing.unwrap_or(0);
+    let cell: &Cell = &store.manifest().cells[index];
+    let expected = stated(&*figure.study, std::slice::from_ref(cell))?.core_seconds;
+    let begin = Instant::now();
+    part(console, &*figure.study, &store, &Share::Listed(vec![index + 1]))?;
+    let taken = begin.elapsed().as_secs_f64();
+    let rows = store.rows(index)?;
+    let frame = Frame::collect([(cell, rows.as_slice())]);
+    let said = match missing {
+        Some(_) => format!("took {} with reading the data (estimated: {})", time(taken), time(expected)),
+        None => "was there already".into(),
+    };
+    let heading = format!("Figure {}, cell {} of {}: {said}", figure.entry.id, index + 1, store.count());
+    let screen = Screen::new(&escape_markup(&heading)).table(&frame.table("", &figure.study.columns()))?;
+    console.print(&screen.render_for_stdout())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_named_by_number_panel_or_kind() {
+        fn none(_: Scale, _: bool) -> Box<dyn Reproduction> {
+            unreachable!("only names are looked at")
+        }
+        let entry = |id, needs| Entry { id, panels: "", shows: "", needs, study: none };
+        let (three, s4) = (entry("3", Needs::Theory), entry("S4", Needs::Training));
+        for word in ["3", "3a", "all", "theory"] {
+            assert!(means(word, &three), "{word}");
+        }
+        for word in ["S4", "s4", "S4b", "trained"] {
+            assert!(means(word, &s4) && !means(word, &three), "{word}");
+        }
+        let descent = entry("S7-descent", Needs::Training);
+        assert!(means("S7", &descent) && means("S7d", &descent) && means("s7-descent", &descent));
+        assert!(!means("33", &three) && !means("", &three) && !means("a", &three));
+        let said = entries(&["no such figure".into()]).map(|_| ()).unwrap_err().to_string();
+        assert!(said.contains("there is no figure 'no such figure'"), "{said}");
+    }
+}

@@ -1,0 +1,178 @@
+//! `ebbing study run` and `ebbing study submit`: a study's file becomes a folder of results.
+
+use super::file::StudyFile;
+use super::running::{Wanted, check_folder, part, print_bill, stated};
+use super::slurm::{Job, SlurmArgs};
+use super::user::UserStudy;
+use crate::console::Console;
+use crate::failure::Refused;
+use ebbing_report::{Screen, escape_markup};
+use ebbing_studies::{Share, Store, Study};
+use std::path::{Path, PathBuf};
+
+/// Grids of more cells than this are computed only when they are meant.
+const MANY: usize = 10_000;
+
+/// Compute the cells of a study that are not there yet
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ebbing study run depths.toml --dry-run          cells, core-hours, memory
+  ebbing study run depths.toml --out DIR          again to go on where it stopped
+  ebbing study run depths.toml --shard 2/8        an eighth of it, for any scheduler")]
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    wanted: Wanted,
+    /// Only tell cells, core-hours and memory
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Submit the cells of a study that are not there yet to a cluster
+///
+/// Writes an array of jobs and one that collects when they have ended, and submits both. Submitting again submits only
+/// what is missing or failed.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ebbing study submit --slurm depths.toml --partition short --time 1:00:00
+  ebbing study submit --slurm depths.toml --option=--account=mine --write-only
+  ebbing study status depths
+The study's file may have the options in a table:
+  [slurm]
+  partition = \"short\"
+  time = \"1:00:00\"
+  memory = \"4G\"
+  cells_per_task = 10
+  options = [\"--account=mine\"]")]
+pub struct SubmitArgs {
+    #[command(flatten)]
+    source: Source,
+    /// To Slurm, with sbatch
+    #[arg(long, required = true)]
+    slurm: bool,
+    #[command(flatten)]
+    options: SlurmArgs,
+}
+
+/// The study and its folder.
+#[derive(Debug, Clone, clap::Args)]
+struct Source {
+    /// The study: FILE.toml
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The folder for results [default: the study's name]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Go ahead with more than 10 000 cells
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Source {
+    /// The checked study.
+    fn study(&self) -> anyhow::Result<UserStudy> {
+        let study = UserStudy::new(&self.file, StudyFile::read(&self.file)?)?;
+        if study.count() > MANY && !self.yes {
+            let sentence = format!(
+                "{}: the grid has {} cells; more than {MANY} are computed only with --yes",
+                self.file.display(),
+                study.count()
+            );
+            return Err(Refused(sentence).into());
+        }
+        study.check()?;
+        Ok(study)
+    }
+
+    /// The folder of results, with a copy of the study's file in it.
+    fn store(&self, study: &UserStudy) -> anyhow::Result<Store> {
+        let folder = self.folder(study);
+        check_folder(&folder)?;
+        let store = Store::create(&folder, study)?;
+        let copy = folder.join("study.toml");
+        let text = &study.file().text;
+        if std::fs::read_to_string(&copy).is_ok_and(|there| there == *text) {
+            return Ok(store);
+        }
+        crate::files::write_atomic(&copy, text.as_bytes())?;
+        Ok(store)
+    }
+
+    fn folder(&self, study: &UserStudy) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from(study.name()))
+    }
+}
+
+impl Args {
+    /// Computes, collects and tells.
+    pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        let share = self.wanted.share()?;
+        let study = self.source.study()?;
+        if self.dry_run {
+            return self.tell_cost(console, &study, &share);
+        }
+        let store = self.source.store(&study)?;
+        let outcome = part(console, &study, &store, &share)?;
+        let heading = format!(
+            "Study {}: {} cells computed, {} were there, {} in all",
+            escape_markup(&study.name()),
+            outcome.computed,
+            outcome.found,
+            store.count()
+        );
+        let screen = Screen::new(&heading);
+        let folder = store.folder().display().to_string();
+        let screen = if share == Share::All {
+            let [csv, parquet] = store.collect(&store.frame(false)?, &study.name())?;
+            screen
+                .next("result", &format!("{} and {}", csv.display(), parquet.display()))
+                .next("more", &format!("ebbing study plot {folder} --x COLUMN --y COLUMN"))
+        } else {
+            screen.next("more", &format!("ebbing study status {folder}, then ebbing study collect {folder}"))
+        };
+        console.print(&screen.render_for_stdout())
+    }
+
+    /// Cells, core-hours and memory of what is not there yet.
+    fn tell_cost(&self, console: &Console, study: &UserStudy, share: &Share) -> anyhow::Result<()> {
+        let cells = study.cells()?;
+        let chosen = share.of(cells.len())?;
+        let chosen: Vec<_> = chosen.into_iter().map(|k| cells[k].clone()).collect();
+        let mut bills = vec![("all cells".to_string(), stated(study, &chosen)?)];
+        let folder = self.source.folder(study);
+        if folder.join("study.json").exists() {
+            let store = Store::create(&folder, study)?;
+            let wanted = share.of(store.count())?;
+            let missing = store.status()?.to_do();
+            let missing: Vec<_> =
+                missing.into_iter().filter(|k| wanted.contains(k)).map(|k| cells[k].clone()).collect();
+            bills.push(("not there yet".into(), stated(study, &missing)?));
+        }
+        print_bill(console, &format!("Study {}, nothing computed", study.name()), &bills)
+    }
+}
+
+impl SubmitArgs {
+    /// Writes the scripts and submits them.
+    pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        let study = self.source.study()?;
+        let store = self.source.store(&study)?;
+        let folder = absolute(store.folder())?;
+        let words = |rest: &[&str]| rest.iter().map(|w| w.to_string()).collect::<Vec<String>>();
+        let (file, out) = (folder.join("study.toml"), folder.clone());
+        let (file, out) = (file.display().to_string(), out.display().to_string());
+        let job = Job {
+            name: study.name(),
+            compute: words(&["study", "run", &file, "--out", &out, "--yes"]),
+            collect: words(&["study", "collect", &out]),
+            options: self.options.over(&study.file().slurm)?,
+        };
+        job.submit(console, &study, &store)
+    }
+}
+
+/// A path that holds in any folder.
+pub fn absolute(path: &Path) -> ebbing::Result<PathBuf> {
+    std::path::absolute(path).map_err(|e| ebbing::Error::io(path, e))
+}

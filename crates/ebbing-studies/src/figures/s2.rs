@@ -1,0 +1,221 @@
+//! Figure S2: generalisation of single-head networks, and the choice of P.
+
+use super::common::{SAMPLE, Trend, data_title, exactly, means_along, pixels, plain, random_features, sizes};
+use super::{Entry, Needs, Reproduction, Scale};
+use crate::cell::{Cell, Row};
+use crate::claim::Claim;
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::sources::Sources;
+use crate::study::{Column, Study};
+use ebbing::{Cost, Permuted, Preprocess, SingleHead, forgetting_cost, spearman};
+use ebbing_report::{Band, Figure, Legend, Line, Panel};
+use serde::Serialize;
+
+/// The line of the list of figures.
+pub(super) const ENTRY: Entry = Entry {
+    id: "S2",
+    panels: "a-d",
+    shows: "generalisation and forgetting of two permuted tasks against the number of examples",
+    needs: Needs::Theory,
+    study: |scale, embedded| Box::new(FigureS2::new(scale, embedded)),
+};
+
+#[derive(Debug, Clone, Serialize)]
+struct FigureS2 {
+    data: &'static str,
+    p: Vec<usize>,
+    p_test: usize,
+    depth: usize,
+    seeds: usize,
+}
+
+impl FigureS2 {
+    fn new(scale: Scale, embedded: bool) -> FigureS2 {
+        let (p, p_test, seeds) = match (scale, embedded) {
+            (Scale::Paper, false) => (vec![250, 500, 1000, 2000, 4000, 8000], 2000, 50),
+            (Scale::Quick, false) => (vec![250, 500, 1000, 2000, 4000], 500, 2),
+            (Scale::Paper, true) => (vec![125, 250, 500, 1000, 2000, 4000], 1000, 50),
+            (Scale::Quick, true) => (vec![125, 250, 500, 1000], 500, 4),
+        };
+        FigureS2 { data: if embedded { SAMPLE } else { "mnist" }, p, p_test, depth: 9, seeds }
+    }
+
+    fn grid(&self) -> Vec<f64> {
+        self.p.iter().map(|&p| p as f64).collect()
+    }
+
+    fn along(&self, frame: &Frame, of: &str) -> Result<Vec<ebbing::Uncertain>> {
+        means_along(frame, "p", &self.grid(), of)
+    }
+}
+
+impl Study for FigureS2 {
+    fn name(&self) -> String {
+        "figure-s2".into()
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!(self)
+    }
+
+    fn data(&self) -> Vec<String> {
+        vec![self.data.into()]
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>> {
+        // The largest first: they take longest.
+        let of = |&p: &usize| (1..=self.seeds as u64).map(move |seed| Cell::new(seed).with("p", p));
+        Ok(self.p.iter().rev().flat_map(of).collect())
+    }
+
+    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
+        let source = sources.get(self.data, &Preprocess::default())?;
+        let (p, p_test) = (cell.count("p")?, self.p_test);
+        let permuted = Permuted { tasks: 2, p, p_test, permute_first: false, ..Default::default() };
+        let sequence = permuted.generate(&source, cell.seed)?;
+        let forecast = SingleHead::new(random_features(self.depth), &sequence)?.forecast()?;
+        let lacking = || Error::data("the forecast", "it has no test losses or no accuracies");
+        let test = forecast.test.ok_or_else(lacking)?;
+        let accuracy = test.accuracy.ok_or_else(lacking)?;
+        let row = Row::new()
+            .with("mse_11", test.loss[0][0])
+            .with("mse_22", test.loss[1][1])
+            .with("mse_21", test.loss[1][0])
+            .with("accuracy_11", accuracy[0][0])
+            .with("accuracy_22", accuracy[1][1])
+            .with("accuracy_21", accuracy[1][0])
+            .with("f_21", forecast.forgetting[1][0])
+            .with("delta_g", test.forgetting[1][0])
+            .with("g_22", test.generalisation[1][1]);
+        Ok(vec![row])
+    }
+
+    fn cost(&self, cell: &Cell) -> Cost {
+        let p = cell.count("p").unwrap_or(0);
+        let of = |tasks: usize| forgetting_cost(&sizes(tasks, p, self.p_test, pixels(self.data), None));
+        // Both tasks, then each alone; once more the second for λ = 0.
+        of(2).then(of(1).times(3))
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let column = |name, meaning| Column { name, unit: "", meaning };
+        vec![
+            column("p", "examples of each task"),
+            column("mse_11", "squared error on test data of task 1 after task 1"),
+            column("mse_22", "squared error on test data of task 2 after task 2"),
+            column("mse_21", "squared error on test data of task 1 after task 2"),
+            column("accuracy_11", "share of right signs on test data of task 1 after task 1"),
+            column("accuracy_22", "share of right signs on test data of task 2 after task 2"),
+            column("accuracy_21", "share of right signs on test data of task 1 after task 2"),
+            column("f_21", "F_{21}: forgetting of the training data of task 1"),
+            column("delta_g", "mse\\_21 − mse\\_11: forgetting on test data"),
+            column("g_22", "G_{22}: mse\\_22 over that of a fresh network"),
+        ]
+    }
+}
+
+impl Reproduction for FigureS2 {
+    fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
+        let at = self.grid();
+        let add = |panel: Panel, label: &str, k: usize, of: &str| -> Result<Panel> {
+            let means = self.along(frame, of)?;
+            let end = |sign: f64| -> Vec<f64> {
+                means.iter().map(|m| m.value + sign * m.standard_error.unwrap_or(0.0)).collect()
+            };
+            let band = Band::new(label, &at, &end(-1.0), &end(1.0)).category(k);
+            Ok(panel.band(band).line(Line::new(label, &at, &plain(&means)).category(k)))
+        };
+        let against = |name: &str| Panel::new().x("*P*").y(name).log_x();
+        let kinds = [("task 1 after task 1", "11"), ("task 2 after task 2", "22"), ("task 1 after task 2", "21")];
+        let (mut a, mut b) = (against("MSE on test data"), against("accuracy on test data").legend(Legend::Hidden));
+        for (k, (label, which)) in kinds.iter().enumerate() {
+            a = add(a, label, k, &format!("mse_{which}"))?;
+            b = add(b, label, k, &format!("accuracy_{which}"))?;
+        }
+        let c = add(against("forgetting"), "F_{21}", 0, "f_21")?;
+        let c = add(c, "Δ of test MSE", 1, "delta_g")?;
+        let d = add(against("G_{22}").y_range(0.8, 1.2), "", 0, "g_22")?.horizontal("", 1.0);
+        let caption = format!(
+            "Generalisation and the number *P* of examples. **a** Squared error on test data. **b** Share of signs of the mean that \
+             are right. **c** Forgetting of training data, and of test data (error after task 2 minus error after task 1). **d** \
+             G_{{22}}, error on task 2 over that of a network that learned it alone. Two tasks of {}, all pixels of the second \
+             permuted; random features, *L* = {}, {} test images; bands: standard error of {} seeds.",
+            data_title(self.data),
+            self.depth,
+            self.p_test,
+            self.seeds
+        );
+        Ok(vec![("figure-s2".into(), Figure::grid(vec![a, b, c, d], 2).caption(&caption))])
+    }
+
+    fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
+        let series = |names: &[&str]| -> Result<Vec<(String, Vec<ebbing::Uncertain>)>> {
+            names.iter().map(|n| Ok((n.to_string(), self.along(frame, n)?))).collect()
+        };
+        let change = |of: &str| -> Result<f64> {
+            let at = |p: usize| Ok::<f64, Error>(frame.only("p", p)?.mean(of)?.value);
+            if self.p.contains(&2000) && self.p.contains(&4000) {
+                return Ok((at(4000)? / at(2000)? - 1.0).abs());
+            }
+            Ok(f64::NAN)
+        };
+        let plateau = |panel: &str, what: &str, of: &str| -> Result<Claim> {
+            let statement = format!("relative change of the {what} of task 1 after task 2 from P = 2000 to 4000");
+            let claim = Claim::below(panel, &statement, change(of)?, 0.05);
+            let small = claim.value.is_nan();
+            Ok(if small { claim.open("P does not reach 4000 at this size") } else { claim })
+        };
+        let (f21, delta) = (plain(&self.along(frame, "f_21")?), plain(&self.along(frame, "delta_g")?));
+        let g22 = self.along(frame, "g_22")?;
+        let far = g22.iter().map(|g| (g.value - 1.0).abs()).fold(0.0, f64::max);
+        Ok(vec![
+            Trend::Falls.claim(
+                "S2a",
+                "test MSE of a task just learned falls with P",
+                &series(&["mse_11", "mse_22"])?,
+            )?,
+            plateau("S2a", "test MSE", "mse_21")?,
+            Trend::Rises.claim(
+                "S2b",
+                "test accuracy of a task just learned rises with P",
+                &series(&["accuracy_11", "accuracy_22"])?,
+            )?,
+            plateau("S2b", "test accuracy", "accuracy_21")?,
+            Trend::Rises.claim("S2c", "F_21 rises with P", &[("F_21".into(), exactly(&f21))])?,
+            Claim::above(
+                "S2c",
+                "rank correlation of F_21 with the forgetting of test data",
+                spearman(&f21, &delta)?,
+                0.9,
+            ),
+            Claim::new("S2d", "largest |G_22 − 1| over P", far, "≤ 0.1", far <= 0.1),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict;
+    use crate::figures::testing;
+
+    #[test]
+    fn sizes_are_the_paper_s() {
+        let paper = FigureS2::new(Scale::Paper, false);
+        assert_eq!((paper.depth, paper.seeds, paper.data), (9, 50, "mnist"));
+        assert!(paper.p.contains(&2000) && paper.p.contains(&4000));
+        assert_eq!(paper.cells().unwrap().len(), 50 * 6);
+        assert_eq!(FigureS2::new(Scale::Quick, true).data, SAMPLE);
+    }
+
+    #[test]
+    fn runs_through_and_claims_can_fail() {
+        let study = FigureS2 { p: vec![30, 100, 300], p_test: 60, seeds: 2, ..FigureS2::new(Scale::Quick, true) };
+        let frame = testing::run(&study);
+        assert_eq!(testing::svg_panels(&study, &frame), 4);
+        let claims = study.claims(&frame).unwrap();
+        assert_eq!((claims[0].verdict, claims[1].verdict), (Verdict::Pass, Verdict::Open));
+        assert_eq!(study.claims(&testing::reversed(&frame, "mse_11")).unwrap()[0].verdict, Verdict::Fail);
+    }
+}

@@ -1,0 +1,205 @@
+//! Figure S3: what the penalty λ does to task 1 after task 2.
+
+use super::common::{SAMPLE, TaskOne, Trend, data_title, line_with_deviation, means_along, pixels, relu, sizes};
+use super::{Entry, Needs, Reproduction, Scale};
+use crate::cell::{Cell, Row};
+use crate::claim::Claim;
+use crate::error::Result;
+use crate::frame::Frame;
+use crate::sources::Sources;
+use crate::study::{Column, Study};
+use ebbing::{Cost, Mode, Permuted, Preprocess, SingleHead, SingleHeadSettings, Uncertain, forgetting_cost};
+use ebbing_report::{Figure, Panel};
+use serde::Serialize;
+
+/// The line of the list of figures.
+pub(super) const ENTRY: Entry = Entry {
+    id: "S3",
+    panels: "a, b",
+    shows: "error and accuracy on task 1 after task 2 against the penalty λ, for dissimilar and similar tasks",
+    needs: Needs::Theory,
+    study: |scale, embedded| Box::new(FigureS3::new(scale, embedded)),
+};
+
+/// Permutation ratios of panels a and b.
+const RATIOS: [f64; 2] = [1.0, 0.05];
+
+#[derive(Debug, Clone, Serialize)]
+struct FigureS3 {
+    data: &'static str,
+    p: usize,
+    p_test: usize,
+    depth: usize,
+    seeds: usize,
+    /// Finite penalties; the limit λ → ∞ is added.
+    lambda: Vec<f64>,
+}
+
+impl FigureS3 {
+    fn new(scale: Scale, embedded: bool) -> FigureS3 {
+        let (p, p_test, seeds) = match (scale, embedded) {
+            (Scale::Paper, false) => (2000, 2000, 10),
+            (Scale::Quick, false) => (800, 500, 3),
+            (Scale::Paper, true) => (1000, 1000, 10),
+            (Scale::Quick, true) => (500, 500, 3),
+        };
+        let lambda = match scale {
+            Scale::Paper => vec![0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5],
+            Scale::Quick => vec![0.0, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4],
+        };
+        FigureS3 { data: if embedded { SAMPLE } else { "mnist" }, p, p_test, depth: 9, seeds, lambda }
+    }
+
+    fn lambdas(&self) -> Vec<f64> {
+        self.lambda.iter().copied().chain([f64::INFINITY]).collect()
+    }
+}
+
+impl Study for FigureS3 {
+    fn name(&self) -> String {
+        "figure-s3".into()
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!(self)
+    }
+
+    fn data(&self) -> Vec<String> {
+        vec![self.data.into()]
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>> {
+        let mut cells = vec![];
+        for ratio in RATIOS {
+            for lambda in self.lambdas() {
+                let cell = |seed| Cell::new(seed).with("ratio", ratio).with("lambda", lambda);
+                cells.extend((1..=self.seeds as u64).map(cell));
+            }
+        }
+        Ok(cells)
+    }
+
+    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
+        let source = sources.get(self.data, &Preprocess::default())?;
+        let (ratio, lambda) = (cell.number("ratio")?, cell.number("lambda")?);
+        let (p, p_test) = (self.p, self.p_test);
+        let permuted = Permuted { tasks: 2, p, p_test, ratio, permute_first: false, ..Default::default() };
+        let sequence = permuted.generate(&source, cell.seed)?;
+        let mode = if lambda.is_infinite() { Mode::Ntk } else { Mode::Gibbs };
+        let settings = SingleHeadSettings { mode, lambda, architecture: relu(self.depth), ..Default::default() };
+        let network = SingleHead::new(settings, &sequence)?;
+        Ok(vec![TaskOne::of(&network, &sequence)?.row()])
+    }
+
+    fn cost(&self, _: &Cell) -> Cost {
+        let mut sizes = sizes(2, self.p, 0, pixels(self.data), None);
+        sizes.test[0] = self.p + self.p_test;
+        forgetting_cost(&sizes)
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let column = |name, meaning| Column { name, unit: "", meaning };
+        let settings = [column("ratio", "permutation ratio of task 2"), column("lambda", "penalty λ")];
+        settings.into_iter().chain(TaskOne::COLUMNS).collect()
+    }
+}
+
+impl Reproduction for FigureS3 {
+    fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
+        let lambdas = self.lambdas();
+        // σ = 1.
+        let at: Vec<f64> = lambdas.iter().map(|l| if l.is_infinite() { 1.0 } else { l / (l + 1.0) }).collect();
+        let panel = |ratio: f64| -> Result<Panel> {
+            let rows = frame.only("ratio", ratio)?;
+            let title = format!("{} % permuted", 100.0 * ratio);
+            let mut panel =
+                Panel::new().x("λ/(λ + 1)").y("MSE, accuracy").title(&title).x_range(0.0, 1.0).y_range(0.0, 2.2);
+            let names = [
+                ("MSE, training", "train_mse"),
+                ("MSE, test", "test_mse"),
+                ("accuracy, training", "train_accuracy"),
+                ("accuracy, test", "test_accuracy"),
+            ];
+            for (k, (label, of)) in names.into_iter().enumerate() {
+                panel = line_with_deviation(panel, label, k, &rows, ("lambda", &lambdas, &at), of)?;
+            }
+            Ok(panel)
+        };
+        let caption = format!(
+            "The penalty λ and task 1 after task 2, from λ = 0 (left end) to λ → ∞ (right end). Squared error and share of right signs \
+             of the mean over networks, on training and test data of task 1. **a** All pixels of task 2 permuted; **b** 5 %. \
+             Two tasks of {}; all weights learn, *L* = {}, *P* = {}, {} test images; bands: standard deviation of {} seeds.",
+            data_title(self.data),
+            self.depth,
+            self.p,
+            self.p_test,
+            self.seeds
+        );
+        let panels = vec![panel(RATIOS[0])?, panel(RATIOS[1])?];
+        Ok(vec![("figure-s3".into(), Figure::grid(panels, 2).caption(&caption))])
+    }
+
+    fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
+        let lambdas = self.lambdas();
+        let [apart, alike] = RATIOS.map(|ratio| frame.only("ratio", ratio));
+        let (apart, alike) = (apart?, alike?);
+        let along = |rows: &Frame, of: &str| means_along(rows, "lambda", &lambdas, of);
+        let ends = |rows: &Frame, of: &str| -> Result<(f64, f64)> {
+            let means: Vec<Uncertain> = along(rows, of)?;
+            Ok((means[0].value, means[means.len() - 1].value))
+        };
+        let named = |of: &str| -> Result<(String, Vec<Uncertain>)> { Ok((of.into(), along(&apart, of)?)) };
+        let mut claims = vec![
+            Trend::Falls.claim("S3a", "MSE on task 1 falls with λ", &[named("train_mse")?, named("test_mse")?])?,
+            Trend::Rises.claim(
+                "S3a",
+                "accuracy on task 1 rises with λ",
+                &[named("train_accuracy")?, named("test_accuracy")?],
+            )?,
+        ];
+        for part in ["train", "test"] {
+            let (free, strong) = ends(&apart, &format!("{part}_mse"))?;
+            claims.push(Claim::above("S3a", &format!("MSE(λ = 0)/MSE(λ → ∞), {part} data"), free / strong, 2.0));
+            let (free_alike, strong_alike) = ends(&alike, &format!("{part}_mse"))?;
+            let share = (free_alike - strong_alike) / (free - strong);
+            let statement = format!("drop of the MSE with λ at 5 % over that at 100 %, {part} data");
+            claims.push(Claim::below("S3b", &statement, share, 0.2));
+            let accuracy = along(&alike, &format!("{part}_accuracy"))?;
+            let least = accuracy.iter().map(|a| a.value).fold(f64::INFINITY, f64::min);
+            claims.push(Claim::above("S3b", &format!("least accuracy over λ at 5 %, {part} data"), least, 0.95));
+        }
+        Ok(claims)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict;
+    use crate::figures::testing;
+
+    #[test]
+    fn sizes_are_the_paper_s() {
+        let paper = FigureS3::new(Scale::Paper, false);
+        assert_eq!((paper.p, paper.depth, paper.seeds, paper.data), (2000, 9, 10, "mnist"));
+        assert_eq!(paper.cells().unwrap().len(), 2 * 12 * 10);
+        let quick = FigureS3::new(Scale::Quick, false);
+        assert!(quick.p < paper.p && quick.depth == 9 && quick.lambdas().last() == Some(&f64::INFINITY));
+    }
+
+    #[test]
+    fn runs_through_and_claims_can_fail() {
+        let study = FigureS3 {
+            p: 100,
+            p_test: 50,
+            seeds: 2,
+            depth: 3,
+            lambda: vec![0.0, 1.0, 1e3],
+            ..FigureS3::new(Scale::Quick, true)
+        };
+        let frame = testing::run(&study);
+        assert_eq!(testing::svg_panels(&study, &frame), 2);
+        assert_eq!(study.claims(&frame).unwrap()[0].verdict, Verdict::Pass);
+        assert_eq!(study.claims(&testing::reversed(&frame, "train_mse")).unwrap()[0].verdict, Verdict::Fail);
+    }
+}

@@ -1,0 +1,286 @@
+//! Figure S4: what is left of the first of many tasks after descent with and without penalties, beside the theory.
+
+use super::descent::{learn, seeds};
+use super::{Entry, Needs, Reproduction, Scale};
+use crate::cell::{Cell, Row};
+use crate::claim::Claim;
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::sources::Sources;
+use crate::study::{Column, Study};
+use ebbing::{
+    Activation, Architecture, Cost, Fisher, Heads, Indexing, Learner, LossScale, Permuted, Preprocess, SingleHead,
+    SingleHeadSettings, Sizes, TrainSettings, Uncertain, forgetting_cost,
+};
+use ebbing_report::{Figure, Legend, Line, Markers, Panel};
+use serde::Serialize;
+
+/// The line of the list.
+pub(super) const ENTRY: Entry = Entry {
+    id: "S4",
+    panels: "a, b",
+    shows: "Accuracy on the first task after each of many, for four learners and the theory",
+    needs: Needs::Training,
+    study: |scale, embedded| Box::new(Learners::at(scale, embedded)),
+};
+
+/// Learners × seeds, and the theory on as many sequences of its own.
+#[derive(Serialize)]
+struct Learners {
+    data: String,
+    scale: Scale,
+    tasks: usize,
+    p: usize,
+    p_test: usize,
+    depth: usize,
+    width: usize,
+    kappa: f64,
+    sigma0: f64,
+    loss: LossScale,
+    fisher: Fisher,
+    indexing: Indexing,
+    threshold: f64,
+    tolerance: f64,
+    patience: usize,
+    max_steps: usize,
+    /// Of networks and of the theory.
+    seeds: [u64; 2],
+}
+
+const NAMES: [&str; 4] = ["gd", "l2", "ewc0", "ewc1"];
+const SHOWN: [&str; 4] = ["gradient descent", "L2", "online EWC, γ = 0", "online EWC, γ = 1"];
+
+impl Learners {
+    fn at(scale: Scale, embedded: bool) -> Learners {
+        let data = if embedded { "mnist-sample" } else { "mnist" };
+        let paper = scale == Scale::Paper && !embedded;
+        Learners {
+            data: data.into(),
+            scale,
+            tasks: if paper { 15 } else { 6 },
+            p: if paper { 2000 } else { 200 },
+            p_test: if paper { 1000 } else { 300 },
+            depth: 9,
+            width: if paper { 1000 } else { 100 },
+            kappa: 0.1,
+            sigma0: 1.0,
+            loss: LossScale::Sum,
+            fisher: Fisher::Rms,
+            indexing: Indexing::Past,
+            threshold: 1e-3,
+            tolerance: 1e-3,
+            patience: 200,
+            max_steps: if paper { 100_000 } else { 1500 },
+            seeds: if paper { [100, 50] } else { [3, 3] },
+        }
+    }
+
+    fn learner(&self, name: &str) -> ebbing::Result<Learner> {
+        let (kappa, fisher, indexing) = (self.kappa, self.fisher, self.indexing);
+        let ewc = |gamma| Learner::Ewc { kappa, gamma, fisher, indexing };
+        match name {
+            "gd" => Ok(Learner::Gd),
+            "l2" => Ok(Learner::L2 { kappa }),
+            "ewc0" => Ok(ewc(0.0)),
+            "ewc1" => Ok(ewc(1.0)),
+            other => Err(ebbing::Error::setting("learner", other, "must be gd, l2, ewc0 or ewc1")),
+        }
+    }
+
+    /// Mean and standard error after task t of a learner, or of the theory.
+    fn after(&self, frame: &Frame, who: &str, t: usize, column: &str) -> Result<Uncertain> {
+        frame.only("learner", who)?.only("t", t)?.mean(column)
+    }
+
+    fn curve(&self, frame: &Frame, who: &str, column: &str) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+        let points = (1..=self.tasks).map(|t| self.after(frame, who, t, column)).collect::<Result<Vec<_>>>()?;
+        let t = (1..=self.tasks).map(|t| t as f64).collect();
+        let errors = points.iter().map(|p| p.standard_error.unwrap_or(0.0)).collect();
+        Ok((t, points.iter().map(|p| p.value).collect(), errors))
+    }
+}
+
+impl Study for Learners {
+    fn name(&self) -> String {
+        "S4".into()
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!(self)
+    }
+
+    fn data(&self) -> Vec<String> {
+        vec![self.data.clone()]
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>> {
+        let nets =
+            NAMES.iter().flat_map(|name| seeds(self.seeds[0]).map(|seed| Cell::new(seed).with("learner", *name)));
+        let theory = seeds(self.seeds[1]).map(|seed| Cell::new(seed).with("learner", "theory"));
+        Ok(nets.chain(theory).collect())
+    }
+
+    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
+        let source = sources.get(&self.data, &Preprocess::default())?;
+        let (tasks, p, p_test) = (self.tasks, self.p, self.p_test);
+        let sequence = Permuted { tasks, p, p_test, ratio: 1.0, ..Permuted::default() }.generate(&source, cell.seed)?;
+        let architecture = Architecture { activation: Activation::Relu, depth: self.depth };
+        let name = cell.text("learner")?;
+        if name == "theory" {
+            let settings = SingleHeadSettings { architecture, ..SingleHeadSettings::default() };
+            let forecast = SingleHead::new(settings, &sequence)?.forecast()?;
+            let (train, test) = (forecast.train_accuracy, forecast.test.and_then(|test| test.accuracy));
+            let (Some(train), Some(test)) = (train, test) else {
+                return Err(Error::data("the permuted sequence", "has targets without a sign"));
+            };
+            let row = |t: usize| {
+                Row::new()
+                    .with("t", t + 1)
+                    .with("train_accuracy", train[t][0])
+                    .with("test_accuracy", test[t][0])
+                    .with("current_accuracy", test[t][t])
+            };
+            return Ok((0..tasks).map(row).collect());
+        }
+        let settings = TrainSettings {
+            learner: self.learner(name)?,
+            heads: Heads::Single,
+            architecture,
+            width: self.width,
+            sigma0: self.sigma0,
+            loss: self.loss,
+            threshold: self.threshold,
+            tolerance: self.tolerance,
+            patience: self.patience,
+            max_steps: self.max_steps,
+            seed: cell.seed,
+            ..TrainSettings::default()
+        };
+        let Some(trained) = learn(&sequence.tasks, &settings)? else {
+            return Ok(vec![Row::new().with("diverged", 1usize)]);
+        };
+        let known = |a: Option<f64>| a.unwrap_or(f64::NAN);
+        let row = |t: usize| {
+            let report = &trained.reports[t];
+            Row::new()
+                .with("diverged", 0usize)
+                .with("t", t + 1)
+                .with("train_accuracy", known(trained.train_accuracy[t][0]))
+                .with("test_accuracy", known(trained.test_accuracy[t][0]))
+                .with("current_accuracy", known(trained.test_accuracy[t][t]))
+                .with("mse", report.mse)
+                .with("learned", usize::from(report.mse < self.threshold))
+                .with("steps", report.steps)
+        };
+        Ok((0..tasks).map(row).collect())
+    }
+
+    fn cost(&self, cell: &Cell) -> Cost {
+        let (p, n) = (self.p as f64, self.width as f64);
+        if cell.text("learner").is_ok_and(|name| name == "theory") {
+            let (train, test) = (vec![self.p; self.tasks], vec![self.p_test; self.tasks]);
+            return forgetting_cost(&Sizes { train, test, dim: 784, columns: 1, distinct: None });
+        }
+        // Single precision at twice the speed; about 1500 steps per task.
+        let step = 0.5 * 6.0 * p * n * (n * (self.depth - 1) as f64 + p.min(784.0));
+        let weights = 4.0 * n * n * self.depth as f64;
+        Cost { flops: 1500.0 * self.tasks as f64 * step, bytes: 8.0 * weights + 8.0 * p * 784.0 * self.tasks as f64 }
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let column = |name, meaning| Column { name, unit: "", meaning };
+        vec![
+            column("learner", "rule that changes the weights, or the theory"),
+            column("t", "tasks learned"),
+            column("train_accuracy", "share of right signs on the training data of task 1"),
+            column("test_accuracy", "share of right signs on the test data of task 1"),
+            column("current_accuracy", "share of right signs on the test data of the newest task"),
+            column("mse", "mean squared training error of the newest task"),
+            column("learned", "1 where that is below the threshold"),
+            column("diverged", "1 where training diverged"),
+            column("steps", "steps on the newest task"),
+        ]
+    }
+}
+
+impl Reproduction for Learners {
+    fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
+        let mut panels = Vec::new();
+        for (column, name) in
+            [("train_accuracy", "train accuracy on task 1"), ("test_accuracy", "test accuracy on task 1")]
+        {
+            let mut panel = Panel::new().x("tasks learned").y(name).integer_x().legend(Legend::Below);
+            let (t, y, _) = self.curve(frame, "theory", column)?;
+            panel = panel.line(Line::new("theory", &t, &y).category(6));
+            for (k, (who, label)) in NAMES.iter().zip(SHOWN).enumerate() {
+                let (t, y, e) = self.curve(frame, who, column)?;
+                panel = panel.markers(Markers::new(label, &t, &y).errors(&e).category(k));
+            }
+            panels.push(panel);
+        }
+        let loss = format!("{:?}", self.loss).to_lowercase();
+        let caption = format!(
+            "Accuracy on task 1 after t permuted tasks (ratio 1, {}), L = {}, N = {}, P = {}, κ = {} against the {loss} of \
+             squared errors, σ_0 = {}; Fisher with unit rms, of past tasks. Means and standard errors over {} seeds of \
+             sequence and initial weights (theory, mean map with random features: {} sequences).",
+            self.data, self.depth, self.width, self.p, self.kappa, self.sigma0, self.seeds[0], self.seeds[1]
+        );
+        Ok(vec![("S4".into(), Figure::grid(panels, 2).caption(&caption))])
+    }
+
+    fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
+        let mut claims = Vec::new();
+        let last = self.tasks;
+        for (panel, column, what) in [("S4a", "train_accuracy", "train"), ("S4b", "test_accuracy", "test")] {
+            let at = |who: &str| self.after(frame, who, last, column);
+            let (mut least, mut shown) = (f64::INFINITY, Vec::new());
+            for who in NAMES.iter().copied().chain(["theory"]) {
+                let here = at(who)?;
+                shown.push(format!("{who} {:.3} ± {:.3}", here.value, here.standard_error.unwrap_or(0.0)));
+            }
+            for good in ["l2", "ewc1"] {
+                for poor in ["gd", "ewc0"] {
+                    let (a, b) = (at(good)?, at(poor)?);
+                    let error = a.standard_error.unwrap_or(0.0).hypot(b.standard_error.unwrap_or(0.0));
+                    least = least.min((a.value - b.value) / error);
+                }
+            }
+            let note = shown.join(", ");
+            let statement = format!("{what}: L2 and EWC γ = 1 above GD and EWC γ = 0, least gap in standard errors");
+            claims.push(Claim::above(panel, &statement, least, 2.0).note(note));
+            let theory = at("theory")?.value;
+            let gap = (theory - at("l2")?.value).abs().min((theory - at("ewc1")?.value).abs());
+            claims.push(Claim::below(panel, &format!("{what}: theory to the nearer of L2 and EWC γ = 1"), gap, 0.05));
+        }
+        let current = |who: &str| Ok(frame.only("learner", who)?.mean("current_accuracy")?.value);
+        let current = NAMES.iter().map(|who| current(who)).collect::<Result<Vec<f64>>>()?;
+        let spread = current.iter().fold(f64::MIN, |a, b| a.max(*b)) - current.iter().fold(f64::MAX, |a, b| a.min(*b));
+        let shown: Vec<String> = NAMES.iter().zip(&current).map(|(who, a)| format!("{who} {a:.3}")).collect();
+        let statement = "test accuracy on the newest task: spread over learners";
+        claims.push(Claim::below("S4", statement, spread, 0.02).note(shown.join(", ")));
+        let runs = frame.having("diverged", |_| true)?;
+        let mut shares = Vec::new();
+        for who in NAMES {
+            let runs = runs.only("learner", who)?;
+            let done = runs.numbers("learned")?.iter().filter(|l| **l == 1.0).count();
+            shares.push((who, done as f64 / runs.len() as f64));
+        }
+        let least = shares.iter().map(|s| s.1).fold(f64::INFINITY, f64::min);
+        let shown: Vec<String> = shares.iter().map(|(who, share)| format!("{who} {share:.2}")).collect();
+        let statement = "least share of newest tasks learned";
+        claims.push(Claim::new("S4", statement, least, "= 1", least == 1.0).note(shown.join(", ")));
+        Ok(claims)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paper_scale_is_the_papers() {
+        let study = Learners::at(Scale::Paper, false);
+        assert_eq!((study.tasks, study.p, study.depth), (15, 2000, 9));
+        assert_eq!(study.cells().unwrap().len(), 4 * 100 + 50);
+    }
+}

@@ -1,0 +1,201 @@
+//! Figure S5: task identity as part of the input of a single-head network.
+
+use super::common::{
+    SAMPLE, TaskOne, Trend, data_title, line_with_deviation, means_along, pixels, random_features, sizes,
+};
+use super::{Entry, Needs, Reproduction, Scale};
+use crate::cell::{Cell, Row};
+use crate::claim::Claim;
+use crate::error::Result;
+use crate::frame::Frame;
+use crate::sources::Sources;
+use crate::study::{Column, Study};
+use ebbing::{Cost, Permuted, Preprocess, SingleHead, Uncertain, WithContext, forgetting_cost};
+use ebbing_report::{Figure, Panel};
+use serde::Serialize;
+
+/// The line of the list of figures.
+pub(super) const ENTRY: Entry = Entry {
+    id: "S5",
+    panels: "a, b",
+    shows: "error and accuracy on task 1 after task 2 against the length of a context vector, for two depths",
+    needs: Needs::Theory,
+    study: |scale, embedded| Box::new(FigureS5::new(scale, embedded)),
+};
+
+/// Depths of panels a and b.
+const DEPTHS: [usize; 2] = [1, 9];
+
+#[derive(Debug, Clone, Serialize)]
+struct FigureS5 {
+    data: &'static str,
+    p: usize,
+    p_test: usize,
+    seeds: usize,
+    /// N_ctx/N0.
+    context: Vec<f64>,
+    /// Variance of a context entry, in that of a pixel.
+    variance: f64,
+    /// Whether inputs are scaled back to unit variance per entry.
+    renormalise: bool,
+}
+
+impl FigureS5 {
+    fn new(scale: Scale, embedded: bool) -> FigureS5 {
+        let (p, p_test, seeds) = match (scale, embedded) {
+            (Scale::Paper, false) => (2000, 2000, 10),
+            (Scale::Quick, false) => (600, 500, 4),
+            (Scale::Paper, true) => (1000, 1000, 10),
+            (Scale::Quick, true) => (400, 500, 4),
+        };
+        let context = match scale {
+            Scale::Paper => vec![0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0],
+            Scale::Quick => vec![0.0, 0.25, 0.5, 1.0, 2.0, 4.0],
+        };
+        let data = if embedded { SAMPLE } else { "mnist" };
+        FigureS5 { data, p, p_test, seeds, context, variance: 1.0, renormalise: true }
+    }
+
+    fn along(&self, frame: &Frame, depth: usize, of: &str) -> Result<Vec<Uncertain>> {
+        means_along(&frame.only("depth", depth)?, "context", &self.context, of)
+    }
+}
+
+impl Study for FigureS5 {
+    fn name(&self) -> String {
+        "figure-s5".into()
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!(self)
+    }
+
+    fn data(&self) -> Vec<String> {
+        vec![self.data.into()]
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>> {
+        let mut cells = vec![];
+        for depth in DEPTHS {
+            for &context in &self.context {
+                let cell = |seed| Cell::new(seed).with("depth", depth).with("context", context);
+                cells.extend((1..=self.seeds as u64).map(cell));
+            }
+        }
+        Ok(cells)
+    }
+
+    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
+        let source = sources.get(self.data, &Preprocess::default())?;
+        let (p, p_test) = (self.p, self.p_test);
+        let permuted = Permuted { tasks: 2, p, p_test, permute_first: false, ..Default::default() };
+        let sequence = permuted.generate(&source, cell.seed)?;
+        let dim = (cell.number("context")? * source.dim() as f64).round() as usize;
+        let context = WithContext { dim, variance: self.variance, renormalise: self.renormalise };
+        let sequence = context.apply(&sequence, cell.seed)?;
+        let network = SingleHead::new(random_features(cell.count("depth")?), &sequence)?;
+        Ok(vec![TaskOne::of(&network, &sequence)?.row()])
+    }
+
+    fn cost(&self, cell: &Cell) -> Cost {
+        let dim = (1.0 + cell.number("context").unwrap_or(0.0)) * pixels(self.data) as f64;
+        let mut sizes = sizes(2, self.p, 0, dim as usize, None);
+        sizes.test[0] = self.p + self.p_test;
+        forgetting_cost(&sizes)
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let column = |name, meaning| Column { name, unit: "", meaning };
+        let settings = [
+            column("depth", "hidden layers L"),
+            column("context", "length of the context vector over that of an image"),
+        ];
+        settings.into_iter().chain(TaskOne::COLUMNS).collect()
+    }
+}
+
+impl Reproduction for FigureS5 {
+    fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
+        let panel = |depth: usize| -> Result<Panel> {
+            let rows = frame.only("depth", depth)?;
+            let title = format!("*L* = {depth}");
+            let mut panel = Panel::new().x("*N*_{ctx}/*N*_{0}").y("MSE, accuracy").title(&title).y_range(0.0, 1.4);
+            let names = [
+                ("MSE, training (F_{21})", "train_mse"),
+                ("MSE, test", "test_mse"),
+                ("accuracy, training", "train_accuracy"),
+                ("accuracy, test", "test_accuracy"),
+            ];
+            for (k, (label, of)) in names.into_iter().enumerate() {
+                let grid = ("context", &self.context[..], &self.context[..]);
+                panel = line_with_deviation(panel, label, k, &rows, grid, of)?;
+            }
+            Ok(panel)
+        };
+        let caption = format!(
+            "Task identity as input: a random vector of *N*_{{ctx}} entries, drawn for each task, is appended to the *N*_{{0}} pixels of \
+             its images; inputs are then scaled to one norm. Squared error and share of right signs of the mean, on task 1 after \
+             task 2. **a** *L* = 1; **b** *L* = 9. Two tasks of {}, all pixels of the second permuted; random features, *P* = {}, {} \
+             test images; bands: standard deviation of {} seeds.",
+            data_title(self.data),
+            self.p,
+            self.p_test,
+            self.seeds
+        );
+        let panels = vec![panel(DEPTHS[0])?, panel(DEPTHS[1])?];
+        Ok(vec![("figure-s5".into(), Figure::grid(panels, 2).caption(&caption))])
+    }
+
+    fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
+        let [shallow, deep] = DEPTHS.map(|depth| self.along(frame, depth, "train_mse"));
+        let (shallow, deep) = (shallow?, deep?);
+        let gain = |f: &[Uncertain]| 1.0 - f[f.len() - 1].value / f[0].value;
+        let mut claims = vec![];
+        for (panel, f, depth) in [("S5a", &shallow, 1), ("S5b", &deep, 9)] {
+            let statement = format!("F_21 falls with the length of the context at L = {depth}");
+            claims.push(Trend::Falls.claim(panel, &statement, &[("F_21".into(), f.clone())])?);
+            let n = f.len();
+            let step = (f[n - 2].value - f[n - 1].value) / (f[0].value - f[n - 1].value);
+            let statement = format!("F_21 at the longest context, L = {depth}");
+            claims.push(
+                Claim::above(panel, &statement, f[n - 1].value, 0.0)
+                    .error(f[n - 1].standard_error)
+                    .note(format!("the last doubling brings {:.0} % of the whole gain", 100.0 * step)),
+            );
+        }
+        let (one, nine) = (gain(&shallow), gain(&deep));
+        claims.push(
+            Claim::above("S5a, b", "relative gain by context at L = 1 minus that at L = 9", one - nine, 0.0)
+                .note(format!("gains {one:.3} and {nine:.3}")),
+        );
+        let statement = "F_21 without context at L = 9 over that at L = 1";
+        claims.push(Claim::below("S5a, b", statement, deep[0].value / shallow[0].value, 1.0));
+        Ok(claims)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict;
+    use crate::figures::testing;
+
+    #[test]
+    fn sizes_are_the_paper_s() {
+        let paper = FigureS5::new(Scale::Paper, false);
+        assert_eq!((paper.p, paper.seeds, paper.data, DEPTHS), (2000, 10, "mnist", [1, 9]));
+        assert!(paper.context.contains(&4.0) && FigureS5::new(Scale::Quick, false).context.contains(&4.0));
+        assert_eq!(paper.cells().unwrap().len(), 2 * 9 * 10);
+    }
+
+    #[test]
+    fn runs_through_and_claims_can_fail() {
+        let study =
+            FigureS5 { p: 80, p_test: 40, seeds: 2, context: vec![0.0, 0.5, 2.0], ..FigureS5::new(Scale::Quick, true) };
+        let frame = testing::run(&study);
+        assert_eq!(testing::svg_panels(&study, &frame), 2);
+        let claims = study.claims(&frame).unwrap();
+        assert_eq!((claims.len(), claims[0].verdict), (6, Verdict::Pass));
+        assert_eq!(study.claims(&testing::reversed(&frame, "train_mse")).unwrap()[0].verdict, Verdict::Fail);
+    }
+}

@@ -1,0 +1,124 @@
+//! One file per cell: a line with the checksum, and a line with the rows.
+
+use super::{Store, digest, number, write_durably};
+use crate::cell::{Cell, Row};
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The second line of a finished cell's file.
+#[derive(Serialize, Deserialize)]
+struct Finished {
+    /// The checksum of the study that it belongs to.
+    study: String,
+    cell: Cell,
+    rows: Vec<Row>,
+}
+
+/// The second line of a failed cell's file.
+#[derive(Serialize, Deserialize)]
+struct Failed {
+    study: String,
+    cell: Cell,
+    error: String,
+}
+
+/// What a cell's file says.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Found {
+    /// There is none.
+    Nothing,
+    /// Sound rows.
+    Rows(Vec<Row>),
+    /// Cut short or changed: what is wrong with it. To be computed again.
+    Damaged(String),
+}
+
+impl Store {
+    pub(super) fn cell_path(&self, index: usize) -> PathBuf {
+        self.folder().join("cells").join(format!("{}.json", number(index)))
+    }
+
+    fn failure_path(&self, index: usize) -> PathBuf {
+        self.folder().join("failed").join(format!("{}.json", number(index)))
+    }
+
+    /// Reads a cell's file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is sound but of another study.
+    pub(crate) fn read(&self, index: usize) -> Result<Found> {
+        let path = self.cell_path(index);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            Err(e) => return Err(ebbing::Error::io(path, e).into()),
+        };
+        let finished: Finished = match verified(&bytes) {
+            Ok(finished) => finished,
+            Err(problem) => return Ok(Found::Damaged(format!("{}: {problem}", path.display()))),
+        };
+        if finished.study != self.hash {
+            let expected = "it belongs to another study: remove it, or choose another folder (--out)";
+            return Err(ebbing::Error::file(path, "the study's checksum", finished.study, expected).into());
+        }
+        Ok(Found::Rows(finished.rows))
+    }
+
+    /// The rows of a cell (by its place, from 0).
+    ///
+    /// # Errors
+    /// Where they are not there, damaged, or of another study.
+    pub fn rows(&self, index: usize) -> Result<Vec<Row>> {
+        let path = self.cell_path(index).display().to_string();
+        match self.read(index)? {
+            Found::Rows(rows) => Ok(rows),
+            Found::Nothing => Err(Error::data(path, "the cell is not there yet")),
+            Found::Damaged(problem) => Err(Error::data(path, problem)),
+        }
+    }
+
+    /// Writes a cell's rows; on disk when this returns.
+    pub(crate) fn write(&self, index: usize, rows: Vec<Row>) -> Result<()> {
+        self.subfolder("cells")?;
+        let cell = self.manifest().cells[index].clone();
+        write_durably(&self.cell_path(index), &signed(&Finished { study: self.hash.clone(), cell, rows })?)?;
+        let failure = self.failure_path(index);
+        if failure.exists() {
+            std::fs::remove_file(&failure).map_err(|e| ebbing::Error::io(failure, e))?;
+        }
+        Ok(())
+    }
+
+    /// Records why a cell could not be computed.
+    pub(crate) fn write_failure(&self, index: usize, error: &str) -> Result<()> {
+        self.subfolder("failed")?;
+        let cell = self.manifest().cells[index].clone();
+        let failed = Failed { study: self.hash.clone(), cell, error: error.into() };
+        write_durably(&self.failure_path(index), &signed(&failed)?)
+    }
+
+    /// Why a cell could not be computed, where that is recorded.
+    pub(super) fn failure(&self, index: usize) -> Option<String> {
+        let bytes = std::fs::read(self.failure_path(index)).ok()?;
+        let failed: Option<Failed> = verified(&bytes).ok();
+        Some(failed.map_or("the record of its failure is damaged".into(), |failed| failed.error))
+    }
+}
+
+/// A line with the checksum of the next, and that line.
+fn signed(content: &impl Serialize) -> Result<Vec<u8>> {
+    let mut line = serde_json::to_string(content).map_err(|e| Error::data("a cell's rows", e.to_string()))?;
+    line.push('\n');
+    Ok(format!("{{\"sha256\":\"{}\"}}\n{line}", digest(line.as_bytes())).into_bytes())
+}
+
+/// The second line, if it is what the first says.
+fn verified<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> std::result::Result<T, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "is no text")?;
+    let (head, line) = text.split_once('\n').ok_or("ends within its first line")?;
+    if head != format!("{{\"sha256\":\"{}\"}}", digest(line.as_bytes())) {
+        return Err("its checksum differs (cut short or changed)".into());
+    }
+    serde_json::from_str(line).map_err(|e| e.to_string())
+}

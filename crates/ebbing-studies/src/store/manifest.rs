@@ -1,0 +1,159 @@
+//! What a result folder is of: name, version, settings, data and the list of cells, with a checksum over them.
+
+use super::digest;
+use crate::cell::Cell;
+use crate::error::{Error, Result};
+use crate::study::Study;
+use ebbing::Dataset;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A column of the result, as `study.json` holds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredColumn {
+    /// Its name.
+    pub name: String,
+    /// Its unit; empty if dimensionless.
+    pub unit: String,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// Everything that decides the results in a folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The study's name.
+    pub name: String,
+    /// The version of the program that makes the results.
+    pub version: String,
+    /// The study's settings.
+    pub settings: Value,
+    /// SHA-256 of every data set that cells draw from.
+    pub data: BTreeMap<String, String>,
+    /// What the columns of the result are.
+    pub columns: Vec<StoredColumn>,
+    /// All cells, in the order in which they are collected.
+    pub cells: Vec<Cell>,
+}
+
+/// The file `study.json`.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    sha256: String,
+    study: Value,
+}
+
+impl Manifest {
+    /// What a study's folder holds; reads its data sets for their checksums.
+    ///
+    /// # Errors
+    /// Where the settings make no grid, or a data set cannot be read.
+    pub fn of(study: &dyn Study) -> Result<Manifest> {
+        let mut data = BTreeMap::new();
+        for name in study.data() {
+            let provenance = Dataset::load(&name)?.provenance;
+            data.insert(name, provenance.sha256);
+        }
+        let column =
+            |c: &crate::Column| StoredColumn { name: c.name.into(), unit: c.unit.into(), meaning: c.meaning.into() };
+        Ok(Manifest {
+            name: study.name(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            settings: study.settings(),
+            data,
+            columns: study.columns().iter().map(column).collect(),
+            cells: study.cells()?,
+        })
+    }
+
+    /// As JSON, by which manifests are compared: what JSON cannot tell apart (a word `inf` and the number) is the same.
+    fn json(&self) -> Result<Value> {
+        serde_json::to_value(self).map_err(|e| Error::data("the study's settings", e.to_string()))
+    }
+
+    /// The content of `study.json`, and the checksum that every cell's file repeats.
+    pub(super) fn to_file(&self) -> Result<(Vec<u8>, String)> {
+        let study = self.json()?;
+        let sha256 = digest(study.to_string().as_bytes());
+        let stored = Stored { sha256: sha256.clone(), study };
+        let mut text = serde_json::to_string_pretty(&stored).map_err(|e| Error::data("study.json", e.to_string()))?;
+        text.push('\n');
+        Ok((text.into_bytes(), sha256))
+    }
+
+    /// Reads and verifies `study.json`.
+    pub(super) fn read(path: &Path) -> Result<(Manifest, String)> {
+        let bytes = std::fs::read(path).map_err(|e| ebbing::Error::io(path, e))?;
+        let damaged = |what: String| -> Error {
+            let expected = "restore it, or choose another folder for the results (--out)";
+            ebbing::Error::file(path, "the content", what, expected).into()
+        };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|e| damaged(format!("damaged ({e})")))?;
+        let sha256 = digest(stored.study.to_string().as_bytes());
+        if sha256 != stored.sha256 {
+            return Err(damaged("damaged (the checksum differs)".into()));
+        }
+        let manifest =
+            serde_json::from_value(stored.study).map_err(|e| damaged(format!("of another version ({e})")))?;
+        Ok((manifest, sha256))
+    }
+
+    /// Refuses a folder of another version, other settings, other data or other cells: nothing is mixed.
+    pub(super) fn check_same(&self, wanted: &Manifest, path: &Path) -> Result<()> {
+        let (here, wanted) = (self.json()?, wanted.json()?);
+        for key in ["version", "name", "settings", "data", "cells", "columns"] {
+            if let Some((at, found, other)) = difference(key, &here[key], &wanted[key]) {
+                let expected = format!(
+                    "this study has {other}: choose another folder for it (--out), or take up the one that this folder \
+                     belongs to"
+                );
+                return Err(ebbing::Error::file(path, at, found, expected).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first place where two values differ, and what stands there.
+fn difference(at: &str, a: &Value, b: &Value) -> Option<(String, String, String)> {
+    let short = |v: &Value| match v {
+        Value::Null => "nothing".to_string(),
+        Value::Array(list) => format!("a list of {}", list.len()),
+        Value::Object(_) => "a table".to_string(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match (a, b) {
+        (Value::Object(x), Value::Object(y)) => {
+            let keys: std::collections::BTreeSet<&String> = x.keys().chain(y.keys()).collect();
+            let of = |map: &serde_json::Map<String, Value>, key: &str| map.get(key).cloned().unwrap_or(Value::Null);
+            keys.into_iter().find_map(|key| difference(&format!("{at}.{key}"), &of(x, key), &of(y, key)))
+        }
+        (Value::Array(x), Value::Array(y)) if x.len() == y.len() => {
+            let pairs = x.iter().zip(y).enumerate();
+            pairs.into_iter().find_map(|(k, (p, q))| difference(&format!("{at}[{}]", k + 1), p, q))
+        }
+        _ if a == b => None,
+        _ => Some((at.to_string(), short(a), short(b))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn differences_are_named() {
+        let a = json!({ "p": 200, "grid": [1, { "ratio": 0.1 }] });
+        assert_eq!(difference("settings", &a, &a.clone()), None);
+        let b = json!({ "p": 200, "grid": [1, { "ratio": 0.2 }] });
+        let found = difference("settings", &a, &b).unwrap();
+        assert_eq!(found, ("settings.grid[2].ratio".into(), "0.1".into(), "0.2".into()));
+        let c = json!({ "p": 200, "grid": [1] });
+        assert_eq!(difference("settings", &a, &c).unwrap().1, "a list of 2");
+        assert_eq!(difference("settings", &a, &json!({ "p": 200 })).unwrap().2, "nothing");
+    }
+}

@@ -1,0 +1,227 @@
+//! The folder against everything that happens to folders.
+
+use super::*;
+use crate::cell::{Cell, Row};
+use crate::engine::{Event, Outcome, run_missing};
+use crate::error::Error;
+use crate::sources::Sources;
+use crate::study::{Column, Study};
+use ebbing::Cost;
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Cells that are squared; one of them may fail, one may panic.
+struct Squares {
+    count: usize,
+    factor: f64,
+    failing: Option<u64>,
+    panicking: Option<u64>,
+    computed: AtomicUsize,
+}
+
+fn squares(count: usize) -> Squares {
+    Squares { count, factor: 1.0, failing: None, panicking: None, computed: AtomicUsize::new(0) }
+}
+
+impl Study for Squares {
+    fn name(&self) -> String {
+        "squares".into()
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!({ "factor": self.factor })
+    }
+
+    fn data(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn cells(&self) -> crate::Result<Vec<Cell>> {
+        Ok((0..self.count as u64).map(|k| Cell::new(k).with("x", k as f64 / 3.0)).collect())
+    }
+
+    fn compute(&self, cell: &Cell, _: &Sources) -> crate::Result<Vec<Row>> {
+        self.computed.fetch_add(1, Ordering::Relaxed);
+        assert_ne!(self.panicking, Some(cell.seed), "an odd cell");
+        if self.failing == Some(cell.seed) {
+            return Err(Error::data("a cell", "does not like it"));
+        }
+        let x = cell.number("x")?;
+        Ok(vec![Row::new().with("y", self.factor * x * x), Row::new().with("y", f64::INFINITY).with("z", "word")])
+    }
+
+    fn cost(&self, _: &Cell) -> Cost {
+        Cost { flops: 2.0, bytes: 8.0 }
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        vec![Column { name: "y", unit: "m", meaning: "a square" }]
+    }
+}
+
+fn run(study: &Squares, store: &Store, share: &Share, threads: usize) -> (Outcome, Vec<Event>) {
+    let mut events = Vec::new();
+    let _lock = store.lock(share).unwrap();
+    let chosen = share.of(store.count()).unwrap();
+    let outcome = run_missing(study, store, &chosen, &Sources::new(), threads, &mut |event| events.push(event));
+    (outcome.unwrap(), events)
+}
+
+fn collected(store: &Store) -> [Vec<u8>; 2] {
+    store.collect(&store.frame(false).unwrap(), "result").unwrap().map(|path| fs::read(path).unwrap())
+}
+
+fn whole(study: &Squares, folder: &Path) -> [Vec<u8>; 2] {
+    let store = Store::create(folder, study).unwrap();
+    run(study, &store, &Share::All, 1);
+    collected(&store)
+}
+
+#[test]
+fn the_same_bytes_at_any_threads_shards_and_restarts() {
+    let folder = tempfile::tempdir().unwrap();
+    let reference = whole(&squares(11), &folder.path().join("one"));
+    let text = String::from_utf8(reference[0].clone()).unwrap();
+    assert!(text.contains("# column y: m; a square") && text.contains("inf,word"), "{text}");
+    assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 1 + 22);
+
+    let study = squares(11);
+    let store = Store::create(&folder.path().join("two"), &study).unwrap();
+    assert_eq!(run(&study, &store, &Share::Shard(2, 3), 4).0.computed, 4);
+    assert_eq!(run(&study, &store, &Share::Listed(vec![1, 2]), 1).0.computed, 1, "cell 2 is there already");
+    // A new start does only what is missing.
+    let store = Store::create(&folder.path().join("two"), &study).unwrap();
+    let (outcome, _) = run(&study, &store, &Share::All, 3);
+    assert_eq!((outcome.found, outcome.computed, study.computed.load(Ordering::Relaxed)), (5, 6, 11));
+    assert_eq!(collected(&store), reference);
+}
+
+#[test]
+fn folders_of_other_settings_are_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = squares(3);
+    let bytes = whole(&study, folder.path());
+    let mut other = squares(3);
+    other.factor = 2.0;
+    let refused = |study: &Squares| Store::create(folder.path(), study).unwrap_err().to_string();
+    let said = refused(&other);
+    assert!(said.contains("settings.factor is 1.0; this study has 2.0"), "{said}");
+    assert!(refused(&squares(4)).contains("cells is a list of 3; this study has a list of 4"));
+    let path = folder.path().join("study.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut manifest = Manifest::of(&study).unwrap();
+    manifest.version = "0.0.9".into();
+    let earlier = folder.path().join("earlier");
+    Store::with_manifest(&earlier, manifest).unwrap();
+    let said = Store::create(&earlier, &study).unwrap_err().to_string();
+    assert!(said.contains("version is 0.0.9; this study has"), "{said}");
+    // A manifest that was tampered with does not count.
+    fs::write(&path, text.replace("1.0", "2.0")).unwrap();
+    assert!(refused(&other).contains("the checksum differs"));
+    fs::write(&path, &text).unwrap();
+    assert_eq!(whole(&study, folder.path()), bytes);
+    assert!(Store::open(&folder.path().join("cells")).unwrap_err().to_string().contains("study.json is not there"));
+}
+
+#[test]
+fn damaged_cells_are_told_and_computed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = squares(4);
+    let bytes = whole(&study, folder.path());
+    let store = Store::open(folder.path()).unwrap();
+    let path = store.cell_path(2);
+    let sound = fs::read(&path).unwrap();
+    for cut in [0, 5, 40, sound.len() / 2, sound.len() - 1] {
+        fs::write(&path, &sound[..cut]).unwrap();
+        assert!(matches!(&store.status().unwrap().cells[2], CellState::Damaged(_)), "{cut} bytes");
+        let said = store.frame(false).unwrap_err().to_string();
+        assert!(said.contains("1 of 4 cells are not there yet (the first is cell 3)"), "{said}");
+        assert_eq!(store.frame(true).unwrap().len(), 6);
+        let (outcome, events) = run(&study, &store, &Share::All, 1);
+        assert_eq!((outcome.found, outcome.computed), (3, 1));
+        assert!(matches!(&events[0], Event::Damaged(3, problem) if problem.contains("000003.json")), "{events:?}");
+        assert_eq!(collected(&store), bytes);
+    }
+    let mut changed = sound.clone();
+    changed[100] ^= 1;
+    fs::write(&path, changed).unwrap();
+    assert_eq!(run(&study, &store, &Share::All, 1).0.computed, 1);
+    // A sound file of another study is not ours to overwrite.
+    let mut other = squares(4);
+    other.factor = 3.0;
+    whole(&other, &folder.path().join("other"));
+    fs::copy(folder.path().join("other/cells/000003.json"), &path).unwrap();
+    assert!(store.status().unwrap_err().to_string().contains("belongs to another study"));
+}
+
+#[test]
+fn failures_are_kept_apart_and_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut study = squares(5);
+    (study.failing, study.panicking) = (Some(1), Some(3));
+    let store = Store::create(folder.path(), &study).unwrap();
+    let (outcome, _) = run(&study, &store, &Share::All, 2);
+    assert_eq!((outcome.computed, outcome.failed.len()), (3, 2));
+    assert_eq!(outcome.failed[0], (2, "a cell: does not like it".into()));
+    assert!(outcome.failed[1].1.contains("an odd cell"));
+    let status = store.status().unwrap();
+    assert_eq!((status.done(), status.to_do()), (3, vec![1, 3]));
+    assert!(matches!(&status.cells[1], CellState::Failed(why) if why.contains("does not like it")));
+    (study.failing, study.panicking) = (None, None);
+    assert_eq!(run(&study, &store, &Share::All, 1).0.computed, 2);
+    assert_eq!(store.status().unwrap().done(), 5);
+    assert_eq!(collected(&store), whole(&squares(5), &folder.path().join("clean")));
+}
+
+#[test]
+fn locks_keep_runs_apart_and_claims_keep_cells_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = squares(4);
+    let store = Store::create(folder.path(), &study).unwrap();
+    let whole = store.lock(&Share::All).unwrap();
+    for share in [Share::All, Share::Shard(1, 2), Share::Listed(vec![1])] {
+        let said = store.lock(&share).unwrap_err().to_string();
+        assert!(said.contains(&format!("in use by process {}", std::process::id())), "{said}");
+    }
+    drop(whole);
+    let first = store.lock(&Share::Shard(1, 2)).unwrap();
+    let second = store.lock(&Share::Shard(2, 2)).unwrap();
+    assert!(store.lock(&Share::Shard(1, 2)).is_err() && store.lock(&Share::All).is_err());
+    let claimed = store.claim(1).unwrap().unwrap();
+    assert_eq!(store.status().unwrap().cells[1], CellState::Running);
+    let mut heard = Vec::new();
+    let outcome = run_missing(&study, &store, &[0, 1], &Sources::new(), 1, &mut |event| heard.push(event)).unwrap();
+    assert_eq!((outcome.computed, outcome.elsewhere), (1, 1));
+    assert_eq!(heard, [Event::Done(1), Event::Elsewhere(2)]);
+    drop((claimed, first, second));
+    assert_eq!(store.status().unwrap().cells[1], CellState::Missing);
+    // What a killed run leaves is swept away by the next whole one.
+    let leftovers = ["cells/.000004.json.77.tmp", "running/000004"];
+    leftovers.iter().for_each(|name| fs::write(folder.path().join(name), "half").unwrap());
+    run(&study, &store, &Share::All, 2);
+    assert!(leftovers.iter().all(|name| !folder.path().join(name).exists()));
+    assert_eq!(fs::read_dir(folder.path().join("running")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_stops_the_run_and_keeps_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = squares(6);
+    let store = Store::create(folder.path(), &study).unwrap();
+    // A folder in the way of the third cell: its rename fails, as on a full disk its write would.
+    fs::create_dir_all(store.cell_path(2).join("in the way")).unwrap();
+    let error = run_missing(&study, &store, &[0, 1], &Sources::new(), 1, &mut |_| ()).map(|o| o.computed);
+    assert_eq!(error.unwrap(), 2);
+    let error = run_missing(&study, &store, &[2, 3, 4, 5], &Sources::new(), 1, &mut |_| ()).unwrap_err().to_string();
+    assert!(error.contains("000003.json"), "{error}");
+    assert!(store.cell_path(1).is_file() && !store.cell_path(5).exists());
+}
+
+#[test]
+fn shares_are_checked() {
+    assert_eq!(Share::Shard(2, 3).of(7).unwrap(), [1, 4]);
+    assert_eq!(Share::Shard(3, 3).of(2).unwrap(), Vec::<usize>::new());
+    assert!(Share::Shard(0, 3).of(7).unwrap_err().to_string().contains("--shard is 0/3"));
+    assert!(Share::Shard(4, 3).of(7).is_err());
+    assert!(Share::Listed(vec![8]).of(7).unwrap_err().to_string().contains("1 to 7"));
+}

@@ -1,0 +1,163 @@
+//! One chain through all tasks: the weights after each task given those before, and what is read off them.
+
+use super::energy::{Energy, Layers};
+use super::hmc::{self, Moves};
+use super::{Heads, PosteriorSettings};
+use crate::error::Result;
+use crate::kernels::{Activation, WeightPrior};
+use crate::linalg::{MatRef, column, dot, matvec};
+use crate::metrics::squared_loss;
+use crate::rng::Stream;
+use crate::tasks::Task;
+
+/// States of a task's phase that results are averaged over.
+const STATES: usize = 8;
+
+/// What one chain measured, each number averaged over states of the phase that it belongs to.
+#[derive(Default)]
+pub(super) struct Chain {
+    pub u1: Vec<Vec<f64>>,
+    pub forgetting: Vec<f64>,
+    pub test_loss: Vec<Option<f64>>,
+    pub label_kernel: Vec<f64>,
+    pub learned: Vec<f64>,
+    pub energies: Vec<Vec<f64>>,
+    pub acceptance: Vec<f64>,
+    pub divergent: usize,
+}
+
+/// The networks of one chain.
+struct Networks<'a> {
+    tasks: &'a [Task],
+    layers: Layers,
+    activation: Activation,
+    heads: Heads,
+    /// The readout drawn after each task so far.
+    readouts: Vec<Vec<f64>>,
+}
+
+/// Runs one chain through all tasks.
+pub(super) fn run(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPrior, index: u64) -> Result<Chain> {
+    let mut stream = Stream::new(settings.seed, "posterior chain", index);
+    let mut sizes = vec![tasks[0].x.ncols()];
+    sizes.extend(std::iter::repeat_n(settings.width, settings.architecture.depth));
+    let (layers, activation) = (Layers { sizes }, settings.architecture.activation);
+    let moves = Moves { warmup: settings.warmup, draws: settings.draws, leapfrog: settings.leapfrog, target: 0.8 };
+    let stride = settings.draws.div_ceil(STATES);
+
+    let mut w: Vec<f64> = (0..layers.weights()).map(|_| settings.sigma2.sqrt() * stream.normal()).collect();
+    let mut networks = Networks { tasks, layers, activation, heads: settings.heads, readouts: Vec::new() };
+    let mut chain = Chain::default();
+    for t in 0..tasks.len() {
+        let y = labels(&tasks[t]);
+        let energy = energy(&networks, settings, prior, &w, &y);
+        if t > 0 {
+            // A start from the conditional prior, independent of the draw that the condition itself is.
+            let spread = energy.weight_variance.sqrt();
+            w = energy.weight_mean.iter().map(|m| m + spread * stream.normal()).collect();
+        }
+        let (mut work, mut energies, mut states) = (energy.work(), Vec::with_capacity(settings.draws), Vec::new());
+        let moved = hmc::run(
+            &mut w,
+            energy.weight_variance.sqrt(),
+            moves,
+            &mut stream,
+            |w, g| energy.evaluate(w, &mut work, g),
+            |w, u| {
+                energies.push(u);
+                // The last state is one of them.
+                if (settings.draws - energies.len()).is_multiple_of(stride) {
+                    states.push(w.to_vec());
+                }
+            },
+        )?;
+        chain.energies.push(energies);
+        chain.acceptance.push(moved.acceptance);
+        chain.divergent += moved.divergent;
+        let drawn =
+            states.into_iter().map(|w| Ok((energy.draw_readout(&w, &mut stream)?, w))).collect::<Result<Vec<_>>>()?;
+        networks.measure(&mut chain, &drawn)?;
+        networks.readouts.extend(drawn.into_iter().last().map(|(a, _)| a));
+    }
+    Ok(chain)
+}
+
+/// The posterior of the next task's weights, given the weights `w` and the readout after the last.
+fn energy<'a>(
+    networks: &'a Networks<'_>,
+    settings: &PosteriorSettings,
+    prior: WeightPrior,
+    w: &[f64],
+    y: &'a [f64],
+) -> Energy<'a> {
+    let t = networks.readouts.len();
+    let (keep, innovation) = (prior.lambda_tilde(), settings.sigma2 * prior.one_minus_lambda_tilde());
+    let single_after_first = t > 0 && settings.heads == Heads::Single;
+    Energy {
+        layers: &networks.layers,
+        activation: networks.activation,
+        x: networks.tasks[t].x.as_ref(),
+        y,
+        beta: settings.beta,
+        weight_mean: w.iter().map(|w| if t == 0 { 0.0 } else { keep * w }).collect(),
+        weight_variance: if t == 0 { settings.sigma2 } else { innovation },
+        readout_mean: match networks.readouts.last() {
+            Some(a) if single_after_first => a.iter().map(|a| keep * a).collect(),
+            _ => vec![0.0; networks.layers.width()],
+        },
+        readout_variance: if single_after_first { innovation } else { settings.sigma2 },
+    }
+}
+
+impl Networks<'_> {
+    /// Reads off networks just after a task, given as readouts and hidden weights, and averages.
+    fn measure(&self, chain: &mut Chain, drawn: &[(Vec<f64>, Vec<f64>)]) -> Result<()> {
+        let (t, n) = (self.readouts.len(), self.layers.width() as f64);
+        let average = |get: &dyn Fn(&[f64], &[f64]) -> Result<f64>| -> Result<f64> {
+            let values = drawn.iter().map(|(a, w)| get(a, w)).collect::<Result<Vec<_>>>()?;
+            Ok(values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let mut overlaps = Vec::new();
+        for s in 0..=t {
+            overlaps.push(average(&|a, _| Ok(dot(a, self.readouts.get(s).map_or(a, |b| b)) / n))?);
+        }
+        chain.u1.push(overlaps);
+        chain.learned.push(average(&|a, w| self.loss(a, w, self.tasks[t].x.as_ref(), &self.tasks[t].y))?);
+        if t + 1 < self.tasks.len() {
+            return Ok(());
+        }
+        for (s, task) in self.tasks.iter().enumerate() {
+            let head = |a: &'_ [f64]| match self.heads {
+                Heads::Single => a.to_vec(),
+                Heads::Multi => self.readouts.get(s).map_or(a, |b| b).to_vec(),
+            };
+            chain.forgetting.push(average(&|a, w| self.loss(&head(a), w, task.x.as_ref(), &task.y))?);
+            let test = task.test.as_ref();
+            let test = test.map(|test| average(&|a, w| self.loss(&head(a), w, test.x.as_ref(), &test.y)));
+            chain.test_loss.push(test.transpose()?);
+            let y = labels(task);
+            chain.label_kernel.push(average(&|_, w| {
+                let phi = self.layers.features(self.activation, w, task.x.as_ref());
+                let along = matvec(phi.as_ref().transpose(), &y);
+                Ok(dot(&along, &along) / (n * (y.len() as f64).powi(2)))
+            })?);
+        }
+        Ok(())
+    }
+
+    /// `Σ(f−y)²/|Y|²` of `f(x) = a·Φ(x)/√N` on the rows of `x`.
+    fn loss(&self, a: &[f64], w: &[f64], x: MatRef<'_, f64>, y: &crate::linalg::Mat<f64>) -> Result<f64> {
+        squared_loss(column(&output(&self.layers, self.activation, w, a, x)), y.as_ref(), None)
+    }
+}
+
+/// `f(x) = a·Φ(x)/√N` on the rows of `x`.
+pub(super) fn output(layers: &Layers, activation: Activation, w: &[f64], a: &[f64], x: MatRef<'_, f64>) -> Vec<f64> {
+    let phi = layers.features(activation, w, x);
+    let scale = 1.0 / (a.len() as f64).sqrt();
+    matvec(phi.as_ref(), a).iter().map(|f| scale * f).collect()
+}
+
+fn labels(task: &Task) -> Vec<f64> {
+    (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect()
+}

@@ -1,0 +1,59 @@
+"""Forecasts what a neural network forgets, and fails to learn, when it learns tasks one after another: from the data alone.
+
+>>> import ebbing
+>>> tasks = ebbing.tasks.permuted(tasks=3, p=200, p_test=0)
+>>> told = ebbing.forecast(tasks)
+>>> told.forgetting.shape  # [t, s]: after task t, on task s
+(3, 3)
+
+The theory is that of H. Shan, Q. Li and H. Sompolinsky, "Order parameters and phase transitions of continual learning in deep
+neural networks" (arXiv:2407.10315).
+"""
+
+from . import data, tasks, torch
+from ._arrays import Task, TaskSequence
+from ._avalanche import from_avalanche
+from ._ebbing import NumericalError, __version__
+from ._forecast import Forecast, ForgettingFit, Metrics, fit_forgetting, forecast, metrics
+from ._kernel import kernel
+from ._multi_head import CriticalLoad, MultiHead, TwoTaskLimit, critical_load, two_task_limit
+from ._networks import SampledPosterior, Trained, sample_posterior, train
+from ._order import (
+    OrderParameters,
+    order_parameters,
+    order_parameters_from_features,
+    order_parameters_from_kernels,
+)
+from ._single_head import SingleHead
+
+__all__ = [
+    "CriticalLoad",
+    "Forecast",
+    "ForgettingFit",
+    "Metrics",
+    "MultiHead",
+    "NumericalError",
+    "OrderParameters",
+    "SampledPosterior",
+    "SingleHead",
+    "Task",
+    "TaskSequence",
+    "Trained",
+    "TwoTaskLimit",
+    "__version__",
+    "critical_load",
+    "data",
+    "fit_forgetting",
+    "forecast",
+    "from_avalanche",
+    "kernel",
+    "metrics",
+    "order_parameters",
+    "order_parameters_from_features",
+    "order_parameters_from_kernels",
+    "sample_posterior",
+    "tasks",
+    "torch",
+    "train",
+    "two_task_limit",
+]

@@ -1,0 +1,148 @@
+"""Whatever users have (arrays, lists, frames, tensors) as float64 matrices; a float64 matrix stays as it is, uncopied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+#: What the compiled half takes: inputs, targets, held-out inputs, held-out targets, name.
+Native = tuple[Array, Array, Array | None, Array | None, str]
+
+
+def matrix(values: Any, name: str = "X") -> Array:
+    """`values` as a float64 matrix with one example per row; further axes are flattened into features.
+
+    >>> matrix([[1, 2], [3, 4]]).dtype
+    dtype('float64')
+    >>> matrix(np.zeros((5, 2, 3), dtype=np.float32)).shape
+    (5, 6)
+    """
+    array = numbers(values, name)
+    if array.ndim < 2:
+        raise ValueError(f"{name}: its shape is {array.shape}; it must have two axes, one example per row")
+    return array.reshape(len(array), -1) if array.ndim > 2 else array
+
+
+def targets(values: Any, name: str = "y") -> Array:
+    """`values` as a float64 matrix of target columns; a vector is one column."""
+    array = numbers(values, name)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name}: its shape is {array.shape}; it must be a vector or a matrix of target columns")
+    return array[:, None] if array.ndim == 1 else array
+
+
+def vector(values: Any, name: str) -> Array:
+    """`values` as a float64 vector."""
+    array = numbers(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: its shape is {array.shape}; it must be a vector")
+    return array
+
+
+def numbers(values: Any, name: str) -> Array:
+    """`values` as a float64 array of any shape."""
+    try:
+        array = np.asarray(detached(values))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"{name}: it cannot become an array of numbers: {error}") from error
+    if array.dtype == object:
+        raise TypeError(f"{name}: it holds {held(array)}; rows of equal length with numbers are needed")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: its dtype is {array.dtype}; real numbers are needed")
+    return np.require(array, dtype=np.float64, requirements="A")
+
+
+def detached(values: Any) -> Any:
+    """A tensor that is part of a graph or lives elsewhere as one that has the array protocol."""
+    if hasattr(values, "detach") and hasattr(values, "cpu"):
+        return values.detach().cpu()
+    return values
+
+
+def held(array: npt.NDArray[Any]) -> str:
+    """What an array of objects holds, in a word."""
+    first = next(iter(array.ravel()), None)
+    return f"objects of type {type(first).__name__}"
+
+
+class Task(NamedTuple):
+    """One task: training inputs and targets, and optionally held-out ones."""
+
+    x: Any
+    y: Any
+    x_test: Any = None
+    y_test: Any = None
+
+
+class TaskSequence(list[Task]):
+    """Tasks in the order in which they are learned: a list of `Task` with names and with what made them."""
+
+    names: list[str]
+    settings: dict[str, Any]
+
+    def __init__(self, tasks: Iterable[Any], names: Sequence[str] = (), settings: dict[str, Any] | None = None) -> None:
+        super().__init__(as_task(task, t) for t, task in enumerate(tasks))
+        self.names = list(names) or [f"task {t + 1}" for t in range(len(self))]
+        self.settings = dict(settings or {})
+
+    def __repr__(self) -> str:
+        sizes = sorted({len(task.x) for task in self})
+        examples = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}" if sizes else "no"
+        features = np.shape(self[0].x)[1] if self else 0
+        return f"<{len(self)} tasks of {examples} examples with {features} features>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TaskSequence, (list(self), self.names, self.settings)
+
+
+def as_task(task: Any, t: int) -> Task:
+    """(X, y) or (X, y, X_test, y_test) as a `Task`."""
+    if isinstance(task, Task):
+        return task
+    if isinstance(task, (str, bytes)) or not isinstance(task, Sequence):
+        raise TypeError(f"task {t + 1}: it is a {type(task).__name__}; give (X, y) or (X, y, X_test, y_test)")
+    if len(task) not in (2, 4):
+        raise ValueError(f"task {t + 1}: it has {len(task)} parts; give (X, y) or (X, y, X_test, y_test)")
+    return Task(*task)
+
+
+def native(tasks: Any) -> list[Native]:
+    """Tasks for the compiled half."""
+    if isinstance(tasks, (str, bytes)) or not isinstance(tasks, Iterable):
+        raise TypeError(f"tasks: a {type(tasks).__name__}; give a list of (X, y) or (X, y, X_test, y_test)")
+    sequence = tasks if isinstance(tasks, TaskSequence) else TaskSequence(tasks)
+    made: list[Native] = []
+    for t, (task, name) in enumerate(zip(sequence, sequence.names)):
+        label = f"task {t + 1}"
+        if (task.x_test is None) != (task.y_test is None):
+            raise ValueError(f"{label}: X_test and y_test come together; one of them is missing")
+        tested = task.x_test is not None
+        made.append(
+            (
+                matrix(task.x, f"{label}, X"),
+                targets(task.y, f"{label}, y"),
+                matrix(task.x_test, f"{label}, X_test") if tested else None,
+                targets(task.y_test, f"{label}, y_test") if tested else None,
+                name,
+            )
+        )
+    return made
+
+
+def squeezed(array: Array, columns: int) -> Array:
+    """One target column as a vector (the last axis), several as they are."""
+    return array[..., 0] if columns == 1 else array
+
+
+def lower(rows: Sequence[Sequence[float | None]]) -> Array:
+    """Rows of growing length as a square matrix, nan where there is nothing."""
+    size = len(rows)
+    full = np.full((size, size), np.nan)
+    for t, row in enumerate(rows):
+        full[t, : len(row)] = [np.nan if v is None else v for v in row]
+    return full

@@ -1,0 +1,279 @@
+"""Everything a forecast tells about a sequence of tasks, fits of forgetting curves, metrics of accuracies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _ebbing
+from ._arrays import Array, TaskSequence, native, vector
+from ._order import OrderParameters
+from ._progress import Listener, listener
+from ._result import Result, heat_table, matrix_frame, significant, table, with_error
+from ._settings import encode
+
+#: Settings of the theory, by their name here and in the library.
+THEORY = {"mode": "mode", "lam": "lambda", "sigma2": "sigma2", "beta": "beta", "variance": "variance"}
+#: Other settings of a forecast.
+OTHERS = {
+    "bootstrap": "half_samples",
+    "shuffles": "shuffles",
+    "depths": "depths",
+    "order": "order",
+    "convention": "convention",
+    "features": "features",
+    "ridge": "ridge",
+}
+
+
+class ForgettingFit(Result):
+    """`F_t = F_max (1 − e^{−(t−1)/τ})`: `f_max`, `tau` (None where the curve does not tell), `stderr` by name, `shape`, `r2`."""
+
+    f_max: float | None
+    tau: float | None
+    stderr: dict[str, float | None]
+    shape: str
+    slope: float | None
+    tau_interval: tuple[float | None, float | None]
+    r2: float | None
+    points: int
+    cut: bool
+
+    @classmethod
+    def of(cls, fit: dict[str, Any]) -> ForgettingFit:
+        """From what the compiled half tells of a fit."""
+        known = {name: fit[name] for name in ("f_max", "tau", "slope")}
+        return cls(
+            **{name: found and found["value"] for name, found in known.items()},
+            stderr={name: found and found["standard_error"] for name, found in known.items()},
+            tau_interval=tuple(fit["tau_interval"]),
+            **{name: fit[name] for name in ("shape", "r2", "points", "cut")},
+        )
+
+    def at(self, t: Any) -> Array:
+        """The fitted curve after t tasks; nan where the shape is undetermined."""
+        t = np.asarray(t, dtype=float)
+        if self.shape == "saturating" and self.f_max is not None and self.tau is not None:
+            return np.asarray(-self.f_max * np.expm1((1 - t) / self.tau))
+        if self.shape == "linear" and self.slope is not None:
+            return np.asarray(self.slope * (t - 1))
+        if self.shape == "step" and self.f_max is not None:
+            return np.where(t > 1, self.f_max, 0.0)
+        return np.full_like(t, 0.0 if self.shape == "zero" else np.nan)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The fitted curve."""
+        from . import _plotting
+
+        return _plotting.fitted(self, ax)
+
+
+def fit_forgetting(curve: Any, times: Any = None) -> ForgettingFit:
+    """Fits `F_t = F_max (1 − e^{−(t−1)/τ})` to a forgetting curve by unweighted least squares.
+
+    `curve` holds the forgetting of a task after 1, 2, … tasks (or after `times`, counted from 1); where it is not monotonic
+    it is cut after its maximum.
+
+    >>> import numpy as np
+    >>> fit = fit_forgetting(0.5 * (1 - np.exp(-np.arange(10) / 3)))
+    >>> round(fit.f_max, 6), round(fit.tau, 6), fit.shape
+    (0.5, 3.0, 'saturating')
+    """
+    values = vector(curve, "curve")
+    at = np.arange(1.0, len(values) + 1) if times is None else vector(times, "times")
+    return ForgettingFit.of(_ebbing.fit_forgetting(at.tolist(), values.tolist()))
+
+
+class Metrics(Result):
+    """Continual-learning metrics by a named convention; None where one is undefined."""
+
+    convention: str
+    average_accuracy: float
+    average_accuracy_after: Array
+    learning_accuracy: float
+    backward_transfer: float | None
+    forward_transfer: float | None
+    forgetting: float | None
+    forgetting_matrix: Array
+    intransigence: float | None
+    intransigence_by_task: Array | None
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> Metrics:
+        """From what the compiled half tells."""
+        return cls(**{name: np.array(v) if isinstance(v, list) else v for name, v in found.items()})
+
+
+def metrics(
+    accuracies: Any,
+    convention: str = "gem",
+    *,
+    untrained: Any = None,
+    reference: Any = None,
+    test_sizes: Any = None,
+) -> Metrics:
+    """`ACC = mean_s R[T, s]`, `BWT = mean_{s<T} R[T, s] − R[s, s]` and their kin from accuracies R[t, s].
+
+    Conventions: `gem`, `avalanche`, `chaudhry`. Rows hold all tasks, or row t the tasks up to t. Forward transfer needs the
+    accuracies of an `untrained` network, intransigence those of a `reference`.
+
+    >>> found = metrics([[0.9, 0.5], [0.7, 0.8]])
+    >>> found.average_accuracy, round(found.backward_transfer, 6)
+    (0.75, -0.2)
+    """
+    rows = [vector(row, f"accuracies, row {t}") for t, row in enumerate(accuracies)]
+    rows = [row[~np.isnan(row)] if np.isnan(row).any() else row for row in rows]
+    before = None if untrained is None else vector(untrained, "untrained").tolist()
+    best = None if reference is None else vector(reference, "reference").tolist()
+    sizes = None if test_sizes is None else [int(n) for n in test_sizes]
+    return Metrics.of(_ebbing.metrics([row.tolist() for row in rows], convention, before, best, sizes))
+
+
+class Forecast(Result):
+    """Everything `ebbing forecast` tells; matrices are indexed [t, s]: after task t, on task s, both from 0.
+
+    | attribute | |
+    |---|---|
+    | `forgetting`, `forgetting_error` | F[t, s] on training data, and its standard error over seeds |
+    | `pairs` | order parameters of all ordered pairs of tasks |
+    | `worst` | the pair that conflicts most, and why |
+    | `fit` | the exponential fit of the first task's forgetting curve |
+    | `train_accuracy`, `test_loss`, `generalization`, `test_accuracy`, `metrics` | where the data allow them |
+    | `f21_at_lambda_zero`, `delta_f21` | forgetting without the penalty, and what the penalty changes |
+    | `depths`, `order` | other depths, and the best order of tasks, where asked for |
+    | `digits`, `notes` | how many digits are right, and what to know |
+    """
+
+    tasks: list[str]
+    seeds: int
+    forgetting: Array
+    forgetting_error: Array | None
+    pairs: list[OrderParameters]
+    pair_errors: list[dict[str, float] | None]
+    worst: dict[str, Any] | None
+    fit: ForgettingFit | None
+    train_accuracy: Array | None
+    test_loss: Array | None
+    generalization: Array | None
+    test_accuracy: Array | None
+    metrics: Metrics | None
+    f21_at_lambda_zero: float | None
+    delta_f21: float | None
+    depths: list[dict[str, Any]]
+    order: dict[str, Any] | None
+    digits: float
+    notes: list[str]
+
+    @classmethod
+    def of(cls, outlook: dict[str, Any]) -> Forecast:
+        """From what the compiled half tells."""
+        test = outlook["test"] or {}
+        pairs = [OrderParameters.of_pair({**pair["detail"], "values": pair["values"]}) for pair in outlook["pairs"]]
+        kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "digits", "notes")
+        return cls(
+            **{name: outlook[name] for name in kept},
+            forgetting=_mean(outlook["forgetting"]),
+            forgetting_error=_error(outlook["forgetting"]),
+            pairs=pairs,
+            pair_errors=[pair["standard_error"] for pair in outlook["pairs"]],
+            fit=ForgettingFit.of(outlook["fit"]) if outlook["fit"] else None,
+            train_accuracy=_mean(outlook["train_accuracy"]),
+            test_loss=_mean(test.get("loss")),
+            generalization=_mean(test.get("generalisation")),
+            test_accuracy=_mean(test.get("accuracy")),
+            metrics=Metrics.of(test["metrics"]) if test.get("metrics") else None,
+        )
+
+    def pair(self, first: int, second: int) -> OrderParameters:
+        """Order parameters of a pair, tasks counted from 1."""
+        for pair in self.pairs:
+            if (pair.first, pair.second) == (first, second):
+                return pair
+        raise ValueError(f"the pair is ({first}, {second}); tasks count from 1 to {len(self.tasks)} and must differ")
+
+    def to_pandas(self) -> Any:
+        """The forgetting matrix as a `DataFrame`, tasks counted from 1."""
+        return matrix_frame(self.forgetting)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The forgetting matrix and the first task's curve with its fit (one of them into `ax`: the matrix)."""
+        from . import _plotting
+
+        return _plotting.forecast(self, ax)
+
+    def sentences(self) -> list[str]:
+        told = []
+        if self.worst:
+            first, second, conflict = self.worst["first"], self.worst["second"], significant(self.worst["conflict"])
+            told.append(f"Tasks {first} and {second} conflict most (conflict {conflict}): {self.worst['words']}.")
+        last = len(self.tasks) - 1
+        if last:
+            error = None if self.forgetting_error is None else float(self.forgetting_error[last, 0])
+            value = with_error(float(self.forgetting[last, 0]), error)
+            told.append(f"Forecast forgetting of task 1 after {last + 1} tasks is {value}.")
+        if self.fit and self.fit.f_max is not None and self.fit.tau is not None:
+            shown = [with_error(v, self.fit.stderr[n]) for v, n in ((self.fit.f_max, "f_max"), (self.fit.tau, "tau"))]
+            told.append(f"It rises as F_max(1 − e^(−(t−1)/τ)) with F_max {shown[0]} and τ {shown[1]} tasks.")
+        if self.order and self.order["gain"] > 0:
+            best = " ".join(map(str, self.order["order"]))
+            means = significant(self.order["forgetting"]), significant(self.order["given"])
+            told.append(f"The best order found is {best}: mean final forgetting {means[0]} instead of {means[1]}.")
+        return told + [f"Note: {note}." for note in self.notes]
+
+    def tables(self) -> list[str]:
+        names = ["gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f21", "gamma_sim"]
+        learned = [pair for pair in self.pairs if pair.first < pair.second]
+        rows = [[f"{pair.first} → {pair.second}", *(getattr(pair, name) for name in names)] for pair in learned]
+        shown = np.where(np.tri(len(self.tasks), dtype=bool), self.forgetting, np.nan)
+        matrix = heat_table("Forgetting F (0: remembered, 1: as bad as answering 0)", shown)
+        return [table(["tasks", *names], rows), matrix] if rows else [matrix]
+
+
+def forecast(tasks: Any, *, progress: bool | Listener = False, **settings: Any) -> Forecast:
+    """Forecasts forgetting from the data alone: what `ebbing forecast` tells.
+
+    `tasks` is a list of (X, y) or (X, y, X_test, y_test), or a list of such `TaskSequence`s, one per seed, to average over.
+
+    | setting | default | |
+    |---|---|---|
+    | `depth`, `activation` | 1, relu | the network |
+    | `mode`, `lam`, `sigma2`, `beta`, `variance` | rf, inf, 1, inf, False | as in `SingleHead` |
+    | `bootstrap`, `shuffles` | 0, 0 | intervals and null of the order parameters (0, or at least 20) |
+    | `depths` | () | other depths to set beside the forecast |
+    | `order` | True | whether the best order of tasks is searched |
+    | `convention` | gem | of the accuracy metrics |
+    | `features`, `ridge` | False, 0 | inputs are feature matrices; ridge on singular kernels |
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(3)]
+    >>> told = forecast(tasks)
+    >>> told.forgetting.shape, len(told.pairs), sorted(told.order["order"])
+    ((3, 3), 6, [1, 2, 3])
+    """
+    unknown = settings.keys() - {"depth", "activation"} - THEORY.keys() - OTHERS.keys()
+    if unknown:
+        known = ", ".join(["depth", "activation", *THEORY, *OTHERS])
+        raise TypeError(f"forecast has no setting {sorted(unknown)[0]!r}; it knows {known}")
+    theory = {library: settings[name] for name, library in THEORY.items() if name in settings}
+    network = {"depth": settings.get("depth", 1), "activation": settings.get("activation", "relu")}
+    others = {library: settings[name] for name, library in OTHERS.items() if name in settings}
+    sequences = _sequences(tasks)
+    asked = encode(theory={**theory, "architecture": network}, **others)
+    return Forecast.of(_ebbing.forecast(sequences, asked, listener(progress, "forecast")))
+
+
+def _sequences(tasks: Any) -> list[Any]:
+    """One list of native tasks per seed."""
+    if isinstance(tasks, (list, tuple)) and tasks and all(isinstance(one, TaskSequence) for one in tasks):
+        return [native(one) for one in tasks]
+    return [native(tasks)]
+
+
+def _mean(averaged: dict[str, Any] | None) -> Any:
+    return None if averaged is None else np.array(averaged["mean"])
+
+
+def _error(averaged: dict[str, Any]) -> Any:
+    return None if averaged["standard_error"] is None else np.array(averaged["standard_error"])

@@ -1,0 +1,256 @@
+"""A readout for every task: finite width, one hidden layer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from . import _ebbing
+from ._arrays import Array, lower, matrix, native, vector
+from ._result import Result, heat_table, key_value, pandas
+from ._settings import count, real
+
+#: What the library's regimes are called.
+REGIMES = {
+    "fixed_representations": "fixed-representations",
+    "overfitting": "overfitting",
+    "generalisation": "generalization",
+}
+
+
+class MultiHead:
+    """`u1(t,s) = <a_t·a_s>/N` and all heads' outputs, at load α = P/N, found one task after another.
+
+    Give `width` N or `alpha` = P/N of the newest task. At `lam` = inf two tasks have an exact limit; more tasks (or a finite
+    `beta`) take a large λ that stands for it, `lam_used`, with its `evidence`. Heads and times count from 1.
+
+    `u1`, `u0` are matrices (infinite where they diverge with λ); `residual` is the largest scaled residual of the equations,
+    `limit` the exact limit's numbers with `regime`.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(2)]
+    >>> network = MultiHead(tasks, alpha=0.5, lam=10.0)
+    >>> network.u1.shape, network.residual < 1e-9
+    ((2, 2), True)
+    >>> MultiHead(tasks, alpha=0.5).regime
+    'fixed-representations'
+    """
+
+    def __init__(
+        self,
+        tasks: Any,
+        *,
+        width: float | None = None,
+        alpha: float | None = None,
+        lam: float = float("inf"),
+        sigma2: float = 1.0,
+        beta: float = float("inf"),
+        activation: str = "relu",
+    ) -> None:
+        self._tasks = native(tasks)
+        self._settings = (
+            None if width is None else real(width, "width"),
+            None if alpha is None else real(alpha, "alpha"),
+            real(lam, "lam"),
+            real(sigma2, "sigma2"),
+            real(beta, "beta"),
+            activation,
+        )
+        self._solve()
+
+    def _solve(self) -> None:
+        self._theory = _ebbing.MultiHead(self._tasks, *self._settings)
+        found = self._theory.factors()
+        self.u1: Array = np.array(found["u1"], dtype=float)
+        self.u0: Array = np.array(found["u0"], dtype=float)
+        self.width: float = found["width"]
+        self.alpha: float = len(self._tasks[-1][0]) / self.width
+        self.lam_used: float = found["lam"]
+        self.digits: float = found["digits"]
+        self.residuals: list[dict[str, Any]] = found["residuals"]
+        self.residual: float = max(r["residual"] for r in self.residuals)
+        self.evidence: list[dict[str, Any]] | None = found["evidence"]
+        self.limit: TwoTaskLimit | None = None
+        if found["limit"] is not None:
+            self.limit = TwoTaskLimit.of_points([{"factors": found["limit"]}], scalar=True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_tasks": self._tasks, "_settings": self._settings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._solve()
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks."""
+        return len(self._tasks)
+
+    @property
+    def regime(self) -> str | None:
+        """The regime, which is defined for two tasks at lam = inf."""
+        return None if self.limit is None else str(self.limit.regime)
+
+    def _predict(self, X: Any, head: int, t: int | None) -> tuple[Array, Array]:
+        time = self.tasks if t is None else count(t, "t")
+        return self._theory.predict(matrix(X, "X"), count(head, "head"), time)
+
+    def mean(self, X: Any, head: int, t: int | None = None) -> Array:
+        """`<f_t^h(x)>`: head h (from 1) after t tasks (all of them unless told)."""
+        return self._predict(X, head, t)[0]
+
+    def variance(self, X: Any, head: int, t: int | None = None) -> Array:
+        """`<δf_t^h(x)²>`; infinite where it diverges with λ."""
+        return self._predict(X, head, t)[1]
+
+    def forgetting(self) -> Array:
+        """`F[t, s]`: the loss of head s on its training data after task t, variance included; nan before s is learned."""
+        return lower(self._theory.forgetting())
+
+    def generalization(self) -> Array:
+        """`G[t, s]`: the same on held-out data, over that of a network of the same width that learned s alone."""
+        return lower(self._theory.generalization())
+
+    def hidden_kernel(self, X: Any, *, learned: bool = False) -> Array:
+        """`<Φ(x)·Φ(x')>/N` of the hidden layer after two tasks, or only the part that was learned.
+
+        Activations are treated as Gaussian: along the labels this agrees with sampled networks to 10-25 %; the trace and the
+        projection on the all-ones vector are not to be read.
+        """
+        return self._theory.hidden_kernel(matrix(X, "X"), learned)
+
+    def __repr__(self) -> str:
+        return f"<MultiHead of {self.tasks} tasks at alpha = {self.alpha:.3g}, residual {self.residual:.1e}>"
+
+    def _repr_html_(self) -> str:
+        values: dict[str, Any] = {"width": self.width, "alpha": self.alpha, "lam": self.lam_used}
+        values |= {"regime": self.regime} if self.regime else {}
+        return key_value({**values, "largest residual": self.residual}) + heat_table("Forgetting F", self.forgetting())
+
+
+class TwoTaskLimit(Result):
+    """Two tasks with a readout each at λ → ∞, at one load or at every load of an array.
+
+    `u22`, `u0`, `d` and the losses `f21`, `g21`, `g22` may grow or vanish as a power of λ: each is a coefficient, beside its
+    exponent (`u0_exponent`, …), which is 0 where there is a finite limit.
+    """
+
+    alpha: Any
+    regime: Any
+    u11: Any
+    u12: Any
+    rho: Any
+    u0: Any
+    d: Any
+    u22: Any
+
+    @classmethod
+    def of_points(cls, points: list[dict[str, Any]], scalar: bool) -> TwoTaskLimit:
+        """From what the compiled half tells of every load."""
+        columns: dict[str, list[Any]] = {}
+        for point in points:
+            factors = point["factors"]
+            row = {name: factors[name] for name in ("alpha", "width", "u11", "u12", "rho")}
+            row["regime"] = REGIMES[factors["limit"]["regime"]]
+            row |= {name: factors["limit"][name] for name in ("t", "den", "e", "r", "s", "q")}
+            powers = {name: factors[name] for name in ("u22", "u0", "d")}
+            powers |= {name: point[name] for name in ("f21", "g21", "g22") if point.get(name) is not None}
+            for name, power in powers.items():
+                row[name], row[f"{name}_exponent"] = power["coefficient"], power["exponent"]
+            for name, value in row.items():
+                columns.setdefault(name, []).append(value)
+        return cls(**{name: values[0] if scalar else np.array(values) for name, values in columns.items()})
+
+    def to_pandas(self) -> Any:
+        """A `DataFrame` with one row per load."""
+        values = {name: np.atleast_1d(value) for name, value in self.__dict__.items()}
+        return pandas().DataFrame(values).set_index("alpha")
+
+    def plot(self, ax: Any = None) -> Any:
+        """F_21 and the readout norm against the load, with the regimes behind them."""
+        from . import _plotting
+
+        return _plotting.loads(self, ax)
+
+    def tables(self) -> list[str]:
+        if np.ndim(self.alpha) == 0:
+            return super().tables()
+        names = ["alpha", "regime", "u11", "u12", "u22", "rho"] + (["f21"] if "f21" in self.__dict__ else [])
+        from ._result import table
+
+        rows = [[np.asarray(self.__dict__[name])[i].item() for name in names] for i in range(len(self.alpha))]
+        return [table(names, rows)]
+
+
+class CriticalLoad(Result):
+    """α_c, where overfitting gives way to generalisation: `exact`, and `from_gamma_sim` = γ_sim⁻² beside it.
+
+    1 where there is no overfitting regime, inf where none is found up to `bound`; `notes` says so in words.
+    """
+
+    exact: float
+    from_gamma_sim: float
+    from_u11: float
+    gamma_sim: float
+    gamma_feature: float
+    cos: float
+    proj: float
+    bound: float
+    label_scale: list[float]
+    notes: list[str]
+
+    def regime(self, alpha: float) -> str:
+        """The regime at a load.
+
+        >>> CriticalLoad(exact=1.6).regime(1.2)
+        'overfitting'
+        """
+        if alpha == 1:
+            raise ValueError("alpha is 1; it is the end of fixed representations itself, ask on either side")
+        return "fixed-representations" if alpha < 1 else "overfitting" if alpha < self.exact else "generalization"
+
+    def sentences(self) -> list[str]:
+        return list(self.notes)
+
+
+def two_task_limit(X1: Any, y1: Any, X2: Any, y2: Any, *, alpha: Any, sigma2: float = 1.0) -> TwoTaskLimit:
+    """`M = K + ρΔ̂`, `E(ρ) = u11·den·yy − by²`: two tasks at λ → ∞ and at one load α or at every load of an array.
+
+    α < 1: fixed representations; above, overfitting (E(ρ*) > 0, where t(ρ*) = 0) or generalization (E(ρ) = 0).
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> X1, X2 = rng.normal(size=(2, 20, 30))
+    >>> y1, y2 = np.sign(rng.normal(size=(2, 20)))
+    >>> limit = two_task_limit(X1, y1, X2, y2, alpha=[0.5, 1.5])
+    >>> limit.regime.tolist()
+    ['fixed-representations', 'overfitting']
+    >>> two_task_limit(X1, y1, X2, y2, alpha=0.5).rho
+    0.0
+    """
+    scalar = np.ndim(alpha) == 0
+    loads = vector(np.atleast_1d(alpha), "alpha")
+    if not loads.size:
+        raise ValueError("alpha: it is empty; give one load or more")
+    curve = _two_tasks(X1, y1, X2, y2, sigma2).curve(loads.tolist())
+    return TwoTaskLimit.of_points(curve["points"], scalar)
+
+
+def critical_load(X1: Any, y1: Any, X2: Any, y2: Any, *, sigma2: float = 1.0) -> CriticalLoad:
+    """The α_c that solves `E(ρ*(α); α) = 0`, with the estimate `γ_sim⁻²` beside it.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> X, y = rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))
+    >>> critical_load(X, y, X, y).exact  # identical tasks: no overfitting
+    1.0
+    """
+    found = _two_tasks(X1, y1, X2, y2, sigma2).critical_load()
+    return CriticalLoad(**{name: math.inf if value is None else value for name, value in found.items()})
+
+
+def _two_tasks(X1: Any, y1: Any, X2: Any, y2: Any, sigma2: float) -> _ebbing.TwoTasks:
+    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), real(sigma2, "sigma2"))

@@ -1,0 +1,227 @@
+"""Networks of finite width to hold the theory against: trained, or sampled from the posterior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _ebbing
+from ._arrays import Array, lower, native
+from ._progress import Listener, listener
+from ._result import Result, heat_table, matrix_frame, table, with_error
+from ._settings import encode, real
+
+
+class Trained(Result):
+    """A trained network's losses and accuracies, indexed [t, s]: after task t, on task s; nan before s is learned.
+
+    `train_loss` is the forgetting matrix F; `test_loss`, `train_accuracy`, `test_accuracy` are nan where undefined; `reports`
+    tells how each task was learned.
+    """
+
+    train_loss: Array
+    test_loss: Array
+    train_accuracy: Array
+    test_accuracy: Array
+    reports: list[dict[str, Any]]
+
+    def forgetting(self) -> Array:
+        """`F[t, s] = Σ(f_t(x)−y)²/|Y_s|²` on training data."""
+        return self.train_loss
+
+    def to_pandas(self) -> Any:
+        """The forgetting matrix as a `DataFrame`, tasks counted from 1."""
+        return matrix_frame(self.train_loss)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The forgetting matrix."""
+        from . import _plotting
+
+        return _plotting.heat_map(self.train_loss, "F, trained network", ax)
+
+    def tables(self) -> list[str]:
+        names = ["steps", "mse", "learned", "stop", "moved"]
+        rows = [[t + 1, *(report[name] for name in names)] for t, report in enumerate(self.reports)]
+        return [heat_table("Forgetting F of a trained network", self.train_loss), table(["task", *names], rows)]
+
+
+def train(
+    tasks: Any,
+    *,
+    learner: str = "gd",
+    kappa: float | None = None,
+    gamma: float = 1.0,
+    heads: str = "single",
+    depth: int = 1,
+    activation: str = "relu",
+    width: int = 400,
+    sigma0: float = 1.0,
+    eta: float | None = None,
+    threshold: float = 1e-3,
+    tolerance: float = 1e-3,
+    patience: int = 200,
+    max_steps: int = 20_000,
+    batch: int | None = None,
+    momentum: float = 0.0,
+    readout_only: bool = False,
+    loss: str = "sum",
+    eta_factor: float = 1.0,
+    penalty_step: str = "implicit",
+    fisher: str = "rms",
+    indexing: str = "past",
+    seed: int = 0,
+    progress: bool | Listener = False,
+) -> Trained:
+    """Trains a network of finite width on the tasks, one after another: `½ Σ|f−y|² + κ/2 Σ F̄_i (Θ−Θ_{t−1})_i²`.
+
+    Learners: `gd` (κ = 0), `l2` (F̄ = 1; needs `kappa`), `ewc` (online EWC; needs `kappa`, with decay `gamma`, `fisher` and
+    `indexing`). Without `eta` the rate comes from the network's tangent kernel, times `eta_factor`. Other settings are those
+    of `ebbing train`.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(2)]
+    >>> run = train(tasks, width=100, max_steps=2000)
+    >>> run.train_loss.shape, run.reports[0]["learned"]
+    ((2, 2), True)
+    """
+    rule: dict[str, Any] = {"rule": learner}
+    if learner in ("l2", "ewc"):
+        if kappa is None:
+            raise ValueError(f"kappa is None; learner {learner} needs the strength of its penalty")
+        rule["kappa"] = real(kappa, "kappa")
+    if learner == "ewc":
+        rule |= {"gamma": real(gamma, "gamma"), "fisher": fisher, "indexing": indexing}
+    asked = encode(
+        learner=rule,
+        heads=heads,
+        architecture={"activation": activation, "depth": depth},
+        width=width,
+        sigma0=sigma0,
+        eta=eta,
+        threshold=threshold,
+        tolerance=tolerance,
+        patience=patience,
+        max_steps=max_steps,
+        batch=batch,
+        momentum=momentum,
+        readout_only=readout_only,
+        loss=loss,
+        eta_factor=eta_factor,
+        penalty_step=penalty_step,
+        seed=seed,
+    )
+    found = _ebbing.train(native(tasks), asked, listener(progress, "train"))
+    matrices = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
+    return Trained(**{name: lower(found[name]) for name in matrices}, reports=found["reports"])
+
+
+class SampledPosterior(Result):
+    """What sampled networks do after the last task; every mean has its standard error over chains beside it.
+
+    `u1`, `u1_error` = <a_t·a_s>/N as [t, s]; `forgetting`, `test_loss`, `label_kernel`, `learned` by task with `…_error`;
+    `acceptance`, `convergence`, `divergent` and `warnings` tell whether the run can be trusted.
+    """
+
+    u1: Array
+    u1_error: Array
+    forgetting: Array
+    forgetting_error: Array
+    test_loss: Array
+    test_loss_error: Array
+    label_kernel: Array
+    label_kernel_error: Array
+    learned: Array
+    learned_error: Array
+    acceptance: Array
+    convergence: list[dict[str, Any]]
+    divergent: int
+    warnings: list[str]
+
+    def tables(self) -> list[str]:
+        columns = ("forgetting", "test_loss", "learned")
+        rows = [
+            [t + 1, *(with_error(self.__dict__[name][t], self.__dict__[f"{name}_error"][t]) for name in columns)]
+            for t in range(len(self.forgetting))
+        ]
+        return [table(["task", *columns], rows)]
+
+    def to_pandas(self) -> Any:
+        """A `DataFrame` with one row per task."""
+        from ._result import pandas
+
+        names = [name for name in self.__dict__ if isinstance(self.__dict__[name], np.ndarray) and "u1" not in name]
+        frame = pandas().DataFrame({name: self.__dict__[name] for name in names})
+        return frame.set_index(pandas().RangeIndex(1, len(frame) + 1, name="task"))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Forgetting by task with its standard error."""
+        from . import _plotting
+
+        values = {f"task {t + 1}": float(v) for t, v in enumerate(self.forgetting)}
+        ends = [(float(v - e), float(v + e)) for v, e in zip(self.forgetting, self.forgetting_error)]
+        return _plotting.bars(values, "F after the last task, ± standard error", ax, ends)
+
+    def sentences(self) -> list[str]:
+        return list(self.warnings)
+
+
+def sample_posterior(
+    tasks: Any,
+    *,
+    heads: str = "multi",
+    depth: int = 1,
+    activation: str = "relu",
+    width: int = 40,
+    lam: float = 5.0,
+    sigma2: float = 1.0,
+    beta: float = 2000.0,
+    chains: int = 16,
+    warmup: int = 300,
+    draws: int = 200,
+    leapfrog: int = 20,
+    seed: int = 0,
+    progress: bool | Listener = False,
+) -> SampledPosterior:
+    """Networks drawn from `p(Θ_t | Θ_{t−1}, D_t)`, task after task, by Hamiltonian Monte Carlo.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> tasks = [(rng.normal(size=(6, 10)), np.sign(rng.normal(size=6))) for _ in range(2)]
+    >>> found = sample_posterior(tasks, width=10, beta=50.0, chains=2, warmup=20, draws=20)
+    >>> found.u1.shape, found.forgetting.shape
+    ((2, 2), (2,))
+    """
+    if not np.isfinite(real(lam, "lam")) or not np.isfinite(real(beta, "beta")):
+        raise ValueError(f"lam is {lam} and beta is {beta}; both must be finite to sample")
+    asked = encode(
+        heads=heads,
+        architecture={"activation": activation, "depth": depth},
+        width=width,
+        **{"lambda": lam},
+        sigma2=sigma2,
+        beta=beta,
+        chains=chains,
+        warmup=warmup,
+        draws=draws,
+        leapfrog=leapfrog,
+        seed=seed,
+    )
+    found = _ebbing.sample_posterior(native(tasks), asked, listener(progress, "sample"))
+    values: dict[str, Any] = {
+        "u1": _symmetric(found["u1"], "mean"),
+        "u1_error": _symmetric(found["u1"], "se"),
+    }
+    for name in ("forgetting", "test_loss", "label_kernel", "learned"):
+        values[name] = np.array([np.nan if e is None else e["mean"] for e in found[name]])
+        values[f"{name}_error"] = np.array([np.nan if e is None else e["se"] for e in found[name]])
+    values["acceptance"] = np.array(found["acceptance"])
+    kept = {name: found[name] for name in ("convergence", "divergent", "warnings")}
+    return SampledPosterior(**values, **kept)
+
+
+def _symmetric(rows: list[list[dict[str, float]]], part: str) -> Array:
+    """Means or standard errors as a symmetric matrix."""
+    half = lower([[entry[part] for entry in row] for row in rows])
+    return np.where(np.isnan(half), half.T, half)

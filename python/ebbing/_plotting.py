@@ -1,0 +1,121 @@
+"""Figures with matplotlib, in one look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array
+
+BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
+#: The tint behind each regime.
+TINTS = {"fixed-representations": "#d8e0ea", "overfitting": "#f6d9d5", "generalization": "#d7ecd9"}
+
+
+def axes(ax: Any, size: tuple[float, float] = (3.4, 2.6)) -> Any:
+    """The axes given, or new ones."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plot needs matplotlib: pip install matplotlib") from error
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def clean(ax: Any) -> Any:
+    """Left and bottom axes only."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def bars(values: dict[str, float], title: str, ax: Any, ends: list[tuple[float, float]] | None = None) -> Any:
+    """Horizontal bars, with intervals where there are some."""
+    ax = axes(ax, (3.4, 0.5 + 0.22 * len(values)))
+    names = [SYMBOLS.get(name, name) for name in values]
+    numbers = np.array([value if np.isfinite(value) else np.nan for value in values.values()])
+    ax.barh(names, numbers, color=BLUE, height=0.6)
+    if ends:
+        reach = np.abs(np.array(ends).T - numbers)
+        ax.errorbar(numbers, names, xerr=reach, fmt="none", ecolor="black", elinewidth=1, capsize=2)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.invert_yaxis()
+    ax.set_title(title, fontsize=9)
+    return clean(ax)
+
+
+#: Order parameters as they are written.
+SYMBOLS = {
+    "gamma_feature": "γ$_{feature}$",
+    "gamma_rf": "γ$_{RF}$",
+    "gamma_rule": "γ$_{rule}$",
+    "gamma_sim": "γ$_{sim}$",
+    "f21": "F$_{21}$",
+}
+
+
+def heat_map(values: Array, label: str, ax: Any = None) -> Any:
+    """A matrix [t, s]: after task downwards, on task to the right, tasks from 1."""
+    ax = axes(ax)
+    shown = np.where(np.abs(values) < 1e-20, 0.0, values)
+    tasks = len(shown)
+    image = ax.imshow(shown, cmap="viridis", vmin=0)
+    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.8)
+    ax.set(xlabel="on task", ylabel="after task", xticks=range(tasks), yticks=range(tasks))
+    ax.set_xticklabels(range(1, tasks + 1))
+    ax.set_yticklabels(range(1, tasks + 1))
+    if tasks <= 10:
+        middle = 0.5 * np.nanmax(shown)
+        for (t, s), value in np.ndenumerate(shown):
+            if np.isfinite(value):
+                colour = "black" if value > middle else "white"
+                ax.text(s, t, f"{value:.2g}", ha="center", va="center", color=colour, fontsize=7)
+    return ax
+
+
+def forecast(told: Any, ax: Any = None) -> Any:
+    """The forgetting matrix; beside it, unless axes were given, the first task's curve with its fit."""
+    learned = np.where(np.tri(len(told.tasks), dtype=bool), told.forgetting, np.nan)
+    if ax is not None:
+        return heat_map(learned, "forgetting F", ax)
+    import matplotlib.pyplot as plt
+
+    _, (left, right) = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
+    heat_map(learned, "forgetting F", left)
+    t = np.arange(1, len(told.tasks) + 1)
+    errors = None if told.forgetting_error is None else told.forgetting_error[:, 0]
+    right.errorbar(t, told.forgetting[:, 0], yerr=errors, fmt="o", color=BLUE, label="task 1")
+    if told.fit is not None:
+        fitted(told.fit, right, len(told.tasks))
+    right.set(xlabel="tasks learned", ylabel="forgetting of task 1")
+    right.legend(frameon=False, fontsize=8)
+    return np.array([left, clean(right)])
+
+
+def fitted(fit: Any, ax: Any = None, last: int | None = None) -> Any:
+    """The fitted exponential."""
+    ax = axes(ax)
+    t = np.linspace(1, last or fit.points, 100)
+    ax.plot(t, fit.at(t), color=VERMILLION, label="fit")
+    ax.set(xlabel="tasks learned", ylabel="forgetting")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    return clean(ax)
+
+
+def loads(limit: Any, ax: Any = None) -> Any:
+    """F_21 and the readout's norm against the load, with the regimes behind them."""
+    ax = axes(ax)
+    order = np.argsort(np.atleast_1d(limit.alpha))
+    alpha, regime = np.atleast_1d(limit.alpha)[order], np.atleast_1d(limit.regime)[order]
+    edges = np.concatenate([alpha[:1], np.sqrt(alpha[1:] * alpha[:-1]), alpha[-1:]])
+    for low, high, name in zip(edges[:-1], edges[1:], regime):
+        ax.axvspan(low, high, color=TINTS[name], linewidth=0)
+    for name, label, colour in (("f21", "F$_{21}$", BLUE), ("u22", "|a$_2$|²/N", GREEN)):
+        if name in limit.__dict__:
+            value = np.atleast_1d(limit.__dict__[name])[order]
+            finite = np.atleast_1d(limit.__dict__[f"{name}_exponent"])[order] == 0
+            ax.plot(alpha, np.where(finite, value, np.nan), ".-", color=colour, label=label)
+    ax.set(xscale="log", xlabel="load α = P/N", ylabel="limit for λ → ∞, where finite")
+    ax.legend(frameon=False, fontsize=8)
+    return clean(ax)

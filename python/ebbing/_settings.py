@@ -1,0 +1,56 @@
+"""Settings as the JSON that the compiled half reads."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+#: Settings that may be infinite.
+INFINITE = {"lambda", "beta"}
+
+
+def encode(**settings: Any) -> str:
+    """JSON in which infinity is the word "inf"; NumPy's numbers become Python's.
+
+    >>> encode(theory={"lambda": float("inf")}, ratio=0.5)
+    '{"theory": {"lambda": "inf"}, "ratio": 0.5}'
+    """
+    return json.dumps({name: plain(name, value) for name, value in settings.items()})
+
+
+def plain(name: str, value: Any) -> Any:
+    """A value that JSON has."""
+    if isinstance(value, dict):
+        return {key: plain(key, inner) for key, inner in value.items()}
+    if isinstance(value, (np.ndarray, list, tuple, set, range)):
+        return [plain(name, inner) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        if value == math.inf and name in INFINITE:
+            return "inf"
+        raise ValueError(f"{name} is {value}; it must be a finite number")
+    return value
+
+
+def count(value: Any, name: str) -> int:
+    """A whole number, at least 0."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be a whole number") from None
+    if whole < 0:
+        raise ValueError(f"{name} is {whole}; it must be at least 0")
+    return whole
+
+
+def real(value: Any, name: str) -> float:
+    """A number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}; it must be a number") from None

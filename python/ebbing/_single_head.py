@@ -1,0 +1,209 @@
+"""One readout for all tasks: a wide network that learns them one after another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _ebbing
+from ._arrays import Array, as_task, matrix, native, squeezed, targets
+from ._result import heat_table, significant
+from ._settings import count, real
+
+Rows = npt.NDArray[np.int64]
+
+
+class SingleHead:
+    """`<f_T(x)> = Σ_t K̃_Tt(x,X_t) ū_t`, `ū = 𝓛⁻¹ Y`: a wide network with one readout after each of its tasks.
+
+    | setting | meaning |
+    |---|---|
+    | `tasks` | list of (X, y) or (X, y, X_test, y_test) |
+    | `mode` | `rf`: random features; `ntk`: all weights learn, λ → ∞; `gibbs`: all weights learn at `lam` |
+    | `depth`, `activation` | hidden layers; relu, linear or erf |
+    | `lam` | penalty λ on the change of the weights; finite only in mode `gibbs` |
+    | `sigma2`, `beta` | prior variance of a weight; inverse temperature |
+
+    Matrices are indexed [t, s]: after task t, on task s, both from 0; the argument `t` of methods counts tasks learned.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(3)]
+    >>> network = SingleHead(tasks)
+    >>> F = network.forgetting()
+    >>> F.shape, bool(F[1, 0] > 0.01), bool(F[2, 2] < 1e-12)
+    ((3, 3), True, True)
+    """
+
+    def __init__(
+        self,
+        tasks: Any,
+        *,
+        depth: int = 1,
+        mode: str = "rf",
+        lam: float = float("inf"),
+        sigma2: float = 1.0,
+        beta: float = float("inf"),
+        activation: str = "relu",
+    ) -> None:
+        network = count(depth, "depth"), mode, real(lam, "lam"), real(sigma2, "sigma2"), real(beta, "beta"), activation
+        self._setup("inputs", native(tasks), network)
+
+    @classmethod
+    def from_features(
+        cls, features: Any, *, sigma2: float = 1.0, beta: float = float("inf")
+    ) -> SingleHead:
+        """A readout of given features: each task is (Φ, y) or (Φ, y, Φ_test, y_test), `K = ΦΦᵀ/N`.
+
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(1)
+        >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(2)]
+        >>> bool(SingleHead.from_features(tasks).forgetting()[1, 0] > 0.01)
+        True
+        """
+        self = cls.__new__(cls)
+        network = 1, "rf", float("inf"), real(sigma2, "sigma2"), real(beta, "beta"), "relu"
+        self._setup("features", native(features), network)
+        return self
+
+    @classmethod
+    def from_kernels(
+        cls,
+        K: Any,
+        tasks: Any,
+        *,
+        ntk: Any = None,
+        mode: str = "rf",
+        sigma2: float = 1.0,
+        beta: float = float("inf"),
+    ) -> SingleHead:
+        """Tasks whose points are rows of a kernel over all points: each is (rows, y) or (rows, y, test_rows, y_test).
+
+        Mode `ntk` needs the tangent kernel of the same points. Points of methods are row numbers too.
+
+        >>> import numpy as np, ebbing
+        >>> rng = np.random.default_rng(1)
+        >>> X, y = rng.normal(size=(40, 30)), np.sign(rng.normal(size=40))
+        >>> network = SingleHead.from_kernels(ebbing.kernel(X), [(range(20), y[:20]), (range(20, 40), y[20:])])
+        >>> direct = SingleHead([(X[:20], y[:20]), (X[20:], y[20:])])
+        >>> bool(np.allclose(network.forgetting(), direct.forgetting(), rtol=1e-9, atol=1e-12))
+        True
+        """
+        self = cls.__new__(cls)
+        given = []
+        for t, task in enumerate(tasks):
+            task, label = as_task(task, t), f"task {t + 1}"
+            tested = task.x_test is not None
+            test = (_rows(task.x_test), targets(task.y_test, f"{label}, y_test")) if tested else (None, None)
+            given.append((_rows(task.x), targets(task.y, f"{label}, y"), *test, label))
+        kernels = matrix(K, "K"), None if ntk is None else matrix(ntk, "ntk")
+        self._setup("kernels", (kernels, given), (mode, real(sigma2, "sigma2"), real(beta, "beta")))
+        return self
+
+    def _setup(self, kind: str, data: Any, settings: tuple[Any, ...]) -> None:
+        self._kind, self._data, self._settings = kind, data, settings
+        self._theories: dict[bool, _ebbing.SingleHead] = {}
+        self._theory(False)
+
+    def _theory(self, variance: bool) -> _ebbing.SingleHead:
+        """The compiled theory whose losses include the variance or not."""
+        if variance not in self._theories:
+            if self._kind == "kernels":
+                (nngp, ntk), tasks = self._data
+                arguments = nngp, ntk, tasks, *self._settings, variance
+                made = _ebbing.SingleHead.from_kernels(*arguments)
+            else:
+                made = _ebbing.SingleHead(*(self._data, self._kind == "features", *self._settings, variance))
+            self._theories[variance] = made
+        return self._theories[variance]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_kind": self._kind, "_data": self._data, "_settings": self._settings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._setup(state["_kind"], state["_data"], state["_settings"])
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks."""
+        return len(self._data[1] if self._kind == "kernels" else self._data)
+
+    @property
+    def digits(self) -> float:
+        """The estimated number of correct decimal digits."""
+        return self._theory(False).digits
+
+    def _points(self, X: Any) -> Any:
+        return _rows(X) if self._kind == "kernels" else matrix(X, "X")
+
+    def _columns(self) -> int:
+        tasks = self._data[1] if self._kind == "kernels" else self._data
+        return int(tasks[0][1].shape[1])
+
+    def _time(self, t: int | None) -> int:
+        return self.tasks if t is None else count(t, "t")
+
+    def mean(self, X: Any, t: int | None = None) -> Array:
+        """`<f_t(x)>` after t tasks (all of them unless told): one number per point, or one row per point."""
+        return squeezed(self._theory(False).mean(self._points(X), self._time(t)), self._columns())
+
+    def variance(self, X: Any, t: int | None = None) -> Array:
+        """`Var f_t(x)` over networks, the same for every target column."""
+        return self._theory(False).variance(self._points(X), self._time(t))
+
+    def covariance(self, X: Any, X2: Any = None, t: int | None = None, s: int | None = None) -> Array:
+        """`Cov(f_t(x), f_s(x'))` between the points X after t tasks and X2 (X itself) after s tasks (t)."""
+        x, first = self._points(X), self._time(t)
+        x2, second = (x if X2 is None else self._points(X2)), (first if s is None else count(s, "s"))
+        return self._theory(False).covariance(x, first, x2, second)
+
+    def sample(self, X: Any, n: int, t: int | None = None, *, seed: int = 0) -> Array:
+        """Outputs at X of n networks drawn from the theory, after t tasks: one network along the first axis.
+
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(1)
+        >>> X, y = rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))
+        >>> drawn = SingleHead([(X, y)]).sample(X, 5)  # every network has learned the task
+        >>> drawn.shape, bool(np.allclose(drawn, y, atol=1e-6))
+        ((5, 20), True)
+        """
+        time = self._time(t)
+        if not 1 <= time <= self.tasks:
+            raise ValueError(f"the task is {time}; tasks count from 1 to {self.tasks}")
+        drawn = self._theory(False).sample(self._points(X), count(n, "n"), count(seed, "seed"))
+        return squeezed(np.stack([network[time - 1] for network in drawn]), self._columns())
+
+    def forecast(self, variance: bool = False) -> dict[str, Any]:
+        """Everything this theory says: forgetting, accuracies, held-out losses, conditioning."""
+        return dict(self._theory(variance).forecast())
+
+    def forgetting(self, variance: bool = False) -> Array:
+        """`F[t, s] = Σ(f_t(x)−y)²/|Y_s|²` on training data; for t < s the loss before task s is learned.
+
+        With `variance` the average over networks, otherwise that of the mean.
+        """
+        return np.array(self.forecast(variance)["forgetting"])
+
+    def generalization(self, variance: bool = False) -> Array:
+        """`G[t, s] = L(f_t, D_s^test)/G_s⁰`: held-out loss over that of a fresh network that learns task s alone."""
+        test = self.forecast(variance)["test"]
+        if test is None:
+            raise ValueError("generalization needs held-out data: give every task as (X, y, X_test, y_test)")
+        return np.array(test["generalisation"])
+
+    def __repr__(self) -> str:
+        return f"<SingleHead of {self.tasks} tasks, about {self.digits:.0f} digits>"
+
+    def _repr_html_(self) -> str:
+        caption = f"Forgetting F, {self.tasks} tasks, about {significant(self.digits)} digits"
+        return heat_table(caption, self.forgetting())
+
+
+def _rows(points: Any) -> list[int]:
+    """Row numbers of a kernel."""
+    array: Rows = np.asarray(points if not isinstance(points, range) else list(points))
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+        raise ValueError("points of a given kernel are its row numbers: a list of integers from 0")
+    return [int(row) for row in array]

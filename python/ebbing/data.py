@@ -1,0 +1,191 @@
+"""Data sets: the embedded sample, sets on this machine, and arrays of your own, prepared as in the theory's studies."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _ebbing
+from ._arrays import Array, matrix, numbers
+from ._settings import encode
+
+__all__ = ["Dataset", "from_arrays", "load", "sample", "whiten"]
+
+Classes = npt.NDArray[np.int64]
+
+
+class Dataset:
+    """A data set with its preprocessing fitted; the protocols in `ebbing.tasks` draw from it.
+
+    `x`, `y`, `x_test`, `y_test` are prepared examples and class labels; `settings` tells where it came from, with a hash.
+
+    >>> digits = sample()
+    >>> digits
+    <mnist-sample: 4000 training and 1000 test examples>
+    >>> digits.examples([0, 17]).shape
+    (2, 784)
+    """
+
+    def __init__(self, how: str, arguments: tuple[Any, ...]) -> None:
+        self._made = how, arguments
+        make = _ebbing.Source.load if how == "load" else _ebbing.Source.from_arrays
+        self._source: _ebbing.Source = make(*arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dataset, self._made
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Name, source, hash, and the preprocessing with its parameters."""
+        return dict(self._source.settings)
+
+    @property
+    def name(self) -> str:
+        """The name of the set."""
+        return str(self.settings["dataset"])
+
+    @property
+    def image_shape(self) -> tuple[int, ...] | None:
+        """Height and width of an image, where rows are images."""
+        shape = self._source.image_shape
+        return None if shape is None else tuple(shape)
+
+    def examples(self, rows: Any, test: bool = False) -> Array:
+        """Prepared examples by their row numbers."""
+        return self._source.examples([int(row) for row in rows], test)
+
+    @property
+    def x(self) -> Array:
+        """All prepared training inputs."""
+        return self.examples(range(self._source.sizes[0]))
+
+    @property
+    def x_test(self) -> Array:
+        """All prepared test inputs."""
+        return self.examples(range(self._source.sizes[1]), test=True)
+
+    @property
+    def y(self) -> Classes:
+        """Class labels of the training examples."""
+        return np.array(self._source.classes(False))
+
+    @property
+    def y_test(self) -> Classes:
+        """Class labels of the test examples."""
+        return np.array(self._source.classes(True))
+
+    def __len__(self) -> int:
+        return self._source.sizes[0]
+
+    def __repr__(self) -> str:
+        train, test = self._source.sizes
+        return f"<{self.name}: {train} training and {test} test examples>"
+
+
+def preprocessing(
+    centre: str = "image",
+    whiten: bool = True,
+    ridge: float = 1e-7,
+    covariance_of: str = "train",
+    normalise: bool = True,
+    grey: bool = True,
+) -> str:
+    """Preprocessing as the compiled half reads it."""
+    zca: Any = {"ridge": ridge, "covariance_of": covariance_of} if whiten else False
+    return encode(grey=grey, centre=centre, whiten=zca, normalise=normalise)
+
+
+def load(
+    name: str,
+    *,
+    centre: str = "image",
+    whiten: bool = True,
+    ridge: float = 1e-7,
+    covariance_of: str = "train",
+    normalise: bool = True,
+    grey: bool = True,
+) -> Dataset:
+    """A set by its name: mnist-sample, mnist, fashion-mnist, emnist, cifar10, cifar100, or one that was imported.
+
+    Sets other than the sample are looked for where `ebbing data list` says; `ebbing data get NAME` fetches them. Examples are
+    prepared in this order: `grey` levels, `centre` (image, pixel or none), ZCA whitening with a relative `ridge` and
+    the training covariance (or that of the set `covariance_of`), and scaling to `|x|² = N0`.
+    """
+    settings = preprocessing(centre, whiten, ridge, covariance_of, normalise, grey)
+    return Dataset("load", (str(name), settings))
+
+
+@lru_cache(maxsize=4)
+def sample(*, centre: str = "image", whiten: bool = True, ridge: float = 1e-7, normalise: bool = True) -> Dataset:
+    """4,000 training and 1,000 test images of MNIST, embedded: no file, no network.
+
+    >>> sample().x.shape, sorted(set(sample().y.tolist())) == list(range(10))
+    ((4000, 784), True)
+    """
+    return load("mnist-sample", centre=centre, whiten=whiten, ridge=ridge, normalise=normalise)
+
+
+def from_arrays(
+    X: Any,
+    y: Any,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    name: str = "arrays",
+    centre: str = "image",
+    whiten: bool = True,
+    ridge: float = 1e-7,
+    normalise: bool = True,
+) -> Dataset:
+    """A set of your own: inputs (one per row, further axes flattened) and integer class labels.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> own = from_arrays(rng.normal(size=(50, 4, 4)), rng.integers(0, 3, size=50), name="mine")
+    >>> own.x.shape, bool(np.allclose((own.x**2).sum(axis=1), 16))
+    ((50, 16), True)
+    """
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test come together; one of them is missing")
+    parts = [(matrix(X, "X"), classes(y, "y"))]
+    if X_test is not None:
+        parts.append((matrix(X_test, "X_test"), classes(y_test, "y_test")))
+    digest = hashlib.sha256()
+    for inputs, labels in parts:
+        if len(inputs) != len(labels):
+            raise ValueError(f"X has {len(inputs)} rows and y {len(labels)}; each input needs one label")
+        digest.update(np.ascontiguousarray(inputs).tobytes())
+        digest.update(np.array(labels).tobytes())
+    (x, own), (x_test, own_test) = parts[0], parts[1] if len(parts) > 1 else (None, None)
+    settings = preprocessing(centre, whiten, ridge, "train", normalise, False)
+    return Dataset("arrays", (x, own, x_test, own_test, name, digest.hexdigest(), settings))
+
+
+def classes(labels: Any, name: str) -> list[int]:
+    """Integer class labels."""
+    array = numbers(labels, name)
+    if array.ndim != 1 or not np.array_equal(array, np.round(array)):
+        raise ValueError(f"{name}: class labels must be a vector of whole numbers")
+    return [int(label) for label in array]
+
+
+def whiten(
+    X: Any, *others: Any, ridge: float = 1e-7, centre: str = "image", normalise: bool = True
+) -> Array | tuple[Array, ...]:
+    """`x ← V (Λ + ridge·λ_max)^{-1/2} Vᵀ x` (ZCA) fitted to X after centring, then scaled to `|x|² = N0`.
+
+    Returns X prepared, and each of `others` prepared with what was fitted to X.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 10)) * np.arange(1, 11)
+    >>> white = whiten(X, centre="pixel", normalise=False)
+    >>> bool(np.allclose(np.cov(white.T, bias=True), np.eye(10), atol=1e-4))
+    True
+    """
+    sets = [matrix(X, "X"), *(matrix(x, f"others[{i}]") for i, x in enumerate(others))]
+    done = _ebbing.prepared(sets, preprocessing(centre, True, ridge, "train", normalise, False))
+    return tuple(done) if others else done[0]

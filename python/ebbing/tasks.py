@@ -1,0 +1,168 @@
+"""Sequences of tasks: protocols that draw them from a data set, steps that change them, and bridges from elsewhere.
+
+Every function returns a `TaskSequence`: a list of (x, y, x_test, y_test) with the names of the tasks and what made them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from . import _ebbing
+from ._arrays import Task, TaskSequence, native
+from ._settings import count, encode, real
+from .data import Dataset
+from .data import load as load_data
+from .data import sample as sample_data
+from .torch import from_torch
+
+__all__ = [
+    "Task",
+    "TaskSequence",
+    "from_torch",
+    "interpolated",
+    "load",
+    "partial_split",
+    "permuted",
+    "save",
+    "split",
+    "target_distractor",
+    "with_context",
+]
+
+
+def permuted(
+    data: Dataset | str | None = None,
+    *,
+    tasks: int = 5,
+    p: int = 1000,
+    p_test: int = 500,
+    ratio: float = 1.0,
+    permute_first: bool = True,
+    fresh_images: bool = False,
+    positive: Any = None,
+    seed: int = 1,
+) -> TaskSequence:
+    """`x_t[j] = x[π_t(j)]`: each task sees the images through its own shuffle of round(ratio·N0) pixels.
+
+    `data` is a `Dataset`, the name of one, or None for the embedded sample. Classes in `positive` (a random half) become +1.
+
+    >>> permuted(tasks=3, p=100, p_test=50, ratio=0.15)
+    <3 tasks of 100 examples with 784 features>
+    """
+    settings = dict(tasks=tasks, p=p, p_test=p_test, ratio=ratio, permute_first=permute_first)
+    return _draw(data, "permuted", seed, **settings, fresh_images=fresh_images, positive=positive)
+
+
+def split(
+    data: Dataset | str | None = None,
+    *,
+    tasks: int = 5,
+    p: int = 600,
+    p_test: int = 200,
+    groups: int = 2,
+    classes_per_group: int = 1,
+    labels: str = "sign",
+    assignment: Any = None,
+    seed: int = 1,
+) -> TaskSequence:
+    """Disjoint groups of classes per task, labelled by group: `sign`, `one-hot` or `one-hot-all`.
+
+    >>> split(tasks=2, p=100, p_test=0, assignment=[[[0], [1]], [[2], [3]]])[0].x_test is None
+    True
+    """
+    settings = dict(tasks=tasks, p=p, p_test=p_test, groups=groups, classes_per_group=classes_per_group)
+    return _draw(data, "split", seed, **settings, labels=labels, assignment=assignment)
+
+
+def partial_split(
+    data: Dataset | str | None = None,
+    *,
+    split: float = 0.5,
+    p: int = 600,
+    p_test: int = 200,
+    pairs: Any = None,
+    seed: int = 1,
+) -> TaskSequence:
+    """Two tasks on two pairs of classes: task 1 takes (1 + split)/2 of its examples from the first pair, task 2 the others.
+
+    >>> first, second = partial_split(split=0.0, p=100)
+    >>> bool((first.x == second.x).all())  # no split: the same task twice
+    True
+    """
+    return _draw(data, "partial-split", seed, split=split, p=p, p_test=p_test, pairs=pairs)
+
+
+def target_distractor(
+    data: Dataset | str | None = None,
+    *,
+    tasks: int = 5,
+    p: int = 1000,
+    rho_target: float = 0.5,
+    rho_shared: float = 0.5,
+    rho_flip: float = 0.0,
+    label_fraction: float = 0.1,
+    test_noise: float = 0.2,
+    p_test: int | None = None,
+    seed: int = 1,
+) -> TaskSequence:
+    """A fraction of each task's images carries ±1 (targets), the rest 0; tasks share ρ_target of the targets and ρ_shared of all.
+
+    >>> made = target_distractor(tasks=2, p=100)
+    >>> int((made[0].y != 0).sum())
+    10
+    """
+    settings = dict(tasks=tasks, p=p, rho_target=rho_target, rho_shared=rho_shared, rho_flip=rho_flip)
+    more = dict(label_fraction=label_fraction, test_noise=test_noise, p_test=p_test)
+    return _draw(data, "target-distractor", seed, **settings, **more)
+
+
+def interpolated(tasks: Any, *, steps: int = 1, seed: int = 1) -> TaskSequence:
+    """`steps` datasets between two tasks: dataset k takes round(k/(steps+1)·P) rows from the second and the rest from the first.
+
+    >>> len(interpolated(permuted(tasks=2, p=50, p_test=0), steps=3))
+    5
+    """
+    made = _ebbing.interpolated(native(tasks), count(steps, "steps"), count(seed, "seed"))
+    return _sequence(made, tasks)
+
+
+def with_context(
+    tasks: Any, *, dim: int = 100, variance: float = 1.0, renormalise: bool = True, seed: int = 1
+) -> TaskSequence:
+    """Appends a context `c_t ~ N(0, variance·I)` of `dim` entries, drawn once per task, to every input of task t.
+
+    >>> with_context(permuted(tasks=2, p=50, p_test=0), dim=16)[0].x.shape
+    (50, 800)
+    """
+    context = count(dim, "dim"), real(variance, "variance"), bool(renormalise), count(seed, "seed")
+    return _sequence(_ebbing.with_context(native(tasks), *context), tasks)
+
+
+def load(path: str | os.PathLike[str]) -> TaskSequence:
+    """Tasks from an `.npz` file (x_1, y_1, x_1_test, y_1_test, x_2, …), a folder of them, or a `.toml` recipe."""
+    return _sequence(_ebbing.load_tasks(os.fspath(path)))
+
+
+def save(path: str | os.PathLike[str], tasks: Any) -> None:
+    """Writes tasks as an `.npz` file that `load` and the program read."""
+    _ebbing.save_tasks(native(tasks), os.fspath(path))
+
+
+def _draw(data: Dataset | str | None, kind: str, seed: int, **settings: Any) -> TaskSequence:
+    source = sample_data() if data is None else load_data(data) if isinstance(data, str) else data
+    if not isinstance(source, Dataset):
+        raise TypeError(f"data is a {type(source).__name__}; give a Dataset (ebbing.data), its name, or None")
+    return _sequence(source._source.draw(encode(kind=kind, **settings), count(seed, "seed")))
+
+
+def _sequence(made: tuple[list[Any], Any], before: Any = None) -> TaskSequence:
+    """A sequence out of what the compiled half made."""
+    tasks, settings = made
+    each = [Task(x, _targets(y), x_test, _targets(y_test)) for x, y, x_test, y_test, _ in tasks]
+    return TaskSequence(each, [task[4] for task in tasks], {**getattr(before, "settings", {}), **(settings or {})})
+
+
+def _targets(y: Any) -> Any:
+    """A single target column as a vector."""
+    return y[:, 0] if y is not None and y.shape[1] == 1 else y

@@ -1,0 +1,17 @@
+"""A sweep with Dask: calls release the interpreter, so that its threads compute side by side."""
+
+import dask
+
+import ebbing
+
+
+@dask.delayed
+def regime(alpha: float) -> str:
+    tasks = ebbing.tasks.permuted(tasks=2, p=100, p_test=0, ratio=0.05, permute_first=False)
+    return f"alpha {alpha}: {ebbing.MultiHead(tasks, alpha=alpha).regime}"
+
+
+if __name__ == "__main__":
+    for line in dask.compute(*(regime(alpha) for alpha in (0.5, 1.2, 20.0)), scheduler="threads"):
+        print(line)
+    #> alpha 0.5: fixed-representations

@@ -1,0 +1,69 @@
+//! NumPy arrays as matrices and back, without a copy where layouts allow.
+
+use ebbing::{Mat, MatRef, Task, TaskSequence, TestSet};
+use numpy::ndarray::{ArrayView2, ShapeBuilder};
+use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+/// A matrix that came from Python: one example per row.
+pub type Given<'py> = PyReadonlyArray2<'py, f64>;
+
+/// Inputs, targets, held-out inputs, held-out targets, name.
+pub type GivenTask<'py> = (Given<'py>, Given<'py>, Option<Given<'py>>, Option<Given<'py>>, String);
+
+/// The array itself where it is contiguous (C or Fortran order), `None` where it is strided.
+pub fn view<'a>(x: &'a Given<'_>) -> Option<MatRef<'a, f64>> {
+    let (rows, columns) = (x.shape()[0], x.shape()[1]);
+    let values = x.as_slice().ok()?;
+    Some(if x.is_fortran_contiguous() {
+        MatRef::from_column_major_slice(values, rows, columns)
+    } else {
+        MatRef::from_row_major_slice(values, rows, columns)
+    })
+}
+
+/// A copy that outlives the array.
+pub fn owned(x: &Given<'_>) -> Mat<f64> {
+    match view(x) {
+        Some(view) => view.to_owned(),
+        None => {
+            let array = x.as_array();
+            Mat::from_fn(array.nrows(), array.ncols(), |i, j| array[(i, j)])
+        }
+    }
+}
+
+/// A checked sequence out of the tasks given.
+pub fn sequence(tasks: &[GivenTask<'_>]) -> ebbing::Result<TaskSequence> {
+    let task = |(x, y, x_test, y_test, name): &GivenTask<'_>| Task {
+        name: name.clone(),
+        x: owned(x),
+        y: owned(y),
+        rows: None,
+        test: x_test.as_ref().zip(y_test.as_ref()).map(|(x, y)| TestSet { x: owned(x), y: owned(y) }),
+    };
+    TaskSequence::new(tasks.iter().map(task).collect(), serde_json::Value::Null)
+}
+
+/// Keeps a matrix alive for the array that shows it.
+#[pyclass(frozen)]
+struct Owner {
+    _matrix: Mat<f64>,
+}
+
+/// The matrix as an array, its memory included (columns are contiguous).
+pub fn array(py: Python<'_>, mut matrix: Mat<f64>) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let shape = (matrix.nrows(), matrix.ncols());
+    let stride = matrix.col_stride().unsigned_abs();
+    if shape.0 == 0 || shape.1 == 0 {
+        return Ok(PyArray2::zeros(py, shape, true));
+    }
+    let values = matrix.as_mut().as_ptr_mut();
+    let owner = Bound::new(py, Owner { _matrix: matrix })?;
+    // SAFETY: the pointer, shape and strides are those of the matrix, whose heap memory stays where it is while `owner`
+    // lives; the array holds a reference to `owner`, and nothing else reads or writes the matrix any more.
+    unsafe {
+        let view = ArrayView2::from_shape_ptr(shape.strides((1, stride)), values);
+        Ok(PyArray2::borrow_from_array(&view, owner.into_any()))
+    }
+}

@@ -1,0 +1,177 @@
+//! Data sets, and the protocols that make tasks of them.
+
+use crate::arrays::{Given, GivenTask, array, owned, sequence};
+use crate::errors::python;
+use crate::run::run;
+use crate::values::{object, settings};
+use ebbing::{
+    Dataset, Features, Interpolated, Mat, Part, Preprocess, Preprocessor, Protocol, Provenance, Targets, TaskSequence,
+    WithContext,
+};
+use numpy::PyArray2;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Inputs, targets, held-out inputs, held-out targets, name.
+type MadeTask<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<f64>>,
+    Option<Bound<'py, PyArray2<f64>>>,
+    Option<Bound<'py, PyArray2<f64>>>,
+    String,
+);
+
+/// Tasks and everything that made them.
+type MadeTasks<'py> = (Vec<MadeTask<'py>>, Bound<'py, PyAny>);
+
+fn made<'py>(py: Python<'py>, sequence: TaskSequence) -> PyResult<MadeTasks<'py>> {
+    let settings = object(py, &sequence.settings)?;
+    let mut tasks = Vec::new();
+    for task in sequence.tasks {
+        let (x_test, y_test) = match task.test {
+            Some(test) => (Some(array(py, test.x)?), Some(array(py, test.y)?)),
+            None => (None, None),
+        };
+        tasks.push((array(py, task.x)?, array(py, task.y)?, x_test, y_test, task.name));
+    }
+    Ok((tasks, settings))
+}
+
+/// A data set with its preprocessing fitted.
+#[pyclass(frozen)]
+pub struct Source {
+    source: Arc<ebbing::Source>,
+}
+
+#[pymethods]
+impl Source {
+    /// A set by its name.
+    #[staticmethod]
+    fn load(py: Python<'_>, name: String, preprocess_json: &str) -> PyResult<Self> {
+        let asked: Preprocess = settings(preprocess_json)?;
+        let source = run(py, None, move |_| ebbing::Source::new(Dataset::load(&name)?, &asked))?;
+        Ok(Source { source: Arc::new(source) })
+    }
+
+    /// A set of arrays: features and class labels, training and (optionally) test.
+    #[staticmethod]
+    fn from_arrays(
+        py: Python<'_>,
+        x: Given<'_>,
+        classes: Vec<i64>,
+        x_test: Option<Given<'_>>,
+        classes_test: Option<Vec<i64>>,
+        name: String,
+        sha256: String,
+        preprocess_json: &str,
+    ) -> PyResult<Self> {
+        let asked: Preprocess = settings(preprocess_json)?;
+        let part = |x: &Given<'_>, classes: Vec<i64>| Part {
+            features: Features::Real(owned(x)),
+            targets: Targets::Classes(classes),
+        };
+        let dataset = Dataset {
+            train: part(&x, classes),
+            test: x_test.as_ref().zip(classes_test).map(|(x, classes)| part(x, classes)),
+            image_shape: None,
+            provenance: Provenance { name, source: "arrays in memory".into(), sha256 },
+        };
+        let source = run(py, None, move |_| ebbing::Source::new(dataset, &asked))?;
+        Ok(Source { source: Arc::new(source) })
+    }
+
+    /// Numbers of training and test examples.
+    #[getter]
+    fn sizes(&self) -> (usize, usize) {
+        let set = self.source.dataset();
+        (set.train.features.rows(), set.test.as_ref().map_or(0, |part| part.features.rows()))
+    }
+
+    /// Data set, hash and preprocessing.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        object(py, &self.source.settings())
+    }
+
+    /// Height and width of an image, where rows are images.
+    #[getter]
+    fn image_shape(&self) -> Option<Vec<usize>> {
+        self.source.dataset().image_shape.clone()
+    }
+
+    /// Prepared examples by their row numbers.
+    fn examples<'py>(&self, py: Python<'py>, rows: Vec<usize>, test: bool) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let source = self.source.clone();
+        array(py, run(py, None, move |_| if test { source.test(&rows) } else { source.train(&rows) })?)
+    }
+
+    /// Class labels.
+    fn classes(&self, test: bool) -> PyResult<Vec<i64>> {
+        let classes = if test { self.source.test_classes() } else { self.source.train_classes() };
+        Ok(classes.map_err(python)?.to_vec())
+    }
+
+    /// Draws tasks by a protocol.
+    fn draw<'py>(&self, py: Python<'py>, protocol_json: &str, seed: u64) -> PyResult<MadeTasks<'py>> {
+        let protocol: Protocol = settings(protocol_json)?;
+        let source = self.source.clone();
+        made(py, run(py, None, move |_| protocol.generate(&source, seed))?)
+    }
+}
+
+/// Datasets between two tasks.
+#[pyfunction]
+pub fn interpolated<'py>(
+    py: Python<'py>,
+    tasks: Vec<GivenTask<'py>>,
+    steps: usize,
+    seed: u64,
+) -> PyResult<MadeTasks<'py>> {
+    let sequence = sequence(&tasks).map_err(python)?;
+    made(py, run(py, None, move |_| Interpolated { steps }.apply(&sequence, seed))?)
+}
+
+/// Context vectors appended to inputs.
+#[pyfunction]
+pub fn with_context<'py>(
+    py: Python<'py>,
+    tasks: Vec<GivenTask<'py>>,
+    dim: usize,
+    variance: f64,
+    renormalise: bool,
+    seed: u64,
+) -> PyResult<MadeTasks<'py>> {
+    let sequence = sequence(&tasks).map_err(python)?;
+    made(py, run(py, None, move |_| WithContext { dim, variance, renormalise }.apply(&sequence, seed))?)
+}
+
+/// Tasks from an `.npz` file, a folder of them, or a recipe.
+#[pyfunction]
+pub fn load_tasks<'py>(py: Python<'py>, path: PathBuf) -> PyResult<MadeTasks<'py>> {
+    made(py, run(py, None, move |_| TaskSequence::load(path))?)
+}
+
+/// Tasks as one `.npz` file.
+#[pyfunction]
+pub fn save_tasks(py: Python<'_>, tasks: Vec<GivenTask<'_>>, path: PathBuf) -> PyResult<()> {
+    let sequence = sequence(&tasks).map_err(python)?;
+    run(py, None, move |_| sequence.save_npz(path))
+}
+
+/// Sets of inputs, prepared with what was fitted to the first.
+#[pyfunction]
+pub fn prepared<'py>(
+    py: Python<'py>,
+    sets: Vec<Given<'py>>,
+    preprocess_json: &str,
+) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+    let asked: Preprocess = settings(preprocess_json)?;
+    let sets: Vec<Mat<f64>> = sets.iter().map(owned).collect();
+    let done = run(py, None, move |_| {
+        let Some(first) = sets.first() else { return Ok(vec![]) };
+        let fitted = Preprocessor::fit(first.as_ref(), &asked)?;
+        sets.iter().map(|x| fitted.apply(x.as_ref())).collect()
+    })?;
+    done.into_iter().map(|x| array(py, x)).collect()
+}

@@ -1,0 +1,35 @@
+//! The library's errors as Python's: ValueError for what was asked, NumericalError for what cannot be computed.
+
+use ebbing::Error;
+use pyo3::exceptions::{PyArithmeticError, PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::{PyErr, create_exception};
+
+create_exception!(
+    ebbing,
+    NumericalError,
+    PyArithmeticError,
+    "A kernel is singular, too few digits are left, or an iteration does not converge; the message says what to do."
+);
+
+/// Settings whose Python name differs from the library's.
+const RENAMED: [(&str, &str); 2] = [("lambda", "lam"), ("half_samples", "bootstrap")];
+
+/// The Python exception for an error, with the library's sentence.
+pub fn python(error: Error) -> PyErr {
+    match error {
+        Error::Io { ref source, .. } => match source.raw_os_error() {
+            Some(code) => PyOSError::new_err((code, error.to_string())),
+            None => PyOSError::new_err(error.to_string()),
+        },
+        Error::Interrupted { .. } => PyKeyboardInterrupt::new_err(error.to_string()),
+        Error::NotPositiveDefinite { .. }
+        | Error::LostAccuracy { .. }
+        | Error::NotConverged { .. }
+        | Error::Diverged { .. } => NumericalError::new_err(error.to_string()),
+        Error::Setting { name, value, expected } => {
+            let renamed = RENAMED.iter().find(|(ours, _)| *ours == name).map(|(_, theirs)| theirs.to_string());
+            PyValueError::new_err(Error::setting(renamed.unwrap_or(name), value, expected).to_string())
+        }
+        other => PyValueError::new_err(other.to_string()),
+    }
+}

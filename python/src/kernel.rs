@@ -1,0 +1,71 @@
+//! Kernel matrices.
+
+use crate::arrays::{Given, array, owned, view};
+use crate::errors::python;
+use crate::run::run;
+use crate::values::activation;
+use ebbing::{Architecture, Error, Kernel, KernelKind, Mat, MatRef, WeightPrior};
+use numpy::{PyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// Kernels with more entries take longer than a second or so, and are computed on copies so that Ctrl-C need not wait.
+const LARGE: usize = 20_000_000;
+
+/// `K_ij = k_ts(x_i, x'_j)`.
+#[pyfunction]
+#[pyo3(signature = (x, x2, depth, t, s, lam, sigma2, kind, activation_name))]
+pub fn kernel<'py>(
+    py: Python<'py>,
+    x: Given<'py>,
+    x2: Option<Given<'py>>,
+    depth: usize,
+    t: usize,
+    s: usize,
+    lam: f64,
+    sigma2: f64,
+    kind: &str,
+    activation_name: &str,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let arch = Architecture { activation: activation(activation_name)?, depth };
+    let kind = kind_named(kind).map_err(python)?;
+    let prior = WeightPrior::new(lam, sigma2).map_err(python)?;
+    let kernel = Kernel::new(kind, arch, prior, t, s).map_err(python)?;
+    let columns = x2.as_ref().map_or(x.shape()[0], |x2| x2.shape()[0]);
+    let result = if x.shape()[0].saturating_mul(columns) > LARGE {
+        let (x, x2) = (owned(&x), x2.as_ref().map(owned));
+        run(py, None, move |_| gram(&kernel, x.as_ref(), x2.as_ref().map(|x2| x2.as_ref())))?
+    } else {
+        let (copy, copy2) = (strided(&x), x2.as_ref().and_then(strided));
+        let a = copy.as_ref().map(|c| c.as_ref()).or_else(|| view(&x));
+        let b = copy2.as_ref().map(|c| c.as_ref()).or_else(|| x2.as_ref().and_then(view));
+        let a = a.ok_or_else(|| PyRuntimeError::new_err("an array is neither contiguous nor was it copied"))?;
+        py.detach(|| gram(&kernel, a, b)).map_err(python)?
+    };
+    array(py, result)
+}
+
+/// A copy of an array that is neither in C nor in Fortran order.
+fn strided(x: &Given<'_>) -> Option<Mat<f64>> {
+    view(x).is_none().then(|| owned(x))
+}
+
+fn gram(kernel: &Kernel, x: MatRef<'_, f64>, x2: Option<MatRef<'_, f64>>) -> ebbing::Result<Mat<f64>> {
+    match x2 {
+        Some(x2) => kernel.gram(x, x2),
+        None => kernel.gram_symmetric(x),
+    }
+}
+
+fn kind_named(name: &str) -> ebbing::Result<KernelKind> {
+    Ok(match name {
+        "nngp" => KernelKind::Nngp,
+        "ntk" => KernelKind::Ntk,
+        "k1" => KernelKind::K1,
+        "k0" => KernelKind::K0,
+        "ktilde" => KernelKind::KTilde,
+        "delta" => KernelKind::DeltaK,
+        "derivative" => KernelKind::Derivative,
+        _ => return Err(Error::setting("kind", name, "must be nngp, ntk, k1, k0, ktilde, delta or derivative")),
+    })
+}

@@ -1,0 +1,70 @@
+//! Order parameters of pairs of tasks.
+
+use crate::arrays::{Given, GivenTask, owned, sequence};
+use crate::errors::python;
+use crate::run::run;
+use crate::values::{activation, object};
+use ebbing::{
+    Architecture, OrderParameterSettings, order_parameters_of_features, order_parameters_of_kernels as of_kernels,
+    order_parameters_of_sequence,
+};
+use pyo3::prelude::*;
+
+/// All ordered pairs of the tasks, in the kernel of a wide network or in that of given features.
+#[pyfunction]
+#[pyo3(signature = (tasks, features, depth, sigma2, activation_name, ridge, bootstrap, shuffles, seed))]
+pub fn order_parameters<'py>(
+    py: Python<'py>,
+    tasks: Vec<GivenTask<'py>>,
+    features: bool,
+    depth: usize,
+    sigma2: f64,
+    activation_name: &str,
+    ridge: f64,
+    bootstrap: usize,
+    shuffles: usize,
+    seed: u64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let settings = OrderParameterSettings {
+        architecture: Architecture { activation: activation(activation_name)?, depth },
+        sigma2,
+        ridge,
+        half_samples: bootstrap,
+        shuffles,
+        seed,
+        ..OrderParameterSettings::default()
+    };
+    let sequence = sequence(&tasks).map_err(python)?;
+    let pairs = run(py, None, move |_| {
+        if features {
+            order_parameters_of_features(&settings, &sequence)
+        } else {
+            order_parameters_of_sequence(&settings, &sequence)
+        }
+    })?;
+    object(py, &pairs)
+}
+
+/// Two tasks whose kernels are given.
+#[pyfunction]
+#[pyo3(signature = (k11, k12, k22, y1, y2, ridge, bootstrap, shuffles, seed))]
+pub fn order_parameters_of_kernels<'py>(
+    py: Python<'py>,
+    k11: Given<'py>,
+    k12: Given<'py>,
+    k22: Given<'py>,
+    y1: Given<'py>,
+    y2: Given<'py>,
+    ridge: f64,
+    bootstrap: usize,
+    shuffles: usize,
+    seed: u64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let settings =
+        OrderParameterSettings { ridge, half_samples: bootstrap, shuffles, seed, ..OrderParameterSettings::default() };
+    let [k11, k12, k22, y1, y2] = [&k11, &k12, &k22, &y1, &y2].map(owned);
+    let pair = run(py, None, move |_| {
+        of_kernels(&settings, (k11.as_ref(), k12.as_ref(), k22.as_ref()), (y1.as_ref(), y2.as_ref()))
+    })?;
+    object(py, &pair)
+}

@@ -1,0 +1,81 @@
+//! Long work on a thread of its own, while the interpreter stays free and listens for Ctrl-C.
+
+use crate::errors::python;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How often signals are looked at.
+const POLL: Duration = Duration::from_millis(50);
+/// As much as a main thread has.
+const STACK: usize = 8 << 20;
+
+/// What the worker tells.
+enum Event<T> {
+    /// How much of how much is done, and what comes next.
+    Step(f64, f64, String),
+    Done(std::thread::Result<ebbing::Result<T>>),
+}
+
+/// The worker's end: tells where it is, and hears that nobody waits any more.
+pub struct Reporter<T> {
+    sender: Sender<Event<T>>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl<T> Reporter<T> {
+    /// Tells that `done` of `total` is done and `text` comes next; work that nobody waits for any more ends here.
+    pub fn step(&self, done: f64, total: f64, text: &str) {
+        if self.stopped.load(Ordering::Relaxed) {
+            resume_unwind(Box::new("interrupted"));
+        }
+        // Nobody listens after an interruption that came just now.
+        let _ = self.sender.send(Event::Step(done, total, text.into()));
+    }
+}
+
+/// Runs `work` without the interpreter; `progress(done, total, text)` hears its steps.
+///
+/// Ctrl-C raises KeyboardInterrupt at once. Work that reports steps ends at the next one; other work is left to end by
+/// itself, its result unread, which is why it must own its data.
+pub fn run<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&Reporter<T>) -> ebbing::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut receiver) = channel();
+    let stopped = Arc::new(AtomicBool::new(false));
+    let reporter = Reporter { sender, stopped: stopped.clone() };
+    let worker = move || {
+        let result = catch_unwind(AssertUnwindSafe(|| work(&reporter)));
+        let _ = reporter.sender.send(Event::Done(result));
+    };
+    std::thread::Builder::new().name("ebbing".into()).stack_size(STACK).spawn(worker)?;
+    loop {
+        let event;
+        (receiver, event) = py.detach(move || wait(receiver));
+        let outcome = match event {
+            Ok(Event::Done(Ok(result))) => return result.map_err(python),
+            Ok(Event::Done(Err(panic))) => resume_unwind(panic),
+            Ok(Event::Step(done, total, text)) => {
+                progress.as_ref().map_or(Ok(()), |p| p.call1(py, (done, total, text)).map(|_| ()))
+            }
+            Err(RecvTimeoutError::Timeout) => py.check_signals(),
+            Err(RecvTimeoutError::Disconnected) => Err(PyRuntimeError::new_err("the worker ended without a result")),
+        };
+        if let Err(error) = outcome {
+            stopped.store(true, Ordering::Relaxed);
+            return Err(error);
+        }
+    }
+}
+
+/// The next event, or a time-out; hands the receiver back.
+fn wait<T>(receiver: Receiver<Event<T>>) -> (Receiver<Event<T>>, Result<Event<T>, RecvTimeoutError>) {
+    let event = receiver.recv_timeout(POLL);
+    (receiver, event)
+}

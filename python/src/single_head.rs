@@ -1,0 +1,158 @@
+//! One readout for all tasks, at infinite width.
+
+use crate::arrays::{Given, GivenTask, array, owned, sequence};
+use crate::errors::python;
+use crate::run::run;
+use crate::values::{activation, object, word};
+use ebbing::{Architecture, KernelTask, Mat, Points, SingleHeadSettings, Stream};
+use numpy::{PyArray1, PyArray2};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// A wide network that has learned a sequence of tasks.
+#[pyclass(frozen)]
+pub struct SingleHead {
+    theory: Arc<ebbing::SingleHead>,
+}
+
+/// Points at which a network is looked at: inputs, or rows of the kernel that was given.
+enum Where {
+    Inputs(Mat<f64>),
+    Rows(Vec<usize>),
+}
+
+impl Where {
+    fn points(&self) -> Points<'_> {
+        match self {
+            Where::Inputs(x) => x.into(),
+            Where::Rows(rows) => rows.as_slice().into(),
+        }
+    }
+}
+
+fn points(x: &Bound<'_, PyAny>) -> PyResult<Where> {
+    if let Ok(x) = x.extract::<Given<'_>>() {
+        return Ok(Where::Inputs(owned(&x)));
+    }
+    let rows = x.extract::<Vec<usize>>();
+    rows.map(Where::Rows)
+        .map_err(|_| PyTypeError::new_err("points must be a matrix of inputs or a list of row numbers"))
+}
+
+#[pymethods]
+impl SingleHead {
+    /// Learns the tasks with a network, or with a readout of given features.
+    #[new]
+    #[pyo3(signature = (tasks, features, depth, mode, lam, sigma2, beta, activation_name, variance))]
+    fn new(
+        py: Python<'_>,
+        tasks: Vec<GivenTask<'_>>,
+        features: bool,
+        depth: usize,
+        mode: &str,
+        lam: f64,
+        sigma2: f64,
+        beta: f64,
+        activation_name: &str,
+        variance: bool,
+    ) -> PyResult<Self> {
+        let settings = SingleHeadSettings {
+            architecture: Architecture { activation: activation(activation_name)?, depth },
+            variance,
+            ..settings(mode, lam, sigma2, beta)?
+        };
+        let sequence = sequence(&tasks).map_err(python)?;
+        let theory = run(py, None, move |_| {
+            if features {
+                ebbing::SingleHead::from_features(settings, &sequence)
+            } else {
+                ebbing::SingleHead::new(settings, &sequence)
+            }
+        })?;
+        Ok(SingleHead { theory: Arc::new(theory) })
+    }
+
+    /// Learns tasks whose points are rows of given kernels: (rows, targets, held-out rows, held-out targets, name).
+    #[staticmethod]
+    #[pyo3(signature = (nngp, ntk, tasks, mode, sigma2, beta, variance))]
+    fn from_kernels(
+        py: Python<'_>,
+        nngp: Given<'_>,
+        ntk: Option<Given<'_>>,
+        tasks: Vec<(Vec<usize>, Given<'_>, Option<Vec<usize>>, Option<Given<'_>>, String)>,
+        mode: &str,
+        sigma2: f64,
+        beta: f64,
+        variance: bool,
+    ) -> PyResult<Self> {
+        let settings = SingleHeadSettings { variance, ..settings(mode, f64::INFINITY, sigma2, beta)? };
+        let tasks: Vec<KernelTask> = tasks
+            .into_iter()
+            .map(|(rows, y, test_rows, test_y, name)| KernelTask {
+                name,
+                rows,
+                y: owned(&y),
+                test: test_rows.zip(test_y.map(|y| owned(&y))),
+            })
+            .collect();
+        let (nngp, ntk) = (owned(&nngp), ntk.as_ref().map(owned));
+        let theory = run(py, None, move |_| ebbing::SingleHead::from_kernels(settings, nngp, ntk, &tasks))?;
+        Ok(SingleHead { theory: Arc::new(theory) })
+    }
+
+    /// The estimated number of correct decimal digits.
+    #[getter]
+    fn digits(&self) -> f64 {
+        self.theory.digits()
+    }
+
+    /// `<f_t(x)>`.
+    fn mean<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, t: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (theory, x) = (self.theory.clone(), points(x)?);
+        array(py, run(py, None, move |_| theory.mean(x.points(), t))?)
+    }
+
+    /// `Var f_t(x)`.
+    fn variance<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, t: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (theory, x) = (self.theory.clone(), points(x)?);
+        Ok(PyArray1::from_vec(py, run(py, None, move |_| theory.variance(x.points(), t))?))
+    }
+
+    /// `Cov(f_t(x), f_s(x'))`.
+    fn covariance<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        t: usize,
+        x2: &Bound<'py, PyAny>,
+        s: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (theory, x, x2) = (self.theory.clone(), points(x)?, points(x2)?);
+        array(py, run(py, None, move |_| theory.covariance((x.points(), t), (x2.points(), s)))?)
+    }
+
+    /// `n` networks drawn from the theory, after every task: `[network][task]` arrays.
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        n: usize,
+        seed: u64,
+    ) -> PyResult<Vec<Vec<Bound<'py, PyArray2<f64>>>>> {
+        let (theory, x) = (self.theory.clone(), points(x)?);
+        let drawn = run(py, None, move |_| theory.sample(x.points(), n, &mut Stream::new(seed, "python: sample", 0)))?;
+        drawn.into_iter().map(|network| network.into_iter().map(|f| array(py, f)).collect()).collect()
+    }
+
+    /// Losses and accuracies of every task after every task.
+    fn forecast<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let theory = self.theory.clone();
+        object(py, &run(py, None, move |_| theory.forecast())?)
+    }
+}
+
+fn settings(mode: &str, lambda: f64, sigma2: f64, beta: f64) -> PyResult<SingleHeadSettings> {
+    let mode = word("mode", mode, "rf, ntk or gibbs")?;
+    Ok(SingleHeadSettings { mode, lambda, sigma2, beta, ..SingleHeadSettings::default() })
+}

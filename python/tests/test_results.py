@@ -1,0 +1,152 @@
+"""Results as dictionaries, tables, pictures and pickles."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import ebbing
+
+
+@pytest.fixture(scope="module")
+def results():
+    rng = np.random.default_rng(2)
+    part = lambda p: (rng.normal(size=(p, 20)), np.sign(rng.normal(size=p)))
+    tasks = [part(16) + part(9) for _ in range(4)]
+    pair = tasks[0][:2] + tasks[1][:2]
+    small = [(X[:6], y[:6]) for X, y, *_ in tasks[:2]]
+    return {
+        "order_parameters": ebbing.order_parameters(*pair),
+        "with intervals": ebbing.order_parameters(*pair, bootstrap=20, shuffles=20),
+        "limit": ebbing.two_task_limit(*pair, alpha=1.5),
+        "limits": ebbing.two_task_limit(*pair, alpha=np.geomspace(0.2, 5, 8)),
+        "critical": ebbing.critical_load(*pair),
+        "forecast": ebbing.forecast(tasks, depths=[2]),
+        "one task": ebbing.forecast(tasks[:1]),
+        "seeds": ebbing.forecast([ebbing.TaskSequence(tasks), ebbing.TaskSequence(tasks[::-1])]),
+        "fit": ebbing.fit_forgetting([0, 0.3, 0.4, 0.45, 0.47]),
+        "metrics": ebbing.metrics([[0.9, 0.5], [0.7, 0.8]]),
+        "trained": ebbing.train(tasks, width=50, max_steps=500),
+        "sampled": ebbing.sample_posterior(small, width=8, beta=20.0, chains=2, warmup=20, draws=20),
+    }
+
+
+NAMES = (
+    ["order_parameters", "with intervals", "limit", "limits", "critical", "forecast", "one task", "seeds", "fit"]
+    + ["metrics", "trained", "sampled"]
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_result(results, name):
+    result = results[name]
+    told = result.to_dict()
+    assert set(told) == set(vars(result))
+    json.dumps(told)
+    again = pickle.loads(pickle.dumps(result))
+    assert again == result and type(again) is type(result)
+    assert type(result).__name__ in repr(result) and len(repr(result)) < 1500
+    page = result._repr_html_()
+    assert page.count("<table") == page.count("</table>") >= 1 and "<script" not in page
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables(results, name):
+    pandas = pytest.importorskip("pandas")
+    table = results[name].to_pandas()
+    assert isinstance(table, (pandas.DataFrame, pandas.Series)) and len(table)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pictures(results, name, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    drawn = results[name].plot()
+    figure = np.ravel(drawn)[0].figure
+    figure.savefig(tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 2000
+    _, ax = plt.subplots()
+    assert results[name].plot(ax=ax) is ax
+    plt.close("all")
+
+
+def test_forgetting_is_indexed_after_task_on_task(results):
+    told = results["forecast"]
+    frame_like = told.forgetting
+    assert frame_like.shape == (4, 4)
+    # The newest task is learned exactly; an earlier one is not, and a later one is not yet.
+    assert np.all(np.diag(frame_like) < 1e-20) and frame_like[3, 0] > 0.1
+    pandas = pytest.importorskip("pandas")
+    table = told.to_pandas()
+    assert isinstance(table, pandas.DataFrame)
+    assert table.index.name == "after task" and table.loc[4, 1] == frame_like[3, 0]
+
+
+def test_a_forecast_tells_everything(results):
+    told = results["forecast"]
+    assert len(told.pairs) == 12 and told.pair(1, 2).second == 2
+    assert told.worst["conflict"] == max(p.conflict for p in told.pairs if p.first < p.second)
+    assert told.generalization.shape == told.test_accuracy.shape == (4, 4)
+    assert told.metrics.average_accuracy == pytest.approx(told.test_accuracy[3].mean())
+    assert told.depths[0]["depth"] == 2 and sorted(told.order["order"]) == [1, 2, 3, 4]
+    assert told.fit.points <= 4 and told.digits > 8
+    assert any("conflict most" in sentence for sentence in told.sentences())
+    seeds = results["seeds"]
+    assert seeds.seeds == 2 and seeds.forgetting_error.shape == (4, 4)
+
+
+def test_intervals_hold_the_value(results):
+    pair = results["with intervals"]
+    assert pair.low["gamma_rf"] < pair.gamma_rf < pair.high["gamma_rf"]
+    assert pair.standard_error["gamma_rf"] > 0 and pair.null["samples"] == 20
+    assert results["order_parameters"].low is None
+
+
+def test_theories_are_pickled_with_what_made_them(make_tasks):
+    tasks = make_tasks(2)
+    x = tasks[0][0] + 0.1
+    kernel = ebbing.kernel(np.vstack([X for X, _ in tasks]))
+    rows = [(range(20), tasks[0][1]), (range(20, 40), tasks[1][1])]
+    for network in (
+        ebbing.SingleHead(tasks, depth=2),
+        ebbing.SingleHead.from_features(tasks),
+        ebbing.SingleHead.from_kernels(kernel, rows),
+    ):
+        again = pickle.loads(pickle.dumps(network))
+        points = [1, 2, 3] if network._kind == "kernels" else x
+        assert np.array_equal(again.mean(points), network.mean(points))
+        assert np.array_equal(again.forgetting(), network.forgetting())
+        assert "<table" in network._repr_html_() and "2 tasks" in repr(network)
+    for settings in ({"lam": 5.0}, {}, {"beta": 50.0}):
+        network = ebbing.MultiHead(tasks, alpha=0.5, **settings)
+        again = pickle.loads(pickle.dumps(network))
+        assert np.array_equal(again.u1, network.u1)
+        assert "<table" in network._repr_html_() and "2 tasks" in repr(network)
+
+
+def test_regimes_and_limits_of_two_heads(make_tasks):
+    tasks = make_tasks(2, test=10)
+    fixed, over = ebbing.MultiHead(tasks, alpha=0.5), ebbing.MultiHead(tasks, width=20 / 1.5)
+    assert (fixed.regime, over.regime) == ("fixed-representations", "overfitting")
+    assert over.alpha == pytest.approx(1.5)
+    # Fixed representations forget nothing; overfitting neither, but its second readout diverges.
+    assert fixed.forgetting()[1, 0] == pytest.approx(0, abs=1e-10)
+    assert np.isnan(fixed.forgetting()[0, 1]) and np.isfinite(fixed.u1).all()
+    assert np.isinf(over.u1[1, 1]) and np.isinf(over.generalization()[1, 1])
+    assert np.isinf(over.variance(tasks[0][0], 2)).all() and np.isfinite(over.mean(tasks[0][0], 2)).all()
+    np.testing.assert_allclose(fixed.mean(tasks[0][0], 1, t=1), tasks[0][1], atol=1e-9)
+    np.testing.assert_allclose(fixed.mean(tasks[1][0], 2), tasks[1][1], atol=1e-9)
+    # 1/λ away from the limit: theory.
+    near = ebbing.MultiHead(tasks, alpha=0.5, lam=1e7)
+    np.testing.assert_allclose(near.u1, fixed.u1, rtol=1e-3)
+    np.testing.assert_allclose(near.generalization()[1], fixed.generalization()[1], rtol=1e-2)
+
+
+def test_three_heads_take_a_large_lambda(make_tasks):
+    network = ebbing.MultiHead(make_tasks(3), alpha=0.5)
+    assert network.regime is None and network.lam_used >= 1e4
+    assert network.evidence[-1]["change"] <= 1e-3
+    assert network.forgetting().shape == (3, 3)

@@ -1,0 +1,106 @@
+"""Data sets and the protocols that make tasks of them."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import ebbing
+
+
+def test_permuted():
+    tasks = ebbing.tasks.permuted(tasks=3, p=80, p_test=40, seed=7)
+    assert tasks.names == ["task 1", "task 2", "task 3"] and tasks.settings["seed"] == 7
+    first, second, _ = tasks
+    assert first.x.shape == (80, 784) and first.y.shape == (80,) and first.x_test.shape == (40, 784)
+    assert set(np.unique(first.y)) == {-1.0, 1.0} and np.array_equal(first.y, second.y)
+    # The same pixels in another order.
+    assert not np.array_equal(first.x, second.x)
+    np.testing.assert_array_equal(np.sort(first.x, axis=1), np.sort(second.x, axis=1))
+    np.testing.assert_allclose((first.x**2).sum(1), 784, rtol=1e-10)
+    again = ebbing.tasks.permuted("mnist-sample", tasks=3, p=80, p_test=40, seed=7)
+    assert np.array_equal(again[2].x, tasks[2].x)
+    untouched = ebbing.tasks.permuted(tasks=2, p=10, ratio=0.0, p_test=0)
+    assert np.array_equal(untouched[0].x, untouched[1].x)
+
+
+def test_split_and_partial_split():
+    tasks = ebbing.tasks.split(tasks=2, p=60, p_test=20, groups=3, labels="one-hot")
+    assert tasks[0].y.shape == (60, 3) and np.array_equal(tasks[0].y.sum(1), np.ones(60))
+    one, two = ebbing.tasks.partial_split(split=1.0, p=60, pairs=[[0, 1], [2, 3]])
+    assert not {row.tobytes() for row in one.x} & {row.tobytes() for row in two.x}
+
+
+def test_target_distractor():
+    one, two = ebbing.tasks.target_distractor(tasks=2, p=100, rho_target=1.0, rho_shared=0.5, seed=3)
+    shared = {row.tobytes() for row in one.x} & {row.tobytes() for row in two.x}
+    assert len(shared) == 50 and (one.y != 0).sum() == 10
+    with pytest.raises(ValueError, match="rho_target"):
+        ebbing.tasks.target_distractor(rho_target=0.9, rho_shared=0.01)
+
+
+def test_steps_between_and_context():
+    pair = ebbing.tasks.permuted(tasks=2, p=40, p_test=10)
+    more = ebbing.tasks.interpolated(pair, steps=3)
+    assert len(more) == 5 and np.array_equal(more[0].x, pair[0].x) and np.array_equal(more[4].x, pair[1].x)
+    assert more.settings["interpolate"]["steps"] == 3 and more.settings["seed"] == 1
+    extended = ebbing.tasks.with_context(pair, dim=10, renormalise=False)
+    assert np.array_equal(extended[0].x[:, :784], pair[0].x)
+    assert np.ptp(extended[0].x[:, 784:], axis=0).max() == 0
+    own = [(np.eye(4), [1, -1, 1, -1]), (np.eye(4) + 1, [1, 1, -1, -1])]
+    assert len(ebbing.tasks.interpolated(own)) == 3
+
+
+def test_saved_and_loaded(tmp_path):
+    tasks = ebbing.tasks.permuted(tasks=2, p=20, p_test=5)
+    ebbing.tasks.save(tmp_path / "tasks.npz", tasks)
+    again = ebbing.tasks.load(tmp_path / "tasks.npz")
+    assert all(np.array_equal(a, b) for one, other in zip(tasks, again) for a, b in zip(one, other))
+    x, y = np.random.default_rng(0).normal(size=(10, 3)), np.arange(10) % 2
+    np.savez(tmp_path / "own.npz", x_1=x, y_1=y, x_2=x + 1, y_2=y)
+    assert ebbing.tasks.load(tmp_path / "own.npz")[0].y.tolist() == (2 * y - 1).tolist()
+
+
+def test_sequences_are_lists_and_pickled():
+    tasks = ebbing.tasks.permuted(tasks=2, p=20, p_test=0)
+    again = pickle.loads(pickle.dumps(tasks))
+    assert isinstance(again, list) and again.names == tasks.names and again.settings == tasks.settings
+    assert np.array_equal(again[1].x, tasks[1].x)
+    assert repr(tasks) == "<2 tasks of 20 examples with 784 features>"
+
+
+def test_data_sets():
+    digits = ebbing.data.sample()
+    assert len(digits) == 4000 and digits.image_shape == (28, 28)
+    assert digits.y.shape == (4000,) and digits.x_test.shape == (1000, 784) and digits.y_test.max() == 9
+    assert len(digits.settings["sha256"]) == 64
+    again = pickle.loads(pickle.dumps(digits))
+    assert np.array_equal(again.examples([3, 5]), digits.examples([3, 5]))
+    raw = ebbing.data.sample(centre="none", whiten=False, normalise=False)
+    assert raw.x.min() == 0 and raw.x.max() == 255
+
+
+def test_arrays_as_a_data_set():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5, 4)), rng.integers(0, 4, size=200)
+    own = ebbing.data.from_arrays(X, y, X[:50], y[:50], name="mine", centre="pixel")
+    tasks = ebbing.tasks.split(own, tasks=2, p=40, p_test=10)
+    assert tasks[0].x.shape == (40, 20) and tasks.settings["data"]["dataset"] == "mine"
+    assert np.array_equal(own.x[:50], own.x_test)
+    other = ebbing.data.from_arrays(X + 1, y)
+    assert other.settings["sha256"] != own.settings["sha256"]
+    for bad in (y[:5], y + 0.5):
+        with pytest.raises(ValueError):
+            ebbing.data.from_arrays(X, bad)
+
+
+def test_whitening():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 6)) @ rng.normal(size=(6, 6))
+    white, other = ebbing.data.whiten(X, X[:7], centre="pixel", normalise=False, ridge=0.0)
+    # ZCA of the training covariance itself: the identity up to rounding.
+    np.testing.assert_allclose(np.cov(white.T, bias=True), np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(other, white[:7], atol=1e-9)
+    values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
+    zca = (X - X.mean(0)) @ vectors @ np.diag(values**-0.5) @ vectors.T
+    np.testing.assert_allclose(white, zca, atol=1e-8)
