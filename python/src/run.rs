@@ -24,6 +24,8 @@ enum Event<T> {
 /// The worker's end: tells where it is, and hears that nobody waits any more.
 pub struct Reporter<T> {
     sender: Sender<Event<T>>,
+    /// Whether anybody hears the steps.
+    heard: bool,
     stopped: Arc<AtomicBool>,
 }
 
@@ -33,8 +35,10 @@ impl<T> Reporter<T> {
         if self.stopped.load(Ordering::Relaxed) {
             resume_unwind(Box::new("interrupted"));
         }
-        // Nobody listens after an interruption that came just now.
-        let _ = self.sender.send(Event::Step(done, total, text.into()));
+        if self.heard {
+            // Nobody listens after an interruption that came just now.
+            let _ = self.sender.send(Event::Step(done, total, text.into()));
+        }
     }
 }
 
@@ -49,7 +53,7 @@ pub fn run<T: Send + 'static>(
 ) -> PyResult<T> {
     let (sender, mut receiver) = channel();
     let stopped = Arc::new(AtomicBool::new(false));
-    let reporter = Reporter { sender, stopped: stopped.clone() };
+    let reporter = Reporter { sender, heard: progress.is_some(), stopped: stopped.clone() };
     let worker = move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&reporter)));
         let _ = reporter.sender.send(Event::Done(result));
@@ -61,9 +65,11 @@ pub fn run<T: Send + 'static>(
         let outcome = match event {
             Ok(Event::Done(Ok(result))) => return result.map_err(python),
             Ok(Event::Done(Err(panic))) => resume_unwind(panic),
-            Ok(Event::Step(done, total, text)) => {
-                progress.as_ref().map_or(Ok(()), |p| p.call1(py, (done, total, text)).map(|_| ()))
-            }
+            // Steps can follow each other faster than signals are looked at, and a listener need not run any Python.
+            Ok(Event::Step(done, total, text)) => progress
+                .as_ref()
+                .map_or(Ok(()), |listener| listener.call1(py, (done, total, text)).map(|_| ()))
+                .and_then(|()| py.check_signals()),
             Err(RecvTimeoutError::Timeout) => py.check_signals(),
             Err(RecvTimeoutError::Disconnected) => Err(PyRuntimeError::new_err("the worker ended without a result")),
         };
