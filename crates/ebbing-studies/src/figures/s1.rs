@@ -1,7 +1,7 @@
 //! Figure S1: forgetting where all weights learn against forgetting of random features.
 
 use super::common::{SAMPLE, Trend, data_title};
-use super::fig3::{self, Fitted, SMALL};
+use super::fig3::{self, Fitted, SMALL, Slow};
 use super::targets::{Point, Targets};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
@@ -75,8 +75,8 @@ fn full_f21(point: &Point) -> f64 {
 }
 
 /// Points (γ_RF, τ) of the full theory where its F_21 is small.
-fn slow(points: &[Point]) -> Result<Vec<(f64, f64)>> {
-    Ok(fig3::slow(&Fitted::all(points.to_vec(), |p| &p.full)?, full_f21))
+fn slow(points: &[Point]) -> Result<Slow> {
+    Ok(Slow::of(&Fitted::all(points.to_vec(), |p| &p.full)?, full_f21))
 }
 
 /// (F_rf, F_full) at all t ≥ 2 of all points.
@@ -106,7 +106,7 @@ impl Reproduction for FigureS1 {
         let caption = format!(
             "Random features against the full theory, in which all weights learn (λ → ∞). **a** Forgetting of task 1 after *t* = 2 to \
              {} tasks. **b** Forgetting after task 2 against twice the conflict. **c** Time τ_{{F}} where F_{{21}} < {SMALL}, in bins \
-             of γ_{{RF}}; bars: standard deviation in a bin; inset: γ_{{RF}} < 0.05. Target-distractor sequences drawn from {}; \
+             of γ_{{RF}}, of all sequences and without those of ρ_{{flip}} = 0; bars: standard deviation in a bin; inset: γ_{{RF}} < 0.05. Target-distractor sequences drawn from {}; \
              *P* = {}, *L* = {}; {}.",
             self.targets.tasks,
             data_title(self.targets.data),
