@@ -193,7 +193,7 @@ impl Reproduction for Figure3 {
             self.targets.tasks,
             self.targets.averaged()
         );
-        Ok(vec![("figure-3".into(), Figure::grid(panels, 3).caption(&caption))])
+        Ok(vec![("figure-3".into(), Figure::grid(panels, 2).caption(&caption))])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

@@ -28,9 +28,9 @@ fn targets(scale: Scale, embedded: bool) -> Targets {
     match scale {
         Scale::Paper => Targets { full: true, ..targets },
         Scale::Quick => {
-            let (target, flip) = (vec![0.0, 0.05, 0.1, 0.2, 0.5, 1.0], vec![0.0, 0.05, 0.25]);
-            let p = if targets.data == SAMPLE { 200 } else { 250 };
-            Targets { full: true, p, tasks: 8, seeds: 3, target, flip, ..targets }
+            let (target, flip) = (vec![0.0, 0.05, 0.1, 0.2, 0.5, 1.0], vec![0.0, 0.02, 0.05, 0.25]);
+            let p = if targets.data == SAMPLE { 250 } else { 300 };
+            Targets { full: true, p, seeds: 3, target, flip, ..targets }
         }
     }
 }
@@ -93,7 +93,7 @@ impl Reproduction for FigureS1 {
             .collect();
         let diagonal = |panel: Panel, points: &[(&Point, f64, f64)]| {
             let end = points.iter().map(|p| p.1.max(p.2)).fold(0.0, f64::max);
-            panel.aspect(1.0).line(Line::new("", &[0.0, end], &[0.0, end]).colour(Rgb::BLACK))
+            panel.aspect(0.8).line(Line::new("", &[0.0, end], &[0.0, end]).colour(Rgb::BLACK))
         };
         let a = diagonal(Panel::new().x("F_{t1}, random features").y("F_{t1}, full theory"), &all);
         let short: Vec<(&Point, f64, f64)> = points.iter().map(|p| (p, 2.0 * p.conflict(), full_f21(p))).collect();
@@ -114,7 +114,7 @@ impl Reproduction for FigureS1 {
             self.targets.depth,
             self.targets.averaged()
         );
-        Ok(vec![("figure-s1".into(), Figure::grid(panels, 3).caption(&caption))])
+        Ok(vec![("figure-s1".into(), Figure::grid(panels, 2).caption(&caption))])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

@@ -116,7 +116,7 @@ impl Reproduction for FigureS3 {
             let rows = frame.only("ratio", ratio)?;
             let title = format!("{} % permuted", 100.0 * ratio);
             let mut panel = Panel::new().x("λ (left end: 0, right end: ∞)").y("MSE, accuracy").title(&title).log_x();
-            panel = panel.y_range(0.0, 1.6).legend(Legend::Below);
+            panel = panel.y_range(0.0, 1.4).legend(Legend::Below);
             let names = [
                 ("MSE, training", "train_mse"),
                 ("MSE, test", "test_mse"),
