@@ -20,7 +20,7 @@ pub(crate) const LEADING: f64 = 1.25;
 /// Largest side of a matrix cell, pt.
 const LARGEST_CELL: f64 = 34.0;
 /// Width and height of an inset, labels included, as a share of the frame's.
-const INSET: f64 = 0.46;
+const INSET: f64 = 0.42;
 /// Panels at least this wide have outside legends at their right, pt.
 const WIDE_PANEL: f64 = 330.0;
 

@@ -1,7 +1,7 @@
 //! Figure S1: forgetting where all weights learn against forgetting of random features.
 
 use super::common::{SAMPLE, Trend, data_title};
-use super::fig3::{self, Fitted, SMALL};
+use super::fig3::{self, Fitted, SMALL, Slow};
 use super::targets::{Point, Targets};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
@@ -28,9 +28,9 @@ fn targets(scale: Scale, embedded: bool) -> Targets {
     match scale {
         Scale::Paper => Targets { full: true, ..targets },
         Scale::Quick => {
-            let (target, flip) = (vec![0.0, 0.05, 0.1, 0.2, 0.5, 1.0], vec![0.0, 0.05, 0.25]);
-            let p = if targets.data == SAMPLE { 200 } else { 250 };
-            Targets { full: true, p, tasks: 8, seeds: 3, target, flip, ..targets }
+            let (target, flip) = (vec![0.0, 0.05, 0.1, 0.2, 0.5, 1.0], vec![0.0, 0.02, 0.05, 0.25]);
+            let p = if targets.data == SAMPLE { 250 } else { 300 };
+            Targets { full: true, p, seeds: 3, target, flip, ..targets }
         }
     }
 }
@@ -75,8 +75,8 @@ fn full_f21(point: &Point) -> f64 {
 }
 
 /// Points (γ_RF, τ) of the full theory where its F_21 is small.
-fn slow(points: &[Point]) -> Result<Vec<(f64, f64)>> {
-    Ok(fig3::slow(&Fitted::all(points.to_vec(), |p| &p.full)?, full_f21))
+fn slow(points: &[Point]) -> Result<Slow> {
+    Ok(Slow::of(&Fitted::all(points.to_vec(), |p| &p.full)?, full_f21))
 }
 
 /// (F_rf, F_full) at all t ≥ 2 of all points.
@@ -93,7 +93,7 @@ impl Reproduction for FigureS1 {
             .collect();
         let diagonal = |panel: Panel, points: &[(&Point, f64, f64)]| {
             let end = points.iter().map(|p| p.1.max(p.2)).fold(0.0, f64::max);
-            panel.aspect(1.0).line(Line::new("", &[0.0, end], &[0.0, end]).colour(Rgb::BLACK))
+            panel.aspect(0.8).line(Line::new("", &[0.0, end], &[0.0, end]).colour(Rgb::BLACK))
         };
         let a = diagonal(Panel::new().x("F_{t1}, random features").y("F_{t1}, full theory"), &all);
         let short: Vec<(&Point, f64, f64)> = points.iter().map(|p| (p, 2.0 * p.conflict(), full_f21(p))).collect();
@@ -106,7 +106,7 @@ impl Reproduction for FigureS1 {
         let caption = format!(
             "Random features against the full theory, in which all weights learn (λ → ∞). **a** Forgetting of task 1 after *t* = 2 to \
              {} tasks. **b** Forgetting after task 2 against twice the conflict. **c** Time τ_{{F}} where F_{{21}} < {SMALL}, in bins \
-             of γ_{{RF}}; bars: standard deviation in a bin; inset: γ_{{RF}} < 0.05. Target-distractor sequences drawn from {}; \
+             of γ_{{RF}}, of all sequences and without those of ρ_{{flip}} = 0; bars: standard deviation in a bin; inset: γ_{{RF}} < 0.05. Target-distractor sequences drawn from {}; \
              *P* = {}, *L* = {}; {}.",
             self.targets.tasks,
             data_title(self.targets.data),
@@ -114,7 +114,7 @@ impl Reproduction for FigureS1 {
             self.targets.depth,
             self.targets.averaged()
         );
-        Ok(vec![("figure-s1".into(), Figure::grid(panels, 3).caption(&caption))])
+        Ok(vec![("figure-s1".into(), Figure::grid(panels, 2).caption(&caption))])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

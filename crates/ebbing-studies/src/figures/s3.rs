@@ -9,7 +9,7 @@ use crate::frame::Frame;
 use crate::sources::Sources;
 use crate::study::{Column, Study};
 use ebbing::{Cost, Mode, Permuted, Preprocess, SingleHead, SingleHeadSettings, Uncertain, forgetting_cost};
-use ebbing_report::{Figure, Panel};
+use ebbing_report::{Figure, Legend, Panel};
 use serde::Serialize;
 
 /// The line of the list of figures.
@@ -44,8 +44,8 @@ impl FigureS3 {
             (Scale::Quick, true) => (500, 500, 3),
         };
         let lambda = match scale {
-            Scale::Paper => vec![0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5],
-            Scale::Quick => vec![0.0, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4],
+            Scale::Paper => vec![0.0, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e5, 1e6],
+            Scale::Quick => vec![0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4],
         };
         FigureS3 { data: if embedded { SAMPLE } else { "mnist" }, p, p_test, depth: 9, seeds, lambda }
     }
@@ -107,13 +107,16 @@ impl Study for FigureS3 {
 impl Reproduction for FigureS3 {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let lambdas = self.lambdas();
-        // σ = 1.
-        let at: Vec<f64> = lambdas.iter().map(|l| if l.is_infinite() { 1.0 } else { l / (l + 1.0) }).collect();
+        // A logarithmic axis has neither 0 nor ∞: they stand a decade beyond the finite penalties.
+        let finite = self.lambda.iter().copied().filter(|l| *l > 0.0);
+        let (least, most) = finite.fold((f64::INFINITY, 0.0f64), |(a, b), l| (a.min(l), b.max(l)));
+        let place = |l: &f64| if *l == 0.0 { least / 10.0 } else { l.min(10.0 * most) };
+        let at: Vec<f64> = lambdas.iter().map(place).collect();
         let panel = |ratio: f64| -> Result<Panel> {
             let rows = frame.only("ratio", ratio)?;
             let title = format!("{} % permuted", 100.0 * ratio);
-            let mut panel =
-                Panel::new().x("λ/(λ + 1)").y("MSE, accuracy").title(&title).x_range(0.0, 1.0).y_range(0.0, 2.2);
+            let mut panel = Panel::new().x("λ (left end: 0, right end: ∞)").y("MSE, accuracy").title(&title).log_x();
+            panel = panel.y_range(0.0, 1.4).legend(Legend::Below);
             let names = [
                 ("MSE, training", "train_mse"),
                 ("MSE, test", "test_mse"),
@@ -126,7 +129,7 @@ impl Reproduction for FigureS3 {
             Ok(panel)
         };
         let caption = format!(
-            "The penalty λ and task 1 after task 2, from λ = 0 (left end) to λ → ∞ (right end). Squared error and share of right signs \
+            "The penalty λ and task 1 after task 2, from λ = 0 (left end of each line) to λ → ∞ (right end). Squared error and share of right signs \
              of the mean over networks, on training and test data of task 1. **a** All pixels of task 2 permuted; **b** 5 %. \
              Two tasks of {}; all weights learn, *L* = {}, *P* = {}, {} test images; bands: standard deviation of {} seeds.",
             data_title(self.data),
@@ -159,14 +162,22 @@ impl Reproduction for FigureS3 {
         ];
         for part in ["train", "test"] {
             let (free, strong) = ends(&apart, &format!("{part}_mse"))?;
-            claims.push(Claim::above("S3a", &format!("MSE(λ = 0)/MSE(λ → ∞), {part} data"), free / strong, 2.0));
+            let ratio = Claim::above("S3a", &format!("MSE(λ = 0)/MSE(λ → ∞), {part} data"), free / strong, 2.0);
+            claims.push(ratio.if_failing(
+                "the error of a task just learned, which the penalty cannot lower, is larger at smaller P: at P = 2000 the ratio on \
+                 test data is 2.2 (one seed)",
+            ));
             let (free_alike, strong_alike) = ends(&alike, &format!("{part}_mse"))?;
             let share = (free_alike - strong_alike) / (free - strong);
             let statement = format!("drop of the MSE with λ at 5 % over that at 100 %, {part} data");
             claims.push(Claim::below("S3b", &statement, share, 0.2));
             let accuracy = along(&alike, &format!("{part}_accuracy"))?;
             let least = accuracy.iter().map(|a| a.value).fold(f64::INFINITY, f64::min);
-            claims.push(Claim::above("S3b", &format!("least accuracy over λ at 5 %, {part} data"), least, 0.95));
+            let accurate = Claim::above("S3b", &format!("least accuracy over λ at 5 %, {part} data"), least, 0.95);
+            claims.push(accurate.if_failing(
+                "a task just learned reaches no more: on test data 0.85 at P = 2000 (one seed), since whitened digits of random groups \
+                 are hard to tell apart; what task 2 takes away is below 0.01 there",
+            ));
         }
         Ok(claims)
     }
@@ -182,7 +193,7 @@ mod tests {
     fn sizes_are_the_paper_s() {
         let paper = FigureS3::new(Scale::Paper, false);
         assert_eq!((paper.p, paper.depth, paper.seeds, paper.data), (2000, 9, 10, "mnist"));
-        assert_eq!(paper.cells().unwrap().len(), 2 * 12 * 10);
+        assert_eq!(paper.cells().unwrap().len(), 2 * 13 * 10);
         let quick = FigureS3::new(Scale::Quick, false);
         assert!(quick.p < paper.p && quick.depth == 9 && quick.lambdas().last() == Some(&f64::INFINITY));
     }

@@ -11,7 +11,7 @@ use crate::frame::Frame;
 use crate::sources::Sources;
 use crate::study::{Column, Study};
 use ebbing::{Cost, Permuted, Preprocess, SingleHead, Uncertain, WithContext, forgetting_cost};
-use ebbing_report::{Figure, Panel};
+use ebbing_report::{Figure, Legend, Panel};
 use serde::Serialize;
 
 /// The line of the list of figures.
@@ -119,7 +119,12 @@ impl Reproduction for FigureS5 {
         let panel = |depth: usize| -> Result<Panel> {
             let rows = frame.only("depth", depth)?;
             let title = format!("*L* = {depth}");
-            let mut panel = Panel::new().x("*N*_{ctx}/*N*_{0}").y("MSE, accuracy").title(&title).y_range(0.0, 1.4);
+            let mut panel = Panel::new()
+                .x("*N*_{ctx}/*N*_{0}")
+                .y("MSE, accuracy")
+                .title(&title)
+                .y_range(0.0, 1.2)
+                .legend(Legend::Below);
             let names = [
                 ("MSE, training (F_{21})", "train_mse"),
                 ("MSE, test", "test_mse"),
@@ -166,8 +171,19 @@ impl Reproduction for FigureS5 {
         let (one, nine) = (gain(&shallow), gain(&deep));
         claims.push(
             Claim::above("S5a, b", "relative gain by context at L = 1 minus that at L = 9", one - nine, 0.0)
-                .note(format!("gains {one:.3} and {nine:.3}")),
+                .note(format!("gains {one:.3} and {nine:.3}"))
+                .if_failing(
+                    "also so at P = 2000 (one seed: 0.54 and 0.93) and for contexts of other variance or not scaled; the larger \
+                     effect at L = 1 that the paper states is that of absolute gains",
+                ),
         );
+        let absolute = |f: &[Uncertain]| f[0].value - f[f.len() - 1].value;
+        claims.push(Claim::above(
+            "S5a, b",
+            "absolute gain by context at L = 1 minus that at L = 9",
+            absolute(&shallow) - absolute(&deep),
+            0.0,
+        ));
         let statement = "F_21 without context at L = 9 over that at L = 1";
         claims.push(Claim::below("S5a, b", statement, deep[0].value / shallow[0].value, 1.0));
         Ok(claims)
@@ -195,7 +211,7 @@ mod tests {
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 2);
         let claims = study.claims(&frame).unwrap();
-        assert_eq!((claims.len(), claims[0].verdict), (6, Verdict::Pass));
+        assert_eq!((claims.len(), claims[0].verdict), (7, Verdict::Pass));
         assert_eq!(study.claims(&testing::reversed(&frame, "train_mse")).unwrap()[0].verdict, Verdict::Fail);
     }
 }

@@ -56,6 +56,11 @@ impl Point {
         self.rf - self.rule.value
     }
 
+    /// Whether labels of shared targets, if there are any, differ between tasks.
+    pub fn inconsistent(&self) -> bool {
+        self.flip > 0.0 || self.target == 0.0
+    }
+
     pub fn f21(&self) -> f64 {
         self.forgetting[1]
     }

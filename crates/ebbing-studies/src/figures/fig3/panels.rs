@@ -1,8 +1,7 @@
 //! The panels of figure 3.
 
-use super::claims::{foretold, shares};
-use super::{Fitted, SMALL, binned, examples};
-use crate::error::Result;
+use super::claims::{foretold, long, shares, short};
+use super::{Fitted, SMALL, Slow, binned, examples};
 use crate::figures::targets::Point;
 use ebbing_report::{Bars, ColourScale, Line, Marker, Markers, Panel, Rgb};
 
@@ -29,17 +28,17 @@ pub(super) fn short_term(fitted: &[Fitted]) -> Panel {
     let small: Vec<&Point> = fitted.iter().map(|f| &f.point).filter(|p| p.f21() < SMALL).collect();
     let (rf, delta): (Vec<f64>, Vec<f64>) = small.iter().map(|p| (p.rf, p.delta_f21)).unzip();
     let inset = Panel::new().x("γ_{RF}").y("ΔF_{21}").markers(Markers::new("", &rf, &delta));
-    let panel = Panel::new().x("2(γ_{RF} − γ_{rule})").y("F_{21}").aspect(1.0).inset(inset);
+    let panel = Panel::new().x("2(γ_{RF} − γ_{rule})").y("F_{21}").aspect(0.8).inset(inset);
     let diagonal = Line::new("", &[0.0, end], &[0.0, end]).colour(Rgb::BLACK);
     by_feature(panel.line(diagonal), &points)
 }
 
 /// b.
 pub(super) fn long_term(fitted: &[Fitted]) -> Panel {
-    let mut panel = Panel::new().x("tasks learned, *t*").y("F_{t1}").integer_x().aspect(1.0);
+    let mut panel = Panel::new().x("tasks learned, *t*").y("F_{t1}").integer_x().aspect(0.8);
     for (k, f) in examples(fitted).into_iter().flatten().enumerate() {
         let times: Vec<f64> = (1..=f.point.forgetting.len()).map(|t| t as f64).collect();
-        let fit: Vec<f64> = times.iter().map(|&t| f.at(t).unwrap_or(f64::NAN)).collect();
+        let fit: Vec<f64> = times.iter().map(|&t| f.fit.at(t).unwrap_or(f64::NAN)).collect();
         let name = format!("γ_{{RF}} = {:.2}, γ_{{rule}} = {:.2}", f.point.rf, f.point.rule.value);
         panel = panel
             .line(Line::new(&name, &times, &fit).category(k))
@@ -49,25 +48,40 @@ pub(super) fn long_term(fitted: &[Fitted]) -> Panel {
 }
 
 /// c.
-pub(super) fn variance(fitted: &[Fitted]) -> Result<Panel> {
-    let (short, long) = shares(fitted)?;
-    let mut bars = Bars::new(&["γ_{feature}", "γ_{RF}", "γ_{rule}"]).series("F_{21}", &short.share);
-    if let Some(long) = long {
-        bars = bars.series("τ_{F}", &long.share);
+pub(super) fn variance(fitted: &[Fitted]) -> Panel {
+    let mut bars = Bars::new(&["γ_{feature}", "γ_{RF}", "γ_{rule}"]);
+    for (label, values) in [("F_{21}", short(fitted)), ("τ_{F}", long(fitted))] {
+        if let Some(found) = shares(&values) {
+            bars = bars.series(label, &found.share);
+        }
     }
-    Ok(Panel::new().y("share of variance explained").aspect(1.0).bars(bars))
+    Panel::new().y("share of variance explained").aspect(0.8).bars(bars)
 }
 
 /// d: τ against γ_RF in bins, with the region near 0 as inset.
-pub(in crate::figures) fn times(points: &[(f64, f64)], name: &str) -> Panel {
-    let bins = binned(points);
-    let panel = |bins: &[[f64; 3]]| {
-        let column = |k: usize| bins.iter().map(|b| b[k]).collect::<Vec<f64>>();
-        Panel::new().x("γ_{RF}").y(name).markers(Markers::new("", &column(0), &column(1)).errors(&column(2)))
+pub(in crate::figures) fn times(points: &Slow, name: &str) -> Panel {
+    let series = [("all", binned(&points.all)), ("without ρ_{flip} = 0", binned(&points.inconsistent))];
+    let panel = |name: &str, keep: &dyn Fn(f64) -> bool| {
+        let mut panel = Panel::new().x("γ_{RF}").y(name).log_y();
+        for (k, (label, bins)) in series.iter().enumerate() {
+            let column = |k: usize| bins.iter().filter(|b| keep(b[0])).map(|b| b[k]).collect::<Vec<f64>>();
+            let (x, y, d) = (column(0), column(1), column(2));
+            // The lower end of a bar stays on the logarithmic axis.
+            let low: Vec<f64> = y.iter().zip(&d).map(|(y, d)| (y - d).max(0.3 * y)).collect();
+            let high: Vec<f64> = y.iter().zip(&d).map(|(y, d)| y + d).collect();
+            panel = panel.markers(Markers::new(label, &x, &y).interval(&low, &high).category(k));
+        }
+        panel
     };
-    let near: Vec<[f64; 3]> = bins.iter().filter(|b| b[0] < 0.05).copied().collect();
-    let whole = panel(&bins).aspect(1.0);
-    if near.len() < 2 { whole } else { whole.inset(panel(&near)) }
+    let near = series[0].1.iter().filter(|b| b[0] < 0.05).count();
+    let whole = panel(name, &|_| true).aspect(0.8);
+    if near < 2 {
+        return whole;
+    }
+    let ends = series.iter().flat_map(|s| &s.1).map(|b| [0.5 * b[1], b[1] + b[2]]);
+    let (low, high) = ends.fold((f64::INFINITY, 0.0f64), |(low, high), [a, b]| (low.min(a), high.max(b)));
+    // Room for the inset above the data: about half of the logarithmic axis.
+    whole.y_range(low, high * high / low).inset(panel("τ_{F}", &|g| g < 0.05))
 }
 
 /// e.
@@ -77,7 +91,7 @@ pub(super) fn plateaus(fitted: &[Fitted]) -> Panel {
     Panel::new()
         .x("F_{21}/(1 − e^{−1/τ_{F}})")
         .y("F_{max}")
-        .aspect(1.0)
+        .aspect(0.8)
         .line(Line::new("", &[0.0, end], &[0.0, end]).colour(Rgb::BLACK))
         .markers(Markers::new("", &x, &y))
 }
