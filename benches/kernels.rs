@@ -2,9 +2,11 @@
 //!
 //! `cargo bench -p ebbing-benches --bench kernels`
 
+mod timing;
+
 use ebbing::{Activation, Architecture, Kernel, KernelKind, Mat, Result, Stream, WeightPrior, matmul};
 use std::hint::black_box;
-use std::time::Instant;
+use timing::timed;
 
 const ROWS: usize = 2000;
 const FEATURES: usize = 784;
@@ -15,23 +17,6 @@ fn inputs(index: u64) -> Mat<f64> {
     let mut stream = Stream::new(1, "kernel bench", index);
     let strength: Vec<f64> = (0..ROWS).map(|_| 4.0 * stream.normal()).collect();
     Mat::from_fn(ROWS, FEATURES, |i, k| stream.normal() + if k % 2 == 0 { strength[i] } else { -strength[i] })
-}
-
-/// Processor time of all threads so far, where the system tells: unlike the clock's, it ignores other programs.
-fn processor_seconds() -> f64 {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let nanoseconds = tasks.filter_map(|task| {
-        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<f64>().ok()
-    });
-    1e-9 * nanoseconds.sum::<f64>()
-}
-
-/// Seconds by the clock and of processor time.
-fn seconds(work: &dyn Fn()) -> [f64; 2] {
-    let (start, used) = (Instant::now(), processor_seconds());
-    work();
-    [start.elapsed().as_secs_f64(), processor_seconds() - used]
 }
 
 fn main() -> Result<()> {
@@ -80,7 +65,7 @@ fn main() -> Result<()> {
     let mut best = vec![[f64::INFINITY; 2]; works.len()];
     for _ in 0..ROUNDS {
         for (best, (_, work)) in best.iter_mut().zip(&works) {
-            let now = seconds(work);
+            let ((), now) = timed(work);
             *best = [best[0].min(now[0]), best[1].min(now[1])];
         }
     }
@@ -104,7 +89,7 @@ fn main() -> Result<()> {
     ] {
         let mut best = f64::INFINITY;
         for _ in 0..ROUNDS {
-            let now = seconds(&|| {
+            let ((), now) = timed(|| {
                 black_box(relu(kind, depth, 1e3, 3, 2).and_then(|k| k.gram(few, few)).is_ok());
             });
             best = best.min(now[0]);

@@ -12,7 +12,7 @@ use ebbing::{
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Par};
 use std::hint::black_box;
-use timing::seconds;
+use timing::timed;
 
 const TASKS: usize = 10;
 const ROWS: usize = 2000;
@@ -93,7 +93,7 @@ fn main() -> Result<()> {
     let mut best = [[f64::INFINITY; 2]; 4];
     for _ in 0..ROUNDS {
         for (best, (_, work)) in best.iter_mut().zip(&works) {
-            let now = seconds(work);
+            let ((), now) = timed(work);
             *best = [best[0].min(now[0]), best[1].min(now[1])];
         }
     }
@@ -106,7 +106,7 @@ fn main() -> Result<()> {
     println!("forgetting matrix / what it cannot avoid: {wall:.2} (cpu {cpu:.2}); at most 1.5 wanted");
     println!("shared inputs known: {gain:.2} times faster (cpu {cpu_gain:.2}); at least 2 wanted");
     let seven = tasks(7, 1000, 0);
-    let search = seconds(&|| drop(black_box(best_order(&OrderSearchSettings::default(), &seven))));
+    let ((), search) = timed(|| drop(black_box(best_order(&OrderSearchSettings::default(), &seven))));
     println!("best of all 5040 orders of 7 tasks, P = 1000: {:.2} s (cpu {:.2} s)", search[0], search[1]);
     Ok(())
 }

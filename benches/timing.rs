@@ -12,9 +12,9 @@ fn processor_seconds() -> f64 {
     1e-9 * nanoseconds.sum::<f64>()
 }
 
-/// Seconds by the clock and of processor time.
-pub fn seconds(work: &dyn Fn()) -> [f64; 2] {
+/// The result of `work`, and its seconds by the clock and of processor time.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, [f64; 2]) {
     let (start, used) = (Instant::now(), processor_seconds());
-    work();
-    [start.elapsed().as_secs_f64(), processor_seconds() - used]
+    let result = work();
+    (result, [start.elapsed().as_secs_f64(), processor_seconds() - used])
 }

@@ -76,8 +76,8 @@ pub(super) struct Chain {
 pub(super) enum Basis {
     /// The eigenvectors of (ΔK_TT, K¹_TT): only diagonals are kept.
     Pencil(Pencil),
-    /// The examples themselves: whole matrices are kept.
-    Examples,
+    /// The columns of a matrix V in whose basis K̃_TT is well-conditioned: whole matrices are kept.
+    Whole(Mat<f64>),
 }
 
 impl Basis {
@@ -85,7 +85,7 @@ impl Basis {
     fn rows(&self, m: MatRef<'_, f64>) -> Mat<f64> {
         match self {
             Basis::Pencil(p) => matmul(p.vectors.transpose(), m),
-            Basis::Examples => m.to_owned(),
+            Basis::Whole(v) => matmul(v.transpose(), m),
         }
     }
 
@@ -101,7 +101,7 @@ impl Basis {
                 }
                 diagonal
             }
-            Basis::Examples => {
+            Basis::Whole(_) => {
                 let product = matmul(a, b.transpose());
                 flatten(Mat::from_fn(a.nrows(), a.nrows(), |i, j| 0.5 * (product[(i, j)] + product[(j, i)])).as_ref())
             }
@@ -164,14 +164,13 @@ impl Chain {
         let labels = basis.fold(y.as_ref(), y.as_ref());
         match basis {
             Basis::Pencil(p) => Terms::diagonal(&p.values, labels, mixed, cross),
-            Basis::Examples => Terms::dense(
-                blocks.k1[self.len()].clone(),
-                blocks.delta[self.len()].clone(),
-                self.ridge,
-                labels,
-                mixed,
-                cross,
-            ),
+            Basis::Whole(v) => {
+                let within = |k: &Mat<f64>| matmul(basis.rows(k.as_ref()).as_ref(), v.as_ref());
+                let norms = matmul(v.transpose(), v.as_ref());
+                let ridge = Mat::from_fn(v.ncols(), v.ncols(), |i, j| self.ridge * norms[(i, j)]);
+                let (k1, delta) = (within(&blocks.k1[self.len()]), within(&blocks.delta[self.len()]));
+                Terms::dense(k1, delta, ridge, labels, mixed, cross)
+            }
         }
     }
 

@@ -3,7 +3,8 @@
 //! `H_T = σ^{-2}(d + u0) − D[1] + (1/N) {D[K] + (Y−ḡ)ᵀK̃^{-1}(Y−ḡ)}` is quadratic in the cross unknowns θ, so that they are
 //! explicit once (d, u0) are known. In the pencil's basis a further step is exact: with ρ = u0/d everything but two
 //! powers of d depends on ρ alone, `σ^{-2}(1+ρ) d² + (P/N − 1) d = R(ρ)`, and one scalar equation in ρ remains, whose
-//! roots are bracketed on a grid. Newton's method in (ln d, u0) then polishes them.
+//! largest root is bracketed on a grid. Newton's method in (ln d, ρ) then polishes it: at large λ solutions lie in a valley
+//! of nearly constant ρ, along which steps at constant u0 would not follow.
 
 use super::small::{negative_eigenvalues, solve_small};
 use super::terms::{Derivatives, Jet, Moments, Terms};
@@ -70,11 +71,11 @@ struct Attempts {
 /// Everything about one point.
 struct Point {
     solution: Solution,
-    /// `∂u0 H` at fixed u1(T,T) (negated) and at fixed d.
+    /// `∂H/∂ln d` at fixed ρ = u0/d and `∂H/∂ρ` at fixed d.
     equations: [f64; 2],
     /// What the equations are scaled with.
     scales: [f64; 2],
-    /// Derivatives of the equations with respect to (ln d, u0).
+    /// Derivatives of the equations with respect to (ln d, ρ).
     jacobian: [[f64; 2]; 2],
 }
 
@@ -90,7 +91,7 @@ impl Attempts {
         self.steps += steps;
         let from = format!("from d = {:.4e}, u0 = {:.4e}", start.0, start.1);
         let Some(s) = found else {
-            self.trace.push(format!("{from}: the renormalised kernel is not positive definite"));
+            self.trace.push(format!("{from}: outside the domain of solutions"));
             return None;
         };
         let (residual, at) = (s.residual(), format!("d = {:.4e}, u0 = {:.4e}", s.d, s.u0));
@@ -179,10 +180,12 @@ impl Saddle<'_> {
         let mut right = None;
         for rho in grid {
             // Where R(ρ) falls to 0, d → 0 and R'/d → +∞: no solution d counts as positive.
-            if self.reduced(rho)?.is_none_or(|r| r.equation > 0.0) {
-                return Ok(right.map(|right| Bracket { left: rho, right }));
+            match (self.reduced(rho)?.is_none_or(|r| r.equation > 0.0), right) {
+                (false, _) => right = Some(rho),
+                (true, Some(right)) => return Ok(Some(Bracket { left: rho, right })),
+                // At the far end R(ρ) may have drowned in the rounding of labels that are noise.
+                (true, None) => {}
             }
-            right = Some(rho);
         }
         Ok(None)
     }
@@ -216,18 +219,20 @@ impl Saddle<'_> {
             return Ok(None);
         }
         let (omega, _) = sum.quadratic(&theta);
-        let excess = self.data.size() as f64 / self.width - 1.0;
+        let excess = (self.data.signal(rho) + rho * sum.noise_trace) / self.width - 1.0;
         let a = (1.0 + rho) / self.sigma2;
-        let root = (excess * excess + 4.0 * a * omega[0]).sqrt();
+        // R(ρ), less labels that are noise at the frozen temperature: those cost the same at every d.
+        let r = omega[1];
+        let root = (excess * excess + 4.0 * a * r).sqrt();
         // The root without cancellation, for either sign of α − 1.
-        let d = if excess > 0.0 { 2.0 * omega[0] / (excess + root) } else { (root - excess) / (2.0 * a) };
+        let d = if excess > 0.0 { 2.0 * r / (excess + root) } else { (root - excess) / (2.0 * a) };
         if !(d > 0.0 && d.is_finite()) {
             return Ok(None);
         }
         Ok(Some(Reduced { d, equation: d / self.sigma2 + sum.entropy[2] + omega[2] / d }))
     }
 
-    /// Newton's method from (d, u0) with steps that are halved until the equations shrink.
+    /// Newton's method from (d, u0) in (ln d, ρ = u0/d), with steps that are halved until the equations shrink.
     fn newton(&self, d: f64, u0: f64) -> Result<(Option<Solution>, usize)> {
         let Some(mut at) = self.point(d, u0)? else { return Ok((None, 0)) };
         for step in 0..60 {
@@ -235,18 +240,18 @@ impl Saddle<'_> {
             let det = a * e - b * c;
             let [f, g] = at.equations;
             let mut step_d = -(e * f - b * g) / det;
-            let mut step_u = -(a * g - c * f) / det;
-            if !(step_d.is_finite() && step_u.is_finite()) {
+            let mut step_rho = -(a * g - c * f) / det;
+            if !(step_d.is_finite() && step_rho.is_finite()) {
                 return Ok((Some(at.solution), step));
             }
-            let long = (step_d.abs() / 2.0).max(1.0);
+            let rho = (at.solution.u0 / at.solution.d).abs();
+            let long = (step_d.abs() / 2.0).max(step_rho.abs() / (1.0 + 2.0 * rho)).max(1.0);
             step_d /= long;
-            step_u /= long;
-            match self.line_search(&at, step_d, step_u)? {
+            step_rho /= long;
+            match self.line_search(&at, step_d, step_rho)? {
                 Some(next) => {
-                    let small = step_d.abs() < 1e-14 && step_u.abs() <= 1e-14 * at.solution.u0.abs();
                     at = next;
-                    if small {
+                    if step_d.abs() < 1e-14 && step_rho.abs() <= 1e-14 * rho {
                         return Ok((Some(at.solution), step + 1));
                     }
                 }
@@ -257,13 +262,13 @@ impl Saddle<'_> {
     }
 
     /// The first of the step, its half, its quarter … that shrinks the scaled equations.
-    fn line_search(&self, at: &Point, step_d: f64, step_u: f64) -> Result<Option<Point>> {
+    fn line_search(&self, at: &Point, step_d: f64, step_rho: f64) -> Result<Option<Point>> {
         let merit = |p: &Point| (0..2).map(|i| (p.equations[i] / at.scales[i]).powi(2)).sum::<f64>();
-        let now = merit(at);
+        let (now, rho) = (merit(at), at.solution.u0 / at.solution.d);
         let mut part = 1.0;
         for _ in 0..40 {
-            let (d, u0) = (at.solution.d * (part * step_d).exp(), at.solution.u0 + part * step_u);
-            if let Some(next) = self.point(d, u0)?
+            let d = at.solution.d * (part * step_d).exp();
+            if let Some(next) = self.point(d, (rho + part * step_rho) * d)?
                 && merit(&next) < now
             {
                 return Ok(Some(next));
@@ -276,6 +281,9 @@ impl Saddle<'_> {
     /// Equations, scales and Jacobian at (d, u0).
     fn point(&self, d: f64, u0: f64) -> Result<Option<Point>> {
         let Some(sum) = self.combined(d, u0, Derivatives::All)? else { return Ok(None) };
+        if sum.branch() != sum.unit_branch() {
+            return Ok(None);
+        }
         let theta = sum.cross_solution();
         let (omega, size) = sum.quadratic(&theta);
         let at_fixed_u1 = sum.trace_difference + omega[1] - omega[2];
@@ -292,11 +300,15 @@ impl Saddle<'_> {
         residuals.push(ratio(at_fixed_d, scales[1]));
         let along = d * sum.unit_quadratic(&theta);
         let spread = (u0 + along) / (u0.abs() + along.abs()).max(f64::MIN_POSITIVE);
+        let along_d = d * at_fixed_u1 + (d + u0) * at_fixed_d;
         Ok(Some(Point {
             solution: Solution { d, u0, theta, spread, residuals },
-            equations: [at_fixed_u1, at_fixed_d],
-            scales,
-            jacobian: [[d * (dd - du), du - uu], [d * du, uu]],
+            equations: [along_d, d * at_fixed_d],
+            scales: [d * scales[0] + (d + u0.abs()) * scales[1], d * scales[1]],
+            jacobian: [
+                [along_d + d * d * dd + 2.0 * d * u0 * du + u0 * u0 * uu, d * (d * du + at_fixed_d + u0 * uu)],
+                [d * (at_fixed_d + d * du + u0 * uu), d * d * uu],
+            ],
         }))
     }
 
@@ -324,6 +336,8 @@ struct Combined {
     cross: Vec<Jet>,
     /// Sizes of the two contributions to `cross`, for scaling.
     cross_size: Vec<Jet>,
+    /// `Tr(M noise M K⁰)` of data at a frozen temperature.
+    noise_trace: f64,
     /// The part of `cross` that comes from the 1×1 kernels, negated.
     unit_cross: Vec<f64>,
 }
@@ -340,6 +354,7 @@ impl Combined {
             mixed: data.mixed.iter().zip(&unit.mixed).map(|(a, b)| minus(a, b)).collect(),
             cross: pairs(&minus),
             cross_size: pairs(&plus),
+            noise_trace: data.k0[0] - data.k0[1],
             unit_cross: unit.cross.iter().map(|c| c[0]).collect(),
         }
     }

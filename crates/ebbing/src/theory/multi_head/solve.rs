@@ -108,32 +108,56 @@ impl MultiHead {
         let sigma2 = self.prior.sigma2();
         let unit = unit.terms(&Blocks::unit(t), &Basis::Pencil(unit_pencil()));
         if self.ridge == 0.0 {
-            let data = self.pencil_terms(blocks, 0.0, t)?;
+            let data = self.chain.terms(blocks, &Basis::Pencil(self.pencil(blocks, 0.0, t)?));
             let saddle = Saddle { data: &data, unit: &unit, width: self.width, sigma2 };
             return saddle.solve(&plain_starts(sigma2), &what);
         }
-        // Without a common basis, start from the roots of the problem in which β^{-1}/d is frozen, and update it twice.
-        let mut starts = Vec::new();
-        let mut d = sigma2;
-        for _ in 0..3 {
-            let data = self.pencil_terms(blocks, self.ridge / d, t)?;
-            let start = Saddle { data: &data, unit: &unit, width: self.width, sigma2 }.start()?;
-            let Some(start) = start else { break };
-            d = start.0;
-            starts.insert(0, start);
-        }
+        // Three matrices have no common basis: solve with whole matrices, in the basis of a start in which K̃ is diagonal.
+        let (mut starts, basis) = self.thermal_start(t, blocks, &unit)?;
         starts.extend(plain_starts(sigma2));
-        let data = self.chain.terms(blocks, &Basis::Examples);
+        let data = self.chain.terms(blocks, &Basis::Whole(basis));
         Saddle { data: &data, unit: &unit, width: self.width, sigma2 }.solve(&starts, &what)
     }
 
-    /// The terms of step t in the basis of the pencil (ΔK, K¹ + `shift`).
-    fn pencil_terms(&self, blocks: &Blocks, shift: f64, t: usize) -> Result<Terms> {
+    /// Starts of step t at finite temperature: freeze the ratio e = β^{-1}/d, solve that problem in the pencil's basis for
+    /// d(e), and find e with e d(e) = β^{-1} by bisection in ln e, to within 10 %. Best start first, with its basis.
+    fn thermal_start(&self, t: usize, blocks: &Blocks, unit: &Terms) -> Result<(Vec<(f64, f64)>, Mat<f64>)> {
+        let mut starts: Vec<(f64, f64)> = Vec::new();
+        let mut basis = Mat::zeros(0, 0);
+        let (mut low, mut high): (Option<f64>, Option<f64>) = (None, None);
+        let mut x = (self.ridge / self.prior.sigma2()).ln();
+        for _ in 0..24 {
+            let shift = x.exp();
+            let pencil = self.pencil(blocks, shift, t)?;
+            basis = pencil.vectors.clone();
+            let noise = (0..basis.ncols()).map(|i| shift * basis.col(i).squared_norm_l2()).collect();
+            let data = self.chain.terms(blocks, &Basis::Pencil(pencil)).with_noise(noise);
+            let saddle = Saddle { data: &data, unit, width: self.width, sigma2: self.prior.sigma2() };
+            let Some(start) = saddle.start()? else { break };
+            starts.insert(0, start);
+            let miss = x + start.0.ln() - self.ridge.ln();
+            if miss.abs() < 0.1 {
+                break;
+            }
+            if miss < 0.0 {
+                low = Some(x)
+            } else {
+                high = Some(x)
+            }
+            x = match (low, high) {
+                (Some(low), Some(high)) => 0.5 * (low + high),
+                _ => x - miss,
+            };
+        }
+        Ok((starts, basis))
+    }
+
+    /// The pencil (ΔK_tt, K¹_tt + `shift`).
+    fn pencil(&self, blocks: &Blocks, shift: f64, t: usize) -> Result<Pencil> {
         let name = format!("kernel of {}", task_name(&self.tasks, t - 1));
         let k1 = blocks.k1[t - 1].as_ref();
         let shifted = Mat::from_fn(k1.nrows(), k1.nrows(), |i, j| k1[(i, j)] + if i == j { shift } else { 0.0 });
-        let pencil = checked_pencil(blocks.delta[t - 1].as_ref(), shifted.as_ref(), &name)?;
-        Ok(self.chain.terms(blocks, &Basis::Pencil(pencil)))
+        checked_pencil(blocks.delta[t - 1].as_ref(), shifted.as_ref(), &name)
     }
 
     /// The kernels of task t with all tasks up to it.

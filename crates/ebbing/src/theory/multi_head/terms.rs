@@ -17,8 +17,8 @@ pub(super) type Jet = [f64; 6];
 enum Form {
     /// In the pencil's basis K¹ = I and ΔK = diag τ.
     Diagonal { tau: Vec<f64> },
-    /// Full matrices, with `β^{-1}` on the diagonal of K̃.
-    Dense { k1: Mat<f64>, delta: Mat<f64>, ridge: f64 },
+    /// Full matrices; `ridge` is what `β^{-1} I` becomes in their basis.
+    Dense { k1: Mat<f64>, delta: Mat<f64>, ridge: Mat<f64> },
 }
 
 /// The fixed arrays of one step.
@@ -27,6 +27,8 @@ pub(super) struct Terms {
     form: Form,
     k1: Vec<f64>,
     k0: Vec<f64>,
+    /// What the diagonal of K¹ falls short of 1 in a basis that diagonalises K¹ + shift instead; empty without a shift.
+    noise: Vec<f64>,
     /// `Y Yᵀ`.
     pub labels: Vec<f64>,
     /// `g_k Yᵀ`, one per cross unknown.
@@ -54,21 +56,32 @@ impl Terms {
     /// Terms in the basis in which K¹ = I and ΔK = diag `tau`.
     pub fn diagonal(tau: &[f64], labels: Vec<f64>, mixed: Vec<Vec<f64>>, cross: Vec<Vec<f64>>) -> Self {
         let k0 = tau.iter().map(|t| 1.0 - t).collect();
-        Terms { form: Form::Diagonal { tau: tau.to_vec() }, k1: vec![1.0; tau.len()], k0, labels, mixed, cross }
+        let form = Form::Diagonal { tau: tau.to_vec() };
+        Terms { form, k1: vec![1.0; tau.len()], k0, noise: vec![], labels, mixed, cross }
+    }
+
+    /// The same terms where K¹ = I − diag `noise`: only [`Derivatives::AlongU0`] holds then, at d = 1.
+    pub fn with_noise(mut self, noise: Vec<f64>) -> Self {
+        for (i, noise) in noise.iter().enumerate() {
+            self.k1[i] -= noise;
+            self.k0[i] -= noise;
+        }
+        self.noise = noise;
+        self
     }
 
     /// Terms of full matrices.
     pub fn dense(
         k1: Mat<f64>,
         delta: Mat<f64>,
-        ridge: f64,
+        ridge: Mat<f64>,
         labels: Vec<f64>,
         mixed: Vec<Vec<f64>>,
         cross: Vec<Vec<f64>>,
     ) -> Self {
         let (flat1, flat_delta) = (flatten(k1.as_ref()), flatten(delta.as_ref()));
         let k0 = flat1.iter().zip(&flat_delta).map(|(a, b)| a - b).collect();
-        Terms { form: Form::Dense { k1, delta, ridge }, k1: flat1, k0, labels, mixed, cross }
+        Terms { form: Form::Dense { k1, delta, ridge }, k1: flat1, k0, noise: vec![], labels, mixed, cross }
     }
 
     /// The number of examples P_T.
@@ -77,6 +90,12 @@ impl Terms {
             Form::Diagonal { tau } => tau.len(),
             Form::Dense { k1, .. } => k1.nrows(),
         }
+    }
+
+    /// `Tr (K¹ + u0 ΔK) (1 + u0 τ)^{-1}`: P_T, less what is noise, in the basis at d = 1.
+    pub fn signal(&self, u0: f64) -> f64 {
+        let lost: f64 = self.tau().unwrap_or(&[]).iter().zip(&self.noise).map(|(t, n)| n / (1.0 + u0 * t)).sum();
+        self.size() as f64 - lost
     }
 
     /// The eigenvalues of the pencil (ΔK, K¹), where there is a common basis.
@@ -95,7 +114,9 @@ impl Terms {
     pub fn moments(&self, d: f64, u0: f64, wanted: Derivatives) -> Result<Option<Moments>> {
         let Some(weights) = (match &self.form {
             Form::Diagonal { tau } => diagonal_weights(tau, d, u0, wanted),
-            Form::Dense { k1, delta, ridge } => dense_weights(k1.as_ref(), delta.as_ref(), *ridge, d, u0, wanted)?,
+            Form::Dense { k1, delta, ridge } => {
+                dense_weights(k1.as_ref(), delta.as_ref(), ridge.as_ref(), d, u0, wanted)?
+            }
         }) else {
             return Ok(None);
         };
@@ -103,6 +124,9 @@ impl Terms {
             let mut jet = [0.0; 6];
             for (j, w) in wanted.indices().iter().zip(&weights) {
                 jet[*j] = lane_dot(w, a);
+            }
+            if wanted == Derivatives::AlongU0 {
+                jet[1] = jet[0] - noise_part(&weights[0], &self.noise, a);
             }
             jet
         };
@@ -120,9 +144,9 @@ impl Terms {
     pub fn logdet(&self, d: f64, u0: f64) -> f64 {
         match &self.form {
             Form::Diagonal { tau } => tau.iter().map(|t| (d + u0 * t).ln()).sum(),
-            Form::Dense { k1, delta, ridge } => {
-                tilde_factor(k1.as_ref(), delta.as_ref(), *ridge, d, u0).unwrap().map_or(f64::NAN, |f| f.logdet())
-            }
+            Form::Dense { k1, delta, ridge } => tilde_factor(k1.as_ref(), delta.as_ref(), ridge.as_ref(), d, u0)
+                .unwrap()
+                .map_or(f64::NAN, |f| f.logdet()),
         }
     }
 }
@@ -130,7 +154,7 @@ impl Terms {
 /// Which derivatives are wanted besides the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Derivatives {
-    /// Only ∂u0.
+    /// Only ∂u0; the place of ∂d holds the value less what is noise, `Tr((M − M noise M) ·)`.
     AlongU0,
     /// Both first and all second ones.
     All,
@@ -174,6 +198,11 @@ fn lane_dot(x: &[f64], y: &[f64]) -> f64 {
     lanes.iter().sum::<f64>() + rest
 }
 
+/// `Σ_i m_i² noise_i a_i`, zero without noise.
+fn noise_part(m: &[f64], noise: &[f64], a: &[f64]) -> f64 {
+    noise.iter().zip(m).zip(a).map(|((n, m), a)| m * m * n * a).sum()
+}
+
 /// `M` and the wanted derivatives for K̃_i = d + u0 τ_i.
 fn diagonal_weights(tau: &[f64], d: f64, u0: f64, wanted: Derivatives) -> Option<Vec<Vec<f64>>> {
     let smallest = tau.iter().fold(f64::INFINITY, |m: f64, t| m.min(d + u0 * t));
@@ -199,10 +228,16 @@ fn diagonal_weights(tau: &[f64], d: f64, u0: f64, wanted: Derivatives) -> Option
     })
 }
 
-/// The factor of `d K¹ + u0 ΔK + β^{-1}`, or `None` where that is not positive definite.
-fn tilde_factor(k1: MatRef<'_, f64>, delta: MatRef<'_, f64>, ridge: f64, d: f64, u0: f64) -> Result<Option<Cholesky>> {
+/// The factor of `d K¹ + u0 ΔK + ridge`, or `None` where that is not positive definite.
+fn tilde_factor(
+    k1: MatRef<'_, f64>,
+    delta: MatRef<'_, f64>,
+    ridge: MatRef<'_, f64>,
+    d: f64,
+    u0: f64,
+) -> Result<Option<Cholesky>> {
     let p = k1.nrows();
-    let kt = Mat::from_fn(p, p, |i, j| d * k1[(i, j)] + u0 * delta[(i, j)] + if i == j { ridge } else { 0.0 });
+    let kt = Mat::from_fn(p, p, |i, j| d * k1[(i, j)] + u0 * delta[(i, j)] + ridge[(i, j)]);
     if !(0..p).all(|i| kt[(i, i)].is_finite()) {
         return Ok(None);
     }
@@ -217,7 +252,7 @@ fn tilde_factor(k1: MatRef<'_, f64>, delta: MatRef<'_, f64>, ridge: f64, d: f64,
 fn dense_weights(
     k1: MatRef<'_, f64>,
     delta: MatRef<'_, f64>,
-    ridge: f64,
+    ridge: MatRef<'_, f64>,
     d: f64,
     u0: f64,
     wanted: Derivatives,

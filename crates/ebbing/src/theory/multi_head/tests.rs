@@ -166,7 +166,9 @@ fn hamiltonian_and_gradient_of_steps_two_to_four() {
             let (chain, unit) = chains(&theory, &data, t);
             let new = blocks(&data, t - 1);
             let basis = if beta.is_finite() {
-                Basis::Examples
+                Basis::Whole(Mat::from_fn(data.y[t - 1].len(), data.y[t - 1].len(), |i, j| {
+                    if i == j { 1.3 } else { 0.2 * (i + j) as f64 }
+                }))
             } else {
                 Basis::Pencil(Pencil::factor(new.delta[t - 1].as_ref(), new.k1[t - 1].as_ref(), "test").unwrap())
             };
@@ -297,6 +299,34 @@ fn largest_root_in_random_cases() {
                 let largest = first_root(&theory, t).unwrap_or_else(|e| panic!("{what}, step {t}: {e}"));
                 // The same Newton iteration from the same start.
                 assert_eq!((largest.d, largest.u0), (theory.d(t, t), theory.u0(t, t)), "{what}, step {t}");
+                for s in 1..t {
+                    let bound = theory.u1(t, t) * theory.u1(s, s);
+                    assert!(theory.u1(t, s).powi(2) <= bound * (1.0 + 1e-9), "{what}: u1({t},{s})");
+                }
+            }
+        }
+    }
+}
+
+/// Temperature couples three matrices that share no basis: the start from a frozen `β^{-1}/d` must still arrive.
+#[test]
+fn finite_temperature_in_random_cases() {
+    let mut stream = Stream::new(9, "random warm cases", 0);
+    for case in 0..100 {
+        let count = 2 + case % 3;
+        let sizes: Vec<usize> = (0..count).map(|_| 3 + stream.below(12)).collect();
+        // Fewer inputs than examples in some cases: kernels that only temperature makes regular for linear networks.
+        let inputs = 3 + stream.below(20);
+        let tasks = tasks(&sizes, inputs, 300 + case as u64);
+        for _ in 0..5 {
+            let lambda = if case % 10 == 0 { 0.0 } else { 10f64.powf(8.0 * stream.uniform() - 2.0) };
+            let alpha = 10f64.powf(2.0 * stream.uniform() - 1.0);
+            let beta = 10f64.powf(4.0 * stream.uniform());
+            let activation = if case % 2 == 0 { Activation::Relu } else { Activation::Linear };
+            let settings = MultiHeadSettings { lambda, alpha: Some(alpha), beta, activation, ..Default::default() };
+            let what = format!("case {case}, T = {count}: lambda {lambda}, alpha {alpha}, beta {beta}, {activation:?}");
+            let theory = MultiHead::solve(&tasks, &settings).unwrap_or_else(|e| panic!("{what}: {e}"));
+            for t in 2..=count {
                 for s in 1..t {
                     let bound = theory.u1(t, t) * theory.u1(s, s);
                     assert!(theory.u1(t, s).powi(2) <= bound * (1.0 + 1e-9), "{what}: u1({t},{s})");

@@ -199,9 +199,7 @@ impl TwoTasks {
     fn weighted(&self, a: &Mat<f64>, b: &Mat<f64>) -> Mat<f64> {
         let mut h = matmul(a.transpose(), b.as_ref());
         for j in 0..h.ncols() {
-            for i in 0..h.nrows() {
-                h[(i, j)] *= self.g[(i, j)];
-            }
+            h.col_as_slice_mut(j).iter_mut().zip(self.g.col_as_slice(j)).for_each(|(h, g)| *h *= g);
         }
         h
     }
@@ -252,5 +250,5 @@ fn check_head(head: usize) -> Result<()> {
 
 /// `Σ_i A_ij B_ij` for every column j.
 fn column_dots(a: &Mat<f64>, b: &Mat<f64>) -> Vec<f64> {
-    (0..a.ncols()).map(|j| (0..a.nrows()).map(|i| a[(i, j)] * b[(i, j)]).sum()).collect()
+    (0..a.ncols()).map(|j| dot(a.col_as_slice(j), b.col_as_slice(j))).collect()
 }
