@@ -9,7 +9,7 @@ use crate::theory::single_head::shared::Shared;
 use crate::theory::single_head::source::{Kernels, Which};
 
 /// Numbers of columns that are followed at once.
-const AT_ONCE: usize = 256;
+const AT_ONCE: usize = 512;
 
 /// Kernels between all tasks, and the factors of each, for kernels that do not depend on the times.
 pub(super) struct Engine {
@@ -70,7 +70,7 @@ impl Engine {
         self.y[0].ncols()
     }
 
-    /// A network that has learned nothing but task j.
+    /// Networks that have learned one task each.
     fn begin(&self, orders: &[usize]) -> Learning {
         let side_by_side = |i: usize| {
             let k = self.columns();
@@ -135,8 +135,9 @@ impl Engine {
             }
             return;
         }
-        let ways: Vec<(usize, usize)> = (0..learning.orders.len())
-            .flat_map(|n| (0..count).map(move |j| (n, j)))
+        // Ways to the same task side by side: they take the same products.
+        let ways: Vec<(usize, usize)> = (0..count)
+            .flat_map(|j| (0..learning.orders.len()).map(move |n| (n, j)))
             .filter(|(n, j)| !learning.orders[*n].contains(j))
             .collect();
         let k = self.columns();
@@ -176,9 +177,8 @@ impl Forecaster for Engine {
 
     fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize)> {
         let (mut best, mut tried) = ((vec![], f64::INFINITY), 0);
-        for first in 0..count {
-            self.explore(self.begin(&[first]), &mut best, &mut tried);
-        }
+        let firsts: Vec<usize> = (0..count).collect();
+        self.explore(self.begin(&firsts), &mut best, &mut tried);
         Ok((best.0, tried))
     }
 }
