@@ -41,7 +41,7 @@ struct FigureS1 {
 
 impl Study for FigureS1 {
     fn name(&self) -> String {
-        "figure-s1".into()
+        "figure-S1".into()
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -114,7 +114,7 @@ impl Reproduction for FigureS1 {
             self.targets.depth,
             self.targets.averaged()
         );
-        Ok(vec![("figure-s1".into(), Figure::grid(panels, 2).caption(&caption))])
+        Ok(vec![("figure-S1".into(), Figure::grid(panels, 2).caption(&caption))])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

@@ -52,7 +52,7 @@ impl FigureS2 {
 
 impl Study for FigureS2 {
     fn name(&self) -> String {
-        "figure-s2".into()
+        "figure-S2".into()
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -146,7 +146,7 @@ impl Reproduction for FigureS2 {
             self.p_test,
             self.seeds
         );
-        Ok(vec![("figure-s2".into(), Figure::grid(vec![a, b, c, d], 2).caption(&caption))])
+        Ok(vec![("figure-S2".into(), Figure::grid(vec![a, b, c, d], 2).caption(&caption))])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

@@ -57,7 +57,7 @@ impl FigureS3 {
 
 impl Study for FigureS3 {
     fn name(&self) -> String {
-        "figure-s3".into()
+        "figure-S3".into()
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -139,7 +139,7 @@ impl Reproduction for FigureS3 {
             self.seeds
         );
         let panels = vec![panel(RATIOS[0])?, panel(RATIOS[1])?];
-        Ok(vec![("figure-s3".into(), Figure::grid(panels, 2).caption(&caption))])
+        Ok(vec![("figure-S3".into(), Figure::grid(panels, 2).caption(&caption))])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

@@ -63,7 +63,7 @@ impl FigureS5 {
 
 impl Study for FigureS5 {
     fn name(&self) -> String {
-        "figure-s5".into()
+        "figure-S5".into()
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -148,7 +148,7 @@ impl Reproduction for FigureS5 {
             self.seeds
         );
         let panels = vec![panel(DEPTHS[0])?, panel(DEPTHS[1])?];
-        Ok(vec![("figure-s5".into(), Figure::grid(panels, 2).caption(&caption))])
+        Ok(vec![("figure-S5".into(), Figure::grid(panels, 2).caption(&caption))])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

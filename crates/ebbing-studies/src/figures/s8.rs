@@ -36,7 +36,7 @@ impl SingleAgainstMulti {
             descent.max_steps = 6000;
         }
         let (loads, seeds) = match scale {
-            Scale::Quick => (vec![0.4, 0.5, 1.3, 2.0, 3.0, 4.5], 2),
+            Scale::Quick => (vec![0.4, 0.5, 1.3, 2.0, 3.0, 4.5], 3),
             Scale::Paper => (vec![0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.4, 1.8, 2.3, 3.0, 4.0, 5.0], 10),
         };
         SingleAgainstMulti { descent, scale, loads, seeds }
@@ -50,7 +50,7 @@ impl SingleAgainstMulti {
 
 impl Study for SingleAgainstMulti {
     fn name(&self) -> String {
-        "S8".into()
+        "figure-S8".into()
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -115,7 +115,7 @@ impl Reproduction for SingleAgainstMulti {
             self.seeds,
             self.descent.caption()
         );
-        Ok(vec![("S8".into(), Figure::grid(panels, 3).caption(&caption))])
+        Ok(vec![("figure-S8".into(), Figure::grid(panels, 3).caption(&caption))])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

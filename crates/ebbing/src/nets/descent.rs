@@ -35,8 +35,17 @@ pub(crate) struct Outcome {
     pub eta: f64,
 }
 
-/// Steps between two looks at the tangent kernel.
+/// Steps between two looks at the tangent kernel, at most.
 const LOOK: usize = 25;
+/// From this number of hidden layers on, a rate is worked up to.
+///
+/// Outputs are products of L + 1 layers. A step that would change small outputs by O(1) to first order multiplies every
+/// layer of a deep network at once, and leaves the range in which the tangent kernel tells anything.
+const DEEP: usize = 3;
+/// The first step of a deep network, as a share of the stable rate, and how much a rate may grow from look to look.
+const RAMP: (f64, f64) = (0.02, 1.5);
+/// Looks at a deep network come twice as often while the kernel's logarithm changes by more than this between them.
+const STEADY: f64 = 0.1;
 /// Power iterations at the first look and at each later one, which starts from the last vector.
 const ITERATIONS: (usize, usize) = (30, 2);
 /// Calls of `progress` are this many steps apart, or this much time.
@@ -53,7 +62,42 @@ pub(crate) struct Descent<'a> {
     /// Where the task began, against which distances are measured: hidden weights and readout.
     start: Params,
     watch: Watch,
+    looks: Looks,
     reported: Option<(usize, Instant)>,
+}
+
+/// When the tangent kernel is looked at next, and what was seen last.
+struct Looks {
+    deep: bool,
+    next: usize,
+    interval: usize,
+    last: Option<f64>,
+}
+
+impl Looks {
+    fn new(settings: &TrainSettings) -> Self {
+        let deep = settings.architecture.depth >= DEEP && !settings.readout_only && settings.eta.is_none();
+        Looks { deep, next: 0, interval: if deep { 1 } else { LOOK }, last: None }
+    }
+
+    /// Plans the next look after one at `step`, which saw `curvature`.
+    fn plan(&mut self, step: usize, curvature: f64) {
+        if let (true, Some(last)) = (self.deep, self.last) {
+            let steady = (curvature / last).ln().abs() < STEADY;
+            self.interval = if steady { (2 * self.interval).min(LOOK) } else { (self.interval / 2).max(1) };
+        }
+        self.last = Some(curvature);
+        self.next = step + self.interval;
+    }
+
+    /// The rate to take where `stable` would be stable and `now` is taken.
+    fn rate(&self, stable: f64, now: f64) -> f64 {
+        match (self.deep, self.last) {
+            (false, _) => stable,
+            (true, None) => RAMP.0 * stable,
+            (true, Some(_)) => stable.min(RAMP.1 * now),
+        }
+    }
 }
 
 impl<'a> Descent<'a> {
@@ -79,7 +123,19 @@ impl<'a> Descent<'a> {
             penalty,
         };
         let penalised = !matches!(updater.penalty, Penalty::None);
-        Descent { settings, task, head, data, penalised, updater, start, watch: Watch::default(), reported: None }
+        let looks = Looks::new(settings);
+        Descent {
+            settings,
+            task,
+            head,
+            data,
+            penalised,
+            updater,
+            start,
+            watch: Watch::default(),
+            looks,
+            reported: None,
+        }
     }
 
     /// Trains until a stopping rule holds.
@@ -108,7 +164,7 @@ impl<'a> Descent<'a> {
             if let Some(stop) = self.ends(step, mse, distance)? {
                 break (mse, stop);
             }
-            if step % LOOK == 0 {
+            if step >= self.looks.next {
                 self.look(&mut tangent, net, &mut pass, x, gram.as_ref(), step, mse)?;
             }
             self.report(step, mse, progress)?;
@@ -153,7 +209,7 @@ impl<'a> Descent<'a> {
                 gather(&mut bx, &data.x, chosen);
                 gather(&mut by, &data.y, chosen);
                 part.forward(net, bx.as_ref(), None, self.head);
-                if index == 0 {
+                if index == 0 || self.looks.deep && step >= self.looks.next {
                     self.look(&mut tangent, net, &mut part, bx.as_ref(), None, step, mse)?;
                 }
                 self.report(step, mse, progress)?;
@@ -227,11 +283,12 @@ impl<'a> Descent<'a> {
         let top = t.largest(net, pass, x, gram, self.head, self.settings.readout_only, iterations);
         let curvature = loss_scale(self.settings.loss, x.nrows()) * top;
         if self.settings.eta.is_none() {
-            let eta = stable_rate(self.settings, curvature);
+            let eta = self.looks.rate(stable_rate(self.settings, curvature), f64::from(self.updater.eta));
             if !(eta.is_finite() && eta > 0.0) {
                 return Err(self.diverged(step, mse));
             }
             self.updater.eta = eta as f32;
+            self.looks.plan(step, curvature);
         } else {
             // A given rate stays, and so does what it can bear.
             *tangent = None;

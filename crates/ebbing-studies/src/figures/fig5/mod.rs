@@ -165,7 +165,7 @@ impl Fig5 {
 
 impl Study for Fig5 {
     fn name(&self) -> String {
-        "fig5".into()
+        "figure-5".into()
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -225,7 +225,7 @@ impl Study for Fig5 {
 
 impl Reproduction for Fig5 {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
-        Ok(vec![("fig5".into(), draw::draw(self, frame)?)])
+        Ok(vec![("figure-5".into(), draw::draw(self, frame)?)])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

@@ -90,7 +90,7 @@ impl Fig6 {
 
 impl Study for Fig6 {
     fn name(&self) -> String {
-        "fig6".into()
+        "figure-6".into()
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -154,7 +154,7 @@ impl Study for Fig6 {
 
 impl Reproduction for Fig6 {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
-        Ok(vec![("fig6".into(), draw::draw(self, frame)?)])
+        Ok(vec![("figure-6".into(), draw::draw(self, frame)?)])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

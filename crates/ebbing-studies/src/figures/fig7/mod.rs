@@ -167,7 +167,7 @@ fn norm(a: &Mat<f64>, b: Option<&Mat<f64>>) -> f64 {
 
 impl Study for Fig7 {
     fn name(&self) -> String {
-        "fig7".into()
+        "figure-7".into()
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -233,7 +233,7 @@ impl Study for Fig7 {
 
 impl Reproduction for Fig7 {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
-        Ok(vec![("fig7".into(), draw::draw(self, frame)?)])
+        Ok(vec![("figure-7".into(), draw::draw(self, frame)?)])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {

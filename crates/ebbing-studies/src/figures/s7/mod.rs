@@ -99,7 +99,7 @@ fn example(cell: &Cell) -> Result<bool> {
 
 impl Study for FigS7 {
     fn name(&self) -> String {
-        "figS7".into()
+        "figure-S7".into()
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -180,7 +180,7 @@ impl Study for FigS7 {
 
 impl Reproduction for FigS7 {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
-        Ok(vec![("figS7".into(), draw::draw(self, frame)?)])
+        Ok(vec![("figure-S7".into(), draw::draw(self, frame)?)])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
