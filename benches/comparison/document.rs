@@ -96,9 +96,8 @@ fn memory_cell(side: &Measured) -> String {
 }
 
 fn result_table(outcomes: &[Outcome]) -> Result<String, std::fmt::Error> {
-    let mut text = String::from(
-        "| work | peer | ebbing | peer's time | ratio | wanted | |\n|---|---|---|---|---|---|---|\n",
-    );
+    let mut text =
+        String::from("| work | peer | ebbing | peer's time | ratio | wanted | |\n|---|---|---|---|---|---|---|\n");
     for o in outcomes {
         let (theirs, mut ratio) = match (o.theirs, o.ratio()) {
             (Some(theirs), Some(ratio)) => (duration(theirs.seconds), times(ratio)),
@@ -142,7 +141,14 @@ fn growth_table(all: &[Growth]) -> Result<String, std::fmt::Error> {
         writeln!(
             text,
             "| {} | {sizes} | {:.2}, {:.2} | {:.2}, {:.2} | {} | {} | {:.2} × |",
-            g.name, one[0], two[0], one[1], two[1], g.expected(), g.reason, g.speedup()
+            g.name,
+            one[0],
+            two[0],
+            one[1],
+            two[1],
+            g.expected(),
+            g.reason,
+            g.speedup()
         )?;
     }
     Ok(text)

@@ -54,7 +54,11 @@ pub fn versions(peer: &Peer, python: &str) -> Fallible<String> {
                       print(torch.__version__, numpy.__version__, platform.python_version())";
         let output = Command::new(python).args(["-c", script]).output()?;
         let text = String::from_utf8(output.stdout)?;
-        ["torch", "numpy", "python"].iter().zip(text.split_whitespace()).map(|(n, v)| (n.to_string(), v.into())).collect()
+        ["torch", "numpy", "python"]
+            .iter()
+            .zip(text.split_whitespace())
+            .map(|(n, v)| (n.to_string(), v.into()))
+            .collect()
     } else {
         Side::peer(python, peer.script, 1)?.versions()?
     };

@@ -17,7 +17,7 @@ mod works;
 use ebbing_report::write_atomic;
 use side::Fallible;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What `benches/compare` asks for.
@@ -55,7 +55,11 @@ impl Options {
                 "--missing" => options.missing.push(pair()?),
                 "--fact" => options.facts.push(pair()?),
                 "--only" => options.only.push(words.next().ok_or("--only needs the name of a row")?),
-                "--out" => options.out = Some(words.next().ok_or("--out needs a folder")?.into()),
+                "--out" => {
+                    // Relative to the top of the repository, from where the script runs.
+                    let top = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+                    options.out = Some(top.join(words.next().ok_or("--out needs a folder")?));
+                }
                 other => return Err(format!("there is no option '{other}'").into()),
             }
         }
@@ -95,11 +99,11 @@ fn compare(options: &Options) -> Fallible<ExitCode> {
     for (name, reason) in &options.missing {
         println!("{name} is left out: {reason}");
     }
-    let mut outcomes = vec![];
+    let (mut outcomes, mut steps_apart) = (vec![], None);
     for row in rows {
         println!("{}: {} ({})", row.name, row.work.description(), row.peer.title);
         let python = options.peers.get(row.peer.environment).map(String::as_str);
-        let outcome = measure::measure(row, python, folder.path(), short)?;
+        let outcome = measure::measure(row, python, folder.path(), short, &mut steps_apart)?;
         if let Some(ratio) = outcome.ratio() {
             println!("  {ratio:.2} times as fast");
         }
@@ -129,8 +133,13 @@ fn compare(options: &Options) -> Fallible<ExitCode> {
 }
 
 fn main() -> ExitCode {
-    let ended = Options::read().and_then(|options| {
-        if options.serve { serve::serve().map(|()| ExitCode::SUCCESS) } else { compare(&options) }
+    let ended = Options::read().and_then(|options| match &options {
+        Options { serve: true, .. } => serve::serve().map(|()| ExitCode::SUCCESS),
+        Options { peers, .. } if peers.is_empty() => {
+            println!("no peer was named: `bash benches/compare` prepares them and compares");
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => compare(&options),
     });
     ended.unwrap_or_else(|problem| {
         eprintln!("compare: {problem}");

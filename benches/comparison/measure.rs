@@ -1,7 +1,7 @@
 //! Measures a row: agreement first, then both sides in turns.
 
 use super::side::{Answer, Fallible, Side};
-use super::steps;
+use super::steps::{self, Shape};
 use super::works::{Row, Work};
 use ebbing::{Array, Mat, read_npz, write_npz};
 use serde_json::{Value, json};
@@ -56,24 +56,24 @@ impl Outcome {
     }
 }
 
-/// Measures a row; `python` is the peer's interpreter, where it is there.
-pub fn measure(row: Row, python: Option<&str>, folder: &Path, short: bool) -> Fallible<Outcome> {
+/// Measures a row; `python` is the peer's interpreter, where it is there. `steps_apart` holds how far gradient steps end
+/// apart once that is known.
+pub fn measure(
+    row: Row,
+    python: Option<&str>,
+    folder: &Path,
+    short: bool,
+    steps_apart: &mut Option<f64>,
+) -> Fallible<Outcome> {
     let mut sides = vec![Side::ours(THREADS)?];
     if let Some(python) = python {
         sides.push(Side::peer(python, row.peer.script, THREADS)?);
     }
     if let Work::Step { shape, steps } = row.work {
-        let difference = sides.get_mut(1).map(|peer| steps::disagreement(peer, folder)).transpose()?;
-        let (ours, theirs) = shape.requests(steps);
-        let ask = |k: usize, side: &mut Side| -> Fallible<f64> {
-            Ok(if k == 0 { side.request(&ours)?.seconds } else { side.ask(&theirs)?.trim().parse()? })
-        };
-        let rounds = if short { 2 } else { 6 };
-        let best = in_turns(&mut sides, rounds, ask)?;
-        let measured = |seconds| Measured { seconds, peak_bytes: None, base_bytes: None, converged: None };
-        let theirs = best.get(1).copied().map(measured);
-        let difference = difference.map(|d| [d, 1.0]);
-        return Ok(Outcome { row, ours: measured(best[0]), theirs, difference, rounds });
+        if let (Some(peer), None) = (sides.get_mut(1), &steps_apart) {
+            *steps_apart = Some(steps::disagreement(peer, folder)?);
+        }
+        return measure_steps(row, shape, steps, &mut sides, if short { 2 } else { 6 }, *steps_apart);
     }
     let inputs = folder.join("inputs.npz");
     write_inputs(&row.work, &inputs)?;
@@ -99,6 +99,24 @@ pub fn measure(row: Row, python: Option<&str>, folder: &Path, short: bool) -> Fa
     let ours = measured(0).ok_or("no side was measured")?;
     let theirs = measured(1);
     Ok(Outcome { ours, theirs, difference, rounds, row })
+}
+
+/// PyTorch has requests of its own.
+fn measure_steps(
+    row: Row,
+    shape: Shape,
+    steps: usize,
+    sides: &mut [Side],
+    rounds: usize,
+    apart: Option<f64>,
+) -> Fallible<Outcome> {
+    let (ours, theirs) = shape.requests(steps);
+    let best = in_turns(sides, rounds, |k, side| {
+        Ok(if k == 0 { side.request(&ours)?.seconds } else { side.ask(&theirs)?.trim().parse()? })
+    })?;
+    let measured = |seconds| Measured { seconds, peak_bytes: None, base_bytes: None, converged: None };
+    let theirs = best.get(1).copied().map(measured);
+    Ok(Outcome { row, ours: measured(best[0]), theirs, difference: apart.map(|a| [a, 1.0]), rounds })
 }
 
 /// Writes what both sides read.

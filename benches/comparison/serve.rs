@@ -151,8 +151,7 @@ impl Server {
 
     fn two_tasks(&self, request: &Value) -> Fallible<Done> {
         let number = |name: &str| request[name].as_f64().ok_or_else(|| format!("{name} is missing"));
-        let settings =
-            MultiHeadSettings { lambda: number("lambda")?, sigma2: number("sigma2")?, ..Default::default() };
+        let settings = MultiHeadSettings { lambda: number("lambda")?, sigma2: number("sigma2")?, ..Default::default() };
         let alphas = self.array("alphas")?;
         let alphas: Vec<f64> = (0..alphas.nrows()).map(|i| alphas[(i, 0)]).collect();
         let (points, [seconds, _]) = timed(|| TwoTasks::new(&self.sequence.tasks, &settings)?.points(&alphas));
@@ -194,8 +193,7 @@ fn relu(depth: usize) -> Architecture {
 fn square<T: faer::traits::ComplexField>(a: &Mat<T>) -> f64 {
     let mut c = Mat::zeros(a.nrows(), a.ncols());
     let one = T::one_impl();
-    let ((), [seconds, _]) =
-        timed(|| faer::linalg::matmul::matmul(&mut c, Accum::Replace, a, a, one, Par::rayon(0)));
+    let ((), [seconds, _]) = timed(|| faer::linalg::matmul::matmul(&mut c, Accum::Replace, a, a, one, Par::rayon(0)));
     black_box(c);
     seconds
 }

@@ -111,5 +111,6 @@ def respond(request, works, versions, inputs):
     seconds = time.perf_counter() - start
     answer = {"seconds": seconds, "peak_bytes": peak_bytes(), "base_bytes": base, **more}
     if request.get("out"):
-        np.savez(request["out"], **results)
+        # What a work leaves open is NaN, and 0 in the file, which holds finite numbers only.
+        np.savez(request["out"], **{name: np.nan_to_num(value) for name, value in results.items()})
     return answer
