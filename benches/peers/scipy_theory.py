@@ -3,8 +3,8 @@
 - `forgetting` (inputs `x0`, `y0`, `x1`, …; `depth`): `f[t, s]`, the loss on task s's training data of the mean network
   after task t, one readout for all tasks, random features (λ → ∞).
 - `order_parameters` (the same inputs): `gamma_feature`, `gamma_rf`, `gamma_rule` of all pairs i < j, NaN elsewhere.
-- `two_tasks` (inputs `x1`, `y1`, `x2`, `y2`, `alphas`; `lambda`, `sigma2`): `u11`, `u12`, `u0`, `u22` at every load, a readout
-  for each task, one hidden layer; the answer tells how many loads `converged`, and the `evaluations` of the equations.
+- `two_tasks` (inputs `x1`, `y1`, `x2`, `y2`, `alphas`; `lambda`, `sigma2`): `u11`, `u12`, `u0`, `u22` at every load,
+  a readout for each task, one hidden layer; the answer tells how many loads `converged`, and the `evaluations` of the equations.
 
 ReLU, weights of variance 1 (in `two_tasks`: sigma2). Every kernel block between two tasks is computed once, of a task's
 own block one half; every kernel is factored once; products and solves are those of BLAS and LAPACK, in place. NumPy's
@@ -279,7 +279,7 @@ class Load:
         except LinAlgError:
             self.seen[unknowns.tobytes()] = np.nan, np.inf, False
             return np.full(2, 1e3)
-        yy, by, bb = of["labels"][0, 0], of["labels"][0, 1], of["labels"][1, 1]
+        by, bb = of["labels"][1]
         u12 = by / n / (1 / d - of["g"] / n + bb / (n * u11))
         q, r = u12**2 / u11, np.array([1, -u12 / u11])
         y, ye = r @ of["labels"] @ r, r @ of["labels_e"] @ r
