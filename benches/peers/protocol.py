@@ -25,6 +25,8 @@ def limit_threads():
     """Holds BLAS and jax to THREADS threads; jax counts the processors that the process may use."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
         os.environ[name] = str(THREADS)
+    # NumPy and SciPy bring an OpenBLAS each, whose idle threads would spin for 2^26 cycles and hold up the other's.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
     if hasattr(os, "sched_setaffinity"):
         allowed = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, allowed[:THREADS])

@@ -3,8 +3,8 @@
 - `forgetting` (inputs `x0`, `y0`, `x1`, …; `depth`): `f[t, s]`, the loss on task s's training data of the mean network
   after task t, one readout for all tasks, random features (λ → ∞).
 - `order_parameters` (the same inputs): `gamma_feature`, `gamma_rf`, `gamma_rule` of all pairs i < j, NaN elsewhere.
-- `two_tasks` (inputs `x1`, `y1`, `x2`, `y2`, `alphas`; `lambda`, `sigma2`): `u11`, `u12`, `u0`, `u22` at every load, a readout
-  for each task, one hidden layer; the answer tells how many loads `converged`, and the `evaluations` of the equations.
+- `two_tasks` (inputs `x1`, `y1`, `x2`, `y2`, `alphas`; `lambda`, `sigma2`): `u11`, `u12`, `u0`, `u22` at every load,
+  a readout for each task, one hidden layer; the answer tells how many loads `converged`, and the `evaluations` of the equations.
 
 ReLU, weights of variance 1 (in `two_tasks`: sigma2). Every kernel block between two tasks is computed once, of a task's
 own block one half; every kernel is factored once; products and solves are those of BLAS and LAPACK, in place. NumPy's
@@ -38,7 +38,7 @@ class Entries:
 
     def apply(self, function, rows, columns):
         """Calls `function(first, last)` for ranges that cover the rows."""
-        step = max(1, PANEL // columns)
+        step = max(1, PANEL // max(1, columns))
         ranges = [(i, min(i + step, rows)) for i in range(0, rows, step)]
         calls = map if self.pool is None else self.pool.map
         for _ in calls(lambda ends: function(*ends), ranges):
@@ -268,20 +268,20 @@ class Load:
     def __init__(self, tasks, alpha):
         self.tasks, self.width = tasks, tasks.size / alpha
         self.u11 = tasks.first(self.width)
-        self.evaluations, self.residual, self.u12 = 0, np.inf, np.nan
+        # Of every point tried: u12, the relative residual, and whether u0 is that of a true solution.
+        self.seen = {}
 
     def __call__(self, unknowns):
-        self.evaluations += 1
         d, u0 = np.exp(np.clip(unknowns, -40, 40))
         n, u11, u22 = self.width, self.u11, d + u0
         try:
             of = self.tasks.traces(d, u0)
         except LinAlgError:
-            self.residual = np.inf
+            self.seen[unknowns.tobytes()] = np.nan, np.inf, False
             return np.full(2, 1e3)
-        yy, by, bb = of["labels"][0, 0], of["labels"][0, 1], of["labels"][1, 1]
-        self.u12 = by / n / (1 / d - of["g"] / n + bb / (n * u11))
-        q, r = self.u12**2 / u11, np.array([1, -self.u12 / u11])
+        by, bb = of["labels"][1]
+        u12 = by / n / (1 / d - of["g"] / n + bb / (n * u11))
+        q, r = u12**2 / u11, np.array([1, -u12 / u11])
         y, ye = r @ of["labels"] @ r, r @ of["labels_e"] @ r
         # Each equation as its terms: that of u0, times d²/u0, and that of d, times d.
         terms_u0 = [
@@ -301,20 +301,16 @@ class Load:
         ]
         sums = np.array([sum(terms_u0) / u0, sum(terms_d)])
         sizes = np.array([sum(map(abs, terms_u0)) / u0, sum(map(abs, terms_d))])
-        self.residual = np.max(np.abs(sums) / sizes)
         # Independent solutions overlap at least along the first readout; a false root has less.
-        self.spread = (u0 - q) / (u0 + q + 1e-3 * d)
+        true = u0 - q > -1e-8 * (u0 + q + 1e-3 * d)
+        self.seen[unknowns.tobytes()] = u12, np.max(np.abs(sums) / sizes), true
         return sums
 
-    def solved(self):
-        return self.residual < TOLERANCE and self.spread > -1e-8
-
     def solve(self, start, slope):
-        """Powell's method, from a neighbour's solution and, if there is one, its matrix of derivatives."""
-        found = root(self, start, jac=None if slope is None else lambda _: slope, options={"xtol": 1e-12})
-        # The last point tried need not be the best.
-        self(found.x)
-        return found
+        """Powell's method, from a start and, unless None, a neighbour's derivatives; with u12 and whether it is solved."""
+        found = root(self, start, jac=None if slope is None else lambda _: slope, options={"xtol": 1e-9})
+        u12, residual, true = self.seen[found.x.tobytes()]
+        return found, u12, found.success and residual < TOLERANCE and true
 
 
 def derivatives(found):
@@ -332,16 +328,16 @@ def follow(tasks, alphas):
         load = Load(tasks, alphas[k])
         at = np.log(alphas[k])
         for start, matrix in starts(known, slope, at, tasks.sigma2):
-            found = load.solve(start, matrix)
-            if load.solved():
+            found, u12, solved = load.solve(start, matrix)
+            if solved:
                 break
-        evaluations += load.evaluations
-        if not load.solved():
+        evaluations += len(load.seen)
+        if not solved:
             continue
         converged, slope = converged + 1, derivatives(found)
         known = known[-1:] + [(at, found.x)]
         d, u0 = np.exp(found.x)
-        for name, value in zip(results, (load.u11, load.u12, u0, d + u0)):
+        for name, value in zip(results, (load.u11, u12, u0, d + u0)):
             results[name][k] = value
     return results, {"converged": converged, "evaluations": evaluations}
 
