@@ -99,20 +99,27 @@ fn compare(options: &Options) -> Fallible<ExitCode> {
     for (name, reason) in &options.missing {
         println!("{name} is left out: {reason}");
     }
-    let (mut outcomes, mut steps_apart) = (vec![], None);
+    let (mut outcomes, mut steps_apart, mut failed) = (vec![], None, vec![]);
     for row in rows {
         println!("{}: {} ({})", row.name, row.work.description(), row.peer.title);
         let python = options.peers.get(row.peer.environment).map(String::as_str);
-        let outcome = measure::measure(row, python, folder.path(), short, &mut steps_apart)?;
-        if let Some(ratio) = outcome.ratio() {
-            println!("  {ratio:.2} times as fast");
+        let name = row.name;
+        match measure::measure(row, python, folder.path(), short, &mut steps_apart) {
+            Ok(outcome) => {
+                if let Some(ratio) = outcome.ratio() {
+                    println!("  {ratio:.2} times as fast");
+                }
+                if !outcome.agrees() {
+                    failed.push(format!("{name}: results differ"));
+                }
+                outcomes.push(outcome);
+            }
+            Err(problem) => failed.push(format!("{name}: {problem}")),
         }
-        outcomes.push(outcome);
     }
     println!("\n{}", document::table(&outcomes, short)?);
-    let apart: Vec<&str> = outcomes.iter().filter(|o| !o.agrees()).map(|o| o.row.name).collect();
-    if !apart.is_empty() {
-        println!("results differ: {}", apart.join(", "));
+    if !failed.is_empty() {
+        println!("FAILED: {}", failed.join("; "));
         return Ok(ExitCode::FAILURE);
     }
     if options.only.is_empty() {

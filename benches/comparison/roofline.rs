@@ -58,8 +58,8 @@ pub fn measure(numpy: Option<&str>, outcomes: &[Outcome], folder: &Path, short: 
             if plain == done {
                 line("", plain);
             } else {
-                line(" (operations of the plain form)", plain);
-                line(" (operations that the Gram form does)", done);
+                line(" (counting the plain form's operations, more than are done)", plain);
+                line(" (counting those that are done, by the Gram form)", done);
             }
         }
     }

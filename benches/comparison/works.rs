@@ -56,7 +56,7 @@ pub fn rows(short: bool) -> Vec<Row> {
         row("nngp-1", "NNGP, depth 1", kernel("nngp", 1), NEURAL_TANGENTS, 1.5),
         row("ntk-1", "NTK, depth 1", kernel("ntk", 1), NEURAL_TANGENTS, 1.5),
         row("forgetting", "forgetting", Work::Forgetting { tasks, p: pick(2000, 300), depth }, SCIPY, 4.0),
-        row("order", "order para- meters", Work::OrderParameters { tasks, p: pick(1000, 200), depth }, SCIPY, 3.0),
+        row("order", "order parameters", Work::OrderParameters { tasks, p: pick(1000, 200), depth }, SCIPY, 3.0),
         row("two-tasks", "two heads", Work::TwoTasks { p: pick(1000, 100), loads: pick(100, 10) }, SCIPY, 100.0),
         row("step-small", "step, 1 layer", step([600, FEATURES, 400, 1], [200, FEATURES, 100, 1], 150), PYTORCH, 2.0),
         row("step-middle", "step, 2 layers", step([2000, FEATURES, 1000, 2], [300, 100, 150, 2], 8), PYTORCH, 0.85),
@@ -65,7 +65,7 @@ pub fn rows(short: bool) -> Vec<Row> {
             memory_target: Some(0.7),
             ..row(
                 "regression",
-                "regres- sion",
+                "regression",
                 Work::Regression { p: pick(8000, 1000), depth: 3 },
                 Peer { title: "neural-tangents + SciPy", ..NEURAL_TANGENTS },
                 1.2,
