@@ -181,6 +181,17 @@ pub fn document(
 ) -> Fallible<String> {
     let mut text = String::from(HEADING);
     write!(text, "\n{}\n![The peer's time over ebbing's for every row](benchmarks.png)\n", result_table(outcomes)?)?;
+    let tuned =
+        |o: &Outcome| Some(format!("{} {} ({})", o.row.label, duration(o.tuned?), times(o.tuned? / o.ours.seconds)));
+    let tuned: Vec<String> = outcomes.iter().filter_map(tuned).collect();
+    if !tuned.is_empty() {
+        write!(
+            text,
+            "\nThe same script, with NumPy's functions of entries shared out among two threads by blocks that fit the cache, \
+             which is further than scripts go: {}.\n",
+            tuned.join(", ")
+        )?;
+    }
     for (peer, reason) in missing {
         writeln!(text, "\n{peer} is left out: {reason}.")?;
     }

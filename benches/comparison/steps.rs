@@ -92,7 +92,11 @@ impl Shape {
     /// Takes the same steps on both sides; how far apart they end, as a multiple of what rounding allows.
     fn apart(&self, activation: Activation, peer: &mut Side, folder: &Path) -> Fallible<f64> {
         let task = self.task();
-        let mut trainer = Trainer::new(std::slice::from_ref(&task), &self.settings(activation, None, STEPS))?;
+        let new = |eta| Trainer::new(std::slice::from_ref(&task), &self.settings(activation, eta, STEPS));
+        // The automatic rate adapts on the way; here both sides keep to where it ends.
+        let mut found = new(None)?;
+        found.learn_next(&mut |_| true)?;
+        let mut trainer = new(Some(found.trained().reports[0].eta))?;
         let before = layers("before", trainer.net());
         trainer.learn_next(&mut |_| true)?;
         let after = layers("after", trainer.net());

@@ -7,9 +7,10 @@
   a readout for each task, one hidden layer; the answer tells how many loads `converged`, and the `evaluations` of the equations.
 
 ReLU, weights of variance 1 (in `two_tasks`: sigma2). Every kernel block between two tasks is computed once, of a task's
-own block one half; every kernel is factored once; products and solves are those of BLAS and LAPACK, in place. NumPy's
-functions of entries use one thread only, so that blocks of rows, small enough to stay in the cache, are shared out
-among as many threads as BLAS has (or among as many as the request's `entry_threads` says).
+own block one half; every kernel is factored once; products and solves are those of BLAS and LAPACK, in place.
+
+NumPy's functions of entries use one thread, and so does a script. A request with `"tuned": true` goes further than one
+would: blocks of rows, small enough to stay in the cache, are shared out among as many threads as BLAS has.
 """
 
 import protocol  # isort: skip  (first: it sets the number of threads)
@@ -31,17 +32,18 @@ TOLERANCE = 1e-10
 
 
 class Entries:
-    """Functions of the entries of kernels, by blocks of rows on several threads."""
+    """Functions of the entries of kernels: of all at once, or by blocks of rows on several threads."""
 
-    def __init__(self, threads):
-        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+    def __init__(self, request):
+        self.pool = ThreadPoolExecutor(protocol.THREADS) if request.get("tuned") else None
 
     def apply(self, function, rows, columns):
         """Calls `function(first, last)` for ranges that cover the rows."""
+        if self.pool is None:
+            return function(0, rows)
         step = max(1, PANEL // max(1, columns))
         ranges = [(i, min(i + step, rows)) for i in range(0, rows, step)]
-        calls = map if self.pool is None else self.pool.map
-        for _ in calls(lambda ends: function(*ends), ranges):
+        for _ in self.pool.map(lambda ends: function(*ends), ranges):
             pass
 
 
@@ -105,7 +107,7 @@ def tasks_of(arrays):
 
 def forgetting(arrays, request):
     xs, ys = tasks_of(arrays)
-    entries = Entries(request.get("entry_threads", protocol.THREADS))
+    entries = Entries(request)
 
     def run():
         return {"f": forgetting_matrix(entries, xs, ys, request["depth"])}, {}
@@ -144,7 +146,7 @@ def forgetting_matrix(entries, xs, ys, depth):
 
 def order_parameters(arrays, request):
     xs, ys = tasks_of(arrays)
-    entries = Entries(request.get("entry_threads", protocol.THREADS))
+    entries = Entries(request)
 
     def run():
         return all_pairs(entries, xs, ys, request["depth"]), {}
@@ -356,7 +358,7 @@ def starts(known, slope, at, sigma2):
 
 
 def two_tasks(arrays, request):
-    entries = Entries(request.get("entry_threads", protocol.THREADS))
+    entries = Entries(request)
 
     def run():
         tasks = TwoTasks(entries, arrays, request["lambda"], request["sigma2"])

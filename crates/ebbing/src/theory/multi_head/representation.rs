@@ -104,8 +104,9 @@ impl TwoTasks {
     /// `d <v_2v_2>` in the pencil's basis, in the limit λ times that.
     fn core(&self, point: &TwoTaskPoint, m: &[f64], z: &[f64]) -> Mat<f64> {
         let (q, inverse_d, finite) = (point.q(), point.inverse_d(), point.finite_size());
+        let g = self.g();
         Mat::from_fn(m.len(), m.len(), |i, j| {
-            let shared = inverse_d * (q * m[i] * self.g[(i, j)] * m[j] - z[i] * z[j]);
+            let shared = inverse_d * (q * m[i] * g[(i, j)] * m[j] - z[i] * z[j]);
             let tau = self.basis.values[i];
             if i == j { shared + finite * m[i] - point.rho * m[i] * m[i] * (1.0 - finite * tau) } else { shared }
         })

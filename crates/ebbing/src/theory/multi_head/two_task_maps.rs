@@ -158,7 +158,7 @@ impl TwoTasks {
         });
         let y: Vec<f64> = (0..p).map(|i| self.innovation(point, i)).collect();
         let mapped = matmul(a.as_ref(), column(&y));
-        let ag = matmul(a.as_ref(), self.g.as_ref());
+        let ag = matmul(a.as_ref(), self.g().as_ref());
         let mut prediction = Prediction { mean: vec![], variance: vec![], variance_power: 0.0 };
         for i in 0..n {
             let sum = |f: &dyn Fn(usize) -> f64| (0..p).map(f).sum::<f64>();
@@ -198,9 +198,9 @@ impl TwoTasks {
 
     /// `G ∘ AᵀB`.
     fn weighted(&self, a: &Mat<f64>, b: &Mat<f64>) -> Mat<f64> {
-        let mut h = matmul(a.transpose(), b.as_ref());
+        let (mut h, g) = (matmul(a.transpose(), b.as_ref()), self.g());
         for j in 0..h.ncols() {
-            h.col_as_slice_mut(j).iter_mut().zip(self.g.col_as_slice(j)).for_each(|(h, g)| *h *= g);
+            h.col_as_slice_mut(j).iter_mut().zip(g.col_as_slice(j)).for_each(|(h, g)| *h *= g);
         }
         h
     }

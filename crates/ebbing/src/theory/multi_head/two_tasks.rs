@@ -13,6 +13,7 @@ use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, dot, matmul};
 use crate::tasks::Task;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::sync::OnceLock;
 
 /// `coefficient · λ^exponent`, the leading behaviour for λ → ∞; at finite λ the exponent is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -116,8 +117,8 @@ pub struct TwoTasks {
     pub(super) y: Vec<f64>,
     /// `Vᵀ K_21 K_11^{-1} Y_1`.
     pub(super) b: Vec<f64>,
-    /// `Vᵀ G V`, `G = K_21 K_11^{-1} K_12`.
-    pub(super) g: Mat<f64>,
+    /// `Vᵀ G V`, `G = K_21 K_11^{-1} K_12`, once it was needed.
+    g: OnceLock<Mat<f64>>,
     /// Its diagonal.
     pub(super) g_diagonal: Vec<f64>,
     /// `L^{-1} K_12 V`, `K_11 = L Lᵀ`.
@@ -167,13 +168,12 @@ impl TwoTasks {
         let mut half = matmul(kernel(KernelKind::K1, 2, 1)?.gram(x2, x1)?.transpose(), basis.vectors.as_ref());
         let b = rotate(half.as_ref(), &w);
         first.half_solve_in_place(half.as_mut());
-        let g = matmul(half.transpose(), half.as_ref());
         let quadratic = dot(&y1, &w);
         Ok(TwoTasks {
             y: rotate(basis.vectors.as_ref(), &y2),
             b,
-            g_diagonal: (0..g.nrows()).map(|i| g[(i, i)]).collect(),
-            g,
+            g_diagonal: (0..half.ncols()).map(|i| dot(half.col_as_slice(i), half.col_as_slice(i))).collect(),
+            g: OnceLock::new(),
             half,
             alone: OneTask::interpolating(&first, &y1),
             first,
@@ -184,6 +184,16 @@ impl TwoTasks {
             prior,
             architecture,
         })
+    }
+
+    /// `Vᵀ G V`, which the factors do without and the maps need.
+    pub(super) fn g(&self) -> &Mat<f64> {
+        if let Some(g) = self.g.get() {
+            return g;
+        }
+        // Made outside the lock: a thread that waits in the product may take up work that wants it too.
+        let g = matmul(self.half.transpose(), self.half.as_ref());
+        self.g.get_or_init(|| g)
     }
 
     /// The penalty λ.

@@ -4,7 +4,7 @@ use super::pair::{Cross, evaluate};
 use super::resample::{half_samples, shuffles};
 use super::{Inverse, OrderParameterSettings, PairOrderParameters};
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Mat, MatRef};
+use crate::linalg::{Cholesky, Mat, MatRef, side_by_side};
 use crate::theory::single_head::factor::{Factor, digits, one_norm, with_ridge};
 use crate::theory::single_head::shared::{Given, Shared, check, number};
 use crate::theory::single_head::source::{Kernels, Points, Source, Which};
@@ -38,10 +38,12 @@ pub(super) fn all_pairs(
         return Err(Error::data("the task sequence", format!("it holds {} task; a pair needs two", given.len())));
     }
     let tasks = Tasks::new(settings, source, given)?;
+    let places: Vec<_> = (0..given.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
+    // Threads that share one pair wait for each other at every step of its solves; a few pairs at a time bound the memory.
     let mut pairs: Vec<PairOrderParameters> = vec![];
-    for i in 0..given.len() {
-        for j in i + 1..given.len() {
-            pairs.extend(tasks.pair(i, j)?);
+    for some in places.chunks(4 * rayon::current_num_threads()) {
+        for both in side_by_side(some, |&(i, j)| tasks.pair(i, j)) {
+            pairs.extend(both?);
         }
     }
     pairs.sort_by_key(|pair| (pair.first, pair.second));
@@ -80,10 +82,9 @@ impl<'a> Tasks<'a> {
             _ => Some(Arc::new(Cholesky::factor(k_cc.as_ref(), "the kernel of the inputs that all tasks share")?)),
         };
         let mut tasks = Tasks { settings, kernels, shared, k_cc, each: vec![] };
-        for t in 0..given.len() {
-            let inverted = tasks.invert(t, common.as_ref())?;
-            tasks.each.push(inverted);
-        }
+        let numbers: Vec<usize> = (0..given.len()).collect();
+        let each = side_by_side(&numbers, |&t| tasks.invert(t, common.as_ref()));
+        tasks.each = each.into_iter().collect::<Result<_>>()?;
         Ok(tasks)
     }
 
