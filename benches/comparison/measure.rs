@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Works on which either side takes longer are done twice only, the first time included.
+/// Works on which either side takes longer are done three times only, the first time included.
 const SLOW_SECONDS: f64 = 30.0;
 /// Threads of either side.
 pub const THREADS: usize = 2;
@@ -135,14 +135,13 @@ pub fn write_inputs(work: &Work, path: &Path) -> Fallible<()> {
     Ok(write_npz(path, &arrays.iter().map(|(name, array)| (name.as_str(), array)).collect::<Vec<_>>())?)
 }
 
-/// How often a work that takes so many seconds is repeated.
+/// How often a work that takes so many seconds is repeated: for half a minute, since what else the machine's host does comes
+/// and goes over seconds.
 fn rounds(seconds: f64, short: bool) -> usize {
     match seconds {
         _ if short => 2,
-        s if s > SLOW_SECONDS => 1,
-        s if s > 5.0 => 3,
-        s if s > 1.0 => 5,
-        _ => 7,
+        s if s > SLOW_SECONDS => 2,
+        s => ((15.0 / s) as usize).clamp(3, 60),
     }
 }
 

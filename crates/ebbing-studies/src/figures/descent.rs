@@ -63,7 +63,11 @@ impl Descent {
             threshold: 1e-3,
             tolerance: 1e-5,
             patience: 1000,
-            max_steps: if scale == Scale::Paper { 100_000 } else { 12_000 },
+            max_steps: match (scale, embedded) {
+                (Scale::Paper, _) => 100_000,
+                (Scale::Quick, false) => 12_000,
+                (Scale::Quick, true) => 4000,
+            },
         }
     }
 

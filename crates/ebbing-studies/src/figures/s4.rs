@@ -57,7 +57,13 @@ impl Learners {
         Learners {
             data: data.into(),
             scale,
-            tasks: if paper { 15 } else { 6 },
+            tasks: if paper {
+                15
+            } else if embedded {
+                4
+            } else {
+                6
+            },
             p: if paper { 2000 } else { 200 },
             p_test: if paper { 1000 } else { 300 },
             depth: 9,
@@ -70,8 +76,20 @@ impl Learners {
             threshold: 1e-3,
             tolerance: 1e-3,
             patience: 200,
-            max_steps: if paper { 100_000 } else { 2500 },
-            seeds: if paper { [100, 50] } else { [3, 3] },
+            max_steps: if paper {
+                100_000
+            } else if embedded {
+                1500
+            } else {
+                2500
+            },
+            seeds: if paper {
+                [100, 50]
+            } else if embedded {
+                [2, 2]
+            } else {
+                [3, 3]
+            },
         }
     }
 

@@ -41,7 +41,7 @@ impl StepsByDescent {
                 ratios: [vec![0.1, 0.15], vec![0.25]],
                 steps: vec![0, 1, 3],
                 loads: vec![1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
-                seeds: 2,
+                seeds: if embedded { 1 } else { 2 },
             },
             Scale::Paper => StepsByDescent {
                 descent,

@@ -33,10 +33,10 @@ impl SingleAgainstMulti {
     fn at(scale: Scale, embedded: bool) -> Self {
         let mut descent = Descent { sigma0: 0.5, ..Descent::at(scale, embedded) };
         if scale == Scale::Quick {
-            descent.max_steps = 6000;
+            descent.max_steps = descent.max_steps.min(6000);
         }
         let (loads, seeds) = match scale {
-            Scale::Quick => (vec![0.4, 0.5, 1.3, 2.0, 3.0, 4.5], 3),
+            Scale::Quick => (vec![0.4, 0.5, 1.3, 2.0, 3.0, 4.5], if embedded { 2 } else { 3 }),
             Scale::Paper => (vec![0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.4, 1.8, 2.3, 3.0, 4.0, 5.0], 10),
         };
         SingleAgainstMulti { descent, scale, loads, seeds }
