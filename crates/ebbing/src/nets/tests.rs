@@ -93,6 +93,21 @@ fn half_the_automatic_rate_gives_the_same_result() {
     }
 }
 
+/// Nine hidden layers at σ0 = 1, whose first outputs and tangent kernel are 2^{-9} of a shallow network's: a first step of the
+/// rate that is stable there would multiply ten layers at once.
+#[test]
+fn deep_networks_are_worked_up_to_their_rate() {
+    let tasks = random_tasks(2, 30, 20, 1, 6);
+    let architecture = Architecture { activation: Activation::Relu, depth: 9 };
+    let base = TrainSettings { architecture, width: 60, max_steps: 6000, threshold: 1e-2, ..Default::default() };
+    for batch in [None, Some(15)] {
+        let trained = run(&tasks, &TrainSettings { batch, ..base.clone() });
+        for report in &trained.trained().reports {
+            assert!(report.mse < 1e-2, "{batch:?}: {report:?}");
+        }
+    }
+}
+
 /// A run left after each task and taken up from disk has the same bits as one that was not left.
 #[test]
 fn checkpoints_continue_bit_for_bit() {
