@@ -144,7 +144,7 @@ impl Reproduction for PhasesByDescent {
                 self.seeds[1],
                 self.descent.caption()
             );
-            figures.push((format!("S6{letter}"), Figure::grid(panels, 2).caption(&caption)));
+            figures.push((format!("figure-S6{letter}"), Figure::grid(panels, 2).caption(&caption)));
         }
         Ok(figures)
     }
