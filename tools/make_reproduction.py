@@ -62,7 +62,7 @@ def main():
             kept = f"{name}-{picture.name}"
             with Image.open(picture) as image:
                 small = image.convert("RGB").resize((image.width * 2 // 3, image.height * 2 // 3), Image.LANCZOS)
-                small.quantize(128).save(pictures / kept, optimize=True)
+                small.quantize(256).save(pictures / kept, optimize=True)
             part.append(f"![Figure {told['figure']}](reproduction/{kept})\n")
         part.append("| panel | claim | value | threshold | paper | verdict | details |")
         part.append("|---|---|---|---|---|---|---|")
