@@ -3,7 +3,8 @@
 use super::side::{Answer, Fallible, Side};
 use super::steps::{self, Shape};
 use super::works::{Row, Work};
-use ebbing::{Array, Mat, read_npz, write_npz};
+use ebbing::data::{Array, read_npz, write_npz};
+use ebbing::linalg::Mat;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

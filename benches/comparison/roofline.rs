@@ -3,7 +3,9 @@
 use super::measure::{Outcome, THREADS, write_inputs};
 use super::side::{Fallible, Side};
 use super::works::Work;
-use ebbing::{Array, Mat, Stream, write_npz};
+use ebbing::data::{Array, write_npz};
+use ebbing::linalg::Mat;
+use ebbing::rng::Stream;
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -3,11 +3,13 @@
 use super::side::Fallible;
 use super::steps::Shape;
 use crate::timing::timed;
-use ebbing::{
-    Activation, Architecture, Array, Cholesky, Kernel, KernelKind, Mat, MultiHeadSettings, OrderParameterSettings,
-    SingleHead, SingleHeadSettings, Task, TaskSequence, TwoTasks, WeightPrior, matvec, order_parameters_of_sequence,
-    read_npz, write_npz,
-};
+use ebbing::data::{Array, read_npz, write_npz};
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::{Cholesky, Mat, matvec};
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing::theory::order_parameters::{OrderParameterSettings, order_parameters};
+use ebbing::theory::single_head::SingleHeadSettings;
+use ebbing::{Kernel, SingleHead, Task, TaskSequence};
 use faer::{Accum, Par};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -132,14 +134,14 @@ impl Server {
 
     fn forgetting(&self, depth: usize) -> Fallible<Done> {
         let settings = SingleHeadSettings { architecture: relu(depth), ..Default::default() };
-        let (f, [seconds, _]) = timed(|| SingleHead::new(settings, &self.sequence)?.forgetting());
+        let (f, [seconds, _]) = timed(|| SingleHead::new(&self.sequence, &settings)?.forgetting());
         let f = f?;
         Ok(Done::new(seconds, vec![("f", Mat::from_fn(f.len(), f.len(), |t, s| f[t][s]))]))
     }
 
     fn order_parameters(&self, depth: usize) -> Fallible<Done> {
         let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
-        let (pairs, [seconds, _]) = timed(|| order_parameters_of_sequence(&settings, &self.sequence));
+        let (pairs, [seconds, _]) = timed(|| order_parameters(&self.sequence, &settings));
         let tasks = self.sequence.tasks.len();
         let mut all = ["gamma_feature", "gamma_rf", "gamma_rule"].map(|name| (name, Mat::zeros(tasks, tasks)));
         for pair in pairs? {

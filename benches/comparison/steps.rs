@@ -1,7 +1,12 @@
 //! Full-batch gradient steps: a step's seconds on this side, its operations, and whether PyTorch's steps end alike.
 
 use super::side::{Fallible, Side};
-use ebbing::{Activation, Architecture, Array, Error, Mat, Mlp, Stream, Task, TrainSettings, Trainer, write_npz};
+use ebbing::data::{Array, write_npz};
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::linalg::Mat;
+use ebbing::nets::{Mlp, TrainSettings};
+use ebbing::rng::Stream;
+use ebbing::{Error, Task, Trainer};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -139,7 +144,7 @@ pub fn disagreement(peer: &mut Side, folder: &Path) -> Fallible<f64> {
 
 /// The weights of every layer, from inputs to outputs, in × out, with names.
 fn layers(name: &str, net: &Mlp) -> Vec<(String, Mat<f64>)> {
-    let wide = |m: ebbing::MatRef<'_, f32>| Mat::from_fn(m.nrows(), m.ncols(), |i, j| f64::from(m[(i, j)]));
+    let wide = |m: ebbing::linalg::MatRef<'_, f32>| Mat::from_fn(m.nrows(), m.ncols(), |i, j| f64::from(m[(i, j)]));
     let hidden = net.hidden().iter().map(|w| wide(w.transpose()));
     let all = hidden.chain([wide(net.readouts()[0].as_ref())]);
     all.enumerate().map(|(k, w)| (format!("{name}{k}"), w)).collect()

@@ -2,7 +2,11 @@
 
 use super::side::Fallible;
 use super::steps::Shape;
-use ebbing::{Array, Dataset, Mat, Permuted, Preprocess, Source, Stream, TaskSequence, Values};
+use ebbing::data::{Array, Preprocess, Values};
+use ebbing::linalg::Mat;
+use ebbing::rng::Stream;
+use ebbing::tasks::Permuted;
+use ebbing::{Dataset, Source, TaskSequence};
 use serde_json::{Value, json};
 
 const FEATURES: usize = 784;

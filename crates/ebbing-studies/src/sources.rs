@@ -1,6 +1,7 @@
 //! Prepared data sets, loaded once and shared by the cells of a study.
 
-use ebbing::{Dataset, Features, Part, Preprocess, Result, Source, Targets};
+use ebbing::data::{Features, Part, Preprocess, Targets};
+use ebbing::{Dataset, Result, Source};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// One stream of random numbers.
 ///
 /// ```
-/// use ebbing::Stream;
+/// use ebbing::rng::Stream;
 /// let mut a = Stream::new(7, "permutation", 0);
 /// let mut b = Stream::new(7, "permutation", 0);
 /// assert_eq!(a.uniform(), b.uniform());

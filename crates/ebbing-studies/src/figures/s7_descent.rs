@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::sources::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, Heads};
+use ebbing::nets::Heads;
+use ebbing::plan::Cost;
 use ebbing_report::{Figure, Legend, Markers, Panel};
 
 /// The line of the list.

@@ -6,7 +6,7 @@ use crate::engine::{Event, Outcome, run_missing};
 use crate::error::Error;
 use crate::sources::Sources;
 use crate::study::{Column, Study};
-use ebbing::Cost;
+use ebbing::plan::Cost;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

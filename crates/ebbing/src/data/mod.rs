@@ -3,7 +3,6 @@
 mod array;
 mod assemble;
 mod cifar;
-mod copy;
 mod covariance;
 mod csv;
 mod dataset;
@@ -18,6 +17,7 @@ mod places;
 mod preprocess;
 mod sample;
 mod source;
+mod stored;
 mod tar;
 mod verify;
 mod zip;

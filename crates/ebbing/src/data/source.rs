@@ -9,7 +9,8 @@ use crate::linalg::Mat;
 /// A data set and the preprocessing fitted to it. Only the rows that are asked for are ever converted.
 ///
 /// ```
-/// use ebbing::{Dataset, Preprocess, Source};
+/// use ebbing::{Dataset, Source};
+/// use ebbing::data::Preprocess;
 /// let source = Source::new(Dataset::sample()?, &Preprocess::default())?;
 /// let x = source.train(&[0, 17])?;
 /// assert_eq!((x.nrows(), x.ncols()), (2, 784));

@@ -21,7 +21,7 @@ pub use pencil::Pencil;
 pub use pseudo_inverse::PseudoInverse;
 pub(crate) use single::{LEAVE, column_f32, column_f32_mut, for_columns, matmul_f32, matmul_f32_with};
 pub(crate) use threads::within_pool;
-pub use threads::{on_one_thread, side_by_side};
+pub use threads::{on_one_thread, par_map};
 
 use crate::error::{Error, Result};
 use crate::rng::Stream;

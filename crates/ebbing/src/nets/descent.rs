@@ -28,7 +28,7 @@ pub struct Progress {
 }
 
 /// How a task ended.
-pub(crate) struct Outcome {
+pub(crate) struct Descended {
     pub steps: usize,
     pub mse: f64,
     pub stop: Stop,
@@ -139,14 +139,14 @@ impl<'a> Descent<'a> {
     }
 
     /// Trains until a stopping rule holds.
-    pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
+    pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Descended> {
         match self.settings.batch {
             Some(batch) if batch < self.data.x.nrows() => self.run_batches(net, batch, progress),
             _ => self.run_full(net, progress),
         }
     }
 
-    fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
+    fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Descended> {
         let data = self.data;
         let (x, y) = (data.x.as_ref(), &data.y);
         let uniform = !matches!(self.updater.penalty, Penalty::Weighted { .. });
@@ -174,7 +174,7 @@ impl<'a> Descent<'a> {
         if let Some(gram) = &gram {
             gram.write_back(net, x);
         }
-        Ok(Outcome { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
+        Ok(Descended { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
     }
 
     fn run_batches(
@@ -182,7 +182,7 @@ impl<'a> Descent<'a> {
         net: &mut Mlp,
         batch: usize,
         progress: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Outcome> {
+    ) -> Result<Descended> {
         let data = self.data;
         let (rows, targets) = (data.x.nrows(), data.y.ncols());
         let mut whole = Pass::new(net, rows, targets);
@@ -221,7 +221,7 @@ impl<'a> Descent<'a> {
                 }
             }
         };
-        Ok(Outcome { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
+        Ok(Descended { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
     }
 
     /// `|Θ − Θ_{t−1}|` over what the penalty holds.

@@ -18,6 +18,6 @@ mod watch;
 pub use descent::Progress;
 pub use learner::{Fisher, Indexing, Learner, LossScale, PenaltyStep, TrainSettings};
 pub use mlp::Mlp;
-pub use posterior::{Convergence, Estimate, Heads, PosteriorSettings, SampledPosterior, convergence, sample_posterior};
+pub use posterior::{Convergence, Heads, PosteriorSettings, SampledPosterior, convergence, sample_posterior};
 pub use train::{TaskReport, Trained, Trainer};
 pub use watch::Stop;

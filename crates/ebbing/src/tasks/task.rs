@@ -99,6 +99,21 @@ impl TaskSequence {
 }
 
 impl Task {
+    /// A task of inputs `x` (one per row) and targets `y`, without a name and without held-out examples.
+    pub fn new(x: Mat<f64>, y: Mat<f64>) -> Task {
+        Task { name: String::new(), x, y, rows: None, test: None }
+    }
+
+    /// The same with a name.
+    pub fn named(self, name: impl Into<String>) -> Task {
+        Task { name: name.into(), ..self }
+    }
+
+    /// The same with held-out examples.
+    pub fn with_test(self, x: Mat<f64>, y: Mat<f64>) -> Task {
+        Task { test: Some(TestSet { x, y }), ..self }
+    }
+
     /// What messages call the task at place `t` (from 0): its number, and its name where that says more.
     pub(crate) fn label(&self, t: usize) -> String {
         let number = format!("task {}", t + 1);

@@ -1,31 +1,26 @@
-//! What the theory forecasts from kernels and targets, and how curves of it are summarised.
+//! What the theory of wide networks forecasts from kernels and targets.
+//!
+//! | module | question | readouts |
+//! |---|---|---|
+//! | [`forecast`] | everything at once: forgetting, order parameters, test data, best order, in sentences | one |
+//! | [`single_head`] | means and variances of the outputs after every task | one |
+//! | [`order_parameters`] | how similar two tasks are, and how much they conflict | one |
+//! | [`task_order`] | the order of tasks with the least forgetting | one |
+//! | [`multi_head`] | renormalised readouts of any number of tasks at any width and λ | one per task |
+//! | [`phase`] | curves against the load α = P/N, and where a width lies | one per task |
+//! | [`best_lambda`] | the penalty that serves both tasks best | one per task |
+//! | [`alpha_c`] | the critical load read off a curve | one per task |
 
-mod fits;
-mod multi_head;
-mod order;
-mod order_parameters;
-mod outlook;
-mod phase;
-mod phase_search;
-mod single_head;
+pub mod alpha_c;
+pub mod best_lambda;
+pub(crate) mod blocks;
+pub mod forecast;
+pub mod multi_head;
+pub mod order_parameters;
+pub mod phase;
+pub mod single_head;
+pub mod task_order;
 
-pub use fits::{
-    CurveShape, ForgettingFit, LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman,
-};
-pub use multi_head::{
-    CriticalLoad, EquationResidual, HeadMaps, LambdaEvidence, LargeLambda, LimitPoint, MultiHead, MultiHeadSettings,
-    Power, Prediction, Regime, TwoTaskPoint, TwoTasks, centred_alignment,
-};
-pub use order::{OrderSearchSettings, SearchMethod, TaskOrder, best_order, best_order_of_features};
-pub use order_parameters::{
-    Interval, Inverse, Null, OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters,
-    order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_labellings,
-    order_parameters_of_layers, order_parameters_of_sequence,
-};
-pub use outlook::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};
-pub use phase::{Location, PhaseCurve, PhasePoint, normalised_labels, phase_curves};
-pub use phase_search::{
-    BestLambda, CurveCritical, CurveFeature, LambdaPoint, SequenceCurve, alpha_c_from_curve, best_lambda,
-    sequence_curve,
-};
-pub use single_head::{Forecast, KernelTask, Mode, Points, SingleHead, SingleHeadSettings, TestForecast};
+pub use blocks::inputs::Inputs;
+pub use blocks::kernels::Points;
+pub use blocks::table::{KernelTable, KernelTask};

@@ -25,7 +25,7 @@ pub struct PhasePoint {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseCurve {
     /// The penalty λ, possibly ∞.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
     /// α_c and its estimates (λ = ∞ only).
     pub critical: Option<CriticalLoad>,

@@ -1,10 +1,11 @@
 //! Recipes: a data set, its preprocessing and a protocol in TOML.
 
 use super::source;
-use ebbing::{
-    Interpolated, Origin, PartialSplit, Permuted, Preprocess, Protocol, Recipe, TargetDistractor, TaskSequence,
-    WithContext, check_tasks,
+use ebbing::data::Preprocess;
+use ebbing::tasks::{
+    Interpolated, Origin, PartialSplit, Permuted, Protocol, TargetDistractor, WithContext, check_tasks,
 };
+use ebbing::{Recipe, TaskSequence};
 use std::path::PathBuf;
 use tempfile::TempDir;
 

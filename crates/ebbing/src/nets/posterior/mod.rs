@@ -16,6 +16,7 @@ pub use diagnostics::{Convergence, convergence};
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::linalg::on_one_thread;
+use crate::stats::Estimate;
 use crate::tasks::Task;
 use chain::Chain;
 use rayon::prelude::*;
@@ -89,25 +90,7 @@ impl Default for PosteriorSettings {
     }
 }
 
-/// A mean over chains with its standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The mean.
-    pub mean: f64,
-    /// Its standard error: the standard deviation over independent chains over √chains.
-    pub se: f64,
-}
-
-impl Estimate {
-    fn over(values: &[f64]) -> Self {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let var = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        Estimate { mean, se: (var / n).sqrt() }
-    }
-}
-
-/// What the sampled networks do after the last task.
+/// What the sampled networks do after the last task; estimates are over independent chains.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SampledPosterior {
     /// `<a_t·a_s>/N`, `[t][s]`, s ≤ t (single-head: `a_t` is the readout after task t).
@@ -239,7 +222,7 @@ fn summarise(chains: &[Chain], tasks: usize) -> SampledPosterior {
         label_kernel: (0..tasks).map(|s| over(&|c: &Chain| c.label_kernel[s])).collect(),
         learned: (0..tasks).map(|s| over(&|c: &Chain| c.learned[s])).collect(),
         convergence,
-        acceptance: (0..tasks).map(|t| over(&|c: &Chain| c.acceptance[t]).mean).collect(),
+        acceptance: (0..tasks).map(|t| over(&|c: &Chain| c.acceptance[t]).value).collect(),
         divergent,
         warnings,
     }

@@ -15,15 +15,15 @@ const NEAR: f64 = 1e-3;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CriticalLoad {
     /// The root of `E(ρ*(α); α) = 0`; 1 where there is no overfitting regime, ∞ where there is no root up to `bound`.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub exact: f64,
     /// The largest load that was searched.
     pub bound: f64,
     /// `γ_sim^{-2}`, or ∞ for γ_sim ≤ 0: exact for linear networks, σ = 1 and labels with `YᵀK^{-1}Y/P = 1`.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub from_gamma_sim: f64,
     /// The root of `α^{-1/2} = γ_feature + β_by²/(u11 β_yy) − β_bb/u11`, or ∞: exact for linear networks.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub from_u11: f64,
     /// `γ_sim = γ_feature + cos² − proj`.
     pub gamma_sim: f64,

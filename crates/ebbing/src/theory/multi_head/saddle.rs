@@ -70,7 +70,7 @@ struct Attempts {
 }
 
 /// Everything about one point.
-struct Point {
+struct Iterate {
     solution: Solution,
     /// `∂H/∂ln d` at fixed ρ = u0/d and `∂H/∂ρ` at fixed d.
     equations: [f64; 2],
@@ -276,8 +276,8 @@ impl Saddle<'_> {
     }
 
     /// The first of the step, its half, its quarter … that shrinks the scaled equations.
-    fn line_search(&self, at: &Point, step_d: f64, step_rho: f64) -> Result<Option<Point>> {
-        let merit = |p: &Point| (0..2).map(|i| (p.equations[i] / at.scales[i]).powi(2)).sum::<f64>();
+    fn line_search(&self, at: &Iterate, step_d: f64, step_rho: f64) -> Result<Option<Iterate>> {
+        let merit = |p: &Iterate| (0..2).map(|i| (p.equations[i] / at.scales[i]).powi(2)).sum::<f64>();
         let (now, rho) = (merit(at), at.solution.u0 / at.solution.d);
         let mut part = 1.0;
         for _ in 0..40 {
@@ -293,7 +293,7 @@ impl Saddle<'_> {
     }
 
     /// Equations, scales and Jacobian at (d, u0).
-    fn point(&self, d: f64, u0: f64) -> Result<Option<Point>> {
+    fn point(&self, d: f64, u0: f64) -> Result<Option<Iterate>> {
         let Some(sum) = self.combined(d, u0, Derivatives::All)? else { return Ok(None) };
         if sum.branch() != sum.unit_branch() {
             return Ok(None);
@@ -316,7 +316,7 @@ impl Saddle<'_> {
         // The last term is for variances that vanish with both parts.
         let spread = (u0 + along) / (u0.abs() + along.abs() + 1e-3 * d);
         let along_d = d * at_fixed_u1 + (d + u0) * at_fixed_d;
-        Ok(Some(Point {
+        Ok(Some(Iterate {
             solution: Solution { d, u0, theta, spread, residuals },
             equations: [along_d, d * at_fixed_d],
             scales: [d * scales[0] + (d + u0.abs()) * scales[1], d * scales[1]],

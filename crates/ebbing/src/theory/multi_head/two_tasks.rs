@@ -44,7 +44,7 @@ pub struct TwoTaskPoint {
     /// The width N.
     pub width: f64,
     /// The penalty λ, possibly ∞.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
     /// `u1(1,1) = ‖a_1‖²/N`.
     pub u11: f64,
@@ -90,7 +90,10 @@ impl TwoTaskPoint {
 /// Two tasks at one λ (finite or ∞) and β = ∞, in the basis of the pencil (ΔK_22, K¹_22).
 ///
 /// ```
-/// use ebbing::{Mat, MultiHeadSettings, Regime, Stream, Task, TwoTasks};
+/// use ebbing::Task;
+/// use ebbing::linalg::Mat;
+/// use ebbing::rng::Stream;
+/// use ebbing::theory::multi_head::{MultiHeadSettings, Regime, TwoTasks};
 /// let mut stream = Stream::new(1, "example", 0);
 /// let tasks: Vec<Task> = (0..2)
 ///     .map(|_| Task {

@@ -2,7 +2,7 @@
 
 use super::OrderParameters;
 use crate::linalg::{Mat, MatRef, matmul_into};
-use crate::theory::single_head::factor::Factor;
+use crate::theory::blocks::factor::Factor;
 
 /// The kernel between two tasks, inputs that both hold first: `[[K_cc, K_2cᵀ], [K_1c, K_21ᵀ]]` (rows: task 1).
 pub(super) struct Cross<'a> {

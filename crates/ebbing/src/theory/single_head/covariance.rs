@@ -3,10 +3,10 @@
 //! `A_t(x) = K̃_t·(x,X) 𝓛^{-1}` and C is the prior covariance of all outputs involved. Memory: (ΣP)² numbers for 𝓛 and C
 //! together, and three times the number of points times ΣP while they are looked at.
 
-use super::source::{Kernels, Points};
 use super::system::System;
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, matmul_into};
+use crate::theory::blocks::kernels::{Kernels, Points};
 
 /// 𝓛 and the prior covariance of the training outputs.
 #[derive(Debug)]

@@ -1,29 +1,24 @@
 //! Single-head learning at infinite width: `f_T(x) = f⁰_T(x) + Σ_t K̃_Tt(x,X_t) u_t`, `u = 𝓛^{-1}(Y − f⁰(X))`.
 
 mod covariance;
-pub(crate) mod factor;
 mod forecast;
 mod forward;
 mod sample;
 mod score;
 mod settings;
-pub(crate) mod shared;
-pub(crate) mod source;
 mod system;
-pub(crate) mod table;
 
-pub use forecast::{Forecast, TestForecast};
+pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub use settings::{Mode, SingleHeadSettings};
-pub use source::Points;
-pub use table::KernelTask;
 
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
-use crate::tasks::TaskSequence;
+use crate::theory::blocks::kernels::{KernelSource, Kernels};
+use crate::theory::blocks::shared::{self, Given, Shared};
+use crate::theory::blocks::table;
+use crate::theory::{Inputs, Points};
 use covariance::Spread;
 use forward::Learned;
-use shared::{Given, Shared};
-use source::{Kernels, Source};
 use std::sync::{Arc, OnceLock};
 use system::System;
 
@@ -36,7 +31,10 @@ use system::System;
 /// H. Shan, Q. Li, H. Sompolinsky, "Order parameters and phase transitions of continual learning in deep neural networks".
 ///
 /// ```
-/// use ebbing::{Mat, SingleHead, SingleHeadSettings, Stream, Task, TaskSequence};
+/// use ebbing::{SingleHead, Task, TaskSequence};
+/// use ebbing::linalg::Mat;
+/// use ebbing::rng::Stream;
+/// use ebbing::theory::single_head::SingleHeadSettings;
 /// let mut stream = Stream::new(1, "example", 0);
 /// let mut task = |name: &str| Task {
 ///     name: name.into(),
@@ -47,7 +45,7 @@ use system::System;
 /// };
 /// let tasks = vec![task("first"), task("second")];
 /// let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
-/// let network = SingleHead::new(SingleHeadSettings::default(), &sequence)?;
+/// let network = SingleHead::new(&sequence, &SingleHeadSettings::default())?;
 /// let forgetting = network.forgetting()?;
 /// assert!(forgetting[1][1] < 1e-20 && forgetting[1][0] > 0.0);
 /// # Ok::<(), ebbing::Error>(())
@@ -62,58 +60,29 @@ pub struct SingleHead {
 }
 
 impl SingleHead {
-    /// Learns the tasks with a wide network of the architecture in `settings`.
+    /// Learns the tasks, with kernels made as [`Inputs`] says: of a wide network of the settings' architecture, from features
+    /// (mode `rf` alone), or given (modes `rf` and `ntk`).
     ///
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range; [`Error::Data`] for tasks that do not fit together or cannot be
-    /// learned (one example, constant targets, the same input with different targets, NaN);
-    /// [`Error::NotPositiveDefinite`] and [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
-    pub fn new(settings: SingleHeadSettings, sequence: &TaskSequence) -> Result<SingleHead> {
-        let source = Source::network(settings.architecture, settings.checked()?);
-        Self::from_sequence(settings, source, sequence)
+    /// learned (one example, constant targets, the same input with different targets, NaN), for a mode that features or given
+    /// kernels do not have, and for kernels that are not square or not symmetric; [`Error::NotPositiveDefinite`] and
+    /// [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
+    pub fn new<'a>(inputs: impl Into<Inputs<'a>>, settings: &SingleHeadSettings) -> Result<SingleHead> {
+        let inputs = inputs.into();
+        let source = inputs.source(settings.architecture, settings.checked()?);
+        Self::learn(*settings, source, &inputs.given()?)
     }
 
-    /// Learns the tasks with a readout of given features: the inputs of each task are its `Φ ∈ R^{P×N}`, `K = ΦΦᵀ/N`.
-    /// Where that is singular (N < P) its pseudo-inverse is used, at the rank that the forecast reports.
-    ///
-    /// # Errors
-    /// As [`SingleHead::new`]; [`Error::Data`] for a mode other than `rf`.
-    pub fn from_features(settings: SingleHeadSettings, features: &TaskSequence) -> Result<SingleHead> {
-        Self::from_sequence(settings, Source::Features { neurons: features.dim() }, features)
-    }
-
-    /// Learns tasks whose points are rows of given kernels: `nngp` over all points, training and held-out, and in mode
-    /// `ntk` the tangent kernel `ntk` over the same points.
-    ///
-    /// # Errors
-    /// As [`SingleHead::new`]; [`Error::Data`] for mode `gibbs`, for rows outside the kernel, and for kernels that are not square
-    /// or not symmetric.
-    pub fn from_kernels(
-        settings: SingleHeadSettings,
-        nngp: Mat<f64>,
-        ntk: Option<Mat<f64>>,
-        tasks: &[KernelTask],
-    ) -> Result<SingleHead> {
-        let given = table::given(&nngp, ntk.as_ref(), tasks)?;
-        Self::learn(settings, Source::Table { nngp, ntk }, &given)
-    }
-
-    fn from_sequence(settings: SingleHeadSettings, source: Source, sequence: &TaskSequence) -> Result<SingleHead> {
-        sequence.validate()?;
-        let given: Vec<Given<'_>> =
-            sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
-        Self::learn(settings, source, &given)
-    }
-
-    fn learn(settings: SingleHeadSettings, source: Source, given: &[Given<'_>]) -> Result<SingleHead> {
+    pub(crate) fn learn(settings: SingleHeadSettings, source: KernelSource, given: &[Given<'_>]) -> Result<SingleHead> {
         let kernels = Kernels::new(source, &settings)?;
         let numbers = shared::number(given);
         shared::check(
             given,
             &numbers,
-            settings.beta.is_infinite() && !matches!(kernels.source, Source::Features { .. }),
+            settings.beta.is_infinite() && !matches!(kernels.source, KernelSource::Features { .. }),
         )?;
-        let share = settings.share && kernels.stationary() && matches!(kernels.source, Source::Network(_));
+        let share = settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
         Self::with(settings, Arc::new(kernels), shared)
     }
@@ -231,6 +200,6 @@ impl SingleHead {
     }
 
     fn table_size(&self) -> usize {
-        if let Source::Table { nngp, .. } = &self.kernels.source { nngp.nrows() } else { 0 }
+        if let KernelSource::Table { nngp, .. } = &self.kernels.source { nngp.nrows() } else { 0 }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::SingleHead;
 use super::covariance::Spread;
-use super::source::Points;
 use super::system::outputs;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, SymmetricEigen, matmul};
 use crate::rng::Stream;
+use crate::theory::blocks::kernels::Points;
 
 impl SingleHead {
     /// Draws `n` networks and follows each through all tasks: `sample[k][t]` holds the outputs of network k after task

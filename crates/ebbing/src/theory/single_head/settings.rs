@@ -37,12 +37,12 @@ pub struct SingleHeadSettings {
     /// Hidden layers of the network (of no effect where kernels or features are given).
     pub architecture: Architecture,
     /// Penalty λ on the change of the weights from task to task.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
     /// Prior variance σ² of a weight.
     pub sigma2: f64,
     /// Inverse temperature β: 1/β is added to the diagonal of every training block.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub beta: f64,
     /// Whether losses and accuracies include the variance over networks, or are those of the mean.
     pub variance: bool,

@@ -1,12 +1,12 @@
 //! `𝓛` and `C` of theory and prior, block by block: what needs them all at once (finite λ, covariances, samples).
 
-use super::factor::{Factor, digits};
 use super::forward::Learned;
 use super::settings::SingleHeadSettings;
-use super::shared::Shared;
-use super::source::{Kernels, PointSet, Points};
 use crate::error::Result;
 use crate::linalg::{Mat, matmul_into};
+use crate::theory::blocks::factor::{Factor, digits};
+use crate::theory::blocks::kernels::{Kernels, PointSet, Points};
+use crate::theory::blocks::shared::Shared;
 
 /// How many kernels of one pair of sets are made from one product.
 const AT_ONCE: usize = 4;

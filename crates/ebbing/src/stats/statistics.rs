@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A number and its standard error, where one can be told.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Uncertain {
+pub struct Estimate {
     /// The number.
     pub value: f64,
     /// Its standard error; none where there are too few observations.
@@ -17,21 +17,38 @@ pub struct Uncertain {
 ///
 /// # Errors
 /// [`Error::Data`] where there is no value or one is not finite.
-pub fn mean_with_error(values: &[f64]) -> Result<Uncertain> {
+pub fn mean_with_error(values: &[f64]) -> Result<Estimate> {
     check_finite(values, "values to average", 1)?;
-    let n = values.len() as f64;
-    let (mean, centred) = centre(values);
-    let standard_error = (values.len() > 1).then(|| (dot(&centred, &centred) / (n - 1.0) / n).sqrt());
-    Ok(Uncertain { value: mean, standard_error })
+    Ok(Estimate::over(values))
+}
+
+impl Estimate {
+    /// The mean of independent values and its standard error, `x̄ ± s/√n`; NaN where a value is.
+    pub fn over(values: &[f64]) -> Estimate {
+        let n = values.len() as f64;
+        let (value, centred) = centre(values);
+        let standard_error = (values.len() > 1).then(|| (dot(&centred, &centred) / (n - 1.0) / n).sqrt());
+        Estimate { value, standard_error }
+    }
+
+    /// A number that is known exactly.
+    pub fn exact(value: f64) -> Estimate {
+        Estimate { value, standard_error: None }
+    }
+
+    /// The standard error; 0 where none can be told.
+    pub fn error(&self) -> f64 {
+        self.standard_error.unwrap_or(0.0)
+    }
 }
 
 /// `y = intercept + slope · x` by least squares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinearFit {
     /// The slope.
-    pub slope: Uncertain,
+    pub slope: Estimate,
     /// The intercept.
-    pub intercept: Uncertain,
+    pub intercept: Estimate,
     /// `1 − Σ(y − fit)²/Σ(y − ȳ)²`; none where y is constant.
     pub r2: Option<f64>,
 }
@@ -57,8 +74,8 @@ impl LinearFit {
         let variance = (x.len() > 2).then(|| residual / (n - 2.0));
         let error = |factor: f64| variance.map(|v| (v * factor).sqrt());
         Ok(LinearFit {
-            slope: Uncertain { value: slope, standard_error: error(1.0 / xx) },
-            intercept: Uncertain {
+            slope: Estimate { value: slope, standard_error: error(1.0 / xx) },
+            intercept: Estimate {
                 value: mean_y - slope * mean_x,
                 standard_error: error(1.0 / n + mean_x * mean_x / xx),
             },
@@ -244,7 +261,7 @@ mod tests {
         let m = mean_with_error(&[1.0, 2.0, 3.0, 6.0]).unwrap();
         // Σ(x − 3)² = 4 + 1 + 0 + 9 = 14; √(14/3/4)
         assert!(close(m.value, 3.0) && close(m.standard_error.unwrap(), (14.0_f64 / 12.0).sqrt()));
-        assert_eq!(mean_with_error(&[5.0]).unwrap(), Uncertain { value: 5.0, standard_error: None });
+        assert_eq!(mean_with_error(&[5.0]).unwrap(), Estimate { value: 5.0, standard_error: None });
         assert!(mean_with_error(&[]).is_err());
         assert_eq!(
             mean_with_error(&[1.0, f64::NAN]).unwrap_err().to_string(),

@@ -3,10 +3,10 @@
 use super::Forecaster;
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, matmul};
+use crate::theory::blocks::factor::Factor;
+use crate::theory::blocks::kernels::{Kernels, Which};
+use crate::theory::blocks::shared::Shared;
 use crate::theory::single_head::SingleHeadSettings;
-use crate::theory::single_head::factor::Factor;
-use crate::theory::single_head::shared::Shared;
-use crate::theory::single_head::source::{Kernels, Which};
 
 /// Numbers of columns that are followed at once.
 const AT_ONCE: usize = 512;
@@ -72,11 +72,11 @@ impl Engine {
 
     /// Networks that have learned one task each.
     fn begin(&self, orders: &[usize]) -> Learning {
-        let side_by_side = |i: usize| {
+        let par_map = |i: usize| {
             let k = self.columns();
             Mat::from_fn(self.y[i].nrows(), orders.len() * k, |row, c| self.start[orders[c / k]][i][(row, c % k)])
         };
-        Learning { orders: orders.iter().map(|&j| vec![j]).collect(), f: (0..self.y.len()).map(side_by_side).collect() }
+        Learning { orders: orders.iter().map(|&j| vec![j]).collect(), f: (0..self.y.len()).map(par_map).collect() }
     }
 
     /// Lets some of the networks learn task j.

@@ -6,19 +6,17 @@ mod reading;
 pub use average::Averaged;
 pub use reading::{Reading, WorstPair};
 
-use super::fits::ForgettingFit;
-use super::order::{OrderSearchSettings, TaskOrder, best_order, best_order_of_features};
-use super::order_parameters::{
-    OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, order_parameters_of_features,
-    order_parameters_of_sequence,
-};
-use super::single_head::{Forecast, SingleHead, SingleHeadSettings};
+use super::Inputs;
+use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, pair};
+use super::single_head::{SingleHead, SingleHeadForecast, SingleHeadSettings};
+use super::task_order::{OrderSearchSettings, TaskOrder, best_order};
 use crate::error::{Error, Result};
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
+use crate::stats::ForgettingFit;
 use crate::tasks::TaskSequence;
 use serde::{Deserialize, Serialize};
 
-/// What an outlook computes.
+/// What a forecast computes.
 ///
 /// | name | default | meaning |
 /// |---|---|---|
@@ -32,7 +30,7 @@ use serde::{Deserialize, Serialize};
 /// | `ridge` | 0 | ridge on singular feature kernels |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct OutlookSettings {
+pub struct ForecastSettings {
     /// The theory behind the forecast.
     pub theory: SingleHeadSettings,
     /// Half samples from which intervals of the order parameters are made; 0 for none.
@@ -51,9 +49,9 @@ pub struct OutlookSettings {
     pub ridge: f64,
 }
 
-impl Default for OutlookSettings {
+impl Default for ForecastSettings {
     fn default() -> Self {
-        OutlookSettings {
+        ForecastSettings {
             theory: SingleHeadSettings::default(),
             half_samples: 0,
             shuffles: 0,
@@ -68,7 +66,7 @@ impl Default for OutlookSettings {
 
 /// Order parameters of an ordered pair of tasks, averaged over seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PairOutlook {
+pub struct PairForecast {
     /// The task learned first (from 1).
     pub first: usize,
     /// The task learned second (from 1).
@@ -83,7 +81,7 @@ pub struct PairOutlook {
 
 /// The forecast at one depth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DepthOutlook {
+pub struct DepthForecast {
     /// Hidden layers.
     pub depth: usize,
     /// Order parameters, averaged over consecutive pairs and seeds.
@@ -100,7 +98,7 @@ pub struct DepthOutlook {
 
 /// Held-out data after every task, averaged over seeds; `[t][s]` is after task t + 1 on task s + 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TestOutlook {
+pub struct TestForecast {
     /// `Σ(f−y)²/|Y|²`.
     pub loss: Averaged,
     /// The same over that of learning task s alone.
@@ -113,7 +111,7 @@ pub struct TestOutlook {
 
 /// Everything a forecast tells about a task sequence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Outlook {
+pub struct Forecast {
     /// How matrices are to be read.
     pub orientation: String,
     /// The names of the tasks.
@@ -121,7 +119,7 @@ pub struct Outlook {
     /// How many sequences were averaged.
     pub seeds: usize,
     /// All ordered pairs of tasks.
-    pub pairs: Vec<PairOutlook>,
+    pub pairs: Vec<PairForecast>,
     /// The pair that conflicts most.
     pub worst: Option<WorstPair>,
     /// `F[t][s]` on training data; for t < s the loss before the task is learned.
@@ -129,7 +127,7 @@ pub struct Outlook {
     /// Share of training examples on the right side.
     pub train_accuracy: Option<Averaged>,
     /// Held-out data, where every task has some.
-    pub test: Option<TestOutlook>,
+    pub test: Option<TestForecast>,
     /// The fit of the first task's forgetting curve `F[t][1]`.
     pub fit: Option<ForgettingFit>,
     /// `F_21` without penalty.
@@ -137,7 +135,7 @@ pub struct Outlook {
     /// `F_21 − F_21(λ = 0)`.
     pub delta_f21: Option<f64>,
     /// The forecast at other depths.
-    pub depths: Vec<DepthOutlook>,
+    pub depths: Vec<DepthForecast>,
     /// The order with the least forgetting (of the first seed's sequence).
     pub order: Option<TaskOrder>,
     /// The smallest estimated number of correct digits.
@@ -146,21 +144,21 @@ pub struct Outlook {
     pub notes: Vec<String>,
 }
 
-impl Outlook {
+impl Forecast {
     /// Forecasts every sequence (one per seed, of the same tasks and sizes) and averages.
     ///
     /// `progress` hears, before each part of the work, what comes next.
     ///
     /// # Errors
     /// Whatever the theory says of the data and the settings.
-    pub fn of(sequences: &[TaskSequence], settings: &OutlookSettings, progress: &mut dyn FnMut(&str)) -> Result<Self> {
+    pub fn of(sequences: &[TaskSequence], settings: &ForecastSettings, progress: &mut dyn FnMut(&str)) -> Result<Self> {
         let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
         check(sequences, settings)?;
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
         for (k, sequence) in sequences.iter().enumerate() {
             progress(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
-            forecasts.push(network(settings.theory, sequence, settings.features)?.forecast()?);
+            forecasts.push(SingleHead::new(inputs(sequence, settings.features), &settings.theory)?.forecast()?);
             progress(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
             pairs.push(all_pairs(settings, sequence, k == 0)?);
         }
@@ -169,22 +167,22 @@ impl Outlook {
         let order = (settings.order && first.tasks.len() > 1).then(|| {
             progress("order of tasks");
             let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
-            if settings.features { best_order_of_features(&search, first) } else { best_order(&search, first) }
+            best_order(inputs(first, settings.features), &search)
         });
         let pairs = average_pairs(pairs);
         let digits = forecasts.iter().map(|f| f.digits).chain(pairs.iter().map(|p| p.detail.digits));
-        let mean = |get: fn(&Forecast) -> Option<f64>| {
+        let mean = |get: fn(&SingleHeadForecast) -> Option<f64>| {
             let all: Option<Vec<f64>> = forecasts.iter().map(get).collect();
             all.map(|v| v.iter().sum::<f64>() / v.len() as f64)
         };
-        Ok(Outlook {
+        Ok(Forecast {
             orientation: "[t][s]: after task t + 1 (rows), on task s + 1 (columns)".into(),
             tasks: first.tasks.iter().map(|t| t.name.clone()).collect(),
             seeds: sequences.len(),
             worst: reading::worst(&pairs),
             fit: fit(&forgetting)?,
             train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
-            test: test_outlook(&forecasts, settings.convention)?,
+            test: test_forecast(&forecasts, settings.convention)?,
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
             digits: digits.fold(f64::INFINITY, f64::min),
@@ -197,7 +195,7 @@ impl Outlook {
     }
 }
 
-fn check(sequences: &[TaskSequence], settings: &OutlookSettings) -> Result<()> {
+fn check(sequences: &[TaskSequence], settings: &ForecastSettings) -> Result<()> {
     let count = sequences[0].tasks.len();
     if let Some(other) = sequences.iter().find(|s| s.tasks.len() != count) {
         let problem = format!("one has {count} tasks, another {}; averages need as many", other.tasks.len());
@@ -216,11 +214,11 @@ fn check(sequences: &[TaskSequence], settings: &OutlookSettings) -> Result<()> {
     Ok(())
 }
 
-fn network(theory: SingleHeadSettings, sequence: &TaskSequence, features: bool) -> Result<SingleHead> {
-    if features { SingleHead::from_features(theory, sequence) } else { SingleHead::new(theory, sequence) }
+fn inputs(sequence: &TaskSequence, features: bool) -> Inputs<'_> {
+    if features { Inputs::Features(sequence) } else { Inputs::Network(sequence) }
 }
 
-fn all_pairs(settings: &OutlookSettings, sequence: &TaskSequence, detailed: bool) -> Result<Vec<PairOrderParameters>> {
+fn all_pairs(settings: &ForecastSettings, sequence: &TaskSequence, detailed: bool) -> Result<Vec<PairOrderParameters>> {
     if sequence.tasks.len() < 2 {
         return Ok(Vec::new());
     }
@@ -232,15 +230,11 @@ fn all_pairs(settings: &OutlookSettings, sequence: &TaskSequence, detailed: bool
         shuffles: if detailed { settings.shuffles } else { 0 },
         ..OrderParameterSettings::default()
     };
-    if settings.features {
-        order_parameters_of_features(&asked, sequence)
-    } else {
-        order_parameters_of_sequence(&asked, sequence)
-    }
+    order_parameters(inputs(sequence, settings.features), &asked)
 }
 
 /// Averages over seeds, pair by pair.
-fn average_pairs(mut seeds: Vec<Vec<PairOrderParameters>>) -> Vec<PairOutlook> {
+fn average_pairs(mut seeds: Vec<Vec<PairOrderParameters>>) -> Vec<PairForecast> {
     let all: Vec<Vec<OrderParameters>> = seeds.iter().map(|s| s.iter().map(|p| p.values).collect()).collect();
     seeds
         .swap_remove(0)
@@ -248,7 +242,7 @@ fn average_pairs(mut seeds: Vec<Vec<PairOrderParameters>>) -> Vec<PairOutlook> {
         .enumerate()
         .map(|(k, detail)| {
             let (values, standard_error) = average::order_parameters(&all.iter().map(|s| s[k]).collect::<Vec<_>>());
-            PairOutlook { first: detail.first, second: detail.second, values, standard_error, detail }
+            PairForecast { first: detail.first, second: detail.second, values, standard_error, detail }
         })
         .collect()
 }
@@ -263,7 +257,7 @@ fn fit(forgetting: &Averaged) -> Result<Option<ForgettingFit>> {
     ForgettingFit::new(&times, &curve).map(Some)
 }
 
-fn test_outlook(forecasts: &[Forecast], convention: Convention) -> Result<Option<TestOutlook>> {
+fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Result<Option<TestForecast>> {
     let Some(tests) = forecasts.iter().map(|f| f.test.as_ref()).collect::<Option<Vec<_>>>() else { return Ok(None) };
     let accuracy = Averaged::of_some(tests.iter().map(|t| t.accuracy.as_ref()))?;
     let alone: Option<Vec<&Vec<f64>>> = tests.iter().map(|t| t.alone_accuracy.as_ref()).collect();
@@ -274,7 +268,7 @@ fn test_outlook(forecasts: &[Forecast], convention: Convention) -> Result<Option
         let matrix = TaskAccuracies { after: a.mean.clone(), reference: mean_alone, ..Default::default() };
         ContinualMetrics::new(&matrix, convention)
     });
-    Ok(Some(TestOutlook {
+    Ok(Some(TestForecast {
         loss: Averaged::of(tests.iter().map(|t| &t.loss))?,
         generalisation: Averaged::of(tests.iter().map(|t| &t.generalisation))?,
         metrics: metrics.transpose()?,
@@ -285,9 +279,9 @@ fn test_outlook(forecasts: &[Forecast], convention: Convention) -> Result<Option
 /// Other depths: forgetting and the order parameters of consecutive pairs.
 fn depths(
     sequences: &[TaskSequence],
-    settings: &OutlookSettings,
+    settings: &ForecastSettings,
     progress: &mut dyn FnMut(&str),
-) -> Result<Vec<DepthOutlook>> {
+) -> Result<Vec<DepthForecast>> {
     let mut all = Vec::new();
     for &depth in &settings.depths {
         progress(&format!("depth {depth}"));
@@ -300,15 +294,15 @@ fn depths(
             ..OrderParameterSettings::default()
         };
         for sequence in sequences {
-            matrices.push(SingleHead::new(theory, sequence)?.forgetting()?);
-            for pair in sequence.tasks.windows(2) {
-                parameters.push(order_parameters(&asked, &pair[0], &pair[1])?.values);
+            matrices.push(SingleHead::new(sequence, &theory)?.forgetting()?);
+            for tasks in sequence.tasks.windows(2) {
+                parameters.push(pair(&tasks[0], &tasks[1], &asked)?.values);
             }
         }
         let forgetting = Averaged::of(matrices.iter())?;
         let last: Vec<f64> = matrices.iter().map(|m| final_forgetting(m)).collect();
         let (mean, standard_error) = average::numbers(&last);
-        all.push(DepthOutlook {
+        all.push(DepthForecast {
             depth,
             order_parameters: average::order_parameters(&parameters).0,
             final_forgetting: mean,
@@ -326,7 +320,7 @@ fn final_forgetting(matrix: &[Vec<f64>]) -> f64 {
     matrix[last][..last].iter().sum::<f64>() / last.max(1) as f64
 }
 
-fn notes(forecasts: &[Forecast], pairs: &[PairOutlook]) -> Vec<String> {
+fn notes(forecasts: &[SingleHeadForecast], pairs: &[PairForecast]) -> Vec<String> {
     let mut notes = Vec::new();
     let digits = forecasts.iter().map(|f| f.digits).fold(f64::INFINITY, f64::min);
     if digits < 8.0 {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The files that make up a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Copy {
+pub(super) enum StoredSet {
     /// IDX or npy files: examples and labels, for training and perhaps for testing.
     Arrays { train: [PathBuf; 2], test: Option<[PathBuf; 2]> },
     /// EMNIST's archive of gzip'ed IDX files.
@@ -25,31 +25,31 @@ pub(super) enum Copy {
     Csv { train: PathBuf, test: Option<PathBuf>, options: CsvOptions },
 }
 
-impl Copy {
+impl StoredSet {
     /// The files, for messages and hashes.
     pub fn files(&self) -> Vec<PathBuf> {
         match self {
-            Copy::Arrays { train, test } => train.iter().chain(test.iter().flatten()).cloned().collect(),
-            Copy::EmnistZip(path) | Copy::Npz(path) => vec![path.clone()],
-            Copy::Cifar(path, set) if path.is_dir() => set.files_in(path),
-            Copy::Cifar(path, _) => vec![path.clone()],
-            Copy::Csv { train, test, .. } => [Some(train), test.as_ref()].into_iter().flatten().cloned().collect(),
+            StoredSet::Arrays { train, test } => train.iter().chain(test.iter().flatten()).cloned().collect(),
+            StoredSet::EmnistZip(path) | StoredSet::Npz(path) => vec![path.clone()],
+            StoredSet::Cifar(path, set) if path.is_dir() => set.files_in(path),
+            StoredSet::Cifar(path, _) => vec![path.clone()],
+            StoredSet::Csv { train, test, .. } => [Some(train), test.as_ref()].into_iter().flatten().cloned().collect(),
         }
     }
 
     /// Reads and checks the whole set.
     pub fn read(&self, name: &str, source: &str) -> Result<Dataset> {
         match self {
-            Copy::Arrays { train, test } => {
+            StoredSet::Arrays { train, test } => {
                 let pair = |[x, y]: &[PathBuf; 2]| part((x.clone(), read_array(x)?), (y.clone(), read_array(y)?));
                 let (train, shape) = pair(train)?;
                 let test = test.as_ref().map(pair).transpose()?.map(|(part, _)| part);
                 assemble::dataset(name, source, train, test, shape)
             }
-            Copy::EmnistZip(path) => read_emnist(path, name, source),
-            Copy::Cifar(path, set) => cifar::read_set(path, *set, name, source),
-            Copy::Npz(path) => read_arrays(npy::read_npz(path)?, path, name, source),
-            Copy::Csv { train, test, options } => {
+            StoredSet::EmnistZip(path) => read_emnist(path, name, source),
+            StoredSet::Cifar(path, set) => cifar::read_set(path, *set, name, source),
+            StoredSet::Npz(path) => read_arrays(npy::read_npz(path)?, path, name, source),
+            StoredSet::Csv { train, test, options } => {
                 let part = |path: &PathBuf| assemble::checked(read_csv(path, options)?, path, path);
                 assemble::dataset(name, source, part(train)?, test.as_ref().map(part).transpose()?, None)
             }
@@ -147,11 +147,11 @@ mod tests {
         let mut members: Vec<_> = names.iter().map(|name| member(name)).collect();
         members.push(("gzip/emnist-letters-mapping.txt".into(), b"1 65".to_vec()));
         std::fs::write(&path, zip::store(&members, &path).unwrap()).unwrap();
-        let set = Copy::EmnistZip(path.clone()).read("emnist", "test").unwrap();
+        let set = StoredSet::EmnistZip(path.clone()).read("emnist", "test").unwrap();
         assert_eq!((set.image_shape, set.train.targets), (Some(vec![1, 2]), Targets::Classes(vec![61, 0])));
         members.remove(2);
         std::fs::write(&path, zip::store(&members, &path).unwrap()).unwrap();
-        let text = Copy::EmnistZip(path).read("emnist", "test").unwrap_err().to_string();
+        let text = StoredSet::EmnistZip(path).read("emnist", "test").unwrap_err().to_string();
         assert!(text.contains("emnist-byclass-test-images-idx3-ubyte.gz is missing"), "{text}");
     }
 
@@ -165,10 +165,10 @@ mod tests {
             [("cifar-100-binary/train.bin", &train[..]), ("cifar-100-binary/test.bin", &test), ("x.txt", b"names")];
         std::fs::write(&path, gzip(&tar::tests::archive(&files))).unwrap();
         assert_eq!(cifar::set_of_archive(&path).unwrap(), Cifar::Hundred);
-        let set = Copy::Cifar(path.clone(), Cifar::Hundred).read("cifar100", "test").unwrap();
+        let set = StoredSet::Cifar(path.clone(), Cifar::Hundred).read("cifar100", "test").unwrap();
         assert_eq!(set.train.targets, Targets::Classes(vec![1, 2]));
         assert_eq!(set.test.unwrap().features.rows(), 1);
-        let text = Copy::Cifar(path, Cifar::Ten).read("cifar10", "test").unwrap_err().to_string();
+        let text = StoredSet::Cifar(path, Cifar::Ten).read("cifar10", "test").unwrap_err().to_string();
         assert!(text.contains("data_batch_1.bin in the archive is missing; give the binary version"), "{text}");
     }
 }

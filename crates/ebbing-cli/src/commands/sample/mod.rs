@@ -7,10 +7,12 @@ pub use cell::COLUMNS;
 use crate::console::Console;
 use crate::output::Output;
 use crate::sequence::SequenceArgs;
-use ebbing::{
-    Activation, Architecture, Estimate, Heads, Mode, MultiHead, MultiHeadSettings, PosteriorSettings, SampledPosterior,
-    SingleHead, SingleHeadSettings, Task, TaskSequence, sample_posterior,
-};
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
+use ebbing::stats::Estimate;
+use ebbing::theory::multi_head::MultiHeadSettings;
+use ebbing::theory::single_head::{Mode, SingleHeadSettings};
+use ebbing::{MultiHead, SingleHead, Task, TaskSequence, sample_posterior};
 use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, json_number, significant};
 use serde_json::json;
 
@@ -159,7 +161,7 @@ impl Args {
             "sampled": sampled,
             "last_task_alone": alone,
             "comparison": rows.iter().map(|row| json!({
-                "quantity": row.name, "mean": row.sampled.mean, "se": row.sampled.se,
+                "quantity": row.name, "mean": row.sampled.value, "se": row.sampled.error(),
                 "theory": row.theory.map(json_number),
             })).collect::<Vec<_>>(),
         });
@@ -173,12 +175,13 @@ impl Args {
         }
         let column = |get: &dyn Fn(&Row) -> f64| rows.iter().map(get).collect::<Vec<f64>>();
         let theory = |row: &Row| row.theory.map_or("-".into(), significant);
-        let off =
-            |row: &Row| row.theory.map_or("-".into(), |t| format!("{:+.1}", (row.sampled.mean - t) / row.sampled.se));
+        let off = |row: &Row| {
+            row.theory.map_or("-".into(), |t| format!("{:+.1}", (row.sampled.value - t) / row.sampled.error()))
+        };
         let names: Vec<String> = rows.iter().map(|row| escape_markup(&row.name)).collect();
         let table = Table::new("")
             .text("quantity", &names)
-            .estimate("sampled", &column(&|r| r.sampled.mean), Spread::StandardError, &column(&|r| r.sampled.se))
+            .estimate("sampled", &column(&|r| r.sampled.value), Spread::StandardError, &column(&|r| r.sampled.error()))
             .text("theory", &rows.iter().map(theory).collect::<Vec<_>>())
             .text("off by (SE)", &rows.iter().map(off).collect::<Vec<_>>());
         let chains = Table::new("Chains")
@@ -243,8 +246,9 @@ fn rows(sampled: &SampledPosterior, alone: Option<&SampledPosterior>, theory: &T
 
 /// The ratio of two independent estimates, its error to first order.
 fn ratio(a: Estimate, b: Estimate) -> Estimate {
-    let mean = a.mean / b.mean;
-    Estimate { mean, se: mean.abs() * ((a.se / a.mean).powi(2) + (b.se / b.mean).powi(2)).sqrt() }
+    let value = a.value / b.value;
+    let error = value.abs() * ((a.error() / a.value).powi(2) + (b.error() / b.value).powi(2)).sqrt();
+    Estimate { value, standard_error: Some(error) }
 }
 
 fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Theory> {
@@ -262,7 +266,7 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
     )?;
     let last = tasks.len();
     let test = tasks.iter().enumerate().map(|(s, task)| {
-        let loss = |test: &ebbing::TestSet| {
+        let loss = |test: &ebbing::tasks::TestSet| {
             let predicted = theory.predict(s + 1, last, test.x.as_ref())?;
             Ok(predicted.loss(test.y.as_ref()).coefficient)
         };
@@ -285,8 +289,8 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
 
 /// `yᵀ K_sim y / P²`: the prior kernel plus its learned part, along the labels.
 fn label_kernel(theory: &MultiHead, task: &Task, settings: &PosteriorSettings) -> ebbing::Result<f64> {
-    let prior = ebbing::WeightPrior::new(settings.lambda, settings.sigma2)?;
-    let kernel = ebbing::Kernel::new(ebbing::KernelKind::K1, settings.architecture, prior, 2, 2)?;
+    let prior = ebbing::kernels::WeightPrior::new(settings.lambda, settings.sigma2)?;
+    let kernel = ebbing::Kernel::new(ebbing::kernels::KernelKind::K1, settings.architecture, prior, 2, 2)?;
     let learned = theory.learned_kernel(task.x.as_ref())?;
     let k = kernel.gram_symmetric(task.x.as_ref())?;
     let p = task.x.nrows();
@@ -301,7 +305,8 @@ fn label_kernel(theory: &MultiHead, task: &Task, settings: &PosteriorSettings) -
 
 fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> ebbing::Result<Theory> {
     let theory = SingleHead::new(
-        SingleHeadSettings {
+        sequence,
+        &SingleHeadSettings {
             mode: Mode::Gibbs,
             architecture: settings.architecture,
             lambda: settings.lambda,
@@ -310,7 +315,6 @@ fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> ebbing:
             variance: true,
             ..SingleHeadSettings::default()
         },
-        sequence,
     )?;
     let forecast = theory.forecast()?;
     let last = sequence.tasks.len() - 1;
@@ -342,8 +346,8 @@ fn chains(
 fn figure(rows: &[Row], title: &str) -> Figure {
     let pairs: Vec<(&Row, f64)> = rows.iter().filter_map(|r| r.theory.map(|t| (r, t))).collect();
     let theory: Vec<f64> = pairs.iter().map(|(_, t)| *t).collect();
-    let mean: Vec<f64> = pairs.iter().map(|(r, _)| r.sampled.mean).collect();
-    let se: Vec<f64> = pairs.iter().map(|(r, _)| r.sampled.se).collect();
+    let mean: Vec<f64> = pairs.iter().map(|(r, _)| r.sampled.value).collect();
+    let se: Vec<f64> = pairs.iter().map(|(r, _)| r.sampled.error()).collect();
     let low = theory.iter().chain(&mean).copied().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
     let high = theory.iter().chain(&mean).copied().fold(0.0, f64::max);
     let ends = [0.7 * low.min(high), 1.4 * high];

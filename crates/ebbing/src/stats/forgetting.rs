@@ -1,7 +1,7 @@
 //! `F_t = F_max (1 − e^{−(t−1)/τ})` fitted to a forgetting curve, with what the curve does and does not determine.
 
-use super::curve::Curve;
-use super::statistics::{Uncertain, check_pair};
+use super::curve::FittedPoints;
+use super::statistics::{Estimate, check_pair};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -31,11 +31,11 @@ pub struct ForgettingFit {
     /// What the curve determines.
     pub shape: CurveShape,
     /// The plateau F_max, where it is determined.
-    pub f_max: Option<Uncertain>,
+    pub f_max: Option<Estimate>,
     /// The time τ, in tasks, where it is determined.
-    pub tau: Option<Uncertain>,
+    pub tau: Option<Estimate>,
     /// The slope per task of a linear curve.
-    pub slope: Option<Uncertain>,
+    pub slope: Option<Estimate>,
     /// The 95 % profile interval of τ; an end is missing where it is unbounded (0 or ∞).
     pub tau_interval: (Option<f64>, Option<f64>),
     /// (F_max, τ) of the least-squares optimum, whether or not the curve determines them; none where it lies at 0 or ∞.
@@ -61,7 +61,7 @@ impl ForgettingFit {
         let monotonic = values.is_sorted();
         let top = (0..values.len()).rev().max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap_or(0);
         let points = if monotonic { values.len() } else { top + 1 };
-        let curve = Curve::new(&times[..points], &values[..points]);
+        let curve = FittedPoints::new(&times[..points], &values[..points]);
         Ok(curve.fit(!monotonic))
     }
 

@@ -5,13 +5,13 @@
 
 mod engine;
 
-use super::single_head::shared::{Given, Shared};
-use super::single_head::source::{Kernels, Source};
 use super::single_head::{SingleHead, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::rng::Stream;
-use crate::tasks::TaskSequence;
+use crate::theory::Inputs;
+use crate::theory::blocks::kernels::Kernels;
+use crate::theory::blocks::shared::{Given, Shared};
 use engine::Engine;
 use serde::{Deserialize, Serialize};
 
@@ -78,46 +78,31 @@ pub struct TaskOrder {
 ///
 /// # Errors
 /// As [`SingleHead::new`]; [`Error::Data`] for fewer than two tasks.
-pub fn best_order(settings: &OrderSearchSettings, sequence: &TaskSequence) -> Result<TaskOrder> {
+pub fn best_order<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderSearchSettings) -> Result<TaskOrder> {
+    let inputs = inputs.into();
     let theory = SingleHeadSettings { variance: false, ..settings.theory };
-    let source = Source::network(theory.architecture, theory.checked()?);
-    find(settings, source, sequence, &|tasks| SingleHead::new(theory, tasks)?.forgetting())
-}
-
-/// [`best_order`] for a readout of given features, as [`SingleHead::from_features`].
-///
-/// # Errors
-/// As [`SingleHead::from_features`]; [`Error::Data`] for fewer than two tasks.
-pub fn best_order_of_features(settings: &OrderSearchSettings, features: &TaskSequence) -> Result<TaskOrder> {
-    let theory = SingleHeadSettings { variance: false, ..settings.theory };
-    let source = Source::Features { neurons: features.dim() };
-    find(settings, source, features, &|tasks| SingleHead::from_features(theory, tasks)?.forgetting())
-}
-
-/// Forecasts F[t][s] of a sequence.
-type Forecast<'a> = &'a dyn Fn(&TaskSequence) -> Result<Vec<Vec<f64>>>;
-
-fn find(
-    settings: &OrderSearchSettings,
-    source: Source,
-    sequence: &TaskSequence,
-    forecast: Forecast<'_>,
-) -> Result<TaskOrder> {
-    let count = sequence.tasks.len();
+    let prior = theory.checked()?;
+    let source = || inputs.source(theory.architecture, prior);
+    let tasks = inputs.given()?;
+    let count = tasks.len();
     if count < 2 {
         return Err(Error::data("the task sequence", format!("it holds {count} task; an order needs two")));
     }
-    let given = forecast(sequence)?;
-    let kernels = Kernels::new(source, &settings.theory)?;
+    let forecast = |order: &[usize]| {
+        let ordered: Vec<Given<'_>> = order.iter().map(|&t| tasks[t].clone()).collect();
+        SingleHead::learn(theory, source(), &ordered)?.forgetting()
+    };
+    let given = forecast(&(0..count).collect::<Vec<_>>())?;
+    let kernels = Kernels::new(source(), &settings.theory)?;
     let (found, examples) = if kernels.stationary() {
-        let (tasks, examples) = part(settings, sequence);
+        let (tasks, examples) = part(settings, &tasks);
         let engine = Engine::new(&kernels, &settings.theory, &tasks)?;
         (search(count, settings.exhaustive_up_to, &engine)?, examples)
     } else {
-        let examples = sequence.tasks.iter().map(|task| task.x.nrows()).max().unwrap_or(0);
-        (search(count, settings.exhaustive_up_to.min(4), &OneByOne { forecast, sequence })?, examples)
+        let examples = tasks.iter().map(|task| task.points.len()).max().unwrap_or(0);
+        (search(count, settings.exhaustive_up_to.min(4), &OneByOne { forecast: &forecast })?, examples)
     };
-    let reordered = forecast(&in_order(sequence, &found.order))?;
+    let reordered = forecast(&found.order)?;
     let (before, after) = (mean_final(&given), mean_final(&reordered));
     let better = after < before;
     let order = if better { found.order } else { (0..count).collect() };
@@ -133,12 +118,6 @@ fn find(
     })
 }
 
-/// The tasks in another order.
-fn in_order(sequence: &TaskSequence, order: &[usize]) -> TaskSequence {
-    let tasks = order.iter().map(|&t| sequence.tasks[t].clone()).collect();
-    TaskSequence { tasks, settings: sequence.settings.clone() }
-}
-
 /// The mean of the last row but its last entry.
 fn mean_final(forgetting: &[Vec<f64>]) -> f64 {
     let last = &forgetting[forgetting.len() - 1];
@@ -146,9 +125,8 @@ fn mean_final(forgetting: &[Vec<f64>]) -> f64 {
 }
 
 /// The tasks, or as much of them as the kernels between all of them may take, and the most examples used of a task.
-fn part(settings: &OrderSearchSettings, sequence: &TaskSequence) -> (Shared, usize) {
-    let given: Vec<Given<'_>> = sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
-    let mut shared = Shared::nothing(&given);
+fn part(settings: &OrderSearchSettings, given: &[Given<'_>]) -> (Shared, usize) {
+    let mut shared = Shared::nothing(given);
     let total: usize = given.iter().map(|task| task.points.len()).sum();
     // Half of the pairs are kept, beside the factors.
     let share = (settings.keep_bytes as f64 / (4.0 * (total * total) as f64)).sqrt();
@@ -174,19 +152,19 @@ trait Forecaster {
 }
 
 /// What a search comes back with.
-struct Found {
+struct SearchResult {
     order: Vec<usize>,
     method: SearchMethod,
     tried: usize,
 }
 
-fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster) -> Result<Found> {
+fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster) -> Result<SearchResult> {
     if count <= exhaustive_up_to {
         let (order, tried) = forecaster.exhaust(count)?;
-        return Ok(Found { order, method: SearchMethod::Exhaustive, tried });
+        return Ok(SearchResult { order, method: SearchMethod::Exhaustive, tried });
     }
     let starts = [(0..count).collect(), insert(count, forecaster)?];
-    let mut found = Found { order: vec![], method: SearchMethod::InsertionAndMoves, tried: 0 };
+    let mut found = SearchResult { order: vec![], method: SearchMethod::InsertionAndMoves, tried: 0 };
     let mut least_so_far = f64::INFINITY;
     for start in starts {
         let (order, value) = improve(start, forecaster, &mut found.tried)?;
@@ -251,13 +229,13 @@ fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster) -> Result<(Vec<u
 
 /// A whole forecast per order, where kernels depend on the times.
 struct OneByOne<'a> {
-    forecast: Forecast<'a>,
-    sequence: &'a TaskSequence,
+    /// `F[t][s]` of tasks in an order.
+    forecast: &'a dyn Fn(&[usize]) -> Result<Vec<Vec<f64>>>,
 }
 
 impl Forecaster for OneByOne<'_> {
     fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
-        let one = |order: &Vec<usize>| Ok(mean_final(&(self.forecast)(&in_order(self.sequence, order))?));
+        let one = |order: &Vec<usize>| Ok(mean_final(&(self.forecast)(order)?));
         orders.iter().map(one).collect()
     }
 
@@ -280,8 +258,9 @@ impl Forecaster for OneByOne<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::Task;
-    use crate::theory::Mode;
+    use crate::tasks::{Task, TaskSequence};
+    use crate::theory::blocks::kernels::KernelSource;
+    use crate::theory::single_head::Mode;
 
     fn tasks(sizes: &[usize], columns: usize, seed: u64) -> TaskSequence {
         let mut stream = Stream::new(seed, "order tests", 0);
@@ -289,6 +268,12 @@ mod tests {
         let task =
             |&p: &usize| Task { name: String::new(), x: gauss(p, 15), y: gauss(p, columns), rows: None, test: None };
         TaskSequence { tasks: sizes.iter().map(task).collect(), settings: serde_json::Value::Null }
+    }
+
+    /// The tasks in another order.
+    fn in_order(sequence: &TaskSequence, order: &[usize]) -> TaskSequence {
+        let tasks = order.iter().map(|&t| sequence.tasks[t].clone()).collect();
+        TaskSequence { tasks, settings: sequence.settings.clone() }
     }
 
     fn settings(mode: Mode, lambda: f64, beta: f64) -> OrderSearchSettings {
@@ -304,7 +289,7 @@ mod tests {
         for code in 0..256usize {
             let order: Vec<usize> = (0..4).map(|place| code >> (2 * place) & 3).collect();
             if (0..4).all(|t| order.contains(&t)) {
-                let f = SingleHead::new(theory, &in_order(sequence, &order)).unwrap().forgetting().unwrap();
+                let f = SingleHead::new(&in_order(sequence, &order), &theory).unwrap().forgetting().unwrap();
                 let value = (f[3][0] + f[3][1] + f[3][2]) / 3.0;
                 if value < best.1 {
                     best = (order.iter().map(|t| t + 1).collect(), value);
@@ -325,7 +310,7 @@ mod tests {
             (Mode::Gibbs, 2.0, f64::INFINITY),
         ] {
             let settings = settings(mode, lambda, beta);
-            let found = best_order(&settings, &sequence).unwrap();
+            let found = best_order(&sequence, &settings).unwrap();
             let (order, value) = by_hand(settings.theory, &sequence);
             assert_eq!((found.order, found.method, found.tried), (order, SearchMethod::Exhaustive, 24), "{mode:?}");
             assert!((found.forgetting - value).abs() < 1e-12 && found.gain >= 0.0);
@@ -338,12 +323,14 @@ mod tests {
         let sequence = tasks(&[8, 6, 9, 7, 10], 1, 2);
         for (mode, beta) in [(Mode::Rf, f64::INFINITY), (Mode::Ntk, 5.0)] {
             let settings = settings(mode, f64::INFINITY, beta);
-            let source = Source::network(settings.theory.architecture, settings.theory.checked().unwrap());
+            let source = KernelSource::network(settings.theory.architecture, settings.theory.checked().unwrap());
             let kernels = Kernels::new(source, &settings.theory).unwrap();
-            let engine = Engine::new(&kernels, &settings.theory, &part(&settings, &sequence).0).unwrap();
+            let engine =
+                Engine::new(&kernels, &settings.theory, &part(&settings, &Inputs::from(&sequence).given().unwrap()).0)
+                    .unwrap();
             let orders = [vec![3, 1], vec![4, 0, 2, 1, 3], vec![2, 3, 0], vec![0, 1, 2, 3, 4]];
             for (order, value) in orders.iter().zip(engine.of(&orders).unwrap()) {
-                let f = SingleHead::new(settings.theory, &in_order(&sequence, order)).unwrap().forgetting().unwrap();
+                let f = SingleHead::new(&in_order(&sequence, order), &settings.theory).unwrap().forgetting().unwrap();
                 // Rounding times a condition number below 1e3.
                 assert!((value - mean_final(&f)).abs() < 1e-12, "{order:?}: {value}");
             }
@@ -356,8 +343,8 @@ mod tests {
         for seed in 3..8 {
             let sequence = tasks(&[8; 6], 1, seed);
             let all = settings(Mode::Rf, f64::INFINITY, f64::INFINITY);
-            let quick = best_order(&OrderSearchSettings { exhaustive_up_to: 3, ..all }, &sequence).unwrap();
-            let best = best_order(&all, &sequence).unwrap();
+            let quick = best_order(&sequence, &OrderSearchSettings { exhaustive_up_to: 3, ..all }).unwrap();
+            let best = best_order(&sequence, &all).unwrap();
             assert_eq!((quick.method, best.tried), (SearchMethod::InsertionAndMoves, 720));
             assert!(best.forgetting <= quick.forgetting + 1e-12 && quick.forgetting <= quick.given);
             found += usize::from(quick.order == best.order);
@@ -369,25 +356,24 @@ mod tests {
     fn a_small_budget_searches_on_a_part_but_forecasts_all() {
         let sequence = tasks(&[20, 20, 20], 1, 9);
         let all = settings(Mode::Rf, f64::INFINITY, f64::INFINITY);
-        let part = best_order(&OrderSearchSettings { keep_bytes: 4 * 900, ..all }, &sequence).unwrap();
+        let part = best_order(&sequence, &OrderSearchSettings { keep_bytes: 4 * 900, ..all }).unwrap();
         assert_eq!(part.examples, 10);
-        let f = SingleHead::new(
-            all.theory,
-            &in_order(&sequence, &[part.order[0] - 1, part.order[1] - 1, part.order[2] - 1]),
-        );
+        let order: Vec<usize> = part.order.iter().map(|t| t - 1).collect();
+        let f = SingleHead::new(&in_order(&sequence, &order), &all.theory);
         assert_eq!(part.forecast, f.unwrap().forgetting().unwrap());
         assert_eq!(part.forgetting, mean_final(&part.forecast));
-        assert!(part.gain >= 0.0 && best_order(&all, &sequence).unwrap().forgetting <= part.forgetting);
+        assert!(part.gain >= 0.0 && best_order(&sequence, &all).unwrap().forgetting <= part.forgetting);
     }
 
     #[test]
     fn features_and_bad_input() {
         let sequence = tasks(&[20, 18, 22], 1, 10);
         let all = settings(Mode::Rf, f64::INFINITY, f64::INFINITY);
-        let found = best_order_of_features(&all, &sequence).unwrap();
+        let found = best_order(Inputs::Features(&sequence), &all).unwrap();
         let order: Vec<usize> = found.order.iter().map(|t| t - 1).collect();
-        let f = SingleHead::from_features(all.theory, &in_order(&sequence, &order)).unwrap().forgetting().unwrap();
+        let f =
+            SingleHead::new(Inputs::Features(&in_order(&sequence, &order)), &all.theory).unwrap().forgetting().unwrap();
         assert_eq!(found.forgetting, mean_final(&f));
-        assert!(best_order(&all, &tasks(&[8], 1, 0)).unwrap_err().to_string().contains("1 task"));
+        assert!(best_order(&tasks(&[8], 1, 0), &all).unwrap_err().to_string().contains("1 task"));
     }
 }

@@ -1,6 +1,6 @@
 //! Which inputs all tasks hold, and each task's rows with those first.
 
-use super::source::{PointSet, Points};
+use super::kernels::{PointSet, Points};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
 use crate::tasks::{Task, number_inputs};
@@ -29,6 +29,7 @@ pub(crate) struct Shared {
 }
 
 /// One task as it was given.
+#[derive(Debug, Clone)]
 pub(crate) struct Given<'a> {
     pub name: String,
     pub points: Points<'a>,

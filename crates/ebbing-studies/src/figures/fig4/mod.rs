@@ -9,10 +9,11 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::sources::Sources;
 use crate::study::{Column, Study};
-use ebbing::{
-    Cost, OrderParameterSettings, Permuted, Preprocess, SingleHead, Split, TaskSequence, forgetting_cost,
-    order_parameter_cost, order_parameters,
-};
+use ebbing::data::Preprocess;
+use ebbing::plan::{Cost, forgetting_cost, order_parameter_cost};
+use ebbing::tasks::{Permuted, Split};
+use ebbing::theory::order_parameters::{self, OrderParameterSettings};
+use ebbing::{SingleHead, TaskSequence};
 use ebbing_report::Figure;
 use serde::Serialize;
 
@@ -101,10 +102,10 @@ impl Figure4 {
     /// Order parameters of tasks 1 and 2 and forgetting of task 1, at one depth.
     fn at_depth(&self, sequence: &TaskSequence, depth: usize) -> Result<Vec<Row>> {
         let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
-        let pair = order_parameters(&settings, &sequence.tasks[0], &sequence.tasks[1])?.values;
+        let pair = order_parameters::pair(&sequence.tasks[0], &sequence.tasks[1], &settings)?.values;
         let forgetting = match sequence.tasks.len() {
             2 => vec![vec![0.0], vec![pair.f21]],
-            _ => SingleHead::new(random_features(depth), sequence)?.forgetting()?,
+            _ => SingleHead::new(sequence, &random_features(depth))?.forgetting()?,
         };
         let row = |(t, f): (usize, &Vec<f64>)| {
             Row::new()

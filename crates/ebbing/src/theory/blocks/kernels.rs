@@ -1,9 +1,9 @@
 //! Kernel blocks `K̃_ts` and prior covariances between sets of points, whatever they are made from.
 
-use super::settings::{Mode, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Mat, MatRef, matmul_into};
+use crate::theory::single_head::{Mode, SingleHeadSettings};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -97,13 +97,13 @@ impl PointSet {
 
 /// What kernels are made from.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum KernelSource {
     /// Inputs and a network of infinite width.
     Network(Network),
     /// `K = Φ Φᵀ/N` of features that are given.
     Features { neurons: usize },
     /// Matrices that are given, over all points.
-    Table { nngp: Mat<f64>, ntk: Option<Mat<f64>> },
+    Table { nngp: Arc<Mat<f64>>, ntk: Option<Arc<Mat<f64>>> },
 }
 
 /// The kernels of a wide network, each prepared once.
@@ -114,10 +114,10 @@ pub(crate) struct Network {
     prepared: Mutex<HashMap<Term, Arc<Kernel>>>,
 }
 
-impl Source {
+impl KernelSource {
     /// Kernels of a wide network.
-    pub fn network(architecture: Architecture, prior: WeightPrior) -> Source {
-        Source::Network(Network { architecture, prior, prepared: Mutex::default() })
+    pub fn network(architecture: Architecture, prior: WeightPrior) -> KernelSource {
+        KernelSource::Network(Network { architecture, prior, prepared: Mutex::default() })
     }
 }
 
@@ -163,7 +163,7 @@ impl Which {
 /// The kernels of a source as the theory's mode uses them; times count from 1.
 #[derive(Debug)]
 pub(crate) struct Kernels {
-    pub source: Source,
+    pub source: KernelSource,
     pub mode: Mode,
     prior: WeightPrior,
 }
@@ -171,17 +171,19 @@ pub(crate) struct Kernels {
 impl Kernels {
     /// # Errors
     /// Where the source cannot serve the mode.
-    pub fn new(source: Source, settings: &SingleHeadSettings) -> Result<Kernels> {
+    pub fn new(source: KernelSource, settings: &SingleHeadSettings) -> Result<Kernels> {
         let prior = settings.checked()?;
         // At λ = ∞ the Gibbs kernels are their limits, and λ cancels.
         let mode =
             if settings.lambda.is_infinite() && settings.mode == Mode::Gibbs { Mode::Ntk } else { settings.mode };
         let lacking = match (&source, mode) {
-            (Source::Features { .. }, Mode::Ntk | Mode::Gibbs) => Some("given features do not learn: use mode rf"),
-            (Source::Table { .. }, Mode::Gibbs) => {
+            (KernelSource::Features { .. }, Mode::Ntk | Mode::Gibbs) => {
+                Some("given features do not learn: use mode rf")
+            }
+            (KernelSource::Table { .. }, Mode::Gibbs) => {
                 Some("mode gibbs needs a kernel for every pair of times: give inputs, or use mode rf or ntk")
             }
-            (Source::Table { ntk: None, .. }, Mode::Ntk) => {
+            (KernelSource::Table { ntk: None, .. }, Mode::Ntk) => {
                 Some("mode ntk needs the tangent kernel beside the first one")
             }
             _ => None,
@@ -225,16 +227,16 @@ impl Kernels {
     pub fn blocks(&self, which: &[Which], x: Points<'_>, x2: Points<'_>) -> Result<Vec<Mat<f64>>> {
         let mut blocks = match (&self.source, x, x2) {
             _ if x.is_empty() || x2.is_empty() => which.iter().map(|_| Mat::zeros(x.len(), x2.len())).collect(),
-            (Source::Network(network), Points::Inputs(x), Points::Inputs(x2)) => {
+            (KernelSource::Network(network), Points::Inputs(x), Points::Inputs(x2)) => {
                 let kernels = prepared(network, which)?;
                 Kernel::gram_many(&kernels.iter().map(Arc::as_ref).collect::<Vec<_>>(), x, x2)?
             }
-            (Source::Features { .. }, Points::Inputs(x), Points::Inputs(x2)) => {
+            (KernelSource::Features { .. }, Points::Inputs(x), Points::Inputs(x2)) => {
                 let mut k = Mat::zeros(x.nrows(), x2.nrows());
                 matmul_into(k.as_mut(), 0.0, 1.0 / x.ncols() as f64, x, x2.transpose());
                 vec![k]
             }
-            (Source::Table { nngp, ntk }, Points::Rows(rows), Points::Rows(columns)) => {
+            (KernelSource::Table { nngp, ntk }, Points::Rows(rows), Points::Rows(columns)) => {
                 let table = |w: &Which| if w.term == Term::Ntk { ntk.as_ref().unwrap_or(nngp) } else { nngp };
                 which
                     .iter()
@@ -250,7 +252,7 @@ impl Kernels {
     /// One kernel of a set of points with itself.
     pub fn symmetric(&self, which: Which, x: Points<'_>) -> Result<Mat<f64>> {
         match (&self.source, x) {
-            (Source::Network(network), Points::Inputs(inputs)) if !x.is_empty() => {
+            (KernelSource::Network(network), Points::Inputs(inputs)) if !x.is_empty() => {
                 let mut block = [network.kernel(which.term)?.gram_symmetric(inputs)?];
                 scale(&mut block, &[which]);
                 let [block] = block;
@@ -263,11 +265,11 @@ impl Kernels {
     /// `k(x_i, x_i)` of one kernel.
     pub fn diagonal(&self, which: Which, x: Points<'_>) -> Result<Vec<f64>> {
         let mut diagonal = match (&self.source, x) {
-            (Source::Network(network), Points::Inputs(x)) => network.kernel(which.term)?.diagonal(x)?,
-            (Source::Features { .. }, Points::Inputs(x)) => {
+            (KernelSource::Network(network), Points::Inputs(x)) => network.kernel(which.term)?.diagonal(x)?,
+            (KernelSource::Features { .. }, Points::Inputs(x)) => {
                 (0..x.nrows()).map(|i| x.row(i).iter().map(|v| v * v).sum::<f64>() / x.ncols() as f64).collect()
             }
-            (Source::Table { nngp, ntk }, Points::Rows(rows)) => {
+            (KernelSource::Table { nngp, ntk }, Points::Rows(rows)) => {
                 let table = if which.term == Term::Ntk { ntk.as_ref().unwrap_or(nngp) } else { nngp };
                 rows.iter().map(|&i| table[(i, i)]).collect()
             }

@@ -1,6 +1,6 @@
 //! `K = [[K_cc, K_co], [K_oc, K_oo]]` of a task, factored so that the block of the inputs common to all tasks is factored once.
 
-use super::source::{Kernels, Points, Source, Which};
+use super::kernels::{KernelSource, Kernels, Points, Which};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, matmul_into};
 use crate::rng::Stream;
@@ -131,7 +131,7 @@ impl Kernels {
     pub fn invert(&self, which: Which, points: Points<'_>, ridge: f64, name: &str) -> Result<(Factor, f64)> {
         let k = self.symmetric(which, points)?;
         let matrix = format!("the kernel of {name}");
-        let factor = if matches!(self.source, Source::Features { .. }) && ridge == 0.0 {
+        let factor = if matches!(self.source, KernelSource::Features { .. }) && ridge == 0.0 {
             Factor::of_features(k.as_ref(), &matrix)?
         } else {
             Factor::plain(k.as_ref(), ridge, &matrix)?

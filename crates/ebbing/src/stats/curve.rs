@@ -1,7 +1,7 @@
 //! Least squares of `F = A (1 − e^{−x/τ})` with the amplitude A eliminated, and what the points leave undetermined.
 
 use super::forgetting::{CurveShape, ForgettingFit};
-use super::statistics::{Uncertain, student_95};
+use super::statistics::{Estimate, student_95};
 use crate::linalg::dot;
 
 /// A one-parameter family of curves: for each, its best amplitude.
@@ -13,7 +13,7 @@ struct Projected {
 }
 
 /// The points that are fitted: x = t − 1.
-pub(super) struct Curve<'a> {
+pub(super) struct FittedPoints<'a> {
     x: Vec<f64>,
     f: &'a [f64],
 }
@@ -21,9 +21,9 @@ pub(super) struct Curve<'a> {
 /// Where ln τ is searched.
 const GRID: usize = 400;
 
-impl<'a> Curve<'a> {
+impl<'a> FittedPoints<'a> {
     pub(super) fn new(times: &[f64], f: &'a [f64]) -> Self {
-        Curve { x: times.iter().map(|t| t - 1.0).collect(), f }
+        FittedPoints { x: times.iter().map(|t| t - 1.0).collect(), f }
     }
 
     pub(super) fn fit(&self, cut: bool) -> ForgettingFit {
@@ -42,7 +42,7 @@ impl<'a> Curve<'a> {
         match self.x.iter().filter(|x| **x > 0.0).count() {
             0 => blank,
             _ if self.largest() < 1e-20 => {
-                let f_max = Some(Uncertain { value: 0.0, standard_error: None });
+                let f_max = Some(Estimate { value: 0.0, standard_error: None });
                 ForgettingFit { shape: CurveShape::Zero, f_max, ..blank }
             }
             1 => blank,
@@ -171,15 +171,15 @@ impl<'a> Curve<'a> {
     }
 
     /// F_max and τ with the errors `s²(JᵀJ)^{-1}`, by orthogonalisation.
-    fn errors(&self, p: &Projected, log_tau: f64, error: impl Fn(f64) -> Option<f64>) -> (Uncertain, Uncertain) {
+    fn errors(&self, p: &Projected, log_tau: f64, error: impl Fn(f64) -> Option<f64>) -> (Estimate, Estimate) {
         let tau = log_tau.exp();
         let (own, overlap) = self.log_tau_derivative(log_tau, &p.basis);
         let along = dot(&p.basis, &p.basis);
         // In units of ln τ: Var ln τ = s²/(F_max² |own|²), and F_max moves by −F_max · overlap with it.
         let log_variance = 1.0 / (p.amplitude * p.amplitude * dot(&own, &own));
         let f_max_variance = 1.0 / along + (p.amplitude * overlap).powi(2) * log_variance;
-        let f_max = Uncertain { value: p.amplitude, standard_error: error(f_max_variance) };
-        (f_max, Uncertain { value: tau, standard_error: error(tau * tau * log_variance) })
+        let f_max = Estimate { value: p.amplitude, standard_error: error(f_max_variance) };
+        (f_max, Estimate { value: tau, standard_error: error(tau * tau * log_variance) })
     }
 
     fn r2(&self, rss: f64) -> Option<f64> {
@@ -190,8 +190,8 @@ impl<'a> Curve<'a> {
 }
 
 impl Projected {
-    fn amplitude_estimate(&self, error: impl Fn(f64) -> Option<f64>) -> Uncertain {
-        Uncertain { value: self.amplitude, standard_error: error(1.0 / dot(&self.basis, &self.basis)) }
+    fn amplitude_estimate(&self, error: impl Fn(f64) -> Option<f64>) -> Estimate {
+        Estimate { value: self.amplitude, standard_error: error(1.0 / dot(&self.basis, &self.basis)) }
     }
 }
 

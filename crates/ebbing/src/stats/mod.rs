@@ -5,4 +5,4 @@ mod forgetting;
 mod statistics;
 
 pub use forgetting::{CurveShape, ForgettingFit};
-pub use statistics::{LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman};
+pub use statistics::{Estimate, LinearFit, VarianceExplained, mean_with_error, pearson, spearman};

@@ -1,9 +1,10 @@
 //! Tasks whose points are rows of kernels that are given, and their checks.
 
+use super::kernels::Points;
 use super::shared::Given;
-use super::source::Points;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
+use std::sync::Arc;
 
 /// A task whose points are rows of kernels that are given.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,13 +19,55 @@ pub struct KernelTask {
     pub test: Option<(Vec<usize>, Mat<f64>)>,
 }
 
-/// The tasks, once they and the kernels have been checked.
-pub(crate) fn given<'a>(nngp: &Mat<f64>, ntk: Option<&Mat<f64>>, tasks: &'a [KernelTask]) -> Result<Vec<Given<'a>>> {
-    check_kernel(nngp.as_ref(), nngp.nrows(), "the kernel")?;
-    if let Some(ntk) = ntk {
-        check_kernel(ntk.as_ref(), nngp.nrows(), "the tangent kernel")?;
+/// Kernels over all points, training and held-out, and the tasks whose points are rows of them.
+#[derive(Debug, Clone)]
+pub struct KernelTable {
+    /// `K_GP` over all points.
+    pub nngp: Arc<Mat<f64>>,
+    /// The tangent kernel over all points, for mode `ntk`.
+    pub ntk: Option<Arc<Mat<f64>>>,
+    /// The tasks.
+    pub tasks: Vec<KernelTask>,
+}
+
+impl KernelTable {
+    /// Two tasks whose kernels are given: `k11` and `k22` of each with itself, `k12` between them (rows: the first).
+    ///
+    /// # Errors
+    /// [`Error::Data`] where the kernels do not fit together.
+    pub fn two_tasks(
+        (k11, k12, k22): (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
+        (y1, y2): (MatRef<'_, f64>, MatRef<'_, f64>),
+    ) -> Result<Self> {
+        let (p1, p2) = (k11.nrows(), k22.nrows());
+        if k12.nrows() != p1 || k12.ncols() != p2 {
+            let found = format!("it is {} × {}", k12.nrows(), k12.ncols());
+            return Err(Error::data("the kernel between the tasks", format!("{found}; it must be {p1} × {p2}")));
+        }
+        let nngp = Mat::from_fn(p1 + p2, p1 + p2, |i, j| match (i < p1, j < p1) {
+            (true, true) => k11[(i, j)],
+            (true, false) => k12[(i, j - p1)],
+            (false, true) => k12[(j, i - p1)],
+            (false, false) => k22[(i - p1, j - p1)],
+        });
+        let task = |name: &str, rows: std::ops::Range<usize>, y: MatRef<'_, f64>| KernelTask {
+            name: name.into(),
+            rows: rows.collect(),
+            y: y.to_owned(),
+            test: None,
+        };
+        let tasks = vec![task("first", 0..p1, y1), task("second", p1..p1 + p2, y2)];
+        Ok(KernelTable { nngp: Arc::new(nngp), ntk: None, tasks })
     }
-    let given: Vec<Given<'a>> = tasks.iter().enumerate().map(|(t, task)| from_kernel_task(t, task)).collect();
+}
+
+/// The tasks, once they and the kernels have been checked.
+pub(crate) fn given(KernelTable { nngp, ntk, tasks }: &KernelTable) -> Result<Vec<Given<'_>>> {
+    check_kernel(nngp.as_ref().as_ref(), nngp.nrows(), "the kernel")?;
+    if let Some(ntk) = ntk {
+        check_kernel(ntk.as_ref().as_ref(), nngp.nrows(), "the tangent kernel")?;
+    }
+    let given: Vec<Given<'_>> = tasks.iter().enumerate().map(|(t, task)| from_kernel_task(t, task)).collect();
     check_tasks(&given, nngp.nrows())?;
     Ok(given)
 }
@@ -85,7 +128,7 @@ fn check_tasks(given: &[Given<'_>], size: usize) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn check_rows(rows: &[usize], size: usize, what: &str) -> Result<()> {
+pub(crate) fn check_rows(rows: &[usize], size: usize, what: &str) -> Result<()> {
     match rows.iter().find(|&&row| row >= size) {
         Some(row) => Err(Error::data(what, format!("row {row} of a kernel that has {size} rows; rows count from 0"))),
         None => Ok(()),

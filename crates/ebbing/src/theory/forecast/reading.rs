@@ -1,7 +1,7 @@
 //! Order parameters in words: which pair conflicts most, and why.
 
 use super::super::order_parameters::OrderParameters;
-use super::PairOutlook;
+use super::PairForecast;
 use serde::{Deserialize, Serialize};
 
 /// What the order parameters of two tasks say about how they get along.
@@ -62,7 +62,7 @@ pub struct WorstPair {
 }
 
 /// The largest conflict among pairs in the order in which they are learned.
-pub(super) fn worst(pairs: &[PairOutlook]) -> Option<WorstPair> {
+pub(super) fn worst(pairs: &[PairForecast]) -> Option<WorstPair> {
     let learned = pairs.iter().filter(|p| p.first < p.second);
     let worst = learned.max_by(|a, b| a.values.conflict.total_cmp(&b.values.conflict))?;
     Some(WorstPair {

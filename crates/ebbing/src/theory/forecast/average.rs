@@ -1,8 +1,8 @@
 //! Means over seeds with their standard errors.
 
-use super::super::fits::mean_with_error;
 use super::super::order_parameters::OrderParameters;
 use crate::error::{Error, Result};
+use crate::stats::mean_with_error;
 use serde::{Deserialize, Serialize};
 
 /// A matrix averaged over seeds.

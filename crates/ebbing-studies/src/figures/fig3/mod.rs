@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::sources::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, ForgettingFit};
+use ebbing::plan::Cost;
+use ebbing::stats::ForgettingFit;
 use ebbing_report::Figure;
 
 mod claims;
