@@ -7,7 +7,7 @@ use ebbing::tasks::TestSet;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve, sequence_curve};
 use ebbing::theory::best_lambda::best_lambda;
 use ebbing::theory::multi_head::{LargeLambda, MultiHeadSettings, Regime, TwoTasks, centred_alignment};
-use ebbing::theory::order_parameters::{OrderParameterSettings, pair};
+use ebbing::theory::order_parameters::OrderParameterSettings;
 use ebbing::theory::phase::{normalised_labels, phase_curves};
 use ebbing::{Error, Kernel, MultiHead, Task};
 use serde_json::Value;
@@ -434,7 +434,9 @@ fn similarity_is_that_of_the_order_parameters() {
     tasks[0].x = tasks[0].x.subrows(0, 17).to_owned();
     tasks[0].y = tasks[0].y.subrows(0, 17).to_owned();
     let critical = limit(&tasks).critical_load().unwrap();
-    let want = pair(&tasks[0], &tasks[1], &OrderParameterSettings::default()).unwrap().values;
+    let want = ebbing::theory::order_parameters::pair(&tasks[0], &tasks[1], &OrderParameterSettings::default())
+        .unwrap()
+        .values;
     // The pencil's basis against Cholesky factors: rounding times condition numbers below 1e3.
     close(critical.gamma_sim, want.gamma_sim, 1e-11, 1.0, "gamma_sim");
     close(critical.gamma_feature, want.gamma_feature, 1e-11, 1.0, "gamma_feature");

@@ -322,7 +322,8 @@ fn all_pairs_are_the_single_pairs() {
     let order: Vec<(usize, usize)> = pairs.iter().map(|p| (p.first, p.second)).collect();
     assert_eq!(order, [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)]);
     for pair in &pairs {
-        let alone = ebbing::theory::order_parameters::pair(&tasks[pair.first - 1], &tasks[pair.second - 1], &settings).unwrap();
+        let alone =
+            ebbing::theory::order_parameters::pair(&tasks[pair.first - 1], &tasks[pair.second - 1], &settings).unwrap();
         assert!(gap(&pair.values, &alone.values) < 1e-11, "{pair:?}");
         assert_eq!(pair.ranks, alone.ranks);
         let (interval, null) = (pair.interval.as_ref().unwrap(), pair.null.as_ref().unwrap());
