@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::run::{compute, share_out};
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::store::{Found, Store};
 use crate::study::Study;
 use ebbing::plan::{Cost, Speed};

@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, Row};
 use crate::error::Result;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use ebbing::plan::Cost;
 
 /// What a column of the result is.

@@ -31,7 +31,7 @@ pub mod metrics;
 pub mod nets;
 pub mod plan;
 pub mod rng;
-mod serde_infinity;
+pub mod serde_infinity;
 pub mod stats;
 pub mod tasks;
 pub mod theory;

@@ -11,12 +11,18 @@ enum Written {
 }
 
 /// Writes a number, or "inf".
-pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+/// Those of the serialiser.
+pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if *value == f64::INFINITY { serializer.serialize_str("inf") } else { serializer.serialize_f64(*value) }
 }
 
 /// Reads a number, "inf" or null.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+///
+/// # Errors
+/// For any other word.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     match Written::deserialize(deserializer)? {
         Written::Number(value) => Ok(value),
         Written::Nothing(()) => Ok(f64::INFINITY),

@@ -4,7 +4,7 @@ use crate::cell::{Cell, Row};
 use crate::error::Result;
 use crate::figures::Scale;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::Column;
 use ebbing::data::Preprocess;
 use ebbing::kernels::{Activation, Architecture};

@@ -6,7 +6,7 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
 use ebbing::nets::Heads;
 use ebbing::plan::Cost;

@@ -6,7 +6,8 @@ use super::{Dataset, Features, Part, Targets, grey};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 
-/// A data set and the preprocessing fitted to it. Only the rows that are asked for are ever converted.
+/// A data set and the preprocessing fitted to it. Only the rows that are asked for are ever converted. Of equal training
+/// examples the first is kept.
 ///
 /// ```
 /// use ebbing::{Dataset, Source};
@@ -22,6 +23,8 @@ pub struct Source {
     fitted: Preprocessor,
     /// Name and hash of the set whose covariance whitens, where that is another one.
     reference: Option<(String, String)>,
+    /// Training examples that were left out because they equal an earlier one.
+    repeated: usize,
 }
 
 impl Source {
@@ -50,7 +53,7 @@ impl Source {
 
     fn build(dataset: Dataset, settings: &Preprocess, reference: Option<Dataset>) -> Result<Source> {
         let convert = |set: Dataset| if settings.grey { grey::to_grey(set) } else { Ok(set) };
-        let dataset = convert(dataset)?;
+        let (dataset, repeated) = convert(dataset)?.without_repeats();
         let reference = reference.map(convert).transpose()?;
         let train = |from: usize, n: usize| block(&dataset.train.features, from, n);
         let name = format!("the training part of {}", dataset.provenance.name);
@@ -67,7 +70,7 @@ impl Source {
             }
         };
         let reference = reference.map(|r| (r.provenance.name, r.provenance.sha256));
-        Ok(Source { dataset, fitted, reference })
+        Ok(Source { dataset, fitted, reference, repeated })
     }
 
     /// The chosen training examples, prepared, one per row, in the order given.
@@ -130,7 +133,7 @@ impl Source {
         self.fitted.dim()
     }
 
-    /// The set (converted to grey levels where that was asked for).
+    /// The set that is drawn from (converted to grey levels where that was asked for, repeated training examples left out).
     pub fn dataset(&self) -> &Dataset {
         &self.dataset
     }
@@ -147,9 +150,13 @@ impl Source {
         if let (Some((name, sha256)), Some(map)) = (&self.reference, preprocess.as_object_mut()) {
             map.insert("covariance_set".into(), serde_json::json!({ "name": name, "sha256": sha256 }));
         }
-        serde_json::json!({
+        let mut settings = serde_json::json!({
             "dataset": from.name, "source": from.source, "sha256": from.sha256, "preprocess": preprocess,
-        })
+        });
+        if self.repeated > 0 {
+            settings["repeated_examples_left_out"] = self.repeated.into();
+        }
+        settings
     }
 }
 

@@ -29,7 +29,7 @@ pub use permuted::Permuted;
 pub use pool::Pool;
 pub(crate) use pool::number_inputs;
 pub use protocol::{PostSteps, Protocol};
-pub use recipe::{Origin, Recipe};
+pub use recipe::{Recipe, TaskOrigin};
 pub use split::{Labels, Split};
 pub use target_distractor::TargetDistractor;
 pub use task::{PoolRow, Task, TaskSequence, TestSet};

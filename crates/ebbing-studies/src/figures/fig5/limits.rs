@@ -6,7 +6,7 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::Column;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, column as as_column, dot, matmul};
