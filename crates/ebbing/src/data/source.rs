@@ -43,7 +43,7 @@ impl Source {
     /// The same with the covariance of the training part of `reference`, whatever `whiten.covariance_of` says.
     ///
     /// # Errors
-    /// As [`Source::new`]; [`Error::Data`] where the two sets differ in dimension.
+    /// As for [`Source::new`]; [`Error::Data`] where the two sets differ in dimension.
     pub fn with_covariance(dataset: Dataset, settings: &Preprocess, reference: Dataset) -> Result<Source> {
         Self::build(dataset, settings, Some(reference))
     }
@@ -81,7 +81,7 @@ impl Source {
     /// The chosen test examples, prepared with what was fitted to the training part.
     ///
     /// # Errors
-    /// As [`Source::train`], and where the set has no test part.
+    /// As for [`Source::train`], and where the set has no test part.
     pub fn test(&self, rows: &[usize]) -> Result<Mat<f64>> {
         self.select(self.test_part()?, "test", rows)
     }

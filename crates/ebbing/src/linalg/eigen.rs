@@ -26,7 +26,7 @@ pub struct SymmetricEigen {
 }
 
 impl SymmetricEigen {
-    /// Decomposes `a` (its lower half is read). `name` is what error messages call the matrix.
+    /// Decomposes `a` (its lower half is read). `name` names the matrix in error messages.
     ///
     /// # Errors
     /// [`Error::NotConverged`] where the iteration fails or a scaled residual is above 1000; [`Error::Data`] where `a` is

@@ -119,7 +119,7 @@ impl Recipe {
     /// The prepared data set that tasks are drawn from; `None` for own tasks. Keep it to draw several seeds.
     ///
     /// # Errors
-    /// What loading or preparing the set says.
+    /// Any error of loading or preparing the set.
     pub fn source(&self) -> Result<Option<Source>> {
         let Origin::Drawn { data, .. } = &self.origin else { return Ok(None) };
         let dataset =
@@ -131,7 +131,7 @@ impl Recipe {
     /// Makes the sequence of a `seed` from what [`Recipe::source`] returned.
     ///
     /// # Errors
-    /// What the protocol, the own tasks' file, the preprocessing or a later step says.
+    /// Any error of the protocol, of the tasks' own file, of the preprocessing or of a later step.
     pub fn draw(&self, source: Option<&Source>, seed: u64) -> Result<TaskSequence> {
         let sequence = match (&self.origin, source) {
             (Origin::Drawn { protocol, .. }, Some(source)) => protocol.generate(source, seed)?,
@@ -152,7 +152,7 @@ impl Recipe {
     /// Makes the sequence of the recipe's own seed.
     ///
     /// # Errors
-    /// As [`Recipe::source`] and [`Recipe::draw`].
+    /// As for [`Recipe::source`] and [`Recipe::draw`].
     pub fn sequence(&self) -> Result<TaskSequence> {
         let source = self.source()?;
         self.draw(source.as_ref(), self.seed)

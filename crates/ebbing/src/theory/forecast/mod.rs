@@ -1,4 +1,12 @@
 //! Everything a forecast tells about a task sequence, averaged over seeds.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`Forecast::of`], [`ForecastSettings`] | computes all of it |
+//! | [`Forecast`] | forgetting, order parameters of all pairs, held-out data, fits, other depths, best order, notes |
+//! | [`PairForecast`], [`WorstPair`], [`Reading`] | which tasks conflict, and why |
+//! | [`TestForecast`], [`DepthForecast`] | held-out data, and the same forecast at other depths |
+//! | [`Averaged`] | a matrix with its standard errors |
 
 mod average;
 mod reading;

@@ -1,4 +1,4 @@
-//! Two tasks at one λ: one pencil, then O(P) for the factors at every load.
+//! Two tasks at one λ (paper, Eqs. 139–143): one pencil, then O(P) for the factors at every load.
 
 use super::chain::Factors;
 use super::limit::{LimitPoint, Regime};
@@ -257,7 +257,7 @@ impl TwoTasks {
         })
     }
 
-    /// The terms of `H_2` and of its 1×1 twin: only the powers of u11 change with the load.
+    /// The terms of `H_2` (paper, Eq. 139) and of its 1×1 twin, θ = u12: only the powers of u11 change with the load.
     fn terms(&self, u11: f64) -> (Terms, Terms) {
         let array = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).collect::<Vec<f64>>();
         let data = Terms::diagonal(
@@ -272,7 +272,7 @@ impl TwoTasks {
     /// The factors at every load.
     ///
     /// # Errors
-    /// As [`TwoTasks::point`].
+    /// As for [`TwoTasks::point`].
     pub fn points(&self, alphas: &[f64]) -> Result<Vec<TwoTaskPoint>> {
         // Collected before it is searched for errors, so that the first one is reported at any number of threads.
         let all: Vec<Result<TwoTaskPoint>> = alphas.par_iter().map(|&alpha| self.point(alpha)).collect();
@@ -280,7 +280,7 @@ impl TwoTasks {
     }
 
     /// The same tasks with labels (training and held-out) scaled so that `YᵀK_GP^{-1}Y/P = 1`, as by
-    /// [`normalised_labels`](crate::normalised_labels), without another decomposition.
+    /// [`normalised_labels`](crate::theory::phase::normalised_labels), without another decomposition.
     ///
     /// # Errors
     /// [`Error::Setting`] at finite λ, where the kernel of the pencil is not `K_GP`.

@@ -1,7 +1,8 @@
-//! The order of tasks with the least forecast forgetting.
+//! The order of tasks with the least forecast forgetting: [`best_order`] returns a [`TaskOrder`].
 //!
-//! In modes `rf` and `ntk` every order uses the same kernels and the same factors, so that learning one more task costs
-//! products with vectors only; many orders are followed at once, and orders that begin alike share their beginning.
+//! What is minimised is `Σ_{s<T} F[T][s]/(T−1)`, the mean forgetting at the end. In modes `rf` and `ntk` every order
+//! uses the same kernels and the same factors, so that learning one more task costs products with vectors only; many
+//! orders are followed at once, and orders that begin alike share their beginning.
 
 mod engine;
 
@@ -77,7 +78,7 @@ pub struct TaskOrder {
 /// `e·T!` of those for all orders. Memory: all kernels between tasks, within the budget of the settings.
 ///
 /// # Errors
-/// As [`SingleHead::new`]; [`Error::Data`] for fewer than two tasks.
+/// As for [`SingleHead::new`]; [`Error::Data`] for fewer than two tasks.
 pub fn best_order<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderSearchSettings) -> Result<TaskOrder> {
     let inputs = inputs.into();
     let theory = SingleHeadSettings { variance: false, ..settings.theory };
