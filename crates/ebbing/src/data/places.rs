@@ -161,7 +161,7 @@ impl Places {
 }
 
 impl Found {
-    /// Reads and checks the set; its provenance tells the files, and how it differs from the official set.
+    /// Reads and checks the set. Its provenance names the files, and how they differ from the official set.
     ///
     /// # Errors
     /// Any error of reading the files.

@@ -45,7 +45,7 @@ const LOOK: usize = 25;
 /// Networks with this many hidden layers or more start at a small rate that then grows.
 ///
 /// Outputs are products of L + 1 layers. A step that would change small outputs by O(1) to first order multiplies every
-/// layer of a deep network at once, and leaves the range in which the tangent kernel tells anything.
+/// layer of a deep network at once, and leaves the range in which the tangent kernel is a guide.
 const DEEP: usize = 3;
 /// The first step of a deep network, as a share of the stable rate, and how much a rate may grow from look to look.
 const RAMP: (f64, f64) = (0.02, 1.5);

@@ -21,7 +21,7 @@ pub enum Origin {
     Own(PathBuf),
 }
 
-/// What makes a task sequence, as a TOML file says it.
+/// What makes a task sequence: the content of a recipe file, in TOML.
 ///
 /// ```toml
 /// seed = 7                    # default 1

@@ -16,7 +16,7 @@ pub(crate) struct Moves {
     pub target: f64,
 }
 
-/// What a chain tells of itself.
+/// How the moves of a chain fared.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moved {
     /// Mean acceptance probability of the kept draws.

@@ -251,7 +251,7 @@ fn tilde_factor(
     }
 }
 
-/// `M`, `−M B M` and `M B M B' M + M B' M B M` for B, B' in {K¹, ΔK}, as far as wanted.
+/// `M`, `−M B M` and `M B M B' M + M B' M B M` for B, B' in {K¹, ΔK}, those that are wanted.
 fn dense_weights(
     k1: MatRef<'_, f64>,
     delta: MatRef<'_, f64>,
