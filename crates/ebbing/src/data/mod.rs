@@ -17,7 +17,8 @@
 //!
 //! ```
 //! use ebbing::data::{Dataset, Preprocess, Source};
-//! let source = Source::new(Dataset::sample()?, &Preprocess::default())?;
+//! // Centred and scaled only: whitening takes a moment.
+//! let source = Source::new(Dataset::sample()?, &Preprocess { whiten: None, ..Preprocess::default() })?;
 //! let x = source.train(&[0, 1, 2])?; // three prepared images, one per row
 //! assert_eq!((x.nrows(), x.ncols()), (3, 784));
 //! # Ok::<(), ebbing::Error>(())

@@ -28,8 +28,8 @@ impl Source {
     /// Fits the preprocessing to the whole training part (and loads the set that `whiten.covariance_of` names, if any).
     ///
     /// # Errors
-    /// [`Error::Data`] for an empty set, NaN or infinite features; [`Error::Setting`] for unusable settings; what
-    /// [`Dataset::load`] says of the set whose covariance is asked for.
+    /// [`Error::Data`] for an empty set, NaN or infinite features; [`Error::Setting`] for unusable settings; any
+    /// error of [`Dataset::load`] for the set whose covariance is asked for.
     pub fn new(dataset: Dataset, settings: &Preprocess) -> Result<Source> {
         match settings.whiten.as_ref().filter(|w| w.covariance_of != "train") {
             Some(whiten) => {

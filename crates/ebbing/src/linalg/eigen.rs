@@ -6,7 +6,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::{Col, Spec};
 
-/// The largest scaled residual of a decomposition that is given out.
+/// The largest scaled residual with which a decomposition is returned.
 pub(super) const WORST_RESIDUAL: f64 = 1e3;
 
 /// How many random vectors measure a residual: its relative error is about `1/√(2·4)`.

@@ -142,7 +142,7 @@ pub struct TrainSettings {
     pub tolerance: f64,
     /// … over this many steps.
     pub patience: usize,
-    /// A task ends here at the latest.
+    /// The largest number of steps on one task.
     pub max_steps: usize,
     /// Examples per step; none: all.
     pub batch: Option<usize>,

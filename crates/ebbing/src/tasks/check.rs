@@ -68,7 +68,7 @@ pub enum TargetSummary {
     Range(f64, f64),
 }
 
-/// A command that the file can be given to.
+/// A command that takes the file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Computation {
     /// The command.

@@ -68,7 +68,7 @@ impl TwoTasks {
         Ok(PhaseCurve { lambda: self.lambda(), critical, points })
     }
 
-    /// Losses on the training data of a task over those labels' norm.
+    /// Losses on the training data of a task (from 1).
     fn training_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<Power>> {
         let (x, y) = self.training_set(task);
         Ok(self.losses(&self.maps(task, x, &y)?, points))

@@ -25,7 +25,7 @@ const ROUNDS: usize = 50;
 pub struct OrderSearchSettings {
     /// The theory that forecasts; losses are those of the mean.
     pub theory: SingleHeadSettings,
-    /// Up to how many tasks (default 7, in mode `gibbs` at most 4) every order is tried.
+    /// Every order is tried for up to this many tasks (default 7; at most 4 in mode `gibbs`).
     pub exhaustive_up_to: usize,
     /// Bytes of kernels that may be kept (default 1 GiB); where all would take more, the search uses a random part of each task.
     pub keep_bytes: usize,
@@ -68,7 +68,7 @@ pub struct TaskOrder {
     pub method: SearchMethod,
     /// The number of complete orders tried.
     pub tried: usize,
-    /// Examples per task that the search used at most; the forecasts are of all.
+    /// The most examples of a task that the search used; the forecasts use all of them.
     pub examples: usize,
 }
 
