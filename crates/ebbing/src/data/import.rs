@@ -1,4 +1,4 @@
-//! Takes users' own files into the data directory: tells what they are, checks them, keeps one `.npz` copy.
+//! Imports files into the data directory: recognises their format, checks them, and keeps one `.npz` copy.
 
 use super::array::{Array, Values};
 use super::cifar::{self, Cifar};
@@ -9,14 +9,15 @@ use super::{Dataset, Features, Part, Targets, npy};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// What to take for what, where a path alone does not tell.
+/// What the files are, where their paths alone do not say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportOptions {
     /// The name of the set; default: the file's name without its endings.
     pub name: Option<String>,
-    /// The labels that belong to an IDX or npy file of examples; for IDX default to the standard name beside it.
+    /// The labels that belong to an IDX or npy file of examples; by default, for IDX, the file of the standard name
+    /// beside it.
     pub labels: Option<PathBuf>,
-    /// Test examples: another CSV, IDX or npy file; for IDX default to the standard name beside it.
+    /// Test examples: another CSV, IDX or npy file; by default, for IDX, the file of the standard name beside it.
     pub test: Option<PathBuf>,
     /// Their labels.
     pub test_labels: Option<PathBuf>,
@@ -25,7 +26,7 @@ pub struct ImportOptions {
 }
 
 impl Dataset {
-    /// Reads a set from users' own files and checks it.
+    /// Reads a set from your own files and checks it.
     ///
     /// `path` may be an `.npz` file with `x_train, y_train, x_test, y_test` (or `x, y`), a CSV file, an IDX or npy file
     /// of examples, a folder of standard IDX files, a folder or archive of CIFAR's binary files, or EMNIST's archive.
@@ -164,7 +165,7 @@ fn tell_arrays(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
     Ok(StoredSet::Arrays { train: [path.into(), labels], test })
 }
 
-/// A file beside this one whose name has another word in it, plain or gzip'ed.
+/// A file beside this one whose name has another word in it, plain or gzipped.
 fn companion(path: &Path, word: &str, other: &str) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let plain = name.contains(word).then(|| name.replace(word, other))?;

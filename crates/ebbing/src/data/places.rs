@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// | Keras | `$KERAS_HOME/datasets`, or `~/.keras/datasets` |
 ///
 /// A folder is searched for sub-folders named after the set (`mnist`, `fashion-mnist`, …) or as torchvision names them,
-/// that hold the standard files, plain or gzip'ed; for `<set>-train-images-idx3-ubyte.gz` and its three companions; for
+/// that hold the standard files, plain or gzipped; for `<set>-train-images-idx3-ubyte.gz` and its three companions; for
 /// the standard archives of CIFAR (binary version) and EMNIST; and for `<set>.npz`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
@@ -46,7 +46,7 @@ pub struct Found {
 pub struct Status {
     /// The name.
     pub name: String,
-    /// In words.
+    /// A description.
     pub title: String,
     /// The copy that would be loaded; `None` for the embedded sample, which needs none, and for sets that are not here.
     pub found: Option<Found>,
@@ -115,7 +115,7 @@ impl Places {
     /// Loads a set by name: `mnist-sample` is embedded, others are searched for.
     ///
     /// # Errors
-    /// [`Error::Setting`] where no such set is found; what reading it says, where it is damaged.
+    /// [`Error::Setting`] where no such set is found; any error of reading a damaged copy.
     pub fn load(&self, name: &str) -> Result<Dataset> {
         if name == "mnist-sample" {
             return Dataset::sample();
@@ -161,10 +161,10 @@ impl Places {
 }
 
 impl Found {
-    /// Reads and checks the set; its provenance tells the files, and how it differs from the official set.
+    /// Reads and checks the set. Its provenance names the files, and how they differ from the official set.
     ///
     /// # Errors
-    /// What reading the files says.
+    /// Any error of reading the files.
     pub fn load(&self) -> Result<Dataset> {
         let folder = self.files.first().and_then(|file| file.parent()).unwrap_or(Path::new(""));
         let names: Vec<_> =
@@ -187,7 +187,7 @@ impl Dataset {
     /// `cifar100`, or the name of an imported set.
     ///
     /// # Errors
-    /// [`Error::Setting`] where no such set is found; what reading it says, where it is damaged.
+    /// [`Error::Setting`] where no such set is found; any error of reading a damaged copy.
     pub fn load(name: &str) -> Result<Dataset> {
         Places::from_env().load(name)
     }
@@ -240,7 +240,7 @@ fn flat(set: &KnownSet, folder: &Path, notes: &mut Vec<String>) -> Option<Stored
     names_of(set).find_map(|name| four(folder, &format!("{name}-train"), &format!("{name}-test"), notes))
 }
 
-/// Four IDX files, each plain or gzip'ed; where only some are there, a note says which are missing.
+/// Four IDX files, each plain or gzipped; where only some are there, a note says which are missing.
 fn four(folder: &Path, train: &str, test: &str, notes: &mut Vec<String>) -> Option<StoredSet> {
     let kinds = ["images-idx3-ubyte", "labels-idx1-ubyte"];
     let names = [train, test].map(|part| kinds.map(|kind| format!("{part}-{kind}")));

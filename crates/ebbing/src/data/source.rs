@@ -31,8 +31,8 @@ impl Source {
     /// Fits the preprocessing to the whole training part (and loads the set that `whiten.covariance_of` names, if any).
     ///
     /// # Errors
-    /// [`Error::Data`] for an empty set, NaN or infinite features; [`Error::Setting`] for unusable settings; what
-    /// [`Dataset::load`] says of the set whose covariance is asked for.
+    /// [`Error::Data`] for an empty set, NaN or infinite features; [`Error::Setting`] for unusable settings; any
+    /// error of [`Dataset::load`] for the set whose covariance is asked for.
     pub fn new(dataset: Dataset, settings: &Preprocess) -> Result<Source> {
         match settings.whiten.as_ref().filter(|w| w.covariance_of != "train") {
             Some(whiten) => {
@@ -46,7 +46,7 @@ impl Source {
     /// The same with the covariance of the training part of `reference`, whatever `whiten.covariance_of` says.
     ///
     /// # Errors
-    /// As [`Source::new`]; [`Error::Data`] where the two sets differ in dimension.
+    /// As for [`Source::new`]; [`Error::Data`] where the two sets differ in dimension.
     pub fn with_covariance(dataset: Dataset, settings: &Preprocess, reference: Dataset) -> Result<Source> {
         Self::build(dataset, settings, Some(reference))
     }
@@ -84,7 +84,7 @@ impl Source {
     /// The chosen test examples, prepared with what was fitted to the training part.
     ///
     /// # Errors
-    /// As [`Source::train`], and where the set has no test part.
+    /// As for [`Source::train`], and where the set has no test part.
     pub fn test(&self, rows: &[usize]) -> Result<Mat<f64>> {
         self.select(self.test_part()?, "test", rows)
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) enum StoredSet {
     /// IDX or npy files: examples and labels, for training and perhaps for testing.
     Arrays { train: [PathBuf; 2], test: Option<[PathBuf; 2]> },
-    /// EMNIST's archive of gzip'ed IDX files.
+    /// EMNIST's archive of gzipped IDX files.
     EmnistZip(PathBuf),
     /// A folder of CIFAR's binary files, or the archive of it.
     Cifar(PathBuf, Cifar),

@@ -1,4 +1,29 @@
 //! Losses and accuracies of predictions, and the continual-learning metrics made of them.
+//!
+//! ```math
+//! \mathcal L(f,D) = \frac{\sum_\mu \bigl[(\langle f(x_\mu)\rangle-y_\mu)^2 + \operatorname{Var} f(x_\mu)\bigr]}{\lVert Y\rVert^2}
+//! ```
+//!
+//! This is the paper's Eq. 3, averaged over networks. Forgetting is `F[t][s] = L(f_t, D_s)` on training data;
+//! generalisation is `G[t][s] = L(f_t, D_s^test)/G_s⁰`, with `G_s⁰` the loss of a fresh network that learned task s
+//! alone.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`squared_loss`] | Eq. 3, of a mean or of a mean with a variance |
+//! | [`accuracy`] | the share of examples on the right side, or its average over Gaussian outputs |
+//! | [`ContinualMetrics`] | average accuracy, backward and forward transfer, forgetting, intransigence |
+//! | [`Convention`] | whose definitions: GEM's, Avalanche's, or Chaudhry's |
+//!
+//! ```
+//! use ebbing::metrics::{ContinualMetrics, Convention, TaskAccuracies};
+//! // Rows are time: after task 1 and after task 2, on tasks 1 and 2.
+//! let after = vec![vec![0.9, 0.5], vec![0.7, 0.95]];
+//! let accuracies = TaskAccuracies { after, untrained: None, reference: None, test_sizes: None };
+//! let metrics = ContinualMetrics::new(&accuracies, Convention::Gem)?;
+//! assert!((metrics.backward_transfer.unwrap() + 0.2).abs() < 1e-12);
+//! # Ok::<(), ebbing::Error>(())
+//! ```
 
 mod transfer;
 

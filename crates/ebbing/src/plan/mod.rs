@@ -1,5 +1,19 @@
 //! What a computation will cost: counts of operations and bytes, and the speed of this machine.
 //!
+//! | Item | What it is |
+//! |---|---|
+//! | [`Cost`] | operations and peak memory of a computation |
+//! | [`Sizes`] | the sizes of a task sequence, of which a cost is a function |
+//! | [`forgetting_cost`], [`order_parameter_cost`], [`phase_cost`] | costs of the theory's parts |
+//! | [`Speed`] | how fast this machine multiplies matrices, measured in 20 ms |
+//!
+//! ```
+//! use ebbing::plan::{Sizes, Speed, forgetting_cost};
+//! let sizes = Sizes { train: vec![2000; 5], test: vec![0; 5], dim: 784, columns: 1, distinct: None };
+//! let speed = Speed { flops_per_second: 50e9 };
+//! assert!(forgetting_cost(&sizes).seconds(speed) < 10.0);
+//! ```
+//!
 //! Counts are in operations of a dense product, by far the fastest thing a machine does; what runs at a lower rate is
 //! weighted by the ratio of the rates (measured with faer at sizes of 1000 to 4000). Estimates are meant to be right
 //! within a factor of about two: enough to tell a second from an hour.

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{MatRef, dot};
 use serde::{Deserialize, Serialize};
 
-/// A number and its standard error, where one can be told.
+/// A number and its standard error, where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The number.
@@ -36,7 +36,7 @@ impl Estimate {
         Estimate { value, standard_error: None }
     }
 
-    /// The standard error; 0 where none can be told.
+    /// The standard error; 0 where there is none.
     pub fn error(&self) -> f64 {
         self.standard_error.unwrap_or(0.0)
     }
@@ -101,7 +101,7 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Result<f64> {
 /// Spearman's rank correlation: Pearson's of the ranks, equal values sharing their mean rank.
 ///
 /// # Errors
-/// As [`pearson`].
+/// As for [`pearson`].
 pub fn spearman(x: &[f64], y: &[f64]) -> Result<f64> {
     check_pair(x, y, 2)?;
     pearson(&ranks(x), &ranks(y))

@@ -80,7 +80,7 @@ impl PostSteps {
     /// Applies the steps.
     ///
     /// # Errors
-    /// As [`Interpolated::apply`] and [`WithContext::apply`].
+    /// As for [`Interpolated::apply`] and [`WithContext::apply`].
     pub fn apply(&self, mut sequence: TaskSequence, seed: u64) -> Result<TaskSequence> {
         if let Some(step) = &self.interpolate {
             sequence = step.apply(&sequence, seed)?;

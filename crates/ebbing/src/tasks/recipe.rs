@@ -22,7 +22,7 @@ pub enum TaskOrigin {
     Own(PathBuf),
 }
 
-/// What makes a task sequence, as a TOML file says it.
+/// What makes a task sequence: the content of a recipe file, in TOML.
 ///
 /// ```toml
 /// seed = 7                    # default 0

@@ -24,7 +24,7 @@ pub struct TestSet {
 /// One task: training inputs and targets, and optionally held-out ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
     /// Training inputs, P × N0.
     pub x: Mat<f64>,
@@ -67,7 +67,7 @@ impl TaskSequence {
         self.tasks.first().map_or(0, |task| task.y.ncols())
     }
 
-    /// Refuses a sequence that cannot be computed with.
+    /// Refuses a sequence that cannot be used.
     ///
     /// # Errors
     /// The first of [`TaskSequence::problems`].
@@ -75,7 +75,7 @@ impl TaskSequence {
         self.problems().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Everything that keeps a sequence from being computed with: no tasks or rows, dimensions or target columns that
+    /// Everything that makes a sequence unusable: no tasks or rows, dimensions or target columns that
     /// differ between tasks, inputs and targets of different length, values that are NaN or infinite.
     pub fn problems(&self) -> Vec<Error> {
         let mut found = Vec::new();
@@ -114,7 +114,7 @@ impl Task {
         Task { test: Some(TestSet { x, y }), ..self }
     }
 
-    /// What messages call the task at place `t` (from 0): its number, and its name where that says more.
+    /// The task's name in messages, at place `t` (from 0): its number, and its own name where that says more.
     pub(crate) fn label(&self, t: usize) -> String {
         let number = format!("task {}", t + 1);
         if self.name == number || self.name.is_empty() { number } else { format!("{number} ({})", self.name) }

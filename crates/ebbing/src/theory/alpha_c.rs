@@ -1,4 +1,8 @@
 //! α_c read off curves against the load: the steepest change of `F_21`, or the middle of the fall of `G_22`.
+//!
+//! The supplement estimates α_c of its figures like this, from curves at a large λ. [`sequence_curve`] computes such a
+//! curve for any number of tasks, [`alpha_c_from_curve`] reads α_c off by a [`CurveFeature`]. The exact α_c of two
+//! tasks at λ = ∞ is [`CriticalLoad::exact`](super::multi_head::CriticalLoad::exact).
 
 use super::multi_head::{MultiHead, MultiHeadSettings};
 use crate::error::{Error, Result};
@@ -22,7 +26,7 @@ pub struct SequenceCurve {
 /// sets between two tasks, T = S + 2. The settings' `alpha` and `width` are not read.
 ///
 /// # Errors
-/// As [`MultiHead::solve`].
+/// As for [`MultiHead::solve`].
 pub fn sequence_curve(tasks: &[Task], settings: &MultiHeadSettings, alphas: &[f64]) -> Result<SequenceCurve> {
     let last = tasks.len();
     let tested = tasks.last().is_some_and(|t| t.test.is_some());

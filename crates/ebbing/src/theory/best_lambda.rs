@@ -1,4 +1,8 @@
 //! The λ that minimises `max(G_21, G_22)` of two tasks with a readout each.
+//!
+//! A weak penalty forgets task 1, a strong one keeps task 2 from being learned: this finds the balance (the paper's
+//! section "Balancing Memorization and New Learning with Finite λ"). [`best_lambda()`] searches, [`BestLambda`] holds
+//! the best [`LambdaPoint`] and every one that was tried.
 
 use super::multi_head::{MultiHead, MultiHeadSettings, TwoTasks};
 use crate::error::{Error, Result};

@@ -1,7 +1,9 @@
-//! The Gibbs posterior itself, `p(Θ_t | Θ_{t−1}, D_t)` task after task, sampled at finite width and temperature.
+//! The Gibbs posterior itself, `p(Θ_t | Θ_{t−1}, D_t) ∝ exp(−βE)` with the energy of the paper's Eq. 2, sampled task
+//! after task at finite width and temperature.
 //!
 //! Each chain draws the weights after task 1, then the weights after task 2 given those, and so on: the posterior of
-//! task t is normalised given the weights before, so earlier weights are never re-weighted by later tasks.
+//! task t is normalised given the weights before (Eqs. 37, 38), so earlier weights are never re-weighted by later
+//! tasks.
 
 mod chain;
 mod diagnostics;

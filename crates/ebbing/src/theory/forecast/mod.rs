@@ -1,4 +1,12 @@
 //! Everything a forecast tells about a task sequence, averaged over seeds.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`Forecast::of`], [`ForecastSettings`] | computes all of it |
+//! | [`Forecast`] | forgetting, order parameters of all pairs, held-out data, fits, other depths, best order, notes |
+//! | [`PairForecast`], [`WorstPair`], [`Reading`] | which tasks conflict, and why |
+//! | [`TestForecast`], [`DepthForecast`] | held-out data, and the same forecast at other depths |
+//! | [`Averaged`] | a matrix with its standard errors |
 
 mod average;
 mod reading;
@@ -103,7 +111,7 @@ pub struct TestForecast {
     pub loss: Averaged,
     /// The same over that of learning task s alone.
     pub generalisation: Averaged,
-    /// Share on the right side, where targets have sides.
+    /// Share classified correctly, where targets name classes.
     pub accuracy: Option<Averaged>,
     /// Metrics of the accuracies by their usual names (of the mean matrix).
     pub metrics: Option<ContinualMetrics>,
@@ -124,7 +132,7 @@ pub struct Forecast {
     pub worst: Option<WorstPair>,
     /// `F[t][s]` on training data; for t < s the loss before the task is learned.
     pub forgetting: Averaged,
-    /// Share of training examples on the right side.
+    /// Share of training examples classified correctly.
     pub train_accuracy: Option<Averaged>,
     /// Held-out data, where every task has some.
     pub test: Option<TestForecast>,
@@ -147,10 +155,10 @@ pub struct Forecast {
 impl Forecast {
     /// Forecasts every sequence (one per seed, of the same tasks and sizes) and averages.
     ///
-    /// `progress` hears, before each part of the work, what comes next.
+    /// `progress` is called before each part of the work, with what comes next.
     ///
     /// # Errors
-    /// Whatever the theory says of the data and the settings.
+    /// Any error of the theory for these data and settings.
     pub fn of(sequences: &[TaskSequence], settings: &ForecastSettings, progress: &mut dyn FnMut(&str)) -> Result<Self> {
         let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
         check(sequences, settings)?;

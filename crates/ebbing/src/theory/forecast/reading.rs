@@ -17,7 +17,7 @@ pub enum Reading {
     SharedRule,
     /// γ_rule between 0.3 and 0.8 of γ_RF: the same features, rules that agree in part.
     PartlySharedRule,
-    /// γ_rule within 0.3 of γ_RF: the same features, unrelated rules.
+    /// γ_rule between −0.3 and 0.3 of γ_RF: the same features, unrelated rules.
     DifferentRules,
     /// γ_rule below −0.3 γ_RF: the same features, opposite rules.
     OppositeRules,

@@ -1,8 +1,33 @@
-//! Order parameters of pairs of tasks: how similar their features and their rules are, and what follows for forgetting.
+//! Order parameters of pairs of tasks: how similar their features and their rules are, and what follows for
+//! forgetting.
 //!
-//! With `K_ij = K_GP(X_i,X_j)`, `w_i = K_ii^{-1} Y_i/|Y_i|`, `a = K_12 w_2`, `c = K_21 w_1`:
-//! `γ_feature = Tr(K_22^{-1} K_21 K_11^{-1} K_12)/P`, `γ_RF = ½(|a|² + |K_21 K_11^{-1} a|²)`,
-//! `γ_rule = ½(a·K_12 K_22^{-1} c + (K_21 K_11^{-1} a)·c)`, `γ_sim = γ_feature + cos² − proj`.
+//! ```math
+//! \gamma_{\mathrm{RF}} = \tfrac12\bigl(|a|^2+|K_{21}K_{11}^{-1}a|^2\bigr), \qquad
+//! \gamma_{\mathrm{rule}} = \tfrac12\bigl(a\cdot K_{12}K_{22}^{-1}c + (K_{21}K_{11}^{-1}a)\cdot c\bigr), \qquad
+//! F_{21} \simeq 2(\gamma_{\mathrm{RF}}-\gamma_{\mathrm{rule}})
+//! ```
+//!
+//! with `K_ij = K_GP(X_i,X_j)`, `w_i = K_ii^{-1} Y_i/|Y_i|`, `a = K_12 w_2`, `c = K_21 w_1`. These are the paper's
+//! Eqs. 4–9 in terms of kernels, which also exist at infinite width; the symmetric form of γ_rule is the main text's.
+//!
+//! | Quantity | Formula | Equation |
+//! |---|---|---|
+//! | γ_feature | `Tr(K_22^{-1} K_21 K_11^{-1} K_12)/P`, the overlap of the features | `Tr(P_1P_2)/P` in 169 |
+//! | γ_RF, γ_rule | as above | 5, 6, 30 |
+//! | F_21 | `‖K_12 K_22^{-1}(Y_2 − K_21 K_11^{-1} Y_1)‖²/‖Y_1‖²`, exactly | 29 |
+//! | γ_sim | `γ_feature + cos² − proj`, the similarity for tasks with readouts of their own | 11, 108 |
+//!
+//! The relation `F_21 = 2(γ_RF − γ_rule)` (Eq. 4) and the bound `|γ_rule| ≤ γ_RF` (Eq. 31) hold for statistically
+//! equal tasks on average over draws, not for each draw. The main text prints `cos` where `cos²` belongs (Eq. 11):
+//! flipping all labels of task 2 flips the sign of its own readout and nothing else, so a similarity must not notice.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`order_parameters()`] | all ordered pairs of a sequence |
+//! | [`pair()`] | one pair |
+//! | [`labellings`] | many labellings of the same inputs |
+//! | [`OrderParameters`], [`PairOrderParameters`] | the numbers, and how well they are known |
+//! | [`Interval`], [`Null`] | intervals from half samples, and what shuffled labels give |
 
 mod pair;
 mod resample;
@@ -17,7 +42,7 @@ use crate::theory::Inputs;
 use crate::theory::blocks::factor::RANK_TOLERANCE;
 use serde::{Deserialize, Serialize};
 
-/// Settings of [`order_parameters`] and its kin.
+/// Settings of [`order_parameters()`], [`pair()`] and [`labellings`].
 ///
 /// | name | default | range |
 /// |---|---|---|
@@ -44,7 +69,7 @@ pub struct OrderParameterSettings {
     pub half_samples: usize,
     /// Shuffles of the targets from which the null is made; 0 for none.
     pub shuffles: usize,
-    /// How much of the distribution intervals hold.
+    /// The share of the distribution that an interval covers.
     pub confidence: f64,
     /// Seed of half samples and shuffles.
     pub seed: u64,
@@ -74,7 +99,7 @@ pub struct OrderParameters {
     pub gamma_rf: f64,
     /// `½(a·K_12 K_22^{-1} c + (K_21 K_11^{-1} a)·c)`: similarity of the rules on those features.
     pub gamma_rule: f64,
-    /// `γ_RF − γ_rule`: half of the expected forgetting.
+    /// `γ_RF − γ_rule`: half of the forgetting that statistically equal tasks show on average (paper, Eq. 4).
     pub conflict: f64,
     /// `γ_feature + cos² − proj`: similarity of tasks with readouts of their own.
     pub gamma_sim: f64,
@@ -145,21 +170,21 @@ pub fn order_parameters<'a>(
 /// [`order_parameters`] of two tasks, the first learned before the second, in the kernel of a wide network.
 ///
 /// ```
-/// use ebbing::{Task, pair};
+/// use ebbing::Task;
 /// use ebbing::linalg::Mat;
 /// use ebbing::rng::Stream;
-/// use ebbing::theory::order_parameters::OrderParameterSettings;
+/// use ebbing::theory::order_parameters::{OrderParameterSettings, pair};
 /// let mut stream = Stream::new(1, "example", 0);
 /// let x = Mat::from_fn(20, 30, |_, _| stream.normal());
 /// let y = Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 });
-/// let task = Task { name: "itself".into(), x, y, rows: None, test: None };
+/// let task = Task::new(x, y);
 /// let same = pair(&task, &task, &OrderParameterSettings::default())?;
 /// assert!((same.values.gamma_feature - 1.0).abs() < 1e-9 && same.values.f21 < 1e-9);
 /// # Ok::<(), ebbing::Error>(())
 /// ```
 ///
 /// # Errors
-/// As [`order_parameters`].
+/// As for [`order_parameters`].
 pub fn pair(first: &Task, second: &Task, settings: &OrderParameterSettings) -> Result<PairOrderParameters> {
     let sequence = TaskSequence { tasks: vec![first.clone(), second.clone()], settings: serde_json::Value::Null };
     Ok(order_parameters(&sequence, settings)?.swap_remove(0))
@@ -169,7 +194,7 @@ pub fn pair(first: &Task, second: &Task, settings: &OrderParameterSettings) -> R
 /// same inputs. The kernels are factored once.
 ///
 /// # Errors
-/// As [`order_parameters`].
+/// As for [`order_parameters`].
 pub fn labellings<'a>(
     inputs: impl Into<Inputs<'a>>,
     settings: &OrderParameterSettings,

@@ -174,7 +174,7 @@ fn part(k: MatRef<'_, f64>, rows: &[usize], columns: &[usize]) -> Mat<f64> {
     Mat::from_fn(rows.len(), columns.len(), |i, j| k[(rows[i], columns[j])])
 }
 
-/// `act` on every order parameter by itself.
+/// `act` applied to each order parameter separately.
 fn each(values: &[OrderParameters], act: impl Fn(&[f64]) -> f64) -> OrderParameters {
     let on = |pick: fn(&OrderParameters) -> f64| act(&values.iter().map(pick).collect::<Vec<f64>>());
     OrderParameters {

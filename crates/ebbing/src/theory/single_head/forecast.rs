@@ -1,4 +1,4 @@
-//! `F[t][s] = L(f_t, D_s)`, `G[t][s] = L(f_t, D_s^test)/G_s⁰` and what follows from them.
+//! `F[t][s] = L(f_t, D_s)`, `G[t][s] = L(f_t, D_s^test)/G_s⁰` (loss: paper, Eq. 3) and what follows from them.
 
 use super::SingleHead;
 use super::score::{Score, accuracies, losses};
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct SingleHeadForecast {
     /// `F[t][s] = Σ (f_t(x)−y)² / |Y_s|²` on the training data of task s + 1; for t < s the loss before it is learned.
     pub forgetting: Vec<Vec<f64>>,
-    /// Share of training examples on the right side (sign of one column, largest of several); `None` where a task's
-    /// targets have neither.
+    /// Share of training examples classified correctly (by the sign of one column, or the largest of several); `None`
+    /// where a task's targets name no classes.
     pub train_accuracy: Option<Vec<Vec<f64>>>,
     /// The same on held-out data, where every task has some.
     pub test: Option<SingleHeadTest>,
@@ -27,7 +27,7 @@ pub struct SingleHeadForecast {
     pub digits: f64,
     /// Condition number of each task's kernel, as estimated.
     pub conditions: Vec<f64>,
-    /// Directions of each task's kernel that are inverted: the number of examples, or the rank of a pseudo-inverse.
+    /// How many directions of each task's kernel are inverted: the number of examples, or the rank of a pseudo-inverse.
     pub ranks: Vec<usize>,
 }
 
@@ -42,7 +42,7 @@ pub struct SingleHeadTest {
     pub generalisation: Vec<Vec<f64>>,
     /// `L(f_t, D_s^test) − L(f_s, D_s^test)` for s ≤ t: row t has t + 1 entries.
     pub forgetting: Vec<Vec<f64>>,
-    /// Share of test examples on the right side; `None` as in [`SingleHeadForecast::train_accuracy`].
+    /// Share of test examples classified correctly; `None` as in [`SingleHeadForecast::train_accuracy`].
     pub accuracy: Option<Vec<Vec<f64>>>,
     /// The same share for a fresh network that learns task s + 1 alone.
     pub alone_accuracy: Option<Vec<f64>>,
@@ -73,7 +73,7 @@ impl SingleHead {
     /// `F[t][s] = L(f_t, D_s)`; row t is the network after task t + 1, column s is task s + 1.
     ///
     /// # Errors
-    /// As [`SingleHead::forecast`].
+    /// As for [`SingleHead::forecast`].
     pub fn forgetting(&self) -> Result<Vec<Vec<f64>>> {
         Ok(losses(&self.train_scores()?))
     }
@@ -82,7 +82,7 @@ impl SingleHead {
     /// Tasks count from 1.
     ///
     /// # Errors
-    /// As [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
+    /// As for [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
     pub fn forgetting_at_lambda_zero(&self, t: usize, s: usize) -> Result<f64> {
         let (t, s) = (self.index(t)?, self.index(s)?);
         let scores = self.alone(t)?.scores(&self.shared.whole(s), &self.shared.tasks[s].y)?;

@@ -1,8 +1,12 @@
-//! `u = 𝓛^{-1} Y` where `K̃_ts` depends on s alone: each kernel block is made once and serves all its uses.
+//! `u = 𝓛^{-1} Y` (paper, Eq. 28) where `K̃_ts` depends on s alone: each kernel block is made once and serves all its
+//! uses.
 //!
-//! With the inputs that all tasks hold apart, the network is known at every input seen so far: at the common ones, and at
-//! each task's own. Learning task b needs the kernel between its own inputs and all those; the same blocks then carry
-//! what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
+//! Then `f_b = f_{b−1} + K̃_b(·,X_b) u_b` with `u_b = K̃_bb^{-1} (Y_b − f_{b−1}(X_b))`: a task adds to the network what
+//! the network before it gets wrong on that task's data.
+//!
+//! With the inputs that all tasks hold apart, the network is known at every input seen so far: at the common ones, and
+//! at each task's own. Learning task b needs the kernel between its own inputs and all those; the same blocks then
+//! carry what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
 
 use super::score::{Score, stacked};
 use super::settings::SingleHeadSettings;

@@ -1,4 +1,22 @@
-//! Single-head learning at infinite width: `f_T(x) = f⁰_T(x) + Σ_t K̃_Tt(x,X_t) u_t`, `u = 𝓛^{-1}(Y − f⁰(X))`.
+//! Single-head learning at infinite width: every statistic of the network after every task.
+//!
+//! ```math
+//! f_T(x) = f^0_T(x) + \sum_{t\le T}\tilde K_{Tt}(x,X_t)\,u_t, \qquad u = \mathcal L^{-1}\bigl(Y - f^0(X)\bigr)
+//! ```
+//!
+//! `f⁰` is a sample of the prior, Gaussian with `Cov(f⁰_t(x), f⁰_s(x')) = m1(t,s) K¹_ts(x,x')`, and 𝓛 is block
+//! lower-triangular with blocks `K̃_ts(X_t,X_s)`, s ≤ t. Its mean is the paper's Eqs. 27 and 28 (61–63 in the
+//! derivation). Its covariance equals Eqs. 64–67, without their recursions for `<δp δv>`: it is symmetric by
+//! construction, and zero on the newest task's data.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`SingleHead`] | the network that has learned a sequence: means, variances, covariances, samples |
+//! | [`SingleHead::forecast`], [`SingleHeadForecast`] | forgetting and generalisation of every task after every task |
+//! | [`SingleHeadSettings`] | mode, depth, λ, σ², β, and whether losses include the variance |
+//! | [`Mode`] | random features (the paper's single-head figures), tangent kernel, or finite λ |
+//!
+//! A finite temperature 1/β is added to every diagonal block of 𝓛 and of the prior covariance.
 
 mod covariance;
 mod forecast;
@@ -28,23 +46,17 @@ use system::System;
 /// `𝓛^{-1}` is applied by forward substitution, with one Cholesky factor per task. Memory for means is that of a few
 /// kernel blocks: at most [`SingleHeadSettings::keep_bytes`] beside three blocks of one task, plus P·T.
 ///
-/// H. Shan, Q. Li, H. Sompolinsky, "Order parameters and phase transitions of continual learning in deep neural networks".
-///
 /// ```
 /// use ebbing::{SingleHead, Task, TaskSequence};
 /// use ebbing::linalg::Mat;
 /// use ebbing::rng::Stream;
 /// use ebbing::theory::single_head::SingleHeadSettings;
 /// let mut stream = Stream::new(1, "example", 0);
-/// let mut task = |name: &str| Task {
-///     name: name.into(),
-///     x: Mat::from_fn(20, 30, |_, _| stream.normal()),
-///     y: Mat::from_fn(20, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }),
-///     rows: None,
-///     test: None,
+/// let mut task = || {
+///     let x = Mat::from_fn(20, 30, |_, _| stream.normal());
+///     Task::new(x, Mat::from_fn(20, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }))
 /// };
-/// let tasks = vec![task("first"), task("second")];
-/// let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
+/// let sequence = TaskSequence::new(vec![task(), task()], serde_json::json!({}))?;
 /// let network = SingleHead::new(&sequence, &SingleHeadSettings::default())?;
 /// let forgetting = network.forgetting()?;
 /// assert!(forgetting[1][1] < 1e-20 && forgetting[1][0] > 0.0);
@@ -60,8 +72,8 @@ pub struct SingleHead {
 }
 
 impl SingleHead {
-    /// Learns the tasks, with kernels made as [`Inputs`] says: of a wide network of the settings' architecture, from features
-    /// (mode `rf` alone), or given (modes `rf` and `ntk`).
+    /// Learns the tasks. [`Inputs`] says where the kernels come from: a wide network of the settings' architecture,
+    /// features (mode `rf` only), or kernels that are given (modes `rf` and `ntk`).
     ///
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range; [`Error::Data`] for tasks that do not fit together or cannot be
@@ -121,7 +133,8 @@ impl SingleHead {
         self.shared.common.len()
     }
 
-    /// `<f_t(x)> = Σ_{s≤t} K̃_ts(x,X_s) ū_s` after task t (from 1): one row per point, one column per target.
+    /// `<f_t(x)> = Σ_{s≤t} K̃_ts(x,X_s) ū_s` (paper, Eq. 27) after task t (from 1): one row per point, one column per
+    /// target.
     ///
     /// # Errors
     /// [`Error::Setting`] where there is no task t; [`Error::Data`] for points of another dimension.
@@ -134,19 +147,22 @@ impl SingleHead {
     /// [`SingleHead::mean`] after every task, from one kernel block per task where the mode allows it.
     ///
     /// # Errors
-    /// As [`SingleHead::mean`].
+    /// As for [`SingleHead::mean`].
     pub fn means<'a>(&self, x: impl Into<Points<'a>>) -> Result<Vec<Mat<f64>>> {
         let (x, all): (Points<'a>, Vec<usize>) = (x.into(), (0..self.tasks()).collect());
         self.check_points(x)?;
         system::outputs(&self.kernels, &self.shared, &self.learned.duals, x, &all)
     }
 
-    /// `Var f_t(x) = m1 K¹_tt(x,x) − 2 A c(x) + A C Aᵀ` after task t (from 1), the same for every target column.
+    /// `Var f_t(x) = m1 K¹_tt(x,x) − 2 A c(x) + A C Aᵀ` (paper, Eqs. 64–67) after task t (from 1), the same for every
+    /// target column.
+    ///
+    /// `A = K̃_t·(x,X) 𝓛^{-1}`; c and C are the prior covariances of `f⁰(X)` with `f⁰_t(x)` and with itself.
     ///
     /// The first call makes 𝓛 and C: (ΣP)² numbers, kept for later calls.
     ///
     /// # Errors
-    /// As [`SingleHead::mean`].
+    /// As for [`SingleHead::mean`].
     pub fn variance<'a>(&self, x: impl Into<Points<'a>>, t: usize) -> Result<Vec<f64>> {
         let (x, t) = (x.into(), self.index(t)?);
         self.check_points(x)?;
@@ -156,7 +172,7 @@ impl SingleHead {
     /// `Cov(f_t(x), f_s(x'))` of the network after task t and after task s (both from 1), the same for every target column.
     ///
     /// # Errors
-    /// As [`SingleHead::mean`].
+    /// As for [`SingleHead::mean`].
     pub fn covariance<'a, 'b>(
         &self,
         (x, t): (impl Into<Points<'a>>, usize),

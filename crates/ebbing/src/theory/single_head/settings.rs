@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Random features, λ → ∞: every `K̃_ts = K_GP`.
+    /// Random features, λ → ∞: only the readout learns, and every `K̃_ts = K_GP` (the paper's single-head figures).
     #[default]
     Rf,
-    /// All weights learn, λ → ∞: `K̃_t1 = σ² K_GP`, `K̃_ts = K_NTK` for s ≥ 2.
+    /// All weights learn, λ → ∞: `K̃_t1 = σ² K_GP`, `K̃_ts = K_NTK` for s ≥ 2 (Eq. 19; the factor 1/λ cancels).
     Ntk,
-    /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts`.
+    /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts` (Eq. 16).
     Gibbs,
 }
 

@@ -1,7 +1,8 @@
-//! The order of tasks with the least forecast forgetting.
+//! The order of tasks with the least forecast forgetting: [`best_order`] returns a [`TaskOrder`].
 //!
-//! In modes `rf` and `ntk` every order uses the same kernels and the same factors, so that learning one more task costs
-//! products with vectors only; many orders are followed at once, and orders that begin alike share their beginning.
+//! What is minimised is `Σ_{s<T} F[T][s]/(T−1)`, the mean forgetting at the end. In modes `rf` and `ntk` every order
+//! uses the same kernels and the same factors, so that learning one more task costs products with vectors only; many
+//! orders are followed at once, and orders that begin alike share their beginning.
 
 mod engine;
 
@@ -24,7 +25,7 @@ const ROUNDS: usize = 50;
 pub struct OrderSearchSettings {
     /// The theory that forecasts; losses are those of the mean.
     pub theory: SingleHeadSettings,
-    /// Up to how many tasks (default 7, in mode `gibbs` at most 4) every order is tried.
+    /// Every order is tried for up to this many tasks (default 7; at most 4 in mode `gibbs`).
     pub exhaustive_up_to: usize,
     /// Bytes of kernels that may be kept (default 1 GiB); where all would take more, the search uses a random part of each task.
     pub keep_bytes: usize,
@@ -67,7 +68,7 @@ pub struct TaskOrder {
     pub method: SearchMethod,
     /// The number of complete orders tried.
     pub tried: usize,
-    /// Examples per task that the search used at most; the forecasts are of all.
+    /// The most examples of a task that the search used; the forecasts use all of them.
     pub examples: usize,
 }
 
@@ -77,7 +78,7 @@ pub struct TaskOrder {
 /// `e·T!` of those for all orders. Memory: all kernels between tasks, within the budget of the settings.
 ///
 /// # Errors
-/// As [`SingleHead::new`]; [`Error::Data`] for fewer than two tasks.
+/// As for [`SingleHead::new`]; [`Error::Data`] for fewer than two tasks.
 pub fn best_order<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderSearchSettings) -> Result<TaskOrder> {
     let inputs = inputs.into();
     let theory = SingleHeadSettings { variance: false, ..settings.theory };
