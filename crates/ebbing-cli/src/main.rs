@@ -7,7 +7,6 @@ mod failure;
 mod fetch;
 mod files;
 mod output;
-mod sequence;
 mod text;
 
 use clap::Parser;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 
 /// Where results go.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
     /// Write figures, tables and settings into this folder

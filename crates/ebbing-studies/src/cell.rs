@@ -1,5 +1,6 @@
 //! One cell of a study: its settings, its seed, and the rows that it makes.
 
+use crate::job::Job;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -112,12 +113,15 @@ pub struct Cell {
     pub settings: Settings,
     /// The seed of everything that is drawn.
     pub seed: u64,
+    /// What is computed there; not stored, since the study makes it from its settings and the cell's.
+    #[serde(skip)]
+    pub job: Option<Box<Job>>,
 }
 
 impl Cell {
     /// A cell without settings.
     pub fn new(seed: u64) -> Cell {
-        Cell { settings: Settings::new(), seed }
+        Cell { settings: Settings::new(), seed, job: None }
     }
 
     /// With a setting.

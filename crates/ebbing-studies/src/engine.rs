@@ -1,10 +1,11 @@
 //! The engine: computes the cells of a study that are missing in its folder, and tells what they will cost.
 
+use crate::cell::Cell;
 use crate::error::Result;
 use crate::run::{compute, share_out};
-use ebbing::data::Sources;
 use crate::store::{Found, Store};
 use crate::study::Study;
+use ebbing::data::Sources;
 use ebbing::plan::{Cost, Speed};
 use serde::Serialize;
 
@@ -60,7 +61,8 @@ pub fn run_missing(
             }
         }
     }
-    let job = |at: usize| one(study, store, missing[at], sources);
+    let cells = study.cells()?;
+    let job = |at: usize| one(study, &cells[missing[at]], store, missing[at], sources);
     share_out(threads, missing.len(), &job, &mut |at, end| {
         let number = missing[at] + 1;
         match end? {
@@ -89,13 +91,13 @@ enum End {
     Elsewhere,
 }
 
-fn one(study: &dyn Study, store: &Store, index: usize, sources: &Sources) -> Result<End> {
+fn one(study: &dyn Study, cell: &Cell, store: &Store, index: usize, sources: &Sources) -> Result<End> {
     let Some(_claimed) = store.claim(index)? else { return Ok(End::Elsewhere) };
     // Between the look at the folder and the claim another process may have finished it.
     if matches!(store.read(index)?, Found::Rows(_)) {
         return Ok(End::Done);
     }
-    match compute(study, &store.manifest().cells[index], sources) {
+    match compute(study, cell, sources) {
         Ok(rows) => {
             store.write(index, rows)?;
             Ok(End::Done)

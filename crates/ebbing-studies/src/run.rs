@@ -2,8 +2,8 @@
 
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
-use ebbing::data::Sources;
 use crate::study::Study;
+use ebbing::data::Sources;
 use std::panic::AssertUnwindSafe;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

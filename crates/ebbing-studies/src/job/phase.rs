@@ -233,6 +233,15 @@ impl PhaseJob {
         keys.recipe()
     }
 
+    /// The first seed: a recipe's own, where none is given.
+    ///
+    /// # Errors
+    /// As [`TaskKeys::recipe`].
+    pub fn seed(&self) -> ebbing::Result<u64> {
+        let own = self.tasks.tasks.is_some();
+        Ok(self.recipe(if own { self.tasks.kind() } else { self.sweep.protocol() })?.seed)
+    }
+
     /// Labels as given, or scaled.
     fn labels(&self, tasks: Vec<Task>) -> ebbing::Result<Vec<Task>> {
         if self.rescale_labels { normalised_labels(&tasks, &self.theory()?) } else { Ok(tasks) }
@@ -373,11 +382,11 @@ fn row(curve: &PhaseCurve, point: &PhasePoint, critical: &CriticalLoad) -> Row {
         .with("regime", critical.regime(factors.alpha).0.to_string())
         .with("u11", factors.u11)
         .with("u12", factors.u12)
-        .with("f21", drawn(point.f21));
+        .with("f21", point.f21.drawn());
     row = power(row, "u22", factors.u22);
     row = power(row, "d", factors.d);
     if let Some(g21) = point.g21 {
-        row = row.with("g21", drawn(g21));
+        row = row.with("g21", g21.drawn());
     }
     if let Some(g22) = point.g22 {
         row = power(row, "g22", g22);
@@ -387,13 +396,4 @@ fn row(curve: &PhaseCurve, point: &PhasePoint, critical: &CriticalLoad) -> Row {
         .with("alpha_c_u11", critical.from_u11)
         .with("gamma_sim", critical.gamma_sim)
         .with("gamma_feature", critical.gamma_feature)
-}
-
-/// A power of λ as it is drawn at λ → ∞: nothing where it diverges, 0 where it vanishes.
-pub(crate) fn drawn(power: Power) -> f64 {
-    match power.exponent {
-        e if e > 0.0 => f64::NAN,
-        e if e < 0.0 => 0.0,
-        _ => power.coefficient,
-    }
 }

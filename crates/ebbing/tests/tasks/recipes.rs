@@ -46,7 +46,10 @@ fn a_recipe_says_everything_or_leaves_defaults() {
     assert_eq!(long.post.context, Some(WithContext { dim: 7, variance: 2.0, renormalise: true }));
     let pairs = read("[protocol]\nkind = \"partial-split\"\npairs = [[0, 1], [2, 3]]\nsplit = 1");
     let protocol = PartialSplit { pairs: Some([[0, 1], [2, 3]]), split: 1.0, ..PartialSplit::default() };
-    assert_eq!(pairs.origin, TaskOrigin::Drawn { data: "mnist-sample".into(), protocol: Protocol::PartialSplit(protocol) });
+    assert_eq!(
+        pairs.origin,
+        TaskOrigin::Drawn { data: "mnist-sample".into(), protocol: Protocol::PartialSplit(protocol) }
+    );
     let split = read("[protocol]\nkind = \"split\"\nlabels = \"one-hot-all\"\nassignment = [[[0], [1]], [[2], [3]]]");
     assert!(matches!(split.origin, TaskOrigin::Drawn { protocol: Protocol::Split(_), .. }));
 }

@@ -1,29 +1,29 @@
 //! The figures of a forecast.
 
-use super::Told;
 use ebbing::Forecast;
 use ebbing::theory::order_parameters::OrderParameters;
 use ebbing_report::{Band, Figure, Line, Matrix, Panel};
+use ebbing_studies::job::ForecastResult;
 
 /// The name of the file and the figure.
-pub fn all(told: &Told) -> Vec<(&'static str, Figure)> {
-    let outlook = &told.outlook;
-    let mut figures = vec![("forgetting", forgetting(outlook))];
-    if !outlook.pairs.is_empty() {
-        figures.push(("order_parameters", order_parameters(outlook)));
+pub fn all(told: &ForecastResult) -> Vec<(&'static str, Figure)> {
+    let forecast = &told.forecast;
+    let mut figures = vec![("forgetting", forgetting(forecast))];
+    if !forecast.pairs.is_empty() {
+        figures.push(("order_parameters", order_parameters(forecast)));
     }
-    if outlook.test.is_some() {
-        figures.push(("test", test(outlook)));
+    if forecast.test.is_some() {
+        figures.push(("test", test(forecast)));
     }
-    if outlook.depths.len() > 1 {
-        figures.push(("depth", depth(outlook)));
+    if forecast.depths.len() > 1 {
+        figures.push(("depth", depth(forecast)));
     }
     figures
 }
 
 /// The forgetting matrix and the first task's curve with its fit.
-fn forgetting(outlook: &Forecast) -> Figure {
-    let f = &outlook.forgetting;
+fn forgetting(forecast: &Forecast) -> Figure {
+    let f = &forecast.forgetting;
     let matrix = Panel::matrix(&Matrix::tasks("forgetting F_{ts}", &f.mean).only(|t, s| s <= t));
     let curve: Vec<f64> = f.mean.iter().map(|row| row[0]).collect();
     let times: Vec<f64> = (1..=curve.len()).map(|t| t as f64).collect();
@@ -35,7 +35,7 @@ fn forgetting(outlook: &Forecast) -> Figure {
         panel = panel.band(Band::new("± SE", &times, &low, &high).category(0));
     }
     panel = panel.line(Line::new("theory", &times, &curve).category(0));
-    if let Some(fit) = &outlook.fit {
+    if let Some(fit) = &forecast.fit {
         let last = curve.len() as f64;
         let fine: Vec<f64> = (0..=100).map(|k| 1.0 + (last - 1.0) * f64::from(k) / 100.0).collect();
         let fitted: Option<Vec<f64>> = fine.iter().map(|&t| fit.at(t)).collect();
@@ -43,7 +43,7 @@ fn forgetting(outlook: &Forecast) -> Figure {
             panel = panel.line(Line::new("F_{max}(1 − e^{−(t−1)/τ})", &fine, &fitted).category(1));
         }
     }
-    let bars = match outlook.seeds {
+    let bars = match forecast.seeds {
         1 => String::new(),
         n => format!(" The band is the standard error over {n} seeds."),
     };
@@ -54,11 +54,11 @@ fn forgetting(outlook: &Forecast) -> Figure {
 }
 
 /// Heat maps of the order parameters over all ordered pairs.
-fn order_parameters(outlook: &Forecast) -> Figure {
-    let n = outlook.tasks.len();
+fn order_parameters(forecast: &Forecast) -> Figure {
+    let n = forecast.tasks.len();
     let panel = |name: &str, get: fn(&OrderParameters) -> f64| {
         let mut values = vec![vec![f64::NAN; n]; n];
-        for pair in &outlook.pairs {
+        for pair in &forecast.pairs {
             values[pair.second - 1][pair.first - 1] = get(&pair.values);
         }
         Panel::matrix(&Matrix::new(name, "learned second", "learned first", &values).only(|t, s| t != s))
@@ -79,9 +79,9 @@ fn order_parameters(outlook: &Forecast) -> Figure {
 }
 
 /// Held-out data: normalised loss and accuracy.
-fn test(outlook: &Forecast) -> Figure {
+fn test(forecast: &Forecast) -> Figure {
     let mut panels = Vec::new();
-    if let Some(test) = &outlook.test {
+    if let Some(test) = &forecast.test {
         panels.push(Panel::matrix(
             &Matrix::tasks("test loss over learning alone, G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
         ));
@@ -97,14 +97,14 @@ fn test(outlook: &Forecast) -> Figure {
 }
 
 /// What depth changes.
-fn depth(outlook: &Forecast) -> Figure {
-    let x: Vec<f64> = outlook.depths.iter().map(|d| d.depth as f64).collect();
+fn depth(forecast: &Forecast) -> Figure {
+    let x: Vec<f64> = forecast.depths.iter().map(|d| d.depth as f64).collect();
     let get =
-        |f: fn(&ebbing::theory::forecast::DepthForecast) -> f64| outlook.depths.iter().map(f).collect::<Vec<f64>>();
+        |f: fn(&ebbing::theory::forecast::DepthForecast) -> f64| forecast.depths.iter().map(f).collect::<Vec<f64>>();
     let last = get(|d| d.final_forgetting);
     let mut left = Panel::new().x("hidden layers, L").y("forgetting").integer_x();
-    if outlook.seeds > 1 {
-        let errors: Vec<f64> = outlook.depths.iter().map(|d| d.standard_error.unwrap_or(0.0)).collect();
+    if forecast.seeds > 1 {
+        let errors: Vec<f64> = forecast.depths.iter().map(|d| d.standard_error.unwrap_or(0.0)).collect();
         let low: Vec<f64> = last.iter().zip(&errors).map(|(v, e)| v - e).collect();
         let high: Vec<f64> = last.iter().zip(&errors).map(|(v, e)| v + e).collect();
         left = left.band(Band::new("± SE", &x, &low, &high).category(1));

@@ -1,42 +1,42 @@
 //! The files of a forecast: report.html, forecast.json, tables as CSV and Parquet, figures as SVG and PNG.
 
-use super::Told;
 use super::{figures, tables, words};
 use crate::commands::cite::bibtex;
 use crate::output::Output;
 use ebbing_report::{Metadata, Report, escape_markup, write_table};
+use ebbing_studies::job::ForecastResult;
 use serde_json::{Value, json};
 
 /// Everything the forecast tells, as JSON.
 ///
 /// # Errors
 /// Where settings cannot be written as JSON.
-pub fn json(told: &Told, output: &Output, seed: u64) -> anyhow::Result<Value> {
+pub fn json(told: &ForecastResult, output: &Output) -> anyhow::Result<Value> {
     let layers: Vec<Value> =
-        told.layers.iter().map(|(name, outlook)| json!({ "file": name, "forecast": outlook })).collect();
+        told.layers.iter().map(|(name, forecast)| json!({ "file": name, "forecast": forecast })).collect();
     Ok(json!({
-        "metadata": metadata(told, output, seed)?,
-        "forecast": told.outlook,
+        "metadata": metadata(told, output)?,
+        "forecast": told.forecast,
         "layers": layers,
         "answer": words::sentences(told),
         "assumes": words::ASSUMES,
     }))
 }
 
-fn metadata(told: &Told, output: &Output, seed: u64) -> anyhow::Result<Metadata> {
-    output.metadata("forecast", Some(seed), &told.tasks, &told.settings)
+fn metadata(told: &ForecastResult, output: &Output) -> anyhow::Result<Metadata> {
+    output.metadata("forecast", Some(told.seed), &told.tasks, &told.settings)
 }
 
 /// Writes all files into the folder.
 ///
 /// # Errors
 /// Where a file cannot be written.
-pub fn write(told: &Told, output: &Output, seed: u64) -> anyhow::Result<()> {
+pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
     let Some(folder) = &output.out else { return Ok(()) };
     crate::files::make_folder(folder)?;
-    let metadata = metadata(told, output, seed)?;
-    let outlook = &told.outlook;
-    let forgetting = words::matrix("forgetting", &outlook.forgetting);
+    let metadata = metadata(told, output)?;
+    let forecast = &told.forecast;
+    let forgetting = words::matrix("forgetting", &forecast.forgetting);
     let mut report = Report::new("What the network will forget", &escape_markup(&words::sentences(told).join(" ")))
         .note(&escape_markup(&told.heading))
         .note(words::ASSUMES);
@@ -45,9 +45,9 @@ pub fn write(told: &Told, output: &Output, seed: u64) -> anyhow::Result<()> {
         figure.save(folder, name)?;
         report = report.figure(&figure);
     }
-    report = report.matrix(&words::shown("forgetting", &outlook.forgetting));
+    report = report.matrix(&words::shown("forgetting", &forecast.forgetting));
     write_table(folder, "forgetting", &forgetting.to_table()?, &metadata)?;
-    if let Some(test) = &outlook.test {
+    if let Some(test) = &forecast.test {
         let loss = words::matrix("test loss", &test.loss);
         write_table(folder, "test_loss", &loss.to_table()?, &metadata)?;
         report = report.matrix(&loss);
@@ -57,13 +57,13 @@ pub fn write(told: &Told, output: &Output, seed: u64) -> anyhow::Result<()> {
             report = report.matrix(&accuracy);
         }
     }
-    if !outlook.pairs.is_empty() {
-        let pairs = tables::all_pairs(outlook);
+    if !forecast.pairs.is_empty() {
+        let pairs = tables::all_pairs(forecast);
         write_table(folder, "order_parameters", &pairs, &metadata)?;
         report = report.table(&pairs);
     }
-    if !outlook.depths.is_empty() {
-        let depths = tables::depths(outlook);
+    if !forecast.depths.is_empty() {
+        let depths = tables::depths(forecast);
         write_table(folder, "depths", &depths, &metadata)?;
         report = report.table(&depths);
     }
@@ -72,7 +72,7 @@ pub fn write(told: &Told, output: &Output, seed: u64) -> anyhow::Result<()> {
         write_table(folder, &format!("layer_{}_order_parameters", k + 1), &pairs, &metadata)?;
         report = report.note(&escape_markup(&format!("Order parameters of {name}:"))).table(&pairs);
     }
-    output.write_json("forecast.json", &json(told, output, seed)?)?;
+    output.write_json("forecast.json", &json(told, output)?)?;
     report.metadata(&metadata).bibtex(&bibtex()).save(&folder.join("report.html"))?;
     Ok(())
 }

@@ -23,18 +23,18 @@ const PARAMETERS: [(&str, fn(&OrderParameters) -> f64, &str); 10] = [
 const SHOWN: usize = 6;
 
 /// Order parameters of consecutive pairs, or of all pairs in the order learned if tasks are few.
-pub fn shown_pairs(outlook: &Forecast, title: &str) -> Table {
-    let few = outlook.tasks.len() <= 4;
+pub fn shown_pairs(forecast: &Forecast, title: &str) -> Table {
+    let few = forecast.tasks.len() <= 4;
     let which = if few { "pairs in the order learned" } else { "consecutive pairs" };
     let chosen = |p: &&PairForecast| if few { p.first < p.second } else { p.second == p.first + 1 };
-    let pairs: Vec<&PairForecast> = outlook.pairs.iter().filter(chosen).collect();
+    let pairs: Vec<&PairForecast> = forecast.pairs.iter().filter(chosen).collect();
     let names: Vec<String> = pairs.iter().map(|p| format!("{}→{}", p.first, p.second)).collect();
     columns(Table::new(&format!("{title}, {which}")).text("pair", &names), &pairs, SHOWN)
 }
 
 /// Everything about all ordered pairs.
-pub fn all_pairs(outlook: &Forecast) -> Table {
-    let pairs: Vec<&PairForecast> = outlook.pairs.iter().collect();
+pub fn all_pairs(forecast: &Forecast) -> Table {
+    let pairs: Vec<&PairForecast> = forecast.pairs.iter().collect();
     let table = Table::new("Order parameters of all ordered pairs")
         .integer("first", &pairs.iter().map(|p| p.first as i64).collect::<Vec<_>>())
         .meaning("the task learned first")
@@ -59,18 +59,19 @@ fn columns(mut table: Table, pairs: &[&PairForecast], count: usize) -> Table {
 }
 
 /// What depth would change.
-pub fn depths(outlook: &Forecast) -> Table {
-    let column =
-        |get: fn(&ebbing::theory::forecast::DepthForecast) -> f64| outlook.depths.iter().map(get).collect::<Vec<f64>>();
+pub fn depths(forecast: &Forecast) -> Table {
+    let column = |get: fn(&ebbing::theory::forecast::DepthForecast) -> f64| {
+        forecast.depths.iter().map(get).collect::<Vec<f64>>()
+    };
     let errors = column(|d| d.standard_error.unwrap_or(f64::NAN));
     let last = column(|d| d.final_forgetting);
     let table = Table::new("What depth would change: order parameters over consecutive pairs, mean final forgetting")
-        .integer("depth", &outlook.depths.iter().map(|d| d.depth as i64).collect::<Vec<_>>())
+        .integer("depth", &forecast.depths.iter().map(|d| d.depth as i64).collect::<Vec<_>>())
         .number("γ_{RF}", &column(|d| d.order_parameters.gamma_rf))
         .number("γ_{rule}", &column(|d| d.order_parameters.gamma_rule))
         .number("conflict", &column(|d| d.order_parameters.conflict))
         .number("F_{21}", &column(|d| d.f21));
-    let table = if outlook.seeds > 1 {
+    let table = if forecast.seeds > 1 {
         table.estimate("final F", &last, Spread::StandardError, &errors)
     } else {
         table.number("final F", &last)

@@ -1,6 +1,5 @@
 //! The forecast in the terminal and its sentences.
 
-use super::Told;
 use super::tables;
 use crate::output::Output;
 use ebbing::Forecast;
@@ -8,6 +7,7 @@ use ebbing::metrics::ContinualMetrics;
 use ebbing::stats::CurveShape;
 use ebbing::theory::forecast::Averaged;
 use ebbing_report::{Matrix, Screen, Spread, escape_markup, significant, with_error};
+use ebbing_studies::job::ForecastResult;
 
 /// What the forecast assumes.
 pub const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
@@ -17,19 +17,19 @@ pub const ASSUMES: &str = "Assumes a wide fully connected network, squared loss,
 ///
 /// # Errors
 /// Where a table is not sound.
-pub fn page(told: &Told, output: &Output) -> ebbing_report::Result<String> {
-    let outlook = &told.outlook;
+pub fn page(told: &ForecastResult, output: &Output) -> ebbing_report::Result<String> {
+    let forecast = &told.forecast;
     let mut screen = Screen::new(&escape_markup(&told.heading));
-    if !outlook.pairs.is_empty() {
-        screen = screen.table(&tables::shown_pairs(outlook, "Order parameters"))?;
+    if !forecast.pairs.is_empty() {
+        screen = screen.table(&tables::shown_pairs(forecast, "Order parameters"))?;
     }
     for (name, layer) in &told.layers {
         screen = screen.table(&tables::shown_pairs(layer, &format!("Order parameters of {}", escape_markup(name))))?;
     }
     let title = "Forecast forgetting F, loss on training data (0: remembered, 1: as bad as answering 0)";
-    screen = screen.matrix(&shown(title, &outlook.forgetting))?;
-    if !outlook.depths.is_empty() {
-        screen = screen.table(&tables::depths(outlook))?;
+    screen = screen.matrix(&shown(title, &forecast.forgetting))?;
+    if !forecast.depths.is_empty() {
+        screen = screen.table(&tables::depths(forecast))?;
     }
     for sentence in sentences(told) {
         screen = screen.paragraph(&escape_markup(&sentence));
@@ -64,10 +64,10 @@ pub fn shown(name: &str, values: &Averaged) -> Matrix {
 }
 
 /// What the numbers say.
-pub fn sentences(told: &Told) -> Vec<String> {
-    let outlook = &told.outlook;
+pub fn sentences(told: &ForecastResult) -> Vec<String> {
+    let forecast = &told.forecast;
     let mut all = Vec::new();
-    if let Some(worst) = &outlook.worst {
+    if let Some(worst) = &forecast.worst {
         all.push(format!(
             "Tasks {} and {} conflict most (conflict {}): {}.",
             worst.first,
@@ -76,14 +76,14 @@ pub fn sentences(told: &Told) -> Vec<String> {
             worst.reading.words()
         ));
     }
-    let last = outlook.forgetting.mean.len() - 1;
+    let last = forecast.forgetting.mean.len() - 1;
     if last > 0 {
-        let value = outlook.forgetting.mean[last][0];
-        let error = outlook.forgetting.standard_error.as_ref().map(|e| e[last][0]);
+        let value = forecast.forgetting.mean[last][0];
+        let error = forecast.forgetting.standard_error.as_ref().map(|e| e[last][0]);
         let value = error.map_or(significant(value), |e| with_error(value, e));
-        all.push(format!("Forecast forgetting of task 1 after {} tasks is {value}{}.", last + 1, fit(outlook)));
+        all.push(format!("Forecast forgetting of task 1 after {} tasks is {value}{}.", last + 1, fit(forecast)));
     }
-    if let (Some(free), Some(delta)) = (outlook.f21_at_lambda_zero, outlook.delta_f21) {
+    if let (Some(free), Some(delta)) = (forecast.f21_at_lambda_zero, forecast.delta_f21) {
         let change = if delta < 0.0 { "spares" } else { "adds" };
         all.push(format!(
             "Without the penalty F21 would be {}; the penalty {change} {}.",
@@ -91,13 +91,13 @@ pub fn sentences(told: &Told) -> Vec<String> {
             significant(delta.abs())
         ));
     }
-    if let Some(metrics) = outlook.test.as_ref().and_then(|t| t.metrics.as_ref()) {
+    if let Some(metrics) = forecast.test.as_ref().and_then(|t| t.metrics.as_ref()) {
         all.push(accuracy(metrics));
     }
-    if let Some(order) = &outlook.order {
+    if let Some(order) = &forecast.order {
         all.push(order_sentence(order));
     }
-    all.extend(outlook.notes.iter().map(|note| format!("Note: {note}.")));
+    all.extend(forecast.notes.iter().map(|note| format!("Note: {note}.")));
     all
 }
 
@@ -121,8 +121,8 @@ fn order_sentence(order: &ebbing::theory::task_order::TaskOrder) -> String {
 }
 
 /// The fit of the forgetting curve as the end of a sentence.
-fn fit(outlook: &Forecast) -> String {
-    let Some(fit) = &outlook.fit else { return String::new() };
+fn fit(forecast: &Forecast) -> String {
+    let Some(fit) = &forecast.fit else { return String::new() };
     match (fit.shape, fit.f_max, fit.tau) {
         (CurveShape::Saturating, Some(f_max), Some(tau)) => {
             let show =

@@ -1,13 +1,12 @@
 //! The phase diagram and the curves against the load.
 
-use super::drawn;
-use super::sweep::{Curves, Swept};
 use ebbing::theory::multi_head::{CriticalLoad, Power};
 use ebbing::theory::phase::{PhaseCurve, PhasePoint};
 use ebbing_report::{Band, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime, Table, significant};
+use ebbing_studies::job::{SweptCurves, SweptLoads};
 
 /// γ_sim, the diagram with its boundaries, and the curves of the chosen values.
-pub fn diagram(axis: &str, swept: &[Swept], curves: &[Curves], alphas: &[f64], seeds: usize) -> Figure {
+pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas: &[f64], seeds: usize) -> Figure {
     let x: Vec<f64> = swept.iter().map(|s| s.value).collect();
     let (low, high) = (alphas[0], alphas[alphas.len() - 1]);
     let mean = |get: fn(&CriticalLoad) -> f64| swept.iter().map(|s| s.mean(get).value).collect::<Vec<f64>>();
@@ -54,7 +53,7 @@ pub fn diagram(axis: &str, swept: &[Swept], curves: &[Curves], alphas: &[f64], s
 }
 
 /// F_21, G_22 and ‖a_2‖²/N against the load.
-pub fn curve_panels(axis: &str, curves: &[Curves]) -> Vec<Panel> {
+pub fn curve_panels(axis: &str, curves: &[SweptCurves]) -> Vec<Panel> {
     let mut panels = vec![
         quantity(axis, curves, "forgetting F_{21}", false, |p| Some(p.f21)),
         quantity(axis, curves, "|a_{2}|^{2}/N", true, |p| Some(p.factors.u22)),
@@ -65,7 +64,7 @@ pub fn curve_panels(axis: &str, curves: &[Curves]) -> Vec<Panel> {
     panels
 }
 
-fn quantity(axis: &str, curves: &[Curves], name: &str, log: bool, get: fn(&PhasePoint) -> Option<Power>) -> Panel {
+fn quantity(axis: &str, curves: &[SweptCurves], name: &str, log: bool, get: fn(&PhasePoint) -> Option<Power>) -> Panel {
     let mut panel = Panel::new().x("load α = P/N").y(name).log_x();
     if log {
         panel = panel.log_y();
@@ -79,7 +78,7 @@ fn quantity(axis: &str, curves: &[Curves], name: &str, log: bool, get: fn(&Phase
             for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
                 let finite: Vec<(f64, f64)> = run
                     .iter()
-                    .map(|p| (p.factors.alpha, get(p).map_or(f64::NAN, drawn)))
+                    .map(|p| (p.factors.alpha, get(p).map_or(f64::NAN, |p| p.drawn())))
                     .filter(|(_, y)| y.is_finite())
                     .collect();
                 let (x, y): (Vec<f64>, Vec<f64>) = finite.into_iter().unzip();
@@ -117,7 +116,7 @@ fn label(axis: &str, value: f64, curve: &PhaseCurve, several: bool) -> String {
 }
 
 /// The curves as a table: coefficient and power of λ of every quantity.
-pub fn curve_table(curves: &[Curves]) -> Table {
+pub fn curve_table(curves: &[SweptCurves]) -> Table {
     let rows: Vec<(f64, f64, &PhasePoint)> = curves
         .iter()
         .flat_map(|c| c.curves.iter().map(move |curve| (c.value, curve)))

@@ -1,45 +1,20 @@
 //! A user's own two tasks: where in the diagram a width lies, and how to leave the overfitting regime.
 
-use super::sweep::Curves;
 use super::{Args, figures};
 use crate::console::Console;
-use ebbing::Error;
-use ebbing::theory::best_lambda::{BestLambda, best_lambda};
-use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
-use ebbing::theory::phase::{Location, phase_curves};
+use ebbing::data::Sources;
+use ebbing::theory::best_lambda::BestLambda;
+use ebbing::theory::phase::Location;
 use ebbing_report::{Figure, Line, Panel, Screen, Table, escape_markup, significant, write_table};
+use ebbing_studies::job::{PhasePlace, SweptCurves};
 use serde_json::json;
-
-/// The range of λ that is searched.
-const RANGE: (f64, f64) = (1e-2, 1e6);
 
 impl Args {
     /// Places the tasks in the diagram.
-    pub(super) fn own(&self, console: &Console, alphas: &[f64]) -> anyhow::Result<()> {
-        let sequence = self.sequence.origin()?.sequence(self.sequence.seed)?;
-        if sequence.tasks.len() != 2 {
-            let found = sequence.tasks.len();
-            return Err(Error::data(
-                "the task sequence",
-                format!("it holds {found} tasks; the phase diagram is of two"),
-            )
-            .into());
-        }
-        let tasks = self.labels(sequence.tasks.clone())?;
-        let theory = TwoTasks::new(&tasks, &self.theory())?;
-        let critical = theory.critical_load()?;
-        let size = tasks[1].x.nrows();
-        let location = self.width.map(|n| critical.locate(size, n)).transpose()?;
-        let tested = tasks.iter().all(|t| t.test.is_some());
-        let best = match self.width {
-            Some(width) if tested => {
-                let settings = MultiHeadSettings { width: Some(width), ..self.theory() };
-                Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1)?)
-            }
-            _ => None,
-        };
-        let curves = Curves { value: f64::NAN, curves: phase_curves(&tasks, &self.theory(), &self.lambda, alphas)? };
-        let metadata = self.output.metadata("phase", Some(self.sequence.seed), &sequence.settings, &self.theory())?;
+    pub(super) fn own(&self, console: &Console) -> anyhow::Result<()> {
+        let PhasePlace { settings, sizes, critical, location, best, tested, curves } =
+            self.job.place(&Sources::new())?;
+        let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;
         let result = json!({
             "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "curves": curves.curves,
         });
@@ -57,8 +32,8 @@ impl Args {
             .number("exact α_{c}", &[critical.exact])
             .number("γ_{sim}^{−2}", &[critical.from_gamma_sim])
             .number("α_{c} with u_{11}", &[critical.from_u11]);
-        let sizes: Vec<String> = tasks.iter().map(|t| t.x.nrows().to_string()).collect();
-        let heading = format!("Two tasks of {} examples, σ = {}", sizes.join(" and "), self.sigma);
+        let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+        let heading = format!("Two tasks of {} examples, σ = {}", sizes.join(" and "), self.job.sigma);
         let mut screen = Screen::new(&heading).table(&table)?;
         for note in &critical.notes {
             screen = screen.paragraph(&escape_markup(&format!("{note}.")));
@@ -96,7 +71,7 @@ fn answer(location: Option<&Location>, best: Option<&BestLambda>, tested: bool) 
 }
 
 /// Curves against the load, and the search for λ where there was one.
-fn figure(curves: &Curves, best: Option<&BestLambda>) -> Figure {
+fn figure(curves: &SweptCurves, best: Option<&BestLambda>) -> Figure {
     let mut panels = figures::curve_panels("", std::slice::from_ref(curves));
     if let Some(best) = best {
         let x: Vec<f64> = best.curve.iter().map(|p| p.lambda).collect();

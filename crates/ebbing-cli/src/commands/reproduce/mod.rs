@@ -4,14 +4,14 @@ mod claims;
 mod list;
 mod write;
 
-use crate::commands::study::{Job, SlurmArgs, SlurmOptions, Wanted, part, print_bill, stated};
+use crate::commands::study::{Submission, Wanted, part, print_bill, stated};
 use crate::console::Console;
 use crate::failure::Refused;
 use crate::text::time;
 use clap::ValueEnum;
 use ebbing::data::Places;
 use ebbing_report::{Screen, escape_markup};
-use ebbing_studies::{Cell, ENTRIES, Entry, Frame, Needs, Reproduction, Scale, Share, Store};
+use ebbing_studies::{ENTRIES, Entry, Frame, Needs, Reproduction, Scale, Share, SlurmArgs, SlurmOptions, Store};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -182,7 +182,7 @@ impl Args {
         }
         let options = self.options.over(&SlurmOptions::default())?;
         let name = format!("figure-{}", figure.entry.id);
-        let job = Job { name, compute: words.clone(), collect: words, options };
+        let job = Submission { name, compute: words.clone(), collect: words, options };
         job.submit(console, &*figure.study, &store)
     }
 }
@@ -232,7 +232,7 @@ fn one_cell(console: &Console, figure: &Chosen) -> anyhow::Result<()> {
     let store = Store::create(&figure.folder, &*figure.study)?;
     let missing = store.status()?.to_do().first().copied();
     let index = missing.unwrap_or(0);
-    let cell: &Cell = &store.manifest().cells[index];
+    let cell = &figure.study.cells()?[index];
     let expected = stated(&*figure.study, std::slice::from_ref(cell))?.core_seconds;
     let begin = Instant::now();
     part(console, &*figure.study, &store, &Share::Listed(vec![index + 1]))?;

@@ -1,17 +1,13 @@
 //! `ebbing study`: a grid of settings and seeds, resumable, in parts, and on a cluster.
 
-mod file;
-mod knobs;
 mod plot;
 mod run;
 mod running;
 mod slurm;
 mod status;
-mod user;
 
-pub use knobs::InCells;
 pub use running::{Wanted, part, print_bill, stated};
-pub use slurm::{Job, SlurmArgs, SlurmOptions};
+pub use slurm::Submission;
 
 use crate::console::Console;
 use clap::Subcommand;

@@ -1,13 +1,11 @@
 //! `ebbing study run` and `ebbing study submit`: a study's file becomes a folder of results.
 
-use super::file::StudyFile;
 use super::running::{Wanted, check_folder, part, print_bill, stated};
-use super::slurm::{Job, SlurmArgs};
-use super::user::UserStudy;
+use super::slurm::Submission;
 use crate::console::Console;
 use crate::failure::Refused;
 use ebbing_report::{Screen, escape_markup};
-use ebbing_studies::{Share, Store, Study};
+use ebbing_studies::{Grid, Share, SlurmArgs, Store, Study, StudyFile};
 use std::path::{Path, PathBuf};
 
 /// Grids of more cells than this are computed only when they are meant.
@@ -21,7 +19,7 @@ const MANY: usize = 10_000;
   ebbing study run depths.toml --shard 2/8        an eighth of it, for any scheduler")]
 pub struct Args {
     #[command(flatten)]
-    source: Source,
+    source: StudySource,
     #[command(flatten)]
     wanted: Wanted,
     /// Only tell cells, core-hours and memory
@@ -47,7 +45,7 @@ The study's file may have the options in a table:
   options = [\"--account=mine\"]")]
 pub struct SubmitArgs {
     #[command(flatten)]
-    source: Source,
+    source: StudySource,
     /// To Slurm, with sbatch
     #[arg(long, required = true)]
     slurm: bool,
@@ -57,7 +55,7 @@ pub struct SubmitArgs {
 
 /// The study and its folder.
 #[derive(Debug, Clone, clap::Args)]
-struct Source {
+struct StudySource {
     /// The study: FILE.toml
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -69,29 +67,29 @@ struct Source {
     yes: bool,
 }
 
-impl Source {
-    /// The checked study.
-    fn study(&self) -> anyhow::Result<UserStudy> {
-        let study = UserStudy::new(&self.file, StudyFile::read(&self.file)?)?;
-        if study.count() > MANY && !self.yes {
+impl StudySource {
+    /// The checked study and its file.
+    fn study(&self) -> anyhow::Result<(StudyFile, Grid)> {
+        let file = StudyFile::read(&self.file)?;
+        if file.count() > MANY && !self.yes {
             let sentence = format!(
                 "{}: the grid has {} cells; more than {MANY} are computed only with --yes",
                 self.file.display(),
-                study.count()
+                file.count()
             );
             return Err(Refused(sentence).into());
         }
-        study.check()?;
-        Ok(study)
+        let grid = file.grid()?;
+        Ok((file, grid))
     }
 
     /// The folder of results, with a copy of the study's file in it.
-    fn store(&self, study: &UserStudy) -> anyhow::Result<Store> {
+    fn store(&self, file: &StudyFile, study: &Grid) -> anyhow::Result<Store> {
         let folder = self.folder(study);
         check_folder(&folder)?;
         let store = Store::create(&folder, study)?;
         let copy = folder.join("study.toml");
-        let text = &study.file().text;
+        let text = &file.text;
         if std::fs::read_to_string(&copy).is_ok_and(|there| there == *text) {
             return Ok(store);
         }
@@ -99,7 +97,7 @@ impl Source {
         Ok(store)
     }
 
-    fn folder(&self, study: &UserStudy) -> PathBuf {
+    fn folder(&self, study: &Grid) -> PathBuf {
         self.out.clone().unwrap_or_else(|| PathBuf::from(study.name()))
     }
 }
@@ -108,11 +106,11 @@ impl Args {
     /// Computes, collects and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let share = self.wanted.share()?;
-        let study = self.source.study()?;
+        let (file, study) = self.source.study()?;
         if self.dry_run {
             return self.tell_cost(console, &study, &share);
         }
-        let store = self.source.store(&study)?;
+        let store = self.source.store(&file, &study)?;
         let outcome = part(console, &study, &store, &share)?;
         let heading = format!(
             "Study {}: {} cells computed, {} were there, {} in all",
@@ -135,7 +133,7 @@ impl Args {
     }
 
     /// Cells, core-hours and memory of what is not there yet.
-    fn tell_cost(&self, console: &Console, study: &UserStudy, share: &Share) -> anyhow::Result<()> {
+    fn tell_cost(&self, console: &Console, study: &Grid, share: &Share) -> anyhow::Result<()> {
         let cells = study.cells()?;
         let chosen = share.of(cells.len())?;
         let chosen: Vec<_> = chosen.into_iter().map(|k| cells[k].clone()).collect();
@@ -156,17 +154,16 @@ impl Args {
 impl SubmitArgs {
     /// Writes the scripts and submits them.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let study = self.source.study()?;
-        let store = self.source.store(&study)?;
+        let (file, study) = self.source.study()?;
+        let store = self.source.store(&file, &study)?;
         let folder = absolute(store.folder())?;
         let words = |rest: &[&str]| rest.iter().map(|w| w.to_string()).collect::<Vec<String>>();
-        let (file, out) = (folder.join("study.toml"), folder.clone());
-        let (file, out) = (file.display().to_string(), out.display().to_string());
-        let job = Job {
+        let (copy, out) = (folder.join("study.toml").display().to_string(), folder.display().to_string());
+        let job = Submission {
             name: study.name(),
-            compute: words(&["study", "run", &file, "--out", &out, "--yes"]),
+            compute: words(&["study", "run", &copy, "--out", &out, "--yes"]),
             collect: words(&["study", "collect", &out]),
-            options: self.options.over(&study.file().slurm)?,
+            options: self.options.over(&file.slurm)?,
         };
         job.submit(console, &study, &store)
     }

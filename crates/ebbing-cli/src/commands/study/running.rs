@@ -63,7 +63,7 @@ fn listed(text: &str) -> ebbing::Result<Vec<usize>> {
 pub fn part(console: &Console, study: &dyn Study, store: &Store, share: &Share) -> anyhow::Result<Outcome> {
     let chosen = share.of(store.count())?;
     let _lock = store.lock(share)?;
-    let cells = &store.manifest().cells;
+    let cells = study.cells()?;
     let weights: Vec<f64> = cells.iter().map(|cell| study.cost(cell).flops.max(1.0)).collect();
     let total: f64 = chosen.iter().map(|&k| weights[k]).sum();
     let name = study.name();

@@ -3,6 +3,7 @@
 use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
+use ebbing::data::Sources;
 use ebbing::nets::{Heads, Stop, Trained};
 use ebbing::stats::mean_with_error;
 use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
@@ -35,25 +36,25 @@ struct Point {
 impl Args {
     /// Trains two tasks with a readout each at every load, and task 2 alone for comparison.
     pub(super) fn over_loads(&self, console: &Console) -> anyhow::Result<()> {
-        let [learner] = self.rules()[..] else {
+        let [learner] = self.job.rules()[..] else {
             return Err(Error::setting("--learners", "several", "must be one learner (l2) with --loads").into());
         };
-        let base = self.settings(learner, self.sequence.seed)?;
+        let base = self.job.settings(learner, 0)?;
         if base.heads != Heads::Multi {
             return Err(Error::setting("--heads", "single", "must be multi with --loads").into());
         }
-        if let Some(bad) = self.loads.iter().find(|a| !(a.is_finite() && **a > 0.0)) {
+        if let Some(bad) = self.job.loads.iter().find(|a| !(a.is_finite() && **a > 0.0)) {
             return Err(Error::setting("--loads", bad, "every load must be positive").into());
         }
-        let origin = self.sequence.origin()?;
-        let sequence = origin.sequence(self.sequence.seed)?;
+        let recipe = self.job.task_keys().recipe()?;
+        let sequence = recipe.draw(&Sources::new(), recipe.seed)?;
         check_two(&sequence)?;
         let p = sequence.tasks[1].x.nrows() as f64;
-        let widths: Vec<usize> = self.loads.iter().map(|a| (p / a).round().max(1.0) as usize).collect();
+        let widths: Vec<usize> = self.job.loads.iter().map(|a| (p / a).round().max(1.0) as usize).collect();
         let mut jobs = Vec::new();
         for &width in &widths {
-            for k in 0..self.seeds as u64 {
-                let mut settings = self.settings(learner, self.sequence.seed + k)?;
+            for k in 0..self.job.seeds as u64 {
+                let mut settings = self.job.settings(learner, recipe.seed + k)?;
                 settings.width = width;
                 let name = format!("width{width}-seed{}", settings.seed);
                 let alone = vec![sequence.tasks[1].clone()];
@@ -67,23 +68,24 @@ impl Args {
         let critical = theory.critical_load()?;
         let mut points = Vec::new();
         for (k, &width) in widths.iter().enumerate() {
-            let outcomes = &outcomes[2 * k * self.seeds..2 * (k + 1) * self.seeds];
+            let outcomes = &outcomes[2 * k * self.job.seeds..2 * (k + 1) * self.job.seeds];
             let alpha = p / width as f64;
             points.push(point(alpha, width, outcomes, critical.regime(alpha).0)?);
         }
-        self.show_loads(console, &sequence, &points, &theory, critical.exact)
+        self.show_loads(console, recipe.seed, &sequence, &points, &theory, critical.exact)
     }
 
     fn show_loads(
         &self,
         console: &Console,
+        seed: u64,
         sequence: &TaskSequence,
         points: &[Point],
         theory: &TwoTasks,
         critical: f64,
     ) -> anyhow::Result<()> {
-        let settings = self.settings(self.rules()[0], self.sequence.seed)?;
-        let metadata = self.output.metadata("train", Some(self.sequence.seed), &sequence.settings, &settings)?;
+        let settings = self.job.settings(self.job.rules()[0], seed)?;
+        let metadata = self.output.metadata("train", Some(seed), &sequence.settings, &settings)?;
         let pair = |v: Option<(f64, f64)>| v.map_or(Value::Null, |(m, e)| json!({ "mean": m, "se": e }));
         let result = json!({
             "metadata": metadata,
@@ -96,14 +98,14 @@ impl Args {
         });
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            figure(points, theory, critical, self.seeds)?.metadata(&metadata).save(folder, "train-loads")?;
+            figure(points, theory, critical, self.job.seeds)?.metadata(&metadata).save(folder, "train-loads")?;
             self.output.write_json("train-loads.json", &result)?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
         let show = |v: Option<(f64, f64)>| match v {
-            Some((m, e)) if self.seeds > 1 => with_error(m, e),
+            Some((m, e)) if self.job.seeds > 1 => with_error(m, e),
             Some((m, _)) => significant(m),
             None => "-".into(),
         };
@@ -120,9 +122,9 @@ impl Args {
         let heading = format!(
             "Two tasks of {} examples learned by {}, loss {:?}, {} seed(s); exact critical load {}",
             sequence.tasks[1].x.nrows(),
-            escape_markup(&self.rules()[0].name()),
+            escape_markup(&self.job.rules()[0].name()),
             settings.loss,
-            self.seeds,
+            self.job.seeds,
             significant(critical)
         );
         let mut screen = Screen::new(&heading).table(&table)?;

@@ -3,6 +3,7 @@
 use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
+use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner, TaskReport, Trained};
 use ebbing::stats::{Estimate, mean_with_error};
 use ebbing::theory::single_head::SingleHeadSettings;
@@ -39,14 +40,15 @@ struct Group {
 impl Args {
     /// Trains every learner on every seed's sequence.
     pub(super) fn over_tasks(&self, console: &Console) -> anyhow::Result<()> {
-        let origin = self.sequence.origin()?;
-        let numbers: Vec<u64> = (0..self.seeds as u64).map(|k| self.sequence.seed + k).collect();
-        let sequences = numbers.iter().map(|&seed| origin.sequence(seed)).collect::<ebbing::Result<Vec<_>>>()?;
-        let learners = self.rules();
+        let (recipe, sources) = (self.job.task_keys().recipe()?, Sources::new());
+        let numbers: Vec<u64> = (0..self.job.seeds as u64).map(|k| recipe.seed + k).collect();
+        let draw = |&seed: &u64| recipe.draw(&sources, seed);
+        let sequences = numbers.iter().map(draw).collect::<ebbing::Result<Vec<_>>>()?;
+        let learners = self.job.rules();
         let mut jobs = Vec::new();
         for learner in &learners {
             for (sequence, &seed) in sequences.iter().zip(&numbers) {
-                let settings = self.settings(*learner, seed)?;
+                let settings = self.job.settings(*learner, seed)?;
                 let name = format!("{}-seed{seed}", learner.name().replace(['(', ')', ','], "_"));
                 jobs.push(Run { name, tasks: sequence.tasks.clone(), settings });
             }
@@ -64,12 +66,12 @@ impl Args {
             groups.push(group);
         }
         let theory = self.theory(&sequences)?;
-        self.show_tasks(console, &sequences[0], &groups, theory.as_ref())
+        self.show_tasks(console, recipe.seed, &sequences[0], &groups, theory.as_ref())
     }
 
     /// The single-head theory's loss of task 1 after each task, over seeds.
     fn theory(&self, sequences: &[TaskSequence]) -> anyhow::Result<Option<Curve>> {
-        let settings = self.settings(Learner::Gd, 0)?;
+        let settings = self.job.settings(Learner::Gd, 0)?;
         if settings.heads == Heads::Multi {
             return Ok(None);
         }
@@ -85,12 +87,13 @@ impl Args {
     fn show_tasks(
         &self,
         console: &Console,
+        seed: u64,
         sequence: &TaskSequence,
         groups: &[Group],
         theory: Option<&Curve>,
     ) -> anyhow::Result<()> {
-        let shown = self.settings(groups[0].learner, self.sequence.seed)?;
-        let metadata = self.output.metadata("train", Some(self.sequence.seed), &sequence.settings, &shown)?;
+        let shown = self.job.settings(groups[0].learner, seed)?;
+        let metadata = self.output.metadata("train", Some(seed), &sequence.settings, &shown)?;
         let mut losses = Vec::new();
         for group in groups.iter().filter(|g| !g.done.is_empty()) {
             let first = |t: &Trained| t.train_loss.iter().map(|row| row[0]).collect::<Vec<_>>();
@@ -111,11 +114,11 @@ impl Args {
             shown.architecture.depth,
             shown.width,
             shown.loss,
-            self.seeds
+            self.job.seeds
         );
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            figure(groups, &losses, theory, self.seeds)?.metadata(&metadata).save(folder, "train")?;
+            figure(groups, &losses, theory, self.job.seeds)?.metadata(&metadata).save(folder, "train")?;
             self.output.write_json("train.json", &result)?;
         }
         if self.output.json {
@@ -145,7 +148,7 @@ impl Args {
         let (mean, error): (Vec<f64>, Vec<f64>) = loss.into_iter().unzip();
         let mut table = Table::new("Loss of task 1 after the last task, Σ(f − y)²/|Y|² on its training data");
         table = table.text("learner", &names);
-        table = if self.seeds > 1 {
+        table = if self.job.seeds > 1 {
             table.estimate("loss of task 1", &mean, Spread::StandardError, &error)
         } else {
             table.number("loss of task 1", &mean)

@@ -1,12 +1,15 @@
-//! The file of a study: the command, its settings, the grid and the seeds, in TOML.
+//! The file of a study: the command, its settings, the grid and the seeds, in TOML; and the grid of jobs that it asks for.
 
-use super::knobs::Kind;
-use super::slurm::SlurmOptions;
+use crate::cell::{Cell, Value};
+use crate::grid::Grid;
+use crate::job::Job;
+use crate::slurm::SlurmOptions;
+use ebbing::data::file_sha256;
 use ebbing::tasks::unknown_key;
 use ebbing::{Error, Result};
-use ebbing_studies::Value;
+use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// More points on one axis than anybody means.
 const MOST_POINTS: i64 = 1_000_000;
@@ -17,7 +20,7 @@ pub struct StudyFile {
     /// Its name; the file's own where it gives none.
     pub name: String,
     /// The command.
-    pub kind: Kind,
+    pub command: String,
     /// Settings that all cells share.
     pub constants: BTreeMap<String, Value>,
     /// Settings that vary, each with its values.
@@ -28,6 +31,10 @@ pub struct StudyFile {
     pub slurm: SlurmOptions,
     /// The text, with the name in it.
     pub text: String,
+    /// The file, for messages.
+    path: PathBuf,
+    /// Whether the name was added to the text.
+    named_here: bool,
 }
 
 impl StudyFile {
@@ -41,6 +48,97 @@ impl StudyFile {
         let table: toml::Table = toml::from_str(&text).map_err(|e| at_line(path, &text, &e))?;
         Reader { path, table }.read(text)
     }
+
+    /// The number of cells.
+    pub fn count(&self) -> usize {
+        self.grid.values().fold(self.seeds.len(), |n, values| n.saturating_mul(values.len()))
+    }
+
+    /// The grid of jobs, every one checked as it would be before it is computed; no data set is read.
+    ///
+    /// # Errors
+    /// The first setting that a job refuses, with the file and the line; what is wrong with a task file that it names.
+    pub fn grid(&self) -> Result<Grid> {
+        let mut cells = vec![Cell::new(0)];
+        for (key, values) in &self.grid {
+            cells = cells.iter().flat_map(|c| values.iter().map(|v| c.clone().with(key, v.clone()))).collect();
+        }
+        let seeded = |cell: Cell| self.seeds.iter().map(move |&seed| Cell { seed, ..cell.clone() });
+        let mut grid = Grid {
+            name: self.name.clone(),
+            settings: json!({ "command": self.command, "settings": self.constants, "files": self.files()? }),
+            data: self.data(),
+            columns: Job::columns(&self.command),
+            ..Grid::default()
+        };
+        for cell in cells.into_iter().flat_map(seeded) {
+            let job = self.job(&cell)?;
+            grid.push(cell, job);
+        }
+        Ok(grid)
+    }
+
+    fn job(&self, cell: &Cell) -> Result<Job> {
+        let constants = self.constants.iter().map(|(key, value)| (key.as_str(), value));
+        let own = cell.settings.iter().map(|(key, value)| (key.as_str(), value));
+        let job = Job::new(&self.command, &constants.chain(own).collect(), cell.seed);
+        let checked = job.and_then(|job| job.check().map(|()| job));
+        checked.map_err(|error| {
+            let place = match &error {
+                Error::Setting { name, .. } => self.line_of(name).map(|n| format!(", line {n}")),
+                _ => None,
+            };
+            let varied: Vec<String> = cell.settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            let at = if varied.is_empty() { String::new() } else { format!(" at {}", varied.join(", ")) };
+            let file = format!("{}{}{at}", self.path.display(), place.unwrap_or_default());
+            Error::data(file, error.to_string())
+        })
+    }
+
+    /// The line of the file (from 1) that sets a key of [settings] or [grid]; flags are written with dashes.
+    fn line_of(&self, key: &str) -> Option<usize> {
+        let plain = |word: &str| word.trim_start_matches('-').replace('-', "_");
+        let sets = |line: &str| line.split_once('=').is_some_and(|(left, _)| plain(left.trim()) == plain(key));
+        // The copy that is kept has the name before the rest where the file gives none.
+        let added = usize::from(self.named_here);
+        self.text.lines().position(sets).map(|n| n + 1 - added)
+    }
+
+    /// The values of a setting, constant or not.
+    fn named(&self, key: &str) -> Vec<&Value> {
+        let constant = self.constants.get(key).into_iter();
+        constant.chain(self.grid.get(key).into_iter().flatten()).collect()
+    }
+
+    fn data(&self) -> Vec<String> {
+        let names: Vec<String> = self.named("data").into_iter().map(Value::to_string).collect();
+        let own = !self.named("tasks").is_empty() || !self.named("features").is_empty();
+        if names.is_empty() && !own { vec!["mnist-sample".into()] } else { names }
+    }
+
+    /// SHA-256 of the task files that the study names.
+    fn files(&self) -> Result<BTreeMap<String, String>> {
+        let mut files = BTreeMap::new();
+        for value in self.named("tasks").into_iter().chain(self.named("features")) {
+            for part in value.to_string().split(',') {
+                hash(Path::new(part), &mut files)?;
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// The checksums of a file, or of the files in a folder.
+fn hash(path: &Path, files: &mut BTreeMap<String, String>) -> Result<()> {
+    let mut paths = vec![path.to_path_buf()];
+    if path.is_dir() {
+        let entries = std::fs::read_dir(path).map_err(|e| Error::io(path, e))?;
+        paths = entries.flatten().map(|entry| entry.path()).filter(|p| p.is_file()).collect();
+    }
+    for path in paths {
+        files.insert(path.display().to_string(), file_sha256(&path)?);
+    }
+    Ok(())
 }
 
 struct Reader<'a> {
@@ -51,11 +149,14 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&self, text: String) -> Result<StudyFile> {
         self.known("a key of the study", &self.table, &["command", "name", "seeds", "settings", "grid", "slurm"])?;
-        let kind = match self.table.get("command") {
-            Some(toml::Value::String(name)) => Kind::named(name)
-                .ok_or_else(|| unknown_key(self.path, "command", name, &Kind::NAMES.map(String::from)))?,
-            Some(other) => return Err(self.wrong("command", other, "must be one of forecast, phase, train, sample")),
-            None => return Err(self.wrong("command", "missing", "must be one of forecast, phase, train, sample")),
+        let expected = format!("must be one of {}", Job::COMMANDS.join(", "));
+        let command = match self.table.get("command") {
+            Some(toml::Value::String(name)) if Job::COMMANDS.contains(&name.as_str()) => name.clone(),
+            Some(toml::Value::String(name)) => {
+                return Err(unknown_key(self.path, "command", name, &Job::COMMANDS.map(String::from)));
+            }
+            Some(other) => return Err(self.wrong("command", other, &expected)),
+            None => return Err(self.wrong("command", "missing", &expected)),
         };
         let stem = self.path.file_stem().map_or("study".into(), |stem| stem.to_string_lossy().into_owned());
         let (name, text) = match self.table.get("name") {
@@ -64,10 +165,10 @@ impl Reader<'_> {
             Some(other) => return Err(self.wrong("name", other, "must be letters, digits, '.', '_' and '-'")),
         };
         let (settings, grid) = (self.subtable("settings")?, self.subtable("grid")?);
-        let knobs = kind.knobs();
-        let knobs: Vec<&str> = knobs.iter().map(String::as_str).collect();
-        self.known("a key of [settings]", &settings, &knobs)?;
-        self.known("a key of [grid]", &grid, &knobs)?;
+        let keys = Job::keys(&command);
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        self.known("a key of [settings]", &settings, &keys)?;
+        self.known("a key of [grid]", &grid, &keys)?;
         let mut constants = BTreeMap::new();
         for (key, value) in &settings {
             constants.insert(key.replace('-', "_"), self.constant(key, value)?);
@@ -81,7 +182,9 @@ impl Reader<'_> {
             axes.insert(key.clone(), self.axis(&key, value)?);
         }
         let slurm = SlurmOptions::read(self.path, &self.subtable("slurm")?)?;
-        Ok(StudyFile { name, kind, constants, grid: axes, seeds: self.seeds()?, slurm, text })
+        let (seeds, path) = (self.seeds()?, self.path.to_path_buf());
+        let named_here = !self.table.contains_key("name");
+        Ok(StudyFile { name, command, constants, grid: axes, seeds, slurm, text, path, named_here })
     }
 
     fn wrong(&self, field: &str, value: impl ToString, expected: &str) -> Error {

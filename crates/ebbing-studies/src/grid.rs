@@ -1,0 +1,62 @@
+//! A grid of jobs: every cell a request, computed by itself.
+
+use crate::cell::{Cell, Row};
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::study::{Column, Study};
+use ebbing::data::Sources;
+use ebbing::plan::Cost;
+
+/// Cells and the job of each.
+#[derive(Debug, Clone, Default)]
+pub struct Grid {
+    /// The name, as it stands in file names.
+    pub name: String,
+    /// Everything besides a cell's own settings that decides its result.
+    pub settings: serde_json::Value,
+    /// The data sets that cells draw from, by name.
+    pub data: Vec<String>,
+    /// Units and meanings of the columns.
+    pub columns: Vec<Column>,
+    /// The cells, each with its job.
+    pub cells: Vec<Cell>,
+}
+
+impl Grid {
+    /// Adds a cell and what it computes.
+    pub fn push(&mut self, cell: Cell, job: Job) {
+        self.cells.push(Cell { job: Some(Box::new(job)), ..cell });
+    }
+}
+
+impl Study for Grid {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.clone()
+    }
+
+    fn data(&self) -> Vec<String> {
+        self.data.clone()
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>> {
+        Ok(self.cells.clone())
+    }
+
+    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
+        let lost = || Error::data("a cell", "it has lost its job");
+        cell.job.as_ref().ok_or_else(lost)?.rows(sources)
+    }
+
+    fn cost(&self, cell: &Cell) -> Cost {
+        // What cannot be told counts as nothing.
+        cell.job.as_ref().and_then(|job| job.cost().ok()).unwrap_or_default()
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        self.columns.clone()
+    }
+}
