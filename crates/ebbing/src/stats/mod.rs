@@ -2,6 +2,7 @@
 
 mod curve;
 mod forgetting;
+pub mod number;
 mod statistics;
 
 pub use forgetting::{CurveShape, ForgettingFit};

@@ -1,5 +1,6 @@
 //! Means with standard errors, straight lines, correlations, and the share of variance that each predictor explains.
 
+use super::number::{significant, with_error};
 use crate::error::{Error, Result};
 use crate::linalg::{MatRef, dot};
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,13 @@ impl LinearFit {
     /// Fits a straight line.
     ///
     /// # Errors
+impl std::fmt::Display for Estimate {
+    /// `0.812 ± 0.006`, or `0.812` where no error can be told.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.standard_error.map_or_else(|| significant(self.value), |e| with_error(self.value, e)))
+    }
+}
+
     /// [`Error::Data`] where lengths differ, there are fewer than two points, all x are equal, or a number is not finite.
     pub fn new(x: &[f64], y: &[f64]) -> Result<Self> {
         check_pair(x, y, 2)?;

@@ -4,6 +4,7 @@ use super::Told;
 use super::{figures, tables, words};
 use crate::commands::cite::bibtex;
 use crate::output::Output;
+use ebbing::theory::forecast::ASSUMES;
 use ebbing_report::{Metadata, Report, escape_markup, write_table};
 use serde_json::{Value, json};
 
@@ -18,8 +19,8 @@ pub fn json(told: &Told, output: &Output, seed: u64) -> anyhow::Result<Value> {
         "metadata": metadata(told, output, seed)?,
         "forecast": told.outlook,
         "layers": layers,
-        "answer": words::sentences(told),
-        "assumes": words::ASSUMES,
+        "answer": told.outlook.sentences(),
+        "assumes": ASSUMES,
     }))
 }
 
@@ -37,9 +38,9 @@ pub fn write(told: &Told, output: &Output, seed: u64) -> anyhow::Result<()> {
     let metadata = metadata(told, output, seed)?;
     let outlook = &told.outlook;
     let forgetting = words::matrix("forgetting", &outlook.forgetting);
-    let mut report = Report::new("What the network will forget", &escape_markup(&words::sentences(told).join(" ")))
+    let mut report = Report::new("What the network will forget", &escape_markup(&told.outlook.sentences().join(" ")))
         .note(&escape_markup(&told.heading))
-        .note(words::ASSUMES);
+        .note(ASSUMES);
     for (name, figure) in figures::all(told) {
         let figure = figure.metadata(&metadata);
         figure.save(folder, name)?;
