@@ -238,7 +238,7 @@ impl SequenceArgs {
             return remembered(&path.display().to_string(), || {
                 let recipe = path.extension().is_some_and(|ending| ending == "toml");
                 let sequence = if recipe { Recipe::read(path)?.sequence()? } else { TaskSequence::load(path)? };
-                Ok(Sizes::of(&sequence))
+                Ok(sequence.sizes())
             });
         }
         let (tasks, p, p_test, columns) = match self.protocol()? {

@@ -1,14 +1,15 @@
 //! Two tasks with a readout each: what the figures against the load α = P/N share.
 
 use super::Scale;
+use super::common::sizes;
 use crate::cell::{Cell, Row};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::sources::Sources;
 use crate::study::Column;
 use ebbing::data::Preprocess;
-use ebbing::plan::{Cost, Sizes};
-use ebbing::stats::{Estimate, LinearFit, spearman};
+use ebbing::plan::{Cost, critical_load_cost, phase_cost, whitening_cost};
+use ebbing::stats::{Estimate, LinearFit};
 use ebbing::tasks::{PartialSplit, Permuted, TargetDistractor};
 use ebbing::theory::multi_head::{CriticalLoad, Power, Regime};
 use ebbing::theory::phase::PhasePoint;
@@ -87,17 +88,14 @@ impl Setup {
 
     /// The cost of drawing tasks, one decomposition and its curves.
     pub fn cost(&self, tasks: usize, tested: usize, loads: usize) -> Cost {
-        let sizes = Sizes {
-            train: vec![self.p; tasks],
-            test: vec![tested; tasks],
-            dim: self.dim(),
-            columns: 1,
-            distinct: None,
-        };
-        // Every image is whitened: one product with a matrix of its dimension.
-        let images = (tasks * (self.p + tested)) as f64;
-        let drawn = Cost { flops: 2.0 * images * (self.dim() as f64).powi(2), bytes: 0.0 };
-        drawn.then(ebbing::plan::phase_cost(&sizes, loads))
+        let sizes = sizes(tasks, self.p, tested, self.dim(), None);
+        whitening_cost(tasks * (self.p + tested), self.dim()).then(phase_cost(&sizes, loads))
+    }
+
+    /// The cost of drawing two tasks and their critical load.
+    pub fn critical_cost(&self) -> Cost {
+        let sizes = sizes(2, self.p, 0, self.dim(), None);
+        whitening_cost(2 * self.p, self.dim()).then(critical_load_cost(&sizes))
     }
 }
 

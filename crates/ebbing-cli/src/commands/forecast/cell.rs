@@ -60,7 +60,7 @@ impl InCells for Args {
 
     fn cost(&self) -> ebbing::Result<Cost> {
         let sizes = match self.features.first() {
-            Some(file) => Sizes::of(&TaskSequence::load(file)?),
+            Some(file) => TaskSequence::load(file)?.sizes(),
             None => self.sequence.sizes()?,
         };
         let sizes = match self.max_p {

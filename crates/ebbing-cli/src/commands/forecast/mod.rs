@@ -15,7 +15,7 @@ use crate::text::{size, time};
 use clap::ValueEnum;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
-use ebbing::plan::{Sizes, Speed, forgetting_cost, order_parameter_cost};
+use ebbing::plan::{Speed, forgetting_cost, order_parameter_cost};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
 use ebbing::{Error, Forecast, TaskSequence};
@@ -285,7 +285,7 @@ impl Args {
 
     /// Says how long it will take and how much memory, where that is worth saying.
     fn announce(&self, console: &Console, sequence: &TaskSequence, seeds: usize, settings: &ForecastSettings) {
-        let sizes = Sizes::of(sequence);
+        let sizes = sequence.sizes();
         let cost = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
         let cost = cost.times(seeds * (1 + settings.depths.len()));
         let seconds = cost.seconds(Speed::measure());
