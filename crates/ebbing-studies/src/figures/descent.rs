@@ -123,21 +123,19 @@ impl Descent {
         let (both, alone) = (learn(&path.tasks, settings)?, learn(&path.tasks[last..], settings)?);
         let row = Row::new().with("width", settings.width);
         let (Some(both), Some(alone)) = (both, alone) else { return Ok(row.with("diverged", 1usize)) };
-        let test = |trained: &Trained, t: usize, s: usize| trained.test_loss[t][s].unwrap_or(f64::NAN);
-        let report = &both.reports[last];
+        let (found, report) = (both.interference(&alone), &both.reports[last]);
         Ok(row
             .with("diverged", 0usize)
-            .with("f21", both.train_loss[last][0])
-            .with("g21", test(&both, last, 0) / test(&both, 0, 0))
-            .with("g22", test(&both, last, last) / test(&alone, 0, 0))
+            .with("f21", found.f21)
+            .with("g21", found.g21.unwrap_or(f64::NAN))
+            .with("g22", found.g22.unwrap_or(f64::NAN))
             .with("mse", report.mse)
             .with("learned", usize::from(report.mse < self.threshold))
             .with("steps", report.steps)
             .with("moved", report.moved))
     }
 
-    /// Steps of a full batch, forward and backward: the first task and the last one alone take a few hundred, each of the
-    /// others as many as are allowed.
+    /// The first task and the last one alone take a few hundred steps, each of the others as many as are allowed.
     pub fn cost(&self, tasks: usize, depth: usize, alpha: f64) -> Cost {
         let mut steps = vec![self.max_steps; tasks];
         steps[0] = 400;

@@ -194,10 +194,8 @@ pub(super) const fn column(name: &'static str, meaning: &'static str) -> Column 
 
 /// Mean of a column over its rows; infinite where one of them is, NaN where there is none.
 pub(super) fn mean(frame: &Frame, name: &str) -> Result<Estimate> {
-    if frame.numbers(name)?.iter().any(|x| x.is_infinite()) {
-        return Ok(Estimate { value: f64::INFINITY, standard_error: None });
-    }
-    frame.mean(name)
+    let known: Vec<f64> = frame.numbers(name)?.into_iter().filter(|x| !x.is_nan()).collect();
+    Ok(Estimate::over(&known))
 }
 
 /// The means of a column at every level of another: levels, means, standard errors (0 for one seed).
@@ -259,9 +257,8 @@ pub(super) fn draw_limit(mut panel: Panel, curves: &[Curve<'_>], name: &str) -> 
                 panel = panel.diverges("∝ λ^{1/2}", middle, Direction::Up, colour(curve.category));
                 continue;
             }
-            // What vanishes as a power of λ is 0 in the limit.
-            let value = |i: &usize| if powers[*i] < 0.0 { 0.0 } else { y[*i] };
-            let (x, y): (Vec<f64>, Vec<f64>) = run.iter().map(|i| (x[*i], value(i))).unzip();
+            let value = |i: usize| Power { coefficient: y[i], exponent: powers[i] }.limit();
+            let (x, y): (Vec<f64>, Vec<f64>) = run.iter().map(|&i| (x[i], value(i))).unzip();
             panel = panel.line(Line::new(label, &x, &y).category(curve.category));
             label = "";
         }

@@ -4,6 +4,7 @@ mod checkpoint;
 mod descent;
 mod fisher;
 mod gram;
+mod interference;
 mod learner;
 mod mlp;
 mod pass;
@@ -16,6 +17,7 @@ mod update;
 mod watch;
 
 pub use descent::Progress;
+pub use interference::{Interference, MeanInterference};
 pub use learner::{Fisher, Indexing, Learner, LossScale, PenaltyStep, TrainSettings};
 pub use mlp::Mlp;
 pub use posterior::{Convergence, Heads, PosteriorSettings, SampledPosterior, convergence, sample_posterior};

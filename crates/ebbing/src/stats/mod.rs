@@ -6,4 +6,5 @@ pub mod number;
 mod statistics;
 
 pub use forgetting::{CurveShape, ForgettingFit};
-pub use statistics::{Estimate, LinearFit, VarianceExplained, mean_with_error, pearson, spearman};
+pub use statistics::{Estimate, LinearFit, VarianceExplained, mean_curve, mean_with_error, pearson, spearman};
+pub use trend::Trend;

@@ -1,6 +1,6 @@
 //! Two tasks with a readout each as a cell of a study: one row per penalty and load.
 
-use super::{Args, drawn, grid};
+use super::{Args, grid};
 use crate::commands::study::InCells;
 use crate::sequence::Kind;
 use ebbing::Error;
@@ -20,8 +20,8 @@ pub const COLUMNS: &[(&str, &str)] = &[
     ("u22_exponent", "power of lambda that u22 grows with"),
     ("d", "u1 - u0, or the factor before lambda^d_exponent"),
     ("d_exponent", "power of lambda that d grows with"),
-    ("f21", "training loss of task 1 after task 2; NaN where it diverges"),
-    ("g21", "test loss of task 1 over that of learning it alone; NaN where it diverges"),
+    ("f21", "training loss of task 1 after task 2; inf where it diverges"),
+    ("g21", "test loss of task 1 over that of learning it alone; inf where it diverges"),
     ("g22", "test loss of task 2 over that of learning it alone, or the factor before lambda^g22_exponent"),
     ("g22_exponent", "power of lambda that g22 grows with"),
     ("alpha_c", "exact critical load"),
@@ -82,11 +82,11 @@ fn row(curve: &PhaseCurve, point: &PhasePoint, critical: &CriticalLoad) -> Row {
         .with("regime", critical.regime(factors.alpha).0.to_string())
         .with("u11", factors.u11)
         .with("u12", factors.u12)
-        .with("f21", drawn(point.f21));
+        .with("f21", point.f21.limit());
     row = power(row, "u22", factors.u22);
     row = power(row, "d", factors.d);
     if let Some(g21) = point.g21 {
-        row = row.with("g21", drawn(g21));
+        row = row.with("g21", g21.limit());
     }
     if let Some(g22) = point.g22 {
         row = power(row, "g22", g22);

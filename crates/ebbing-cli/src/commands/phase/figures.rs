@@ -1,6 +1,5 @@
 //! The phase diagram and the curves against the load.
 
-use super::drawn;
 use super::sweep::{Curves, Swept};
 use ebbing::theory::multi_head::{CriticalLoad, Power};
 use ebbing::theory::phase::{PhaseCurve, PhasePoint};
@@ -79,7 +78,7 @@ fn quantity(axis: &str, curves: &[Curves], name: &str, log: bool, get: fn(&Phase
             for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
                 let finite: Vec<(f64, f64)> = run
                     .iter()
-                    .map(|p| (p.factors.alpha, get(p).map_or(f64::NAN, drawn)))
+                    .map(|p| (p.factors.alpha, get(p).map_or(f64::NAN, |v| v.limit())))
                     .filter(|(_, y)| y.is_finite())
                     .collect();
                 let (x, y): (Vec<f64>, Vec<f64>) = finite.into_iter().unzip();

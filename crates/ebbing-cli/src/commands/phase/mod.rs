@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::sequence::SequenceArgs;
 use clap::ValueEnum;
 use ebbing::Error;
-use ebbing::theory::multi_head::{MultiHeadSettings, Power};
+use ebbing::theory::multi_head::MultiHeadSettings;
 
 /// What is swept across the phase diagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -132,15 +132,6 @@ fn grid(text: &str) -> ebbing::Result<Vec<f64>> {
         ));
     }
     Ok(kept)
-}
-
-/// A power of λ as it is drawn at λ → ∞: nothing where it diverges, 0 where it vanishes.
-fn drawn(power: Power) -> f64 {
-    match power.exponent {
-        e if e > 0.0 => f64::NAN,
-        e if e < 0.0 => 0.0,
-        _ => power.coefficient,
-    }
 }
 
 #[cfg(test)]

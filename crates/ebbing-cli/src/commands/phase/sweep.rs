@@ -3,7 +3,7 @@
 use super::{Args, Sweep, figures};
 use crate::console::Console;
 use crate::sequence::Origin;
-use ebbing::stats::{Estimate, mean_with_error};
+use ebbing::stats::Estimate;
 use ebbing::tasks::Protocol;
 use ebbing::theory::multi_head::{CriticalLoad, TwoTasks};
 use ebbing::theory::phase::{PhaseCurve, normalised_labels, phase_curves};
@@ -22,8 +22,7 @@ pub(in crate::commands) struct Swept {
 impl Swept {
     /// Mean and standard error of a number over seeds; a number that is infinite for any seed is infinite.
     pub fn mean(&self, get: fn(&CriticalLoad) -> f64) -> Estimate {
-        let values: Vec<f64> = self.loads.iter().map(get).collect();
-        mean_with_error(&values).unwrap_or(Estimate { value: f64::INFINITY, standard_error: None })
+        Estimate::over(&self.loads.iter().map(get).collect::<Vec<f64>>())
     }
 }
 

@@ -34,6 +34,15 @@ impl Power {
     pub fn at(&self, lambda: f64) -> f64 {
         if self.exponent == 0.0 { self.coefficient } else { self.coefficient * lambda.powf(self.exponent) }
     }
+
+    /// `lim_{λ→∞} coefficient · λ^exponent`: infinite where it diverges, 0 where it vanishes.
+    pub fn limit(&self) -> f64 {
+        match self.exponent {
+            e if e > 0.0 && self.coefficient != 0.0 => self.coefficient * f64::INFINITY,
+            e if e != 0.0 => 0.0,
+            _ => self.coefficient,
+        }
+    }
 }
 
 /// The renormalisation factors of two tasks at one load.
