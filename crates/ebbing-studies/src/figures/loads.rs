@@ -198,20 +198,18 @@ pub(super) fn mean(frame: &Frame, name: &str) -> Result<Estimate> {
     Ok(Estimate::over(&known))
 }
 
-/// The means of a column at every level of another: levels, means, standard errors (0 for one seed).
-pub(super) fn means_by(frame: &Frame, by: &str, name: &str) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+/// The means of a column at every level of another.
+pub(super) fn estimates_by(frame: &Frame, by: &str, name: &str) -> Result<(Vec<f64>, Vec<Estimate>)> {
     let levels = frame.levels(by)?;
     let means = levels.iter().map(|&x| mean(&frame.only(by, x)?, name)).collect::<Result<Vec<_>>>()?;
-    let (values, errors) = means.iter().map(|m| (m.value, m.standard_error.unwrap_or(0.0))).unzip();
-    Ok((levels, values, errors))
+    Ok((levels, means))
 }
 
-/// Whether means fall along a grid: Spearman ≤ −0.9, or every step down within two standard errors. With the former's value.
-pub(super) fn falls(x: &[f64], means: &[f64], errors: &[f64]) -> (f64, bool) {
-    let rank = spearman(x, means).unwrap_or(f64::NAN);
-    let error = |k: usize| (errors[k].powi(2) + errors[k + 1].powi(2)).sqrt();
-    let steps = means.len() > 1 && (0..means.len() - 1).all(|k| means[k + 1] - means[k] <= 2.0 * error(k));
-    (rank, rank <= -0.9 || steps)
+/// The same as levels, means, standard errors (0 for one seed).
+pub(super) fn means_by(frame: &Frame, by: &str, name: &str) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+    let (levels, means) = estimates_by(frame, by, name)?;
+    let (values, errors) = means.iter().map(|m| (m.value, m.error())).unzip();
+    Ok((levels, values, errors))
 }
 
 /// The slope of ln y against ln x; NaN where it is not defined.
@@ -274,17 +272,6 @@ pub(super) fn colour(category: usize) -> Rgb {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn falling_means_are_recognised() {
-        let x = [0.0, 1.0, 2.0, 3.0];
-        assert!(falls(&x, &[3.0, 2.0, 1.0, 0.0], &[0.0; 4]).1);
-        assert!(!falls(&x, &[0.0, 1.0, 2.0, 3.0], &[0.0; 4]).1);
-        // A step up of 0.1 is within two standard errors of 0.1, and rank correlation alone (−0.8) would not do.
-        assert!(!falls(&x, &[3.0, 1.0, 1.1, 1.05], &[0.0; 4]).1);
-        assert!(falls(&x, &[3.0, 1.0, 1.1, 1.05], &[0.1; 4]).1);
-        assert!(!falls(&[1.0], &[1.0], &[0.0]).1);
-    }
 
     #[test]
     fn summaries_say_what_is_undefined() {

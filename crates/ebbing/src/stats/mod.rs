@@ -4,6 +4,7 @@ mod curve;
 mod forgetting;
 pub mod number;
 mod statistics;
+mod trend;
 
 pub use forgetting::{CurveShape, ForgettingFit};
 pub use statistics::{Estimate, LinearFit, VarianceExplained, mean_curve, mean_with_error, pearson, spearman};

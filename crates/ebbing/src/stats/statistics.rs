@@ -37,7 +37,8 @@ pub fn mean_curve(curves: &[&[f64]]) -> Result<Vec<Estimate>> {
 }
 
 impl Estimate {
-    /// The mean of independent values and its standard error, `x̄ ± s/√n`; NaN where a value is.
+    /// The mean of independent values and its standard error, `x̄ ± s/√n`; NaN where a value is or there is none, infinite
+    /// and without an error where one is infinite.
     pub fn over(values: &[f64]) -> Estimate {
         let n = values.len() as f64;
         let (value, centred) = centre(values);
@@ -57,6 +58,13 @@ impl Estimate {
     }
 }
 
+impl std::fmt::Display for Estimate {
+    /// `0.812 ± 0.006`, or `0.812` where no error can be told.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.standard_error.map_or_else(|| significant(self.value), |e| with_error(self.value, e)))
+    }
+}
+
 /// `y = intercept + slope · x` by least squares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinearFit {
@@ -72,13 +80,6 @@ impl LinearFit {
     /// Fits a straight line.
     ///
     /// # Errors
-impl std::fmt::Display for Estimate {
-    /// `0.812 ± 0.006`, or `0.812` where no error can be told.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.standard_error.map_or_else(|| significant(self.value), |e| with_error(self.value, e)))
-    }
-}
-
     /// [`Error::Data`] where lengths differ, there are fewer than two points, all x are equal, or a number is not finite.
     pub fn new(x: &[f64], y: &[f64]) -> Result<Self> {
         check_pair(x, y, 2)?;
@@ -285,12 +286,12 @@ mod tests {
         assert!(close(m.value, 3.0) && close(m.standard_error.unwrap(), (14.0_f64 / 12.0).sqrt()));
         assert_eq!(mean_with_error(&[5.0]).unwrap(), Estimate { value: 5.0, standard_error: None });
         assert!(mean_with_error(&[]).is_err());
-        assert_eq!(
         assert_eq!(Estimate::over(&[1.0, f64::INFINITY]), Estimate::exact(f64::INFINITY));
         assert_eq!((m.to_string(), Estimate::exact(0.25).to_string()), ("3.0 ± 1.1".into(), "0.250".into()));
         let curve = mean_curve(&[&[1.0, 5.0], &[3.0, 5.0]]).unwrap();
         assert_eq!(curve.iter().map(|e| (e.value, e.error())).collect::<Vec<_>>(), [(2.0, 1.0), (5.0, 0.0)]);
         assert!(mean_curve(&[&[1.0], &[1.0, 2.0]]).is_err());
+        assert_eq!(
             mean_with_error(&[1.0, f64::NAN]).unwrap_err().to_string(),
             "values to average: value 1 is NaN; it must be finite"
         );
