@@ -10,7 +10,7 @@ from . import _ebbing
 from ._arrays import Array, TaskSequence, native, vector
 from ._order import OrderParameters
 from ._progress import Listener, listener
-from ._result import Result, heat_table, matrix_frame, significant, table, with_error
+from ._result import Result, heat_table, matrix_frame, table
 from ._settings import encode
 
 #: Settings of the theory, by their name here and in the library.
@@ -143,6 +143,7 @@ class Forecast(Result):
     | `f21_at_lambda_zero`, `delta_f21` | forgetting without the penalty, and what the penalty changes |
     | `depths`, `order` | other depths, and the best order of tasks, where asked for |
     | `digits`, `notes` | how many digits are right, and what to know |
+    | `answer`, `assumes` | what the numbers say, and what they assume, in sentences |
     """
 
     tasks: list[str]
@@ -164,6 +165,8 @@ class Forecast(Result):
     order: dict[str, Any] | None
     digits: float
     notes: list[str]
+    answer: list[str]
+    assumes: str
 
     @classmethod
     def of(cls, outlook: dict[str, Any]) -> Forecast:
@@ -172,7 +175,7 @@ class Forecast(Result):
         pairs = [OrderParameters.of_pair({**pair["detail"], "values": pair["values"]}) for pair in outlook["pairs"]]
         kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "digits", "notes")
         return cls(
-            **{name: outlook[name] for name in kept},
+            **{name: outlook[name] for name in (*kept, "answer", "assumes")},
             forgetting=_mean(outlook["forgetting"]),
             forgetting_error=_error(outlook["forgetting"]),
             pairs=pairs,
@@ -203,23 +206,7 @@ class Forecast(Result):
         return _plotting.forecast(self, ax)
 
     def sentences(self) -> list[str]:
-        told = []
-        if self.worst:
-            first, second, conflict = self.worst["first"], self.worst["second"], significant(self.worst["conflict"])
-            told.append(f"Tasks {first} and {second} conflict most (conflict {conflict}): {self.worst['words']}.")
-        last = len(self.tasks) - 1
-        if last:
-            error = None if self.forgetting_error is None else float(self.forgetting_error[last, 0])
-            value = with_error(float(self.forgetting[last, 0]), error)
-            told.append(f"Forecast forgetting of task 1 after {last + 1} tasks is {value}.")
-        if self.fit and self.fit.f_max is not None and self.fit.tau is not None:
-            shown = [with_error(v, self.fit.stderr[n]) for v, n in ((self.fit.f_max, "f_max"), (self.fit.tau, "tau"))]
-            told.append(f"It rises as F_max(1 − e^(−(t−1)/τ)) with F_max {shown[0]} and τ {shown[1]} tasks.")
-        if self.order and self.order["gain"] > 0:
-            best = " ".join(map(str, self.order["order"]))
-            means = significant(self.order["forgetting"]), significant(self.order["given"])
-            told.append(f"The best order found is {best}: mean final forgetting {means[0]} instead of {means[1]}.")
-        return told + [f"Note: {note}." for note in self.notes]
+        return list(self.answer)
 
     def tables(self) -> list[str]:
         names = ["gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f21", "gamma_sim"]

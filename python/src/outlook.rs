@@ -6,7 +6,7 @@ use crate::run::run;
 use crate::values::{object, settings};
 use ebbing::metrics::{ContinualMetrics, TaskAccuracies};
 use ebbing::stats::ForgettingFit;
-use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::forecast::{ASSUMES, ForecastSettings};
 use ebbing::{Forecast, TaskSequence};
 use pyo3::prelude::*;
 
@@ -37,6 +37,8 @@ pub fn forecast<'py>(
     if let (Some(words), Ok(worst)) = (words, told.get_item("worst")) {
         worst.set_item("words", words)?;
     }
+    told.set_item("answer", outlook.sentences())?;
+    told.set_item("assumes", ASSUMES)?;
     Ok(told)
 }
 

@@ -93,7 +93,10 @@ def test_a_forecast_tells_everything(results):
     assert told.metrics.average_accuracy == pytest.approx(told.test_accuracy[3].mean())
     assert told.depths[0]["depth"] == 2 and sorted(told.order["order"]) == [1, 2, 3, 4]
     assert told.fit.points <= 4 and told.digits > 8
-    assert any("conflict most" in sentence for sentence in told.sentences())
+    # The same sentences as the program's, in its words.
+    assert told.sentences() == told.answer and told.assumes.startswith("Assumes a wide")
+    assert told.answer[0].startswith("Tasks ") and "conflict most" in told.answer[0]
+    assert any(sentence.startswith("On test data after the last task (gem convention)") for sentence in told.answer)
     seeds = results["seeds"]
     assert seeds.seeds == 2 and seeds.forgetting_error.shape == (4, 4)
 

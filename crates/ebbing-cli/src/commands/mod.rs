@@ -53,12 +53,3 @@ impl Command {
         }
     }
 }
-
-/// The tint of a regime.
-fn shown_regime(regime: ebbing::theory::multi_head::Regime) -> ebbing_report::Regime {
-    match regime {
-        ebbing::theory::multi_head::Regime::FixedRepresentations => ebbing_report::Regime::FixedRepresentations,
-        ebbing::theory::multi_head::Regime::Overfitting => ebbing_report::Regime::Overfitting,
-        ebbing::theory::multi_head::Regime::Generalisation => ebbing_report::Regime::Generalisation,
-    }
-}

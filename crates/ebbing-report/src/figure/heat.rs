@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::layers::{Cells, Layer, Map};
 use super::panel::Panel;
 use crate::matrix::Matrix;
-use crate::style::{ColourScale, Rgb, size, with_minus};
+use crate::style::{ColourScale, Rgb, size, tint, with_minus};
 use crate::text::{Rich, text_width};
 
 /// Largest matrix whose values are printed in the cells.
@@ -130,7 +130,7 @@ pub(crate) fn draw_map(canvas: &mut Canvas, frame: &Frame, map: &Map, colours: O
         return Some(format!("map {}: an axis value is not above 0 on a log axis; nothing drawn", map.name));
     };
     let colour = |j: usize, i: usize| match &map.cells {
-        Cells::Regimes(regimes) => regimes[j][i].tint(),
+        Cells::Regimes(regimes) => tint(regimes[j][i]),
         Cells::Numbers { values, .. } => colours.map_or(NO_VALUE, |c| c.colour(values[j][i])),
     };
     let (rows, columns) = (map.y.len(), map.x.len());

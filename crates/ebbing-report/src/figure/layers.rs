@@ -1,7 +1,7 @@
 //! What a panel can show: lines, markers, bands, tints, bars, maps, guides, arrows.
 
 use crate::error::{Error, Result};
-use crate::style::{Dash, Marker, Regime, Rgb};
+use crate::style::{Dash, Marker, Regime, Rgb, tint};
 
 /// Colour, dash and marker of a series: those of its category unless set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -125,7 +125,7 @@ impl Band {
 
     /// A region of one regime, in its tint, named in the legend; it lies behind everything else.
     pub fn regime(regime: Regime, x: &[f64], low: &[f64], high: &[f64]) -> Band {
-        Band { fill: Some(regime.tint()), ..Band::new(regime.name(), x, low, high) }
+        Band { fill: Some(tint(regime)), ..Band::new(&regime.to_string(), x, low, high) }
     }
 
     /// Colour of category `k` (from 0). By default the first band is 0, the second 1, and so on.

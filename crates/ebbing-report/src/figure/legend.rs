@@ -3,7 +3,7 @@
 use super::canvas::{Anchor, CAP, Canvas, Ink, Label, Rect, Role, Shape, rectangle};
 use super::layers::{Cells, Layer};
 use super::series::{BAND_OPACITY, Look, arrow_at, hatch, marker};
-use crate::style::{Dash, Regime, Rgb, category, size};
+use crate::style::{Dash, Regime, Rgb, category, size, tint};
 use crate::text::{PathCommand, Rich, text_width};
 
 /// Width of the sample beside an entry, pt.
@@ -102,7 +102,7 @@ pub(crate) fn entries(layers: &[Layer], looks: &[Look]) -> Vec<Entry> {
             Layer::Map(m) => {
                 if let Cells::Regimes(regimes) = &m.cells {
                     for regime in Regime::ALL.into_iter().filter(|r| regimes.iter().flatten().any(|s| s == r)) {
-                        add(regime.name(), Symbol::Band(regime.tint(), 1.0));
+                        add(&regime.to_string(), Symbol::Band(tint(regime), 1.0));
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use super::axis::Scale;
 use super::layers::{Band, Bars, Direction, Layer, Line, Map, Markers};
 use crate::matrix::Matrix;
-use crate::style::{Regime, Rgb};
+use crate::style::{Regime, Rgb, tint};
 
 /// Where the legend of a panel goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -184,7 +184,7 @@ impl Panel {
 
     /// Tints the panel from one x to another as a regime.
     pub fn regime(self, regime: Regime, from: f64, to: f64) -> Panel {
-        self.layer(Layer::Span { label: regime.name().into(), from, to, tint: regime.tint() })
+        self.layer(Layer::Span { label: regime.to_string(), from, to, tint: tint(regime) })
     }
 
     /// Tints the panel from one x to another in light grey.

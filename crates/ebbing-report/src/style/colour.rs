@@ -1,6 +1,6 @@
 //! Colours, dashes and markers: Okabe-Ito for categories, viridis for magnitudes, blue-white-red for signed values.
 
-use serde::{Deserialize, Serialize};
+use ebbing::theory::multi_head::Regime;
 
 /// A colour of the sRGB space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,37 +133,13 @@ impl Marker {
     }
 }
 
-/// The three regimes of multi-head learning at strong regularisation; each has one tint everywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Regime {
-    /// Representations stay those of the first task.
-    FixedRepresentations,
-    /// Task 2 is memorised with a diverging read-out.
-    Overfitting,
-    /// Task 2 is learned from shared representations.
-    Generalisation,
-}
-
-impl Regime {
-    /// The three regimes in order of growing load.
-    pub const ALL: [Regime; 3] = [Regime::FixedRepresentations, Regime::Overfitting, Regime::Generalisation];
-
-    /// Its name as written in legends.
-    pub fn name(self) -> &'static str {
-        match self {
-            Regime::FixedRepresentations => "fixed representations",
-            Regime::Overfitting => "overfitting",
-            Regime::Generalisation => "generalisation",
-        }
-    }
-
-    /// Grey-blue, light red or light green, of different lightness so that they differ in greyscale too.
-    pub fn tint(self) -> Rgb {
-        match self {
-            Regime::FixedRepresentations => Rgb::hex(0xB5C3D9),
-            Regime::Overfitting => Rgb::hex(0xF4CCC4),
-            Regime::Generalisation => Rgb::hex(0xE2F3DF),
-        }
+/// The tint of a regime, the same everywhere: grey-blue, light red or light green, of different lightness so that they differ
+/// in greyscale too.
+pub(crate) fn tint(regime: Regime) -> Rgb {
+    match regime {
+        Regime::FixedRepresentations => Rgb::hex(0xB5C3D9),
+        Regime::Overfitting => Rgb::hex(0xF4CCC4),
+        Regime::Generalisation => Rgb::hex(0xE2F3DF),
     }
 }
 
@@ -237,7 +213,7 @@ mod tests {
 
     #[test]
     fn regimes_differ_in_greyscale() {
-        let mut l: Vec<f64> = Regime::ALL.iter().map(|r| r.tint().luminance()).collect();
+        let mut l: Vec<f64> = Regime::ALL.iter().map(|&r| tint(r).luminance()).collect();
         l.sort_by(f64::total_cmp);
         // 0.1 of luminance is about 5 steps of lightness L*, visible side by side.
         assert!(l.windows(2).all(|w| w[1] - w[0] > 0.1), "{l:?}");

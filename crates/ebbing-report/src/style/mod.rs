@@ -3,10 +3,11 @@
 mod colour;
 mod number;
 
-pub(crate) use colour::category;
-pub use colour::{ColourScale, Dash, Marker, OKABE_ITO, Regime, Rgb};
+pub use colour::{ColourScale, Dash, Marker, OKABE_ITO, Rgb};
+pub(crate) use colour::{category, tint};
+pub use ebbing::stats::number::{significant, with_error};
+pub use ebbing::theory::multi_head::Regime;
 pub(crate) use number::{exact, with_minus};
-pub use number::{significant, with_error};
 
 /// Points per millimetre: figures are laid out in points (1/72 inch).
 pub const POINTS_PER_MM: f64 = 72.0 / 25.4;

@@ -1,5 +1,6 @@
 //! Networks trained by descent on two tasks at a load: what figures S6, S7 and S8 have in common.
 
+use super::common::sizes;
 use crate::cell::{Cell, Row};
 use crate::error::Result;
 use crate::figures::Scale;
@@ -9,7 +10,7 @@ use ebbing::data::Preprocess;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Heads, Learner, LossScale, TrainSettings, Trained};
-use ebbing::plan::Cost;
+use ebbing::plan::{Cost, gram_train_cost};
 use ebbing::tasks::{Interpolated, PartialSplit, Permuted};
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::{Error, Task, TaskSequence, Trainer};
@@ -122,29 +123,23 @@ impl Descent {
         let (both, alone) = (learn(&path.tasks, settings)?, learn(&path.tasks[last..], settings)?);
         let row = Row::new().with("width", settings.width);
         let (Some(both), Some(alone)) = (both, alone) else { return Ok(row.with("diverged", 1usize)) };
-        let test = |trained: &Trained, t: usize, s: usize| trained.test_loss[t][s].unwrap_or(f64::NAN);
-        let report = &both.reports[last];
+        let (found, report) = (both.interference(&alone), &both.reports[last]);
         Ok(row
             .with("diverged", 0usize)
-            .with("f21", both.train_loss[last][0])
-            .with("g21", test(&both, last, 0) / test(&both, 0, 0))
-            .with("g22", test(&both, last, last) / test(&alone, 0, 0))
+            .with("f21", found.f21)
+            .with("g21", found.g21.unwrap_or(f64::NAN))
+            .with("g22", found.g22.unwrap_or(f64::NAN))
             .with("mse", report.mse)
             .with("learned", usize::from(report.mse < self.threshold))
             .with("steps", report.steps)
             .with("moved", report.moved))
     }
 
-    /// Steps of a full batch, forward and backward: the first task and the last one alone take a few hundred, each of the
-    /// others as many as are allowed.
+    /// The first task and the last one alone take a few hundred steps, each of the others as many as are allowed.
     pub fn cost(&self, tasks: usize, depth: usize, alpha: f64) -> Cost {
-        let (p, n) = (self.p as f64, width(self.p, alpha) as f64);
-        // Single precision is twice as fast as the double precision that costs are counted in.
-        let step = 0.5 * (4.0 * p * p * n + 6.0 * p * n * n * (depth - 1) as f64);
-        Cost {
-            flops: step * (400.0 + (self.max_steps * (tasks - 1)) as f64),
-            bytes: 8.0 * p * (p + 784.0 + 8.0 * n) * tasks as f64,
-        }
+        let mut steps = vec![self.max_steps; tasks];
+        steps[0] = 400;
+        gram_train_cost(&sizes(tasks, self.p, self.p_test, 784, None), width(self.p, alpha), depth, &steps)
     }
 
     /// What the captions say of the training.

@@ -1,6 +1,6 @@
 //! Figure 2e-g: how the three order parameters follow the settings of the target-distractor task.
 
-use super::common::{CIFAR, SAMPLE, Trend, data_title, exactly, plain};
+use super::common::{CIFAR, SAMPLE, Trend, TrendClaim, data_title, exactly, plain};
 use super::targets::{Point, Targets};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};

@@ -1,14 +1,14 @@
 //! Two tasks with a readout each: what the figures against the load α = P/N share.
 
 use super::Scale;
+use super::common::sizes;
 use crate::cell::{Cell, Row};
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::Column;
-use ebbing::data::Preprocess;
-use ebbing::data::Sources;
-use ebbing::plan::{Cost, Sizes};
-use ebbing::stats::{Estimate, LinearFit, spearman};
+use ebbing::data::{Preprocess, Sources};
+use ebbing::plan::{Cost, critical_load_cost, phase_cost, whitening_cost};
+use ebbing::stats::{Estimate, LinearFit};
 use ebbing::tasks::{PartialSplit, Permuted, TargetDistractor};
 use ebbing::theory::multi_head::{CriticalLoad, Power, Regime};
 use ebbing::theory::phase::PhasePoint;
@@ -87,17 +87,14 @@ impl Setup {
 
     /// The cost of drawing tasks, one decomposition and its curves.
     pub fn cost(&self, tasks: usize, tested: usize, loads: usize) -> Cost {
-        let sizes = Sizes {
-            train: vec![self.p; tasks],
-            test: vec![tested; tasks],
-            dim: self.dim(),
-            columns: 1,
-            distinct: None,
-        };
-        // Every image is whitened: one product with a matrix of its dimension.
-        let images = (tasks * (self.p + tested)) as f64;
-        let drawn = Cost { flops: 2.0 * images * (self.dim() as f64).powi(2), bytes: 0.0 };
-        drawn.then(ebbing::plan::phase_cost(&sizes, loads))
+        let sizes = sizes(tasks, self.p, tested, self.dim(), None);
+        whitening_cost(tasks * (self.p + tested), self.dim()).then(phase_cost(&sizes, loads))
+    }
+
+    /// The cost of drawing two tasks and their critical load.
+    pub fn critical_cost(&self) -> Cost {
+        let sizes = sizes(2, self.p, 0, self.dim(), None);
+        whitening_cost(2 * self.p, self.dim()).then(critical_load_cost(&sizes))
     }
 }
 
@@ -196,26 +193,22 @@ pub(super) const fn column(name: &'static str, meaning: &'static str) -> Column 
 
 /// Mean of a column over its rows; infinite where one of them is, NaN where there is none.
 pub(super) fn mean(frame: &Frame, name: &str) -> Result<Estimate> {
-    if frame.numbers(name)?.iter().any(|x| x.is_infinite()) {
-        return Ok(Estimate { value: f64::INFINITY, standard_error: None });
-    }
-    frame.mean(name)
+    let known: Vec<f64> = frame.numbers(name)?.into_iter().filter(|x| !x.is_nan()).collect();
+    Ok(Estimate::over(&known))
 }
 
-/// The means of a column at every level of another: levels, means, standard errors (0 for one seed).
-pub(super) fn means_by(frame: &Frame, by: &str, name: &str) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+/// The means of a column at every level of another.
+pub(super) fn estimates_by(frame: &Frame, by: &str, name: &str) -> Result<(Vec<f64>, Vec<Estimate>)> {
     let levels = frame.levels(by)?;
     let means = levels.iter().map(|&x| mean(&frame.only(by, x)?, name)).collect::<Result<Vec<_>>>()?;
-    let (values, errors) = means.iter().map(|m| (m.value, m.standard_error.unwrap_or(0.0))).unzip();
-    Ok((levels, values, errors))
+    Ok((levels, means))
 }
 
-/// Whether means fall along a grid: Spearman ≤ −0.9, or every step down within two standard errors. With the former's value.
-pub(super) fn falls(x: &[f64], means: &[f64], errors: &[f64]) -> (f64, bool) {
-    let rank = spearman(x, means).unwrap_or(f64::NAN);
-    let error = |k: usize| (errors[k].powi(2) + errors[k + 1].powi(2)).sqrt();
-    let steps = means.len() > 1 && (0..means.len() - 1).all(|k| means[k + 1] - means[k] <= 2.0 * error(k));
-    (rank, rank <= -0.9 || steps)
+/// The same as levels, means, standard errors (0 for one seed).
+pub(super) fn means_by(frame: &Frame, by: &str, name: &str) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+    let (levels, means) = estimates_by(frame, by, name)?;
+    let (values, errors) = means.iter().map(|m| (m.value, m.error())).unzip();
+    Ok((levels, values, errors))
 }
 
 /// The slope of ln y against ln x; NaN where it is not defined.
@@ -261,9 +254,8 @@ pub(super) fn draw_limit(mut panel: Panel, curves: &[Curve<'_>], name: &str) -> 
                 panel = panel.diverges("∝ λ^{1/2}", middle, Direction::Up, colour(curve.category));
                 continue;
             }
-            // What vanishes as a power of λ is 0 in the limit.
-            let value = |i: &usize| if powers[*i] < 0.0 { 0.0 } else { y[*i] };
-            let (x, y): (Vec<f64>, Vec<f64>) = run.iter().map(|i| (x[*i], value(i))).unzip();
+            let value = |i: usize| Power { coefficient: y[i], exponent: powers[i] }.limit();
+            let (x, y): (Vec<f64>, Vec<f64>) = run.iter().map(|&i| (x[i], value(i))).unzip();
             panel = panel.line(Line::new(label, &x, &y).category(curve.category));
             label = "";
         }
@@ -279,17 +271,6 @@ pub(super) fn colour(category: usize) -> Rgb {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn falling_means_are_recognised() {
-        let x = [0.0, 1.0, 2.0, 3.0];
-        assert!(falls(&x, &[3.0, 2.0, 1.0, 0.0], &[0.0; 4]).1);
-        assert!(!falls(&x, &[0.0, 1.0, 2.0, 3.0], &[0.0; 4]).1);
-        // A step up of 0.1 is within two standard errors of 0.1, and rank correlation alone (−0.8) would not do.
-        assert!(!falls(&x, &[3.0, 1.0, 1.1, 1.05], &[0.0; 4]).1);
-        assert!(falls(&x, &[3.0, 1.0, 1.1, 1.05], &[0.1; 4]).1);
-        assert!(!falls(&[1.0], &[1.0], &[0.0]).1);
-    }
 
     #[test]
     fn summaries_say_what_is_undefined() {

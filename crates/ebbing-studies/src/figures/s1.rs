@@ -1,6 +1,6 @@
 //! Figure S1: forgetting where all weights learn against forgetting of random features.
 
-use super::common::{SAMPLE, Trend, data_title};
+use super::common::{SAMPLE, Trend, TrendClaim, data_title};
 use super::fig3::{self, Fitted, SMALL, Slow};
 use super::targets::{Point, Targets};
 use super::{Entry, Needs, Reproduction, Scale};

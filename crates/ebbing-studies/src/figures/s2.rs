@@ -1,6 +1,8 @@
 //! Figure S2: generalisation of single-head networks, and the choice of P.
 
-use super::common::{SAMPLE, Trend, data_title, exactly, means_along, pixels, plain, random_features, sizes};
+use super::common::{
+    SAMPLE, Trend, TrendClaim, data_title, exactly, means_along, pixels, plain, random_features, sizes,
+};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;

@@ -1,6 +1,8 @@
 //! Figure S3: what the penalty λ does to task 1 after task 2.
 
-use super::common::{SAMPLE, TaskOne, Trend, data_title, line_with_deviation, means_along, pixels, relu, sizes};
+use super::common::{
+    SAMPLE, TaskOne, Trend, TrendClaim, data_title, line_with_deviation, means_along, pixels, relu, sizes,
+};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;

@@ -1,5 +1,6 @@
 //! Figure S4: what is left of the first of many tasks after descent with and without penalties, beside the theory.
 
+use super::common::sizes;
 use super::descent::{learn, seeds};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
@@ -12,7 +13,7 @@ use ebbing::data::Preprocess;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, TrainSettings};
-use ebbing::plan::{Cost, Sizes, forgetting_cost};
+use ebbing::plan::{Cost, forgetting_cost, train_cost};
 use ebbing::stats::Estimate;
 use ebbing::tasks::Permuted;
 use ebbing::theory::single_head::SingleHeadSettings;
@@ -198,15 +199,12 @@ impl Study for Learners {
     }
 
     fn cost(&self, cell: &Cell) -> Cost {
-        let (p, n) = (self.p as f64, self.width as f64);
+        let sizes = sizes(self.tasks, self.p, self.p_test, 784, None);
         if cell.text("learner").is_ok_and(|name| name == "theory") {
-            let (train, test) = (vec![self.p; self.tasks], vec![self.p_test; self.tasks]);
-            return forgetting_cost(&Sizes { train, test, dim: 784, columns: 1, distinct: None });
+            return forgetting_cost(&sizes);
         }
-        // Single precision at twice the speed; about 2500 steps per task.
-        let step = 0.5 * 6.0 * p * n * (n * (self.depth - 1) as f64 + p.min(784.0));
-        let weights = 4.0 * n * n * self.depth as f64;
-        Cost { flops: 2500.0 * self.tasks as f64 * step, bytes: 8.0 * weights + 8.0 * p * 784.0 * self.tasks as f64 }
+        // About 2500 steps per task.
+        train_cost(&sizes, self.width, self.depth, None, &vec![2500; self.tasks])
     }
 
     fn columns(&self) -> Vec<Column> {

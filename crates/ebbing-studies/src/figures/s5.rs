@@ -1,7 +1,7 @@
 //! Figure S5: task identity as part of the input of a single-head network.
 
 use super::common::{
-    SAMPLE, TaskOne, Trend, data_title, line_with_deviation, means_along, pixels, random_features, sizes,
+    SAMPLE, TaskOne, Trend, TrendClaim, data_title, line_with_deviation, means_along, pixels, random_features, sizes,
 };
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};

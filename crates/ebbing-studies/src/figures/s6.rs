@@ -1,5 +1,6 @@
 //! Figure S6: the three regimes in networks trained by descent, one and two hidden layers.
 
+use super::common::sizes;
 use super::descent::{COLUMNS, Descent, against_load, critical_by_descent, learned, pair_cell, seeds};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
@@ -9,7 +10,7 @@ use crate::frame::Frame;
 use crate::study::{Column, Study};
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
-use ebbing::plan::{Cost, Sizes, phase_cost};
+use ebbing::plan::{Cost, phase_cost};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing_report::{Dash, Figure, Line, Map, Panel};
 
@@ -112,10 +113,7 @@ impl Study for PhasesByDescent {
     fn cost(&self, cell: &Cell) -> Cost {
         match (cell.count("depth"), cell.number("alpha")) {
             (Ok(depth), Ok(alpha)) => self.descent.cost(2, depth, alpha),
-            _ => {
-                let (train, test) = (vec![self.descent.p; 2], vec![self.descent.p_test; 2]);
-                phase_cost(&Sizes { train, test, dim: 784, columns: 1, distinct: None }, 1)
-            }
+            _ => phase_cost(&sizes(2, self.descent.p, self.descent.p_test, 784, None), 1),
         }
     }
 

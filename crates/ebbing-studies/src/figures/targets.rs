@@ -10,7 +10,7 @@ use ebbing::data::Sources;
 use ebbing::kernels::{KernelKind, WeightPrior};
 use ebbing::linalg::Mat;
 use ebbing::metrics::squared_loss;
-use ebbing::plan::{Cost, forgetting_cost, order_parameter_cost};
+use ebbing::plan::{Cost, forgetting_cost, order_parameter_cost, whitening_cost};
 use ebbing::rng::Stream;
 use ebbing::stats::{Estimate, ForgettingFit, mean_with_error};
 use ebbing::tasks::{PoolRow, TargetDistractor};
@@ -194,10 +194,7 @@ impl Targets {
             (sequence.columns, sequence.test[0]) = (flips * self.labellings, self.p);
             cost = cost.then(forgetting_cost(&sequence).times(1 + usize::from(self.full)));
         }
-        // Whitening every image.
-        let prepared =
-            Cost { flops: 2.0 * distinct as f64 * (dim * dim) as f64, bytes: 24.0 * (distinct * dim) as f64 };
-        cost.then(prepared)
+        cost.then(whitening_cost(distinct, dim))
     }
 
     pub fn columns(&self) -> Vec<Column> {

@@ -254,7 +254,7 @@ impl ForecastJob {
 
     pub(super) fn cost(&self) -> ebbing::Result<Cost> {
         let sizes = match self.features.first() {
-            Some(file) => Sizes::of(&TaskSequence::load(file)?),
+            Some(file) => TaskSequence::load(file)?.sizes(),
             None => self.tasks.sizes()?,
         };
         let sizes = match self.max_p {

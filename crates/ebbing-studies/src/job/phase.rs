@@ -7,7 +7,7 @@ use crate::error::Result;
 use clap::ValueEnum;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, phase_cost};
-use ebbing::stats::{Estimate, mean_with_error};
+use ebbing::stats::Estimate;
 use ebbing::tasks::{Protocol, TaskOrigin};
 use ebbing::theory::best_lambda::{BestLambda, best_lambda};
 use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Power, TwoTasks};
@@ -104,8 +104,7 @@ pub struct SweptLoads {
 impl SweptLoads {
     /// Mean and standard error of a number over seeds; a number that is infinite for any seed is infinite.
     pub fn mean(&self, get: fn(&CriticalLoad) -> f64) -> Estimate {
-        let values: Vec<f64> = self.loads.iter().map(get).collect();
-        mean_with_error(&values).unwrap_or(Estimate::exact(f64::INFINITY))
+        Estimate::over(&self.loads.iter().map(get).collect::<Vec<f64>>())
     }
 }
 
@@ -360,8 +359,8 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("u22_exponent", "power of lambda that u22 grows with"),
     ("d", "u1 - u0, or the factor before lambda^d_exponent"),
     ("d_exponent", "power of lambda that d grows with"),
-    ("f21", "training loss of task 1 after task 2; NaN where it diverges"),
-    ("g21", "test loss of task 1 over that of learning it alone; NaN where it diverges"),
+    ("f21", "training loss of task 1 after task 2; inf where it diverges"),
+    ("g21", "test loss of task 1 over that of learning it alone; inf where it diverges"),
     ("g22", "test loss of task 2 over that of learning it alone, or the factor before lambda^g22_exponent"),
     ("g22_exponent", "power of lambda that g22 grows with"),
     ("alpha_c", "exact critical load"),
@@ -382,11 +381,11 @@ fn row(curve: &PhaseCurve, point: &PhasePoint, critical: &CriticalLoad) -> Row {
         .with("regime", critical.regime(factors.alpha).0.to_string())
         .with("u11", factors.u11)
         .with("u12", factors.u12)
-        .with("f21", point.f21.drawn());
+        .with("f21", point.f21.limit());
     row = power(row, "u22", factors.u22);
     row = power(row, "d", factors.d);
     if let Some(g21) = point.g21 {
-        row = row.with("g21", g21.drawn());
+        row = row.with("g21", g21.limit());
     }
     if let Some(g22) = point.g22 {
         row = power(row, "g22", g22);

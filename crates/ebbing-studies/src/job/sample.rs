@@ -7,7 +7,7 @@ use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
-use ebbing::plan::Cost;
+use ebbing::plan::{Cost, sample_cost};
 use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
@@ -172,16 +172,9 @@ impl SampleJob {
     }
 
     pub(super) fn cost(&self) -> ebbing::Result<Cost> {
-        let sizes = self.task_keys().sizes()?;
-        let settings = self.settings()?;
-        let (width, total) = (self.width as f64, sizes.train.iter().sum::<usize>() as f64);
-        // Inputs are taken within their own span; a step has a forward and a backward pass and a solve with the kernel.
-        let dim = (sizes.dim as f64).min(total);
-        let weights = width * (dim + (self.depth as f64 - 1.0) * width);
-        let step = |p: &usize| 6.0 * *p as f64 * weights + 4.0 * (*p as f64).powi(2) * width + (*p as f64).powi(3);
-        let moves = (self.warmup + self.draws) as f64 * 0.5 * settings.leapfrog as f64;
-        let flops = self.chains as f64 * moves * sizes.train.iter().map(step).sum::<f64>();
-        Ok(Cost { flops, bytes: 8.0 * (total * (sizes.dim as f64 + 6.0 * width) + 8.0 * weights) })
+        // Trajectories have a random length, half the longest on average.
+        let leaps = 0.5 * ((self.warmup + self.draws) * self.settings()?.leapfrog) as f64;
+        Ok(sample_cost(&self.task_keys().sizes()?, self.width, self.depth, self.chains, leaps))
     }
 }
 

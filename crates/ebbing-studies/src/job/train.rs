@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, TrainSettings, Trained};
-use ebbing::plan::Cost;
+use ebbing::plan::{Cost, train_cost};
 use ebbing::{Error, Trainer};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -250,16 +250,8 @@ impl TrainJob {
 
     pub(super) fn cost(&self) -> ebbing::Result<Cost> {
         let sizes = self.task_keys().sizes()?;
-        let (width, dim) = (self.width as f64, sizes.dim as f64);
-        let weights = width * (dim + (self.depth as f64 - 1.0) * width + sizes.columns as f64);
-        let steps = USUAL_STEPS.min(self.max_steps) as f64;
-        // Forward, backward and the gradient: three products of two operations per weight and example, in single precision,
-        // which is twice as fast.
-        let per_task = |p: &usize| 3.0 * weights * self.batch.unwrap_or(*p) as f64 * steps;
-        let flops = self.rules().len() as f64 * sizes.train.iter().map(per_task).sum::<f64>();
-        let rows: usize = sizes.train.iter().chain(&sizes.test).sum();
-        let bytes = 12.0 * rows as f64 * (dim + width * self.depth as f64) + 16.0 * weights;
-        Ok(Cost { flops, bytes })
+        let steps = vec![USUAL_STEPS.min(self.max_steps); sizes.train.len()];
+        Ok(train_cost(&sizes, self.width, self.depth, self.batch, &steps).times(self.rules().len()))
     }
 }
 

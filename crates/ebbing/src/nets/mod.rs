@@ -40,6 +40,7 @@ mod checkpoint;
 mod descent;
 mod fisher;
 mod gram;
+mod interference;
 mod learner;
 mod mlp;
 mod pass;
@@ -52,6 +53,7 @@ mod update;
 mod watch;
 
 pub use descent::Progress;
+pub use interference::{Interference, MeanInterference};
 pub use learner::{Fisher, Indexing, Learner, LossScale, PenaltyStep, TrainSettings};
 pub use mlp::Mlp;
 pub use posterior::{Convergence, Heads, PosteriorSettings, SampledPosterior, convergence, sample_posterior};

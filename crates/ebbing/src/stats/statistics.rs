@@ -1,5 +1,6 @@
 //! Means with standard errors, straight lines, correlations, and the share of variance that each predictor explains.
 
+use super::number::{significant, with_error};
 use crate::error::{Error, Result};
 use crate::linalg::{MatRef, dot};
 use serde::{Deserialize, Serialize};
@@ -22,12 +23,27 @@ pub fn mean_with_error(values: &[f64]) -> Result<Estimate> {
     Ok(Estimate::over(values))
 }
 
+/// The mean of curves of one length over seeds, place by place.
+///
+/// # Errors
+/// [`Error::Data`] where there is no curve, their lengths differ, or a value is not finite.
+pub fn mean_curve(curves: &[&[f64]]) -> Result<Vec<Estimate>> {
+    let length = curves.first().map_or(0, |curve| curve.len());
+    if let Some(other) = curves.iter().find(|curve| curve.len() != length) {
+        let problem = format!("one has {length} points, another {}; an average needs as many", other.len());
+        return Err(Error::data("curves to average", problem));
+    }
+    (0..length).map(|t| mean_with_error(&curves.iter().map(|curve| curve[t]).collect::<Vec<_>>())).collect()
+}
+
 impl Estimate {
-    /// The mean of independent values and its standard error, `x̄ ± s/√n`; NaN where a value is.
+    /// The mean of independent values and its standard error, `x̄ ± s/√n`; NaN where a value is or there is none, infinite
+    /// and without an error where one is infinite.
     pub fn over(values: &[f64]) -> Estimate {
         let n = values.len() as f64;
         let (value, centred) = centre(values);
-        let standard_error = (values.len() > 1).then(|| (dot(&centred, &centred) / (n - 1.0) / n).sqrt());
+        let standard_error =
+            (values.len() > 1 && !value.is_infinite()).then(|| (dot(&centred, &centred) / (n - 1.0) / n).sqrt());
         Estimate { value, standard_error }
     }
 
@@ -39,6 +55,13 @@ impl Estimate {
     /// The standard error; 0 where there is none.
     pub fn error(&self) -> f64 {
         self.standard_error.unwrap_or(0.0)
+    }
+}
+
+impl std::fmt::Display for Estimate {
+    /// `0.812 ± 0.006`, or `0.812` where no error can be told.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.standard_error.map_or_else(|| significant(self.value), |e| with_error(self.value, e)))
     }
 }
 
@@ -263,6 +286,11 @@ mod tests {
         assert!(close(m.value, 3.0) && close(m.standard_error.unwrap(), (14.0_f64 / 12.0).sqrt()));
         assert_eq!(mean_with_error(&[5.0]).unwrap(), Estimate { value: 5.0, standard_error: None });
         assert!(mean_with_error(&[]).is_err());
+        assert_eq!(Estimate::over(&[1.0, f64::INFINITY]), Estimate::exact(f64::INFINITY));
+        assert_eq!((m.to_string(), Estimate::exact(0.25).to_string()), ("3.0 ± 1.1".into(), "0.250".into()));
+        let curve = mean_curve(&[&[1.0, 5.0], &[3.0, 5.0]]).unwrap();
+        assert_eq!(curve.iter().map(|e| (e.value, e.error())).collect::<Vec<_>>(), [(2.0, 1.0), (5.0, 0.0)]);
+        assert!(mean_curve(&[&[1.0], &[1.0, 2.0]]).is_err());
         assert_eq!(
             mean_with_error(&[1.0, f64::NAN]).unwrap_err().to_string(),
             "values to average: value 1 is NaN; it must be finite"

@@ -4,7 +4,7 @@ use super::load::{Loaded, read};
 use super::pool::number_inputs;
 use super::{Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
-use crate::plan::{Cost, Sizes, Speed, forgetting_cost, order_parameter_cost, phase_cost};
+use crate::plan::{Cost, Speed, forgetting_cost, order_parameter_cost, phase_cost};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -255,7 +255,7 @@ fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
 
 /// What the commands would do with a usable sequence.
 fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
-    let (sizes, speed, n) = (Sizes::of(sequence), Speed::measure(), sequence.tasks.len());
+    let (sizes, speed, n) = (sequence.sizes(), Speed::measure(), sequence.tasks.len());
     let make = |command: &str, what: String, refused: Option<String>, cost: Cost| Computation {
         command: command.into(),
         what,

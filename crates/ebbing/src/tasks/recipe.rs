@@ -159,7 +159,7 @@ impl Recipe {
     /// What the own tasks' file or a data set of another name says.
     pub fn sizes(&self) -> Result<Sizes> {
         let mut sizes = match &self.origin {
-            TaskOrigin::Own(path) => Sizes::of(&TaskSequence::load(path)?),
+            TaskOrigin::Own(path) => TaskSequence::load(path)?.sizes(),
             TaskOrigin::Drawn { data, protocol } => {
                 let dim = match KnownSet::named(data) {
                     // Colour images become grey ones.

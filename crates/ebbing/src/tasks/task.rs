@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
+use crate::plan::Sizes;
 
 /// Which input a row is: rows with equal `image` and equal `view` are the same input vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,7 +68,26 @@ impl TaskSequence {
         self.tasks.first().map_or(0, |task| task.y.ncols())
     }
 
-    /// Refuses a sequence that cannot be used.
+    /// The sizes that the cost of computing with it depends on.
+    pub fn sizes(&self) -> Sizes {
+        let rows: Option<Vec<_>> = self.tasks.iter().map(|task| task.rows.clone()).collect();
+        let distinct = rows.map(|rows| {
+            let mut all = rows.concat();
+            all.sort_unstable();
+            all.dedup();
+            all.len()
+        });
+        let tested = |task: &Task| task.test.as_ref().map_or(0, |test| test.x.nrows());
+        Sizes {
+            train: self.tasks.iter().map(|task| task.x.nrows()).collect(),
+            test: self.tasks.iter().map(tested).collect(),
+            dim: self.dim(),
+            columns: self.columns(),
+            distinct,
+        }
+    }
+
+    /// Refuses a sequence that cannot be computed with.
     ///
     /// # Errors
     /// The first of [`TaskSequence::problems`].

@@ -10,7 +10,7 @@ use crate::output::Output;
 use crate::text::{size, time};
 use ebbing::TaskSequence;
 use ebbing::data::Sources;
-use ebbing::plan::{Sizes, Speed, forgetting_cost, order_parameter_cost};
+use ebbing::plan::{Speed, forgetting_cost, order_parameter_cost};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing_studies::job::ForecastJob;
 
@@ -69,7 +69,7 @@ impl Args {
 
 /// Says how long it will take and how much memory, where that is worth saying.
 fn announce(console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings) {
-    let sizes = Sizes::of(&sequences[0]);
+    let sizes = sequences[0].sizes();
     let cost = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
     let cost = cost.times(sequences.len() * (1 + settings.depths.len()));
     let seconds = cost.seconds(Speed::measure());

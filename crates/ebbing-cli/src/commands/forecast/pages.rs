@@ -3,6 +3,7 @@
 use super::{figures, tables, words};
 use crate::commands::cite::bibtex;
 use crate::output::Output;
+use ebbing::theory::forecast::ASSUMES;
 use ebbing_report::{Metadata, Report, escape_markup, write_table};
 use ebbing_studies::job::ForecastResult;
 use serde_json::{Value, json};
@@ -18,8 +19,8 @@ pub fn json(told: &ForecastResult, output: &Output) -> anyhow::Result<Value> {
         "metadata": metadata(told, output)?,
         "forecast": told.forecast,
         "layers": layers,
-        "answer": words::sentences(told),
-        "assumes": words::ASSUMES,
+        "answer": told.forecast.sentences(),
+        "assumes": ASSUMES,
     }))
 }
 
@@ -37,9 +38,9 @@ pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
     let metadata = metadata(told, output)?;
     let forecast = &told.forecast;
     let forgetting = words::matrix("forgetting", &forecast.forgetting);
-    let mut report = Report::new("What the network will forget", &escape_markup(&words::sentences(told).join(" ")))
+    let mut report = Report::new("What the network will forget", &escape_markup(&told.forecast.sentences().join(" ")))
         .note(&escape_markup(&told.heading))
-        .note(words::ASSUMES);
+        .note(ASSUMES);
     for (name, figure) in figures::all(told) {
         let figure = figure.metadata(&metadata);
         figure.save(folder, name)?;

@@ -1,17 +1,10 @@
-//! The forecast in the terminal and its sentences.
+//! The forecast in the terminal.
 
 use super::tables;
 use crate::output::Output;
-use ebbing::Forecast;
-use ebbing::metrics::ContinualMetrics;
-use ebbing::stats::CurveShape;
-use ebbing::theory::forecast::Averaged;
-use ebbing_report::{Matrix, Screen, Spread, escape_markup, significant, with_error};
+use ebbing::theory::forecast::{ASSUMES, Averaged};
+use ebbing_report::{Matrix, Screen, Spread, escape_markup};
 use ebbing_studies::job::ForecastResult;
-
-/// What the forecast assumes.
-pub const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
-                           solution; what a network of finite width does, `ebbing train` shows.";
 
 /// Everything the forecast tells, on one page.
 ///
@@ -31,7 +24,7 @@ pub fn page(told: &ForecastResult, output: &Output) -> ebbing_report::Result<Str
     if !forecast.depths.is_empty() {
         screen = screen.table(&tables::depths(forecast))?;
     }
-    for sentence in sentences(told) {
+    for sentence in forecast.sentences() {
         screen = screen.paragraph(&escape_markup(&sentence));
     }
     screen = screen.paragraph(ASSUMES);
@@ -61,90 +54,4 @@ pub fn shown(name: &str, values: &Averaged) -> Matrix {
     };
     let standard_error = values.standard_error.as_ref().map(clean);
     matrix(name, &Averaged { mean: clean(&values.mean), standard_error })
-}
-
-/// What the numbers say.
-pub fn sentences(told: &ForecastResult) -> Vec<String> {
-    let forecast = &told.forecast;
-    let mut all = Vec::new();
-    if let Some(worst) = &forecast.worst {
-        all.push(format!(
-            "Tasks {} and {} conflict most (conflict {}): {}.",
-            worst.first,
-            worst.second,
-            significant(worst.conflict),
-            worst.reading.words()
-        ));
-    }
-    let last = forecast.forgetting.mean.len() - 1;
-    if last > 0 {
-        let value = forecast.forgetting.mean[last][0];
-        let error = forecast.forgetting.standard_error.as_ref().map(|e| e[last][0]);
-        let value = error.map_or(significant(value), |e| with_error(value, e));
-        all.push(format!("Forecast forgetting of task 1 after {} tasks is {value}{}.", last + 1, fit(forecast)));
-    }
-    if let (Some(free), Some(delta)) = (forecast.f21_at_lambda_zero, forecast.delta_f21) {
-        let change = if delta < 0.0 { "spares" } else { "adds" };
-        all.push(format!(
-            "Without the penalty F21 would be {}; the penalty {change} {}.",
-            significant(free),
-            significant(delta.abs())
-        ));
-    }
-    if let Some(metrics) = forecast.test.as_ref().and_then(|t| t.metrics.as_ref()) {
-        all.push(accuracy(metrics));
-    }
-    if let Some(order) = &forecast.order {
-        all.push(order_sentence(order));
-    }
-    all.extend(forecast.notes.iter().map(|note| format!("Note: {note}.")));
-    all
-}
-
-fn order_sentence(order: &ebbing::theory::task_order::TaskOrder) -> String {
-    if order.gain <= 0.0 {
-        return format!(
-            "The given order is the best of {} tried (mean final forgetting {}).",
-            order.tried,
-            significant(order.given)
-        );
-    }
-    let names: Vec<String> = order.order.iter().map(ToString::to_string).collect();
-    format!(
-        "The best order found is {}: mean final forgetting {} instead of {} ({:.1} % less; {} orders tried).",
-        names.join(" "),
-        significant(order.forgetting),
-        significant(order.given),
-        100.0 * order.gain / order.given,
-        order.tried
-    )
-}
-
-/// The fit of the forgetting curve as the end of a sentence.
-fn fit(forecast: &Forecast) -> String {
-    let Some(fit) = &forecast.fit else { return String::new() };
-    match (fit.shape, fit.f_max, fit.tau) {
-        (CurveShape::Saturating, Some(f_max), Some(tau)) => {
-            let show =
-                |u: ebbing::stats::Estimate| u.standard_error.map_or(significant(u.value), |e| with_error(u.value, e));
-            let r2 = fit.r2.map_or(String::new(), |r2| format!(", R² {}", significant(r2)));
-            format!(", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {} and τ {} tasks{r2}", show(f_max), show(tau))
-        }
-        (shape, ..) => format!(" (no saturating exponential fits: the curve is {shape:?})").to_lowercase(),
-    }
-}
-
-/// Accuracy metrics in one sentence.
-fn accuracy(m: &ContinualMetrics) -> String {
-    let all = [
-        ("average accuracy", Some(m.average_accuracy)),
-        ("learning accuracy", Some(m.learning_accuracy)),
-        ("backward transfer", m.backward_transfer),
-        ("forward transfer", m.forward_transfer),
-        ("forgetting", m.forgetting),
-        ("intransigence", m.intransigence),
-    ];
-    let parts: Vec<String> =
-        all.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", significant(v)))).collect();
-    format!("On test data after the last task ({} convention): {}.", m.convention.name(), parts.join(", "))
 }

@@ -78,7 +78,7 @@ fn quantity(axis: &str, curves: &[SweptCurves], name: &str, log: bool, get: fn(&
             for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
                 let finite: Vec<(f64, f64)> = run
                     .iter()
-                    .map(|p| (p.factors.alpha, get(p).map_or(f64::NAN, |p| p.drawn())))
+                    .map(|p| (p.factors.alpha, get(p).map_or(f64::NAN, |v| v.limit())))
                     .filter(|(_, y)| y.is_finite())
                     .collect();
                 let (x, y): (Vec<f64>, Vec<f64>) = finite.into_iter().unzip();

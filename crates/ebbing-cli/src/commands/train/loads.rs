@@ -4,8 +4,8 @@ use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
 use ebbing::data::Sources;
-use ebbing::nets::{Heads, Stop, Trained};
-use ebbing::stats::mean_with_error;
+use ebbing::nets::{Heads, MeanInterference};
+use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::PhasePoint;
 use ebbing::{Error, TaskSequence};
@@ -155,40 +155,25 @@ fn check_two(sequence: &TaskSequence) -> ebbing::Result<()> {
 
 /// Averages the runs of one load; `outcomes` holds, per seed, the run alone and the run of both tasks.
 fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbing::Result<Point> {
-    let (mut f21, mut g22, mut newest, mut steps) = (vec![], vec![], vec![], vec![]);
-    let (mut learned, mut settled, mut diverged) = (0, 0, vec![]);
+    let (mut runs, mut diverged) = (vec![], vec![]);
     for pair in outcomes.chunks(2) {
-        let [Outcome::Done(alone), Outcome::Done(both)] = pair else {
-            diverged.extend(pair.iter().filter_map(Outcome::sentence).map(String::from));
-            continue;
-        };
-        f21.push(both.train_loss[1][0]);
-        let test = |t: &Trained, a: usize, b: usize| t.test_loss[a][b];
-        if let (Some(after), Some(fresh)) = (test(both, 1, 1), test(alone, 0, 0)) {
-            g22.push(after / fresh);
+        match pair {
+            [Outcome::Done(alone), Outcome::Done(both)] => runs.push((both.as_ref(), alone.as_ref())),
+            _ => diverged.extend(pair.iter().filter_map(Outcome::sentence).map(String::from)),
         }
-        newest.push(both.reports[1].mse);
-        steps.push(both.reports[1].steps as f64);
-        learned += usize::from(both.reports[1].learned);
-        settled += usize::from(both.reports[1].stop != Stop::MaxSteps);
     }
-    let average = |v: &[f64]| -> ebbing::Result<Option<(f64, f64)>> {
-        if v.is_empty() {
-            return Ok(None);
-        }
-        mean_with_error(v).map(|m| Some((m.value, m.standard_error.unwrap_or(0.0))))
-    };
-    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
+    let mean = MeanInterference::of(&runs)?;
+    let with_error = |e: Estimate| (e.value, e.error());
     Ok(Point {
         alpha,
         width,
-        f21: average(&f21)?,
-        g22: average(&g22)?,
-        newest: mean(&newest),
-        learned,
+        f21: mean.f21.map(with_error),
+        g22: mean.g22.map(with_error),
+        newest: mean.mse,
+        learned: mean.learned,
         runs: outcomes.len() / 2,
-        settled,
-        steps: mean(&steps),
+        settled: mean.settled,
+        steps: mean.steps,
         diverged,
         regime,
     })
@@ -206,9 +191,8 @@ fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> a
     // A line is interrupted where the quantity diverges.
     let with_theory = |mut panel: Panel, get: fn(&PhasePoint) -> Option<Power>| {
         for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
-            let finite = run.iter().filter_map(|p| get(p).filter(|v| v.exponent <= 0.0).map(|v| (p.factors.alpha, v)));
-            let value = |v: Power| if v.exponent < 0.0 { 0.0 } else { v.coefficient };
-            let (x, y): (Vec<f64>, Vec<f64>) = finite.map(|(a, v)| (a, value(v))).unzip();
+            let limits = run.iter().filter_map(|p| get(p).map(|v| (p.factors.alpha, v.limit())));
+            let (x, y): (Vec<f64>, Vec<f64>) = limits.filter(|(_, y)| y.is_finite()).unzip();
             if !x.is_empty() {
                 panel = panel.line(Line::new("theory, λ → ∞", &x, &y).category(0));
             }
@@ -223,7 +207,7 @@ fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> a
         ];
         for (regime, from, to) in edges {
             if from < to {
-                panel = panel.regime(crate::commands::shown_regime(regime), from, to);
+                panel = panel.regime(regime, from, to);
             }
         }
         panel

@@ -5,7 +5,7 @@ use super::runs::{self, Outcome, Run};
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner, TaskReport, Trained};
-use ebbing::stats::{Estimate, mean_with_error};
+use ebbing::stats::{mean_curve, mean_with_error};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{SingleHead, TaskSequence};
 use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, significant};
@@ -20,12 +20,11 @@ struct Curve {
 
 impl Curve {
     fn of(name: &str, runs: &[Vec<f64>]) -> ebbing::Result<Curve> {
-        let at = |t: usize| mean_with_error(&runs.iter().map(|r| r[t]).collect::<Vec<_>>());
-        let points = (0..runs[0].len()).map(at).collect::<ebbing::Result<Vec<Estimate>>>()?;
+        let points = mean_curve(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
         Ok(Curve {
             name: name.into(),
             mean: points.iter().map(|p| p.value).collect(),
-            error: points.iter().map(|p| p.standard_error.unwrap_or(0.0)).collect(),
+            error: points.iter().map(|p| p.error()).collect(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The claims of figure 3.
 
-use super::super::common::{Trend, exactly};
+use super::super::common::{Trend, TrendClaim, exactly};
 use super::{Fitted, SMALL, Slow, binned, examples};
 use crate::claim::Claim;
 use crate::error::Result;

@@ -4,7 +4,7 @@ use super::Figure4;
 use super::series::{Long, Series};
 use crate::claim::Claim;
 use crate::error::Result;
-use crate::figures::common::Trend;
+use crate::figures::common::{Trend, TrendClaim};
 use ebbing::stats::{Estimate, LinearFit};
 
 /// Why forgetting may not fall with depth.

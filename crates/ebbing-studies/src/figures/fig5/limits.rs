@@ -1,5 +1,6 @@
 //! Claims of the text about networks with a readout per task that no panel shows: α → 0, linear networks, sampled networks.
 
+use super::super::common::sizes;
 use super::super::loads::{Setup, column, labels, largest};
 use super::{EXAMPLES, Fig5};
 use crate::cell::{Cell, Row};
@@ -11,7 +12,7 @@ use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, column as as_column, dot, matmul};
 use ebbing::nets::PosteriorSettings;
-use ebbing::plan::Cost;
+use ebbing::plan::{Cost, sample_cost};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing::{Kernel, MultiHead, sample_posterior};
 
@@ -68,10 +69,9 @@ pub(super) fn cells(sampled: u64) -> Vec<Cell> {
 pub(super) fn cost(cell: &Cell, setup: &Setup) -> Cost {
     match cell.text("part") {
         Ok("sampled") => {
-            // Ten leapfrog steps a move on average, each a pass forth and back; products so small run at a sixth of the rate.
-            let (p, inputs, width) = (SAMPLED_P as f64, 2.0 * SAMPLED_P as f64, SAMPLED.0 as f64);
-            let moves = 2.0 * 10.0 * (CHAINS * (MOVES[0] + MOVES[1])) as f64;
-            Cost { flops: 6.0 * moves * (6.0 * p * inputs * width + p.powi(3)), bytes: 1e7 }
+            // Ten leapfrog steps a move on average; products so small run at a sixth of the rate.
+            let leaps = 10.0 * (MOVES[0] + MOVES[1]) as f64;
+            sample_cost(&sizes(2, SAMPLED_P, 0, setup.dim(), None), SAMPLED.0, 1, CHAINS, leaps).times(6)
         }
         Ok("linear") => Setup { p: LINEAR_P, ..setup.clone() }.cost(2, 0, 1),
         _ => setup.cost(2, setup.p_test, 1),

@@ -1,6 +1,7 @@
 //! The claims of figure 6.
 
-use super::super::loads::{falls, largest, mean, means_by, median};
+use super::super::common::{Trend, TrendClaim};
+use super::super::loads::{estimates_by, largest, mean, means_by, median};
 use super::{Benchmark, Fig6, critical_rows, percent};
 use crate::claim::Claim;
 use crate::error::Result;
@@ -29,15 +30,8 @@ fn similarity(study: &Fig6, benchmark: &Benchmark, rows: &Frame) -> Result<Vec<C
         let claim = claim.error(gamma.standard_error).paper(printed);
         claims.push(if study.setup.is_paper() { claim } else { claim.open(study.setup.not_paper()) });
     }
-    let (ratios, means, errors) = means_by(rows, "ratio", "gamma_sim")?;
-    let (rank, holds) = falls(&ratios, &means, &errors);
-    claims.push(Claim::new(
-        &panel,
-        &format!("γ_sim falls with the {what}: rank correlation"),
-        rank,
-        "≤ -0.9, or every step",
-        holds,
-    ));
+    let series = ("γ_sim".into(), estimates_by(rows, "ratio", "gamma_sim")?.1);
+    claims.push(Trend::Falls.claim(&panel, &format!("γ_sim falls with the {what}: rank correlation"), &[series])?);
     let last = at(1.0)?;
     let claim = Claim::below(&panel, &format!("γ_sim at {what} 100 %"), last.value, 0.05).error(last.standard_error);
     let spread = rows.only("ratio", 1.0)?.deviation("gamma_sim")?;

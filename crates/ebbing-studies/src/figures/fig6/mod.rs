@@ -141,11 +141,7 @@ impl Study for Fig6 {
     fn cost(&self, cell: &Cell) -> Cost {
         match cell.text("part") {
             Ok("curve") => self.setup.cost(2, self.setup.p_test, self.loads.len()),
-            // No sums over data points: those take eight of the products of a curve.
-            _ => {
-                let all = self.setup.cost(2, 0, 0);
-                Cost { flops: all.flops - 8.0 * (self.setup.p as f64).powi(3), ..all }
-            }
+            _ => self.setup.critical_cost(),
         }
     }
 

@@ -1,10 +1,12 @@
 //! The claims of figure 7.
 
-use super::super::loads::{falls, largest, log_slope};
+use super::super::common::{Trend, TrendClaim};
+use super::super::loads::{largest, log_slope};
 use super::Balance;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
+use ebbing::stats::Estimate;
 
 /// Why both losses may be larger than claimed.
 const GROWS: &str = "; of split tasks it grows with P: 1.2 at 400, 1.25 at 1000, 1.3 at 2000 (three draws each)";
@@ -29,34 +31,25 @@ pub(super) fn claims(frame: &Frame, protocol: &str, letters: [char; 3]) -> Resul
 /// Panels a and d.
 fn against_lambda(balance: &Balance, protocol: &str, panel: &str) -> Result<Vec<Claim>> {
     let (lambdas, f21, g22) = (&balance.lambdas, balance.means("f21")?, balance.means("g22")?);
-    let seeds = balance.rows.first().map_or(1, Frame::len) as f64;
-    let errors: Vec<f64> = balance.deviations("f21")?.iter().map(|d| d / seeds.sqrt()).collect();
-    let (rank, holds) = falls(lambdas, &f21, &errors);
+    let estimates = |name: &str| balance.rows.iter().map(|rows| rows.mean(name)).collect::<Result<Vec<_>>>();
+    let series = |name: &str, values: Vec<Estimate>| [(name.to_string(), values)];
+    let beyond = estimates("g22")?.split_off(balance.best());
     let last = f21.len() - 1;
-    // G_22 rises where its negative falls.
-    let best = balance.best();
-    let rising: Vec<f64> = g22[best..].iter().map(|g| -g).collect();
-    let errors: Vec<f64> = balance.deviations("g22")?[best..].iter().map(|d| d / seeds.sqrt()).collect();
-    let (rise, rises) = falls(&lambdas[best..], &rising, &errors);
     let end: Vec<usize> = (0..=last).filter(|&k| lambdas[k] >= 0.099 * lambdas[last]).collect();
     let pick = |v: &[f64]| end.iter().map(|&k| v[k]).collect::<Vec<f64>>();
     let dip = 1.0 - (-largest(g22.iter().map(|g| -g))) / g22[0];
     Ok(vec![
-        Claim::new(
+        Trend::Falls.claim(
             panel,
             &format!("{protocol}: F_21 falls with λ: rank correlation"),
-            rank,
-            "≤ -0.9, or every step",
-            holds,
-        ),
+            &series("F_21", estimates("f21")?),
+        )?,
         Claim::below(panel, &format!("{protocol}: F_21 at λ = 1e6"), f21[last], 0.01),
-        Claim::new(
+        Trend::Rises.claim(
             panel,
             &format!("{protocol}: G_22 rises with λ beyond the optimum: rank correlation"),
-            -rise,
-            "≥ 0.9, or every step",
-            rises,
-        ),
+            &series("G_22", beyond),
+        )?,
         Claim::near(
             panel,
             &format!("{protocol}: power of λ in G_22 over the last decade"),

@@ -13,7 +13,7 @@ use crate::study::{Column, Study};
 use ebbing::Task;
 use ebbing::data::Sources;
 use ebbing::linalg::{Mat, MatRef};
-use ebbing::plan::Cost;
+use ebbing::plan::{Cost, product_cost};
 use ebbing::rng::Stream;
 use ebbing::theory::best_lambda::best_lambda;
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTaskPoint, TwoTasks, centred_alignment};
@@ -207,8 +207,8 @@ impl Study for Fig7 {
 
     fn cost(&self, cell: &Cell) -> Cost {
         // Five products of the aligned inputs of either task with square matrices.
-        let aligned = 2.0 * 5.0 * 2.0 * ALIGNED as f64 * (self.setup.p as f64).powi(2);
-        let one = self.setup.cost(2, self.setup.p_test, 1).then(Cost { flops: aligned, bytes: 0.0 });
+        let aligned = product_cost(ALIGNED, self.setup.p, self.setup.p).times(2 * 5);
+        let one = self.setup.cost(2, self.setup.p_test, 1).then(aligned);
         match cell.text("part") {
             Ok("limit") => one.times(2),
             // Seven λ of the grid, about ten of the search, and the two that are drawn.

@@ -1,6 +1,7 @@
 //! The claims of figure S7, panels b, c, e, f.
 
-use super::super::loads::{falls, log_slope};
+use super::super::common::{Trend, TrendClaim, exactly};
+use super::super::loads::log_slope;
 use super::{Averaged, Benchmark, LAMBDAS, limits};
 use crate::claim::Claim;
 use crate::error::Result;
@@ -78,9 +79,6 @@ fn shift(benchmark: &Benchmark, frame: &Frame, panel: &str) -> Result<Vec<Claim>
     let smallest = gains.iter().copied().fold(f64::INFINITY, f64::min);
     let missing = benchmark.ratios.len() - all.len();
     let note = gains.iter().zip(&ratios).map(|(g, r)| format!("{r}: {g:.2}")).collect::<Vec<_>>().join(", ");
-    let mut negative: Vec<f64> = Vec::new();
-    negative.extend(gains.iter().map(|g| -g));
-    let (rank, grows) = falls(&ratios, &negative, &vec![0.0; gains.len()]);
     Ok(vec![
         Claim::new(
             panel,
@@ -90,12 +88,10 @@ fn shift(benchmark: &Benchmark, frame: &Frame, panel: &str) -> Result<Vec<Claim>
             smallest > 0.0 && missing == 0,
         )
         .note(format!("{note}; {missing} ratios without a transition in range")),
-        Claim::new(
+        Trend::Rises.claim(
             panel,
             &format!("{}: it grows with the ratio: rank correlation", benchmark.protocol),
-            -rank,
-            "≥ 0.9, or every step",
-            grows,
-        ),
+            &[("the difference".into(), exactly(&gains))],
+        )?,
     ])
 }

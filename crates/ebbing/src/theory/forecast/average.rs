@@ -2,7 +2,7 @@
 
 use super::super::order_parameters::OrderParameters;
 use crate::error::{Error, Result};
-use crate::stats::mean_with_error;
+use crate::stats::{mean_curve, mean_with_error};
 use serde::{Deserialize, Serialize};
 
 /// A matrix averaged over seeds.
@@ -24,12 +24,10 @@ impl Averaged {
         let first = all.first().ok_or_else(|| Error::data("an average", "there is nothing to average"))?;
         let mut mean = Vec::new();
         let mut errors = Vec::new();
-        for (t, row) in first.iter().enumerate() {
-            let cells: Vec<_> = (0..row.len())
-                .map(|s| mean_with_error(&all.iter().map(|m| m[t][s]).collect::<Vec<_>>()))
-                .collect::<Result<_>>()?;
+        for t in 0..first.len() {
+            let cells = mean_curve(&all.iter().map(|m| m[t].as_slice()).collect::<Vec<_>>())?;
             mean.push(cells.iter().map(|c| c.value).collect());
-            errors.push(cells.iter().map(|c| c.standard_error.unwrap_or(0.0)).collect());
+            errors.push(cells.iter().map(|c| c.error()).collect());
         }
         Ok(Averaged { mean, standard_error: (all.len() > 1).then_some(errors) })
     }

@@ -10,9 +10,11 @@
 
 mod average;
 mod reading;
+mod sentences;
 
 pub use average::Averaged;
 pub use reading::{Reading, WorstPair};
+pub use sentences::ASSUMES;
 
 use super::Inputs;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, pair};

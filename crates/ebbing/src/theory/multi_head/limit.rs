@@ -29,6 +29,11 @@ pub enum Regime {
     Generalisation,
 }
 
+impl Regime {
+    /// The three regimes in order of growing load.
+    pub const ALL: [Regime; 3] = [Regime::FixedRepresentations, Regime::Overfitting, Regime::Generalisation];
+}
+
 impl std::fmt::Display for Regime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

@@ -30,18 +30,18 @@ impl Power {
         Power { coefficient: value, exponent: 0.0 }
     }
 
-    /// The limit λ → ∞ as it is drawn: NaN where it diverges, 0 where it vanishes.
-    pub fn drawn(&self) -> f64 {
-        match self.exponent {
-            e if e > 0.0 => f64::NAN,
-            e if e < 0.0 => 0.0,
-            _ => self.coefficient,
-        }
-    }
-
     /// `coefficient · λ^exponent`.
     pub fn at(&self, lambda: f64) -> f64 {
         if self.exponent == 0.0 { self.coefficient } else { self.coefficient * lambda.powf(self.exponent) }
+    }
+
+    /// `lim_{λ→∞} coefficient · λ^exponent`: infinite where it diverges, 0 where it vanishes.
+    pub fn limit(&self) -> f64 {
+        match self.exponent {
+            e if e > 0.0 && self.coefficient != 0.0 => self.coefficient * f64::INFINITY,
+            e if e != 0.0 => 0.0,
+            _ => self.coefficient,
+        }
     }
 }
 

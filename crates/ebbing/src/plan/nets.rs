@@ -1,0 +1,60 @@
+//! What networks of finite width cost: training by descent, and sampling from the posterior.
+
+use super::{Cost, Sizes};
+
+/// The hidden weights `N(N0 + (L−1)N)` of L layers of N units.
+fn hidden_weights(dim: f64, width: usize, depth: usize) -> f64 {
+    let width = width as f64;
+    width * (dim + (depth as f64 - 1.0) * width)
+}
+
+/// Training with `steps[t]` steps on task t: forward, backward and gradient are three products of two operations per weight
+/// and example, in single precision, which is twice as fast. 3 W B operations per step of a batch of B examples (all of
+/// them where none is given), with W = N(N0 + (L−1)N + columns) weights.
+pub fn train_cost(sizes: &Sizes, width: usize, depth: usize, batch: Option<usize>, steps: &[usize]) -> Cost {
+    let weights = hidden_weights(sizes.dim as f64, width, depth) + (width * sizes.columns) as f64;
+    let per_task = |(&p, &steps): (&usize, &usize)| 3.0 * weights * batch.unwrap_or(p) as f64 * steps as f64;
+    let rows = sizes.train.iter().chain(&sizes.test).sum::<usize>() as f64;
+    let bytes = 12.0 * rows * (sizes.dim + width * depth) as f64 + 16.0 * weights;
+    Cost { flops: sizes.train.iter().zip(steps).map(per_task).sum(), bytes }
+}
+
+/// The same for full batches whose first layer is carried by its coefficients on the examples, as it is under an even
+/// penalty where P < 2 N0: 2 P²N + 3 P N²(L−1) operations per step.
+pub fn gram_train_cost(sizes: &Sizes, width: usize, depth: usize, steps: &[usize]) -> Cost {
+    let n = width as f64;
+    let step = |p: f64| 2.0 * p * p * n + 3.0 * p * n * n * (depth as f64 - 1.0);
+    let flops = sizes.train.iter().zip(steps).map(|(&p, &steps)| step(p as f64) * steps as f64).sum();
+    Cost { flops, bytes: sizes.sum(|p| 8.0 * p * (p + sizes.dim as f64 + 8.0 * n)) }
+}
+
+/// Sampling with `chains` chains that take `leaps` leapfrog steps in every task. Inputs are taken within their own span, of
+/// dimension D = min(N0, Σ P). A step is a forward and a backward pass and a solve with the kernel: 6 P W + 4 P²N + P³
+/// operations, with W = N(D + (L−1)N) weights.
+pub fn sample_cost(sizes: &Sizes, width: usize, depth: usize, chains: usize, leaps: f64) -> Cost {
+    let (n, total) = (width as f64, sizes.sum(|p| p));
+    let weights = hidden_weights((sizes.dim as f64).min(total), width, depth);
+    let step = |p: f64| 6.0 * p * weights + 4.0 * p * p * n + p.powi(3);
+    let flops = chains as f64 * leaps * sizes.sum(step);
+    Cost { flops, bytes: 8.0 * (total * (sizes.dim as f64 + 6.0 * n) + 8.0 * weights) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_cost_their_weights_times_their_examples() {
+        let sizes = Sizes { train: vec![100, 50], test: vec![0, 50], dim: 20, columns: 2, distinct: None };
+        // 10 units of 20 inputs, 10 more units above them, two readouts: 320 weights.
+        let full = train_cost(&sizes, 10, 2, None, &[7, 11]);
+        assert_eq!(full.flops, 3.0 * 320.0 * (100.0 * 7.0 + 50.0 * 11.0));
+        assert_eq!(full.bytes, 12.0 * 200.0 * 40.0 + 16.0 * 320.0);
+        assert_eq!(train_cost(&sizes, 10, 2, Some(4), &[7, 11]).flops, 3.0 * 320.0 * 4.0 * 18.0);
+        let gram = gram_train_cost(&sizes, 10, 2, &[7, 0]);
+        assert_eq!(gram.flops, 7.0 * (2.0 * 1e4 * 10.0 + 3.0 * 100.0 * 100.0));
+        let sampled = sample_cost(&sizes, 10, 1, 3, 2.0);
+        let step = |p: f64| 6.0 * p * 200.0 + 40.0 * p * p + p * p * p;
+        assert_eq!(sampled.flops, 6.0 * (step(100.0) + step(50.0)));
+    }
+}

@@ -1,0 +1,96 @@
+//! What the theory costs.
+
+use super::{Cost, Sizes};
+
+/// Operations of a kernel block relative to its bare product: the univariate function of every entry.
+const KERNEL: f64 = 1.3;
+/// A Cholesky factorisation's P³/3 operations run at two thirds of a product's rate.
+const CHOLESKY: f64 = 0.5;
+/// A triangular solve's P³ operations, per right-hand side matrix, at about three quarters.
+const TRIANGULAR: f64 = 1.3;
+/// A symmetric eigendecomposition takes as long as 10 P³ operations of a product.
+const EIGEN: f64 = 10.0;
+
+impl Sizes {
+    /// Products of all training inputs with each other, shared inputs once.
+    fn products(&self) -> f64 {
+        let (dim, apart) = (self.dim as f64, self.sum(|p| p * p) + self.pairs(|p, q| 2.0 * p * q));
+        let distinct = self.distinct.map_or(f64::INFINITY, |n| n as f64 * n as f64);
+        KERNEL * dim * apart.min(distinct)
+    }
+}
+
+/// The forgetting and generalisation matrices of the single-head theory, means only: all kernel blocks once, one Cholesky
+/// factor per task, blocks against test inputs; memory P² + P·T.
+pub fn forgetting_cost(sizes: &Sizes) -> Cost {
+    let (total, tested) = (sizes.sum(|p| p), sizes.test.iter().sum::<usize>() as f64);
+    let columns = sizes.columns as f64;
+    let factors = CHOLESKY * sizes.sum(|p| p.powi(3));
+    let solves = 2.0 * columns * sizes.sum(|p| p * p) * sizes.train.len() as f64;
+    let test = KERNEL * 2.0 * sizes.dim as f64 * tested * total;
+    let flops = sizes.products() + factors + solves + test;
+    let largest_test = sizes.test.iter().copied().max().unwrap_or(0) as f64;
+    let blocks = sizes.largest() * (3.0 * sizes.largest() + largest_test);
+    let means = (total + tested) * columns * sizes.train.len() as f64;
+    Cost { flops, bytes: sizes.data() + 8.0 * (blocks + means) }
+}
+
+/// The order parameters of all pairs of tasks: kernel blocks, one factor per task, two triangular solves of a P × P block per
+/// pair for γ_feature.
+pub fn order_parameter_cost(sizes: &Sizes) -> Cost {
+    let factors = CHOLESKY * sizes.sum(|p| p.powi(3));
+    let solves = TRIANGULAR * sizes.pairs(|p, q| p * p * q + q * q * p);
+    let kept = sizes.sum(|p| p * p) + 2.0 * sizes.largest().powi(2);
+    Cost { flops: sizes.products() + factors + solves, bytes: sizes.data() + 8.0 * kept }
+}
+
+/// α_c of two tasks: kernel blocks and one pencil decomposition (a Cholesky factor, three triangular solves and an
+/// eigendecomposition of P × P); every equation of the search is then O(P).
+pub fn critical_load_cost(sizes: &Sizes) -> Cost {
+    let p = sizes.largest();
+    let tested = sizes.test.iter().sum::<usize>() as f64;
+    let pencil = (CHOLESKY + 3.0 * TRIANGULAR + EIGEN) * p.powi(3);
+    let kernels = 2.0 * sizes.products() + 2.0 * KERNEL * 2.0 * sizes.dim as f64 * tested * p;
+    let kept = 12.0 * p * p + 4.0 * p * tested;
+    Cost { flops: kernels + pencil, bytes: sizes.data() + 8.0 * kept }
+}
+
+/// The two-task multi-head theory at one λ and `alphas` loads: that of [`critical_load_cost`], the products that turn sums
+/// over data points into O(P²) forms (8 P³ + 8 P²·P_test), then 40 P² per load.
+pub fn phase_cost(sizes: &Sizes, alphas: usize) -> Cost {
+    let (p, tested) = (sizes.largest(), sizes.test.iter().sum::<usize>() as f64);
+    let forms = 8.0 * p.powi(3) + 8.0 * p * p * tested;
+    let loads = alphas as f64 * 40.0 * p * p;
+    let base = critical_load_cost(sizes);
+    Cost { flops: base.flops + forms + loads, ..base }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(tasks: usize, p: usize, distinct: Option<usize>) -> Sizes {
+        Sizes { train: vec![p; tasks], test: vec![0; tasks], dim: 784, columns: 1, distinct }
+    }
+
+    #[test]
+    fn costs_count_products_and_factors() {
+        let one = forgetting_cost(&sizes(1, 1000, None));
+        // One symmetric block (half of 2·P²·N0), one factor, and the solves.
+        assert_eq!(one.flops, 1.3 * 784e6 + 0.5e9 + 2e6);
+        let two = forgetting_cost(&sizes(2, 1000, None));
+        assert_eq!(two.flops, 1.3 * 784e6 * 4.0 + 2.0 * 0.5e9 + 2.0 * 4e6);
+        assert_eq!(two.bytes, 8.0 * (2000.0 * 785.0 + 3e6 + 4000.0));
+        let shared = forgetting_cost(&sizes(2, 1000, Some(1200)));
+        assert_eq!(two.flops - shared.flops, 1.3 * 784.0 * (4e6 - 1.44e6));
+    }
+
+    #[test]
+    fn cubes_dominate_large_problems() {
+        for cost in [forgetting_cost, order_parameter_cost, critical_load_cost, |s: &Sizes| phase_cost(s, 1)] {
+            let ratio = cost(&sizes(2, 200_000, None)).flops / cost(&sizes(2, 100_000, None)).flops;
+            assert!(ratio > 7.0 && ratio < 8.0, "{ratio}");
+            assert_eq!(cost(&sizes(0, 0, Some(0))), Cost::default());
+        }
+    }
+}

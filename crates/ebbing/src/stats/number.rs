@@ -1,0 +1,126 @@
+//! How numbers are written for a reader: three significant digits, and values rounded like their uncertainties.
+
+/// Three significant digits: `0.812`, `1.53`, `4.1e-7`; whole numbers below 10 000 stay whole; `nan`, `inf`, `-inf`.
+pub fn significant(value: f64) -> String {
+    if value.is_nan() {
+        return "nan".into();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "inf".into() } else { "-inf".into() };
+    }
+    if value == 0.0 {
+        return "0".into();
+    }
+    if value.fract() == 0.0 && value.abs() < 1e4 {
+        return significant_fixed(value);
+    }
+    match exponent(value, 2) {
+        -3..=3 => significant_fixed(value),
+        _ => scientific(value, 2),
+    }
+}
+
+/// Fixed notation with three significant digits, for values from 0.001 to 9999.
+fn significant_fixed(value: f64) -> String {
+    let decimals = (2 - exponent(value, 2)).max(0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A value and its uncertainty rounded alike: `0.812 ± 0.006`, `(4.1 ± 0.2)e-7`.
+///
+/// The uncertainty keeps one digit, or two where the first is 1.
+pub fn with_error(value: f64, error: f64) -> String {
+    let error = error.abs();
+    if !value.is_finite() || !error.is_finite() || error == 0.0 {
+        return format!("{} ± {}", significant(value), significant(error));
+    }
+    let digits_after_first = i32::from(format!("{error:.0e}").starts_with('1'));
+    let error_exponent = exponent(error, digits_after_first);
+    let last_place = error_exponent - digits_after_first;
+    let size = exponent(value.abs().max(error), 2);
+    if (-3..=3).contains(&size) {
+        return format!("{} ± {}", rounded(value, last_place), rounded(error, last_place));
+    }
+    let scale = |x: f64| x / 10f64.powi(size);
+    format!("({} ± {})e{size}", rounded(scale(value), last_place - size), rounded(scale(error), last_place - size))
+}
+
+/// Rounded to the decimal place 10^`place`.
+fn rounded(value: f64, place: i32) -> String {
+    let text = if place <= 0 {
+        let decimals = (-place) as usize;
+        format!("{value:.decimals$}")
+    } else {
+        let unit = 10f64.powi(place);
+        format!("{:.0}", (value / unit).round() * unit)
+    };
+    if text.starts_with('-') && !text.contains(|c: char| ('1'..='9').contains(&c)) { text[1..].into() } else { text }
+}
+
+/// The power of ten of the leading digit once the value is rounded to `decimals` digits after it.
+fn exponent(value: f64, decimals: i32) -> i32 {
+    let text = format!("{:.*e}", decimals as usize, value.abs());
+    text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0)
+}
+
+/// Scientific notation without needless zeros: `4.1e-7`.
+fn scientific(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$e}");
+    match text.split_once('e') {
+        Some((mantissa, e)) if mantissa.contains('.') => {
+            format!("{}e{e}", mantissa.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_significant_digits() {
+        for (value, text) in [
+            (0.8123, "0.812"),
+            (1.5349, "1.53"),
+            (4.1e-7, "4.1e-7"),
+            (4.126e-7, "4.13e-7"),
+            (0.0, "0"),
+            (-0.0, "0"),
+            (1.0, "1.00"),
+            (-2.0, "-2.00"),
+            (2000.0, "2000"),
+            (12.0, "12.0"),
+            (123.4, "123"),
+            (1234.4, "1234"),
+            (99999.0, "1e5"),
+            (0.000999999, "0.00100"),
+            (0.000412, "4.12e-4"),
+            (0.9999, "1.00"),
+            (9999.7, "1e4"),
+            (f64::NAN, "nan"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            assert_eq!(significant(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn uncertainties_round_both_alike() {
+        for (value, error, text) in [
+            (0.8123, 0.0061, "0.812 ± 0.006"),
+            (0.31, 0.02, "0.31 ± 0.02"),
+            (0.8123, 0.0123, "0.812 ± 0.012"),
+            (1234.0, 57.0, "1230 ± 60"),
+            (4.13e-7, 2.2e-8, "(4.1 ± 0.2)e-7"),
+            (0.0001, 0.02, "0.00 ± 0.02"),
+            (-0.0001, 0.02, "0.00 ± 0.02"),
+            (0.5, 0.0, "0.500 ± 0"),
+            (0.5, 0.0996, "0.50 ± 0.10"),
+            (0.5, f64::NAN, "0.500 ± nan"),
+            (2.0e6, 3.0e5, "(2.0 ± 0.3)e6"),
+        ] {
+            assert_eq!(with_error(value, error), text);
+        }
+    }
+}

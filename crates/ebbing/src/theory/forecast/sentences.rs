@@ -1,0 +1,134 @@
+//! What a forecast says, in sentences: the same in the terminal, the report and Python.
+
+use super::Forecast;
+use crate::metrics::ContinualMetrics;
+use crate::stats::number::significant;
+use crate::stats::{CurveShape, Estimate, ForgettingFit};
+use crate::theory::task_order::TaskOrder;
+
+/// What every forecast assumes, and where to see what it leaves out.
+pub const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
+                           solution; what a network of finite width does, `ebbing train` shows.";
+
+impl Forecast {
+    /// What the numbers say: the worst pair, the fate of the first task, the penalty's part, accuracies, the best order
+    /// and the notes, where there are such.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if let Some(worst) = &self.worst {
+            all.push(format!(
+                "Tasks {} and {} conflict most (conflict {}): {}.",
+                worst.first,
+                worst.second,
+                significant(worst.conflict),
+                worst.reading.words()
+            ));
+        }
+        all.extend(self.first_task());
+        if let (Some(free), Some(delta)) = (self.f21_at_lambda_zero, self.delta_f21) {
+            let change = if delta < 0.0 { "spares" } else { "adds" };
+            all.push(format!(
+                "Without the penalty F21 would be {}; the penalty {change} {}.",
+                significant(free),
+                significant(delta.abs())
+            ));
+        }
+        all.extend(self.test.as_ref().and_then(|test| test.metrics.as_ref()).map(accuracies));
+        all.extend(self.order.as_ref().map(best_order));
+        all.extend(self.notes.iter().map(|note| format!("Note: {note}.")));
+        all
+    }
+
+    /// What is left of the first task after the last; nothing to say of one task.
+    fn first_task(&self) -> Option<String> {
+        let after = self.forgetting.mean.len();
+        let last = after.checked_sub(1).filter(|&last| last > 0)?;
+        let standard_error = self.forgetting.standard_error.as_ref().map(|e| e[last][0]);
+        let forgetting = Estimate { value: self.forgetting.mean[last][0], standard_error };
+        let shape = self.fit.as_ref().map_or(String::new(), shape);
+        Some(format!("Forecast forgetting of task 1 after {after} tasks is {forgetting}{shape}."))
+    }
+}
+
+/// The fit of the forgetting curve as the end of a sentence.
+fn shape(fit: &ForgettingFit) -> String {
+    match (fit.shape, fit.f_max, fit.tau) {
+        (CurveShape::Saturating, Some(f_max), Some(tau)) => {
+            let r2 = fit.r2.map_or(String::new(), |r2| format!(", R² {}", significant(r2)));
+            format!(", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {f_max} and τ {tau} tasks{r2}")
+        }
+        (shape, ..) => format!(" (no saturating exponential fits: the curve is {shape:?})").to_lowercase(),
+    }
+}
+
+/// Accuracy metrics in one sentence.
+fn accuracies(m: &ContinualMetrics) -> String {
+    let all = [
+        ("average accuracy", Some(m.average_accuracy)),
+        ("learning accuracy", Some(m.learning_accuracy)),
+        ("backward transfer", m.backward_transfer),
+        ("forward transfer", m.forward_transfer),
+        ("forgetting", m.forgetting),
+        ("intransigence", m.intransigence),
+    ];
+    let parts: Vec<String> =
+        all.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", significant(v)))).collect();
+    format!("On test data after the last task ({} convention): {}.", m.convention.name(), parts.join(", "))
+}
+
+/// The best order of tasks, or that the given one is the best.
+fn best_order(order: &TaskOrder) -> String {
+    if order.gain <= 0.0 {
+        return format!(
+            "The given order is the best of {} tried (mean final forgetting {}).",
+            order.tried,
+            significant(order.given)
+        );
+    }
+    let names: Vec<String> = order.order.iter().map(ToString::to_string).collect();
+    format!(
+        "The best order found is {}: mean final forgetting {} instead of {} ({:.1} % less; {} orders tried).",
+        names.join(" "),
+        significant(order.forgetting),
+        significant(order.given),
+        100.0 * order.gain / order.given,
+        order.tried
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Dataset, Preprocess, Source};
+    use crate::tasks::Permuted;
+    use crate::theory::forecast::ForecastSettings;
+
+    #[test]
+    fn sentences_carry_the_numbers() {
+        let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
+        let tasks = Permuted { tasks: 3, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
+        let mut told = Forecast::of(&[tasks], &ForecastSettings::default(), &mut |_| ()).unwrap();
+        told.forgetting.mean[2][0] = 0.3123;
+        told.forgetting.standard_error = Some(vec![vec![0.0211; 3]; 3]);
+        (told.f21_at_lambda_zero, told.delta_f21) = (Some(0.5), Some(-0.125));
+        told.order =
+            Some(TaskOrder { order: vec![2, 1, 3], forgetting: 0.2, given: 0.25, gain: 0.05, ..told.order.unwrap() });
+        told.notes = vec!["mind this".into()];
+        let said = told.sentences();
+        assert!(said[0].starts_with("Tasks ") && said[0].contains(told.worst.unwrap().reading.words()), "{said:?}");
+        assert!(said[1].starts_with("Forecast forgetting of task 1 after 3 tasks is 0.31 ± 0.02"), "{said:?}");
+        assert_eq!(said[2], "Without the penalty F21 would be 0.500; the penalty spares 0.125.");
+        assert!(
+            said[3].starts_with("On test data after the last task (gem convention): average accuracy 0."),
+            "{said:?}"
+        );
+        let less = "The best order found is 2 1 3: mean final forgetting 0.200 instead of 0.250 (20.0 % less; ";
+        assert!(said[4].starts_with(less), "{said:?}");
+        assert_eq!(said[5], "Note: mind this.");
+        // Alone, a task has nothing to be forgotten by.
+        told.forgetting.mean.truncate(1);
+        assert_eq!(told.sentences().len(), said.len() - 1);
+        told.fit = None;
+        assert_eq!(told.first_task(), None);
+    }
+}
