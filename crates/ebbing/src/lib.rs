@@ -36,7 +36,7 @@ pub use data::{
     Array, Centre, Cifar, CsvOptions, Dataset, Features, FileCheck, Found, ImportOptions, KNOWN_SETS, KnownFile,
     KnownSet, LabelColumn, MAX_DECODED, Part, Places, Preprocess, Preprocessor, Provenance, Source, Status, Targets,
     Values, Verification, Whiten, file_sha256, parse_cifar, parse_csv, parse_idx, parse_npy, parse_npz, read_csv,
-    read_idx, read_npy, read_npz, to_grey, to_npy, write_npz,
+    read_idx, read_npy, read_npz, sync_folder_of, to_grey, to_npy, write_atomic, write_npz,
 };
 pub use error::{Error, Result};
 pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
@@ -63,7 +63,8 @@ pub use theory::{
     OrderSearchSettings, Outlook, OutlookSettings, PairOrderParameters, PairOutlook, PhaseCurve, PhasePoint, Points,
     Power, Prediction, Reading, Regime, SearchMethod, SequenceCurve, SingleHead, SingleHeadSettings, TaskOrder,
     TestForecast, TestOutlook, TwoTaskPoint, TwoTasks, Uncertain, VarianceExplained, WorstPair, alpha_c_from_curve,
-    best_lambda, best_order, best_order_of_features, centred_alignment, mean_with_error, normalised_labels,
-    order_parameters, order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_labellings,
-    order_parameters_of_layers, order_parameters_of_sequence, pearson, phase_curves, sequence_curve, spearman,
+    best_lambda, best_order, best_order_of_features, bisect, centred_alignment, log_grid, mean_with_error, median,
+    normalised_labels, order_parameters, order_parameters_of_features, order_parameters_of_kernels,
+    order_parameters_of_labellings, order_parameters_of_layers, order_parameters_of_sequence, pearson, phase_curves,
+    sequence_curve, spearman,
 };

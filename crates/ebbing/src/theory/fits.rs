@@ -5,4 +5,6 @@ mod forgetting;
 mod statistics;
 
 pub use forgetting::{CurveShape, ForgettingFit};
-pub use statistics::{LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman};
+pub use statistics::{
+    LinearFit, Uncertain, VarianceExplained, bisect, log_grid, mean_with_error, median, pearson, spearman,
+};

@@ -10,7 +10,8 @@ mod phase_search;
 mod single_head;
 
 pub use fits::{
-    CurveShape, ForgettingFit, LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman,
+    CurveShape, ForgettingFit, LinearFit, Uncertain, VarianceExplained, bisect, log_grid, mean_with_error, median,
+    pearson, spearman,
 };
 pub use multi_head::{
     CriticalLoad, EquationResidual, HeadMaps, LambdaEvidence, LargeLambda, LimitPoint, MultiHead, MultiHeadSettings,

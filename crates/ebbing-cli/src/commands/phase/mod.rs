@@ -112,7 +112,7 @@ fn grid(text: &str) -> ebbing::Result<Vec<f64>> {
             if !(from > 0.0 && to > from && to.is_finite() && (2..=100_000).contains(&count)) {
                 return Err(wrong());
             }
-            (0..count).map(|k| from * (to / from).powf(k as f64 / (count - 1) as f64)).collect()
+            ebbing::log_grid(from, to, count)
         }
         [list] => list.split(',').map(number).collect::<ebbing::Result<_>>()?,
         _ => return Err(wrong()),

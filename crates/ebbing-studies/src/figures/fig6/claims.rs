@@ -1,10 +1,11 @@
 //! The claims of figure 6.
 
-use super::super::loads::{falls, largest, mean, means_by, median};
+use super::super::loads::{falls, largest, mean, means_by};
 use super::{Benchmark, Fig6, critical_rows, percent};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
+use ebbing::median;
 
 pub(super) fn claims(study: &Fig6, benchmark: &Benchmark, frame: &Frame) -> Result<Vec<Claim>> {
     let rows = critical_rows(frame, benchmark, "given")?;

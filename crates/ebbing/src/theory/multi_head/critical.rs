@@ -1,8 +1,9 @@
 //! The critical load α_c of two tasks at λ → ∞: exact, and two closed-form estimates beside it.
 
-use super::limit::{Regime, bisect};
+use super::limit::Regime;
 use super::two_tasks::TwoTasks;
 use crate::error::{Error, Result};
+use crate::theory::bisect;
 use serde::Serialize;
 
 /// Loads are searched for α_c up to this value.
