@@ -95,7 +95,7 @@ impl Source {
         if std::fs::read_to_string(&copy).is_ok_and(|there| there == *text) {
             return Ok(store);
         }
-        crate::files::write_atomic(&copy, text.as_bytes())?;
+        ebbing::write_atomic(&copy, text.as_bytes())?;
         Ok(store)
     }
 
