@@ -14,7 +14,7 @@ mod steps;
 mod timing;
 mod works;
 
-use ebbing_report::write_atomic;
+use ebbing::data::write_atomic;
 use side::Fallible;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

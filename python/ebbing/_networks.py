@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _ebbing
 from ._arrays import Array, lower, native
@@ -17,7 +18,8 @@ class Trained(Result):
     """A trained network's losses and accuracies, indexed [t, s]: after task t, on task s; nan before s is learned.
 
     `train_loss` is the forgetting matrix F; `test_loss`, `train_accuracy`, `test_accuracy` are nan where undefined; `reports`
-    tells how each task was learned.
+    tells how each task was learned. `weights` are those after the last task, in float32: the hidden layers `W` (out × in),
+    first layer first, then the readouts `a` (targets × width), one or one per task: `h ← φ(h Wᵀ/√in)`, `f = h aᵀ/√width`.
     """
 
     train_loss: Array
@@ -25,6 +27,7 @@ class Trained(Result):
     train_accuracy: Array
     test_accuracy: Array
     reports: list[dict[str, Any]]
+    weights: list[npt.NDArray[np.float32]]
 
     def forgetting(self) -> Array:
         """`F[t, s] = Σ(f_t(x)−y)²/|Y_s|²` on training data."""
@@ -85,6 +88,8 @@ def train(
     >>> run = train(tasks, width=100, max_steps=2000)
     >>> run.train_loss.shape, run.reports[0]["learned"]
     ((2, 2), True)
+    >>> [w.shape for w in run.weights]
+    [(100, 30), (1, 100)]
     """
     rule: dict[str, Any] = {"rule": learner}
     if learner in ("l2", "ewc"):
@@ -114,7 +119,7 @@ def train(
     )
     found = _ebbing.train(native(tasks), asked, listener(progress, "train"))
     matrices = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
-    return Trained(**{name: lower(found[name]) for name in matrices}, reports=found["reports"])
+    return Trained(**{name: lower(found[name]) for name in matrices}, reports=found["reports"], weights=found["weights"])
 
 
 class SampledPosterior(Result):

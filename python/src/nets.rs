@@ -5,8 +5,12 @@ use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
 use ebbing::Trainer;
-use ebbing::nets::{PosteriorSettings, TrainSettings, Trained};
+use ebbing::linalg::MatRef;
+use ebbing::nets::{Mlp, PosteriorSettings, TrainSettings, Trained};
+use numpy::PyArray2;
+use numpy::ndarray::Array2;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 /// Trains a network on the tasks, one after another.
 #[pyfunction]
@@ -18,7 +22,7 @@ pub fn train<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: TrainSettings = settings(settings_json)?;
     let tasks = sequence(&tasks).map_err(python)?.tasks;
-    let trained = run(py, progress, move |reporter| -> ebbing::Result<Trained> {
+    let (trained, net) = run(py, progress, move |reporter| -> ebbing::Result<(Trained, Mlp)> {
         let mut trainer = Trainer::new(&tasks, &asked)?;
         let total = tasks.len();
         while trainer.done() < total {
@@ -31,9 +35,18 @@ pub fn train<'py>(
             })?;
         }
         reporter.step(total as f64, total as f64, "done");
-        Ok(trainer.trained().clone())
+        Ok((trainer.trained().clone(), trainer.net().clone()))
     })?;
-    object(py, &trained)
+    let found = object(py, &trained)?;
+    // Every matrix out × in, as PyTorch has them.
+    let matrices = net.hidden().iter().map(|w| w.as_ref()).chain(net.readouts().iter().map(|a| a.transpose()));
+    found.set_item("weights", PyList::new(py, matrices.map(|m| single(py, m)))?)?;
+    Ok(found)
+}
+
+/// A matrix in single precision as an array, row by row.
+fn single<'py>(py: Python<'py>, m: MatRef<'_, f32>) -> Bound<'py, PyArray2<f32>> {
+    PyArray2::from_owned_array(py, Array2::from_shape_fn((m.nrows(), m.ncols()), |(i, j)| m[(i, j)]))
 }
 
 /// Networks drawn from the posterior after all tasks.

@@ -62,7 +62,7 @@ impl Output {
         if let Some(folder) = &self.out {
             let mut text = serde_json::to_string_pretty(value)?;
             text.push('\n');
-            crate::files::write_atomic(&folder.join(name), text.as_bytes())?;
+            ebbing::data::write_atomic(&folder.join(name), text.as_bytes())?;
         }
         Ok(())
     }

@@ -1,27 +1,4 @@
-//! Words and numbers as a terminal of 80 columns shows them.
-
-/// The width of everything that is printed.
-pub const WIDTH: usize = 80;
-
-/// Breaks a text into lines of at most [`WIDTH`] columns; the first begins with `first`, the others with `rest`.
-pub fn wrap(text: &str, first: &str, rest: &str) -> String {
-    let (mut out, mut line) = (String::new(), first.to_string());
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            out += line.trim_end();
-            out.push('\n');
-            line = rest.to_string();
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line += word;
-        empty = false;
-    }
-    out + line.trim_end() + "\n"
-}
+//! Sizes and times as people tell them.
 
 /// A number of bytes as people read it.
 pub fn size(bytes: f64) -> String {
@@ -47,16 +24,6 @@ pub fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_are_broken_at_80_columns_and_words_kept_whole() {
-        let text = wrap(&"word ".repeat(40), "* ", "  ");
-        assert!(text.lines().all(|l| l.len() <= WIDTH && !l.ends_with(' ')));
-        assert!(text.starts_with("* word word") && text.lines().skip(1).all(|l| l.starts_with("  word")));
-        assert_eq!(text.split_whitespace().filter(|w| *w == "word").count(), 40);
-        let long = "x".repeat(100);
-        assert_eq!(wrap(&format!("a {long} b"), "", "  "), format!("a\n  {long}\n  b\n"));
-    }
 
     #[test]
     fn sizes_and_times() {

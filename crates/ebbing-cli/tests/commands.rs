@@ -355,7 +355,7 @@ fn a_killed_run_goes_on_to_the_same_numbers() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    let checkpoint = killed.join("checkpoints/l2_kappa=0.1_-seed0.ckpt");
+    let checkpoint = killed.join("checkpoints/l2_kappa=0.1_-seed0.safetensors");
     while !checkpoint.exists() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -366,7 +366,7 @@ fn a_killed_run_goes_on_to_the_same_numbers() {
     for out in [&whole, &killed] {
         told(&arguments(out).iter().map(String::as_str).collect::<Vec<_>>());
     }
-    let bytes = |out: &Path| std::fs::read(out.join("checkpoints/l2_kappa=0.1_-seed0.ckpt")).unwrap();
+    let bytes = |out: &Path| std::fs::read(out.join("checkpoints/l2_kappa=0.1_-seed0.safetensors")).unwrap();
     assert_eq!(bytes(&whole), bytes(&killed));
     assert_eq!(json(&whole.join("train.json"))["learners"], json(&killed.join("train.json"))["learners"]);
 }

@@ -9,14 +9,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused to write a file.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// The library refused: a file cannot be written.
+    #[error(transparent)]
+    Library(#[from] ebbing::Error),
     /// Arrays of different lengths, an empty axis, or the like.
     #[error("{what}: {problem}")]
     Shape {
@@ -38,10 +33,6 @@ pub enum Error {
 impl Error {
     pub(crate) fn shape(what: impl Into<String>, problem: impl Into<String>) -> Error {
         Error::Shape { what: what.into(), problem: problem.into() }
-    }
-
-    pub(crate) fn io(path: &Path, source: std::io::Error) -> Error {
-        Error::Io { path: path.to_owned(), source }
     }
 
     pub(crate) fn format(path: &Path, problem: impl ToString) -> Error {

@@ -16,7 +16,7 @@ mod text;
 
 pub use error::{Error, Result};
 pub use figure::{Band, Bars, Direction, Figure, Legend, Line, Map, Markers, Panel};
-pub use files::{json_number, json_numbers, write_atomic, write_csv, write_json, write_parquet, write_table};
+pub use files::{json_number, json_numbers, write_csv, write_json, write_parquet, write_table};
 pub use html::Report;
 pub use matrix::Matrix;
 pub use metadata::Metadata;
@@ -25,5 +25,5 @@ pub use style::{
     significant, with_error,
 };
 pub use table::{Spread, Table};
-pub use terminal::Screen;
+pub use terminal::{Screen, wrap};
 pub use text::escape_markup;

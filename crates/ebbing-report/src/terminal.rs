@@ -142,22 +142,21 @@ impl Matrix {
 
 fn with_title(title: &str, body: String) -> String {
     let title = plain(title);
-    if title.is_empty() { body } else { format!("{}\n{body}", fill(&title)) }
+    if title.is_empty() { body } else { wrap(&title, "", "") + &body }
 }
 
-/// Breaks a text into lines of at most 80 columns.
-fn fill(text: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
+/// Breaks a text into lines of at most 80 columns, each ended; the first begins with `first`, the others with `rest`.
+pub fn wrap(text: &str, first: &str, rest: &str) -> String {
+    let (mut out, mut line, mut between) = (String::new(), first.to_owned(), "");
     for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.width() + 1 + word.width() <= TERMINAL_COLUMNS => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.into()),
+        if !between.is_empty() && line.width() + 1 + word.width() > TERMINAL_COLUMNS {
+            out += &(line + "\n");
+            (line, between) = (rest.to_owned(), "");
         }
+        line = line + between + word;
+        between = " ";
     }
-    lines.join("\n")
+    out + line.trim_end() + "\n"
 }
 
 enum Part {
@@ -210,8 +209,8 @@ impl Screen {
 
     /// The whole text; `bold` sets the first line in bold type for terminals.
     pub fn render(&self, bold: bool) -> String {
-        let heading = fill(&plain(&self.heading));
-        let mut out = if bold { format!("\u{1b}[1m{heading}\u{1b}[0m\n") } else { heading + "\n" };
+        let heading = wrap(&plain(&self.heading), "", "");
+        let mut out = if bold { format!("\u{1b}[1m{}\u{1b}[0m\n", heading.trim_end()) } else { heading };
         let mut after_next = false;
         for part in &self.parts {
             let is_next = matches!(part, Part::Next(..));
@@ -220,7 +219,7 @@ impl Screen {
             }
             after_next = is_next;
             match part {
-                Part::Paragraph(text) => out += &(fill(&plain(text)) + "\n"),
+                Part::Paragraph(text) => out += &wrap(&plain(text), "", ""),
                 Part::Block(text) => out += text,
                 Part::Next(what, how) => {
                     let how: String = how.chars().map(printable).collect();
@@ -280,6 +279,17 @@ after task      1    2
          2  0.500  nan
 ";
         assert_eq!(m.to_text().unwrap(), expected);
+    }
+
+    #[test]
+    fn lines_are_broken_at_80_columns_and_words_kept_whole() {
+        let text = wrap(&"word ".repeat(40), "* ", "  ");
+        fits(&text);
+        assert!(text.starts_with("* word word") && text.lines().skip(1).all(|l| l.starts_with("  word")));
+        assert_eq!(text.split_whitespace().filter(|w| *w == "word").count(), 40);
+        let long = "x".repeat(100);
+        assert_eq!(wrap(&format!("a {long} b"), "", "  "), format!("a\n  {long}\n  b\n"));
+        assert_eq!(wrap("", "", ""), "\n");
     }
 
     #[test]

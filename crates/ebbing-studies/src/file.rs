@@ -274,15 +274,14 @@ fn spaced(table: &toml::Table) -> Option<Vec<Value>> {
         return None;
     }
     let last = (count - 1) as f64;
-    let at = |k: i64| match name.as_str() {
-        _ if k == 0 => Some(from),
-        _ if k == count - 1 => Some(to),
-        "linspace" => Some(from + (to - from) * (k as f64 / last)),
-        "logspace" if from > 0.0 && to > 0.0 => Some(from * (to / from).powf(k as f64 / last)),
-        _ => None,
+    let mut grid: Vec<f64> = match name.as_str() {
+        "linspace" => (0..count).map(|k| from + (to - from) * (k as f64 / last)).collect(),
+        "logspace" if from > 0.0 && to > 0.0 => ebbing::stats::log_grid(from, to, count as usize),
+        _ => return None,
     };
-    let known = name == "linspace" || (name == "logspace" && from > 0.0 && to > 0.0);
-    (0..count).map(|k| at(k).filter(|_| known).map(Value::Number)).collect()
+    // Not a last bit beside it.
+    *grid.last_mut()? = to;
+    Some(grid.into_iter().map(Value::Number).collect())
 }
 
 /// Names become file names.

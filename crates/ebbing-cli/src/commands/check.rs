@@ -2,10 +2,11 @@
 
 use crate::console::Console;
 use crate::failure::Refused;
-use crate::text::{size, time, wrap};
+use crate::text::{size, time};
 use ebbing::data::Preprocess;
 use ebbing::tasks::{Permuted, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks};
 use ebbing::{Dataset, Source};
+use ebbing_report::wrap;
 use std::path::PathBuf;
 
 /// Say what a task file holds and costs, and what is wrong with it

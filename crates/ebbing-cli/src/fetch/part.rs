@@ -99,7 +99,7 @@ impl Part {
     pub fn begin(&mut self, origin: Origin) -> Result<()> {
         self.clear()?;
         let text = serde_json::to_vec_pretty(&origin).map_err(|e| Error::io(&self.path, e.into()))?;
-        files::write_atomic(&with_suffix(&self.path, ".json"), &text)?;
+        ebbing::data::write_atomic(&with_suffix(&self.path, ".json"), &text)?;
         self.origin = Some(origin);
         Ok(())
     }

@@ -35,7 +35,6 @@ pub use panel::{Legend, Panel};
 use self::canvas::Canvas;
 use self::layout::Slot;
 use crate::error::{Error, Result};
-use crate::files::write_atomic;
 use crate::metadata::Metadata;
 use crate::style::{POINTS_PER_MM, SINGLE_MM, WIDE_MM};
 use crate::text::Rich;
@@ -191,8 +190,8 @@ impl Figure {
     pub fn save(&self, directory: &Path, name: &str) -> Result<[PathBuf; 2]> {
         let (svg, png) = (directory.join(format!("{name}.svg")), directory.join(format!("{name}.png")));
         let header = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-        write_atomic(&svg, (header.to_owned() + &self.to_svg()?).as_bytes())?;
-        write_atomic(&png, &self.to_png()?)?;
+        ebbing::data::write_atomic(&svg, (header.to_owned() + &self.to_svg()?).as_bytes())?;
+        ebbing::data::write_atomic(&png, &self.to_png()?)?;
         Ok([svg, png])
     }
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::write_atomic;
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 use crate::style::exact;
@@ -48,5 +47,5 @@ pub fn write_csv(path: &Path, table: &Table, metadata: &Metadata) -> Result<()> 
         writer.write_record(cells).map_err(failed)?;
     }
     let bytes = writer.into_inner().map_err(|e| Error::format(path, e.error()))?;
-    write_atomic(path, &bytes)
+    Ok(ebbing::data::write_atomic(path, &bytes)?)
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::write_atomic;
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 use crate::table::{FileValues, Table};
@@ -37,7 +36,7 @@ pub fn write_json(path: &Path, data: &impl Serialize, metadata: &Metadata) -> Re
     let mut text = serde_json::to_string_pretty(&json!({"metadata": metadata, "data": data}))
         .map_err(|e| Error::format(path, e))?;
     text.push('\n');
-    write_atomic(path, text.as_bytes())
+    Ok(ebbing::data::write_atomic(path, text.as_bytes())?)
 }
 
 impl Table {

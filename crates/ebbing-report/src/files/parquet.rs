@@ -12,7 +12,6 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 use serde_json::json;
 
-use super::write_atomic;
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 use crate::table::{FileColumn, FileValues, Table};
@@ -76,5 +75,5 @@ pub fn write_parquet(path: &Path, table: &Table, metadata: &Metadata) -> Result<
         return Err(Error::shape(format!("table \"{}\"", table.title), "has no columns to write"));
     }
     let bytes = encode(table, &columns, metadata).map_err(|e| Error::format(path, e))?;
-    write_atomic(path, &bytes)
+    Ok(ebbing::data::write_atomic(path, &bytes)?)
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::figure::Figure;
-use crate::files::write_atomic;
 use crate::matrix::Matrix;
 use crate::metadata::Metadata;
 use crate::table::Table;
@@ -161,7 +160,7 @@ impl Report {
     /// # Errors
     /// When a figure's or a table's arrays do not fit together or the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
-        write_atomic(path, self.to_html()?.as_bytes())
+        Ok(ebbing::data::write_atomic(path, self.to_html()?.as_bytes())?)
     }
 }
 

@@ -98,11 +98,6 @@ impl Setup {
     }
 }
 
-/// `count` loads from one to another, evenly in ln α.
-pub(super) fn loads(from: f64, to: f64, count: usize) -> Vec<f64> {
-    (0..count).map(|k| from * (to / from).powf(k as f64 / (count - 1) as f64)).collect()
-}
-
 /// The labels of a task.
 pub(super) fn labels(task: &Task) -> Vec<f64> {
     (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect()
@@ -223,17 +218,6 @@ pub(super) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().reduce(larger).unwrap_or(f64::NAN)
 }
 
-/// The middle of a list; NaN for an empty one.
-pub(super) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]),
-    }
-}
-
 /// One curve of a panel: its rows, its label and look.
 pub(super) struct Curve<'a> {
     pub frame: &'a Frame,
@@ -274,18 +258,11 @@ mod tests {
 
     #[test]
     fn summaries_say_what_is_undefined() {
-        assert!(largest([]).is_nan() && median(&[]).is_nan());
+        assert!(largest([]).is_nan());
         assert!(largest([1.0, f64::NAN]).is_nan() && largest([f64::NAN, 1.0]).is_nan());
-        assert_eq!((largest([-2.0, -1.0]), median(&[3.0, 1.0]), median(&[5.0, 1.0, 2.0])), (-1.0, 2.0, 2.0));
+        assert_eq!(largest([-2.0, -1.0]), -1.0);
         // √x and 1/x, to rounding.
         assert!((log_slope(&[1.0, 4.0, 16.0], &[1.0, 2.0, 4.0]) - 0.5).abs() < 1e-12);
         assert!(log_slope(&[1.0], &[1.0]).is_nan());
-    }
-
-    #[test]
-    fn loads_are_even_on_a_logarithmic_scale() {
-        let grid = loads(0.1, 10.0, 5);
-        assert_eq!(grid.len(), 5);
-        assert!((grid[2] - 1.0).abs() < 1e-12 && (grid[4] - 10.0).abs() < 1e-12, "{grid:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! One file per cell: a line with the checksum, and a line with the rows.
 
-use super::{Store, digest, number, write_durably};
+use super::{Store, digest, number};
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,10 @@ impl Store {
     pub(crate) fn write(&self, index: usize, rows: Vec<Row>) -> Result<()> {
         self.subfolder("cells")?;
         let cell = self.manifest().cells[index].clone();
-        write_durably(&self.cell_path(index), &signed(&Finished { study: self.hash.clone(), cell, rows })?)?;
+        ebbing::data::write_atomic(
+            &self.cell_path(index),
+            &signed(&Finished { study: self.hash.clone(), cell, rows })?,
+        )?;
         let failure = self.failure_path(index);
         if failure.exists() {
             std::fs::remove_file(&failure).map_err(|e| ebbing::Error::io(failure, e))?;
@@ -95,7 +98,7 @@ impl Store {
         self.subfolder("failed")?;
         let cell = self.manifest().cells[index].clone();
         let failed = Failed { study: self.hash.clone(), cell, error: error.into() };
-        write_durably(&self.failure_path(index), &signed(&failed)?)
+        Ok(ebbing::data::write_atomic(&self.failure_path(index), &signed(&failed)?)?)
     }
 
     /// Why a cell could not be computed, where that is recorded.

@@ -26,7 +26,6 @@ pub use status::{CellState, Status};
 use crate::error::Result;
 use crate::study::Study;
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A folder of results.
@@ -56,7 +55,7 @@ impl Store {
         }
         std::fs::create_dir_all(folder).map_err(|e| ebbing::Error::io(folder, e))?;
         let (bytes, hash) = manifest.to_file()?;
-        write_durably(&path, &bytes)?;
+        ebbing::data::write_atomic(&path, &bytes)?;
         Ok(Store { folder: folder.into(), manifest, hash })
     }
 
@@ -104,15 +103,4 @@ fn number(index: usize) -> String {
 /// SHA-256 in hexadecimal.
 fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Writes a whole file and sees to it that a power failure does not take it back.
-fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
-    ebbing_report::write_atomic(path, bytes)?;
-    if cfg!(unix)
-        && let Some(folder) = path.parent()
-    {
-        File::open(folder).and_then(|d| d.sync_all()).map_err(|e| ebbing::Error::io(folder, e))?;
-    }
-    Ok(())
 }

@@ -46,6 +46,6 @@ fn add_shape(hash: &mut Sha256, kind: u8, rows: usize, columns: usize) {
 }
 
 /// Bytes in hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

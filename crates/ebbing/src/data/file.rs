@@ -1,7 +1,8 @@
-//! Reads whole files, plain or gzipped, with a cap on the decoded size.
+//! Reads whole files, plain or gzip'ed, with a cap on the decoded size, and writes whole files or nothing.
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, Write};
 use std::path::Path;
@@ -68,20 +69,41 @@ pub(crate) fn gunzip(stream: impl BufRead, path: &Path, cap: u64) -> Result<Vec<
     }
 }
 
-/// Writes a file completely or not at all: under a temporary name beside it, then renamed.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    }
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    let written = File::create(&part).and_then(|mut f| f.write_all(bytes).and_then(|()| f.sync_all()));
-    written.and_then(|()| std::fs::rename(&part, path)).map_err(|e| {
-        // What matters is the first error; a left-over part file is only untidy.
-        let _ = std::fs::remove_file(&part);
-        Error::io(path, e)
-    })
+/// Writes a whole file or nothing: to a hidden temporary file beside it, flushed, then renamed. A crash or a full disk
+/// leaves what was there before; when this returns, a power failure does not take the file back.
+///
+/// # Errors
+/// [`Error::Io`] where the operating system refuses; the temporary file is then gone.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut prefix = OsString::from(".");
+    prefix.extend(path.file_name().into_iter().chain([OsStr::new(".")]));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    // What any new file gets; left to itself, `tempfile` shuts out everybody but the owner.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let write = || {
+        let mut file = builder.tempfile_in(folder_of(path))?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|e| e.error)
+    };
+    write().map_err(|e| Error::io(path, e))?;
+    sync_folder_of(path)
+}
+
+/// Makes durable that a file was put under its name.
+///
+/// # Errors
+/// [`Error::Io`] where the operating system refuses.
+pub fn sync_folder_of(path: &Path) -> Result<()> {
+    let folder = folder_of(path);
+    // Elsewhere folders cannot be opened.
+    if cfg!(unix) { File::open(folder).and_then(|d| d.sync_all()).map_err(|e| Error::io(folder, e)) } else { Ok(()) }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -114,15 +136,39 @@ mod tests {
     }
 
     #[test]
-    fn empty_files_and_folders_are_refused_and_writing_is_atomic() {
+    fn empty_files_and_folders_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sub/a.bin");
-        write(&path, b"abc").unwrap();
-        assert_eq!(read(&path).unwrap(), b"abc");
-        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
-        write(&path, b"").unwrap();
+        let path = folder.path().join("a.bin");
+        write_atomic(&path, b"").unwrap();
         assert!(read(&path).unwrap_err().to_string().contains("the file's length is 0"));
         assert!(read(folder.path()).unwrap_err().to_string().contains("no regular file"));
         assert!(matches!(read(&folder.path().join("none")), Err(Error::Io { .. })));
+    }
+
+    #[test]
+    fn files_are_replaced_whole_and_failures_leave_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let count = || std::fs::read_dir(folder.path()).unwrap().count();
+        let path = folder.path().join("a.bin");
+        write_atomic(&path, b"old").unwrap();
+        write_atomic(&path, b"new").unwrap();
+        assert_eq!((read(&path).unwrap(), count()), (b"new".to_vec(), 1));
+        // A folder stands where the file should go: the rename fails after the writing.
+        let blocked = folder.path().join("blocked");
+        std::fs::create_dir_all(blocked.join("full")).unwrap();
+        assert!(write_atomic(&blocked, b"x").unwrap_err().to_string().contains("blocked"));
+        assert_eq!(count(), 2);
+        assert!(write_atomic(&folder.path().join("no/such/folder"), b"x").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_have_the_permissions_of_any_new_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, plain) = (folder.path().join("ours"), folder.path().join("plain"));
+        write_atomic(&ours, b"x").unwrap();
+        std::fs::write(&plain, b"x").unwrap();
+        let mode = |path| std::fs::metadata(path).unwrap().permissions();
+        assert_eq!(mode(ours), mode(plain));
     }
 }

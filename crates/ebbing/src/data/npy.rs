@@ -43,16 +43,13 @@ pub fn parse_npz(bytes: &[u8], path: &Path) -> Result<Vec<(String, Array)>> {
 
 fn arrays<R: Read + Seek>(mut zip: Zip<R>, path: &Path) -> Result<Vec<(String, Array)>> {
     let mut arrays: Vec<(String, Array)> = vec![];
-    let members = std::mem::take(&mut zip.members);
-    for member in &members {
-        let Some(name) = member.name.strip_suffix(".npy") else {
+    for index in 0..zip.names.len() {
+        let Some(name) = zip.names[index].strip_suffix(".npy").map(String::from) else {
             let expected = "every member of an .npz file is an array with a name that ends in .npy";
-            return Err(Error::file(path, "a zip member", &member.name, expected));
+            return Err(Error::file(path, "a zip member", &zip.names[index], expected));
         };
-        if arrays.iter().any(|(other, _)| other == name) {
-            return Err(Error::file(path, "an array name", format!("{name} for a second time"), "names must differ"));
-        }
-        arrays.push((name.to_string(), parse_npy(zip.read(member)?, path, &format!("array {name}"))?));
+        let array = parse_npy(zip.read(index)?, path, &format!("array {name}"))?;
+        arrays.push((name, array));
     }
     if arrays.is_empty() {
         return Err(Error::file(path, "the number of arrays", 0, "expected at least one"));
@@ -265,11 +262,14 @@ impl Scanner<'_> {
 /// Writes arrays as an uncompressed `.npz` file, completely or not at all.
 ///
 /// # Errors
-/// [`Error::Io`] where the file cannot be written; [`Error::File`] where it would take 4 GiB or more.
+/// [`Error::Io`] where the file or its folder, which is made if need be, cannot be written.
 pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, &Array)]) -> Result<()> {
     let path = path.as_ref();
     let members: Vec<_> = arrays.iter().map(|(name, array)| (format!("{name}.npy"), to_npy(array))).collect();
-    file::write(path, &zip::store(&members, path)?)
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+    }
+    file::write_atomic(path, &zip::store(&members, path)?)
 }
 
 /// The bytes of an `.npy` file, in C order.

@@ -106,9 +106,9 @@ fn read_emnist(path: &Path, name: &str, source: &str) -> Result<Dataset> {
     let mut zip = Zip::open(BufReader::new(file), path)?;
     let mut read = |which: &str| {
         let wanted = format!("emnist-byclass-{which}-ubyte.gz");
-        let member = zip.members.iter().find(|m| m.name.rsplit('/').next() == Some(&wanted)).cloned();
+        let member = zip.names.iter().position(|name| name.rsplit('/').next() == Some(&wanted));
         let missing = || Error::file(path, wanted.clone(), "missing", "give EMNIST's gzip.zip");
-        let packed = zip.read(&member.ok_or_else(missing)?)?;
+        let packed = zip.read(member.ok_or_else(missing)?)?;
         let inner = path.join(&wanted);
         let bytes = file::gunzip(&packed[..], &inner, file::MAX_DECODED)?;
         Ok((inner.clone(), idx::parse_idx(bytes, &inner)?))

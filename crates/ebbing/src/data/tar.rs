@@ -1,10 +1,8 @@
-//! Tar archives, as far as CIFAR's use them: regular files behind 512-byte headers.
+//! Tar archives, such as CIFAR's.
 
 use crate::error::{Error, Result};
 use std::ops::Range;
 use std::path::Path;
-
-const BLOCK: usize = 512;
 
 /// Names of the regular files in an archive and where their bytes lie in it.
 ///
@@ -13,39 +11,24 @@ const BLOCK: usize = 512;
 pub(super) fn files(archive: &[u8], path: &Path) -> Result<Vec<(String, Range<usize>)>> {
     let mut files = vec![];
     let mut at = 0;
-    while let Some(header) = archive.get(at..at + BLOCK) {
-        if header.iter().all(|&b| b == 0) {
-            break;
-        }
-        let sum = header.iter().enumerate().map(|(i, &b)| if (148..156).contains(&i) { 32 } else { u64::from(b) });
-        let (sum, stated) = (sum.sum::<u64>(), octal(&header[148..156]));
-        if stated != Some(sum) {
-            let value = stated.map_or("no number".into(), |s| s.to_string());
-            return Err(Error::file(path, format!("the tar checksum at byte {at}"), value, format!("expected {sum}")));
-        }
-        let end = header[..100].iter().position(|&b| b == 0).unwrap_or(100);
-        let name = String::from_utf8_lossy(&header[..end]).into_owned();
-        let start = at + BLOCK;
-        let size = octal(&header[124..136]).and_then(|n| usize::try_from(n).ok());
-        let Some(size) = size.filter(|&n| n <= archive.len() - start) else {
-            let value = String::from_utf8_lossy(&header[124..136]).trim_end_matches('\0').to_string();
-            let expected = format!("{} bytes follow: the archive is truncated or damaged", archive.len() - start);
-            return Err(Error::file(path, format!("the size of {name}"), format!("octal {value}"), expected));
+    let damaged = |at: usize, e: std::io::Error| {
+        Error::file(path, format!("the tar header at byte {at}"), format!("damaged ({e})"), "fetch the file again")
+    };
+    for entry in tar::Archive::new(archive).entries().map_err(|e| damaged(at, e))? {
+        let entry = entry.map_err(|e| damaged(at, e))?;
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let start = entry.raw_file_position() as usize;
+        let left = archive.len() - start;
+        let Some(size) = usize::try_from(entry.size()).ok().filter(|&size| size <= left) else {
+            let expected = format!("{left} bytes follow: the archive is truncated or damaged");
+            return Err(Error::file(path, format!("the size of {name}"), format!("{} bytes", entry.size()), expected));
         };
-        if matches!(header[156], b'0' | 0) {
+        if entry.header().entry_type().is_file() {
             files.push((name, start..start + size));
         }
-        at = start + size.next_multiple_of(BLOCK);
+        at = (start + size).next_multiple_of(512);
     }
     Ok(files)
-}
-
-/// A number in octal digits, ended by a space or NUL.
-fn octal(field: &[u8]) -> Option<u64> {
-    let digits: Vec<u8> =
-        field.iter().copied().skip_while(|b| *b == b' ').take_while(|b| !matches!(b, b' ' | 0)).collect();
-    let text = std::str::from_utf8(&digits).ok()?;
-    u64::from_str_radix(text, 8).ok()
 }
 
 #[cfg(test)]
@@ -54,22 +37,13 @@ pub(super) mod tests {
 
     /// An archive of the given files.
     pub fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
-        let mut bytes = vec![];
+        let mut archive = tar::Builder::new(vec![]);
         for (name, content) in files {
-            let mut header = [0u8; BLOCK];
-            header[..name.len()].copy_from_slice(name.as_bytes());
-            header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
-            header[148..156].fill(b' ');
-            header[156] = b'0';
-            let sum: u64 = header.iter().map(|&b| u64::from(b)).sum();
-            header[148..154].copy_from_slice(format!("{sum:06o}").as_bytes());
-            header[154] = 0;
-            bytes.extend(header);
-            bytes.extend(*content);
-            bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            archive.append_data(&mut header, name, *content).unwrap();
         }
-        bytes.resize(bytes.len() + 2 * BLOCK, 0);
-        bytes
+        archive.into_inner().unwrap()
     }
 
     #[test]
@@ -79,10 +53,11 @@ pub(super) mod tests {
         let found = files(&good, path).unwrap();
         assert_eq!(found[0], ("a/b.bin".into(), 512..517));
         assert_eq!(&good[found[1].1.clone()], &[7; 1000]);
+        let refuse = |bytes: &[u8]| files(bytes, path).unwrap_err().to_string();
         let mut bad = good.clone();
-        bad[0] ^= 1;
-        assert!(files(&bad, path).unwrap_err().to_string().contains("the tar checksum at byte 0"));
-        assert!(files(&good[..1200], path).unwrap()[0].0 == "a/b.bin");
-        assert!(files(&good[..1700], path).unwrap_err().to_string().contains("the size of c is octal 00000001750"));
+        bad[1030] ^= 1;
+        assert!(refuse(&bad).contains("x.tar: the tar header at byte 1024 is damaged (archive header checksum"));
+        assert!(refuse(&good[..1200]).contains("the tar header at byte 1024 is damaged"));
+        assert!(refuse(&good[..1700]).contains("the size of c is 1000 bytes; 164 bytes follow"));
     }
 }

@@ -1,69 +1,71 @@
-//! A run on disk: settings, what was measured, and every weight, bit for bit.
+//! A run on disk as a safetensors file, which PyTorch opens too: every weight, bit for bit, and what else the run needs.
 //!
-//! Layout: the magic line, the length of a JSON header (u64, little-endian), the header, the weights as f32
-//! (little-endian, column by column), and the SHA-256 of all that.
+//! | tensor | shape | holds |
+//! |---|---|---|
+//! | `layers.0.weight`, … | out × in | `W^l` of `x^{l+1} = φ(W^l x^l/√dim x^l)` |
+//! | `heads.0.weight`, … | targets × width | the readouts: `f(x) = a·x^L/√N` |
+//! | `fisher.layers.0.weight`, …, `fisher.heads.0.weight` | as above | the penalty's weights, where EWC has some |
+//!
+//! All are f32. The metadata's one entry, `ebbing`, is JSON: the SHA-256 of the whole file (taken with zeros in its
+//! place), version, settings, a fingerprint of the tasks, and what was measured.
 
 use super::learner::TrainSettings;
+use super::posterior::Heads;
 use super::train::{Trained, Trainer};
 use super::update::Params;
+use crate::data::{hex, write_atomic};
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, column_f32};
+use crate::linalg::{Mat, MatRef};
 use crate::tasks::Task;
+use safetensors::tensor::{Dtype, Metadata, TensorView};
+use safetensors::{SafeTensors, serialize};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-const MAGIC: &[u8] = b"ebbing checkpoint 1\n";
+/// How every file goes on after the header's length; the checksum follows.
+const START: &[u8] = br#"{"__metadata__":{"ebbing":"{\"sha256\":\""#;
+/// Where the checksum's hexadecimal digits stand.
+const CHECKSUM: std::ops::Range<usize> = 8 + START.len()..8 + START.len() + 64;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
+    sha256: String,
     version: String,
     settings: TrainSettings,
     /// SHA-256 of the tasks' inputs and targets.
     tasks: String,
     trained: Trained,
-    /// Rows and columns of every hidden matrix, every readout, and every Fisher matrix (none before the first).
-    hidden: Vec<(usize, usize)>,
-    heads: Vec<(usize, usize)>,
-    fisher: Option<Vec<(usize, usize)>>,
 }
 
 impl Trainer {
-    /// Writes the run to `path`: to a temporary name first, flushed, then renamed.
+    /// Writes the run to `path`, whole or not at all.
     ///
     /// # Errors
     /// [`Error::Io`] where the file cannot be written.
     pub fn save(&self, path: &Path, tasks: &[Task]) -> Result<()> {
-        let shapes = |m: &[Mat<f32>]| m.iter().map(|m| (m.nrows(), m.ncols())).collect::<Vec<_>>();
         let header = Header {
+            sha256: "0".repeat(64),
             version: env!("CARGO_PKG_VERSION").into(),
             settings: self.settings().clone(),
             tasks: fingerprint(tasks),
             trained: self.trained().clone(),
-            hidden: shapes(&self.net.hidden),
-            heads: shapes(&self.net.heads),
-            fisher: self.fisher.as_ref().map(|f| shapes(&f.0)),
         };
-        let json = serde_json::to_vec(&header).map_err(|e| Error::io(path, e.into()))?;
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend((json.len() as u64).to_le_bytes());
-        bytes.extend(json);
-        let fisher = self.fisher.iter().flat_map(|f| &f.0);
-        for m in self.net.hidden.iter().chain(&self.net.heads).chain(fisher) {
-            for j in 0..m.ncols() {
-                column_f32(m.as_ref(), j).iter().for_each(|v| bytes.extend(v.to_le_bytes()));
-            }
-        }
-        let digest = Sha256::digest(&bytes);
-        bytes.extend_from_slice(&digest);
-        let temporary = path.with_extension("part");
-        let write = || {
-            let mut file = std::fs::File::create(&temporary)?;
-            std::io::Write::write_all(&mut file, &bytes)?;
-            file.sync_all()?;
-            std::fs::rename(&temporary, path)
-        };
-        write().map_err(|e| Error::io(path, e))
+        let other = |e: &dyn std::fmt::Display| Error::io(path, std::io::Error::other(e.to_string()));
+        let json = serde_json::to_string(&header).map_err(|e| other(&e))?;
+        let fisher = self.fisher.iter().flat_map(|f| named("fisher.", f.0.split_at(self.net.hidden.len())));
+        let tensors: Vec<(String, [usize; 2], Vec<u8>)> = named("", (&self.net.hidden, &self.net.heads))
+            .chain(fisher)
+            .map(|(name, m)| (name, [m.nrows(), m.ncols()], row_major(m)))
+            .collect();
+        let views = tensors.iter().map(|(name, shape, bytes)| {
+            TensorView::new(Dtype::F32, shape.to_vec(), bytes).map(|view| (name, view)).map_err(|e| other(&e))
+        });
+        let views = views.collect::<Result<Vec<_>>>()?;
+        let mut bytes = serialize(views, Some([("ebbing".into(), json)].into())).map_err(|e| other(&e))?;
+        let digest = hex(&Sha256::digest(&bytes));
+        bytes[CHECKSUM].copy_from_slice(digest.as_bytes());
+        write_atomic(path, &bytes)
     }
 
     /// Takes up the run saved at `path`, which must have been started with the same tasks and settings.
@@ -71,21 +73,21 @@ impl Trainer {
     /// # Errors
     /// [`Error::File`] for a damaged file or one of other tasks, settings or version; [`Error::Io`] where it cannot be read.
     pub fn resume(path: &Path, tasks: &[Task], settings: &TrainSettings) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        let mut bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
         let damaged = |value: &str| Error::file(path, "checkpoint", value, "delete it to start the run anew");
-        let split = bytes.len().checked_sub(32).ok_or_else(|| damaged("truncated"))?;
-        let (body, digest) = bytes.split_at(split);
-        if body.get(..MAGIC.len()) != Some(MAGIC) {
+        if bytes.get(8..CHECKSUM.start) != Some(START) || bytes.len() < CHECKSUM.end {
             return Err(damaged("no checkpoint of this program"));
         }
-        if Sha256::digest(body)[..] != *digest {
+        let stated = bytes[CHECKSUM].to_vec();
+        bytes[CHECKSUM].fill(b'0');
+        if hex(&Sha256::digest(&bytes)).as_bytes() != stated {
             return Err(damaged("damaged (its checksum does not match)"));
         }
-        let rest = &body[MAGIC.len()..];
-        let length = rest.get(..8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")));
-        let length = length.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| damaged("truncated"))?;
-        let json = rest[8..].get(..length).ok_or_else(|| damaged("truncated"))?;
-        let header: Header = serde_json::from_slice(json).map_err(|e| damaged(&format!("unreadable ({e})")))?;
+        let unreadable = |e: &dyn std::fmt::Display| damaged(&format!("unreadable ({e})"));
+        let (length, metadata) = SafeTensors::read_metadata(&bytes).map_err(|e| unreadable(&e))?;
+        let json = metadata.metadata().as_ref().and_then(|entries| entries.get("ebbing"));
+        let json = json.ok_or_else(|| damaged("no checkpoint of this program"))?;
+        let header: Header = serde_json::from_str(json).map_err(|e| unreadable(&e))?;
         let differs = |what: &str| {
             Error::file(path, "checkpoint", format!("from {what}"), "delete it, or use the settings it was made with")
         };
@@ -99,24 +101,56 @@ impl Trainer {
             return Err(differs("other tasks"));
         }
         let mut trainer = Trainer::new(tasks, settings)?;
-        let mut values = rest[8 + length..].chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().expect("four")));
-        let mut take = |shapes: &[(usize, usize)]| -> Result<Vec<Mat<f32>>> {
-            let mut all = Vec::new();
-            for &(rows, cols) in shapes {
-                let entries: Vec<f32> = values.by_ref().take(rows.saturating_mul(cols)).collect();
-                if entries.len() != rows * cols {
-                    return Err(damaged("truncated"));
-                }
-                all.push(Mat::from_fn(rows, cols, |i, j| entries[j * rows + i]));
-            }
-            Ok(all)
-        };
-        trainer.net.hidden = take(&header.hidden)?;
-        trainer.net.heads = take(&header.heads)?;
-        trainer.fisher = header.fisher.map(|shapes| take(&shapes)).transpose()?.map(Params);
         trainer.trained = header.trained;
+        if settings.heads == Heads::Multi {
+            let head = trainer.net.heads[0].clone();
+            trainer.net.heads.resize(trainer.done().clamp(1, tasks.len()), head);
+        }
+        let read = |name: String, rows: usize, columns: usize| {
+            let wrong = || damaged(&format!("without {name} of {rows} x {columns}"));
+            tensor(&metadata, &bytes[8 + length..], &name, rows, columns).ok_or_else(wrong)
+        };
+        let fill = |prefix: &str, hidden: &mut [Mat<f32>], heads: &mut [Mat<f32>]| -> Result<()> {
+            for (l, w) in hidden.iter_mut().enumerate() {
+                *w = read(format!("{prefix}layers.{l}.weight"), w.nrows(), w.ncols())?;
+            }
+            for (h, a) in heads.iter_mut().enumerate() {
+                *a = read(format!("{prefix}heads.{h}.weight"), a.ncols(), a.nrows())?.transpose().to_owned();
+            }
+            Ok(())
+        };
+        fill("", &mut trainer.net.hidden, &mut trainer.net.heads)?;
+        if metadata.info("fisher.layers.0.weight").is_some() {
+            let mut fisher = Params::of(&trainer.net, 0);
+            let (hidden, heads) = fisher.0.split_at_mut(trainer.net.hidden.len());
+            fill("fisher.", hidden, heads)?;
+            trainer.fisher = Some(fisher);
+        }
         Ok(trainer)
     }
+}
+
+/// Hidden matrices and readouts, named and shaped (out × in) as PyTorch has them.
+fn named<'a>(
+    prefix: &'a str,
+    (hidden, heads): (&'a [Mat<f32>], &'a [Mat<f32>]),
+) -> impl Iterator<Item = (String, MatRef<'a, f32>)> {
+    let layers = hidden.iter().enumerate().map(move |(l, w)| (format!("{prefix}layers.{l}.weight"), w.as_ref()));
+    let heads = heads.iter().enumerate().map(move |(h, a)| (format!("{prefix}heads.{h}.weight"), a.transpose()));
+    layers.chain(heads)
+}
+
+/// The entries row by row, little-endian.
+fn row_major(m: MatRef<'_, f32>) -> Vec<u8> {
+    (0..m.nrows()).flat_map(|i| (0..m.ncols()).flat_map(move |j| m[(i, j)].to_le_bytes())).collect()
+}
+
+/// The tensor of this name, where it has the wanted type and shape.
+fn tensor(metadata: &Metadata, data: &[u8], name: &str, rows: usize, columns: usize) -> Option<Mat<f32>> {
+    let info = metadata.info(name).filter(|info| info.dtype == Dtype::F32 && info.shape == [rows, columns])?;
+    let bytes = data.get(info.data_offsets.0..info.data_offsets.1)?;
+    let values: Vec<f32> = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    Some(MatRef::from_row_major_slice(&values, rows, columns).to_owned())
 }
 
 /// SHA-256 over the shapes and entries of all tasks.
@@ -132,5 +166,5 @@ fn fingerprint(tasks: &[Task]) -> String {
             }
         }
     }
-    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    hex(&hash.finalize())
 }

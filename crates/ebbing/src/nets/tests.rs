@@ -6,6 +6,7 @@ use crate::kernels::{Activation, Architecture};
 use crate::linalg::{Cholesky, Mat, matmul};
 use crate::rng::Stream;
 use crate::tasks::{Task, TestSet};
+use sha2::Digest;
 
 fn random_tasks(count: usize, p: usize, dim: usize, targets: usize, seed: u64) -> Vec<Task> {
     let mut s = Stream::new(seed, "training tests", 0);
@@ -112,7 +113,7 @@ fn deep_networks_are_worked_up_to_their_rate() {
 #[test]
 fn checkpoints_continue_bit_for_bit() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("run.ckpt");
+    let path = directory.path().join("run.safetensors");
     let tasks = random_tasks(3, 12, 8, 2, 4);
     let ewc = Learner::Ewc { kappa: 0.1, gamma: 0.5, fisher: Fisher::Rms, indexing: Indexing::Past };
     for (learner, heads, batch) in [(ewc, Heads::Single, Some(5)), (Learner::L2 { kappa: 0.1 }, Heads::Multi, None)] {
@@ -135,9 +136,77 @@ fn checkpoints_continue_bit_for_bit() {
         bytes[middle] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
         assert!(Trainer::resume(&path, &tasks, &settings).err().unwrap().to_string().contains("checksum"));
-        std::fs::write(&path, &bytes[..20]).unwrap();
-        assert!(Trainer::resume(&path, &tasks, &settings).is_err());
     }
+}
+
+/// Whatever became of the file, resuming says so in one sentence.
+#[test]
+fn damaged_and_foreign_checkpoints_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.safetensors");
+    let tasks = random_tasks(2, 6, 4, 1, 13);
+    let settings = TrainSettings { width: 5, max_steps: 10, ..Default::default() };
+    let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+    trainer.learn_next(&mut |_| true).unwrap();
+    trainer.save(&path, &tasks).unwrap();
+    let good = std::fs::read(&path).unwrap();
+    let refuse = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let said = Trainer::resume(&path, &tasks, &settings).err().expect("refused").to_string();
+        assert!(said.contains("run.safetensors: checkpoint is ") && said.contains("delete it"), "{said}");
+        assert!(!said.contains('\n'), "{said}");
+        said
+    };
+    for cut in (0..good.len()).step_by(7) {
+        refuse(&good[..cut]);
+    }
+    for at in 0..good.len() {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1 << (at % 8);
+        refuse(&bytes);
+    }
+    // Files whose checksum holds: other tensors than a run has, and offsets beyond the numbers of the machine.
+    let again = |from: &str, to: &str| {
+        let length = u64::from_le_bytes(good[..8].try_into().unwrap()) as usize;
+        let header = std::str::from_utf8(&good[8..8 + length]).unwrap();
+        assert!(header.contains(from), "{header}");
+        let header = header.replace(from, to);
+        let mut bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &good[8 + length..]].concat();
+        let at = header.find("sha256").unwrap() + 8 + 11;
+        bytes[at..at + 64].fill(b'0');
+        let digest: String = sha2::Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+        bytes[at..at + 64].copy_from_slice(digest.as_bytes());
+        bytes
+    };
+    assert!(refuse(&again("layers.0.weight", "layers.1.weight")).contains("without layers.0.weight of 5 x 4"));
+    assert!(refuse(&again("\"shape\":[5,4]", "\"shape\":[4,5]")).contains("without layers.0.weight"));
+    assert!(refuse(&again("\"F32\",\"shape\":[1,5]", "\"F32\",\"shape\":[1,6]")).contains("unreadable"));
+    let huge = "\"shape\":[4611686018427387904,4611686018427387904]";
+    assert!(refuse(&again("\"shape\":[5,4]", huge)).contains("unreadable"));
+    std::fs::write(&path, &good).unwrap();
+    assert_eq!(Trainer::resume(&path, &tasks, &settings).unwrap().net(), trainer.net());
+}
+
+/// PyTorch's names and shapes, in the order of memory that it expects.
+#[test]
+fn checkpoints_are_plain_safetensors() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.safetensors");
+    let tasks = random_tasks(2, 6, 4, 3, 14);
+    let settings = TrainSettings { width: 5, max_steps: 10, heads: Heads::Multi, ..Default::default() };
+    let trainer = run(&tasks, &settings);
+    trainer.save(&path, &tasks).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    assert_eq!(file.len(), 3);
+    let entry = |name: &str, k: usize| {
+        let data = file.tensor(name).unwrap().data();
+        f32::from_le_bytes(data[4 * k..4 * k + 4].try_into().unwrap())
+    };
+    assert_eq!(file.tensor("layers.0.weight").unwrap().shape(), [5, 4]);
+    assert_eq!(entry("layers.0.weight", 6), trainer.net().hidden()[0][(1, 2)]);
+    assert_eq!(file.tensor("heads.1.weight").unwrap().shape(), [3, 5]);
+    assert_eq!(entry("heads.1.weight", 6), trainer.net().readouts()[1][(1, 1)]);
 }
 
 /// Rates beyond stability end with the step, the loss and a remedy; so does an unstable explicit penalty.

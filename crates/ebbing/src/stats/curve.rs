@@ -1,7 +1,7 @@
 //! Least squares of `F = A (1 − e^{−x/τ})` with the amplitude A eliminated, and what the points leave undetermined.
 
 use super::forgetting::{CurveShape, ForgettingFit};
-use super::statistics::{Estimate, student_95};
+use super::statistics::{Estimate, bisect, student_95};
 use crate::linalg::dot;
 
 /// A one-parameter family of curves: for each, its best amplitude.
@@ -193,16 +193,4 @@ impl Projected {
     fn amplitude_estimate(&self, error: impl Fn(f64) -> Option<f64>) -> Estimate {
         Estimate { value: self.amplitude, standard_error: error(1.0 / dot(&self.basis, &self.basis)) }
     }
-}
-
-/// Where `left` changes from true to false between `a` and `b`, to the last bit.
-fn bisect(mut a: f64, mut b: f64, left: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..200 {
-        let middle = 0.5 * (a + b);
-        if middle <= a || middle >= b {
-            break;
-        }
-        if left(middle) { a = middle } else { b = middle }
-    }
-    0.5 * (a + b)
 }

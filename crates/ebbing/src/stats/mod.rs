@@ -14,6 +14,7 @@
 //! | [`VarianceExplained`] | PVE of each predictor, plain and scaled to sum 1 |
 //! | [`LinearFit`] | a straight line by least squares |
 //! | [`pearson`], [`spearman`] | correlations |
+//! | [`median`], [`log_grid`], [`bisect`] | a middle, an even grid in ln x, a root to the last bit |
 //! | [`Estimate`], [`mean_with_error`] | a number and its standard error |
 //!
 //! ```
@@ -33,5 +34,7 @@ mod statistics;
 mod trend;
 
 pub use forgetting::{CurveShape, ForgettingFit};
-pub use statistics::{Estimate, LinearFit, VarianceExplained, mean_curve, mean_with_error, pearson, spearman};
+pub use statistics::{
+    Estimate, LinearFit, VarianceExplained, bisect, log_grid, mean_curve, mean_with_error, median, pearson, spearman,
+};
 pub use trend::Trend;

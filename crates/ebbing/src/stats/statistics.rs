@@ -1,4 +1,5 @@
-//! Means with standard errors, straight lines, correlations, and the share of variance that each predictor explains.
+//! Means with standard errors, medians, straight lines, correlations, the share of variance that each predictor explains,
+//! and the grids and roots that curves are read with.
 
 use super::number::{significant, with_error};
 use crate::error::{Error, Result};
@@ -63,6 +64,35 @@ impl std::fmt::Display for Estimate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.standard_error.map_or_else(|| significant(self.value), |e| with_error(self.value, e)))
     }
+}
+
+/// The middle of a list, or the mean of its two middle numbers; NaN for an empty list.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]),
+    }
+}
+
+/// `x_k = from · (to/from)^{k/(count − 1)}`, k = 0 … count − 1: evenly spaced in ln x, from positive `from` to `to`.
+pub fn log_grid(from: f64, to: f64, count: usize) -> Vec<f64> {
+    (0..count).map(|k| from * (to / from).powf(k as f64 / (count - 1) as f64)).collect()
+}
+
+/// Where `left(x)` turns from true to false between `low` and `high`, to rounding, by bisection.
+pub fn bisect(mut low: f64, mut high: f64, left: impl Fn(f64) -> bool) -> f64 {
+    // Enough to come down from the largest number to the smallest.
+    for _ in 0..2200 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if left(middle) { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
 }
 
 /// `y = intercept + slope · x` by least squares.
@@ -277,6 +307,18 @@ mod tests {
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-14 // a few roundings of numbers of order 1
+    }
+
+    #[test]
+    fn medians_grids_and_roots_by_hand() {
+        assert!(median(&[]).is_nan());
+        assert_eq!((median(&[3.0, 1.0]), median(&[5.0, 1.0, 2.0])), (2.0, 2.0));
+        let grid = log_grid(0.1, 10.0, 5);
+        assert_eq!((grid.len(), grid[0]), (5, 0.1));
+        // A few roundings.
+        assert!(close(grid[2], 1.0) && (grid[4] - 10.0).abs() < 1e-13, "{grid:?}");
+        assert_eq!(bisect(0.0, f64::MAX, |x| x < 2.0), 2.0);
+        assert!(bisect(-1.0, 1.0, |x| x < 0.0).abs() < f64::MIN_POSITIVE);
     }
 
     #[test]

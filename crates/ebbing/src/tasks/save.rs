@@ -12,7 +12,7 @@ impl TaskSequence {
     ///
     /// # Errors
     /// [`Error::Data`](crate::Error::Data) for an unusable sequence; [`Error::Io`](crate::Error::Io) where the file cannot be
-    /// written; [`Error::File`](crate::Error::File) where it would take 4 GiB or more.
+    /// written.
     pub fn save_npz(&self, path: impl AsRef<Path>) -> Result<()> {
         self.validate()?;
         let mut arrays = Vec::new();

@@ -4,7 +4,7 @@ use crate::{cifar, gzip, images, labels};
 use ebbing::Dataset;
 use ebbing::data::{
     Array, Cifar, CsvOptions, Features, ImportOptions, LabelColumn, Targets, Values, parse_cifar, parse_csv, parse_npz,
-    read_idx, read_npz, write_npz,
+    read_idx, read_npz, to_npy, write_npz,
 };
 use ebbing::linalg::Mat;
 use std::path::Path;
@@ -109,4 +109,57 @@ fn equal_sets_have_equal_hashes_whatever_their_files() {
     let two = Dataset::open(at("two.npz"), &ImportOptions::default()).unwrap();
     assert_eq!(one.provenance.sha256, two.provenance.sha256);
     assert_eq!((two.provenance.name.as_str(), &two.image_shape), ("two", &one.image_shape));
+}
+
+/// An archive of one stored member with every zip64 record: sizes and offset in the extra field, the long end record and
+/// its locator.
+fn zip64(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut crc = flate2::Crc::new();
+    crc.update(content);
+    let size = (content.len() as u64).to_le_bytes();
+    let (full, long) = ([0xff; 2], [0xff; 4]);
+    let name_length = (name.len() as u16).to_le_bytes();
+    // Version 4.5, no flags, stored, 1980-01-01 00:00.
+    let shared =
+        [&[45, 0, 0, 0, 0, 0, 0, 0, 0x21, 0][..], &crc.sum().to_le_bytes(), &long, &long, &name_length].concat();
+    let mut archive = [b"PK\x03\x04", &shared[..], &[20, 0], name.as_bytes(), &[1, 0, 16, 0], &size, &size].concat();
+    archive.extend(content);
+    let start = (archive.len() as u64).to_le_bytes();
+    let mut directory = [b"PK\x01\x02\x2d\x00", &shared[..], &[28, 0]].concat();
+    directory.extend([&[0; 10][..], &long, name.as_bytes(), &[1, 0, 24, 0], &size, &size, &[0; 8]].concat());
+    archive.extend(&directory);
+    let end = (archive.len() as u64).to_le_bytes();
+    let (one, length) = (1_u64.to_le_bytes(), (directory.len() as u64).to_le_bytes());
+    let record = [b"PK\x06\x06", &44_u64.to_le_bytes()[..], &[45, 0, 45, 0], &[0; 8], &one, &one, &length, &start];
+    archive.extend(record.concat());
+    archive.extend([b"PK\x06\x07", &[0; 4][..], &end, &[1, 0, 0, 0]].concat());
+    archive.extend([b"PK\x05\x06", &[0; 4][..], &full, &full, &long, &long, &[0; 2]].concat());
+    archive
+}
+
+#[test]
+fn zip64_archives_are_read() {
+    let array = Array { shape: vec![3], values: Values::Integers(vec![1, -2, 3]) };
+    let bytes = zip64("a.npy", &to_npy(&array));
+    assert_eq!(parse_npz(&bytes, Path::new("x.npz")).unwrap(), [("a".to_string(), array)]);
+    // A size of 2^64 − 1 is refused, not reserved.
+    let at = bytes.windows(4).position(|w| w == [1, 0, 24, 0]).unwrap() + 4;
+    let mut bad = bytes.clone();
+    bad[at..at + 16].fill(0xff);
+    let text = parse_npz(&bad, Path::new("x.npz")).unwrap_err().to_string();
+    assert!(text.contains("the total size of the members is 18446744073709551615 bytes"), "{text}");
+}
+
+#[test]
+fn archives_have_the_same_bytes_at_any_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = Array { shape: vec![2], values: Values::Real(vec![0.5, 1.5]) };
+    let write = |name: &str| {
+        write_npz(folder.path().join(name), &[("x", &array), ("y", &array)]).unwrap();
+        std::fs::read(folder.path().join(name)).unwrap()
+    };
+    let first = write("a.npz");
+    // 1980-01-01 00:00, the earliest time that the format knows.
+    assert_eq!(first[10..14], [0, 0, 0x21, 0]);
+    assert_eq!(first, write("new/b.npz"));
 }

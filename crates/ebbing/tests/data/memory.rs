@@ -146,15 +146,13 @@ proptest! {
     }
 }
 
-/// A tar archive of one file, with a correct checksum.
+/// A tar archive of one file.
 fn tar(name: &str, content: &[u8]) -> Vec<u8> {
-    let mut header = [0u8; 512];
-    header[..name.len()].copy_from_slice(name.as_bytes());
-    header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
-    header[148..156].fill(b' ');
-    let sum: u32 = header.iter().map(|&b| u32::from(b)).sum();
-    header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-    [&header[..], content, &vec![0; 1536 - content.len() % 512][..]].concat()
+    let mut archive = tar::Builder::new(vec![]);
+    let mut header = tar::Header::new_gnu();
+    header.set_size(content.len() as u64);
+    archive.append_data(&mut header, name, content).unwrap();
+    archive.into_inner().unwrap()
 }
 
 fn files_of_every_kind() -> Vec<(&'static str, Vec<u8>)> {

@@ -1,7 +1,6 @@
 //! The claims of figures: a table for the screen, and `claims.toml`.
 
-use crate::text::{WIDTH, wrap};
-use ebbing_report::{significant, with_error};
+use ebbing_report::{TERMINAL_COLUMNS, significant, with_error, wrap};
 use ebbing_studies::{Claim, Verdict};
 use serde::Serialize;
 use std::path::Path;
@@ -65,7 +64,7 @@ pub fn table(heading: &str, claims: &[(&str, Claim)], out: &Path) -> String {
         count(Verdict::Open)
     );
     text += &line(["panel", "", "value", "threshold"], "claim");
-    text += &"─".repeat(WIDTH);
+    text += &"─".repeat(TERMINAL_COLUMNS);
     text.push('\n');
     for (_, claim) in claims {
         let mut words = claim.statement.clone();
@@ -102,7 +101,7 @@ mod tests {
             ),
         ];
         let text = table("Claims at quick scale", &claims, Path::new("out"));
-        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= TERMINAL_COLUMNS), "{text}");
         for word in
             ["1 pass, 2 fail, 0 open", "0.998 ± 0.004", "(paper: 1.00)", "FAIL", "because: few seeds", "figures: out"]
         {

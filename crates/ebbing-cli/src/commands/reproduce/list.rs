@@ -3,7 +3,8 @@
 use super::all_here;
 use crate::commands::study::stated;
 use crate::console::Console;
-use crate::text::{time, wrap};
+use crate::text::time;
+use ebbing_report::wrap;
 use ebbing_studies::{ENTRIES, Needs, Scale};
 
 /// Prints the list.

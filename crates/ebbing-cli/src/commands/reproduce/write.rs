@@ -21,7 +21,7 @@ pub fn all(id: &str, study: &dyn Reproduction, embedded: bool, store: &Store) ->
     }
     let judged = study.claims(&frame)?;
     let text = claims::file(id, &metadata.version, &data, &judged)?;
-    crate::files::write_atomic(&store.folder().join("claims.toml"), text.as_bytes())?;
+    ebbing::data::write_atomic(&store.folder().join("claims.toml"), text.as_bytes())?;
     Ok(judged)
 }
 

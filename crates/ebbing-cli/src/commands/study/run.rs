@@ -93,7 +93,7 @@ impl StudySource {
         if std::fs::read_to_string(&copy).is_ok_and(|there| there == *text) {
             return Ok(store);
         }
-        crate::files::write_atomic(&copy, text.as_bytes())?;
+        ebbing::data::write_atomic(&copy, text.as_bytes())?;
         Ok(store)
     }
 

@@ -183,8 +183,7 @@ fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbi
 fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> anyhow::Result<Figure> {
     let low = points.iter().map(|q| q.alpha).fold(f64::INFINITY, f64::min) / 1.3;
     let high = points.iter().map(|q| q.alpha).fold(0.0, f64::max) * 1.3;
-    let steps = 120;
-    let mut alphas: Vec<f64> = (0..=steps).map(|k| low * (high / low).powf(k as f64 / steps as f64)).collect();
+    let mut alphas = ebbing::stats::log_grid(low, high, 121);
     // The theory has no value at α = 1 itself.
     alphas.retain(|a| (a - 1.0).abs() > 1e-3);
     let curve = theory.curve(&alphas)?;

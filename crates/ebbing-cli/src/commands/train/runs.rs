@@ -70,7 +70,7 @@ impl Bar {
 }
 
 fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<Outcome> {
-    let path: Option<PathBuf> = checkpoints.map(|folder| folder.join(format!("{}.ckpt", run.name)));
+    let path: Option<PathBuf> = checkpoints.map(|folder| folder.join(format!("{}.safetensors", run.name)));
     let mut trainer = match &path {
         Some(path) if path.exists() => Trainer::resume(path, &run.tasks, &run.settings)?,
         _ => Trainer::new(&run.tasks, &run.settings)?,

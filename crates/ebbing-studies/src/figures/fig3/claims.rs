@@ -6,7 +6,7 @@ use crate::claim::Claim;
 use crate::error::Result;
 use crate::figures::targets::Point;
 use ebbing::linalg::Mat;
-use ebbing::stats::{LinearFit, VarianceExplained, pearson};
+use ebbing::stats::{LinearFit, VarianceExplained, median, pearson};
 
 pub(super) fn all(fitted: &[Fitted]) -> Result<Vec<Claim>> {
     let mut claims = short_term(fitted)?;
@@ -171,11 +171,13 @@ fn plateaus(fitted: &[Fitted]) -> Claim {
     let mean = y.iter().sum::<f64>() / y.len() as f64;
     let error: f64 = x.iter().zip(&y).map(|(a, b)| (a - b).powi(2)).sum();
     let spread: f64 = y.iter().map(|b| (b - mean).powi(2)).sum();
-    let mut quality: Vec<f64> = fitted.iter().filter(|f| f.tau().is_some()).filter_map(|f| f.fit.r2).collect();
-    quality.sort_by(f64::total_cmp);
+    let quality: Vec<f64> = fitted.iter().filter(|f| f.tau().is_some()).filter_map(|f| f.fit.r2).collect();
     let note = match quality.len() {
         0 => "no curve determines τ_F".to_string(),
-        n => format!("R² of the {n} curves' own fits: median {:.4}, least {:.4}", quality[n / 2], quality[0]),
+        n => {
+            let least = quality.iter().copied().fold(f64::INFINITY, f64::min);
+            format!("R² of the {n} curves' own fits: median {:.4}, least {least:.4}", median(&quality))
+        }
     };
     Claim::above("3e", "R² of F_21/(1 − e^(−1/τ_F)) as forecast of the fitted F_max", 1.0 - error / spread, 0.95)
         .note(note)

@@ -4,7 +4,7 @@ mod claims;
 mod draw;
 mod limits;
 
-use super::loads::{self, COLUMNS, Setup, column, critical_row, labels, loads, point_row};
+use super::loads::{self, COLUMNS, Setup, column, critical_row, labels, point_row};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
@@ -13,6 +13,7 @@ use crate::frame::Frame;
 use crate::study::{Column, Study};
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
+use ebbing::stats::log_grid;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing_report::Figure;
@@ -93,8 +94,8 @@ impl Fig5 {
             seeds,
             triples: TRIPLES.to_vec(),
             below,
-            above: loads(1.02, 10.0, 60),
-            boundary: loads(1.02, 100.0, 93),
+            above: log_grid(1.02, 10.0, 60),
+            boundary: log_grid(1.02, 100.0, 93),
             sampled,
         }
     }
@@ -107,8 +108,8 @@ impl Fig5 {
             setup: Setup { p: 60, p_test: 20, ..full.setup },
             seeds: [1; 3],
             triples: vec![EXAMPLES[0], [0.5, 0.2, 0.0], [1.0, 0.2, 0.5]],
-            above: loads(1.02, 10.0, 12),
-            boundary: loads(1.02, 50.0, 20),
+            above: log_grid(1.02, 10.0, 12),
+            boundary: log_grid(1.02, 50.0, 20),
             sampled: 0,
             ..full
         }

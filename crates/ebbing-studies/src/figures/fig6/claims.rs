@@ -1,11 +1,12 @@
 //! The claims of figure 6.
 
 use super::super::common::{Trend, TrendClaim};
-use super::super::loads::{estimates_by, largest, mean, means_by, median};
+use super::super::loads::{estimates_by, largest, mean, means_by};
 use super::{Benchmark, Fig6, critical_rows, percent};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
+use ebbing::stats::median;
 
 pub(super) fn claims(study: &Fig6, benchmark: &Benchmark, frame: &Frame) -> Result<Vec<Claim>> {
     let rows = critical_rows(frame, benchmark, "given")?;

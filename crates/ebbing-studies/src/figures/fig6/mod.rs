@@ -3,7 +3,7 @@
 mod claims;
 mod draw;
 
-use super::loads::{COLUMNS, Setup, critical_row, loads, point_row};
+use super::loads::{COLUMNS, Setup, critical_row, point_row};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
@@ -12,6 +12,7 @@ use crate::frame::Frame;
 use crate::study::{Column, Study};
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
+use ebbing::stats::log_grid;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing_report::Figure;
@@ -77,8 +78,8 @@ impl Fig6 {
             // As many as the sample holds of a class.
             (Scale::Paper, true) => (600, 120, 10, 3),
         };
-        let mut grid = loads(0.1, 0.98, 30);
-        grid.extend(loads(1.02, 10.0, 60));
+        let mut grid = log_grid(0.1, 0.98, 30);
+        grid.extend(log_grid(1.02, 10.0, 60));
         Fig6 { setup: Setup { scale, data, p, p_test }, seeds, curves, loads: grid }
     }
 
@@ -86,7 +87,7 @@ impl Fig6 {
     #[cfg(test)]
     pub fn tiny() -> Self {
         let full = Self::at(Scale::Quick, true);
-        Fig6 { setup: Setup { p: 60, p_test: 20, ..full.setup }, seeds: 2, curves: 1, loads: loads(0.5, 10.0, 12) }
+        Fig6 { setup: Setup { p: 60, p_test: 20, ..full.setup }, seeds: 2, curves: 1, loads: log_grid(0.5, 10.0, 12) }
     }
 }
 

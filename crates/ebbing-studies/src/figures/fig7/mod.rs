@@ -3,7 +3,7 @@
 mod claims;
 mod draw;
 
-use super::loads::{COLUMNS, Setup, column, labels, loads, point_row};
+use super::loads::{COLUMNS, Setup, column, labels, point_row};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
@@ -15,6 +15,7 @@ use ebbing::data::Sources;
 use ebbing::linalg::{Mat, MatRef};
 use ebbing::plan::{Cost, product_cost};
 use ebbing::rng::Stream;
+use ebbing::stats::log_grid;
 use ebbing::theory::best_lambda::best_lambda;
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTaskPoint, TwoTasks, centred_alignment};
 use ebbing_report::Figure;
@@ -59,14 +60,14 @@ impl Fig7 {
             // As many as the sample holds of a class.
             (Scale::Paper, true) => (600, 120, 10),
         };
-        Fig7 { setup: Setup { scale, data, p, p_test }, seeds, lambdas: loads(1e-2, 1e6, 17) }
+        Fig7 { setup: Setup { scale, data, p, p_test }, seeds, lambdas: log_grid(1e-2, 1e6, 17) }
     }
 
     /// A few small cells of every kind.
     #[cfg(test)]
     pub fn tiny() -> Self {
         let full = Self::at(Scale::Quick, true);
-        Fig7 { setup: Setup { p: 60, p_test: 20, ..full.setup }, seeds: 2, lambdas: loads(1e-2, 1e6, 5) }
+        Fig7 { setup: Setup { p: 60, p_test: 20, ..full.setup }, seeds: 2, lambdas: log_grid(1e-2, 1e6, 5) }
     }
 
     fn cell(part: &str, protocol: &str, seed: u64) -> Cell {

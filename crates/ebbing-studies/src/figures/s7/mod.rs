@@ -3,7 +3,7 @@
 mod claims;
 mod draw;
 
-use super::loads::{COLUMNS, Setup, column, critical_row, loads};
+use super::loads::{COLUMNS, Setup, column, critical_row};
 use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
@@ -12,6 +12,7 @@ use crate::frame::Frame;
 use crate::study::{Column, Study};
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
+use ebbing::stats::log_grid;
 use ebbing::tasks::Interpolated;
 use ebbing::theory::alpha_c::{CurveCritical, CurveFeature, alpha_c_from_curve, sequence_curve};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
@@ -73,14 +74,14 @@ impl FigS7 {
             Scale::Quick => (300, 120, 2, 12),
             Scale::Paper => (600, 120, 3, 20),
         };
-        FigS7 { setup: Setup { scale, data, p, p_test }, seeds, above: loads(1.05, 12.0, count) }
+        FigS7 { setup: Setup { scale, data, p, p_test }, seeds, above: log_grid(1.05, 12.0, count) }
     }
 
     /// A few small cells of every kind.
     #[cfg(test)]
     pub fn tiny() -> Self {
         let full = Self::at(Scale::Quick, true);
-        FigS7 { setup: Setup { p: 40, p_test: 20, ..full.setup }, seeds: 1, above: loads(1.1, 12.0, 5) }
+        FigS7 { setup: Setup { p: 40, p_test: 20, ..full.setup }, seeds: 1, above: log_grid(1.1, 12.0, 5) }
     }
 
     /// The loads of a cell without intermediate datasets: all of them; with one, its own.

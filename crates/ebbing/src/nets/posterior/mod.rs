@@ -18,7 +18,7 @@ pub use diagnostics::{Convergence, convergence};
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::linalg::on_one_thread;
-use crate::stats::Estimate;
+use crate::stats::{Estimate, median};
 use crate::tasks::Task;
 use chain::Chain;
 use rayon::prelude::*;
@@ -192,7 +192,7 @@ fn summarise(chains: &[Chain], tasks: usize) -> SampledPosterior {
                 chains.iter().map(|c| convergence(std::slice::from_ref(&c.energies[t]))).collect();
             Convergence {
                 // The median over chains: with many short chains the largest is an outlier by chance.
-                r_hat: median(each.iter().map(|c| c.r_hat).collect()),
+                r_hat: median(&each.iter().map(|c| c.r_hat).collect::<Vec<_>>()),
                 effective: each.iter().map(|c| c.effective).sum(),
             }
         })
@@ -228,9 +228,4 @@ fn summarise(chains: &[Chain], tasks: usize) -> SampledPosterior {
         divergent,
         warnings,
     }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

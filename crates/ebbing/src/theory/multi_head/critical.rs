@@ -10,9 +10,10 @@
 //! Eq. 169 multiplies `by²` by yy where it must divide (and Eq. 106 takes task 1's norm for task 2's). For σ = 1 and
 //! labels with `Y_iᵀK_ii^{-1}Y_i/P = 1`, u11 and yy are 1 and it is `α_c = γ_sim^{-2}` (Eqs. 108, 170).
 
-use super::limit::{Regime, bisect};
+use super::limit::Regime;
 use super::two_tasks::TwoTasks;
 use crate::error::{Error, Result};
+use crate::stats::bisect;
 use serde::Serialize;
 
 /// Loads are searched for α_c up to this value.

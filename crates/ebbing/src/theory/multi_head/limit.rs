@@ -14,6 +14,7 @@
 use super::solve::EquationResidual;
 use super::two_tasks::{Power, TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
+use crate::stats::bisect;
 use serde::{Deserialize, Serialize};
 
 /// What the network does with its hidden weights at λ → ∞.
@@ -229,16 +230,4 @@ impl TwoTasks {
             advice: "the change kernel of task 2 may be singular; remove repeated inputs".into(),
         }
     }
-}
-
-/// Where `left(x)` turns from true to false between `low` and `high`, to rounding.
-pub(super) fn bisect(mut low: f64, mut high: f64, left: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..2000 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if left(middle) { low = middle } else { high = middle }
-    }
-    0.5 * (low + high)
 }

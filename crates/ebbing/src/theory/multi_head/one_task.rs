@@ -9,6 +9,7 @@ use super::settings::{MultiHeadSettings, check_tasks, labels, task_name};
 use crate::error::{Error, Result};
 use crate::kernels::{Kernel, KernelKind};
 use crate::linalg::{Cholesky, Mat, MatRef, SymmetricEigen, column, dot, matmul};
+use crate::stats::bisect;
 use crate::tasks::Task;
 
 /// `H_1(u) = σ^{-2} u − ln u + (1/N) {ln det(u K + β^{-1}) + Yᵀ(u K + β^{-1})^{-1} Y}` of one task.
@@ -103,12 +104,7 @@ fn thermal_root(values: &[f64], labels: &[f64], ridge: f64, width: f64, sigma2: 
         if !(slopes[i - 1] < 0.0 && slopes[i] >= 0.0) {
             continue;
         }
-        let (mut left, mut right) = (grid[i - 1], grid[i]);
-        for _ in 0..60 {
-            let middle = 0.5 * (left + right);
-            if at(middle).0 < 0.0 { left = middle } else { right = middle }
-        }
-        let x = 0.5 * (left + right);
+        let x = bisect(grid[i - 1], grid[i], |x| at(x).0 < 0.0);
         let (slope, energy, size) = at(x);
         if best.as_ref().is_none_or(|(lowest, _)| energy < *lowest) {
             best = Some((energy, FirstFactor { u: x.exp(), residual: slope.abs() / size }));

@@ -1,0 +1,31 @@
+"""Trained weights as arrays: a forward pass made from them is the network's own."""
+
+import math
+
+import numpy as np
+import pytest
+
+import ebbing
+
+PHI = {"relu": lambda z: np.maximum(z, 0), "linear": lambda z: z, "erf": np.vectorize(math.erf)}
+
+
+@pytest.mark.parametrize("activation", PHI)
+@pytest.mark.parametrize("heads", ["single", "multi"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_weights_give_the_losses(make_tasks, activation, heads, depth):
+    tasks = make_tasks(3, test=7)
+    run = ebbing.train(tasks, width=40, depth=depth, activation=activation, heads=heads, max_steps=300)
+    hidden, readouts = run.weights[:depth], run.weights[depth:]
+    assert [w.shape for w in hidden] == [(40, 30), (40, 40)][:depth]
+    assert [a.shape for a in readouts] == [(1, 40)] * (3 if heads == "multi" else 1)
+    assert all(w.dtype == np.float32 and w.flags.c_contiguous for w in run.weights)
+    for s, (x, y, x_test, y_test) in enumerate(tasks):
+        for inputs, targets, losses in [(x, y, run.train_loss), (x_test, y_test, run.test_loss)]:
+            h = inputs.astype(np.float32).astype(float)
+            for w in hidden:
+                h = PHI[activation](h @ w.T / np.sqrt(w.shape[1]))
+            f = (h @ readouts[s % len(readouts)].T / np.sqrt(40))[:, 0]
+            # √loss is a distance: it differs by at most |f − f'|/|y|, some hundred roundings of 6e-8 of the network's own.
+            ours = np.linalg.norm(f - targets) / np.linalg.norm(targets)
+            assert abs(ours - np.sqrt(losses[2, s])) < 1e-5
