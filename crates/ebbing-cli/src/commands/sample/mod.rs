@@ -252,7 +252,7 @@ fn ratio(a: Estimate, b: Estimate) -> Estimate {
 }
 
 fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Theory> {
-    let theory = MultiHead::solve(
+    let theory = MultiHead::new(
         tasks,
         &MultiHeadSettings {
             lambda: settings.lambda,
@@ -280,7 +280,7 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
         generalisation: tested.then(|| theory.generalisation(last, last)).transpose()?,
         // The learned part of the kernel is known for two tasks.
         kernel: if last == 2 {
-            tasks.iter().map(|task| label_kernel(&theory, task, settings)).collect::<ebbing::Result<_>>()?
+            tasks.iter().map(|task| label_kernel(&theory, task)).collect::<ebbing::Result<_>>()?
         } else {
             Vec::new()
         },
@@ -288,16 +288,13 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
 }
 
 /// `yᵀ K_sim y / P²`: the prior kernel plus its learned part, along the labels.
-fn label_kernel(theory: &MultiHead, task: &Task, settings: &PosteriorSettings) -> ebbing::Result<f64> {
-    let prior = ebbing::kernels::WeightPrior::new(settings.lambda, settings.sigma2)?;
-    let kernel = ebbing::Kernel::new(ebbing::kernels::KernelKind::K1, settings.architecture, prior, 2, 2)?;
-    let learned = theory.learned_kernel(task.x.as_ref())?;
-    let k = kernel.gram_symmetric(task.x.as_ref())?;
+fn label_kernel(theory: &MultiHead, task: &Task) -> ebbing::Result<f64> {
+    let k = theory.hidden_kernel(task.x.as_ref())?;
     let p = task.x.nrows();
     let mut sum = 0.0;
     for j in 0..p {
         for i in 0..p {
-            sum += task.y[(i, 0)] * (k[(i, j)] + learned[(i, j)]) * task.y[(j, 0)];
+            sum += task.y[(i, 0)] * k[(i, j)] * task.y[(j, 0)];
         }
     }
     Ok(sum / (p * p) as f64)

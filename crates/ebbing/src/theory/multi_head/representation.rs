@@ -6,7 +6,7 @@
 //! `<v_2v_2> = K̃^{-1} − K̃^{-1}ΣK̃^{-1} − ū_2ū_2ᵀ`. Activations are treated as Gaussian: along the labels this agrees with
 //! sampled posteriors to 10-25 %; the trace and the projection on the all-ones vector are not to be read.
 
-use super::solve::MultiHead;
+use super::solve::Finite;
 use super::two_tasks::{TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef, column, matmul, matmul_into};
@@ -113,7 +113,7 @@ impl TwoTasks {
     }
 }
 
-impl MultiHead {
+impl Finite {
     /// The learned part of `K_sim` on any inputs after two tasks.
     ///
     /// # Errors
