@@ -27,8 +27,8 @@ class MultiHead:
     Give `width` N or `alpha` = P/N of the newest task. At `lam` = inf two tasks have an exact limit; more tasks (or a finite
     `beta`) take a large λ that stands for it, `lam_used`, with its `evidence`. Heads and times count from 1.
 
-    `u1`, `u0` and `d` = u1 − u0 are matrices (infinite where they diverge with λ); `residual` is the largest scaled residual of the equations,
-    `limit` the exact limit's numbers with `regime`.
+    `u1`, `u0` and `d` = u1 − u0 are matrices (infinite where they diverge with λ); `residual` is the largest scaled residual
+    of the equations, `limit` the exact limit's numbers with `regime`.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
@@ -275,9 +275,9 @@ QUANTITIES = ("u_tt", "f_t1", "g_t1", "g_tt")
 class PhaseCurves(Result):
     """T tasks with a readout each against λ and the load: arrays [λ, α], without the axis of a single number.
 
-    `f_t1` = F_{T,1}, `g_t1` = G_{T,1}, `g_tt` = G_{T,T} (both only with held-out data) and `u_tt` = |a_T|²/N. At lam = inf each may
-    grow as a power of λ: it is a coefficient, beside its exponent (`g_tt_exponent`, …), which is 0 where there is a finite
-    limit. `lam_used` is `lam`, or the large λ that stands for inf; `regime` is known for two tasks at lam = beta = inf,
+    `f_t1` = F_{T,1}, `g_t1` = G_{T,1}, `g_tt` = G_{T,T} (both only with held-out data) and `u_tt` = |a_T|²/N. At lam = inf
+    each may grow as a power of λ: it is a coefficient, beside its exponent (`g_tt_exponent`, …), which is 0 where there is a
+    finite limit. `lam_used` is `lam`, or the large λ that stands for inf; `regime` is known for two tasks at lam = beta = inf,
     elsewhere None; `critical` is the `CriticalLoad` there.
     """
 
@@ -345,8 +345,8 @@ def phase_curves(
 ) -> PhaseCurves:
     """Any number of tasks with a readout each, at every load α = P_T/N and every λ (inf included).
 
-    Two tasks at beta = inf are decomposed once per λ; all else is solved load by load, at lam = inf with a large λ that stands
-    for it.
+    Two tasks at beta = inf are decomposed once per λ; all else is solved load by load, at lam = inf with a large λ that
+    stands for it.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)

@@ -192,7 +192,7 @@ def test_change_of_representations(make_tasks):
     x, lam, alpha = X1[:5], 1e6, 4.0
     network = ebbing.MultiHead(tasks, lam=lam, alpha=alpha)
     k1 = lambda a, b, t, s: ebbing.kernel(a, b, t=t, s=s, lam=lam, kind="k1")
-    delta = lambda a: ebbing.kernel(a, X2, t=2, s=2, lam=lam, kind="delta_k")
+    delta = lambda a: ebbing.kernel(a, X2, t=2, s=2, lam=lam, kind="delta")
     u11, u12, u22, u0, d = *network.u1[0], network.u1[1, 1], network.u0[1, 1], network.d[1, 1]
     inverse, first = np.linalg.inv(d * k1(X2, X2, 2, 2) + u0 * delta(X2)), np.linalg.inv(k1(X1, X1, 1, 1))
     k21 = k1(X2, X1, 2, 1)
