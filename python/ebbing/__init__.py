@@ -14,9 +14,28 @@ from . import data, tasks, torch
 from ._arrays import Task, TaskSequence
 from ._avalanche import from_avalanche
 from ._ebbing import NumericalError, __version__
-from ._forecast import Forecast, ForgettingFit, Metrics, fit_forgetting, forecast, metrics
+from ._forecast import (
+    Forecast,
+    ForgettingFit,
+    Metrics,
+    VarianceExplained,
+    fit_forgetting,
+    forecast,
+    metrics,
+    variance_explained,
+)
 from ._kernel import kernel
-from ._multi_head import CriticalLoad, MultiHead, TwoTaskLimit, critical_load, two_task_limit
+from ._multi_head import (
+    BestLambda,
+    CriticalLoad,
+    MultiHead,
+    PhaseCurves,
+    TwoTaskLimit,
+    best_lambda,
+    critical_load,
+    phase_curves,
+    two_task_limit,
+)
 from ._networks import SampledPosterior, Trained, sample_posterior, train
 from ._order import (
     OrderParameters,
@@ -27,6 +46,7 @@ from ._order import (
 from ._single_head import SingleHead
 
 __all__ = [
+    "BestLambda",
     "CriticalLoad",
     "Forecast",
     "ForgettingFit",
@@ -34,13 +54,16 @@ __all__ = [
     "MultiHead",
     "NumericalError",
     "OrderParameters",
+    "PhaseCurves",
     "SampledPosterior",
     "SingleHead",
     "Task",
     "TaskSequence",
     "Trained",
     "TwoTaskLimit",
+    "VarianceExplained",
     "__version__",
+    "best_lambda",
     "critical_load",
     "data",
     "fit_forgetting",
@@ -51,9 +74,11 @@ __all__ = [
     "order_parameters",
     "order_parameters_from_features",
     "order_parameters_from_kernels",
+    "phase_curves",
     "sample_posterior",
     "tasks",
     "torch",
     "train",
     "two_task_limit",
+    "variance_explained",
 ]

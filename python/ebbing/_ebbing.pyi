@@ -20,6 +20,7 @@ __all__ = [
     "Source",
     "TwoTasks",
     "__version__",
+    "best_lambda",
     "fit_forgetting",
     "forecast",
     "interpolated",
@@ -28,10 +29,12 @@ __all__ = [
     "metrics",
     "order_parameters",
     "order_parameters_of_kernels",
+    "phase_curves",
     "prepared",
     "sample_posterior",
     "save_tasks",
     "train",
+    "variance_explained",
     "with_context",
 ]
 __version__: str
@@ -75,6 +78,7 @@ def forecast(
     sequences: Sequence[Sequence[_Task]], settings_json: str, progress: _Progress | None
 ) -> dict[str, Any]: ...
 def fit_forgetting(times: Sequence[float], values: Sequence[float]) -> dict[str, Any]: ...
+def variance_explained(x: _Array, y: Sequence[float]) -> dict[str, Any]: ...
 def metrics(
     after: Sequence[Sequence[float]],
     convention: str,
@@ -84,6 +88,24 @@ def metrics(
 ) -> dict[str, Any]: ...
 def train(tasks: Sequence[_Task], settings_json: str, progress: _Progress | None) -> dict[str, Any]: ...
 def sample_posterior(tasks: Sequence[_Task], settings_json: str, progress: _Progress | None) -> dict[str, Any]: ...
+def phase_curves(
+    tasks: Sequence[_Task],
+    lam: Sequence[float],
+    alpha: Sequence[float],
+    sigma2: float,
+    beta: float,
+    activation_name: str,
+) -> list[dict[str, Any]]: ...
+def best_lambda(
+    tasks: Sequence[_Task],
+    low: float,
+    high: float,
+    width: float | None,
+    alpha: float | None,
+    sigma2: float,
+    beta: float,
+    activation_name: str,
+) -> dict[str, Any]: ...
 def interpolated(tasks: Sequence[_Task], steps: int, seed: int) -> _Made: ...
 def with_context(tasks: Sequence[_Task], dim: int, variance: float, renormalise: bool, seed: int) -> _Made: ...
 def load_tasks(path: str | os.PathLike[str]) -> _Made: ...
@@ -139,10 +161,11 @@ class MultiHead:
     def forgetting(self) -> list[list[float]]: ...
     def generalization(self) -> list[list[float]]: ...
     def hidden_kernel(self, x: _Array, learned: bool) -> _Array: ...
+    def representation_change(self, x: _Array) -> _Array: ...
 
 @final
 class TwoTasks:
-    def __new__(cls, tasks: Sequence[_Task], sigma2: float) -> TwoTasks: ...
+    def __new__(cls, tasks: Sequence[_Task], sigma2: float, activation_name: str) -> TwoTasks: ...
     def curve(self, alphas: Sequence[float]) -> dict[str, Any]: ...
     def critical_load(self) -> dict[str, Any]: ...
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from . import _ebbing
-from ._arrays import Array, TaskSequence, native, vector
+from ._arrays import Array, TaskSequence, matrix, native, vector
 from ._order import OrderParameters
 from ._progress import Listener, listener
-from ._result import Result, heat_table, matrix_frame, table
+from ._result import Result, heat_table, matrix_frame, pandas, table
 from ._settings import encode
 
 #: Settings of the theory, by their name here and in the library.
@@ -83,6 +83,35 @@ def fit_forgetting(curve: Any, times: Any = None) -> ForgettingFit:
     values = vector(curve, "curve")
     at = np.arange(1.0, len(values) + 1) if times is None else vector(times, "times")
     return ForgettingFit.of(_ebbing.fit_forgetting(at.tolist(), values.tolist()))
+
+
+class VarianceExplained(Result):
+    """`PVE_j = (R² − R²_without j) / R²`: how much of the variance of y each predictor explains.
+
+    `r2` of the regression on all predictors and a constant, `pve` of every predictor, `share`: the same, scaled to sum 1.
+    """
+
+    r2: float
+    pve: Array
+    share: Array
+
+    def to_pandas(self) -> Any:
+        """A `DataFrame` with one row per predictor."""
+        return pandas().DataFrame({"pve": self.pve, "share": self.share})
+
+
+def variance_explained(X: Any, y: Any) -> VarianceExplained:
+    """Regresses `y` on the columns of `X` and a constant, and again with each column left out.
+
+    For instance the forgetting of many pairs of tasks on their order parameters: which one says most about it?
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
+    >>> variance_explained(X, 2 * X[:, 0] + X[:, 1]).share  # uncorrelated predictors explain 4 : 1
+    array([0.8, 0.2])
+    """
+    found = _ebbing.variance_explained(matrix(X, "X"), vector(y, "y").tolist())
+    return VarianceExplained(r2=found["r2"], pve=np.array(found["pve"]), share=np.array(found["share"]))
 
 
 class Metrics(Result):

@@ -215,12 +215,12 @@ def sample_posterior(
     )
     found = _ebbing.sample_posterior(native(tasks), asked, listener(progress, "sample"))
     values: dict[str, Any] = {
-        "u1": _symmetric(found["u1"], "mean"),
-        "u1_error": _symmetric(found["u1"], "se"),
+        "u1": _symmetric(found["u1"], "value"),
+        "u1_error": _symmetric(found["u1"], "standard_error"),
     }
     for name in ("forgetting", "test_loss", "label_kernel", "learned"):
-        values[name] = np.array([np.nan if e is None else e["mean"] for e in found[name]])
-        values[f"{name}_error"] = np.array([np.nan if e is None else e["se"] for e in found[name]])
+        values[name] = np.array([np.nan if e is None else e["value"] for e in found[name]])
+        values[f"{name}_error"] = np.array([np.nan if e is None else e["standard_error"] for e in found[name]])
     values["acceptance"] = np.array(found["acceptance"])
     kept = {name: found[name] for name in ("convergence", "divergent", "warnings")}
     return SampledPosterior(**values, **kept)

@@ -119,3 +119,32 @@ def loads(limit: Any, ax: Any = None) -> Any:
     ax.set(xscale="log", xlabel="load α = P/N", ylabel="limit for λ → ∞, where finite")
     ax.legend(frameon=False, fontsize=8)
     return clean(ax)
+
+
+def curves(found: Any, quantity: str, ax: Any = None) -> Any:
+    """A quantity of several λ against the load."""
+    ax = axes(ax)
+    alpha, lam = np.atleast_1d(found.alpha), np.atleast_1d(found.lam)
+    order, shape = np.argsort(alpha), (lam.size, alpha.size)
+    value = np.reshape(getattr(found, quantity), shape)
+    finite = np.reshape(getattr(found, f"{quantity}_exponent"), shape) == 0
+    for row, shown, each in zip(value, finite, lam):
+        ax.plot(alpha[order], np.where(shown, row, np.nan)[order], ".-", label=f"λ = {each:g}")
+    ax.set(xscale="log", xlabel="load α = P/N", ylabel=QUANTITIES[quantity])
+    ax.legend(frameon=False, fontsize=8)
+    return clean(ax)
+
+
+#: What a curve against the load shows.
+QUANTITIES = {"f_t1": "F$_{T1}$", "g_t1": "G$_{T1}$", "g_tt": "G$_{TT}$", "u_tt": "|a$_T$|²/N"}
+
+
+def penalties(found: Any, ax: Any = None) -> Any:
+    """G_21 and G_22 against λ, with the best one."""
+    ax = axes(ax)
+    for name, label, colour in (("g21", "G$_{21}$", BLUE), ("g22", "G$_{22}$", GREEN)):
+        ax.plot(found.tried["lam"], found.tried[name], ".-", color=colour, label=label)
+    ax.axvline(found.lam, color="black", linewidth=0.8)
+    ax.set(xscale="log", yscale="log", xlabel="penalty λ", ylabel="held-out loss over that of learning alone")
+    ax.legend(frameon=False, fontsize=8)
+    return clean(ax)

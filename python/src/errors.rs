@@ -12,7 +12,7 @@ create_exception!(
 );
 
 /// Settings whose Python name differs from the library's.
-const RENAMED: [(&str, &str); 2] = [("lambda", "lam"), ("half_samples", "bootstrap")];
+const RENAMED: [(&str, &str); 3] = [("lambda", "lam"), ("half_samples", "bootstrap"), ("time", "t")];
 
 /// The Python exception for an error, with the library's sentence.
 pub fn python(error: Error) -> PyErr {

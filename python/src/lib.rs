@@ -24,13 +24,13 @@ mod _ebbing {
     #[pymodule_export]
     use super::kernel::kernel;
     #[pymodule_export]
-    use super::multi_head::{MultiHead, TwoTasks};
+    use super::multi_head::{MultiHead, TwoTasks, best_lambda, phase_curves};
     #[pymodule_export]
     use super::nets::{sample_posterior, train};
     #[pymodule_export]
     use super::order::{order_parameters, order_parameters_of_kernels};
     #[pymodule_export]
-    use super::outlook::{fit_forgetting, forecast, metrics};
+    use super::outlook::{fit_forgetting, forecast, metrics, variance_explained};
     #[pymodule_export]
     use super::single_head::SingleHead;
 

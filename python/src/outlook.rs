@@ -1,11 +1,11 @@
 //! Everything a forecast tells, fits of forgetting curves, and metrics of accuracies.
 
-use crate::arrays::{GivenTask, sequence};
+use crate::arrays::{Given, GivenTask, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
 use ebbing::metrics::{ContinualMetrics, TaskAccuracies};
-use ebbing::stats::ForgettingFit;
+use ebbing::stats::{ForgettingFit, VarianceExplained};
 use ebbing::theory::forecast::{ASSUMES, ForecastSettings};
 use ebbing::{Forecast, TaskSequence};
 use pyo3::prelude::*;
@@ -46,6 +46,12 @@ pub fn forecast<'py>(
 #[pyfunction]
 pub fn fit_forgetting<'py>(py: Python<'py>, times: Vec<f64>, values: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
     object(py, &ForgettingFit::new(&times, &values).map_err(python)?)
+}
+
+/// How much of the variance of y each column of x explains.
+#[pyfunction]
+pub fn variance_explained<'py>(py: Python<'py>, x: Given<'py>, y: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
+    object(py, &VarianceExplained::new(owned(&x).as_ref(), &y).map_err(python)?)
 }
 
 /// Continual-learning metrics of accuracies by a named convention.

@@ -147,3 +147,79 @@ def test_metrics_by_their_definitions():
     assert chaudhry.forgetting == pytest.approx(((0.9 - 0.6) + (0.8 - 0.75)) / 2)
     lower = np.where(np.tri(3, dtype=bool), R, np.nan)
     assert ebbing.metrics(lower).backward_transfer == found.backward_transfer
+
+
+def test_a_curve_is_the_theory_at_every_load(make_tasks):
+    for count, settings in ((2, {"activation": "erf"}), (2, {"beta": 30.0}), (3, {"sigma2": 0.7})):
+        tasks = make_tasks(count, test=10)
+        lam, alpha = [2.0, np.inf], [0.5, 1.4]
+        curves = ebbing.phase_curves(tasks, lam=lam, alpha=alpha, **settings)
+        assert curves.f_t1.shape == (2, 2) and len(curves.to_pandas()) == 4
+        for i, j in np.ndindex(2, 2):
+            network = ebbing.MultiHead(tasks, lam=lam[i], alpha=alpha[j], **settings)
+            assert curves.lam_used[i, j] == network.lam_used and curves.regime[i, j] == network.regime
+            losses = {"f_t1": network.forgetting()[-1, 0], "u_tt": network.u1[-1, -1]}
+            losses |= {"g_t1": network.generalization()[-1, 0], "g_tt": network.generalization()[-1, -1]}
+            for name, want in losses.items():
+                value, exponent = getattr(curves, name)[i, j], getattr(curves, f"{name}_exponent")[i, j]
+                got = value * network.lam_used**exponent if exponent else value
+                # Two routes to the same equations where there are two tasks: rounding times the kernels' condition.
+                assert got == pytest.approx(want, rel=1e-8, abs=1e-12), (name, lam[i], alpha[j])
+    single = ebbing.phase_curves(tasks, lam=2.0, alpha=0.5, sigma2=0.7)
+    assert single.f_t1 == curves.f_t1[0, 0] and np.ndim(single.f_t1) == 0 and len(single.to_pandas()) == 1
+    with pytest.raises(ValueError, match="lam: it is empty"):
+        ebbing.phase_curves(tasks, lam=[], alpha=0.5)
+
+
+def test_the_best_penalty_is_the_lowest_of_a_curve(make_tasks):
+    tasks = make_tasks(2, test=10)
+    for settings in ({"activation": "erf"}, {"beta": 30.0}):
+        best = ebbing.best_lambda(tasks, alpha=1.5, low=0.1, high=1e4, **settings)
+        curve = ebbing.phase_curves(tasks, lam=best.tried["lam"], alpha=1.5, **settings)
+        # The same equations by the same route.
+        np.testing.assert_allclose(best.tried["g21"], curve.g_t1, rtol=1e-10)
+        np.testing.assert_allclose(best.tried["g22"], curve.g_tt, rtol=1e-10)
+        grid = ebbing.phase_curves(tasks, lam=np.geomspace(0.1, 1e4, 11), alpha=1.5, **settings)
+        assert max(best.g21, best.g22) <= np.maximum(grid.g_t1, grid.g_tt).min() * (1 + 1e-12)
+    with pytest.raises(ValueError, match="lambda range"):
+        ebbing.best_lambda(tasks, alpha=1.5, low=2.0, high=1.0)
+
+
+def test_change_of_representations(make_tasks):
+    """`ΔΦ(x)·ΔΦ(x') = −u0 Δk<v_2v_2>Δk` by inverses, with the factors of a large λ."""
+    tasks = make_tasks(2)
+    (X1, y1), (X2, y2) = tasks
+    x, lam, alpha = X1[:5], 1e6, 4.0
+    network = ebbing.MultiHead(tasks, lam=lam, alpha=alpha)
+    k1 = lambda a, b, t, s: ebbing.kernel(a, b, t=t, s=s, lam=lam, kind="k1")
+    delta = lambda a: ebbing.kernel(a, X2, t=2, s=2, lam=lam, kind="delta")
+    u11, u12, u22, u0, d = *network.u1[0], network.u1[1, 1], network.u0[1, 1], network.d[1, 1]
+    inverse, first = np.linalg.inv(d * k1(X2, X2, 2, 2) + u0 * delta(X2)), np.linalg.inv(k1(X1, X1, 1, 1))
+    k21 = k1(X2, X1, 2, 1)
+    spread = u22 * k1(X2, X2, 2, 2) - u12**2 / u11 * k21 @ first @ k21.T
+    mean = inverse @ (y2 - u12 / u11 * k21 @ first @ y1)
+    vv = 2 * inverse - inverse @ spread @ inverse - np.outer(mean, mean)
+    want = -u0 * delta(x) @ vv @ delta(x).T
+    limit = ebbing.MultiHead(tasks, alpha=alpha)
+    got = limit.representation_change(x)
+    # λ^(-1/2) = 1e-3 away from the limit, times a factor that grows towards transitions.
+    assert np.abs(got - want).max() < 1e-2 * np.abs(want).max() and np.abs(want).max() > 1e-3
+    with pytest.raises(ValueError, match="two tasks at lambda = beta = inf"):
+        network.representation_change(x)
+
+
+def test_variance_explained_by_least_squares():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))
+    y = X @ [1.0, -0.5, 0.2] + rng.normal(size=40)
+
+    def r2(columns):
+        A = np.column_stack([X[:, columns], np.ones(40)])
+        return 1 - ((y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+
+    found, whole = ebbing.variance_explained(X, y), r2([0, 1, 2])
+    pve = np.array([(whole - r2([k for k in range(3) if k != j])) / whole for j in range(3)])
+    # Rounding times the condition of the predictors.
+    assert found.r2 == pytest.approx(whole, rel=1e-10)
+    np.testing.assert_allclose(found.pve, pve, rtol=1e-9)
+    np.testing.assert_allclose(found.share, pve / pve.sum(), rtol=1e-9)

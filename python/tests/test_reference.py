@@ -64,6 +64,11 @@ def test_multi_head(reference):
             np.testing.assert_allclose(network.mean(case["query"], h), head["mean"], atol=1e-6)
             np.testing.assert_allclose(network.variance(case["query"], h), head["variance"], atol=1e-6)
             assert forgetting[-1, h - 1] == pytest.approx(head["forgetting"], rel=1e-6, abs=1e-9)
+        # The same at that load as a point of a curve; α to rounding.
+        del settings["width"]
+        curve = ebbing.phase_curves(given(case["tasks"]), alpha=case["alpha"], **settings)
+        assert curve.u_tt == pytest.approx(case["u1"][-1][-1], rel=1e-6)
+        assert curve.f_t1 == pytest.approx(case["heads"][0]["forgetting"], rel=1e-6, abs=1e-9)
         for task, want in zip(case["tasks"], case["hidden_kernel_learned"] or []):
             learned = network.hidden_kernel(task["x"], learned=True)
             np.testing.assert_allclose(learned, want, rtol=1e-6, atol=1e-7)
@@ -88,10 +93,14 @@ def test_two_task_limit(reference):
             assert limit.d[i] == pytest.approx(d, rel=1e-8)
             assert limit.u0[i] == pytest.approx(u0, rel=1e-8)
             assert limit.u0_exponent[i] == (0.5 if point["regime"] == "OF" else 0)
+        curves = ebbing.phase_curves([(X1, y1), (X2, y2)], lam=[np.inf], alpha=limit.alpha)
+        for ours, theirs in (("regime", "regime"), ("u_tt", "u22"), ("u_tt_exponent", "u22_exponent"), ("f_t1", "f21")):
+            assert getattr(curves, ours)[0].tolist() == getattr(limit, theirs).tolist()
         critical = ebbing.critical_load(X1, y1, X2, y2)
-        assert critical.exact == pytest.approx(case["alpha_c_exact"], rel=1e-9)
+        assert critical.alpha_c == pytest.approx(case["alpha_c_exact"], rel=1e-9)
         assert critical.gamma_sim == pytest.approx(case["gamma_sim"], rel=1e-9)
-        assert critical.from_gamma_sim == pytest.approx(case["alpha_c_gamma_sim"], rel=1e-9)
+        assert critical.alpha_c_gamma_sim == pytest.approx(case["alpha_c_gamma_sim"], rel=1e-9)
+        assert curves.critical == critical
         assert [critical.regime(point["alpha"]) for point in case["points"]] == limit.regime.tolist()
 
 

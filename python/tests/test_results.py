@@ -22,6 +22,10 @@ def results():
         "limit": ebbing.two_task_limit(*pair, alpha=1.5),
         "limits": ebbing.two_task_limit(*pair, alpha=np.geomspace(0.2, 5, 8)),
         "critical": ebbing.critical_load(*pair),
+        "curves": ebbing.phase_curves(tasks[:2], lam=[5.0, np.inf], alpha=np.geomspace(0.2, 5, 4)),
+        "curve": ebbing.phase_curves(tasks[:3], lam=5.0, alpha=[0.5, 1.5]),
+        "best": ebbing.best_lambda(tasks[:2], alpha=1.5, low=0.1, high=100.0),
+        "explained": ebbing.variance_explained(tasks[0][0][:, :3], tasks[0][1]),
         "forecast": ebbing.forecast(tasks, depths=[2]),
         "one task": ebbing.forecast(tasks[:1]),
         "seeds": ebbing.forecast([ebbing.TaskSequence(tasks), ebbing.TaskSequence(tasks[::-1])]),
@@ -34,7 +38,7 @@ def results():
 
 NAMES = (
     ["order_parameters", "with intervals", "limit", "limits", "critical", "forecast", "one task", "seeds", "fit"]
-    + ["metrics", "trained", "sampled"]
+    + ["metrics", "trained", "sampled", "curves", "curve", "best", "explained"]
 )
 
 

@@ -80,7 +80,7 @@ fn pair(p: usize, width: usize, draw: u64) -> Result<([Estimate; 4], [f64; 4])> 
     };
     let got = sample_posterior(&tasks, &settings, |_| ())?;
     got.warnings.iter().for_each(|warning| eprintln!("N = {width}, draw {draw}: {warning}"));
-    let theory = MultiHead::solve(
+    let theory = MultiHead::new(
         &tasks,
         &MultiHeadSettings {
             lambda: settings.lambda,

@@ -236,7 +236,7 @@ pub(super) const COLUMNS: &[Column] = &[
         meaning: "relative distance of hidden weights from those before the newest task",
     },
     Column { name: "alpha_c", unit: "", meaning: "exact critical load of the theory" },
-    Column { name: "from_gamma_sim", unit: "", meaning: "γ_sim^-2" },
+    Column { name: "alpha_c_gamma_sim", unit: "", meaning: "γ_sim^-2" },
 ];
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ pub(super) fn point_row(point: &PhasePoint) -> Row {
     ];
     for (name, power) in quantities {
         let Some(Power { coefficient, exponent }) = power else { continue };
-        row = row.with(name, coefficient).with(&format!("{name}_power"), exponent);
+        row = row.with(name, coefficient).with(&format!("{name}_exponent"), exponent);
     }
     row
 }
@@ -131,9 +131,9 @@ pub(super) fn critical_row(critical: &CriticalLoad, labels: &str) -> Row {
         .with("gamma_feature", critical.gamma_feature)
         .with("cos", critical.cos)
         .with("proj", critical.proj)
-        .with("alpha_c", critical.exact)
-        .with("alpha_c_law", critical.from_gamma_sim)
-        .with("alpha_c_linear", critical.from_u11)
+        .with("alpha_c", critical.alpha_c)
+        .with("alpha_c_gamma_sim", critical.alpha_c_gamma_sim)
+        .with("alpha_c_u11", critical.alpha_c_u11)
         .with("label_scale_1", critical.label_scale[0])
         .with("label_scale_2", critical.label_scale[1])
 }
@@ -161,19 +161,19 @@ pub(super) const COLUMNS: &[Column] = &[
     column("g22", "test loss on task 2 over that of learning it alone, likewise"),
     column("u22", "norm of the second readout, |a_2|²/N, likewise"),
     column("d", "u1(2,2) − u0(2,2), likewise"),
-    column("f21_power", "power of lambda"),
-    column("g21_power", "power of lambda"),
-    column("g22_power", "power of lambda"),
-    column("u22_power", "power of lambda"),
-    column("d_power", "power of lambda"),
+    column("f21_exponent", "exponent of lambda"),
+    column("g21_exponent", "exponent of lambda"),
+    column("g22_exponent", "exponent of lambda"),
+    column("u22_exponent", "exponent of lambda"),
+    column("d_exponent", "exponent of lambda"),
     column("labels", "given: ±1 (0) as they are; scaled: YᵀK⁻¹Y/P = 1"),
     column("gamma_sim", "similarity of the tasks"),
     column("gamma_feature", "shared part of the features"),
     column("cos", "cosine of the rule vectors"),
     column("proj", "squared part of rule vector 1 within the features of task 2"),
     column("alpha_c", "exact critical load"),
-    column("alpha_c_law", "its estimate gamma_sim^-2"),
-    column("alpha_c_linear", "its closed form for linear networks at this label scale"),
+    column("alpha_c_gamma_sim", "its estimate gamma_sim^-2"),
+    column("alpha_c_u11", "its closed form for linear networks at this label scale"),
     column("label_scale_1", "YᵀK⁻¹Y/P of task 1"),
     column("label_scale_2", "YᵀK⁻¹Y/P of task 2"),
     column("alpha_c_curve", "critical load read off a curve: steepest change of F_21"),
@@ -229,7 +229,7 @@ pub(super) struct Curve<'a> {
 pub(super) fn draw_limit(mut panel: Panel, curves: &[Curve<'_>], name: &str) -> Result<Panel> {
     for (k, curve) in curves.iter().enumerate() {
         let (x, y) = (curve.frame.numbers("alpha")?, curve.frame.numbers(name)?);
-        let (powers, regimes) = (curve.frame.numbers(&format!("{name}_power"))?, curve.frame.texts("regime")?);
+        let (powers, regimes) = (curve.frame.numbers(&format!("{name}_exponent"))?, curve.frame.texts("regime")?);
         let rows: Vec<usize> = (0..x.len()).collect();
         let mut label = curve.label;
         for run in rows.chunk_by(|&i, &j| regimes[i] == regimes[j]) {

@@ -81,8 +81,8 @@ fn figure_5_from_cells_to_claims() {
     };
     assert_eq!(verdict(&judged("f21", |_| 1e-3), "α < 1: F_21 = 0"), Verdict::Fail);
     assert_eq!(verdict(&judged("g22", |_| 1.0), "overfitting (α = √α_c): power of λ in G_22"), Verdict::Fail);
-    assert_eq!(verdict(&judged("power_above_1", |_| 0.0), "diverges just above"), Verdict::Fail);
-    assert_eq!(verdict(&judged("alpha_c_linear", |a| 1.01 * a), "linear networks: exact α_c"), Verdict::Fail);
+    assert_eq!(verdict(&judged("exponent_above_1", |_| 0.0), "diverges just above"), Verdict::Fail);
+    assert_eq!(verdict(&judged("alpha_c_u11", |a| 1.01 * a), "linear networks: exact α_c"), Verdict::Fail);
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl PhasesByDescent {
     /// Exact α_c and γ_sim^-2 of a pair.
     fn theory(&self, frame: &Frame, protocol: &str, ratio: f64) -> Result<[f64; 2]> {
         let row = frame.only("kind", "theory")?.only("protocol", protocol)?.only("ratio", ratio)?;
-        Ok([row.mean("alpha_c")?.value, row.mean("from_gamma_sim")?.value])
+        Ok([row.mean("alpha_c")?.value, row.mean("alpha_c_gamma_sim")?.value])
     }
 
     fn runs(&self, frame: &Frame, protocol: &str, depth: usize) -> Result<Frame> {
@@ -103,7 +103,7 @@ impl Study for PhasesByDescent {
             let settings = MultiHeadSettings { sigma2: self.descent.sigma0.powi(2), ..MultiHeadSettings::default() };
             let critical = TwoTasks::new(&pair.tasks, &settings)?.critical_load()?;
             return Ok(vec![
-                Row::new().with("alpha_c", critical.exact).with("from_gamma_sim", critical.from_gamma_sim),
+                Row::new().with("alpha_c", critical.alpha_c).with("alpha_c_gamma_sim", critical.alpha_c_gamma_sim),
             ]);
         }
         let settings = self.descent.settings(Heads::Multi, cell.count("depth")?, cell.number("alpha")?, cell.seed);

@@ -356,13 +356,13 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("u11", "renormalisation factor u1(1,1)"),
     ("u12", "renormalisation factor u1(1,2)"),
     ("u22", "renormalisation factor u1(2,2), or the factor before lambda^u22_exponent"),
-    ("u22_exponent", "power of lambda that u22 grows with"),
+    ("u22_exponent", "exponent of lambda that u22 grows with"),
     ("d", "u1 - u0, or the factor before lambda^d_exponent"),
-    ("d_exponent", "power of lambda that d grows with"),
+    ("d_exponent", "exponent of lambda that d grows with"),
     ("f21", "training loss of task 1 after task 2; inf where it diverges"),
     ("g21", "test loss of task 1 over that of learning it alone; inf where it diverges"),
     ("g22", "test loss of task 2 over that of learning it alone, or the factor before lambda^g22_exponent"),
-    ("g22_exponent", "power of lambda that g22 grows with"),
+    ("g22_exponent", "exponent of lambda that g22 grows with"),
     ("alpha_c", "exact critical load"),
     ("alpha_c_gamma_sim", "its estimate gamma_sim^-2"),
     ("alpha_c_u11", "its estimate for linear networks"),
@@ -390,9 +390,9 @@ fn row(curve: &PhaseCurve, point: &PhasePoint, critical: &CriticalLoad) -> Row {
     if let Some(g22) = point.g22 {
         row = power(row, "g22", g22);
     }
-    row.with("alpha_c", critical.exact)
-        .with("alpha_c_gamma_sim", critical.from_gamma_sim)
-        .with("alpha_c_u11", critical.from_u11)
+    row.with("alpha_c", critical.alpha_c)
+        .with("alpha_c_gamma_sim", critical.alpha_c_gamma_sim)
+        .with("alpha_c_u11", critical.alpha_c_u11)
         .with("gamma_sim", critical.gamma_sim)
         .with("gamma_feature", critical.gamma_feature)
 }

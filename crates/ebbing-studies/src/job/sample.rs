@@ -5,13 +5,13 @@ use super::words::{checked_sigma, choice};
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::data::Sources;
-use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
 use ebbing::plan::{Cost, sample_cost};
 use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
-use ebbing::{Kernel, MultiHead, SingleHead, Task, TaskSequence, sample_posterior};
+use ebbing::{MultiHead, SingleHead, Task, TaskSequence, sample_posterior};
 use serde::{Deserialize, Serialize};
 
 /// The words of readouts.
@@ -226,7 +226,7 @@ fn ratio(a: Estimate, b: Estimate) -> Estimate {
 }
 
 fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Theory> {
-    let theory = MultiHead::solve(
+    let theory = MultiHead::new(
         tasks,
         &MultiHeadSettings {
             lambda: settings.lambda,
@@ -254,7 +254,7 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
         generalisation: tested.then(|| theory.generalisation(last, last)).transpose()?,
         // The learned part of the kernel is known for two tasks.
         kernel: if last == 2 {
-            tasks.iter().map(|task| label_kernel(&theory, task, settings)).collect::<ebbing::Result<_>>()?
+            tasks.iter().map(|task| label_kernel(&theory, task)).collect::<ebbing::Result<_>>()?
         } else {
             Vec::new()
         },
@@ -262,16 +262,13 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
 }
 
 /// `yᵀ K_sim y / P²`: the prior kernel plus its learned part, along the labels.
-fn label_kernel(theory: &MultiHead, task: &Task, settings: &PosteriorSettings) -> ebbing::Result<f64> {
-    let prior = WeightPrior::new(settings.lambda, settings.sigma2)?;
-    let kernel = Kernel::new(KernelKind::K1, settings.architecture, prior, 2, 2)?;
-    let learned = theory.learned_kernel(task.x.as_ref())?;
-    let k = kernel.gram_symmetric(task.x.as_ref())?;
+fn label_kernel(theory: &MultiHead, task: &Task) -> ebbing::Result<f64> {
+    let k = theory.hidden_kernel(task.x.as_ref())?;
     let p = task.x.nrows();
     let mut sum = 0.0;
     for j in 0..p {
         for i in 0..p {
-            sum += task.y[(i, 0)] * (k[(i, j)] + learned[(i, j)]) * task.y[(j, 0)];
+            sum += task.y[(i, 0)] * k[(i, j)] * task.y[(j, 0)];
         }
     }
     Ok(sum / (p * p) as f64)

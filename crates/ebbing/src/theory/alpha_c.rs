@@ -1,51 +1,11 @@
 //! α_c read off curves against the load: the steepest change of `F_21`, or the middle of the fall of `G_22`.
 //!
-//! The supplement estimates α_c of its figures like this, from curves at a large λ. [`sequence_curve`] computes such a
+//! The supplement estimates α_c of its figures like this, from curves at a large λ. [`sequence_curve`](super::phase::sequence_curve) computes such a
 //! curve for any number of tasks, [`alpha_c_from_curve`] reads α_c off by a [`CurveFeature`]. The exact α_c of two
-//! tasks at λ = ∞ is [`CriticalLoad::exact`](super::multi_head::CriticalLoad::exact).
+//! tasks at λ = ∞ is [`CriticalLoad::alpha_c`](super::multi_head::CriticalLoad::alpha_c).
 
-use super::multi_head::{MultiHead, MultiHeadSettings};
 use crate::error::{Error, Result};
-use crate::tasks::Task;
 use serde::Serialize;
-
-/// First task's forgetting and last task's generalisation of a sequence against the load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SequenceCurve {
-    /// The λ at which the curve was computed.
-    pub lambda: f64,
-    /// Loads α = P_T/N.
-    pub alphas: Vec<f64>,
-    /// `F_{T,1}`.
-    pub forgetting: Vec<f64>,
-    /// `G_{T,T}`; only with held-out data of the last task.
-    pub generalisation: Option<Vec<f64>>,
-}
-
-/// `F_{T,1}` and `G_{T,T}` of any number of tasks against the load at the settings' finite λ: with S intermediate data
-/// sets between two tasks, T = S + 2. The settings' `alpha` and `width` are not read.
-///
-/// # Errors
-/// As for [`MultiHead::solve`].
-pub fn sequence_curve(tasks: &[Task], settings: &MultiHeadSettings, alphas: &[f64]) -> Result<SequenceCurve> {
-    let last = tasks.len();
-    let tested = tasks.last().is_some_and(|t| t.test.is_some());
-    let mut curve =
-        SequenceCurve { lambda: settings.lambda, alphas: alphas.to_vec(), forgetting: vec![], generalisation: None };
-    let mut generalisation = Vec::new();
-    for &alpha in alphas {
-        let here = MultiHeadSettings { alpha: Some(alpha), width: None, ..settings.clone() };
-        let theory = MultiHead::solve(tasks, &here)?;
-        curve.forgetting.push(theory.forgetting(last, 1)?);
-        if tested {
-            generalisation.push(theory.generalisation(last, last)?);
-        }
-    }
-    if tested {
-        curve.generalisation = Some(generalisation);
-    }
-    Ok(curve)
-}
 
 /// How α_c is read off a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -84,13 +84,13 @@ pub fn best_lambda(tasks: &[Task], settings: &MultiHeadSettings, low: f64, high:
 fn lambda_point(tasks: &[Task], settings: &MultiHeadSettings, lambda: f64) -> Result<LambdaPoint> {
     let settings = MultiHeadSettings { lambda, ..settings.clone() };
     if settings.beta.is_finite() {
-        let theory = MultiHead::solve(tasks, &settings)?;
+        let theory = MultiHead::new(tasks, &settings)?;
         let (f21, g21, g22) = (theory.forgetting(2, 1)?, theory.generalisation(2, 1)?, theory.generalisation(2, 2)?);
         return Ok(LambdaPoint { lambda, f21, g21, g22 });
     }
     let two = TwoTasks::new(tasks, &settings)?;
     let size = two.sizes()[1];
-    let curve = two.curve(&[size as f64 / settings.network_width(size)?])?;
+    let curve = two.curve(&[settings.load(size)?])?;
     let point = &curve.points[0];
     match (point.g21, point.g22) {
         (Some(g21), Some(g22)) => {

@@ -11,7 +11,7 @@
 //! The losses are the paper's Eqs. 102–105 in Eq. 3, variance included: it is the variance that diverges in the
 //! overfitting regime.
 
-use super::multi_head::{CriticalLoad, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks};
+use super::multi_head::{CriticalLoad, MultiHead, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::tasks::{Task, TestSet};
@@ -53,7 +53,8 @@ impl TwoTasks {
         let points = self.points(alphas)?;
         let critical = if self.lambda().is_infinite() { Some(self.critical_load()?) } else { None };
         let f21 = self.training_losses(1, &points)?;
-        let (g21, g22) = (self.normalised_losses(1, &points)?, self.normalised_losses(2, &points)?);
+        let tested = |task| self.has_test(task).then(|| self.normalised_losses(task, &points)).transpose();
+        let (g21, g22) = (tested(1)?, tested(2)?);
         let points = points
             .into_iter()
             .enumerate()
@@ -68,27 +69,19 @@ impl TwoTasks {
         Ok(PhaseCurve { lambda: self.lambda(), critical, points })
     }
 
-    /// Losses on the training data of a task (from 1).
-    fn training_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<Power>> {
+    /// Losses on the training data of a task over those labels' norm.
+    pub(super) fn training_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<Power>> {
         let (x, y) = self.training_set(task);
         Ok(self.losses(&self.maps(task, x, &y)?, points))
     }
 
-    /// `G_2s`, or `None` for a task without held-out data.
-    fn normalised_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Option<Vec<Power>>> {
-        if !self.has_test(task) {
-            return Ok(None);
-        }
+    /// `G_2s` of a task with held-out data.
+    pub(super) fn normalised_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<Power>> {
         let (x, y) = self.test_set(task)?;
         let losses = self.losses(&self.maps(task, x, &y)?, points);
         let alone = self.alone(task, points)?;
-        Ok(Some(
-            losses
-                .iter()
-                .zip(alone)
-                .map(|(loss, alone)| Power { coefficient: loss.coefficient / alone, ..*loss })
-                .collect(),
-        ))
+        let over = |(loss, alone): (&Power, f64)| Power { coefficient: loss.coefficient / alone, ..*loss };
+        Ok(losses.iter().zip(alone).map(over).collect())
     }
 }
 
@@ -106,6 +99,96 @@ pub fn phase_curves(
         .iter()
         .map(|&lambda| TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..settings.clone() })?.curve(alphas))
         .collect()
+}
+
+/// One load of a curve of T tasks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SequencePoint {
+    /// The load α = P_T/N.
+    pub alpha: f64,
+    /// The width N.
+    pub width: f64,
+    /// The λ of the numbers: the curve's own, or the large one that stands for ∞.
+    #[serde(with = "crate::serde_infinity")]
+    pub lambda: f64,
+    /// `u1(T,T) = ‖a_T‖²/N`.
+    pub u_tt: Power,
+    /// `F_{T,1}`, variance included.
+    pub f_t1: Power,
+    /// `G_{T,1}`, normalised by learning task 1 alone; only with held-out data.
+    pub g_t1: Option<Power>,
+    /// `G_{T,T}`, normalised by learning task T alone; only with held-out data.
+    pub g_tt: Option<Power>,
+    /// The regime, known for two tasks at λ = β = ∞.
+    pub regime: Option<Regime>,
+}
+
+impl SequencePoint {
+    fn of_two(point: PhasePoint) -> Self {
+        let factors = point.factors;
+        SequencePoint {
+            alpha: factors.alpha,
+            width: factors.width,
+            lambda: factors.lambda,
+            u_tt: factors.u22,
+            f_t1: point.f21,
+            g_t1: point.g21,
+            g_tt: point.g22,
+            regime: factors.regime(),
+        }
+    }
+
+    /// Where a large λ stands for ∞, what grows as the readout's norm is divided by its power of that λ.
+    fn of_any(tasks: &[Task], settings: &MultiHeadSettings, alpha: f64) -> Result<Self> {
+        let theory = MultiHead::new(tasks, &MultiHeadSettings { alpha: Some(alpha), width: None, ..settings.clone() })?;
+        let (last, lambda) = (tasks.len(), theory.lambda());
+        let power = |value: f64, exponent: f64| {
+            let coefficient = if exponent == 0.0 { value } else { value * lambda.powf(-exponent) };
+            Power { coefficient, exponent }
+        };
+        let tested = |head: usize, exponent: f64| {
+            let loss = || theory.generalisation(last, head).map(|g| power(g, exponent));
+            tasks[head - 1].test.as_ref().map(|_| loss()).transpose()
+        };
+        let growth = theory.readout_exponent(last);
+        Ok(SequencePoint {
+            alpha,
+            width: theory.width(),
+            lambda,
+            u_tt: power(theory.u1(last, last), growth),
+            f_t1: power(theory.forgetting(last, 1)?, 0.0),
+            g_t1: tested(1, 0.0)?,
+            g_tt: tested(last, growth)?,
+            regime: theory.regime(),
+        })
+    }
+}
+
+/// Any number of tasks at one λ against the load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SequenceCurve {
+    /// The penalty λ asked for, possibly ∞.
+    #[serde(with = "crate::serde_infinity")]
+    pub lambda: f64,
+    /// α_c and its estimates (two tasks at λ = β = ∞).
+    pub critical: Option<CriticalLoad>,
+    /// One point per load.
+    pub points: Vec<SequencePoint>,
+}
+
+/// `u1(T,T)`, `F_{T,1}`, `G_{T,1}` and `G_{T,T}` of any number of tasks against the load, at the settings' λ (∞ included) and
+/// β: with S intermediate data sets between two tasks, T = S + 2. The settings' `alpha` and `width` are not read. Two tasks
+/// at β = ∞ are decomposed once; all else is solved load by load.
+///
+/// # Errors
+/// As [`MultiHead::new`].
+pub fn sequence_curve(tasks: &[Task], settings: &MultiHeadSettings, alphas: &[f64]) -> Result<SequenceCurve> {
+    if tasks.len() == 2 && settings.beta.is_infinite() {
+        let PhaseCurve { lambda, critical, points } = TwoTasks::new(tasks, settings)?.curve(alphas)?;
+        return Ok(SequenceCurve { lambda, critical, points: points.into_iter().map(SequencePoint::of_two).collect() });
+    }
+    let points = alphas.iter().map(|&alpha| SequencePoint::of_any(tasks, settings, alpha));
+    Ok(SequenceCurve { lambda: settings.lambda, critical: None, points: points.collect::<Result<_>>()? })
 }
 
 /// Where a width lies in the phase diagram of λ → ∞, and which widths lie elsewhere.
@@ -146,7 +229,7 @@ impl CriticalLoad {
             ));
         }
         let (regime, near_critical) = self.regime(alpha);
-        let generalises_below = self.exact.is_finite().then(|| p / self.exact);
+        let generalises_below = self.alpha_c.is_finite().then(|| p / self.alpha_c);
         let advice = match (regime, generalises_below) {
             (Regime::Overfitting, Some(below)) => format!(
                 "at N = {width} the network overfits task 2 as lambda grows; use more than {size} hidden units, fewer than {below:.0}, or a smaller lambda"

@@ -21,7 +21,7 @@ pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas:
     // A boundary beyond every load is drawn as one far above the frame, which clips it.
     let drawable =
         |v: Vec<f64>| v.into_iter().map(|a| if a.is_finite() { a } else { 1e6 * high }).collect::<Vec<f64>>();
-    let exact = drawable(mean(|c| c.exact));
+    let exact = drawable(mean(|c| c.alpha_c));
     let level = |a: f64| vec![a; x.len()];
     let mut map = Panel::new().x(axis).y("load α = P/N").log_y().y_range(low, high);
     if low < 1.0 {
@@ -40,7 +40,7 @@ pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas:
     }
     map = map
         .line(Line::new("exact α_{c}", &x, &exact).colour(OKABE_ITO[6]))
-        .line(Line::new("γ_{sim}^{−2}", &x, &drawable(mean(|c| c.from_gamma_sim))).category(1).dash(Dash::Dashed));
+        .line(Line::new("γ_{sim}^{−2}", &x, &drawable(mean(|c| c.alpha_c_gamma_sim))).category(1).dash(Dash::Dashed));
     let mut panels = vec![similarity, map];
     panels.extend(curve_panels(axis, curves));
     let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds.") } else { String::new() };
@@ -115,7 +115,7 @@ fn label(axis: &str, value: f64, curve: &PhaseCurve, several: bool) -> String {
     }
 }
 
-/// The curves as a table: coefficient and power of λ of every quantity.
+/// The curves as a table: coefficient and exponent of λ of every quantity.
 pub fn curve_table(curves: &[SweptCurves]) -> Table {
     let rows: Vec<(f64, f64, &PhasePoint)> = curves
         .iter()
@@ -142,8 +142,7 @@ pub fn curve_table(curves: &[SweptCurves]) -> Table {
     for (name, get) in quantities {
         table = table.number(name, &column(&|r| get(r.2).map_or(f64::NAN, |p| p.coefficient)));
         table = table.meaning("coefficient of its power of lambda");
-        table =
-            table.number(&format!("{name} power of lambda"), &column(&|r| get(r.2).map_or(f64::NAN, |p| p.exponent)));
+        table = table.number(&format!("{name}_exponent"), &column(&|r| get(r.2).map_or(f64::NAN, |p| p.exponent)));
     }
     table
 }

@@ -29,9 +29,9 @@ impl Args {
         }
         let table = Table::new("")
             .number("γ_{sim}", &[critical.gamma_sim])
-            .number("exact α_{c}", &[critical.exact])
-            .number("γ_{sim}^{−2}", &[critical.from_gamma_sim])
-            .number("α_{c} with u_{11}", &[critical.from_u11]);
+            .number("exact α_{c}", &[critical.alpha_c])
+            .number("γ_{sim}^{−2}", &[critical.alpha_c_gamma_sim])
+            .number("α_{c} with u_{11}", &[critical.alpha_c_u11]);
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let heading = format!("Two tasks of {} examples, σ = {}", sizes.join(" and "), self.job.sigma);
         let mut screen = Screen::new(&heading).table(&table)?;

@@ -91,9 +91,9 @@ fn boundary(sweep: PhaseSweep, swept: &[SweptLoads], seeds: usize) -> Table {
     let mut table = Table::new("").number(sweep.axis(), &swept.iter().map(|s| s.value).collect::<Vec<_>>());
     let all: [(&str, fn(&CriticalLoad) -> f64, &str); 4] = [
         ("γ_{sim}", |c| c.gamma_sim, "similarity of the tasks"),
-        ("exact α_{c}", |c| c.exact, "critical load P/N"),
-        ("γ_{sim}^{−2}", |c| c.from_gamma_sim, "its estimate for linear networks and scaled labels"),
-        ("α_{c} with u_{11}", |c| c.from_u11, "its estimate for linear networks"),
+        ("exact α_{c}", |c| c.alpha_c, "critical load P/N"),
+        ("γ_{sim}^{−2}", |c| c.alpha_c_gamma_sim, "its estimate for linear networks and scaled labels"),
+        ("α_{c} with u_{11}", |c| c.alpha_c_u11, "its estimate for linear networks"),
     ];
     for (name, get, meaning) in all {
         let means: Vec<Estimate> = swept.iter().map(|s| s.mean(get)).collect();

@@ -72,7 +72,7 @@ impl Args {
             let alpha = p / width as f64;
             points.push(point(alpha, width, outcomes, critical.regime(alpha).0)?);
         }
-        self.show_loads(console, recipe.seed, &sequence, &points, &theory, critical.exact)
+        self.show_loads(console, recipe.seed, &sequence, &points, &theory, critical.alpha_c)
     }
 
     fn show_loads(

@@ -146,7 +146,7 @@ impl Boundary {
 fn boundary(frame: &Frame) -> Result<Vec<Claim>> {
     let given = Boundary::all(frame, "given")?;
     let rows = frame.only("part", "boundary")?.only("labels", "given")?;
-    let powers = rows.numbers("power_below_1")?.into_iter().zip(rows.numbers("power_above_1")?);
+    let powers = rows.numbers("exponent_below_1")?.into_iter().zip(rows.numbers("exponent_above_1")?);
     let edges = powers.filter(|&(below, above)| below == 0.0 && above == 0.5).count();
     let share = edges as f64 / rows.len() as f64;
     let mut claims = vec![Claim::new(

@@ -41,7 +41,7 @@ pub(super) const COLUMNS: &[Column] = &[
     column("loss_ratio_2", "G_22"),
     column("forgotten", "F_21"),
     column("scaled_alpha_c", "exact critical load of labels with YᵀK⁻¹Y/P = 1"),
-    column("scaled_law", "gamma_sim^-2 of the same"),
+    column("scaled_alpha_c_gamma_sim", "gamma_sim^-2 of the same"),
     column("entry", "which u1(t,s)"),
     column("sampled", "mean of a_t·a_s/N over chains"),
     column("sampled_error", "its standard error over the chains of the cell"),
@@ -125,10 +125,10 @@ fn linear(setup: &Setup, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
     let scaled = two.with_normalised_labels()?.critical_load()?;
     let mut rows = vec![
         Row::new()
-            .with("alpha_c", given.exact)
-            .with("alpha_c_linear", given.from_u11)
-            .with("scaled_alpha_c", scaled.exact)
-            .with("scaled_law", scaled.from_gamma_sim),
+            .with("alpha_c", given.alpha_c)
+            .with("alpha_c_u11", given.alpha_c_u11)
+            .with("scaled_alpha_c", scaled.alpha_c)
+            .with("scaled_alpha_c_gamma_sim", scaled.alpha_c_gamma_sim),
     ];
     let row = |i: usize| (0..setup.dim()).map(|j| tasks[0].x[(i, j)]).collect::<Vec<f64>>();
     let (x, x2) = (row(0), row(1));
@@ -172,7 +172,7 @@ fn sampled(setup: &Setup, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
     };
     let sampled = sample_posterior(&tasks, &chains, |_| ())?;
     let settings = MultiHeadSettings { lambda, beta, width: Some(width as f64), ..MultiHeadSettings::default() };
-    let theory = MultiHead::solve(&tasks, &settings)?;
+    let theory = MultiHead::new(&tasks, &settings)?;
     let entry = |t: usize, s: usize| {
         let estimate = sampled.u1[t - 1][s - 1];
         Row::new()
@@ -212,13 +212,13 @@ pub(super) fn claims(frame: &Frame) -> Result<Vec<Claim>> {
         Claim::below(
             "text",
             "linear networks: exact α_c against its closed form, relative",
-            apart("alpha_c", "alpha_c_linear")?,
+            apart("alpha_c", "alpha_c_u11")?,
             1e-6,
         ),
         Claim::below(
             "text",
             "linear networks, YᵀK⁻¹Y/P = 1: exact α_c against γ_sim^−2, relative",
-            apart("scaled_alpha_c", "scaled_law")?,
+            apart("scaled_alpha_c", "scaled_alpha_c_gamma_sim")?,
             1e-6,
         ),
         Claim::below("text", "linear networks: K against m^L x·x'/N0 at depths 1, 2, 4", known("difference_1")?, 1e-10),

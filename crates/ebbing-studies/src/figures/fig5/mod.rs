@@ -151,7 +151,7 @@ impl Fig5 {
         let mut row = critical_row(&critical, "given");
         let (first, last) = (self.boundary[0], self.boundary[self.boundary.len() - 1]);
         // What the curve cannot show is left out: no transition between its ends.
-        if critical.exact > first && critical.exact < last {
+        if critical.alpha_c > first && critical.alpha_c < last {
             let points = two.points(&self.boundary)?;
             let maps = two.maps(1, tasks[0].x.as_ref(), &labels(&tasks[0]))?;
             let f21: Vec<f64> = two.losses(&maps, &points).iter().map(|f| f.coefficient).collect();
@@ -159,8 +159,8 @@ impl Fig5 {
                 row = row.with("alpha_c_curve", found.alpha_c).with("spacing", found.spacing);
             }
         }
-        let edge = two.points(&[0.98, 1.0 + 0.5 * (critical.exact - 1.0).min(0.04)])?;
-        row = row.with("power_below_1", edge[0].u22.exponent).with("power_above_1", edge[1].u22.exponent);
+        let edge = two.points(&[0.98, 1.0 + 0.5 * (critical.alpha_c - 1.0).min(0.04)])?;
+        row = row.with("exponent_below_1", edge[0].u22.exponent).with("exponent_above_1", edge[1].u22.exponent);
         let scaled = two.with_normalised_labels()?.critical_load()?;
         Ok(vec![row, critical_row(&scaled, "scaled")])
     }
@@ -219,8 +219,11 @@ impl Study for Fig5 {
 
     fn columns(&self) -> Vec<Column> {
         let own = [
-            column("power_below_1", "power of lambda of |a_2|²/N at load 0.98"),
-            column("power_above_1", "power of lambda of |a_2|²/N at 1.02, or halfway to alpha_c where that is lower"),
+            column("exponent_below_1", "exponent of lambda of |a_2|²/N at load 0.98"),
+            column(
+                "exponent_above_1",
+                "exponent of lambda of |a_2|²/N at 1.02, or halfway to alpha_c where that is lower",
+            ),
         ];
         COLUMNS.iter().chain(&own).chain(limits::COLUMNS).copied().collect()
     }

@@ -102,7 +102,7 @@ fn transition(study: &Fig6, benchmark: &Benchmark, frame: &Frame, rows: &Frame) 
             0.1,
         ));
         let points = frame.only("protocol", benchmark.protocol)?.only("ratio", ratio)?.only("part", "curve")?;
-        for (column, quantity) in [("g22_power", "G_22"), ("u22_power", "u1(2,2)")] {
+        for (column, quantity) in [("g22_exponent", "G_22"), ("u22_exponent", "u1(2,2)")] {
             let gap = first_finite(&points, &here, column)?;
             let statement = format!("{name}: load from which {quantity} is finite against exact α_c, relative");
             claims.push(Claim::below(&panel, &statement, gap, 0.1));

@@ -106,7 +106,7 @@ impl Fig7 {
         let kernels = (two.learned_kernel(&point.factors, x)?, other.learned_kernel(&other_point, x)?);
         let other_change = other.representation_change(&other_point, x)?;
         Ok(vec![
-            row.with("alpha_c", two.critical_load()?.exact)
+            row.with("alpha_c", two.critical_load()?.alpha_c)
                 .with("change", (0..x.nrows()).map(|i| change[(i, i)]).sum::<f64>() / x.nrows() as f64)
                 .with("change_fixed", norm(&fixed, None) / norm(&change, None))
                 .with("shuffled_kernel", norm(&kernels.0, Some(&kernels.1)) / norm(&kernels.0, None))

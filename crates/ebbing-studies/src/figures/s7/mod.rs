@@ -10,12 +10,14 @@ use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::{Column, Study};
+use ebbing::Task;
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use ebbing::stats::log_grid;
 use ebbing::tasks::Interpolated;
-use ebbing::theory::alpha_c::{CurveCritical, CurveFeature, alpha_c_from_curve, sequence_curve};
+use ebbing::theory::alpha_c::{CurveCritical, CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing::theory::phase::{SequencePoint, sequence_curve};
 use ebbing_report::Figure;
 
 /// The line of the list.
@@ -145,25 +147,14 @@ impl Study for FigS7 {
         let settings = MultiHeadSettings { lambda: cell.number("lambda")?, ..MultiHeadSettings::default() };
         let grid = self.loads(cell, example(cell)?)?;
         if cell.count("steps_between")? == 0 {
-            let points = TwoTasks::new(&sequence.tasks, &settings)?.curve(&grid)?.points;
-            let row = |p: &ebbing::theory::phase::PhasePoint| {
-                let g22 = p.g22.map_or(f64::NAN, |g| g.coefficient);
-                Row::new().with("alpha", p.factors.alpha).with("f21", p.f21.coefficient).with("g22", g22)
-            };
-            let mut rows: Vec<Row> = points.iter().map(row).collect();
+            let mut rows = curve_rows(&sequence.tasks, &settings, &grid)?;
             let limit = TwoTasks::new(&sequence.tasks, &MultiHeadSettings::default())?;
             rows.push(critical_row(&limit.critical_load()?, "given"));
             rows.push(critical_row(&limit.with_normalised_labels()?.critical_load()?, "scaled"));
             return Ok(rows);
         }
         let between = Interpolated { steps: cell.count("steps_between")? }.apply(&sequence, cell.seed)?;
-        let curve = sequence_curve(&between.tasks, &settings, &grid)?;
-        let generalisation = curve.generalisation.unwrap_or_default();
-        let row = |(k, alpha): (usize, &f64)| {
-            let g22 = generalisation.get(k).copied().unwrap_or(f64::NAN);
-            Row::new().with("alpha", *alpha).with("f21", curve.forgetting[k]).with("g22", g22)
-        };
-        Ok(curve.alphas.iter().enumerate().map(row).collect())
+        curve_rows(&between.tasks, &settings, &grid)
     }
 
     fn cost(&self, cell: &Cell) -> Cost {
@@ -192,6 +183,15 @@ impl Reproduction for FigS7 {
         }
         Ok(claims)
     }
+}
+
+/// The first task's forgetting and the last one's generalisation at every load.
+fn curve_rows(tasks: &[Task], settings: &MultiHeadSettings, loads: &[f64]) -> Result<Vec<Row>> {
+    let row = |p: &SequencePoint| {
+        let g22 = p.g_tt.map_or(f64::NAN, |g| g.coefficient);
+        Row::new().with("alpha", p.alpha).with("f21", p.f_t1.coefficient).with("g22", g22)
+    };
+    Ok(sequence_curve(tasks, settings, loads)?.points.iter().map(row).collect())
 }
 
 /// A benchmark's curve against the load at one ratio, λ and number of intermediate datasets, averaged over draws.

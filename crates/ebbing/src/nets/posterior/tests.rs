@@ -191,7 +191,7 @@ fn gap_of_forgetting(width: usize, draws: u64) -> Estimate {
                 alpha: None,
                 ..Default::default()
             };
-            let theory = crate::MultiHead::solve(&tasks, &theory).unwrap();
+            let theory = crate::MultiHead::new(&tasks, &theory).unwrap();
             sampled.forgetting[0].value / theory.forgetting(2, 1).unwrap() - 1.0
         })
         .collect();

@@ -28,17 +28,17 @@ pub struct CriticalLoad {
     /// The root of `E(ρ*(α); α) = 0`, with [`LimitPoint`](super::LimitPoint)'s E and `t(ρ*) = 0`; 1 where there is no
     /// overfitting regime, ∞ where there is no root up to `bound`.
     #[serde(with = "crate::serde_infinity")]
-    pub exact: f64,
+    pub alpha_c: f64,
     /// The largest load that was searched.
     pub bound: f64,
     /// `γ_sim^{-2}`, or ∞ for γ_sim ≤ 0: exact for linear networks, σ = 1 and labels with `YᵀK^{-1}Y/P = 1`.
     #[serde(with = "crate::serde_infinity")]
-    pub from_gamma_sim: f64,
+    pub alpha_c_gamma_sim: f64,
     /// The root of `α^{-1/2} = Tr(K_22^{-1}G)/P_2 + (by²/yy − bb)/u11(α)`, or ∞: exact for linear networks. Here
     /// `b = K_21K_11^{-1}Y_1`, `G = K_21K_11^{-1}K_12`, and yy, by, bb are the products of Y_2 and b in
     /// `K_22^{-1}/P_2`.
     #[serde(with = "crate::serde_infinity")]
-    pub from_u11: f64,
+    pub alpha_c_u11: f64,
     /// `γ_sim = γ_feature + cos² − proj`.
     pub gamma_sim: f64,
     /// `γ_feature = Tr(K_22^{-1}K_21K_11^{-1}K_12)/min(P_1,P_2)`.
@@ -58,12 +58,12 @@ impl CriticalLoad {
     pub fn regime(&self, alpha: f64) -> (Regime, bool) {
         let regime = if alpha < 1.0 {
             Regime::FixedRepresentations
-        } else if alpha < self.exact {
+        } else if alpha < self.alpha_c {
             Regime::Overfitting
         } else {
             Regime::Generalisation
         };
-        (regime, (alpha / self.exact - 1.0).abs() < NEAR)
+        (regime, (alpha / self.alpha_c - 1.0).abs() < NEAR)
     }
 }
 
@@ -89,10 +89,10 @@ impl TwoTasks {
         let (gamma_feature, cos, proj) = (trace / p1.min(p2), by / (yy * self.quadratic).sqrt(), bb / self.quadratic);
         let gamma_sim = gamma_feature + cos * cos - proj;
         let mut critical = CriticalLoad {
-            exact: self.exact_critical_load()?,
+            alpha_c: self.exact_critical_load()?,
             bound: BOUND,
-            from_gamma_sim: if gamma_sim > 0.0 { gamma_sim.powi(-2) } else { f64::INFINITY },
-            from_u11: self.closed_form(trace / p2, by * by / (p2 * yy), bb / p2)?,
+            alpha_c_gamma_sim: if gamma_sim > 0.0 { gamma_sim.powi(-2) } else { f64::INFINITY },
+            alpha_c_u11: self.closed_form(trace / p2, by * by / (p2 * yy), bb / p2)?,
             gamma_sim,
             gamma_feature,
             cos,
@@ -152,13 +152,13 @@ impl TwoTasks {
 
 impl CriticalLoad {
     fn add_notes(&mut self) {
-        if self.exact == 1.0 {
+        if self.alpha_c == 1.0 {
             self.notes.push(
                 "alpha_c = 1: there is no overfitting regime (as for identical tasks); every load above 1 generalises"
                     .into(),
             );
         }
-        if self.exact.is_infinite() {
+        if self.alpha_c.is_infinite() {
             self.notes.push(format!(
                 "no alpha_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime"
             ));

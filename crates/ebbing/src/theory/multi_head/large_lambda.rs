@@ -1,7 +1,7 @@
 //! λ → ∞ for any number of tasks: a large λ that stands for it, with the evidence that it suffices.
 
 use super::settings::{MultiHeadSettings, check_tasks};
-use super::solve::MultiHead;
+use super::solve::Finite;
 use crate::error::{Error, Result};
 use crate::tasks::Task;
 use serde::Serialize;
@@ -17,29 +17,24 @@ pub struct LambdaEvidence {
     pub readout_exponents: Vec<f64>,
 }
 
-/// The theory at the λ that stands for ∞.
-#[derive(Debug, Clone)]
-pub struct LargeLambda {
-    /// The theory at that λ.
-    pub theory: MultiHead,
-    /// One entry per λ tried; the last one met the tolerance.
-    pub evidence: Vec<LambdaEvidence>,
-}
-
-impl LargeLambda {
+impl Finite {
     /// Raises λ tenfold from 1e4 until no forgetting `F_{T,h}` changes by more than `tolerance` at ten times that λ. The
     /// settings' own λ is not read. Since the approach to the limit is as slow as λ^(-1/2), up to half the last change
-    /// again may lie between this λ and ∞.
+    /// again may lie between this λ and ∞. One entry of evidence per λ tried; the last one met the tolerance.
     ///
     /// # Errors
-    /// Those of [`MultiHead::solve`]; [`Error::NotConverged`] where λ = 1e11 does not suffice.
-    pub fn solve(tasks: &[Task], settings: &MultiHeadSettings, tolerance: f64) -> Result<Self> {
+    /// Those of [`super::MultiHead::new`]; [`Error::NotConverged`] where λ = 1e11 does not suffice.
+    pub fn at_large_lambda(
+        tasks: &[Task],
+        settings: &MultiHeadSettings,
+        tolerance: f64,
+    ) -> Result<(Self, Vec<LambdaEvidence>)> {
         check_tasks(tasks)?;
         if tolerance.is_nan() || tolerance <= 0.0 {
             return Err(Error::setting("tolerance", tolerance, "must be positive"));
         }
-        let at = |lambda: f64| MultiHead::solve(tasks, &MultiHeadSettings { lambda, ..settings.clone() });
-        let losses = |m: &MultiHead| (1..=m.tasks()).map(|h| m.forgetting(m.tasks(), h)).collect::<Result<Vec<_>>>();
+        let at = |lambda: f64| Finite::new(tasks, &MultiHeadSettings { lambda, ..settings.clone() });
+        let losses = |m: &Finite| (1..=m.tasks()).map(|h| m.forgetting(m.tasks(), h)).collect::<Result<Vec<_>>>();
         let mut theory = at(1e4)?;
         let mut now = losses(&theory)?;
         let mut evidence: Vec<LambdaEvidence> = Vec::new();
@@ -52,7 +47,7 @@ impl LargeLambda {
                 readout_exponents: (1..=theory.tasks()).map(|h| (next.u1(h, h) / theory.u1(h, h)).log10()).collect(),
             });
             if evidence.last().is_some_and(|e| e.change <= tolerance) {
-                return Ok(LargeLambda { theory, evidence });
+                return Ok((theory, evidence));
             }
             (theory, now) = (next, then);
         }
@@ -66,10 +61,5 @@ impl LargeLambda {
                 .collect(),
             advice: "allow a larger tolerance, or move alpha away from a transition".into(),
         })
-    }
-
-    /// The λ that stands for ∞.
-    pub fn lambda(&self) -> f64 {
-        self.theory.lambda()
     }
 }

@@ -1,8 +1,8 @@
 //! Mean and variance of every head at every time (paper, Eqs. 133, 134), and the losses F and G (Eq. 3).
 
 use super::one_task::OneTask;
-use super::settings::{labels, task_name};
-use super::solve::MultiHead;
+use super::settings::{held_out, labels, task_name};
+use super::solve::Finite;
 use super::two_tasks::Power;
 use crate::error::{Error, Result};
 use crate::kernels::{Kernel, KernelKind};
@@ -13,10 +13,10 @@ use crate::linalg::{Cholesky, Mat, MatRef, column, matmul};
 pub struct Prediction {
     /// `<f(x)>`.
     pub mean: Vec<f64>,
-    /// `<δf(x)²>`, in units of `λ^variance_power`.
+    /// `<δf(x)²>`, in units of `λ^variance_exponent`.
     pub variance: Vec<f64>,
     /// The power of λ in front of the variance: 0, or ½ for the second head in the overfitting regime at λ = ∞.
-    pub variance_power: f64,
+    pub variance_exponent: f64,
 }
 
 impl Prediction {
@@ -28,27 +28,22 @@ impl Prediction {
             variance += self.variance[i];
             norm += y[(i, 0)].powi(2);
         }
-        if self.variance_power > 0.0 {
-            return Power { coefficient: variance / norm, exponent: self.variance_power };
+        if self.variance_exponent > 0.0 {
+            return Power { coefficient: variance / norm, exponent: self.variance_exponent };
         }
         Power::finite((error + variance) / norm)
     }
 }
 
-impl MultiHead {
+impl Finite {
     /// Head `head` after `time` tasks (`head ≤ time ≤ T`, counted from 1) on any inputs:
     /// `f(x) = f⁰(x) + Σ_t κ_t(x) u_t` (paper, Eq. 133) with `κ_t = u1(h,t)k¹ − u0(h,t)k⁰` for t ≤ h and `u1(h,t)Δk`
     /// for t > h.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a head or time that does not exist, [`Error::Data`] for inputs that do not fit.
+    /// Those of [`super::MultiHead::predict`].
     pub fn predict(&self, head: usize, time: usize, x: MatRef<'_, f64>) -> Result<Prediction> {
-        if time == 0 || time > self.tasks() {
-            return Err(Error::setting("time", time, format!("must be in 1 … {}", self.tasks())));
-        }
-        if head == 0 || head > time {
-            return Err(Error::setting("head", head, format!("must be in 1 … {time}: later heads do not exist yet")));
-        }
+        self.check(head, time)?;
         let (k1, delta) = self.kernels_at(time, x)?;
         let (mut kappa, mut c) = (Vec::new(), Vec::new());
         for t in 1..=time {
@@ -66,13 +61,13 @@ impl MultiHead {
         let scale = self.u1(head, head);
         let prior: Vec<f64> = own.diagonal(x)?.iter().map(|k| scale * k).collect();
         let (mean, variance) = self.chain.predict(&kappa, &c, &prior);
-        Ok(Prediction { mean, variance, variance_power: 0.0 })
+        Ok(Prediction { mean, variance, variance_exponent: 0.0 })
     }
 
     /// `F_{time,head}`: the loss of a head on its own training data, variance included.
     ///
     /// # Errors
-    /// As for [`MultiHead::predict`].
+    /// Those of [`super::MultiHead::forgetting`].
     pub fn forgetting(&self, time: usize, head: usize) -> Result<f64> {
         let task = self.task(head)?;
         Ok(self.predict(head, time, task.x.as_ref())?.loss(task.y.as_ref()).coefficient)
@@ -82,25 +77,19 @@ impl MultiHead {
     /// same width and σ that learned this task alone.
     ///
     /// # Errors
-    /// As for [`MultiHead::predict`]; [`Error::Data`] for a task without held-out data.
+    /// Those of [`super::MultiHead::generalisation`].
     pub fn generalisation(&self, time: usize, head: usize) -> Result<f64> {
-        let test = self.task(head)?.test.as_ref().ok_or_else(|| {
-            Error::data(task_name(&self.tasks, head - 1), "has no test set, which generalisation needs")
-        })?;
+        self.task(head)?;
+        let test = held_out(&self.tasks, head)?;
         let loss = self.predict(head, time, test.x.as_ref())?.loss(test.y.as_ref());
         let alone = self.alone(head, test.x.as_ref())?.loss(test.y.as_ref());
         Ok(loss.coefficient / alone.coefficient)
     }
 
-    /// `‖a_h‖²/N = u1(h,h)`.
-    pub fn readout_norm(&self, head: usize) -> f64 {
-        self.u1(head, head)
-    }
-
     /// A network of the same width and σ that learned task `head` alone, on any inputs.
     ///
     /// # Errors
-    /// As for [`MultiHead::predict`].
+    /// Those of [`super::MultiHead::alone`].
     pub fn alone(&self, head: usize, x: MatRef<'_, f64>) -> Result<Prediction> {
         let task = self.task(head)?;
         let name = format!("kernel of {}", task_name(&self.tasks, head - 1));
@@ -119,7 +108,18 @@ impl MultiHead {
         let variance = (0..x.nrows())
             .map(|i| u * diagonal[i] - (0..p).map(|j| half[(j, i)] * half[(j, i)]).sum::<f64>())
             .collect();
-        Ok(Prediction { mean: (0..x.nrows()).map(|i| mean[(i, 0)]).collect(), variance, variance_power: 0.0 })
+        Ok(Prediction { mean: (0..x.nrows()).map(|i| mean[(i, 0)]).collect(), variance, variance_exponent: 0.0 })
+    }
+
+    /// Refuses a time that is not in 1 … T, and a head that does not exist then.
+    pub fn check(&self, head: usize, time: usize) -> Result<()> {
+        if time == 0 || time > self.tasks() {
+            return Err(Error::setting("time", time, format!("must be in 1 … {}", self.tasks())));
+        }
+        if head == 0 || head > time {
+            return Err(Error::setting("head", head, format!("must be in 1 … {time}: later heads do not exist yet")));
+        }
+        Ok(())
     }
 
     fn task(&self, head: usize) -> Result<&crate::tasks::Task> {

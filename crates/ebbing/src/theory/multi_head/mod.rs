@@ -34,6 +34,7 @@
 mod chain;
 mod combined;
 mod critical;
+mod heads;
 mod large_lambda;
 mod limit;
 mod maps;
@@ -50,12 +51,13 @@ mod two_task_maps;
 mod two_tasks;
 
 pub use critical::CriticalLoad;
-pub use large_lambda::{LambdaEvidence, LargeLambda};
+pub use heads::MultiHead;
+pub use large_lambda::LambdaEvidence;
 pub use limit::{LimitPoint, Regime};
 pub use maps::Prediction;
 pub use representation::centred_alignment;
 pub use settings::MultiHeadSettings;
-pub use solve::{EquationResidual, MultiHead};
+pub use solve::EquationResidual;
 pub use two_task_maps::HeadMaps;
 pub use two_tasks::{Power, TwoTaskPoint, TwoTasks};
 

@@ -10,7 +10,7 @@
 //! For ΔΦ, `<v_2v_2>` enters Eq. 177 whole. Eqs. 178 and 179 put `u0 K⁰` for Σ, which in the generalisation regime
 //! leaves out a term of the same order, `−u0 Δk K̃^{-1}K̃_21K̃_11^{-1}K̃_12K̃^{-1} Δk`.
 
-use super::solve::MultiHead;
+use super::solve::Finite;
 use super::two_tasks::{TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef, column, matmul, matmul_into};
@@ -117,7 +117,7 @@ impl TwoTasks {
     }
 }
 
-impl MultiHead {
+impl Finite {
     /// The learned part of `K_sim` on any inputs after two tasks.
     ///
     /// # Errors

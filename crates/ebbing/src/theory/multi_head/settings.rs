@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
-use crate::tasks::Task;
+use crate::tasks::{Task, TestSet};
 use serde::{Deserialize, Serialize};
 
 /// What the multi-head theory needs to know besides the tasks.
@@ -90,6 +90,20 @@ impl MultiHeadSettings {
             (None, None) => Err(Error::setting("alpha", "missing", "give alpha or width, exactly one of them")),
         }
     }
+
+    /// The load α, given directly or as `P_T/N`.
+    pub(in crate::theory) fn load(&self, newest_size: usize) -> Result<f64> {
+        let width = self.network_width(newest_size)?;
+        Ok(self.alpha.unwrap_or(newest_size as f64 / width))
+    }
+}
+
+/// The held-out data of a task (from 1).
+pub(super) fn held_out(tasks: &[Task], task: usize) -> Result<&TestSet> {
+    tasks[task - 1]
+        .test
+        .as_ref()
+        .ok_or_else(|| Error::data(task_name(tasks, task - 1), "has no test set, which generalisation needs"))
 }
 
 /// α > 0 and finite.

@@ -21,12 +21,12 @@ pub struct EquationResidual {
     pub residual: f64,
 }
 
-/// The multi-head theory of T tasks at finite λ: `u1(t,s) = <a_t·a_s>/N`, `u0(t,s)`, and the maps of every head.
+/// T tasks at finite λ, of which the first `factors.len()` were learned: `u1(t,s)`, `u0(t,s)` and the maps of every head.
 ///
 /// The factors of step T are the stationary point of
 /// `H_T = σ^{-2} u1(T,T) − D[1] + (1/N) {D[K] + (Y_T−ḡ)ᵀ K̃_TT^{-1} (Y_T−ḡ)}`, and earlier ones stay untouched.
 #[derive(Debug, Clone)]
-pub struct MultiHead {
+pub(super) struct Finite {
     pub(super) tasks: Vec<Task>,
     pub(super) prior: WeightPrior,
     pub(super) architecture: Architecture,
@@ -35,31 +35,29 @@ pub struct MultiHead {
     pub(super) chain: Chain,
     pub(super) factors: Vec<Factors>,
     pub(super) residuals: Vec<EquationResidual>,
-    digits: f64,
+    pub(super) digits: f64,
 }
 
-impl MultiHead {
+impl Finite {
     /// Solves for the factors of all tasks at the settings' finite λ.
     ///
     /// # Errors
-    /// [`Error::OutsideTheory`] for several hidden layers or target columns, [`Error::Setting`] and [`Error::Data`] for bad
-    /// settings and tasks (λ = ∞ belongs to [`super::TwoTasks`] and [`super::LargeLambda`]), [`Error::NotPositiveDefinite`]
-    /// or [`Error::LostAccuracy`] for singular kernels, [`Error::NotConverged`] with its trace where the equations are not solved.
-    pub fn solve(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
+    /// Those of [`super::MultiHead::new`].
+    pub fn new(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
+        Self::learned(tasks, settings, tasks.len())
+    }
+
+    /// Learns the first `steps` of the tasks. A first task knows no λ: with one step λ may be ∞.
+    ///
+    /// # Errors
+    /// Those of [`super::MultiHead::new`].
+    pub fn learned(tasks: &[Task], settings: &MultiHeadSettings, steps: usize) -> Result<Self> {
         check_tasks(tasks)?;
-        let prior = settings.prior()?;
-        if prior.lambda().is_infinite() {
-            return Err(Error::setting(
-                "lambda",
-                "inf",
-                "must be finite here: two tasks have their own limit, more take a large lambda that stands for it",
-            ));
-        }
         let ridge = settings.ridge()?;
-        let mut theory = MultiHead {
+        let mut theory = Finite {
             width: settings.network_width(tasks[tasks.len() - 1].x.nrows())?,
             tasks: tasks.to_vec(),
-            prior,
+            prior: settings.prior()?,
             architecture: settings.architecture()?,
             ridge,
             chain: Chain::new(ridge),
@@ -68,7 +66,7 @@ impl MultiHead {
             digits: f64::INFINITY,
         };
         let mut unit = Chain::new(0.0);
-        for t in 1..=tasks.len() {
+        for t in 1..=steps {
             theory.step(t, &mut unit)?;
         }
         Ok(theory)
@@ -212,24 +210,9 @@ impl MultiHead {
         self.factors[t.max(s) - 1].d[t.min(s) - 1]
     }
 
-    /// The width N.
-    pub fn width(&self) -> f64 {
-        self.width
-    }
-
     /// The penalty λ.
     pub fn lambda(&self) -> f64 {
         self.prior.lambda()
-    }
-
-    /// The decimal digits that the worst conditioned kernel leaves, at least 4.
-    pub fn digits(&self) -> f64 {
-        self.digits
-    }
-
-    /// The scaled residual of every equation.
-    pub fn residuals(&self) -> &[EquationResidual] {
-        &self.residuals
     }
 }
 

@@ -3,7 +3,7 @@
 use super::chain::{Basis, Blocks, Chain, Factors};
 use super::saddle::{Saddle, Solution};
 use super::small::solve_small;
-use super::solve::{MultiHead, unit_pencil};
+use super::solve::{Finite, unit_pencil};
 use super::{MultiHeadSettings, TwoTasks};
 use crate::kernels::{Activation, Kernel, KernelKind};
 use crate::linalg::{Cholesky, Mat, Pencil};
@@ -120,7 +120,7 @@ fn unknowns(factors: &Factors) -> Vec<f64> {
     all
 }
 
-fn chains(theory: &MultiHead, data: &Direct, t: usize) -> (Chain, Chain) {
+fn chains(theory: &Finite, data: &Direct, t: usize) -> (Chain, Chain) {
     let (mut chain, mut unit) = (Chain::new(theory.ridge), Chain::new(0.0));
     for s in 0..t - 1 {
         chain.push(&blocks(data, s), &theory.factors[s], "test").unwrap();
@@ -130,7 +130,7 @@ fn chains(theory: &MultiHead, data: &Direct, t: usize) -> (Chain, Chain) {
 }
 
 /// The solution of step t from the largest root alone.
-fn first_root(theory: &MultiHead, t: usize) -> crate::error::Result<Solution> {
+fn first_root(theory: &Finite, t: usize) -> crate::error::Result<Solution> {
     let (mut chain, mut unit) = (Chain::new(0.0), Chain::new(0.0));
     for s in 1..t {
         chain.push(&theory.blocks(s)?, &theory.factors[s - 1], "test")?;
@@ -160,7 +160,7 @@ fn hamiltonian_and_gradient_of_steps_two_to_four() {
         let settings =
             MultiHeadSettings { lambda: 3.0, sigma2: 0.9, beta, width: Some(5.0), activation, ..Default::default() };
         let tasks = tasks(&[4, 6, 5, 7], 9, 3);
-        let theory = MultiHead::solve(&tasks, &settings).unwrap();
+        let theory = Finite::new(&tasks, &settings).unwrap();
         let data = Direct::data(&tasks, &settings);
         for t in 2..=4 {
             let (chain, unit) = chains(&theory, &data, t);
@@ -294,7 +294,7 @@ fn largest_root_in_random_cases() {
             let sigma2 = 0.5 + stream.uniform();
             let settings = MultiHeadSettings { lambda, sigma2, alpha: Some(alpha), ..Default::default() };
             let what = format!("case {case}: lambda {lambda}, alpha {alpha}");
-            let theory = MultiHead::solve(&tasks, &settings).unwrap_or_else(|e| panic!("{what}: {e}"));
+            let theory = Finite::new(&tasks, &settings).unwrap_or_else(|e| panic!("{what}: {e}"));
             for t in 2..=count {
                 let largest = first_root(&theory, t).unwrap_or_else(|e| panic!("{what}, step {t}: {e}"));
                 // The same Newton iteration from the same start.
@@ -325,7 +325,7 @@ fn finite_temperature_in_random_cases() {
             let activation = if case % 2 == 0 { Activation::Relu } else { Activation::Linear };
             let settings = MultiHeadSettings { lambda, alpha: Some(alpha), beta, activation, ..Default::default() };
             let what = format!("case {case}, T = {count}: lambda {lambda}, alpha {alpha}, beta {beta}, {activation:?}");
-            let theory = MultiHead::solve(&tasks, &settings).unwrap_or_else(|e| panic!("{what}: {e}"));
+            let theory = Finite::new(&tasks, &settings).unwrap_or_else(|e| panic!("{what}: {e}"));
             for t in 2..=count {
                 for s in 1..t {
                     let bound = theory.u1(t, t) * theory.u1(s, s);

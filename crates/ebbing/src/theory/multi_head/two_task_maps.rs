@@ -161,7 +161,7 @@ impl TwoTasks {
         let y: Vec<f64> = (0..p).map(|i| self.innovation(point, i)).collect();
         let mapped = matmul(a.as_ref(), column(&y));
         let ag = matmul(a.as_ref(), self.g().as_ref());
-        let mut prediction = Prediction { mean: vec![], variance: vec![], variance_power: 0.0 };
+        let mut prediction = Prediction { mean: vec![], variance: vec![], variance_exponent: 0.0 };
         for i in 0..n {
             let sum = |f: &dyn Fn(usize) -> f64| (0..p).map(f).sum::<f64>();
             let (aq, ae) = (sum(&|j| a[(i, j)] * rows.q[(i, j)]), sum(&|j| a[(i, j)] * rows.e[(i, j)]));
@@ -174,7 +174,7 @@ impl TwoTasks {
                 prediction.mean.push(point.u12 / point.u11 * rows.base[i] + mapped[(i, 0)]);
                 let v = second_variance(point, rows.prior[i] - 2.0 * aq + aa, explained[i] - 2.0 * ae + aga);
                 prediction.variance.push(v.coefficient);
-                prediction.variance_power = v.exponent;
+                prediction.variance_exponent = v.exponent;
             }
         }
         Ok(prediction)

@@ -4,7 +4,7 @@ use super::chain::Factors;
 use super::limit::{LimitPoint, Regime};
 use super::one_task::{AloneLoss, OneTask};
 use super::saddle::Saddle;
-use super::settings::{MultiHeadSettings, check_tasks, checked_load, labels, task_name};
+use super::settings::{MultiHeadSettings, check_tasks, checked_load, held_out, labels, task_name};
 use super::solve::{EquationResidual, checked_pencil, digits, plain_starts};
 use super::terms::Terms;
 use crate::error::{Error, Result};
@@ -111,7 +111,7 @@ impl TwoTaskPoint {
 /// let tasks = [task(), task()];
 /// // λ = ∞ by default: which regime holds at 1.5 examples per hidden unit?
 /// let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
-/// assert!(two.critical_load()?.exact > 1.5);
+/// assert!(two.critical_load()?.alpha_c > 1.5);
 /// assert_eq!(two.point(1.5)?.regime(), Some(Regime::Overfitting));
 /// # Ok::<(), ebbing::Error>(())
 /// ```
@@ -341,9 +341,7 @@ impl TwoTasks {
 
     /// The held-out inputs and labels of a task (from 1).
     pub(in crate::theory) fn test_set(&self, task: usize) -> Result<(MatRef<'_, f64>, Vec<f64>)> {
-        let test = self.tasks[task - 1].test.as_ref().ok_or_else(|| {
-            Error::data(task_name(&self.tasks, task - 1), "has no test set, which generalisation needs")
-        })?;
+        let test = held_out(&self.tasks, task)?;
         Ok((test.x.as_ref(), (0..test.y.nrows()).map(|i| test.y[(i, 0)]).collect()))
     }
 }
