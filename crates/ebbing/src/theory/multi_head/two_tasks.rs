@@ -95,15 +95,9 @@ impl TwoTaskPoint {
 /// use ebbing::rng::Stream;
 /// use ebbing::theory::multi_head::{MultiHeadSettings, Regime, TwoTasks};
 /// let mut stream = Stream::new(1, "example", 0);
-/// let tasks: Vec<Task> = (0..2)
-///     .map(|_| Task {
-///         name: String::new(),
-///         x: Mat::from_fn(20, 30, |_, _| stream.normal()),
-///         y: Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 }),
-///         rows: None,
-///         test: None,
-///     })
-///     .collect();
+/// let mut x = || Mat::from_fn(20, 30, |_, _| stream.normal());
+/// let y = Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 });
+/// let tasks = [Task::new(x(), y.clone()), Task::new(x(), y)];
 /// // λ = ∞ unless told: which regime holds at 1.5 examples per hidden unit?
 /// let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
 /// assert!(two.critical_load()?.exact > 1.5);

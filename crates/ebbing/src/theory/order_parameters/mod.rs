@@ -145,14 +145,14 @@ pub fn order_parameters<'a>(
 /// [`order_parameters`] of two tasks, the first learned before the second, in the kernel of a wide network.
 ///
 /// ```
-/// use ebbing::{Task, pair};
+/// use ebbing::Task;
 /// use ebbing::linalg::Mat;
 /// use ebbing::rng::Stream;
-/// use ebbing::theory::order_parameters::OrderParameterSettings;
+/// use ebbing::theory::order_parameters::{OrderParameterSettings, pair};
 /// let mut stream = Stream::new(1, "example", 0);
 /// let x = Mat::from_fn(20, 30, |_, _| stream.normal());
 /// let y = Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 });
-/// let task = Task { name: "itself".into(), x, y, rows: None, test: None };
+/// let task = Task::new(x, y);
 /// let same = pair(&task, &task, &OrderParameterSettings::default())?;
 /// assert!((same.values.gamma_feature - 1.0).abs() < 1e-9 && same.values.f21 < 1e-9);
 /// # Ok::<(), ebbing::Error>(())

@@ -36,14 +36,9 @@ use system::System;
 /// use ebbing::rng::Stream;
 /// use ebbing::theory::single_head::SingleHeadSettings;
 /// let mut stream = Stream::new(1, "example", 0);
-/// let mut task = |name: &str| Task {
-///     name: name.into(),
-///     x: Mat::from_fn(20, 30, |_, _| stream.normal()),
-///     y: Mat::from_fn(20, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }),
-///     rows: None,
-///     test: None,
-/// };
-/// let tasks = vec![task("first"), task("second")];
+/// let mut x = || Mat::from_fn(20, 30, |_, _| stream.normal());
+/// let y = Mat::from_fn(20, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 });
+/// let tasks = vec![Task::new(x(), y.clone()).named("first"), Task::new(x(), y).named("second")];
 /// let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
 /// let network = SingleHead::new(&sequence, &SingleHeadSettings::default())?;
 /// let forgetting = network.forgetting()?;
