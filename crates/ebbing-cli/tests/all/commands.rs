@@ -1,6 +1,6 @@
 //! The computing commands: what they print, what they write, what they refuse.
 
-use crate::support::{Home, fits_80_columns, refusal};
+use crate::support::{Home, refusal};
 use ebbing::data::{Array, write_npz};
 use ebbing::linalg::Mat;
 use ebbing::rng::Stream;
@@ -23,7 +23,6 @@ fn written(home: &Home, names: &str) {
 fn plain_ebbing_is_the_forecast() {
     let home = Home::new();
     let plain = home.told("");
-    fits_80_columns(&plain);
     assert!(plain.lines().count() > 5, "{plain}");
     assert_eq!(plain, home.told("forecast"));
     for word in ["Forecast for 5 tasks of 1000 examples", "conflict most", "after task", "best", "Assumes"] {
@@ -36,7 +35,6 @@ fn a_forecast_writes_everything() {
     let home = Home::new();
     home.tasks(3, 50);
     let text = home.told("forecast --tasks tasks.npz --depths 1,2 --out out");
-    fits_80_columns(&text);
     written(&home, "report.html forecast.json forgetting.csv forgetting.parquet order_parameters.svg forgetting.png");
     written(&home, "depths.csv");
     let forecast = home.json("out/forecast.json");
@@ -83,7 +81,6 @@ fn phase_tells_where_a_width_lies() {
     let home = Home::new();
     home.tasks(2, 40);
     let text = home.told("phase --tasks tasks.npz --width 20 --alpha 0.2:8:12 --lambda 10,inf --out out");
-    fits_80_columns(&text);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Load 1.50") && words.contains("serves both tasks best"), "{text}");
     let phase = home.json("out/phase.json");
@@ -101,7 +98,6 @@ fn phase_sweeps_every_protocol() {
         let text = home.told(&format!(
             "phase --sweep {sweep} --values {values} --curves {values} -p 60 --test-examples 40 --alpha 0.5,2"
         ));
-        fits_80_columns(&text);
         assert!(text.contains("Phase boundary of two tasks of 60 examples"), "{text}");
     }
 }
@@ -112,7 +108,6 @@ fn training_goes_on_from_its_checkpoints() {
     home.tasks(2, 20);
     let words = "train --tasks tasks.npz --learners gd,l2,ewc --width 60 --max-steps 300 --out out";
     let first = home.told(words);
-    fits_80_columns(&first);
     assert!(first.contains("theory, random features"), "{first}");
     let runs = home.json("out/train.json");
     assert_eq!(runs["learners"].as_array().unwrap().len(), 3);
@@ -125,7 +120,6 @@ fn training_goes_on_from_its_checkpoints() {
 fn training_over_loads_names_the_regimes() {
     let home = Home::new();
     let text = home.told("train --heads multi --learners l2 --length 2 --ratio 0.3 -p 40 --test-examples 40 --loads 0.5,2 --max-steps 200");
-    fits_80_columns(&text);
     assert!(text.contains("fixed representations") && text.contains("overfitting"), "{text}");
 }
 
@@ -137,7 +131,6 @@ fn sampling_compares_with_the_theory() {
         let text = home.told(&format!(
             "sample --tasks tasks.npz --heads {heads} --width 20 --beta 50 --chains 4 --warmup 20 --draws 20 --out out"
         ));
-        fits_80_columns(&text);
         for word in ["R-hat", "F_21", "G_22", "u1(2,1)", "kernel along labels of task 2"] {
             assert!(text.contains(word), "{word}: {text}");
         }

@@ -53,6 +53,15 @@ impl Scene {
         self.home.join(".local/share/ebbing/mnist")
     }
 
+    /// A run that fails with these words and places nothing; the sentence it ends with.
+    #[track_caller]
+    fn assert_fails(&self, words: &str) -> String {
+        let error = refusal(&self.get(&["--repacked"]), 1);
+        assert!(error.contains(words), "{error}");
+        self.assert_nothing_placed();
+        error
+    }
+
     /// No file of the set is where it would be found.
     #[track_caller]
     fn assert_nothing_placed(&self) {
@@ -122,10 +131,8 @@ fn a_set_is_fetched_once() {
 fn truncation_is_told_and_a_later_run_goes_on() {
     let scene = Scene::new();
     scene.server.plan(IMAGES, &[Act::Truncate(5000)]);
-    let error = refusal(&scene.get(&["--repacked"]), 1);
-    assert!(error.contains("the connection broke off after 5000 of "), "{error}");
+    let error = scene.assert_fails("the connection broke off after 5000 of ");
     assert!(error.contains(&scene.server.url(IMAGES)), "{error}");
-    scene.assert_nothing_placed();
     scene.assert_completes();
     assert_eq!(scene.ranges(), [None, Some("bytes=5000-".into())]);
 }
@@ -180,25 +187,22 @@ fn other_bytes_than_published_are_thrown_away() {
 fn corruption_inside_repacked_files_is_found() {
     let scene = Scene::new();
     scene.server.plan(IMAGES, &[Act::Corrupt]);
-    let error = refusal(&scene.get(&["--repacked"]), 1);
-    assert!(error.contains("thrown away") && error.contains("train-images-idx3-ubyte.gz"), "{error}");
-    scene.assert_nothing_placed();
+    let error = scene.assert_fails("thrown away");
+    assert!(error.contains("train-images-idx3-ubyte.gz"), "{error}");
     scene.assert_completes();
 
     // Sound files of another set are not the official one either.
     let other = Scene::new();
     other.server.put(IMAGES, &mnist_like(1)[2], "first");
     other.server.put(FILES[1], &mnist_like(1)[3], "first");
-    let error = refusal(&other.get(&["--repacked"]), 1);
-    assert!(error.contains("10000 training images where there are officially 60000"), "{error}");
-    other.assert_nothing_placed();
+    other.assert_fails("10000 training images where there are officially 60000");
 }
 
 #[test]
 fn bytes_of_two_versions_are_never_joined() {
     let scene = Scene::new();
     scene.server.plan(IMAGES, &[Act::Truncate(5000)]);
-    refusal(&scene.get(&["--repacked"]), 1);
+    scene.assert_fails("broke off");
     let newer = mnist_like(9);
     scene.server.put(IMAGES, &newer[0], "second");
     scene.assert_completes();
@@ -208,7 +212,7 @@ fn bytes_of_two_versions_are_never_joined() {
     // A server that knows no ranges and no tags sends everything again.
     let plain = Scene::new();
     plain.server.plan(IMAGES, &[Act::Truncate(5000), Act::ServeWhole]);
-    refusal(&plain.get(&["--repacked"]), 1);
+    plain.assert_fails("broke off");
     plain.assert_completes();
 }
 
@@ -221,9 +225,7 @@ fn redirects_are_followed_but_not_in_circles() {
 
     let circle = Scene::new();
     circle.server.plan(IMAGES, &vec![Act::Redirect(IMAGES); 50]);
-    let error = refusal(&circle.get(&["--repacked"]), 1);
-    assert!(error.contains("redirects in circles"), "{error}");
-    circle.assert_nothing_placed();
+    circle.assert_fails("redirects in circles");
 }
 
 #[test]
@@ -245,9 +247,7 @@ fn refusals_are_final_for_the_mirror_and_faults_are_not() {
 fn a_body_without_end_is_cut() {
     let scene = Scene::new();
     scene.server.plan(FILES[1], &[Act::Endless]);
-    let error = refusal(&scene.get(&["--repacked"]), 1);
-    assert!(error.contains("the server sends more than"), "{error}");
-    scene.assert_nothing_placed();
+    scene.assert_fails("the server sends more than");
     scene.assert_completes();
 }
 

@@ -83,10 +83,12 @@ impl Home {
         self.ebbing().args(words.split_whitespace()).output().unwrap()
     }
 
-    /// What it prints, when it succeeds.
+    /// What it prints, which fits 80 columns, when it succeeds.
     #[track_caller]
     pub fn told(&self, words: &str) -> String {
-        done(&self.run(words))
+        let text = done(&self.run(words));
+        fits_80_columns(&text);
+        text
     }
 }
 
@@ -122,7 +124,7 @@ pub fn refusal(output: &Output, code: i32) -> String {
     error.strip_prefix("ebbing: ").expect("the program's name comes first").trim_end().to_string()
 }
 
-/// No line is wider than a terminal; paths and commands are not broken.
+/// No line is wider than a terminal, but for those with paths and commands, which are not broken.
 #[track_caller]
 pub fn fits_80_columns(text: &str) {
     for line in text.lines() {

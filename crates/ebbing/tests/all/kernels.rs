@@ -1,12 +1,12 @@
 //! Kernels against reference numbers, sampled networks, limits, symmetries and bad input.
 
-use crate::support::{array, number, reference, row, vector, whole, within};
+use crate::support::{reference, row, within};
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Mat, SymmetricEigen, matmul};
 use ebbing::rng::Stream;
 use ebbing::{Error, Kernel};
 use proptest::prelude::*;
-use serde_json::Value;
+use serde::Deserialize;
 
 const KINDS: [KernelKind; 7] = [
     KernelKind::Nngp,
@@ -38,8 +38,8 @@ fn norm(x: &[f64]) -> f64 {
 }
 
 /// One pair of inputs with its reference values.
+#[derive(Debug, Deserialize)]
 struct Case {
-    text: String,
     activation: Activation,
     depth: usize,
     lambda: f64,
@@ -47,40 +47,21 @@ struct Case {
     t: usize,
     s: usize,
     x: Vec<f64>,
+    #[serde(rename = "xp")]
     x2: Vec<f64>,
     m1: f64,
     m0: f64,
     k1: f64,
     k0: f64,
-    tilde: f64,
-    delta: f64,
+    k_tilde: f64,
+    delta_k: f64,
 }
 
 impl Case {
     fn all() -> Vec<Case> {
-        let cases = reference("kernels");
-        assert_eq!(array(&cases).len(), 456);
-        array(&cases).iter().map(Case::read).collect()
-    }
-
-    fn read(case: &Value) -> Case {
-        Case {
-            text: case.to_string(),
-            activation: serde_json::from_value(case["activation"].clone()).unwrap(),
-            depth: whole(&case["depth"]),
-            lambda: number(&case["lambda"]),
-            sigma2: number(&case["sigma2"]),
-            t: whole(&case["t"]),
-            s: whole(&case["s"]),
-            x: vector(&case["x"]),
-            x2: vector(&case["xp"]),
-            m1: number(&case["m1"]),
-            m0: number(&case["m0"]),
-            k1: number(&case["k1"]),
-            k0: number(&case["k0"]),
-            tilde: number(&case["k_tilde"]),
-            delta: number(&case["delta_k"]),
-        }
+        let cases: Vec<Case> = serde_json::from_value(reference("kernels")).unwrap();
+        assert_eq!(cases.len(), 456);
+        cases
     }
 
     fn kernel(&self, kind: KernelKind) -> Kernel {
@@ -91,8 +72,8 @@ impl Case {
         [
             (KernelKind::K1, self.k1),
             (KernelKind::K0, self.k0),
-            (KernelKind::KTilde, self.tilde),
-            (KernelKind::DeltaK, self.delta),
+            (KernelKind::KTilde, self.k_tilde),
+            (KernelKind::DeltaK, self.delta_k),
         ]
     }
 }
@@ -101,8 +82,8 @@ impl Case {
 fn single_pairs_match_sixty_digit_references() {
     for case in Case::all() {
         let prior = WeightPrior::new(case.lambda, case.sigma2).unwrap();
-        within(prior.m1(case.t, case.s), case.m1, 1e-14 * case.m1, &case.text);
-        within(prior.m0(case.t, case.s), case.m0, 1e-14 * case.m0, &case.text);
+        within(prior.m1(case.t, case.s), case.m1, 1e-14 * case.m1, &format!("{case:?}"));
+        within(prior.m0(case.t, case.s), case.m0, 1e-14 * case.m0, &format!("{case:?}"));
         // Relative accuracy means nothing at a zero crossing: below 1e-2 of the natural scale it is absolute.
         let natural = prior.m1_minus_m0(case.t, case.s) * norm(&case.x) * norm(&case.x2) / case.x.len() as f64;
         for (kind, want) in case.wants() {
@@ -113,7 +94,7 @@ fn single_pairs_match_sixty_digit_references() {
                 _ => 1e-9 * want.abs().max(1e-2 * natural),
             };
             let got = case.kernel(kind).pair(&case.x, &case.x2).unwrap();
-            within(got, want, bound, &format!("{kind:?} of {}", case.text));
+            within(got, want, bound, &format!("{kind:?} of {case:?}"));
         }
     }
 }
@@ -139,7 +120,7 @@ fn gram_matrices_match_sixty_digit_references() {
             let scale = want.abs().max(1e-3 * diagonal.abs().sqrt());
             // What Gram matrices promise, with respect to max(|value|, 1e-3 of the diagonal).
             let accuracy = if matches!(kind, KernelKind::K1 | KernelKind::K0) { 1e-12 } else { 1e-9 };
-            within(grams[n][(0, 0)], want, accuracy * scale, &format!("{kind:?} of {}", case.text));
+            within(grams[n][(0, 0)], want, accuracy * scale, &format!("{kind:?} of {case:?}"));
         }
     }
 }

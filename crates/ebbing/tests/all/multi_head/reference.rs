@@ -75,17 +75,9 @@ fn limit_of_the_reference() {
                 assert_eq!(limit.regime, regime, "{}", what("regime"));
                 assert_eq!(critical.regime(alpha), (regime, false), "{}", what("regime from alpha_c"));
             }
-            for (name, got) in [
-                ("rho", got.rho),
-                ("u11", got.u11),
-                ("u12", got.u12),
-                ("q", limit.q),
-                ("t", limit.t),
-                ("den", limit.den),
-                ("E", limit.e),
-                ("F", limit.r),
-                ("SK", limit.s),
-            ] {
+            let names = ["rho", "u11", "u12", "q", "t", "den", "E", "F", "SK"];
+            let values = [got.rho, got.u11, got.u12, limit.q, limit.t, limit.den, limit.e, limit.r, limit.s];
+            for (name, got) in names.into_iter().zip(values) {
                 // ρ of the overfitting regime near α = 1 is a root with slope 1/ρ; E vanishes in the generalisation regime.
                 close(got, number(&point[name]), 1e-9, 1e-3, &what(name));
             }
