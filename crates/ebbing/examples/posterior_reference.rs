@@ -83,7 +83,7 @@ fn tasks(reference: &Value) -> Option<Vec<Task>> {
         let rows: Vec<Vec<f64>> = serde_json::from_value(reference[key]["x"].clone()).ok()?;
         let y: Vec<f64> = serde_json::from_value(reference[key]["y"].clone()).ok()?;
         let x = Mat::from_fn(rows.len(), rows.first()?.len(), |i, j| rows[i][j]);
-        Some(Task { name: key.into(), x, y: Mat::from_fn(y.len(), 1, |i, _| y[i]), rows: None, test: None })
+        Some(Task::new(x, Mat::from_fn(y.len(), 1, |i, _| y[i])).named(key))
     };
     let (first, mut second, query) = (load("task1")?, load("task2")?, load("query")?);
     second.test = Some(TestSet { x: query.x, y: query.y });

@@ -65,7 +65,7 @@ fn pair(p: usize, width: usize, draw: u64) -> Result<([Estimate; 4], [f64; 4])> 
     let x = Mat::from_fn(p, 2 * p, |_, _| stream.normal());
     let y = Mat::from_fn(p, 1, |_, _| if stream.chance(0.5) { 1.0 } else { -1.0 });
     let other = Mat::from_fn(p, 2 * p, |i, j| 0.8 * x[(i, j)] + 0.6 * stream.normal());
-    let task = |name: &str, x| Task { name: name.into(), x, y: y.clone(), rows: None, test: None };
+    let task = |name: &str, x| Task::new(x, y.clone()).named(name);
     let tasks = [task("first", x), task("second", other)];
     let settings = PosteriorSettings {
         width,

@@ -5,7 +5,7 @@ use super::*;
 use crate::kernels::{Activation, Architecture};
 use crate::linalg::{Cholesky, Mat, matmul};
 use crate::rng::Stream;
-use crate::tasks::{Task, TestSet};
+use crate::tasks::Task;
 use sha2::Digest;
 
 fn random_tasks(count: usize, p: usize, dim: usize, targets: usize, seed: u64) -> Vec<Task> {
@@ -13,8 +13,7 @@ fn random_tasks(count: usize, p: usize, dim: usize, targets: usize, seed: u64) -
     let mut draw = |rows, cols| Mat::from_fn(rows, cols, |_, _| s.normal());
     let mut task = |k: usize| {
         let (x, y) = (draw(p, dim), draw(p, targets));
-        let test = TestSet { x: draw(p, dim), y: draw(p, targets) };
-        Task { name: format!("task {}", k + 1), x, y, rows: None, test: Some(test) }
+        Task::new(x, y).named(format!("task {}", k + 1)).with_test(draw(p, dim), draw(p, targets))
     };
     (0..count).map(&mut task).collect()
 }

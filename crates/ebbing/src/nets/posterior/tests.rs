@@ -8,16 +8,12 @@ use crate::linalg::Mat;
 use crate::rng::Stream;
 use crate::tasks::TestSet;
 
-fn task(name: &str, x: Mat<f64>, y: Mat<f64>) -> Task {
-    Task { name: name.into(), x, y, rows: None, test: None }
-}
-
 /// A linear network with one input and one hidden unit, two tasks: the weights after task 2 against quadrature.
 #[test]
 fn one_hidden_unit_matches_quadrature() {
     let (xs, ys) = ([0.7, -1.1, 0.4], [0.9, -0.6, 0.2]);
-    let first = task("one", Mat::from_fn(3, 1, |i, _| xs[i]), Mat::from_fn(3, 1, |i, _| ys[i]));
-    let second = task("two", Mat::from_fn(2, 1, |i, _| xs[i + 1] + 0.3), Mat::from_fn(2, 1, |i, _| -ys[i]));
+    let first = Task::new(Mat::from_fn(3, 1, |i, _| xs[i]), Mat::from_fn(3, 1, |i, _| ys[i]));
+    let second = Task::new(Mat::from_fn(2, 1, |i, _| xs[i + 1] + 0.3), Mat::from_fn(2, 1, |i, _| -ys[i]));
     let (sigma2, beta, lambda) = (1.3, 4.0, 1.7);
     let settings = PosteriorSettings {
         architecture: Architecture { activation: Activation::Linear, depth: 1 },
@@ -129,7 +125,7 @@ fn agrees_with_an_independent_sampler() {
         let rows: Vec<f64> = serde_json::from_value(v.clone()).unwrap();
         Mat::from_fn(rows.len(), 1, |i, _| rows[i])
     };
-    let load = |key: &str| task(key, matrix(&reference[key]["x"]), vector(&reference[key]["y"]));
+    let load = |key: &str| Task::new(matrix(&reference[key]["x"]), vector(&reference[key]["y"]));
     let mut second = load("task2");
     let query = load("query");
     second.test = Some(TestSet { x: query.x, y: query.y });
@@ -171,7 +167,7 @@ fn gap_of_forgetting(width: usize, draws: u64) -> Estimate {
             let x = Mat::from_fn(p, width, |_, _| s.normal());
             let y = Mat::from_fn(p, 1, |_, _| if s.chance(0.5) { 1.0 } else { -1.0 });
             let other = Mat::from_fn(p, width, |i, j| 0.8 * x[(i, j)] + 0.6 * s.normal());
-            let tasks = [task("one", x, y.clone()), task("two", other, y)];
+            let tasks = [Task::new(x, y.clone()), Task::new(other, y)];
             let settings = PosteriorSettings {
                 width,
                 beta: 100.0,
@@ -215,7 +211,7 @@ fn the_gap_to_the_theory_shrinks_with_the_width() {
 fn reduced_inputs_keep_inner_products() {
     let mut s = Stream::new(4, "span", 0);
     let mut draw = |rows| Mat::from_fn(rows, 50, |_, _| s.normal());
-    let mut tasks = vec![task("one", draw(5), Mat::zeros(5, 1)), task("two", draw(4), Mat::zeros(4, 1))];
+    let mut tasks = vec![Task::new(draw(5), Mat::zeros(5, 1)), Task::new(draw(4), Mat::zeros(4, 1))];
     tasks[1].test = Some(TestSet { x: draw(3), y: Mat::zeros(3, 1) });
     let reduced = in_their_span(&tasks).unwrap();
     assert_eq!(reduced[0].x.ncols(), 12);

@@ -12,16 +12,8 @@ use crate::tasks::Task;
 
 fn tasks(sizes: &[usize], inputs: usize, seed: u64) -> Vec<Task> {
     let mut stream = Stream::new(seed, "hamiltonian test", 0);
-    sizes
-        .iter()
-        .map(|&p| Task {
-            name: String::new(),
-            x: Mat::from_fn(p, inputs, |_, _| stream.normal()),
-            y: Mat::from_fn(p, 1, |_, _| stream.normal()),
-            rows: None,
-            test: None,
-        })
-        .collect()
+    let mut gauss = |rows: usize, columns: usize| Mat::from_fn(rows, columns, |_, _| stream.normal());
+    sizes.iter().map(|&p| Task::new(gauss(p, inputs), gauss(p, 1))).collect()
 }
 
 /// Everything that `D[K]` and the label term need, by the book: 𝓛, C, A, c, Σ, ḡ as whole matrices.

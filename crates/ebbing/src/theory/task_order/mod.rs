@@ -266,8 +266,7 @@ mod tests {
     fn tasks(sizes: &[usize], columns: usize, seed: u64) -> TaskSequence {
         let mut stream = Stream::new(seed, "order tests", 0);
         let mut gauss = |rows: usize, columns: usize| Mat::from_fn(rows, columns, |_, _| stream.normal());
-        let task =
-            |&p: &usize| Task { name: String::new(), x: gauss(p, 15), y: gauss(p, columns), rows: None, test: None };
+        let task = |&p: &usize| Task::new(gauss(p, 15), gauss(p, columns));
         TaskSequence { tasks: sizes.iter().map(task).collect(), settings: serde_json::Value::Null }
     }
 

@@ -1,0 +1,10 @@
+//! The `ebbing` program from outside: what it prints, what it leaves on disk, and how it ends.
+
+mod check;
+mod commands;
+mod data;
+mod fetch;
+mod program;
+mod server;
+mod study;
+mod support;

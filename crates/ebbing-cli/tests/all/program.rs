@@ -1,0 +1,83 @@
+//! What every program is expected to know: version, help, completions, citation, and how to refuse.
+
+use crate::support::{Home, done, refusal, run, stdout};
+
+#[test]
+fn version_and_help() {
+    let version = run("--version");
+    assert_eq!(stdout(&version), concat!("ebbing ", env!("CARGO_PKG_VERSION"), "\n"));
+
+    let text = done(&run("--help"));
+    assert!(subcommands(&text).contains(&"cite".to_string()), "{text}");
+    assert_help_shows_examples(&[]);
+}
+
+/// The names that clap lists under "Commands:".
+fn subcommands(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
+    // Names are indented by two; what is said of them goes on further to the right.
+    let names = lines.filter_map(|l| l.strip_prefix("  ")).filter(|l| !l.starts_with(' '));
+    names.filter_map(|l| l.split_whitespace().next()).map(str::to_string).collect()
+}
+
+/// Every subcommand at every level shows itself in an example, within 80 columns.
+fn assert_help_shows_examples(command: &[String]) {
+    let help = stdout(&run(&format!("{} --help", command.join(" "))));
+    let call = ["ebbing".to_string()].iter().chain(command).cloned().collect::<Vec<_>>().join(" ");
+    let examples = help.split("\nExample").nth(1).unwrap_or_else(|| panic!("{call} has no example:\n{help}"));
+    assert!(examples.contains(&format!("{call} ")) || examples.contains(&format!("{call}\n")), "{call}:\n{help}");
+    assert!(help.lines().all(|l| l.chars().count() <= 80), "wider than 80 columns:\n{help}");
+    for name in subcommands(&help) {
+        assert_help_shows_examples(&[command, &[name]].concat());
+    }
+}
+
+#[test]
+fn completions_know_the_subcommands() {
+    for (shell, sign) in [("bash", "complete -F _ebbing"), ("zsh", "#compdef ebbing"), ("fish", "complete -c ebbing")] {
+        let script = done(&run(&format!("completions {shell}")));
+        assert!(script.contains(sign) && script.contains("cite"), "{shell}");
+    }
+    let error = refusal(&run("completions tcsh"), 2);
+    assert!(error.contains("'tcsh'") && error.contains("bash"), "{error}");
+}
+
+#[test]
+fn cite_prints_two_balanced_entries() {
+    let text = done(&run("cite"));
+    for part in ["@misc{", "Shan, Haozhe and Li, Qianyi and Sompolinsky, Haim", "2407.10315", "@software{ebbing"] {
+        assert!(text.contains(part), "{part} is missing");
+    }
+    assert!(text.contains(env!("CARGO_PKG_VERSION")));
+    assert_eq!(text.matches('{').count(), text.matches('}').count());
+}
+
+#[test]
+fn flags_that_make_no_sense_are_refused_in_one_sentence() {
+    let refused = |words: &str| refusal(&run(words), 2);
+    assert!(refused("--thread 2").contains("'--threads'"));
+    assert!(refused("ciet").contains("'cite'"));
+    assert_eq!(refused("--threads 0 cite"), "--threads is 0; must lie in 1 … 1024");
+    assert!(refused("cite --threads many").contains("'many'"));
+    assert!(refused("completions").contains("<SHELL>"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_a_fault_and_a_closed_pipe_is_none() {
+    let home = Home::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for what in ["cite", "--help"] {
+        let full = full.try_clone().unwrap();
+        let output = home.ebbing().arg(what).stdout(full).output().unwrap();
+        let error = refusal(&output, 1);
+        assert!(error.contains("No space left on device"), "{error}");
+        assert_eq!(error.matches("No space").count(), 1, "said twice: {error}");
+    }
+
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = home.ebbing().arg("cite").stdout(writer).output().unwrap();
+    assert!(output.status.success());
+    assert!(output.stderr.is_empty());
+}

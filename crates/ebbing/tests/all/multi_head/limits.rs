@@ -1,0 +1,189 @@
+//! What remains where a setting tends to its end: λ → ∞, β → ∞, α → 0, and λ = 0.
+
+use super::*;
+
+#[test]
+fn wide_networks_learn_every_task_alone() {
+    let mut stream = Stream::new(4, "multi-head test", 0);
+    let tasks: Vec<Task> = (0..3).map(|_| random_task(&mut stream, 12, 20)).collect();
+    let query = random_task(&mut stream, 9, 20).x;
+    let settings = MultiHeadSettings { sigma2: 0.7, ..at(3.0, 1e-9) };
+    let theory = MultiHead::new(&tasks, &settings).unwrap();
+    let prior = WeightPrior::new(3.0, 0.7).unwrap();
+    for head in 1..=3 {
+        let kernel = |t, s| Kernel::new(KernelKind::K1, relu(1), prior, t, s).unwrap();
+        let x = tasks[head - 1].x.as_ref();
+        let gram = Cholesky::factor(kernel(head, head).gram_symmetric(x).unwrap().as_ref(), "kernel").unwrap();
+        let k = kernel(3, head).gram(query.as_ref(), x).unwrap();
+        let own = kernel(3, 3).diagonal(query.as_ref()).unwrap();
+        let got = theory.predict(head, 3, query.as_ref()).unwrap();
+        for i in 0..9 {
+            let row: Vec<f64> = (0..12).map(|j| k[(i, j)]).collect();
+            let mean: f64 = gram.solve_vec(&labels(&tasks[head - 1].y)).iter().zip(&row).map(|(a, b)| a * b).sum();
+            let explained: f64 = gram.solve_vec(&row).iter().zip(&row).map(|(a, b)| a * b).sum();
+            // Corrections are of order α times norms of a few hundred.
+            close(got.mean[i], mean, 1e-6, 1.0, "mean");
+            close(got.variance[i], 0.7 * (own[i] - explained), 1e-6, 1.0, "variance");
+        }
+        close(theory.u1(head, head), 0.7, 1e-6, 0.0, "readout norm");
+    }
+}
+
+#[test]
+fn powers_of_lambda() {
+    let tasks = pair(30, 25, 8);
+    let infinite = limit(&tasks);
+    let exact = infinite.critical_load().unwrap().alpha_c;
+    assert!(exact > 1.2 && exact < 100.0, "{exact}");
+    let lambdas = [1e8, 1e9, 1e10];
+    let finite: Vec<TwoTasks> = lambdas.iter().map(|&l| TwoTasks::new(&tasks, &at(l, 1.0)).unwrap()).collect();
+    let slope = |values: &[f64]| (values[2] / values[0]).log10() / 2.0;
+    for (alpha, regime, u0, d) in [
+        (0.5, Regime::FixedRepresentations, 0.0, 0.0),
+        (1.0 + 0.5 * (exact - 1.0), Regime::Overfitting, 0.5, -0.5),
+        (2.0 * exact, Regime::Generalisation, 0.0, -1.0),
+    ] {
+        let want = infinite.point(alpha).unwrap();
+        assert_eq!(want.regime(), Some(regime));
+        assert_eq!((want.u0.exponent, want.d.exponent), (u0, d));
+        let points: Vec<_> = finite.iter().map(|t| t.point(alpha).unwrap()).collect();
+        let fitted_u0 = slope(&points.iter().map(|p| p.u0.coefficient).collect::<Vec<_>>());
+        let fitted_d = slope(&points.iter().map(|p| p.d.coefficient).collect::<Vec<_>>());
+        // Corrections are of order λ^(-1/2) ≤ 1e-4, divided by ln 100.
+        assert!((fitted_u0 - u0).abs() < 1e-3 && (fitted_d - d).abs() < 1e-3, "{regime}: {fitted_u0} {fitted_d}");
+        close(points[2].u0.coefficient, want.u0.at(1e10), 1e-3, 0.0, "u0");
+        close(points[2].d.coefficient, want.d.at(1e10), 1e-3, 0.0, "d");
+        close(points[2].u12, want.u12, 1e-3, 0.0, "u12");
+
+        let test = tasks[1].test.as_ref().unwrap();
+        let loss = |two: &TwoTasks, head: usize, point: &TwoTaskPoint| {
+            let maps = if head == 1 {
+                two.maps(1, tasks[0].x.as_ref(), &labels(&tasks[0].y))
+            } else {
+                two.maps(2, test.x.as_ref(), &labels(&test.y))
+            };
+            two.losses(&maps.unwrap(), std::slice::from_ref(point))[0]
+        };
+        let second: Vec<f64> = (0..3).map(|k| loss(&finite[k], 2, &points[k]).coefficient).collect();
+        let limit_second = loss(&infinite, 2, &want);
+        assert_eq!(limit_second.exponent, u0.max(0.0));
+        close(second[2], limit_second.at(1e10), 1e-3, 0.0, "loss of head 2");
+        let first: Vec<f64> = (0..3).map(|k| loss(&finite[k], 1, &points[k]).coefficient).collect();
+        let limit_first = loss(&infinite, 1, &want);
+        assert_eq!(limit_first.exponent, 0.0);
+        match regime {
+            Regime::Generalisation => close(first[2], limit_first.coefficient, 1e-3, 0.0, "F21"),
+            // F21 vanishes as λ^(-1/2) here.
+            Regime::Overfitting => assert!((slope(&first) + 0.5).abs() < 1e-2, "{first:?}"),
+            Regime::FixedRepresentations => assert!(first[2].abs() < 1e-4),
+        }
+        if regime != Regime::Generalisation {
+            // An exact zero: rounding of squares and variances.
+            assert!(limit_first.coefficient.abs() < 1e-11, "{limit_first:?}");
+        }
+        // Predictions and learned kernels approach their limits.
+        let (a, b) = (
+            finite[2].predict(2, &points[2], test.x.as_ref()).unwrap(),
+            infinite.predict(2, &want, test.x.as_ref()).unwrap(),
+        );
+        assert!(largest_difference(&a.mean, &b.mean) < 1e-3);
+        let scale = 1e10f64.powf(b.variance_exponent);
+        for (a, b) in a.variance.iter().zip(&b.variance) {
+            close(*a, b * scale, 2e-3, 0.1 * scale, "variance");
+        }
+        let (a, b) = (
+            finite[2].learned_kernel(&points[2], tasks[1].x.as_ref()).unwrap(),
+            infinite.learned_kernel(&want, tasks[1].x.as_ref()).unwrap(),
+        );
+        for i in 0..30 {
+            for j in 0..30 {
+                close(a[(i, j)], b[(i, j)], 1e-3, 0.1, "learned kernel");
+            }
+        }
+    }
+}
+
+#[test]
+fn odd_activations_decouple_without_penalty() {
+    let mut stream = Stream::new(22, "multi-head test", 0);
+    let tasks: Vec<Task> = (0..3).map(|_| random_task(&mut stream, 10, 16)).collect();
+    for activation in [Activation::Linear, Activation::Erf] {
+        for beta in [f64::INFINITY, 50.0] {
+            for alpha in [0.5, 3.0] {
+                let settings = MultiHeadSettings { activation, beta, ..at(0.0, alpha) };
+                let all = MultiHead::new(&tasks, &settings).unwrap();
+                for t in 1..=3 {
+                    let alone = MultiHead::new(&tasks[t - 1..t], &settings).unwrap();
+                    // At λ = 0 weights are drawn afresh, and without a mean activation nothing is shared.
+                    close(all.u1(t, t), alone.u1(1, 1), 1e-9, 0.0, &format!("{activation:?}, {beta}, {alpha}: u1"));
+                    for s in 1..t {
+                        assert!(all.u1(t, s).abs() < 1e-6, "{activation:?}, {beta}, {alpha}: {}", all.u1(t, s));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn temperature_tends_to_zero() {
+    let tasks = pair(14, 20, 10);
+    let cold = MultiHead::new(&tasks, &at(5.0, 1.4)).unwrap();
+    let mut last = f64::INFINITY;
+    for beta in [1e4, 1e6, 1e8] {
+        let warm = MultiHead::new(&tasks, &MultiHeadSettings { beta, ..at(5.0, 1.4) }).unwrap();
+        let error = (warm.u1(2, 2) - cold.u1(2, 2)).abs() + (warm.u1(1, 2) - cold.u1(1, 2)).abs();
+        // The correction is proportional to 1/β.
+        assert!(error < 0.02 * last, "beta {beta}: {error}, before {last}");
+        last = error;
+    }
+    // A kernel of fewer inputs than examples is singular, and temperature is what makes it usable.
+    let narrow = pair(14, 5, 11);
+    let linear = MultiHeadSettings { activation: Activation::Linear, ..at(5.0, 1.4) };
+    assert!(matches!(MultiHead::new(&narrow, &linear), Err(Error::NotPositiveDefinite { .. })));
+    let warm = MultiHead::new(&narrow, &MultiHeadSettings { beta: 20.0, ..linear }).unwrap();
+    assert!(warm.residuals().iter().all(|r| r.residual < 1e-10));
+}
+
+#[test]
+fn a_lambda_that_stands_for_infinity() {
+    let tasks = pair(16, 20, 13);
+    let exact = limit(&tasks).critical_load().unwrap().alpha_c;
+    for alpha in [0.6, 1.0 + 0.5 * (exact - 1.0), 3.0 * exact] {
+        let settings = at(1.0, alpha);
+        let large = MultiHead::at_large_lambda(&tasks, &settings, 1e-3).unwrap();
+        let two = limit(&tasks);
+        let point = two.point(alpha).unwrap();
+        let maps = two.maps(1, tasks[0].x.as_ref(), &labels(&tasks[0].y)).unwrap();
+        let f21 = two.losses(&maps, std::slice::from_ref(&point))[0].coefficient;
+        // λ^(-1/2): the rest of the way to ∞ is at most half as long as the last step of a factor of ten.
+        let last = large.evidence().last().unwrap();
+        assert!(last.change <= 1e-3 && last.lambda == large.lambda());
+        assert!((large.forgetting(2, 1).unwrap() - f21).abs() < 1.5e-3, "alpha {alpha}");
+        close(last.readout_exponents[1], point.u22.exponent, 0.05, 1.0, "exponent");
+    }
+    let mut stream = Stream::new(14, "multi-head test", 0);
+    let mut three = tasks.clone();
+    three.push(variant(&tasks[0], 0.7, 0.2, &mut stream));
+    let large = MultiHead::at_large_lambda(&three, &at(1.0, 0.7), 1e-3).unwrap();
+    assert!(large.evidence().iter().all(|e| e.readout_exponents.len() == 3));
+}
+
+#[test]
+fn unequal_sizes_and_erf_reach_the_limit() {
+    let mut tasks = pair(24, 30, 17);
+    shorten(&mut tasks[0], 16);
+    for activation in [Activation::Relu, Activation::Erf] {
+        let settings = MultiHeadSettings { activation, ..MultiHeadSettings::default() };
+        let infinite = TwoTasks::new(&tasks, &settings).unwrap();
+        let finite = TwoTasks::new(&tasks, &MultiHeadSettings { lambda: 1e10, ..settings }).unwrap();
+        let exact = infinite.critical_load().unwrap().alpha_c;
+        for alpha in [0.5, 1.0 + 0.5 * (exact.min(20.0) - 1.0), 2.0 * exact.min(1e3)] {
+            let (a, b) = (infinite.point(alpha).unwrap(), finite.point(alpha).unwrap());
+            // λ^(-1/2) = 1e-5 times a factor that grows towards transitions.
+            close(b.u12, a.u12, 1e-3, 0.1, "u12");
+            close(b.u22.coefficient, a.u22.at(1e10), 1e-3, 0.0, "u22");
+            close(b.d.coefficient, a.d.at(1e10), 1e-3, 0.0, "d");
+        }
+    }
+}
