@@ -1,8 +1,9 @@
 //! One cell of a study: its settings, its seed, and the rows that it makes.
 
-use crate::job::Job;
+use crate::study::Work;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A setting of a cell or an entry of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,7 +108,7 @@ impl From<String> for Value {
 pub type Settings = BTreeMap<String, Value>;
 
 /// A point of a study's grid with one seed: all that its result depends on, besides the study itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {
     /// The settings that vary over the grid.
     pub settings: Settings,
@@ -115,13 +116,19 @@ pub struct Cell {
     pub seed: u64,
     /// What is computed there; not stored, since the study makes it from its settings and the cell's.
     #[serde(skip)]
-    pub job: Option<Box<Job>>,
+    pub work: Option<Arc<dyn Work>>,
+}
+
+impl PartialEq for Cell {
+    fn eq(&self, other: &Cell) -> bool {
+        (&self.settings, self.seed) == (&other.settings, other.seed)
+    }
 }
 
 impl Cell {
     /// A cell without settings.
     pub fn new(seed: u64) -> Cell {
-        Cell { settings: Settings::new(), seed, job: None }
+        Cell { settings: Settings::new(), seed, work: None }
     }
 
     /// With a setting.

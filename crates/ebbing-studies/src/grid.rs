@@ -1,13 +1,13 @@
-//! A grid of jobs: every cell a request, computed by itself.
+//! A grid of cells: every one a request, computed by itself.
 
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
-use crate::job::Job;
-use crate::study::{Column, Study};
+use crate::study::{Column, Study, Work};
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
+use std::sync::Arc;
 
-/// Cells and the job of each.
+/// Cells and the work of each.
 #[derive(Debug, Clone, Default)]
 pub struct Grid {
     /// The name, as it stands in file names.
@@ -18,14 +18,14 @@ pub struct Grid {
     pub data: Vec<String>,
     /// Units and meanings of the columns.
     pub columns: Vec<Column>,
-    /// The cells, each with its job.
+    /// The cells, each with its work.
     pub cells: Vec<Cell>,
 }
 
 impl Grid {
     /// Adds a cell and what it computes.
-    pub fn push(&mut self, cell: Cell, job: Job) {
-        self.cells.push(Cell { job: Some(Box::new(job)), ..cell });
+    pub fn push(&mut self, cell: Cell, work: impl Work + 'static) {
+        self.cells.push(Cell { work: Some(Arc::new(work)), ..cell });
     }
 }
 
@@ -47,13 +47,12 @@ impl Study for Grid {
     }
 
     fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let lost = || Error::data("a cell", "it has lost its job");
-        cell.job.as_ref().ok_or_else(lost)?.rows(sources)
+        let lost = || Error::data("a cell", "it has lost its work");
+        cell.work.as_ref().ok_or_else(lost)?.rows(sources)
     }
 
     fn cost(&self, cell: &Cell) -> Cost {
-        // What cannot be told counts as nothing.
-        cell.job.as_ref().and_then(|job| job.cost().ok()).unwrap_or_default()
+        cell.work.as_ref().map(|work| work.cost()).unwrap_or_default()
     }
 
     fn columns(&self) -> Vec<Column> {

@@ -31,4 +31,4 @@ pub use job::Job;
 pub use run::{Listener, compute_cells};
 pub use slurm::{SlurmArgs, SlurmOptions};
 pub use store::{CellState, Lock, Manifest, Share, Status, Store, StoredColumn};
-pub use study::{Column, Study};
+pub use study::{Column, Study, Work};

@@ -16,6 +16,18 @@ pub struct Column {
     pub meaning: &'static str,
 }
 
+/// What a cell computes: a [`Job`](crate::Job) of a command, or a computation of a figure of the paper.
+pub trait Work: std::fmt::Debug + Send + Sync {
+    /// The results as rows of a table, on the threads of the current pool (the runner gives it one).
+    ///
+    /// # Errors
+    /// What the library says.
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>>;
+
+    /// What they cost, from the settings alone; nothing where that cannot be told.
+    fn cost(&self) -> Cost;
+}
+
 /// A grid of cells, each a pure function of its settings and seed.
 pub trait Study: Sync {
     /// The name, as it stands in file names.

@@ -19,7 +19,7 @@ pub use words::Loads;
 
 use crate::cell::{Row, Value};
 use crate::error::Result;
-use crate::study::Column;
+use crate::study::{Column, Work};
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use serde::{Deserialize, Serialize};
@@ -90,32 +90,6 @@ impl Job {
         }
     }
 
-    /// The results as rows of a table.
-    ///
-    /// # Errors
-    /// What the library says.
-    pub fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        match self {
-            Job::Forecast(job) => job.rows(sources),
-            Job::Phase(job) => job.rows(sources),
-            Job::Train(job) => job.rows(sources),
-            Job::Sample(job) => job.rows(sources),
-        }
-    }
-
-    /// What they cost, from the settings alone.
-    ///
-    /// # Errors
-    /// Where the sizes of the tasks cannot be told.
-    pub fn cost(&self) -> ebbing::Result<Cost> {
-        match self {
-            Job::Forecast(job) => job.cost(),
-            Job::Phase(job) => job.cost(),
-            Job::Train(job) => job.cost(),
-            Job::Sample(job) => job.cost(),
-        }
-    }
-
     /// Units and meanings of the columns of a command's rows.
     pub fn columns(command: &str) -> Vec<Column> {
         let own = match command {
@@ -125,5 +99,26 @@ impl Job {
             _ => sample::COLUMNS,
         };
         own.iter().map(|&(name, meaning)| Column { name, unit: "", meaning }).collect()
+    }
+}
+
+impl Work for Job {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        match self {
+            Job::Forecast(job) => job.rows(sources),
+            Job::Phase(job) => job.rows(sources),
+            Job::Train(job) => job.rows(sources),
+            Job::Sample(job) => job.rows(sources),
+        }
+    }
+
+    fn cost(&self) -> Cost {
+        let cost = match self {
+            Job::Forecast(job) => job.cost(),
+            Job::Phase(job) => job.cost(),
+            Job::Train(job) => job.cost(),
+            Job::Sample(job) => job.cost(),
+        };
+        cost.unwrap_or_default()
     }
 }
