@@ -11,7 +11,7 @@ mod train;
 mod words;
 
 pub use forecast::{ForecastJob, ForecastResult};
-pub use phase::{PhaseJob, PhasePlace, PhaseSweep, SweptCurves, SweptLoads};
+pub use phase::{PhaseJob, PhasePlace, PhaseSequence, PhaseSweep, SweptCurves, SweptLoads};
 pub use sample::{Comparison, SampleJob, SampleResult};
 pub use tasks::{PreprocessKeys, ProtocolKind, TaskKeys};
 pub use train::{Rule, TrainJob};

@@ -1,17 +1,20 @@
 //! `phase`: tasks with a readout each against the load P/N; as rows, one per penalty and load.
 
 use super::tasks::{ProtocolKind, TaskKeys};
-use super::words::{Loads, checked_seeds, checked_sigma, list};
+use super::words::{ACTIVATIONS, Loads, checked_seeds, checked_sigma, choice, list};
 use crate::cell::Row;
 use crate::error::Result;
 use clap::ValueEnum;
 use ebbing::data::Sources;
+use ebbing::kernels::Activation;
 use ebbing::plan::{Cost, phase_cost};
 use ebbing::stats::Estimate;
 use ebbing::tasks::{Protocol, TaskOrigin};
 use ebbing::theory::best_lambda::{BestLambda, best_lambda};
 use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Power, TwoTasks};
-use ebbing::theory::phase::{Location, PhaseCurve, PhasePoint, normalised_labels, phase_curves};
+use ebbing::theory::phase::{
+    Location, PhaseCurve, PhasePoint, SequenceCurve, SequencePoint, normalised_labels, phase_curves, sequence_curve,
+};
 use ebbing::{Error, Recipe, Task};
 use serde::{Deserialize, Serialize};
 
@@ -64,14 +67,21 @@ pub struct PhaseJob {
     /// Prior standard deviation of a weight
     #[arg(long, value_name = "SIGMA", default_value_t = 1.0)]
     pub sigma: f64,
+    /// Inverse temperature; inf interpolates the training data, anything else is told as curves alone
+    #[arg(long, value_name = "BETA", default_value_t = f64::INFINITY)]
+    #[serde(with = "ebbing::serde_infinity")]
+    pub beta: f64,
+    /// Nonlinearity
+    #[arg(long, value_parser = choice::<Activation>(ACTIVATIONS), default_value = "relu")]
+    pub activation: Activation,
     /// Scale labels so that Y'K^-1 Y/P = 1, which the gamma_sim law assumes
     #[arg(long)]
     pub rescale_labels: bool,
     /// Number of seeds to average over
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub seeds: usize,
-    /// With --tasks: the width N to place in the diagram
-    #[arg(long, value_name = "N", requires = "tasks")]
+    /// With --tasks, or more than two tasks: the width N to place in the diagram
+    #[arg(long, value_name = "N")]
     pub width: Option<f64>,
 }
 
@@ -85,6 +95,8 @@ impl Default for PhaseJob {
             alpha: Loads::default(),
             lambda: vec![f64::INFINITY],
             sigma: 1.0,
+            beta: f64::INFINITY,
+            activation: Activation::Relu,
             rescale_labels: false,
             seeds: 1,
             width: None,
@@ -206,7 +218,15 @@ impl PhaseJob {
         if let Some(bad) = self.lambda.iter().find(|l| l.is_nan() || **l < 0.0) {
             return Err(Error::setting("--lambda", bad, "every penalty must be at least 0 (inf is allowed)"));
         }
-        Ok(MultiHeadSettings { sigma2: checked_sigma(self.sigma)?.powi(2), ..MultiHeadSettings::default() })
+        if self.beta.is_nan() || self.beta <= 0.0 {
+            return Err(Error::setting("--beta", self.beta, "must be positive (inf is allowed)"));
+        }
+        Ok(MultiHeadSettings {
+            sigma2: checked_sigma(self.sigma)?.powi(2),
+            beta: self.beta,
+            activation: self.activation,
+            ..MultiHeadSettings::default()
+        })
     }
 
     pub(super) fn check(&self) -> ebbing::Result<()> {
@@ -215,18 +235,21 @@ impl PhaseJob {
         self.recipe(self.tasks.kind()).map(|_| ())
     }
 
-    /// Two tasks of a protocol, 400 examples each unless told; of permuted ones the first stays as it is, as in the paper.
+    /// Whether curves alone are asked for: the diagram is of two tasks that are interpolated.
+    pub fn curves_alone(&self) -> bool {
+        let longer = self.tasks.length.is_some_and(|t| t != 2) || self.tasks.intermediate.is_some_and(|s| s > 0);
+        longer || self.beta.is_finite()
+    }
+
+    /// Tasks of a protocol, two of 400 examples each unless told; of permuted ones the first stays as it is, as in the paper.
     fn recipe(&self, protocol: ProtocolKind) -> ebbing::Result<Recipe> {
         if self.tasks.tasks.is_some() {
             return self.tasks.recipe();
         }
         let mut keys = self.tasks.clone().or_examples(400);
-        if let Some(length) = keys.length.filter(|&t| t != 2) {
-            return Err(Error::setting("--length", length, "must be 2: the phase diagram is of two tasks"));
-        }
         keys.protocol = Some(protocol);
         if protocol != ProtocolKind::PartialSplit {
-            keys.length = Some(2);
+            keys.length.get_or_insert(2);
         }
         keys.first_unpermuted |= protocol == ProtocolKind::Permuted;
         keys.recipe()
@@ -267,6 +290,10 @@ impl PhaseJob {
         hear: &mut dyn FnMut(),
     ) -> ebbing::Result<(serde_json::Value, Vec<SweptLoads>, Vec<SweptCurves>)> {
         let (theory, alphas, seeds) = (self.theory()?, self.alpha.grid()?, checked_seeds(self.seeds)?);
+        if let Some(width) = self.width {
+            let expected = "it places a width for given tasks (--tasks), or for more than two (--length)";
+            return Err(Error::setting("--width", width, expected));
+        }
         let base = self.recipe(self.sweep.protocol())?;
         let (values, chosen) = self.grid();
         let mut settings = serde_json::Value::Null;
@@ -315,18 +342,48 @@ impl PhaseJob {
         Ok(PhasePlace { settings, sizes, critical, location, best, tested, curves })
     }
 
-    fn two_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
+    /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn sequence(&self, sources: &Sources) -> ebbing::Result<PhaseSequence> {
+        let (settings, tasks) = self.drawn_tasks(sources)?;
+        let (theory, mut alphas) = (self.theory()?, self.alpha.grid()?);
+        let size = tasks.last().map_or(0, |task| task.x.nrows());
+        let at_width = self.width.map(|width| size as f64 / width);
+        alphas.extend(at_width);
+        alphas.sort_by(f64::total_cmp);
+        alphas.dedup();
+        let curve = |&lambda: &f64| sequence_curve(&tasks, &MultiHeadSettings { lambda, ..theory.clone() }, &alphas);
+        let curves = self.lambda.iter().map(curve).collect::<ebbing::Result<Vec<_>>>()?;
+        let sizes = tasks.iter().map(|t| t.x.nrows()).collect();
+        Ok(PhaseSequence { settings, sizes, curves, at_width })
+    }
+
+    fn drawn_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
         let recipe = self.recipe(self.tasks.kind())?;
         let sequence = recipe.draw(sources, recipe.seed)?;
-        if sequence.tasks.len() != 2 {
-            let problem = format!("it holds {} tasks; the phase diagram is of two", sequence.tasks.len());
+        if sequence.tasks.len() < 2 {
+            let problem = format!("it holds {} task; at least two are needed", sequence.tasks.len());
             return Err(Error::data("the task sequence", problem));
         }
         Ok((sequence.settings, self.labels(sequence.tasks)?))
     }
 
+    fn two_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
+        let (settings, tasks) = self.drawn_tasks(sources)?;
+        match tasks.len() {
+            2 => Ok((settings, tasks)),
+            n => Err(Error::data("the task sequence", format!("it holds {n} tasks; the phase diagram is of two"))),
+        }
+    }
+
     pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        let (theory, (_, tasks)) = (self.theory()?, self.two_tasks(sources)?);
+        let (theory, (_, tasks)) = (self.theory()?, self.drawn_tasks(sources)?);
+        if tasks.len() > 2 || self.beta.is_finite() {
+            let curves = self.sequence(sources)?.curves;
+            return Ok(curves.iter().flat_map(|c| c.points.iter().map(|p| sequence_row(c.lambda, p))).collect());
+        }
         let curves = phase_curves(&tasks, &theory, &self.lambda, &self.alpha.grid()?)?;
         let critical = match curves.iter().find_map(|curve| curve.critical.clone()) {
             Some(critical) => critical,
@@ -339,6 +396,29 @@ impl PhaseJob {
         let sizes = self.tasks.clone().or_examples(400).sizes()?;
         Ok(phase_cost(&sizes, self.alpha.grid()?.len()).times(self.lambda.len().max(1)))
     }
+}
+
+/// Curves of any number of tasks.
+#[derive(Debug, Clone)]
+pub struct PhaseSequence {
+    /// Everything that made the tasks.
+    pub settings: serde_json::Value,
+    /// Examples of each task.
+    pub sizes: Vec<usize>,
+    /// One per λ.
+    pub curves: Vec<SequenceCurve>,
+    /// The load of the width that was asked about.
+    pub at_width: Option<f64>,
+}
+
+fn sequence_row(lambda: f64, point: &SequencePoint) -> Row {
+    let row = Row::new().with("lambda", lambda).with("alpha", point.alpha);
+    let row = point.regime.map_or(row.clone(), |regime| row.with("regime", regime.to_string()));
+    let all = [("u_tt", Some(point.u_tt)), ("f_t1", Some(point.f_t1)), ("g_t1", point.g_t1), ("g_tt", point.g_tt)];
+    all.into_iter().fold(row, |row, (name, power)| match power {
+        Some(power) => row.with(name, power.coefficient).with(&format!("{name}_exponent"), power.exponent),
+        None => row,
+    })
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {
@@ -368,6 +448,10 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("alpha_c_u11", "its estimate for linear networks"),
     ("gamma_sim", "similarity of the two tasks"),
     ("gamma_feature", "overlap of all features"),
+    ("u_tt", "renormalisation factor u1(T,T) of the last of T tasks, or the factor before lambda^u_tt_exponent"),
+    ("f_t1", "training loss of task 1 after the last task, likewise"),
+    ("g_t1", "test loss of task 1 after the last task over that of learning it alone, likewise"),
+    ("g_tt", "test loss of the last task over that of learning it alone, likewise"),
 ];
 
 fn row(curve: &PhaseCurve, point: &PhasePoint, critical: &CriticalLoad) -> Row {

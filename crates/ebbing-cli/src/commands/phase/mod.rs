@@ -1,6 +1,7 @@
 //! `ebbing phase`: the three regimes of two tasks with a readout each, against the load P/N.
 
 mod figures;
+mod longer;
 mod own;
 mod sweep;
 
@@ -17,7 +18,9 @@ use ebbing_studies::job::PhaseJob;
   ebbing phase --out DIR                         permutation ratio against load, embedded data
   ebbing phase --sweep split --seeds 5 --out DIR
   ebbing phase --lambda 1e2,1e4,inf --alpha 0.1:10:100 --out DIR
-  ebbing phase --tasks two.npz --width 500       where am I, and how do I get out?")]
+  ebbing phase --tasks two.npz --width 500       where am I, and how do I get out?
+  ebbing phase --intermediate 1 --ratio 0.15     a dataset between two tasks
+  ebbing phase --length 3 --lambda 1e3,inf       three tasks, a readout each")]
 pub struct Args {
     #[command(flatten)]
     job: PhaseJob,
@@ -29,6 +32,12 @@ impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         self.output.check()?;
-        if self.job.tasks.tasks.is_some() { self.own(console) } else { self.swept(console) }
+        if self.job.curves_alone() {
+            self.longer(console)
+        } else if self.job.tasks.tasks.is_some() {
+            self.own(console)
+        } else {
+            self.swept(console)
+        }
     }
 }
