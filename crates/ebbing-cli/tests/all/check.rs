@@ -72,12 +72,11 @@ fn what_is_wrong_is_told_with_exit_code_2() {
 #[test]
 fn recipes_are_checked_too() {
     let folder = Home::new();
-    let recipe = folder.join("recipe.toml");
     let text = "[protocol]\nkind = \"permuted\"\ntasks = 2\np = 50\np_test = 20\nratio = 0.1\n";
-    std::fs::write(&recipe, text).unwrap();
-    let text = done(&check(&recipe));
-    assert!(text.contains("(recipe): 2 tasks of 784 features"), "{text}");
-    std::fs::write(&recipe, text.replace("ratio = 0.1", "ratio = 1.5")).unwrap();
+    let recipe = folder.write("recipe.toml", text);
+    let told = done(&check(&recipe));
+    assert!(told.contains("(recipe): 2 tasks of 784 features"), "{told}");
+    folder.write("recipe.toml", text.replace("ratio = 0.1", "ratio = 1.5"));
     let output = check(&recipe);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("1.5"));

@@ -119,7 +119,9 @@ fn training_goes_on_from_its_checkpoints() {
 #[test]
 fn training_over_loads_names_the_regimes() {
     let home = Home::new();
-    let text = home.told("train --heads multi --learners l2 --length 2 --ratio 0.3 -p 40 --test-examples 40 --loads 0.5,2 --max-steps 200");
+    let text = home.told(
+        "train --heads multi --learners l2 --length 2 --ratio 0.3 -p 40 --test-examples 40 --loads 0.5,2 --max-steps 200",
+    );
     assert!(text.contains("fixed representations") && text.contains("overfitting"), "{text}");
 }
 
@@ -265,10 +267,9 @@ fn diverged_runs_are_left_out() {
 fn half_the_automatic_rate_changes_little() {
     let home = Home::new();
     let losses = |factor: &str, learner: &str| {
-        home.told(&format!(
-            "train --length 2 -p 100 --test-examples 50 --width 200 --eta-factor {factor} --learners {learner} --out out"
-        ));
-        let run = home.json("out/train.json")["learners"][0]["runs"][0].clone();
+        let (size, out) = ("--length 2 -p 100 --test-examples 50 --width 200", format!("{learner}{factor}"));
+        home.told(&format!("train {size} --eta-factor {factor} --learners {learner} --out {out}"));
+        let run = home.json(&format!("{out}/train.json"))["learners"][0]["runs"][0].clone();
         (run["train_loss"][1][0].as_f64().unwrap(), run["test_loss"][1][1].as_f64().unwrap())
     };
     for learner in ["gd", "l2"] {

@@ -96,8 +96,8 @@ fn bad_files_are_refused_in_one_sentence_and_leave_nothing() {
     home.write("nan.csv", b"1,2,0\n3,nan,1\n");
     home.write("one-class.csv", b"1,2,0\n3,4,0\n");
     home.write("broken.npz", b"PK\x03\x04 and then nothing");
-    home.write("x-images-idx3-ubyte", &[0, 0, 8, 3, 0xff, 0xff, 0xff, 0xff]);
-    home.write("x-labels-idx1-ubyte", &[0, 0, 8, 1, 0, 0, 0, 1, 0]);
+    home.write("x-images-idx3-ubyte", [0, 0, 8, 3, 0xff, 0xff, 0xff, 0xff]);
+    home.write("x-labels-idx1-ubyte", [0, 0, 8, 1, 0, 0, 0, 1, 0]);
     home.write("picture.png", b"\x89PNG");
     for (name, word) in [
         ("empty.csv", "0"),
