@@ -22,11 +22,11 @@
 //!
 //! | Item | What it is | Equations |
 //! |---|---|---|
-//! | [`MultiHead`] | any number of tasks at finite λ, any β | 129–134, 139–145 |
+//! | [`MultiHead`] | any number of tasks at any λ, ∞ included, and any β | 129–134, 139–145 |
 //! | [`TwoTasks`] | two tasks, λ finite or ∞, one decomposition for all loads | 101–105, 139–143, 158–163 |
 //! | [`TwoTaskPoint`], [`LimitPoint`], [`Regime`] | the factors at one load, and the three regimes at λ = ∞ | 158–163 |
 //! | [`CriticalLoad`] | α_c, exactly and by two closed forms | 106–108, 166–170 |
-//! | [`LargeLambda`] | λ → ∞ for more than two tasks, by a large λ with evidence | |
+//! | [`LambdaEvidence`] | how a large λ that stands for ∞ was found, for more than two tasks or finite β | |
 //! | [`Prediction`], [`HeadMaps`] | mean and variance of a head on inputs; losses at many loads | 102–105, 133, 134 |
 //! | [`TwoTasks::learned_kernel`], [`TwoTasks::representation_change`] | what learning does to the hidden layer | 174–179 |
 //! | [`MultiHeadSettings`] | λ, σ², β, load or width | |
