@@ -3,6 +3,7 @@
 mod check;
 mod commands;
 mod data;
+mod doors;
 mod fetch;
 mod program;
 mod server;
