@@ -43,7 +43,7 @@ def test_steps_between_and_context():
     pair = ebbing.tasks.permuted(tasks=2, p=40, p_test=10)
     more = ebbing.tasks.interpolated(pair, steps=3)
     assert len(more) == 5 and np.array_equal(more[0].x, pair[0].x) and np.array_equal(more[4].x, pair[1].x)
-    assert more.settings["interpolate"]["steps"] == 3 and more.settings["seed"] == 1
+    assert more.settings["interpolate"]["steps"] == 3 and more.settings["seed"] == 0
     extended = ebbing.tasks.with_context(pair, dim=10, renormalise=False)
     assert np.array_equal(extended[0].x[:, :784], pair[0].x)
     assert np.ptp(extended[0].x[:, 784:], axis=0).max() == 0
@@ -104,3 +104,27 @@ def test_whitening():
     values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
     zca = (X - X.mean(0)) @ vectors @ np.diag(values**-0.5) @ vectors.T
     np.testing.assert_allclose(white, zca, atol=1e-8)
+
+
+@pytest.mark.parametrize("data", ["mnist-sample", "mnist", "cifar100"])
+def test_a_recipe_draws_what_its_protocol_draws(data, tmp_path):
+    # The program's tests hold flags, recipes, studies and the library against each other in the same way.
+    try:
+        source = ebbing.data.load(data)
+    except (ValueError, OSError) as error:
+        pytest.skip(f"{data} is not on this machine: {error}")
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        f'data = "{data}"\n[protocol]\nkind = "target-distractor"\ntasks = 2\np = 60\np_test = 0\nrho_shared = 0.6\n'
+    )
+    written = ebbing.tasks.load(recipe)
+    drawn = ebbing.tasks.target_distractor(source, tasks=2, p=60, p_test=0, rho_shared=0.6)
+    for one, other in zip(written, drawn, strict=True):
+        assert one.x.tobytes() == other.x.tobytes() and one.y.tobytes() == other.y.tobytes()
+
+
+def test_repeated_examples_are_left_out_of_any_source():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(30, 5)), np.arange(30) % 2
+    twice = ebbing.data.from_arrays(np.vstack([x, x[:4]]), np.concatenate([y, y[:4]]), whiten=False)
+    assert len(twice) == 30 and twice.settings["repeated_examples_left_out"] == 4
