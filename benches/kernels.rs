@@ -4,7 +4,10 @@
 
 mod timing;
 
-use ebbing::{Activation, Architecture, Kernel, KernelKind, Mat, Result, Stream, WeightPrior, matmul};
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::{Mat, matmul};
+use ebbing::rng::Stream;
+use ebbing::{Kernel, Result};
 use std::hint::black_box;
 use timing::timed;
 

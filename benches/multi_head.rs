@@ -4,10 +4,12 @@
 
 mod timing;
 
-use ebbing::{
-    Activation, Architecture, Cholesky, Kernel, KernelKind, Mat, MatRef, MultiHeadSettings, Pencil, Power, Result,
-    Stream, Task, TestSet, TwoTasks, WeightPrior, matmul,
-};
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::{Cholesky, Mat, MatRef, Pencil, matmul};
+use ebbing::rng::Stream;
+use ebbing::tasks::TestSet;
+use ebbing::theory::multi_head::{MultiHeadSettings, Power, TwoTasks};
+use ebbing::{Kernel, Result, Task};
 use std::hint::black_box;
 use timing::timed;
 

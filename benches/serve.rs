@@ -6,11 +6,16 @@
 mod figures;
 mod timing;
 
-use ebbing::{
-    Activation, Architecture, Array, Cholesky, Dataset, Error, Kernel, KernelKind, Mat, MatRef, Mlp, MultiHeadSettings,
-    OrderParameterSettings, Permuted, Preprocess, SingleHead, SingleHeadSettings, Source, Stream, Task, TaskSequence,
-    TrainSettings, Trainer, TwoTasks, WeightPrior, matvec, order_parameters_of_sequence, read_npz, write_npz,
-};
+use ebbing::data::{Array, Preprocess, read_npz, write_npz};
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::{Cholesky, Mat, MatRef, matvec};
+use ebbing::nets::{Mlp, TrainSettings};
+use ebbing::rng::Stream;
+use ebbing::tasks::Permuted;
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing::theory::order_parameters::{OrderParameterSettings, order_parameters};
+use ebbing::theory::single_head::SingleHeadSettings;
+use ebbing::{Dataset, Error, Kernel, SingleHead, Source, Task, TaskSequence, Trainer};
 use faer::{Accum, Par};
 use serde_json::{Value, from_value, json};
 use std::collections::BTreeMap;
@@ -122,14 +127,14 @@ impl Server {
 
     fn forgetting(&self, architecture: Architecture) -> Fallible<Done> {
         let settings = SingleHeadSettings { architecture, ..Default::default() };
-        let (f, [seconds, _]) = timed(|| SingleHead::new(settings, &self.sequence)?.forgetting());
+        let (f, [seconds, _]) = timed(|| SingleHead::new(&self.sequence, &settings)?.forgetting());
         let f = f?;
         Ok((seconds, vec![("f".into(), Mat::from_fn(f.len(), f.len(), |t, s| f[t][s]))], json!({})))
     }
 
     fn order_parameters(&self, architecture: Architecture) -> Fallible<Done> {
         let settings = OrderParameterSettings { architecture, ..Default::default() };
-        let (pairs, [seconds, _]) = timed(|| order_parameters_of_sequence(&settings, &self.sequence));
+        let (pairs, [seconds, _]) = timed(|| order_parameters(&self.sequence, &settings));
         let n = self.sequence.tasks.len();
         let mut all = ["gamma_feature", "gamma_rf", "gamma_rule"].map(|name| (name.into(), Mat::zeros(n, n)));
         for pair in pairs? {

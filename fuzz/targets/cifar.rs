@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {
-    for set in [ebbing::Cifar::Ten, ebbing::Cifar::Hundred] {
-        let _ = ebbing::parse_cifar(bytes, set, Path::new("fuzz"));
+    for set in [ebbing::data::Cifar::Ten, ebbing::data::Cifar::Hundred] {
+        let _ = ebbing::data::parse_cifar(bytes, set, Path::new("fuzz"));
     }
 });

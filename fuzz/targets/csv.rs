@@ -6,7 +6,7 @@ use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {
     for header in [None, Some(true), Some(false)] {
-        let options = ebbing::CsvOptions { header, ..Default::default() };
-        let _ = ebbing::parse_csv(bytes, Path::new("fuzz"), &options);
+        let options = ebbing::data::CsvOptions { header, ..Default::default() };
+        let _ = ebbing::data::parse_csv(bytes, Path::new("fuzz"), &options);
     }
 });

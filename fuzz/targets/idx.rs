@@ -5,5 +5,5 @@ use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = ebbing::parse_idx(bytes.to_vec(), Path::new("fuzz"));
+    let _ = ebbing::data::parse_idx(bytes.to_vec(), Path::new("fuzz"));
 });

@@ -41,7 +41,7 @@ def permuted(
     permute_first: bool = True,
     fresh_images: bool = False,
     positive: Any = None,
-    seed: int = 1,
+    seed: int = 0,
 ) -> TaskSequence:
     """`x_t[j] = x[π_t(j)]`: each task sees the images through its own shuffle of round(ratio·N0) pixels.
 
@@ -64,7 +64,7 @@ def split(
     classes_per_group: int = 1,
     labels: str = "sign",
     assignment: Any = None,
-    seed: int = 1,
+    seed: int = 0,
 ) -> TaskSequence:
     """Disjoint groups of classes per task, labelled by group: `sign`, `one-hot` or `one-hot-all`.
 
@@ -82,7 +82,7 @@ def partial_split(
     p: int = 600,
     p_test: int = 200,
     pairs: Any = None,
-    seed: int = 1,
+    seed: int = 0,
 ) -> TaskSequence:
     """Two tasks on two pairs of classes: task 1 takes (1 + split)/2 of its examples from the first pair, task 2 the others.
 
@@ -104,7 +104,7 @@ def target_distractor(
     label_fraction: float = 0.1,
     test_noise: float = 0.2,
     p_test: int | None = None,
-    seed: int = 1,
+    seed: int = 0,
 ) -> TaskSequence:
     """A fraction of each task's images carries ±1 (targets), the rest 0; tasks share ρ_target of the targets and ρ_shared of all.
 
@@ -117,7 +117,7 @@ def target_distractor(
     return _draw(data, "target-distractor", seed, **settings, **more)
 
 
-def interpolated(tasks: Any, *, steps: int = 1, seed: int = 1) -> TaskSequence:
+def interpolated(tasks: Any, *, steps: int = 1, seed: int = 0) -> TaskSequence:
     """`steps` datasets between two tasks: dataset k takes round(k/(steps+1)·P) rows from the second and the rest from the first.
 
     >>> len(interpolated(permuted(tasks=2, p=50, p_test=0), steps=3))
@@ -128,7 +128,7 @@ def interpolated(tasks: Any, *, steps: int = 1, seed: int = 1) -> TaskSequence:
 
 
 def with_context(
-    tasks: Any, *, dim: int = 100, variance: float = 1.0, renormalise: bool = True, seed: int = 1
+    tasks: Any, *, dim: int = 100, variance: float = 1.0, renormalise: bool = True, seed: int = 0
 ) -> TaskSequence:
     """Appends a context `c_t ~ N(0, variance·I)` of `dim` entries, drawn once per task, to every input of task t.
 

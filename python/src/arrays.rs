@@ -1,6 +1,8 @@
 //! NumPy arrays as matrices and back, without a copy where layouts allow.
 
-use ebbing::{Mat, MatRef, Task, TaskSequence, TestSet};
+use ebbing::linalg::{Mat, MatRef};
+use ebbing::tasks::TestSet;
+use ebbing::{Task, TaskSequence};
 use numpy::ndarray::{ArrayView2, ShapeBuilder};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;

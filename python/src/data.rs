@@ -4,10 +4,10 @@ use crate::arrays::{Given, GivenTask, array, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
-use ebbing::{
-    Dataset, Features, Interpolated, Mat, Part, Preprocess, Preprocessor, Protocol, Provenance, Targets, TaskSequence,
-    WithContext,
-};
+use ebbing::data::{Features, Part, Preprocess, Preprocessor, Provenance, Targets};
+use ebbing::linalg::Mat;
+use ebbing::tasks::{Interpolated, Protocol, WithContext};
+use ebbing::{Dataset, TaskSequence};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use std::path::PathBuf;

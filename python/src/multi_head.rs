@@ -4,10 +4,10 @@ use crate::arrays::{Given, GivenTask, array, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{activation, object};
-use ebbing::{
-    Architecture, Kernel, KernelKind, LargeLambda, Mat, MultiHeadSettings, Power, Prediction, Result, TwoTaskPoint,
-    WeightPrior,
-};
+use ebbing::kernels::{Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::Mat;
+use ebbing::theory::multi_head::{LargeLambda, MultiHeadSettings, Power, Prediction, TwoTaskPoint};
+use ebbing::{Kernel, Result};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ enum Theory {
     /// Finite λ.
     Finite(ebbing::MultiHead),
     /// Two tasks at λ = ∞, with the first one alone.
-    Limit { two: Box<ebbing::TwoTasks>, point: Box<TwoTaskPoint>, first: ebbing::MultiHead },
+    Limit { two: Box<ebbing::theory::multi_head::TwoTasks>, point: Box<TwoTaskPoint>, first: ebbing::MultiHead },
     /// A large λ that stands for ∞.
     Large(LargeLambda),
 }
@@ -135,7 +135,7 @@ impl Theory {
             return LargeLambda::solve(tasks, settings, TOLERANCE).map(Theory::Large);
         }
         let alpha = load(tasks, settings)?;
-        let two = Box::new(ebbing::TwoTasks::new(tasks, settings)?);
+        let two = Box::new(ebbing::theory::multi_head::TwoTasks::new(tasks, settings)?);
         let point = Box::new(two.point(alpha)?);
         let alone = MultiHeadSettings { lambda: 1.0, alpha: None, width: Some(point.width), ..settings.clone() };
         let first = ebbing::MultiHead::solve(&tasks[..1], &alone)?;
@@ -238,7 +238,7 @@ fn load(tasks: &[ebbing::Task], settings: &MultiHeadSettings) -> Result<f64> {
 /// Two tasks at λ = ∞, decomposed once for any load.
 #[pyclass(frozen)]
 pub struct TwoTasks {
-    two: Arc<ebbing::TwoTasks>,
+    two: Arc<ebbing::theory::multi_head::TwoTasks>,
 }
 
 #[pymethods]
@@ -248,7 +248,7 @@ impl TwoTasks {
     fn new(py: Python<'_>, tasks: Vec<GivenTask<'_>>, sigma2: f64) -> PyResult<Self> {
         let tasks = sequence(&tasks).map_err(python)?.tasks;
         let settings = MultiHeadSettings { sigma2, ..MultiHeadSettings::default() };
-        let two = run(py, None, move |_| ebbing::TwoTasks::new(&tasks, &settings))?;
+        let two = run(py, None, move |_| ebbing::theory::multi_head::TwoTasks::new(&tasks, &settings))?;
         Ok(TwoTasks { two: Arc::new(two) })
     }
 

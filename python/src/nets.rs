@@ -4,7 +4,8 @@ use crate::arrays::{GivenTask, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
-use ebbing::{PosteriorSettings, TrainSettings, Trained, Trainer};
+use ebbing::Trainer;
+use ebbing::nets::{PosteriorSettings, TrainSettings, Trained};
 use pyo3::prelude::*;
 
 /// Trains a network on the tasks, one after another.

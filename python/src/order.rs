@@ -4,10 +4,9 @@ use crate::arrays::{Given, GivenTask, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{activation, object};
-use ebbing::{
-    Architecture, OrderParameterSettings, order_parameters_of_features, order_parameters_of_kernels as of_kernels,
-    order_parameters_of_sequence,
-};
+use ebbing::kernels::Architecture;
+use ebbing::theory::order_parameters::OrderParameterSettings;
+use ebbing::theory::{Inputs, KernelTable};
 use pyo3::prelude::*;
 
 /// All ordered pairs of the tasks, in the kernel of a wide network or in that of given features.
@@ -36,11 +35,8 @@ pub fn order_parameters<'py>(
     };
     let sequence = sequence(&tasks).map_err(python)?;
     let pairs = run(py, None, move |_| {
-        if features {
-            order_parameters_of_features(&settings, &sequence)
-        } else {
-            order_parameters_of_sequence(&settings, &sequence)
-        }
+        let inputs = if features { Inputs::Features(&sequence) } else { Inputs::Network(&sequence) };
+        ebbing::order_parameters(inputs, &settings)
     })?;
     object(py, &pairs)
 }
@@ -64,7 +60,9 @@ pub fn order_parameters_of_kernels<'py>(
         OrderParameterSettings { ridge, half_samples: bootstrap, shuffles, seed, ..OrderParameterSettings::default() };
     let [k11, k12, k22, y1, y2] = [&k11, &k12, &k22, &y1, &y2].map(owned);
     let pair = run(py, None, move |_| {
-        of_kernels(&settings, (k11.as_ref(), k12.as_ref(), k22.as_ref()), (y1.as_ref(), y2.as_ref()))
+        let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());
+        let table = KernelTable::two_tasks(kernels, (y1.as_ref(), y2.as_ref()))?;
+        Ok(ebbing::order_parameters(&table, &settings)?.swap_remove(0))
     })?;
     object(py, &pair)
 }

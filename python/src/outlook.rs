@@ -4,7 +4,10 @@ use crate::arrays::{GivenTask, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
-use ebbing::{ContinualMetrics, ForgettingFit, Outlook, OutlookSettings, TaskAccuracies, TaskSequence};
+use ebbing::metrics::{ContinualMetrics, TaskAccuracies};
+use ebbing::stats::ForgettingFit;
+use ebbing::theory::forecast::ForecastSettings;
+use ebbing::{Forecast, TaskSequence};
 use pyo3::prelude::*;
 
 /// The outlook of one sequence per seed.
@@ -15,14 +18,14 @@ pub fn forecast<'py>(
     settings_json: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let asked: OutlookSettings = settings(settings_json)?;
+    let asked: ForecastSettings = settings(settings_json)?;
     let sequences: Vec<TaskSequence> =
         sequences.iter().map(|tasks| sequence(tasks)).collect::<ebbing::Result<_>>().map_err(python)?;
     let order = asked.order && sequences.first().is_some_and(|s| s.tasks.len() > 1);
     let steps = (2 * sequences.len() + asked.depths.len() + usize::from(order)) as f64;
     let outlook = run(py, progress, move |reporter| {
         let mut done = 0.0;
-        let outlook = Outlook::of(&sequences, &asked, &mut |next| {
+        let outlook = Forecast::of(&sequences, &asked, &mut |next| {
             reporter.step(done, steps, next);
             done += 1.0;
         })?;

@@ -4,7 +4,11 @@ use crate::arrays::{Given, GivenTask, array, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{activation, object, word};
-use ebbing::{Architecture, KernelTask, Mat, Points, SingleHeadSettings, Stream};
+use ebbing::kernels::Architecture;
+use ebbing::linalg::Mat;
+use ebbing::rng::Stream;
+use ebbing::theory::single_head::SingleHeadSettings;
+use ebbing::theory::{Inputs, KernelTable, KernelTask, Points};
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -64,11 +68,8 @@ impl SingleHead {
         };
         let sequence = sequence(&tasks).map_err(python)?;
         let theory = run(py, None, move |_| {
-            if features {
-                ebbing::SingleHead::from_features(settings, &sequence)
-            } else {
-                ebbing::SingleHead::new(settings, &sequence)
-            }
+            let inputs = if features { Inputs::Features(&sequence) } else { Inputs::Network(&sequence) };
+            ebbing::SingleHead::new(inputs, &settings)
         })?;
         Ok(SingleHead { theory: Arc::new(theory) })
     }
@@ -96,8 +97,9 @@ impl SingleHead {
                 test: test_rows.zip(test_y.map(|y| owned(&y))),
             })
             .collect();
-        let (nngp, ntk) = (owned(&nngp), ntk.as_ref().map(owned));
-        let theory = run(py, None, move |_| ebbing::SingleHead::from_kernels(settings, nngp, ntk, &tasks))?;
+        let (nngp, ntk) = (Arc::new(owned(&nngp)), ntk.as_ref().map(|ntk| Arc::new(owned(ntk))));
+        let table = KernelTable { nngp, ntk, tasks };
+        let theory = run(py, None, move |_| ebbing::SingleHead::new(&table, &settings))?;
         Ok(SingleHead { theory: Arc::new(theory) })
     }
 

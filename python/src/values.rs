@@ -57,6 +57,6 @@ pub fn word<T: DeserializeOwned>(setting: &str, value: &str, choices: &str) -> P
 }
 
 /// The nonlinearity of this name.
-pub fn activation(name: &str) -> PyResult<ebbing::Activation> {
+pub fn activation(name: &str) -> PyResult<ebbing::kernels::Activation> {
     word("activation", name, "relu, linear or erf")
 }

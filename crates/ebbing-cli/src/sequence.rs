@@ -1,10 +1,12 @@
 //! The flags that say which tasks are learned, and the step from them to task sequences.
 
 use clap::{Args, ValueEnum};
-use ebbing::{
-    Centre, Dataset, Error, Interpolated, KnownSet, Labels, PartialSplit, Permuted, PostSteps, Preprocess, Protocol,
-    Recipe, Result, Sizes, Source, Split, TargetDistractor, TaskSequence, Whiten, WithContext,
+use ebbing::data::{Centre, KnownSet, Preprocess, Whiten};
+use ebbing::plan::Sizes;
+use ebbing::tasks::{
+    Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Split, TargetDistractor, WithContext,
 };
+use ebbing::{Dataset, Error, Recipe, Result, Source, TaskSequence};
 use ebbing_studies::Sources;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

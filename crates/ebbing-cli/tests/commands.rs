@@ -41,16 +41,16 @@ fn json(path: &Path) -> serde_json::Value {
 
 /// Two small tasks of random inputs and labels, with test sets.
 fn tasks_file(folder: &Path, tasks: usize, dim: usize) -> std::path::PathBuf {
-    let mut stream = ebbing::Stream::new(5, "command tests", 0);
+    let mut stream = ebbing::rng::Stream::new(5, "command tests", 0);
     let mut set = |p: usize| {
-        let x = ebbing::Mat::from_fn(p, dim, |_, _| stream.normal());
-        let y = ebbing::Mat::from_fn(p, 1, |_, _| if stream.chance(0.5) { 1.0 } else { -1.0 });
+        let x = ebbing::linalg::Mat::from_fn(p, dim, |_, _| stream.normal());
+        let y = ebbing::linalg::Mat::from_fn(p, 1, |_, _| if stream.chance(0.5) { 1.0 } else { -1.0 });
         (x, y)
     };
     let mut all = Vec::new();
     for t in 0..tasks {
         let ((x, y), (test_x, test_y)) = (set(30), set(20));
-        let test = Some(ebbing::TestSet { x: test_x, y: test_y });
+        let test = Some(ebbing::tasks::TestSet { x: test_x, y: test_y });
         all.push(ebbing::Task { name: format!("task {}", t + 1), x, y, rows: None, test });
     }
     let path = folder.join("tasks.npz");
@@ -277,20 +277,20 @@ fn bad_input_is_refused_in_one_sentence() {
 #[test]
 fn own_tasks_that_cannot_be_computed_with_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let save = |name: &str, tasks: Vec<(ebbing::Mat<f64>, ebbing::Mat<f64>)>| {
+    let save = |name: &str, tasks: Vec<(ebbing::linalg::Mat<f64>, ebbing::linalg::Mat<f64>)>| {
         let path = folder.path().join(name);
         let mut arrays = Vec::new();
         for (t, (x, y)) in tasks.iter().enumerate() {
-            arrays.push((format!("x_{}", t + 1), ebbing::Array::from_mat(x.as_ref())));
-            arrays.push((format!("y_{}", t + 1), ebbing::Array::from_mat(y.as_ref())));
+            arrays.push((format!("x_{}", t + 1), ebbing::data::Array::from_mat(x.as_ref())));
+            arrays.push((format!("y_{}", t + 1), ebbing::data::Array::from_mat(y.as_ref())));
         }
-        let named: Vec<(&str, &ebbing::Array)> = arrays.iter().map(|(n, a)| (n.as_str(), a)).collect();
-        ebbing::write_npz(&path, &named).unwrap();
+        let named: Vec<(&str, &ebbing::data::Array)> = arrays.iter().map(|(n, a)| (n.as_str(), a)).collect();
+        ebbing::data::write_npz(&path, &named).unwrap();
         path.to_str().unwrap().to_string()
     };
-    let mut stream = ebbing::Stream::new(1, "bad tasks", 0);
-    let mut x = |p: usize, d: usize| ebbing::Mat::from_fn(p, d, |_, _| stream.normal());
-    let y = |p: usize| ebbing::Mat::from_fn(p, 1, |i, _| if i % 2 == 0 { 1.5 } else { -1.5 });
+    let mut stream = ebbing::rng::Stream::new(1, "bad tasks", 0);
+    let mut x = |p: usize, d: usize| ebbing::linalg::Mat::from_fn(p, d, |_, _| stream.normal());
+    let y = |p: usize| ebbing::linalg::Mat::from_fn(p, 1, |i, _| if i % 2 == 0 { 1.5 } else { -1.5 });
     let mut doubled = x(8, 5);
     for j in 0..5 {
         doubled[(3, j)] = doubled[(0, j)];
@@ -300,7 +300,10 @@ fn own_tasks_that_cannot_be_computed_with_are_refused() {
     let cases: Vec<(String, &[&str])> = vec![
         (save("conflict.npz", vec![(doubled, y(8)), (x(8, 5), y(8))]), &["row"]),
         (save("dims.npz", vec![(x(8, 5), y(8)), (x(8, 4), y(8))]), &["task 2", "4"]),
-        (save("constant.npz", vec![(x(8, 5), ebbing::Mat::from_fn(8, 1, |_, _| 0.5)), (x(8, 5), y(8))]), &["task 1"]),
+        (
+            save("constant.npz", vec![(x(8, 5), ebbing::linalg::Mat::from_fn(8, 1, |_, _| 0.5)), (x(8, 5), y(8))]),
+            &["task 1"],
+        ),
         (save("nan.npz", vec![(broken, y(8)), (x(8, 5), y(8))]), &["NaN"]),
         (save("one.npz", vec![(x(1, 5), y(1)), (x(8, 5), y(8))]), &["task 1"]),
         (save("columns.npz", vec![(x(8, 5), x(8, 2)), (x(8, 5), y(8))]), &["column"]),

@@ -2,10 +2,10 @@
 
 use crate::error::Result;
 use crate::run::{compute, share_out};
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::store::{Found, Store};
 use crate::study::Study;
-use ebbing::{Cost, Speed};
+use ebbing::plan::{Cost, Speed};
 use serde::Serialize;
 
 /// What a run has to say while it goes on; cells count from 1.

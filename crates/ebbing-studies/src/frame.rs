@@ -3,7 +3,7 @@
 use crate::cell::{Cell, Row, Value};
 use crate::error::{Error, Result};
 use crate::study::Column;
-use ebbing::{Uncertain, mean_with_error};
+use ebbing::stats::{Estimate, mean_with_error};
 use ebbing_report::Table;
 
 /// Rows with named columns; a value may be missing.
@@ -148,7 +148,7 @@ impl Frame {
     ///
     /// # Errors
     /// As [`Frame::numbers`], and where nothing is left to average.
-    pub fn mean(&self, name: &str) -> Result<Uncertain> {
+    pub fn mean(&self, name: &str) -> Result<Estimate> {
         let known: Vec<f64> = self.numbers(name)?.into_iter().filter(|x| !x.is_nan()).collect();
         mean_with_error(&known).map_err(|e| Error::data(format!("column {name}"), e.to_string()))
     }

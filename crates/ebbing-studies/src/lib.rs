@@ -10,8 +10,8 @@ mod engine;
 mod error;
 mod figures;
 mod frame;
+pub mod job;
 mod run;
-mod sources;
 mod store;
 mod study;
 
@@ -22,6 +22,7 @@ pub use error::{Error, Result};
 pub use figures::{ENTRIES, Entry, Needs, Reproduction, Scale};
 pub use frame::Frame;
 pub use run::{Listener, compute_cells};
-pub use sources::Sources;
+pub use ebbing::data::Sources;
+pub use job::Job;
 pub use store::{CellState, Lock, Manifest, Share, Status, Store, StoredColumn};
 pub use study::{Column, Study};

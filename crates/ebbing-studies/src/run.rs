@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::Study;
 use std::panic::AssertUnwindSafe;
 use std::sync::Mutex;

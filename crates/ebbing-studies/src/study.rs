@@ -2,8 +2,8 @@
 
 use crate::cell::{Cell, Row};
 use crate::error::Result;
-use crate::sources::Sources;
-use ebbing::Cost;
+use ebbing::data::Sources;
+use ebbing::plan::Cost;
 
 /// What a column of the result is.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,7 +2,10 @@
 //!
 //! `IN.npz` holds `x` and `x2`, one input per row; `OUT.npz` gets `nngp` and `ntk`, a row per row of `x`.
 
-use ebbing::{Activation, Architecture, Array, Error, Kernel, KernelKind, Mat, Result, WeightPrior};
+use ebbing::data::Array;
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::Mat;
+use ebbing::{Error, Kernel, Result};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -29,7 +32,7 @@ fn run(input: &str, output: &str, activation: &str, depth: &str, sigma2: &str) -
     };
     let depth = depth.parse().map_err(|_| Error::setting("DEPTH", depth, "must be a whole number"))?;
     let sigma2 = sigma2.parse().map_err(|_| Error::setting("SIGMA2", sigma2, "must be a number"))?;
-    let arrays = ebbing::read_npz(input)?;
+    let arrays = ebbing::data::read_npz(input)?;
     let matrix = |name: &str| -> Result<Mat<f64>> {
         let found = arrays.iter().find(|(n, _)| n == name);
         found.map(|(_, array)| array.to_mat()).ok_or_else(|| Error::file(input, name, "missing", "give x and x2"))
@@ -41,5 +44,5 @@ fn run(input: &str, output: &str, activation: &str, depth: &str, sigma2: &str) -
         let kernel = Kernel::new(kind, Architecture { activation, depth }, prior, 1, 1)?;
         Ok(Array::from_mat(kernel.gram(x.as_ref(), x2.as_ref())?.as_ref()))
     };
-    ebbing::write_npz(output, &[("nngp", &gram(KernelKind::Nngp)?), ("ntk", &gram(KernelKind::Ntk)?)])
+    ebbing::data::write_npz(output, &[("nngp", &gram(KernelKind::Nngp)?), ("ntk", &gram(KernelKind::Ntk)?)])
 }

@@ -4,7 +4,11 @@
 //! to 424 chains of another sampler. Ends with exit code 1 where any number is off by more than three combined standard
 //! errors: of 35 true normal deviates the largest exceeds 3 in one run out of eleven, and the seed is fixed.
 
-use ebbing::{Error, Estimate, Mat, PosteriorSettings, Result, SampledPosterior, Task, TestSet, sample_posterior};
+use ebbing::linalg::Mat;
+use ebbing::nets::{PosteriorSettings, SampledPosterior};
+use ebbing::stats::Estimate;
+use ebbing::tasks::TestSet;
+use ebbing::{Error, Result, Task, sample_posterior};
 use serde_json::Value;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -63,9 +67,9 @@ fn compare(case: &str, chains: usize) -> Result<Vec<f64>> {
     for (name, ours) in quantities(&got) {
         let pair: Option<[f64; 2]> = serde_json::from_value(reference["sampled"][name].clone()).ok();
         let [mean, se] = pair.ok_or_else(|| wrong(name))?;
-        let z = (ours.mean - mean) / (se * se + ours.se * ours.se).sqrt();
+        let z = (ours.value - mean) / (se * se + ours.error() * ours.error()).sqrt();
         let label = format!("{}, {}, {}", reference["alpha"], settings.lambda, reference["P"]);
-        println!("| {label} | {name} | {mean:.4} ± {se:.4} | {:.4} ± {:.4} | {z:+.2} |", ours.mean, ours.se);
+        println!("| {label} | {name} | {mean:.4} ± {se:.4} | {:.4} ± {:.4} | {z:+.2} |", ours.value, ours.error());
         deviates.push(z);
     }
     eprintln!("{case}: {chains} chains, {:.0} s, {:?}", begin.elapsed().as_secs_f64(), got.convergence);

@@ -5,10 +5,12 @@
 //! draws; its standard error is that over draws, which are independent in data and chains. The theory is the leading
 //! order of an expansion in 1/N: N × gap tends to a constant.
 
-use ebbing::{
-    Error, Estimate, Mat, MultiHead, MultiHeadSettings, PosteriorSettings, Result, Stream, Task, mean_with_error,
-    sample_posterior,
-};
+use ebbing::linalg::Mat;
+use ebbing::nets::PosteriorSettings;
+use ebbing::rng::Stream;
+use ebbing::stats::{Estimate, mean_with_error};
+use ebbing::theory::multi_head::MultiHeadSettings;
+use ebbing::{Error, MultiHead, Result, Task, sample_posterior};
 use std::process::ExitCode;
 
 const NAMES: [&str; 4] = ["u11", "u12", "u22", "F21"];
@@ -40,7 +42,7 @@ fn row(alpha: f64, width: usize) -> Result<()> {
     for draw in 0..(480 / width as u64).max(12) {
         let (sampled, theory) = pair(p, width, draw)?;
         for k in 0..4 {
-            gaps[k].push(sampled[k].mean / theory[k] - 1.0);
+            gaps[k].push(sampled[k].value / theory[k] - 1.0);
         }
     }
     let mut cells = Vec::new();

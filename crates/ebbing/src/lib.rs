@@ -1,69 +1,87 @@
 //! Forecasts what a neural network forgets, and fails to learn, when it learns tasks one after another.
 //!
-//! Data flow one way: data sets become [`TaskSequence`]s, their inputs kernels ([`Kernel`]), and those the theory of wide
-//! networks: [`SingleHead`] and [`order_parameters`] for one readout, [`MultiHead`] and [`TwoTasks`] for a readout per
-//! task, [`Outlook`] for everything at once. [`Trainer`] and [`sample_posterior`] make networks of finite width to hold
-//! the theory against.
+//! Data flows one way: a [`Dataset`] becomes a [`TaskSequence`], its inputs become kernels ([`Kernel`]), and the
+//! kernels go into the theory of wide networks. Networks of finite width ([`nets`]) are there to hold the theory
+//! against.
 //!
 //! ```
-//! use ebbing::{Dataset, Permuted, Preprocess, SingleHead, SingleHeadSettings, Source};
+//! use ebbing::{Dataset, SingleHead, Source};
+//! use ebbing::data::Preprocess;
+//! use ebbing::tasks::Permuted;
+//! use ebbing::theory::single_head::SingleHeadSettings;
 //! let source = Source::new(Dataset::sample()?, &Preprocess::default())?;
 //! let tasks = Permuted { tasks: 3, p: 200, ..Permuted::default() }.generate(&source, 1)?;
-//! let forecast = SingleHead::new(SingleHeadSettings::default(), &tasks)?.forecast()?;
-//! // Task 1 is forgotten a little more with every later task, and just after it was learned not at all.
+//! let forecast = SingleHead::new(&tasks, &SingleHeadSettings::default())?.forecast()?;
+//! // Task 1 is remembered perfectly just after it was learned, and partly forgotten after task 2.
 //! assert!(forecast.forgetting[0][0] < 1e-12);
 //! assert!(forecast.forgetting[1][0] > 0.05);
 //! # Ok::<(), ebbing::Error>(())
 //! ```
 //!
-//! Random draws depend only on the seed, results not on the number of threads. The theory is that of H. Shan, Q. Li and
-//! H. Sompolinsky, "Order parameters and phase transitions of continual learning in deep neural networks".
+//! # Where to look
+//!
+//! | Question | Item |
+//! |---|---|
+//! | How do I get data in? | [`Dataset::load`], [`Dataset::open`], [`Task::new`], [`TaskSequence::load`] |
+//! | How do I make tasks from a data set? | [`tasks::Permuted`], [`tasks::Split`], [`tasks::PartialSplit`], [`tasks::TargetDistractor`], or a [`Recipe`] file |
+//! | Is my task file sound, and what will it cost? | [`tasks::check_tasks`], [`plan`] |
+//! | Tell me everything about my tasks | [`Forecast`] |
+//! | How much of each task is forgotten after each later one? | [`SingleHead::forecast`] |
+//! | What does the network say at an input, and how sure is it? | [`SingleHead::mean`], [`SingleHead::variance`], [`SingleHead::sample`] |
+//! | How similar are two tasks, and do they conflict? | [`order_parameters`] |
+//! | In which order should tasks be learned? | [`theory::task_order::best_order`] |
+//! | What if every task has its own readout? | [`MultiHead`], [`theory::multi_head::TwoTasks`] |
+//! | Is my network too wide or too narrow for the next task? | [`theory::phase`], [`theory::multi_head::CriticalLoad::locate`] |
+//! | Which penalty λ serves both tasks best? | [`theory::best_lambda::best_lambda`] |
+//! | I have features or kernels of my own | [`theory::Inputs`] |
+//! | How fast is a task forgotten in the long run? | [`stats::ForgettingFit`] |
+//! | What does a real network do? | [`Trainer`] (gradient descent), [`sample_posterior`] (the posterior itself) |
+//! | Accuracy, transfer, forgetting by their usual names | [`metrics::ContinualMetrics`] |
+//!
+//! # Modules
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | [`data`] | data sets: readers, places to look for them, preprocessing |
+//! | [`tasks`] | tasks, sequences of tasks, and the protocols that draw them |
+//! | [`kernels`] | the prior of the weights over time, and kernels of wide networks under it |
+//! | [`theory`] | forecasts from kernels and targets, one module per question |
+//! | [`nets`] | finite networks: gradient descent with penalties, and Monte Carlo |
+//! | [`metrics`] | losses, accuracies, and metrics of continual learning |
+//! | [`stats`] | fits, correlations, means with standard errors |
+//! | [`plan`] | what a computation will cost in time and memory |
+//! | [`linalg`] | dense linear algebra with the same bits at any number of threads |
+//! | [`rng`] | random streams that are the same on every machine |
+//!
+//! Random draws depend on the seed alone, and results do not depend on the number of threads.
+//!
+//! # The paper
+//!
+//! The theory is that of H. Shan, Q. Li and H. Sompolinsky, "Order parameters and phase transitions of continual
+//! learning in deep neural networks", arXiv:2407.10315: "the paper" from here on. Equations are cited by their numbers
+//! there, which run on from the main text (1–11) into the supplement (12–186). `docs/theory.md` in the repository
+//! lists every equation with the function that computes it, and every misprint that was corrected.
 #![deny(missing_docs)]
 
-mod data;
+pub mod data;
 mod error;
-mod infinite;
-mod kernels;
-mod linalg;
-mod metrics;
-mod nets;
-mod plan;
-mod rng;
-mod tasks;
-mod theory;
+pub mod kernels;
+pub mod linalg;
+pub mod metrics;
+pub mod nets;
+pub mod plan;
+pub mod rng;
+pub mod serde_infinity;
+pub mod stats;
+pub mod tasks;
+pub mod theory;
 
-pub use data::{
-    Array, Centre, Cifar, CsvOptions, Dataset, Features, FileCheck, Found, ImportOptions, KNOWN_SETS, KnownFile,
-    KnownSet, LabelColumn, MAX_DECODED, Part, Places, Preprocess, Preprocessor, Provenance, Source, Status, Targets,
-    Values, Verification, Whiten, file_sha256, parse_cifar, parse_csv, parse_idx, parse_npy, parse_npz, read_csv,
-    read_idx, read_npy, read_npz, to_grey, to_npy, write_npz,
-};
+pub use data::{Dataset, Source};
 pub use error::{Error, Result};
-pub use kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
-pub use linalg::{
-    Cholesky, Mat, MatMut, MatRef, Pencil, PseudoInverse, SymmetricEigen, column, dot, matmul, matmul_into, matvec,
-    on_one_thread, side_by_side,
-};
-pub use metrics::{ContinualMetrics, Convention, TaskAccuracies, accuracy, squared_loss};
-pub use nets::{
-    Convergence, Estimate, Fisher, Heads, Indexing, Learner, LossScale, Mlp, PenaltyStep, PosteriorSettings, Progress,
-    SampledPosterior, Stop, TaskReport, TrainSettings, Trained, Trainer, convergence, sample_posterior,
-};
-pub use plan::{Cost, Sizes, Speed, forgetting_cost, order_parameter_cost, phase_cost};
-pub use rng::Stream;
-pub use tasks::{
-    Computation, Interpolated, Labels, Origin, PartialSplit, Permuted, Pool, PoolRow, PostSteps, Protocol, Recipe,
-    Split, TargetDistractor, TargetRule, TargetSummary, Task, TaskCheck, TaskSequence, TaskSummary, TestSet,
-    WithContext, check_sequence, check_tasks, unknown_key,
-};
-pub use theory::{
-    Averaged, BestLambda, CriticalLoad, CurveCritical, CurveFeature, CurveShape, DepthOutlook, EquationResidual,
-    Forecast, ForgettingFit, HeadMaps, Interval, Inverse, KernelTask, LambdaEvidence, LambdaPoint, LargeLambda,
-    LimitPoint, LinearFit, Location, Mode, MultiHead, MultiHeadSettings, Null, OrderParameterSettings, OrderParameters,
-    OrderSearchSettings, Outlook, OutlookSettings, PairOrderParameters, PairOutlook, PhaseCurve, PhasePoint, Points,
-    Power, Prediction, Reading, Regime, SearchMethod, SequenceCurve, SingleHead, SingleHeadSettings, TaskOrder,
-    TestForecast, TestOutlook, TwoTaskPoint, TwoTasks, Uncertain, VarianceExplained, WorstPair, alpha_c_from_curve,
-    best_lambda, best_order, best_order_of_features, centred_alignment, mean_with_error, normalised_labels,
-    order_parameters, order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_labellings,
-    order_parameters_of_layers, order_parameters_of_sequence, pearson, phase_curves, sequence_curve, spearman,
-};
+pub use kernels::Kernel;
+pub use nets::{Trainer, sample_posterior};
+pub use tasks::{Recipe, Task, TaskSequence};
+pub use theory::forecast::Forecast;
+pub use theory::multi_head::MultiHead;
+pub use theory::order_parameters::order_parameters;
+pub use theory::single_head::SingleHead;

@@ -1,7 +1,10 @@
 //! Random streams: (seed, purpose, index) names an independent ChaCha stream, the same on every machine.
 //!
-//! Nothing here calls the platform's mathematical library: normals use the `libm` crate, so that the
-//! draws have the same bits everywhere and at any number of threads.
+//! [`Stream`] is all there is. Give every use a purpose of its own ("permutation", "labels"): then one use does not
+//! shift the draws of another, and the index (of a task, a chain) makes pieces of work independent of their order.
+//!
+//! Nothing here calls the platform's mathematical library: normals use the `libm` crate, so that the draws have the
+//! same bits everywhere and at any number of threads.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng};
@@ -10,7 +13,7 @@ use sha2::{Digest, Sha256};
 /// One stream of random numbers.
 ///
 /// ```
-/// use ebbing::Stream;
+/// use ebbing::rng::Stream;
 /// let mut a = Stream::new(7, "permutation", 0);
 /// let mut b = Stream::new(7, "permutation", 0);
 /// assert_eq!(a.uniform(), b.uniform());

@@ -1,8 +1,10 @@
 //! Training steps allocate nothing: a run of twice as many steps asks for memory as often.
 
-use ebbing::{
-    Activation, Architecture, Fisher, Indexing, Learner, Mat, Stream, Task, TrainSettings, Trainer, on_one_thread,
-};
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::linalg::{Mat, on_one_thread};
+use ebbing::nets::{Fisher, Indexing, Learner, TrainSettings};
+use ebbing::rng::Stream;
+use ebbing::{Task, Trainer};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

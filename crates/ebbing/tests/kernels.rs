@@ -1,6 +1,9 @@
 //! Kernels against reference numbers, sampled networks, limits, symmetries and bad input.
 
-use ebbing::{Activation, Architecture, Error, Kernel, KernelKind, Mat, Stream, SymmetricEigen, WeightPrior, matmul};
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::{Mat, SymmetricEigen, matmul};
+use ebbing::rng::Stream;
+use ebbing::{Error, Kernel};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -158,7 +161,7 @@ fn gram_matrices_match_sixty_digit_references() {
 /// Hidden activations of one layer: `φ(W x / √n)` with ReLU, for several inputs with their own weights.
 fn forward(weights: &[f64], x: &[f64], width: usize) -> Vec<f64> {
     let scale = 1.0 / (x.len() as f64).sqrt();
-    (0..width).map(|i| ebbing::dot(&weights[i * x.len()..][..x.len()], x) * scale).map(|z| z.max(0.0)).collect()
+    (0..width).map(|i| ebbing::linalg::dot(&weights[i * x.len()..][..x.len()], x) * scale).map(|z| z.max(0.0)).collect()
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn wide_random_networks_have_these_kernels() {
             let weights = [same, later, other];
             at = std::array::from_fn(|n| forward(&weights[n], &at[n], WIDTH));
             for branch in 0..2 {
-                let k = ebbing::dot(&at[0], &at[1 + branch]) / WIDTH as f64;
+                let k = ebbing::linalg::dot(&at[0], &at[1 + branch]) / WIDTH as f64;
                 sums[layer][branch][0] += k;
                 sums[layer][branch][1] += k * k;
             }

@@ -1,9 +1,10 @@
 //! Factorisations are judged as LAPACK's are: by residuals scaled with n, ε and the norm, over sizes and condition numbers.
 
-use ebbing::{
-    Cholesky, Error, Mat, MatRef, Pencil, PseudoInverse, Stream, SymmetricEigen, column, dot, matmul, matmul_into,
-    matvec,
+use ebbing::Error;
+use ebbing::linalg::{
+    Cholesky, Mat, MatRef, Pencil, PseudoInverse, SymmetricEigen, column, dot, matmul, matmul_into, matvec,
 };
+use ebbing::rng::Stream;
 
 const SIZES: [usize; 8] = [0, 1, 2, 3, 5, 10, 50, 200];
 const CONDITIONS: [f64; 5] = [1.0, 1e3, 1e7, 1e11, 1e14];

@@ -1,11 +1,15 @@
 //! The multi-head theory against reference numbers computed independently, and against itself in limits.
 
-use ebbing::{
-    Activation, Architecture, Cholesky, CurveFeature, Error, Kernel, KernelKind, LargeLambda, Mat, MultiHead,
-    MultiHeadSettings, OrderParameterSettings, Regime, Stream, Task, TestSet, TwoTasks, WeightPrior,
-    alpha_c_from_curve, best_lambda, centred_alignment, normalised_labels, order_parameters, phase_curves,
-    sequence_curve,
-};
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::{Cholesky, Mat};
+use ebbing::rng::Stream;
+use ebbing::tasks::TestSet;
+use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve, sequence_curve};
+use ebbing::theory::best_lambda::best_lambda;
+use ebbing::theory::multi_head::{LargeLambda, MultiHeadSettings, Regime, TwoTasks, centred_alignment};
+use ebbing::theory::order_parameters::OrderParameterSettings;
+use ebbing::theory::phase::{normalised_labels, phase_curves};
+use ebbing::{Error, Kernel, MultiHead, Task};
 use serde_json::Value;
 
 fn reference(name: &str) -> Value {
@@ -430,7 +434,9 @@ fn similarity_is_that_of_the_order_parameters() {
     tasks[0].x = tasks[0].x.subrows(0, 17).to_owned();
     tasks[0].y = tasks[0].y.subrows(0, 17).to_owned();
     let critical = limit(&tasks).critical_load().unwrap();
-    let want = order_parameters(&OrderParameterSettings::default(), &tasks[0], &tasks[1]).unwrap().values;
+    let want = ebbing::theory::order_parameters::pair(&tasks[0], &tasks[1], &OrderParameterSettings::default())
+        .unwrap()
+        .values;
     // The pencil's basis against Cholesky factors: rounding times condition numbers below 1e3.
     close(critical.gamma_sim, want.gamma_sim, 1e-11, 1.0, "gamma_sim");
     close(critical.gamma_feature, want.gamma_feature, 1e-11, 1.0, "gamma_feature");
@@ -483,7 +489,7 @@ fn powers_of_lambda() {
         close(points[2].u12, want.u12, 1e-3, 0.0, "u12");
 
         let test = tasks[1].test.as_ref().unwrap();
-        let loss = |two: &TwoTasks, head: usize, point: &ebbing::TwoTaskPoint| {
+        let loss = |two: &TwoTasks, head: usize, point: &ebbing::theory::multi_head::TwoTaskPoint| {
             let maps = if head == 1 {
                 two.maps(1, tasks[0].x.as_ref(), &labels(&tasks[0]))
             } else {

@@ -1,11 +1,14 @@
 //! Order parameters against reference numbers, against their definitions, and in their symmetries.
 
-use ebbing::{
-    Activation, Architecture, Inverse, Kernel, KernelKind, Mat, OrderParameterSettings, OrderParameters,
-    PairOrderParameters, SingleHead, SingleHeadSettings, Stream, Task, TaskSequence, WeightPrior, matmul,
-    order_parameters, order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_labellings,
-    order_parameters_of_layers, order_parameters_of_sequence,
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::{Mat, matmul};
+use ebbing::rng::Stream;
+use ebbing::theory::order_parameters::{
+    Inverse, OrderParameterSettings, OrderParameters, PairOrderParameters, labellings, order_parameters, pair,
 };
+use ebbing::theory::single_head::SingleHeadSettings;
+use ebbing::theory::{Inputs, KernelTable};
+use ebbing::{Kernel, SingleHead, Task, TaskSequence};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -68,7 +71,7 @@ fn reference_numbers() {
             .collect();
         let depth = case["depth"].as_u64().unwrap() as usize;
         let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
-        let v = order_parameters(&settings, &tasks[0], &tasks[1]).unwrap().values;
+        let v = pair(&tasks[0], &tasks[1], &settings).unwrap().values;
         for (name, got) in [
             ("gamma_feature", v.gamma_feature),
             ("gamma_rf", v.gamma_rf),
@@ -162,14 +165,15 @@ fn definitions_for_unequal_sizes_several_columns_shared_inputs_and_ridge() {
         for ridge in [0.0, 0.3] {
             let settings = OrderParameterSettings { architecture: relu(2), ridge, ..Default::default() };
             let want = definition(&k11, &k12, &k22, &y1, &y2, ridge);
-            let data = order_parameters(&settings, &one, &two).unwrap();
+            let data = pair(&one, &two, &settings).unwrap();
             let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());
-            let given = order_parameters_of_kernels(&settings, kernels, (y1.as_ref(), y2.as_ref())).unwrap();
+            let table = KernelTable::two_tasks(kernels, (y1.as_ref(), y2.as_ref())).unwrap();
+            let given = order_parameters(&table, &settings).unwrap().swap_remove(0);
             for got in [&data, &given] {
                 // Rounding times a condition number below 1e3.
                 assert!(gap(&got.values, &want) < 1e-11, "{shared} {ridge}: {:?} for {want:?}", got.values);
             }
-            let several = order_parameters_of_labellings(&settings, kernels, (y1.as_ref(), y2.as_ref())).unwrap();
+            let several = labellings(&table, &settings).unwrap();
             assert_eq!(several.len(), 3);
             for (k, got) in several.iter().enumerate() {
                 let column = |y: &Mat<f64>| y.as_ref().subcols(k, 1).to_owned();
@@ -177,7 +181,7 @@ fn definitions_for_unequal_sizes_several_columns_shared_inputs_and_ridge() {
                 assert!(gap(got, &alone) < 1e-11, "{k}: {got:?} for {alone:?}");
             }
             let fewer = (y1.as_ref(), y2.as_ref().subcols(0, 2));
-            assert!(order_parameters_of_labellings(&settings, kernels, fewer).is_err());
+            assert!(labellings(&KernelTable::two_tasks(kernels, fewer).unwrap(), &settings).is_err());
             assert_eq!(data.ranks, [12, 17]);
             assert_eq!(data.inverse, if ridge > 0.0 { Inverse::Ridge } else { Inverse::Exact });
         }
@@ -190,9 +194,9 @@ fn rf_forecasts_are_the_exact_forgetting() {
     let tasks = sequence(vec![random_task(&mut stream, 15, 20), random_task(&mut stream, 11, 20)]);
     for depth in [1, 4] {
         let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
-        let v = order_parameters(&settings, &tasks.tasks[0], &tasks.tasks[1]).unwrap().values;
+        let v = pair(&tasks.tasks[0], &tasks.tasks[1], &settings).unwrap().values;
         let single = SingleHeadSettings { architecture: relu(depth), ..Default::default() };
-        let network = SingleHead::new(single, &tasks).unwrap().forecast().unwrap();
+        let network = SingleHead::new(&tasks, &single).unwrap().forecast().unwrap();
         // The same number by two ways: rounding times a condition number below 1e3.
         assert!((network.forgetting[1][0] - v.f21).abs() < 1e-11 * v.f21);
         assert!((network.delta_f21.unwrap() - v.delta_f21).abs() < 1e-11);
@@ -222,7 +226,7 @@ fn forgetting_is_twice_the_conflict_on_average() {
     let draws: Vec<OrderParameters> = (0..400)
         .map(|seed| {
             let (one, two) = symmetric_pair(seed);
-            order_parameters(&OrderParameterSettings::default(), &one, &two).unwrap().values
+            pair(&one, &two, &OrderParameterSettings::default()).unwrap().values
         })
         .collect();
     let gaps: Vec<f64> = draws.iter().map(|v| v.f21 - 2.0 * v.conflict).collect();
@@ -241,7 +245,7 @@ fn forgetting_is_twice_the_conflict_on_average() {
 #[test]
 fn identical_tasks() {
     let one = random_task(&mut Stream::new(3, "tasks", 0), 20, 30);
-    let v = order_parameters(&OrderParameterSettings::default(), &one, &one).unwrap().values;
+    let v = pair(&one, &one, &OrderParameterSettings::default()).unwrap().values;
     let same = OrderParameters {
         gamma_feature: 1.0,
         gamma_rf: 1.0,
@@ -255,7 +259,7 @@ fn identical_tasks() {
     // Rounding times a condition number below 1e3.
     assert!(gap(&v, &same) < 1e-11, "{v:?}");
     let opposite = task(one.x.clone(), -&one.y);
-    let v = order_parameters(&OrderParameterSettings::default(), &one, &opposite).unwrap().values;
+    let v = pair(&one, &opposite, &OrderParameterSettings::default()).unwrap().values;
     assert!((v.gamma_rule + 1.0).abs() < 1e-11 && (v.gamma_sim - 1.0).abs() < 1e-11 && (v.f21 - 4.0).abs() < 1e-10);
 }
 
@@ -274,7 +278,7 @@ proptest! {
         (0..shared.min(p1).min(p2)).for_each(|i| (0..16).for_each(|j| x2[(i, j)] = x1[(i, j)]));
         let (one, two) = (task(x1, gauss(&mut stream, p1, 2)), task(x2, gauss(&mut stream, p2, 2)));
         let settings = OrderParameterSettings::default();
-        let v = order_parameters(&settings, &one, &two).unwrap().values;
+        let v = pair(&one, &two, &settings).unwrap().values;
         // Rounding times a condition number below 1e4.
         let rounding = 1e-10;
         prop_assert!(v.gamma_feature > -rounding && v.gamma_feature < 1.0 + rounding);
@@ -283,7 +287,7 @@ proptest! {
         prop_assert!(v.proj > -rounding && v.proj < 1.0 + rounding);
         // The scale of task 2's targets is divided out; their sign turns γ_rule and cos.
         let scaled = task(two.x.clone(), scale * &two.y);
-        let s = order_parameters(&settings, &one, &scaled).unwrap().values;
+        let s = pair(&one, &scaled, &settings).unwrap().values;
         let turn = f64::signum(scale);
         for (a, b) in [
             (s.gamma_feature, v.gamma_feature),
@@ -296,7 +300,7 @@ proptest! {
             prop_assert!((a - b).abs() < rounding * b.abs().max(1.0), "{} {}", a, b);
         }
         // Both scaled alike: nothing changes at all.
-        let both = order_parameters(&settings, &task(one.x.clone(), scale * &one.y), &scaled).unwrap().values;
+        let both = pair(&task(one.x.clone(), scale * &one.y), &scaled, &settings).unwrap().values;
         prop_assert!(gap(&both, &v) < rounding * v.f21.max(1.0));
     }
 }
@@ -314,11 +318,12 @@ fn all_pairs_are_the_single_pairs() {
         })
         .collect();
     let settings = OrderParameterSettings { shuffles: 20, half_samples: 20, ..Default::default() };
-    let pairs = order_parameters_of_sequence(&settings, &sequence(tasks.clone())).unwrap();
+    let pairs = order_parameters(&sequence(tasks.clone()), &settings).unwrap();
     let order: Vec<(usize, usize)> = pairs.iter().map(|p| (p.first, p.second)).collect();
     assert_eq!(order, [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)]);
     for pair in &pairs {
-        let alone = order_parameters(&settings, &tasks[pair.first - 1], &tasks[pair.second - 1]).unwrap();
+        let alone =
+            ebbing::theory::order_parameters::pair(&tasks[pair.first - 1], &tasks[pair.second - 1], &settings).unwrap();
         assert!(gap(&pair.values, &alone.values) < 1e-11, "{pair:?}");
         assert_eq!(pair.ranks, alone.ranks);
         let (interval, null) = (pair.interval.as_ref().unwrap(), pair.null.as_ref().unwrap());
@@ -329,7 +334,7 @@ fn all_pairs_are_the_single_pairs() {
         );
         assert!(all(&interval.low).iter().zip(all(&interval.high)).all(|(low, high)| *low < high));
     }
-    let again = order_parameters_of_sequence(&settings, &sequence(tasks)).unwrap();
+    let again = order_parameters(&sequence(tasks), &settings).unwrap();
     assert_eq!(pairs, again);
 }
 
@@ -342,7 +347,7 @@ fn narrow_features_are_inverted_at_their_rank() {
     let (y1, y2) = (gauss(&mut stream, 6, 1), gauss(&mut stream, 15, 1));
     let features = sequence(vec![task(phi1.clone(), y1.clone()), task(phi2.clone(), y2.clone())]);
     let settings = OrderParameterSettings::default();
-    let pair = &order_parameters_of_features(&settings, &features).unwrap()[0];
+    let pair = &order_parameters(Inputs::Features(&features), &settings).unwrap()[0];
     assert_eq!((pair.inverse, pair.ranks), (Inverse::Pseudo, [3, 8]));
     // All of task 1's directions lie in those of task 2, which are all there are.
     assert!((pair.values.gamma_feature - 1.0).abs() < 1e-11, "{}", pair.values.gamma_feature);
@@ -357,16 +362,15 @@ fn narrow_features_are_inverted_at_their_rank() {
     assert!((pair.values.f21_at_lambda_zero - free).abs() < 1e-11 * free);
     // A ridge as small as rounding allows gives the same.
     let ridged = OrderParameterSettings { ridge: 1e-9, ..settings };
-    let with_ridge = &order_parameters_of_features(&ridged, &features).unwrap()[0];
+    let with_ridge = &order_parameters(Inputs::Features(&features), &ridged).unwrap()[0];
     assert_eq!((with_ridge.inverse, with_ridge.ranks), (Inverse::Ridge, [6, 8]));
     // First order in the ridge over the smallest eigenvalue, about 1e-1; the ridge counts six directions where three exist.
     assert!((with_ridge.values.gamma_feature - 0.5).abs() < 1e-6, "{}", with_ridge.values.gamma_feature);
     assert!((with_ridge.values.f21_at_lambda_zero - free).abs() < 1e-6 * free);
-    // Wide features are inverted as they are, layer by layer.
+    // Wide features are inverted as they are.
     let wide = sequence(vec![task(gauss(&mut stream, 6, 40), y1), task(gauss(&mut stream, 15, 40), y2)]);
-    let layers = order_parameters_of_layers(&settings, &[features.clone(), wide.clone()]).unwrap();
-    assert_eq!(layers[0], order_parameters_of_features(&settings, &features).unwrap());
-    assert_eq!((layers[1][0].inverse, layers[1][0].ranks), (Inverse::Exact, [6, 15]));
+    let pair = &order_parameters(Inputs::Features(&wide), &settings).unwrap()[0];
+    assert_eq!((pair.inverse, pair.ranks), (Inverse::Exact, [6, 15]));
 }
 
 #[test]
@@ -376,7 +380,7 @@ fn half_samples_measure_the_spread_over_draws() {
     let pairs: Vec<PairOrderParameters> = (0..150)
         .map(|seed| {
             let (one, two) = draw(seed);
-            order_parameters(&settings, &one, &two).unwrap()
+            pair(&one, &two, &settings).unwrap()
         })
         .collect();
     // Labels and inputs are drawn anew; the eight common inputs too.
@@ -396,7 +400,7 @@ fn half_samples_measure_the_spread_over_draws() {
 fn shuffled_targets_have_no_rule() {
     let (one, two) = symmetric_pair(77);
     let settings = OrderParameterSettings { shuffles: 1000, ..Default::default() };
-    let pair = order_parameters(&settings, &one, &two).unwrap();
+    let pair = pair(&one, &two, &settings).unwrap();
     let null = pair.null.unwrap();
     // Four standard errors of a Monte Carlo average; targets of mean m keep m²/P of their rule.
     let bias = [&one, &two].map(|t| (0..20).map(|i| t.y[(i, 0)]).sum::<f64>() / 20.0);
@@ -413,7 +417,7 @@ fn the_same_bits_at_any_number_of_threads() {
     let settings = OrderParameterSettings { shuffles: 20, half_samples: 20, ..Default::default() };
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| order_parameters_of_sequence(&settings, &tasks).unwrap())
+        pool.install(|| order_parameters(&tasks, &settings).unwrap())
     };
     let one = run(1);
     assert!(one == run(2) && one == run(5));
@@ -425,7 +429,7 @@ fn bad_input_is_refused_in_one_sentence() {
     let sound = random_task(&mut stream, 6, 10);
     let settings = OrderParameterSettings::default();
     let refuse = |settings: &OrderParameterSettings, second: Task, part: &str| {
-        let message = order_parameters(settings, &sound, &second).unwrap_err().to_string();
+        let message = pair(&sound, &second, settings).unwrap_err().to_string();
         assert!(message.contains(part) && !message.contains('\n'), "{message}");
     };
     refuse(&settings, random_task(&mut Stream::new(8, "tasks", 0), 6, 9), "task 2");
@@ -444,10 +448,10 @@ fn bad_input_is_refused_in_one_sentence() {
     refuse(&OrderParameterSettings { confidence: 1.0, ..settings }, fine(), "confidence");
     refuse(&OrderParameterSettings { architecture: relu(0), ..settings }, fine(), "depth");
     let neurons = sequence(vec![sound.clone(), random_task(&mut stream, 6, 12)]);
-    let message = order_parameters_of_features(&settings, &neurons).unwrap_err().to_string();
+    let message = order_parameters(Inputs::Features(&neurons), &settings).unwrap_err().to_string();
     assert!(message.contains("task 2") && message.contains("12 neurons"), "{message}");
     let square = Mat::<f64>::identity(6, 6);
     let kernels = (square.as_ref(), square.submatrix(0, 0, 5, 6), square.as_ref());
-    let message = order_parameters_of_kernels(&settings, kernels, (sound.y.as_ref(), sound.y.as_ref())).unwrap_err();
+    let message = KernelTable::two_tasks(kernels, (sound.y.as_ref(), sound.y.as_ref())).unwrap_err();
     assert!(message.to_string().contains("5 × 6"), "{message}");
 }

@@ -3,9 +3,9 @@
 use crate::console::Console;
 use crate::failure::Refused;
 use crate::text::{size, time, wrap};
-use ebbing::{
-    Dataset, Permuted, Preprocess, Source, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks,
-};
+use ebbing::data::Preprocess;
+use ebbing::tasks::{Permuted, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks};
+use ebbing::{Dataset, Source};
 use std::path::PathBuf;
 
 /// Say what a task file holds and costs, and what is wrong with it

@@ -55,10 +55,10 @@ impl Command {
 }
 
 /// The tint of a regime.
-fn shown_regime(regime: ebbing::Regime) -> ebbing_report::Regime {
+fn shown_regime(regime: ebbing::theory::multi_head::Regime) -> ebbing_report::Regime {
     match regime {
-        ebbing::Regime::FixedRepresentations => ebbing_report::Regime::FixedRepresentations,
-        ebbing::Regime::Overfitting => ebbing_report::Regime::Overfitting,
-        ebbing::Regime::Generalisation => ebbing_report::Regime::Generalisation,
+        ebbing::theory::multi_head::Regime::FixedRepresentations => ebbing_report::Regime::FixedRepresentations,
+        ebbing::theory::multi_head::Regime::Overfitting => ebbing_report::Regime::Overfitting,
+        ebbing::theory::multi_head::Regime::Generalisation => ebbing_report::Regime::Generalisation,
     }
 }

@@ -1,7 +1,8 @@
 //! `ebbing check`, and what plain `ebbing` does.
 
 use crate::{ebbing, refusal, stdout};
-use ebbing::{Array, Mat, write_npz};
+use ebbing::data::{Array, write_npz};
+use ebbing::linalg::Mat;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;

@@ -1,7 +1,10 @@
 //! `ebbing study`: the same bytes whatever happens on the way, and clear words where it cannot go on.
 
 use crate::{ebbing, refusal, stdout};
-use ebbing::{Mat, Stream, Task, TaskSequence, TestSet};
+use ebbing::linalg::Mat;
+use ebbing::rng::Stream;
+use ebbing::tasks::TestSet;
+use ebbing::{Task, TaskSequence};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -4,10 +4,12 @@ use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::Column;
-use ebbing::{
-    Activation, Architecture, SingleHead, SingleHeadSettings, Sizes, TaskSequence, Uncertain, accuracy, spearman,
-    squared_loss,
-};
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::metrics::{accuracy, squared_loss};
+use ebbing::plan::Sizes;
+use ebbing::stats::{Estimate, spearman};
+use ebbing::theory::single_head::SingleHeadSettings;
+use ebbing::{SingleHead, TaskSequence};
 use ebbing_report::{Band, Line, Panel};
 
 /// The data set that is embedded in the program.
@@ -68,19 +70,19 @@ impl Trend {
 
     /// Spearman's correlation of means with their place in the grid, and whether they go this way: at least 0.9, or every
     /// step within two standard errors of its difference.
-    fn judge(self, means: &[Uncertain]) -> Result<(f64, bool)> {
+    fn judge(self, means: &[Estimate]) -> Result<(f64, bool)> {
         let places: Vec<f64> = (0..means.len()).map(|k| k as f64).collect();
         let values: Vec<f64> = means.iter().map(|m| m.value).collect();
         let rank = spearman(&places, &values)?;
-        let error = |m: &Uncertain| m.standard_error.unwrap_or(0.0);
-        let step = |w: &[Uncertain]| self.sign() * (w[1].value - w[0].value) >= -2.0 * error(&w[0]).hypot(error(&w[1]));
+        let error = |m: &Estimate| m.standard_error.unwrap_or(0.0);
+        let step = |w: &[Estimate]| self.sign() * (w[1].value - w[0].value) >= -2.0 * error(&w[0]).hypot(error(&w[1]));
         // Steps within their errors must not hide that nothing goes this way at all.
         let whole = self.sign() * (values[values.len() - 1] - values[0]) > 0.0;
         Ok((rank, self.sign() * rank >= 0.9 || (whole && means.windows(2).all(step))))
     }
 
     /// The claim that every series goes this way; the value is the worst correlation.
-    pub(super) fn claim(self, panel: &str, statement: &str, series: &[(String, Vec<Uncertain>)]) -> Result<Claim> {
+    pub(super) fn claim(self, panel: &str, statement: &str, series: &[(String, Vec<Estimate>)]) -> Result<Claim> {
         let mut worst = f64::NAN;
         let mut against = vec![];
         for (name, means) in series {
@@ -105,18 +107,18 @@ impl Trend {
 }
 
 /// Means of a column for each of the `values` of another.
-pub(super) fn means_along(frame: &Frame, by: &str, values: &[f64], of: &str) -> Result<Vec<Uncertain>> {
+pub(super) fn means_along(frame: &Frame, by: &str, values: &[f64], of: &str) -> Result<Vec<Estimate>> {
     values.iter().map(|&value| frame.only(by, value)?.mean(of)).collect()
 }
 
 /// The plain values of uncertain ones.
-pub(super) fn plain(values: &[Uncertain]) -> Vec<f64> {
+pub(super) fn plain(values: &[Estimate]) -> Vec<f64> {
     values.iter().map(|v| v.value).collect()
 }
 
 /// Numbers that are known exactly.
-pub(super) fn exactly(values: &[f64]) -> Vec<Uncertain> {
-    values.iter().map(|&value| Uncertain { value, standard_error: None }).collect()
+pub(super) fn exactly(values: &[f64]) -> Vec<Estimate> {
+    values.iter().map(|&value| Estimate { value, standard_error: None }).collect()
 }
 
 /// A line with its band of standard deviations over seeds.
@@ -185,8 +187,8 @@ mod tests {
     use super::*;
     use crate::claim::Verdict;
 
-    fn uncertain(values: &[f64], error: f64) -> Vec<Uncertain> {
-        values.iter().map(|&value| Uncertain { value, standard_error: Some(error) }).collect()
+    fn uncertain(values: &[f64], error: f64) -> Vec<Estimate> {
+        values.iter().map(|&value| Estimate { value, standard_error: Some(error) }).collect()
     }
 
     #[test]

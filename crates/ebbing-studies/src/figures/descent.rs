@@ -4,12 +4,15 @@ use crate::cell::{Cell, Row};
 use crate::error::Result;
 use crate::figures::Scale;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::Column;
-use ebbing::{
-    Activation, Architecture, Cost, CurveFeature, Error, Heads, Interpolated, Learner, LossScale, PartialSplit,
-    Permuted, Preprocess, Task, TaskSequence, TrainSettings, Trained, Trainer, alpha_c_from_curve,
-};
+use ebbing::data::Preprocess;
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::nets::{Heads, Learner, LossScale, TrainSettings, Trained};
+use ebbing::plan::Cost;
+use ebbing::tasks::{Interpolated, PartialSplit, Permuted};
+use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
+use ebbing::{Error, Task, TaskSequence, Trainer};
 use serde::Serialize;
 
 /// How networks are trained, the same for every cell of a study.

@@ -7,9 +7,10 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, Uncertain, mean_with_error};
+use ebbing::plan::Cost;
+use ebbing::stats::{Estimate, mean_with_error};
 use ebbing_report::{Figure, Legend, Line, Markers, Panel, Rgb};
 
 /// The line of the list of figures.
@@ -70,7 +71,7 @@ impl Study for Figure2 {
 }
 
 /// Mean and standard error, over the points that `keep`, of what `of` says.
-fn mean(points: &[Point], keep: impl Fn(&Point) -> bool, of: impl Fn(&Point) -> f64) -> Result<Uncertain> {
+fn mean(points: &[Point], keep: impl Fn(&Point) -> bool, of: impl Fn(&Point) -> f64) -> Result<Estimate> {
     let values: Vec<f64> = points.iter().filter(|p| keep(p)).map(of).collect();
     Ok(mean_with_error(&values)?)
 }
@@ -82,13 +83,13 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 
 impl Figure2 {
     /// Mean γ_rule over ρ_shared for each ρ_flip, at one ρ_target. Points of one ρ_target differ in their draws only.
-    fn rule(&self, points: &[Point], target: f64) -> Result<Vec<Uncertain>> {
+    fn rule(&self, points: &[Point], target: f64) -> Result<Vec<Estimate>> {
         let at = |&flip: &f64| {
             let of: Vec<&Point> = points.iter().filter(|p| p.target == target && p.flip == flip).collect();
             let n = of.len() as f64;
             let value = of.iter().map(|p| p.rule.value).sum::<f64>() / n;
             let squares = of.iter().map(|p| p.rule.standard_error.map(|e| e * e)).sum::<Option<f64>>();
-            Uncertain { value, standard_error: squares.map(|s| s.sqrt() / n) }
+            Estimate { value, standard_error: squares.map(|s| s.sqrt() / n) }
         };
         Ok(self.targets.flip.iter().map(at).collect())
     }
@@ -128,11 +129,11 @@ impl Figure2 {
         let series = positive.iter().map(|&t| Ok((format!("ρ_target = {t}"), self.rule(points, t)?)));
         let series = series.collect::<Result<Vec<_>>>()?;
         let last = self.targets.flip.len() - 1;
-        let ends: Vec<Uncertain> = series.iter().map(|(_, s)| s[last]).collect();
+        let ends: Vec<Estimate> = series.iter().map(|(_, s)| s[last]).collect();
         let worst = ends.iter().copied().max_by(|a, b| a.value.abs().total_cmp(&b.value.abs()));
-        let worst = worst.unwrap_or(Uncertain { value: f64::NAN, standard_error: None });
-        let starts: Vec<Uncertain> = series.iter().map(|(_, s)| s[0]).collect();
-        let above = |(_, s): &(String, Vec<Uncertain>)| range(s[1..].iter().map(|u| u.value)).1 - s[0].value;
+        let worst = worst.unwrap_or(Estimate { value: f64::NAN, standard_error: None });
+        let starts: Vec<Estimate> = series.iter().map(|(_, s)| s[0]).collect();
+        let above = |(_, s): &(String, Vec<Estimate>)| range(s[1..].iter().map(|u| u.value)).1 - s[0].value;
         let excess = range(series.iter().map(above)).1;
         let largest = range(points.iter().map(|p| p.rule.value.abs() - p.rf)).1;
         let (feature, rf) = (range(points.iter().map(|p| p.feature)), range(points.iter().map(|p| p.rf)));

@@ -4,12 +4,15 @@ use super::Scale;
 use crate::cell::{Cell, Row};
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::Column;
-use ebbing::{
-    Cost, CriticalLoad, Error, LinearFit, PartialSplit, Permuted, PhasePoint, Power, Preprocess, Regime, Sizes,
-    TargetDistractor, Task, TaskSequence, Uncertain, spearman,
-};
+use ebbing::data::Preprocess;
+use ebbing::plan::{Cost, Sizes};
+use ebbing::stats::{Estimate, LinearFit, spearman};
+use ebbing::tasks::{PartialSplit, Permuted, TargetDistractor};
+use ebbing::theory::multi_head::{CriticalLoad, Power, Regime};
+use ebbing::theory::phase::PhasePoint;
+use ebbing::{Error, Task, TaskSequence};
 use ebbing_report::{Direction, Line, OKABE_ITO, Panel, Rgb};
 
 /// Where tasks are drawn from, and how large they are.
@@ -94,7 +97,7 @@ impl Setup {
         // Every image is whitened: one product with a matrix of its dimension.
         let images = (tasks * (self.p + tested)) as f64;
         let drawn = Cost { flops: 2.0 * images * (self.dim() as f64).powi(2), bytes: 0.0 };
-        drawn.then(ebbing::phase_cost(&sizes, loads))
+        drawn.then(ebbing::plan::phase_cost(&sizes, loads))
     }
 }
 
@@ -192,9 +195,9 @@ pub(super) const fn column(name: &'static str, meaning: &'static str) -> Column 
 }
 
 /// Mean of a column over its rows; infinite where one of them is, NaN where there is none.
-pub(super) fn mean(frame: &Frame, name: &str) -> Result<Uncertain> {
+pub(super) fn mean(frame: &Frame, name: &str) -> Result<Estimate> {
     if frame.numbers(name)?.iter().any(|x| x.is_infinite()) {
-        return Ok(Uncertain { value: f64::INFINITY, standard_error: None });
+        return Ok(Estimate { value: f64::INFINITY, standard_error: None });
     }
     frame.mean(name)
 }

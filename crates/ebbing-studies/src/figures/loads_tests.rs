@@ -9,7 +9,7 @@ use crate::cell::{Cell, Row, Value};
 use crate::claim::{Claim, Verdict};
 use crate::frame::Frame;
 use crate::run::compute_cells;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use std::sync::OnceLock;
 
 /// Whitening the sample takes longer than every cell here: once for all tests.

@@ -8,9 +8,10 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, LinearFit};
+use ebbing::plan::Cost;
+use ebbing::stats::LinearFit;
 use ebbing_report::{Figure, Line, Panel, Rgb};
 
 /// The line of the list of figures.

@@ -6,9 +6,13 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, Permuted, Preprocess, SingleHead, forgetting_cost, spearman};
+use ebbing::SingleHead;
+use ebbing::data::Preprocess;
+use ebbing::plan::{Cost, forgetting_cost};
+use ebbing::stats::spearman;
+use ebbing::tasks::Permuted;
 use ebbing_report::{Band, Figure, Legend, Line, Panel};
 use serde::Serialize;
 
@@ -45,7 +49,7 @@ impl FigureS2 {
         self.p.iter().map(|&p| p as f64).collect()
     }
 
-    fn along(&self, frame: &Frame, of: &str) -> Result<Vec<ebbing::Uncertain>> {
+    fn along(&self, frame: &Frame, of: &str) -> Result<Vec<ebbing::stats::Estimate>> {
         means_along(frame, "p", &self.grid(), of)
     }
 }
@@ -74,7 +78,7 @@ impl Study for FigureS2 {
         let (p, p_test) = (cell.count("p")?, self.p_test);
         let permuted = Permuted { tasks: 2, p, p_test, permute_first: false, ..Default::default() };
         let sequence = permuted.generate(&source, cell.seed)?;
-        let forecast = SingleHead::new(random_features(self.depth), &sequence)?.forecast()?;
+        let forecast = SingleHead::new(&sequence, &random_features(self.depth))?.forecast()?;
         let lacking = || Error::data("the forecast", "it has no test losses or no accuracies");
         let test = forecast.test.ok_or_else(lacking)?;
         let accuracy = test.accuracy.ok_or_else(lacking)?;
@@ -150,7 +154,7 @@ impl Reproduction for FigureS2 {
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
-        let series = |names: &[&str]| -> Result<Vec<(String, Vec<ebbing::Uncertain>)>> {
+        let series = |names: &[&str]| -> Result<Vec<(String, Vec<ebbing::stats::Estimate>)>> {
             names.iter().map(|n| Ok((n.to_string(), self.along(frame, n)?))).collect()
         };
         let change = |of: &str| -> Result<f64> {

@@ -6,9 +6,14 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, Mode, Permuted, Preprocess, SingleHead, SingleHeadSettings, Uncertain, forgetting_cost};
+use ebbing::SingleHead;
+use ebbing::data::Preprocess;
+use ebbing::plan::{Cost, forgetting_cost};
+use ebbing::stats::Estimate;
+use ebbing::tasks::Permuted;
+use ebbing::theory::single_head::{Mode, SingleHeadSettings};
 use ebbing_report::{Figure, Legend, Panel};
 use serde::Serialize;
 
@@ -87,7 +92,7 @@ impl Study for FigureS3 {
         let sequence = permuted.generate(&source, cell.seed)?;
         let mode = if lambda.is_infinite() { Mode::Ntk } else { Mode::Gibbs };
         let settings = SingleHeadSettings { mode, lambda, architecture: relu(self.depth), ..Default::default() };
-        let network = SingleHead::new(settings, &sequence)?;
+        let network = SingleHead::new(&sequence, &settings)?;
         Ok(vec![TaskOne::of(&network, &sequence)?.row()])
     }
 
@@ -148,10 +153,10 @@ impl Reproduction for FigureS3 {
         let (apart, alike) = (apart?, alike?);
         let along = |rows: &Frame, of: &str| means_along(rows, "lambda", &lambdas, of);
         let ends = |rows: &Frame, of: &str| -> Result<(f64, f64)> {
-            let means: Vec<Uncertain> = along(rows, of)?;
+            let means: Vec<Estimate> = along(rows, of)?;
             Ok((means[0].value, means[means.len() - 1].value))
         };
-        let named = |of: &str| -> Result<(String, Vec<Uncertain>)> { Ok((of.into(), along(&apart, of)?)) };
+        let named = |of: &str| -> Result<(String, Vec<Estimate>)> { Ok((of.into(), along(&apart, of)?)) };
         let mut claims = vec![
             Trend::Falls.claim("S3a", "MSE on task 1 falls with λ", &[named("train_mse")?, named("test_mse")?])?,
             Trend::Rises.claim(

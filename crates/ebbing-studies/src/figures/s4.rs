@@ -6,12 +6,16 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{
-    Activation, Architecture, Cost, Fisher, Heads, Indexing, Learner, LossScale, Permuted, Preprocess, SingleHead,
-    SingleHeadSettings, Sizes, TrainSettings, Uncertain, forgetting_cost,
-};
+use ebbing::SingleHead;
+use ebbing::data::Preprocess;
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, TrainSettings};
+use ebbing::plan::{Cost, Sizes, forgetting_cost};
+use ebbing::stats::Estimate;
+use ebbing::tasks::Permuted;
+use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing_report::{Figure, Legend, Line, Markers, Panel};
 use serde::Serialize;
 
@@ -106,7 +110,7 @@ impl Learners {
     }
 
     /// Mean and standard error after task t of a learner, or of the theory.
-    fn after(&self, frame: &Frame, who: &str, t: usize, column: &str) -> Result<Uncertain> {
+    fn after(&self, frame: &Frame, who: &str, t: usize, column: &str) -> Result<Estimate> {
         frame.only("learner", who)?.only("t", t)?.mean(column)
     }
 
@@ -146,7 +150,7 @@ impl Study for Learners {
         let name = cell.text("learner")?;
         if name == "theory" {
             let settings = SingleHeadSettings { architecture, ..SingleHeadSettings::default() };
-            let forecast = SingleHead::new(settings, &sequence)?.forecast()?;
+            let forecast = SingleHead::new(&sequence, &settings)?.forecast()?;
             let (train, test) = (forecast.train_accuracy, forecast.test.and_then(|test| test.accuracy));
             let (Some(train), Some(test)) = (train, test) else {
                 return Err(Error::data("the permuted sequence", "has targets without a sign"));

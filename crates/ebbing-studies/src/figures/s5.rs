@@ -8,9 +8,13 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, Permuted, Preprocess, SingleHead, Uncertain, WithContext, forgetting_cost};
+use ebbing::SingleHead;
+use ebbing::data::Preprocess;
+use ebbing::plan::{Cost, forgetting_cost};
+use ebbing::stats::Estimate;
+use ebbing::tasks::{Permuted, WithContext};
 use ebbing_report::{Figure, Legend, Panel};
 use serde::Serialize;
 
@@ -56,7 +60,7 @@ impl FigureS5 {
         FigureS5 { data, p, p_test, seeds, context, variance: 1.0, renormalise: true }
     }
 
-    fn along(&self, frame: &Frame, depth: usize, of: &str) -> Result<Vec<Uncertain>> {
+    fn along(&self, frame: &Frame, depth: usize, of: &str) -> Result<Vec<Estimate>> {
         means_along(&frame.only("depth", depth)?, "context", &self.context, of)
     }
 }
@@ -93,7 +97,7 @@ impl Study for FigureS5 {
         let dim = (cell.number("context")? * source.dim() as f64).round() as usize;
         let context = WithContext { dim, variance: self.variance, renormalise: self.renormalise };
         let sequence = context.apply(&sequence, cell.seed)?;
-        let network = SingleHead::new(random_features(cell.count("depth")?), &sequence)?;
+        let network = SingleHead::new(&sequence, &random_features(cell.count("depth")?))?;
         Ok(vec![TaskOne::of(&network, &sequence)?.row()])
     }
 
@@ -154,7 +158,7 @@ impl Reproduction for FigureS5 {
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
         let [shallow, deep] = DEPTHS.map(|depth| self.along(frame, depth, "train_mse"));
         let (shallow, deep) = (shallow?, deep?);
-        let gain = |f: &[Uncertain]| 1.0 - f[f.len() - 1].value / f[0].value;
+        let gain = |f: &[Estimate]| 1.0 - f[f.len() - 1].value / f[0].value;
         let mut claims = vec![];
         for (panel, f, depth) in [("S5a", &shallow, 1), ("S5b", &deep, 9)] {
             let statement = format!("F_21 falls with the length of the context at L = {depth}");
@@ -177,7 +181,7 @@ impl Reproduction for FigureS5 {
                      effect at L = 1 that the paper states is that of absolute gains",
                 ),
         );
-        let absolute = |f: &[Uncertain]| f[0].value - f[f.len() - 1].value;
+        let absolute = |f: &[Estimate]| f[0].value - f[f.len() - 1].value;
         claims.push(Claim::above(
             "S5a, b",
             "absolute gain by context at L = 1 minus that at L = 9",

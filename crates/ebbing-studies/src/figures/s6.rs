@@ -6,9 +6,11 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, Heads, MultiHeadSettings, Sizes, TwoTasks, phase_cost};
+use ebbing::nets::Heads;
+use ebbing::plan::{Cost, Sizes, phase_cost};
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing_report::{Dash, Figure, Line, Map, Panel};
 
 /// The line of the list.

@@ -6,9 +6,10 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, Heads};
+use ebbing::nets::Heads;
+use ebbing::plan::Cost;
 use ebbing_report::{Figure, Legend, Markers, Panel};
 
 /// The line of the list.

@@ -4,13 +4,20 @@ use super::common::{pixels, random_features, relu, sizes};
 use crate::cell::{Cell, Row};
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::Column;
-use ebbing::{
-    Cost, ForgettingFit, Kernel, KernelKind, Mat, Mode, OrderParameterSettings, OrderParameters, PoolRow, Preprocess,
-    SingleHead, SingleHeadSettings, Stream, TargetDistractor, TaskSequence, Uncertain, WeightPrior, forgetting_cost,
-    mean_with_error, order_parameter_cost, order_parameters_of_labellings, squared_loss,
-};
+use ebbing::data::Preprocess;
+use ebbing::kernels::{KernelKind, WeightPrior};
+use ebbing::linalg::Mat;
+use ebbing::metrics::squared_loss;
+use ebbing::plan::{Cost, forgetting_cost, order_parameter_cost};
+use ebbing::rng::Stream;
+use ebbing::stats::{Estimate, ForgettingFit, mean_with_error};
+use ebbing::tasks::{PoolRow, TargetDistractor};
+use ebbing::theory::KernelTable;
+use ebbing::theory::order_parameters::{OrderParameterSettings, OrderParameters, labellings};
+use ebbing::theory::single_head::{Mode, SingleHeadSettings};
+use ebbing::{Kernel, SingleHead, TaskSequence};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +50,7 @@ pub(super) struct Point {
     pub flip: f64,
     pub feature: f64,
     pub rf: f64,
-    pub rule: Uncertain,
+    pub rule: Estimate,
     pub delta_f21: f64,
     /// `F_{t,1}`, t = 1, 2, …
     pub forgetting: Vec<f64>,
@@ -164,7 +171,7 @@ impl Targets {
         let settings = OrderParameterSettings { architecture: relu(self.depth), ..Default::default() };
         let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());
         let targets = (labelled.tasks[0].y.as_ref(), labelled.tasks[1].y.as_ref());
-        Ok(order_parameters_of_labellings(&settings, kernels, targets)?)
+        Ok(labellings(&KernelTable::two_tasks(kernels, targets)?, &settings)?)
     }
 
     /// What captions say of means.
@@ -290,7 +297,7 @@ fn sign(stream: &mut Stream) -> f64 {
 /// `F_{t,1}` for t = 1, 2, … of every target column.
 fn curves(settings: SingleHeadSettings, sequence: &TaskSequence) -> Result<Vec<Vec<f64>>> {
     let first = &sequence.tasks[0];
-    let means = SingleHead::new(settings, sequence)?.means(first.x.as_ref())?;
+    let means = SingleHead::new(sequence, &settings)?.means(first.x.as_ref())?;
     let loss = |k: usize, f: &Mat<f64>| -> Result<f64> {
         Ok(squared_loss(f.as_ref().subcols(k, 1), first.y.as_ref().subcols(k, 1), None)?)
     };
@@ -359,12 +366,12 @@ mod tests {
         };
         for k in 0..2 {
             let pair = [column(2 * k), column(2 * k + 1)];
-            let rule = pair
-                .each_ref()
-                .map(|s| ebbing::order_parameters(&settings, &s.tasks[0], &s.tasks[1]).unwrap().values.gamma_rule);
+            let rule = pair.each_ref().map(|s| {
+                ebbing::theory::order_parameters::pair(&s.tasks[0], &s.tasks[1], &settings).unwrap().values.gamma_rule
+            });
             for (mode, name) in [(Mode::Rf, "f"), (Mode::Ntk, "f_full")] {
                 let single = SingleHeadSettings { mode, ..random_features(2) };
-                let f = pair.each_ref().map(|s| SingleHead::new(single, s).unwrap().forgetting().unwrap());
+                let f = pair.each_ref().map(|s| SingleHead::new(s, &single).unwrap().forgetting().unwrap());
                 for t in 2..=3 {
                     let row = &rows[2 * k + t - 2].0;
                     let value = |name: &str| row.iter().find(|(n, _)| n == name).unwrap().1.number().unwrap();

@@ -4,7 +4,7 @@ use super::Reproduction;
 use crate::cell::{Cell, Row, Value};
 use crate::frame::Frame;
 use crate::run::compute_cells;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 
 /// All cells of a study, collected.
 pub(super) fn run(study: &dyn Reproduction) -> Frame {

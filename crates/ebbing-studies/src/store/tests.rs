@@ -4,9 +4,9 @@ use super::*;
 use crate::cell::{Cell, Row};
 use crate::engine::{Event, Outcome, run_missing};
 use crate::error::Error;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::Cost;
+use ebbing::plan::Cost;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -107,7 +107,7 @@ pub(super) fn read_set(path: &Path, set: Cifar, name: &str, source: &str) -> Res
     assemble::dataset(name, source, train, Some(test), Some(vec![SIDE, SIDE, 3]))
 }
 
-/// The set of a standard archive, told by the names in it.
+/// The set that a standard archive holds, recognised by the names in it.
 pub(super) fn set_of_archive(path: &Path) -> Result<Cifar> {
     let archive = file::read(path)?;
     let files = tar::files(&archive, path)?;

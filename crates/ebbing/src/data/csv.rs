@@ -14,7 +14,7 @@ pub enum LabelColumn {
     Last,
     /// The first one.
     First,
-    /// The one with this heading.
+    /// The column with this heading.
     Named(String),
 }
 
@@ -22,12 +22,12 @@ pub enum LabelColumn {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `header` | found out | whether the first line is headings: it is, if a field there is no number |
+/// | `header` | detected | whether the first line holds headings: it does if one of its fields is no number |
 /// | `label` | last | the column with labels; integers are classes, other numbers real targets |
 /// | `delimiter` | `,` | the byte between fields |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// Whether the first line is headings; found out where it is not said.
+    /// Whether the first line holds headings; detected if not given.
     pub header: Option<bool>,
     /// The column with labels.
     pub label: LabelColumn,
@@ -41,7 +41,7 @@ impl Default for CsvOptions {
     }
 }
 
-/// Reads examples and their labels from a CSV file, plain or gzip'ed. Lines are told from 1, as editors count them.
+/// Reads examples and their labels from a CSV file, plain or gzipped. Errors number lines from 1, as editors do.
 ///
 /// # Errors
 /// [`Error::Io`] where it cannot be read; [`Error::File`] for lines of unequal length, fields that are no finite
@@ -51,10 +51,10 @@ pub fn read_csv(path: impl AsRef<Path>, options: &CsvOptions) -> Result<Part> {
     parse_csv(&file::read(path)?, path, options)
 }
 
-/// The same from bytes already in memory; `path` is what errors call them.
+/// The same from bytes already in memory; `path` names them in errors.
 ///
 /// # Errors
-/// As [`read_csv`].
+/// As for [`read_csv`].
 pub fn parse_csv(bytes: &[u8], path: &Path, options: &CsvOptions) -> Result<Part> {
     let mut record = ByteRecord::new();
     let mut first = reader(bytes, options);

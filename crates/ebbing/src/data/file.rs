@@ -1,4 +1,4 @@
-//! Reads whole files, plain or gzip'ed, with a cap on the decoded size.
+//! Reads whole files, plain or gzipped, with a cap on the decoded size.
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;

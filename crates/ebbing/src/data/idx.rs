@@ -5,7 +5,7 @@ use super::file;
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// Reads an IDX file, plain or gzip'ed, of any of the format's number types.
+/// Reads an IDX file, plain or gzipped, of any of the format's number types.
 ///
 /// # Errors
 /// [`Error::Io`] where it cannot be read; [`Error::File`] where a header field does not fit the format or the file's
@@ -15,10 +15,10 @@ pub fn read_idx(path: impl AsRef<Path>) -> Result<Array> {
     parse_idx(file::read(path)?, path)
 }
 
-/// The same from bytes already in memory; `path` is what errors call them.
+/// The same from bytes already in memory; `path` names them in errors.
 ///
 /// # Errors
-/// As [`read_idx`].
+/// As for [`read_idx`].
 pub fn parse_idx(bytes: Vec<u8>, path: &Path) -> Result<Array> {
     let bad = |field: &str, value: String, expected: &str| Err(Error::file(path, field, value, expected));
     if bytes.len() < 4 {

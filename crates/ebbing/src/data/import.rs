@@ -1,22 +1,23 @@
-//! Takes users' own files into the data directory: tells what they are, checks them, keeps one `.npz` copy.
+//! Imports files into the data directory: recognises their format, checks them, and keeps one `.npz` copy.
 
 use super::array::{Array, Values};
 use super::cifar::{self, Cifar};
-use super::copy::Copy;
 use super::csv::CsvOptions;
 use super::places::{Places, checked_name};
+use super::stored::StoredSet;
 use super::{Dataset, Features, Part, Targets, npy};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// What to take for what, where a path alone does not tell.
+/// What the files are, where their paths alone do not say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportOptions {
     /// The name of the set; default: the file's name without its endings.
     pub name: Option<String>,
-    /// The labels that belong to an IDX or npy file of examples; for IDX default to the standard name beside it.
+    /// The labels that belong to an IDX or npy file of examples; by default, for IDX, the file of the standard name
+    /// beside it.
     pub labels: Option<PathBuf>,
-    /// Test examples: another CSV, IDX or npy file; for IDX default to the standard name beside it.
+    /// Test examples: another CSV, IDX or npy file; by default, for IDX, the file of the standard name beside it.
     pub test: Option<PathBuf>,
     /// Their labels.
     pub test_labels: Option<PathBuf>,
@@ -25,7 +26,7 @@ pub struct ImportOptions {
 }
 
 impl Dataset {
-    /// Reads a set from users' own files and checks it.
+    /// Reads a set from your own files and checks it.
     ///
     /// `path` may be an `.npz` file with `x_train, y_train, x_test, y_test` (or `x, y`), a CSV file, an IDX or npy file
     /// of examples, a folder of standard IDX files, a folder or archive of CIFAR's binary files, or EMNIST's archive.
@@ -103,24 +104,24 @@ fn targets_array(targets: &Targets) -> Array {
 }
 
 /// What kind of copy lies at a path.
-fn tell(path: &Path, options: &ImportOptions) -> Result<Copy> {
+fn tell(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
     if path.is_dir() {
         return tell_folder(path, options);
     }
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let is = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end) || name.ends_with(&format!("{end}.gz")));
     if is(&[".npz"]) {
-        Ok(Copy::Npz(path.into()))
+        Ok(StoredSet::Npz(path.into()))
     } else if is(&[".zip"]) {
-        Ok(Copy::EmnistZip(path.into()))
+        Ok(StoredSet::EmnistZip(path.into()))
     } else if is(&[".csv", ".tsv", ".txt"]) {
         let mut csv = options.csv.clone();
         if is(&[".tsv"]) {
             csv.delimiter = b'\t';
         }
-        Ok(Copy::Csv { train: path.into(), test: options.test.clone(), options: csv })
+        Ok(StoredSet::Csv { train: path.into(), test: options.test.clone(), options: csv })
     } else if is(&[".tar", ".tgz"]) {
-        Ok(Copy::Cifar(path.into(), cifar::set_of_archive(path)?))
+        Ok(StoredSet::Cifar(path.into(), cifar::set_of_archive(path)?))
     } else if is(&[".npy", "-ubyte", ".idx"]) {
         tell_arrays(path, options)
     } else {
@@ -129,12 +130,12 @@ fn tell(path: &Path, options: &ImportOptions) -> Result<Copy> {
     }
 }
 
-fn tell_folder(path: &Path, options: &ImportOptions) -> Result<Copy> {
+fn tell_folder(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
     let entries = std::fs::read_dir(path).map_err(|e| Error::io(path, e))?;
     let mut names: Vec<_> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     if let Some(set) = Cifar::of_names(names.iter().map(String::as_str)) {
-        return Ok(Copy::Cifar(path.into(), set));
+        return Ok(StoredSet::Cifar(path.into(), set));
     }
     let train = |name: &&String| name.trim_end_matches(".gz").ends_with("train-images-idx3-ubyte");
     match names.iter().find(train) {
@@ -147,7 +148,7 @@ fn tell_folder(path: &Path, options: &ImportOptions) -> Result<Copy> {
 }
 
 /// Examples in one file, labels in another: given, or the companions of standard IDX names.
-fn tell_arrays(path: &Path, options: &ImportOptions) -> Result<Copy> {
+fn tell_arrays(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
     let labels = options.labels.clone().or_else(|| companion(path, "images-idx3", "labels-idx1"));
     let labels =
         labels.ok_or_else(|| Error::file(path, "the file with its labels", "not found", "name it as an option"))?;
@@ -161,10 +162,10 @@ fn tell_arrays(path: &Path, options: &ImportOptions) -> Result<Copy> {
         }
         None => None,
     };
-    Ok(Copy::Arrays { train: [path.into(), labels], test })
+    Ok(StoredSet::Arrays { train: [path.into(), labels], test })
 }
 
-/// A file beside this one whose name has another word in it, plain or gzip'ed.
+/// A file beside this one whose name has another word in it, plain or gzipped.
 fn companion(path: &Path, word: &str, other: &str) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let plain = name.contains(word).then(|| name.replace(word, other))?;

@@ -28,7 +28,7 @@ pub struct KnownSet {
     pub name: &'static str,
     /// Other names for it.
     pub aliases: &'static [&'static str],
-    /// In words.
+    /// A description.
     pub title: &'static str,
     /// The standard files.
     pub files: &'static [KnownFile],
@@ -46,7 +46,7 @@ pub struct KnownSet {
     pub image_shape: &'static [usize],
     /// Whether the official parts hold equally many images of every class.
     pub balanced: bool,
-    /// What a user should know about its files.
+    /// What to know about its files.
     pub note: &'static str,
     /// What a reader of results should know about its images; written into the provenance.
     pub image_note: &'static str,

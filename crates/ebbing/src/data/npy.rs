@@ -11,7 +11,7 @@ use std::path::Path;
 /// As many axes as NumPy allows.
 const MAX_AXES: usize = 64;
 
-/// Reads a `.npy` file (also gzip'ed) of floats of 4 or 8 bytes, integers or booleans, in C or Fortran order.
+/// Reads a `.npy` file (also gzipped) of floats of 4 or 8 bytes, integers or booleans, in C or Fortran order.
 ///
 /// # Errors
 /// [`Error::Io`] where it cannot be read; [`Error::File`] where a header field does not fit the format or the file's
@@ -24,7 +24,7 @@ pub fn read_npy(path: impl AsRef<Path>) -> Result<Array> {
 /// Reads all arrays of an `.npz` file, stored or compressed, in the order in which they are stored.
 ///
 /// # Errors
-/// As [`read_npy`]; [`Error::File`] too for a damaged archive, a name that occurs twice, or compressed arrays that
+/// As for [`read_npy`]; [`Error::File`] too for a damaged archive, a name that occurs twice, or compressed arrays that
 /// decode to more than [`MAX_DECODED`](super::MAX_DECODED) bytes.
 pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>> {
     let path = path.as_ref();
@@ -33,10 +33,10 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>> {
     arrays(Zip::open(BufReader::new(file), path)?, path)
 }
 
-/// The same from bytes already in memory; `path` is what errors call them.
+/// The same from bytes already in memory; `path` names them in errors.
 ///
 /// # Errors
-/// As [`read_npz`].
+/// As for [`read_npz`].
 pub fn parse_npz(bytes: &[u8], path: &Path) -> Result<Vec<(String, Array)>> {
     arrays(Zip::open(Cursor::new(bytes), path)?, path)
 }
@@ -60,10 +60,10 @@ fn arrays<R: Read + Seek>(mut zip: Zip<R>, path: &Path) -> Result<Vec<(String, A
     Ok(arrays)
 }
 
-/// The array in the bytes of an `.npy` file; `name` is what errors call it.
+/// The array in the bytes of an `.npy` file; `name` names it in errors.
 ///
 /// # Errors
-/// As [`read_npy`].
+/// As for [`read_npy`].
 pub fn parse_npy(bytes: Vec<u8>, path: &Path, name: &str) -> Result<Array> {
     let bad = |field: &str, value: String, expected: String| {
         Error::file(path, format!("the {field} of {name}"), value, expected)

@@ -2,8 +2,8 @@
 
 use super::Dataset;
 use super::cifar::Cifar;
-use super::copy::Copy;
 use super::known::{KNOWN_SETS, KnownSet};
+use super::stored::StoredSet;
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// | Keras | `$KERAS_HOME/datasets`, or `~/.keras/datasets` |
 ///
 /// A folder is searched for sub-folders named after the set (`mnist`, `fashion-mnist`, …) or as torchvision names them,
-/// that hold the standard files, plain or gzip'ed; for `<set>-train-images-idx3-ubyte.gz` and its three companions; for
+/// that hold the standard files, plain or gzipped; for `<set>-train-images-idx3-ubyte.gz` and its three companions; for
 /// the standard archives of CIFAR (binary version) and EMNIST; and for `<set>.npz`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
@@ -38,7 +38,7 @@ pub struct Found {
     pub place: String,
     /// The files.
     pub files: Vec<PathBuf>,
-    pub(super) copy: Copy,
+    pub(super) copy: StoredSet,
 }
 
 /// What is known of one set on this machine.
@@ -46,7 +46,7 @@ pub struct Found {
 pub struct Status {
     /// The name.
     pub name: String,
-    /// In words.
+    /// A description.
     pub title: String,
     /// The copy that would be loaded; `None` for the embedded sample, which needs none, and for sets that are not here.
     pub found: Option<Found>,
@@ -104,7 +104,7 @@ impl Places {
             let known = set.and_then(|set| search_folder(set, folder, &mut notes));
             let names = set.map_or(vec![name], |set| names_of(set).collect());
             let npz = || names.iter().map(|name| folder.join(format!("{name}.npz"))).find(|path| path.is_file());
-            if let Some(copy) = known.or_else(|| npz().map(Copy::Npz)) {
+            if let Some(copy) = known.or_else(|| npz().map(StoredSet::Npz)) {
                 let name = set.map_or(name, |set| set.name).to_string();
                 return (Some(Found { name, place: place.clone(), files: copy.files(), copy }), notes);
             }
@@ -115,7 +115,7 @@ impl Places {
     /// Loads a set by name: `mnist-sample` is embedded, others are searched for.
     ///
     /// # Errors
-    /// [`Error::Setting`] where no such set is found; what reading it says, where it is damaged.
+    /// [`Error::Setting`] where no such set is found; any error of reading a damaged copy.
     pub fn load(&self, name: &str) -> Result<Dataset> {
         if name == "mnist-sample" {
             return Dataset::sample();
@@ -161,10 +161,10 @@ impl Places {
 }
 
 impl Found {
-    /// Reads and checks the set; its provenance tells the files, and how it differs from the official set.
+    /// Reads and checks the set. Its provenance names the files, and how they differ from the official set.
     ///
     /// # Errors
-    /// What reading the files says.
+    /// Any error of reading the files.
     pub fn load(&self) -> Result<Dataset> {
         let folder = self.files.first().and_then(|file| file.parent()).unwrap_or(Path::new(""));
         let names: Vec<_> =
@@ -187,7 +187,7 @@ impl Dataset {
     /// `cifar100`, or the name of an imported set.
     ///
     /// # Errors
-    /// [`Error::Setting`] where no such set is found; what reading it says, where it is damaged.
+    /// [`Error::Setting`] where no such set is found; any error of reading a damaged copy.
     pub fn load(name: &str) -> Result<Dataset> {
         Places::from_env().load(name)
     }
@@ -207,7 +207,7 @@ fn names_of(set: &KnownSet) -> impl Iterator<Item = &'static str> {
 }
 
 /// A usable copy of a set in one folder.
-fn search_folder(set: &KnownSet, folder: &Path, notes: &mut Vec<String>) -> Option<Copy> {
+fn search_folder(set: &KnownSet, folder: &Path, notes: &mut Vec<String>) -> Option<StoredSet> {
     let torch: &[&str] = match set.name {
         "mnist" => &["MNIST/raw", "MNIST"],
         "fashion-mnist" => &["FashionMNIST/raw", "FashionMNIST"],
@@ -227,7 +227,7 @@ fn search_folder(set: &KnownSet, folder: &Path, notes: &mut Vec<String>) -> Opti
         if set.name == "emnist" { ("emnist-byclass-train", "emnist-byclass-test") } else { ("train", "t10k") };
     for sub in folders.iter().filter(|sub| sub.is_dir()) {
         let archive = sub.join("gzip.zip");
-        let zip = || (set.name == "emnist" && archive.is_file()).then_some(Copy::EmnistZip(archive));
+        let zip = || (set.name == "emnist" && archive.is_file()).then_some(StoredSet::EmnistZip(archive));
         if let Some(copy) = four(sub, train, test, notes).or_else(zip) {
             return Some(copy);
         }
@@ -236,12 +236,12 @@ fn search_folder(set: &KnownSet, folder: &Path, notes: &mut Vec<String>) -> Opti
 }
 
 /// `<set>-train-images-idx3-ubyte.gz` and its companions, directly in a folder.
-fn flat(set: &KnownSet, folder: &Path, notes: &mut Vec<String>) -> Option<Copy> {
+fn flat(set: &KnownSet, folder: &Path, notes: &mut Vec<String>) -> Option<StoredSet> {
     names_of(set).find_map(|name| four(folder, &format!("{name}-train"), &format!("{name}-test"), notes))
 }
 
-/// Four IDX files, each plain or gzip'ed; where only some are there, a note says which are missing.
-fn four(folder: &Path, train: &str, test: &str, notes: &mut Vec<String>) -> Option<Copy> {
+/// Four IDX files, each plain or gzipped; where only some are there, a note says which are missing.
+fn four(folder: &Path, train: &str, test: &str, notes: &mut Vec<String>) -> Option<StoredSet> {
     let kinds = ["images-idx3-ubyte", "labels-idx1-ubyte"];
     let names = [train, test].map(|part| kinds.map(|kind| format!("{part}-{kind}")));
     let file = |name: &String| [folder.join(name), folder.join(format!("{name}.gz"))].into_iter().find(|p| p.is_file());
@@ -257,19 +257,19 @@ fn four(folder: &Path, train: &str, test: &str, notes: &mut Vec<String>) -> Opti
         notes.push(format!("{} lacks {}", folder.display(), missing.join(", ")));
     }
     match found {
-        [[Some(a), Some(b)], [Some(c), Some(d)]] => Some(Copy::Arrays { train: [a, b], test: Some([c, d]) }),
+        [[Some(a), Some(b)], [Some(c), Some(d)]] => Some(StoredSet::Arrays { train: [a, b], test: Some([c, d]) }),
         _ => None,
     }
 }
 
 /// CIFAR's binary files in a folder, or the archive of them; pickles are only noted.
-fn search_cifar(set: Cifar, stem: &str, folders: &[PathBuf], notes: &mut Vec<String>) -> Option<Copy> {
+fn search_cifar(set: Cifar, stem: &str, folders: &[PathBuf], notes: &mut Vec<String>) -> Option<StoredSet> {
     let unpacked = if set == Cifar::Ten { "cifar-10-batches-bin" } else { "cifar-100-binary" };
     for folder in folders.iter().filter(|folder| folder.is_dir()) {
         for bin in [folder.join(unpacked), folder.clone()] {
             let missing = set.missing(&bin);
             if missing.is_empty() {
-                return Some(Copy::Cifar(bin, set));
+                return Some(StoredSet::Cifar(bin, set));
             }
             if bin.ends_with(unpacked) && bin.is_dir() {
                 notes.push(format!("{} is missing", missing[0].display()));
@@ -277,7 +277,7 @@ fn search_cifar(set: Cifar, stem: &str, folders: &[PathBuf], notes: &mut Vec<Str
         }
         let archive = folder.join(format!("{stem}-binary.tar.gz"));
         if archive.is_file() {
-            return Some(Copy::Cifar(archive, set));
+            return Some(StoredSet::Cifar(archive, set));
         }
         let pickles = ["batches-py", "python"].map(|end| folder.join(format!("{stem}-{end}")));
         if let Some(pickles) = pickles.iter().find(|path| path.is_dir()) {

@@ -95,7 +95,8 @@ fn whiten_into<S: Serializer>(whiten: &Option<Whiten>, into: S) -> std::result::
 /// Preprocessing with its parameters fitted: apply it to any examples of the same dimension.
 ///
 /// ```
-/// use ebbing::{Mat, Preprocess, Preprocessor};
+/// use ebbing::data::{Preprocess, Preprocessor};
+/// use ebbing::linalg::Mat;
 /// let x = Mat::from_fn(50, 4, |i, j| ((i * i + i * j + j * j * j) % 17) as f64);
 /// let fitted = Preprocessor::fit(x.as_ref(), &Preprocess::default())?;
 /// let z = fitted.apply(x.as_ref())?;

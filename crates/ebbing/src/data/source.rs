@@ -6,10 +6,12 @@ use super::{Dataset, Features, Part, Targets, grey};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 
-/// A data set and the preprocessing fitted to it. Only the rows that are asked for are ever converted.
+/// A data set and the preprocessing fitted to it. Only the rows that are asked for are ever converted. Of equal training
+/// examples the first is kept.
 ///
 /// ```
-/// use ebbing::{Dataset, Preprocess, Source};
+/// use ebbing::{Dataset, Source};
+/// use ebbing::data::Preprocess;
 /// let source = Source::new(Dataset::sample()?, &Preprocess::default())?;
 /// let x = source.train(&[0, 17])?;
 /// assert_eq!((x.nrows(), x.ncols()), (2, 784));
@@ -21,14 +23,16 @@ pub struct Source {
     fitted: Preprocessor,
     /// Name and hash of the set whose covariance whitens, where that is another one.
     reference: Option<(String, String)>,
+    /// Training examples that were left out because they equal an earlier one.
+    repeated: usize,
 }
 
 impl Source {
     /// Fits the preprocessing to the whole training part (and loads the set that `whiten.covariance_of` names, if any).
     ///
     /// # Errors
-    /// [`Error::Data`] for an empty set, NaN or infinite features; [`Error::Setting`] for unusable settings; what
-    /// [`Dataset::load`] says of the set whose covariance is asked for.
+    /// [`Error::Data`] for an empty set, NaN or infinite features; [`Error::Setting`] for unusable settings; any
+    /// error of [`Dataset::load`] for the set whose covariance is asked for.
     pub fn new(dataset: Dataset, settings: &Preprocess) -> Result<Source> {
         match settings.whiten.as_ref().filter(|w| w.covariance_of != "train") {
             Some(whiten) => {
@@ -42,14 +46,14 @@ impl Source {
     /// The same with the covariance of the training part of `reference`, whatever `whiten.covariance_of` says.
     ///
     /// # Errors
-    /// As [`Source::new`]; [`Error::Data`] where the two sets differ in dimension.
+    /// As for [`Source::new`]; [`Error::Data`] where the two sets differ in dimension.
     pub fn with_covariance(dataset: Dataset, settings: &Preprocess, reference: Dataset) -> Result<Source> {
         Self::build(dataset, settings, Some(reference))
     }
 
     fn build(dataset: Dataset, settings: &Preprocess, reference: Option<Dataset>) -> Result<Source> {
         let convert = |set: Dataset| if settings.grey { grey::to_grey(set) } else { Ok(set) };
-        let dataset = convert(dataset)?;
+        let (dataset, repeated) = convert(dataset)?.without_repeats();
         let reference = reference.map(convert).transpose()?;
         let train = |from: usize, n: usize| block(&dataset.train.features, from, n);
         let name = format!("the training part of {}", dataset.provenance.name);
@@ -66,7 +70,7 @@ impl Source {
             }
         };
         let reference = reference.map(|r| (r.provenance.name, r.provenance.sha256));
-        Ok(Source { dataset, fitted, reference })
+        Ok(Source { dataset, fitted, reference, repeated })
     }
 
     /// The chosen training examples, prepared, one per row, in the order given.
@@ -80,7 +84,7 @@ impl Source {
     /// The chosen test examples, prepared with what was fitted to the training part.
     ///
     /// # Errors
-    /// As [`Source::train`], and where the set has no test part.
+    /// As for [`Source::train`], and where the set has no test part.
     pub fn test(&self, rows: &[usize]) -> Result<Mat<f64>> {
         self.select(self.test_part()?, "test", rows)
     }
@@ -129,7 +133,7 @@ impl Source {
         self.fitted.dim()
     }
 
-    /// The set (converted to grey levels where that was asked for).
+    /// The set that is drawn from (converted to grey levels where that was asked for, repeated training examples left out).
     pub fn dataset(&self) -> &Dataset {
         &self.dataset
     }
@@ -146,9 +150,13 @@ impl Source {
         if let (Some((name, sha256)), Some(map)) = (&self.reference, preprocess.as_object_mut()) {
             map.insert("covariance_set".into(), serde_json::json!({ "name": name, "sha256": sha256 }));
         }
-        serde_json::json!({
+        let mut settings = serde_json::json!({
             "dataset": from.name, "source": from.source, "sha256": from.sha256, "preprocess": preprocess,
-        })
+        });
+        if self.repeated > 0 {
+            settings["repeated_examples_left_out"] = self.repeated.into();
+        }
+        settings
     }
 }
 

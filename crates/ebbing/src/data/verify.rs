@@ -35,7 +35,7 @@ impl Places {
     /// Reads the copy of a set that would be loaded, and checks it in every way there is.
     ///
     /// # Errors
-    /// [`Error::Setting`] where there is no copy; what reading it says, where it is damaged.
+    /// [`Error::Setting`] where there is no copy; any error of reading a damaged copy.
     pub fn verify(&self, name: &str) -> Result<Verification> {
         let missing = || Error::setting("data set", name, "no copy was found");
         let found = self.find(name)?.ok_or_else(missing)?;

@@ -171,8 +171,8 @@ fn mirror_diagonal_tiles(m: &mut Mat<f64>, size: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stream;
     use crate::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+    use crate::rng::Stream;
 
     fn inputs(rows: usize, features: usize, index: u64) -> Mat<f64> {
         let mut stream = Stream::new(11, "gram test", index);

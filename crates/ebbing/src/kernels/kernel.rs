@@ -1,4 +1,5 @@
-//! A prepared kernel: kind, architecture, prior and times, ready to be evaluated on inputs.
+//! A prepared kernel (one of the paper's Eqs. 14–21): kind, architecture, prior and times, ready to be evaluated on
+//! inputs.
 
 use super::layers::{Angle, Layers};
 use super::rows::{self, Rows};
@@ -109,7 +110,7 @@ impl Kernel {
     /// [`Kernel::gram`] of several kernels from one matrix product.
     ///
     /// # Errors
-    /// As [`Kernel::gram`].
+    /// As for [`Kernel::gram`].
     pub fn gram_many(kernels: &[&Kernel], x: MatRef<'_, f64>, x2: MatRef<'_, f64>) -> Result<Vec<Mat<f64>>> {
         same_features(x.ncols(), x2.ncols())?;
         let (copy, copy2) = (contiguous(x), contiguous(x2));
@@ -121,7 +122,7 @@ impl Kernel {
     /// [`Kernel::gram_symmetric`] of several kernels from one matrix product.
     ///
     /// # Errors
-    /// As [`Kernel::gram_symmetric`].
+    /// As for [`Kernel::gram_symmetric`].
     pub fn gram_many_symmetric(kernels: &[&Kernel], x: MatRef<'_, f64>) -> Result<Vec<Mat<f64>>> {
         let copy = contiguous(x);
         let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), "inputs")?;

@@ -1,5 +1,13 @@
-//! `K^{l+1} = F(m1 K^l(x,x), m1 K^l(x',x'), mc K^l(x,x'))`: one pair of inputs carried through the layers, without
-//! cancellation.
+//! `K^{l+1} = F(m1 K^l(x,x), m1 K^l(x',x'), mc K^l(x,x'))` (paper, Eqs. 68–70): one pair of inputs carried through the
+//! layers, without cancellation.
+//!
+//! Linear units are Eqs. 71–73. ReLU is Eqs. 75–80 with `m1(t,t)` and `m1(s,s)` under the root of Eqs. 76 and 77,
+//! where the paper leaves them out. The λ → ∞ limits are Eqs. 81–89, whose solution is the tangent kernel (Eqs.
+//! 96–98).
+//!
+//! What must not be lost to rounding is `ΔK = K¹ − K⁰`, which is of order 1/λ, and angles near 0 and π. So `1−ρ` and
+//! `1+ρ` are carried apart, and ΔK is carried as itself: with `δ = ρ1 − ρ0 = K̃/n` of the layer below, n the geometric
+//! mean of the two variances, [`difference`] gives `g(ρ1) − g(ρ0)` from δ and the mean angle.
 
 use super::{Activation, Architecture, WeightPrior};
 use std::f64::consts::PI;
@@ -143,7 +151,7 @@ impl Layers {
         }
     }
 
-    /// `1 ∓ ρ1`, `ρ1 = c1 k`, from `1 ∓ k` of the layer below.
+    /// `1 ∓ ρ1`, `ρ1 = c1 k`, `c1 = m1(t,s)/μ`, from `1 ∓ k` of the layer below: `1 − ρ1 = (1 − c1) + c1 (1 − k)`.
     fn correlate(&self, k: Angle) -> Angle {
         let c1 = self.m1 / self.mu;
         Angle { minus: self.decorrelation + c1 * k.minus, plus: self.decorrelation + c1 * k.plus }
@@ -158,7 +166,8 @@ impl Layers {
         }
     }
 
-    /// ReLU with every kernel divided by `n_l = √(K_tt^l(x,x) K_ss^l(x',x'))`, `n_{l+1} = (μ/2) n_l`.
+    /// ReLU (paper, Eqs. 75–80) with every kernel divided by `n_l = √(K_tt^l(x,x) K_ss^l(x',x'))`,
+    /// `n_{l+1} = (μ/2) n_l`.
     fn relu(&self, angle: Angle, n0: f64) -> Values {
         let mut k = angle;
         let mut v = Values { k1: angle.cos(), k0: angle.cos(), delta: 0.0, tilde: 0.0, derivative: 0.0 };
@@ -187,7 +196,7 @@ impl Layers {
         v
     }
 
-    /// `K¹ = m1^L x·x'/N0` and its kin.
+    /// `K¹ = m1^L x·x'/N0`, `K⁰ = m0^L x·x'/N0` and their differences (paper, Eqs. 71–73).
     fn linear(&self, k: f64) -> Values {
         let mut v = Values { k1: k, k0: k, delta: 0.0, tilde: 0.0, derivative: 1.0 };
         for _ in 0..self.arch.depth {
@@ -199,7 +208,8 @@ impl Layers {
         v
     }
 
-    /// `F(v,v',c) = (2/π) asin(2c/D)`, `D² = (1+2v)(1+2v')`, `F' = (4/π)/√(D²−4c²)`.
+    /// erf, which the paper does not treat: `F(v,v',c) = (2/π) asin(2c/D)`, `D² = (1+2v)(1+2v')`,
+    /// `F' = (4/π)/√(D²−4c²)`.
     fn erf(&self, angle: Angle, kx: f64, kx2: f64) -> Values {
         let k = angle.cos() * (kx * kx2).sqrt();
         let mut v = Values { k1: k, k0: k, delta: 0.0, tilde: 0.0, derivative: 0.0 };
@@ -245,8 +255,8 @@ fn erf_diagonal(v: f64) -> f64 {
     2.0 / PI * (2.0 * v).atan2((1.0 + 4.0 * v).sqrt())
 }
 
-/// `g(ρ1) − g(ρ0) = (π−m) δ − 2 cos m (sin h − h cos h)` from `δ = ρ1 − ρ0`, with `m = (θ1+θ0)/2` and
-/// `sin h = δ/(2 sin m)`.
+/// The paper's `J` (Eq. 75) at two angles: `g(ρ1) − g(ρ0) = (π−m) δ − 2 cos m (sin h − h cos h)` from `δ = ρ1 − ρ0`,
+/// with `m = (θ1+θ0)/2` and `sin h = δ/(2 sin m)`.
 fn difference(arc1: &Arc, arc0: &Arc, delta: f64) -> f64 {
     if delta == 0.0 {
         return 0.0;

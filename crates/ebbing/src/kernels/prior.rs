@@ -1,4 +1,7 @@
-//! `w_1 ~ N(0,σ²)`, `w_t = λ̃ w_{t−1} + noise`: the prior of one weight over the tasks.
+//! `w_1 ~ N(0,σ²)`, `w_t = λ̃ w_{t−1} + noise`: the prior of one weight over the tasks (paper, Eqs. 13, 47, 48).
+//!
+//! Eq. 13 prints the penalty with a plus sign and both terms with a factor 1/β; the moments in Eqs. 47 and 48 belong
+//! to a minus sign and no such factor, which is what is used here.
 
 use crate::error::{Error, Result};
 

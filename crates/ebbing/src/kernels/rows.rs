@@ -21,7 +21,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Norms of the rows of `matrix`. `what` is what error messages call the set.
+    /// Norms of the rows of `matrix`. `what` names the set in error messages.
     pub fn new(matrix: MatRef<'a, f64>, what: &str) -> Result<Self> {
         let mut squares = vec![0.0; matrix.nrows()];
         squares.par_chunks_mut(CHUNK).enumerate().for_each(|(n, sums)| {

@@ -130,7 +130,7 @@ mod avx2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stream;
+    use crate::rng::Stream;
 
     #[test]
     fn vector_and_scalar_code_agree() {

@@ -128,8 +128,9 @@ impl Chebyshev {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kernel;
     use crate::kernels::{Activation, Architecture, KernelKind, WeightPrior};
-    use crate::{Kernel, Stream};
+    use crate::rng::Stream;
 
     /// Cosines whose `1 − |cos|` is exact and spread evenly over all octaves, panel edges included.
     fn cosines() -> Vec<f64> {

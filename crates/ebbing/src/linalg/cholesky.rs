@@ -20,7 +20,7 @@ pub struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors `a` (its lower half is read). `name` is what error messages call the matrix.
+    /// Factors `a` (its lower half is read). `name` names the matrix in error messages.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`] where the matrix is singular or indefinite: the pivot, an estimate of the smallest
@@ -38,7 +38,7 @@ impl Cholesky {
     /// The same without a copy: L takes the place of `a`, which must be filled above the diagonal too.
     ///
     /// # Errors
-    /// As [`Cholesky::factor`].
+    /// As for [`Cholesky::factor`].
     pub fn factor_owned(mut a: Mat<f64>, name: &str) -> Result<Self> {
         let norm = checked_norm(a.as_ref(), name)?;
         let diagonal_blocks = copy_diagonal_blocks(a.as_ref());
@@ -75,7 +75,7 @@ impl Cholesky {
     /// `A^{-1} B`.
     ///
     /// # Panics
-    /// If `b` has not as many rows as `A`; so do the other solves.
+    /// If `b` does not have as many rows as `A`; the other solves do the same.
     pub fn solve(&self, b: MatRef<'_, f64>) -> Mat<f64> {
         let mut x = b.to_owned();
         self.solve_in_place(x.as_mut());

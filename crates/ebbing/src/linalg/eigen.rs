@@ -6,7 +6,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::{Col, Spec};
 
-/// The largest scaled residual of a decomposition that is given out.
+/// The largest scaled residual with which a decomposition is returned.
 pub(super) const WORST_RESIDUAL: f64 = 1e3;
 
 /// How many random vectors measure a residual: its relative error is about `1/√(2·4)`.
@@ -26,7 +26,7 @@ pub struct SymmetricEigen {
 }
 
 impl SymmetricEigen {
-    /// Decomposes `a` (its lower half is read). `name` is what error messages call the matrix.
+    /// Decomposes `a` (its lower half is read). `name` names the matrix in error messages.
     ///
     /// # Errors
     /// [`Error::NotConverged`] where the iteration fails or a scaled residual is above 1000; [`Error::Data`] where `a` is

@@ -1,7 +1,26 @@
 //! Dense linear algebra: the only place that names faer.
 //!
-//! Work is always cut into the same [`SPLITS`] parts, whatever the number of threads that execute them, so that
-//! every result has the same bits at any thread count. Threads are those of the current rayon pool.
+//! | Item | What it is |
+//! |---|---|
+//! | [`Mat`], [`MatRef`], [`MatMut`] | faer's matrices, column by column |
+//! | [`Cholesky`] | `A = L Lᵀ`, with solves, `ln det`, a condition number, and errors that say which rows coincide |
+//! | [`SymmetricEigen`] | `A = V Λ Vᵀ` |
+//! | [`Pencil`] | `A V = B V Λ` with `Vᵀ B V = I`: one basis for two symmetric matrices |
+//! | [`PseudoInverse`] | `A⁺` at a stated rank |
+//! | [`matmul`], [`matvec`], [`dot`] | products |
+//! | [`on_one_thread`], [`par_map`] | who works in parallel: the algebra or its caller |
+//!
+//! Work is always cut into the same [`SPLITS`] parts, however many threads carry them out, so every result has the
+//! same bits at any number of threads. Threads are those of the current rayon pool.
+//!
+//! ```
+//! use ebbing::linalg::{Cholesky, Mat, matmul};
+//! let a = Mat::from_fn(3, 3, |i, j| if i == j { 2.0 } else { 1.0 });
+//! let x = Cholesky::factor(a.as_ref(), "an example")?.solve_vec(&[4.0, 4.0, 4.0]);
+//! assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-14));
+//! assert_eq!(matmul(a.as_ref(), a.as_ref())[(0, 0)], 6.0);
+//! # Ok::<(), ebbing::Error>(())
+//! ```
 
 mod block;
 mod cholesky;
@@ -21,14 +40,14 @@ pub use pencil::Pencil;
 pub use pseudo_inverse::PseudoInverse;
 pub(crate) use single::{LEAVE, column_f32, column_f32_mut, for_columns, matmul_f32, matmul_f32_with};
 pub(crate) use threads::within_pool;
-pub use threads::{on_one_thread, side_by_side};
+pub use threads::{on_one_thread, par_map};
 
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Par};
 
-/// Into how many parts a parallel algorithm is cut, independent of the machine.
+/// The number of parts that parallel work is cut into, on every machine.
 pub const SPLITS: usize = 8;
 
 /// faer's parallelism for a result of `columns` columns.
@@ -62,7 +81,7 @@ pub fn matmul_into(c: MatMut<'_, f64>, beta: f64, alpha: f64, a: MatRef<'_, f64>
 /// `A x`.
 ///
 /// # Panics
-/// If `x` has not as many elements as `a` columns.
+/// If `x` does not have one element per column of `a`.
 pub fn matvec(a: MatRef<'_, f64>, x: &[f64]) -> Vec<f64> {
     matmul(a, column(x)).col_as_slice(0).to_vec()
 }

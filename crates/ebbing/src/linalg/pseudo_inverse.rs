@@ -16,7 +16,7 @@ impl PseudoInverse {
     /// Decomposes `a` (its lower half is read) and keeps the eigenvalues above `relative_tolerance` of the largest; `n ε` where none is given.
     ///
     /// # Errors
-    /// As [`SymmetricEigen::factor`] and [`PseudoInverse::from_eigen`].
+    /// As for [`SymmetricEigen::factor`] and [`PseudoInverse::from_eigen`].
     pub fn factor(a: MatRef<'_, f64>, relative_tolerance: Option<f64>, name: &str) -> Result<Self> {
         let rounding = a.nrows() as f64 * f64::EPSILON;
         let eigen = SymmetricEigen::factor(a, name)?;
@@ -72,7 +72,7 @@ impl PseudoInverse {
     /// `A⁺ B`.
     ///
     /// # Panics
-    /// If `b` has not as many rows as `A`; so do the other solves.
+    /// If `b` does not have as many rows as `A`; the other solves do the same.
     pub fn solve(&self, b: MatRef<'_, f64>) -> Mat<f64> {
         let mut inner = matmul(self.vectors.transpose(), b);
         self.scale_rows(&mut inner, |value| 1.0 / value);

@@ -12,7 +12,7 @@ thread_local! {
 /// The results have the same bits either way.
 ///
 /// ```
-/// let product = ebbing::on_one_thread(|| ebbing::dot(&[1.0, 2.0], &[3.0, 4.0]));
+/// let product = ebbing::linalg::on_one_thread(|| ebbing::linalg::dot(&[1.0, 2.0], &[3.0, 4.0]));
 /// assert_eq!(product, 11.0);
 /// ```
 pub fn on_one_thread<R>(work: impl FnOnce() -> R) -> R {
@@ -32,9 +32,9 @@ pub fn on_one_thread<R>(work: impl FnOnce() -> R) -> R {
 /// threads. The results come in the order of the items, with the same bits either way.
 ///
 /// ```
-/// assert_eq!(ebbing::side_by_side(&[1.0, 2.0], |x| ebbing::dot(&[*x], &[3.0])), [3.0, 6.0]);
+/// assert_eq!(ebbing::linalg::par_map(&[1.0, 2.0], |x| ebbing::linalg::dot(&[*x], &[3.0])), [3.0, 6.0]);
 /// ```
-pub fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn par_map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     if items.len() < 2 || alone() {
         return items.iter().map(work).collect();
     }

@@ -1,4 +1,9 @@
-//! Gradient descent on one task: its steps, its learning rate, and its end.
+//! Gradient descent on one task, `θ ← θ − η∇L − ηκF∘(θ − θ_prev)` (paper, Eqs. 180–182, 185, 186): its steps, its
+//! learning rate, and its end.
+//!
+//! The rate comes from the network's own tangent kernel Θ: near a solution gradient descent multiplies the error by
+//! `1 − ηΘ`, so `η = 1/λ_max(Θ)` is half of what it can bear. The kernel moves as the network learns, so it is looked
+//! at again every few steps.
 
 use super::gram::GramLayer;
 use super::learner::{LossScale, PenaltyStep, TrainSettings};
@@ -28,7 +33,7 @@ pub struct Progress {
 }
 
 /// How a task ended.
-pub(crate) struct Outcome {
+pub(crate) struct Descended {
     pub steps: usize,
     pub mse: f64,
     pub stop: Stop,
@@ -37,10 +42,10 @@ pub(crate) struct Outcome {
 
 /// Steps between two looks at the tangent kernel, at most.
 const LOOK: usize = 25;
-/// From this number of hidden layers on, a rate is worked up to.
+/// Networks with this many hidden layers or more start at a small rate that then grows.
 ///
 /// Outputs are products of L + 1 layers. A step that would change small outputs by O(1) to first order multiplies every
-/// layer of a deep network at once, and leaves the range in which the tangent kernel tells anything.
+/// layer of a deep network at once, and leaves the range in which the tangent kernel is a guide.
 const DEEP: usize = 3;
 /// The first step of a deep network, as a share of the stable rate, and how much a rate may grow from look to look.
 const RAMP: (f64, f64) = (0.02, 1.5);
@@ -139,14 +144,14 @@ impl<'a> Descent<'a> {
     }
 
     /// Trains until a stopping rule holds.
-    pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
+    pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Descended> {
         match self.settings.batch {
             Some(batch) if batch < self.data.x.nrows() => self.run_batches(net, batch, progress),
             _ => self.run_full(net, progress),
         }
     }
 
-    fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
+    fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Descended> {
         let data = self.data;
         let (x, y) = (data.x.as_ref(), &data.y);
         let uniform = !matches!(self.updater.penalty, Penalty::Weighted { .. });
@@ -174,7 +179,7 @@ impl<'a> Descent<'a> {
         if let Some(gram) = &gram {
             gram.write_back(net, x);
         }
-        Ok(Outcome { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
+        Ok(Descended { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
     }
 
     fn run_batches(
@@ -182,7 +187,7 @@ impl<'a> Descent<'a> {
         net: &mut Mlp,
         batch: usize,
         progress: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Outcome> {
+    ) -> Result<Descended> {
         let data = self.data;
         let (rows, targets) = (data.x.nrows(), data.y.ncols());
         let mut whole = Pass::new(net, rows, targets);
@@ -221,7 +226,7 @@ impl<'a> Descent<'a> {
                 }
             }
         };
-        Ok(Outcome { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
+        Ok(Descended { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
     }
 
     /// `|Θ − Θ_{t−1}|` over what the penalty holds.
@@ -246,7 +251,7 @@ impl<'a> Descent<'a> {
         Ok((step >= self.settings.max_steps).then_some(Stop::MaxSteps))
     }
 
-    /// Tells where the task is, unless that was told a moment ago.
+    /// Reports progress, unless it was reported a moment ago.
     fn report(&mut self, step: usize, mse: f64, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
         if self.reported.is_some_and(|(last, at)| step < last + REPORT.0 && at.elapsed() < REPORT.1) {
             return Ok(());
@@ -258,7 +263,7 @@ impl<'a> Descent<'a> {
         Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) })
     }
 
-    /// What a rate or the stability of an explicit penalty is found from, where either is asked for.
+    /// The tangent kernel, where it is needed to choose the rate or to check an explicit penalty.
     fn tangent(&self, net: &Mlp, rows: usize) -> Option<Tangent> {
         let explicit = self.penalised && self.updater.form == PenaltyStep::Explicit;
         (self.settings.eta.is_none() || explicit).then(|| {
@@ -290,7 +295,7 @@ impl<'a> Descent<'a> {
             self.updater.eta = eta as f32;
             self.looks.plan(step, curvature);
         } else {
-            // A given rate stays, and so does what it can bear.
+            // A rate that was given stays: one check is enough.
             *tangent = None;
         }
         self.check_explicit(curvature)
@@ -394,8 +399,8 @@ fn loss_scale(loss: LossScale, rows: usize) -> f64 {
     }
 }
 
-/// `η = factor/curvature`: with a factor of 1, half of what gradient descent is stable with, or, with momentum m, a
-/// fraction 1/(2(1+m)) of it.
+/// `η = factor/curvature`. With a factor of 1 that is half of the largest stable rate `2/curvature`; momentum m
+/// raises that limit to `2(1+m)/curvature`, of which it is the fraction 1/(2(1+m)).
 fn stable_rate(settings: &TrainSettings, curvature: f64) -> f64 {
     settings.eta_factor / curvature
 }

@@ -1,4 +1,4 @@
-//! Diagonal Fisher information: which weights a task's loss depends on.
+//! `F_i = g_i² / √(Σ_j g_j⁴/n)` (paper, Eq. 184, with 1/n inside the root): which weights a task's loss depends on.
 
 use super::learner::Fisher;
 use super::mlp::Mlp;

@@ -1,4 +1,4 @@
-//! Which rule changes the weights, and when a task counts as learned.
+//! Which rule changes the weights (paper, Eqs. 180–186), and when a task counts as learned.
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture};
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fisher {
-    /// `g_i² / ((1/n) sqrt(Σ g⁴))`, g the gradient of the whole loss, n parameters: the paper's, with rms √n.
+    /// `g_i² / ((1/n) sqrt(Σ g⁴))`, g the gradient of the whole loss, n parameters: the paper's Eq. 184 as printed,
+    /// of rms √n.
     Paper,
     /// `g_i² / sqrt((1/n) Σ g⁴)`: the same with rms 1.
     #[default]
@@ -27,7 +28,8 @@ pub enum Indexing {
     /// `F̄_t = γ F̄_{t−1} + F_{t−1}`: Fishers taken at Θ_s on D_s, s < t.
     #[default]
     Past,
-    /// `F̄_t = γ F̄_{t−1} + F_t`, `F_1 = 0`, as printed: the current task's own (at its start), the first task's dropped.
+    /// `F̄_t = γ F̄_{t−1} + F_t`, `F_1 = 0`, the paper's Eq. 183 as printed: the current task's own (at its start), the
+    /// first task's dropped.
     Printed,
 }
 
@@ -35,15 +37,15 @@ pub enum Indexing {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "rule", deny_unknown_fields)]
 pub enum Learner {
-    /// Gradient descent on the loss of the current task.
+    /// Gradient descent on the loss of the current task (paper, Eq. 180).
     #[default]
     Gd,
-    /// Gradient descent on the loss plus `κ/2 |Θ − Θ_{t−1}|²`.
+    /// Gradient descent on the loss plus `κ/2 |Θ − Θ_{t−1}|²` (Eqs. 181, 185).
     L2 {
         /// The strength κ.
         kappa: f64,
     },
-    /// Gradient descent on the loss plus `κ/2 Σ F̄_i (Θ − Θ_{t−1})_i²`, online EWC.
+    /// Gradient descent on the loss plus `κ/2 Σ F̄_i (Θ − Θ_{t−1})_i²`, online EWC (Eqs. 182–184).
     Ewc {
         /// The strength κ.
         kappa: f64,
@@ -140,7 +142,7 @@ pub struct TrainSettings {
     pub tolerance: f64,
     /// … over this many steps.
     pub patience: usize,
-    /// A task ends here at the latest.
+    /// The largest number of steps on one task.
     pub max_steps: usize,
     /// Examples per step; none: all.
     pub batch: Option<usize>,

@@ -1,4 +1,5 @@
-//! `x^{l+1} = φ(W^l x^l/√dim x^l)`, `f(x) = a·x^L/√N`: a fully connected network in single precision.
+//! `x^{l+1} = φ(W^l x^l/√dim x^l)`, `f(x) = a·x^L/√N` (paper, Eqs. 1, 10, 12): a fully connected network in single
+//! precision.
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture};

@@ -279,7 +279,7 @@ fn runs_side_by_side_are_the_same_runs() {
     for threads in [1, 2, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let work = |&seed: &u64| ends(run(&tasks, &settings(seed)));
-        assert!(pool.install(|| crate::linalg::side_by_side(&seeds, work)) == want, "{threads} threads");
+        assert!(pool.install(|| crate::linalg::par_map(&seeds, work)) == want, "{threads} threads");
     }
 }
 

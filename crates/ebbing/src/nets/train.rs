@@ -40,8 +40,8 @@ pub struct Trained {
     pub train_loss: Vec<Vec<f64>>,
     /// The same on test data; absent where a task has none.
     pub test_loss: Vec<Vec<Option<f64>>>,
-    /// Share of training examples with the right sign (one target column) or largest column; absent where targets have
-    /// neither.
+    /// Share of training examples classified correctly (by the sign of one target column, or the largest of several);
+    /// absent where targets name no classes.
     pub train_accuracy: Vec<Vec<Option<f64>>>,
     /// The same on test data.
     pub test_accuracy: Vec<Vec<Option<f64>>>,
@@ -53,7 +53,7 @@ pub(crate) struct Examples {
     pub y: Mat<f32>,
 }
 
-/// A run over a task sequence that can be left and taken up between tasks.
+/// A run over a task sequence that can be interrupted and resumed between tasks.
 pub struct Trainer {
     settings: TrainSettings,
     train: Vec<Examples>,

@@ -1,4 +1,4 @@
-//! `θ ← c₁θ + c₂θ_prev + c₃g`: one step of the loss and of the penalty, written in place.
+//! `θ ← c₁θ + c₂θ_prev + c₃g`: one step of the loss and of the penalty (paper, Eqs. 181, 182, 185), written in place.
 
 use super::learner::PenaltyStep;
 use super::mlp::Mlp;

@@ -9,12 +9,12 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Loads per λ that a phase diagram's cost is told for.
+/// Loads per λ that are assumed for the cost of a phase diagram.
 const ALPHAS: usize = 200;
 /// Target columns with more different values than this are summarised by their range.
 const FEW_VALUES: usize = 10;
 
-/// Everything that can be said of a task file before anything is computed with it.
+/// Everything that is known about a task file before anything is computed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskCheck {
     /// "npz file", "folder", "recipe" or "unknown".
@@ -29,9 +29,9 @@ pub struct TaskCheck {
     pub settings: serde_json::Value,
     /// What can be computed, and what that costs here.
     pub computations: Vec<Computation>,
-    /// What keeps the file from being used, one sentence each.
+    /// What makes the file unusable, one sentence each.
     pub problems: Vec<String>,
-    /// What a user should know though the file can be used.
+    /// What to know about a file that can be used.
     pub warnings: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ pub enum TargetSummary {
     Range(f64, f64),
 }
 
-/// A command that the file can be given to.
+/// A command that takes the file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Computation {
     /// The command.
@@ -100,7 +100,7 @@ pub fn check_tasks(path: impl AsRef<Path>) -> TaskCheck {
     report
 }
 
-/// The same for a sequence in memory.
+/// The same checks for a sequence in memory.
 pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
     let mut report = TaskCheck::empty();
     report.problems = sequence.problems().iter().map(ToString::to_string).collect();
@@ -128,7 +128,7 @@ pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
 }
 
 impl TaskCheck {
-    /// Whether the file can be computed with.
+    /// Whether the file can be used.
     pub fn usable(&self) -> bool {
         self.problems.is_empty() && !self.tasks.is_empty()
     }
@@ -214,7 +214,7 @@ fn overlap(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> usize {
     numbers[1].iter().filter(|&&number| number < known).count()
 }
 
-/// What a user should know of a task.
+/// What to know about a task.
 fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
     let mut found = Vec::new();
     if summary.conflicts > 0 {

@@ -27,7 +27,7 @@ pub enum TargetRule {
 }
 
 impl TargetRule {
-    /// The rule for these arrays, each with what messages call it; `test` ones may bring no new class.
+    /// The rule for these arrays, each with its name in messages; `test` arrays may bring no new class.
     ///
     /// # Errors
     /// [`Error::Data`] where some arrays are classes and others real, there is only one class or more than 1000, or a test

@@ -28,7 +28,7 @@ impl TaskSequence {
     ///
     /// # Errors
     /// [`Error::Io`] and [`Error::File`] for files that cannot be read or hold other arrays; [`Error::Data`] for tasks that
-    /// do not fit together. Only the first problem is told; [`check_tasks`](super::check_tasks) tells all.
+    /// do not fit together. Only the first problem is reported; [`check_tasks`](super::check_tasks) reports all.
     pub fn load(path: impl AsRef<Path>) -> Result<TaskSequence> {
         let path = path.as_ref();
         let loaded = read(path);

@@ -1,4 +1,33 @@
-//! Tasks and sequences of tasks, and the protocols that make them.
+//! Tasks, sequences of tasks, and the protocols that make them.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`Task`], [`TestSet`] | inputs and targets, with optional held-out ones |
+//! | [`TaskSequence`] | tasks in the order in which they are learned; loads and saves `.npz` files |
+//! | [`Permuted`] | the same images with some pixels shuffled, differently for each task |
+//! | [`Split`], [`PartialSplit`] | other classes in each task, entirely or in part |
+//! | [`TargetDistractor`] | random labels on a few images, with controlled sharing between tasks |
+//! | [`Interpolated`] | datasets that lead gradually from one task to the next |
+//! | [`WithContext`] | the task's identity as part of the input |
+//! | [`Recipe`] | a TOML file that says all of this |
+//! | [`check_tasks`], [`check_sequence`] | what a task file holds, what it can be used for, what is wrong with it |
+//! | [`Pool`] | the distinct inputs of a sequence |
+//!
+//! The protocols are those of the paper's supplement ("The Target-Distractor Task Sequence", "Benchmark Task
+//! Sequences"), with two corrections: see [`TargetDistractor`] for the fraction of shared distractors and
+//! [`PartialSplit`] for the rule.
+//!
+//! ```
+//! use ebbing::linalg::Mat;
+//! use ebbing::{Task, TaskSequence};
+//! let task = |shift: usize| {
+//!     let x = Mat::from_fn(8, 5, |i, j| ((i * (j + shift)) % 7) as f64 + 0.1 * i as f64 + 1.0);
+//!     Task::new(x, Mat::from_fn(8, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }))
+//! };
+//! let sequence = TaskSequence::new(vec![task(1).named("first"), task(2)], serde_json::json!({}))?;
+//! assert_eq!((sequence.tasks.len(), sequence.dim(), sequence.columns()), (2, 5, 1));
+//! # Ok::<(), ebbing::Error>(())
+//! ```
 
 mod check;
 mod context;
@@ -29,7 +58,7 @@ pub use permuted::Permuted;
 pub use pool::Pool;
 pub(crate) use pool::number_inputs;
 pub use protocol::{PostSteps, Protocol};
-pub use recipe::{Origin, Recipe};
+pub use recipe::{Recipe, TaskOrigin};
 pub use split::{Labels, Split};
 pub use target_distractor::TargetDistractor;
 pub use task::{PoolRow, Task, TaskSequence, TestSet};

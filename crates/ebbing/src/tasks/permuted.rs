@@ -36,7 +36,7 @@ pub struct Permuted {
     pub ratio: f64,
     /// Whether the first task is permuted too.
     pub permute_first: bool,
-    /// Whether every task has images of its own instead of the same ones.
+    /// Whether every task draws other images, so that none occurs twice, instead of using the same ones.
     pub fresh_images: bool,
     /// The classes labelled +1, if not drawn at random.
     pub positive: Option<Vec<i64>>,

@@ -13,7 +13,7 @@ impl TaskSequence {
     /// counted each time; test inputs are prepared with what was fitted to training inputs. `grey` does not apply.
     ///
     /// # Errors
-    /// As [`Preprocessor::fit`] and [`Preprocessor::apply`], and for an unusable sequence.
+    /// As for [`Preprocessor::fit`] and [`Preprocessor::apply`], and for an unusable sequence.
     pub fn preprocessed(&self, settings: &Preprocess) -> Result<TaskSequence> {
         self.validate()?;
         let mut sequence = self.clone();

@@ -1,8 +1,9 @@
-//! Which protocol makes a sequence, and the recipe file that names a data set and a protocol.
+//! Which protocol makes a sequence, and what happens to it afterwards.
 
-use super::{Interpolated, PartialSplit, Permuted, Split, TargetDistractor, TaskSequence, WithContext};
+use super::{Interpolated, Labels, PartialSplit, Permuted, Split, TargetDistractor, TaskSequence, WithContext};
 use crate::data::Source;
 use crate::error::Result;
+use crate::plan::Sizes;
 use serde::{Deserialize, Serialize};
 
 /// The protocols that draw a task sequence from a data set.
@@ -40,6 +41,17 @@ impl Protocol {
         })
     }
 
+    /// The sizes of a sequence of inputs of dimension `dim`.
+    pub fn sizes(&self, dim: usize) -> Sizes {
+        let (tasks, p, p_test, columns) = match self {
+            Protocol::Permuted(d) => (d.tasks, d.p, d.p_test, 1),
+            Protocol::Split(d) => (d.tasks, d.p, d.p_test, if d.labels == Labels::OneHot { d.groups } else { 1 }),
+            Protocol::PartialSplit(d) => (2, d.p, d.p_test, 1),
+            Protocol::TargetDistractor(d) => (d.tasks, d.p, d.p_test.unwrap_or(d.p), 1),
+        };
+        Sizes { train: vec![p; tasks], test: vec![p_test; tasks], dim, columns, distinct: None }
+    }
+
     /// Draws a sequence.
     ///
     /// # Errors
@@ -68,7 +80,7 @@ impl PostSteps {
     /// Applies the steps.
     ///
     /// # Errors
-    /// As [`Interpolated::apply`] and [`WithContext::apply`].
+    /// As for [`Interpolated::apply`] and [`WithContext::apply`].
     pub fn apply(&self, mut sequence: TaskSequence, seed: u64) -> Result<TaskSequence> {
         if let Some(step) = &self.interpolate {
             sequence = step.apply(&sequence, seed)?;

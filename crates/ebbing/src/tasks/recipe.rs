@@ -2,14 +2,15 @@
 
 use super::keys;
 use super::{Interpolated, PostSteps, Protocol, TaskSequence, WithContext};
-use crate::data::{Dataset, ImportOptions, Preprocess, Source, Whiten};
+use crate::data::{Dataset, KnownSet, Preprocess, Sources, Whiten};
 use crate::error::{Error, Result};
+use crate::plan::Sizes;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// Where the tasks of a recipe come from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Origin {
+pub enum TaskOrigin {
     /// Drawn from a data set by a protocol.
     Drawn {
         /// The name of a data set, or (with a `/`) the path of one.
@@ -21,10 +22,10 @@ pub enum Origin {
     Own(PathBuf),
 }
 
-/// What makes a task sequence, as a TOML file says it.
+/// What makes a task sequence: the content of a recipe file, in TOML.
 ///
 /// ```toml
-/// seed = 7                    # default 1
+/// seed = 7                    # default 0
 /// data = "mnist"              # default "mnist-sample"; with a "/": a file or folder, relative to this file
 /// # or: tasks = "own.npz"     # instead of data and [protocol]
 ///
@@ -45,7 +46,7 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
     /// Where the tasks come from.
-    pub origin: Origin,
+    pub origin: TaskOrigin,
     /// How inputs are prepared; `None` leaves own tasks as they are.
     pub preprocess: Option<Preprocess>,
     /// What is done to the sequence afterwards.
@@ -57,7 +58,7 @@ pub struct Recipe {
 /// The file's tables and keys.
 #[derive(Deserialize)]
 struct Keys {
-    #[serde(default = "first_seed")]
+    #[serde(default)]
     seed: u64,
     data: Option<String>,
     tasks: Option<PathBuf>,
@@ -65,10 +66,6 @@ struct Keys {
     protocol: Option<Protocol>,
     interpolate: Option<Interpolated>,
     context: Option<WithContext>,
-}
-
-fn first_seed() -> u64 {
-    1
 }
 
 impl Recipe {
@@ -96,49 +93,43 @@ impl Recipe {
         let folder = path.parent().unwrap_or(Path::new(""));
         let refuse = |value: &str, expected: &str| Err(vec![Error::file(path, "the recipe", value, expected)]);
         let origin = match (keys.tasks, keys.data, keys.protocol) {
-            (Some(own), None, None) => Origin::Own(folder.join(own)),
+            (Some(own), None, None) => TaskOrigin::Own(folder.join(own)),
             (Some(_), ..) => return refuse("ambiguous", "give either `tasks` or `data` and [protocol], not both"),
             (None, _, None) => return refuse("incomplete", "give a [protocol] table with a `kind`, or `tasks`"),
             (None, data, Some(protocol)) => {
                 let data = data.unwrap_or_else(|| "mnist-sample".into());
                 let data = if data.contains('/') { folder.join(data).display().to_string() } else { data };
-                Origin::Drawn { data, protocol }
+                TaskOrigin::Drawn { data, protocol }
             }
         };
-        if matches!(&origin, Origin::Own(own) if own.extension().is_some_and(|ending| ending == "toml")) {
+        if matches!(&origin, TaskOrigin::Own(own) if own.extension().is_some_and(|ending| ending == "toml")) {
             return refuse("a chain", "`tasks` must name an .npz file or a folder of them");
         }
         let preprocess = match origin {
-            Origin::Own(_) => keys.preprocess,
-            Origin::Drawn { .. } => Some(keys.preprocess.unwrap_or_default()),
+            TaskOrigin::Own(_) => keys.preprocess,
+            TaskOrigin::Drawn { .. } => Some(keys.preprocess.unwrap_or_default()),
         };
         let post = PostSteps { interpolate: keys.interpolate, context: keys.context };
         Ok(Recipe { origin, preprocess, post, seed: keys.seed })
     }
 
-    /// The prepared data set that tasks are drawn from; `None` for own tasks. Keep it to draw several seeds.
-    ///
-    /// # Errors
-    /// What loading or preparing the set says.
-    pub fn source(&self) -> Result<Option<Source>> {
-        let Origin::Drawn { data, .. } = &self.origin else { return Ok(None) };
-        let dataset =
-            if data.contains('/') { Dataset::open(data, &ImportOptions::default())? } else { Dataset::load(data)? };
-        let settings = self.preprocess.clone().unwrap_or_else(Preprocess::none);
-        Source::new(dataset, &settings).map(Some)
+    /// Tasks drawn from a data set, prepared as in the paper, with seed 0.
+    pub fn drawn(data: impl Into<String>, protocol: Protocol) -> Recipe {
+        let origin = TaskOrigin::Drawn { data: data.into(), protocol };
+        Recipe { origin, preprocess: Some(Preprocess::default()), post: PostSteps::default(), seed: 0 }
     }
 
-    /// Makes the sequence of a `seed` from what [`Recipe::source`] returned.
+    /// Makes the sequence of a `seed`, from data sets that are loaded once for all who share `sources`.
     ///
     /// # Errors
-    /// What the protocol, the own tasks' file, the preprocessing or a later step says.
-    pub fn draw(&self, source: Option<&Source>, seed: u64) -> Result<TaskSequence> {
-        let sequence = match (&self.origin, source) {
-            (Origin::Drawn { protocol, .. }, Some(source)) => protocol.generate(source, seed)?,
-            (Origin::Drawn { data, .. }, None) => {
-                return Err(Error::setting("data", data, "the set has to be loaded before tasks are drawn from it"));
+    /// What the data set, the protocol, the own tasks' file, the preprocessing or a later step says.
+    pub fn draw(&self, sources: &Sources, seed: u64) -> Result<TaskSequence> {
+        let sequence = match &self.origin {
+            TaskOrigin::Drawn { data, protocol } => {
+                let settings = self.preprocess.clone().unwrap_or_else(Preprocess::none);
+                protocol.generate(&*sources.get(data, &settings)?, seed)?
             }
-            (Origin::Own(path), _) => {
+            TaskOrigin::Own(path) => {
                 let own = TaskSequence::load(path)?;
                 match &self.preprocess {
                     Some(settings) => own.preprocessed(settings)?,
@@ -152,10 +143,39 @@ impl Recipe {
     /// Makes the sequence of the recipe's own seed.
     ///
     /// # Errors
-    /// As [`Recipe::source`] and [`Recipe::draw`].
+    /// As [`Recipe::draw`].
     pub fn sequence(&self) -> Result<TaskSequence> {
-        let source = self.source()?;
-        self.draw(source.as_ref(), self.seed)
+        self.draw(&Sources::new(), self.seed)
+    }
+
+    /// Whether another seed gives another sequence.
+    pub fn varies(&self) -> bool {
+        matches!(self.origin, TaskOrigin::Drawn { .. })
+    }
+
+    /// The sizes of a sequence, for estimates: nothing is drawn, and no known data set is read.
+    ///
+    /// # Errors
+    /// What the own tasks' file or a data set of another name says.
+    pub fn sizes(&self) -> Result<Sizes> {
+        let mut sizes = match &self.origin {
+            TaskOrigin::Own(path) => Sizes::of(&TaskSequence::load(path)?),
+            TaskOrigin::Drawn { data, protocol } => {
+                let dim = match KnownSet::named(data) {
+                    // Colour images become grey ones.
+                    Some(set) => set.image_shape.iter().take(2).product(),
+                    None => Dataset::load(data)?.train.features.dim(),
+                };
+                protocol.sizes(dim)
+            }
+        };
+        let (steps, context) = (self.post.interpolate.as_ref(), self.post.context.as_ref());
+        for _ in 0..steps.map_or(0, |step| step.steps) {
+            sizes.train.extend(sizes.train.first().copied());
+            sizes.test.extend(sizes.test.first().copied());
+        }
+        sizes.dim += context.map_or(0, |step| step.dim);
+        Ok(sizes)
     }
 }
 

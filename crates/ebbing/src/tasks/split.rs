@@ -30,7 +30,7 @@ pub enum Labels {
 /// | name | default | range |
 /// |---|---|---|
 /// | `tasks` | 5 | 1 … classes ÷ (`groups`·`classes_per_group`) |
-/// | `p` | 600 | ≥ number of classes in a task, as far as the images of a class reach |
+/// | `p` | 600 | at least one per class of a task, at most what the images of a class allow |
 /// | `p_test` | 200 | likewise, or 0: no test sets |
 /// | `groups` | 2 | ≥ 2; exactly 2 with `labels = "sign"` |
 /// | `classes_per_group` | 1 | ≥ 1 |
@@ -45,7 +45,7 @@ pub struct Split {
     pub p: usize,
     /// Test examples per task.
     pub p_test: usize,
-    /// Groups that a task tells apart.
+    /// How many groups of classes a task distinguishes.
     pub groups: usize,
     /// Classes in each group.
     pub classes_per_group: usize,

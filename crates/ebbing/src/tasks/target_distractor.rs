@@ -1,4 +1,4 @@
-//! Target-distractor tasks: a few images carry random labels ±1, the rest 0, and the tasks share what they are told to.
+//! Target-distractor tasks: a few images carry random labels ±1, the rest 0, and how much the tasks share is set.
 
 use super::draw::{Images, Part, at_least, fits, gather, one_column, plain_rows, rounded, test_set, within};
 use super::{Protocol, Task, TaskSequence};

@@ -24,7 +24,7 @@ pub struct TestSet {
 /// One task: training inputs and targets, and optionally held-out ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
     /// Training inputs, P × N0.
     pub x: Mat<f64>,
@@ -67,7 +67,7 @@ impl TaskSequence {
         self.tasks.first().map_or(0, |task| task.y.ncols())
     }
 
-    /// Refuses a sequence that cannot be computed with.
+    /// Refuses a sequence that cannot be used.
     ///
     /// # Errors
     /// The first of [`TaskSequence::problems`].
@@ -75,7 +75,7 @@ impl TaskSequence {
         self.problems().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Everything that keeps a sequence from being computed with: no tasks or rows, dimensions or target columns that
+    /// Everything that makes a sequence unusable: no tasks or rows, dimensions or target columns that
     /// differ between tasks, inputs and targets of different length, values that are NaN or infinite.
     pub fn problems(&self) -> Vec<Error> {
         let mut found = Vec::new();
@@ -99,7 +99,22 @@ impl TaskSequence {
 }
 
 impl Task {
-    /// What messages call the task at place `t` (from 0): its number, and its name where that says more.
+    /// A task of inputs `x` (one per row) and targets `y`, without a name and without held-out examples.
+    pub fn new(x: Mat<f64>, y: Mat<f64>) -> Task {
+        Task { name: String::new(), x, y, rows: None, test: None }
+    }
+
+    /// The same with a name.
+    pub fn named(self, name: impl Into<String>) -> Task {
+        Task { name: name.into(), ..self }
+    }
+
+    /// The same with held-out examples.
+    pub fn with_test(self, x: Mat<f64>, y: Mat<f64>) -> Task {
+        Task { test: Some(TestSet { x, y }), ..self }
+    }
+
+    /// The task's name in messages, at place `t` (from 0): its number, and its own name where that says more.
     pub(crate) fn label(&self, t: usize) -> String {
         let number = format!("task {}", t + 1);
         if self.name == number || self.name.is_empty() { number } else { format!("{number} ({})", self.name) }

@@ -1,31 +1,49 @@
-//! What the theory forecasts from kernels and targets, and how curves of it are summarised.
+//! What the theory of wide networks forecasts from kernels and targets.
+//!
+//! | Module | Question | Readouts | Equations |
+//! |---|---|---|---|
+//! | [`forecast`] | everything at once: forgetting, order parameters, test data, best order | one | 3–9, 27, 28 |
+//! | [`single_head`] | means and variances of the outputs after every task | one | 27, 28, 61–67 |
+//! | [`order_parameters`] | how similar two tasks are, and how much they conflict | one | 4–9, 11, 29, 30 |
+//! | [`task_order`] | the order of tasks with the least forgetting | one | 27, 28 |
+//! | [`multi_head`] | renormalised readouts of any number of tasks at any width and λ | one per task | 101–108, 129–179 |
+//! | [`phase`] | curves against the load α = P/N, and where a width lies | one per task | 102–105, 158–170 |
+//! | [`best_lambda`] | the penalty that serves both tasks best | one per task | 102–105 |
+//! | [`alpha_c`] | the critical load read off a curve | one per task | |
+//!
+//! Equation numbers are the paper's. [`Inputs`] says what kernels are made from: the inputs of a network, features (a
+//! trained layer, neural recordings), or kernels that are given. Any of the three goes where a function takes
+//! `impl Into<Inputs>`.
+//!
+//! ```
+//! use ebbing::linalg::Mat;
+//! use ebbing::rng::Stream;
+//! use ebbing::theory::Inputs;
+//! use ebbing::theory::order_parameters::{OrderParameterSettings, order_parameters};
+//! use ebbing::{Task, TaskSequence};
+//! let mut stream = Stream::new(1, "example", 0);
+//! let mut task = || {
+//!     let x = Mat::from_fn(20, 30, |_, _| stream.normal());
+//!     Task::new(x, Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 }))
+//! };
+//! let sequence = TaskSequence::new(vec![task(), task()], serde_json::json!({}))?;
+//! let settings = OrderParameterSettings::default();
+//! let network = order_parameters(&sequence, &settings)?; // of a wide ReLU network on these inputs
+//! let features = order_parameters(Inputs::Features(&sequence), &settings)?; // the inputs taken as features themselves
+//! assert!(network[0].values.gamma_feature > 0.0 && features[0].values.gamma_feature > 0.0);
+//! # Ok::<(), ebbing::Error>(())
+//! ```
 
-mod fits;
-mod multi_head;
-mod order;
-mod order_parameters;
-mod outlook;
-mod phase;
-mod phase_search;
-mod single_head;
+pub mod alpha_c;
+pub mod best_lambda;
+pub(crate) mod blocks;
+pub mod forecast;
+pub mod multi_head;
+pub mod order_parameters;
+pub mod phase;
+pub mod single_head;
+pub mod task_order;
 
-pub use fits::{
-    CurveShape, ForgettingFit, LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman,
-};
-pub use multi_head::{
-    CriticalLoad, EquationResidual, HeadMaps, LambdaEvidence, LargeLambda, LimitPoint, MultiHead, MultiHeadSettings,
-    Power, Prediction, Regime, TwoTaskPoint, TwoTasks, centred_alignment,
-};
-pub use order::{OrderSearchSettings, SearchMethod, TaskOrder, best_order, best_order_of_features};
-pub use order_parameters::{
-    Interval, Inverse, Null, OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters,
-    order_parameters_of_features, order_parameters_of_kernels, order_parameters_of_labellings,
-    order_parameters_of_layers, order_parameters_of_sequence,
-};
-pub use outlook::{Averaged, DepthOutlook, Outlook, OutlookSettings, PairOutlook, Reading, TestOutlook, WorstPair};
-pub use phase::{Location, PhaseCurve, PhasePoint, normalised_labels, phase_curves};
-pub use phase_search::{
-    BestLambda, CurveCritical, CurveFeature, LambdaPoint, SequenceCurve, alpha_c_from_curve, best_lambda,
-    sequence_curve,
-};
-pub use single_head::{Forecast, KernelTask, Mode, Points, SingleHead, SingleHeadSettings, TestForecast};
+pub use blocks::inputs::Inputs;
+pub use blocks::kernels::Points;
+pub use blocks::table::{KernelTable, KernelTask};

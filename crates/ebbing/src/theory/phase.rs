@@ -1,4 +1,15 @@
-//! Curves against the load α for two tasks, where in the phase diagram a width lies, and how to leave overfitting.
+//! Curves against the load α = P_2/N for two tasks, where in the phase diagram a width lies, and how to leave
+//! overfitting.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`TwoTasks::curve`], [`phase_curves`] | `F_21`, `G_21`, `G_22` and the readouts at many loads, for one λ or several |
+//! | [`PhaseCurve`], [`PhasePoint`] | the curve and its points, with the [`Regime`] at λ = ∞ |
+//! | [`CriticalLoad::locate`], [`Location`] | which regime a width is in, and which widths leave it |
+//! | [`normalised_labels`] | labels scaled so that the law `α_c = γ_sim^{-2}` applies |
+//!
+//! The losses are the paper's Eqs. 102–105 in Eq. 3, variance included: it is the variance that diverges in the
+//! overfitting regime.
 
 use super::multi_head::{CriticalLoad, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
@@ -25,7 +36,7 @@ pub struct PhasePoint {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseCurve {
     /// The penalty λ, possibly ∞.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
     /// α_c and its estimates (λ = ∞ only).
     pub critical: Option<CriticalLoad>,
@@ -37,7 +48,7 @@ impl TwoTasks {
     /// Factors, `F_21`, `G_21` and `G_22` at every load, after one decomposition.
     ///
     /// # Errors
-    /// As [`TwoTasks::point`].
+    /// As for [`TwoTasks::point`].
     pub fn curve(&self, alphas: &[f64]) -> Result<PhaseCurve> {
         let points = self.points(alphas)?;
         let critical = if self.lambda().is_infinite() { Some(self.critical_load()?) } else { None };
@@ -57,7 +68,7 @@ impl TwoTasks {
         Ok(PhaseCurve { lambda: self.lambda(), critical, points })
     }
 
-    /// Losses on the training data of a task over those labels' norm.
+    /// Losses on the training data of a task (from 1).
     fn training_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<Power>> {
         let (x, y) = self.training_set(task);
         Ok(self.losses(&self.maps(task, x, &y)?, points))
@@ -84,7 +95,7 @@ impl TwoTasks {
 /// [`TwoTasks::curve`] for several λ (∞ included), one decomposition each.
 ///
 /// # Errors
-/// As [`TwoTasks::new`] and [`TwoTasks::curve`].
+/// As for [`TwoTasks::new`] and [`TwoTasks::curve`].
 pub fn phase_curves(
     tasks: &[Task],
     settings: &MultiHeadSettings,
@@ -152,7 +163,7 @@ impl CriticalLoad {
 /// The tasks with labels (training and held-out) scaled so that `YᵀK_GP^{-1}Y/P = 1`, what the γ_sim law assumes.
 ///
 /// # Errors
-/// As [`TwoTasks::new`].
+/// As for [`TwoTasks::new`].
 pub fn normalised_labels(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Vec<Task>> {
     let scales = super::multi_head::label_scales(tasks, settings)?;
     let scaled = |y: &Mat<f64>, scale: f64| Mat::from_fn(y.nrows(), y.ncols(), |i, j| y[(i, j)] / scale.sqrt());

@@ -1,10 +1,12 @@
 //! Bad files are refused with one sentence that names file, field and value.
 
 use crate::{cifar, gzip, idx, images, labels, npy};
-use ebbing::{
-    Array, Cifar, CsvOptions, Dataset, Error, ImportOptions, LabelColumn, Mat, Values, parse_cifar, parse_csv,
-    parse_idx, parse_npy, parse_npz, write_npz,
+use ebbing::data::{
+    Array, Cifar, CsvOptions, ImportOptions, LabelColumn, Values, parse_cifar, parse_csv, parse_idx, parse_npy,
+    parse_npz, write_npz,
 };
+use ebbing::linalg::Mat;
+use ebbing::{Dataset, Error};
 use std::path::Path;
 
 fn message<T: std::fmt::Debug>(result: Result<T, Error>) -> String {

@@ -1,10 +1,12 @@
 //! Sound files come out as they went in.
 
 use crate::{cifar, gzip, images, labels};
-use ebbing::{
-    Array, Cifar, CsvOptions, Dataset, Features, ImportOptions, LabelColumn, Mat, Targets, Values, parse_cifar,
-    parse_csv, parse_npz, read_idx, read_npz, write_npz,
+use ebbing::Dataset;
+use ebbing::data::{
+    Array, Cifar, CsvOptions, Features, ImportOptions, LabelColumn, Targets, Values, parse_cifar, parse_csv, parse_npz,
+    read_idx, read_npz, write_npz,
 };
+use ebbing::linalg::Mat;
 use std::path::Path;
 
 #[test]
@@ -66,7 +68,7 @@ fn grey_levels_are_luma() {
     }
     let colour = Dataset::open(folder.path(), &ImportOptions { name: Some("c".into()), ..Default::default() }).unwrap();
     assert_eq!((colour.train.features.rows(), colour.image_shape.as_deref()), (10, Some(&[32, 32, 3][..])));
-    let grey = ebbing::to_grey(colour).unwrap();
+    let grey = ebbing::data::to_grey(colour).unwrap();
     assert_eq!(grey.image_shape, Some(vec![32, 32]));
     // 0.299 · 7 + 0.587 · 107 + 0.114 · 207 = 88.5, rounded to nearest, half up.
     let Features::Bytes { pixels, dim: 1024 } = &grey.train.features else { panic!("grey bytes") };

@@ -1,8 +1,9 @@
 //! No reader panics, or takes more memory than a small multiple of its input, whatever the bytes.
 
 use crate::{cifar, gzip, idx, images, npy};
-use ebbing::{
-    Array, Cifar, CsvOptions, Dataset, ImportOptions, Values, parse_cifar, parse_csv, parse_idx, parse_npy, parse_npz,
+use ebbing::Dataset;
+use ebbing::data::{
+    Array, Cifar, CsvOptions, ImportOptions, Values, parse_cifar, parse_csv, parse_idx, parse_npy, parse_npz,
 };
 use proptest::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -64,7 +65,7 @@ fn npz_files() -> Vec<Vec<u8>> {
     let path = folder.path().join("a.npz");
     let x = Array { shape: vec![6, 5], values: Values::Real((0..30).map(f64::from).collect()) };
     let y = Array { shape: vec![6], values: Values::Integers(vec![0, 1, 2, 0, 1, 2]) };
-    ebbing::write_npz(&path, &[("x", &x), ("y", &y)]).unwrap();
+    ebbing::data::write_npz(&path, &[("x", &x), ("y", &y)]).unwrap();
     vec![std::fs::read(path).unwrap(), include_bytes!("numpy.npz").to_vec()]
 }
 

@@ -1,7 +1,9 @@
 //! Copies of data sets are found where other programs keep them, and imported ones load by name.
 
 use crate::{cifar, gzip, images, labels};
-use ebbing::{Array, Dataset, ImportOptions, KNOWN_SETS, KnownSet, Mat, Places, Targets, Values, write_npz};
+use ebbing::Dataset;
+use ebbing::data::{Array, ImportOptions, KNOWN_SETS, KnownSet, Places, Targets, Values, write_npz};
+use ebbing::linalg::Mat;
 use std::ffi::OsString;
 use std::path::Path;
 

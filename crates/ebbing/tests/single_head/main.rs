@@ -5,10 +5,13 @@ mod definition;
 mod limits;
 mod sources;
 
-use ebbing::{
-    Activation, Architecture, Cholesky, Error, Kernel, KernelKind, KernelTask, Mat, MatRef, Mode, SingleHead,
-    SingleHeadSettings, Stream, Task, TaskSequence, TestSet, WeightPrior, matmul,
-};
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::{Cholesky, Mat, MatRef, matmul};
+use ebbing::rng::Stream;
+use ebbing::tasks::TestSet;
+use ebbing::theory::single_head::{Mode, SingleHeadSettings};
+use ebbing::theory::{Inputs, KernelTable, KernelTask};
+use ebbing::{Error, Kernel, SingleHead, Task, TaskSequence};
 use serde_json::Value;
 
 fn relu(depth: usize) -> Architecture {
@@ -74,7 +77,7 @@ fn reference_numbers() {
                 architecture: relu(case["depth"].as_u64().unwrap() as usize),
                 ..Default::default()
             };
-            let network = SingleHead::new(settings, &tasks).unwrap();
+            let network = SingleHead::new(&tasks, &settings).unwrap();
             let (mean, forgetting) = (matrix(&result["mean"]), matrix(&result["forgetting"]));
             let (means, f) = (network.means(&query).unwrap(), network.forgetting().unwrap());
             for t in 0..3 {

@@ -8,8 +8,8 @@ fn features_and_kernels_say_the_same_as_data() {
     let s = settings(Mode::Rf, f64::INFINITY);
     // Linear networks of depth 1 have K = x·x'/N0, which is what features give.
     let linear = Architecture { activation: Activation::Linear, depth: 1 };
-    let data = SingleHead::new(SingleHeadSettings { architecture: linear, ..s }, &tasks).unwrap();
-    let features = SingleHead::from_features(s, &tasks).unwrap();
+    let data = SingleHead::new(&tasks, &SingleHeadSettings { architecture: linear, ..s }).unwrap();
+    let features = SingleHead::new(Inputs::Features(&tasks), &s).unwrap();
     let stacked: Vec<&Mat<f64>> = tasks.tasks.iter().map(|t| &t.x).collect();
     let all = Mat::from_fn(25, 40, |i, j| match i {
         0..8 => stacked[0][(i, j)],
@@ -26,7 +26,7 @@ fn features_and_kernels_say_the_same_as_data() {
     let prior = WeightPrior::new(f64::INFINITY, 1.0).unwrap();
     for (mode, network) in [(Mode::Rf, &data), (Mode::Rf, &features)] {
         let k = Kernel::new(KernelKind::Nngp, linear, prior, 1, 1).unwrap().gram_symmetric(all.as_ref()).unwrap();
-        let kernels = SingleHead::from_kernels(settings(mode, f64::INFINITY), k, None, &rows).unwrap();
+        let kernels = SingleHead::new(&table(k, None, &rows), &settings(mode, f64::INFINITY)).unwrap();
         let (f, g) = (network.forgetting().unwrap(), kernels.forgetting().unwrap());
         for (t, s) in [(1, 0), (2, 0), (2, 1), (0, 2)] {
             assert!((f[t][s] - g[t][s]).abs() < 1e-11 * g[t][s], "{t} {s}: {} {}", f[t][s], g[t][s]);
@@ -37,8 +37,8 @@ fn features_and_kernels_say_the_same_as_data() {
     // Mode ntk from two tables.
     let two = |kind: KernelKind| Kernel::new(kind, relu(2), prior, 1, 1).unwrap().gram_symmetric(all.as_ref()).unwrap();
     let ntk = SingleHeadSettings { architecture: relu(2), ..settings(Mode::Ntk, f64::INFINITY) };
-    let kernels = SingleHead::from_kernels(ntk, two(KernelKind::Nngp), Some(two(KernelKind::Ntk)), &rows).unwrap();
-    let (f, g) = (kernels.forgetting().unwrap(), SingleHead::new(ntk, &tasks).unwrap().forgetting().unwrap());
+    let kernels = SingleHead::new(&table(two(KernelKind::Nngp), Some(two(KernelKind::Ntk)), &rows), &ntk).unwrap();
+    let (f, g) = (kernels.forgetting().unwrap(), SingleHead::new(&tasks, &ntk).unwrap().forgetting().unwrap());
     assert!((f[2][0] - g[2][0]).abs() < 1e-11 * g[2][0]);
 }
 
@@ -67,10 +67,10 @@ fn sharing_and_the_budget_change_nothing() {
         for (mode, lambda) in ALL_MODES {
             for beta in [f64::INFINITY, 10.0] {
                 let s = SingleHeadSettings { beta, ..settings(mode, lambda) };
-                let apart = SingleHead::new(SingleHeadSettings { share: false, ..s }, &tasks).unwrap();
+                let apart = SingleHead::new(&tasks, &SingleHeadSettings { share: false, ..s }).unwrap();
                 assert_eq!(apart.shared_inputs(), 0);
                 for keep_bytes in [0, 2000, 1 << 30] {
-                    let shared = SingleHead::new(SingleHeadSettings { keep_bytes, ..s }, &tasks).unwrap();
+                    let shared = SingleHead::new(&tasks, &SingleHeadSettings { keep_bytes, ..s }).unwrap();
                     assert_eq!(shared.shared_inputs(), if lambda == 3.0 { 0 } else { common });
                     let (a, b) = (apart.forecast().unwrap(), shared.forecast().unwrap());
                     let (a, b) = (flat(&a), flat(&b));
@@ -87,7 +87,7 @@ fn sharing_and_the_budget_change_nothing() {
 }
 
 /// All losses of a forecast.
-fn flat(forecast: &ebbing::Forecast) -> Vec<f64> {
+fn flat(forecast: &ebbing::theory::single_head::SingleHeadForecast) -> Vec<f64> {
     let test = forecast.test.as_ref().unwrap();
     let all = [&forecast.forgetting, &test.loss, &test.generalisation, &test.forgetting];
     all.into_iter().flatten().flatten().copied().chain(forecast.f21_at_lambda_zero).collect()
@@ -99,7 +99,7 @@ fn held_out_data() {
     for (mode, lambda) in ALL_MODES {
         for variance in [false, true] {
             let s = SingleHeadSettings { variance, ..settings(mode, lambda) };
-            let network = SingleHead::new(s, &tasks).unwrap();
+            let network = SingleHead::new(&tasks, &s).unwrap();
             let forecast = network.forecast().unwrap();
             let test = forecast.test.unwrap();
             for t in 0..3 {
@@ -108,13 +108,13 @@ fn held_out_data() {
                     let mean = network.mean(&set.x, t + 1).unwrap();
                     let spread = network.variance(&set.x, t + 1).unwrap();
                     let spread = variance.then_some(&spread[..]);
-                    let want = ebbing::squared_loss(mean.as_ref(), set.y.as_ref(), spread).unwrap();
+                    let want = ebbing::metrics::squared_loss(mean.as_ref(), set.y.as_ref(), spread).unwrap();
                     assert!((test.loss[t][r] - want).abs() < 1e-13 * want);
                     assert_eq!(test.generalisation[t][r], test.loss[t][r] / test.alone[r]);
                     if r <= t {
                         assert_eq!(test.forgetting[t][r], test.loss[t][r] - test.loss[r][r]);
                     }
-                    let hits = ebbing::accuracy(mean.as_ref(), set.y.as_ref(), spread).unwrap();
+                    let hits = ebbing::metrics::accuracy(mean.as_ref(), set.y.as_ref(), spread).unwrap();
                     assert!((test.accuracy.as_ref().unwrap()[t][r] - hits).abs() < 1e-13);
                 }
             }
@@ -132,7 +132,7 @@ fn the_same_bits_at_any_number_of_threads() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let s = SingleHeadSettings { variance: true, ..settings(mode, lambda) };
         pool.install(|| {
-            let network = SingleHead::new(s, &tasks).unwrap();
+            let network = SingleHead::new(&tasks, &s).unwrap();
             let draws = network.sample(&query, 2, &mut Stream::new(1, "threads", 0)).unwrap();
             let bits: Vec<u64> = flat(&network.forecast().unwrap()).iter().map(|v| v.to_bits()).collect();
             (bits, draws)
@@ -148,7 +148,7 @@ fn the_same_bits_at_any_number_of_threads() {
 fn narrow_features_use_the_pseudo_inverse_at_a_reported_rank() {
     // Ten neurons and 16 examples: least squares by the smallest change of the readout, written out.
     let tasks = random_tasks(&[16, 16], 10, 1, 15);
-    let network = SingleHead::from_features(settings(Mode::Rf, f64::INFINITY), &tasks).unwrap();
+    let network = SingleHead::new(Inputs::Features(&tasks), &settings(Mode::Rf, f64::INFINITY)).unwrap();
     let forecast = network.forecast().unwrap();
     assert_eq!(forecast.ranks, [10, 10]);
     let mut readout = Mat::<f64>::zeros(10, 1);
@@ -163,4 +163,9 @@ fn narrow_features_use_the_pseudo_inverse_at_a_reported_rank() {
     let gap = distance(network.mean(&first.x, 2).unwrap().as_ref(), f.as_ref());
     // Rounding times the condition number (below 1e2) of the normal equations.
     assert!(gap < 1e-11, "{gap:e}");
+}
+
+/// Kernels and tasks as the theory takes them.
+fn table(nngp: Mat<f64>, ntk: Option<Mat<f64>>, tasks: &[KernelTask]) -> KernelTable {
+    KernelTable { nngp: nngp.into(), ntk: ntk.map(Into::into), tasks: tasks.to_vec() }
 }

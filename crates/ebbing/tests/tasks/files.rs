@@ -1,9 +1,10 @@
 //! Users' own sequences: `.npz` files, folders, target rules, preprocessing, and what is wrong with files.
 
 use super::{row, source};
-use ebbing::{
-    Array, Mat, Permuted, Preprocess, TargetDistractor, TargetSummary, TaskSequence, Values, check_tasks, write_npz,
-};
+use ebbing::TaskSequence;
+use ebbing::data::{Array, Preprocess, Values, write_npz};
+use ebbing::linalg::Mat;
+use ebbing::tasks::{Permuted, TargetDistractor, TargetSummary, check_tasks};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -290,14 +291,14 @@ fn a_check_tells_what_a_file_holds_and_costs() {
 #[test]
 fn a_check_says_what_the_phase_command_would_refuse() {
     let three = Permuted { tasks: 3, p: 20, p_test: 0, ..Permuted::default() }.generate(source(), 0).unwrap();
-    let found = ebbing::check_sequence(&three);
+    let found = ebbing::tasks::check_sequence(&three);
     assert_eq!(found.computations[1].refused.as_deref(), Some("it takes two tasks, and there are 3"));
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     assert!(found.computations[0].what.starts_with("order parameters of 3 pairs"));
     let mut wide = three.clone();
     wide.tasks.truncate(2);
     wide.tasks.iter_mut().for_each(|task| task.y = Mat::from_fn(20, 2, |i, j| (i + j) as f64));
-    let found = ebbing::check_sequence(&wide);
+    let found = ebbing::tasks::check_sequence(&wide);
     assert_eq!(found.computations[1].refused.as_deref(), Some("its theory has one target column, and there are 2"));
 }
 

@@ -8,7 +8,9 @@ mod split;
 mod steps;
 mod target_distractor;
 
-use ebbing::{Dataset, Mat, Preprocess, Source, Task, TaskSequence};
+use ebbing::data::Preprocess;
+use ebbing::linalg::Mat;
+use ebbing::{Dataset, Source, Task, TaskSequence};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 

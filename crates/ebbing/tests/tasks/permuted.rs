@@ -1,7 +1,10 @@
 //! Permuted tasks.
 
 use super::{class, images, labels, refusal, row, source};
-use ebbing::{Dataset, Mat, Permuted, Preprocess, Source};
+use ebbing::data::Preprocess;
+use ebbing::linalg::Mat;
+use ebbing::tasks::Permuted;
+use ebbing::{Dataset, Source};
 use std::collections::{BTreeSet, HashMap};
 
 #[test]

@@ -1,10 +1,11 @@
 //! Recipes: a data set, its preprocessing and a protocol in TOML.
 
 use super::source;
-use ebbing::{
-    Interpolated, Origin, PartialSplit, Permuted, Preprocess, Protocol, Recipe, TargetDistractor, TaskSequence,
-    WithContext, check_tasks,
+use ebbing::data::Preprocess;
+use ebbing::tasks::{
+    Interpolated, PartialSplit, Permuted, Protocol, TargetDistractor, TaskOrigin, WithContext, check_tasks,
 };
+use ebbing::{Recipe, TaskSequence};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -31,23 +32,23 @@ fn problems(text: &str) -> Vec<String> {
 #[test]
 fn a_recipe_says_everything_or_leaves_defaults() {
     let short = read("[protocol]\nkind = \"permuted\"");
-    let origin = Origin::Drawn { data: "mnist-sample".into(), protocol: Protocol::default() };
-    assert_eq!((short.origin, short.seed, short.preprocess), (origin, 1, Some(Preprocess::default())));
+    let origin = TaskOrigin::Drawn { data: "mnist-sample".into(), protocol: Protocol::default() };
+    assert_eq!((short.origin, short.seed, short.preprocess), (origin, 0, Some(Preprocess::default())));
     let long = read(
         "seed = 9\ndata = \"mnist\"\n[preprocess]\nwhiten = false\n[protocol]\nkind = \"target-distractor\"\ntasks = 2\n\
          rho_flip = 0\np_test = 5\n[interpolate]\nsteps = 3\n[context]\ndim = 7\nvariance = 2",
     );
     let protocol = TargetDistractor { tasks: 2, rho_flip: 0.0, p_test: Some(5), ..TargetDistractor::default() };
-    let origin = Origin::Drawn { data: "mnist".into(), protocol: Protocol::TargetDistractor(protocol) };
+    let origin = TaskOrigin::Drawn { data: "mnist".into(), protocol: Protocol::TargetDistractor(protocol) };
     assert_eq!((long.origin, long.seed), (origin, 9));
     assert_eq!(long.preprocess, Some(Preprocess { whiten: None, ..Preprocess::default() }));
     assert_eq!(long.post.interpolate, Some(Interpolated { steps: 3 }));
     assert_eq!(long.post.context, Some(WithContext { dim: 7, variance: 2.0, renormalise: true }));
     let pairs = read("[protocol]\nkind = \"partial-split\"\npairs = [[0, 1], [2, 3]]\nsplit = 1");
     let protocol = PartialSplit { pairs: Some([[0, 1], [2, 3]]), split: 1.0, ..PartialSplit::default() };
-    assert_eq!(pairs.origin, Origin::Drawn { data: "mnist-sample".into(), protocol: Protocol::PartialSplit(protocol) });
+    assert_eq!(pairs.origin, TaskOrigin::Drawn { data: "mnist-sample".into(), protocol: Protocol::PartialSplit(protocol) });
     let split = read("[protocol]\nkind = \"split\"\nlabels = \"one-hot-all\"\nassignment = [[[0], [1]], [[2], [3]]]");
-    assert!(matches!(split.origin, Origin::Drawn { protocol: Protocol::Split(_), .. }));
+    assert!(matches!(split.origin, TaskOrigin::Drawn { protocol: Protocol::Split(_), .. }));
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn own_tasks_can_be_named_in_a_recipe() {
     let raw = "tasks = \"own.npz\"\n[preprocess]\ncentre = \"none\"\nwhiten = false\nnormalise = true";
     let prepared = TaskSequence::load(written(&folder, raw)).unwrap();
     assert_eq!(prepared.settings["preprocess"]["centre"], "none");
-    assert!(Recipe::read(written(&folder, "tasks = \"own.npz\"")).unwrap().source().unwrap().is_none());
+    assert!(!Recipe::read(written(&folder, "tasks = \"own.npz\"")).unwrap().varies());
 }
 
 #[test]

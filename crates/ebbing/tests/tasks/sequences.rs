@@ -1,7 +1,9 @@
 //! What holds for every sequence: determinism, sharing, and checks.
 
 use super::{labels, refusal, row, source};
-use ebbing::{Mat, Permuted, PoolRow, Protocol, TargetDistractor, Task, TaskSequence, TestSet};
+use ebbing::linalg::Mat;
+use ebbing::tasks::{Permuted, PoolRow, Protocol, TargetDistractor, TestSet};
+use ebbing::{Task, TaskSequence};
 use sha2::{Digest, Sha256};
 
 /// Everything that was drawn: image numbers, views and labels, and the first input and test input of each task.

@@ -1,7 +1,8 @@
 //! Split and partially split tasks.
 
 use super::{class, image_set, images, labels, refusal, row, rows_as_bits, source};
-use ebbing::{Labels, PartialSplit, Split, TaskSequence};
+use ebbing::TaskSequence;
+use ebbing::tasks::{Labels, PartialSplit, Split};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 

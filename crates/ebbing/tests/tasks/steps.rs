@@ -1,7 +1,9 @@
 //! Interpolated datasets and appended context.
 
 use super::{image_set, images, refusal, row, rows_as_bits, source};
-use ebbing::{Interpolated, Mat, PartialSplit, Permuted, Task, TaskSequence, WithContext};
+use ebbing::linalg::Mat;
+use ebbing::tasks::{Interpolated, PartialSplit, Permuted, WithContext};
+use ebbing::{Task, TaskSequence};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

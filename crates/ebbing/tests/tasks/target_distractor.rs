@@ -1,7 +1,8 @@
 //! Target-distractor tasks.
 
 use super::{image_set, label_of_image, labels, refusal, row, source};
-use ebbing::{Mat, TargetDistractor};
+use ebbing::linalg::Mat;
+use ebbing::tasks::TargetDistractor;
 use proptest::prelude::*;
 use std::collections::HashMap;
 

@@ -6,7 +6,8 @@ use crate::fetch::{Patience, Request, fetch};
 use crate::files;
 use crate::text::size;
 use anyhow::{Context, bail};
-use ebbing::{Error, KNOWN_SETS, KnownFile, KnownSet, Places, Verification};
+use ebbing::Error;
+use ebbing::data::{KNOWN_SETS, KnownFile, KnownSet, Places, Verification};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

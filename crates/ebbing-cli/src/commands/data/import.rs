@@ -2,7 +2,8 @@
 
 use super::kind_of;
 use crate::console::Console;
-use ebbing::{CsvOptions, Error, ImportOptions, LabelColumn, Places};
+use ebbing::Error;
+use ebbing::data::{CsvOptions, ImportOptions, LabelColumn, Places};
 use serde_json::json;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! `ebbing data list`: every set that can be named, and where its copy is.
 
 use crate::console::Console;
-use ebbing::{Places, Status};
+use ebbing::data::{Places, Status};
 use serde_json::{Value, json};
 
 /// List the data sets that can be named, and where copies of them are

@@ -6,7 +6,7 @@ mod list;
 mod verify;
 
 use crate::console::Console;
-use ebbing::{KnownSet, Targets, Verification};
+use ebbing::data::{KnownSet, Targets, Verification};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ fn describe(verified: &Verification) -> String {
 
 /// A verified copy, for machines.
 fn to_json(verified: &Verification) -> Value {
-    let file = |f: &ebbing::FileCheck| json!({ "path": f.path, "sha256": f.sha256, "published": f.published });
+    let file = |f: &ebbing::data::FileCheck| json!({ "path": f.path, "sha256": f.sha256, "published": f.published });
     json!({
         "name": verified.found.name,
         "place": verified.found.place,

@@ -2,7 +2,8 @@
 
 use super::{describe, to_json};
 use crate::console::Console;
-use ebbing::{Dataset, Places};
+use ebbing::Dataset;
+use ebbing::data::Places;
 use serde_json::{Value, json};
 
 /// Read copies of data sets and compare them with what is published

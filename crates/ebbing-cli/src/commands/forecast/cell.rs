@@ -2,9 +2,10 @@
 
 use super::Args;
 use crate::commands::study::InCells;
-use ebbing::{
-    Cost, Error, OrderParameters, Outlook, PairOutlook, Sizes, TaskSequence, forgetting_cost, order_parameter_cost,
-};
+use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost};
+use ebbing::theory::forecast::PairForecast;
+use ebbing::theory::order_parameters::OrderParameters;
+use ebbing::{Error, Forecast, TaskSequence};
 use ebbing_studies::{Result, Row, Sources};
 use std::path::PathBuf;
 
@@ -48,7 +49,7 @@ impl InCells for Args {
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let mut all = Vec::new();
         for (layer, sequence) in self.cell_sequences(sources)? {
-            let outlook = Outlook::of(&[sequence], &self.settings()?, &mut |_| ())?;
+            let outlook = Forecast::of(&[sequence], &self.settings()?, &mut |_| ())?;
             for row in rows(&outlook) {
                 let row = if layer.is_empty() { row } else { row.with("layer", layer.as_str()) };
                 all.push(row);
@@ -87,7 +88,7 @@ impl Args {
     }
 }
 
-fn rows(outlook: &Outlook) -> Vec<Row> {
+fn rows(outlook: &Forecast) -> Vec<Row> {
     let count = outlook.tasks.len();
     let mut all = Vec::new();
     for (t, s) in (0..count).flat_map(|t| (0..=t).map(move |s| (t, s))) {
@@ -120,7 +121,7 @@ fn rows(outlook: &Outlook) -> Vec<Row> {
 }
 
 /// The order parameters of a pair, with intervals and null where they were asked for.
-fn with_pair(row: Row, pair: &PairOutlook) -> Row {
+fn with_pair(row: Row, pair: &PairForecast) -> Row {
     let mut row = with_parameters(row, &pair.values, "");
     if let Some(interval) = &pair.detail.interval {
         row = with_parameters(row, &interval.low, "_low");

@@ -1,7 +1,8 @@
 //! The figures of a forecast.
 
 use super::Told;
-use ebbing::{OrderParameters, Outlook};
+use ebbing::Forecast;
+use ebbing::theory::order_parameters::OrderParameters;
 use ebbing_report::{Band, Figure, Line, Matrix, Panel};
 
 /// The name of the file and the figure.
@@ -21,7 +22,7 @@ pub fn all(told: &Told) -> Vec<(&'static str, Figure)> {
 }
 
 /// The forgetting matrix and the first task's curve with its fit.
-fn forgetting(outlook: &Outlook) -> Figure {
+fn forgetting(outlook: &Forecast) -> Figure {
     let f = &outlook.forgetting;
     let matrix = Panel::matrix(&Matrix::tasks("forgetting F_{ts}", &f.mean).only(|t, s| s <= t));
     let curve: Vec<f64> = f.mean.iter().map(|row| row[0]).collect();
@@ -53,7 +54,7 @@ fn forgetting(outlook: &Outlook) -> Figure {
 }
 
 /// Heat maps of the order parameters over all ordered pairs.
-fn order_parameters(outlook: &Outlook) -> Figure {
+fn order_parameters(outlook: &Forecast) -> Figure {
     let n = outlook.tasks.len();
     let panel = |name: &str, get: fn(&OrderParameters) -> f64| {
         let mut values = vec![vec![f64::NAN; n]; n];
@@ -78,7 +79,7 @@ fn order_parameters(outlook: &Outlook) -> Figure {
 }
 
 /// Held-out data: normalised loss and accuracy.
-fn test(outlook: &Outlook) -> Figure {
+fn test(outlook: &Forecast) -> Figure {
     let mut panels = Vec::new();
     if let Some(test) = &outlook.test {
         panels.push(Panel::matrix(
@@ -96,9 +97,10 @@ fn test(outlook: &Outlook) -> Figure {
 }
 
 /// What depth changes.
-fn depth(outlook: &Outlook) -> Figure {
+fn depth(outlook: &Forecast) -> Figure {
     let x: Vec<f64> = outlook.depths.iter().map(|d| d.depth as f64).collect();
-    let get = |f: fn(&ebbing::DepthOutlook) -> f64| outlook.depths.iter().map(f).collect::<Vec<f64>>();
+    let get =
+        |f: fn(&ebbing::theory::forecast::DepthForecast) -> f64| outlook.depths.iter().map(f).collect::<Vec<f64>>();
     let last = get(|d| d.final_forgetting);
     let mut left = Panel::new().x("hidden layers, L").y("forgetting").integer_x();
     if outlook.seeds > 1 {

@@ -13,10 +13,12 @@ use crate::output::Output;
 use crate::sequence::SequenceArgs;
 use crate::text::{size, time};
 use clap::ValueEnum;
-use ebbing::{
-    Activation, Architecture, Convention, Error, Mode, Outlook, OutlookSettings, SingleHeadSettings, Sizes, Speed,
-    TaskSequence, forgetting_cost, order_parameter_cost,
-};
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::metrics::Convention;
+use ebbing::plan::{Sizes, Speed, forgetting_cost, order_parameter_cost};
+use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::single_head::{Mode, SingleHeadSettings};
+use ebbing::{Error, Forecast, TaskSequence};
 use std::path::PathBuf;
 
 /// Which limit of learning.
@@ -108,13 +110,13 @@ pub(super) struct Told {
     /// What was computed on what, in one line.
     pub heading: String,
     /// The forecast.
-    pub outlook: Outlook,
+    pub outlook: Forecast,
     /// The settings of the theory.
-    pub settings: OutlookSettings,
+    pub settings: ForecastSettings,
     /// The first sequence's settings.
     pub tasks: serde_json::Value,
     /// The layers' order parameters, where several feature files were given.
-    pub layers: Vec<(String, Outlook)>,
+    pub layers: Vec<(String, Forecast)>,
 }
 
 /// Work above this many estimated seconds is announced before it starts.
@@ -160,7 +162,7 @@ impl Args {
     }
 
     /// The checked settings.
-    fn settings(&self) -> ebbing::Result<OutlookSettings> {
+    fn settings(&self) -> ebbing::Result<ForecastSettings> {
         if !(self.sigma.is_finite() && self.sigma > 0.0) {
             return Err(Error::setting("--sigma", self.sigma, "must be positive and finite"));
         }
@@ -185,7 +187,7 @@ impl Args {
             ..SingleHeadSettings::default()
         };
         theory.checked()?;
-        Ok(OutlookSettings {
+        Ok(ForecastSettings {
             theory,
             half_samples: self.bootstrap,
             shuffles: self.shuffles,
@@ -231,14 +233,14 @@ impl Args {
         &self,
         console: &Console,
         sequences: &[TaskSequence],
-        settings: OutlookSettings,
+        settings: ForecastSettings,
         what: String,
     ) -> anyhow::Result<Told> {
         self.announce(console, &sequences[0], sequences.len(), &settings);
         let parts = (2 * sequences.len() + settings.depths.len() + usize::from(settings.order)) as u64;
         let mut bar = console.steps("forecast", parts);
         let mut done = 0;
-        let outlook = Outlook::of(sequences, &settings, &mut |_| {
+        let outlook = Forecast::of(sequences, &settings, &mut |_| {
             bar.set(done);
             done += 1;
         })?;
@@ -248,7 +250,12 @@ impl Args {
     }
 
     /// The last file's forecast, and the order parameters of every file.
-    fn tell_layers(&self, console: &Console, files: &[PathBuf], mut settings: OutlookSettings) -> anyhow::Result<Told> {
+    fn tell_layers(
+        &self,
+        console: &Console,
+        files: &[PathBuf],
+        mut settings: ForecastSettings,
+    ) -> anyhow::Result<Told> {
         settings.features = true;
         if self.seeds() > 1 && self.max_p.is_none() {
             let expected = "must be 1: features are given, not drawn (with --max-p every seed takes other examples)";
@@ -277,7 +284,7 @@ impl Args {
     }
 
     /// Says how long it will take and how much memory, where that is worth saying.
-    fn announce(&self, console: &Console, sequence: &TaskSequence, seeds: usize, settings: &OutlookSettings) {
+    fn announce(&self, console: &Console, sequence: &TaskSequence, seeds: usize, settings: &ForecastSettings) {
         let sizes = Sizes::of(sequence);
         let cost = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
         let cost = cost.times(seeds * (1 + settings.depths.len()));
@@ -294,7 +301,7 @@ fn count(n: usize, what: &str) -> String {
 }
 
 /// The theory in words.
-fn describe(settings: &OutlookSettings, seeds: usize, seed: u64) -> String {
+fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
     let theory = &settings.theory;
     let mode = match theory.mode {
         Mode::Rf => "random features".to_string(),

@@ -1,6 +1,8 @@
 //! The tables of a forecast, for the terminal, the report and files.
 
-use ebbing::{OrderParameters, Outlook, PairOutlook};
+use ebbing::Forecast;
+use ebbing::theory::forecast::PairForecast;
+use ebbing::theory::order_parameters::OrderParameters;
 use ebbing_report::{Spread, Table};
 
 /// The order parameters that tables show, with what they mean.
@@ -21,18 +23,18 @@ const PARAMETERS: [(&str, fn(&OrderParameters) -> f64, &str); 10] = [
 const SHOWN: usize = 6;
 
 /// Order parameters of consecutive pairs, or of all pairs in the order learned if tasks are few.
-pub fn shown_pairs(outlook: &Outlook, title: &str) -> Table {
+pub fn shown_pairs(outlook: &Forecast, title: &str) -> Table {
     let few = outlook.tasks.len() <= 4;
     let which = if few { "pairs in the order learned" } else { "consecutive pairs" };
-    let chosen = |p: &&PairOutlook| if few { p.first < p.second } else { p.second == p.first + 1 };
-    let pairs: Vec<&PairOutlook> = outlook.pairs.iter().filter(chosen).collect();
+    let chosen = |p: &&PairForecast| if few { p.first < p.second } else { p.second == p.first + 1 };
+    let pairs: Vec<&PairForecast> = outlook.pairs.iter().filter(chosen).collect();
     let names: Vec<String> = pairs.iter().map(|p| format!("{}→{}", p.first, p.second)).collect();
     columns(Table::new(&format!("{title}, {which}")).text("pair", &names), &pairs, SHOWN)
 }
 
 /// Everything about all ordered pairs.
-pub fn all_pairs(outlook: &Outlook) -> Table {
-    let pairs: Vec<&PairOutlook> = outlook.pairs.iter().collect();
+pub fn all_pairs(outlook: &Forecast) -> Table {
+    let pairs: Vec<&PairForecast> = outlook.pairs.iter().collect();
     let table = Table::new("Order parameters of all ordered pairs")
         .integer("first", &pairs.iter().map(|p| p.first as i64).collect::<Vec<_>>())
         .meaning("the task learned first")
@@ -41,7 +43,7 @@ pub fn all_pairs(outlook: &Outlook) -> Table {
     columns(table, &pairs, PARAMETERS.len())
 }
 
-fn columns(mut table: Table, pairs: &[&PairOutlook], count: usize) -> Table {
+fn columns(mut table: Table, pairs: &[&PairForecast], count: usize) -> Table {
     let several = pairs.iter().any(|p| p.standard_error.is_some());
     for (name, get, meaning) in &PARAMETERS[..count] {
         let values: Vec<f64> = pairs.iter().map(|p| get(&p.values)).collect();
@@ -57,8 +59,9 @@ fn columns(mut table: Table, pairs: &[&PairOutlook], count: usize) -> Table {
 }
 
 /// What depth would change.
-pub fn depths(outlook: &Outlook) -> Table {
-    let column = |get: fn(&ebbing::DepthOutlook) -> f64| outlook.depths.iter().map(get).collect::<Vec<f64>>();
+pub fn depths(outlook: &Forecast) -> Table {
+    let column =
+        |get: fn(&ebbing::theory::forecast::DepthForecast) -> f64| outlook.depths.iter().map(get).collect::<Vec<f64>>();
     let errors = column(|d| d.standard_error.unwrap_or(f64::NAN));
     let last = column(|d| d.final_forgetting);
     let table = Table::new("What depth would change: order parameters over consecutive pairs, mean final forgetting")

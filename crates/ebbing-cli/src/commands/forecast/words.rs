@@ -3,7 +3,10 @@
 use super::Told;
 use super::tables;
 use crate::output::Output;
-use ebbing::{Averaged, ContinualMetrics, CurveShape, Outlook};
+use ebbing::Forecast;
+use ebbing::metrics::ContinualMetrics;
+use ebbing::stats::CurveShape;
+use ebbing::theory::forecast::Averaged;
 use ebbing_report::{Matrix, Screen, Spread, escape_markup, significant, with_error};
 
 /// What the forecast assumes.
@@ -98,7 +101,7 @@ pub fn sentences(told: &Told) -> Vec<String> {
     all
 }
 
-fn order_sentence(order: &ebbing::TaskOrder) -> String {
+fn order_sentence(order: &ebbing::theory::task_order::TaskOrder) -> String {
     if order.gain <= 0.0 {
         return format!(
             "The given order is the best of {} tried (mean final forgetting {}).",
@@ -118,11 +121,12 @@ fn order_sentence(order: &ebbing::TaskOrder) -> String {
 }
 
 /// The fit of the forgetting curve as the end of a sentence.
-fn fit(outlook: &Outlook) -> String {
+fn fit(outlook: &Forecast) -> String {
     let Some(fit) = &outlook.fit else { return String::new() };
     match (fit.shape, fit.f_max, fit.tau) {
         (CurveShape::Saturating, Some(f_max), Some(tau)) => {
-            let show = |u: ebbing::Uncertain| u.standard_error.map_or(significant(u.value), |e| with_error(u.value, e));
+            let show =
+                |u: ebbing::stats::Estimate| u.standard_error.map_or(significant(u.value), |e| with_error(u.value, e));
             let r2 = fit.r2.map_or(String::new(), |r2| format!(", R² {}", significant(r2)));
             format!(", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {} and τ {} tasks{r2}", show(f_max), show(tau))
         }

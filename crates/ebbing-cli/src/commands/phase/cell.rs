@@ -3,7 +3,10 @@
 use super::{Args, drawn, grid};
 use crate::commands::study::InCells;
 use crate::sequence::Kind;
-use ebbing::{Cost, CriticalLoad, Error, PhaseCurve, PhasePoint, Power, TwoTasks, phase_cost, phase_curves};
+use ebbing::Error;
+use ebbing::plan::{Cost, phase_cost};
+use ebbing::theory::multi_head::{CriticalLoad, Power, TwoTasks};
+use ebbing::theory::phase::{PhaseCurve, PhasePoint, phase_curves};
 use ebbing_studies::{Result, Row, Sources};
 
 /// What the columns mean.

@@ -2,7 +2,8 @@
 
 use super::drawn;
 use super::sweep::{Curves, Swept};
-use ebbing::{CriticalLoad, PhaseCurve, PhasePoint, Power};
+use ebbing::theory::multi_head::{CriticalLoad, Power};
+use ebbing::theory::phase::{PhaseCurve, PhasePoint};
 use ebbing_report::{Band, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime, Table, significant};
 
 /// γ_sim, the diagram with its boundaries, and the curves of the chosen values.

@@ -11,7 +11,8 @@ use crate::console::Console;
 use crate::output::Output;
 use crate::sequence::SequenceArgs;
 use clap::ValueEnum;
-use ebbing::{Error, MultiHeadSettings, Power};
+use ebbing::Error;
+use ebbing::theory::multi_head::{MultiHeadSettings, Power};
 
 /// What is swept across the phase diagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -3,7 +3,10 @@
 use super::sweep::Curves;
 use super::{Args, figures};
 use crate::console::Console;
-use ebbing::{BestLambda, Error, Location, MultiHeadSettings, TwoTasks, best_lambda, phase_curves};
+use ebbing::Error;
+use ebbing::theory::best_lambda::{BestLambda, best_lambda};
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing::theory::phase::{Location, phase_curves};
 use ebbing_report::{Figure, Line, Panel, Screen, Table, escape_markup, significant, write_table};
 use serde_json::json;
 

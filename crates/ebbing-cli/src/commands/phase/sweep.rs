@@ -3,10 +3,11 @@
 use super::{Args, Sweep, figures};
 use crate::console::Console;
 use crate::sequence::Origin;
-use ebbing::{
-    CriticalLoad, Error, PhaseCurve, Protocol, Task, TwoTasks, Uncertain, mean_with_error, normalised_labels,
-    phase_curves,
-};
+use ebbing::stats::{Estimate, mean_with_error};
+use ebbing::tasks::Protocol;
+use ebbing::theory::multi_head::{CriticalLoad, TwoTasks};
+use ebbing::theory::phase::{PhaseCurve, normalised_labels, phase_curves};
+use ebbing::{Error, Task};
 use ebbing_report::{Screen, Spread, Table, escape_markup, significant, write_table};
 use serde_json::json;
 
@@ -20,9 +21,9 @@ pub(in crate::commands) struct Swept {
 
 impl Swept {
     /// Mean and standard error of a number over seeds; a number that is infinite for any seed is infinite.
-    pub fn mean(&self, get: fn(&CriticalLoad) -> f64) -> Uncertain {
+    pub fn mean(&self, get: fn(&CriticalLoad) -> f64) -> Estimate {
         let values: Vec<f64> = self.loads.iter().map(get).collect();
-        mean_with_error(&values).unwrap_or(Uncertain { value: f64::INFINITY, standard_error: None })
+        mean_with_error(&values).unwrap_or(Estimate { value: f64::INFINITY, standard_error: None })
     }
 }
 
@@ -229,7 +230,7 @@ fn boundary(sweep: Sweep, swept: &[Swept], seeds: usize) -> Table {
         ("α_{c} with u_{11}", |c| c.from_u11, "its estimate for linear networks"),
     ];
     for (name, get, meaning) in all {
-        let means: Vec<Uncertain> = swept.iter().map(|s| s.mean(get)).collect();
+        let means: Vec<Estimate> = swept.iter().map(|s| s.mean(get)).collect();
         let values: Vec<f64> = means.iter().map(|m| m.value).collect();
         let errors: Vec<f64> = means.iter().map(|m| m.standard_error.unwrap_or(f64::NAN)).collect();
         table = if seeds > 1 {

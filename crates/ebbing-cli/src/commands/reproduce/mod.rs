@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::failure::Refused;
 use crate::text::time;
 use clap::ValueEnum;
-use ebbing::Places;
+use ebbing::data::Places;
 use ebbing_report::{Screen, escape_markup};
 use ebbing_studies::{Cell, ENTRIES, Entry, Frame, Needs, Reproduction, Scale, Share, Store};
 use std::path::PathBuf;

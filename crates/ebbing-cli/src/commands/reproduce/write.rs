@@ -30,7 +30,7 @@ mod tests {
     use super::*;
     use crate::commands::study::part;
     use crate::console::Console;
-    use ebbing::Cost;
+    use ebbing::plan::Cost;
     use ebbing_report::{Figure, Line, Panel};
     use ebbing_studies::{Cell, Column, Frame, Result, Row, Share, Sources, Study};
     use std::fs;

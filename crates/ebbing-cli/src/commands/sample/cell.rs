@@ -2,7 +2,10 @@
 
 use super::Args;
 use crate::commands::study::InCells;
-use ebbing::{Cost, Estimate, SampledPosterior, sample_posterior};
+use ebbing::nets::SampledPosterior;
+use ebbing::plan::Cost;
+use ebbing::sample_posterior;
+use ebbing::stats::Estimate;
 use ebbing_studies::{Result, Row, Sources};
 
 /// What the columns mean.
@@ -48,7 +51,7 @@ impl InCells for Args {
 
 fn rows(sampled: &SampledPosterior) -> Vec<Row> {
     let last = sampled.u1.len();
-    let estimate = |row: Row, name: &str, e: Estimate| row.with(name, e.mean).with(&format!("{name}_se"), e.se);
+    let estimate = |row: Row, name: &str, e: Estimate| row.with(name, e.value).with(&format!("{name}_se"), e.error());
     let mut all = Vec::new();
     for (t, overlaps) in sampled.u1.iter().enumerate() {
         for (s, &u1) in overlaps.iter().enumerate() {

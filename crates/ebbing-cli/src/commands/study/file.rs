@@ -2,7 +2,8 @@
 
 use super::knobs::Kind;
 use super::slurm::SlurmOptions;
-use ebbing::{Error, Result, unknown_key};
+use ebbing::tasks::unknown_key;
+use ebbing::{Error, Result};
 use ebbing_studies::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

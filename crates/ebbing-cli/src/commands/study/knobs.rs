@@ -3,7 +3,7 @@
 use super::super::{forecast, phase, sample, train};
 use crate::failure::clap_sentence;
 use clap::{ArgAction, Command};
-use ebbing::Cost;
+use ebbing::plan::Cost;
 use ebbing_studies::{Column, Row, Sources, Value};
 use std::collections::BTreeMap;
 

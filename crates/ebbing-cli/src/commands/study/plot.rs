@@ -1,7 +1,8 @@
 //! `ebbing study plot`: one column of a study against another, mean and standard error over seeds.
 
 use crate::console::Console;
-use ebbing::{Error, unknown_key};
+use ebbing::Error;
+use ebbing::tasks::unknown_key;
 use ebbing_report::{Figure, Line, Markers, Panel, Screen, escape_markup};
 use ebbing_studies::{Frame, Store, Value};
 use std::path::{Path, PathBuf};

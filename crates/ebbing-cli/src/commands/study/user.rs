@@ -2,7 +2,9 @@
 
 use super::file::StudyFile;
 use super::knobs::InCells;
-use ebbing::{Cost, Error, file_sha256};
+use ebbing::Error;
+use ebbing::data::file_sha256;
+use ebbing::plan::Cost;
 use ebbing_studies::{Cell, Column, Result, Row, Sources, Study, Value};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;

@@ -2,7 +2,9 @@
 
 use super::Args;
 use crate::commands::study::InCells;
-use ebbing::{Cost, Trained, Trainer};
+use ebbing::Trainer;
+use ebbing::nets::Trained;
+use ebbing::plan::Cost;
 use ebbing_studies::{Result, Row, Sources};
 
 /// What the columns mean.

@@ -3,9 +3,11 @@
 use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
-use ebbing::{
-    Error, Heads, MultiHeadSettings, PhasePoint, Power, Regime, Stop, TaskSequence, Trained, TwoTasks, mean_with_error,
-};
+use ebbing::nets::{Heads, Stop, Trained};
+use ebbing::stats::mean_with_error;
+use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
+use ebbing::theory::phase::PhasePoint;
+use ebbing::{Error, TaskSequence};
 use ebbing_report::{
     Figure, Legend, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,
 };

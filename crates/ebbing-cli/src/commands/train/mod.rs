@@ -11,9 +11,9 @@ use crate::console::Console;
 use crate::output::Output;
 use crate::sequence::{Kind, SequenceArgs};
 use clap::ValueEnum;
-use ebbing::{
-    Activation, Architecture, Error, Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, TrainSettings,
-};
+use ebbing::Error;
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, TrainSettings};
 
 /// A learning rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

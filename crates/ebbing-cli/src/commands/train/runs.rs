@@ -1,7 +1,8 @@
 //! Many training runs, in parallel where there are several, each taken up from its checkpoint where there is one.
 
 use crate::console::{Console, Progress};
-use ebbing::{Error, Result, Task, TrainSettings, Trained, Trainer};
+use ebbing::nets::{TrainSettings, Trained};
+use ebbing::{Error, Result, Task, Trainer};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -45,7 +46,7 @@ pub fn all(runs: &[Run], folder: Option<&Path>, console: &Console) -> anyhow::Re
     // Steps are what takes the time: the bar counts the most there can be, and jumps where a task ends early.
     let total: usize = runs.iter().map(|run| run.tasks.len() * run.settings.max_steps).sum();
     let bar = Mutex::new(Bar { shown: console.steps("training, steps at most", total as u64), done: 0 });
-    let outcomes = ebbing::side_by_side(runs, |run| do_run(run, checkpoints.as_deref(), &bar));
+    let outcomes = ebbing::linalg::par_map(runs, |run| do_run(run, checkpoints.as_deref(), &bar));
     Ok(outcomes.into_iter().collect::<Result<Vec<_>>>()?)
 }
 

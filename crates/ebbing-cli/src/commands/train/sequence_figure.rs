@@ -3,9 +3,10 @@
 use super::Args;
 use super::runs::{self, Outcome, Run};
 use crate::console::Console;
-use ebbing::{
-    Heads, Learner, SingleHead, SingleHeadSettings, TaskReport, TaskSequence, Trained, Uncertain, mean_with_error,
-};
+use ebbing::nets::{Heads, Learner, TaskReport, Trained};
+use ebbing::stats::{Estimate, mean_with_error};
+use ebbing::theory::single_head::SingleHeadSettings;
+use ebbing::{SingleHead, TaskSequence};
 use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, significant};
 use serde_json::{Value, json};
 
@@ -19,7 +20,7 @@ struct Curve {
 impl Curve {
     fn of(name: &str, runs: &[Vec<f64>]) -> ebbing::Result<Curve> {
         let at = |t: usize| mean_with_error(&runs.iter().map(|r| r[t]).collect::<Vec<_>>());
-        let points = (0..runs[0].len()).map(at).collect::<ebbing::Result<Vec<Uncertain>>>()?;
+        let points = (0..runs[0].len()).map(at).collect::<ebbing::Result<Vec<Estimate>>>()?;
         Ok(Curve {
             name: name.into(),
             mean: points.iter().map(|p| p.value).collect(),
@@ -75,7 +76,7 @@ impl Args {
         let settings = SingleHeadSettings { architecture: settings.architecture, ..SingleHeadSettings::default() };
         let mut curves = Vec::new();
         for sequence in sequences {
-            let forgetting = SingleHead::new(settings, sequence)?.forgetting()?;
+            let forgetting = SingleHead::new(sequence, &settings)?.forgetting()?;
             curves.push(forgetting.iter().map(|row| row[0]).collect());
         }
         Ok(Some(Curve::of("theory, random features", &curves)?))

@@ -5,7 +5,8 @@ use super::{Fitted, SMALL, Slow, binned, examples};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::figures::targets::Point;
-use ebbing::{LinearFit, Mat, VarianceExplained, pearson};
+use ebbing::linalg::Mat;
+use ebbing::stats::{LinearFit, VarianceExplained, pearson};
 
 pub(super) fn all(fitted: &[Fitted]) -> Result<Vec<Claim>> {
     let mut claims = short_term(fitted)?;

@@ -5,7 +5,7 @@ use super::series::{Long, Series};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::figures::common::Trend;
-use ebbing::{LinearFit, Uncertain};
+use ebbing::stats::{Estimate, LinearFit};
 
 /// Why forgetting may not fall with depth.
 const SHALLOW: &str = "at small P and few permuted pixels forgetting after task 2 hardly depends on L; at P = 2000 (one seed of each \
@@ -15,14 +15,14 @@ const SHALLOW: &str = "at small P and few permuted pixels forgetting after task 
 const DEEP: &str = "dissimilar tasks disturb each other the less the fewer examples they have and the deeper the network: MNIST, all \
                     pixels permuted, L = 9, one seed: F_21 = 0.04 at P = 350, 0.15 at P = 2000; 5 %: 0.03 at both";
 
-type Named = Vec<(String, Vec<Uncertain>)>;
+type Named = Vec<(String, Vec<Estimate>)>;
 
-fn named(series: &[&Series], of: impl Fn(&Series) -> Vec<Uncertain>) -> Named {
+fn named(series: &[&Series], of: impl Fn(&Series) -> Vec<Estimate>) -> Named {
     series.iter().map(|s| (s.name.clone(), of(s))).collect()
 }
 
 /// The same numbers by depth: along the permutation ratios.
-fn by_depth(depths: &[usize], series: &[&Series], of: impl Fn(&Series) -> Vec<Uncertain>) -> Named {
+fn by_depth(depths: &[usize], series: &[&Series], of: impl Fn(&Series) -> Vec<Estimate>) -> Named {
     let along = |k: usize| series.iter().map(|s| of(s)[k]).collect();
     depths.iter().enumerate().map(|(k, depth)| (format!("L = {depth}"), along(k))).collect()
 }
@@ -83,7 +83,7 @@ fn long_term(study: &Figure4, long: &[(&str, &Long)]) -> Result<Vec<Claim>> {
     };
     let known: Named = long
         .iter()
-        .map(|(name, l)| (name.to_string(), l.tau.iter().flatten().copied().collect::<Vec<Uncertain>>()))
+        .map(|(name, l)| (name.to_string(), l.tau.iter().flatten().copied().collect::<Vec<Estimate>>()))
         .filter(|(_, taus)| taus.len() > 1)
         .collect();
     let claim = Trend::Rises.claim("4b", "τ_F rises with L at each ratio", &known)?;

@@ -5,17 +5,21 @@ use crate::claim::Claim;
 use crate::error::Result;
 use crate::figures::common::{random_features, relu, sizes};
 use crate::frame::Frame;
-use ebbing::{
-    Cost, Kernel, KernelKind, KernelTask, Mat, Permuted, SingleHead, Source, WeightPrior, forgetting_cost,
-    mean_with_error,
-};
+use ebbing::kernels::{KernelKind, WeightPrior};
+use ebbing::linalg::Mat;
+use ebbing::plan::{Cost, forgetting_cost};
+use ebbing::stats::mean_with_error;
+use ebbing::tasks::Permuted;
+use ebbing::theory::{KernelTable, KernelTask};
+use ebbing::{Kernel, SingleHead, Source};
+use std::sync::Arc;
 
 /// Mean final forgetting of each order of a sequence of (tasks, examples per task, depth), fully permuted.
 pub(super) fn every_order((tasks, p, depth): (usize, usize, usize), source: &Source, seed: u64) -> Result<Vec<Row>> {
     let sequence = Permuted { tasks, p, p_test: 0, ratio: 1.0, ..Default::default() }.generate(source, seed)?;
     let x = Mat::from_fn(tasks * p, source.dim(), |i, j| sequence.tasks[i / p].x[(i % p, j)]);
     let kernel = Kernel::new(KernelKind::Nngp, relu(depth), WeightPrior::new(f64::INFINITY, 1.0)?, 1, 1)?;
-    let k = kernel.gram_symmetric(x.as_ref())?;
+    let k = Arc::new(kernel.gram_symmetric(x.as_ref())?);
     let known: Vec<KernelTask> = sequence
         .tasks
         .iter()
@@ -29,8 +33,9 @@ pub(super) fn every_order((tasks, p, depth): (usize, usize, usize), source: &Sou
         .collect();
     let mut rows = vec![];
     for (number, order) in permutations(tasks).iter().enumerate() {
-        let tasks: Vec<KernelTask> = order.iter().map(|&t| known[t].clone()).collect();
-        let f = SingleHead::from_kernels(random_features(depth), k.clone(), None, &tasks)?.forgetting()?;
+        let tasks = order.iter().map(|&t| known[t].clone()).collect();
+        let table = KernelTable { nngp: k.clone(), ntk: None, tasks };
+        let f = SingleHead::new(&table, &random_features(depth))?.forgetting()?;
         let last = &f[order.len() - 1][..order.len() - 1];
         let mean = last.iter().sum::<f64>() / last.len() as f64;
         rows.push(Row::new().with("order", number + 1).with("mean_forgetting", mean));

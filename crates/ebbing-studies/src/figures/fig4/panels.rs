@@ -4,7 +4,7 @@ use super::Figure4;
 use super::claims::points;
 use super::series::Series;
 use crate::figures::common::plain;
-use ebbing::Uncertain;
+use ebbing::stats::Estimate;
 use ebbing_report::{Dash, Legend, Line, Marker, Markers, OKABE_ITO, Panel, Rgb};
 
 /// Colour, dash and marker of a series, the same in every panel: blues for permuted ones, red and green for splits.
@@ -33,7 +33,7 @@ fn looks(series: &[Series]) -> Vec<Look> {
 }
 
 /// A line through points with error bars.
-fn add(panel: Panel, name: &str, look: Look, x: &[f64], y: &[Uncertain]) -> Panel {
+fn add(panel: Panel, name: &str, look: Look, x: &[f64], y: &[Estimate]) -> Panel {
     let errors: Vec<f64> = y.iter().map(|u| u.standard_error.unwrap_or(0.0)).collect();
     panel
         .line(Line::new(name, x, &plain(y)).colour(look.colour).dash(look.dash).width(0.9))
@@ -58,7 +58,7 @@ pub(super) fn all(study: &Figure4, series: &[Series]) -> Vec<Panel> {
         if let Some(long) = &s.long {
             for (panel, values) in [(&mut b, &long.tau), (&mut c, &long.f_max)] {
                 let known = depths.iter().zip(values).filter_map(|(l, v)| Some((*l, (*v)?)));
-                let (x, y): (Vec<f64>, Vec<Uncertain>) = known.unzip();
+                let (x, y): (Vec<f64>, Vec<Estimate>) = known.unzip();
                 *panel = add(panel.clone(), &s.name, look, &x, &y);
             }
             let (x, y) = points(long);

@@ -3,16 +3,16 @@
 use super::{Figure4, LONG, data_title, fit};
 use crate::error::Result;
 use crate::frame::Frame;
-use ebbing::{Uncertain, mean_with_error};
+use ebbing::stats::{Estimate, mean_with_error};
 
 /// One sequence at all depths.
 pub(super) struct Series {
     pub name: String,
     /// The permutation ratio, of a permuted sequence.
     pub ratio: Option<f64>,
-    pub f21: Vec<Uncertain>,
-    pub rf: Vec<Uncertain>,
-    pub rule: Vec<Uncertain>,
+    pub f21: Vec<Estimate>,
+    pub rf: Vec<Estimate>,
+    pub rule: Vec<Estimate>,
     /// Where long-term forgetting is followed.
     pub long: Option<Long>,
 }
@@ -21,11 +21,11 @@ pub(super) struct Series {
 #[derive(Default)]
 pub(super) struct Long {
     /// Of the same sequences, which may be smaller than those of the short term.
-    pub f21: Vec<Uncertain>,
-    pub rf: Vec<Uncertain>,
+    pub f21: Vec<Estimate>,
+    pub rf: Vec<Estimate>,
     /// None where no source's fit has a finite τ_F > 0.
-    pub tau: Vec<Option<Uncertain>>,
-    pub f_max: Vec<Option<Uncertain>>,
+    pub tau: Vec<Option<Estimate>>,
+    pub f_max: Vec<Option<Estimate>>,
     /// Curves whose fit has none.
     pub unfit: Vec<String>,
 }
@@ -37,8 +37,8 @@ impl Series {
     }
 
     /// The conflict with its error at each depth.
-    pub fn conflict(&self) -> Vec<Uncertain> {
-        let difference = |(a, b): (&Uncertain, &Uncertain)| Uncertain {
+    pub fn conflict(&self) -> Vec<Estimate> {
+        let difference = |(a, b): (&Estimate, &Estimate)| Estimate {
             value: a.value - b.value,
             standard_error: a.standard_error.zip(b.standard_error).map(|(a, b)| a.hypot(b)),
         };
@@ -51,7 +51,7 @@ impl Series {
 }
 
 /// Mean over seeds of every source, then mean and standard error over sources.
-fn over_sources(sources: &[Frame], name: &str) -> Result<Uncertain> {
+fn over_sources(sources: &[Frame], name: &str) -> Result<Estimate> {
     let means = sources.iter().map(|f| Ok(f.mean(name)?.value)).collect::<Result<Vec<f64>>>()?;
     Ok(mean_with_error(&means)?)
 }

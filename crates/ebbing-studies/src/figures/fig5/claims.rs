@@ -5,7 +5,7 @@ use super::{AtLoad, EXAMPLES, Fig5, Triple, critical_of, of_triple, triple_name}
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use ebbing::Regime;
+use ebbing::theory::multi_head::Regime;
 
 /// What the paper prints as γ_sim of the examples.
 const PRINTED: [f64; 2] = [0.84, 0.52];

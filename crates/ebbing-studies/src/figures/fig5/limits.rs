@@ -6,12 +6,14 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::Column;
-use ebbing::{
-    Activation, Architecture, Cholesky, Cost, Kernel, KernelKind, MultiHead, MultiHeadSettings, PosteriorSettings,
-    TwoTasks, WeightPrior, column as as_column, dot, matmul, sample_posterior,
-};
+use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
+use ebbing::linalg::{Cholesky, column as as_column, dot, matmul};
+use ebbing::nets::PosteriorSettings;
+use ebbing::plan::Cost;
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing::{Kernel, MultiHead, sample_posterior};
 
 /// The load that stands for 0: corrections are proportional to it.
 const SMALL_LOAD: f64 = 1e-5;
@@ -175,8 +177,8 @@ fn sampled(setup: &Setup, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
         let estimate = sampled.u1[t - 1][s - 1];
         Row::new()
             .with("entry", format!("u1({s},{t})"))
-            .with("sampled", estimate.mean)
-            .with("sampled_error", estimate.se)
+            .with("sampled", estimate.value)
+            .with("sampled_error", estimate.error())
             .with("theory", theory.u1(t, s))
             .with("size", (theory.u1(t, t) * theory.u1(s, s)).sqrt())
     };

@@ -10,9 +10,11 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{Cost, CurveFeature, MultiHeadSettings, TwoTasks, alpha_c_from_curve};
+use ebbing::plan::Cost;
+use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing_report::Figure;
 
 /// The line of the list.

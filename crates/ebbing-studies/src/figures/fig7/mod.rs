@@ -9,11 +9,14 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{
-    Cost, Mat, MatRef, MultiHeadSettings, Stream, Task, TwoTaskPoint, TwoTasks, best_lambda, centred_alignment,
-};
+use ebbing::Task;
+use ebbing::linalg::{Mat, MatRef};
+use ebbing::plan::Cost;
+use ebbing::rng::Stream;
+use ebbing::theory::best_lambda::best_lambda;
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTaskPoint, TwoTasks, centred_alignment};
 use ebbing_report::Figure;
 
 /// The line of the list.
@@ -282,6 +285,6 @@ impl Balance {
 /// Mean and standard deviation of max(G_21, G_22) over draws.
 fn worst(rows: &Frame) -> Result<(f64, f64)> {
     let worst: Vec<f64> = rows.numbers("g21")?.into_iter().zip(rows.numbers("g22")?).map(|(a, b)| a.max(b)).collect();
-    let mean = ebbing::mean_with_error(&worst)?;
+    let mean = ebbing::stats::mean_with_error(&worst)?;
     Ok((mean.value, mean.standard_error.unwrap_or(0.0) * (worst.len() as f64).sqrt()))
 }

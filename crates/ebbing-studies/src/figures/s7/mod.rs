@@ -9,11 +9,12 @@ use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::sources::Sources;
+use ebbing::data::Sources;
 use crate::study::{Column, Study};
-use ebbing::{
-    Cost, CurveCritical, CurveFeature, Interpolated, MultiHeadSettings, TwoTasks, alpha_c_from_curve, sequence_curve,
-};
+use ebbing::plan::Cost;
+use ebbing::tasks::Interpolated;
+use ebbing::theory::alpha_c::{CurveCritical, CurveFeature, alpha_c_from_curve, sequence_curve};
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing_report::Figure;
 
 /// The line of the list.
@@ -144,7 +145,7 @@ impl Study for FigS7 {
         let grid = self.loads(cell, example(cell)?)?;
         if cell.count("steps_between")? == 0 {
             let points = TwoTasks::new(&sequence.tasks, &settings)?.curve(&grid)?.points;
-            let row = |p: &ebbing::PhasePoint| {
+            let row = |p: &ebbing::theory::phase::PhasePoint| {
                 let g22 = p.g22.map_or(f64::NAN, |g| g.coefficient);
                 Row::new().with("alpha", p.factors.alpha).with("f21", p.f21.coefficient).with("g22", g22)
             };

@@ -59,7 +59,7 @@ pub(super) unsafe fn pack<const R: usize>(
 /// The same where the R entries of a term are contiguous: several terms at once, so that whole cache lines are read.
 ///
 /// # Safety
-/// As [`pack`], with `source` at the first term of the block and `block` its space.
+/// As for [`pack`], with `source` at the first term of the block and `block` its space.
 unsafe fn copy_rows<const R: usize>(
     of: &Operand,
     source: *const f32,
@@ -90,7 +90,7 @@ unsafe fn copy_rows<const R: usize>(
 /// The same where the terms of a row are contiguous: eight terms of several rows at once.
 ///
 /// # Safety
-/// As [`copy_rows`], with `to` at the panel's space; the kernel must be available.
+/// As for [`copy_rows`], with `to` at the panel's space; the kernel must be available.
 unsafe fn turn_rows<const R: usize>(of: &Operand, source: *const f32, depth: usize, panel: usize, to: *mut f32) {
     const TERMS: usize = 8;
     let rows = R.min(of.rows - panel * R);

@@ -1,4 +1,8 @@
 //! One chain through all tasks: the weights after each task given those before, and what is read off them.
+//!
+//! The readout is drawn exactly given the hidden weights, so only these are sampled by Monte Carlo. Readouts of
+//! earlier tasks are kept (multi-head, the paper's Eq. 10); with a single head the last one, times λ̃, is the prior
+//! mean of the next.
 
 use super::energy::{Energy, Layers};
 use super::hmc::{self, Moves};

@@ -1,7 +1,10 @@
-//! `U(W) = |W−μ|²/(2s²) + ½ rᵀS⁻¹r + ½ ln det S`, the negative log posterior of the hidden weights.
+//! `U(W) = |W−μ|²/(2s²) + ½ rᵀS⁻¹r + ½ ln det S`, the negative log posterior of the hidden weights (βE of the paper's
+//! Eq. 2 with the readout integrated out).
 //!
-//! The readout is integrated out: with Φ the last hidden layer on the training inputs (P × N), readout prior
-//! `a ~ N(ā, v_a)` and noise variance 1/β, `S = v_a ΦΦᵀ/N + I/β` and `r = y − Φā/√N`.
+//! With Φ the last hidden layer on the training inputs (P × N), readout prior `a ~ N(ā, v_a)` and noise variance 1/β,
+//! the targets are Gaussian given W, of mean `Φā/√N` and covariance `S = v_a ΦΦᵀ/N + I/β`; `r = y − Φā/√N`. The two
+//! quadratic terms of Eq. 2 combine to one Gaussian of mean `μ = λ̃ W_{t−1}` and variance
+//! `s² = σ²(1−λ̃) = 1/(λ+σ^{-2})`; for task 1, μ = 0 and s² = σ².
 
 use crate::error::Result;
 use crate::kernels::Activation;
@@ -185,10 +188,11 @@ impl Energy<'_> {
         Ok(0.5 * (prior / self.weight_variance + dot(&r, &v) + chol.logdet()))
     }
 
-    /// A draw of the readout given the hidden weights: `a = a₀ + (v_a/√N) Φᵀ S⁻¹ (y − Φa₀/√N − ε)`, a₀ from the prior.
+    /// An exact draw of the readout given the hidden weights, by correcting a draw of its prior (Matheron's rule):
+    /// `a = a₀ + (v_a/√N) Φᵀ S⁻¹ (y − Φa₀/√N − ε)`, a₀ from the prior.
     ///
     /// # Errors
-    /// As [`Energy::evaluate`].
+    /// As for [`Energy::evaluate`].
     pub fn draw_readout(&self, w: &[f64], stream: &mut Stream) -> Result<Vec<f64>> {
         let phi = self.layers.features(self.activation, w, self.x);
         let n = (phi.ncols() as f64).sqrt();

@@ -16,7 +16,7 @@ pub(crate) struct Moves {
     pub target: f64,
 }
 
-/// What a chain tells of itself.
+/// How the moves of a chain fared.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moved {
     /// Mean acceptance probability of the kept draws.
@@ -52,6 +52,7 @@ pub(crate) fn run(
         next.copy_from_slice(w);
         next_grad.copy_from_slice(&grad);
         let mut u_next = u;
+        // Leapfrog in units in which the mass is 1: half a kick, a drift, half a kick.
         for _ in 0..steps {
             for i in 0..n {
                 p[i] -= 0.5 * step * scale * next_grad[i];

@@ -1,7 +1,9 @@
-//! The Gibbs posterior itself, `p(Θ_t | Θ_{t−1}, D_t)` task after task, sampled at finite width and temperature.
+//! The Gibbs posterior itself, `p(Θ_t | Θ_{t−1}, D_t) ∝ exp(−βE)` with the energy of the paper's Eq. 2, sampled task
+//! after task at finite width and temperature.
 //!
 //! Each chain draws the weights after task 1, then the weights after task 2 given those, and so on: the posterior of
-//! task t is normalised given the weights before, so earlier weights are never re-weighted by later tasks.
+//! task t is normalised given the weights before (Eqs. 37, 38), so earlier weights are never re-weighted by later
+//! tasks.
 
 mod chain;
 mod diagnostics;
@@ -16,6 +18,7 @@ pub use diagnostics::{Convergence, convergence};
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::linalg::on_one_thread;
+use crate::stats::Estimate;
 use crate::tasks::Task;
 use chain::Chain;
 use rayon::prelude::*;
@@ -89,25 +92,7 @@ impl Default for PosteriorSettings {
     }
 }
 
-/// A mean over chains with its standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The mean.
-    pub mean: f64,
-    /// Its standard error: the standard deviation over independent chains over √chains.
-    pub se: f64,
-}
-
-impl Estimate {
-    fn over(values: &[f64]) -> Self {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let var = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        Estimate { mean, se: (var / n).sqrt() }
-    }
-}
-
-/// What the sampled networks do after the last task.
+/// What the sampled networks do after the last task; estimates are over independent chains.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SampledPosterior {
     /// `<a_t·a_s>/N`, `[t][s]`, s ≤ t (single-head: `a_t` is the readout after task t).
@@ -239,7 +224,7 @@ fn summarise(chains: &[Chain], tasks: usize) -> SampledPosterior {
         label_kernel: (0..tasks).map(|s| over(&|c: &Chain| c.label_kernel[s])).collect(),
         learned: (0..tasks).map(|s| over(&|c: &Chain| c.learned[s])).collect(),
         convergence,
-        acceptance: (0..tasks).map(|t| over(&|c: &Chain| c.acceptance[t]).mean).collect(),
+        acceptance: (0..tasks).map(|t| over(&|c: &Chain| c.acceptance[t]).value).collect(),
         divergent,
         warnings,
     }

@@ -70,7 +70,7 @@ fn one_hidden_unit_matches_quadrature() {
     }
     // Four standard errors for each of three numbers: a false alarm once in 5000 seeds, and the seed is fixed.
     for (got, want) in [(sampled.u1[0][0], u11 / z1), (sampled.u1[1][0], u12 / z1), (sampled.u1[1][1], u22 / z1)] {
-        assert!((got.mean - want).abs() < 4.0 * got.se, "{got:?} against {want}");
+        assert!((got.value - want).abs() < 4.0 * got.error(), "{got:?} against {want}");
     }
 }
 
@@ -156,8 +156,8 @@ fn agrees_with_an_independent_sampler() {
     ];
     for (key, estimate) in pairs {
         let [mean, se]: [f64; 2] = serde_json::from_value(reference["sampled"][key].clone()).unwrap();
-        let combined = (se * se + estimate.se * estimate.se).sqrt();
-        assert!((estimate.mean - mean).abs() < 3.0 * combined, "{key}: {estimate:?} against {mean} ± {se}");
+        let combined = (se * se + estimate.error() * estimate.error()).sqrt();
+        assert!((estimate.value - mean).abs() < 3.0 * combined, "{key}: {estimate:?} against {mean} ± {se}");
     }
 }
 
@@ -183,7 +183,7 @@ fn gap_of_forgetting(width: usize, draws: u64) -> Estimate {
                 ..Default::default()
             };
             let sampled = sample_posterior(&tasks, &settings, |_| ()).unwrap();
-            let theory = crate::MultiHeadSettings {
+            let theory = crate::theory::multi_head::MultiHeadSettings {
                 lambda: settings.lambda,
                 sigma2: settings.sigma2,
                 beta: settings.beta,
@@ -192,7 +192,7 @@ fn gap_of_forgetting(width: usize, draws: u64) -> Estimate {
                 ..Default::default()
             };
             let theory = crate::MultiHead::solve(&tasks, &theory).unwrap();
-            sampled.forgetting[0].mean / theory.forgetting(2, 1).unwrap() - 1.0
+            sampled.forgetting[0].value / theory.forgetting(2, 1).unwrap() - 1.0
         })
         .collect();
     Estimate::over(&gaps)
@@ -202,11 +202,11 @@ fn gap_of_forgetting(width: usize, draws: u64) -> Estimate {
 #[test]
 fn the_gap_to_the_theory_shrinks_with_the_width() {
     let (narrow, wide) = (gap_of_forgetting(4, 48), gap_of_forgetting(24, 12));
-    let error = narrow.se.hypot(wide.se);
-    assert!(narrow.mean.abs() - wide.mean.abs() > 3.0 * error, "{narrow:?} {wide:?}");
+    let error = narrow.error().hypot(wide.error());
+    assert!(narrow.value.abs() - wide.value.abs() > 3.0 * error, "{narrow:?} {wide:?}");
     // N × gap is a constant up to a relative 1/N: within three standard errors and a quarter at N = 4.
-    let (a, b) = (4.0 * narrow.mean, 24.0 * wide.mean);
-    let error = (4.0 * narrow.se).hypot(24.0 * wide.se);
+    let (a, b) = (4.0 * narrow.value, 24.0 * wide.value);
+    let error = (4.0 * narrow.error()).hypot(24.0 * wide.error());
     assert!((a - b).abs() < 3.0 * error + 0.25 * a.abs(), "{a} {b} ± {error}");
 }
 

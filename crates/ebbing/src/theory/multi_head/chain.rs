@@ -1,4 +1,5 @@
-//! Tasks already learned, as blocks: what step T needs of them, and how they grow by one.
+//! Tasks already learned, as blocks: what step T needs of them, and how they grow by one
+//! (paper, Eqs. 62, 65 and 66 with the factors u in place of m).
 //!
 //! With `f⁰` a sample of the prior, the prediction for task s before it is learned misses its labels by
 //! `ε_s = Y_s − f⁰_s − Σ_{r<s} K̃_sr u_r`, and learning sets `u_s = K̃_ss^{-1} ε_s`. A chain keeps, for every task, the factor of
@@ -125,6 +126,7 @@ impl Chain {
         let unknowns = (2 * self.len()).saturating_sub(1);
         let y = basis.rows(column(&blocks.y));
         let k1: Vec<Mat<f64>> = blocks.k1[..self.len()].iter().map(|k| basis.rows(k.as_ref())).collect();
+        // Unknown k belongs to task ⌈k/2⌉, from 0: u1(T,1) stands alone, every later task has d and u0.
         let source = |k: usize| k.div_ceil(2);
         // X_k = B_k K̃_ss^{-1}, where B_k is what the k-th unknown multiplies in K̃_{T,<T}: K¹ for u1(T,1) and d(T,s), ΔK for
         // u0(T,s).
@@ -143,6 +145,7 @@ impl Chain {
         let g: Vec<Mat<f64>> =
             x.iter().enumerate().map(|(k, x)| matmul(x.as_ref(), column(&self.links[source(k)].residual))).collect();
         let gamma = self.prior_covariances(&k1);
+        // What θ_k θ_l multiplies: Cov(Σ_s X_s ε_s) + ḡḡᵀ, and the covariance of f⁰_T with the ε_s from both sides.
         let mut cross = Vec::with_capacity(unknowns * (unknowns + 1) / 2);
         for k in 0..unknowns {
             let sk = source(k);

@@ -1,4 +1,7 @@
-//! The parts of `H_T` added up: data over N minus the 1×1 kernels, as a quadratic form of the cross unknowns.
+//! The parts of `H_T` added up: data over N minus the 1×1 kernels `D[1]`, as a quadratic form of the cross unknowns.
+//!
+//! `D[1]` is what the paper writes as `ln det U` (Eq. 136 for T = 2): the entropy of the readouts. As D of the 1×1
+//! kernel 1 it needs no formula of its own, for any T.
 
 use super::small::{negative_eigenvalues, solve_small};
 use super::terms::{Jet, Moments};

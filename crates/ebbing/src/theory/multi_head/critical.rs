@@ -1,4 +1,14 @@
 //! The critical load α_c of two tasks at λ → ∞: exact, and two closed-form estimates beside it.
+//!
+//! The exact α_c solves `E(ρ*(α); α) = 0`, where `t(ρ*) = 0` (see [`LimitPoint`](super::LimitPoint)). Where
+//! `Δ̂ ∝ K_22`, as in linear networks, that becomes the paper's Eq. 169, `α^{-1/2} = γ_feature + (by²/yy − bb)/u11(α)`,
+//! with
+//!
+//! - `b = K_21 K_11^{-1} Y_1`, what task 1's solution says at the inputs of task 2;
+//! - `yy = Y_2ᵀK_22^{-1}Y_2/P_2`, `by = bᵀK_22^{-1}Y_2/P_2`, `bb = bᵀK_22^{-1}b/P_2`.
+//!
+//! Eq. 169 multiplies `by²` by yy where it must divide (and Eq. 106 takes task 1's norm for task 2's). For σ = 1 and
+//! labels with `Y_iᵀK_ii^{-1}Y_i/P = 1`, u11 and yy are 1 and it is `α_c = γ_sim^{-2}` (Eqs. 108, 170).
 
 use super::limit::{Regime, bisect};
 use super::two_tasks::TwoTasks;
@@ -14,16 +24,19 @@ const NEAR: f64 = 1e-3;
 /// α_c, where overfitting gives way to generalisation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CriticalLoad {
-    /// The root of `E(ρ*(α); α) = 0`; 1 where there is no overfitting regime, ∞ where there is no root up to `bound`.
-    #[serde(with = "crate::infinite")]
+    /// The root of `E(ρ*(α); α) = 0`, with [`LimitPoint`](super::LimitPoint)'s E and `t(ρ*) = 0`; 1 where there is no
+    /// overfitting regime, ∞ where there is no root up to `bound`.
+    #[serde(with = "crate::serde_infinity")]
     pub exact: f64,
     /// The largest load that was searched.
     pub bound: f64,
     /// `γ_sim^{-2}`, or ∞ for γ_sim ≤ 0: exact for linear networks, σ = 1 and labels with `YᵀK^{-1}Y/P = 1`.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub from_gamma_sim: f64,
-    /// The root of `α^{-1/2} = γ_feature + β_by²/(u11 β_yy) − β_bb/u11`, or ∞: exact for linear networks.
-    #[serde(with = "crate::infinite")]
+    /// The root of `α^{-1/2} = Tr(K_22^{-1}G)/P_2 + (by²/yy − bb)/u11(α)`, or ∞: exact for linear networks. Here
+    /// `b = K_21K_11^{-1}Y_1`, `G = K_21K_11^{-1}K_12`, and yy, by, bb are the products of Y_2 and b in
+    /// `K_22^{-1}/P_2`.
+    #[serde(with = "crate::serde_infinity")]
     pub from_u11: f64,
     /// `γ_sim = γ_feature + cos² − proj`.
     pub gamma_sim: f64,
@@ -35,7 +48,7 @@ pub struct CriticalLoad {
     pub proj: f64,
     /// `Y_iᵀK_ii^{-1}Y_i/P_i`: the γ_sim law assumes 1.
     pub label_scale: [f64; 2],
-    /// Sentences that belong beside the numbers.
+    /// Remarks on the numbers, in whole sentences.
     pub notes: Vec<String>,
 }
 
@@ -69,6 +82,7 @@ impl TwoTasks {
         let [p1, p2] = self.sizes().map(|p| p as f64);
         let sum = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).sum::<f64>();
         let trace = sum(&|i| self.g_diagonal[i]);
+        // In the pencil's basis K_22 is the identity: these are Y_2ᵀK_22^{-1}Y_2 and its kin, not yet divided by P_2.
         let (yy, by, bb) =
             (sum(&|i| self.y[i] * self.y[i]), sum(&|i| self.b[i] * self.y[i]), sum(&|i| self.b[i] * self.b[i]));
         let (gamma_feature, cos, proj) = (trace / p1.min(p2), by / (yy * self.quadratic).sqrt(), bb / self.quadratic);
@@ -89,7 +103,9 @@ impl TwoTasks {
         Ok(critical)
     }
 
-    /// The root of `α^{-1/2} = γ_feature + (by²/yy − bb)/u11(α)`.
+    /// The root of `α^{-1/2} = feature + (overlap − projection)/u11(α)`
+    /// (paper, Eq. 169, its product with yy a quotient): `feature = Tr(K_22^{-1}G)/P_2`, `overlap = by²/yy`,
+    /// `projection = bb`.
     fn closed_form(&self, feature: f64, overlap: f64, projection: f64) -> Result<f64> {
         let p2 = self.y.len() as f64;
         let excess = |alpha: f64| -> Result<f64> {
@@ -115,7 +131,7 @@ impl TwoTasks {
             let width = self.y.len() as f64 / self.load_at(rho);
             Ok(self.at_rho(rho, width, self.alone.factor(width, sigma2)?.u).sign)
         };
-        // α − 1 = 2ρ mean τ for small ρ; ten points per decade from α − 1 ≈ 1e-6.
+        // From 1/α = mean of (1 + ρτ)^{-2}, α − 1 = 2ρ mean τ for small ρ; ten points per decade from α − 1 ≈ 1e-6.
         let mut rho = 5e-7 * self.rho_scale();
         if sign(rho)? <= 0.0 {
             return Ok(1.0);

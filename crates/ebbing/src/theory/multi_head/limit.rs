@@ -1,7 +1,15 @@
-//! λ → ∞ for two tasks: one scalar equation, three regimes.
+//! λ → ∞ for two tasks: one scalar equation, three regimes (paper, Eqs. 158–163).
 //!
-//! With `K = K_GP(X_2,X_2)`, `Δ̂ = lim λΔK`, `ρ = u0/(λd)` and `M = K + ρΔ̂`, everything is a function of ρ. In the basis of
-//! the pencil (Δ̂, K), `M^{-1}` is the diagonal matrix `1/(1 + ρτ_i)`.
+//! With `K = K_GP(X_2,X_2)`, `Δ̂ = lim λΔK`, `ρ = u0/(λd)` and `M = K + ρΔ̂`, so that `K̃ = dM`, everything is a function
+//! of ρ; see [`LimitPoint`] for t, den, E, R and S.
+//!
+//! - α < 1, fixed representations: ρ = 0, `d = σ²(1−α)` (Eq. 160), `u0 = S(0)/(1−α)`. Eqs. 158 and 159 print `u12 = 0`
+//!   and `u0 = Y_2ᵀK^{-1}Y_2/(N(1−α))`, which holds for unrelated tasks only.
+//! - 1 < α < α_c, overfitting: `t(ρ) = 0` (Eq. 161), `d = √(σ²R/(ρλ))` and `u0 = ρλd`, which grows as √λ (Eq. 162).
+//! - α > α_c, generalisation: `E(ρ) = 0`, `u0 = S/t`, `d = u0/(ρλ)` (Eq. 163, with Eqs. 141 and 143 to leading order).
+//!
+//! In the basis of the pencil (Δ̂, K), `M^{-1}` is the diagonal matrix `1/(1 + ρτ_i)`, and every trace is a sum over P
+//! terms.
 
 use super::solve::EquationResidual;
 use super::two_tasks::{Power, TwoTaskPoint, TwoTasks};
@@ -31,7 +39,11 @@ impl std::fmt::Display for Regime {
     }
 }
 
-/// The functions of ρ at a solution of the limit.
+/// The functions of `ρ = u0/(λd)` at a solution of the limit.
+///
+/// `K = K_GP(X_2,X_2)`, `Δ̂ = lim λΔK`, `M = K + ρΔ̂`; `b = K_21K_11^{-1}Y_1` and `G = K_21K_11^{-1}K_12` are what task
+/// 1 says of the inputs of task 2; `by = bᵀM^{-1}Y_2/N`, `yy = Y_2ᵀM^{-1}Y_2/N`, `u12 = by/den`, and
+/// `y = Y_2 − (u12/u11) b`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LimitPoint {
     /// The regime.
@@ -66,8 +78,9 @@ pub(super) struct AtRho {
 }
 
 impl TwoTasks {
-    /// The functions of theory at ρ, width N and u11.
+    /// All functions of ρ (see [`LimitPoint`]) at width N and u11.
     pub(super) fn at_rho(&self, rho: f64, width: f64, u11: f64) -> AtRho {
+        // Sums over the basis, not yet divided by N; a 2 at the end of a name marks M^{-1}KM^{-1} in place of M^{-1}.
         let (mut by, mut yy, mut bb, mut tr_g, mut tr_k) = (0.0, 0.0, 0.0, 0.0, 0.0);
         let (mut by2, mut yy2, mut bb2, mut tr_g2) = (0.0, 0.0, 0.0, 0.0);
         for (i, tau) in self.basis.values.iter().enumerate() {
@@ -125,6 +138,7 @@ impl TwoTasks {
         };
         let at = self.at_rho(rho, width, first.u);
         let power = |coefficient, exponent| Power { coefficient, exponent };
+        // d and u0 by their leading powers of λ; u22 = d + u0, in which d counts only where both are finite.
         let (d, u0) = match regime {
             Regime::FixedRepresentations => {
                 (Power::finite(sigma2 * (1.0 - alpha)), Power::finite(at.s / (1.0 - alpha)))
@@ -185,7 +199,7 @@ impl TwoTasks {
         Ok(bisect(0.0, high, |rho| self.load_at(rho) < alpha))
     }
 
-    /// ρ_g > ρ* with E(ρ_g) = 0.
+    /// ρ_g > ρ* with E(ρ_g) = 0: E is negative at ρ* here, and E/yy tends to u11 > 0 as ρ → ∞, so there is a root.
     fn rho_generalisation(&self, star: f64, width: f64, u11: f64) -> Result<f64> {
         let negative = |rho: f64| self.at_rho(rho, width, u11).sign <= 0.0;
         let (mut low, mut high) = (star, star.max(1e-12 * self.rho_scale()) * 1.1);

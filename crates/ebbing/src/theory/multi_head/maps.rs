@@ -1,4 +1,4 @@
-//! Mean and variance of every head at every time, and the losses F and G.
+//! Mean and variance of every head at every time (paper, Eqs. 133, 134), and the losses F and G (Eq. 3).
 
 use super::one_task::OneTask;
 use super::settings::{labels, task_name};
@@ -37,7 +37,8 @@ impl Prediction {
 
 impl MultiHead {
     /// Head `head` after `time` tasks (`head ≤ time ≤ T`, counted from 1) on any inputs:
-    /// `f(x) = f⁰(x) + Σ_t κ_t(x) u_t` with `κ_t = u1(h,t)k¹ − u0(h,t)k⁰` for t ≤ h and `u1(h,t)Δk` for t > h.
+    /// `f(x) = f⁰(x) + Σ_t κ_t(x) u_t` (paper, Eq. 133) with `κ_t = u1(h,t)k¹ − u0(h,t)k⁰` for t ≤ h and `u1(h,t)Δk`
+    /// for t > h.
     ///
     /// # Errors
     /// [`Error::Setting`] for a head or time that does not exist, [`Error::Data`] for inputs that do not fit.
@@ -71,7 +72,7 @@ impl MultiHead {
     /// `F_{time,head}`: the loss of a head on its own training data, variance included.
     ///
     /// # Errors
-    /// As [`MultiHead::predict`].
+    /// As for [`MultiHead::predict`].
     pub fn forgetting(&self, time: usize, head: usize) -> Result<f64> {
         let task = self.task(head)?;
         Ok(self.predict(head, time, task.x.as_ref())?.loss(task.y.as_ref()).coefficient)
@@ -81,7 +82,7 @@ impl MultiHead {
     /// same width and σ that learned this task alone.
     ///
     /// # Errors
-    /// As [`MultiHead::predict`]; [`Error::Data`] for a task without held-out data.
+    /// As for [`MultiHead::predict`]; [`Error::Data`] for a task without held-out data.
     pub fn generalisation(&self, time: usize, head: usize) -> Result<f64> {
         let test = self.task(head)?.test.as_ref().ok_or_else(|| {
             Error::data(task_name(&self.tasks, head - 1), "has no test set, which generalisation needs")
@@ -99,7 +100,7 @@ impl MultiHead {
     /// A network of the same width and σ that learned task `head` alone, on any inputs.
     ///
     /// # Errors
-    /// As [`MultiHead::predict`].
+    /// As for [`MultiHead::predict`].
     pub fn alone(&self, head: usize, x: MatRef<'_, f64>) -> Result<Prediction> {
         let task = self.task(head)?;
         let name = format!("kernel of {}", task_name(&self.tasks, head - 1));

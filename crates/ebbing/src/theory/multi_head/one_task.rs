@@ -1,4 +1,8 @@
-//! One task learned alone at width N: the stationary point of `H_1`, and its loss on held-out data.
+//! One task learned alone at width N: the stationary point of `H_1` (paper, Eqs. 107, 140), and its loss on held-out
+//! data.
+//!
+//! At β = ∞ that is the positive root of `σ^{-2}u² − (1−α)u − YᵀK^{-1}Y/N = 0`. At finite β there is no closed form,
+//! and `H_1` may have several minima: the lowest one counts.
 
 use super::saddle::TOLERANCE;
 use super::settings::{MultiHeadSettings, check_tasks, labels, task_name};

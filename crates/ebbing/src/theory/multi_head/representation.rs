@@ -1,10 +1,14 @@
-//! What two tasks do to the hidden layer: the learned part of `K_sim = <Φ(x)·Φ(x')>/N` and the change `ΔΦ`.
+//! What two tasks do to the hidden layer: the learned part of `K_sim = <Φ(x)·Φ(x')>/N` (paper, Eqs. 174–176) and the
+//! change `ΔΦ = Φ(W_2,x) − Φ(W_1,x)` (Eqs. 177–179).
 //!
 //! `K_sim − K¹_22 = −(1/N) { u11 k<v_1v_1>k + u0 Δk<v_2v_2>Δk + [u12 k<v_1v_2>Δk + u0 k⁰<v_2p_2>Δk + transposed]`
 //! `  + d (k¹<v_2v_2>k¹ − k⁰<v_2v_2>k⁰) }`
 //! with `<v_2p_2> = K̃^{-1}`, `<v_1v_1> = K̃_11^{-1} − ū_1ū_1ᵀ`, `<v_1v_2> = −K̃_11^{-1}K̃_12K̃^{-1} − ū_1ū_2ᵀ`,
 //! `<v_2v_2> = K̃^{-1} − K̃^{-1}ΣK̃^{-1} − ū_2ū_2ᵀ`. Activations are treated as Gaussian: along the labels this agrees with
 //! sampled posteriors to 10-25 %; the trace and the projection on the all-ones vector are not to be read.
+//!
+//! For ΔΦ, `<v_2v_2>` enters Eq. 177 whole. Eqs. 178 and 179 put `u0 K⁰` for Σ, which in the generalisation regime
+//! leaves out a term of the same order, `−u0 Δk K̃^{-1}K̃_21K̃_11^{-1}K̃_12K̃^{-1} Δk`.
 
 use super::solve::MultiHead;
 use super::two_tasks::{TwoTaskPoint, TwoTasks};

@@ -1,10 +1,14 @@
-//! `∂H_T = 0` at one step: the cross unknowns by a small linear system, d and u0 by safeguarded Newton.
+//! `∂H_T = 0` at one step (paper, Eqs. 141–143 for T = 2): the cross unknowns by a small linear system, d and u0 by
+//! safeguarded Newton.
 //!
-//! `H_T = σ^{-2}(d + u0) − D[1] + (1/N) {D[K] + (Y−ḡ)ᵀK̃^{-1}(Y−ḡ)}` is quadratic in the cross unknowns θ, so that they are
-//! explicit once (d, u0) are known. In the pencil's basis a further step is exact: with ρ = u0/d everything but two
-//! powers of d depends on ρ alone, `σ^{-2}(1+ρ) d² + (P/N − 1) d = R(ρ)`, and one scalar equation in ρ remains, whose
-//! largest root is bracketed on a grid. Newton's method in (ln d, ρ) then polishes it: at large λ solutions lie in a valley
-//! of nearly constant ρ, along which steps at constant u0 would not follow.
+//! `H_T = σ^{-2}(d + u0) − D[1] + (1/N) {D[K] + (Y−ḡ)ᵀK̃^{-1}(Y−ḡ)}` is quadratic in the cross unknowns θ, so that they
+//! are explicit once (d, u0) are known. For two tasks θ is u12 alone, and its equation is Eq. 141 with the signs of
+//! its last two terms reversed: as printed, two identical tasks would get readouts that point in opposite directions.
+//!
+//! In the pencil's basis a further step is exact: with ρ = u0/d everything but two powers of d depends on ρ alone,
+//! `σ^{-2}(1+ρ) d² + (P/N − 1) d = R(ρ)`, and one scalar equation in ρ remains, whose largest root is bracketed on a
+//! grid. Newton's method in (ln d, ρ) then polishes it: at large λ solutions lie in a valley of nearly constant ρ,
+//! along which steps at constant u0 would not follow.
 
 use super::combined::{Combined, ratio};
 use super::small::solve_small;
@@ -38,7 +42,8 @@ pub(super) struct Solution {
     /// `u0(T,T)` minus its part along earlier readouts (`u0 − u12²/u11` for two tasks), over the sum of their sizes: a
     /// variance, which a false root has negative.
     pub spread: f64,
-    /// Scaled residuals: those of the cross unknowns, then `∂u0` at fixed u1(T,T), then `∂u0` at fixed d.
+    /// Scaled residuals: those of the cross unknowns, then `∂u0` at fixed u1(T,T) (for T = 2 the paper's Eq. 143), then
+    /// `∂u0` at fixed d (Eq. 142).
     pub residuals: Vec<f64>,
 }
 
@@ -70,7 +75,7 @@ struct Attempts {
 }
 
 /// Everything about one point.
-struct Point {
+struct Iterate {
     solution: Solution,
     /// `∂H/∂ln d` at fixed ρ = u0/d and `∂H/∂ρ` at fixed d.
     equations: [f64; 2],
@@ -80,7 +85,7 @@ struct Point {
     jacobian: [[f64; 2]; 2],
 }
 
-/// The value of `ρ = u0/d` reduced to one dimension.
+/// The problem at one `ρ = u0/d`: the root d of the quadratic, and what is left of the scalar equation in ρ.
 struct Reduced {
     d: f64,
     equation: f64,
@@ -250,6 +255,7 @@ impl Saddle<'_> {
     fn newton(&self, d: f64, u0: f64) -> Result<(Option<Solution>, usize)> {
         let Some(mut at) = self.point(d, u0)? else { return Ok((None, 0)) };
         for step in 0..60 {
+            // Cramer's rule for the two unknowns, then at most a factor e² in d and a step of 1 + 2ρ in ρ.
             let [[a, b], [c, e]] = at.jacobian;
             let det = a * e - b * c;
             let [f, g] = at.equations;
@@ -276,8 +282,8 @@ impl Saddle<'_> {
     }
 
     /// The first of the step, its half, its quarter … that shrinks the scaled equations.
-    fn line_search(&self, at: &Point, step_d: f64, step_rho: f64) -> Result<Option<Point>> {
-        let merit = |p: &Point| (0..2).map(|i| (p.equations[i] / at.scales[i]).powi(2)).sum::<f64>();
+    fn line_search(&self, at: &Iterate, step_d: f64, step_rho: f64) -> Result<Option<Iterate>> {
+        let merit = |p: &Iterate| (0..2).map(|i| (p.equations[i] / at.scales[i]).powi(2)).sum::<f64>();
         let (now, rho) = (merit(at), at.solution.u0 / at.solution.d);
         let mut part = 1.0;
         for _ in 0..40 {
@@ -293,30 +299,36 @@ impl Saddle<'_> {
     }
 
     /// Equations, scales and Jacobian at (d, u0).
-    fn point(&self, d: f64, u0: f64) -> Result<Option<Point>> {
+    fn point(&self, d: f64, u0: f64) -> Result<Option<Iterate>> {
         let Some(sum) = self.combined(d, u0, Derivatives::All)? else { return Ok(None) };
         if sum.branch() != sum.unit_branch() {
             return Ok(None);
         }
         let theta = sum.cross_solution();
         let (omega, size) = sum.quadratic(&theta);
+        // Minus ∂u0 at fixed u1(T,T), which is ∂d − ∂u0: both hold σ^{-2} + Tr(M K¹)/N − 1/d, and `trace_difference` is
+        // formed without it.
         let at_fixed_u1 = sum.trace_difference + omega[1] - omega[2];
         let at_fixed_d = 1.0 / self.sigma2 + sum.entropy[2] + omega[2];
         let scales = [sum.trace_difference.abs() + size[1], 1.0 / self.sigma2 + sum.entropy[2].abs() + size[2]];
         let (g_d, g_u) = (sum.cross_gradient(&theta, 1), sum.cross_gradient(&theta, 2));
         let (h_d, h_u) = (solve_small(&sum.cross_matrix(), &g_d), solve_small(&sum.cross_matrix(), &g_u));
         let product = |a: &[f64], b: &[f64]| 0.5 * a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+        // θ follows (d, u0) as its own equation says, so the second derivatives are those of H with θ eliminated:
+        // H_xy − H_xθ H_θθ^{-1} H_θy, where H_θθ is twice the cross matrix.
         let dd = sum.entropy[3] + omega[3] - product(&g_d, &h_d);
         let du = sum.entropy[4] + omega[4] - product(&g_d, &h_u);
         let uu = sum.entropy[5] + omega[5] - product(&g_u, &h_u);
         let mut residuals = sum.cross_residuals(&theta);
         residuals.push(ratio(at_fixed_u1, scales[0]));
         residuals.push(ratio(at_fixed_d, scales[1]));
+        // d times the 1×1 kernels' part is minus what u0 has along earlier readouts, −u12²/u11 for two tasks.
         let along = d * sum.unit_quadratic(&theta);
         // The last term is for variances that vanish with both parts.
         let spread = (u0 + along) / (u0.abs() + along.abs() + 1e-3 * d);
+        // With u0 = ρd: ∂/∂ln d at fixed ρ is d ∂d + u0 ∂u0, and ∂/∂ρ at fixed d is d ∂u0.
         let along_d = d * at_fixed_u1 + (d + u0) * at_fixed_d;
-        Ok(Some(Point {
+        Ok(Some(Iterate {
             solution: Solution { d, u0, theta, spread, residuals },
             equations: [along_d, d * at_fixed_d],
             scales: [d * scales[0] + (d + u0.abs()) * scales[1], d * scales[1]],

@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct MultiHeadSettings {
     /// The strength λ of the penalty that ties the hidden weights to those after the previous task.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
     /// The prior variance σ² of a weight.
     pub sigma2: f64,
     /// The inverse temperature β; ∞ interpolates the training data.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub beta: f64,
     /// The load α = P_T/N of the newest task.
     pub alpha: Option<f64>,

@@ -1,4 +1,4 @@
-//! The renormalisation factors of T tasks, found one task after another.
+//! The renormalisation factors of T tasks, found one task after another (paper, Eqs. 139–145 for T ≤ 3).
 
 use super::chain::{Basis, Blocks, Chain, Factors};
 use super::one_task::OneTask;

@@ -1,10 +1,13 @@
 //! The parts of `H_T` as functions of `d = u1(T,T) − u0(T,T)` and `u0 = u0(T,T)`, with two derivatives.
 //!
 //! With the other unknowns of step T collected in θ, `K̃ = d K¹ + u0 ΔK (+ β^{-1} I)` and `M = K̃^{-1}`,
-//! `D[K] + (Y−ḡ)ᵀM(Y−ḡ) = ln det K̃ + u0 Tr(M K⁰) + Σ_kl θ_k θ_l Tr(M Q_kl) − 2 Σ_k θ_k Tr(M q_k) + Tr(M Y Yᵀ)`
-//! because A, c and ḡ are linear in θ. The matrices Q, q, Y Yᵀ are fixed for the step. They are stored as flat
-//! arrays: their diagonals in the basis of the pencil (ΔK, K¹), P numbers each, or all P² entries where a
-//! temperature leaves no common basis. Every trace is then a sum of products of two arrays.
+//! `D[K] + (Y−ḡ)ᵀM(Y−ḡ) = ln det K̃ + u0 Tr(M K⁰) + Σ_kl θ_k θ_l Tr(M Q_kl) − 2 Σ_k θ_k Tr(M q_k) + Tr(M Y Yᵀ)` because
+//! A, c and ḡ are linear in θ. For two tasks θ = u12, `Q = (b bᵀ/u11 − G)/u11`, `q = b Y_2ᵀ/u11`, with
+//! `b = K_21K_11^{-1}Y_1` and `G = K_21K_11^{-1}K_12`, and this is the task-2 part of the paper's Eq. 139.
+//!
+//! The matrices Q, q, Y Yᵀ are fixed for the step. They are stored as flat arrays: their diagonals in the basis of the
+//! pencil (ΔK, K¹), P numbers each, or all P² entries where a temperature leaves no common basis. Every trace is then
+//! a sum of products of two arrays.
 
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, dot, matmul, matmul_into};
@@ -171,8 +174,8 @@ impl Derivatives {
 }
 
 impl Moments {
-    /// `u0 Tr(M K⁰)`, then the derivatives of `ln det K̃ + u0 Tr(M K⁰)`, of which the two first share the large part
-    /// `Tr(M K¹)`.
+    /// `u0 Tr(M K⁰)`, then the derivatives of `ln det K̃ + u0 Tr(M K⁰)`. The first two share the large part `Tr(M K¹)`:
+    /// `∂_d ln det K̃ = Tr(M K¹)`, and in `∂_u0` the `−Tr(M K⁰)` of `Tr(M ΔK)` cancels that of the product rule.
     pub fn entropy(&self, u0: f64) -> Jet {
         [
             u0 * self.k0[0],
@@ -203,7 +206,7 @@ fn noise_part(m: &[f64], noise: &[f64], a: &[f64]) -> f64 {
     noise.iter().zip(m).zip(a).map(|((n, m), a)| m * m * n * a).sum()
 }
 
-/// `M` and the wanted derivatives for K̃_i = d + u0 τ_i.
+/// `M` and the wanted derivatives for `K̃_i = d + u0 τ_i`, `M_i = 1/K̃_i`.
 fn diagonal_weights(tau: &[f64], d: f64, u0: f64, wanted: Derivatives) -> Option<Vec<Vec<f64>>> {
     let smallest = tau.iter().fold(f64::INFINITY, |m: f64, t| m.min(d + u0 * t));
     // False for NaN too.
@@ -248,7 +251,7 @@ fn tilde_factor(
     }
 }
 
-/// `M`, `−M B M` and `M B M B' M + M B' M B M` for B, B' in {K¹, ΔK}, as far as wanted.
+/// `M`, `−M B M` and `M B M B' M + M B' M B M` for B, B' in {K¹, ΔK}, those that are wanted.
 fn dense_weights(
     k1: MatRef<'_, f64>,
     delta: MatRef<'_, f64>,

@@ -1,4 +1,6 @@
-//! Both heads of two tasks on a set of inputs: sums over the inputs are `Σ_ij m_i m_j H_ij` in the pencil's basis.
+//! Both heads of two tasks on a set of inputs (paper, Eqs. 102–105): sums over the inputs are `Σ_ij m_i m_j H_ij` in
+//! the pencil's basis. In Eq. 105 the second term is taken as `k̃ᵀK̃^{-1}k̃`, not as the `(u1)² ΔkᵀK̃^{-1}Δk` that is
+//! printed.
 //!
 //! Rows `D = Δk_22 V`, `Q = k¹_22 V`, `E = k¹_21 K_11^{-1}K_12 V` of an input, `m_i = 1/(1 + ρτ_i)`, `y = Y_2 − (u12/u11) b`:
 //! - head 1: `a = (u12/d) m∘D`, mean `k¹_21 K_11^{-1}Y_1 + a·y`,
@@ -144,7 +146,7 @@ impl TwoTasks {
     /// Head `head` after both tasks on any inputs, with the power of λ in front of its variance.
     ///
     /// # Errors
-    /// As [`TwoTasks::maps`].
+    /// As for [`TwoTasks::maps`].
     pub fn predict(&self, head: usize, point: &TwoTaskPoint, x: MatRef<'_, f64>) -> Result<Prediction> {
         check_head(head)?;
         let rows = self.rows(x)?;

@@ -1,4 +1,4 @@
-//! Two tasks at one λ: one pencil, then O(P) for the factors at every load.
+//! Two tasks at one λ (paper, Eqs. 139–143): one pencil, then O(P) for the factors at every load.
 
 use super::chain::Factors;
 use super::limit::{LimitPoint, Regime};
@@ -44,7 +44,7 @@ pub struct TwoTaskPoint {
     /// The width N.
     pub width: f64,
     /// The penalty λ, possibly ∞.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
     /// `u1(1,1) = ‖a_1‖²/N`.
     pub u11: f64,
@@ -90,18 +90,17 @@ impl TwoTaskPoint {
 /// Two tasks at one λ (finite or ∞) and β = ∞, in the basis of the pencil (ΔK_22, K¹_22).
 ///
 /// ```
-/// use ebbing::{Mat, MultiHeadSettings, Regime, Stream, Task, TwoTasks};
+/// use ebbing::Task;
+/// use ebbing::linalg::Mat;
+/// use ebbing::rng::Stream;
+/// use ebbing::theory::multi_head::{MultiHeadSettings, Regime, TwoTasks};
 /// let mut stream = Stream::new(1, "example", 0);
-/// let tasks: Vec<Task> = (0..2)
-///     .map(|_| Task {
-///         name: String::new(),
-///         x: Mat::from_fn(20, 30, |_, _| stream.normal()),
-///         y: Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 }),
-///         rows: None,
-///         test: None,
-///     })
-///     .collect();
-/// // λ = ∞ unless told: which regime holds at 1.5 examples per hidden unit?
+/// let mut task = || {
+///     let x = Mat::from_fn(20, 30, |_, _| stream.normal());
+///     Task::new(x, Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 }))
+/// };
+/// let tasks = [task(), task()];
+/// // λ = ∞ by default: which regime holds at 1.5 examples per hidden unit?
 /// let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
 /// assert!(two.critical_load()?.exact > 1.5);
 /// assert_eq!(two.point(1.5)?.regime(), Some(Regime::Overfitting));
@@ -254,7 +253,7 @@ impl TwoTasks {
         })
     }
 
-    /// The terms of `H_2` and of its 1×1 twin: only the powers of u11 change with the load.
+    /// The terms of `H_2` (paper, Eq. 139) and of its 1×1 twin, θ = u12: only the powers of u11 change with the load.
     fn terms(&self, u11: f64) -> (Terms, Terms) {
         let array = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).collect::<Vec<f64>>();
         let data = Terms::diagonal(
@@ -269,7 +268,7 @@ impl TwoTasks {
     /// The factors at every load.
     ///
     /// # Errors
-    /// As [`TwoTasks::point`].
+    /// As for [`TwoTasks::point`].
     pub fn points(&self, alphas: &[f64]) -> Result<Vec<TwoTaskPoint>> {
         // Collected before it is searched for errors, so that the first one is reported at any number of threads.
         let all: Vec<Result<TwoTaskPoint>> = alphas.par_iter().map(|&alpha| self.point(alpha)).collect();
@@ -277,7 +276,7 @@ impl TwoTasks {
     }
 
     /// The same tasks with labels (training and held-out) scaled so that `YᵀK_GP^{-1}Y/P = 1`, as by
-    /// [`normalised_labels`](crate::normalised_labels), without another decomposition.
+    /// [`normalised_labels`](crate::theory::phase::normalised_labels), without another decomposition.
     ///
     /// # Errors
     /// [`Error::Setting`] at finite λ, where the kernel of the pencil is not `K_GP`.

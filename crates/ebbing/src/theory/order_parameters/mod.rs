@@ -1,8 +1,33 @@
-//! Order parameters of pairs of tasks: how similar their features and their rules are, and what follows for forgetting.
+//! Order parameters of pairs of tasks: how similar their features and their rules are, and what follows for
+//! forgetting.
 //!
-//! With `K_ij = K_GP(X_i,X_j)`, `w_i = K_ii^{-1} Y_i/|Y_i|`, `a = K_12 w_2`, `c = K_21 w_1`:
-//! `γ_feature = Tr(K_22^{-1} K_21 K_11^{-1} K_12)/P`, `γ_RF = ½(|a|² + |K_21 K_11^{-1} a|²)`,
-//! `γ_rule = ½(a·K_12 K_22^{-1} c + (K_21 K_11^{-1} a)·c)`, `γ_sim = γ_feature + cos² − proj`.
+//! ```math
+//! \gamma_{\mathrm{RF}} = \tfrac12\bigl(|a|^2+|K_{21}K_{11}^{-1}a|^2\bigr), \qquad
+//! \gamma_{\mathrm{rule}} = \tfrac12\bigl(a\cdot K_{12}K_{22}^{-1}c + (K_{21}K_{11}^{-1}a)\cdot c\bigr), \qquad
+//! F_{21} \simeq 2(\gamma_{\mathrm{RF}}-\gamma_{\mathrm{rule}})
+//! ```
+//!
+//! with `K_ij = K_GP(X_i,X_j)`, `w_i = K_ii^{-1} Y_i/|Y_i|`, `a = K_12 w_2`, `c = K_21 w_1`. These are the paper's
+//! Eqs. 4–9 in terms of kernels, which also exist at infinite width; the symmetric form of γ_rule is the main text's.
+//!
+//! | Quantity | Formula | Equation |
+//! |---|---|---|
+//! | γ_feature | `Tr(K_22^{-1} K_21 K_11^{-1} K_12)/P`, the overlap of the features | `Tr(P_1P_2)/P` in 169 |
+//! | γ_RF, γ_rule | as above | 5, 6, 30 |
+//! | F_21 | `‖K_12 K_22^{-1}(Y_2 − K_21 K_11^{-1} Y_1)‖²/‖Y_1‖²`, exactly | 29 |
+//! | γ_sim | `γ_feature + cos² − proj`, the similarity for tasks with readouts of their own | 11, 108 |
+//!
+//! The relation `F_21 = 2(γ_RF − γ_rule)` (Eq. 4) and the bound `|γ_rule| ≤ γ_RF` (Eq. 31) hold for statistically
+//! equal tasks on average over draws, not for each draw. The main text prints `cos` where `cos²` belongs (Eq. 11):
+//! flipping all labels of task 2 flips the sign of its own readout and nothing else, so a similarity must not notice.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`order_parameters()`] | all ordered pairs of a sequence |
+//! | [`pair()`] | one pair |
+//! | [`labellings`] | many labellings of the same inputs |
+//! | [`OrderParameters`], [`PairOrderParameters`] | the numbers, and how well they are known |
+//! | [`Interval`], [`Null`] | intervals from half samples, and what shuffled labels give |
 
 mod pair;
 mod resample;
@@ -10,16 +35,14 @@ mod sequence;
 
 pub use resample::{Interval, Null};
 
-use super::single_head::factor::RANK_TOLERANCE;
-use super::single_head::shared::Given;
-use super::single_head::source::Source;
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
-use crate::linalg::{Mat, MatRef};
 use crate::tasks::{Task, TaskSequence};
+use crate::theory::Inputs;
+use crate::theory::blocks::factor::RANK_TOLERANCE;
 use serde::{Deserialize, Serialize};
 
-/// Settings of [`order_parameters`] and its kin.
+/// Settings of [`order_parameters()`], [`pair()`] and [`labellings`].
 ///
 /// | name | default | range |
 /// |---|---|---|
@@ -46,7 +69,7 @@ pub struct OrderParameterSettings {
     pub half_samples: usize,
     /// Shuffles of the targets from which the null is made; 0 for none.
     pub shuffles: usize,
-    /// How much of the distribution intervals hold.
+    /// The share of the distribution that an interval covers.
     pub confidence: f64,
     /// Seed of half samples and shuffles.
     pub seed: u64,
@@ -76,7 +99,7 @@ pub struct OrderParameters {
     pub gamma_rf: f64,
     /// `½(a·K_12 K_22^{-1} c + (K_21 K_11^{-1} a)·c)`: similarity of the rules on those features.
     pub gamma_rule: f64,
-    /// `γ_RF − γ_rule`: half of the expected forgetting.
+    /// `γ_RF − γ_rule`: half of the forgetting that statistically equal tasks show on average (paper, Eq. 4).
     pub conflict: f64,
     /// `γ_feature + cos² − proj`: similarity of tasks with readouts of their own.
     pub gamma_sim: f64,
@@ -125,151 +148,72 @@ pub struct PairOrderParameters {
     pub null: Option<Null>,
 }
 
-/// Order parameters of two tasks, in the kernel of a wide network.
-///
-/// ```
-/// use ebbing::{Mat, OrderParameterSettings, Stream, Task, order_parameters};
-/// let mut stream = Stream::new(1, "example", 0);
-/// let x = Mat::from_fn(20, 30, |_, _| stream.normal());
-/// let y = Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 });
-/// let task = Task { name: "itself".into(), x, y, rows: None, test: None };
-/// let same = order_parameters(&OrderParameterSettings::default(), &task, &task)?;
-/// assert!((same.values.gamma_feature - 1.0).abs() < 1e-9 && same.values.f21 < 1e-9);
-/// # Ok::<(), ebbing::Error>(())
-/// ```
-///
-/// # Errors
-/// [`Error::Setting`] and [`Error::Data`] for what is out of range or does not fit together;
-/// [`Error::NotPositiveDefinite`] and [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
-pub fn order_parameters(settings: &OrderParameterSettings, first: &Task, second: &Task) -> Result<PairOrderParameters> {
-    let tasks = vec![first.clone(), second.clone()];
-    let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
-    Ok(order_parameters_of_sequence(settings, &sequence)?.swap_remove(0))
-}
-
 /// Order parameters of all ordered pairs of tasks, pair (1, 2) first, then (1, 3) … (2, 1) …
 ///
 /// Each kernel between two tasks is made once and serves both orders; each task's kernel is factored once, and that of the
 /// inputs which all tasks hold once for all. Memory: the factors of all tasks and one kernel.
 ///
 /// # Errors
-/// As [`order_parameters`].
-pub fn order_parameters_of_sequence(
+/// [`Error::Setting`] and [`Error::Data`] for what is out of range or does not fit together;
+/// [`Error::NotPositiveDefinite`] and [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
+pub fn order_parameters<'a>(
+    inputs: impl Into<Inputs<'a>>,
     settings: &OrderParameterSettings,
-    sequence: &TaskSequence,
 ) -> Result<Vec<PairOrderParameters>> {
-    let prior = settings.checked()?;
-    let source = Source::network(settings.architecture, prior);
-    sequence.validate()?;
-    sequence::all_pairs(settings, source, &given(sequence))
-}
-
-/// Order parameters of all ordered pairs of tasks from features: the inputs of each task are its `Φ ∈ R^{P×N}`
-/// (activities of a layer, recordings of neurons), `K = ΦΦᵀ/N`. All tasks must have the same neurons.
-///
-/// # Errors
-/// As [`order_parameters`].
-pub fn order_parameters_of_features(
-    settings: &OrderParameterSettings,
-    features: &TaskSequence,
-) -> Result<Vec<PairOrderParameters>> {
-    settings.checked()?;
-    let neurons = features.dim();
-    if let Some((t, task)) = features.tasks.iter().enumerate().find(|(_, task)| task.x.ncols() != neurons) {
-        let problem = format!(
-            "its features are of {} neurons where those of task 1 are of {neurons}; only the same neurons can be compared",
-            task.x.ncols()
-        );
-        return Err(Error::data(task.label(t), problem));
+    let (inputs, prior) = (inputs.into(), settings.checked()?);
+    if let Inputs::Features(features) = inputs {
+        same_neurons(features)?;
     }
-    features.validate()?;
-    sequence::all_pairs(settings, Source::Features { neurons }, &given(features))
+    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
 }
 
-/// [`order_parameters_of_features`] layer by layer.
+/// [`order_parameters`] of two tasks, the first learned before the second, in the kernel of a wide network.
+///
+/// ```
+/// use ebbing::Task;
+/// use ebbing::linalg::Mat;
+/// use ebbing::rng::Stream;
+/// use ebbing::theory::order_parameters::{OrderParameterSettings, pair};
+/// let mut stream = Stream::new(1, "example", 0);
+/// let x = Mat::from_fn(20, 30, |_, _| stream.normal());
+/// let y = Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 });
+/// let task = Task::new(x, y);
+/// let same = pair(&task, &task, &OrderParameterSettings::default())?;
+/// assert!((same.values.gamma_feature - 1.0).abs() < 1e-9 && same.values.f21 < 1e-9);
+/// # Ok::<(), ebbing::Error>(())
+/// ```
 ///
 /// # Errors
-/// As [`order_parameters`].
-pub fn order_parameters_of_layers(
-    settings: &OrderParameterSettings,
-    layers: &[TaskSequence],
-) -> Result<Vec<Vec<PairOrderParameters>>> {
-    layers.iter().map(|features| order_parameters_of_features(settings, features)).collect()
+/// As for [`order_parameters`].
+pub fn pair(first: &Task, second: &Task, settings: &OrderParameterSettings) -> Result<PairOrderParameters> {
+    let sequence = TaskSequence { tasks: vec![first.clone(), second.clone()], settings: serde_json::Value::Null };
+    Ok(order_parameters(&sequence, settings)?.swap_remove(0))
 }
 
-/// Order parameters of two tasks whose kernels are given: `k11` and `k22` of each with itself, `k12` between them (rows: the first).
+/// Order parameters of the first task before the second for each target column alone: column k is the k-th labelling of the
+/// same inputs. The kernels are factored once.
 ///
 /// # Errors
-/// As [`order_parameters`].
-pub fn order_parameters_of_kernels(
+/// As for [`order_parameters`].
+pub fn labellings<'a>(
+    inputs: impl Into<Inputs<'a>>,
     settings: &OrderParameterSettings,
-    kernels: (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
-    (y1, y2): (MatRef<'_, f64>, MatRef<'_, f64>),
-) -> Result<PairOrderParameters> {
-    let joint = joint(settings, kernels)?;
-    let tasks = two_tasks(kernels, y1, y2);
-    let given = super::single_head::table::given(&joint, None, &tasks)?;
-    let source = Source::Table { nngp: joint, ntk: None };
-    Ok(sequence::all_pairs(settings, source, &given)?.swap_remove(0))
-}
-
-/// [`order_parameters_of_kernels`] for several labellings of the same inputs: column k of `y1` and of `y2` is the k-th.
-/// The kernels are factored once.
-///
-/// # Errors
-/// As [`order_parameters`]; [`Error::Data`] where `y1` and `y2` have different numbers of columns.
-pub fn order_parameters_of_labellings(
-    settings: &OrderParameterSettings,
-    kernels: (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
-    (y1, y2): (MatRef<'_, f64>, MatRef<'_, f64>),
 ) -> Result<Vec<OrderParameters>> {
-    let joint = joint(settings, kernels)?;
-    if y1.ncols() != y2.ncols() {
-        let found = format!("{} for the first task, {} for the second", y1.ncols(), y2.ncols());
-        return Err(Error::data("labellings", format!("{found}; there must be as many")));
-    }
-    let tasks = two_tasks(kernels, y1, y2);
-    let given = super::single_head::table::given(&joint, None, &tasks)?;
-    sequence::labellings(settings, Source::Table { nngp: joint, ntk: None }, &given)
+    let (inputs, prior) = (inputs.into(), settings.checked()?);
+    sequence::labellings(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
 }
 
-/// The kernel of the inputs of both tasks.
-fn joint(
-    settings: &OrderParameterSettings,
-    (k11, k12, k22): (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
-) -> Result<Mat<f64>> {
-    settings.checked()?;
-    let (p1, p2) = (k11.nrows(), k22.nrows());
-    if k12.nrows() != p1 || k12.ncols() != p2 {
-        let found = format!("it is {} × {}", k12.nrows(), k12.ncols());
-        return Err(Error::data("the kernel between the tasks", format!("{found}; it must be {p1} × {p2}")));
-    }
-    Ok(Mat::from_fn(p1 + p2, p1 + p2, |i, j| match (i < p1, j < p1) {
-        (true, true) => k11[(i, j)],
-        (true, false) => k12[(i, j - p1)],
-        (false, true) => k12[(j, i - p1)],
-        (false, false) => k22[(i - p1, j - p1)],
-    }))
-}
-
-/// Two tasks as rows of their joint kernel.
-fn two_tasks(
-    (k11, _, k22): (MatRef<'_, f64>, MatRef<'_, f64>, MatRef<'_, f64>),
-    y1: MatRef<'_, f64>,
-    y2: MatRef<'_, f64>,
-) -> [crate::theory::KernelTask; 2] {
-    let (p1, p2) = (k11.nrows(), k22.nrows());
-    let task = |name: &str, rows: std::ops::Range<usize>, y: MatRef<'_, f64>| crate::theory::KernelTask {
-        name: name.into(),
-        rows: rows.collect(),
-        y: y.to_owned(),
-        test: None,
+/// Features of one neuron can only be compared with those of the same neuron.
+fn same_neurons(features: &TaskSequence) -> Result<()> {
+    let neurons = features.dim();
+    let Some((t, task)) = features.tasks.iter().enumerate().find(|(_, task)| task.x.ncols() != neurons) else {
+        return Ok(());
     };
-    [task("first", 0..p1, y1), task("second", p1..p1 + p2, y2)]
-}
-
-fn given(sequence: &TaskSequence) -> Vec<Given<'_>> {
-    sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect()
+    let problem = format!(
+        "its features are of {} neurons where those of task 1 are of {neurons}; only the same neurons can be compared",
+        task.x.ncols()
+    );
+    Err(Error::data(task.label(t), problem))
 }
 
 impl OrderParameterSettings {

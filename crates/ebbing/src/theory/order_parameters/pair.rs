@@ -1,8 +1,12 @@
-//! The order parameters of one pair of tasks from its kernels and their factors.
+//! The order parameters of one pair of tasks (paper, Eqs. 5, 6, 11, 29) from its kernels and their factors.
+//!
+//! Each order of the pair needs four vectors per task: its solution `K_ii^{-1}Y_i`, what that predicts at the other
+//! task's inputs, the other task's solution for that prediction, and what comes back from there. All inner products
+//! follow.
 
 use super::OrderParameters;
 use crate::linalg::{Mat, MatRef, matmul_into};
-use crate::theory::single_head::factor::Factor;
+use crate::theory::blocks::factor::Factor;
 
 /// The kernel between two tasks, inputs that both hold first: `[[K_cc, K_2cᵀ], [K_1c, K_21ᵀ]]` (rows: task 1).
 pub(super) struct Cross<'a> {

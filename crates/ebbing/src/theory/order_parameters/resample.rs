@@ -6,9 +6,9 @@ use super::{OrderParameterSettings, OrderParameters};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef};
 use crate::rng::Stream;
-use crate::theory::single_head::factor::Factor;
-use crate::theory::single_head::shared::Prepared;
-use crate::theory::single_head::source::Source;
+use crate::theory::blocks::factor::Factor;
+use crate::theory::blocks::kernels::KernelSource;
+use crate::theory::blocks::shared::Prepared;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn shuffled(y: &Mat<f64>, count: usize, stream: &mut Stream) -> Mat<f64> {
 /// Intervals for both orders of a pair with the given values.
 pub(super) fn half_samples(
     settings: &OrderParameterSettings,
-    source: &Source,
+    source: &KernelSource,
     cross: &Cross<'_>,
     k_oo: &[Mat<f64>; 2],
     tasks: [&Prepared; 2],
@@ -126,7 +126,7 @@ pub(super) fn half_samples(
 /// The order parameters of one half of the examples.
 fn half_sample(
     settings: &OrderParameterSettings,
-    source: &Source,
+    source: &KernelSource,
     cross: &Cross<'_>,
     k_oo: &[Mat<f64>; 2],
     tasks: [&Prepared; 2],
@@ -174,7 +174,7 @@ fn part(k: MatRef<'_, f64>, rows: &[usize], columns: &[usize]) -> Mat<f64> {
     Mat::from_fn(rows.len(), columns.len(), |i, j| k[(rows[i], columns[j])])
 }
 
-/// `act` on every order parameter by itself.
+/// `act` applied to each order parameter separately.
 fn each(values: &[OrderParameters], act: impl Fn(&[f64]) -> f64) -> OrderParameters {
     let on = |pick: fn(&OrderParameters) -> f64| act(&values.iter().map(pick).collect::<Vec<f64>>());
     OrderParameters {

@@ -4,10 +4,10 @@ use super::pair::{Cross, evaluate};
 use super::resample::{half_samples, shuffles};
 use super::{Inverse, OrderParameterSettings, PairOrderParameters};
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Mat, MatRef, side_by_side};
-use crate::theory::single_head::factor::{Factor, digits, one_norm, with_ridge};
-use crate::theory::single_head::shared::{Given, Shared, check, number};
-use crate::theory::single_head::source::{Kernels, Points, Source, Which};
+use crate::linalg::{Cholesky, Mat, MatRef, par_map};
+use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
+use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
+use crate::theory::blocks::shared::{Given, Shared, check, number};
 use crate::theory::single_head::{Mode, SingleHeadSettings};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ struct Inverted {
 
 pub(super) fn all_pairs(
     settings: &OrderParameterSettings,
-    source: Source,
+    source: KernelSource,
     given: &[Given<'_>],
 ) -> Result<Vec<PairOrderParameters>> {
     if given.len() < 2 {
@@ -42,7 +42,7 @@ pub(super) fn all_pairs(
     // Threads that share one pair wait for each other at every step of its solves; a few pairs at a time bound the memory.
     let mut pairs: Vec<PairOrderParameters> = vec![];
     for some in places.chunks(4 * rayon::current_num_threads()) {
-        for both in side_by_side(some, |&(i, j)| tasks.pair(i, j)) {
+        for both in par_map(some, |&(i, j)| tasks.pair(i, j)) {
             pairs.extend(both?);
         }
     }
@@ -53,7 +53,7 @@ pub(super) fn all_pairs(
 /// The order parameters of the first task before the second for each target column alone.
 pub(super) fn labellings(
     settings: &OrderParameterSettings,
-    source: Source,
+    source: KernelSource,
     given: &[Given<'_>],
 ) -> Result<Vec<super::OrderParameters>> {
     let tasks = Tasks::new(settings, source, given)?;
@@ -67,8 +67,8 @@ pub(super) fn labellings(
 }
 
 impl<'a> Tasks<'a> {
-    fn new(settings: &'a OrderParameterSettings, source: Source, given: &[Given<'_>]) -> Result<Self> {
-        let network = matches!(source, Source::Network(_));
+    fn new(settings: &'a OrderParameterSettings, source: KernelSource, given: &[Given<'_>]) -> Result<Self> {
+        let network = matches!(source, KernelSource::Network(_));
         let numbers = number(given);
         check(given, &numbers, settings.ridge == 0.0 && network)?;
         // A ridge belongs to each task's own kernel, not to the kernel between tasks, so it leaves nothing to share.
@@ -83,7 +83,7 @@ impl<'a> Tasks<'a> {
         };
         let mut tasks = Tasks { settings, kernels, shared, k_cc, each: vec![] };
         let numbers: Vec<usize> = (0..given.len()).collect();
-        let each = side_by_side(&numbers, |&t| tasks.invert(t, common.as_ref()));
+        let each = par_map(&numbers, |&t| tasks.invert(t, common.as_ref()));
         tasks.each = each.into_iter().collect::<Result<_>>()?;
         Ok(tasks)
     }
@@ -161,7 +161,7 @@ impl<'a> Tasks<'a> {
 /// The inverse of `[[K_cc, K_co], [K_oc, K_oo]]`: of features and given kernels the pseudo-inverse where it must be.
 pub(super) fn invert(
     settings: &OrderParameterSettings,
-    source: &Source,
+    source: &KernelSource,
     common: Option<&Arc<Cholesky>>,
     k_oc: MatRef<'_, f64>,
     k_oo: MatRef<'_, f64>,
@@ -173,7 +173,7 @@ pub(super) fn invert(
         None => Factor::plain(k_oo, settings.ridge, &name),
     };
     match (exact, source) {
-        (Err(Error::NotPositiveDefinite { .. }), Source::Features { .. } | Source::Table { .. }) => {
+        (Err(Error::NotPositiveDefinite { .. }), KernelSource::Features { .. } | KernelSource::Table { .. }) => {
             Factor::pseudo(with_ridge(k_oo, settings.ridge).as_ref(), settings.rank_tolerance, &name)
         }
         (exact, _) => exact,
@@ -181,9 +181,9 @@ pub(super) fn invert(
 }
 
 /// What γ_feature is divided by: with a ridge every direction is inverted, but only as many exist as there are features.
-pub(super) fn rank(factor: &Factor, source: &Source) -> usize {
+pub(super) fn rank(factor: &Factor, source: &KernelSource) -> usize {
     match source {
-        Source::Features { neurons } => factor.rank().min(*neurons),
+        KernelSource::Features { neurons } => factor.rank().min(*neurons),
         _ => factor.rank(),
     }
 }

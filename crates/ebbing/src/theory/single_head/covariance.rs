@@ -1,12 +1,15 @@
-//! `Cov(f_t(x), f_s(x')) = [1, −A_t(x)] C [1, −A_s(x')]ᵀ`: the spread of networks around their mean.
+//! `Cov(f_t(x), f_s(x')) = [1, −A_t(x)] C [1, −A_s(x')]ᵀ`: the spread of networks around their mean (paper, Eqs.
+//! 64–67).
 //!
-//! `A_t(x) = K̃_t·(x,X) 𝓛^{-1}` and C is the prior covariance of all outputs involved. Memory: (ΣP)² numbers for 𝓛 and C
-//! together, and three times the number of points times ΣP while they are looked at.
+//! `A_t(x) = K̃_t·(x,X) 𝓛^{-1}` and C is the prior covariance of all outputs involved, since
+//! `f_t(x) − <f_t(x)> = f⁰_t(x) − A_t(x) f⁰(X)`. This is what the paper's recursions for `<δv δv>` and `<δp δv>` (Eqs.
+//! 65, 66) add up to. Memory: (ΣP)² numbers for 𝓛 and C together, and three times the number of points times ΣP while
+//! they are looked at.
 
-use super::source::{Kernels, Points};
 use super::system::System;
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, matmul_into};
+use crate::theory::blocks::kernels::{Kernels, Points};
 
 /// 𝓛 and the prior covariance of the training outputs.
 #[derive(Debug)]
@@ -60,6 +63,7 @@ impl Spread {
         for (r, a) in view.weights.iter().enumerate() {
             matmul_into(e.as_mut(), 1.0, -1.0, a.as_ref(), self.prior(r, s));
         }
+        // C_ss has 1/β on its diagonal beside the prior, for tasks that have been learned.
         if let (Some(a), true) = (view.weights.get(s), self.ridge > 0.0) {
             e -= self.ridge * a;
         }
@@ -71,6 +75,7 @@ impl Spread {
         let view = self.view(kernels, x, t)?;
         let mut variance = kernels.diagonal(kernels.covariance(t + 1, t + 1), x)?;
         for (s, a) in view.weights.iter().enumerate() {
+            // Var f⁰ − 2 A c + A C Aᵀ = Var f⁰ − A c − A (c − C Aᵀ), block by block.
             let e = self.residual(&view, s);
             for j in 0..a.ncols() {
                 for (i, v) in variance.iter_mut().enumerate() {

@@ -1,22 +1,22 @@
-//! `F[t][s] = L(f_t, D_s)`, `G[t][s] = L(f_t, D_s^test)/G_s⁰` and what follows from them.
+//! `F[t][s] = L(f_t, D_s)`, `G[t][s] = L(f_t, D_s^test)/G_s⁰` (loss: paper, Eq. 3) and what follows from them.
 
 use super::SingleHead;
 use super::score::{Score, accuracies, losses};
-use super::source::PointSet;
 use crate::error::Result;
 use crate::linalg::Mat;
+use crate::theory::blocks::kernels::PointSet;
 use serde::{Deserialize, Serialize};
 
 /// What becomes of every task after every task. In all matrices row t is the network after task t + 1 and column s is task s + 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Forecast {
+pub struct SingleHeadForecast {
     /// `F[t][s] = Σ (f_t(x)−y)² / |Y_s|²` on the training data of task s + 1; for t < s the loss before it is learned.
     pub forgetting: Vec<Vec<f64>>,
-    /// Share of training examples on the right side (sign of one column, largest of several); `None` where a task's
-    /// targets have neither.
+    /// Share of training examples classified correctly (by the sign of one column, or the largest of several); `None`
+    /// where a task's targets name no classes.
     pub train_accuracy: Option<Vec<Vec<f64>>>,
     /// The same on held-out data, where every task has some.
-    pub test: Option<TestForecast>,
+    pub test: Option<SingleHeadTest>,
     /// Forgetting of task 1 after task 2 without penalty (λ = 0).
     pub f21_at_lambda_zero: Option<f64>,
     /// `ΔF_21 = F_21 − F_21(λ = 0)`: below zero where the penalty helps.
@@ -27,13 +27,13 @@ pub struct Forecast {
     pub digits: f64,
     /// Condition number of each task's kernel, as estimated.
     pub conditions: Vec<f64>,
-    /// Directions of each task's kernel that are inverted: the number of examples, or the rank of a pseudo-inverse.
+    /// How many directions of each task's kernel are inverted: the number of examples, or the rank of a pseudo-inverse.
     pub ranks: Vec<usize>,
 }
 
-/// What becomes of held-out data; orientation as in [`Forecast`].
+/// What becomes of held-out data; orientation as in [`SingleHeadForecast`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TestForecast {
+pub struct SingleHeadTest {
     /// `L(f_t, D_s^test)`.
     pub loss: Vec<Vec<f64>>,
     /// `G_s⁰`: the same loss for a fresh network that learns task s + 1 alone.
@@ -42,7 +42,7 @@ pub struct TestForecast {
     pub generalisation: Vec<Vec<f64>>,
     /// `L(f_t, D_s^test) − L(f_s, D_s^test)` for s ≤ t: row t has t + 1 entries.
     pub forgetting: Vec<Vec<f64>>,
-    /// Share of test examples on the right side; `None` as in [`Forecast::train_accuracy`].
+    /// Share of test examples classified correctly; `None` as in [`SingleHeadForecast::train_accuracy`].
     pub accuracy: Option<Vec<Vec<f64>>>,
     /// The same share for a fresh network that learns task s + 1 alone.
     pub alone_accuracy: Option<Vec<f64>>,
@@ -53,11 +53,11 @@ impl SingleHead {
     ///
     /// # Errors
     /// As the kernels and their factors; [`Error::LostAccuracy`](crate::Error::LostAccuracy) where fewer than four digits are left.
-    pub fn forecast(&self) -> Result<Forecast> {
+    pub fn forecast(&self) -> Result<SingleHeadForecast> {
         let train = self.train_scores()?;
         let forgetting = losses(&train);
         let f21_at_lambda_zero = if self.tasks() > 1 { Some(self.forgetting_at_lambda_zero(2, 1)?) } else { None };
-        Ok(Forecast {
+        Ok(SingleHeadForecast {
             train_accuracy: accuracies(&train),
             test: self.test_forecast()?,
             f21_at_lambda_zero,
@@ -73,7 +73,7 @@ impl SingleHead {
     /// `F[t][s] = L(f_t, D_s)`; row t is the network after task t + 1, column s is task s + 1.
     ///
     /// # Errors
-    /// As [`SingleHead::forecast`].
+    /// As for [`SingleHead::forecast`].
     pub fn forgetting(&self) -> Result<Vec<Vec<f64>>> {
         Ok(losses(&self.train_scores()?))
     }
@@ -82,7 +82,7 @@ impl SingleHead {
     /// Tasks count from 1.
     ///
     /// # Errors
-    /// As [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
+    /// As for [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
     pub fn forgetting_at_lambda_zero(&self, t: usize, s: usize) -> Result<f64> {
         let (t, s) = (self.index(t)?, self.index(s)?);
         let scores = self.alone(t)?.scores(&self.shared.whole(s), &self.shared.tasks[s].y)?;
@@ -108,7 +108,7 @@ impl SingleHead {
         means.iter().enumerate().map(score).collect()
     }
 
-    fn test_forecast(&self) -> Result<Option<TestForecast>> {
+    fn test_forecast(&self) -> Result<Option<SingleHeadTest>> {
         let sets: Option<Vec<_>> = self.shared.tasks.iter().map(|task| task.test.as_ref()).collect();
         let Some(sets) = sets else { return Ok(None) };
         let columns = sets.iter().map(|(points, y)| self.scores(points, y)).collect::<Result<Vec<_>>>()?;
@@ -118,7 +118,7 @@ impl SingleHead {
         let (loss, alone): (_, Vec<f64>) = (losses(&scores), alone_scores.iter().map(|score| score.loss).collect());
         let generalisation = loss.iter().map(|row| row.iter().zip(&alone).map(|(l, g)| l / g).collect()).collect();
         let forgetting = (0..loss.len()).map(|t| (0..=t).map(|s| loss[t][s] - loss[s][s]).collect()).collect();
-        Ok(Some(TestForecast {
+        Ok(Some(SingleHeadTest {
             generalisation,
             forgetting,
             loss,

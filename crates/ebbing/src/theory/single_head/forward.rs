@@ -1,14 +1,18 @@
-//! `u = 𝓛^{-1} Y` where `K̃_ts` depends on s alone: each kernel block is made once and serves all its uses.
+//! `u = 𝓛^{-1} Y` (paper, Eq. 28) where `K̃_ts` depends on s alone: each kernel block is made once and serves all its
+//! uses.
 //!
-//! With the inputs that all tasks hold apart, the network is known at every input seen so far: at the common ones, and at
-//! each task's own. Learning task b needs the kernel between its own inputs and all those; the same blocks then carry
-//! what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
+//! Then `f_b = f_{b−1} + K̃_b(·,X_b) u_b` with `u_b = K̃_bb^{-1} (Y_b − f_{b−1}(X_b))`: a task adds to the network what
+//! the network before it gets wrong on that task's data.
+//!
+//! With the inputs that all tasks hold apart, the network is known at every input seen so far: at the common ones, and
+//! at each task's own. Learning task b needs the kernel between its own inputs and all those; the same blocks then
+//! carry what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
 
-use super::factor::{Factor, digits, one_norm, with_ridge};
 use super::score::{Score, stacked};
 use super::settings::SingleHeadSettings;
-use super::shared::Shared;
-use super::source::{Kernels, Points, Source, Which};
+use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
+use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
+use crate::theory::blocks::shared::Shared;
 
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, matmul, matmul_into};
@@ -172,7 +176,7 @@ impl<'a> Pass<'a> {
     /// The factor of task b's kernel.
     fn factor(&mut self, b: usize, k_oc: MatRef<'_, f64>, k_oo: MatRef<'_, f64>) -> Result<Factor> {
         let name = format!("the kernel of {}", self.shared.tasks[b].name);
-        if let (Source::Features { .. }, true) = (&self.kernels.source, self.ridge == 0.0) {
+        if let (KernelSource::Features { .. }, true) = (&self.kernels.source, self.ridge == 0.0) {
             return Factor::of_features(k_oo, &name);
         }
         if self.shared.common.len() == 0 {

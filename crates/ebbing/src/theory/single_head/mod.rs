@@ -1,29 +1,42 @@
-//! Single-head learning at infinite width: `f_T(x) = f⁰_T(x) + Σ_t K̃_Tt(x,X_t) u_t`, `u = 𝓛^{-1}(Y − f⁰(X))`.
+//! Single-head learning at infinite width: every statistic of the network after every task.
+//!
+//! ```math
+//! f_T(x) = f^0_T(x) + \sum_{t\le T}\tilde K_{Tt}(x,X_t)\,u_t, \qquad u = \mathcal L^{-1}\bigl(Y - f^0(X)\bigr)
+//! ```
+//!
+//! `f⁰` is a sample of the prior, Gaussian with `Cov(f⁰_t(x), f⁰_s(x')) = m1(t,s) K¹_ts(x,x')`, and 𝓛 is block
+//! lower-triangular with blocks `K̃_ts(X_t,X_s)`, s ≤ t. Its mean is the paper's Eqs. 27 and 28 (61–63 in the
+//! derivation). Its covariance equals Eqs. 64–67, without their recursions for `<δp δv>`: it is symmetric by
+//! construction, and zero on the newest task's data.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`SingleHead`] | the network that has learned a sequence: means, variances, covariances, samples |
+//! | [`SingleHead::forecast`], [`SingleHeadForecast`] | forgetting and generalisation of every task after every task |
+//! | [`SingleHeadSettings`] | mode, depth, λ, σ², β, and whether losses include the variance |
+//! | [`Mode`] | random features (the paper's single-head figures), tangent kernel, or finite λ |
+//!
+//! A finite temperature 1/β is added to every diagonal block of 𝓛 and of the prior covariance.
 
 mod covariance;
-pub(crate) mod factor;
 mod forecast;
 mod forward;
 mod sample;
 mod score;
 mod settings;
-pub(crate) mod shared;
-pub(crate) mod source;
 mod system;
-pub(crate) mod table;
 
-pub use forecast::{Forecast, TestForecast};
+pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub use settings::{Mode, SingleHeadSettings};
-pub use source::Points;
-pub use table::KernelTask;
 
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
-use crate::tasks::TaskSequence;
+use crate::theory::blocks::kernels::{KernelSource, Kernels};
+use crate::theory::blocks::shared::{self, Given, Shared};
+use crate::theory::blocks::table;
+use crate::theory::{Inputs, Points};
 use covariance::Spread;
 use forward::Learned;
-use shared::{Given, Shared};
-use source::{Kernels, Source};
 use std::sync::{Arc, OnceLock};
 use system::System;
 
@@ -33,21 +46,18 @@ use system::System;
 /// `𝓛^{-1}` is applied by forward substitution, with one Cholesky factor per task. Memory for means is that of a few
 /// kernel blocks: at most [`SingleHeadSettings::keep_bytes`] beside three blocks of one task, plus P·T.
 ///
-/// H. Shan, Q. Li, H. Sompolinsky, "Order parameters and phase transitions of continual learning in deep neural networks".
-///
 /// ```
-/// use ebbing::{Mat, SingleHead, SingleHeadSettings, Stream, Task, TaskSequence};
+/// use ebbing::{SingleHead, Task, TaskSequence};
+/// use ebbing::linalg::Mat;
+/// use ebbing::rng::Stream;
+/// use ebbing::theory::single_head::SingleHeadSettings;
 /// let mut stream = Stream::new(1, "example", 0);
-/// let mut task = |name: &str| Task {
-///     name: name.into(),
-///     x: Mat::from_fn(20, 30, |_, _| stream.normal()),
-///     y: Mat::from_fn(20, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }),
-///     rows: None,
-///     test: None,
+/// let mut task = || {
+///     let x = Mat::from_fn(20, 30, |_, _| stream.normal());
+///     Task::new(x, Mat::from_fn(20, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }))
 /// };
-/// let tasks = vec![task("first"), task("second")];
-/// let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
-/// let network = SingleHead::new(SingleHeadSettings::default(), &sequence)?;
+/// let sequence = TaskSequence::new(vec![task(), task()], serde_json::json!({}))?;
+/// let network = SingleHead::new(&sequence, &SingleHeadSettings::default())?;
 /// let forgetting = network.forgetting()?;
 /// assert!(forgetting[1][1] < 1e-20 && forgetting[1][0] > 0.0);
 /// # Ok::<(), ebbing::Error>(())
@@ -62,58 +72,29 @@ pub struct SingleHead {
 }
 
 impl SingleHead {
-    /// Learns the tasks with a wide network of the architecture in `settings`.
+    /// Learns the tasks. [`Inputs`] says where the kernels come from: a wide network of the settings' architecture,
+    /// features (mode `rf` only), or kernels that are given (modes `rf` and `ntk`).
     ///
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range; [`Error::Data`] for tasks that do not fit together or cannot be
-    /// learned (one example, constant targets, the same input with different targets, NaN);
-    /// [`Error::NotPositiveDefinite`] and [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
-    pub fn new(settings: SingleHeadSettings, sequence: &TaskSequence) -> Result<SingleHead> {
-        let source = Source::network(settings.architecture, settings.checked()?);
-        Self::from_sequence(settings, source, sequence)
+    /// learned (one example, constant targets, the same input with different targets, NaN), for a mode that features or given
+    /// kernels do not have, and for kernels that are not square or not symmetric; [`Error::NotPositiveDefinite`] and
+    /// [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
+    pub fn new<'a>(inputs: impl Into<Inputs<'a>>, settings: &SingleHeadSettings) -> Result<SingleHead> {
+        let inputs = inputs.into();
+        let source = inputs.source(settings.architecture, settings.checked()?);
+        Self::learn(*settings, source, &inputs.given()?)
     }
 
-    /// Learns the tasks with a readout of given features: the inputs of each task are its `Φ ∈ R^{P×N}`, `K = ΦΦᵀ/N`.
-    /// Where that is singular (N < P) its pseudo-inverse is used, at the rank that the forecast reports.
-    ///
-    /// # Errors
-    /// As [`SingleHead::new`]; [`Error::Data`] for a mode other than `rf`.
-    pub fn from_features(settings: SingleHeadSettings, features: &TaskSequence) -> Result<SingleHead> {
-        Self::from_sequence(settings, Source::Features { neurons: features.dim() }, features)
-    }
-
-    /// Learns tasks whose points are rows of given kernels: `nngp` over all points, training and held-out, and in mode
-    /// `ntk` the tangent kernel `ntk` over the same points.
-    ///
-    /// # Errors
-    /// As [`SingleHead::new`]; [`Error::Data`] for mode `gibbs`, for rows outside the kernel, and for kernels that are not square
-    /// or not symmetric.
-    pub fn from_kernels(
-        settings: SingleHeadSettings,
-        nngp: Mat<f64>,
-        ntk: Option<Mat<f64>>,
-        tasks: &[KernelTask],
-    ) -> Result<SingleHead> {
-        let given = table::given(&nngp, ntk.as_ref(), tasks)?;
-        Self::learn(settings, Source::Table { nngp, ntk }, &given)
-    }
-
-    fn from_sequence(settings: SingleHeadSettings, source: Source, sequence: &TaskSequence) -> Result<SingleHead> {
-        sequence.validate()?;
-        let given: Vec<Given<'_>> =
-            sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
-        Self::learn(settings, source, &given)
-    }
-
-    fn learn(settings: SingleHeadSettings, source: Source, given: &[Given<'_>]) -> Result<SingleHead> {
+    pub(crate) fn learn(settings: SingleHeadSettings, source: KernelSource, given: &[Given<'_>]) -> Result<SingleHead> {
         let kernels = Kernels::new(source, &settings)?;
         let numbers = shared::number(given);
         shared::check(
             given,
             &numbers,
-            settings.beta.is_infinite() && !matches!(kernels.source, Source::Features { .. }),
+            settings.beta.is_infinite() && !matches!(kernels.source, KernelSource::Features { .. }),
         )?;
-        let share = settings.share && kernels.stationary() && matches!(kernels.source, Source::Network(_));
+        let share = settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
         Self::with(settings, Arc::new(kernels), shared)
     }
@@ -152,7 +133,8 @@ impl SingleHead {
         self.shared.common.len()
     }
 
-    /// `<f_t(x)> = Σ_{s≤t} K̃_ts(x,X_s) ū_s` after task t (from 1): one row per point, one column per target.
+    /// `<f_t(x)> = Σ_{s≤t} K̃_ts(x,X_s) ū_s` (paper, Eq. 27) after task t (from 1): one row per point, one column per
+    /// target.
     ///
     /// # Errors
     /// [`Error::Setting`] where there is no task t; [`Error::Data`] for points of another dimension.
@@ -165,19 +147,22 @@ impl SingleHead {
     /// [`SingleHead::mean`] after every task, from one kernel block per task where the mode allows it.
     ///
     /// # Errors
-    /// As [`SingleHead::mean`].
+    /// As for [`SingleHead::mean`].
     pub fn means<'a>(&self, x: impl Into<Points<'a>>) -> Result<Vec<Mat<f64>>> {
         let (x, all): (Points<'a>, Vec<usize>) = (x.into(), (0..self.tasks()).collect());
         self.check_points(x)?;
         system::outputs(&self.kernels, &self.shared, &self.learned.duals, x, &all)
     }
 
-    /// `Var f_t(x) = m1 K¹_tt(x,x) − 2 A c(x) + A C Aᵀ` after task t (from 1), the same for every target column.
+    /// `Var f_t(x) = m1 K¹_tt(x,x) − 2 A c(x) + A C Aᵀ` (paper, Eqs. 64–67) after task t (from 1), the same for every
+    /// target column.
+    ///
+    /// `A = K̃_t·(x,X) 𝓛^{-1}`; c and C are the prior covariances of `f⁰(X)` with `f⁰_t(x)` and with itself.
     ///
     /// The first call makes 𝓛 and C: (ΣP)² numbers, kept for later calls.
     ///
     /// # Errors
-    /// As [`SingleHead::mean`].
+    /// As for [`SingleHead::mean`].
     pub fn variance<'a>(&self, x: impl Into<Points<'a>>, t: usize) -> Result<Vec<f64>> {
         let (x, t) = (x.into(), self.index(t)?);
         self.check_points(x)?;
@@ -187,7 +172,7 @@ impl SingleHead {
     /// `Cov(f_t(x), f_s(x'))` of the network after task t and after task s (both from 1), the same for every target column.
     ///
     /// # Errors
-    /// As [`SingleHead::mean`].
+    /// As for [`SingleHead::mean`].
     pub fn covariance<'a, 'b>(
         &self,
         (x, t): (impl Into<Points<'a>>, usize),
@@ -231,6 +216,6 @@ impl SingleHead {
     }
 
     fn table_size(&self) -> usize {
-        if let Source::Table { nngp, .. } = &self.kernels.source { nngp.nrows() } else { 0 }
+        if let KernelSource::Table { nngp, .. } = &self.kernels.source { nngp.nrows() } else { 0 }
     }
 }

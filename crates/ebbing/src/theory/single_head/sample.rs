@@ -2,17 +2,18 @@
 
 use super::SingleHead;
 use super::covariance::Spread;
-use super::source::Points;
 use super::system::outputs;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, SymmetricEigen, matmul};
 use crate::rng::Stream;
+use crate::theory::blocks::kernels::Points;
 
 impl SingleHead {
     /// Draws `n` networks and follows each through all tasks: `sample[k][t]` holds the outputs of network k after task
     /// t + 1 at `x`, one row per point, one column per target.
     ///
-    /// Cost: a factor of the prior covariance of all training outputs and of `x` (in mode `gibbs` at every time).
+    /// A draw of the prior is corrected by what it misses on the training data (Matheron's rule). Cost: a factor of
+    /// the prior covariance of all training outputs and of `x` (in mode `gibbs` at every time).
     ///
     /// # Errors
     /// [`Error::Setting`] for `n` = 0; as the kernels and their factors.
@@ -41,7 +42,7 @@ impl SingleHead {
     /// The forgetting matrices `F[t][s]` of `n` networks drawn from the theory: their average is the forecast with variance.
     ///
     /// # Errors
-    /// As [`SingleHead::sample`].
+    /// As for [`SingleHead::sample`].
     pub fn sample_forgetting(&self, n: usize, stream: &mut Stream) -> Result<Vec<Vec<Vec<f64>>>> {
         let sets: Vec<_> = (0..self.tasks()).map(|s| self.shared.whole(s)).collect();
         let stacked = sets[1..].iter().fold(sets[0].clone(), |all, set| all.points().followed_by(set.points()));

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::linalg::{Mat, MatRef};
 use crate::metrics::{accuracy, squared_loss};
 
-/// `Σ (f(x)−y)² / |Y|²`, and the share of examples on the right side where targets have sides.
+/// `Σ (f(x)−y)² / |Y|²`, and the share of examples classified correctly, where targets name classes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Score {
     pub loss: f64,

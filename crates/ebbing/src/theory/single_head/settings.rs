@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Random features, λ → ∞: every `K̃_ts = K_GP`.
+    /// Random features, λ → ∞: only the readout learns, and every `K̃_ts = K_GP` (the paper's single-head figures).
     #[default]
     Rf,
-    /// All weights learn, λ → ∞: `K̃_t1 = σ² K_GP`, `K̃_ts = K_NTK` for s ≥ 2.
+    /// All weights learn, λ → ∞: `K̃_t1 = σ² K_GP`, `K̃_ts = K_NTK` for s ≥ 2 (Eq. 19; the factor 1/λ cancels).
     Ntk,
-    /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts`.
+    /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts` (Eq. 16).
     Gibbs,
 }
 
@@ -37,12 +37,12 @@ pub struct SingleHeadSettings {
     /// Hidden layers of the network (of no effect where kernels or features are given).
     pub architecture: Architecture,
     /// Penalty λ on the change of the weights from task to task.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
     /// Prior variance σ² of a weight.
     pub sigma2: f64,
     /// Inverse temperature β: 1/β is added to the diagonal of every training block.
-    #[serde(with = "crate::infinite")]
+    #[serde(with = "crate::serde_infinity")]
     pub beta: f64,
     /// Whether losses and accuracies include the variance over networks, or are those of the mean.
     pub variance: bool,

@@ -1,12 +1,13 @@
-//! `𝓛` and `C` of theory and prior, block by block: what needs them all at once (finite λ, covariances, samples).
+//! `𝓛_ts = K̃_ts(X_t,X_s)` (paper, Eqs. 27, 28), block by block: for what needs all blocks at once (finite λ,
+//! covariances, samples).
 
-use super::factor::{Factor, digits};
 use super::forward::Learned;
 use super::settings::SingleHeadSettings;
-use super::shared::Shared;
-use super::source::{Kernels, PointSet, Points};
 use crate::error::Result;
 use crate::linalg::{Mat, matmul_into};
+use crate::theory::blocks::factor::{Factor, digits};
+use crate::theory::blocks::kernels::{Kernels, PointSet, Points};
+use crate::theory::blocks::shared::Shared;
 
 /// How many kernels of one pair of sets are made from one product.
 const AT_ONCE: usize = 4;
@@ -69,7 +70,8 @@ impl System {
     }
 }
 
-/// Learns the tasks one after another where `K̃_ts` depends on both times: each block is made, used and dropped.
+/// `u_t = K̃_tt^{-1} (Y_t − Σ_{s<t} K̃_ts u_s)` (paper, Eq. 28), one task after another where `K̃_ts` depends on both
+/// times: each block is made, used and dropped.
 pub(super) fn learn(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSettings) -> Result<Learned> {
     let mut learned = Learned { digits: f64::INFINITY, ..Default::default() };
     for (t, task) in shared.tasks.iter().enumerate() {

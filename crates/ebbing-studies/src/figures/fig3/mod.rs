@@ -1,0 +1,243 @@
+//! Figure 3: the order parameters foretell short-term and long-term forgetting of target-distractor sequences.
+
+use super::common::{CIFAR, SAMPLE, data_title};
+use super::targets::{Point, Targets, fit};
+use super::{Entry, Needs, Reproduction, Scale};
+use crate::cell::{Cell, Row};
+use crate::claim::Claim;
+use crate::error::Result;
+use crate::frame::Frame;
+use ebbing::data::Sources;
+use crate::study::{Column, Study};
+use ebbing::plan::Cost;
+use ebbing::stats::ForgettingFit;
+use ebbing_report::Figure;
+
+mod claims;
+mod panels;
+
+pub(super) use claims::times as time_claims;
+pub(super) use panels::{by_feature, times};
+
+/// The line of the list of figures.
+pub(super) const ENTRY: Entry = Entry {
+    id: "3",
+    panels: "a-e with insets",
+    shows: "forgetting after two and after many target-distractor tasks, foretold by the order parameters",
+    needs: Needs::Theory,
+    study: |scale, embedded| Box::new(Figure3 { targets: targets(scale, embedded) }),
+};
+
+/// Sequences that forget less than this after the second task.
+pub(super) const SMALL: f64 = 0.05;
+
+/// The grid of figures 3 and S1. ρ_target is close-meshed near 0, where τ_F changes most.
+pub(super) fn targets(scale: Scale, embedded: bool) -> Targets {
+    let (data, p, tasks) = match (scale, embedded) {
+        (Scale::Paper, false) => (CIFAR, 2000, 25),
+        (Scale::Quick, false) => (CIFAR, 400, 10),
+        (_, true) => (SAMPLE, 250, 10),
+    };
+    let (seeds, labellings, shared, target) = match scale {
+        Scale::Paper => {
+            (40, 1, vec![0.1, 0.3, 0.5, 0.7, 0.9], vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0])
+        }
+        Scale::Quick => (4, 32, vec![0.1, 0.5, 0.9], vec![0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0]),
+    };
+    let flip = vec![0.0, 0.02, 0.05, 0.12, 0.25, 0.5];
+    Targets { data, p, tasks, depth: 10, seeds, labellings, full: false, shared, target, flip }
+}
+
+struct Figure3 {
+    targets: Targets,
+}
+
+/// A point with the fit of its forgetting curve.
+pub(super) struct Fitted {
+    pub point: Point,
+    pub fit: ForgettingFit,
+}
+
+impl Fitted {
+    /// Every point of a study.
+    pub(super) fn all(points: Vec<Point>, curve: fn(&Point) -> &[f64]) -> Result<Vec<Fitted>> {
+        points.into_iter().map(|point| Ok(Fitted { fit: fit(curve(&point))?, point })).collect()
+    }
+
+    /// The time τ_F, where the curve determines it with points to spare.
+    pub(super) fn tau(&self) -> Option<f64> {
+        let tau = self.fit.tau?;
+        tau.standard_error.map(|_| tau.value)
+    }
+
+    /// The plateau F_max, where the curve determines it and τ_F.
+    fn plateau(&self) -> Option<f64> {
+        self.tau().and(self.fit.f_max).map(|f_max| f_max.value)
+    }
+}
+
+/// Bins of γ_RF: narrow near 0.
+const EDGES: [f64; 12] = [0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8, f64::INFINITY];
+
+/// Mean γ_RF, mean τ and its standard deviation in each bin that is not empty, of points (γ_RF, τ).
+pub(super) fn binned(points: &[(f64, f64)]) -> Vec<[f64; 3]> {
+    let bin = |w: &[f64]| {
+        let inside: Vec<&(f64, f64)> = points.iter().filter(|p| p.0 >= w[0] && p.0 < w[1]).collect();
+        let n = inside.len() as f64;
+        let mean = |of: &dyn Fn(&(f64, f64)) -> f64| inside.iter().map(|p| of(p)).sum::<f64>() / n;
+        let (x, y) = (mean(&|p| p.0), mean(&|p| p.1));
+        let square = mean(&|p| (p.1 - y).powi(2));
+        let deviation = if n > 1.0 { (square * n / (n - 1.0)).sqrt() } else { 0.0 };
+        (n > 0.0).then_some([x, y, deviation])
+    };
+    EDGES.windows(2).filter_map(bin).collect()
+}
+
+impl Figure3 {
+    fn fitted(&self, frame: &Frame) -> Result<Vec<Fitted>> {
+        Fitted::all(self.targets.points(frame)?, |p| &p.forgetting)
+    }
+}
+
+/// Points (γ_RF, τ_F) of sequences that forget little after the second task and whose curve determines τ_F.
+pub(super) struct Slow {
+    /// All of them.
+    pub all: Vec<(f64, f64)>,
+    /// Without those whose shared labels are the same in all tasks (ρ_flip = 0).
+    pub inconsistent: Vec<(f64, f64)>,
+}
+
+impl Slow {
+    pub(super) fn of(fitted: &[Fitted], f21: fn(&Point) -> f64) -> Slow {
+        let small = || fitted.iter().filter(|f| f21(&f.point) < SMALL);
+        let point = |f: &Fitted| Some((f.point.rf, f.tau()?));
+        Slow {
+            all: small().filter_map(point).collect(),
+            inconsistent: small().filter(|f| f.point.inconsistent()).filter_map(point).collect(),
+        }
+    }
+}
+
+/// Two sequences of like short-term forgetting (F_21 within 20 % of each other and between 0.01 and 0.05, curves that determine τ_F)
+/// whose γ_RF differ most, the lower first.
+fn examples(fitted: &[Fitted]) -> Option<[&Fitted; 2]> {
+    let usable: Vec<&Fitted> =
+        fitted.iter().filter(|f| (0.01..SMALL).contains(&f.point.f21()) && f.tau().is_some()).collect();
+    let pairs = usable.iter().flat_map(|a| usable.iter().map(move |b| [*a, *b]));
+    let alike = pairs.filter(|[a, b]| {
+        let (x, y) = (a.point.f21(), b.point.f21());
+        (x - y).abs() <= 0.2 * x.max(y)
+    });
+    let apart = |[a, b]: &[&Fitted; 2]| b.point.rf - a.point.rf;
+    alike.max_by(|x, y| apart(x).total_cmp(&apart(y))).filter(|pair| apart(pair) > 0.0)
+}
+
+impl Study for Figure3 {
+    fn name(&self) -> String {
+        "figure-3".into()
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!(self.targets)
+    }
+
+    fn data(&self) -> Vec<String> {
+        vec![self.targets.data.into()]
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>> {
+        Ok(self.targets.cells())
+    }
+
+    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
+        self.targets.compute(cell, sources)
+    }
+
+    fn cost(&self, cell: &Cell) -> Cost {
+        self.targets.cost(cell)
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        self.targets.columns()
+    }
+}
+
+impl Reproduction for Figure3 {
+    fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
+        let fitted = self.fitted(frame)?;
+        let panels = vec![
+            panels::short_term(&fitted),
+            panels::long_term(&fitted),
+            panels::variance(&fitted),
+            panels::times(&Slow::of(&fitted, Point::f21), "τ_{F}"),
+            panels::plateaus(&fitted),
+        ];
+        let example = examples(&fitted).map_or(String::new(), |[a, b]| {
+            format!(
+                " The examples are (ρ_{{target}}, ρ_{{shared}}, ρ_{{flip}}) = {} and {}.",
+                a.point.name(),
+                b.point.name()
+            )
+        });
+        let caption = format!(
+            "Order parameters foretell forgetting of target-distractor sequences. **a** Forgetting of task 1 after task 2 \
+             against twice the conflict, coloured by γ_{{feature}}; one point for each of {} (ρ_{{target}}, ρ_{{shared}}, ρ_{{flip}}). \
+             Inset: what the penalty changes, F_{{21}} − F_{{21}}(λ = 0), where F_{{21}} < 0.05. **b** Forgetting of task 1 after \
+             *t* tasks with the fit F_{{max}}(1 − e^{{−(*t*−1)/τ}}).{example} **c** Share of the variance explained by each order \
+             parameter. **d** Time τ_{{F}} where F_{{21}} < 0.05, in bins of γ_{{RF}}, of all sequences and without those of ρ_{{flip}} = 0; \
+             bars: standard deviation in a bin. Inset: γ_{{RF}} < 0.05. **e** F_{{max}} foretold by F_{{21}} and τ_{{F}}. Drawn from {}; *P* = {}, *L* = {}, {} tasks, \
+             random features, λ → ∞; {}.",
+            self.targets.triples(),
+            data_title(self.targets.data),
+            self.targets.p,
+            self.targets.depth,
+            self.targets.tasks,
+            self.targets.averaged()
+        );
+        Ok(vec![("figure-3".into(), Figure::grid(panels, 2).caption(&caption))])
+    }
+
+    fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
+        claims::all(&self.fitted(frame)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict;
+    use crate::figures::testing;
+
+    #[test]
+    fn sizes_are_the_paper_s() {
+        let paper = targets(Scale::Paper, false);
+        assert_eq!((paper.p, paper.depth, paper.seeds, paper.labellings), (2000, 10, 40, 1));
+        assert_eq!(paper.data, "cifar100");
+        // Fifty thousand images are enough for 25 tasks of 2000.
+        assert!(paper.triples() >= 100 && paper.tasks * paper.p <= 50_000);
+        let quick = targets(Scale::Quick, false);
+        assert!(quick.triples() >= 60 && quick.depth == 10);
+        assert_eq!(paper.cells().len(), 40 * 5 * 10);
+    }
+
+    #[test]
+    fn bins_hold_means_and_deviations() {
+        let bins = binned(&[(0.001, 4.0), (0.003, 6.0), (0.9, 1.0)]);
+        assert_eq!(bins, [[0.002, 5.0, 2f64.sqrt()], [0.9, 1.0, 0.0]]);
+    }
+
+    #[test]
+    fn runs_through_and_claims_can_fail() {
+        let (shared, target, flip) = (vec![0.1, 0.5], vec![0.0, 0.2, 0.5, 1.0], vec![0.0, 0.25, 0.5]);
+        let tiny = Targets { p: 60, tasks: 6, depth: 3, seeds: 2, shared, target, flip, ..targets(Scale::Quick, true) };
+        let study = Figure3 { targets: tiny };
+        let frame = testing::run(&study);
+        assert_eq!(testing::svg_panels(&study, &frame), 5);
+        let claims = study.claims(&frame).unwrap();
+        assert!(claims.len() >= 12);
+        let shuffled = study.claims(&testing::reversed(&frame, "f")).unwrap();
+        let r2 = |claims: &[Claim]| claims.iter().find(|c| c.statement.starts_with("R² of F_21")).unwrap().clone();
+        assert!(r2(&claims).value > r2(&shuffled).value);
+        assert_eq!(r2(&shuffled).verdict, Verdict::Fail);
+    }
+}

@@ -1,0 +1,384 @@
+//! `forecast`: what is forgotten of a task sequence, averaged over seeds; as rows, one per pair of a time and a task.
+
+use super::tasks::TaskKeys;
+use super::words::{ACTIVATIONS, MODES, checked_seeds, checked_sigma, choice, list};
+use crate::cell::Row;
+use crate::error::Result;
+use ebbing::data::Sources;
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::metrics::Convention;
+use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost};
+use ebbing::theory::forecast::{ForecastSettings, PairForecast};
+use ebbing::theory::order_parameters::OrderParameters;
+use ebbing::theory::single_head::{Mode, SingleHeadSettings};
+use ebbing::{Error, Forecast, TaskSequence};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The settings of a forecast.
+#[derive(Debug, Clone, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ForecastJob {
+    /// Which tasks are learned.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub tasks: TaskKeys,
+    /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features; several for several layers
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["tasks", "data", "protocol", "depths"])]
+    #[serde(deserialize_with = "list")]
+    pub features: Vec<PathBuf>,
+    /// Hidden layers
+    #[arg(long, default_value_t = 1)]
+    pub depth: usize,
+    /// Nonlinearity
+    #[arg(long, value_parser = choice::<Activation>(ACTIVATIONS), default_value = "relu")]
+    pub activation: Activation,
+    /// Which limit of learning
+    #[arg(long, value_parser = choice::<Mode>(MODES), default_value = "rf")]
+    pub mode: Mode,
+    /// Penalty on the change of weights, with --mode gibbs; a number or inf
+    #[arg(long, value_name = "LAMBDA", default_value_t = f64::INFINITY)]
+    #[serde(with = "ebbing::serde_infinity")]
+    pub lambda: f64,
+    /// Prior standard deviation of a weight
+    #[arg(long, value_name = "SIGMA", default_value_t = 1.0)]
+    pub sigma: f64,
+    /// Inverse temperature; inf interpolates the training data
+    #[arg(long, value_name = "BETA", default_value_t = f64::INFINITY)]
+    #[serde(with = "ebbing::serde_infinity")]
+    pub beta: f64,
+    /// Include the variance over networks in losses and accuracies
+    #[arg(long)]
+    pub variance: bool,
+    /// Set the forecast beside other depths, comma-separated
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[serde(deserialize_with = "list")]
+    pub depths: Vec<usize>,
+    /// Number of seeds to average over, each with its own draw of tasks [default: 1; with --max-p 5]
+    #[arg(long, value_name = "K")]
+    pub seeds: Option<usize>,
+    /// Use at most this many examples per task, other ones for every seed
+    #[arg(long, value_name = "P")]
+    pub max_p: Option<usize>,
+    /// Do not search for a better order of tasks
+    #[arg(long)]
+    pub no_order: bool,
+    /// Half samples for intervals of the order parameters; 0 for none
+    #[arg(long, value_name = "B", default_value_t = 0)]
+    pub bootstrap: usize,
+    /// Label shuffles for the order parameters of unrelated labels; 0 for none
+    #[arg(long, value_name = "B", default_value_t = 0)]
+    pub shuffles: usize,
+    /// Ridge on feature kernels [default: pseudo-inverse]
+    #[arg(long, value_name = "RIDGE", default_value_t = 0.0, requires = "features")]
+    pub ridge: f64,
+    /// Names and formulas of the accuracy metrics
+    #[arg(long, value_parser = choice::<Convention>(CONVENTIONS), default_value = "gem")]
+    pub convention: Convention,
+}
+
+const CONVENTIONS: &[(&str, &str)] = &[
+    ("gem", "Lopez-Paz and Ranzato"),
+    ("avalanche", "as Avalanche reports them"),
+    ("chaudhry", "Chaudhry and others"),
+];
+
+impl Default for ForecastJob {
+    fn default() -> Self {
+        ForecastJob {
+            tasks: TaskKeys::default(),
+            features: Vec::new(),
+            depth: 1,
+            activation: Activation::Relu,
+            mode: Mode::Rf,
+            lambda: f64::INFINITY,
+            sigma: 1.0,
+            beta: f64::INFINITY,
+            variance: false,
+            depths: Vec::new(),
+            seeds: None,
+            max_p: None,
+            no_order: false,
+            bootstrap: 0,
+            shuffles: 0,
+            ridge: 0.0,
+            convention: Convention::Gem,
+        }
+    }
+}
+
+/// A forecast and what it is of.
+#[derive(Debug, Clone)]
+pub struct ForecastResult {
+    /// What was computed on what, in one line.
+    pub heading: String,
+    /// The forecast: of the last layer, where several feature files were given.
+    pub forecast: Forecast,
+    /// The settings of the theory.
+    pub settings: ForecastSettings,
+    /// The first seed.
+    pub seed: u64,
+    /// The first sequence's settings.
+    pub tasks: serde_json::Value,
+    /// Every layer by the name of its file, where several were given.
+    pub layers: Vec<(String, Forecast)>,
+}
+
+impl ForecastJob {
+    /// How many sequences are averaged: a part of the examples comes with error bars.
+    pub fn seeds(&self) -> usize {
+        self.seeds.unwrap_or(if self.max_p.is_some() { 5 } else { 1 })
+    }
+
+    /// The first seed: a recipe's own, where none is given.
+    fn seed(&self) -> ebbing::Result<u64> {
+        if self.features.is_empty() { Ok(self.tasks.recipe()?.seed) } else { Ok(self.tasks.seed()) }
+    }
+
+    /// The checked settings of the theory.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn settings(&self) -> ebbing::Result<ForecastSettings> {
+        let theory = SingleHeadSettings {
+            mode: self.mode,
+            architecture: Architecture { activation: self.activation, depth: self.depth },
+            lambda: self.lambda,
+            sigma2: checked_sigma(self.sigma)?.powi(2),
+            beta: self.beta,
+            variance: self.variance,
+            ..SingleHeadSettings::default()
+        };
+        theory.checked()?;
+        Ok(ForecastSettings {
+            theory,
+            half_samples: self.bootstrap,
+            shuffles: self.shuffles,
+            depths: self.depths.clone(),
+            order: !self.no_order,
+            convention: self.convention,
+            features: !self.features.is_empty(),
+            ridge: self.ridge,
+        })
+    }
+
+    pub(super) fn check(&self) -> ebbing::Result<()> {
+        self.settings()?;
+        let varies = self.features.is_empty() && self.tasks.recipe()?.varies();
+        if !varies && self.tasks.seed() > 0 && self.max_p.is_none() {
+            let expected =
+                "these tasks are given, not drawn: use the one seed 0, or let every seed take other examples (max_p)";
+            return Err(Error::setting("seed", self.tasks.seed(), expected));
+        }
+        Ok(())
+    }
+
+    /// Computes the forecast; `before` hears the sequences and settings of each part of it, `hear` each step.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn run(
+        &self,
+        sources: &Sources,
+        before: &dyn Fn(&[TaskSequence], &ForecastSettings),
+        hear: &mut dyn FnMut(&str),
+    ) -> ebbing::Result<ForecastResult> {
+        let (settings, seeds, seed) = (self.settings()?, checked_seeds(self.seeds())?, self.seed()?);
+        let mut results = Vec::new();
+        for (name, what, sequences) in self.sequences(sources)? {
+            before(&sequences, &settings);
+            let forecast = Forecast::of(&sequences, &settings, hear)?;
+            let heading = format!("Forecast for {what}: {}", describe(&settings, seeds, seed));
+            results.push((name, heading, forecast, sequences[0].settings.clone()));
+        }
+        let several = results.len() > 1;
+        let all = results.iter().map(|(name, _, forecast, _)| (name.clone(), forecast.clone()));
+        let layers = if several { all.collect() } else { Vec::new() };
+        let last = results.pop().ok_or_else(|| Error::setting("--features", "nothing", "give at least one file"))?;
+        let (_, heading, forecast, tasks) = last;
+        Ok(ForecastResult { heading, forecast, settings, seed, tasks, layers })
+    }
+
+    /// The sequences of all seeds, by layer: a name, what they are in words, and one sequence per seed.
+    fn sequences(&self, sources: &Sources) -> ebbing::Result<Vec<(String, String, Vec<TaskSequence>)>> {
+        let first = self.seed()?;
+        let seeds = || (0..self.seeds() as u64).map(|k| first + k);
+        let part = |sequence: TaskSequence, seed: u64| match self.max_p {
+            Some(p) => sequence.subsampled(p, p, seed),
+            None => Ok(sequence),
+        };
+        let given = |what: &str| {
+            let expected =
+                format!("must be 1: {what} are given, not drawn (with --max-p every seed takes other examples)");
+            Error::setting("--seeds", self.seeds(), expected)
+        };
+        let several = self.seeds() > 1 && self.max_p.is_none();
+        if self.features.is_empty() {
+            let recipe = self.tasks.recipe()?;
+            if several && !recipe.varies() {
+                return Err(given("these tasks"));
+            }
+            let draw = |seed: u64| part(recipe.draw(sources, seed)?, seed);
+            let sequences = seeds().map(draw).collect::<ebbing::Result<Vec<_>>>()?;
+            let what = match &self.tasks.tasks {
+                Some(path) => path.display().to_string(),
+                None => format!("{}, {}", self.tasks.data(), self.tasks.protocol_name()),
+            };
+            let what = format!("{} of {} examples ({what})", count(&sequences[0]), examples(&sequences[0]));
+            return Ok(vec![(String::new(), what, sequences)]);
+        }
+        if several {
+            return Err(given("features"));
+        }
+        let mut layers = Vec::new();
+        for file in &self.features {
+            let all = TaskSequence::load(file)?;
+            let sequences = seeds().map(|seed| part(all.clone(), seed)).collect::<ebbing::Result<Vec<_>>>()?;
+            let what = format!("{} with features of {}", count(&all), file.display());
+            layers.push((file.display().to_string(), what, sequences));
+        }
+        Ok(layers)
+    }
+
+    pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let one = ForecastJob { no_order: true, seeds: Some(1), ..self.clone() };
+        let settings = one.settings()?;
+        let mut all = Vec::new();
+        for (layer, _, sequences) in one.sequences(sources)? {
+            let forecast = Forecast::of(&sequences, &settings, &mut |_| ())?;
+            let named = |row: Row| if layer.is_empty() { row } else { row.with("layer", layer.as_str()) };
+            all.extend(rows(&forecast).into_iter().map(named));
+        }
+        Ok(all)
+    }
+
+    pub(super) fn cost(&self) -> ebbing::Result<Cost> {
+        let sizes = match self.features.first() {
+            Some(file) => Sizes::of(&TaskSequence::load(file)?),
+            None => self.tasks.sizes()?,
+        };
+        let sizes = match self.max_p {
+            Some(p) => Sizes { train: sizes.train.iter().map(|n| p.min(*n)).collect(), ..sizes },
+            None => sizes,
+        };
+        Ok(forgetting_cost(&sizes).then(order_parameter_cost(&sizes)).times(self.features.len().max(1)))
+    }
+}
+
+/// "5 tasks", "1 task".
+fn count(sequence: &TaskSequence) -> String {
+    match sequence.tasks.len() {
+        1 => "1 task".into(),
+        n => format!("{n} tasks"),
+    }
+}
+
+/// "300", or "200 to 300" where tasks differ.
+fn examples(sequence: &TaskSequence) -> String {
+    let p = || sequence.tasks.iter().map(|t| t.x.nrows());
+    match (p().min(), p().max()) {
+        (Some(a), Some(b)) if a == b => format!("{a}"),
+        (Some(a), Some(b)) => format!("{a} to {b}"),
+        _ => "no".into(),
+    }
+}
+
+/// The theory in words.
+fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
+    let theory = &settings.theory;
+    let mode = match theory.mode {
+        Mode::Rf => "random features".to_string(),
+        Mode::Ntk => "all weights, strong penalty".to_string(),
+        Mode::Gibbs => format!("all weights, lambda {}", theory.lambda),
+    };
+    let activation = match theory.architecture.activation {
+        Activation::Relu => "ReLU",
+        Activation::Linear => "linear",
+        Activation::Erf => "erf",
+    };
+    let network = match settings.features {
+        true => "given features".to_string(),
+        false => format!("{activation} depth {}", theory.architecture.depth),
+    };
+    let seeds = if seeds > 1 { format!("{seeds} seeds from {seed}") } else { format!("seed {seed}") };
+    format!("{network}, {mode}, {seeds}")
+}
+
+/// What the columns mean.
+pub(super) const COLUMNS: &[(&str, &str)] = &[
+    ("t", "tasks learned"),
+    ("s", "the task that is looked at, from 1"),
+    ("forgetting", "training loss of task s after task t over the norm of its targets"),
+    ("train_accuracy", "share of training examples of task s on the right side after task t"),
+    ("test_loss", "test loss of task s after task t over the norm of its targets"),
+    ("generalisation", "test loss of task s after task t over that of learning it alone"),
+    ("test_accuracy", "share of test examples of task s on the right side after task t"),
+    ("gamma_feature", "overlap of all features of tasks s and t"),
+    ("gamma_rf", "how much task t drives features that task s uses"),
+    ("gamma_rule", "how far the rules of tasks s and t agree on them"),
+    ("conflict", "gamma_rf - gamma_rule"),
+    ("gamma_sim", "similarity of tasks s and t that have readouts of their own"),
+    ("f21", "forgetting of task s after task t alone"),
+    ("f_max", "fitted plateau of the first task's forgetting"),
+    ("tau", "fitted number of tasks over which the first task is forgotten"),
+    ("fit_r2", "share of variance that the fit explains"),
+    ("digits", "estimated number of correct digits"),
+];
+
+fn rows(forecast: &Forecast) -> Vec<Row> {
+    let count = forecast.tasks.len();
+    let mut all = Vec::new();
+    for (t, s) in (0..count).flat_map(|t| (0..=t).map(move |s| (t, s))) {
+        let mut row = Row::new()
+            .with("t", t + 1)
+            .with("s", s + 1)
+            .with("forgetting", forecast.forgetting.mean[t][s])
+            .with("digits", forecast.digits);
+        if let Some(accuracy) = &forecast.train_accuracy {
+            row = row.with("train_accuracy", accuracy.mean[t][s]);
+        }
+        if let Some(test) = &forecast.test {
+            row = row.with("test_loss", test.loss.mean[t][s]).with("generalisation", test.generalisation.mean[t][s]);
+            if let Some(accuracy) = &test.accuracy {
+                row = row.with("test_accuracy", accuracy.mean[t][s]);
+            }
+        }
+        if let Some(pair) = forecast.pairs.iter().find(|pair| (pair.first, pair.second) == (s + 1, t + 1)) {
+            row = with_pair(row, pair);
+        }
+        if let Some(fit) = &forecast.fit {
+            row = row
+                .with("f_max", fit.f_max.map_or(f64::NAN, |f| f.value))
+                .with("tau", fit.tau.map_or(f64::NAN, |tau| tau.value))
+                .with("fit_r2", fit.r2.unwrap_or(f64::NAN));
+        }
+        all.push(row);
+    }
+    all
+}
+
+/// The order parameters of a pair, with intervals and null where they were asked for.
+fn with_pair(row: Row, pair: &PairForecast) -> Row {
+    let mut row = with_parameters(row, &pair.values, "");
+    if let Some(interval) = &pair.detail.interval {
+        row = with_parameters(row, &interval.low, "_low");
+        row = with_parameters(row, &interval.high, "_high");
+    }
+    if let Some(null) = &pair.detail.null {
+        row = with_parameters(row, &null.mean, "_null_mean");
+        row = with_parameters(row, &null.deviation, "_null_sd");
+    }
+    row
+}
+
+fn with_parameters(row: Row, p: &OrderParameters, ending: &str) -> Row {
+    let all = [
+        ("gamma_feature", p.gamma_feature),
+        ("gamma_rf", p.gamma_rf),
+        ("gamma_rule", p.gamma_rule),
+        ("conflict", p.conflict),
+        ("gamma_sim", p.gamma_sim),
+        ("f21", p.f21),
+    ];
+    all.into_iter().fold(row, |row, (name, value)| row.with(&format!("{name}{ending}"), value))
+}

@@ -1,0 +1,129 @@
+//! A request: what is computed with which tasks. Flags, study files and the figures of the paper all become a [`Job`].
+//!
+//! Every key is a flag of the command of the same name (`first_unpermuted` is `--first-unpermuted`), with the same default.
+
+mod forecast;
+mod keys;
+mod phase;
+mod sample;
+mod tasks;
+mod train;
+mod words;
+
+pub use forecast::{ForecastJob, ForecastResult};
+pub use phase::{PhaseJob, PhasePlace, PhaseSweep, SweptCurves, SweptLoads};
+pub use sample::{Comparison, SampleJob, SampleResult};
+pub use tasks::{PreprocessKeys, ProtocolKind, TaskKeys};
+pub use train::{Rule, TrainJob};
+pub use words::Loads;
+
+use crate::cell::{Row, Value};
+use crate::error::Result;
+use crate::study::Column;
+use ebbing::data::Sources;
+use ebbing::plan::Cost;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A request of one of the commands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "lowercase")]
+pub enum Job {
+    /// What is forgotten of a sequence, by the theory of one readout.
+    Forecast(Box<ForecastJob>),
+    /// Two or more tasks with a readout each, against the load.
+    Phase(Box<PhaseJob>),
+    /// Networks trained by descent.
+    Train(Box<TrainJob>),
+    /// Networks sampled from the posterior.
+    Sample(Box<SampleJob>),
+}
+
+impl Job {
+    /// The names of the commands.
+    pub const COMMANDS: [&'static str; 4] = ["forecast", "phase", "train", "sample"];
+
+    /// The request of a command with its settings by key.
+    ///
+    /// # Errors
+    /// [`ebbing::Error::Setting`] for a command or key that is unknown and for a value that is none of its key.
+    pub fn new(command: &str, settings: &BTreeMap<&str, &Value>, seed: u64) -> ebbing::Result<Job> {
+        let mut job = keys::read(command, settings)?;
+        job.tasks_mut().seed = Some(seed);
+        Ok(job)
+    }
+
+    /// The command's name.
+    pub fn command(&self) -> &'static str {
+        match self {
+            Job::Forecast(_) => "forecast",
+            Job::Phase(_) => "phase",
+            Job::Train(_) => "train",
+            Job::Sample(_) => "sample",
+        }
+    }
+
+    /// The keys that a study of a command may set: all but those that a study makes itself.
+    pub fn keys(command: &str) -> Vec<String> {
+        keys::of(command)
+    }
+
+    fn tasks_mut(&mut self) -> &mut TaskKeys {
+        match self {
+            Job::Forecast(job) => &mut job.tasks,
+            Job::Phase(job) => &mut job.tasks,
+            Job::Train(job) => &mut job.tasks,
+            Job::Sample(job) => &mut job.tasks,
+        }
+    }
+
+    /// Refuses what would be refused when it is computed, as far as that can be told without data.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the settings, in one sentence.
+    pub fn check(&self) -> ebbing::Result<()> {
+        match self {
+            Job::Forecast(job) => job.check(),
+            Job::Phase(job) => job.check(),
+            Job::Train(job) => job.check(),
+            Job::Sample(job) => job.check(),
+        }
+    }
+
+    /// The results as rows of a table.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        match self {
+            Job::Forecast(job) => job.rows(sources),
+            Job::Phase(job) => job.rows(sources),
+            Job::Train(job) => job.rows(sources),
+            Job::Sample(job) => job.rows(sources),
+        }
+    }
+
+    /// What they cost, from the settings alone.
+    ///
+    /// # Errors
+    /// Where the sizes of the tasks cannot be told.
+    pub fn cost(&self) -> ebbing::Result<Cost> {
+        match self {
+            Job::Forecast(job) => job.cost(),
+            Job::Phase(job) => job.cost(),
+            Job::Train(job) => job.cost(),
+            Job::Sample(job) => job.cost(),
+        }
+    }
+
+    /// Units and meanings of the columns of a command's rows.
+    pub fn columns(command: &str) -> Vec<Column> {
+        let own = match command {
+            "forecast" => forecast::COLUMNS,
+            "phase" => phase::COLUMNS,
+            "train" => train::COLUMNS,
+            _ => sample::COLUMNS,
+        };
+        own.iter().map(|&(name, meaning)| Column { name, unit: "", meaning }).collect()
+    }
+}

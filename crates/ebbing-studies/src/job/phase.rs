@@ -1,0 +1,399 @@
+//! `phase`: tasks with a readout each against the load P/N; as rows, one per penalty and load.
+
+use super::tasks::{ProtocolKind, TaskKeys};
+use super::words::{Loads, checked_seeds, checked_sigma, list};
+use crate::cell::Row;
+use crate::error::Result;
+use clap::ValueEnum;
+use ebbing::data::Sources;
+use ebbing::plan::{Cost, phase_cost};
+use ebbing::stats::{Estimate, mean_with_error};
+use ebbing::tasks::{Protocol, TaskOrigin};
+use ebbing::theory::best_lambda::{BestLambda, best_lambda};
+use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Power, TwoTasks};
+use ebbing::theory::phase::{Location, PhaseCurve, PhasePoint, normalised_labels, phase_curves};
+use ebbing::{Error, Recipe, Task};
+use serde::{Deserialize, Serialize};
+
+/// The range of λ in which the best one is searched.
+const RANGE: (f64, f64) = (1e-2, 1e6);
+
+/// What is swept across the phase diagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseSweep {
+    /// Permutation ratio
+    #[default]
+    Perm,
+    /// Split ratio of a partial split
+    Split,
+    /// Target-distractor: share of targets that both tasks share
+    Target,
+    /// Target-distractor: share of images that both tasks share
+    Shared,
+    /// Target-distractor: chance that a shared label is flipped
+    Flip,
+}
+
+/// The settings of a phase diagram.
+#[derive(Debug, Clone, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhaseJob {
+    /// Which tasks are learned.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub tasks: TaskKeys,
+    /// What is swept
+    #[arg(long, value_enum, default_value = "perm", conflicts_with = "tasks")]
+    pub sweep: PhaseSweep,
+    /// Values of what is swept, comma-separated [default: depends on the sweep]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[serde(deserialize_with = "list")]
+    pub values: Vec<f64>,
+    /// Values whose curves against the load are drawn [default: three of them]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[serde(deserialize_with = "list")]
+    pub curves: Vec<f64>,
+    /// Loads P/N as from:to:count, evenly on a logarithmic scale, or a list
+    #[arg(long, value_name = "GRID", default_value = "0.1:10:60")]
+    pub alpha: Loads,
+    /// Penalties of the curves, comma-separated, inf included
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "inf")]
+    #[serde(deserialize_with = "list")]
+    pub lambda: Vec<f64>,
+    /// Prior standard deviation of a weight
+    #[arg(long, value_name = "SIGMA", default_value_t = 1.0)]
+    pub sigma: f64,
+    /// Scale labels so that Y'K^-1 Y/P = 1, which the gamma_sim law assumes
+    #[arg(long)]
+    pub rescale_labels: bool,
+    /// Number of seeds to average over
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub seeds: usize,
+    /// With --tasks: the width N to place in the diagram
+    #[arg(long, value_name = "N", requires = "tasks")]
+    pub width: Option<f64>,
+}
+
+impl Default for PhaseJob {
+    fn default() -> Self {
+        PhaseJob {
+            tasks: TaskKeys::default(),
+            sweep: PhaseSweep::Perm,
+            values: Vec::new(),
+            curves: Vec::new(),
+            alpha: Loads::default(),
+            lambda: vec![f64::INFINITY],
+            sigma: 1.0,
+            rescale_labels: false,
+            seeds: 1,
+            width: None,
+        }
+    }
+}
+
+/// One value of a sweep: its critical loads over seeds.
+#[derive(Debug, Clone)]
+pub struct SweptLoads {
+    /// The value.
+    pub value: f64,
+    /// One per seed.
+    pub loads: Vec<CriticalLoad>,
+}
+
+impl SweptLoads {
+    /// Mean and standard error of a number over seeds; a number that is infinite for any seed is infinite.
+    pub fn mean(&self, get: fn(&CriticalLoad) -> f64) -> Estimate {
+        let values: Vec<f64> = self.loads.iter().map(get).collect();
+        mean_with_error(&values).unwrap_or(Estimate::exact(f64::INFINITY))
+    }
+}
+
+/// The curves of one value of a sweep (first seed), one per λ.
+#[derive(Debug, Clone)]
+pub struct SweptCurves {
+    /// The value; NaN where nothing is swept.
+    pub value: f64,
+    /// One per λ.
+    pub curves: Vec<PhaseCurve>,
+}
+
+/// A user's own two tasks in the diagram.
+#[derive(Debug, Clone)]
+pub struct PhasePlace {
+    /// Everything that made the tasks.
+    pub settings: serde_json::Value,
+    /// Examples of either task.
+    pub sizes: Vec<usize>,
+    /// The critical load.
+    pub critical: CriticalLoad,
+    /// Where the width lies.
+    pub location: Option<Location>,
+    /// The penalty that serves both tasks best at that width, where both have test sets.
+    pub best: Option<BestLambda>,
+    /// Whether both have test sets.
+    pub tested: bool,
+    /// Curves against the load.
+    pub curves: SweptCurves,
+}
+
+impl PhaseSweep {
+    /// The name on axes (markup).
+    pub fn axis(self) -> &'static str {
+        match self {
+            PhaseSweep::Perm => "permutation ratio",
+            PhaseSweep::Split => "split ratio",
+            PhaseSweep::Target => "ρ_{target}",
+            PhaseSweep::Shared => "ρ_{shared}",
+            PhaseSweep::Flip => "ρ_{flip}",
+        }
+    }
+
+    /// The values that are swept if none are given.
+    fn values(self) -> Vec<f64> {
+        let upto = |top: f64, n: usize| (0..=n).map(|k| top * k as f64 / n as f64).collect::<Vec<_>>();
+        match self {
+            PhaseSweep::Perm => vec![0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0],
+            PhaseSweep::Split => vec![0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1.0],
+            PhaseSweep::Target => upto(1.0, 8),
+            PhaseSweep::Shared => vec![0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9],
+            PhaseSweep::Flip => upto(0.5, 8),
+        }
+    }
+
+    /// The curves that are drawn if none are chosen.
+    fn curves(self) -> Vec<f64> {
+        match self {
+            PhaseSweep::Perm => vec![0.05, 0.15, 0.4],
+            PhaseSweep::Split => vec![0.1, 0.25, 0.5],
+            PhaseSweep::Target => vec![0.25, 0.75, 1.0],
+            PhaseSweep::Shared => vec![0.2, 0.5, 0.8],
+            PhaseSweep::Flip => vec![0.0, 0.125, 0.25],
+        }
+    }
+
+    /// The protocol that has the swept setting.
+    fn protocol(self) -> ProtocolKind {
+        match self {
+            PhaseSweep::Perm => ProtocolKind::Permuted,
+            PhaseSweep::Split => ProtocolKind::PartialSplit,
+            PhaseSweep::Target | PhaseSweep::Shared | PhaseSweep::Flip => ProtocolKind::TargetDistractor,
+        }
+    }
+
+    /// The recipe with the swept setting at `value`.
+    fn at(self, recipe: &Recipe, value: f64) -> Recipe {
+        let mut recipe = recipe.clone();
+        if let TaskOrigin::Drawn { protocol, .. } = &mut recipe.origin {
+            match (protocol, self) {
+                (Protocol::Permuted(p), _) => p.ratio = value,
+                (Protocol::PartialSplit(p), _) => p.split = value,
+                (Protocol::TargetDistractor(p), PhaseSweep::Target) => p.rho_target = value,
+                (Protocol::TargetDistractor(p), PhaseSweep::Shared) => p.rho_shared = value,
+                (Protocol::TargetDistractor(p), _) => p.rho_flip = value,
+                (Protocol::Split(_), _) => {}
+            }
+        }
+        recipe
+    }
+}
+
+impl PhaseJob {
+    /// The settings of the theory, at λ = ∞.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn theory(&self) -> ebbing::Result<MultiHeadSettings> {
+        if let Some(bad) = self.lambda.iter().find(|l| l.is_nan() || **l < 0.0) {
+            return Err(Error::setting("--lambda", bad, "every penalty must be at least 0 (inf is allowed)"));
+        }
+        Ok(MultiHeadSettings { sigma2: checked_sigma(self.sigma)?.powi(2), ..MultiHeadSettings::default() })
+    }
+
+    pub(super) fn check(&self) -> ebbing::Result<()> {
+        self.theory()?;
+        self.alpha.grid()?;
+        self.recipe(self.tasks.kind()).map(|_| ())
+    }
+
+    /// Two tasks of a protocol, 400 examples each unless told; of permuted ones the first stays as it is, as in the paper.
+    fn recipe(&self, protocol: ProtocolKind) -> ebbing::Result<Recipe> {
+        if self.tasks.tasks.is_some() {
+            return self.tasks.recipe();
+        }
+        let mut keys = self.tasks.clone().or_examples(400);
+        if let Some(length) = keys.length.filter(|&t| t != 2) {
+            return Err(Error::setting("--length", length, "must be 2: the phase diagram is of two tasks"));
+        }
+        keys.protocol = Some(protocol);
+        if protocol != ProtocolKind::PartialSplit {
+            keys.length = Some(2);
+        }
+        keys.first_unpermuted |= protocol == ProtocolKind::Permuted;
+        keys.recipe()
+    }
+
+    /// Labels as given, or scaled.
+    fn labels(&self, tasks: Vec<Task>) -> ebbing::Result<Vec<Task>> {
+        if self.rescale_labels { normalised_labels(&tasks, &self.theory()?) } else { Ok(tasks) }
+    }
+
+    /// The examples of each task of a sweep.
+    pub fn examples(&self) -> usize {
+        self.tasks.clone().or_examples(400).examples.unwrap_or_default()
+    }
+
+    /// The values of the sweep and those whose curves are drawn, ascending.
+    pub fn grid(&self) -> (Vec<f64>, Vec<f64>) {
+        let chosen = |given: &[f64], default: Vec<f64>| if given.is_empty() { default } else { sorted(given) };
+        (chosen(&self.values, self.sweep.values()), chosen(&self.curves, self.sweep.curves()))
+    }
+
+    /// Sweeps: the critical loads of every value, curves of the chosen ones, and what made the first tasks.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn swept(
+        &self,
+        sources: &Sources,
+        hear: &mut dyn FnMut(),
+    ) -> ebbing::Result<(serde_json::Value, Vec<SweptLoads>, Vec<SweptCurves>)> {
+        let (theory, alphas, seeds) = (self.theory()?, self.alpha.grid()?, checked_seeds(self.seeds)?);
+        let base = self.recipe(self.sweep.protocol())?;
+        let (values, chosen) = self.grid();
+        let mut settings = serde_json::Value::Null;
+        let mut swept = Vec::new();
+        for value in values {
+            let mut loads = Vec::new();
+            for k in 0..seeds as u64 {
+                let sequence = self.sweep.at(&base, value).draw(sources, base.seed + k)?;
+                if settings.is_null() {
+                    settings = sequence.settings.clone();
+                }
+                loads.push(TwoTasks::new(&self.labels(sequence.tasks)?, &theory)?.critical_load()?);
+                hear();
+            }
+            swept.push(SweptLoads { value, loads });
+        }
+        let mut curves = Vec::new();
+        for value in chosen {
+            let tasks = self.labels(self.sweep.at(&base, value).draw(sources, base.seed)?.tasks)?;
+            curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas)? });
+            hear();
+        }
+        Ok((settings, swept, curves))
+    }
+
+    /// Places a user's own two tasks in the diagram.
+    ///
+    /// # Errors
+    /// What the library says; [`Error::Data`] for another number of tasks.
+    pub fn place(&self, sources: &Sources) -> ebbing::Result<PhasePlace> {
+        let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
+        let (settings, tasks) = self.two_tasks(sources)?;
+        let critical = TwoTasks::new(&tasks, &theory)?.critical_load()?;
+        let location = self.width.map(|n| critical.locate(tasks[1].x.nrows(), n)).transpose()?;
+        let tested = tasks.iter().all(|t| t.test.is_some());
+        let best = match self.width.filter(|_| tested) {
+            Some(width) => {
+                let settings = MultiHeadSettings { width: Some(width), ..theory.clone() };
+                Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1)?)
+            }
+            None => None,
+        };
+        let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas)?;
+        let sizes = tasks.iter().map(|t| t.x.nrows()).collect();
+        let curves = SweptCurves { value: f64::NAN, curves };
+        Ok(PhasePlace { settings, sizes, critical, location, best, tested, curves })
+    }
+
+    fn two_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
+        let recipe = self.recipe(self.tasks.kind())?;
+        let sequence = recipe.draw(sources, recipe.seed)?;
+        if sequence.tasks.len() != 2 {
+            let problem = format!("it holds {} tasks; the phase diagram is of two", sequence.tasks.len());
+            return Err(Error::data("the task sequence", problem));
+        }
+        Ok((sequence.settings, self.labels(sequence.tasks)?))
+    }
+
+    pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let (theory, (_, tasks)) = (self.theory()?, self.two_tasks(sources)?);
+        let curves = phase_curves(&tasks, &theory, &self.lambda, &self.alpha.grid()?)?;
+        let critical = match curves.iter().find_map(|curve| curve.critical.clone()) {
+            Some(critical) => critical,
+            None => TwoTasks::new(&tasks, &theory)?.critical_load()?,
+        };
+        Ok(curves.iter().flat_map(|curve| curve.points.iter().map(|p| row(curve, p, &critical))).collect())
+    }
+
+    pub(super) fn cost(&self) -> ebbing::Result<Cost> {
+        let sizes = self.tasks.clone().or_examples(400).sizes()?;
+        Ok(phase_cost(&sizes, self.alpha.grid()?.len()).times(self.lambda.len().max(1)))
+    }
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values
+}
+
+/// What the columns mean.
+pub(super) const COLUMNS: &[(&str, &str)] = &[
+    ("lambda", "penalty on the change of weights"),
+    ("alpha", "load P/N"),
+    ("regime", "regime at infinite lambda"),
+    ("u11", "renormalisation factor u1(1,1)"),
+    ("u12", "renormalisation factor u1(1,2)"),
+    ("u22", "renormalisation factor u1(2,2), or the factor before lambda^u22_exponent"),
+    ("u22_exponent", "power of lambda that u22 grows with"),
+    ("d", "u1 - u0, or the factor before lambda^d_exponent"),
+    ("d_exponent", "power of lambda that d grows with"),
+    ("f21", "training loss of task 1 after task 2; NaN where it diverges"),
+    ("g21", "test loss of task 1 over that of learning it alone; NaN where it diverges"),
+    ("g22", "test loss of task 2 over that of learning it alone, or the factor before lambda^g22_exponent"),
+    ("g22_exponent", "power of lambda that g22 grows with"),
+    ("alpha_c", "exact critical load"),
+    ("alpha_c_gamma_sim", "its estimate gamma_sim^-2"),
+    ("alpha_c_u11", "its estimate for linear networks"),
+    ("gamma_sim", "similarity of the two tasks"),
+    ("gamma_feature", "overlap of all features"),
+];
+
+fn row(curve: &PhaseCurve, point: &PhasePoint, critical: &CriticalLoad) -> Row {
+    let factors = &point.factors;
+    let power = |row: Row, name: &str, power: Power| {
+        row.with(name, power.coefficient).with(&format!("{name}_exponent"), power.exponent)
+    };
+    let mut row = Row::new()
+        .with("lambda", curve.lambda)
+        .with("alpha", factors.alpha)
+        .with("regime", critical.regime(factors.alpha).0.to_string())
+        .with("u11", factors.u11)
+        .with("u12", factors.u12)
+        .with("f21", drawn(point.f21));
+    row = power(row, "u22", factors.u22);
+    row = power(row, "d", factors.d);
+    if let Some(g21) = point.g21 {
+        row = row.with("g21", drawn(g21));
+    }
+    if let Some(g22) = point.g22 {
+        row = power(row, "g22", g22);
+    }
+    row.with("alpha_c", critical.exact)
+        .with("alpha_c_gamma_sim", critical.from_gamma_sim)
+        .with("alpha_c_u11", critical.from_u11)
+        .with("gamma_sim", critical.gamma_sim)
+        .with("gamma_feature", critical.gamma_feature)
+}
+
+/// A power of λ as it is drawn at λ → ∞: nothing where it diverges, 0 where it vanishes.
+pub(crate) fn drawn(power: Power) -> f64 {
+    match power.exponent {
+        e if e > 0.0 => f64::NAN,
+        e if e < 0.0 => 0.0,
+        _ => power.coefficient,
+    }
+}

@@ -1,0 +1,306 @@
+//! `train`: networks of finite width learn the tasks by gradient descent; as rows, one per learner, time and task.
+
+use super::tasks::{ProtocolKind, TaskKeys};
+use super::words::{choice, list};
+use crate::cell::Row;
+use crate::error::Result;
+use clap::ValueEnum;
+use ebbing::data::Sources;
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, TrainSettings, Trained};
+use ebbing::plan::Cost;
+use ebbing::{Error, Trainer};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A learning rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// Gradient descent
+    Gd,
+    /// L2 penalty on the distance to the last solution
+    L2,
+    /// Online elastic weight consolidation
+    Ewc,
+}
+
+impl std::str::FromStr for Rule {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        <Rule as ValueEnum>::from_str(word, false)
+    }
+}
+
+/// The settings of training.
+#[derive(Debug, Clone, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TrainJob {
+    /// Which tasks are learned.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub tasks: TaskKeys,
+    /// Learning rules, comma-separated
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "gd,l2")]
+    #[serde(deserialize_with = "list")]
+    pub learners: Vec<Rule>,
+    /// Strength of the penalty
+    #[arg(long, default_value_t = 0.1)]
+    pub kappa: f64,
+    /// EWC: decay of older tasks' Fisher information
+    #[arg(long, default_value_t = 1.0)]
+    pub gamma: f64,
+    /// EWC: how the Fisher information is taken
+    #[arg(long, value_parser = choice::<Fisher>(FISHERS), default_value = "rms")]
+    pub fisher: Fisher,
+    /// EWC: use the paper's printed indexing (the current task's Fisher, the first task's dropped)
+    #[arg(long)]
+    pub printed: bool,
+    /// One readout for all tasks, or one for each (then only hidden weights are penalised)
+    #[arg(long, value_parser = choice::<Heads>(super::sample::HEADS), default_value = "single")]
+    pub heads: Heads,
+    /// Hidden layers
+    #[arg(long, default_value_t = 1)]
+    pub depth: usize,
+    /// Width N of every hidden layer
+    #[arg(long, default_value_t = 400)]
+    pub width: usize,
+    /// Multi-head, two tasks: sweep the load P/N over these values instead of one width
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[serde(deserialize_with = "list")]
+    pub loads: Vec<f64>,
+    /// Standard deviation of initial weights
+    #[arg(long, default_value_t = 1.0)]
+    pub sigma0: f64,
+    /// Loss whose gradient is followed: half the sum or half the mean of squared errors
+    #[arg(long, value_parser = choice::<LossScale>(LOSSES), default_value = "sum")]
+    pub loss: LossScale,
+    /// Learning rate: a number, or auto: one over the loss's largest curvature, from the network's own tangent kernel, at
+    /// most half of what is stable and adapted on the way
+    #[arg(long, default_value = "auto")]
+    #[serde(deserialize_with = "number_or_word")]
+    pub eta: String,
+    /// Multiplies the automatic rate: with 0.5 losses change by less than 5 %
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub eta_factor: f64,
+    /// Step the penalty explicitly (refused where that is unstable)
+    #[arg(long)]
+    pub explicit: bool,
+    /// Mean squared error at which an unpenalised task counts as learned
+    #[arg(long, default_value_t = 1e-3)]
+    pub threshold: f64,
+    /// A penalised task ends when loss and distance change less than this, relatively ...
+    #[arg(long, default_value_t = 1e-3)]
+    pub tolerance: f64,
+    /// ... over this many steps
+    #[arg(long, default_value_t = 200)]
+    pub patience: usize,
+    /// Most steps per task
+    #[arg(long, default_value_t = 20_000)]
+    pub max_steps: usize,
+    /// Examples per step [default: all]
+    #[arg(long, value_name = "B")]
+    pub batch: Option<usize>,
+    /// Heavy-ball momentum
+    #[arg(long, default_value_t = 0.0)]
+    pub momentum: f64,
+    /// Number of seeds, each with its own tasks and initial weights
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub seeds: usize,
+}
+
+const FISHERS: &[(&str, &str)] = &[
+    ("paper", "Squared gradient of the whole loss, the paper's normalisation"),
+    ("rms", "The same with unit rms"),
+    ("empirical", "Mean squared gradient of single examples"),
+    ("exact", "Exact for a Gaussian likelihood"),
+];
+
+const LOSSES: &[(&str, &str)] = &[("sum", "Half the sum of squared errors"), ("mean", "Half their mean")];
+
+impl Default for TrainJob {
+    fn default() -> Self {
+        TrainJob {
+            tasks: TaskKeys::default(),
+            learners: vec![Rule::Gd, Rule::L2],
+            kappa: 0.1,
+            gamma: 1.0,
+            fisher: Fisher::Rms,
+            printed: false,
+            heads: Heads::Single,
+            depth: 1,
+            width: 400,
+            loads: Vec::new(),
+            sigma0: 1.0,
+            loss: LossScale::Sum,
+            eta: "auto".into(),
+            eta_factor: 1.0,
+            explicit: false,
+            threshold: 1e-3,
+            tolerance: 1e-3,
+            patience: 200,
+            max_steps: 20_000,
+            batch: None,
+            momentum: 0.0,
+            seeds: 1,
+        }
+    }
+}
+
+/// A number as the word that a flag has.
+fn number_or_word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Word(String),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::Number(x) => x.to_string(),
+        Written::Word(word) => word,
+    })
+}
+
+impl TrainJob {
+    /// Which tasks, 200 examples each unless told; with loads two tasks, of permuted ones the first as it is.
+    pub fn task_keys(&self) -> TaskKeys {
+        let mut keys = self.tasks.clone().or_examples(200);
+        if !self.loads.is_empty() && keys.tasks.is_none() && keys.kind() == ProtocolKind::Permuted {
+            keys.length.get_or_insert(2);
+            keys.first_unpermuted = true;
+        }
+        keys
+    }
+
+    /// The learners that were asked for, each once.
+    pub fn rules(&self) -> Vec<Learner> {
+        let rule = |rule: &Rule| match rule {
+            Rule::Gd => Learner::Gd,
+            Rule::L2 => Learner::L2 { kappa: self.kappa },
+            Rule::Ewc => Learner::Ewc {
+                kappa: self.kappa,
+                gamma: self.gamma,
+                fisher: self.fisher,
+                indexing: if self.printed { Indexing::Printed } else { Indexing::Past },
+            },
+        };
+        let mut all: Vec<Learner> = Vec::new();
+        for learner in self.learners.iter().map(rule) {
+            if !all.contains(&learner) {
+                all.push(learner);
+            }
+        }
+        all
+    }
+
+    /// The checked settings of one run.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn settings(&self, learner: Learner, seed: u64) -> ebbing::Result<TrainSettings> {
+        let eta = match self.eta.as_str() {
+            "auto" => None,
+            number => {
+                Some(number.parse().map_err(|_| Error::setting("--eta", number, "must be a positive number or auto"))?)
+            }
+        };
+        let settings = TrainSettings {
+            learner,
+            heads: self.heads,
+            architecture: Architecture { activation: Activation::Relu, depth: self.depth },
+            width: self.width,
+            sigma0: self.sigma0,
+            loss: self.loss,
+            eta,
+            eta_factor: self.eta_factor,
+            penalty_step: if self.explicit { PenaltyStep::Explicit } else { PenaltyStep::Implicit },
+            threshold: self.threshold,
+            tolerance: self.tolerance,
+            patience: self.patience,
+            max_steps: self.max_steps,
+            batch: self.batch,
+            momentum: self.momentum,
+            seed,
+            ..TrainSettings::default()
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    pub(super) fn check(&self) -> ebbing::Result<()> {
+        for learner in self.rules() {
+            self.settings(learner, self.tasks.seed())?;
+        }
+        self.task_keys().recipe().map(|_| ())
+    }
+
+    pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let recipe = self.task_keys().recipe()?;
+        let tasks = recipe.draw(sources, recipe.seed)?.tasks;
+        let mut all = Vec::new();
+        for learner in self.rules() {
+            let mut trainer = Trainer::new(&tasks, &self.settings(learner, recipe.seed)?)?;
+            while trainer.done() < trainer.tasks() {
+                trainer.learn_next(&mut |_| true)?;
+            }
+            all.extend(rows(&learner.name(), trainer.trained()));
+        }
+        Ok(all)
+    }
+
+    pub(super) fn cost(&self) -> ebbing::Result<Cost> {
+        let sizes = self.task_keys().sizes()?;
+        let (width, dim) = (self.width as f64, sizes.dim as f64);
+        let weights = width * (dim + (self.depth as f64 - 1.0) * width + sizes.columns as f64);
+        let steps = USUAL_STEPS.min(self.max_steps) as f64;
+        // Forward, backward and the gradient: three products of two operations per weight and example, in single precision,
+        // which is twice as fast.
+        let per_task = |p: &usize| 3.0 * weights * self.batch.unwrap_or(*p) as f64 * steps;
+        let flops = self.rules().len() as f64 * sizes.train.iter().map(per_task).sum::<f64>();
+        let rows: usize = sizes.train.iter().chain(&sizes.test).sum();
+        let bytes = 12.0 * rows as f64 * (dim + width * self.depth as f64) + 16.0 * weights;
+        Ok(Cost { flops, bytes })
+    }
+}
+
+/// Steps that a task takes as a rule, for estimates: between easy (hundreds) and hard (all that are allowed) ones.
+const USUAL_STEPS: usize = 2000;
+
+/// What the columns mean.
+pub(super) const COLUMNS: &[(&str, &str)] = &[
+    ("learner", "learning rule"),
+    ("t", "tasks learned"),
+    ("s", "the task that is looked at, from 1"),
+    ("train_loss", "training loss of task s after task t over the norm of its targets"),
+    ("test_loss", "test loss of task s after task t over the norm of its targets"),
+    ("train_accuracy", "share of training examples of task s on the right side after task t"),
+    ("test_accuracy", "share of test examples of task s on the right side after task t"),
+    ("newest_mse", "mean squared training error of task t when it was learned"),
+    ("newest_learned", "1 where that is below the threshold"),
+    ("steps", "steps that task t took"),
+];
+
+fn rows(learner: &str, trained: &Trained) -> Vec<Row> {
+    let mut all = Vec::new();
+    for (t, report) in trained.reports.iter().enumerate() {
+        for s in 0..=t {
+            let known = [
+                ("test_loss", trained.test_loss[t][s]),
+                ("train_accuracy", trained.train_accuracy[t][s]),
+                ("test_accuracy", trained.test_accuracy[t][s]),
+            ];
+            let row = Row::new()
+                .with("learner", learner)
+                .with("t", t + 1)
+                .with("s", s + 1)
+                .with("train_loss", trained.train_loss[t][s]);
+            let row = known.iter().fold(row, |row, (name, value)| value.map_or(row.clone(), |v| row.with(name, v)));
+            all.push(
+                row.with("newest_mse", report.mse)
+                    .with("newest_learned", usize::from(report.learned))
+                    .with("steps", report.steps),
+            );
+        }
+    }
+    all
+}

@@ -1,0 +1,37 @@
+//! Prepared data sets, loaded once and shared by everything that draws from them.
+
+use super::{Dataset, ImportOptions, Preprocess, Source};
+use crate::error::Result;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Data sets with their preprocessing fitted, by name and settings.
+#[derive(Debug, Default)]
+pub struct Sources {
+    loaded: Mutex<BTreeMap<String, Arc<Source>>>,
+}
+
+impl Sources {
+    /// Nothing loaded yet.
+    pub fn new() -> Sources {
+        Sources::default()
+    }
+
+    /// The set `name` (or, with a `/` in it, the set in that file or folder), prepared; loaded at the first call.
+    ///
+    /// # Errors
+    /// What loading or preparing it says.
+    pub fn get(&self, name: &str, preprocess: &Preprocess) -> Result<Arc<Source>> {
+        let key = format!("{name} {preprocess:?}");
+        // Held while loading: a second caller that wants the same set waits for it instead of loading it too.
+        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(source) = loaded.get(&key) {
+            return Ok(source.clone());
+        }
+        let set =
+            if name.contains('/') { Dataset::open(name, &ImportOptions::default())? } else { Dataset::load(name)? };
+        let source = Arc::new(Source::new(set, preprocess)?);
+        loaded.insert(key, source.clone());
+        Ok(source)
+    }
+}

@@ -1,0 +1,32 @@
+//! Infinity in files is the word "inf", since JSON has no number for it; `null` is read as infinity too.
+
+use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(f64),
+    Word(String),
+    Nothing(()),
+}
+
+/// Writes a number, or "inf".
+///
+/// # Errors
+/// Those of the serialiser.
+pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if *value == f64::INFINITY { serializer.serialize_str("inf") } else { serializer.serialize_f64(*value) }
+}
+
+/// Reads a number, "inf" or null.
+///
+/// # Errors
+/// For any other word.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    match Written::deserialize(deserializer)? {
+        Written::Number(value) => Ok(value),
+        Written::Nothing(()) => Ok(f64::INFINITY),
+        Written::Word(word) if word == "inf" => Ok(f64::INFINITY),
+        Written::Word(word) => Err(D::Error::custom(format!("\"{word}\" is neither a number nor \"inf\""))),
+    }
+}

@@ -1,0 +1,356 @@
+//! Means with standard errors, straight lines, correlations, and the share of variance that each predictor explains.
+
+use crate::error::{Error, Result};
+use crate::linalg::{MatRef, dot};
+use serde::{Deserialize, Serialize};
+
+/// A number and its standard error, where there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The number.
+    pub value: f64,
+    /// Its standard error; none where there are too few observations.
+    pub standard_error: Option<f64>,
+}
+
+/// `x̄ ± s/√n`, with `s² = Σ(x − x̄)²/(n − 1)`.
+///
+/// # Errors
+/// [`Error::Data`] where there is no value or one is not finite.
+pub fn mean_with_error(values: &[f64]) -> Result<Estimate> {
+    check_finite(values, "values to average", 1)?;
+    Ok(Estimate::over(values))
+}
+
+impl Estimate {
+    /// The mean of independent values and its standard error, `x̄ ± s/√n`; NaN where a value is.
+    pub fn over(values: &[f64]) -> Estimate {
+        let n = values.len() as f64;
+        let (value, centred) = centre(values);
+        let standard_error = (values.len() > 1).then(|| (dot(&centred, &centred) / (n - 1.0) / n).sqrt());
+        Estimate { value, standard_error }
+    }
+
+    /// A number that is known exactly.
+    pub fn exact(value: f64) -> Estimate {
+        Estimate { value, standard_error: None }
+    }
+
+    /// The standard error; 0 where there is none.
+    pub fn error(&self) -> f64 {
+        self.standard_error.unwrap_or(0.0)
+    }
+}
+
+/// `y = intercept + slope · x` by least squares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LinearFit {
+    /// The slope.
+    pub slope: Estimate,
+    /// The intercept.
+    pub intercept: Estimate,
+    /// `1 − Σ(y − fit)²/Σ(y − ȳ)²`; none where y is constant.
+    pub r2: Option<f64>,
+}
+
+impl LinearFit {
+    /// Fits a straight line.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where lengths differ, there are fewer than two points, all x are equal, or a number is not finite.
+    pub fn new(x: &[f64], y: &[f64]) -> Result<Self> {
+        check_pair(x, y, 2)?;
+        let n = x.len() as f64;
+        let ((mean_x, dx), (mean_y, dy)) = (centre(x), centre(y));
+        let (xx, yy) = (dot(&dx, &dx), dot(&dy, &dy));
+        if xx == 0.0 {
+            return Err(Error::data(
+                "x of the line",
+                format!("every value is {mean_x}; a slope needs two that differ"),
+            ));
+        }
+        let slope = dot(&dx, &dy) / xx;
+        let residual: f64 = dx.iter().zip(&dy).map(|(a, b)| (b - slope * a).powi(2)).sum();
+        let variance = (x.len() > 2).then(|| residual / (n - 2.0));
+        let error = |factor: f64| variance.map(|v| (v * factor).sqrt());
+        Ok(LinearFit {
+            slope: Estimate { value: slope, standard_error: error(1.0 / xx) },
+            intercept: Estimate {
+                value: mean_y - slope * mean_x,
+                standard_error: error(1.0 / n + mean_x * mean_x / xx),
+            },
+            r2: (yy > 0.0).then(|| 1.0 - residual / yy),
+        })
+    }
+}
+
+/// Pearson's correlation `Σ(x−x̄)(y−ȳ) / √(Σ(x−x̄)² Σ(y−ȳ)²)`.
+///
+/// # Errors
+/// [`Error::Data`] where lengths differ, there are fewer than two points, a list is constant, or a number is not finite.
+pub fn pearson(x: &[f64], y: &[f64]) -> Result<f64> {
+    check_pair(x, y, 2)?;
+    let ((_, dx), (_, dy)) = (centre(x), centre(y));
+    let scale = (dot(&dx, &dx) * dot(&dy, &dy)).sqrt();
+    if scale == 0.0 {
+        return Err(Error::data("correlation", "one of the two lists is constant; both must vary"));
+    }
+    Ok((dot(&dx, &dy) / scale).clamp(-1.0, 1.0))
+}
+
+/// Spearman's rank correlation: Pearson's of the ranks, equal values sharing their mean rank.
+///
+/// # Errors
+/// As for [`pearson`].
+pub fn spearman(x: &[f64], y: &[f64]) -> Result<f64> {
+    check_pair(x, y, 2)?;
+    pearson(&ranks(x), &ranks(y))
+}
+
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut smaller = 0;
+    for run in order.chunk_by(|&a, &b| values[a] == values[b]) {
+        for &i in run {
+            ranks[i] = smaller as f64 + 0.5 * (run.len() - 1) as f64;
+        }
+        smaller += run.len();
+    }
+    ranks
+}
+
+/// How much of the variance of y each predictor explains: `PVE_j = (R² − R²_without j) / R²`.
+///
+/// K. E. O'Grady, Measures of explained variance, Psychological Bulletin 92, 766 (1982).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VarianceExplained {
+    /// R² of the regression on all predictors and a constant.
+    pub r2: f64,
+    /// `PVE_j` of each predictor, in the order of the columns.
+    pub pve: Vec<f64>,
+    /// The same, scaled to sum 1.
+    pub share: Vec<f64>,
+}
+
+impl VarianceExplained {
+    /// Regresses `y` on the columns of `x` (one observation per row) and a constant, and again with each column left out.
+    ///
+    /// # Errors
+    /// [`Error::Data`] where there are no more rows than coefficients, y is constant, columns are linearly dependent (a constant
+    /// column is), R² is zero, or a number is not finite.
+    pub fn new(x: MatRef<'_, f64>, y: &[f64]) -> Result<Self> {
+        let (n, predictors) = (x.nrows(), x.ncols());
+        if y.len() != n || n < predictors + 2 || predictors == 0 {
+            let problem = format!("{predictors} predictors with {n} rows and {} values of y; ", y.len());
+            return Err(Error::data(
+                "regression",
+                problem + "one row per value, and at least two more than predictors",
+            ));
+        }
+        let columns: Vec<Vec<f64>> = x.col_iter().map(|c| c.iter().copied().collect()).collect();
+        columns.iter().try_for_each(|c| check_finite(c, "predictors of the regression", 1))?;
+        check_finite(y, "y of the regression", 1)?;
+        let all: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let r2 = r_squared(&all, y)?;
+        let mut pve = vec![];
+        for j in 0..predictors {
+            let others: Vec<&[f64]> = (0..predictors).filter(|&k| k != j).map(|k| all[k]).collect();
+            pve.push((r2 - r_squared(&others, y)?) / r2);
+        }
+        let total: f64 = pve.iter().sum();
+        if r2 <= 0.0 || total <= 0.0 {
+            return Err(Error::data("regression", "the predictors explain nothing of y; shares are undefined"));
+        }
+        let share = pve.iter().map(|p| p / total).collect();
+        Ok(VarianceExplained { r2, pve, share })
+    }
+}
+
+/// R² of y on the columns and a constant: the part of the centred y in the span of the centred columns (Gram-Schmidt, twice).
+fn r_squared(columns: &[&[f64]], y: &[f64]) -> Result<f64> {
+    let (_, mut rest) = centre(y);
+    let total = dot(&rest, &rest);
+    if total == 0.0 {
+        return Err(Error::data("y of the regression", "it is constant; there is no variance to explain"));
+    }
+    let mut basis: Vec<Vec<f64>> = vec![];
+    for (j, column) in columns.iter().enumerate() {
+        let scale = dot(column, column);
+        let (_, mut q) = centre(column);
+        for b in basis.iter().chain(&basis) {
+            let overlap = dot(b, &q);
+            subtract(&mut q, overlap, b);
+        }
+        let left = dot(&q, &q);
+        if left <= 1e-20 * scale {
+            let problem = "is constant or a linear combination of the columns before it; leave it out";
+            return Err(Error::data("predictors of the regression", format!("column {j} {problem}")));
+        }
+        q.iter_mut().for_each(|v| *v /= left.sqrt());
+        let overlap = dot(&q, &rest);
+        subtract(&mut rest, overlap, &q);
+        basis.push(q);
+    }
+    Ok(1.0 - dot(&rest, &rest) / total)
+}
+
+/// The 97.5 % quantile of Student's t: exact for one and two degrees of freedom, then Cornish and Fisher's expansion
+/// (Abramowitz & Stegun 26.7.5), good to 0.2 % at three and better beyond; 0 where there is no freedom.
+pub(super) fn student_95(freedom: usize) -> f64 {
+    let z = 1.959_963_984_540_054_f64;
+    // The polynomials of the expansion at z, in falling odd powers from z⁹.
+    let polynomial = |c: [f64; 5]| c.iter().fold(0.0, |sum, c| sum * z * z + c) * z;
+    let terms = [
+        polynomial([0.0, 0.0, 0.0, 0.0, 1.0]),
+        polynomial([0.0, 0.0, 0.0, 1.0, 1.0]) / 4.0,
+        polynomial([0.0, 0.0, 5.0, 16.0, 3.0]) / 96.0,
+        polynomial([0.0, 3.0, 19.0, 17.0, -15.0]) / 384.0,
+        polynomial([79.0, 776.0, 1482.0, -1920.0, -945.0]) / 92160.0,
+    ];
+    match freedom {
+        0 => 0.0,
+        1 => 12.706_204_736_432_1,
+        2 => 4.302_652_729_911_28,
+        v => terms.iter().rev().fold(0.0, |sum, term| sum / v as f64 + term),
+    }
+}
+
+/// `x ← x − a y`.
+fn subtract(x: &mut [f64], a: f64, y: &[f64]) {
+    x.iter_mut().zip(y).for_each(|(x, y)| *x -= a * y);
+}
+
+/// The mean, and the values without it.
+fn centre(values: &[f64]) -> (f64, Vec<f64>) {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (mean, values.iter().map(|v| v - mean).collect())
+}
+
+pub(super) fn check_pair(x: &[f64], y: &[f64], at_least: usize) -> Result<()> {
+    if x.len() != y.len() {
+        return Err(Error::data("x and y", format!("{} and {} values; give as many of both", x.len(), y.len())));
+    }
+    check_finite(x, "x", at_least)?;
+    check_finite(y, "y", at_least)
+}
+
+fn check_finite(values: &[f64], what: &str, at_least: usize) -> Result<()> {
+    if values.len() < at_least {
+        return Err(Error::data(what, format!("{} values; at least {at_least} are needed", values.len())));
+    }
+    match values.iter().position(|v| !v.is_finite()) {
+        Some(i) => Err(Error::data(what, format!("value {i} is {}; it must be finite", values[i]))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Mat;
+    use crate::rng::Stream;
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-14 // a few roundings of numbers of order 1
+    }
+
+    #[test]
+    fn mean_by_hand() {
+        let m = mean_with_error(&[1.0, 2.0, 3.0, 6.0]).unwrap();
+        // Σ(x − 3)² = 4 + 1 + 0 + 9 = 14; √(14/3/4)
+        assert!(close(m.value, 3.0) && close(m.standard_error.unwrap(), (14.0_f64 / 12.0).sqrt()));
+        assert_eq!(mean_with_error(&[5.0]).unwrap(), Estimate { value: 5.0, standard_error: None });
+        assert!(mean_with_error(&[]).is_err());
+        assert_eq!(
+            mean_with_error(&[1.0, f64::NAN]).unwrap_err().to_string(),
+            "values to average: value 1 is NaN; it must be finite"
+        );
+    }
+
+    #[test]
+    fn line_by_hand() {
+        let fit = LinearFit::new(&[0.0, 1.0, 2.0, 3.0], &[1.0, 3.0, 4.0, 8.0]).unwrap();
+        // x̄ = 1.5, Sxx = 5, Sxy = 11, ȳ = 4, Syy = 26, residual 26 − 121/5 = 1.8, s² = 0.9
+        assert!(close(fit.slope.value, 2.2) && close(fit.intercept.value, 0.7));
+        assert!(close(fit.r2.unwrap(), 1.0 - 1.8 / 26.0));
+        assert!(close(fit.slope.standard_error.unwrap(), (0.9_f64 / 5.0).sqrt()));
+        assert!(close(fit.intercept.standard_error.unwrap(), (0.9_f64 * (0.25 + 2.25 / 5.0)).sqrt()));
+        assert!(LinearFit::new(&[1.0, 1.0], &[0.0, 1.0]).is_err());
+        assert_eq!(LinearFit::new(&[0.0, 1.0], &[2.0, 2.0]).unwrap().r2, None);
+    }
+
+    #[test]
+    fn slope_errors_are_calibrated() {
+        let x: Vec<f64> = (0..10).map(f64::from).collect();
+        let mut stream = Stream::new(3, "lines", 0);
+        let draws = 4000;
+        let covered = (0..draws)
+            .filter(|_| {
+                let y: Vec<f64> = x.iter().map(|x| 1.0 - 0.3 * x + 0.5 * stream.normal()).collect();
+                let slope = LinearFit::new(&x, &y).unwrap().slope;
+                // Student's t with 8 degrees of freedom: 95 % lie within 2.306.
+                (slope.value + 0.3).abs() < 2.306 * slope.standard_error.unwrap()
+            })
+            .count();
+        // Binomial standard error 0.0034; four of them.
+        assert!((covered as f64 / f64::from(draws) - 0.95).abs() < 4.0 * 0.0034, "{covered}");
+    }
+
+    #[test]
+    fn correlations_by_hand() {
+        let (x, y) = ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 100.0]);
+        // Ranks 1 3 2 4: 1 − 6·2/(4·15) = 0.8
+        assert!(close(spearman(&x, &y).unwrap(), 0.8));
+        assert!(close(spearman(&x, &[9.0, 5.0, 2.0, 1.0]).unwrap(), -1.0));
+        // Ties: ranks 1, 2.5, 2.5, 4 against 1 2 3 4: 4.5/√(4.5·5)
+        assert!(close(spearman(&[0.0, 7.0, 7.0, 9.0], &x).unwrap(), 4.5 / (22.5_f64).sqrt()));
+        assert!(close(pearson(&[0.0, 1.0, 2.0], &[0.0, 1.0, 5.0]).unwrap(), 5.0 / (28.0_f64).sqrt()));
+        assert!(spearman(&[1.0, 1.0], &[1.0, 2.0]).is_err());
+        assert!(pearson(&[1.0, 2.0], &[1.0]).is_err());
+    }
+
+    #[test]
+    fn shares_of_variance_by_hand() {
+        // Orthogonal predictors ±1 with coefficients 2 and 1 and a residual orthogonal to both of size 0.5:
+        // centred |y|² = 4·(4 + 1 + 0.25), so R² = 5/5.25 and dropping one loses 4/5.25 or 1/5.25.
+        let (a, b) = ([1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]);
+        let y: Vec<f64> = (0..4).map(|i| 7.0 + 2.0 * a[i] + b[i] + 0.5 * a[i] * b[i]).collect();
+        let v = VarianceExplained::new(Mat::from_fn(4, 2, |i, j| [a, b][j][i]).as_ref(), &y).unwrap();
+        assert!(close(v.r2, 5.0 / 5.25));
+        assert!(close(v.pve[0], 0.8) && close(v.pve[1], 0.2));
+        assert!(close(v.share[0], 0.8) && close(v.share[1], 0.2));
+        // Correlated predictors share variance that neither loses: x2 = (x1 + e)/√2 with y = x1 alone leaves nothing to x2,
+        // and dropping x1 leaves R² = 1/2.
+        let mixed = |i: usize, j: usize| if j == 0 { a[i] } else { (a[i] + b[i]) / 2.0_f64.sqrt() };
+        let v = VarianceExplained::new(Mat::from_fn(4, 2, mixed).as_ref(), &a).unwrap();
+        assert!(close(v.r2, 1.0) && close(v.pve[0], 0.5) && close(v.pve[1], 0.0) && close(v.share[0], 1.0));
+    }
+
+    #[test]
+    fn degenerate_regressions_are_refused() {
+        let y = [1.0, 2.0, 4.0, 3.0, 5.0];
+        let message = |columns: &[[f64; 5]], y: &[f64]| {
+            let x = Mat::from_fn(5, columns.len(), |i, j| columns[j][i]);
+            VarianceExplained::new(x.as_ref(), y).unwrap_err().to_string()
+        };
+        let up = [1.0, 2.0, 3.0, 4.0, 5.0];
+        assert!(message(&[up, up.map(|v| 3.0 - 2.0 * v)], &y).contains("column 1 is constant or a linear combination"));
+        assert!(message(&[[0.3; 5]], &y).contains("column 0 is constant"));
+        assert!(message(&[up], &[2.0; 5]).contains("constant"));
+        assert!(message(&[up], &y[..4]).contains("one row per value"));
+        assert!(message(&[up; 4], &y).contains("at least two more"));
+        assert!(message(&[[1.0, 2.0, f64::INFINITY, 0.0, 1.0]], &y).contains("inf"));
+    }
+
+    #[test]
+    fn student_quantiles() {
+        // Abramowitz & Stegun, table 26.10, three decimals; at three degrees of freedom the expansion's own error.
+        for (freedom, exact, error) in
+            [(1, 12.706, 1e-3), (2, 4.303, 1e-3), (3, 3.182, 5e-3), (5, 2.571, 1e-3), (30, 2.042, 1e-3)]
+        {
+            assert!((student_95(freedom) - exact).abs() < error, "{freedom}: {}", student_95(freedom));
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! `K = [[K_cc, K_co], [K_oc, K_oo]]` of a task, factored so that the block of the inputs common to all tasks is factored once.
+
+use super::kernels::{KernelSource, Kernels, Points, Which};
+use crate::error::{Error, Result};
+use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, matmul_into};
+use crate::rng::Stream;
+use std::sync::Arc;
+
+/// Fewer correct digits than this are an error.
+const DIGITS_NEEDED: f64 = 4.0;
+
+/// Eigenvalues below this fraction of the largest count as zero: what is left has at least five correct digits.
+pub(crate) const RANK_TOLERANCE: f64 = 1e-10;
+
+/// `K^{-1}` of one task's kernel, or its pseudo-inverse.
+#[derive(Debug, Clone)]
+pub(crate) enum Factor {
+    /// `K_cc = L_c L_cᵀ`, `W = L_c^{-1} K_co`, `K_oo − WᵀW = L_o L_oᵀ`.
+    Blocks { common: Option<Arc<Cholesky>>, w: Mat<f64>, own: Cholesky },
+    /// At a stated rank.
+    Pseudo(PseudoInverse),
+}
+
+impl Factor {
+    /// Factors a kernel of which no part is shared.
+    pub fn plain(k: MatRef<'_, f64>, ridge: f64, name: &str) -> Result<Factor> {
+        let own =
+            if ridge > 0.0 { Cholesky::factor_owned(with_ridge(k, ridge), name)? } else { Cholesky::factor(k, name)? };
+        Ok(Factor::Blocks { common: None, w: Mat::zeros(0, k.nrows()), own })
+    }
+
+    /// Extends the factor of the common inputs' kernel by a task's own inputs: `k_oc` and `k_oo` are their kernels with
+    /// the common ones and with themselves.
+    pub fn extend(
+        common: &Arc<Cholesky>,
+        k_oc: MatRef<'_, f64>,
+        k_oo: MatRef<'_, f64>,
+        ridge: f64,
+        name: &str,
+    ) -> Result<Factor> {
+        let w = common.half_solve(k_oc.transpose());
+        let mut schur = with_ridge(k_oo, ridge);
+        matmul_into(schur.as_mut(), 1.0, -1.0, w.transpose(), w.as_ref());
+        let own = Cholesky::factor_owned(schur, name)?;
+        Ok(Factor::Blocks { common: Some(common.clone()), w, own })
+    }
+
+    /// The pseudo-inverse that keeps eigenvalues above `tolerance` of the largest.
+    pub fn pseudo(k: MatRef<'_, f64>, tolerance: f64, name: &str) -> Result<Factor> {
+        Ok(Factor::Pseudo(PseudoInverse::factor(k, Some(tolerance), name)?))
+    }
+
+    /// The inverse of `ΦΦᵀ/N`, or its pseudo-inverse at the numerical rank where it has no inverse.
+    pub fn of_features(k: MatRef<'_, f64>, name: &str) -> Result<Factor> {
+        match Factor::plain(k, 0.0, name) {
+            Err(Error::NotPositiveDefinite { .. }) => Factor::pseudo(k, RANK_TOLERANCE, name),
+            other => other,
+        }
+    }
+
+    /// The number of directions that are inverted.
+    pub fn rank(&self) -> usize {
+        match self {
+            Factor::Blocks { common, own, .. } => common.as_ref().map_or(0, |c| c.size()) + own.size(),
+            Factor::Pseudo(inverse) => inverse.rank(),
+        }
+    }
+
+    /// `K^{-1} B`.
+    pub fn solve(&self, b: MatRef<'_, f64>) -> Mat<f64> {
+        let (common, w, own) = match self {
+            Factor::Pseudo(inverse) => return inverse.solve(b),
+            Factor::Blocks { common: None, own, .. } => return own.solve(b),
+            Factor::Blocks { common: Some(common), w, own } => (common, w, own),
+        };
+        let mut x = b.to_owned();
+        let (mut top, mut bottom) = x.as_mut().split_at_row_mut(common.size());
+        common.half_solve_in_place(top.as_mut());
+        matmul_into(bottom.as_mut(), 1.0, -1.0, w.transpose(), top.as_ref());
+        own.solve_in_place(bottom.as_mut());
+        matmul_into(top.as_mut(), 1.0, -1.0, w.as_ref(), bottom.as_ref());
+        common.half_solve_transposed_in_place(top);
+        x
+    }
+
+    /// `‖K_b^{-1/2} K_ba K_a^{-1/2}‖²` = `Tr(K_b^{-1} K_ba K_a^{-1} K_ab)` of two tasks with the same common inputs;
+    /// `k_ba` is the kernel between their own inputs (between all of them for pseudo-inverses).
+    ///
+    /// With the common inputs first, `L_b^{-1} K_ba L_a^{-T}` is the identity on them and zero between them and the rest.
+    pub fn overlap(&self, other: &Factor, mut k_ba: Mat<f64>) -> f64 {
+        let half = match self {
+            Factor::Pseudo(inverse) => inverse.half_solve(k_ba.as_ref()),
+            Factor::Blocks { common, w, own } => {
+                if let (Some(_), Factor::Blocks { w: w_a, .. }) = (common, other) {
+                    matmul_into(k_ba.as_mut(), 1.0, -1.0, w.transpose(), w_a.as_ref());
+                }
+                own.half_solve_in_place(k_ba.as_mut());
+                k_ba
+            }
+        };
+        let (shared, whole) = match other {
+            Factor::Pseudo(inverse) => (0, inverse.half_solve(half.transpose())),
+            Factor::Blocks { common, own, .. } => {
+                (common.as_ref().map_or(0, |c| c.size()), own.half_solve(half.transpose()))
+            }
+        };
+        shared as f64 + whole.squared_norm_l2()
+    }
+
+    /// An estimate of `‖K‖₁ ‖K^{-1}‖₂` for a kernel of `n` rows and of one-norm `norm`: two steps of inverse iteration on
+    /// two random vectors, which find the smallest eigenvalue to within a small factor.
+    pub fn condition(&self, n: usize, norm: f64) -> f64 {
+        if let Factor::Pseudo(inverse) = self {
+            return inverse.smallest_kept().map_or(1.0, |smallest| norm / smallest);
+        }
+        let mut stream = Stream::new(0, "condition probes", n as u64);
+        let probe = Mat::from_fn(n, 2, |_, _| stream.normal());
+        let once = self.solve(probe.as_ref());
+        let twice = self.solve(once.as_ref());
+        let growth = |j: usize| twice.col(j).norm_l2() / once.col(j).norm_l2();
+        norm * growth(0).max(growth(1))
+    }
+}
+
+impl Kernels {
+    /// One kernel of a set of points with itself plus `ridge`, inverted, and its condition number: of features without ridge
+    /// the pseudo-inverse where it must be.
+    ///
+    /// # Errors
+    /// [`Error::LostAccuracy`] where fewer than four digits are left.
+    pub fn invert(&self, which: Which, points: Points<'_>, ridge: f64, name: &str) -> Result<(Factor, f64)> {
+        let k = self.symmetric(which, points)?;
+        let matrix = format!("the kernel of {name}");
+        let factor = if matches!(self.source, KernelSource::Features { .. }) && ridge == 0.0 {
+            Factor::of_features(k.as_ref(), &matrix)?
+        } else {
+            Factor::plain(k.as_ref(), ridge, &matrix)?
+        };
+        let nothing: Mat<f64> = Mat::zeros(k.nrows(), 0);
+        let norm = one_norm(nothing.submatrix(0, 0, 0, 0), nothing.as_ref(), k.as_ref()) + ridge;
+        let condition = factor.condition(k.nrows(), norm);
+        digits(condition, name)?;
+        Ok((factor, condition))
+    }
+}
+
+/// `−log₁₀(ε · condition)`, or an error where fewer than four digits are left.
+///
+/// # Errors
+/// [`Error::LostAccuracy`] that names the kernel of task `name`.
+pub(crate) fn digits(condition: f64, name: &str) -> Result<f64> {
+    let digits = -(f64::EPSILON * condition).log10();
+    if digits >= DIGITS_NEEDED {
+        return Ok(digits);
+    }
+    Err(Error::LostAccuracy {
+        what: format!("the kernel of {name}"),
+        digits: digits.max(0.0),
+        condition,
+        advice: "remove examples that are nearly equal, or set a temperature or ridge".into(),
+    })
+}
+
+/// `K + ridge · I`.
+pub(crate) fn with_ridge(k: MatRef<'_, f64>, ridge: f64) -> Mat<f64> {
+    let mut k = k.to_owned();
+    for i in 0..k.nrows() {
+        k[(i, i)] += ridge;
+    }
+    k
+}
+
+/// `‖K‖₁` of `[[K_cc, K_co], [K_oc, K_oo]]`.
+pub(crate) fn one_norm(k_cc: MatRef<'_, f64>, k_oc: MatRef<'_, f64>, k_oo: MatRef<'_, f64>) -> f64 {
+    let sum = |a: Vec<f64>, b: Vec<f64>| a.into_iter().zip(b).map(|(x, y)| x + y).fold(0.0, f64::max);
+    let mut rows = vec![0.0; k_oc.nrows()];
+    for j in 0..k_oc.ncols() {
+        rows.iter_mut().zip(k_oc.col(j).iter()).for_each(|(sum, v)| *sum += v.abs());
+    }
+    sum(column_sums(k_cc), column_sums(k_oc)).max(sum(rows, column_sums(k_oo)))
+}
+
+/// `Σ_i |k_ij|` of every column j.
+fn column_sums(k: MatRef<'_, f64>) -> Vec<f64> {
+    k.col_iter().map(|c| c.iter().map(|v| v.abs()).sum()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{SymmetricEigen, matmul};
+
+    /// A symmetric matrix with eigenvalues spread evenly in the logarithm from 1/condition to 1.
+    fn with_condition(n: usize, condition: f64) -> Mat<f64> {
+        let mut stream = Stream::new(n as u64, "factor tests", 0);
+        let g = Mat::from_fn(n, n, |_, _| stream.normal());
+        let v = SymmetricEigen::factor((&g + g.transpose()).as_ref(), "test").unwrap().vectors;
+        let scaled = Mat::from_fn(n, n, |i, j| v[(i, j)] * condition.powf(-(j as f64) / (n as f64 - 1.0)));
+        let a = matmul(scaled.as_ref(), v.transpose());
+        0.5 * (&a + a.transpose())
+    }
+
+    #[test]
+    fn condition_is_found_to_within_a_small_factor() {
+        for n in [2, 10, 80] {
+            for condition in [10.0, 1e5, 1e11] {
+                let k = with_condition(n, condition);
+                let none: Mat<f64> = Mat::zeros(n, 0);
+                let norm = one_norm(none.submatrix(0, 0, 0, 0), none.as_ref(), k.as_ref());
+                let found = Factor::plain(k.as_ref(), 0.0, "test").unwrap().condition(n, norm);
+                // Below by the components of two random vectors, above by ‖K‖₁/‖K‖₂ ≤ √n.
+                let allowed = (n as f64).sqrt() * 1.01;
+                assert!(found > 0.2 * condition && found < allowed * condition, "{n} {condition:e}: {found:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_extended_factor_is_that_of_the_whole() {
+        let k = with_condition(30, 100.0);
+        let mut stream = Stream::new(1, "factor tests", 1);
+        let b = Mat::from_fn(30, 3, |_, _| stream.normal());
+        for (common, ridge) in [(12, 0.0), (30, 0.0), (29, 0.5), (1, 0.2)] {
+            let own = 30 - common;
+            let k_cc = Cholesky::factor(with_ridge(k.submatrix(0, 0, common, common), ridge).as_ref(), "test").unwrap();
+            let (k_oc, k_oo) = (k.submatrix(common, 0, own, common), k.submatrix(common, common, own, own));
+            let extended = Factor::extend(&Arc::new(k_cc), k_oc, k_oo, ridge, "test").unwrap();
+            let plain = Factor::plain(k.as_ref(), ridge, "test").unwrap();
+            // Rounding times the condition number 100.
+            let gap = (extended.solve(b.as_ref()) - plain.solve(b.as_ref())).norm_max();
+            assert!(gap < 1e-11, "{common}: {gap:e}");
+            assert_eq!((extended.rank(), plain.rank()), (30, 30));
+            let norm = one_norm(k.submatrix(0, 0, common, common), k_oc, k_oo);
+            let none: Mat<f64> = Mat::zeros(30, 0);
+            let whole = one_norm(none.submatrix(0, 0, 0, 0), none.as_ref(), k.as_ref());
+            assert!((norm - whole).abs() < 1e-13, "{norm} {whole}");
+        }
+    }
+
+    #[test]
+    fn too_few_digits_are_an_error() {
+        assert!((digits(1e6, "task 1").unwrap() - 9.65).abs() < 0.01);
+        let error = digits(1e13, "task 1").unwrap_err();
+        assert!(matches!(error, Error::LostAccuracy { .. }) && error.to_string().contains("task 1"), "{error}");
+        assert!(digits(f64::INFINITY, "task 1").is_err() && digits(f64::NAN, "task 1").is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! What kernels are made from: inputs of a network, features, or kernels that are given.
+
+use super::kernels::KernelSource;
+use super::shared::Given;
+use super::table::{self, KernelTable};
+use crate::error::Result;
+use crate::kernels::{Architecture, WeightPrior};
+use crate::tasks::TaskSequence;
+
+/// Tasks, and what their kernels are made from. A [`TaskSequence`] by itself holds inputs of a network.
+#[derive(Debug, Clone, Copy)]
+pub enum Inputs<'a> {
+    /// `K = K_GP(X, X')` of a wide network, whose architecture the settings give.
+    Network(&'a TaskSequence),
+    /// `K = ΦΦᵀ/N`: the inputs of each task are features `Φ ∈ R^{P×N}`, such as a layer's activities or recordings. Where
+    /// N < P its pseudo-inverse is used, at the rank that results report.
+    Features(&'a TaskSequence),
+    /// Kernels that are given, and tasks whose points are rows of them.
+    Kernels(&'a KernelTable),
+}
+
+impl<'a> From<&'a TaskSequence> for Inputs<'a> {
+    fn from(sequence: &'a TaskSequence) -> Self {
+        Inputs::Network(sequence)
+    }
+}
+
+impl<'a> From<&'a KernelTable> for Inputs<'a> {
+    fn from(table: &'a KernelTable) -> Self {
+        Inputs::Kernels(table)
+    }
+}
+
+impl<'a> Inputs<'a> {
+    /// The tasks as the theory takes them, once they have been checked.
+    ///
+    /// # Errors
+    /// [`Error::Data`](crate::Error::Data) for tasks that do not fit together, or not the kernels.
+    pub(crate) fn given(self) -> Result<Vec<Given<'a>>> {
+        match self {
+            Inputs::Network(sequence) | Inputs::Features(sequence) => {
+                sequence.validate()?;
+                Ok(sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect())
+            }
+            Inputs::Kernels(kernels) => table::given(kernels),
+        }
+    }
+
+    /// What makes the kernels, for a network of this architecture and prior.
+    pub(crate) fn source(self, architecture: Architecture, prior: WeightPrior) -> KernelSource {
+        match self {
+            Inputs::Network(_) => KernelSource::network(architecture, prior),
+            Inputs::Features(sequence) => KernelSource::Features { neurons: sequence.dim() },
+            Inputs::Kernels(table) => KernelSource::Table { nngp: table.nngp.clone(), ntk: table.ntk.clone() },
+        }
+    }
+}

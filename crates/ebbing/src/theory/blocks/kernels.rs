@@ -1,0 +1,300 @@
+//! Kernel blocks `K̃_ts` and prior covariances between sets of points, whatever they are made from.
+
+use crate::error::{Error, Result};
+use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
+use crate::linalg::{Mat, MatRef, matmul_into};
+use crate::theory::single_head::{Mode, SingleHeadSettings};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Points at which a network is looked at.
+#[derive(Debug, Clone, Copy)]
+pub enum Points<'a> {
+    /// Inputs (or features), one per row.
+    Inputs(MatRef<'a, f64>),
+    /// Rows of the kernel that was given.
+    Rows(&'a [usize]),
+}
+
+impl<'a> From<MatRef<'a, f64>> for Points<'a> {
+    fn from(x: MatRef<'a, f64>) -> Self {
+        Points::Inputs(x)
+    }
+}
+
+impl<'a> From<&'a Mat<f64>> for Points<'a> {
+    fn from(x: &'a Mat<f64>) -> Self {
+        Points::Inputs(x.as_ref())
+    }
+}
+
+impl<'a> From<&'a [usize]> for Points<'a> {
+    fn from(rows: &'a [usize]) -> Self {
+        Points::Rows(rows)
+    }
+}
+
+impl Points<'_> {
+    /// The number of points.
+    pub fn len(&self) -> usize {
+        match self {
+            Points::Inputs(x) => x.nrows(),
+            Points::Rows(rows) => rows.len(),
+        }
+    }
+
+    /// Whether there is no point.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The chosen points, in the order given.
+    pub(crate) fn select(&self, chosen: &[usize]) -> PointSet {
+        match self {
+            Points::Inputs(x) => PointSet::Inputs(Mat::from_fn(chosen.len(), x.ncols(), |i, j| x[(chosen[i], j)])),
+            Points::Rows(rows) => PointSet::Rows(chosen.iter().map(|&i| rows[i]).collect()),
+        }
+    }
+
+    /// These points, then `more`, which must be of the same kind.
+    pub(crate) fn followed_by(&self, more: Points<'_>) -> PointSet {
+        match (self, more) {
+            (Points::Inputs(x), Points::Inputs(y)) => {
+                let n = x.nrows();
+                PointSet::Inputs(Mat::from_fn(
+                    n + y.nrows(),
+                    x.ncols(),
+                    |i, j| {
+                        if i < n { x[(i, j)] } else { y[(i - n, j)] }
+                    },
+                ))
+            }
+            (Points::Rows(rows), Points::Rows(others)) => PointSet::Rows([*rows, others].concat()),
+            _ => unreachable!("the points of one theory are all inputs or all rows of a kernel"),
+        }
+    }
+}
+
+/// Points that are kept.
+#[derive(Debug, Clone)]
+pub(crate) enum PointSet {
+    Inputs(Mat<f64>),
+    Rows(Vec<usize>),
+}
+
+impl PointSet {
+    pub fn points(&self) -> Points<'_> {
+        match self {
+            PointSet::Inputs(x) => Points::Inputs(x.as_ref()),
+            PointSet::Rows(rows) => Points::Rows(rows),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.points().len()
+    }
+}
+
+/// What kernels are made from.
+#[derive(Debug)]
+pub(crate) enum KernelSource {
+    /// Inputs and a network of infinite width.
+    Network(Network),
+    /// `K = Φ Φᵀ/N` of features that are given.
+    Features { neurons: usize },
+    /// Matrices that are given, over all points.
+    Table { nngp: Arc<Mat<f64>>, ntk: Option<Arc<Mat<f64>>> },
+}
+
+/// The kernels of a wide network, each prepared once.
+#[derive(Debug)]
+pub(crate) struct Network {
+    architecture: Architecture,
+    prior: WeightPrior,
+    prepared: Mutex<HashMap<Term, Arc<Kernel>>>,
+}
+
+impl KernelSource {
+    /// Kernels of a wide network.
+    pub fn network(architecture: Architecture, prior: WeightPrior) -> KernelSource {
+        KernelSource::Network(Network { architecture, prior, prepared: Mutex::default() })
+    }
+}
+
+impl Network {
+    fn kernel(&self, term: Term) -> Result<Arc<Kernel>> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = prepared.get(&term) {
+            return Ok(kernel.clone());
+        }
+        let (kind, t, s) = match term {
+            Term::Nngp => (KernelKind::Nngp, 1, 1),
+            Term::Ntk => (KernelKind::Ntk, 1, 1),
+            Term::Tilde(t, s) => (KernelKind::KTilde, t, s),
+            Term::K1(t, s) => (KernelKind::K1, t, s),
+        };
+        let kernel = Arc::new(Kernel::new(kind, self.architecture, self.prior, t, s)?);
+        prepared.insert(term, kernel.clone());
+        Ok(kernel)
+    }
+}
+
+/// One kernel of a source; times count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Term {
+    Nngp,
+    Ntk,
+    Tilde(usize, usize),
+    K1(usize, usize),
+}
+
+/// A multiple of one kernel of a source.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Which {
+    term: Term,
+    scale: f64,
+}
+
+impl Which {
+    /// `K_GP` itself.
+    pub const NNGP: Which = Which { term: Term::Nngp, scale: 1.0 };
+}
+
+/// The kernels of a source as the theory's mode uses them; times count from 1.
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    pub source: KernelSource,
+    pub mode: Mode,
+    prior: WeightPrior,
+}
+
+impl Kernels {
+    /// # Errors
+    /// Where the source cannot serve the mode.
+    pub fn new(source: KernelSource, settings: &SingleHeadSettings) -> Result<Kernels> {
+        let prior = settings.checked()?;
+        // At λ = ∞ the Gibbs kernels are their limits, and λ cancels.
+        let mode =
+            if settings.lambda.is_infinite() && settings.mode == Mode::Gibbs { Mode::Ntk } else { settings.mode };
+        let lacking = match (&source, mode) {
+            (KernelSource::Features { .. }, Mode::Ntk | Mode::Gibbs) => {
+                Some("given features do not learn: use mode rf")
+            }
+            (KernelSource::Table { .. }, Mode::Gibbs) => {
+                Some("mode gibbs needs a kernel for every pair of times: give inputs, or use mode rf or ntk")
+            }
+            (KernelSource::Table { ntk: None, .. }, Mode::Ntk) => {
+                Some("mode ntk needs the tangent kernel beside the first one")
+            }
+            _ => None,
+        };
+        match lacking {
+            Some(problem) => Err(Error::data("kernels", problem)),
+            None => Ok(Kernels { source, mode, prior }),
+        }
+    }
+
+    /// Whether `K̃_ts` depends on s alone (and on it only by whether s = 1).
+    pub fn stationary(&self) -> bool {
+        self.mode != Mode::Gibbs
+    }
+
+    /// `K̃_ts`, t ≥ s.
+    pub fn tilde(&self, t: usize, s: usize) -> Which {
+        match self.mode {
+            Mode::Rf => Which::NNGP,
+            Mode::Ntk if s == 1 => Which { term: Term::Nngp, scale: self.prior.sigma2() },
+            Mode::Ntk => Which { term: Term::Ntk, scale: 1.0 },
+            Mode::Gibbs => Which { term: Term::Tilde(t, s), scale: 1.0 },
+        }
+    }
+
+    /// `Cov(f⁰_t(x), f⁰_s(x'))`.
+    pub fn covariance(&self, t: usize, s: usize) -> Which {
+        match self.mode {
+            Mode::Rf | Mode::Ntk => Which { term: Term::Nngp, scale: self.prior.sigma2() },
+            Mode::Gibbs => Which { term: Term::K1(t, s), scale: self.prior.m1(t, s) },
+        }
+    }
+
+    /// One kernel between two sets of points.
+    pub fn block(&self, which: Which, x: Points<'_>, x2: Points<'_>) -> Result<Mat<f64>> {
+        let mut blocks = self.blocks(&[which], x, x2)?;
+        Ok(blocks.pop().unwrap_or_else(|| Mat::zeros(0, 0)))
+    }
+
+    /// Several kernels between two sets of points, from one product.
+    pub fn blocks(&self, which: &[Which], x: Points<'_>, x2: Points<'_>) -> Result<Vec<Mat<f64>>> {
+        let mut blocks = match (&self.source, x, x2) {
+            _ if x.is_empty() || x2.is_empty() => which.iter().map(|_| Mat::zeros(x.len(), x2.len())).collect(),
+            (KernelSource::Network(network), Points::Inputs(x), Points::Inputs(x2)) => {
+                let kernels = prepared(network, which)?;
+                Kernel::gram_many(&kernels.iter().map(Arc::as_ref).collect::<Vec<_>>(), x, x2)?
+            }
+            (KernelSource::Features { .. }, Points::Inputs(x), Points::Inputs(x2)) => {
+                let mut k = Mat::zeros(x.nrows(), x2.nrows());
+                matmul_into(k.as_mut(), 0.0, 1.0 / x.ncols() as f64, x, x2.transpose());
+                vec![k]
+            }
+            (KernelSource::Table { nngp, ntk }, Points::Rows(rows), Points::Rows(columns)) => {
+                let table = |w: &Which| if w.term == Term::Ntk { ntk.as_ref().unwrap_or(nngp) } else { nngp };
+                which
+                    .iter()
+                    .map(|w| Mat::from_fn(rows.len(), columns.len(), |i, j| table(w)[(rows[i], columns[j])]))
+                    .collect()
+            }
+            _ => return Err(points_of_another_kind()),
+        };
+        scale(&mut blocks, which);
+        Ok(blocks)
+    }
+
+    /// One kernel of a set of points with itself.
+    pub fn symmetric(&self, which: Which, x: Points<'_>) -> Result<Mat<f64>> {
+        match (&self.source, x) {
+            (KernelSource::Network(network), Points::Inputs(inputs)) if !x.is_empty() => {
+                let mut block = [network.kernel(which.term)?.gram_symmetric(inputs)?];
+                scale(&mut block, &[which]);
+                let [block] = block;
+                Ok(block)
+            }
+            _ => self.block(which, x, x),
+        }
+    }
+
+    /// `k(x_i, x_i)` of one kernel.
+    pub fn diagonal(&self, which: Which, x: Points<'_>) -> Result<Vec<f64>> {
+        let mut diagonal = match (&self.source, x) {
+            (KernelSource::Network(network), Points::Inputs(x)) => network.kernel(which.term)?.diagonal(x)?,
+            (KernelSource::Features { .. }, Points::Inputs(x)) => {
+                (0..x.nrows()).map(|i| x.row(i).iter().map(|v| v * v).sum::<f64>() / x.ncols() as f64).collect()
+            }
+            (KernelSource::Table { nngp, ntk }, Points::Rows(rows)) => {
+                let table = if which.term == Term::Ntk { ntk.as_ref().unwrap_or(nngp) } else { nngp };
+                rows.iter().map(|&i| table[(i, i)]).collect()
+            }
+            _ => return Err(points_of_another_kind()),
+        };
+        diagonal.iter_mut().for_each(|v| *v *= which.scale);
+        Ok(diagonal)
+    }
+}
+
+/// The prepared kernels of a network.
+fn prepared(network: &Network, which: &[Which]) -> Result<Vec<Arc<Kernel>>> {
+    which.iter().map(|w| network.kernel(w.term)).collect()
+}
+
+fn scale(blocks: &mut [Mat<f64>], which: &[Which]) {
+    for (block, w) in blocks.iter_mut().zip(which) {
+        if w.scale != 1.0 {
+            for j in 0..block.ncols() {
+                block.col_as_slice_mut(j).iter_mut().for_each(|v| *v *= w.scale);
+            }
+        }
+    }
+}
+
+fn points_of_another_kind() -> Error {
+    Error::data("points", "a theory made from inputs takes inputs, one made from kernels takes rows of those kernels")
+}

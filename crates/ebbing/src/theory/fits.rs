@@ -1,8 +1,0 @@
-//! Summaries of curves and of sets of results: fits, correlations and shares of variance, with standard errors.
-
-mod curve;
-mod forgetting;
-mod statistics;
-
-pub use forgetting::{CurveShape, ForgettingFit};
-pub use statistics::{LinearFit, Uncertain, VarianceExplained, mean_with_error, pearson, spearman};

@@ -1,0 +1,345 @@
+//! Everything a forecast tells about a task sequence, averaged over seeds.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`Forecast::of`], [`ForecastSettings`] | computes all of it |
+//! | [`Forecast`] | forgetting, order parameters of all pairs, held-out data, fits, other depths, best order, notes |
+//! | [`PairForecast`], [`WorstPair`], [`Reading`] | which tasks conflict, and why |
+//! | [`TestForecast`], [`DepthForecast`] | held-out data, and the same forecast at other depths |
+//! | [`Averaged`] | a matrix with its standard errors |
+
+mod average;
+mod reading;
+
+pub use average::Averaged;
+pub use reading::{Reading, WorstPair};
+
+use super::Inputs;
+use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, pair};
+use super::single_head::{SingleHead, SingleHeadForecast, SingleHeadSettings};
+use super::task_order::{OrderSearchSettings, TaskOrder, best_order};
+use crate::error::{Error, Result};
+use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
+use crate::stats::ForgettingFit;
+use crate::tasks::TaskSequence;
+use serde::{Deserialize, Serialize};
+
+/// What a forecast computes.
+///
+/// | name | default | meaning |
+/// |---|---|---|
+/// | `theory` | [`SingleHeadSettings`] | mode, depth, λ, σ², β of the forecast |
+/// | `half_samples` | 0 | half samples for intervals of the order parameters (first seed) |
+/// | `shuffles` | 0 | label shuffles for their null (first seed) |
+/// | `depths` | none | other depths to set beside the forecast |
+/// | `order` | true | whether the best order of tasks is searched (first seed) |
+/// | `convention` | `gem` | names and formulas of the accuracy metrics |
+/// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
+/// | `ridge` | 0 | ridge on singular feature kernels |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ForecastSettings {
+    /// The theory behind the forecast.
+    pub theory: SingleHeadSettings,
+    /// Half samples from which intervals of the order parameters are made; 0 for none.
+    pub half_samples: usize,
+    /// Shuffles from which their null is made; 0 for none.
+    pub shuffles: usize,
+    /// Other depths to set beside the forecast.
+    pub depths: Vec<usize>,
+    /// Whether the order of tasks with the least forgetting is searched.
+    pub order: bool,
+    /// The convention of the accuracy metrics.
+    pub convention: Convention,
+    /// Whether inputs are feature matrices.
+    pub features: bool,
+    /// The ridge on feature kernels.
+    pub ridge: f64,
+}
+
+impl Default for ForecastSettings {
+    fn default() -> Self {
+        ForecastSettings {
+            theory: SingleHeadSettings::default(),
+            half_samples: 0,
+            shuffles: 0,
+            depths: Vec::new(),
+            order: true,
+            convention: Convention::Gem,
+            features: false,
+            ridge: 0.0,
+        }
+    }
+}
+
+/// Order parameters of an ordered pair of tasks, averaged over seeds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PairForecast {
+    /// The task learned first (from 1).
+    pub first: usize,
+    /// The task learned second (from 1).
+    pub second: usize,
+    /// Means over seeds.
+    pub values: OrderParameters,
+    /// Their standard errors, with several seeds.
+    pub standard_error: Option<OrderParameters>,
+    /// The first seed in full: ranks, digits, intervals and null where asked for.
+    pub detail: PairOrderParameters,
+}
+
+/// The forecast at one depth.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DepthForecast {
+    /// Hidden layers.
+    pub depth: usize,
+    /// Order parameters, averaged over consecutive pairs and seeds.
+    pub order_parameters: OrderParameters,
+    /// Mean forgetting `F[T][s]` of all tasks but the last, after the last: mean over seeds.
+    pub final_forgetting: f64,
+    /// Its standard error, with several seeds.
+    pub standard_error: Option<f64>,
+    /// `F_21`, mean over seeds.
+    pub f21: f64,
+    /// The fit of the first task's forgetting curve.
+    pub fit: Option<ForgettingFit>,
+}
+
+/// Held-out data after every task, averaged over seeds; `[t][s]` is after task t + 1 on task s + 1.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TestForecast {
+    /// `Σ(f−y)²/|Y|²`.
+    pub loss: Averaged,
+    /// The same over that of learning task s alone.
+    pub generalisation: Averaged,
+    /// Share classified correctly, where targets name classes.
+    pub accuracy: Option<Averaged>,
+    /// Metrics of the accuracies by their usual names (of the mean matrix).
+    pub metrics: Option<ContinualMetrics>,
+}
+
+/// Everything a forecast tells about a task sequence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Forecast {
+    /// How matrices are to be read.
+    pub orientation: String,
+    /// The names of the tasks.
+    pub tasks: Vec<String>,
+    /// How many sequences were averaged.
+    pub seeds: usize,
+    /// All ordered pairs of tasks.
+    pub pairs: Vec<PairForecast>,
+    /// The pair that conflicts most.
+    pub worst: Option<WorstPair>,
+    /// `F[t][s]` on training data; for t < s the loss before the task is learned.
+    pub forgetting: Averaged,
+    /// Share of training examples classified correctly.
+    pub train_accuracy: Option<Averaged>,
+    /// Held-out data, where every task has some.
+    pub test: Option<TestForecast>,
+    /// The fit of the first task's forgetting curve `F[t][1]`.
+    pub fit: Option<ForgettingFit>,
+    /// `F_21` without penalty.
+    pub f21_at_lambda_zero: Option<f64>,
+    /// `F_21 − F_21(λ = 0)`.
+    pub delta_f21: Option<f64>,
+    /// The forecast at other depths.
+    pub depths: Vec<DepthForecast>,
+    /// The order with the least forgetting (of the first seed's sequence).
+    pub order: Option<TaskOrder>,
+    /// The smallest estimated number of correct digits.
+    pub digits: f64,
+    /// What a reader should know: ranks of singular kernels, lost digits, subsampling.
+    pub notes: Vec<String>,
+}
+
+impl Forecast {
+    /// Forecasts every sequence (one per seed, of the same tasks and sizes) and averages.
+    ///
+    /// `progress` is called before each part of the work, with what comes next.
+    ///
+    /// # Errors
+    /// Any error of the theory for these data and settings.
+    pub fn of(sequences: &[TaskSequence], settings: &ForecastSettings, progress: &mut dyn FnMut(&str)) -> Result<Self> {
+        let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
+        check(sequences, settings)?;
+        let mut forecasts = Vec::new();
+        let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
+        for (k, sequence) in sequences.iter().enumerate() {
+            progress(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
+            forecasts.push(SingleHead::new(inputs(sequence, settings.features), &settings.theory)?.forecast()?);
+            progress(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
+            pairs.push(all_pairs(settings, sequence, k == 0)?);
+        }
+        let forgetting = Averaged::of(forecasts.iter().map(|f| &f.forgetting))?;
+        let depths = depths(sequences, settings, progress)?;
+        let order = (settings.order && first.tasks.len() > 1).then(|| {
+            progress("order of tasks");
+            let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
+            best_order(inputs(first, settings.features), &search)
+        });
+        let pairs = average_pairs(pairs);
+        let digits = forecasts.iter().map(|f| f.digits).chain(pairs.iter().map(|p| p.detail.digits));
+        let mean = |get: fn(&SingleHeadForecast) -> Option<f64>| {
+            let all: Option<Vec<f64>> = forecasts.iter().map(get).collect();
+            all.map(|v| v.iter().sum::<f64>() / v.len() as f64)
+        };
+        Ok(Forecast {
+            orientation: "[t][s]: after task t + 1 (rows), on task s + 1 (columns)".into(),
+            tasks: first.tasks.iter().map(|t| t.name.clone()).collect(),
+            seeds: sequences.len(),
+            worst: reading::worst(&pairs),
+            fit: fit(&forgetting)?,
+            train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
+            test: test_forecast(&forecasts, settings.convention)?,
+            f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
+            delta_f21: mean(|f| f.delta_f21),
+            digits: digits.fold(f64::INFINITY, f64::min),
+            notes: notes(&forecasts, &pairs),
+            order: order.transpose()?,
+            forgetting,
+            pairs,
+            depths,
+        })
+    }
+}
+
+fn check(sequences: &[TaskSequence], settings: &ForecastSettings) -> Result<()> {
+    let count = sequences[0].tasks.len();
+    if let Some(other) = sequences.iter().find(|s| s.tasks.len() != count) {
+        let problem = format!("one has {count} tasks, another {}; averages need as many", other.tasks.len());
+        return Err(Error::data("the sequences", problem));
+    }
+    if settings.depths.contains(&0) {
+        return Err(Error::setting("depths", 0, "must be at least 1 hidden layer"));
+    }
+    if settings.features && !settings.depths.is_empty() {
+        return Err(Error::setting(
+            "depths",
+            "given",
+            "features are the network's last layer: there is no depth to change",
+        ));
+    }
+    Ok(())
+}
+
+fn inputs(sequence: &TaskSequence, features: bool) -> Inputs<'_> {
+    if features { Inputs::Features(sequence) } else { Inputs::Network(sequence) }
+}
+
+fn all_pairs(settings: &ForecastSettings, sequence: &TaskSequence, detailed: bool) -> Result<Vec<PairOrderParameters>> {
+    if sequence.tasks.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let asked = OrderParameterSettings {
+        architecture: settings.theory.architecture,
+        sigma2: settings.theory.sigma2,
+        ridge: settings.ridge,
+        half_samples: if detailed { settings.half_samples } else { 0 },
+        shuffles: if detailed { settings.shuffles } else { 0 },
+        ..OrderParameterSettings::default()
+    };
+    order_parameters(inputs(sequence, settings.features), &asked)
+}
+
+/// Averages over seeds, pair by pair.
+fn average_pairs(mut seeds: Vec<Vec<PairOrderParameters>>) -> Vec<PairForecast> {
+    let all: Vec<Vec<OrderParameters>> = seeds.iter().map(|s| s.iter().map(|p| p.values).collect()).collect();
+    seeds
+        .swap_remove(0)
+        .into_iter()
+        .enumerate()
+        .map(|(k, detail)| {
+            let (values, standard_error) = average::order_parameters(&all.iter().map(|s| s[k]).collect::<Vec<_>>());
+            PairForecast { first: detail.first, second: detail.second, values, standard_error, detail }
+        })
+        .collect()
+}
+
+/// The fit of the first task's curve, where there are enough points for one.
+fn fit(forgetting: &Averaged) -> Result<Option<ForgettingFit>> {
+    let curve: Vec<f64> = forgetting.mean.iter().map(|row| row[0]).collect();
+    if curve.len() < 3 {
+        return Ok(None);
+    }
+    let times: Vec<f64> = (1..=curve.len()).map(|t| t as f64).collect();
+    ForgettingFit::new(&times, &curve).map(Some)
+}
+
+fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Result<Option<TestForecast>> {
+    let Some(tests) = forecasts.iter().map(|f| f.test.as_ref()).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let accuracy = Averaged::of_some(tests.iter().map(|t| t.accuracy.as_ref()))?;
+    let alone: Option<Vec<&Vec<f64>>> = tests.iter().map(|t| t.alone_accuracy.as_ref()).collect();
+    let metrics = accuracy.as_ref().map(|a| {
+        let mean_alone = alone.map(|all| {
+            (0..a.mean.len()).map(|s| all.iter().map(|v| v[s]).sum::<f64>() / all.len() as f64).collect::<Vec<f64>>()
+        });
+        let matrix = TaskAccuracies { after: a.mean.clone(), reference: mean_alone, ..Default::default() };
+        ContinualMetrics::new(&matrix, convention)
+    });
+    Ok(Some(TestForecast {
+        loss: Averaged::of(tests.iter().map(|t| &t.loss))?,
+        generalisation: Averaged::of(tests.iter().map(|t| &t.generalisation))?,
+        metrics: metrics.transpose()?,
+        accuracy,
+    }))
+}
+
+/// Other depths: forgetting and the order parameters of consecutive pairs.
+fn depths(
+    sequences: &[TaskSequence],
+    settings: &ForecastSettings,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<DepthForecast>> {
+    let mut all = Vec::new();
+    for &depth in &settings.depths {
+        progress(&format!("depth {depth}"));
+        let mut theory = settings.theory;
+        theory.architecture.depth = depth;
+        let (mut matrices, mut parameters) = (Vec::new(), Vec::new());
+        let asked = OrderParameterSettings {
+            architecture: theory.architecture,
+            sigma2: theory.sigma2,
+            ..OrderParameterSettings::default()
+        };
+        for sequence in sequences {
+            matrices.push(SingleHead::new(sequence, &theory)?.forgetting()?);
+            for tasks in sequence.tasks.windows(2) {
+                parameters.push(pair(&tasks[0], &tasks[1], &asked)?.values);
+            }
+        }
+        let forgetting = Averaged::of(matrices.iter())?;
+        let last: Vec<f64> = matrices.iter().map(|m| final_forgetting(m)).collect();
+        let (mean, standard_error) = average::numbers(&last);
+        all.push(DepthForecast {
+            depth,
+            order_parameters: average::order_parameters(&parameters).0,
+            final_forgetting: mean,
+            standard_error,
+            f21: forgetting.mean.get(1).map_or(f64::NAN, |row| row[0]),
+            fit: fit(&forgetting)?,
+        });
+    }
+    Ok(all)
+}
+
+/// The mean of the last row without its last entry.
+fn final_forgetting(matrix: &[Vec<f64>]) -> f64 {
+    let last = matrix.len() - 1;
+    matrix[last][..last].iter().sum::<f64>() / last.max(1) as f64
+}
+
+fn notes(forecasts: &[SingleHeadForecast], pairs: &[PairForecast]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let digits = forecasts.iter().map(|f| f.digits).fold(f64::INFINITY, f64::min);
+    if digits < 8.0 {
+        notes.push(format!("ill-conditioned kernels: about {digits:.0} digits of the forgetting matrix are right"));
+    }
+    let pseudo = pairs.iter().find(|p| p.detail.inverse == super::order_parameters::Inverse::Pseudo);
+    if let Some(pair) = pseudo {
+        notes.push(format!(
+            "fewer features than examples: pseudo-inverses at ranks {} and {}, γ_feature divided by the smaller",
+            pair.detail.ranks[0], pair.detail.ranks[1]
+        ));
+    }
+    notes
+}
