@@ -4,6 +4,7 @@ A request names its `work`, the `.npz` file of its `inputs` and, where results a
 `{"work": "nngp", "inputs": "x.npz", "depth": 10, "out": null}`. The answer holds
 
 - `seconds`: of the work alone, by the clock; inputs are read, functions compiled and results written outside of it;
+  where a work is timed in parts, of the best one;
 - `peak_bytes`: the largest resident memory during the work, beside `base_bytes`, the resident memory before it.
 
 `{"work": "about"}` is answered with `versions` and `threads`; what cannot be done, with `{"error": "..."}`.
@@ -74,6 +75,8 @@ class Inputs:
         self.key, self.arrays = None, None
 
     def read(self, path):
+        if path is None:
+            return {}
         key = (path, os.stat(path).st_mtime_ns)
         if key != self.key:
             self.key = self.arrays = None
@@ -105,7 +108,7 @@ def respond(request, works, versions, inputs):
         return {"versions": versions, "threads": THREADS}
     if work not in works:
         raise ValueError(f"work is {work}; it must be about or one of {', '.join(works)}")
-    run = works[work](inputs.read(request["inputs"]), request)
+    run = works[work](inputs.read(request.get("inputs")), request)
     forget_peak()
     base = status_bytes("VmRSS")
     start = time.perf_counter()

@@ -1,23 +1,25 @@
-"""Full-batch gradient steps in PyTorch, on request: timed, or compared with steps taken elsewhere.
+"""Full-batch gradient steps in PyTorch, on request (see protocol.py).
 
-Requests are lines on standard input, each answered with one line on standard output:
-
-- `time P N0 N L STEPS ETA`: the seconds of a step on random data, the best over two ways to write it and over stretches
-  of 25 steps or 0.1 s, whichever is shorter. Networks are kept between requests for the same sizes.
-- `compare FILE ACTIVATION STEPS ETA`: takes the steps in double precision from the weights in an `.npz` file and answers
-  with differences from the results there: of the squared error, relatively; then, for every layer, of the weights, in
-  units of how far they moved.
+- `step` (`shape`: P, N0, N and the number of hidden layers; `steps`, `eta`): the seconds of a step on random data, the best
+  over two ways to write it and over stretches of 25 steps or 0.1 s, whichever is shorter. Networks are kept between requests
+  for the same sizes.
+- `steps` (inputs `x`, `y`, `before0`, `before1`, …; `activation`, `steps`, `eta`): takes them in double precision from these
+  weights; the weights `after0`, `after1`, … and the squared error `mse`.
 """
+
+import protocol  # isort: skip  (first: it sets the number of threads)
 
 import math
 import sys
 import time
 
-import numpy
+import numpy as np
 import torch
 
-torch.set_num_threads(2)
+torch.set_num_threads(protocol.THREADS)
 
+# The network of the last sizes.
+PROBLEMS = {}
 # ReLUs in place: their input is not needed again.
 ACTIVATIONS = {"relu": torch.relu_, "erf": torch.erf}
 
@@ -74,39 +76,37 @@ def best_seconds(step, steps):
     return best
 
 
-def compare(path, activation, steps, eta):
-    with numpy.load(path) as file:
-        arrays = {name: torch.from_numpy(file[name]) for name in file.files}
-    layers = sum(name.startswith("before") for name in arrays)
-    before = [arrays[f"before{k}"] for k in range(layers)]
-    problem = Problem(arrays["x"], arrays["y"], before, activation, eta)
-    for _ in range(steps):
-        problem.step_plain()
-    error = 2 * problem.loss().item() / arrays["y"].numel()
-    differences = [abs(arrays["mse"].item() / error - 1)]
-    for k, v in enumerate(problem.weights):
-        want = v.detach() * math.sqrt(len(v))
-        moved = torch.linalg.norm(want - before[k])
-        differences.append((torch.linalg.norm(arrays[f"after{k}"] - want) / moved).item())
-    return differences
+def timed_step(arrays, request):
+    shape, eta, steps = tuple(request["shape"]), request["eta"], request["steps"]
+    if shape not in PROBLEMS:
+        PROBLEMS.clear()
+        PROBLEMS[shape] = random_problem(*shape, eta)
+        PROBLEMS[shape].step_plain()
+        PROBLEMS[shape].step_by_optimizer()
+    problem = PROBLEMS[shape]
 
-
-def main():
-    size, problem = None, None
-    for line in sys.stdin:
-        request, *words = line.split()
-        if request == "compare":
-            print(*compare(words[0], words[1], int(words[2]), float(words[3])), flush=True)
-            continue
-        rows, inputs, width, depth, steps = (int(word) for word in words[:5])
-        if size != words[:4]:
-            size, problem = words[:4], random_problem(rows, inputs, width, depth, float(words[5]))
-            problem.step_plain()
-            problem.step_by_optimizer()
+    def run():
         seconds = [best_seconds(step, steps) for step in (problem.step_plain, problem.step_by_optimizer)]
         assert math.isfinite(problem.loss().item()), "the learning rate is too large"
-        print(min(seconds), flush=True)
+        return {}, {"seconds": min(seconds)}
+
+    return run
+
+
+def all_steps(arrays, request):
+    arrays = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    before = [arrays[f"before{k}"] for k in range(sum(name.startswith("before") for name in arrays))]
+    problem = Problem(arrays["x"], arrays["y"], before, request["activation"], request["eta"])
+
+    def run():
+        for _ in range(request["steps"]):
+            problem.step_plain()
+        after = {f"after{k}": (v.detach() * math.sqrt(len(v))).numpy() for k, v in enumerate(problem.weights)}
+        return {"mse": 2 * problem.loss().item() / arrays["y"].numel(), **after}, {}
+
+    return run
 
 
 if __name__ == "__main__":
-    main()
+    about = {"torch": torch.__version__, "numpy": np.__version__, "python": sys.version.split()[0]}
+    protocol.serve({"step": timed_step, "steps": all_steps}, about)
