@@ -27,6 +27,13 @@ impl Grid {
     pub fn push(&mut self, cell: Cell, work: impl Work + 'static) {
         self.cells.push(Cell { work: Some(Arc::new(work)), ..cell });
     }
+
+    /// Adds a cell for each of the seeds 1 to `seeds`, alike in their settings, and what it computes.
+    pub fn push_seeds<W: Work + 'static>(&mut self, seeds: usize, cell: &Cell, work: impl Fn(u64) -> W) {
+        for seed in 1..=seeds as u64 {
+            self.push(Cell { seed, ..cell.clone() }, work(seed));
+        }
+    }
 }
 
 impl Study for Grid {

@@ -3,15 +3,16 @@
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
+use crate::grid::Grid;
 use crate::study::Column;
+use ebbing::Recipe;
 use ebbing::kernels::{Activation, Architecture};
-use ebbing::metrics::{accuracy, squared_loss};
-use ebbing::plan::Sizes;
+use ebbing::plan::{Cost, Sizes};
 pub(super) use ebbing::stats::Trend;
 use ebbing::stats::{Estimate, spearman};
+use ebbing::tasks::{Permuted, Protocol};
 use ebbing::theory::single_head::SingleHeadSettings;
-use ebbing::{SingleHead, TaskSequence};
-use ebbing_report::{Band, Line, Panel};
+use serde::Serialize;
 
 /// The data set that is embedded in the program.
 pub(super) const SAMPLE: &str = "mnist-sample";
@@ -40,14 +41,52 @@ pub(super) fn data_title(name: &str) -> &str {
     }
 }
 
-/// The number of pixels of a set's grey images.
-pub(super) fn pixels(data: &str) -> usize {
-    if data == CIFAR { 1024 } else { 784 }
-}
-
 /// Sizes of a sequence of `tasks` tasks of `p` examples each, of which `distinct` are different.
 pub(super) fn sizes(tasks: usize, p: usize, p_test: usize, dim: usize, distinct: Option<usize>) -> Sizes {
     Sizes { train: vec![p; tasks], test: vec![p_test; tasks], dim, columns: 1, distinct }
+}
+
+/// Sizes of the first `tasks` tasks.
+pub(super) fn first(sizes: &Sizes, tasks: usize) -> Sizes {
+    Sizes { train: sizes.train[..tasks].to_vec(), test: sizes.test[..tasks].to_vec(), ..sizes.clone() }
+}
+
+/// The grid of figure `id`, without cells: all that decides their results, the data sets, and the columns with their meanings.
+pub(super) fn grid(
+    id: &str,
+    settings: &impl Serialize,
+    data: &[&str],
+    columns: &[(&'static str, &'static str)],
+) -> Grid {
+    let column = |&(name, meaning): &(&'static str, &'static str)| Column { name, unit: "", meaning };
+    Grid {
+        name: format!("figure-{id}"),
+        settings: serde_json::json!(settings),
+        data: data.iter().map(|name| name.to_string()).collect(),
+        columns: columns.iter().map(column).collect(),
+        cells: vec![],
+    }
+}
+
+/// Handwritten digits: MNIST, or the embedded sample of it.
+pub(super) fn digits(embedded: bool) -> &'static str {
+    if embedded { SAMPLE } else { "mnist" }
+}
+
+/// Tasks drawn with a seed.
+pub(super) fn drawn(data: &str, protocol: Protocol, seed: u64) -> Recipe {
+    Recipe { seed, ..Recipe::drawn(data, protocol) }
+}
+
+/// Two tasks of `p` and `p_test` images: as they are, and with a share of the pixels permuted.
+pub(super) fn pair(data: &str, (p, p_test): (usize, usize), ratio: f64, seed: u64) -> Recipe {
+    let permuted = Permuted { tasks: 2, p, p_test, ratio, permute_first: false, ..Default::default() };
+    drawn(data, Protocol::Permuted(permuted), seed)
+}
+
+/// What a computation with the tasks of a recipe costs; nothing where their sizes cannot be told.
+pub(super) fn cost_of(tasks: &Recipe, cost: impl FnOnce(Sizes) -> Cost) -> Cost {
+    tasks.sizes().map(cost).unwrap_or_default()
 }
 
 /// Claims that numbers rise or fall.
@@ -100,67 +139,6 @@ pub(super) fn plain(values: &[Estimate]) -> Vec<f64> {
 /// Numbers that are known exactly.
 pub(super) fn exactly(values: &[f64]) -> Vec<Estimate> {
     values.iter().map(|&value| Estimate { value, standard_error: None }).collect()
-}
-
-/// A line with its band of standard deviations over seeds.
-pub(super) fn line_with_deviation(
-    panel: Panel,
-    label: &str,
-    category: usize,
-    frame: &Frame,
-    (by, values, at): (&str, &[f64], &[f64]),
-    of: &str,
-) -> Result<Panel> {
-    let means = plain(&means_along(frame, by, values, of)?);
-    let deviations = values.iter().map(|&value| frame.only(by, value)?.deviation(of)).collect::<Result<Vec<f64>>>()?;
-    let end = |sign: f64| means.iter().zip(&deviations).map(|(m, d)| m + sign * d).collect::<Vec<f64>>();
-    let band = Band::new(label, at, &end(-1.0), &end(1.0)).category(category);
-    Ok(panel.band(band).line(Line::new(label, at, &means).category(category)))
-}
-
-/// What becomes of task 1 after task 2.
-pub(super) struct TaskOne {
-    pub train_mse: f64,
-    pub train_accuracy: f64,
-    pub test_mse: f64,
-    pub test_accuracy: f64,
-}
-
-impl TaskOne {
-    /// Of the mean of a network that has learned two tasks.
-    pub(super) fn of(network: &SingleHead, sequence: &TaskSequence) -> Result<TaskOne> {
-        let task = &sequence.tasks[0];
-        let test = task.test.as_ref().ok_or_else(|| crate::Error::data("task 1", "it has no test set"))?;
-        let on_train = network.mean(task.x.as_ref(), 2)?;
-        let on_test = network.mean(test.x.as_ref(), 2)?;
-        Ok(TaskOne {
-            train_mse: squared_loss(on_train.as_ref(), task.y.as_ref(), None)?,
-            train_accuracy: accuracy(on_train.as_ref(), task.y.as_ref(), None)?,
-            test_mse: squared_loss(on_test.as_ref(), test.y.as_ref(), None)?,
-            test_accuracy: accuracy(on_test.as_ref(), test.y.as_ref(), None)?,
-        })
-    }
-
-    /// As a row.
-    pub(super) fn row(&self) -> crate::Row {
-        crate::Row::new()
-            .with("train_mse", self.train_mse)
-            .with("train_accuracy", self.train_accuracy)
-            .with("test_mse", self.test_mse)
-            .with("test_accuracy", self.test_accuracy)
-    }
-
-    /// What the columns of a row are.
-    pub(super) const COLUMNS: [Column; 4] = [
-        Column {
-            name: "train_mse",
-            unit: "",
-            meaning: "F_{21}: squared error on training data of task 1 after task 2",
-        },
-        Column { name: "train_accuracy", unit: "", meaning: "share of signs that are right there" },
-        Column { name: "test_mse", unit: "", meaning: "squared error on test data of task 1 after task 2" },
-        Column { name: "test_accuracy", unit: "", meaning: "share of signs that are right there" },
-    ];
 }
 
 #[cfg(test)]

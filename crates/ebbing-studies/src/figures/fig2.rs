@@ -3,13 +3,10 @@
 use super::common::{CIFAR, SAMPLE, Trend, TrendClaim, data_title, exactly, plain};
 use super::targets::{Point, Targets};
 use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::data::Sources;
-use ebbing::plan::Cost;
+use crate::grid::Grid;
 use ebbing::stats::{Estimate, mean_with_error};
 use ebbing_report::{Figure, Legend, Line, Markers, Panel, Rgb};
 
@@ -36,38 +33,8 @@ fn targets(scale: Scale, embedded: bool) -> Targets {
     Targets { data, p, tasks: 2, depth: 10, seeds, labellings, full: false, shared, target, flip }
 }
 
-struct Figure2 {
+pub(super) struct Figure2 {
     targets: Targets,
-}
-
-impl Study for Figure2 {
-    fn name(&self) -> String {
-        "figure-2".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self.targets)
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.targets.data.into()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        Ok(self.targets.cells())
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        self.targets.compute(cell, sources)
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        self.targets.cost(cell)
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        self.targets.columns()
-    }
 }
 
 /// Mean and standard error, over the points that `keep`, of what `of` says.
@@ -159,6 +126,10 @@ impl Figure2 {
 }
 
 impl Reproduction for Figure2 {
+    fn grid(&self) -> Result<Grid> {
+        Ok(self.targets.grid(ENTRY.id))
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let points = self.targets.points(frame)?;
         let (shared, target, flip) = (&self.targets.shared, &self.targets.target, &self.targets.flip);

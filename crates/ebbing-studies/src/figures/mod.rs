@@ -21,13 +21,19 @@ mod s7;
 mod s7_descent;
 mod s8;
 mod targets;
+mod task_one;
 #[cfg(test)]
 mod testing;
+mod two_tasks;
 
+use crate::cell::{Cell, Row};
 use crate::claim::Claim;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::study::Study;
+use crate::grid::Grid;
+use crate::study::{Column, Study};
+use ebbing::data::Sources;
+use ebbing::plan::Cost;
 use ebbing_report::Figure;
 use serde::Serialize;
 
@@ -53,6 +59,14 @@ pub enum Needs {
 
 /// A study that draws a figure of the paper and computes its claims.
 pub trait Reproduction: Study {
+    /// The cells, each with what it computes.
+    ///
+    /// # Errors
+    /// Where the settings do not make a grid.
+    fn grid(&self) -> Result<Grid> {
+        Err(Error::data("a figure", "it computes its cells itself"))
+    }
+
     /// The figures by file name, panels laid out as in the paper, each with a caption that can be understood alone.
     ///
     /// # Errors
@@ -65,6 +79,42 @@ pub trait Reproduction: Study {
     /// Where rows are missing.
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>>;
 }
+
+/// The study of a figure is its grid.
+macro_rules! study_by_grid {
+    ($($figure:ty),+) => {$(
+        impl Study for $figure {
+            fn name(&self) -> String {
+                self.grid().unwrap_or_default().name
+            }
+
+            fn settings(&self) -> serde_json::Value {
+                self.grid().unwrap_or_default().settings
+            }
+
+            fn data(&self) -> Vec<String> {
+                self.grid().unwrap_or_default().data
+            }
+
+            fn cells(&self) -> Result<Vec<Cell>> {
+                Ok(self.grid()?.cells)
+            }
+
+            fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
+                Grid::default().compute(cell, sources)
+            }
+
+            fn cost(&self, cell: &Cell) -> Cost {
+                Grid::default().cost(cell)
+            }
+
+            fn columns(&self) -> Vec<Column> {
+                self.grid().unwrap_or_default().columns
+            }
+        }
+    )+};
+}
+study_by_grid!(fig2::Figure2, fig3::Figure3, fig4::Figure4, s1::FigureS1, s2::FigureS2, s3::FigureS3, s5::FigureS5);
 
 /// A line of the list of figures.
 pub struct Entry {

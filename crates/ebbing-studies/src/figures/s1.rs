@@ -4,13 +4,10 @@ use super::common::{SAMPLE, Trend, TrendClaim, data_title};
 use super::fig3::{self, Fitted, SMALL, Slow};
 use super::targets::{Point, Targets};
 use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::data::Sources;
-use ebbing::plan::Cost;
+use crate::grid::Grid;
 use ebbing::stats::LinearFit;
 use ebbing_report::{Figure, Line, Panel, Rgb};
 
@@ -36,38 +33,8 @@ fn targets(scale: Scale, embedded: bool) -> Targets {
     }
 }
 
-struct FigureS1 {
+pub(super) struct FigureS1 {
     targets: Targets,
-}
-
-impl Study for FigureS1 {
-    fn name(&self) -> String {
-        "figure-S1".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self.targets)
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.targets.data.into()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        Ok(self.targets.cells())
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        self.targets.compute(cell, sources)
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        self.targets.cost(cell)
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        self.targets.columns()
-    }
 }
 
 /// F_21 of the full theory.
@@ -86,6 +53,10 @@ fn both(points: &[Point]) -> (Vec<f64>, Vec<f64>) {
 }
 
 impl Reproduction for FigureS1 {
+    fn grid(&self) -> Result<Grid> {
+        Ok(self.targets.grid(ENTRY.id))
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let points = self.targets.points(frame)?;
         let all: Vec<(&Point, f64, f64)> = points

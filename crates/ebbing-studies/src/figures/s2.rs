@@ -1,20 +1,14 @@
 //! Figure S2: generalisation of single-head networks, and the choice of P.
 
-use super::common::{
-    SAMPLE, Trend, TrendClaim, data_title, exactly, means_along, pixels, plain, random_features, sizes,
-};
+use super::common::{Trend, TrendClaim, data_title, digits, exactly, grid, means_along, pair, plain};
+use super::two_tasks::{COLUMNS, TwoTasks};
 use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
+use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::SingleHead;
-use ebbing::data::Preprocess;
-use ebbing::data::Sources;
-use ebbing::plan::{Cost, forgetting_cost};
-use ebbing::stats::spearman;
-use ebbing::tasks::Permuted;
+use crate::grid::Grid;
+use ebbing::stats::{Estimate, spearman};
 use ebbing_report::{Band, Figure, Legend, Line, Panel};
 use serde::Serialize;
 
@@ -28,7 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 #[derive(Debug, Clone, Serialize)]
-struct FigureS2 {
+pub(super) struct FigureS2 {
     data: &'static str,
     p: Vec<usize>,
     p_test: usize,
@@ -44,86 +38,32 @@ impl FigureS2 {
             (Scale::Paper, true) => (vec![125, 250, 500, 1000, 2000, 4000], 1000, 50),
             (Scale::Quick, true) => (vec![125, 250, 500, 1000], 500, 4),
         };
-        FigureS2 { data: if embedded { SAMPLE } else { "mnist" }, p, p_test, depth: 9, seeds }
+        FigureS2 { data: digits(embedded), p, p_test, depth: 9, seeds }
     }
 
-    fn grid(&self) -> Vec<f64> {
+    fn sizes(&self) -> Vec<f64> {
         self.p.iter().map(|&p| p as f64).collect()
     }
 
-    fn along(&self, frame: &Frame, of: &str) -> Result<Vec<ebbing::stats::Estimate>> {
-        means_along(frame, "p", &self.grid(), of)
-    }
-}
-
-impl Study for FigureS2 {
-    fn name(&self) -> String {
-        "figure-S2".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self)
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.data.into()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        // The largest first: they take longest.
-        let of = |&p: &usize| (1..=self.seeds as u64).map(move |seed| Cell::new(seed).with("p", p));
-        Ok(self.p.iter().rev().flat_map(of).collect())
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let source = sources.get(self.data, &Preprocess::default())?;
-        let (p, p_test) = (cell.count("p")?, self.p_test);
-        let permuted = Permuted { tasks: 2, p, p_test, permute_first: false, ..Default::default() };
-        let sequence = permuted.generate(&source, cell.seed)?;
-        let forecast = SingleHead::new(&sequence, &random_features(self.depth))?.forecast()?;
-        let lacking = || Error::data("the forecast", "it has no test losses or no accuracies");
-        let test = forecast.test.ok_or_else(lacking)?;
-        let accuracy = test.accuracy.ok_or_else(lacking)?;
-        let row = Row::new()
-            .with("mse_11", test.loss[0][0])
-            .with("mse_22", test.loss[1][1])
-            .with("mse_21", test.loss[1][0])
-            .with("accuracy_11", accuracy[0][0])
-            .with("accuracy_22", accuracy[1][1])
-            .with("accuracy_21", accuracy[1][0])
-            .with("f_21", forecast.forgetting[1][0])
-            .with("delta_g", test.forgetting[1][0])
-            .with("g_22", test.generalisation[1][1]);
-        Ok(vec![row])
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        let p = cell.count("p").unwrap_or(0);
-        let of = |tasks: usize| forgetting_cost(&sizes(tasks, p, self.p_test, pixels(self.data), None));
-        // Both tasks, then each alone; once more the second for λ = 0.
-        of(2).then(of(1).times(3))
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let column = |name, meaning| Column { name, unit: "", meaning };
-        vec![
-            column("p", "examples of each task"),
-            column("mse_11", "squared error on test data of task 1 after task 1"),
-            column("mse_22", "squared error on test data of task 2 after task 2"),
-            column("mse_21", "squared error on test data of task 1 after task 2"),
-            column("accuracy_11", "share of right signs on test data of task 1 after task 1"),
-            column("accuracy_22", "share of right signs on test data of task 2 after task 2"),
-            column("accuracy_21", "share of right signs on test data of task 1 after task 2"),
-            column("f_21", "F_{21}: forgetting of the training data of task 1"),
-            column("delta_g", "mse\\_21 − mse\\_11: forgetting on test data"),
-            column("g_22", "G_{22}: mse\\_22 over that of a fresh network"),
-        ]
+    fn along(&self, frame: &Frame, of: &str) -> Result<Vec<Estimate>> {
+        means_along(frame, "p", &self.sizes(), of)
     }
 }
 
 impl Reproduction for FigureS2 {
+    fn grid(&self) -> Result<Grid> {
+        let columns: Vec<_> = [("p", "examples of each task")].into_iter().chain(COLUMNS).collect();
+        let mut grid = grid(ENTRY.id, self, &[self.data], &columns);
+        // The largest first: they take longest.
+        for &p in self.p.iter().rev() {
+            let work = |seed| TwoTasks { tasks: pair(self.data, (p, self.p_test), 1.0, seed), depth: self.depth };
+            grid.push_seeds(self.seeds, &Cell::new(0).with("p", p), work);
+        }
+        Ok(grid)
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
-        let at = self.grid();
+        let at = self.sizes();
         let add = |panel: Panel, label: &str, k: usize, of: &str| -> Result<Panel> {
             let means = self.along(frame, of)?;
             let end = |sign: f64| -> Vec<f64> {
@@ -156,7 +96,7 @@ impl Reproduction for FigureS2 {
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
-        let series = |names: &[&str]| -> Result<Vec<(String, Vec<ebbing::stats::Estimate>)>> {
+        let series = |names: &[&str]| -> Result<Vec<(String, Vec<Estimate>)>> {
             names.iter().map(|n| Ok((n.to_string(), self.along(frame, n)?))).collect()
         };
         let change = |of: &str| -> Result<f64> {
@@ -211,8 +151,8 @@ mod tests {
         let paper = FigureS2::new(Scale::Paper, false);
         assert_eq!((paper.depth, paper.seeds, paper.data), (9, 50, "mnist"));
         assert!(paper.p.contains(&2000) && paper.p.contains(&4000));
-        assert_eq!(paper.cells().unwrap().len(), 50 * 6);
-        assert_eq!(FigureS2::new(Scale::Quick, true).data, SAMPLE);
+        assert_eq!(paper.grid().unwrap().cells.len(), 50 * 6);
+        assert_eq!(FigureS2::new(Scale::Quick, true).data, "mnist-sample");
     }
 
     #[test]

@@ -1,22 +1,16 @@
 //! Figure S3: what the penalty λ does to task 1 after task 2.
 
-use super::common::{
-    SAMPLE, TaskOne, Trend, TrendClaim, data_title, line_with_deviation, means_along, pixels, relu, sizes,
-};
+use super::common::{Trend, TrendClaim, data_title, digits, grid, means_along, pair, random_features};
+use super::task_one::{COLUMNS, TaskOne, lines};
 use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
+use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::SingleHead;
-use ebbing::data::Preprocess;
-use ebbing::data::Sources;
-use ebbing::plan::{Cost, forgetting_cost};
+use crate::grid::Grid;
 use ebbing::stats::Estimate;
-use ebbing::tasks::Permuted;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
-use ebbing_report::{Figure, Legend, Panel};
+use ebbing_report::{Figure, Panel};
 use serde::Serialize;
 
 /// The line of the list of figures.
@@ -32,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
 const RATIOS: [f64; 2] = [1.0, 0.05];
 
 #[derive(Debug, Clone, Serialize)]
-struct FigureS3 {
+pub(super) struct FigureS3 {
     data: &'static str,
     p: usize,
     p_test: usize,
@@ -54,7 +48,7 @@ impl FigureS3 {
             Scale::Paper => vec![0.0, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e5, 1e6],
             Scale::Quick => vec![0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4],
         };
-        FigureS3 { data: if embedded { SAMPLE } else { "mnist" }, p, p_test, depth: 9, seeds, lambda }
+        FigureS3 { data: digits(embedded), p, p_test, depth: 9, seeds, lambda }
     }
 
     fn lambdas(&self) -> Vec<f64> {
@@ -62,56 +56,21 @@ impl FigureS3 {
     }
 }
 
-impl Study for FigureS3 {
-    fn name(&self) -> String {
-        "figure-S3".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self)
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.data.into()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        let mut cells = vec![];
-        for ratio in RATIOS {
-            for lambda in self.lambdas() {
-                let cell = |seed| Cell::new(seed).with("ratio", ratio).with("lambda", lambda);
-                cells.extend((1..=self.seeds as u64).map(cell));
-            }
-        }
-        Ok(cells)
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let source = sources.get(self.data, &Preprocess::default())?;
-        let (ratio, lambda) = (cell.number("ratio")?, cell.number("lambda")?);
-        let (p, p_test) = (self.p, self.p_test);
-        let permuted = Permuted { tasks: 2, p, p_test, ratio, permute_first: false, ..Default::default() };
-        let sequence = permuted.generate(&source, cell.seed)?;
-        let mode = if lambda.is_infinite() { Mode::Ntk } else { Mode::Gibbs };
-        let settings = SingleHeadSettings { mode, lambda, architecture: relu(self.depth), ..Default::default() };
-        let network = SingleHead::new(&sequence, &settings)?;
-        Ok(vec![TaskOne::of(&network, &sequence)?.row()])
-    }
-
-    fn cost(&self, _: &Cell) -> Cost {
-        let mut sizes = sizes(2, self.p, 0, pixels(self.data), None);
-        sizes.test[0] = self.p + self.p_test;
-        forgetting_cost(&sizes)
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let column = |name, meaning| Column { name, unit: "", meaning };
-        let settings = [column("ratio", "permutation ratio of task 2"), column("lambda", "penalty λ")];
-        settings.into_iter().chain(TaskOne::COLUMNS).collect()
-    }
-}
-
 impl Reproduction for FigureS3 {
+    fn grid(&self) -> Result<Grid> {
+        let settings = [("ratio", "permutation ratio of task 2"), ("lambda", "penalty λ")];
+        let columns: Vec<_> = settings.into_iter().chain(COLUMNS).collect();
+        let mut grid = grid(ENTRY.id, self, &[self.data], &columns);
+        for (ratio, lambda) in RATIOS.into_iter().flat_map(|ratio| self.lambdas().into_iter().map(move |l| (ratio, l)))
+        {
+            let mode = if lambda.is_infinite() { Mode::Ntk } else { Mode::Gibbs };
+            let theory = SingleHeadSettings { mode, lambda, ..random_features(self.depth) };
+            let work = |seed| TaskOne { tasks: pair(self.data, (self.p, self.p_test), ratio, seed), theory };
+            grid.push_seeds(self.seeds, &Cell::new(0).with("ratio", ratio).with("lambda", lambda), work);
+        }
+        Ok(grid)
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let lambdas = self.lambdas();
         // A logarithmic axis has neither 0 nor ∞: they stand a decade beyond the finite penalties.
@@ -122,18 +81,8 @@ impl Reproduction for FigureS3 {
         let panel = |ratio: f64| -> Result<Panel> {
             let rows = frame.only("ratio", ratio)?;
             let title = format!("{} % permuted", 100.0 * ratio);
-            let mut panel = Panel::new().x("λ (left end: 0, right end: ∞)").y("MSE, accuracy").title(&title).log_x();
-            panel = panel.y_range(0.0, 1.4).legend(Legend::Below);
-            let names = [
-                ("MSE, training", "train_mse"),
-                ("MSE, test", "test_mse"),
-                ("accuracy, training", "train_accuracy"),
-                ("accuracy, test", "test_accuracy"),
-            ];
-            for (k, (label, of)) in names.into_iter().enumerate() {
-                panel = line_with_deviation(panel, label, k, &rows, ("lambda", &lambdas, &at), of)?;
-            }
-            Ok(panel)
+            let panel = Panel::new().x("λ (left end: 0, right end: ∞)").title(&title).log_x().y_range(0.0, 1.4);
+            lines(panel, &rows, ("lambda", &lambdas, &at), "MSE, training")
         };
         let caption = format!(
             "The penalty λ and task 1 after task 2, from λ = 0 (left end of each line) to λ → ∞ (right end). Squared error and share of right signs \
@@ -200,7 +149,7 @@ mod tests {
     fn sizes_are_the_paper_s() {
         let paper = FigureS3::new(Scale::Paper, false);
         assert_eq!((paper.p, paper.depth, paper.seeds, paper.data), (2000, 9, 10, "mnist"));
-        assert_eq!(paper.cells().unwrap().len(), 2 * 13 * 10);
+        assert_eq!(paper.grid().unwrap().cells.len(), 2 * 13 * 10);
         let quick = FigureS3::new(Scale::Quick, false);
         assert!(quick.p < paper.p && quick.depth == 9 && quick.lambdas().last() == Some(&f64::INFINITY));
     }

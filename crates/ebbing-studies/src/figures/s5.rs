@@ -1,21 +1,17 @@
 //! Figure S5: task identity as part of the input of a single-head network.
 
-use super::common::{
-    SAMPLE, TaskOne, Trend, TrendClaim, data_title, line_with_deviation, means_along, pixels, random_features, sizes,
-};
+use super::common::{Trend, TrendClaim, data_title, digits, grid, means_along, pair, random_features};
+use super::task_one::{COLUMNS, TaskOne, lines};
 use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
+use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::SingleHead;
-use ebbing::data::Preprocess;
-use ebbing::data::Sources;
-use ebbing::plan::{Cost, forgetting_cost};
+use crate::grid::Grid;
+use ebbing::Recipe;
 use ebbing::stats::Estimate;
-use ebbing::tasks::{Permuted, WithContext};
-use ebbing_report::{Figure, Legend, Panel};
+use ebbing::tasks::{PostSteps, WithContext};
+use ebbing_report::{Figure, Panel};
 use serde::Serialize;
 
 /// The line of the list of figures.
@@ -31,7 +27,7 @@ pub(super) const ENTRY: Entry = Entry {
 const DEPTHS: [usize; 2] = [1, 9];
 
 #[derive(Debug, Clone, Serialize)]
-struct FigureS5 {
+pub(super) struct FigureS5 {
     data: &'static str,
     p: usize,
     p_test: usize,
@@ -56,8 +52,7 @@ impl FigureS5 {
             Scale::Paper => vec![0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0],
             Scale::Quick => vec![0.0, 0.25, 0.5, 1.0, 2.0, 4.0],
         };
-        let data = if embedded { SAMPLE } else { "mnist" };
-        FigureS5 { data, p, p_test, seeds, context, variance: 1.0, renormalise: true }
+        FigureS5 { data: digits(embedded), p, p_test, seeds, context, variance: 1.0, renormalise: true }
     }
 
     fn along(&self, frame: &Frame, depth: usize, of: &str) -> Result<Vec<Estimate>> {
@@ -65,81 +60,31 @@ impl FigureS5 {
     }
 }
 
-impl Study for FigureS5 {
-    fn name(&self) -> String {
-        "figure-S5".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self)
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.data.into()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        let mut cells = vec![];
-        for depth in DEPTHS {
-            for &context in &self.context {
-                let cell = |seed| Cell::new(seed).with("depth", depth).with("context", context);
-                cells.extend((1..=self.seeds as u64).map(cell));
-            }
-        }
-        Ok(cells)
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let source = sources.get(self.data, &Preprocess::default())?;
-        let (p, p_test) = (self.p, self.p_test);
-        let permuted = Permuted { tasks: 2, p, p_test, permute_first: false, ..Default::default() };
-        let sequence = permuted.generate(&source, cell.seed)?;
-        let dim = (cell.number("context")? * source.dim() as f64).round() as usize;
-        let context = WithContext { dim, variance: self.variance, renormalise: self.renormalise };
-        let sequence = context.apply(&sequence, cell.seed)?;
-        let network = SingleHead::new(&sequence, &random_features(cell.count("depth")?))?;
-        Ok(vec![TaskOne::of(&network, &sequence)?.row()])
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        let dim = (1.0 + cell.number("context").unwrap_or(0.0)) * pixels(self.data) as f64;
-        let mut sizes = sizes(2, self.p, 0, dim as usize, None);
-        sizes.test[0] = self.p + self.p_test;
-        forgetting_cost(&sizes)
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let column = |name, meaning| Column { name, unit: "", meaning };
-        let settings = [
-            column("depth", "hidden layers L"),
-            column("context", "length of the context vector over that of an image"),
-        ];
-        settings.into_iter().chain(TaskOne::COLUMNS).collect()
-    }
-}
-
 impl Reproduction for FigureS5 {
+    fn grid(&self) -> Result<Grid> {
+        let settings =
+            [("depth", "hidden layers L"), ("context", "length of the context vector over that of an image")];
+        let columns: Vec<_> = settings.into_iter().chain(COLUMNS).collect();
+        let mut grid = grid(ENTRY.id, self, &[self.data], &columns);
+        let plain = |seed| pair(self.data, (self.p, self.p_test), 1.0, seed);
+        let pixels = plain(0).sizes()?.dim as f64;
+        for (depth, context) in DEPTHS.into_iter().flat_map(|depth| self.context.iter().map(move |c| (depth, *c))) {
+            let dim = (context * pixels).round() as usize;
+            let with = WithContext { dim, variance: self.variance, renormalise: self.renormalise };
+            let post = PostSteps { context: Some(with), ..Default::default() };
+            let tasks = |seed| Recipe { post: post.clone(), ..plain(seed) };
+            let work = |seed| TaskOne { tasks: tasks(seed), theory: random_features(depth) };
+            grid.push_seeds(self.seeds, &Cell::new(0).with("depth", depth).with("context", context), work);
+        }
+        Ok(grid)
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let panel = |depth: usize| -> Result<Panel> {
             let rows = frame.only("depth", depth)?;
             let title = format!("*L* = {depth}");
-            let mut panel = Panel::new()
-                .x("*N*_{ctx}/*N*_{0}")
-                .y("MSE, accuracy")
-                .title(&title)
-                .y_range(0.0, 1.2)
-                .legend(Legend::Below);
-            let names = [
-                ("MSE, training (F_{21})", "train_mse"),
-                ("MSE, test", "test_mse"),
-                ("accuracy, training", "train_accuracy"),
-                ("accuracy, test", "test_accuracy"),
-            ];
-            for (k, (label, of)) in names.into_iter().enumerate() {
-                let grid = ("context", &self.context[..], &self.context[..]);
-                panel = line_with_deviation(panel, label, k, &rows, grid, of)?;
-            }
-            Ok(panel)
+            let panel = Panel::new().x("*N*_{ctx}/*N*_{0}").title(&title).y_range(0.0, 1.2);
+            lines(panel, &rows, ("context", &self.context, &self.context), "MSE, training (F_{21})")
         };
         let caption = format!(
             "Task identity as input: a random vector of *N*_{{ctx}} entries, drawn for each task, is appended to the *N*_{{0}} pixels of \
@@ -205,7 +150,7 @@ mod tests {
         let paper = FigureS5::new(Scale::Paper, false);
         assert_eq!((paper.p, paper.seeds, paper.data, DEPTHS), (2000, 10, "mnist", [1, 9]));
         assert!(paper.context.contains(&4.0) && FigureS5::new(Scale::Quick, false).context.contains(&4.0));
-        assert_eq!(paper.cells().unwrap().len(), 2 * 9 * 10);
+        assert_eq!(paper.grid().unwrap().cells.len(), 2 * 9 * 10);
     }
 
     #[test]

@@ -5,11 +5,12 @@ use super::{Interpolated, PostSteps, Protocol, TaskSequence, WithContext};
 use crate::data::{Dataset, KnownSet, Preprocess, Sources, Whiten};
 use crate::error::{Error, Result};
 use crate::plan::Sizes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Where the tasks of a recipe come from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TaskOrigin {
     /// Drawn from a data set by a protocol.
     Drawn {
@@ -43,7 +44,7 @@ pub enum TaskOrigin {
 /// [context]                   # optional: WithContext
 /// dim = 100
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recipe {
     /// Where the tasks come from.
     pub origin: TaskOrigin,

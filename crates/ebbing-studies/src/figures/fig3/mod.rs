@@ -3,13 +3,10 @@
 use super::common::{CIFAR, SAMPLE, data_title};
 use super::targets::{Point, Targets, fit};
 use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::data::Sources;
-use ebbing::plan::Cost;
+use crate::grid::Grid;
 use ebbing::stats::ForgettingFit;
 use ebbing_report::Figure;
 
@@ -48,7 +45,7 @@ pub(super) fn targets(scale: Scale, embedded: bool) -> Targets {
     Targets { data, p, tasks, depth: 10, seeds, labellings, full: false, shared, target, flip }
 }
 
-struct Figure3 {
+pub(super) struct Figure3 {
     targets: Targets,
 }
 
@@ -132,37 +129,11 @@ fn examples(fitted: &[Fitted]) -> Option<[&Fitted; 2]> {
     alike.max_by(|x, y| apart(x).total_cmp(&apart(y))).filter(|pair| apart(pair) > 0.0)
 }
 
-impl Study for Figure3 {
-    fn name(&self) -> String {
-        "figure-3".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self.targets)
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.targets.data.into()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        Ok(self.targets.cells())
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        self.targets.compute(cell, sources)
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        self.targets.cost(cell)
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        self.targets.columns()
-    }
-}
-
 impl Reproduction for Figure3 {
+    fn grid(&self) -> Result<Grid> {
+        Ok(self.targets.grid(ENTRY.id))
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let fitted = self.fitted(frame)?;
         let panels = vec![
@@ -217,7 +188,7 @@ mod tests {
         assert!(paper.triples() >= 100 && paper.tasks * paper.p <= 50_000);
         let quick = targets(Scale::Quick, false);
         assert!(quick.triples() >= 60 && quick.depth == 10);
-        assert_eq!(paper.cells().len(), 40 * 5 * 10);
+        assert_eq!(paper.grid("").cells.len(), 40 * 5 * 10);
     }
 
     #[test]

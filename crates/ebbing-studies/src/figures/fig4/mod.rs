@@ -1,22 +1,22 @@
 //! Figure 4: forgetting of benchmark sequences, and the effect of depth.
 
-use super::common::{CIFAR, SAMPLE, data_title, pixels, random_features, relu, sizes};
+use super::common::{CIFAR, SAMPLE, data_title, drawn, grid};
 use super::targets::fit;
 use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
+use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::data::Preprocess;
-use ebbing::data::Sources;
-use ebbing::plan::{Cost, forgetting_cost, order_parameter_cost};
-use ebbing::tasks::{Permuted, Split};
-use ebbing::theory::order_parameters::{self, OrderParameterSettings};
-use ebbing::{SingleHead, TaskSequence};
+use crate::grid::Grid;
+use at_depths::AtDepths;
+use ebbing::Recipe;
+use ebbing::tasks::{Permuted, Protocol, Split};
 use ebbing_report::Figure;
+use orders::EveryOrder;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
+mod at_depths;
 mod claims;
 mod orders;
 mod panels;
@@ -36,7 +36,7 @@ const LONG: f64 = 0.15;
 
 /// Sizes and sequences.
 #[derive(Debug, Clone, Serialize)]
-struct Figure4 {
+pub(super) struct Figure4 {
     /// Examples per task of sequences of two tasks.
     p: usize,
     /// Tasks, and examples per task, of sequences that are followed for long.
@@ -82,128 +82,53 @@ impl Figure4 {
             (true, false) => vec![short, long],
         }
     }
-
-    fn sequence(&self, cell: &Cell, sources: &Sources) -> Result<TaskSequence> {
-        let source = sources.get(cell.text("data")?, &Preprocess::default())?;
-        let (tasks, p) = (cell.count("tasks")?, cell.count("p")?);
-        let sequence = match cell.text("sequence")? {
-            "permuted" => {
-                let ratio = cell.number("ratio")?;
-                Permuted { tasks, p, p_test: 0, ratio, ..Default::default() }.generate(&source, cell.seed)?
-            }
-            _ => {
-                let classes_per_group = cell.count("classes_per_group")?;
-                Split { tasks, p, p_test: 0, classes_per_group, ..Default::default() }.generate(&source, cell.seed)?
-            }
-        };
-        Ok(sequence)
-    }
-
-    /// Order parameters of tasks 1 and 2 and forgetting of task 1, at one depth.
-    fn at_depth(&self, sequence: &TaskSequence, depth: usize) -> Result<Vec<Row>> {
-        let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
-        let pair = order_parameters::pair(&sequence.tasks[0], &sequence.tasks[1], &settings)?.values;
-        let forgetting = match sequence.tasks.len() {
-            2 => vec![vec![0.0], vec![pair.f21]],
-            _ => SingleHead::new(sequence, &random_features(depth))?.forgetting()?,
-        };
-        let row = |(t, f): (usize, &Vec<f64>)| {
-            Row::new()
-                .with("depth", depth)
-                .with("t", t + 1)
-                .with("f", f[0])
-                .with("gamma_rf", pair.gamma_rf)
-                .with("gamma_rule", pair.gamma_rule)
-        };
-        Ok(forgetting.iter().enumerate().skip(1).map(row).collect())
-    }
 }
 
-impl Study for Figure4 {
-    fn name(&self) -> String {
-        "figure-4".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self)
-    }
-
-    fn data(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.sources.iter().map(|s| (*s).into()).collect();
-        names.extend(self.splits.iter().map(|(s, _)| (*s).into()));
-        names.sort();
-        names.dedup();
-        names
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        let mut cells = vec![];
-        let mut add = |seeds: usize, make: &dyn Fn(u64) -> Cell| cells.extend((1..=seeds as u64).map(make));
-        for &data in &self.sources {
-            for &ratio in &self.ratios {
-                for (tasks, p) in self.lengths(ratio) {
-                    add(self.seeds, &|seed| {
-                        let cell = Cell::new(seed).with("sequence", "permuted").with("data", data);
-                        cell.with("ratio", ratio).with("tasks", tasks).with("p", p)
-                    });
-                }
-            }
-        }
-        for &(data, classes) in &self.splits {
-            add(self.split_seeds, &|seed| {
-                let cell = Cell::new(seed).with("sequence", "split").with("data", data);
-                cell.with("classes_per_group", classes).with("tasks", 2usize).with("p", self.p)
-            });
-        }
-        add(self.seeds, &|seed| Cell::new(seed).with("sequence", "orders").with("data", self.sources[0]));
-        Ok(cells)
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        if cell.text("sequence")? == "orders" {
-            let source = sources.get(cell.text("data")?, &Preprocess::default())?;
-            return orders::every_order(self.orders, &source, cell.seed);
-        }
-        let sequence = self.sequence(cell, sources)?;
-        let mut rows = vec![];
-        for &depth in &self.depths {
-            rows.extend(self.at_depth(&sequence, depth)?);
-        }
-        Ok(rows)
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        let dim = pixels(cell.text("data").unwrap_or(SAMPLE));
-        if cell.text("sequence").is_ok_and(|s| s == "orders") {
-            return orders::cost(self.orders, dim);
-        }
-        let (tasks, p) = (cell.count("tasks").unwrap_or(2), cell.count("p").unwrap_or(0));
-        let pair = order_parameter_cost(&sizes(2, p, 0, dim, None));
-        let long = if tasks > 2 { forgetting_cost(&sizes(tasks, p, 0, dim, None)) } else { Cost::default() };
-        pair.then(long).times(self.depths.len())
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let column = |name, meaning| Column { name, unit: "", meaning };
-        vec![
-            column("sequence", "permuted or split tasks; orders: one permuted sequence learned in every order"),
-            column("data", "source"),
-            column("ratio", "permutation ratio"),
-            column("tasks", "tasks of the sequence"),
-            column("p", "examples per task"),
-            column("classes_per_group", "classes in each of the two groups of a split task"),
-            column("depth", "hidden layers L"),
-            column("t", "tasks learned"),
-            column("f", "F_{t1}: forgetting of task 1 after task t"),
-            column("gamma_rf", "similarity of the features of tasks 1 and 2 that matter"),
-            column("gamma_rule", "similarity of the rules on them"),
-            column("order", "number of the order"),
-            column("mean_forgetting", "mean of F_{Ts} over all tasks s but the last"),
-        ]
-    }
-}
+/// What the columns are.
+const COLUMNS: [(&str, &str); 13] = [
+    ("sequence", "permuted or split tasks; orders: one permuted sequence learned in every order"),
+    ("data", "source"),
+    ("ratio", "permutation ratio"),
+    ("tasks", "tasks of the sequence"),
+    ("p", "examples per task"),
+    ("classes_per_group", "classes in each of the two groups of a split task"),
+    ("depth", "hidden layers L"),
+    ("t", "tasks learned"),
+    ("f", "F_{t1}: forgetting of task 1 after task t"),
+    ("gamma_rf", "similarity of the features of tasks 1 and 2 that matter"),
+    ("gamma_rule", "similarity of the rules on them"),
+    ("order", "number of the order"),
+    ("mean_forgetting", "mean of F_{Ts} over all tasks s but the last"),
+];
 
 impl Reproduction for Figure4 {
+    fn grid(&self) -> Result<Grid> {
+        let names: BTreeSet<&str> = self.sources.iter().copied().chain(self.splits.iter().map(|s| s.0)).collect();
+        let mut grid = grid(ENTRY.id, self, &names.into_iter().collect::<Vec<_>>(), &COLUMNS);
+        let permuted = |data: &str, (tasks, p): (usize, usize), ratio: f64, seed: u64| {
+            drawn(data, Protocol::Permuted(Permuted { tasks, p, p_test: 0, ratio, ..Default::default() }), seed)
+        };
+        let cell = |sequence: &str, data: &str| Cell::new(0).with("sequence", sequence).with("data", data);
+        let at_depths = |tasks: Recipe| AtDepths { tasks, depths: self.depths.clone() };
+        for (&data, &ratio) in self.sources.iter().flat_map(|data| self.ratios.iter().map(move |ratio| (data, ratio))) {
+            for size in self.lengths(ratio) {
+                let cell = cell("permuted", data).with("ratio", ratio).with("tasks", size.0).with("p", size.1);
+                grid.push_seeds(self.seeds, &cell, |seed| at_depths(permuted(data, size, ratio, seed)));
+            }
+        }
+        for &(data, classes_per_group) in &self.splits {
+            let split = Split { tasks: 2, p: self.p, p_test: 0, classes_per_group, ..Default::default() };
+            let cell = cell("split", data).with("classes_per_group", classes_per_group);
+            let cell = cell.with("tasks", split.tasks).with("p", split.p);
+            let work = |seed| at_depths(drawn(data, Protocol::Split(split.clone()), seed));
+            grid.push_seeds(self.split_seeds, &cell, work);
+        }
+        let ((tasks, p, depth), data) = (self.orders, self.sources[0]);
+        let work = |seed| EveryOrder { tasks: permuted(data, (tasks, p), 1.0, seed), depth };
+        grid.push_seeds(self.seeds, &cell("orders", data), work);
+        Ok(grid)
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let all = self.series(frame)?;
         let panels = panels::all(self, &all);
@@ -248,10 +173,11 @@ mod tests {
         assert_eq!(paper.depths, [1, 3, 5, 7, 9]);
         assert_eq!(paper.sources.len(), 4);
         assert_eq!(paper.splits, [("emnist", 1), ("cifar100", 2)]);
-        assert_eq!(paper.cells().unwrap().len(), 50 * (4 * 6 + 2 + 1));
+        let grid = paper.grid().unwrap();
+        assert_eq!(grid.cells.len(), 50 * (4 * 6 + 2 + 1));
+        assert_eq!(grid.data, ["cifar100", "emnist", "fashion-mnist", "mnist"]);
         let quick = Figure4::new(Scale::Quick, false);
         assert_eq!((&quick.depths, &quick.ratios, &quick.sources), (&paper.depths, &paper.ratios, &paper.sources));
-        assert_eq!(paper.data(), ["cifar100", "emnist", "fashion-mnist", "mnist"]);
     }
 
     #[test]

@@ -3,51 +3,59 @@
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
-use crate::figures::common::{random_features, relu, sizes};
+use crate::figures::common::{cost_of, random_features, relu};
 use crate::frame::Frame;
+use crate::study::Work;
+use ebbing::data::Sources;
 use ebbing::kernels::{KernelKind, WeightPrior};
 use ebbing::linalg::Mat;
-use ebbing::plan::{Cost, forgetting_cost};
+use ebbing::plan::{Cost, Sizes, forgetting_cost};
 use ebbing::stats::mean_with_error;
-use ebbing::tasks::Permuted;
 use ebbing::theory::{KernelTable, KernelTask};
-use ebbing::{Kernel, SingleHead, Source};
+use ebbing::{Kernel, Recipe, SingleHead, Task};
+use serde::Serialize;
 use std::sync::Arc;
 
-/// Mean final forgetting of each order of a sequence of (tasks, examples per task, depth), fully permuted.
-pub(super) fn every_order((tasks, p, depth): (usize, usize, usize), source: &Source, seed: u64) -> Result<Vec<Row>> {
-    let sequence = Permuted { tasks, p, p_test: 0, ratio: 1.0, ..Default::default() }.generate(source, seed)?;
-    let x = Mat::from_fn(tasks * p, source.dim(), |i, j| sequence.tasks[i / p].x[(i % p, j)]);
-    let kernel = Kernel::new(KernelKind::Nngp, relu(depth), WeightPrior::new(f64::INFINITY, 1.0)?, 1, 1)?;
-    let k = Arc::new(kernel.gram_symmetric(x.as_ref())?);
-    let known: Vec<KernelTask> = sequence
-        .tasks
-        .iter()
-        .enumerate()
-        .map(|(t, task)| KernelTask {
-            name: task.name.clone(),
-            rows: (t * p..(t + 1) * p).collect(),
-            y: task.y.clone(),
-            test: None,
-        })
-        .collect();
-    let mut rows = vec![];
-    for (number, order) in permutations(tasks).iter().enumerate() {
-        let tasks = order.iter().map(|&t| known[t].clone()).collect();
-        let table = KernelTable { nngp: k.clone(), ntk: None, tasks };
-        let f = SingleHead::new(&table, &random_features(depth))?.forgetting()?;
-        let last = &f[order.len() - 1][..order.len() - 1];
-        let mean = last.iter().sum::<f64>() / last.len() as f64;
-        rows.push(Row::new().with("order", number + 1).with("mean_forgetting", mean));
-    }
-    Ok(rows)
+/// Mean final forgetting of each order of a sequence of tasks of one size, by random features.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct EveryOrder {
+    pub tasks: Recipe,
+    /// Hidden layers.
+    pub depth: usize,
 }
 
-pub(super) fn cost((tasks, p, _): (usize, usize, usize), dim: usize) -> Cost {
-    let orders = (1..=tasks).product();
-    // The kernel once, then factors and solves for each order.
-    let kernel = forgetting_cost(&sizes(tasks, p, 0, dim, None));
-    kernel.then(forgetting_cost(&sizes(tasks, p, 0, 0, None)).times(orders))
+impl Work for EveryOrder {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let sequence = self.tasks.draw(sources, self.tasks.seed)?;
+        let (tasks, p) = (sequence.tasks.len(), sequence.tasks[0].x.nrows());
+        let x = Mat::from_fn(tasks * p, sequence.dim(), |i, j| sequence.tasks[i / p].x[(i % p, j)]);
+        let prior = WeightPrior::new(f64::INFINITY, 1.0)?;
+        let kernel = Kernel::new(KernelKind::Nngp, relu(self.depth), prior, 1, 1)?;
+        let k = Arc::new(kernel.gram_symmetric(x.as_ref())?);
+        let known = |(t, task): (usize, &Task)| {
+            let rows = (t * p..(t + 1) * p).collect();
+            KernelTask { name: task.name.clone(), rows, y: task.y.clone(), test: None }
+        };
+        let known: Vec<KernelTask> = sequence.tasks.iter().enumerate().map(known).collect();
+        let mut rows = vec![];
+        for (number, order) in permutations(tasks).iter().enumerate() {
+            let tasks = order.iter().map(|&t| known[t].clone()).collect();
+            let table = KernelTable { nngp: k.clone(), ntk: None, tasks };
+            let f = SingleHead::new(&table, &random_features(self.depth))?.forgetting()?;
+            let last = &f[order.len() - 1][..order.len() - 1];
+            let mean = last.iter().sum::<f64>() / last.len() as f64;
+            rows.push(Row::new().with("order", number + 1).with("mean_forgetting", mean));
+        }
+        Ok(rows)
+    }
+
+    fn cost(&self) -> Cost {
+        cost_of(&self.tasks, |sizes| {
+            let orders = (1..=sizes.train.len()).product();
+            // The kernel once, then factors and solves for each order.
+            forgetting_cost(&sizes).then(forgetting_cost(&Sizes { dim: 0, ..sizes }).times(orders))
+        })
+    }
 }
 
 /// Spread over orders, averaged over sequences.

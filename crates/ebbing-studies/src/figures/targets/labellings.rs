@@ -1,0 +1,226 @@
+//! Many labellings of one draw of target-distractor images.
+
+use crate::cell::Row;
+use crate::error::Result;
+use crate::figures::common::{cost_of, first, random_features, relu};
+use crate::study::Work;
+use ebbing::data::Sources;
+use ebbing::kernels::{KernelKind, WeightPrior};
+use ebbing::linalg::Mat;
+use ebbing::metrics::squared_loss;
+use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost, whitening_cost};
+use ebbing::rng::Stream;
+use ebbing::tasks::{PoolRow, Protocol, TargetDistractor};
+use ebbing::theory::KernelTable;
+use ebbing::theory::order_parameters::{OrderParameterSettings, OrderParameters, labellings};
+use ebbing::theory::single_head::{Mode, SingleHeadSettings};
+use ebbing::{Kernel, Recipe, SingleHead, TaskSequence};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Order parameters of tasks 1 and 2 and forgetting of task 1, by random features: means over labellings at each ρ_flip,
+/// which share images and kernels.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Labellings {
+    pub data: String,
+    /// At ρ_flip = 0.
+    pub protocol: TargetDistractor,
+    /// Hidden layers.
+    pub depth: usize,
+    /// The values of ρ_flip.
+    pub flips: Vec<f64>,
+    /// Draws of labels at each.
+    pub labellings: usize,
+    /// Whether forgetting is also that of the full theory.
+    pub full: bool,
+    pub seed: u64,
+}
+
+impl Labellings {
+    fn recipe(&self) -> Recipe {
+        Recipe::drawn(&self.data, Protocol::TargetDistractor(self.protocol.clone()))
+    }
+
+    /// The images, with the protocol's own labels at ρ_flip = 0.
+    fn sequence(&self, sources: &Sources) -> Result<TaskSequence> {
+        let TargetDistractor { rho_shared, rho_target, .. } = &self.protocol;
+        // Points of the grid are drawn independently of each other.
+        let seed = Stream::new(self.seed, &format!("target-distractor {rho_shared} {rho_target}"), 0).bits();
+        Ok(self.recipe().draw(sources, seed)?)
+    }
+
+    /// Of tasks 1 and 2 for every target column, from one set of kernels.
+    fn order_parameters(&self, labelled: &TaskSequence) -> Result<Vec<OrderParameters>> {
+        let kernel = Kernel::new(KernelKind::Nngp, relu(self.depth), WeightPrior::new(f64::INFINITY, 1.0)?, 1, 1)?;
+        let [one, two] = [0, 1].map(|t| labelled.tasks[t].x.as_ref());
+        let (k11, k12, k22) = (kernel.gram_symmetric(one)?, kernel.gram(one, two)?, kernel.gram_symmetric(two)?);
+        let settings = OrderParameterSettings { architecture: relu(self.depth), ..Default::default() };
+        let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());
+        let targets = (labelled.tasks[0].y.as_ref(), labelled.tasks[1].y.as_ref());
+        Ok(labellings(&KernelTable::two_tasks(kernels, targets)?, &settings)?)
+    }
+}
+
+impl Work for Labellings {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let labelled = labelled(&self.sequence(sources)?, &self.flips, self.labellings, self.seed);
+        let parameters = self.order_parameters(&labelled)?;
+        let mut rf = vec![];
+        let mut full = vec![];
+        if self.protocol.tasks > 2 {
+            rf = curves(random_features(self.depth), &labelled)?;
+            if self.full {
+                full = curves(SingleHeadSettings { mode: Mode::Ntk, ..random_features(self.depth) }, &labelled)?;
+            }
+        }
+        let mut rows = vec![];
+        for (k, flip) in self.flips.iter().enumerate() {
+            let draws = k * self.labellings..(k + 1) * self.labellings;
+            let mean = |of: &dyn Fn(usize) -> f64| draws.clone().map(of).sum::<f64>() / self.labellings as f64;
+            for t in 2..=self.protocol.tasks {
+                let mut row = Row::new().with("rho_flip", *flip).with("t", t);
+                row = row.with("f", mean(&|n| rf.get(n).map_or(parameters[n].f21, |curve| curve[t - 1])));
+                if self.full {
+                    row = row.with("f_full", mean(&|n| full[n][t - 1]));
+                }
+                let row = row
+                    .with("gamma_feature", mean(&|n| parameters[n].gamma_feature))
+                    .with("gamma_rf", mean(&|n| parameters[n].gamma_rf))
+                    .with("gamma_rule", mean(&|n| parameters[n].gamma_rule))
+                    .with("delta_f21", mean(&|n| parameters[n].delta_f21));
+                rows.push(row);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn cost(&self) -> Cost {
+        let TargetDistractor { tasks, p, rho_shared, .. } = self.protocol;
+        let shared = (rho_shared * p as f64).round() as usize;
+        let distinct = shared + tasks * (p - shared);
+        cost_of(&self.recipe(), |sizes| {
+            let mut cost = order_parameter_cost(&first(&sizes, 2)).then(whitening_cost(distinct, sizes.dim));
+            if tasks > 2 {
+                let columns = self.flips.len() * self.labellings;
+                let mut all = Sizes { distinct: Some(distinct), columns, ..sizes };
+                all.test[0] = p;
+                cost = cost.then(forgetting_cost(&all).times(1 + usize::from(self.full)));
+            }
+            cost
+        })
+    }
+}
+
+/// The sequence with a target column for each labelling of each ρ_flip, as the protocol draws them: base labels ±1 of the
+/// targets that all tasks share, flipped in each task with probability ρ_flip, and labels ±1 of a task's own targets. The
+/// n-th labellings of different ρ_flip differ in flips only.
+fn labelled(sequence: &TaskSequence, flips: &[f64], labellings: usize, seed: u64) -> TaskSequence {
+    let rows = |t: usize| sequence.tasks[t].rows.iter().flatten();
+    let common: BTreeSet<&PoolRow> =
+        rows(0).filter(|row| (1..sequence.tasks.len()).all(|t| rows(t).any(|r| r == *row))).collect();
+    let mut all = sequence.clone();
+    for (t, task) in all.tasks.iter_mut().enumerate() {
+        let mut columns = Mat::zeros(task.y.nrows(), flips.len() * labellings);
+        for n in 0..labellings {
+            let stream = |what: &str, t: usize| Stream::new(seed, &format!("labelling {n}: {what}"), t as u64);
+            let mut base = stream("base", 0);
+            // In the order of the pool, the same for every task.
+            let base: BTreeMap<&PoolRow, f64> = common.iter().map(|row| (*row, sign(&mut base))).collect();
+            for (k, &flip) in flips.iter().enumerate() {
+                let (mut flipped, mut own) = (stream("flips", t + 1), stream("own", t + 1));
+                for (i, row) in rows(t).enumerate().filter(|(i, _)| task.y[(*i, 0)] != 0.0) {
+                    columns[(i, k * labellings + n)] = match base.get(row) {
+                        Some(label) if flipped.chance(flip) => -label,
+                        Some(label) => *label,
+                        None => sign(&mut own),
+                    };
+                }
+            }
+        }
+        task.y = columns;
+    }
+    all
+}
+
+/// +1 or −1 with equal chances.
+fn sign(stream: &mut Stream) -> f64 {
+    if stream.chance(0.5) { 1.0 } else { -1.0 }
+}
+
+/// `F_{t,1}` for t = 1, 2, … of every target column.
+fn curves(settings: SingleHeadSettings, sequence: &TaskSequence) -> Result<Vec<Vec<f64>>> {
+    let first = &sequence.tasks[0];
+    let means = SingleHead::new(sequence, &settings)?.means(first.x.as_ref())?;
+    let loss = |k: usize, f: &Mat<f64>| -> Result<f64> {
+        Ok(squared_loss(f.as_ref().subcols(k, 1), first.y.as_ref().subcols(k, 1), None)?)
+    };
+    (0..first.y.ncols()).map(|k| means.iter().map(|f| loss(k, f)).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Targets;
+    use super::super::tests::tiny;
+    use super::*;
+
+    #[test]
+    fn labellings_are_drawn_as_the_protocol_draws() {
+        let targets = Targets { p: 200, ..tiny(3, false) };
+        let sequence = targets.work(0.5, 0.5, 2).sequence(&Sources::new()).unwrap();
+        let n = 50;
+        let all = labelled(&sequence, &[0.0, 0.2], n, 5);
+        let (mut equal, mut pairs, mut sum) = ([0, 0], 0, 0.0);
+        for (t, task) in all.tasks.iter().enumerate() {
+            for (i, row) in task.rows.iter().flatten().enumerate() {
+                let first = all.tasks[0].rows.iter().flatten().position(|r| r == row);
+                for k in 0..2 * n {
+                    // The same images carry ±1 as in the protocol's own labelling.
+                    assert_eq!(task.y[(i, k)].abs(), sequence.tasks[t].y[(i, 0)].abs());
+                    sum += task.y[(i, k)];
+                    if let Some(first) = first.filter(|_| t > 0 && task.y[(i, k)] != 0.0) {
+                        equal[k / n] += usize::from(task.y[(i, k)] == all.tasks[0].y[(first, k)]);
+                        pairs += 1 - k / n;
+                    }
+                }
+            }
+        }
+        // Ten shared targets in two later tasks, fifty labellings each.
+        assert_eq!((pairs, equal[0]), (1000, 1000));
+        // Both or neither flipped: 0.04 + 0.64; four standard errors of about √(0.68·0.32/1000), those of task 1 shared.
+        assert!((equal[1] as f64 / 1000.0 - 0.68).abs() < 0.08, "{equal:?}");
+        // Six thousand signs, those of shared targets alike in three tasks and two ρ_flip: four standard errors.
+        assert!(sum.abs() < 4.0 * (6.0 * 6000f64).sqrt(), "{sum}");
+    }
+
+    #[test]
+    fn stacked_labels_give_what_single_ones_give() {
+        let (targets, sources) = (Targets { labellings: 2, ..tiny(3, true) }, Sources::new());
+        let work = targets.work(0.5, 1.0, 2);
+        let rows = work.rows(&sources).unwrap();
+        assert_eq!(rows.len(), 4);
+        let all = labelled(&work.sequence(&sources).unwrap(), &[0.0, 0.3], 2, 2);
+        let settings = OrderParameterSettings { architecture: relu(2), ..Default::default() };
+        let column = |k: usize| {
+            let mut one = all.clone();
+            one.tasks.iter_mut().for_each(|task| task.y = task.y.as_ref().subcols(k, 1).to_owned());
+            one
+        };
+        for k in 0..2 {
+            let pair = [column(2 * k), column(2 * k + 1)];
+            let rule = pair.each_ref().map(|s| {
+                ebbing::theory::order_parameters::pair(&s.tasks[0], &s.tasks[1], &settings).unwrap().values.gamma_rule
+            });
+            for (mode, name) in [(Mode::Rf, "f"), (Mode::Ntk, "f_full")] {
+                let single = SingleHeadSettings { mode, ..random_features(2) };
+                let f = pair.each_ref().map(|s| SingleHead::new(s, &single).unwrap().forgetting().unwrap());
+                for t in 2..=3 {
+                    let row = &rows[2 * k + t - 2].0;
+                    let value = |name: &str| row.iter().find(|(n, _)| n == name).unwrap().1.number().unwrap();
+                    // Solves of kernels with condition numbers of about 1e3: rounding.
+                    assert!((value(name) - (f[0][t - 1][0] + f[1][t - 1][0]) / 2.0).abs() < 1e-10, "{name} {t}");
+                    assert!((value("gamma_rule") - (rule[0] + rule[1]) / 2.0).abs() < 1e-10);
+                }
+            }
+        }
+    }
+}
