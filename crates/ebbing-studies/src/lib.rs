@@ -6,6 +6,7 @@
 
 mod cell;
 mod claim;
+pub mod draw;
 mod engine;
 mod error;
 mod figures;

@@ -1,20 +1,20 @@
 //! Networks trained by descent on two tasks at a load: what figures S6, S7 and S8 have in common.
 
-use super::common::sizes;
+use super::drawn::{ByRatio, Drawn};
+use super::loads::{column, ratio_cell};
 use crate::cell::{Cell, Row};
 use crate::error::Result;
 use crate::figures::Scale;
 use crate::frame::Frame;
-use crate::study::Column;
-use ebbing::data::Preprocess;
+use crate::grid::Grid;
+use crate::study::{Column, Work};
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Heads, Learner, LossScale, TrainSettings, Trained};
 use ebbing::plan::{Cost, gram_train_cost};
-use ebbing::tasks::{Interpolated, PartialSplit, Permuted};
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
-use ebbing::{Error, Task, TaskSequence, Trainer};
-use serde::Serialize;
+use ebbing::{Error, Task, Trainer};
+use serde::{Deserialize, Serialize};
 
 /// How networks are trained, the same for every cell of a study.
 #[derive(Debug, Clone, Serialize)]
@@ -75,32 +75,15 @@ impl Descent {
         }
     }
 
-    /// Two tasks: `permuted` images with the first task unpermuted, or the partial `split` of two pairs of digits.
-    pub fn pair(&self, protocol: &str, ratio: f64, sources: &Sources) -> Result<TaskSequence> {
-        let source = sources.get(&self.data, &Preprocess::default())?;
-        let (p, p_test) = (self.p, self.p_test);
-        let sequence = match protocol {
-            "permuted" => {
-                let permuted = Permuted { tasks: 2, p, p_test, ratio, permute_first: false, ..Permuted::default() };
-                permuted.generate(&source, self.task_seed)?
-            }
-            "split" => {
-                PartialSplit { split: ratio, p, p_test, ..PartialSplit::default() }.generate(&source, self.task_seed)?
-            }
-            other => return Err(Error::setting("protocol", other, "must be permuted or split").into()),
-        };
-        Ok(sequence)
+    /// Two tasks at a ratio, with datasets between them.
+    pub fn tasks(&self, kind: ByRatio, ratio: f64, between: usize) -> Drawn {
+        let protocol = kind.protocol(ratio, self.p, self.p_test);
+        Drawn { data: self.data.clone(), protocol, between, seed: self.task_seed }
     }
 
-    /// The same with `steps` datasets between them.
-    pub fn path(&self, protocol: &str, ratio: f64, steps: usize, sources: &Sources) -> Result<TaskSequence> {
-        let pair = self.pair(protocol, ratio, sources)?;
-        Ok(if steps == 0 { pair } else { Interpolated { steps }.apply(&pair, self.task_seed)? })
-    }
-
-    /// The settings of one run.
-    pub fn settings(&self, heads: Heads, depth: usize, alpha: f64, seed: u64) -> TrainSettings {
-        TrainSettings {
+    /// Networks of a depth at a load.
+    pub fn nets(&self, tasks: Drawn, heads: Heads, depth: usize, alpha: f64, seed: u64) -> ByDescent {
+        let settings = TrainSettings {
             learner: Learner::L2 { kappa: self.kappa },
             heads,
             architecture: Architecture { activation: Activation::Relu, depth },
@@ -114,32 +97,16 @@ impl Descent {
             max_steps: self.max_steps,
             seed,
             ..TrainSettings::default()
-        }
+        };
+        ByDescent { tasks, settings }
     }
 
-    /// Trains on the path and, with the same initial weights, on its last task alone.
-    pub fn run(&self, path: &TaskSequence, settings: &TrainSettings) -> Result<Row> {
-        let last = path.tasks.len() - 1;
-        let (both, alone) = (learn(&path.tasks, settings)?, learn(&path.tasks[last..], settings)?);
-        let row = Row::new().with("width", settings.width);
-        let (Some(both), Some(alone)) = (both, alone) else { return Ok(row.with("diverged", 1usize)) };
-        let (found, report) = (both.interference(&alone), &both.reports[last]);
-        Ok(row
-            .with("diverged", 0usize)
-            .with("f21", found.f21)
-            .with("g21", found.g21.unwrap_or(f64::NAN))
-            .with("g22", found.g22.unwrap_or(f64::NAN))
-            .with("mse", report.mse)
-            .with("learned", usize::from(report.mse < self.threshold))
-            .with("steps", report.steps)
-            .with("moved", report.moved))
-    }
-
-    /// The first task and the last one alone take a few hundred steps, each of the others as many as are allowed.
-    pub fn cost(&self, tasks: usize, depth: usize, alpha: f64) -> Cost {
-        let mut steps = vec![self.max_steps; tasks];
-        steps[0] = 400;
-        gram_train_cost(&sizes(tasks, self.p, self.p_test, 784, None), width(self.p, alpha), depth, &steps)
+    /// A grid without cells; `settings` are those besides the training's, `own` the columns besides those of all.
+    pub fn grid(&self, name: &str, scale: Scale, mut settings: serde_json::Value, own: &[Column]) -> Grid {
+        settings["descent"] = serde_json::json!(self);
+        settings["scale"] = serde_json::json!(scale);
+        let columns = COLUMNS.iter().chain(own).copied().collect();
+        Grid { name: name.into(), settings, data: vec![self.data.clone()], columns, ..Grid::default() }
     }
 
     /// What the captions say of the training.
@@ -153,6 +120,42 @@ impl Descent {
              momentum {}, at most {} steps per task; learned means a mean squared error below {}.",
             self.data, self.p, self.kappa, self.sigma0, self.momentum, self.max_steps, self.threshold
         )
+    }
+}
+
+/// Networks trained on all tasks and, from the same initial weights, on the last one alone.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ByDescent {
+    pub tasks: Drawn,
+    pub settings: TrainSettings,
+}
+
+impl Work for ByDescent {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let (tasks, settings) = (self.tasks.sequence(sources)?.tasks, &self.settings);
+        let last = tasks.len() - 1;
+        let (all, alone) = (learn(&tasks, settings)?, learn(&tasks[last..], settings)?);
+        let row = Row::new().with("width", settings.width);
+        let (Some(all), Some(alone)) = (all, alone) else { return Ok(vec![row.with("diverged", 1usize)]) };
+        let (found, report) = (all.interference(&alone), &all.reports[last]);
+        Ok(vec![
+            row.with("diverged", 0usize)
+                .with("f21", found.f21)
+                .with("g21", found.g21.unwrap_or(f64::NAN))
+                .with("g22", found.g22.unwrap_or(f64::NAN))
+                .with("mse", report.mse)
+                .with("learned", usize::from(report.mse < settings.threshold))
+                .with("steps", report.steps)
+                .with("moved", report.moved),
+        ])
+    }
+
+    /// The first task and the last one alone take a few hundred steps, each of the others as many as are allowed.
+    fn cost(&self) -> Cost {
+        let sizes = self.tasks.sizes();
+        let mut steps = vec![self.settings.max_steps; sizes.train.len()];
+        steps[0] = 400;
+        gram_train_cost(&sizes, self.settings.width, self.settings.architecture.depth, &steps)
     }
 }
 
@@ -210,33 +213,34 @@ pub(super) fn seeds(n: u64) -> impl Iterator<Item = u64> + Clone {
     1..=n
 }
 
+/// The benchmarks, each at its ratios.
+pub(super) fn pairs(ratios: &[Vec<f64>; 2]) -> impl Iterator<Item = (ByRatio, f64)> {
+    ByRatio::BOTH.into_iter().zip(ratios).flat_map(|(kind, ratios)| ratios.iter().map(move |&ratio| (kind, ratio)))
+}
+
 /// A cell of a pair of tasks.
-pub(super) fn pair_cell(kind: &str, protocol: &str, ratio: f64, seed: u64) -> Cell {
-    Cell::new(seed).with("kind", kind).with("protocol", protocol).with("ratio", ratio)
+pub(super) fn pair_cell(what: &str, (kind, ratio): (ByRatio, f64), seed: u64) -> Cell {
+    ratio_cell(kind, ratio, seed).with("kind", what)
 }
 
 /// What the columns of runs are.
 pub(super) const COLUMNS: &[Column] = &[
-    Column { name: "protocol", unit: "", meaning: "how the two tasks are made" },
-    Column { name: "ratio", unit: "", meaning: "share of pixels permuted, or split ratio" },
-    Column { name: "alpha", unit: "", meaning: "load P/N" },
-    Column { name: "depth", unit: "", meaning: "hidden layers" },
-    Column { name: "seed", unit: "", meaning: "seed of the initial weights" },
-    Column { name: "width", unit: "", meaning: "units per hidden layer" },
-    Column { name: "f21", unit: "", meaning: "training loss of task 1 after the last, over |Y|²" },
-    Column { name: "g21", unit: "", meaning: "test loss of task 1 after the last over that after task 1" },
-    Column { name: "g22", unit: "", meaning: "test loss of the last task over that of learning it alone" },
-    Column { name: "mse", unit: "", meaning: "mean squared training error of the newest task" },
-    Column { name: "learned", unit: "", meaning: "1 where that is below the threshold" },
-    Column { name: "diverged", unit: "", meaning: "1 where training diverged" },
-    Column { name: "steps", unit: "", meaning: "steps on the newest task" },
-    Column {
-        name: "moved",
-        unit: "",
-        meaning: "relative distance of hidden weights from those before the newest task",
-    },
-    Column { name: "alpha_c", unit: "", meaning: "exact critical load of the theory" },
-    Column { name: "alpha_c_gamma_sim", unit: "", meaning: "γ_sim^-2" },
+    column("protocol", "how the two tasks are made"),
+    column("ratio", "share of pixels permuted, or split ratio"),
+    column("alpha", "load P/N"),
+    column("depth", "hidden layers"),
+    column("seed", "seed of the initial weights"),
+    column("width", "units per hidden layer"),
+    column("f21", "training loss of task 1 after the last, over |Y|²"),
+    column("g21", "test loss of task 1 after the last over that after task 1"),
+    column("g22", "test loss of the last task over that of learning it alone"),
+    column("mse", "mean squared training error of the newest task"),
+    column("learned", "1 where that is below the threshold"),
+    column("diverged", "1 where training diverged"),
+    column("steps", "steps on the newest task"),
+    column("moved", "relative distance of hidden weights from those before the newest task"),
+    column("alpha_c", "exact critical load of the theory"),
+    column("alpha_c_gamma_sim", "γ_sim^-2"),
 ];
 
 #[cfg(test)]
@@ -248,15 +252,13 @@ mod tests {
     fn a_small_pair_is_learned_and_measured() {
         let descent = Descent { p: 30, p_test: 20, max_steps: 400, ..Descent::at(Scale::Quick, true) };
         let sources = Sources::new();
-        for protocol in ["permuted", "split"] {
-            let path = descent.path(protocol, 0.5, 1, &sources).unwrap();
-            assert_eq!(path.tasks.len(), 3);
-            let row = descent.run(&path, &descent.settings(Heads::Multi, 1, 1.5, 3)).unwrap();
-            for (name, value) in &row.0 {
+        for kind in ByRatio::BOTH {
+            let nets = descent.nets(descent.tasks(kind, 0.5, 1), Heads::Multi, 1, 1.5, 3);
+            assert_eq!(nets.tasks.sizes().train, [30; 3]);
+            for (name, value) in &nets.rows(&sources).unwrap()[0].0 {
                 assert!(value.number().is_some_and(f64::is_finite), "{name} is {value}");
             }
         }
-        assert!(descent.pair("mixed", 0.5, &sources).is_err());
     }
 
     #[test]

@@ -1,19 +1,20 @@
 //! Two tasks with a readout each: what the figures against the load α = P/N share.
 
 use super::Scale;
-use super::common::sizes;
+use super::drawn::{ByRatio, Drawn};
 use crate::cell::{Cell, Row};
+use crate::draw::{self, LoadCurve, LoadPoint};
 use crate::error::Result;
 use crate::frame::Frame;
+use crate::grid::Grid;
 use crate::study::Column;
-use ebbing::data::{Preprocess, Sources};
-use ebbing::plan::{Cost, critical_load_cost, phase_cost, whitening_cost};
+use ebbing::Task;
 use ebbing::stats::{Estimate, LinearFit};
-use ebbing::tasks::{PartialSplit, Permuted, TargetDistractor};
+use ebbing::tasks::Protocol;
+use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{CriticalLoad, Power, Regime};
 use ebbing::theory::phase::PhasePoint;
-use ebbing::{Error, Task, TaskSequence};
-use ebbing_report::{Direction, Line, OKABE_ITO, Panel, Rgb};
+use ebbing_report::{OKABE_ITO, Panel, Rgb};
 
 /// Where tasks are drawn from, and how large they are.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -29,11 +30,6 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// The input dimension of the data set.
-    pub fn dim(&self) -> usize {
-        if self.data == "cifar100" { 1024 } else { 784 }
-    }
-
     /// Whether numbers can be held against the paper's: its data set at its P.
     pub fn is_paper(&self) -> bool {
         self.p == 2000 && self.data != "mnist-sample"
@@ -53,49 +49,29 @@ impl Setup {
         format!("the paper's number is for P = 2000; here P = {} on {}", self.p, self.data_name())
     }
 
-    /// The two tasks that a cell names by `protocol` and its ratio (`permuted`, `split`) or its three ρ.
-    pub fn tasks(&self, cell: &Cell, sources: &Sources) -> Result<TaskSequence> {
-        let source = sources.get(self.data, &Preprocess::default())?;
-        let sequence = match cell.text("protocol")? {
-            "permuted" => {
-                let ratio = cell.number("ratio")?;
-                let (p, p_test) = (self.p, self.p_test);
-                Permuted { tasks: 2, p, p_test, ratio, permute_first: false, ..Permuted::default() }
-                    .generate(&source, cell.seed)?
-            }
-            "split" => {
-                let split = cell.number("ratio")?;
-                PartialSplit { split, p: self.p, p_test: self.p_test, pairs: None }.generate(&source, cell.seed)?
-            }
-            "target-distractor" => TargetDistractor {
-                tasks: 2,
-                p: self.p,
-                rho_target: cell.number("rho_target")?,
-                rho_shared: cell.number("rho_shared")?,
-                rho_flip: cell.number("rho_flip")?,
-                p_test: Some(self.p_test),
-                ..TargetDistractor::default()
-            }
-            .generate(&source, cell.seed)?,
-            other => {
-                let expected = "must be permuted, split or target-distractor";
-                return Err(Error::setting("protocol", other, expected).into());
-            }
-        };
-        Ok(sequence)
+    /// The tasks of a protocol.
+    pub fn drawn(&self, protocol: Protocol, seed: u64) -> Drawn {
+        Drawn { data: self.data.into(), protocol, between: 0, seed }
     }
 
-    /// The cost of drawing tasks, one decomposition and its curves.
-    pub fn cost(&self, tasks: usize, tested: usize, loads: usize) -> Cost {
-        let sizes = sizes(tasks, self.p, tested, self.dim(), None);
-        whitening_cost(tasks * (self.p + tested), self.dim()).then(phase_cost(&sizes, loads))
+    /// The two tasks of a benchmark at a ratio.
+    pub fn by_ratio(&self, kind: ByRatio, ratio: f64, seed: u64) -> Drawn {
+        self.drawn(kind.protocol(ratio, self.p, self.p_test), seed)
     }
 
-    /// The cost of drawing two tasks and their critical load.
-    pub fn critical_cost(&self) -> Cost {
-        let sizes = sizes(2, self.p, 0, self.dim(), None);
-        whitening_cost(2 * self.p, self.dim()).then(critical_load_cost(&sizes))
+    /// A grid without cells; `settings` are those besides the setup, `own` the columns besides those of all.
+    pub fn grid(&self, name: &str, mut settings: serde_json::Value, own: &[Column]) -> Grid {
+        settings["setup"] = serde_json::json!(self);
+        settings["sigma2"] = 1.0.into();
+        settings["depth"] = 1.into();
+        let columns = COLUMNS.iter().chain(own).copied().collect();
+        Grid { name: name.into(), settings, data: vec![self.data.into()], columns, ..Grid::default() }
     }
+}
+
+/// A cell of a benchmark at a ratio.
+pub(super) fn ratio_cell(kind: ByRatio, ratio: f64, seed: u64) -> Cell {
+    Cell::new(seed).with("protocol", kind).with("ratio", ratio)
 }
 
 /// The labels of a task.
@@ -136,6 +112,12 @@ pub(super) fn critical_row(critical: &CriticalLoad, labels: &str) -> Row {
         .with("alpha_c_u11", critical.alpha_c_u11)
         .with("label_scale_1", critical.label_scale[0])
         .with("label_scale_2", critical.label_scale[1])
+}
+
+/// With the critical load where F_21 is steepest, if the curve shows one.
+pub(super) fn with_steepest(row: Row, alphas: &[f64], f21: &[f64]) -> Result<Row> {
+    let found = alpha_c_from_curve(alphas, f21, CurveFeature::Steepest)?;
+    Ok(found.map_or(row.clone(), |at| row.with("alpha_c_curve", at.alpha_c).with("spacing", at.spacing)))
 }
 
 /// The name of a regime as rows carry it.
@@ -218,33 +200,20 @@ pub(super) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().reduce(larger).unwrap_or(f64::NAN)
 }
 
-/// One curve of a panel: its rows, its label and look.
-pub(super) struct Curve<'a> {
-    pub frame: &'a Frame,
-    pub label: &'a str,
-    pub category: usize,
-}
-
-/// Draws a quantity of λ → ∞ against the load: a line per regime, an arrow where it diverges as a power of λ.
-pub(super) fn draw_limit(mut panel: Panel, curves: &[Curve<'_>], name: &str) -> Result<Panel> {
-    for (k, curve) in curves.iter().enumerate() {
-        let (x, y) = (curve.frame.numbers("alpha")?, curve.frame.numbers(name)?);
-        let (powers, regimes) = (curve.frame.numbers(&format!("{name}_exponent"))?, curve.frame.texts("regime")?);
-        let rows: Vec<usize> = (0..x.len()).collect();
-        let mut label = curve.label;
-        for run in rows.chunk_by(|&i, &j| regimes[i] == regimes[j]) {
-            if powers[run[0]] > 0.0 {
-                let middle = (x[run[0]] * x[run[run.len() - 1]]).sqrt() * (1.0 + 0.06 * k as f64);
-                panel = panel.diverges("∝ λ^{1/2}", middle, Direction::Up, colour(curve.category));
-                continue;
-            }
-            let value = |i: usize| Power { coefficient: y[i], exponent: powers[i] }.limit();
-            let (x, y): (Vec<f64>, Vec<f64>) = run.iter().map(|&i| (x[i], value(i))).unzip();
-            panel = panel.line(Line::new(label, &x, &y).category(curve.category));
-            label = "";
-        }
+/// Draws a quantity of λ → ∞ of several examples against the load, each given by its rows, name and category.
+pub(super) fn draw_limit(panel: Panel, examples: &[(&Frame, &str, usize)], name: &str) -> Result<Panel> {
+    let mut curves = Vec::new();
+    for &(frame, label, category) in examples {
+        let (alphas, values) = (frame.numbers("alpha")?, frame.numbers(name)?);
+        let (exponents, regimes) = (frame.numbers(&format!("{name}_exponent"))?, frame.texts("regime")?);
+        let point = |i: usize| LoadPoint {
+            alpha: alphas[i],
+            value: Power { coefficient: values[i], exponent: exponents[i] },
+            regime: Regime::ALL.into_iter().find(|regime| is_regime(&regimes[i], *regime)),
+        };
+        curves.push(LoadCurve { label: label.into(), category, points: (0..alphas.len()).map(point).collect() });
     }
-    Ok(panel)
+    Ok(draw::curves(panel, &curves))
 }
 
 /// The colour of a category.

@@ -3,12 +3,15 @@
 use super::fig5::Fig5;
 use super::fig6::Fig6;
 use super::fig7::Fig7;
+use super::gridded::Gridded;
 use super::s7::FigS7;
-use super::{ENTRIES, Reproduction, Scale};
+use super::{ENTRIES, Scale};
 use crate::cell::{Cell, Row, Value};
 use crate::claim::{Claim, Verdict};
 use crate::frame::Frame;
+use crate::grid::Grid;
 use crate::run::compute_cells;
+use crate::study::Study;
 use ebbing::data::Sources;
 use std::sync::OnceLock;
 
@@ -18,30 +21,60 @@ fn sources() -> &'static Sources {
     LOADED.get_or_init(Sources::new)
 }
 
-fn computed(study: &dyn Reproduction) -> (Vec<Cell>, Vec<Vec<Row>>) {
-    let cells = study.cells().unwrap();
-    let mut rows = vec![Vec::new(); cells.len()];
-    compute_cells(study, &cells, sources(), 2, &mut |at, result| {
-        rows[at] = result?;
-        Ok(())
-    })
-    .unwrap();
-    (cells, rows)
+/// A small study with its rows, drawn and judged.
+struct Shown<'a> {
+    study: &'a dyn Gridded,
+    grid: Grid,
+    rows: Vec<Vec<Row>>,
+    claims: Vec<Claim>,
 }
 
-fn collected(cells: &[Cell], rows: &[Vec<Row>]) -> Frame {
-    Frame::collect(cells.iter().zip(rows.iter().map(Vec::as_slice)))
-}
+impl Shown<'_> {
+    /// Computes, draws and judges; what is computed must be described, and figures must not miss values.
+    fn new(study: &dyn Gridded) -> Shown<'_> {
+        let grid = study.grid().unwrap();
+        let mut rows = vec![Vec::new(); grid.cells.len()];
+        compute_cells(&grid, &grid.cells, sources(), 2, &mut |at, result| {
+            rows[at] = result?;
+            Ok(())
+        })
+        .unwrap();
+        for (name, _) in rows.iter().flatten().flat_map(|row| &row.0) {
+            assert!(grid.columns.iter().any(|column| column.name == name), "{}: {name} is not described", grid.name);
+        }
+        assert!(grid.cells.iter().all(|cell| grid.cost(cell).flops > 0.0));
+        let mut shown = Shown { study, grid, rows, claims: Vec::new() };
+        let frame = shown.frame(&shown.rows);
+        for (name, figure) in study.draw(&frame).unwrap() {
+            assert!(figure.to_svg().unwrap().starts_with("<svg"), "{name}");
+            assert_eq!(figure.notes().unwrap(), Vec::<String>::new(), "{name}");
+            assert!(figure.caption_markup().contains("embedded sample"), "{name}: the data used must be told");
+        }
+        shown.claims = study.claims(&frame).unwrap();
+        shown
+    }
 
-/// The rows with other numbers in one column.
-fn altered(rows: &[Vec<Row>], column: &str, change: impl Fn(f64) -> f64) -> Vec<Vec<Row>> {
-    let mut rows = rows.to_vec();
-    for (name, value) in rows.iter_mut().flatten().flat_map(|row| &mut row.0) {
-        if let (true, Some(number)) = (name == column, value.number()) {
-            *value = Value::Number(change(number));
+    fn frame(&self, rows: &[Vec<Row>]) -> Frame {
+        Frame::collect(self.grid.cells.iter().zip(rows.iter().map(Vec::as_slice)))
+    }
+
+    fn pass(&self, statements: &[&str]) {
+        for statement in statements {
+            assert_eq!(verdict(&self.claims, statement), Verdict::Pass, "{statement}");
         }
     }
-    rows
+
+    /// A claim fails once the numbers of one column are others.
+    fn fails(&self, column: &str, change: fn(f64) -> f64, statement: &str) {
+        let mut rows = self.rows.clone();
+        for (name, value) in rows.iter_mut().flatten().flat_map(|row| &mut row.0) {
+            if let (true, Some(number)) = (name == column, value.number()) {
+                *value = Value::Number(change(number));
+            }
+        }
+        let claims = self.study.claims(&self.frame(&rows)).unwrap();
+        assert_eq!(verdict(&claims, statement), Verdict::Fail, "{statement}, {column} changed");
+    }
 }
 
 fn verdict(claims: &[Claim], statement: &str) -> Verdict {
@@ -49,88 +82,51 @@ fn verdict(claims: &[Claim], statement: &str) -> Verdict {
     found.unwrap_or_else(|| panic!("no claim about {statement}")).verdict
 }
 
-/// Draws and judges; what is computed must be described, and figures must not miss values.
-fn shown(study: &dyn Reproduction, cells: &[Cell], rows: &[Vec<Row>]) -> Vec<Claim> {
-    let frame = collected(cells, rows);
-    for (name, figure) in study.draw(&frame).unwrap() {
-        assert!(figure.to_svg().unwrap().starts_with("<svg"), "{name}");
-        assert_eq!(figure.notes().unwrap(), Vec::<String>::new(), "{name}");
-        assert!(figure.caption_markup().contains("embedded sample"), "{name}: the data used must be told");
-    }
-    let columns = study.columns();
-    for (name, _) in rows.iter().flatten().flat_map(|row| &row.0) {
-        assert!(columns.iter().any(|column| column.name == name), "{}: {name} is not described", study.name());
-    }
-    assert!(cells.iter().all(|cell| study.cost(cell).flops > 0.0));
-    study.claims(&frame).unwrap()
-}
-
 #[test]
 fn figure_5_from_cells_to_claims() {
     let study = Fig5::tiny();
-    let (cells, rows) = computed(&study);
-    let claims = shown(&study, &cells, &rows);
-    assert_eq!(verdict(&claims, "γ_sim of (1, 0.88, 0)"), Verdict::Open, "numbers of the paper are for its own P");
-    for statement in
-        ["α < 1: F_21 = 0", "overfitting (α = √α_c): power of λ in G_22", "linear networks: exact α_c", "α = 1e-5"]
-    {
-        assert_eq!(verdict(&claims, statement), Verdict::Pass, "{statement}");
-    }
-    let judged = |column: &str, change: fn(f64) -> f64| {
-        study.claims(&collected(&cells, &altered(&rows, column, change))).unwrap()
-    };
-    assert_eq!(verdict(&judged("f21", |_| 1e-3), "α < 1: F_21 = 0"), Verdict::Fail);
-    assert_eq!(verdict(&judged("g22", |_| 1.0), "overfitting (α = √α_c): power of λ in G_22"), Verdict::Fail);
-    assert_eq!(verdict(&judged("exponent_above_1", |_| 0.0), "diverges just above"), Verdict::Fail);
-    assert_eq!(verdict(&judged("alpha_c_u11", |a| 1.01 * a), "linear networks: exact α_c"), Verdict::Fail);
+    let shown = Shown::new(&study);
+    let printed = verdict(&shown.claims, "γ_sim of (1, 0.88, 0)");
+    assert_eq!(printed, Verdict::Open, "numbers of the paper are for its own P");
+    let power = "overfitting (α = √α_c): power of λ in G_22";
+    shown.pass(&["α < 1: F_21 = 0", power, "linear networks: exact α_c", "α = 1e-5"]);
+    shown.fails("f21", |_| 1e-3, "α < 1: F_21 = 0");
+    shown.fails("g22", |_| 1.0, power);
+    shown.fails("exponent_above_1", |_| 0.0, "diverges just above");
+    shown.fails("alpha_c_u11", |a| 1.01 * a, "linear networks: exact α_c");
 }
 
 #[test]
 fn figure_6_from_cells_to_claims() {
     let study = Fig6::tiny();
-    let (cells, rows) = computed(&study);
-    let claims = shown(&study, &cells, &rows);
-    assert_eq!(verdict(&claims, "γ_sim at permutation ratio 5 %"), Verdict::Open);
-    for statement in
-        ["γ_sim at permutation ratio 0 %", "γ_sim falls with the split ratio", "share of draws with three regimes"]
-    {
-        assert_eq!(verdict(&claims, statement), Verdict::Pass, "{statement}");
-    }
-    let judged = |column: &str, change: fn(f64) -> f64| {
-        study.claims(&collected(&cells, &altered(&rows, column, change))).unwrap()
-    };
-    assert_eq!(verdict(&judged("gamma_sim", |g| 1.1 - g), "γ_sim falls with the split ratio"), Verdict::Fail);
-    assert_eq!(verdict(&judged("alpha_c", |_| f64::INFINITY), "share of draws with three regimes"), Verdict::Fail);
-    assert_eq!(verdict(&judged("alpha_c_curve", |a| 2.0 * a), "steepest F_21 against exact"), Verdict::Fail);
+    let shown = Shown::new(&study);
+    assert_eq!(verdict(&shown.claims, "γ_sim at permutation ratio 5 %"), Verdict::Open);
+    let (falls, share) = ("γ_sim falls with the split ratio", "share of draws with three regimes");
+    shown.pass(&["γ_sim at permutation ratio 0 %", falls, share]);
+    shown.fails("gamma_sim", |g| 1.1 - g, falls);
+    shown.fails("alpha_c", |_| f64::INFINITY, share);
+    shown.fails("alpha_c_curve", |a| 2.0 * a, "steepest F_21 against exact");
 }
 
 #[test]
 fn figure_7_from_cells_to_claims() {
     let study = Fig7::tiny();
-    let (cells, rows) = computed(&study);
-    let claims = shown(&study, &cells, &rows);
-    for statement in
-        ["permuted: F_21 falls with λ", "split: |ΔΦ·ΔΦ| at α = 0.5", "permuted: change of K(X_2) when Y_2 is shuffled"]
-    {
-        assert_eq!(verdict(&claims, statement), Verdict::Pass, "{statement}");
-    }
-    let judged = |column: &str, change: fn(f64) -> f64| {
-        study.claims(&collected(&cells, &altered(&rows, column, change))).unwrap()
-    };
-    assert_eq!(verdict(&judged("f21", |f| 1.0 / f), "permuted: F_21 falls with λ"), Verdict::Fail);
-    assert_eq!(verdict(&judged("g22", |_| 1.0), "permuted: power of λ in G_22"), Verdict::Fail);
-    assert_eq!(verdict(&judged("alignment_2", |_| 0.9), "permuted: alignment of K(X_2)"), Verdict::Fail);
+    let shown = Shown::new(&study);
+    let falls = "permuted: F_21 falls with λ";
+    shown.pass(&[falls, "split: |ΔΦ·ΔΦ| at α = 0.5", "permuted: change of K(X_2) when Y_2 is shuffled"]);
+    shown.fails("f21", |f| 1.0 / f, falls);
+    shown.fails("g22", |_| 1.0, "permuted: power of λ in G_22");
+    shown.fails("alignment_2", |_| 0.9, "permuted: alignment of K(X_2)");
 }
 
 #[test]
 fn figure_s7_from_cells_to_claims() {
     let study = FigS7::tiny();
-    let (cells, rows) = computed(&study);
-    let claims = shown(&study, &cells, &rows);
-    assert_eq!(verdict(&claims, "permuted, S = 1, overfitting"), Verdict::Pass);
-    let judged = study.claims(&collected(&cells, &altered(&rows, "g22", |_| 1.0))).unwrap();
-    assert_eq!(verdict(&judged, "permuted, S = 1, overfitting"), Verdict::Fail, "a flat curve has no critical load");
-    assert_eq!(verdict(&judged, "permuted: α_c(S=1)/α_c(S=0)"), Verdict::Fail);
+    let shown = Shown::new(&study);
+    shown.pass(&["permuted, S = 1, overfitting"]);
+    // A flat curve has no critical load.
+    shown.fails("g22", |_| 1.0, "permuted, S = 1, overfitting");
+    shown.fails("g22", |_| 1.0, "permuted: α_c(S=1)/α_c(S=0)");
 }
 
 #[test]
@@ -153,8 +149,8 @@ fn paper_scale_has_the_papers_sizes() {
     }
     // Every cell is different: its settings and seed are all that its result depends on.
     for entry in ENTRIES.iter().filter(|entry| ["5", "6", "7", "S7"].contains(&entry.id)) {
-        let mut cells: Vec<String> =
-            (entry.study)(Scale::Paper, false).cells().unwrap().iter().map(|cell| format!("{cell:?}")).collect();
+        let name = |cell: &Cell| format!("{:?} {}", cell.settings, cell.seed);
+        let mut cells: Vec<String> = (entry.study)(Scale::Paper, false).cells().unwrap().iter().map(name).collect();
         let count = cells.len();
         cells.sort();
         cells.dedup();

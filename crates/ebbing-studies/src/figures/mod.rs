@@ -2,12 +2,14 @@
 
 mod common;
 mod descent;
+mod drawn;
 mod fig2;
 mod fig3;
 mod fig4;
 mod fig5;
 mod fig6;
 mod fig7;
+mod gridded;
 mod loads;
 #[cfg(test)]
 mod loads_tests;

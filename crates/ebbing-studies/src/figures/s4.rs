@@ -1,24 +1,26 @@
 //! Figure S4: what is left of the first of many tasks after descent with and without penalties, beside the theory.
 
-use super::common::sizes;
 use super::descent::{learn, seeds};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::drawn::Drawn;
+use super::gridded::Gridded;
+use super::loads::column;
+use super::{Entry, Needs, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::study::{Column, Study};
+use crate::grid::Grid;
+use crate::study::{Column, Work};
 use ebbing::SingleHead;
-use ebbing::data::Preprocess;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, TrainSettings};
 use ebbing::plan::{Cost, forgetting_cost, train_cost};
 use ebbing::stats::Estimate;
-use ebbing::tasks::Permuted;
+use ebbing::tasks::{Permuted, Protocol};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing_report::{Figure, Legend, Line, Markers, Panel};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -98,16 +100,18 @@ impl Learners {
         }
     }
 
-    fn learner(&self, name: &str) -> ebbing::Result<Learner> {
+    /// The learners by name.
+    fn learners(&self) -> [(&'static str, Learner); 4] {
         let (kappa, fisher, indexing) = (self.kappa, self.fisher, self.indexing);
         let ewc = |gamma| Learner::Ewc { kappa, gamma, fisher, indexing };
-        match name {
-            "gd" => Ok(Learner::Gd),
-            "l2" => Ok(Learner::L2 { kappa }),
-            "ewc0" => Ok(ewc(0.0)),
-            "ewc1" => Ok(ewc(1.0)),
-            other => Err(ebbing::Error::setting("learner", other, "must be gd, l2, ewc0 or ewc1")),
-        }
+        let rules = [Learner::Gd, Learner::L2 { kappa }, ewc(0.0), ewc(1.0)];
+        std::array::from_fn(|k| (NAMES[k], rules[k]))
+    }
+
+    fn tasks(&self, seed: u64) -> Drawn {
+        let (tasks, p, p_test) = (self.tasks, self.p, self.p_test);
+        let protocol = Protocol::Permuted(Permuted { tasks, p, p_test, ratio: 1.0, ..Permuted::default() });
+        Drawn { data: self.data.clone(), protocol, between: 0, seed }
     }
 
     /// Mean and standard error after task t of a learner, or of the theory.
@@ -123,63 +127,16 @@ impl Learners {
     }
 }
 
-impl Study for Learners {
-    fn name(&self) -> String {
-        "figure-S4".into()
-    }
+/// A network trained on one task after the other.
+#[derive(Debug, Serialize, Deserialize)]
+struct Trained {
+    tasks: Drawn,
+    settings: TrainSettings,
+}
 
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!(self)
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.data.clone()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        let nets =
-            NAMES.iter().flat_map(|name| seeds(self.seeds[0]).map(|seed| Cell::new(seed).with("learner", *name)));
-        let theory = seeds(self.seeds[1]).map(|seed| Cell::new(seed).with("learner", "theory"));
-        Ok(nets.chain(theory).collect())
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let source = sources.get(&self.data, &Preprocess::default())?;
-        let (tasks, p, p_test) = (self.tasks, self.p, self.p_test);
-        let sequence = Permuted { tasks, p, p_test, ratio: 1.0, ..Permuted::default() }.generate(&source, cell.seed)?;
-        let architecture = Architecture { activation: Activation::Relu, depth: self.depth };
-        let name = cell.text("learner")?;
-        if name == "theory" {
-            let settings = SingleHeadSettings { architecture, ..SingleHeadSettings::default() };
-            let forecast = SingleHead::new(&sequence, &settings)?.forecast()?;
-            let (train, test) = (forecast.train_accuracy, forecast.test.and_then(|test| test.accuracy));
-            let (Some(train), Some(test)) = (train, test) else {
-                return Err(Error::data("the permuted sequence", "has targets without a sign"));
-            };
-            let row = |t: usize| {
-                Row::new()
-                    .with("t", t + 1)
-                    .with("train_accuracy", train[t][0])
-                    .with("test_accuracy", test[t][0])
-                    .with("current_accuracy", test[t][t])
-            };
-            return Ok((0..tasks).map(row).collect());
-        }
-        let settings = TrainSettings {
-            learner: self.learner(name)?,
-            heads: Heads::Single,
-            architecture,
-            width: self.width,
-            sigma0: self.sigma0,
-            loss: self.loss,
-            threshold: self.threshold,
-            tolerance: self.tolerance,
-            patience: self.patience,
-            max_steps: self.max_steps,
-            seed: cell.seed,
-            ..TrainSettings::default()
-        };
-        let Some(trained) = learn(&sequence.tasks, &settings)? else {
+impl Work for Trained {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let Some(trained) = learn(&self.tasks.sequence(sources)?.tasks, &self.settings)? else {
             return Ok(vec![Row::new().with("diverged", 1usize)]);
         };
         let known = |a: Option<f64>| a.unwrap_or(f64::NAN);
@@ -192,38 +149,96 @@ impl Study for Learners {
                 .with("test_accuracy", known(trained.test_accuracy[t][0]))
                 .with("current_accuracy", known(trained.test_accuracy[t][t]))
                 .with("mse", report.mse)
-                .with("learned", usize::from(report.mse < self.threshold))
+                .with("learned", usize::from(report.mse < self.settings.threshold))
                 .with("steps", report.steps)
         };
-        Ok((0..tasks).map(row).collect())
+        Ok((0..trained.reports.len()).map(row).collect())
     }
 
-    fn cost(&self, cell: &Cell) -> Cost {
-        let sizes = sizes(self.tasks, self.p, self.p_test, 784, None);
-        if cell.text("learner").is_ok_and(|name| name == "theory") {
-            return forgetting_cost(&sizes);
-        }
+    fn cost(&self) -> Cost {
         // About 2500 steps per task.
-        train_cost(&sizes, self.width, self.depth, None, &vec![2500; self.tasks])
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let column = |name, meaning| Column { name, unit: "", meaning };
-        vec![
-            column("learner", "rule that changes the weights, or the theory"),
-            column("t", "tasks learned"),
-            column("train_accuracy", "share of right signs on the training data of task 1"),
-            column("test_accuracy", "share of right signs on the test data of task 1"),
-            column("current_accuracy", "share of right signs on the test data of the newest task"),
-            column("mse", "mean squared training error of the newest task"),
-            column("learned", "1 where that is below the threshold"),
-            column("diverged", "1 where training diverged"),
-            column("steps", "steps on the newest task"),
-        ]
+        let (sizes, settings) = (self.tasks.sizes(), &self.settings);
+        train_cost(&sizes, settings.width, settings.architecture.depth, None, &vec![2500; sizes.train.len()])
     }
 }
 
-impl Reproduction for Learners {
+/// The theory of the same.
+#[derive(Debug, Serialize, Deserialize)]
+struct Theory {
+    tasks: Drawn,
+    settings: SingleHeadSettings,
+}
+
+impl Work for Theory {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let forecast = SingleHead::new(&self.tasks.sequence(sources)?, &self.settings)?.forecast()?;
+        let (train, test) = (forecast.train_accuracy, forecast.test.and_then(|test| test.accuracy));
+        let (Some(train), Some(test)) = (train, test) else {
+            return Err(Error::data("the permuted sequence", "has targets without a sign"));
+        };
+        let row = |t: usize| {
+            Row::new()
+                .with("t", t + 1)
+                .with("train_accuracy", train[t][0])
+                .with("test_accuracy", test[t][0])
+                .with("current_accuracy", test[t][t])
+        };
+        Ok((0..train.len()).map(row).collect())
+    }
+
+    fn cost(&self) -> Cost {
+        forgetting_cost(&self.tasks.sizes())
+    }
+}
+
+const COLUMNS: [Column; 9] = [
+    column("learner", "rule that changes the weights, or the theory"),
+    column("t", "tasks learned"),
+    column("train_accuracy", "share of right signs on the training data of task 1"),
+    column("test_accuracy", "share of right signs on the test data of task 1"),
+    column("current_accuracy", "share of right signs on the test data of the newest task"),
+    column("mse", "mean squared training error of the newest task"),
+    column("learned", "1 where that is below the threshold"),
+    column("diverged", "1 where training diverged"),
+    column("steps", "steps on the newest task"),
+];
+
+impl Gridded for Learners {
+    fn grid(&self) -> Result<Grid> {
+        let mut grid = Grid {
+            name: "figure-S4".into(),
+            settings: serde_json::json!(self),
+            data: vec![self.data.clone()],
+            columns: COLUMNS.to_vec(),
+            ..Grid::default()
+        };
+        let architecture = Architecture { activation: Activation::Relu, depth: self.depth };
+        for (name, learner) in self.learners() {
+            for seed in seeds(self.seeds[0]) {
+                let settings = TrainSettings {
+                    learner,
+                    heads: Heads::Single,
+                    architecture,
+                    width: self.width,
+                    sigma0: self.sigma0,
+                    loss: self.loss,
+                    threshold: self.threshold,
+                    tolerance: self.tolerance,
+                    patience: self.patience,
+                    max_steps: self.max_steps,
+                    seed,
+                    ..TrainSettings::default()
+                };
+                grid.push(Cell::new(seed).with("learner", name), Trained { tasks: self.tasks(seed), settings });
+            }
+        }
+        for seed in seeds(self.seeds[1]) {
+            let settings = SingleHeadSettings { architecture, ..SingleHeadSettings::default() };
+            grid.push(Cell::new(seed).with("learner", "theory"), Theory { tasks: self.tasks(seed), settings });
+        }
+        Ok(grid)
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let mut panels = Vec::new();
         for (column, name) in
@@ -318,6 +333,6 @@ mod tests {
     fn paper_scale_is_the_papers() {
         let study = Learners::at(Scale::Paper, false);
         assert_eq!((study.tasks, study.p, study.depth), (15, 2000, 9));
-        assert_eq!(study.cells().unwrap().len(), 4 * 100 + 50);
+        assert_eq!(study.grid().unwrap().cells.len(), 4 * 100 + 50);
     }
 }

@@ -1,18 +1,21 @@
 //! Figure S6: the three regimes in networks trained by descent, one and two hidden layers.
 
-use super::common::sizes;
-use super::descent::{COLUMNS, Descent, against_load, critical_by_descent, learned, pair_cell, seeds};
-use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
+use super::descent::{Descent, against_load, critical_by_descent, learned, pair_cell, pairs, seeds};
+use super::drawn::{ByRatio, Drawn};
+use super::gridded::Gridded;
+use super::{Entry, Needs, Scale};
+use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
+use crate::grid::Grid;
+use crate::study::Work;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::{Cost, phase_cost};
-use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing_report::{Dash, Figure, Line, Map, Panel};
+use serde::{Deserialize, Serialize};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -32,8 +35,6 @@ struct PhasesByDescent {
     /// Seeds at depth 1 and 2.
     seeds: [u64; 2],
 }
-
-const PROTOCOLS: [&str; 2] = ["permuted", "split"];
 
 impl PhasesByDescent {
     fn at(scale: Scale, embedded: bool) -> Self {
@@ -57,75 +58,55 @@ impl PhasesByDescent {
     }
 
     /// Exact α_c and γ_sim^-2 of a pair.
-    fn theory(&self, frame: &Frame, protocol: &str, ratio: f64) -> Result<[f64; 2]> {
+    fn theory(&self, frame: &Frame, protocol: ByRatio, ratio: f64) -> Result<[f64; 2]> {
         let row = frame.only("kind", "theory")?.only("protocol", protocol)?.only("ratio", ratio)?;
         Ok([row.mean("alpha_c")?.value, row.mean("alpha_c_gamma_sim")?.value])
     }
 
-    fn runs(&self, frame: &Frame, protocol: &str, depth: usize) -> Result<Frame> {
+    fn runs(&self, frame: &Frame, protocol: ByRatio, depth: usize) -> Result<Frame> {
         frame.only("kind", "nets")?.only("protocol", protocol)?.only("depth", depth)
     }
 }
 
-impl Study for PhasesByDescent {
-    fn name(&self) -> String {
-        "figure-S6".into()
+/// The exact critical load of two tasks, and γ_sim^−2.
+#[derive(Debug, Serialize, Deserialize)]
+struct CriticalLoads {
+    tasks: Drawn,
+    sigma2: f64,
+}
+
+impl Work for CriticalLoads {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let settings = MultiHeadSettings { sigma2: self.sigma2, ..MultiHeadSettings::default() };
+        let found = self.tasks.two(sources, &settings)?.critical_load()?;
+        Ok(vec![Row::new().with("alpha_c", found.alpha_c).with("alpha_c_gamma_sim", found.alpha_c_gamma_sim)])
     }
 
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!({ "descent": self.descent, "scale": self.scale })
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.descent.data.clone()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        let mut cells = Vec::new();
-        for (protocol, ratios) in PROTOCOLS.iter().zip(&self.ratios) {
-            for &ratio in ratios {
-                cells.push(pair_cell("theory", protocol, ratio, 0));
-                for depth in [1, 2] {
-                    for &alpha in &self.loads {
-                        let cell =
-                            |seed| pair_cell("nets", protocol, ratio, seed).with("depth", depth).with("alpha", alpha);
-                        cells.extend(seeds(self.seeds[depth - 1]).map(cell));
-                    }
-                }
-            }
-        }
-        Ok(cells)
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let pair = self.descent.pair(cell.text("protocol")?, cell.number("ratio")?, sources)?;
-        if cell.text("kind")? == "theory" {
-            let settings = MultiHeadSettings { sigma2: self.descent.sigma0.powi(2), ..MultiHeadSettings::default() };
-            let critical = TwoTasks::new(&pair.tasks, &settings)?.critical_load()?;
-            return Ok(vec![
-                Row::new().with("alpha_c", critical.alpha_c).with("alpha_c_gamma_sim", critical.alpha_c_gamma_sim),
-            ]);
-        }
-        let settings = self.descent.settings(Heads::Multi, cell.count("depth")?, cell.number("alpha")?, cell.seed);
-        Ok(vec![self.descent.run(&pair, &settings)?])
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        match (cell.count("depth"), cell.number("alpha")) {
-            (Ok(depth), Ok(alpha)) => self.descent.cost(2, depth, alpha),
-            _ => phase_cost(&sizes(2, self.descent.p, self.descent.p_test, 784, None), 1),
-        }
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        COLUMNS.to_vec()
+    fn cost(&self) -> Cost {
+        phase_cost(&self.tasks.sizes(), 1)
     }
 }
 
-impl Reproduction for PhasesByDescent {
+impl Gridded for PhasesByDescent {
+    fn grid(&self) -> Result<Grid> {
+        let mut grid = self.descent.grid("figure-S6", self.scale, serde_json::json!({}), &[]);
+        for (kind, ratio) in pairs(&self.ratios) {
+            let tasks = || self.descent.tasks(kind, ratio, 0);
+            let exact = CriticalLoads { tasks: tasks(), sigma2: self.descent.sigma0.powi(2) };
+            grid.push(pair_cell("theory", (kind, ratio), 0), exact);
+            for (depth, &alpha) in [1, 2].into_iter().flat_map(|depth| self.loads.iter().map(move |a| (depth, a))) {
+                for seed in seeds(self.seeds[depth - 1]) {
+                    let cell = pair_cell("nets", (kind, ratio), seed).with("depth", depth).with("alpha", alpha);
+                    grid.push(cell, self.descent.nets(tasks(), Heads::Multi, depth, alpha, seed));
+                }
+            }
+        }
+        Ok(grid)
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let mut figures = Vec::new();
-        for (k, protocol) in PROTOCOLS.iter().enumerate() {
+        for (k, protocol) in ByRatio::BOTH.into_iter().enumerate() {
             let mut panels = Vec::new();
             let boundary: Vec<f64> =
                 self.ratios[k].iter().map(|r| Ok(self.theory(frame, protocol, *r)?[0])).collect::<Result<_>>()?;
@@ -151,7 +132,7 @@ impl Reproduction for PhasesByDescent {
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
         let mut claims = Vec::new();
-        for (k, protocol) in PROTOCOLS.iter().enumerate() {
+        for (k, protocol) in ByRatio::BOTH.into_iter().enumerate() {
             claims.extend(self.panel_claims(frame, k, protocol)?);
         }
         Ok(claims)
@@ -176,7 +157,7 @@ impl PhasesByDescent {
             if depth == 1 { (Dash::Solid, "exact α_{c}") } else { (Dash::Dashed, "exact α_{c} of L = 1") };
         let inside = |a: &f64| *a <= self.loads[self.loads.len() - 1];
         let (x, y): (Vec<f64>, Vec<f64>) = ratios.iter().zip(boundary).filter(|(_, a)| inside(a)).unzip();
-        let what = ["permutation ratio", "split ratio"][k];
+        let what = ByRatio::BOTH[k].axis();
         // The paper's letter stands for all four maps.
         let letter = if depth == 1 && column == "f21" { ['a', 'b'][k] } else { ' ' };
         let panel =
@@ -184,7 +165,7 @@ impl PhasesByDescent {
         Ok(if x.is_empty() { panel } else { panel.line(Line::new(label, &x, &y).dash(dash)) })
     }
 
-    fn panel_claims(&self, frame: &Frame, k: usize, protocol: &str) -> Result<Vec<Claim>> {
+    fn panel_claims(&self, frame: &Frame, k: usize, protocol: ByRatio) -> Result<Vec<Claim>> {
         let panel = format!("S6{}", ["a", "b"][k]);
         let top = self.loads[self.loads.len() - 1];
         let (one, two) = (self.runs(frame, protocol, 1)?, self.runs(frame, protocol, 2)?);
@@ -253,7 +234,7 @@ mod tests {
     #[test]
     fn paper_scale_is_the_papers() {
         let study = PhasesByDescent::at(Scale::Paper, false);
-        let cells = study.cells().unwrap();
+        let cells = study.grid().unwrap().cells;
         assert_eq!(study.descent.p, 600);
         assert_eq!(cells.len(), 2 * 7 * (1 + 2 * 15 * 10));
         assert_eq!(crate::figures::descent::width(600, 1.5), 400);

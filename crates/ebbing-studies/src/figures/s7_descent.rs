@@ -1,15 +1,15 @@
 //! Figure S7, panels d and g: intermediate datasets lower the critical load, by descent.
 
-use super::descent::{COLUMNS, Descent, critical_by_descent, learned, pair_cell, seeds};
-use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
+use super::descent::{Descent, critical_by_descent, learned, pair_cell, pairs, seeds};
+use super::drawn::ByRatio;
+use super::gridded::Gridded;
+use super::loads::column;
+use super::{Entry, Needs, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::data::Sources;
+use crate::grid::Grid;
 use ebbing::nets::Heads;
-use ebbing::plan::Cost;
 use ebbing_report::{Figure, Legend, Markers, Panel};
 
 /// The line of the list.
@@ -29,8 +29,6 @@ struct StepsByDescent {
     loads: Vec<f64>,
     seeds: u64,
 }
-
-const PROTOCOLS: [&str; 2] = ["permuted", "split"];
 
 impl StepsByDescent {
     fn at(scale: Scale, embedded: bool) -> Self {
@@ -56,65 +54,32 @@ impl StepsByDescent {
     }
 
     /// The critical load by descent at S.
-    fn critical(&self, frame: &Frame, protocol: &str, ratio: f64, steps: usize) -> Result<f64> {
+    fn critical(&self, frame: &Frame, protocol: ByRatio, ratio: f64, steps: usize) -> Result<f64> {
         critical_by_descent(&frame.only("protocol", protocol)?.only("ratio", ratio)?.only("steps_between", steps)?)
     }
 }
 
-impl Study for StepsByDescent {
-    fn name(&self) -> String {
-        "figure-S7-descent".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!({ "descent": self.descent, "scale": self.scale })
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.descent.data.clone()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        let mut cells = Vec::new();
-        for (protocol, ratios) in PROTOCOLS.iter().zip(&self.ratios) {
-            for &ratio in ratios {
-                for &steps in &self.steps {
-                    for &alpha in &self.loads {
-                        let cell = |seed| {
-                            pair_cell("nets", protocol, ratio, seed).with("steps_between", steps).with("alpha", alpha)
-                        };
-                        cells.extend(seeds(self.seeds).map(cell));
-                    }
+impl Gridded for StepsByDescent {
+    fn grid(&self) -> Result<Grid> {
+        let own = [column("steps_between", "datasets S between the two tasks")];
+        let mut grid = self.descent.grid("figure-S7-descent", self.scale, serde_json::json!({}), &own);
+        for (kind, ratio) in pairs(&self.ratios) {
+            for (&steps, &alpha) in self.steps.iter().flat_map(|s| self.loads.iter().map(move |a| (s, a))) {
+                for seed in seeds(self.seeds) {
+                    let cell = pair_cell("nets", (kind, ratio), seed).with("steps_between", steps).with("alpha", alpha);
+                    let tasks = self.descent.tasks(kind, ratio, steps);
+                    grid.push(cell, self.descent.nets(tasks, Heads::Multi, 1, alpha, seed));
                 }
             }
         }
-        Ok(cells)
+        Ok(grid)
     }
 
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let steps = cell.count("steps_between")?;
-        let path = self.descent.path(cell.text("protocol")?, cell.number("ratio")?, steps, sources)?;
-        let settings = self.descent.settings(Heads::Multi, 1, cell.number("alpha")?, cell.seed);
-        Ok(vec![self.descent.run(&path, &settings)?])
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        let (steps, alpha) = (cell.count("steps_between").unwrap_or(0), cell.number("alpha").unwrap_or(1.0));
-        self.descent.cost(2 + steps, 1, alpha)
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let steps = Column { name: "steps_between", unit: "", meaning: "datasets S between the two tasks" };
-        COLUMNS.iter().copied().chain([steps]).collect()
-    }
-}
-
-impl Reproduction for StepsByDescent {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let mut panels = Vec::new();
-        for (k, protocol) in PROTOCOLS.iter().enumerate() {
-            let what = ["permutation ratio", "split ratio"][k];
-            let mut panel = Panel::new().letter(['d', 'g'][k]).x(what).y("α_{c} by descent").legend(Legend::Below);
+        for (k, protocol) in ByRatio::BOTH.into_iter().enumerate() {
+            let mut panel =
+                Panel::new().letter(['d', 'g'][k]).x(protocol.axis()).y("α_{c} by descent").legend(Legend::Below);
             for (category, &steps) in self.steps.iter().enumerate() {
                 let critical: Vec<(f64, f64)> = self.ratios[k]
                     .iter()
@@ -141,7 +106,7 @@ impl Reproduction for StepsByDescent {
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
         let mut claims = Vec::new();
-        for (k, protocol) in PROTOCOLS.iter().enumerate() {
+        for (k, protocol) in ByRatio::BOTH.into_iter().enumerate() {
             let panel = ["S7d", "S7g"][k];
             let (mut rises, mut seen) = (0, Vec::new());
             for &ratio in self.ratios[k].iter().filter(|r| **r >= 0.1) {

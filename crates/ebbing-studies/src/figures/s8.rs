@@ -1,16 +1,21 @@
 //! Figure S8: one readout for both tasks against one for each, trained by descent on tasks with nothing in common.
 
-use super::descent::{COLUMNS, Descent, against_load, learned, seeds};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::descent::{ByDescent, Descent, against_load, learned, seeds};
+use super::drawn::ByRatio;
+use super::gridded::Gridded;
+use super::loads::column;
+use super::{Entry, Needs, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
+use crate::grid::Grid;
+use crate::study::Work;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::Cost;
 use ebbing_report::{Figure, Legend, Markers, Panel};
+use serde::{Deserialize, Serialize};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -49,55 +54,40 @@ impl SingleAgainstMulti {
     }
 }
 
-impl Study for SingleAgainstMulti {
-    fn name(&self) -> String {
-        "figure-S8".into()
-    }
+/// Networks by descent, with the larger of G_21 and G_22.
+#[derive(Debug, Serialize, Deserialize)]
+struct WithWorst(ByDescent);
 
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!({ "descent": self.descent, "scale": self.scale, "split": 1.0, "depth": 1 })
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.descent.data.clone()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        let mut cells = Vec::new();
-        for &alpha in &self.loads {
-            for (heads, _) in HEADS {
-                cells.extend(seeds(self.seeds).map(|seed| Cell::new(seed).with("alpha", alpha).with("heads", heads)));
-            }
-        }
-        Ok(cells)
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let pair = self.descent.pair("split", 1.0, sources)?;
-        let heads = if cell.text("heads")? == "single" { Heads::Single } else { Heads::Multi };
-        let settings = self.descent.settings(heads, 1, cell.number("alpha")?, cell.seed);
-        let mut row = self.descent.run(&pair, &settings)?;
+impl Work for WithWorst {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let value = |row: &Row, name: &str| row.0.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.number());
-        if let (Some(g21), Some(g22)) = (value(&row, "g21"), value(&row, "g22")) {
-            row = row.with("worst", g21.max(g22));
-        }
-        Ok(vec![row])
+        let worst = |row: Row| match (value(&row, "g21"), value(&row, "g22")) {
+            (Some(g21), Some(g22)) => row.with("worst", g21.max(g22)),
+            _ => row,
+        };
+        Ok(self.0.rows(sources)?.into_iter().map(worst).collect())
     }
 
-    fn cost(&self, cell: &Cell) -> Cost {
-        self.descent.cost(2, 1, cell.number("alpha").unwrap_or(1.0))
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let own = [
-            Column { name: "heads", unit: "", meaning: "one readout, or one per task" },
-            Column { name: "worst", unit: "", meaning: "the larger of G_21 and G_22 of a run" },
-        ];
-        COLUMNS.iter().copied().chain(own).collect()
+    fn cost(&self) -> Cost {
+        self.0.cost()
     }
 }
 
-impl Reproduction for SingleAgainstMulti {
+impl Gridded for SingleAgainstMulti {
+    fn grid(&self) -> Result<Grid> {
+        let own =
+            [column("heads", "one readout, or one per task"), column("worst", "the larger of G_21 and G_22 of a run")];
+        let settings = serde_json::json!({ "split": 1.0, "depth": 1 });
+        let mut grid = self.descent.grid("figure-S8", self.scale, settings, &own);
+        for (&alpha, (name, heads)) in self.loads.iter().flat_map(|alpha| HEADS.map(|heads| (alpha, heads))) {
+            for seed in seeds(self.seeds) {
+                let nets = self.descent.nets(self.descent.tasks(ByRatio::Split, 1.0, 0), heads, 1, alpha, seed);
+                grid.push(Cell::new(seed).with("alpha", alpha).with("heads", name), WithWorst(nets));
+            }
+        }
+        Ok(grid)
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let mut panels = Vec::new();
         for (column, name) in [("g21", "G_{21}"), ("g22", "G_{22}"), ("worst", "max(G_{21}, G_{22})")] {

@@ -2,7 +2,8 @@
 
 use ebbing::theory::multi_head::{CriticalLoad, Power};
 use ebbing::theory::phase::{PhaseCurve, PhasePoint};
-use ebbing_report::{Band, Dash, Direction, Figure, Line, Markers, OKABE_ITO, Panel, Regime, Table, significant};
+use ebbing_report::{Dash, Figure, Line, Markers, OKABE_ITO, Panel, Table, significant};
+use ebbing_studies::draw::{self, LoadCurve};
 use ebbing_studies::job::{SweptCurves, SweptLoads};
 
 /// γ_sim, the diagram with its boundaries, and the curves of the chosen values.
@@ -22,23 +23,7 @@ pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas:
     let drawable =
         |v: Vec<f64>| v.into_iter().map(|a| if a.is_finite() { a } else { 1e6 * high }).collect::<Vec<f64>>();
     let exact = drawable(mean(|c| c.alpha_c));
-    let level = |a: f64| vec![a; x.len()];
-    let mut map = Panel::new().x(axis).y("load α = P/N").log_y().y_range(low, high);
-    if low < 1.0 {
-        map = map.band(Band::regime(Regime::FixedRepresentations, &x, &level(low), &level(high.min(1.0))));
-    }
-    if high > 1.0 {
-        let bottom = low.max(1.0);
-        let edge: Vec<f64> = exact.iter().map(|a| a.max(bottom)).collect();
-        let top: Vec<f64> = edge.iter().map(|a| a.max(high)).collect();
-        map = map.band(Band::regime(Regime::Overfitting, &x, &level(bottom), &edge)).band(Band::regime(
-            Regime::Generalisation,
-            &x,
-            &edge,
-            &top,
-        ));
-    }
-    map = map
+    let map = draw::diagram(Panel::new().x(axis).y("load α = P/N"), &x, (low, high), &exact)
         .line(Line::new("exact α_{c}", &x, &exact).colour(OKABE_ITO[6]))
         .line(Line::new("γ_{sim}^{−2}", &x, &drawable(mean(|c| c.alpha_c_gamma_sim))).category(1).dash(Dash::Dashed));
     let mut panels = vec![similarity, map];
@@ -70,36 +55,11 @@ fn quantity(axis: &str, curves: &[SweptCurves], name: &str, log: bool, get: fn(&
         panel = panel.log_y();
     }
     let several = curves.iter().any(|c| c.curves.len() > 1);
-    let mut k = 0;
-    for c in curves {
-        for curve in &c.curves {
-            let label = label(axis, c.value, curve, several);
-            // A line is interrupted where the quantity diverges, and where a regime ends.
-            for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
-                let finite: Vec<(f64, f64)> = run
-                    .iter()
-                    .map(|p| (p.factors.alpha, get(p).map_or(f64::NAN, |v| v.limit())))
-                    .filter(|(_, y)| y.is_finite())
-                    .collect();
-                let (x, y): (Vec<f64>, Vec<f64>) = finite.into_iter().unzip();
-                if !x.is_empty() {
-                    panel = panel.line(Line::new(&label, &x, &y).category(k));
-                }
-            }
-            let diverging: Vec<f64> = curve
-                .points
-                .iter()
-                .filter(|p| get(p).is_some_and(|v| v.exponent > 0.0))
-                .map(|p| p.factors.alpha)
-                .collect();
-            if let (Some(first), Some(last)) = (diverging.first(), diverging.last()) {
-                let middle = (first * last).sqrt() * (1.0 + 0.06 * k as f64);
-                panel = panel.diverges("∝ λ^{1/2}", middle, Direction::Up, OKABE_ITO[k % OKABE_ITO.len()]);
-            }
-            k += 1;
-        }
-    }
-    panel
+    let all = curves.iter().flat_map(|c| c.curves.iter().map(move |curve| (c.value, curve)));
+    let drawn = all
+        .enumerate()
+        .map(|(k, (value, curve))| LoadCurve::new(&label(axis, value, curve, several), k, &curve.points, get));
+    draw::curves(panel, &drawn.collect::<Vec<_>>())
 }
 
 fn label(axis: &str, value: f64, curve: &PhaseCurve, several: bool) -> String {

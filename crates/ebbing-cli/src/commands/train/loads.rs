@@ -10,8 +10,9 @@ use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::PhasePoint;
 use ebbing::{Error, TaskSequence};
 use ebbing_report::{
-    Figure, Legend, Line, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,
+    Figure, Legend, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,
 };
+use ebbing_studies::draw::{self, LoadCurve};
 use serde_json::{Value, json};
 
 /// What was measured at one load.
@@ -187,29 +188,9 @@ fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> a
     // The theory has no value at α = 1 itself.
     alphas.retain(|a| (a - 1.0).abs() > 1e-3);
     let curve = theory.curve(&alphas)?;
-    // A line is interrupted where the quantity diverges.
-    let with_theory = |mut panel: Panel, get: fn(&PhasePoint) -> Option<Power>| {
-        for run in curve.points.chunk_by(|a, b| a.factors.regime() == b.factors.regime()) {
-            let limits = run.iter().filter_map(|p| get(p).map(|v| (p.factors.alpha, v.limit())));
-            let (x, y): (Vec<f64>, Vec<f64>) = limits.filter(|(_, y)| y.is_finite()).unzip();
-            if !x.is_empty() {
-                panel = panel.line(Line::new("theory, λ → ∞", &x, &y).category(0));
-            }
-        }
-        panel
-    };
-    let tinted = |mut panel: Panel| {
-        let edges = [
-            (Regime::FixedRepresentations, low, high.min(1.0)),
-            (Regime::Overfitting, low.max(1.0), high.min(critical)),
-            (Regime::Generalisation, low.max(critical), high),
-        ];
-        for (regime, from, to) in edges {
-            if from < to {
-                panel = panel.regime(regime, from, to);
-            }
-        }
-        panel
+    let with_theory = |panel: Panel, get: fn(&PhasePoint) -> Option<Power>| {
+        let panel = draw::tints(panel, (low, high), critical);
+        LoadCurve::new("theory, λ → ∞", 0, &curve.points, get).lines(panel)
     };
     let measured = |get: fn(&Point) -> Option<(f64, f64)>| {
         let some: Vec<(f64, f64, f64)> = points.iter().filter_map(|q| get(q).map(|(m, e)| (q.alpha, m, e))).collect();
@@ -220,8 +201,8 @@ fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> a
         if seeds > 1 { markers.errors(&e) } else { markers }
     };
     let panel = |name: &str| Panel::new().x("load α = P/N").y(name).x_range(low, high).legend(Legend::Below);
-    let left = with_theory(tinted(panel("F_{21}")), |p| Some(p.f21)).markers(measured(|q| q.f21));
-    let right = with_theory(tinted(panel("G_{22}").log_y()), |p| p.g22).markers(measured(|q| q.g22));
+    let left = with_theory(panel("F_{21}"), |p| Some(p.f21)).markers(measured(|q| q.f21));
+    let right = with_theory(panel("G_{22}").log_y(), |p| p.g22).markers(measured(|q| q.g22));
     let bars = if seeds > 1 {
         format!(" Bars: standard errors over {seeds} seeds of the initial weights.")
     } else {

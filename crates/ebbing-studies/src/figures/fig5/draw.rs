@@ -1,11 +1,12 @@
 //! The panels of figure 5.
 
-use super::super::loads::{Curve, colour, draw_limit};
+use super::super::loads::{colour, draw_limit};
 use super::claims::Boundary;
 use super::{AtLoad, EXAMPLES, Fig5, critical_of, of_triple, triple_name};
+use crate::draw::diagram as regimes;
 use crate::error::Result;
 use crate::frame::Frame;
-use ebbing_report::{Band, Dash, Direction, Figure, Legend, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
+use ebbing_report::{Dash, Direction, Figure, Legend, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 
 pub(super) fn draw(study: &Fig5, frame: &Frame) -> Result<Figure> {
     let [b1, b2, c] = ["f21", "g22", "u22"].map(|name| fixed(frame, name));
@@ -78,8 +79,7 @@ fn fixed(frame: &Frame, name: &str) -> Result<Panel> {
 fn with_examples(panel: Panel, rows: &[Frame], name: &str) -> Result<Panel> {
     let names = EXAMPLES.map(triple_name);
     let label = |k: usize| if name == "f21" { names[k].as_str() } else { "" };
-    let curves: Vec<Curve> =
-        (0..rows.len()).map(|k| Curve { frame: &rows[k], label: label(k), category: LOOKS[k] }).collect();
+    let curves: Vec<_> = (0..rows.len()).map(|k| (&rows[k], label(k), LOOKS[k])).collect();
     let legend = if name == "u22" { Legend::Hidden } else { Legend::Below };
     Ok(draw_limit(panel, &curves, name)?.legend(legend))
 }
@@ -135,16 +135,8 @@ fn diagram(frame: &Frame) -> Result<Panel> {
     let x: Vec<f64> = (0..=200).map(|k| lowest - 0.02 + (1.02 - lowest) * f64::from(k) / 200.0).collect();
     let law: Vec<f64> =
         x.iter().map(|g| if *g > 0.0 { g.powi(-2).clamp(1.0, 10.0 * top) } else { 10.0 * top }).collect();
-    let level = |a: f64| vec![a; x.len()];
-    let mut panel = Panel::new()
-        .x("task similarity γ_{sim}")
-        .y("load α = P/N")
-        .log_y()
-        .y_range(0.3, top)
-        .band(Band::regime(Regime::FixedRepresentations, &x, &level(0.3), &level(1.0)))
-        .band(Band::regime(Regime::Overfitting, &x, &level(1.0), &law))
-        .band(Band::regime(Regime::Generalisation, &x, &law, &level(10.0 * top)))
-        .line(Line::new("γ_{sim}^{−2}", &x, &law).colour(OKABE_ITO[6]));
+    let panel = Panel::new().x("task similarity γ_{sim}").y("load α = P/N");
+    let mut panel = regimes(panel, &x, (0.3, top), &law).line(Line::new("γ_{sim}^{−2}", &x, &law).colour(OKABE_ITO[6]));
     let shown: Vec<&Boundary> = given.iter().filter(finite).collect();
     let column = |get: fn(&Boundary) -> f64| shown.iter().map(|b| get(b)).collect::<Vec<f64>>();
     let exact = Markers::new("exact α_{c}", &column(|b| b.gamma_sim), &column(|b| b.exact));

@@ -1,13 +1,14 @@
 //! Claims of the text about networks with a readout per task that no panel shows: α → 0, linear networks, sampled networks.
 
-use super::super::common::sizes;
-use super::super::loads::{Setup, column, labels, largest};
+use super::super::drawn::{ByRatio, Drawn};
+use super::super::loads::{Setup, column, labels, largest, ratio_cell};
 use super::{EXAMPLES, Fig5};
-use crate::cell::{Cell, Row};
+use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::Column;
+use crate::grid::Grid;
+use crate::study::{Column, Work};
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, column as as_column, dot, matmul};
@@ -15,6 +16,7 @@ use ebbing::nets::PosteriorSettings;
 use ebbing::plan::{Cost, sample_cost};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing::{Kernel, MultiHead, sample_posterior};
+use serde::{Deserialize, Serialize};
 
 /// The load that stands for 0: corrections are proportional to it.
 const SMALL_LOAD: f64 = 1e-5;
@@ -57,58 +59,51 @@ pub(super) fn settings() -> serde_json::Value {
     })
 }
 
-pub(super) fn cells(sampled: u64) -> Vec<Cell> {
-    let mut cells = vec![Fig5::cell("alone", EXAMPLES[1], 0), Fig5::cell("linear", EXAMPLES[1], 0)];
-    cells.extend(
-        (0..sampled)
-            .map(|seed| Cell::new(seed).with("part", "sampled").with("protocol", "permuted").with("ratio", 0.5)),
-    );
-    cells
-}
-
-pub(super) fn cost(cell: &Cell, setup: &Setup) -> Cost {
-    match cell.text("part") {
-        Ok("sampled") => {
-            // Ten leapfrog steps a move on average; products so small run at a sixth of the rate.
-            let leaps = 10.0 * (MOVES[0] + MOVES[1]) as f64;
-            sample_cost(&sizes(2, SAMPLED_P, 0, setup.dim(), None), SAMPLED.0, 1, CHAINS, leaps).times(6)
-        }
-        Ok("linear") => Setup { p: LINEAR_P, ..setup.clone() }.cost(2, 0, 1),
-        _ => setup.cost(2, setup.p_test, 1),
-    }
-}
-
-pub(super) fn compute(part: &str, setup: &Setup, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-    match part {
-        "alone" => alone(setup, cell, sources),
-        "linear" => linear(&Setup { p: LINEAR_P.min(setup.p), p_test: 0, ..setup.clone() }, cell, sources),
-        "sampled" => sampled(&Setup { p: SAMPLED_P, p_test: 0, ..setup.clone() }, cell, sources),
-        other => Err(ebbing::Error::setting("part", other, "is not a part of figure 5").into()),
+/// Adds the cells; `sampled` of them sample networks.
+pub(super) fn push(grid: &mut Grid, setup: &Setup, sampled: u64) {
+    let tasks = |p: usize, p_test: usize| setup.drawn(Fig5::protocol(EXAMPLES[1], p, p_test), 0);
+    grid.push(Fig5::cell("alone", EXAMPLES[1], 0), Alone { tasks: tasks(setup.p, setup.p_test) });
+    grid.push(Fig5::cell("linear", EXAMPLES[1], 0), Linear { tasks: tasks(LINEAR_P.min(setup.p), 0) });
+    for seed in 0..sampled {
+        // One draw of tasks for all cells; the cell's seed is that of its chains.
+        let tasks = setup.drawn(ByRatio::Permuted.protocol(0.5, SAMPLED_P, 0), 0);
+        grid.push(ratio_cell(ByRatio::Permuted, 0.5, seed).with("part", "sampled"), Sampled { tasks, seed });
     }
 }
 
 /// Both heads at a tiny load against regression with the kernel of a wide network on one task alone.
-fn alone(setup: &Setup, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-    let tasks = setup.tasks(cell, sources)?.tasks;
-    let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
-    let curve = two.curve(&[SMALL_LOAD])?;
-    let point = &curve.points[0];
-    let kernel =
-        Kernel::new(KernelKind::Nngp, Architecture { activation: Activation::Relu, depth: 1 }, limit()?, 1, 1)?;
-    let mut row = Row::new().with("forgotten", point.f21.coefficient);
-    for (t, task) in tasks.iter().enumerate() {
-        let Some(test) = &task.test else { continue };
-        let factor = Cholesky::factor(kernel.gram_symmetric(task.x.as_ref())?.as_ref(), "kernel of one task")?;
-        let gram = kernel.gram(test.x.as_ref(), task.x.as_ref())?;
-        let regression = matmul(gram.as_ref(), as_column(&factor.solve_vec(&labels(task))));
-        let head = two.predict(t + 1, &point.factors, test.x.as_ref())?;
-        let squares: f64 = head.mean.iter().enumerate().map(|(i, f)| (f - regression[(i, 0)]).powi(2)).sum();
-        let norm: f64 = (0..test.y.nrows()).map(|i| test.y[(i, 0)].powi(2)).sum();
-        let ratio = [point.g21, point.g22][t].map_or(f64::NAN, |g| g.coefficient);
-        row = row.with(&format!("difference_{}", t + 1), (squares / norm).sqrt());
-        row = row.with(&format!("loss_ratio_{}", t + 1), ratio);
+#[derive(Debug, Serialize, Deserialize)]
+struct Alone {
+    tasks: Drawn,
+}
+
+impl Work for Alone {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let tasks = self.tasks.sequence(sources)?.tasks;
+        let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
+        let curve = two.curve(&[SMALL_LOAD])?;
+        let point = &curve.points[0];
+        let kernel =
+            Kernel::new(KernelKind::Nngp, Architecture { activation: Activation::Relu, depth: 1 }, limit()?, 1, 1)?;
+        let mut row = Row::new().with("forgotten", point.f21.coefficient);
+        for (t, task) in tasks.iter().enumerate() {
+            let Some(test) = &task.test else { continue };
+            let factor = Cholesky::factor(kernel.gram_symmetric(task.x.as_ref())?.as_ref(), "kernel of one task")?;
+            let gram = kernel.gram(test.x.as_ref(), task.x.as_ref())?;
+            let regression = matmul(gram.as_ref(), as_column(&factor.solve_vec(&labels(task))));
+            let head = two.predict(t + 1, &point.factors, test.x.as_ref())?;
+            let squares: f64 = head.mean.iter().enumerate().map(|(i, f)| (f - regression[(i, 0)]).powi(2)).sum();
+            let norm: f64 = (0..test.y.nrows()).map(|i| test.y[(i, 0)].powi(2)).sum();
+            let ratio = [point.g21, point.g22][t].map_or(f64::NAN, |g| g.coefficient);
+            row = row.with(&format!("difference_{}", t + 1), (squares / norm).sqrt());
+            row = row.with(&format!("loss_ratio_{}", t + 1), ratio);
+        }
+        Ok(vec![row])
     }
-    Ok(vec![row])
+
+    fn cost(&self) -> Cost {
+        self.tasks.phase_cost(1)
+    }
 }
 
 /// σ = 1 and λ → ∞.
@@ -117,72 +112,99 @@ fn limit() -> Result<WeightPrior> {
 }
 
 /// Linear networks: the critical load against its closed form, kernels against theirs.
-fn linear(setup: &Setup, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-    let tasks = setup.tasks(cell, sources)?.tasks;
-    let settings = MultiHeadSettings { activation: Activation::Linear, ..MultiHeadSettings::default() };
-    let two = TwoTasks::new(&tasks, &settings)?;
-    let given = two.critical_load()?;
-    let scaled = two.with_normalised_labels()?.critical_load()?;
-    let mut rows = vec![
-        Row::new()
-            .with("alpha_c", given.alpha_c)
-            .with("alpha_c_u11", given.alpha_c_u11)
-            .with("scaled_alpha_c", scaled.alpha_c)
-            .with("scaled_alpha_c_gamma_sim", scaled.alpha_c_gamma_sim),
-    ];
-    let row = |i: usize| (0..setup.dim()).map(|j| tasks[0].x[(i, j)]).collect::<Vec<f64>>();
-    let (x, x2) = (row(0), row(1));
-    let plain = |a: &[f64], b: &[f64]| dot(a, b) / a.len() as f64;
-    for depth in DEPTHS {
-        let architecture = Architecture { activation: Activation::Linear, depth };
-        // λK̃ → (L+1) x·x'/N0 at σ = 1, and K = m^L x·x'/N0 with m = 0.7 at the first task.
-        let (near, first) = (WeightPrior::new(LINEAR_LAMBDA, 1.0)?, WeightPrior::new(5.0, 0.7)?);
-        let tilde = Kernel::new(KernelKind::KTilde, architecture, near, 2, 2)?;
-        let own = Kernel::new(KernelKind::K1, architecture, first, 1, 1)?;
-        for (a, b) in [(&x, &x), (&x, &x2)] {
-            let size = plain(&x, &x);
-            let limit = (depth + 1) as f64;
-            let kernel = 0.7f64.powi(depth as i32);
-            rows.push(
-                Row::new().with("difference_1", (own.pair(a, b)? - kernel * plain(a, b)).abs() / (kernel * size)).with(
-                    "difference_2",
-                    (LINEAR_LAMBDA * tilde.pair(a, b)? - limit * plain(a, b)).abs() / (limit * size),
-                ),
-            );
+#[derive(Debug, Serialize, Deserialize)]
+struct Linear {
+    tasks: Drawn,
+}
+
+impl Work for Linear {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let tasks = self.tasks.sequence(sources)?.tasks;
+        let settings = MultiHeadSettings { activation: Activation::Linear, ..MultiHeadSettings::default() };
+        let two = TwoTasks::new(&tasks, &settings)?;
+        let given = two.critical_load()?;
+        let scaled = two.with_normalised_labels()?.critical_load()?;
+        let mut rows = vec![
+            Row::new()
+                .with("alpha_c", given.alpha_c)
+                .with("alpha_c_u11", given.alpha_c_u11)
+                .with("scaled_alpha_c", scaled.alpha_c)
+                .with("scaled_alpha_c_gamma_sim", scaled.alpha_c_gamma_sim),
+        ];
+        let row = |i: usize| (0..tasks[0].x.ncols()).map(|j| tasks[0].x[(i, j)]).collect::<Vec<f64>>();
+        let (x, x2) = (row(0), row(1));
+        let plain = |a: &[f64], b: &[f64]| dot(a, b) / a.len() as f64;
+        for depth in DEPTHS {
+            let architecture = Architecture { activation: Activation::Linear, depth };
+            // λK̃ → (L+1) x·x'/N0 at σ = 1, and K = m^L x·x'/N0 with m = 0.7 at the first task.
+            let (near, first) = (WeightPrior::new(LINEAR_LAMBDA, 1.0)?, WeightPrior::new(5.0, 0.7)?);
+            let tilde = Kernel::new(KernelKind::KTilde, architecture, near, 2, 2)?;
+            let own = Kernel::new(KernelKind::K1, architecture, first, 1, 1)?;
+            for (a, b) in [(&x, &x), (&x, &x2)] {
+                let size = plain(&x, &x);
+                let limit = (depth + 1) as f64;
+                let kernel = 0.7f64.powi(depth as i32);
+                rows.push(
+                    Row::new()
+                        .with("difference_1", (own.pair(a, b)? - kernel * plain(a, b)).abs() / (kernel * size))
+                        .with(
+                            "difference_2",
+                            (LINEAR_LAMBDA * tilde.pair(a, b)? - limit * plain(a, b)).abs() / (limit * size),
+                        ),
+                );
+            }
         }
+        Ok(rows)
     }
-    Ok(rows)
+
+    fn cost(&self) -> Cost {
+        self.tasks.phase_cost(1)
+    }
 }
 
 /// Readouts of networks sampled from the posterior against u1(t,s) at the same width, λ and β.
-fn sampled(setup: &Setup, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-    // One draw of tasks for all cells; the cell's seed is that of its chains.
-    let tasks = setup.tasks(&Cell { seed: 0, ..cell.clone() }, sources)?.tasks;
-    let (width, lambda, beta) = SAMPLED;
-    let [warmup, draws] = MOVES;
-    let chains = PosteriorSettings {
-        width,
-        lambda,
-        beta,
-        chains: CHAINS,
-        warmup,
-        draws,
-        seed: cell.seed,
-        ..PosteriorSettings::default()
-    };
-    let sampled = sample_posterior(&tasks, &chains, |_| ())?;
-    let settings = MultiHeadSettings { lambda, beta, width: Some(width as f64), ..MultiHeadSettings::default() };
-    let theory = MultiHead::new(&tasks, &settings)?;
-    let entry = |t: usize, s: usize| {
-        let estimate = sampled.u1[t - 1][s - 1];
-        Row::new()
-            .with("entry", format!("u1({s},{t})"))
-            .with("sampled", estimate.value)
-            .with("sampled_error", estimate.error())
-            .with("theory", theory.u1(t, s))
-            .with("size", (theory.u1(t, t) * theory.u1(s, s)).sqrt())
-    };
-    Ok(vec![entry(1, 1), entry(2, 1), entry(2, 2)])
+#[derive(Debug, Serialize, Deserialize)]
+struct Sampled {
+    tasks: Drawn,
+    /// Of the chains.
+    seed: u64,
+}
+
+impl Work for Sampled {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let tasks = self.tasks.sequence(sources)?.tasks;
+        let (width, lambda, beta) = SAMPLED;
+        let [warmup, draws] = MOVES;
+        let chains = PosteriorSettings {
+            width,
+            lambda,
+            beta,
+            chains: CHAINS,
+            warmup,
+            draws,
+            seed: self.seed,
+            ..PosteriorSettings::default()
+        };
+        let sampled = sample_posterior(&tasks, &chains, |_| ())?;
+        let settings = MultiHeadSettings { lambda, beta, width: Some(width as f64), ..MultiHeadSettings::default() };
+        let theory = MultiHead::new(&tasks, &settings)?;
+        let entry = |t: usize, s: usize| {
+            let estimate = sampled.u1[t - 1][s - 1];
+            Row::new()
+                .with("entry", format!("u1({s},{t})"))
+                .with("sampled", estimate.value)
+                .with("sampled_error", estimate.error())
+                .with("theory", theory.u1(t, s))
+                .with("size", (theory.u1(t, t) * theory.u1(s, s)).sqrt())
+        };
+        Ok(vec![entry(1, 1), entry(2, 1), entry(2, 2)])
+    }
+
+    fn cost(&self) -> Cost {
+        // Ten leapfrog steps a move on average; products so small run at a sixth of the rate.
+        let leaps = 10.0 * (MOVES[0] + MOVES[1]) as f64;
+        sample_cost(&self.tasks.sizes(), SAMPLED.0, 1, CHAINS, leaps).times(6)
+    }
 }
 
 pub(super) fn claims(frame: &Frame) -> Result<Vec<Claim>> {

@@ -3,19 +3,19 @@
 mod claims;
 mod draw;
 mod limits;
+mod work;
 
-use super::loads::{self, COLUMNS, Setup, column, critical_row, labels, point_row};
-use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
+use super::gridded::Gridded;
+use super::loads::{self, Setup, column};
+use super::{Entry, Needs, Scale};
+use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::data::Sources;
-use ebbing::plan::Cost;
+use crate::grid::Grid;
+use crate::study::Column;
 use ebbing::stats::log_grid;
-use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
-use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing::tasks::{Protocol, TargetDistractor};
 use ebbing_report::Figure;
 
 /// The line of the list.
@@ -125,119 +125,56 @@ impl Fig5 {
             .with("rho_flip", flip)
     }
 
-    /// λ → ∞ at every load, and the critical load at both label scales.
-    fn curve(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let tasks = self.setup.tasks(cell, sources)?.tasks;
-        let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
-        let grid: Vec<f64> = self.below.iter().chain(&self.above).copied().collect();
-        let mut rows = vec![critical_row(&two.critical_load()?, "given")];
-        rows.extend(two.curve(&grid)?.points.iter().map(point_row));
-        rows.push(critical_row(&two.with_normalised_labels()?.critical_load()?, "scaled"));
-        Ok(rows)
-    }
-
-    /// A finite λ at loads above 1.
-    fn finite(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let tasks = self.setup.tasks(cell, sources)?.tasks;
-        let settings = MultiHeadSettings { lambda: cell.number("lambda")?, ..MultiHeadSettings::default() };
-        Ok(TwoTasks::new(&tasks, &settings)?.curve(&self.above)?.points.iter().map(point_row).collect())
-    }
-
-    /// The critical load: exact, by γ_sim, and read off F_21.
-    fn critical(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let tasks = self.setup.tasks(cell, sources)?.tasks;
-        let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
-        let critical = two.critical_load()?;
-        let mut row = critical_row(&critical, "given");
-        let (first, last) = (self.boundary[0], self.boundary[self.boundary.len() - 1]);
-        // What the curve cannot show is left out: no transition between its ends.
-        if critical.alpha_c > first && critical.alpha_c < last {
-            let points = two.points(&self.boundary)?;
-            let maps = two.maps(1, tasks[0].x.as_ref(), &labels(&tasks[0]))?;
-            let f21: Vec<f64> = two.losses(&maps, &points).iter().map(|f| f.coefficient).collect();
-            if let Some(found) = alpha_c_from_curve(&self.boundary, &f21, CurveFeature::Steepest)? {
-                row = row.with("alpha_c_curve", found.alpha_c).with("spacing", found.spacing);
-            }
-        }
-        let edge = two.points(&[0.98, 1.0 + 0.5 * (critical.alpha_c - 1.0).min(0.04)])?;
-        row = row.with("exponent_below_1", edge[0].u22.exponent).with("exponent_above_1", edge[1].u22.exponent);
-        let scaled = two.with_normalised_labels()?.critical_load()?;
-        Ok(vec![row, critical_row(&scaled, "scaled")])
+    /// The two tasks of a triple, of `p` examples each.
+    fn protocol(triple: Triple, p: usize, p_test: usize) -> Protocol {
+        let [rho_target, rho_shared, rho_flip] = triple;
+        let p_test = Some(p_test);
+        let rest = TargetDistractor::default();
+        Protocol::TargetDistractor(TargetDistractor { tasks: 2, p, p_test, rho_target, rho_shared, rho_flip, ..rest })
     }
 }
 
-impl Study for Fig5 {
-    fn name(&self) -> String {
-        "figure-5".into()
-    }
+/// The columns of this figure alone.
+const COLUMNS: [Column; 2] = [
+    column("exponent_below_1", "exponent of lambda of |a_2|²/N at load 0.98"),
+    column("exponent_above_1", "exponent of lambda of |a_2|²/N at 1.02, or halfway to alpha_c where that is lower"),
+];
 
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!({
-            "setup": self.setup, "sigma2": 1.0, "depth": 1, "loads_below_1": self.below, "loads_above_1": self.above,
-            "loads_of_the_boundary": self.boundary, "limits": limits::settings(),
-        })
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.setup.data.into()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
+impl Gridded for Fig5 {
+    fn grid(&self) -> Result<Grid> {
+        let settings = serde_json::json!({
+            "loads_below_1": self.below, "loads_above_1": self.above, "loads_of_the_boundary": self.boundary,
+            "limits": limits::settings(),
+        });
+        let mut grid = self.setup.grid("figure-5", settings, &[&COLUMNS[..], limits::COLUMNS].concat());
+        let tasks =
+            |triple: Triple, seed: u64| self.setup.drawn(Self::protocol(triple, self.setup.p, self.setup.p_test), seed);
         let [curves, powers, boundary] = self.seeds;
-        let mut cells = Vec::new();
+        let all = [self.below.as_slice(), &self.above].concat();
         for triple in EXAMPLES {
-            cells.extend((0..curves).map(|seed| Self::cell("curve", triple, seed)));
-            for lambda in LAMBDAS {
-                cells.extend((0..powers).map(|seed| Self::cell("power", triple, seed).with("lambda", lambda)));
+            for seed in 0..curves {
+                let work = work::Curve { tasks: tasks(triple, seed), lambda: f64::INFINITY, loads: all.clone() };
+                grid.push(Self::cell("curve", triple, seed), work);
+            }
+            for (lambda, seed) in LAMBDAS.into_iter().flat_map(|lambda| (0..powers).map(move |seed| (lambda, seed))) {
+                let work = work::Curve { tasks: tasks(triple, seed), lambda, loads: self.above.clone() };
+                grid.push(Self::cell("power", triple, seed).with("lambda", lambda), work);
             }
         }
-        for &triple in &self.triples {
-            cells.extend((0..boundary).map(|seed| Self::cell("boundary", triple, seed)));
+        for (&triple, seed) in self.triples.iter().flat_map(|t| (0..boundary).map(move |seed| (t, seed))) {
+            let work = work::Boundary { tasks: tasks(triple, seed), loads: self.boundary.clone() };
+            grid.push(Self::cell("boundary", triple, seed), work);
         }
-        cells.extend(limits::cells(self.sampled));
-        Ok(cells)
+        limits::push(&mut grid, &self.setup, self.sampled);
+        Ok(grid)
     }
 
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        match cell.text("part")? {
-            "curve" => self.curve(cell, sources),
-            "power" => self.finite(cell, sources),
-            "boundary" => self.critical(cell, sources),
-            part => limits::compute(part, &self.setup, cell, sources),
-        }
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        let tested = self.setup.p_test;
-        match cell.text("part") {
-            Ok("curve") => self.setup.cost(2, tested, self.below.len() + self.above.len()),
-            Ok("power") => self.setup.cost(2, tested, self.above.len()),
-            Ok("boundary") => self.setup.cost(2, 0, self.boundary.len()),
-            _ => limits::cost(cell, &self.setup),
-        }
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let own = [
-            column("exponent_below_1", "exponent of lambda of |a_2|²/N at load 0.98"),
-            column(
-                "exponent_above_1",
-                "exponent of lambda of |a_2|²/N at 1.02, or halfway to alpha_c where that is lower",
-            ),
-        ];
-        COLUMNS.iter().chain(&own).chain(limits::COLUMNS).copied().collect()
-    }
-}
-
-impl Reproduction for Fig5 {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         Ok(vec![("figure-5".into(), draw::draw(self, frame)?)])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
-        let mut claims = claims::claims(self, frame)?;
-        claims.extend(limits::claims(frame)?);
-        Ok(claims)
+        Ok([claims::claims(self, frame)?, limits::claims(frame)?].concat())
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn claims(study: &Fig6, benchmark: &Benchmark, frame: &Frame) -> Resu
 /// Panels a and d.
 fn similarity(study: &Fig6, benchmark: &Benchmark, rows: &Frame) -> Result<Vec<Claim>> {
     let panel = panel(benchmark, 0);
-    let what = benchmark.axis;
+    let what = benchmark.protocol.axis();
     let at = |ratio: f64| mean(&rows.only("ratio", ratio)?, "gamma_sim");
     let same = at(0.0)?;
     // Rounding through two kernels of condition numbers below 1e6.
@@ -54,12 +54,13 @@ fn diagram(benchmark: &Benchmark, given: &Frame, scaled: &Frame) -> Result<Vec<C
     };
     let ((three, all), (rest, beyond)) = (regimes(0.0, 0.5)?, regimes(0.5, 1.0)?);
     let share = three as f64 / all as f64;
-    let statement = format!("share of draws with three regimes, 1 < α_c < ∞, for {} up to 50 %", benchmark.axis);
+    let statement =
+        format!("share of draws with three regimes, 1 < α_c < ∞, for {} up to 50 %", benchmark.protocol.axis());
     let note = format!("{rest} of {beyond} draws beyond 50 % have an α_c up to 1e6");
     let mut claims = vec![Claim::new(&panel, &statement, share, "= 1", share == 1.0).note(note)];
     for (rows, labels) in [(given, "labels as given"), (scaled, "labels with YᵀK⁻¹Y/P = 1")] {
         let gaps = gaps(&rows.having("ratio", |r| r > 0.0 && r <= 0.15)?)?;
-        let statement = format!("median |γ_sim^−2/α_c − 1| for {} up to 15 %, {labels}", benchmark.axis);
+        let statement = format!("median |γ_sim^−2/α_c − 1| for {} up to 15 %, {labels}", benchmark.protocol.axis());
         let all = gaps.iter().map(|(r, gap)| format!("{}: {:+.3}", percent(*r), gap)).collect::<Vec<_>>().join(", ");
         let sizes: Vec<f64> = gaps.iter().map(|(_, gap)| gap.abs()).collect();
         claims.push(Claim::below(&panel, &statement, median(&sizes), 0.1).note(all));
@@ -80,7 +81,7 @@ fn transition(study: &Fig6, benchmark: &Benchmark, frame: &Frame, rows: &Frame) 
     let panel = panel(benchmark, 2);
     let mut claims = Vec::new();
     for ((ratio, gamma, printed), tolerance) in benchmark.examples.into_iter().zip(benchmark.tolerances) {
-        let name = format!("{} {}", benchmark.axis, percent(ratio));
+        let name = format!("{} {}", benchmark.protocol.axis(), percent(ratio));
         let here = rows.only("ratio", ratio)?;
         let (exact, law) = (mean(&here, "alpha_c")?, mean(&here, "gamma_sim")?.value.powi(-2));
         // What the tolerance of γ_sim leaves to its power.

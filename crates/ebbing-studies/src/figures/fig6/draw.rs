@@ -1,8 +1,9 @@
 //! The panels of figure 6.
 
-use super::super::loads::{Curve, colour, draw_limit, mean, means_by};
+use super::super::loads::{colour, draw_limit, mean, means_by};
 use super::claims::gaps;
 use super::{BENCHMARKS, Benchmark, Fig6, critical_rows, percent};
+use crate::draw::diagram as regimes;
 use crate::error::Result;
 use crate::frame::Frame;
 use ebbing_report::{Band, Dash, Direction, Figure, Legend, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
@@ -36,7 +37,7 @@ fn similarity(benchmark: &Benchmark, rows: &Frame) -> Result<Panel> {
     let (x, y, errors) = means_by(rows, "ratio", "gamma_sim")?;
     let end = |sign: f64| (0..y.len()).map(|k| y[k] + sign * errors[k]).collect::<Vec<f64>>();
     Ok(Panel::new()
-        .x(benchmark.axis)
+        .x(benchmark.protocol.axis())
         .y("task similarity γ_{sim}")
         .y_range(-0.05, 1.05)
         .band(Band::new("", &x, &end(-1.0), &end(1.0)).category(0))
@@ -53,15 +54,7 @@ fn diagram(benchmark: &Benchmark, rows: &Frame) -> Result<Panel> {
     let drawable = |a: f64| if a.is_finite() { a.clamp(1.0, 1e3 * TOP) } else { 1e3 * TOP };
     let exact: Vec<f64> = exact.into_iter().map(drawable).collect();
     let law: Vec<f64> = gamma.iter().map(|g| drawable(if *g > 0.0 { g.powi(-2) } else { f64::INFINITY })).collect();
-    let level = |a: f64| vec![a; x.len()];
-    let mut panel = Panel::new()
-        .x(benchmark.axis)
-        .y("load α = P/N")
-        .log_y()
-        .y_range(0.3, TOP)
-        .band(Band::regime(Regime::FixedRepresentations, &x, &level(0.3), &level(1.0)))
-        .band(Band::regime(Regime::Overfitting, &x, &level(1.0), &exact))
-        .band(Band::regime(Regime::Generalisation, &x, &exact, &level(1e3 * TOP)))
+    let mut panel = regimes(Panel::new().x(benchmark.protocol.axis()).y("load α = P/N"), &x, (0.3, TOP), &exact)
         .line(Line::new("exact α_{c}", &x, &exact).colour(OKABE_ITO[6]).dash(Dash::Solid))
         .line(Line::new("γ_{sim}^{−2}", &x, &law).category(1).dash(Dash::Dashed));
     for (k, (ratio, _, _)) in benchmark.examples.into_iter().enumerate() {
@@ -73,7 +66,7 @@ fn diagram(benchmark: &Benchmark, rows: &Frame) -> Result<Panel> {
 
 fn gap(benchmark: &Benchmark, given: &Frame, scaled: &Frame) -> Result<Panel> {
     let mut panel = Panel::new()
-        .x(benchmark.axis)
+        .x(benchmark.protocol.axis())
         .y("γ_{sim}^{−2} / exact α_{c}")
         .log_y()
         .x_range(0.0, 1.0)
@@ -117,8 +110,7 @@ fn curves(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
     }
     // The names of the curves stand in the first panel, those of the arrows in the second.
     let label = |k: usize| if name == "f21" { rows[k].0.as_str() } else { "" };
-    let curves: Vec<Curve> =
-        (0..rows.len()).map(|k| Curve { frame: &rows[k].1, label: label(k), category: LOOKS[k] }).collect();
+    let curves: Vec<_> = (0..rows.len()).map(|k| (&rows[k].1, label(k), LOOKS[k])).collect();
     let legend = if name == "u22" { Legend::Hidden } else { Legend::Below };
     Ok(draw_limit(panel, &curves, name)?.legend(legend))
 }

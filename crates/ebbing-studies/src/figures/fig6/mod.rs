@@ -3,19 +3,22 @@
 mod claims;
 mod draw;
 
-use super::loads::{COLUMNS, Setup, critical_row, point_row};
-use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
+use super::drawn::{ByRatio, Drawn, drawn_cost};
+use super::gridded::Gridded;
+use super::loads::{Setup, critical_row, point_row, ratio_cell, with_steepest};
+use super::{Entry, Needs, Scale};
+use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
+use crate::grid::Grid;
+use crate::study::Work;
 use ebbing::data::Sources;
-use ebbing::plan::Cost;
+use ebbing::plan::{Cost, critical_load_cost};
 use ebbing::stats::log_grid;
-use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
-use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing_report::Figure;
+use serde::{Deserialize, Serialize};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -28,9 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// One of the two benchmarks.
 struct Benchmark {
-    protocol: &'static str,
-    /// What is varied, as axes call it.
-    axis: &'static str,
+    protocol: ByRatio,
     /// The letters of its three panels.
     letters: [char; 3],
     ratios: &'static [f64],
@@ -42,16 +43,14 @@ struct Benchmark {
 
 const BENCHMARKS: [Benchmark; 2] = [
     Benchmark {
-        protocol: "permuted",
-        axis: "permutation ratio",
+        protocol: ByRatio::Permuted,
         letters: ['a', 'b', 'c'],
         ratios: &[0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0],
         examples: [(0.05, 0.81, 1.51), (0.15, 0.56, 3.19)],
         tolerances: [0.02, 0.03],
     },
     Benchmark {
-        protocol: "split",
-        axis: "split ratio",
+        protocol: ByRatio::Split,
         letters: ['d', 'e', 'f'],
         ratios: &[0.0, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8, 1.0],
         examples: [(0.1, 0.81, 1.54), (0.25, 0.57, 3.03)],
@@ -91,47 +90,23 @@ impl Fig6 {
     }
 }
 
-impl Study for Fig6 {
-    fn name(&self) -> String {
-        "figure-6".into()
-    }
+/// The similarity of two tasks and their critical load at both label scales; curves where there are loads.
+#[derive(Debug, Serialize, Deserialize)]
+struct Similarity {
+    tasks: Drawn,
+    loads: Vec<f64>,
+}
 
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!({ "setup": self.setup, "sigma2": 1.0, "depth": 1, "loads": self.loads })
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.setup.data.into()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        let mut cells = Vec::new();
-        for benchmark in &BENCHMARKS {
-            for &ratio in benchmark.ratios {
-                // Equal tasks have γ_sim = 1 in every draw.
-                let seeds = if ratio == 0.0 { 1 } else { self.seeds };
-                let example = benchmark.examples.iter().any(|e| e.0 == ratio);
-                cells.extend((0..seeds).map(|seed| {
-                    let part = if example && seed < self.curves { "curve" } else { "similarity" };
-                    Cell::new(seed).with("part", part).with("protocol", benchmark.protocol).with("ratio", ratio)
-                }));
-            }
-        }
-        Ok(cells)
-    }
-
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let tasks = self.setup.tasks(cell, sources)?.tasks;
-        let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
+impl Work for Similarity {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let two = self.tasks.two(sources, &MultiHeadSettings::default())?;
         let mut row = critical_row(&two.critical_load()?, "given");
         let mut rows = Vec::new();
-        if cell.text("part")? == "curve" {
+        if !self.loads.is_empty() {
             let points = two.curve(&self.loads)?.points;
             let above = points.iter().filter(|p| p.factors.alpha > 1.0);
             let (alphas, f21): (Vec<f64>, Vec<f64>) = above.map(|p| (p.factors.alpha, p.f21.coefficient)).unzip();
-            if let Some(found) = alpha_c_from_curve(&alphas, &f21, CurveFeature::Steepest)? {
-                row = row.with("alpha_c_curve", found.alpha_c).with("spacing", found.spacing);
-            }
+            row = with_steepest(row, &alphas, &f21)?;
             rows.extend(points.iter().map(point_row));
         }
         rows.push(row);
@@ -139,29 +114,40 @@ impl Study for Fig6 {
         Ok(rows)
     }
 
-    fn cost(&self, cell: &Cell) -> Cost {
-        match cell.text("part") {
-            Ok("curve") => self.setup.cost(2, self.setup.p_test, self.loads.len()),
-            _ => self.setup.critical_cost(),
+    fn cost(&self) -> Cost {
+        let untested = self.tasks.untested();
+        match self.loads.len() {
+            0 => drawn_cost(&untested, critical_load_cost(&untested)),
+            loads => self.tasks.phase_cost(loads),
         }
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        COLUMNS.to_vec()
     }
 }
 
-impl Reproduction for Fig6 {
+impl Gridded for Fig6 {
+    fn grid(&self) -> Result<Grid> {
+        let mut grid = self.setup.grid("figure-6", serde_json::json!({ "loads": self.loads }), &[]);
+        for Benchmark { protocol, ratios, examples, .. } in BENCHMARKS {
+            for &ratio in ratios {
+                // Equal tasks have γ_sim = 1 in every draw.
+                let seeds = if ratio == 0.0 { 1 } else { self.seeds };
+                for seed in 0..seeds {
+                    let drawn = examples.iter().any(|e| e.0 == ratio) && seed < self.curves;
+                    let (part, loads) = if drawn { ("curve", self.loads.clone()) } else { ("similarity", vec![]) };
+                    let work = Similarity { tasks: self.setup.by_ratio(protocol, ratio, seed), loads };
+                    grid.push(ratio_cell(protocol, ratio, seed).with("part", part), work);
+                }
+            }
+        }
+        Ok(grid)
+    }
+
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         Ok(vec![("figure-6".into(), draw::draw(self, frame)?)])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
-        let mut claims = Vec::new();
-        for benchmark in &BENCHMARKS {
-            claims.extend(claims::claims(self, benchmark, frame)?);
-        }
-        Ok(claims)
+        let claims = BENCHMARKS.iter().map(|benchmark| claims::claims(self, benchmark, frame));
+        Ok(claims.collect::<Result<Vec<_>>>()?.concat())
     }
 }
 

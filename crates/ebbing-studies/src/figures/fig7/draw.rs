@@ -8,7 +8,7 @@ use ebbing_report::{Band, Figure, Line, Marker, Markers, Matrix, OKABE_ITO, Pane
 pub(super) fn draw(study: &Fig7, frame: &Frame) -> Result<Figure> {
     let mut panels = Vec::new();
     for (protocol, [losses, best, kernels]) in BENCHMARKS {
-        let balance = Balance::new(frame, protocol)?;
+        let balance = Balance::new(frame, protocol.name())?;
         let drawn = frame.only("part", "kernel")?.only("protocol", protocol)?;
         panels.push(loss(&balance, "f21", "forgetting F_{21}")?.letter(losses));
         panels.push(worst(&balance)?.letter(best));

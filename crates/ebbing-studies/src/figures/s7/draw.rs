@@ -51,7 +51,7 @@ fn curve(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
 }
 
 fn shift(benchmark: &Benchmark, frame: &Frame) -> Result<Panel> {
-    let mut panel = Panel::new().x(benchmark.axis).y("critical load α_{c}");
+    let mut panel = Panel::new().x(benchmark.protocol.axis()).y("critical load α_{c}");
     let all = critical(benchmark, frame)?;
     let ratios: Vec<f64> = all.iter().map(|(ratio, _)| *ratio).collect();
     for (steps, (colour, dash)) in LOOKS.into_iter().enumerate() {

@@ -3,22 +3,24 @@
 mod claims;
 mod draw;
 
-use super::loads::{COLUMNS, Setup, column, critical_row};
-use super::{Entry, Needs, Reproduction, Scale};
-use crate::cell::{Cell, Row};
+use super::drawn::{ByRatio, Drawn};
+use super::gridded::Gridded;
+use super::loads::{Setup, column, critical_row, mean, ratio_cell};
+use super::{Entry, Needs, Scale};
+use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::study::{Column, Study};
-use ebbing::Task;
+use crate::grid::Grid;
+use crate::study::{Column, Work};
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use ebbing::stats::log_grid;
-use ebbing::tasks::Interpolated;
 use ebbing::theory::alpha_c::{CurveCritical, CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing::theory::phase::{SequencePoint, sequence_curve};
 use ebbing_report::Figure;
+use serde::{Deserialize, Serialize};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -29,30 +31,17 @@ pub(super) const ENTRY: Entry = Entry {
     study: |scale, embedded| Box::new(FigS7::at(scale, embedded)),
 };
 
-/// A benchmark: protocol, axis, letters, ratios, and the ratio whose curves are drawn.
+/// A benchmark: protocol, letters, ratios, and the ratio whose curves are drawn.
 struct Benchmark {
-    protocol: &'static str,
-    axis: &'static str,
+    protocol: ByRatio,
     letters: [char; 2],
     ratios: &'static [f64],
     example: f64,
 }
 
 const BENCHMARKS: [Benchmark; 2] = [
-    Benchmark {
-        protocol: "permuted",
-        axis: "permutation ratio",
-        letters: ['b', 'c'],
-        ratios: &[0.05, 0.1, 0.15, 0.2, 0.3],
-        example: 0.15,
-    },
-    Benchmark {
-        protocol: "split",
-        axis: "split ratio",
-        letters: ['e', 'f'],
-        ratios: &[0.1, 0.15, 0.2, 0.25, 0.35],
-        example: 0.25,
-    },
+    Benchmark { protocol: ByRatio::Permuted, letters: ['b', 'c'], ratios: &[0.05, 0.1, 0.15, 0.2, 0.3], example: 0.15 },
+    Benchmark { protocol: ByRatio::Split, letters: ['e', 'f'], ratios: &[0.1, 0.15, 0.2, 0.25, 0.35], example: 0.25 },
 ];
 
 /// The λ that stands for ∞, and the one that shows whether it suffices.
@@ -86,112 +75,86 @@ impl FigS7 {
         FigS7 { setup: Setup { p: 40, p_test: 20, ..full.setup }, seeds: 1, above: log_grid(1.1, 12.0, 5) }
     }
 
-    /// The loads of a cell without intermediate datasets: all of them; with one, its own.
-    fn loads(&self, cell: &Cell, example: bool) -> Result<Vec<f64>> {
-        if cell.count("steps_between")? > 0 {
-            return Ok(vec![cell.number("load")?]);
+    /// The loads at one λ, of an example those below 1 too.
+    fn loads(&self, example: bool) -> Vec<f64> {
+        [if example { &BELOW[..] } else { &[] }, &self.above].concat()
+    }
+}
+
+/// The columns of this figure alone.
+const COLUMNS: [Column; 2] = [column("steps_between", "intermediate datasets S"), column("load", "load of the cell")];
+
+/// The first task's forgetting and the last one's generalisation at every load; without intermediate datasets also the
+/// critical load at both label scales.
+#[derive(Debug, Serialize, Deserialize)]
+struct Intermediate {
+    tasks: Drawn,
+    lambda: f64,
+    loads: Vec<f64>,
+}
+
+impl Work for Intermediate {
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let tasks = self.tasks.sequence(sources)?.tasks;
+        let settings = MultiHeadSettings { lambda: self.lambda, ..MultiHeadSettings::default() };
+        let row = |p: &SequencePoint| {
+            let g22 = p.g_tt.map_or(f64::NAN, |g| g.coefficient);
+            Row::new().with("alpha", p.alpha).with("f21", p.f_t1.coefficient).with("g22", g22)
+        };
+        let mut rows: Vec<Row> = sequence_curve(&tasks, &settings, &self.loads)?.points.iter().map(row).collect();
+        if self.tasks.between == 0 {
+            let limit = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
+            rows.push(critical_row(&limit.critical_load()?, "given"));
+            rows.push(critical_row(&limit.with_normalised_labels()?.critical_load()?, "scaled"));
         }
-        let below = if example { &BELOW[..] } else { &[] };
-        Ok(below.iter().chain(&self.above).copied().collect())
+        Ok(rows)
+    }
+
+    fn cost(&self) -> Cost {
+        // With intermediate datasets two pencils, and three tasks' worth of posterior covariances in their bases.
+        self.tasks.phase_cost(self.loads.len()).times(if self.tasks.between == 0 { 2 } else { 3 })
     }
 }
 
-fn example(cell: &Cell) -> Result<bool> {
-    let (protocol, ratio) = (cell.text("protocol")?, cell.number("ratio")?);
-    Ok(BENCHMARKS.iter().any(|b| b.protocol == protocol && b.example == ratio))
-}
-
-impl Study for FigS7 {
-    fn name(&self) -> String {
-        "figure-S7".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!({
-            "setup": self.setup, "sigma2": 1.0, "depth": 1, "loads_above_1": self.above, "loads_below_1": BELOW,
-            "lambda_for_infinity": LAMBDAS[0],
-        })
-    }
-
-    fn data(&self) -> Vec<String> {
-        vec![self.setup.data.into()]
-    }
-
-    fn cells(&self) -> Result<Vec<Cell>> {
-        let mut cells = Vec::new();
-        for benchmark in &BENCHMARKS {
-            for (&ratio, seed) in benchmark.ratios.iter().flat_map(|r| (0..self.seeds).map(move |seed| (r, seed))) {
+impl Gridded for FigS7 {
+    fn grid(&self) -> Result<Grid> {
+        let settings = serde_json::json!({
+            "loads_above_1": self.above, "loads_below_1": BELOW, "lambda_for_infinity": LAMBDAS[0],
+        });
+        let mut grid = self.setup.grid("figure-S7", settings, &COLUMNS);
+        for Benchmark { protocol, ratios, example, .. } in BENCHMARKS {
+            for (&ratio, seed) in ratios.iter().flat_map(|r| (0..self.seeds).map(move |seed| (r, seed))) {
+                let example = ratio == example;
                 for lambda in LAMBDAS {
-                    let example = ratio == benchmark.example;
                     if lambda != LAMBDAS[0] && !(example && seed == 0) {
                         continue;
                     }
-                    let cell = |steps: usize| {
-                        Cell::new(seed)
-                            .with("protocol", benchmark.protocol)
-                            .with("ratio", ratio)
-                            .with("lambda", lambda)
-                            .with("steps_between", steps)
+                    let cell = |between: usize| {
+                        ratio_cell(protocol, ratio, seed).with("lambda", lambda).with("steps_between", between)
                     };
-                    cells.push(cell(0));
-                    let below = if example && lambda == LAMBDAS[0] { &BELOW[..] } else { &[] };
-                    cells.extend(below.iter().chain(&self.above).map(|&load| cell(1).with("load", load)));
+                    let work = |between: usize, loads: Vec<f64>| Intermediate {
+                        tasks: Drawn { between, ..self.setup.by_ratio(protocol, ratio, seed) },
+                        lambda,
+                        loads,
+                    };
+                    grid.push(cell(0), work(0, self.loads(example)));
+                    for load in self.loads(example && lambda == LAMBDAS[0]) {
+                        grid.push(cell(1).with("load", load), work(1, vec![load]));
+                    }
                 }
             }
         }
-        Ok(cells)
+        Ok(grid)
     }
 
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-        let sequence = self.setup.tasks(cell, sources)?;
-        let settings = MultiHeadSettings { lambda: cell.number("lambda")?, ..MultiHeadSettings::default() };
-        let grid = self.loads(cell, example(cell)?)?;
-        if cell.count("steps_between")? == 0 {
-            let mut rows = curve_rows(&sequence.tasks, &settings, &grid)?;
-            let limit = TwoTasks::new(&sequence.tasks, &MultiHeadSettings::default())?;
-            rows.push(critical_row(&limit.critical_load()?, "given"));
-            rows.push(critical_row(&limit.with_normalised_labels()?.critical_load()?, "scaled"));
-            return Ok(rows);
-        }
-        let between = Interpolated { steps: cell.count("steps_between")? }.apply(&sequence, cell.seed)?;
-        curve_rows(&between.tasks, &settings, &grid)
-    }
-
-    fn cost(&self, cell: &Cell) -> Cost {
-        match cell.count("steps_between") {
-            Ok(0) => self.setup.cost(2, self.setup.p_test, self.above.len()).times(2),
-            // Two pencils, and three tasks' worth of posterior covariances in their bases.
-            _ => self.setup.cost(3, self.setup.p_test, 1).times(3),
-        }
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let own = [column("steps_between", "intermediate datasets S"), column("load", "load of the cell")];
-        COLUMNS.iter().chain(&own).copied().collect()
-    }
-}
-
-impl Reproduction for FigS7 {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         Ok(vec![("figure-S7".into(), draw::draw(self, frame)?)])
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
-        let mut claims = Vec::new();
-        for benchmark in &BENCHMARKS {
-            claims.extend(claims::claims(benchmark, frame)?);
-        }
-        Ok(claims)
+        let claims = BENCHMARKS.iter().map(|benchmark| claims::claims(benchmark, frame));
+        Ok(claims.collect::<Result<Vec<_>>>()?.concat())
     }
-}
-
-/// The first task's forgetting and the last one's generalisation at every load.
-fn curve_rows(tasks: &[Task], settings: &MultiHeadSettings, loads: &[f64]) -> Result<Vec<Row>> {
-    let row = |p: &SequencePoint| {
-        let g22 = p.g_tt.map_or(f64::NAN, |g| g.coefficient);
-        Row::new().with("alpha", p.alpha).with("f21", p.f_t1.coefficient).with("g22", g22)
-    };
-    Ok(sequence_curve(tasks, settings, loads)?.points.iter().map(row).collect())
 }
 
 /// A benchmark's curve against the load at one ratio, λ and number of intermediate datasets, averaged over draws.
@@ -233,5 +196,5 @@ impl Averaged {
 fn limits(frame: &Frame, benchmark: &Benchmark, ratio: f64) -> Result<(f64, f64)> {
     let rows = frame.only("protocol", benchmark.protocol)?.only("ratio", ratio)?.only("labels", "given")?;
     let rows = rows.only("lambda", LAMBDAS[0])?;
-    Ok((super::loads::mean(&rows, "alpha_c")?.value, rows.mean("gamma_sim")?.value.powi(-2)))
+    Ok((mean(&rows, "alpha_c")?.value, rows.mean("gamma_sim")?.value.powi(-2)))
 }
