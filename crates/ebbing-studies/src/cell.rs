@@ -1,6 +1,8 @@
 //! One cell of a study: its settings, its seed, and the rows that it makes.
 
 use crate::study::Work;
+use ebbing::data::Sources;
+use ebbing::plan::Cost;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -129,6 +131,20 @@ impl Cell {
     /// A cell without settings.
     pub fn new(seed: u64) -> Cell {
         Cell { settings: Settings::new(), seed, work: None }
+    }
+
+    /// The rows that it makes.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn rows(&self, sources: &Sources) -> crate::Result<Vec<Row>> {
+        let lost = || crate::Error::data("a cell", "it was read from a folder, which holds no work");
+        self.work.as_ref().ok_or_else(lost)?.rows(sources)
+    }
+
+    /// What they cost, for estimates before anything runs.
+    pub fn cost(&self) -> Cost {
+        self.work.as_ref().map(|work| work.cost()).unwrap_or_default()
     }
 
     /// With a setting.

@@ -42,7 +42,7 @@ pub struct Outcome {
 /// # Errors
 /// Where the folder cannot be read or written (a full disk); finished cells stay.
 pub fn run_missing(
-    study: &dyn Study,
+    study: &Study,
     store: &Store,
     chosen: &[usize],
     sources: &Sources,
@@ -61,8 +61,7 @@ pub fn run_missing(
             }
         }
     }
-    let cells = study.cells()?;
-    let job = |at: usize| one(study, &cells[missing[at]], store, missing[at], sources);
+    let job = |at: usize| one(&study.cells[missing[at]], store, missing[at], sources);
     share_out(threads, missing.len(), &job, &mut |at, end| {
         let number = missing[at] + 1;
         match end? {
@@ -91,13 +90,13 @@ enum End {
     Elsewhere,
 }
 
-fn one(study: &dyn Study, cell: &Cell, store: &Store, index: usize, sources: &Sources) -> Result<End> {
+fn one(cell: &Cell, store: &Store, index: usize, sources: &Sources) -> Result<End> {
     let Some(_claimed) = store.claim(index)? else { return Ok(End::Elsewhere) };
     // Between the look at the folder and the claim another process may have finished it.
     if matches!(store.read(index)?, Found::Rows(_)) {
         return Ok(End::Done);
     }
-    match compute(study, cell, sources) {
+    match compute(cell, sources) {
         Ok(rows) => {
             store.write(index, rows)?;
             Ok(End::Done)

@@ -1,9 +1,9 @@
 //! The file of a study: the command, its settings, the grid and the seeds, in TOML; and the grid of jobs that it asks for.
 
 use crate::cell::{Cell, Value};
-use crate::grid::Grid;
 use crate::job::Job;
 use crate::slurm::SlurmOptions;
+use crate::study::Study;
 use ebbing::data::file_sha256;
 use ebbing::tasks::unknown_key;
 use ebbing::{Error, Result};
@@ -54,28 +54,28 @@ impl StudyFile {
         self.grid.values().fold(self.seeds.len(), |n, values| n.saturating_mul(values.len()))
     }
 
-    /// The grid of jobs, every one checked as it would be before it is computed; no data set is read.
+    /// The study, every job of it checked as it would be before it is computed; no data set is read.
     ///
     /// # Errors
     /// The first setting that a job refuses, with the file and the line; what is wrong with a task file that it names.
-    pub fn grid(&self) -> Result<Grid> {
+    pub fn study(&self) -> Result<Study> {
         let mut cells = vec![Cell::new(0)];
         for (key, values) in &self.grid {
             cells = cells.iter().flat_map(|c| values.iter().map(|v| c.clone().with(key, v.clone()))).collect();
         }
         let seeded = |cell: Cell| self.seeds.iter().map(move |&seed| Cell { seed, ..cell.clone() });
-        let mut grid = Grid {
+        let mut study = Study {
             name: self.name.clone(),
             settings: json!({ "command": self.command, "settings": self.constants, "files": self.files()? }),
             data: self.data(),
             columns: Job::columns(&self.command),
-            ..Grid::default()
+            ..Study::default()
         };
         for cell in cells.into_iter().flat_map(seeded) {
             let job = self.job(&cell)?;
-            grid.push(cell, job);
+            study.push(cell, job);
         }
-        Ok(grid)
+        Ok(study)
     }
 
     fn job(&self, cell: &Cell) -> Result<Job> {

@@ -1,7 +1,8 @@
 //! Studies: a grid of cells and seeds, each cell a pure function of its settings, and one study per figure of the paper.
 //!
-//! A [`Study`] names its cells and computes one of them; running, resuming, sharing out and collecting are the same for
-//! all. A [`Reproduction`] is a study that also draws a figure of the paper and computes its claims.
+//! A [`Study`] holds its cells, each with its [`Work`]: a [`Job`] of a command, or a computation of a figure. Running,
+//! resuming, sharing out and collecting are the same for all. A [`Reproduction`] is a figure of the paper: its study, how it
+//! is drawn, and its claims.
 #![deny(missing_docs)]
 
 mod cell;
@@ -12,7 +13,6 @@ mod error;
 mod figures;
 mod file;
 mod frame;
-mod grid;
 pub mod job;
 mod run;
 mod slurm;
@@ -27,7 +27,6 @@ pub use error::{Error, Result};
 pub use figures::{ENTRIES, Entry, Needs, Reproduction, Scale};
 pub use file::StudyFile;
 pub use frame::Frame;
-pub use grid::Grid;
 pub use job::Job;
 pub use run::{Listener, compute_cells};
 pub use slurm::{SlurmArgs, SlurmOptions};

@@ -2,7 +2,6 @@
 
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
-use crate::study::Study;
 use ebbing::data::Sources;
 use std::panic::AssertUnwindSafe;
 use std::sync::Mutex;
@@ -17,18 +16,17 @@ pub type Listener<'a, T> = dyn FnMut(usize, Result<T>) -> Result<()> + Send + 'a
 /// # Errors
 /// The first error of `done`.
 pub fn compute_cells(
-    study: &dyn Study,
     cells: &[Cell],
     sources: &Sources,
     threads: usize,
     done: &mut Listener<'_, Vec<Row>>,
 ) -> Result<()> {
-    share_out(threads, cells.len(), &|at| compute(study, &cells[at], sources), done)
+    share_out(threads, cells.len(), &|at| compute(&cells[at], sources), done)
 }
 
 /// One cell; a panic in it becomes its error, and leaves the others alone.
-pub(crate) fn compute(study: &dyn Study, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-    let rows = std::panic::catch_unwind(AssertUnwindSafe(|| study.compute(cell, sources)));
+pub(crate) fn compute(cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
+    let rows = std::panic::catch_unwind(AssertUnwindSafe(|| cell.rows(sources)));
     rows.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");

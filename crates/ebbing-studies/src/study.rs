@@ -1,9 +1,10 @@
-//! What a study is: cells, and the pure function that computes one of them.
+//! What a study is: a grid of cells, every one a request that is computed by itself.
 
 use crate::cell::{Cell, Row};
 use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
+use std::sync::Arc;
 
 /// What a column of the result is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,32 +30,31 @@ pub trait Work: std::fmt::Debug + Send + Sync {
 }
 
 /// A grid of cells, each a pure function of its settings and seed.
-pub trait Study: Sync {
+#[derive(Debug, Clone, Default)]
+pub struct Study {
     /// The name, as it stands in file names.
-    fn name(&self) -> String;
-
-    /// Everything besides a cell's own settings that decides its result, as JSON. A folder that holds results of other
-    /// settings is refused.
-    fn settings(&self) -> serde_json::Value;
-
+    pub name: String,
+    /// Everything besides a cell's own settings that decides its result. A folder that holds results of other settings is
+    /// refused.
+    pub settings: serde_json::Value,
     /// The data sets that cells draw from, by name.
-    fn data(&self) -> Vec<String>;
-
-    /// The cells, in the order in which they are collected.
-    ///
-    /// # Errors
-    /// Where the settings do not make a grid.
-    fn cells(&self) -> Result<Vec<Cell>>;
-
-    /// Computes one cell, on the threads of the current pool (the runner gives it one).
-    ///
-    /// # Errors
-    /// What the library says.
-    fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>>;
-
-    /// What one cell costs, for estimates before anything runs: operations of a dense product, and bytes.
-    fn cost(&self, cell: &Cell) -> Cost;
-
+    pub data: Vec<String>,
     /// Units and meanings of the columns.
-    fn columns(&self) -> Vec<Column>;
+    pub columns: Vec<Column>,
+    /// The cells, each with its work, in the order in which they are collected.
+    pub cells: Vec<Cell>,
+}
+
+impl Study {
+    /// Adds a cell and what it computes.
+    pub fn push(&mut self, cell: Cell, work: impl Work + 'static) {
+        self.cells.push(Cell { work: Some(Arc::new(work)), ..cell });
+    }
+
+    /// Adds a cell for each of the seeds 1 to `seeds`, alike in their settings, and what it computes.
+    pub fn push_seeds<W: Work + 'static>(&mut self, seeds: usize, cell: &Cell, work: impl Fn(u64) -> W) {
+        for seed in 1..=seeds as u64 {
+            self.push(Cell { seed, ..cell.clone() }, work(seed));
+        }
+    }
 }

@@ -98,7 +98,7 @@ fn every_door_draws_the_same_tasks() {
         // The program, by flags and by the recipe, and the study's cell give this forgetting to the last bit.
         assert_eq!(program(&home, &format!("forecast --json --no-order {}", request.flags)), want);
         assert_eq!(program(&home, "forecast --json --no-order --tasks recipe.toml"), want);
-        let cell = study.grid().unwrap().cells.remove(0);
+        let cell = study.study().unwrap().cells.remove(0);
         let rows = cell.work.unwrap().rows(&sources).unwrap();
         let last = rows.iter().find(|row| number(row, "t") == 2.0 && number(row, "s") == 1.0).unwrap();
         assert_eq!(number(last, "forgetting"), f.forgetting.mean[1][0]);

@@ -3,8 +3,7 @@
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::Column;
+use crate::study::{Column, Study};
 use ebbing::Recipe;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::plan::{Cost, Sizes};
@@ -41,11 +40,6 @@ pub(super) fn data_title(name: &str) -> &str {
     }
 }
 
-/// Sizes of a sequence of `tasks` tasks of `p` examples each, of which `distinct` are different.
-pub(super) fn sizes(tasks: usize, p: usize, p_test: usize, dim: usize, distinct: Option<usize>) -> Sizes {
-    Sizes { train: vec![p; tasks], test: vec![p_test; tasks], dim, columns: 1, distinct }
-}
-
 /// Sizes of the first `tasks` tasks.
 pub(super) fn first(sizes: &Sizes, tasks: usize) -> Sizes {
     Sizes { train: sizes.train[..tasks].to_vec(), test: sizes.test[..tasks].to_vec(), ..sizes.clone() }
@@ -57,9 +51,9 @@ pub(super) fn grid(
     settings: &impl Serialize,
     data: &[&str],
     columns: &[(&'static str, &'static str)],
-) -> Grid {
+) -> Study {
     let column = |&(name, meaning): &(&'static str, &'static str)| Column { name, unit: "", meaning };
-    Grid {
+    Study {
         name: format!("figure-{id}"),
         settings: serde_json::json!(settings),
         data: data.iter().map(|name| name.to_string()).collect(),

@@ -6,8 +6,7 @@ use crate::cell::{Cell, Row};
 use crate::error::Result;
 use crate::figures::Scale;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::{Column, Work};
+use crate::study::{Column, Study, Work};
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Heads, Learner, LossScale, TrainSettings, Trained};
@@ -102,11 +101,11 @@ impl Descent {
     }
 
     /// A grid without cells; `settings` are those besides the training's, `own` the columns besides those of all.
-    pub fn grid(&self, name: &str, scale: Scale, mut settings: serde_json::Value, own: &[Column]) -> Grid {
+    pub fn study(&self, name: &str, scale: Scale, mut settings: serde_json::Value, own: &[Column]) -> Study {
         settings["descent"] = serde_json::json!(self);
         settings["scale"] = serde_json::json!(scale);
         let columns = COLUMNS.iter().chain(own).copied().collect();
-        Grid { name: name.into(), settings, data: vec![self.data.clone()], columns, ..Grid::default() }
+        Study { name: name.into(), settings, data: vec![self.data.clone()], columns, ..Study::default() }
     }
 
     /// What the captions say of the training.

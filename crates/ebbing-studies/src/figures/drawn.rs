@@ -1,6 +1,5 @@
 //! The tasks of a cell: one recipe, whatever is computed of them.
 
-use super::common::pixels;
 use crate::cell::Value;
 use crate::error::Result;
 use ebbing::data::Sources;
@@ -77,12 +76,15 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// The sequence.
-    pub fn sequence(&self, sources: &Sources) -> Result<TaskSequence> {
+    fn recipe(&self) -> Recipe {
         let interpolate = (self.between > 0).then_some(Interpolated { steps: self.between });
         let post = PostSteps { interpolate, ..PostSteps::default() };
-        let recipe = Recipe { post, ..Recipe::drawn(self.data.as_str(), self.protocol.clone()) };
-        Ok(recipe.draw(sources, self.seed)?)
+        Recipe { post, ..Recipe::drawn(self.data.as_str(), self.protocol.clone()) }
+    }
+
+    /// The sequence.
+    pub fn sequence(&self, sources: &Sources) -> Result<TaskSequence> {
+        Ok(self.recipe().draw(sources, self.seed)?)
     }
 
     /// The theory of two of them with a readout each.
@@ -92,12 +94,8 @@ impl Drawn {
 
     /// The sizes of the sequence.
     pub fn sizes(&self) -> Sizes {
-        let mut sizes = self.protocol.sizes(pixels(&self.data));
-        let length = sizes.train.len() + self.between;
-        for parts in [&mut sizes.train, &mut sizes.test] {
-            parts.resize(length, parts[0]);
-        }
-        sizes
+        // Known sets are not read for that; of another one that is not there, the dimension counts as nothing.
+        self.recipe().sizes().unwrap_or_else(|_| self.protocol.sizes(0))
     }
 
     /// The cost of drawing two tasks and of their curve against the load.

@@ -6,7 +6,7 @@ use super::{Entry, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
+use crate::study::Study;
 use ebbing::stats::{Estimate, mean_with_error};
 use ebbing_report::{Figure, Legend, Line, Markers, Panel, Rgb};
 
@@ -16,7 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "e-g",
     shows: "how the order parameters follow the shared images, shared targets and flipped labels of target-distractor tasks",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(Figure2 { targets: targets(scale, embedded) }),
+    figure: |scale, embedded| Box::new(Figure2 { targets: targets(scale, embedded) }),
 };
 
 fn targets(scale: Scale, embedded: bool) -> Targets {
@@ -126,8 +126,8 @@ impl Figure2 {
 }
 
 impl Reproduction for Figure2 {
-    fn grid(&self) -> Result<Grid> {
-        Ok(self.targets.grid(ENTRY.id))
+    fn study(&self) -> Result<Study> {
+        Ok(self.targets.study(ENTRY.id))
     }
 
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {

@@ -6,8 +6,7 @@ use crate::cell::{Cell, Row};
 use crate::draw::{self, LoadCurve, LoadPoint};
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::Column;
+use crate::study::{Column, Study};
 use ebbing::Task;
 use ebbing::stats::{Estimate, LinearFit};
 use ebbing::tasks::Protocol;
@@ -60,12 +59,12 @@ impl Setup {
     }
 
     /// A grid without cells; `settings` are those besides the setup, `own` the columns besides those of all.
-    pub fn grid(&self, name: &str, mut settings: serde_json::Value, own: &[Column]) -> Grid {
+    pub fn study(&self, name: &str, mut settings: serde_json::Value, own: &[Column]) -> Study {
         settings["setup"] = serde_json::json!(self);
         settings["sigma2"] = 1.0.into();
         settings["depth"] = 1.into();
         let columns = COLUMNS.iter().chain(own).copied().collect();
-        Grid { name: name.into(), settings, data: vec![self.data.into()], columns, ..Grid::default() }
+        Study { name: name.into(), settings, data: vec![self.data.into()], columns, ..Study::default() }
     }
 }
 

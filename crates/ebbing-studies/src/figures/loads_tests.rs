@@ -3,13 +3,11 @@
 use super::fig5::Fig5;
 use super::fig6::Fig6;
 use super::fig7::Fig7;
-use super::gridded::Gridded;
 use super::s7::FigS7;
-use super::{ENTRIES, Scale};
+use super::{ENTRIES, Reproduction, Scale};
 use crate::cell::{Cell, Row, Value};
 use crate::claim::{Claim, Verdict};
 use crate::frame::Frame;
-use crate::grid::Grid;
 use crate::run::compute_cells;
 use crate::study::Study;
 use ebbing::data::Sources;
@@ -23,18 +21,18 @@ fn sources() -> &'static Sources {
 
 /// A small study with its rows, drawn and judged.
 struct Shown<'a> {
-    study: &'a dyn Gridded,
-    grid: Grid,
+    study: &'a dyn Reproduction,
+    grid: Study,
     rows: Vec<Vec<Row>>,
     claims: Vec<Claim>,
 }
 
 impl Shown<'_> {
     /// Computes, draws and judges; what is computed must be described, and figures must not miss values.
-    fn new(study: &dyn Gridded) -> Shown<'_> {
-        let grid = study.grid().unwrap();
+    fn new(study: &dyn Reproduction) -> Shown<'_> {
+        let grid = study.study().unwrap();
         let mut rows = vec![Vec::new(); grid.cells.len()];
-        compute_cells(&grid, &grid.cells, sources(), 2, &mut |at, result| {
+        compute_cells(&grid.cells, sources(), 2, &mut |at, result| {
             rows[at] = result?;
             Ok(())
         })
@@ -42,7 +40,7 @@ impl Shown<'_> {
         for (name, _) in rows.iter().flatten().flat_map(|row| &row.0) {
             assert!(grid.columns.iter().any(|column| column.name == name), "{}: {name} is not described", grid.name);
         }
-        assert!(grid.cells.iter().all(|cell| grid.cost(cell).flops > 0.0));
+        assert!(grid.cells.iter().all(|cell| cell.cost().flops > 0.0));
         let mut shown = Shown { study, grid, rows, claims: Vec::new() };
         let frame = shown.frame(&shown.rows);
         for (name, figure) in study.draw(&frame).unwrap() {
@@ -133,8 +131,8 @@ fn figure_s7_from_cells_to_claims() {
 fn paper_scale_has_the_papers_sizes() {
     let cells = |id: &str, scale, embedded| {
         let entry = ENTRIES.iter().find(|entry| entry.id == id).unwrap();
-        let study = (entry.study)(scale, embedded);
-        (study.cells().unwrap().len(), study.settings()["setup"]["p"].as_u64().unwrap(), study.data())
+        let study = (entry.figure)(scale, embedded).study().unwrap();
+        (study.cells.len(), study.settings["setup"]["p"].as_u64().unwrap(), study.data)
     };
     let set = |name: &str| vec![name.to_string()];
     assert_eq!(cells("5", Scale::Paper, false), (2 * (5 + 5 * 2) + 23 * 4 + 2 + 16, 2000, set("cifar100")));
@@ -150,7 +148,8 @@ fn paper_scale_has_the_papers_sizes() {
     // Every cell is different: its settings and seed are all that its result depends on.
     for entry in ENTRIES.iter().filter(|entry| ["5", "6", "7", "S7"].contains(&entry.id)) {
         let name = |cell: &Cell| format!("{:?} {}", cell.settings, cell.seed);
-        let mut cells: Vec<String> = (entry.study)(Scale::Paper, false).cells().unwrap().iter().map(name).collect();
+        let mut cells: Vec<String> =
+            (entry.figure)(Scale::Paper, false).study().unwrap().cells.iter().map(name).collect();
         let count = cells.len();
         cells.sort();
         cells.dedup();

@@ -9,7 +9,6 @@ mod fig4;
 mod fig5;
 mod fig6;
 mod fig7;
-mod gridded;
 mod loads;
 #[cfg(test)]
 mod loads_tests;
@@ -28,14 +27,10 @@ mod task_one;
 mod testing;
 mod two_tasks;
 
-use crate::cell::{Cell, Row};
 use crate::claim::Claim;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::{Column, Study};
-use ebbing::data::Sources;
-use ebbing::plan::Cost;
+use crate::study::Study;
 use ebbing_report::Figure;
 use serde::Serialize;
 
@@ -59,15 +54,13 @@ pub enum Needs {
     Training,
 }
 
-/// A study that draws a figure of the paper and computes its claims.
-pub trait Reproduction: Study {
+/// A figure of the paper: a study, how it is drawn, and its claims.
+pub trait Reproduction: Sync {
     /// The cells, each with what it computes.
     ///
     /// # Errors
     /// Where the settings do not make a grid.
-    fn grid(&self) -> Result<Grid> {
-        Err(Error::data("a figure", "it computes its cells itself"))
-    }
+    fn study(&self) -> Result<Study>;
 
     /// The figures by file name, panels laid out as in the paper, each with a caption that can be understood alone.
     ///
@@ -82,42 +75,6 @@ pub trait Reproduction: Study {
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>>;
 }
 
-/// The study of a figure is its grid.
-macro_rules! study_by_grid {
-    ($($figure:ty),+) => {$(
-        impl Study for $figure {
-            fn name(&self) -> String {
-                self.grid().unwrap_or_default().name
-            }
-
-            fn settings(&self) -> serde_json::Value {
-                self.grid().unwrap_or_default().settings
-            }
-
-            fn data(&self) -> Vec<String> {
-                self.grid().unwrap_or_default().data
-            }
-
-            fn cells(&self) -> Result<Vec<Cell>> {
-                Ok(self.grid()?.cells)
-            }
-
-            fn compute(&self, cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-                Grid::default().compute(cell, sources)
-            }
-
-            fn cost(&self, cell: &Cell) -> Cost {
-                Grid::default().cost(cell)
-            }
-
-            fn columns(&self) -> Vec<Column> {
-                self.grid().unwrap_or_default().columns
-            }
-        }
-    )+};
-}
-study_by_grid!(fig2::Figure2, fig3::Figure3, fig4::Figure4, s1::FigureS1, s2::FigureS2, s3::FigureS3, s5::FigureS5);
-
 /// A line of the list of figures.
 pub struct Entry {
     /// How the paper calls it: "3", "S4".
@@ -128,8 +85,8 @@ pub struct Entry {
     pub shows: &'static str,
     /// What it takes.
     pub needs: Needs,
-    /// The study at a scale; `embedded` uses embedded data alone, at smaller sizes.
-    pub study: fn(scale: Scale, embedded: bool) -> Box<dyn Reproduction>,
+    /// The figure at a scale; `embedded` uses embedded data alone, at smaller sizes.
+    pub figure: fn(scale: Scale, embedded: bool) -> Box<dyn Reproduction>,
 }
 
 /// Every figure that can be reproduced, in the order of the paper.

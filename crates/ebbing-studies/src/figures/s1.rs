@@ -7,7 +7,7 @@ use super::{Entry, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
+use crate::study::Study;
 use ebbing::stats::LinearFit;
 use ebbing_report::{Figure, Line, Panel, Rgb};
 
@@ -17,7 +17,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-c",
     shows: "forgetting of the full theory against that of random features, in target-distractor sequences",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(FigureS1 { targets: targets(scale, embedded) }),
+    figure: |scale, embedded| Box::new(FigureS1 { targets: targets(scale, embedded) }),
 };
 
 /// Figure 3's grid; at quick scale a part of it.
@@ -53,8 +53,8 @@ fn both(points: &[Point]) -> (Vec<f64>, Vec<f64>) {
 }
 
 impl Reproduction for FigureS1 {
-    fn grid(&self) -> Result<Grid> {
-        Ok(self.targets.grid(ENTRY.id))
+    fn study(&self) -> Result<Study> {
+        Ok(self.targets.study(ENTRY.id))
     }
 
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {

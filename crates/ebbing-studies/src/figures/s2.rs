@@ -7,7 +7,7 @@ use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::grid::Grid;
+use crate::study::Study;
 use ebbing::stats::{Estimate, spearman};
 use ebbing_report::{Band, Figure, Legend, Line, Panel};
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-d",
     shows: "generalisation and forgetting of two permuted tasks against the number of examples",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(FigureS2::new(scale, embedded)),
+    figure: |scale, embedded| Box::new(FigureS2::new(scale, embedded)),
 };
 
 #[derive(Debug, Clone, Serialize)]
@@ -51,7 +51,7 @@ impl FigureS2 {
 }
 
 impl Reproduction for FigureS2 {
-    fn grid(&self) -> Result<Grid> {
+    fn study(&self) -> Result<Study> {
         let columns: Vec<_> = [("p", "examples of each task")].into_iter().chain(COLUMNS).collect();
         let mut grid = grid(ENTRY.id, self, &[self.data], &columns);
         // The largest first: they take longest.
@@ -151,7 +151,7 @@ mod tests {
         let paper = FigureS2::new(Scale::Paper, false);
         assert_eq!((paper.depth, paper.seeds, paper.data), (9, 50, "mnist"));
         assert!(paper.p.contains(&2000) && paper.p.contains(&4000));
-        assert_eq!(paper.grid().unwrap().cells.len(), 50 * 6);
+        assert_eq!(paper.study().unwrap().cells.len(), 50 * 6);
         assert_eq!(FigureS2::new(Scale::Quick, true).data, "mnist-sample");
     }
 

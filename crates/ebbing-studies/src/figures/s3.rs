@@ -7,7 +7,7 @@ use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
+use crate::study::Study;
 use ebbing::stats::Estimate;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
 use ebbing_report::{Figure, Panel};
@@ -19,7 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "error and accuracy on task 1 after task 2 against the penalty λ, for dissimilar and similar tasks",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(FigureS3::new(scale, embedded)),
+    figure: |scale, embedded| Box::new(FigureS3::new(scale, embedded)),
 };
 
 /// Permutation ratios of panels a and b.
@@ -57,7 +57,7 @@ impl FigureS3 {
 }
 
 impl Reproduction for FigureS3 {
-    fn grid(&self) -> Result<Grid> {
+    fn study(&self) -> Result<Study> {
         let settings = [("ratio", "permutation ratio of task 2"), ("lambda", "penalty λ")];
         let columns: Vec<_> = settings.into_iter().chain(COLUMNS).collect();
         let mut grid = grid(ENTRY.id, self, &[self.data], &columns);
@@ -149,7 +149,7 @@ mod tests {
     fn sizes_are_the_paper_s() {
         let paper = FigureS3::new(Scale::Paper, false);
         assert_eq!((paper.p, paper.depth, paper.seeds, paper.data), (2000, 9, 10, "mnist"));
-        assert_eq!(paper.grid().unwrap().cells.len(), 2 * 13 * 10);
+        assert_eq!(paper.study().unwrap().cells.len(), 2 * 13 * 10);
         let quick = FigureS3::new(Scale::Quick, false);
         assert!(quick.p < paper.p && quick.depth == 9 && quick.lambdas().last() == Some(&f64::INFINITY));
     }

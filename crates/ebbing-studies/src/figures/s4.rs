@@ -2,15 +2,13 @@
 
 use super::descent::{learn, seeds};
 use super::drawn::Drawn;
-use super::gridded::Gridded;
 use super::loads::column;
-use super::{Entry, Needs, Scale};
+use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::{Column, Work};
+use crate::study::{Column, Study, Work};
 use ebbing::SingleHead;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
@@ -28,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "Accuracy on the first task after each of many, for four learners and the theory",
     needs: Needs::Training,
-    study: |scale, embedded| Box::new(Learners::at(scale, embedded)),
+    figure: |scale, embedded| Box::new(Learners::at(scale, embedded)),
 };
 
 /// Learners × seeds, and the theory on as many sequences of its own.
@@ -203,14 +201,14 @@ const COLUMNS: [Column; 9] = [
     column("steps", "steps on the newest task"),
 ];
 
-impl Gridded for Learners {
-    fn grid(&self) -> Result<Grid> {
-        let mut grid = Grid {
+impl Reproduction for Learners {
+    fn study(&self) -> Result<Study> {
+        let mut grid = Study {
             name: "figure-S4".into(),
             settings: serde_json::json!(self),
             data: vec![self.data.clone()],
             columns: COLUMNS.to_vec(),
-            ..Grid::default()
+            ..Study::default()
         };
         let architecture = Architecture { activation: Activation::Relu, depth: self.depth };
         for (name, learner) in self.learners() {
@@ -333,6 +331,6 @@ mod tests {
     fn paper_scale_is_the_papers() {
         let study = Learners::at(Scale::Paper, false);
         assert_eq!((study.tasks, study.p, study.depth), (15, 2000, 9));
-        assert_eq!(study.grid().unwrap().cells.len(), 4 * 100 + 50);
+        assert_eq!(study.study().unwrap().cells.len(), 4 * 100 + 50);
     }
 }

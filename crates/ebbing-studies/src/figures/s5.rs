@@ -7,7 +7,7 @@ use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
+use crate::study::Study;
 use ebbing::Recipe;
 use ebbing::stats::Estimate;
 use ebbing::tasks::{PostSteps, WithContext};
@@ -20,7 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "error and accuracy on task 1 after task 2 against the length of a context vector, for two depths",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(FigureS5::new(scale, embedded)),
+    figure: |scale, embedded| Box::new(FigureS5::new(scale, embedded)),
 };
 
 /// Depths of panels a and b.
@@ -61,7 +61,7 @@ impl FigureS5 {
 }
 
 impl Reproduction for FigureS5 {
-    fn grid(&self) -> Result<Grid> {
+    fn study(&self) -> Result<Study> {
         let settings =
             [("depth", "hidden layers L"), ("context", "length of the context vector over that of an image")];
         let columns: Vec<_> = settings.into_iter().chain(COLUMNS).collect();
@@ -150,7 +150,7 @@ mod tests {
         let paper = FigureS5::new(Scale::Paper, false);
         assert_eq!((paper.p, paper.seeds, paper.data, DEPTHS), (2000, 10, "mnist", [1, 9]));
         assert!(paper.context.contains(&4.0) && FigureS5::new(Scale::Quick, false).context.contains(&4.0));
-        assert_eq!(paper.grid().unwrap().cells.len(), 2 * 9 * 10);
+        assert_eq!(paper.study().unwrap().cells.len(), 2 * 9 * 10);
     }
 
     #[test]

@@ -2,14 +2,12 @@
 
 use super::descent::{Descent, against_load, critical_by_descent, learned, pair_cell, pairs, seeds};
 use super::drawn::{ByRatio, Drawn};
-use super::gridded::Gridded;
-use super::{Entry, Needs, Scale};
+use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::Work;
+use crate::study::{Study, Work};
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::{Cost, phase_cost};
@@ -23,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "Forgetting and generalisation of descent against load and task similarity, L = 1 and 2",
     needs: Needs::Training,
-    study: |scale, embedded| Box::new(PhasesByDescent::at(scale, embedded)),
+    figure: |scale, embedded| Box::new(PhasesByDescent::at(scale, embedded)),
 };
 
 /// Ratios × loads × depths × seeds for two protocols, and the exact boundary of the theory.
@@ -87,9 +85,9 @@ impl Work for CriticalLoads {
     }
 }
 
-impl Gridded for PhasesByDescent {
-    fn grid(&self) -> Result<Grid> {
-        let mut grid = self.descent.grid("figure-S6", self.scale, serde_json::json!({}), &[]);
+impl Reproduction for PhasesByDescent {
+    fn study(&self) -> Result<Study> {
+        let mut grid = self.descent.study("figure-S6", self.scale, serde_json::json!({}), &[]);
         for (kind, ratio) in pairs(&self.ratios) {
             let tasks = || self.descent.tasks(kind, ratio, 0);
             let exact = CriticalLoads { tasks: tasks(), sigma2: self.descent.sigma0.powi(2) };
@@ -234,7 +232,7 @@ mod tests {
     #[test]
     fn paper_scale_is_the_papers() {
         let study = PhasesByDescent::at(Scale::Paper, false);
-        let cells = study.grid().unwrap().cells;
+        let cells = study.study().unwrap().cells;
         assert_eq!(study.descent.p, 600);
         assert_eq!(cells.len(), 2 * 7 * (1 + 2 * 15 * 10));
         assert_eq!(crate::figures::descent::width(600, 1.5), 400);

@@ -2,13 +2,12 @@
 
 use super::descent::{Descent, critical_by_descent, learned, pair_cell, pairs, seeds};
 use super::drawn::ByRatio;
-use super::gridded::Gridded;
 use super::loads::column;
-use super::{Entry, Needs, Scale};
+use super::{Entry, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
+use crate::study::Study;
 use ebbing::nets::Heads;
 use ebbing_report::{Figure, Legend, Markers, Panel};
 
@@ -18,7 +17,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "d, g",
     shows: "Critical load by descent against task similarity, with 0 to 3 intermediate datasets",
     needs: Needs::Training,
-    study: |scale, embedded| Box::new(StepsByDescent::at(scale, embedded)),
+    figure: |scale, embedded| Box::new(StepsByDescent::at(scale, embedded)),
 };
 
 struct StepsByDescent {
@@ -59,10 +58,10 @@ impl StepsByDescent {
     }
 }
 
-impl Gridded for StepsByDescent {
-    fn grid(&self) -> Result<Grid> {
+impl Reproduction for StepsByDescent {
+    fn study(&self) -> Result<Study> {
         let own = [column("steps_between", "datasets S between the two tasks")];
-        let mut grid = self.descent.grid("figure-S7-descent", self.scale, serde_json::json!({}), &own);
+        let mut grid = self.descent.study("figure-S7-descent", self.scale, serde_json::json!({}), &own);
         for (kind, ratio) in pairs(&self.ratios) {
             for (&steps, &alpha) in self.steps.iter().flat_map(|s| self.loads.iter().map(move |a| (s, a))) {
                 for seed in seeds(self.seeds) {

@@ -2,15 +2,13 @@
 
 use super::descent::{ByDescent, Descent, against_load, learned, seeds};
 use super::drawn::ByRatio;
-use super::gridded::Gridded;
 use super::loads::column;
-use super::{Entry, Needs, Scale};
+use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::Work;
+use crate::study::{Study, Work};
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::Cost;
@@ -23,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-c",
     shows: "Test losses of both tasks with one readout and with one per task, against load",
     needs: Needs::Training,
-    study: |scale, embedded| Box::new(SingleAgainstMulti::at(scale, embedded)),
+    figure: |scale, embedded| Box::new(SingleAgainstMulti::at(scale, embedded)),
 };
 
 struct SingleAgainstMulti {
@@ -73,12 +71,12 @@ impl Work for WithWorst {
     }
 }
 
-impl Gridded for SingleAgainstMulti {
-    fn grid(&self) -> Result<Grid> {
+impl Reproduction for SingleAgainstMulti {
+    fn study(&self) -> Result<Study> {
         let own =
             [column("heads", "one readout, or one per task"), column("worst", "the larger of G_21 and G_22 of a run")];
         let settings = serde_json::json!({ "split": 1.0, "depth": 1 });
-        let mut grid = self.descent.grid("figure-S8", self.scale, settings, &own);
+        let mut grid = self.descent.study("figure-S8", self.scale, settings, &own);
         for (&alpha, (name, heads)) in self.loads.iter().flat_map(|alpha| HEADS.map(|heads| (alpha, heads))) {
             for seed in seeds(self.seeds) {
                 let nets = self.descent.nets(self.descent.tasks(ByRatio::Split, 1.0, 0), heads, 1, alpha, seed);

@@ -7,19 +7,20 @@ use crate::run::compute_cells;
 use ebbing::data::Sources;
 
 /// All cells of a study, collected.
-pub(super) fn run(study: &dyn Reproduction) -> Frame {
-    let cells = study.cells().unwrap();
+pub(super) fn run(figure: &dyn Reproduction) -> Frame {
+    let study = figure.study().unwrap();
+    let cells = &study.cells;
     let mut rows: Vec<Vec<Row>> = vec![vec![]; cells.len()];
     let mut done = |at: usize, result: crate::Result<Vec<Row>>| {
         rows[at] = result?;
         Ok(())
     };
-    compute_cells(study, &cells, &Sources::new(), 2, &mut done).unwrap();
-    let known: Vec<&str> = study.columns().iter().map(|c| c.name).collect();
+    compute_cells(cells, &Sources::new(), 2, &mut done).unwrap();
+    let known: Vec<&str> = study.columns.iter().map(|c| c.name).collect();
     for name in rows.iter().flatten().flat_map(|row| &row.0).map(|(name, _)| name) {
         assert!(known.contains(&name.as_str()), "column {name} has no meaning");
     }
-    assert!(cells.iter().all(|cell| study.cost(cell).flops > 0.0 && study.cost(cell).bytes > 0.0));
+    assert!(cells.iter().all(|cell| cell.cost().flops > 0.0 && cell.cost().bytes > 0.0));
     let results: Vec<(&Cell, &[Row])> = cells.iter().zip(rows.iter().map(Vec::as_slice)).collect();
     Frame::collect(results)
 }

@@ -50,21 +50,21 @@ impl Manifest {
     ///
     /// # Errors
     /// Where the settings make no grid, or a data set cannot be read.
-    pub fn of(study: &dyn Study) -> Result<Manifest> {
+    pub fn of(study: &Study) -> Result<Manifest> {
         let mut data = BTreeMap::new();
-        for name in study.data() {
-            let provenance = Dataset::load(&name)?.provenance;
-            data.insert(name, provenance.sha256);
+        for name in &study.data {
+            let provenance = Dataset::load(name)?.provenance;
+            data.insert(name.clone(), provenance.sha256);
         }
         let column =
             |c: &crate::Column| StoredColumn { name: c.name.into(), unit: c.unit.into(), meaning: c.meaning.into() };
         Ok(Manifest {
-            name: study.name(),
+            name: study.name.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
-            settings: study.settings(),
+            settings: study.settings.clone(),
             data,
-            columns: study.columns().iter().map(column).collect(),
-            cells: study.cells()?,
+            columns: study.columns.iter().map(column).collect(),
+            cells: study.cells.clone(),
         })
     }
 

@@ -42,7 +42,7 @@ impl Store {
     ///
     /// # Errors
     /// Where it holds results of another version, of other settings or other data, or cannot be written.
-    pub fn create(folder: &Path, study: &dyn Study) -> Result<Store> {
+    pub fn create(folder: &Path, study: &Study) -> Result<Store> {
         Store::with_manifest(folder, Manifest::of(study)?)
     }
 

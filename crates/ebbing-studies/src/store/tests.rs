@@ -4,66 +4,76 @@ use super::*;
 use crate::cell::{Cell, Row};
 use crate::engine::{Event, Outcome, run_missing};
 use crate::error::Error;
-use crate::study::{Column, Study};
+use crate::study::{Column, Study, Work};
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use std::fs;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Cells that are squared; one of them may fail, one may panic.
-struct Squares {
-    count: usize,
+/// A square; one may fail, one may panic.
+#[derive(Debug)]
+struct Square {
+    seed: u64,
     factor: f64,
     failing: Option<u64>,
     panicking: Option<u64>,
-    computed: AtomicUsize,
+    computed: Arc<AtomicUsize>,
 }
 
-fn squares(count: usize) -> Squares {
-    Squares { count, factor: 1.0, failing: None, panicking: None, computed: AtomicUsize::new(0) }
-}
-
-impl Study for Squares {
-    fn name(&self) -> String {
-        "squares".into()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!({ "factor": self.factor })
-    }
-
-    fn data(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn cells(&self) -> crate::Result<Vec<Cell>> {
-        Ok((0..self.count as u64).map(|k| Cell::new(k).with("x", k as f64 / 3.0)).collect())
-    }
-
-    fn compute(&self, cell: &Cell, _: &Sources) -> crate::Result<Vec<Row>> {
+impl Work for Square {
+    fn rows(&self, _: &Sources) -> crate::Result<Vec<Row>> {
         self.computed.fetch_add(1, Ordering::Relaxed);
-        assert_ne!(self.panicking, Some(cell.seed), "an odd cell");
-        if self.failing == Some(cell.seed) {
+        assert_ne!(self.panicking, Some(self.seed), "an odd cell");
+        if self.failing == Some(self.seed) {
             return Err(Error::data("a cell", "does not like it"));
         }
-        let x = cell.number("x")?;
+        let x = self.seed as f64 / 3.0;
         Ok(vec![Row::new().with("y", self.factor * x * x), Row::new().with("y", f64::INFINITY).with("z", "word")])
     }
 
-    fn cost(&self, _: &Cell) -> Cost {
+    fn cost(&self) -> Cost {
         Cost { flops: 2.0, bytes: 8.0 }
     }
+}
 
-    fn columns(&self) -> Vec<Column> {
-        vec![Column { name: "y", unit: "m", meaning: "a square" }]
+/// A study of squares, and how many were computed.
+#[derive(Default)]
+struct Squares {
+    count: u64,
+    factor: f64,
+    failing: Option<u64>,
+    panicking: Option<u64>,
+    computed: Arc<AtomicUsize>,
+}
+
+impl Squares {
+    fn study(&self) -> Study {
+        let mut study = Study {
+            name: "squares".into(),
+            settings: serde_json::json!({ "factor": self.factor }),
+            columns: vec![Column { name: "y", unit: "m", meaning: "a square" }],
+            ..Study::default()
+        };
+        for seed in 0..self.count {
+            let Squares { factor, failing, panicking, .. } = *self;
+            let work = Square { seed, factor, failing, panicking, computed: self.computed.clone() };
+            study.push(Cell::new(seed).with("x", seed as f64 / 3.0), work);
+        }
+        study
     }
+}
+
+fn squares(count: u64) -> Squares {
+    Squares { count, factor: 1.0, ..Squares::default() }
 }
 
 fn run(study: &Squares, store: &Store, share: &Share, threads: usize) -> (Outcome, Vec<Event>) {
     let mut events = Vec::new();
     let _lock = store.lock(share).unwrap();
     let chosen = share.of(store.count()).unwrap();
-    let outcome = run_missing(study, store, &chosen, &Sources::new(), threads, &mut |event| events.push(event));
+    let outcome =
+        run_missing(&study.study(), store, &chosen, &Sources::new(), threads, &mut |event| events.push(event));
     (outcome.unwrap(), events)
 }
 
@@ -72,7 +82,7 @@ fn collected(store: &Store) -> [Vec<u8>; 2] {
 }
 
 fn whole(study: &Squares, folder: &Path) -> [Vec<u8>; 2] {
-    let store = Store::create(folder, study).unwrap();
+    let store = Store::create(folder, &study.study()).unwrap();
     run(study, &store, &Share::All, 1);
     collected(&store)
 }
@@ -86,11 +96,11 @@ fn the_same_bytes_at_any_threads_shards_and_restarts() {
     assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 1 + 22);
 
     let study = squares(11);
-    let store = Store::create(&folder.path().join("two"), &study).unwrap();
+    let store = Store::create(&folder.path().join("two"), &study.study()).unwrap();
     assert_eq!(run(&study, &store, &Share::Shard(2, 3), 4).0.computed, 4);
     assert_eq!(run(&study, &store, &Share::Listed(vec![1, 2]), 1).0.computed, 1, "cell 2 is there already");
     // A new start does only what is missing.
-    let store = Store::create(&folder.path().join("two"), &study).unwrap();
+    let store = Store::create(&folder.path().join("two"), &study.study()).unwrap();
     let (outcome, _) = run(&study, &store, &Share::All, 3);
     assert_eq!((outcome.found, outcome.computed, study.computed.load(Ordering::Relaxed)), (5, 6, 11));
     assert_eq!(collected(&store), reference);
@@ -103,17 +113,17 @@ fn folders_of_other_settings_are_refused_and_left_alone() {
     let bytes = whole(&study, folder.path());
     let mut other = squares(3);
     other.factor = 2.0;
-    let refused = |study: &Squares| Store::create(folder.path(), study).unwrap_err().to_string();
+    let refused = |study: &Squares| Store::create(folder.path(), &study.study()).unwrap_err().to_string();
     let said = refused(&other);
     assert!(said.contains("settings.factor is 1.0; this study has 2.0"), "{said}");
     assert!(refused(&squares(4)).contains("cells is a list of 3; this study has a list of 4"));
     let path = folder.path().join("study.json");
     let text = fs::read_to_string(&path).unwrap();
-    let mut manifest = Manifest::of(&study).unwrap();
+    let mut manifest = Manifest::of(&study.study()).unwrap();
     manifest.version = "0.0.9".into();
     let earlier = folder.path().join("earlier");
     Store::with_manifest(&earlier, manifest).unwrap();
-    let said = Store::create(&earlier, &study).unwrap_err().to_string();
+    let said = Store::create(&earlier, &study.study()).unwrap_err().to_string();
     assert!(said.contains("version is 0.0.9; this study has"), "{said}");
     // A manifest that was tampered with does not count.
     fs::write(&path, text.replace("1.0", "2.0")).unwrap();
@@ -159,7 +169,7 @@ fn failures_are_kept_apart_and_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut study = squares(5);
     (study.failing, study.panicking) = (Some(1), Some(3));
-    let store = Store::create(folder.path(), &study).unwrap();
+    let store = Store::create(folder.path(), &study.study()).unwrap();
     let (outcome, _) = run(&study, &store, &Share::All, 2);
     assert_eq!((outcome.computed, outcome.failed.len()), (3, 2));
     assert_eq!(outcome.failed[0], (2, "a cell: does not like it".into()));
@@ -177,7 +187,7 @@ fn failures_are_kept_apart_and_tried_again() {
 fn locks_keep_runs_apart_and_claims_keep_cells_apart() {
     let folder = tempfile::tempdir().unwrap();
     let study = squares(4);
-    let store = Store::create(folder.path(), &study).unwrap();
+    let store = Store::create(folder.path(), &study.study()).unwrap();
     let whole = store.lock(&Share::All).unwrap();
     for share in [Share::All, Share::Shard(1, 2), Share::Listed(vec![1])] {
         let said = store.lock(&share).unwrap_err().to_string();
@@ -190,7 +200,8 @@ fn locks_keep_runs_apart_and_claims_keep_cells_apart() {
     let claimed = store.claim(1).unwrap().unwrap();
     assert_eq!(store.status().unwrap().cells[1], CellState::Running);
     let mut heard = Vec::new();
-    let outcome = run_missing(&study, &store, &[0, 1], &Sources::new(), 1, &mut |event| heard.push(event)).unwrap();
+    let outcome =
+        run_missing(&study.study(), &store, &[0, 1], &Sources::new(), 1, &mut |event| heard.push(event)).unwrap();
     assert_eq!((outcome.computed, outcome.elsewhere), (1, 1));
     assert_eq!(heard, [Event::Done(1), Event::Elsewhere(2)]);
     drop((claimed, first, second));
@@ -207,12 +218,13 @@ fn locks_keep_runs_apart_and_claims_keep_cells_apart() {
 fn a_folder_that_cannot_be_written_stops_the_run_and_keeps_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let study = squares(6);
-    let store = Store::create(folder.path(), &study).unwrap();
+    let store = Store::create(folder.path(), &study.study()).unwrap();
     // A folder in the way of the third cell: its rename fails, as on a full disk its write would.
     fs::create_dir_all(store.cell_path(2).join("in the way")).unwrap();
-    let error = run_missing(&study, &store, &[0, 1], &Sources::new(), 1, &mut |_| ()).map(|o| o.computed);
+    let error = run_missing(&study.study(), &store, &[0, 1], &Sources::new(), 1, &mut |_| ()).map(|o| o.computed);
     assert_eq!(error.unwrap(), 2);
-    let error = run_missing(&study, &store, &[2, 3, 4, 5], &Sources::new(), 1, &mut |_| ()).unwrap_err().to_string();
+    let error =
+        run_missing(&study.study(), &store, &[2, 3, 4, 5], &Sources::new(), 1, &mut |_| ()).unwrap_err().to_string();
     assert!(error.contains("000003.json"), "{error}");
     assert!(store.cell_path(1).is_file() && !store.cell_path(5).exists());
 }

@@ -16,12 +16,12 @@ pub fn print(console: &Console, embedded: bool) -> anyhow::Result<()> {
         text += "\n";
         text += &wrap(&format!("{} {}. {}", entry.id, entry.panels, entry.shows), "", "   ");
         for (name, scale) in [("quick", Scale::Quick), ("paper", Scale::Paper)] {
-            let full = (entry.study)(scale, false);
-            let here = !embedded && all_here(&full.data())?;
-            let study = if here { full } else { (entry.study)(scale, true) };
-            let bill = stated(&*study, &study.cells()?)?;
+            let full = (entry.figure)(scale, false).study()?;
+            let here = !embedded && all_here(&full.data)?;
+            let study = if here { full } else { (entry.figure)(scale, true).study()? };
+            let bill = stated(&study.cells)?;
             let wall = (bill.core_seconds / threads as f64).max(bill.longest_seconds);
-            let data = study.data().join(", ");
+            let data = study.data.join(", ");
             let data = if here { data } else { format!("{data}, embedded") };
             let line = format!("{kind}, {name}: {} cells, about {}; data: {data}", bill.cells, time(wall));
             text += &wrap(&line, "   ", "     ");

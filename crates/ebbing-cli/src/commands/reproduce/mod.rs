@@ -11,7 +11,7 @@ use crate::text::time;
 use clap::ValueEnum;
 use ebbing::data::Places;
 use ebbing_report::{Screen, escape_markup};
-use ebbing_studies::{ENTRIES, Entry, Frame, Needs, Reproduction, Scale, Share, SlurmArgs, SlurmOptions, Store};
+use ebbing_studies::{ENTRIES, Entry, Frame, Needs, Reproduction, Scale, Share, SlurmArgs, SlurmOptions, Store, Study};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -79,7 +79,8 @@ pub struct Args {
 /// A figure at a scale with data that are there.
 struct Chosen {
     entry: &'static Entry,
-    study: Box<dyn Reproduction>,
+    figure: Box<dyn Reproduction>,
+    study: Study,
     /// Whether embedded data serve.
     embedded: bool,
     folder: PathBuf,
@@ -114,12 +115,13 @@ impl Args {
 
     /// The figure's study, with embedded data where its sets are not here.
     fn chosen(&self, entry: &'static Entry) -> anyhow::Result<Chosen> {
-        let full = (entry.study)(self.scale.scale(), false);
-        let embedded = self.embedded || !all_here(&full.data())?;
-        let study = if embedded { (entry.study)(self.scale.scale(), true) } else { full };
+        let full = (entry.figure)(self.scale.scale(), false);
+        let embedded = self.embedded || !all_here(&full.study()?.data)?;
+        let figure = if embedded { (entry.figure)(self.scale.scale(), true) } else { full };
+        let study = figure.study()?;
         let ending = if embedded { "-embedded" } else { "" };
         let folder = self.out.join(format!("figure-{}-{}{ending}", entry.id, self.scale.name()));
-        Ok(Chosen { entry, study, embedded, folder })
+        Ok(Chosen { entry, figure, study, embedded, folder })
     }
 
     fn tell_costs(&self, console: &Console, chosen: &[Chosen]) -> anyhow::Result<()> {
@@ -127,7 +129,7 @@ impl Args {
         for figure in chosen {
             let ending = if figure.embedded { " (embedded data)" } else { "" };
             let name = format!("figure {}{ending}", figure.entry.id);
-            bills.push((name, stated(&*figure.study, &figure.study.cells()?)?));
+            bills.push((name, stated(&figure.study.cells)?));
         }
         print_bill(console, &format!("Figures at {} scale, nothing computed", self.scale.name()), &bills)
     }
@@ -160,10 +162,10 @@ impl Args {
 
     /// The claims of one figure, once everything is written; none where only a part was computed.
     fn figure(&self, console: &Console, figure: &Chosen, share: &Share) -> anyhow::Result<Vec<ebbing_studies::Claim>> {
-        let store = Store::create(&figure.folder, &*figure.study)?;
-        let outcome = part(console, &*figure.study, &store, share)?;
+        let store = Store::create(&figure.folder, &figure.study)?;
+        let outcome = part(console, &figure.study, &store, share)?;
         if *share == Share::All {
-            return write::all(figure.entry.id, &*figure.study, figure.embedded, &store);
+            return write::all(figure.entry.id, &*figure.figure, &figure.study.data, figure.embedded, &store);
         }
         let heading = format!("Figure {}: {} cells computed", figure.entry.id, outcome.computed);
         let more = format!("ebbing study status {}", figure.folder.display());
@@ -172,7 +174,7 @@ impl Args {
     }
 
     fn submit(&self, console: &Console, figure: &Chosen) -> anyhow::Result<()> {
-        let store = Store::create(&figure.folder, &*figure.study)?;
+        let store = Store::create(&figure.folder, &figure.study)?;
         let out = std::path::absolute(&self.out).map_err(|e| ebbing::Error::io(&self.out, e))?;
         let mut words =
             vec!["reproduce".to_string(), figure.entry.id.into(), "--scale".into(), self.scale.name().into()];
@@ -183,7 +185,7 @@ impl Args {
         let options = self.options.over(&SlurmOptions::default())?;
         let name = format!("figure-{}", figure.entry.id);
         let job = Submission { name, compute: words.clone(), collect: words, options };
-        job.submit(console, &*figure.study, &store)
+        job.submit(console, &figure.study, &store)
     }
 }
 
@@ -229,13 +231,13 @@ fn all_here(names: &[String]) -> anyhow::Result<bool> {
 
 /// Computes the first cell that is not there yet (or tells the first one), with its time beside the estimate.
 fn one_cell(console: &Console, figure: &Chosen) -> anyhow::Result<()> {
-    let store = Store::create(&figure.folder, &*figure.study)?;
+    let store = Store::create(&figure.folder, &figure.study)?;
     let missing = store.status()?.to_do().first().copied();
     let index = missing.unwrap_or(0);
-    let cell = &figure.study.cells()?[index];
-    let expected = stated(&*figure.study, std::slice::from_ref(cell))?.core_seconds;
+    let cell = &figure.study.cells[index];
+    let expected = stated([cell])?.core_seconds;
     let begin = Instant::now();
-    part(console, &*figure.study, &store, &Share::Listed(vec![index + 1]))?;
+    part(console, &figure.study, &store, &Share::Listed(vec![index + 1]))?;
     let taken = begin.elapsed().as_secs_f64();
     let rows = store.rows(index)?;
     let frame = Frame::collect([(cell, rows.as_slice())]);
@@ -244,7 +246,7 @@ fn one_cell(console: &Console, figure: &Chosen) -> anyhow::Result<()> {
         None => "was there already".into(),
     };
     let heading = format!("Figure {}, cell {} of {}: {said}", figure.entry.id, index + 1, store.count());
-    let screen = Screen::new(&escape_markup(&heading)).table(&frame.table("", &figure.study.columns()))?;
+    let screen = Screen::new(&escape_markup(&heading)).table(&frame.table("", &figure.study.columns))?;
     console.print(&screen.render_for_stdout())
 }
 
@@ -257,7 +259,7 @@ mod tests {
         fn none(_: Scale, _: bool) -> Box<dyn Reproduction> {
             unreachable!("only names are looked at")
         }
-        let entry = |id, needs| Entry { id, panels: "", shows: "", needs, study: none };
+        let entry = |id, needs| Entry { id, panels: "", shows: "", needs, figure: none };
         let (three, s4) = (entry("3", Needs::Theory), entry("S4", Needs::Training));
         for word in ["3", "3a", "all", "theory"] {
             assert!(means(word, &three), "{word}");

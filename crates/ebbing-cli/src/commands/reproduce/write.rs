@@ -8,19 +8,24 @@ use ebbing_studies::{Claim, Reproduction, Store};
 ///
 /// # Errors
 /// Where cells are missing or a file cannot be written.
-pub fn all(id: &str, study: &dyn Reproduction, embedded: bool, store: &Store) -> anyhow::Result<Vec<Claim>> {
+pub fn all(
+    id: &str,
+    figure: &dyn Reproduction,
+    data: &[String],
+    embedded: bool,
+    store: &Store,
+) -> anyhow::Result<Vec<Claim>> {
     let frame = store.frame(false)?;
     store.collect(&frame, "data")?;
-    let data = study.data();
     let used = if embedded { "embedded images, at smaller sizes than with whole data sets" } else { "whole data sets" };
     let used = escape_markup(&format!("Data: {} ({used}).", data.join(", ")));
     let metadata = store.metadata()?;
-    for (name, figure) in study.draw(&frame)? {
-        let caption = format!("{} {used}", figure.caption_markup());
-        figure.caption(&caption).note(&used).metadata(&metadata).save(store.folder(), &name)?;
+    for (name, drawn) in figure.draw(&frame)? {
+        let caption = format!("{} {used}", drawn.caption_markup());
+        drawn.caption(&caption).note(&used).metadata(&metadata).save(store.folder(), &name)?;
     }
-    let judged = study.claims(&frame)?;
-    let text = claims::file(id, &metadata.version, &data, &judged)?;
+    let judged = figure.claims(&frame)?;
+    let text = claims::file(id, &metadata.version, data, &judged)?;
     ebbing::data::write_atomic(&store.folder().join("claims.toml"), text.as_bytes())?;
     Ok(judged)
 }
@@ -32,43 +37,32 @@ mod tests {
     use crate::console::Console;
     use ebbing::plan::Cost;
     use ebbing_report::{Figure, Line, Panel};
-    use ebbing_studies::{Cell, Column, Frame, Result, Row, Share, Sources, Study};
+    use ebbing_studies::{Cell, Frame, Result, Row, Share, Sources, Study, Work};
     use std::fs;
 
     /// A figure of two points.
     struct Tiny;
 
-    impl Study for Tiny {
-        fn name(&self) -> String {
-            "tiny".into()
+    #[derive(Debug)]
+    struct Square(f64);
+
+    impl Work for Square {
+        fn rows(&self, _: &Sources) -> Result<Vec<Row>> {
+            Ok(vec![Row::new().with("y", self.0.powi(2))])
         }
 
-        fn settings(&self) -> serde_json::Value {
-            serde_json::json!({})
-        }
-
-        fn data(&self) -> Vec<String> {
-            vec!["mnist-sample".into()]
-        }
-
-        fn cells(&self) -> Result<Vec<Cell>> {
-            Ok([1.0, 2.0].map(|x| Cell::new(0).with("x", x)).to_vec())
-        }
-
-        fn compute(&self, cell: &Cell, _: &Sources) -> Result<Vec<Row>> {
-            Ok(vec![Row::new().with("y", cell.number("x")?.powi(2))])
-        }
-
-        fn cost(&self, _: &Cell) -> Cost {
+        fn cost(&self) -> Cost {
             Cost::default()
-        }
-
-        fn columns(&self) -> Vec<Column> {
-            Vec::new()
         }
     }
 
     impl Reproduction for Tiny {
+        fn study(&self) -> Result<Study> {
+            let mut study = Study { name: "tiny".into(), data: vec!["mnist-sample".into()], ..Study::default() };
+            [1.0, 2.0].into_iter().for_each(|x| study.push(Cell::new(0).with("x", x), Square(x)));
+            Ok(study)
+        }
+
         fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
             let line = Line::new("y", &frame.numbers("x")?, &frame.numbers("y")?);
             let figure = Figure::single(Panel::new().x("x").y("y").line(line)).caption("A square.");
@@ -83,10 +77,12 @@ mod tests {
     #[test]
     fn a_figure_leaves_pictures_data_settings_and_claims() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::create(folder.path(), &Tiny).unwrap();
-        assert!(all("0", &Tiny, true, &store).unwrap_err().to_string().contains("2 of 2 cells are not there yet"));
-        part(&Console::new(true), &Tiny, &store, &Share::All).unwrap();
-        let claims = all("0", &Tiny, true, &store).unwrap();
+        let study = Tiny.study().unwrap();
+        let store = Store::create(folder.path(), &study).unwrap();
+        let all = |store: &Store| all("0", &Tiny, &study.data, true, store);
+        assert!(all(&store).unwrap_err().to_string().contains("2 of 2 cells are not there yet"));
+        part(&Console::new(true), &study, &store, &Share::All).unwrap();
+        let claims = all(&store).unwrap();
         assert_eq!((claims.len(), claims[0].value), (1, 4.0));
         for name in ["figure-0.svg", "figure-0.png", "data.csv", "data.parquet", "study.json", "claims.toml"] {
             assert!(folder.path().join(name).is_file(), "{name}");

@@ -5,10 +5,10 @@ use super::slurm::Submission;
 use crate::console::Console;
 use crate::failure::Refused;
 use ebbing_report::{Screen, escape_markup};
-use ebbing_studies::{Grid, Share, SlurmArgs, Store, Study, StudyFile};
+use ebbing_studies::{Share, SlurmArgs, Store, Study, StudyFile};
 use std::path::{Path, PathBuf};
 
-/// Grids of more cells than this are computed only when they are meant.
+/// Studys of more cells than this are computed only when they are meant.
 const MANY: usize = 10_000;
 
 /// Compute the cells of a study that are not there yet
@@ -69,7 +69,7 @@ struct StudySource {
 
 impl StudySource {
     /// The checked study and its file.
-    fn study(&self) -> anyhow::Result<(StudyFile, Grid)> {
+    fn study(&self) -> anyhow::Result<(StudyFile, Study)> {
         let file = StudyFile::read(&self.file)?;
         if file.count() > MANY && !self.yes {
             let sentence = format!(
@@ -79,12 +79,12 @@ impl StudySource {
             );
             return Err(Refused(sentence).into());
         }
-        let grid = file.grid()?;
-        Ok((file, grid))
+        let study = file.study()?;
+        Ok((file, study))
     }
 
     /// The folder of results, with a copy of the study's file in it.
-    fn store(&self, file: &StudyFile, study: &Grid) -> anyhow::Result<Store> {
+    fn store(&self, file: &StudyFile, study: &Study) -> anyhow::Result<Store> {
         let folder = self.folder(study);
         check_folder(&folder)?;
         let store = Store::create(&folder, study)?;
@@ -97,8 +97,8 @@ impl StudySource {
         Ok(store)
     }
 
-    fn folder(&self, study: &Grid) -> PathBuf {
-        self.out.clone().unwrap_or_else(|| PathBuf::from(study.name()))
+    fn folder(&self, study: &Study) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from(&study.name))
     }
 }
 
@@ -114,7 +114,7 @@ impl Args {
         let outcome = part(console, &study, &store, &share)?;
         let heading = format!(
             "Study {}: {} cells computed, {} were there, {} in all",
-            escape_markup(&study.name()),
+            escape_markup(&study.name),
             outcome.computed,
             outcome.found,
             store.count()
@@ -122,7 +122,7 @@ impl Args {
         let screen = Screen::new(&heading);
         let folder = store.folder().display().to_string();
         let screen = if share == Share::All {
-            let [csv, parquet] = store.collect(&store.frame(false)?, &study.name())?;
+            let [csv, parquet] = store.collect(&store.frame(false)?, &study.name)?;
             screen
                 .next("result", &format!("{} and {}", csv.display(), parquet.display()))
                 .next("more", &format!("ebbing study plot {folder} --x COLUMN --y COLUMN"))
@@ -133,21 +133,17 @@ impl Args {
     }
 
     /// Cells, core-hours and memory of what is not there yet.
-    fn tell_cost(&self, console: &Console, study: &Grid, share: &Share) -> anyhow::Result<()> {
-        let cells = study.cells()?;
-        let chosen = share.of(cells.len())?;
-        let chosen: Vec<_> = chosen.into_iter().map(|k| cells[k].clone()).collect();
-        let mut bills = vec![("all cells".to_string(), stated(study, &chosen)?)];
+    fn tell_cost(&self, console: &Console, study: &Study, share: &Share) -> anyhow::Result<()> {
+        let chosen = share.of(study.cells.len())?;
+        let mut bills = vec![("all cells".to_string(), stated(chosen.iter().map(|&k| &study.cells[k]))?)];
         let folder = self.source.folder(study);
         if folder.join("study.json").exists() {
             let store = Store::create(&folder, study)?;
-            let wanted = share.of(store.count())?;
             let missing = store.status()?.to_do();
-            let missing: Vec<_> =
-                missing.into_iter().filter(|k| wanted.contains(k)).map(|k| cells[k].clone()).collect();
-            bills.push(("not there yet".into(), stated(study, &missing)?));
+            let missing = missing.iter().filter(|k| chosen.contains(k)).map(|&k| &study.cells[k]);
+            bills.push(("not there yet".into(), stated(missing)?));
         }
-        print_bill(console, &format!("Study {}, nothing computed", study.name()), &bills)
+        print_bill(console, &format!("Study {}, nothing computed", study.name), &bills)
     }
 }
 
@@ -160,7 +156,7 @@ impl SubmitArgs {
         let words = |rest: &[&str]| rest.iter().map(|w| w.to_string()).collect::<Vec<String>>();
         let (copy, out) = (folder.join("study.toml").display().to_string(), folder.display().to_string());
         let job = Submission {
-            name: study.name(),
+            name: study.name.clone(),
             compute: words(&["study", "run", &copy, "--out", &out, "--yes"]),
             collect: words(&["study", "collect", &out]),
             options: self.options.over(&file.slurm)?,

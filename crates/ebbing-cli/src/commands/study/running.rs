@@ -60,14 +60,13 @@ fn listed(text: &str) -> ebbing::Result<Vec<usize>> {
 ///
 /// # Errors
 /// Where the folder is in use or cannot be written, or where cells failed.
-pub fn part(console: &Console, study: &dyn Study, store: &Store, share: &Share) -> anyhow::Result<Outcome> {
+pub fn part(console: &Console, study: &Study, store: &Store, share: &Share) -> anyhow::Result<Outcome> {
     let chosen = share.of(store.count())?;
     let _lock = store.lock(share)?;
-    let cells = study.cells()?;
-    let weights: Vec<f64> = cells.iter().map(|cell| study.cost(cell).flops.max(1.0)).collect();
+    let weights: Vec<f64> = study.cells.iter().map(|cell| cell.cost().flops.max(1.0)).collect();
     let total: f64 = chosen.iter().map(|&k| weights[k]).sum();
-    let name = study.name();
-    let mut bar = console.share(&name);
+    let name = &study.name;
+    let mut bar = console.share(name);
     let (mut done, mut weight) = (0, 0.0);
     let threads = rayon::current_num_threads();
     let outcome = run_missing(study, store, &chosen, &Sources::new(), threads, &mut |event| match event {
@@ -100,7 +99,7 @@ pub fn part(console: &Console, study: &dyn Study, store: &Store, share: &Share) 
 ///
 /// # Errors
 /// Where a thread does not start.
-pub fn stated(study: &dyn Study, cells: &[Cell]) -> anyhow::Result<Bill> {
+pub fn stated<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> anyhow::Result<Bill> {
     // Measured once, so that studies are told by the same yardstick.
     static SPEED: OnceLock<Speed> = OnceLock::new();
     let speed = match SPEED.get() {
@@ -110,7 +109,7 @@ pub fn stated(study: &dyn Study, cells: &[Cell]) -> anyhow::Result<Bill> {
             *SPEED.get_or_init(|| speed)
         }
     };
-    Ok(bill(cells.iter().map(|cell| study.cost(cell)), speed))
+    Ok(bill(cells.into_iter().map(Cell::cost), speed))
 }
 
 /// Prints what `--dry-run` tells.

@@ -34,7 +34,7 @@ impl Submission {
     ///
     /// # Errors
     /// Where earlier jobs are still in the queue, a script cannot be written, or sbatch refuses.
-    pub fn submit(&self, console: &Console, study: &dyn Study, store: &Store) -> anyhow::Result<()> {
+    pub fn submit(&self, console: &Console, study: &Study, store: &Store) -> anyhow::Result<()> {
         let folder = super::run::absolute(store.folder())?;
         refuse_queued(&folder)?;
         let missing = store.status()?.to_do();
@@ -44,8 +44,7 @@ impl Submission {
             screen = screen.next("more", &format!("ebbing {}", self.collect.join(" ")));
             return console.print(&screen.render_for_stdout());
         }
-        let cells: Vec<_> = missing.iter().map(|&k| store.manifest().cells[k].clone()).collect();
-        let bill = stated(study, &cells)?;
+        let bill = stated(missing.iter().map(|&k| &study.cells[k]))?;
         let groups = self.groups(&missing, &bill);
         let (place, array, collect) = self.write(&folder, &groups, &bill)?;
         screen = screen.paragraph(&escape_markup(&format!(

@@ -6,7 +6,7 @@ use super::{Entry, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
+use crate::study::Study;
 use ebbing::stats::ForgettingFit;
 use ebbing_report::Figure;
 
@@ -22,7 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-e with insets",
     shows: "forgetting after two and after many target-distractor tasks, foretold by the order parameters",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(Figure3 { targets: targets(scale, embedded) }),
+    figure: |scale, embedded| Box::new(Figure3 { targets: targets(scale, embedded) }),
 };
 
 /// Sequences that forget less than this after the second task.
@@ -130,8 +130,8 @@ fn examples(fitted: &[Fitted]) -> Option<[&Fitted; 2]> {
 }
 
 impl Reproduction for Figure3 {
-    fn grid(&self) -> Result<Grid> {
-        Ok(self.targets.grid(ENTRY.id))
+    fn study(&self) -> Result<Study> {
+        Ok(self.targets.study(ENTRY.id))
     }
 
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
@@ -188,7 +188,7 @@ mod tests {
         assert!(paper.triples() >= 100 && paper.tasks * paper.p <= 50_000);
         let quick = targets(Scale::Quick, false);
         assert!(quick.triples() >= 60 && quick.depth == 10);
-        assert_eq!(paper.grid("").cells.len(), 40 * 5 * 10);
+        assert_eq!(paper.study("").cells.len(), 40 * 5 * 10);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
+use crate::study::Study;
 use at_depths::AtDepths;
 use ebbing::Recipe;
 use ebbing::tasks::{Permuted, Protocol, Split};
@@ -28,7 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-f",
     shows: "forgetting of permuted and split sequences at five depths, and the order parameters that explain it",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(Figure4::new(scale, embedded)),
+    figure: |scale, embedded| Box::new(Figure4::new(scale, embedded)),
 };
 
 /// Up to this permutation ratio long-term forgetting is followed.
@@ -102,7 +102,7 @@ const COLUMNS: [(&str, &str); 13] = [
 ];
 
 impl Reproduction for Figure4 {
-    fn grid(&self) -> Result<Grid> {
+    fn study(&self) -> Result<Study> {
         let names: BTreeSet<&str> = self.sources.iter().copied().chain(self.splits.iter().map(|s| s.0)).collect();
         let mut grid = grid(ENTRY.id, self, &names.into_iter().collect::<Vec<_>>(), &COLUMNS);
         let permuted = |data: &str, (tasks, p): (usize, usize), ratio: f64, seed: u64| {
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(paper.depths, [1, 3, 5, 7, 9]);
         assert_eq!(paper.sources.len(), 4);
         assert_eq!(paper.splits, [("emnist", 1), ("cifar100", 2)]);
-        let grid = paper.grid().unwrap();
+        let grid = paper.study().unwrap();
         assert_eq!(grid.cells.len(), 50 * (4 * 6 + 2 + 1));
         assert_eq!(grid.data, ["cifar100", "emnist", "fashion-mnist", "mnist"]);
         let quick = Figure4::new(Scale::Quick, false);

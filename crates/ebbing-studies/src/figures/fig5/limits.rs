@@ -7,8 +7,7 @@ use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::{Column, Work};
+use crate::study::{Column, Study, Work};
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, column as as_column, dot, matmul};
@@ -60,7 +59,7 @@ pub(super) fn settings() -> serde_json::Value {
 }
 
 /// Adds the cells; `sampled` of them sample networks.
-pub(super) fn push(grid: &mut Grid, setup: &Setup, sampled: u64) {
+pub(super) fn push(grid: &mut Study, setup: &Setup, sampled: u64) {
     let tasks = |p: usize, p_test: usize| setup.drawn(Fig5::protocol(EXAMPLES[1], p, p_test), 0);
     grid.push(Fig5::cell("alone", EXAMPLES[1], 0), Alone { tasks: tasks(setup.p, setup.p_test) });
     grid.push(Fig5::cell("linear", EXAMPLES[1], 0), Linear { tasks: tasks(LINEAR_P.min(setup.p), 0) });

@@ -5,15 +5,13 @@ mod draw;
 mod limits;
 mod work;
 
-use super::gridded::Gridded;
 use super::loads::{self, Setup, column};
-use super::{Entry, Needs, Scale};
+use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::Column;
+use crate::study::{Column, Study};
 use ebbing::stats::log_grid;
 use ebbing::tasks::{Protocol, TargetDistractor};
 use ebbing_report::Figure;
@@ -24,7 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "b-f",
     shows: "Three regimes of forgetting and generalisation against the load, target-distractor tasks, a readout per task",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(Fig5::at(scale, embedded)),
+    figure: |scale, embedded| Box::new(Fig5::at(scale, embedded)),
 };
 
 /// (ρ_target, ρ_shared, ρ_flip).
@@ -140,13 +138,13 @@ const COLUMNS: [Column; 2] = [
     column("exponent_above_1", "exponent of lambda of |a_2|²/N at 1.02, or halfway to alpha_c where that is lower"),
 ];
 
-impl Gridded for Fig5 {
-    fn grid(&self) -> Result<Grid> {
+impl Reproduction for Fig5 {
+    fn study(&self) -> Result<Study> {
         let settings = serde_json::json!({
             "loads_below_1": self.below, "loads_above_1": self.above, "loads_of_the_boundary": self.boundary,
             "limits": limits::settings(),
         });
-        let mut grid = self.setup.grid("figure-5", settings, &[&COLUMNS[..], limits::COLUMNS].concat());
+        let mut grid = self.setup.study("figure-5", settings, &[&COLUMNS[..], limits::COLUMNS].concat());
         let tasks =
             |triple: Triple, seed: u64| self.setup.drawn(Self::protocol(triple, self.setup.p, self.setup.p_test), seed);
         let [curves, powers, boundary] = self.seeds;

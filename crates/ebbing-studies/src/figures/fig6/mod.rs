@@ -4,15 +4,13 @@ mod claims;
 mod draw;
 
 use super::drawn::{ByRatio, Drawn, drawn_cost};
-use super::gridded::Gridded;
 use super::loads::{Setup, critical_row, point_row, ratio_cell, with_steepest};
-use super::{Entry, Needs, Scale};
+use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::Work;
+use crate::study::{Study, Work};
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, critical_load_cost};
 use ebbing::stats::log_grid;
@@ -26,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-f",
     shows: "Similarity of permuted and split tasks and their phase diagrams, a readout per task",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(Fig6::at(scale, embedded)),
+    figure: |scale, embedded| Box::new(Fig6::at(scale, embedded)),
 };
 
 /// One of the two benchmarks.
@@ -123,9 +121,9 @@ impl Work for Similarity {
     }
 }
 
-impl Gridded for Fig6 {
-    fn grid(&self) -> Result<Grid> {
-        let mut grid = self.setup.grid("figure-6", serde_json::json!({ "loads": self.loads }), &[]);
+impl Reproduction for Fig6 {
+    fn study(&self) -> Result<Study> {
+        let mut grid = self.setup.study("figure-6", serde_json::json!({ "loads": self.loads }), &[]);
         for Benchmark { protocol, ratios, examples, .. } in BENCHMARKS {
             for &ratio in ratios {
                 // Equal tasks have γ_sim = 1 in every draw.

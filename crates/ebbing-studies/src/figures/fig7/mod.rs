@@ -5,14 +5,12 @@ mod draw;
 mod work;
 
 use super::drawn::ByRatio;
-use super::gridded::Gridded;
 use super::loads::{Setup, column, ratio_cell};
-use super::{Entry, Needs, Scale};
+use super::{Entry, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::Column;
+use crate::study::{Column, Study};
 use ebbing::stats::log_grid;
 use ebbing_report::Figure;
 
@@ -22,7 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-f",
     shows: "The penalty that serves both of two dissimilar tasks best, and the representations it leads to",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(Fig7::at(scale, embedded)),
+    figure: |scale, embedded| Box::new(Fig7::at(scale, embedded)),
 };
 
 /// The two benchmarks and the letters of their panels; tasks share nothing (ratio 100 %).
@@ -86,14 +84,14 @@ const COLUMNS: [Column; 10] = [
     column("kernel", "learned part of the similarity matrix of the hidden layer"),
 ];
 
-impl Gridded for Fig7 {
-    fn grid(&self) -> Result<Grid> {
+impl Reproduction for Fig7 {
+    fn study(&self) -> Result<Study> {
         let drawn = self.drawn_setup();
         let settings = serde_json::json!({
             "load": LOAD, "aligned": ALIGNED, "drawn": DRAWN, "drawn_p": drawn.p,
             "range_of_best_lambda": [RANGE.0, RANGE.1],
         });
-        let mut grid = self.setup.grid("figure-7", settings, &COLUMNS);
+        let mut grid = self.setup.study("figure-7", settings, &COLUMNS);
         for (protocol, _) in BENCHMARKS {
             let cell = |part: &str, seed: u64| ratio_cell(protocol, 1.0, seed).with("part", part);
             let tasks = |seed: u64| self.setup.by_ratio(protocol, 1.0, seed);

@@ -4,15 +4,13 @@ mod claims;
 mod draw;
 
 use super::drawn::{ByRatio, Drawn};
-use super::gridded::Gridded;
 use super::loads::{Setup, column, critical_row, mean, ratio_cell};
-use super::{Entry, Needs, Scale};
+use super::{Entry, Needs, Reproduction, Scale};
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
-use crate::study::{Column, Work};
+use crate::study::{Column, Study, Work};
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use ebbing::stats::log_grid;
@@ -28,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "b, c, e, f",
     shows: "Critical load with and without an intermediate dataset between two tasks",
     needs: Needs::Theory,
-    study: |scale, embedded| Box::new(FigS7::at(scale, embedded)),
+    figure: |scale, embedded| Box::new(FigS7::at(scale, embedded)),
 };
 
 /// A benchmark: protocol, letters, ratios, and the ratio whose curves are drawn.
@@ -116,12 +114,12 @@ impl Work for Intermediate {
     }
 }
 
-impl Gridded for FigS7 {
-    fn grid(&self) -> Result<Grid> {
+impl Reproduction for FigS7 {
+    fn study(&self) -> Result<Study> {
         let settings = serde_json::json!({
             "loads_above_1": self.above, "loads_below_1": BELOW, "lambda_for_infinity": LAMBDAS[0],
         });
-        let mut grid = self.setup.grid("figure-S7", settings, &COLUMNS);
+        let mut grid = self.setup.study("figure-S7", settings, &COLUMNS);
         for Benchmark { protocol, ratios, example, .. } in BENCHMARKS {
             for (&ratio, seed) in ratios.iter().flat_map(|r| (0..self.seeds).map(move |seed| (r, seed))) {
                 let example = ratio == example;

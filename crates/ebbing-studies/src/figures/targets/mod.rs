@@ -4,7 +4,7 @@ use super::common::grid;
 use crate::cell::Cell;
 use crate::error::Result;
 use crate::frame::Frame;
-use crate::grid::Grid;
+use crate::study::Study;
 use ebbing::stats::{Estimate, ForgettingFit, mean_with_error};
 use ebbing::tasks::TargetDistractor;
 use serde::Serialize;
@@ -113,7 +113,7 @@ impl Targets {
     }
 
     /// The grid of figure `id`.
-    pub fn grid(&self, id: &str) -> Grid {
+    pub fn study(&self, id: &str) -> Study {
         let mut grid = grid(id, self, &[self.data], &COLUMNS);
         for (shared, target) in self.pairs() {
             let cell = Cell::new(0).with("rho_shared", shared).with("rho_target", target);
@@ -200,6 +200,6 @@ mod tests {
     fn infeasible_pairs_are_left_out() {
         let targets = tiny(2, false);
         assert_eq!(targets.pairs(), [(0.0, 0.0), (0.5, 0.0), (0.5, 1.0)]);
-        assert_eq!((targets.triples(), targets.grid("").cells.len()), (4, 6));
+        assert_eq!((targets.triples(), targets.study("").cells.len()), (4, 6));
     }
 }
