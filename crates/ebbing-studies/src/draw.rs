@@ -57,7 +57,7 @@ impl LoadCurve {
     fn diverges_at(&self) -> Option<f64> {
         let mut diverging = self.points.iter().filter(|p| p.value.exponent > 0.0).map(|p| p.alpha);
         let first = diverging.next()?;
-        Some((first * diverging.last().unwrap_or(first)).sqrt())
+        Some((first * diverging.next_back().unwrap_or(first)).sqrt())
     }
 }
 
