@@ -1,5 +1,6 @@
 //! Networks trained by descent on two tasks at a load: what figures S6, S7 and S8 have in common.
 
+use super::common::relu;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, ratio_cell};
 use crate::cell::{Cell, Row};
@@ -8,14 +9,52 @@ use crate::figures::Scale;
 use crate::frame::Frame;
 use crate::study::{Column, Study, Work};
 use ebbing::data::Sources;
-use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Heads, Learner, LossScale, TrainSettings, Trained};
 use ebbing::plan::{Cost, gram_train_cost};
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::{Error, Task, Trainer};
 use serde::{Deserialize, Serialize};
 
-/// How networks are trained, the same for every cell of a study.
+/// How any network of these figures is trained.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Training {
+    /// Strength of the pull to the weights after the task before.
+    pub kappa: f64,
+    /// Standard deviation of the initial weights.
+    pub sigma0: f64,
+    /// The loss that κ is measured against.
+    pub loss: LossScale,
+    /// A task counts as learned below this mean squared error.
+    pub threshold: f64,
+    /// Relative change of loss and distance over `patience` steps at which a penalised task ends.
+    pub tolerance: f64,
+    /// See `tolerance`.
+    pub patience: usize,
+    /// A task ends here at the latest.
+    pub max_steps: usize,
+}
+
+impl Training {
+    /// The settings of one run.
+    pub fn settings(&self, learner: Learner, heads: Heads, depth: usize, width: usize, seed: u64) -> TrainSettings {
+        TrainSettings {
+            learner,
+            heads,
+            architecture: relu(depth),
+            width,
+            sigma0: self.sigma0,
+            loss: self.loss,
+            threshold: self.threshold,
+            tolerance: self.tolerance,
+            patience: self.patience,
+            max_steps: self.max_steps,
+            seed,
+            ..TrainSettings::default()
+        }
+    }
+}
+
+/// The tasks and the training of every cell of a study.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Descent {
     /// The data set that tasks are drawn from.
@@ -26,22 +65,11 @@ pub(super) struct Descent {
     pub p_test: usize,
     /// The seed of the pair of tasks; the cells' seeds are those of the initial weights.
     pub task_seed: u64,
-    /// Strength of the pull to the weights after the task before.
-    pub kappa: f64,
-    /// Standard deviation of the initial weights.
-    pub sigma0: f64,
-    /// The loss that κ is measured against.
-    pub loss: LossScale,
     /// Heavy-ball momentum.
     pub momentum: f64,
-    /// A task counts as learned below this mean squared error.
-    pub threshold: f64,
-    /// Relative change of loss and distance over `patience` steps at which a penalised task ends.
-    pub tolerance: f64,
-    /// See `tolerance`.
-    pub patience: usize,
-    /// A task ends here at the latest.
-    pub max_steps: usize,
+    /// The rest.
+    #[serde(flatten)]
+    pub training: Training,
 }
 
 impl Descent {
@@ -59,17 +87,19 @@ impl Descent {
             p,
             p_test: if embedded { 200 } else { 400 },
             task_seed: 1,
-            kappa: 0.1,
-            sigma0: 1.0,
-            loss: LossScale::Sum,
             momentum: 0.9,
-            threshold: 1e-3,
-            tolerance: 1e-5,
-            patience: 1000,
-            max_steps: match (scale, embedded) {
-                (Scale::Paper, _) => 100_000,
-                (Scale::Quick, false) => 12_000,
-                (Scale::Quick, true) => 4000,
+            training: Training {
+                kappa: 0.1,
+                sigma0: 1.0,
+                loss: LossScale::Sum,
+                threshold: 1e-3,
+                tolerance: 1e-5,
+                patience: 1000,
+                max_steps: match (scale, embedded) {
+                    (Scale::Paper, _) => 100_000,
+                    (Scale::Quick, false) => 12_000,
+                    (Scale::Quick, true) => 4000,
+                },
             },
         }
     }
@@ -82,21 +112,9 @@ impl Descent {
 
     /// Networks of a depth at a load.
     pub fn nets(&self, tasks: Drawn, heads: Heads, depth: usize, alpha: f64, seed: u64) -> ByDescent {
-        let settings = TrainSettings {
-            learner: Learner::L2 { kappa: self.kappa },
-            heads,
-            architecture: Architecture { activation: Activation::Relu, depth },
-            width: width(self.p, alpha),
-            sigma0: self.sigma0,
-            loss: self.loss,
-            momentum: self.momentum,
-            threshold: self.threshold,
-            tolerance: self.tolerance,
-            patience: self.patience,
-            max_steps: self.max_steps,
-            seed,
-            ..TrainSettings::default()
-        };
+        let learner = Learner::L2 { kappa: self.training.kappa };
+        let settings = self.training.settings(learner, heads, depth, width(self.p, alpha), seed);
+        let settings = TrainSettings { momentum: self.momentum, ..settings };
         ByDescent { tasks, settings }
     }
 
@@ -110,14 +128,15 @@ impl Descent {
 
     /// What the captions say of the training.
     pub fn caption(&self) -> String {
-        let loss = match self.loss {
+        let Training { kappa, sigma0, max_steps, threshold, .. } = self.training;
+        let loss = match self.training.loss {
             LossScale::Sum => "sum",
             LossScale::Mean => "mean",
         };
         format!(
-            "Networks trained by full-batch descent on {}, P = {}, κ = {} against the {loss} of squared errors, σ_0 = {}, \
-             momentum {}, at most {} steps per task; learned means a mean squared error below {}.",
-            self.data, self.p, self.kappa, self.sigma0, self.momentum, self.max_steps, self.threshold
+            "Networks trained by full-batch descent on {}, P = {}, κ = {kappa} against the {loss} of squared errors, σ_0 = {sigma0}, \
+             momentum {}, at most {max_steps} steps per task; learned means a mean squared error below {threshold}.",
+            self.data, self.p, self.momentum
         )
     }
 }
@@ -249,7 +268,8 @@ mod tests {
     /// A run small enough for a test: every column of the row is there and finite.
     #[test]
     fn a_small_pair_is_learned_and_measured() {
-        let descent = Descent { p: 30, p_test: 20, max_steps: 400, ..Descent::at(Scale::Quick, true) };
+        let mut descent = Descent { p: 30, p_test: 20, ..Descent::at(Scale::Quick, true) };
+        descent.training.max_steps = 400;
         let sources = Sources::new();
         for kind in ByRatio::BOTH {
             let nets = descent.nets(descent.tasks(kind, 0.5, 1), Heads::Multi, 1, 1.5, 3);

@@ -1,6 +1,7 @@
 //! Figure S4: what is left of the first of many tasks after descent with and without penalties, beside the theory.
 
-use super::descent::{learn, seeds};
+use super::common::random_features;
+use super::descent::{Training, learn, seeds};
 use super::drawn::Drawn;
 use super::loads::column;
 use super::{Entry, Needs, Reproduction, Scale};
@@ -11,7 +12,6 @@ use crate::frame::Frame;
 use crate::study::{Column, Study, Work};
 use ebbing::SingleHead;
 use ebbing::data::Sources;
-use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, TrainSettings};
 use ebbing::plan::{Cost, forgetting_cost, train_cost};
 use ebbing::stats::Estimate;
@@ -39,15 +39,10 @@ struct Learners {
     p_test: usize,
     depth: usize,
     width: usize,
-    kappa: f64,
-    sigma0: f64,
-    loss: LossScale,
+    #[serde(flatten)]
+    training: Training,
     fisher: Fisher,
     indexing: Indexing,
-    threshold: f64,
-    tolerance: f64,
-    patience: usize,
-    max_steps: usize,
     /// Of networks and of the theory.
     seeds: [u64; 2],
 }
@@ -73,21 +68,21 @@ impl Learners {
             p_test: if paper { 1000 } else { 300 },
             depth: 9,
             width: if paper { 1000 } else { 200 },
-            kappa: 0.1,
-            sigma0: 1.0,
-            loss: LossScale::Sum,
+            training: Training {
+                kappa: 0.1,
+                sigma0: 1.0,
+                loss: LossScale::Sum,
+                threshold: 1e-3,
+                tolerance: 1e-3,
+                patience: 200,
+                max_steps: match (paper, embedded) {
+                    (true, _) => 100_000,
+                    (false, true) => 1500,
+                    (false, false) => 2500,
+                },
+            },
             fisher: Fisher::Rms,
             indexing: Indexing::Past,
-            threshold: 1e-3,
-            tolerance: 1e-3,
-            patience: 200,
-            max_steps: if paper {
-                100_000
-            } else if embedded {
-                1500
-            } else {
-                2500
-            },
             seeds: if paper {
                 [100, 50]
             } else if embedded {
@@ -100,7 +95,7 @@ impl Learners {
 
     /// The learners by name.
     fn learners(&self) -> [(&'static str, Learner); 4] {
-        let (kappa, fisher, indexing) = (self.kappa, self.fisher, self.indexing);
+        let (kappa, fisher, indexing) = (self.training.kappa, self.fisher, self.indexing);
         let ewc = |gamma| Learner::Ewc { kappa, gamma, fisher, indexing };
         let rules = [Learner::Gd, Learner::L2 { kappa }, ewc(0.0), ewc(1.0)];
         std::array::from_fn(|k| (NAMES[k], rules[k]))
@@ -210,28 +205,14 @@ impl Reproduction for Learners {
             columns: COLUMNS.to_vec(),
             ..Study::default()
         };
-        let architecture = Architecture { activation: Activation::Relu, depth: self.depth };
         for (name, learner) in self.learners() {
             for seed in seeds(self.seeds[0]) {
-                let settings = TrainSettings {
-                    learner,
-                    heads: Heads::Single,
-                    architecture,
-                    width: self.width,
-                    sigma0: self.sigma0,
-                    loss: self.loss,
-                    threshold: self.threshold,
-                    tolerance: self.tolerance,
-                    patience: self.patience,
-                    max_steps: self.max_steps,
-                    seed,
-                    ..TrainSettings::default()
-                };
+                let settings = self.training.settings(learner, Heads::Single, self.depth, self.width, seed);
                 grid.push(Cell::new(seed).with("learner", name), Trained { tasks: self.tasks(seed), settings });
             }
         }
         for seed in seeds(self.seeds[1]) {
-            let settings = SingleHeadSettings { architecture, ..SingleHeadSettings::default() };
+            let settings = random_features(self.depth);
             grid.push(Cell::new(seed).with("learner", "theory"), Theory { tasks: self.tasks(seed), settings });
         }
         Ok(grid)
@@ -251,12 +232,19 @@ impl Reproduction for Learners {
             }
             panels.push(panel);
         }
-        let loss = format!("{:?}", self.loss).to_lowercase();
+        let loss = format!("{:?}", self.training.loss).to_lowercase();
         let caption = format!(
             "Accuracy on task 1 after t permuted tasks (ratio 1, {}), L = {}, N = {}, P = {}, κ = {} against the {loss} of \
              squared errors, σ_0 = {}; Fisher with unit rms, of past tasks. Means and standard errors over {} seeds of \
              sequence and initial weights (theory, mean map with random features: {} sequences).",
-            self.data, self.depth, self.width, self.p, self.kappa, self.sigma0, self.seeds[0], self.seeds[1]
+            self.data,
+            self.depth,
+            self.width,
+            self.p,
+            self.training.kappa,
+            self.training.sigma0,
+            self.seeds[0],
+            self.seeds[1]
         );
         Ok(vec![("figure-S4".into(), Figure::grid(panels, 2).caption(&caption))])
     }
@@ -292,7 +280,7 @@ impl Reproduction for Learners {
             let gap = (theory - at("l2")?.value).abs().min((theory - at("ewc1")?.value).abs());
             let reason = format!(
                 "where it fails: the theory is of λ → ∞ and N → ∞; here κ = {} and N = {}, and networks learn features",
-                self.kappa, self.width
+                self.training.kappa, self.width
             );
             let statement = format!("{what}: theory to the nearer of L2 and EWC γ = 1");
             claims.push(Claim::below(panel, &statement, gap, 0.05).note(reason));
@@ -316,7 +304,7 @@ impl Reproduction for Learners {
         let reason = format!(
             "{}. Where it fails: {} steps are too few for the error that κ leaves",
             shown.join(", "),
-            self.max_steps
+            self.training.max_steps
         );
         claims.push(Claim::new("S4", statement, least, "= 1", least == 1.0).note(reason));
         Ok(claims)

@@ -90,7 +90,7 @@ impl Reproduction for PhasesByDescent {
         let mut grid = self.descent.study("figure-S6", self.scale, serde_json::json!({}), &[]);
         for (kind, ratio) in pairs(&self.ratios) {
             let tasks = || self.descent.tasks(kind, ratio, 0);
-            let exact = CriticalLoads { tasks: tasks(), sigma2: self.descent.sigma0.powi(2) };
+            let exact = CriticalLoads { tasks: tasks(), sigma2: self.descent.training.sigma0.powi(2) };
             grid.push(pair_cell("theory", (kind, ratio), 0), exact);
             for (depth, &alpha) in [1, 2].into_iter().flat_map(|depth| self.loads.iter().map(move |a| (depth, a))) {
                 for seed in seeds(self.seeds[depth - 1]) {
@@ -191,7 +191,7 @@ impl PhasesByDescent {
             growth = worst(growth, deeper / found - 1.0);
             contained = worst(contained, found / deeper - 1.0);
         }
-        let (steps, p) = (self.descent.max_steps, self.descent.p);
+        let (steps, p) = (self.descent.training.max_steps, self.descent.p);
         let pairs = format!(
             "ratio: by descent / exact {}. Where it fails: G_22 reaches finite heights only (κ and {steps} steps stand for \
              λ → ∞), which moves its middle up; the grid of loads is coarse and the widths, P = {p}, are small",

@@ -35,9 +35,10 @@ const HEADS: [(&str, Heads); 2] = [("single", Heads::Single), ("multi", Heads::M
 
 impl SingleAgainstMulti {
     fn at(scale: Scale, embedded: bool) -> Self {
-        let mut descent = Descent { sigma0: 0.5, ..Descent::at(scale, embedded) };
+        let mut descent = Descent::at(scale, embedded);
+        descent.training.sigma0 = 0.5;
         if scale == Scale::Quick {
-            descent.max_steps = descent.max_steps.min(6000);
+            descent.training.max_steps = descent.training.max_steps.min(6000);
         }
         let (loads, seeds) = match scale {
             Scale::Quick => (vec![0.4, 0.5, 1.3, 2.0, 3.0, 4.5], if embedded { 2 } else { 3 }),
@@ -137,7 +138,7 @@ impl Reproduction for SingleAgainstMulti {
              σ_0 = {} the tangent kernel is too small beside it",
             learned(&frame.only("heads", "single")?)?,
             learned(&frame.only("heads", "multi")?)?,
-            self.descent.sigma0
+            self.descent.training.sigma0
         );
         let few = format!(
             "where it fails: with P = {} examples a task alone is hardly learned for test images, so that forgetting it costs \
