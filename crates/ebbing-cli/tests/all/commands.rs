@@ -90,6 +90,20 @@ fn phase_tells_where_a_width_lies() {
 }
 
 #[test]
+fn phase_takes_longer_sequences_and_temperatures() {
+    let home = Home::new();
+    let text =
+        home.told("phase --intermediate 1 --ratio 0.3 -p 24 --test-examples 12 --alpha 0.5:6:6 --lambda 1e4 --out out");
+    assert!(text.contains("3 tasks of 24, 24, 24 examples") && text.contains("G_TT"), "{text}");
+    let phase = home.json("out/phase.json");
+    assert_eq!(phase["curves"][0]["points"].as_array().unwrap().len(), 6);
+    written(&home, "phase.svg phase.png phase-curves.csv phase-curves.parquet");
+    for words in ["--length 3 --width 20 --lambda inf", "--beta 50 --activation erf --lambda 10,100"] {
+        home.told(&format!("phase {words} -p 24 --test-examples 12 --alpha 0.5,2"));
+    }
+}
+
+#[test]
 fn phase_sweeps_every_protocol() {
     let home = Home::new();
     for (sweep, values) in
@@ -157,7 +171,9 @@ fn bad_input_is_refused_in_one_sentence() {
     refused("forecast --data mnits", &["mnits", "mnist"]);
     refused("phase --alpha 0:1:5", &["--alpha", "from:to:count"]);
     refused("phase --lambda=-2", &["--lambda", "at least 0"]);
-    refused("phase --length 3", &["--length", "2"]);
+    refused("phase --length 1", &["1 task", "at least two"]);
+    refused("phase --beta 0", &["--beta", "positive"]);
+    refused("phase --width 30", &["--width", "--tasks"]);
     refused("train --eta fast", &["--eta", "fast", "auto"]);
     refused("train --loads 1,2", &["--learners", "one learner"]);
     refused("train --width 0", &["width", "at least 1"]);

@@ -241,12 +241,17 @@ impl PhaseJob {
         longer || self.beta.is_finite()
     }
 
-    /// Tasks of a protocol, two of 400 examples each unless told; of permuted ones the first stays as it is, as in the paper.
+    /// Two tasks are decomposed once for all loads; longer sequences are solved load by load.
+    fn default_examples(&self) -> usize {
+        if self.curves_alone() { 100 } else { 400 }
+    }
+
+    /// Tasks of a protocol, two of 400 examples each (more of 100) unless told; of permuted ones the first stays as it is, as in the paper.
     fn recipe(&self, protocol: ProtocolKind) -> ebbing::Result<Recipe> {
         if self.tasks.tasks.is_some() {
             return self.tasks.recipe();
         }
-        let mut keys = self.tasks.clone().or_examples(400);
+        let mut keys = self.tasks.clone().or_examples(self.default_examples());
         keys.protocol = Some(protocol);
         if protocol != ProtocolKind::PartialSplit {
             keys.length.get_or_insert(2);
@@ -271,7 +276,7 @@ impl PhaseJob {
 
     /// The examples of each task of a sweep.
     pub fn examples(&self) -> usize {
-        self.tasks.clone().or_examples(400).examples.unwrap_or_default()
+        self.tasks.clone().or_examples(self.default_examples()).examples.unwrap_or_default()
     }
 
     /// The values of the sweep and those whose curves are drawn, ascending.
@@ -342,11 +347,12 @@ impl PhaseJob {
         Ok(PhasePlace { settings, sizes, critical, location, best, tested, curves })
     }
 
-    /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width.
+    /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width. `hear` is told how many
+    /// of all loads are done.
     ///
     /// # Errors
     /// What the library says.
-    pub fn sequence(&self, sources: &Sources) -> ebbing::Result<PhaseSequence> {
+    pub fn sequence(&self, sources: &Sources, hear: &mut dyn FnMut(usize, usize)) -> ebbing::Result<PhaseSequence> {
         let (settings, tasks) = self.drawn_tasks(sources)?;
         let (theory, mut alphas) = (self.theory()?, self.alpha.grid()?);
         let size = tasks.last().map_or(0, |task| task.x.nrows());
@@ -354,8 +360,17 @@ impl PhaseJob {
         alphas.extend(at_width);
         alphas.sort_by(f64::total_cmp);
         alphas.dedup();
-        let curve = |&lambda: &f64| sequence_curve(&tasks, &MultiHeadSettings { lambda, ..theory.clone() }, &alphas);
-        let curves = self.lambda.iter().map(curve).collect::<ebbing::Result<Vec<_>>>()?;
+        let (mut curves, mut done) = (Vec::new(), 0);
+        for &lambda in &self.lambda {
+            let settings = MultiHeadSettings { lambda, ..theory.clone() };
+            let mut curve = sequence_curve(&tasks, &settings, &[])?;
+            for alpha in &alphas {
+                curve.points.extend(sequence_curve(&tasks, &settings, std::slice::from_ref(alpha))?.points);
+                done += 1;
+                hear(done, self.lambda.len() * alphas.len());
+            }
+            curves.push(curve);
+        }
         let sizes = tasks.iter().map(|t| t.x.nrows()).collect();
         Ok(PhaseSequence { settings, sizes, curves, at_width })
     }
@@ -381,7 +396,7 @@ impl PhaseJob {
     pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let (theory, (_, tasks)) = (self.theory()?, self.drawn_tasks(sources)?);
         if tasks.len() > 2 || self.beta.is_finite() {
-            let curves = self.sequence(sources)?.curves;
+            let curves = self.sequence(sources, &mut |_, _| ())?.curves;
             return Ok(curves.iter().flat_map(|c| c.points.iter().map(|p| sequence_row(c.lambda, p))).collect());
         }
         let curves = phase_curves(&tasks, &theory, &self.lambda, &self.alpha.grid()?)?;
@@ -393,7 +408,7 @@ impl PhaseJob {
     }
 
     pub(super) fn cost(&self) -> ebbing::Result<Cost> {
-        let sizes = self.tasks.clone().or_examples(400).sizes()?;
+        let sizes = self.tasks.clone().or_examples(self.default_examples()).sizes()?;
         Ok(phase_cost(&sizes, self.alpha.grid()?.len()).times(self.lambda.len().max(1)))
     }
 }

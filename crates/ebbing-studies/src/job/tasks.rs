@@ -5,7 +5,8 @@ use clap::{Args, ValueEnum};
 use ebbing::data::{Centre, Preprocess, Sources, Whiten};
 use ebbing::plan::Sizes;
 use ebbing::tasks::{
-    Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Split, TargetDistractor, TaskOrigin, WithContext,
+    Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Split, TargetDistractor, TaskOrigin,
+    WithContext, dim_of,
 };
 use ebbing::{Error, Recipe, Result, TaskSequence};
 use serde::{Deserialize, Serialize};
@@ -218,16 +219,16 @@ impl TaskKeys {
     /// # Errors
     /// As [`TaskKeys::recipe`] and [`Recipe::sizes`].
     pub fn sizes(&self) -> Result<Sizes> {
-        static KNOWN: Mutex<BTreeMap<String, Sizes>> = Mutex::new(BTreeMap::new());
+        static FILES: Mutex<BTreeMap<String, Sizes>> = Mutex::new(BTreeMap::new());
+        static SETS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
         let recipe = self.recipe()?;
-        let key = format!("{:?} {:?}", recipe.origin, recipe.post);
-        let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(sizes) = known.get(&key) {
-            return Ok(sizes.clone());
+        match &recipe.origin {
+            TaskOrigin::Own(_) => {
+                let key = format!("{:?} {:?}", recipe.origin, recipe.post);
+                remembered(&FILES, &key, || recipe.sizes())
+            }
+            TaskOrigin::Drawn { .. } => recipe.sizes_with(&|data| remembered(&SETS, data, || dim_of(data))),
         }
-        let sizes = recipe.sizes()?;
-        known.insert(key, sizes.clone());
-        Ok(sizes)
     }
 
     /// The protocol with the keys that belong to it.
@@ -333,4 +334,19 @@ impl TaskKeys {
             None => Ok(()),
         }
     }
+}
+
+/// What was looked up before, or is now.
+fn remembered<T: Clone>(
+    known: &Mutex<BTreeMap<String, T>>,
+    key: &str,
+    look_up: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let mut known = known.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(value) = known.get(key) {
+        return Ok(value.clone());
+    }
+    let value = look_up()?;
+    known.insert(key.into(), value.clone());
+    Ok(value)
 }

@@ -58,7 +58,7 @@ pub use permuted::Permuted;
 pub use pool::Pool;
 pub(crate) use pool::number_inputs;
 pub use protocol::{PostSteps, Protocol};
-pub use recipe::{Recipe, TaskOrigin};
+pub use recipe::{Recipe, TaskOrigin, dim_of};
 pub use split::{Labels, Split};
 pub use target_distractor::TargetDistractor;
 pub use task::{PoolRow, Task, TaskSequence, TestSet};

@@ -159,16 +159,17 @@ impl Recipe {
     /// # Errors
     /// What the own tasks' file or a data set of another name says.
     pub fn sizes(&self) -> Result<Sizes> {
+        self.sizes_with(&dim_of)
+    }
+
+    /// [`Recipe::sizes`] with the input dimension of a data set as the caller knows it, for many recipes of one set.
+    ///
+    /// # Errors
+    /// As for [`Recipe::sizes`].
+    pub fn sizes_with(&self, dim_of: &dyn Fn(&str) -> Result<usize>) -> Result<Sizes> {
         let mut sizes = match &self.origin {
             TaskOrigin::Own(path) => TaskSequence::load(path)?.sizes(),
-            TaskOrigin::Drawn { data, protocol } => {
-                let dim = match KnownSet::named(data) {
-                    // Colour images become grey ones.
-                    Some(set) => set.image_shape.iter().take(2).product(),
-                    None => Dataset::load(data)?.train.features.dim(),
-                };
-                protocol.sizes(dim)
-            }
+            TaskOrigin::Drawn { data, protocol } => protocol.sizes(dim_of(data)?),
         };
         let (steps, context) = (self.post.interpolate.as_ref(), self.post.context.as_ref());
         for _ in 0..steps.map_or(0, |step| step.steps) {
@@ -177,6 +178,19 @@ impl Recipe {
         }
         sizes.dim += context.map_or(0, |step| step.dim);
         Ok(sizes)
+    }
+}
+
+/// The input dimension of a data set; known sets are not read.
+///
+/// # Errors
+/// What a set of another name says when it is loaded.
+pub fn dim_of(data: &str) -> Result<usize> {
+    match KnownSet::named(data) {
+        // Colour images become grey ones.
+        Some(set) => Ok(set.image_shape.iter().take(2).product()),
+        None if data == "mnist-sample" => Ok(28 * 28),
+        None => Ok(Dataset::load(data)?.train.features.dim()),
     }
 }
 

@@ -26,7 +26,10 @@ const QUANTITIES: [Quantity; 4] = [
 impl Args {
     /// Computes the curves and tells.
     pub(super) fn longer(&self, console: &Console) -> anyhow::Result<()> {
-        let PhaseSequence { settings, sizes, curves, at_width } = self.job.sequence(&Sources::new())?;
+        let mut bar = console.share("curves against the load");
+        let told = self.job.sequence(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
+        drop(bar);
+        let PhaseSequence { settings, sizes, curves, at_width } = told;
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;
         let result = json!({ "metadata": metadata, "tasks": sizes, "load_of_width": at_width, "curves": curves });
         if let Some(folder) = &self.output.out {
