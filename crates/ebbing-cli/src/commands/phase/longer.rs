@@ -45,7 +45,7 @@ impl Args {
         let heading = format!("{} tasks of {} examples, a readout each", sizes.len(), examples.join(", "));
         let mut screen = Screen::new(&heading);
         let step = curves[0].points.len().div_ceil(SHOWN);
-        let chosen = |k: usize| k % step == 0;
+        let chosen = |k: usize| k.is_multiple_of(step);
         let wanted = |p: &SequencePoint| at_width.is_none_or(|alpha| p.alpha == alpha);
         let kept = |k: usize| if at_width.is_some() { wanted(&curves[0].points[k]) } else { chosen(k) };
         screen = screen.table(&table(&curves, &kept))?;
