@@ -159,7 +159,7 @@ pub fn wrap(text: &str, first: &str, rest: &str) -> String {
     out + line.trim_end() + "\n"
 }
 
-enum Part {
+enum Section {
     Paragraph(String),
     Block(String),
     Next(String, String),
@@ -168,7 +168,7 @@ enum Part {
 /// What a command prints: first what was computed on what, then tables, last what to do next.
 pub struct Screen {
     heading: String,
-    parts: Vec<Part>,
+    parts: Vec<Section>,
 }
 
 impl Screen {
@@ -179,7 +179,7 @@ impl Screen {
 
     /// Adds words (markup).
     pub fn paragraph(mut self, text: &str) -> Screen {
-        self.parts.push(Part::Paragraph(text.into()));
+        self.parts.push(Section::Paragraph(text.into()));
         self
     }
 
@@ -188,7 +188,7 @@ impl Screen {
     /// # Errors
     /// When its columns do not fit together.
     pub fn table(mut self, table: &Table) -> Result<Screen> {
-        self.parts.push(Part::Block(table.to_text()?));
+        self.parts.push(Section::Block(table.to_text()?));
         Ok(self)
     }
 
@@ -197,13 +197,13 @@ impl Screen {
     /// # Errors
     /// When its shape is not sound.
     pub fn matrix(mut self, matrix: &Matrix) -> Result<Screen> {
-        self.parts.push(Part::Block(matrix.to_text()?));
+        self.parts.push(Section::Block(matrix.to_text()?));
         Ok(self)
     }
 
     /// Adds a last line, such as `report: ebbing-report/report.html`; paths and commands are not broken.
     pub fn next(mut self, what: &str, how: &str) -> Screen {
-        self.parts.push(Part::Next(what.into(), how.into()));
+        self.parts.push(Section::Next(what.into(), how.into()));
         self
     }
 
@@ -213,15 +213,15 @@ impl Screen {
         let mut out = if bold { format!("\u{1b}[1m{}\u{1b}[0m\n", heading.trim_end()) } else { heading };
         let mut after_next = false;
         for part in &self.parts {
-            let is_next = matches!(part, Part::Next(..));
+            let is_next = matches!(part, Section::Next(..));
             if !(is_next && after_next) {
                 out.push('\n');
             }
             after_next = is_next;
             match part {
-                Part::Paragraph(text) => out += &wrap(&plain(text), "", ""),
-                Part::Block(text) => out += text,
-                Part::Next(what, how) => {
+                Section::Paragraph(text) => out += &wrap(&plain(text), "", ""),
+                Section::Block(text) => out += text,
+                Section::Next(what, how) => {
                     let how: String = how.chars().map(printable).collect();
                     out += &format!("{what}: {how}\n");
                 }

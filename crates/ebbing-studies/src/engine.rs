@@ -3,7 +3,7 @@
 use crate::cell::Cell;
 use crate::error::Result;
 use crate::run::{compute, share_out};
-use crate::store::{Found, Store};
+use crate::store::{Store, StoredCell};
 use crate::study::Study;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, Speed};
@@ -53,9 +53,9 @@ pub fn run_missing(
     let mut missing = Vec::new();
     for &k in chosen {
         match store.read(k)? {
-            Found::Rows(_) => outcome.found += 1,
-            Found::Nothing => missing.push(k),
-            Found::Damaged(problem) => {
+            StoredCell::Rows(_) => outcome.found += 1,
+            StoredCell::Nothing => missing.push(k),
+            StoredCell::Damaged(problem) => {
                 hear(Event::Damaged(k + 1, problem));
                 missing.push(k);
             }
@@ -93,7 +93,7 @@ enum End {
 fn one(cell: &Cell, store: &Store, index: usize, sources: &Sources) -> Result<End> {
     let Some(_claimed) = store.claim(index)? else { return Ok(End::Elsewhere) };
     // Between the look at the folder and the claim another process may have finished it.
-    if matches!(store.read(index)?, Found::Rows(_)) {
+    if matches!(store.read(index)?, StoredCell::Rows(_)) {
         return Ok(End::Done);
     }
     match compute(cell, sources) {

@@ -5,7 +5,7 @@ mod transfer;
 
 use crate::console::Console;
 use anyhow::bail;
-use part::Part;
+use part::PartialFile;
 use std::path::Path;
 use std::time::Duration;
 use transfer::Trouble;
@@ -45,7 +45,7 @@ pub struct Request<'a> {
 /// If no mirror gives an acceptable file within the tries, or the disk refuses.
 pub fn fetch(request: &Request, patience: &Patience, console: &Console) -> anyhow::Result<()> {
     let agent = transfer::agent(patience);
-    let mut part = Part::open(request.target)?;
+    let mut part = PartialFile::open(request.target)?;
     let mut failures = Vec::new();
     for url in request.urls {
         match fetch_from(&agent, url, request, &mut part, patience, console)? {
@@ -61,7 +61,7 @@ fn fetch_from(
     agent: &ureq::Agent,
     url: &str,
     request: &Request,
-    part: &mut Part,
+    part: &mut PartialFile,
     patience: &Patience,
     console: &Console,
 ) -> anyhow::Result<Result<(), String>> {
@@ -91,7 +91,7 @@ fn fetch_from(
 }
 
 /// Whether the whole file is as it should be; what is not is thrown away.
-fn accepted(request: &Request, part: &mut Part, resumed: bool) -> Result<(), Trouble> {
+fn accepted(request: &Request, part: &mut PartialFile, resumed: bool) -> Result<(), Trouble> {
     match (request.accept)(part.path()) {
         Ok(()) => Ok(()),
         Err(error @ ebbing::Error::Io { .. }) => Err(Trouble::Here(error)),

@@ -29,19 +29,19 @@ impl Origin {
 }
 
 /// The part, held open and locked against other runs.
-pub struct Part {
+pub struct PartialFile {
     path: PathBuf,
     file: File,
     len: u64,
     origin: Option<Origin>,
 }
 
-impl Part {
+impl PartialFile {
     /// Opens, or begins, the part that will become `target`.
     ///
     /// # Errors
     /// If the disk refuses, or another run is downloading the same file.
-    pub fn open(target: &Path) -> Result<Part> {
+    pub fn open(target: &Path) -> Result<PartialFile> {
         let path = with_suffix(target, ".part");
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = open.map_err(|e| Error::io(&path, e))?;
@@ -54,7 +54,7 @@ impl Part {
         }
         let len = file.metadata().map_err(|e| Error::io(&path, e))?.len();
         let origin = fs::read(with_suffix(&path, ".json")).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        let mut part = Part { path, file, len, origin };
+        let mut part = PartialFile { path, file, len, origin };
         if part.origin.is_none() {
             part.clear()?;
         }
@@ -128,7 +128,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     /// An empty part is worth nothing to a later run.
     fn drop(&mut self) {
         if self.len == 0 {

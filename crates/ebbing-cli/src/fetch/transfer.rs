@@ -1,6 +1,6 @@
 //! One HTTP exchange: ask for the bytes that are missing, check that they belong to the same file, and append them.
 
-use super::part::{Origin, Part};
+use super::part::{Origin, PartialFile};
 use super::{Patience, Request};
 use crate::console::Console;
 use std::io::Read;
@@ -37,7 +37,7 @@ pub fn receive(
     agent: &ureq::Agent,
     url: &str,
     request: &Request,
-    part: &mut Part,
+    part: &mut PartialFile,
     console: &Console,
 ) -> Result<(), Trouble> {
     let mut ask = agent.get(url);
@@ -77,7 +77,11 @@ pub fn receive(
 
 /// Decides from the head of the answer whether its body continues the part or replaces it. Returns the length of the
 /// whole file where it is known, or nothing if the part is whole already.
-fn begin_or_continue<B>(url: &str, response: &Response<B>, part: &mut Part) -> Result<Option<Option<u64>>, Trouble> {
+fn begin_or_continue<B>(
+    url: &str,
+    response: &Response<B>,
+    part: &mut PartialFile,
+) -> Result<Option<Option<u64>>, Trouble> {
     let headers = response.headers();
     match response.status() {
         StatusCode::OK => {

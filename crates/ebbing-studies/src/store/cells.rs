@@ -25,7 +25,7 @@ struct Failed {
 
 /// What a cell's file says.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum StoredCell {
     /// There is none.
     Nothing,
     /// Sound rows.
@@ -47,22 +47,22 @@ impl Store {
     ///
     /// # Errors
     /// Where it cannot be read, or is sound but of another study.
-    pub(crate) fn read(&self, index: usize) -> Result<Found> {
+    pub(crate) fn read(&self, index: usize) -> Result<StoredCell> {
         let path = self.cell_path(index);
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(StoredCell::Nothing),
             Err(e) => return Err(ebbing::Error::io(path, e).into()),
         };
         let finished: Finished = match verified(&bytes) {
             Ok(finished) => finished,
-            Err(problem) => return Ok(Found::Damaged(format!("{}: {problem}", path.display()))),
+            Err(problem) => return Ok(StoredCell::Damaged(format!("{}: {problem}", path.display()))),
         };
         if finished.study != self.hash {
             let expected = "it belongs to another study: remove it, or choose another folder (--out)";
             return Err(ebbing::Error::file(path, "the study's checksum", finished.study, expected).into());
         }
-        Ok(Found::Rows(finished.rows))
+        Ok(StoredCell::Rows(finished.rows))
     }
 
     /// The rows of a cell (by its place, from 0).
@@ -72,9 +72,9 @@ impl Store {
     pub fn rows(&self, index: usize) -> Result<Vec<Row>> {
         let path = self.cell_path(index).display().to_string();
         match self.read(index)? {
-            Found::Rows(rows) => Ok(rows),
-            Found::Nothing => Err(Error::data(path, "the cell is not there yet")),
-            Found::Damaged(problem) => Err(Error::data(path, problem)),
+            StoredCell::Rows(rows) => Ok(rows),
+            StoredCell::Nothing => Err(Error::data(path, "the cell is not there yet")),
+            StoredCell::Damaged(problem) => Err(Error::data(path, problem)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Collecting: the rows of all cells, in the order of the cells, whoever computed them and when.
 
 use super::Store;
-use super::cells::Found;
+use super::cells::StoredCell;
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
@@ -18,8 +18,8 @@ impl Store {
         let mut absent = Vec::new();
         for (k, cell) in self.manifest().cells.iter().enumerate() {
             match self.read(k)? {
-                Found::Rows(rows) => results.push((cell, rows)),
-                Found::Nothing | Found::Damaged(_) => absent.push(k + 1),
+                StoredCell::Rows(rows) => results.push((cell, rows)),
+                StoredCell::Nothing | StoredCell::Damaged(_) => absent.push(k + 1),
             }
         }
         let first = absent.first().copied().unwrap_or_default();

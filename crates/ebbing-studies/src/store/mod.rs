@@ -18,7 +18,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cells::Found;
+pub(crate) use cells::StoredCell;
 pub use lock::{Lock, Share};
 pub use manifest::{Manifest, StoredColumn};
 pub use status::{CellState, Status};

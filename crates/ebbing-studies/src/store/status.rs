@@ -1,7 +1,7 @@
 //! How far a study is, from the files in its folder alone.
 
 use super::Store;
-use super::cells::Found;
+use super::cells::StoredCell;
 use crate::error::Result;
 use serde::Serialize;
 
@@ -58,9 +58,9 @@ impl Store {
 
     fn state(&self, index: usize) -> Result<CellState> {
         let damaged = match self.read(index)? {
-            Found::Rows(_) => return Ok(CellState::Done),
-            Found::Damaged(problem) => Some(CellState::Damaged(problem)),
-            Found::Nothing => None,
+            StoredCell::Rows(_) => return Ok(CellState::Done),
+            StoredCell::Damaged(problem) => Some(CellState::Damaged(problem)),
+            StoredCell::Nothing => None,
         };
         if self.is_running(index) {
             return Ok(CellState::Running);

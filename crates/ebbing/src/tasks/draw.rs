@@ -43,40 +43,40 @@ pub(super) fn images_of(by_class: &ByClass, class: i64) -> &[usize] {
 
 /// The training or the test part of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum SourcePart {
     Train,
     Test,
 }
 
-impl Part {
+impl SourcePart {
     pub fn name(self) -> &'static str {
         match self {
-            Part::Train => "training",
-            Part::Test => "test",
+            SourcePart::Train => "training",
+            SourcePart::Test => "test",
         }
     }
 
     /// The setting that says how many examples of this part a task has.
     pub fn setting(self) -> &'static str {
         match self {
-            Part::Train => "p",
-            Part::Test => "p_test",
+            SourcePart::Train => "p",
+            SourcePart::Test => "p_test",
         }
     }
 
     /// How many images the source has.
     pub fn count(self, source: &Source) -> usize {
         match self {
-            Part::Train => source.dataset().train.features.rows(),
-            Part::Test => source.dataset().test.as_ref().map_or(0, |part| part.features.rows()),
+            SourcePart::Train => source.dataset().train.features.rows(),
+            SourcePart::Test => source.dataset().test.as_ref().map_or(0, |part| part.features.rows()),
         }
     }
 
     /// The class of every image.
     pub fn classes(self, source: &Source) -> Result<&[i64]> {
         match self {
-            Part::Train => source.train_classes(),
-            Part::Test => source.test_classes(),
+            SourcePart::Train => source.train_classes(),
+            SourcePart::Test => source.test_classes(),
         }
     }
 
@@ -100,13 +100,17 @@ pub(super) struct Images {
 
 impl Images {
     /// Prepares the images of `part` with these numbers (repetitions allowed).
-    pub fn prepare<'a>(source: &Source, part: Part, numbers: impl IntoIterator<Item = &'a usize>) -> Result<Self> {
+    pub fn prepare<'a>(
+        source: &Source,
+        part: SourcePart,
+        numbers: impl IntoIterator<Item = &'a usize>,
+    ) -> Result<Self> {
         let mut numbers: Vec<usize> = numbers.into_iter().copied().collect();
         numbers.sort_unstable();
         numbers.dedup();
         let x = match part {
-            Part::Train => source.train(&numbers)?,
-            Part::Test => source.test(&numbers)?,
+            SourcePart::Train => source.train(&numbers)?,
+            SourcePart::Test => source.test(&numbers)?,
         };
         Ok(Images { numbers, x })
     }

@@ -1,6 +1,6 @@
 //! Partial split of two tasks: two pairs of classes, mixed in opposite proportions.
 
-use super::draw::{ByClass, Drawn, Images, Part, images_of, one_column, plain_tasks, rounded, within};
+use super::draw::{ByClass, Drawn, Images, SourcePart, images_of, one_column, plain_tasks, rounded, within};
 use super::split::choose_class;
 use super::{Protocol, TaskSequence};
 use crate::data::Source;
@@ -53,11 +53,11 @@ impl PartialSplit {
                 return Err(Error::setting(name, p, format!("must be even and at least {least}")));
             }
         }
-        let train = Part::Train.by_class(source)?;
-        let test = if self.p_test > 0 { Part::Test.by_class(source)? } else { ByClass::new() };
+        let train = SourcePart::Train.by_class(source)?;
+        let test = if self.p_test > 0 { SourcePart::Test.by_class(source)? } else { ByClass::new() };
         let pairs = self.choose_pairs(&train, &test, seed)?;
-        let train = self.part(source, Part::Train, &train, pairs, seed)?;
-        let test = self.part(source, Part::Test, &test, pairs, seed)?;
+        let train = self.part(source, SourcePart::Train, &train, pairs, seed)?;
+        let test = self.part(source, SourcePart::Test, &test, pairs, seed)?;
         let tasks = plain_tasks(train, test);
         let settings = serde_json::json!({
             "data": source.settings(),
@@ -90,7 +90,7 @@ impl PartialSplit {
                 return Err(Error::setting("pairs", format!("{pairs:?}"), expected));
             }
             for (part, images, needed, p) in
-                [(Part::Train, train, needed, self.p), (Part::Test, test, needed_test, self.p_test)]
+                [(SourcePart::Train, train, needed, self.p), (SourcePart::Test, test, needed_test, self.p_test)]
             {
                 let scarce = four.iter().map(|class| (has(images, class), *class)).min().unwrap_or_default();
                 if scarce.0 < needed {
@@ -118,7 +118,7 @@ impl PartialSplit {
     }
 
     /// The refusal of a `p` for which class `class` with its `images` does not suffice.
-    fn too_few(&self, part: Part, (images, class): (usize, i64), p: usize) -> Error {
+    fn too_few(&self, part: SourcePart, (images, class): (usize, i64), p: usize) -> Error {
         let most = (0..p / 2).rev().map(|half| 2 * half).find(|&q| self.shares(q).0.div_ceil(2) <= images).unwrap_or(0);
         let expected = format!(
             "class {class} has {} {} images, enough for at most {most} at split {}",
@@ -133,12 +133,12 @@ impl PartialSplit {
     fn part(
         &self,
         source: &Source,
-        part: Part,
+        part: SourcePart,
         by_class: &ByClass,
         pairs: [[i64; 2]; 2],
         seed: u64,
     ) -> Result<Vec<Drawn>> {
-        let p = if part == Part::Train { self.p } else { self.p_test };
+        let p = if part == SourcePart::Train { self.p } else { self.p_test };
         if p == 0 {
             return Ok(vec![Drawn::none(source.dim(), 1); 2]);
         }

@@ -1,6 +1,6 @@
 //! Permuted tasks: each task sees the images through its own shuffle of some of their pixels.
 
-use super::draw::{Drawn, Images, Part, at_least, fits, one_column, rounded, test_set, within};
+use super::draw::{Drawn, Images, SourcePart, at_least, fits, one_column, rounded, test_set, within};
 use super::{PoolRow, Protocol, Task, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
@@ -68,8 +68,8 @@ impl Permuted {
         at_least("p", self.p, 1)?;
         fits("tasks", self.tasks, self.tasks, self.p.saturating_add(self.p_test), source.dim())?;
         let positive = self.grouping(source, seed)?;
-        let train = self.part(source, Part::Train, self.p, &positive, seed)?;
-        let test = self.part(source, Part::Test, self.p_test, &positive, seed)?;
+        let train = self.part(source, SourcePart::Train, self.p, &positive, seed)?;
+        let test = self.part(source, SourcePart::Test, self.p_test, &positive, seed)?;
         let permutations = self.permutations(source.dim(), seed);
         let views = views(&permutations);
         let make = |(t, (train, test)): (usize, (Drawn, Drawn))| Task {
@@ -91,7 +91,7 @@ impl Permuted {
 
     /// The classes labelled +1: those given, or a random half.
     fn grouping(&self, source: &Source, seed: u64) -> Result<Vec<i64>> {
-        let classes: Vec<i64> = Part::Train.by_class(source)?.into_keys().collect();
+        let classes: Vec<i64> = SourcePart::Train.by_class(source)?.into_keys().collect();
         if classes.len() < 2 {
             let problem = format!("the training labels are all {classes:?}; two groups need at least two classes");
             return Err(Error::data(&source.dataset().provenance.name, problem));
@@ -112,7 +112,7 @@ impl Permuted {
     }
 
     /// The images and labels of every task, before permutation.
-    fn part(&self, source: &Source, part: Part, p: usize, positive: &[i64], seed: u64) -> Result<Vec<Drawn>> {
+    fn part(&self, source: &Source, part: SourcePart, p: usize, positive: &[i64], seed: u64) -> Result<Vec<Drawn>> {
         let sets = if self.fresh_images { self.tasks } else { 1 };
         let available = part.count(source);
         if p.checked_mul(sets).is_none_or(|needed| needed > available) {

@@ -1,6 +1,6 @@
 //! Split tasks: every task holds classes that no other task has.
 
-use super::draw::{ByClass, Drawn, Images, Part, at_least, images_of, plain_tasks, shares};
+use super::draw::{ByClass, Drawn, Images, SourcePart, at_least, images_of, plain_tasks, shares};
 use super::{Protocol, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
@@ -68,8 +68,8 @@ impl Split {
     /// [`Error::Setting`] with the feasible range for a setting outside it, too few classes or too few images in a class;
     /// [`Error::Data`] where the source has no class labels or a drawn image cannot be prepared.
     pub fn generate(&self, source: &Source, seed: u64) -> Result<TaskSequence> {
-        let train = Part::Train.by_class(source)?;
-        let test = if self.p_test > 0 { Part::Test.by_class(source)? } else { ByClass::new() };
+        let train = SourcePart::Train.by_class(source)?;
+        let test = if self.p_test > 0 { SourcePart::Test.by_class(source)? } else { ByClass::new() };
         let assignment = match &self.assignment {
             Some(given) => {
                 self.check_assignment(given, &train)?;
@@ -82,8 +82,8 @@ impl Split {
             Labels::OneHot => assignment[0].len(),
             Labels::OneHotAll => assignment.iter().map(Vec::len).sum(),
         };
-        let train = self.part(source, Part::Train, &train, &assignment, columns, seed)?;
-        let test = self.part(source, Part::Test, &test, &assignment, columns, seed)?;
+        let train = self.part(source, SourcePart::Train, &train, &assignment, columns, seed)?;
+        let test = self.part(source, SourcePart::Test, &test, &assignment, columns, seed)?;
         let tasks = plain_tasks(train, test);
         let settings = serde_json::json!({
             "data": source.settings(),
@@ -176,13 +176,13 @@ impl Split {
     fn part(
         &self,
         source: &Source,
-        part: Part,
+        part: SourcePart,
         by_class: &ByClass,
         assignment: &[Vec<Vec<i64>>],
         columns: usize,
         seed: u64,
     ) -> Result<Vec<Drawn>> {
-        let p = if part == Part::Train { self.p } else { self.p_test };
+        let p = if part == SourcePart::Train { self.p } else { self.p_test };
         if p == 0 {
             return Ok(vec![Drawn::none(source.dim(), columns); assignment.len()]);
         }
@@ -215,7 +215,7 @@ impl Split {
 }
 
 /// Refuses `p` examples per task where a class has too few images for its share.
-fn check_images(part: Part, p: usize, by_class: &ByClass, assignment: &[Vec<Vec<i64>>]) -> Result<()> {
+fn check_images(part: SourcePart, p: usize, by_class: &ByClass, assignment: &[Vec<Vec<i64>>]) -> Result<()> {
     let shares = assignment.iter().flat_map(|groups| {
         groups.iter().flat_map(|group| group.iter().map(|class| (class, groups.len() * group.len())))
     });
@@ -233,7 +233,7 @@ fn check_images(part: Part, p: usize, by_class: &ByClass, assignment: &[Vec<Vec<
 }
 
 /// `quota` images of a class (at most all), in random order; those of a smaller quota come first.
-pub(super) fn choose_class(part: Part, class: i64, images: &[usize], quota: usize, seed: u64) -> Vec<usize> {
+pub(super) fn choose_class(part: SourcePart, class: i64, images: &[usize], quota: usize, seed: u64) -> Vec<usize> {
     let purpose = format!("class {class}: {} images", part.name());
     let drawn = Stream::new(seed, &purpose, 0).choose(images.len(), quota.min(images.len()));
     drawn.into_iter().map(|i| images[i]).collect()

@@ -1,6 +1,6 @@
 //! Target-distractor tasks: a few images carry random labels ±1, the rest 0, and how much the tasks share is set.
 
-use super::draw::{Images, Part, at_least, fits, gather, one_column, plain_rows, rounded, test_set, within};
+use super::draw::{Images, SourcePart, at_least, fits, gather, one_column, plain_rows, rounded, test_set, within};
 use super::{Protocol, Task, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ impl TargetDistractor {
     /// or too few images; [`Error::Data`] where a drawn image cannot be prepared.
     pub fn generate(&self, source: &Source, seed: u64) -> Result<TaskSequence> {
         let counts = self.counts()?;
-        let available = Part::Train.count(source);
+        let available = SourcePart::Train.count(source);
         let needed = counts.own().checked_mul(self.tasks).and_then(|own| own.checked_add(counts.shared()));
         if needed.is_none_or(|needed| needed > available) {
             return Err(self.too_few(source, available, &counts));
@@ -105,7 +105,7 @@ impl TargetDistractor {
         let tested = self.p_test.unwrap_or(self.p);
         fits("tasks", self.tasks, self.tasks, self.p.saturating_add(tested), source.dim())?;
         let drawn = Stream::new(seed, "target-distractor: images", 0).choose(available, needed.unwrap_or(0));
-        let images = Images::prepare(source, Part::Train, &drawn)?;
+        let images = Images::prepare(source, SourcePart::Train, &drawn)?;
         let mut base = Stream::new(seed, "target-distractor: base labels", 0);
         let base: Vec<f64> = (0..counts.shared_targets).map(|_| sign(&mut base)).collect();
         let task = |t: usize| self.task(&counts, &drawn, &base, &images, t, seed);

@@ -39,7 +39,7 @@ pub struct Args {
 }
 
 /// One curve: places, means, standard errors.
-struct Curve {
+struct PlottedCurve {
     label: String,
     x: Vec<f64>,
     mean: Vec<f64>,
@@ -99,7 +99,7 @@ impl Args {
     }
 
     /// The curves, and the largest number of seeds behind a point.
-    fn curves(&self, frame: &Frame) -> anyhow::Result<(Vec<Curve>, usize)> {
+    fn curves(&self, frame: &Frame) -> anyhow::Result<(Vec<PlottedCurve>, usize)> {
         let groups = match &self.by {
             Some(by) => frame.groups(&[by])?,
             None => vec![(Vec::new(), frame.clone())],
@@ -107,7 +107,7 @@ impl Args {
         let (mut curves, mut most) = (Vec::new(), 0);
         for (key, group) in groups {
             let label = key.first().zip(self.by.as_ref()).map_or(String::new(), |(v, by)| format!("{by} {v}"));
-            let mut curve = Curve { label, x: vec![], mean: vec![], error: vec![] };
+            let mut curve = PlottedCurve { label, x: vec![], mean: vec![], error: vec![] };
             for x in group.levels(&self.x)?.into_iter().filter(|x| x.is_finite()) {
                 let rows = group.only(&self.x, x)?;
                 // A column that is empty at some points leaves a gap there.

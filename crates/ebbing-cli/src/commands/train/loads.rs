@@ -1,7 +1,7 @@
 //! The three regimes by descent: two tasks, a readout each, at several loads α = P/N.
 
 use super::Args;
-use super::runs::{self, Outcome, Run};
+use super::runs::{self, Run, RunEnd};
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, MeanInterference};
@@ -16,7 +16,7 @@ use ebbing_studies::draw::{self, LoadCurve};
 use serde_json::{Value, json};
 
 /// What was measured at one load.
-struct Point {
+struct MeasuredLoad {
     alpha: f64,
     width: usize,
     /// Means and standard errors over seeds; none where no run went through.
@@ -81,7 +81,7 @@ impl Args {
         console: &Console,
         seed: u64,
         sequence: &TaskSequence,
-        points: &[Point],
+        points: &[MeasuredLoad],
         theory: &TwoTasks,
         critical: f64,
     ) -> anyhow::Result<()> {
@@ -110,7 +110,7 @@ impl Args {
             Some((m, _)) => significant(m),
             None => "-".into(),
         };
-        let texts = |get: &dyn Fn(&Point) -> String| points.iter().map(get).collect::<Vec<String>>();
+        let texts = |get: &dyn Fn(&MeasuredLoad) -> String| points.iter().map(get).collect::<Vec<String>>();
         let table =
             Table::new("F_{21}: loss of task 1 after task 2; G_{22}: test loss of task 2 over learning it alone")
                 .number("load P/N", &points.iter().map(|q| q.alpha).collect::<Vec<_>>())
@@ -155,17 +155,17 @@ fn check_two(sequence: &TaskSequence) -> ebbing::Result<()> {
 }
 
 /// Averages the runs of one load; `outcomes` holds, per seed, the run alone and the run of both tasks.
-fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbing::Result<Point> {
+fn point(alpha: f64, width: usize, outcomes: &[RunEnd], regime: Regime) -> ebbing::Result<MeasuredLoad> {
     let (mut runs, mut diverged) = (vec![], vec![]);
     for pair in outcomes.chunks(2) {
         match pair {
-            [Outcome::Done(alone), Outcome::Done(both)] => runs.push((both.as_ref(), alone.as_ref())),
-            _ => diverged.extend(pair.iter().filter_map(Outcome::sentence).map(String::from)),
+            [RunEnd::Done(alone), RunEnd::Done(both)] => runs.push((both.as_ref(), alone.as_ref())),
+            _ => diverged.extend(pair.iter().filter_map(RunEnd::sentence).map(String::from)),
         }
     }
     let mean = MeanInterference::of(&runs)?;
     let with_error = |e: Estimate| (e.value, e.error());
-    Ok(Point {
+    Ok(MeasuredLoad {
         alpha,
         width,
         f21: mean.f21.map(with_error),
@@ -181,7 +181,7 @@ fn point(alpha: f64, width: usize, outcomes: &[Outcome], regime: Regime) -> ebbi
 }
 
 /// F21 and G22 against the load: markers for networks, lines for the theory at λ → ∞, tints for the regimes.
-fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> anyhow::Result<Figure> {
+fn figure(points: &[MeasuredLoad], theory: &TwoTasks, critical: f64, seeds: usize) -> anyhow::Result<Figure> {
     let low = points.iter().map(|q| q.alpha).fold(f64::INFINITY, f64::min) / 1.3;
     let high = points.iter().map(|q| q.alpha).fold(0.0, f64::max) * 1.3;
     let mut alphas = ebbing::stats::log_grid(low, high, 121);
@@ -192,7 +192,7 @@ fn figure(points: &[Point], theory: &TwoTasks, critical: f64, seeds: usize) -> a
         let panel = draw::tints(panel, (low, high), critical);
         LoadCurve::new("theory, λ → ∞", 0, &curve.points, get).lines(panel)
     };
-    let measured = |get: fn(&Point) -> Option<(f64, f64)>| {
+    let measured = |get: fn(&MeasuredLoad) -> Option<(f64, f64)>| {
         let some: Vec<(f64, f64, f64)> = points.iter().filter_map(|q| get(q).map(|(m, e)| (q.alpha, m, e))).collect();
         let x: Vec<f64> = some.iter().map(|s| s.0).collect();
         let y: Vec<f64> = some.iter().map(|s| s.1).collect();

@@ -17,19 +17,19 @@ pub struct Run {
 }
 
 /// What became of a run: a run that diverged is kept apart, and never enters an average.
-pub enum Outcome {
+pub enum RunEnd {
     /// It went through.
     Done(Box<Trained>),
     /// It diverged, with the sentence that says where.
     Diverged(String),
 }
 
-impl Outcome {
+impl RunEnd {
     /// What is said of a run that diverged.
     pub fn sentence(&self) -> Option<&str> {
         match self {
-            Outcome::Done(_) => None,
-            Outcome::Diverged(sentence) => Some(sentence),
+            RunEnd::Done(_) => None,
+            RunEnd::Diverged(sentence) => Some(sentence),
         }
     }
 }
@@ -38,7 +38,7 @@ impl Outcome {
 ///
 /// # Errors
 /// The first error that is no divergence.
-pub fn all(runs: &[Run], folder: Option<&Path>, console: &Console) -> anyhow::Result<Vec<Outcome>> {
+pub fn all(runs: &[Run], folder: Option<&Path>, console: &Console) -> anyhow::Result<Vec<RunEnd>> {
     let checkpoints = folder.map(|f| f.join("checkpoints"));
     if let Some(folder) = &checkpoints {
         crate::files::make_folder(folder)?;
@@ -69,7 +69,7 @@ impl Bar {
     }
 }
 
-fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<Outcome> {
+fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<RunEnd> {
     let path: Option<PathBuf> = checkpoints.map(|folder| folder.join(format!("{}.safetensors", run.name)));
     let mut trainer = match &path {
         Some(path) if path.exists() => Trainer::resume(path, &run.tasks, &run.settings)?,
@@ -90,7 +90,7 @@ fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<Out
             Ok(()) => {}
             Err(error @ Error::Diverged { .. }) => {
                 Bar::advance(bar, ((count - trainer.done()) * most).saturating_sub(step), None);
-                return Ok(Outcome::Diverged(format!("{}: {error}", run.name)));
+                return Ok(RunEnd::Diverged(format!("{}: {error}", run.name)));
             }
             Err(error) => return Err(error),
         }
@@ -99,5 +99,5 @@ fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<Out
         }
         Bar::advance(bar, most - step.min(most), None);
     }
-    Ok(Outcome::Done(Box::new(trainer.trained().clone())))
+    Ok(RunEnd::Done(Box::new(trainer.trained().clone())))
 }

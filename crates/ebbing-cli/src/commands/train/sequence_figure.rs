@@ -1,7 +1,7 @@
 //! Forgetting of the first task over a sequence: every learner, and the theory.
 
 use super::Args;
-use super::runs::{self, Outcome, Run};
+use super::runs::{self, Run, RunEnd};
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner, TaskReport, Trained};
@@ -12,16 +12,16 @@ use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_
 use serde_json::{Value, json};
 
 /// A curve over the tasks with its standard error where there are several seeds.
-struct Curve {
+struct LossCurve {
     name: String,
     mean: Vec<f64>,
     error: Vec<f64>,
 }
 
-impl Curve {
-    fn of(name: &str, runs: &[Vec<f64>]) -> ebbing::Result<Curve> {
+impl LossCurve {
+    fn of(name: &str, runs: &[Vec<f64>]) -> ebbing::Result<LossCurve> {
         let points = mean_curve(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
-        Ok(Curve {
+        Ok(LossCurve {
             name: name.into(),
             mean: points.iter().map(|p| p.value).collect(),
             error: points.iter().map(|p| p.error()).collect(),
@@ -58,8 +58,8 @@ impl Args {
             let mut group = Group { learner, done: vec![], diverged: vec![] };
             for outcome in outcomes.by_ref().take(numbers.len()) {
                 match outcome {
-                    Outcome::Done(trained) => group.done.push(*trained),
-                    Outcome::Diverged(sentence) => group.diverged.push(sentence),
+                    RunEnd::Done(trained) => group.done.push(*trained),
+                    RunEnd::Diverged(sentence) => group.diverged.push(sentence),
                 }
             }
             groups.push(group);
@@ -69,7 +69,7 @@ impl Args {
     }
 
     /// The single-head theory's loss of task 1 after each task, over seeds.
-    fn theory(&self, sequences: &[TaskSequence]) -> anyhow::Result<Option<Curve>> {
+    fn theory(&self, sequences: &[TaskSequence]) -> anyhow::Result<Option<LossCurve>> {
         let settings = self.job.settings(Learner::Gd, 0)?;
         if settings.heads == Heads::Multi {
             return Ok(None);
@@ -80,7 +80,7 @@ impl Args {
             let forgetting = SingleHead::new(sequence, &settings)?.forgetting()?;
             curves.push(forgetting.iter().map(|row| row[0]).collect());
         }
-        Ok(Some(Curve::of("theory, random features", &curves)?))
+        Ok(Some(LossCurve::of("theory, random features", &curves)?))
     }
 
     fn show_tasks(
@@ -89,14 +89,14 @@ impl Args {
         seed: u64,
         sequence: &TaskSequence,
         groups: &[Group],
-        theory: Option<&Curve>,
+        theory: Option<&LossCurve>,
     ) -> anyhow::Result<()> {
         let shown = self.job.settings(groups[0].learner, seed)?;
         let metadata = self.output.metadata("train", Some(seed), &sequence.settings, &shown)?;
         let mut losses = Vec::new();
         for group in groups.iter().filter(|g| !g.done.is_empty()) {
             let first = |t: &Trained| t.train_loss.iter().map(|row| row[0]).collect::<Vec<_>>();
-            losses.push(Curve::of(&group.learner.name(), &group.done.iter().map(first).collect::<Vec<_>>())?);
+            losses.push(LossCurve::of(&group.learner.name(), &group.done.iter().map(first).collect::<Vec<_>>())?);
         }
         let result = json!({
             "metadata": metadata,
@@ -127,9 +127,15 @@ impl Args {
         console.print(&text)
     }
 
-    fn table(&self, title: &str, groups: &[Group], losses: &[Curve], theory: Option<&Curve>) -> anyhow::Result<String> {
+    fn table(
+        &self,
+        title: &str,
+        groups: &[Group],
+        losses: &[LossCurve],
+        theory: Option<&LossCurve>,
+    ) -> anyhow::Result<String> {
         let mut names: Vec<String> = losses.iter().map(|c| escape_markup(&c.name)).collect();
-        let last = |c: &Curve| (c.mean[c.mean.len() - 1], c.error[c.error.len() - 1]);
+        let last = |c: &LossCurve| (c.mean[c.mean.len() - 1], c.error[c.error.len() - 1]);
         let mut loss: Vec<(f64, f64)> = losses.iter().map(last).collect();
         let (mut newest, mut learned, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for group in groups.iter().filter(|g| !g.done.is_empty()) {
@@ -165,7 +171,7 @@ impl Args {
 }
 
 /// Loss and accuracy of task 1 after each task: markers for networks, a line for the theory.
-fn figure(groups: &[Group], losses: &[Curve], theory: Option<&Curve>, seeds: usize) -> anyhow::Result<Figure> {
+fn figure(groups: &[Group], losses: &[LossCurve], theory: Option<&LossCurve>, seeds: usize) -> anyhow::Result<Figure> {
     let times = |n: usize| (1..=n).map(|t| t as f64).collect::<Vec<_>>();
     let mut loss = Panel::new().x("tasks learned").y("loss of task 1, F_{t1}").integer_x();
     if let Some(theory) = theory {
@@ -188,7 +194,7 @@ fn figure(groups: &[Group], losses: &[Curve], theory: Option<&Curve>, seeds: usi
             let Some(runs) = group.done.iter().map(pick).collect::<Option<Vec<_>>>().filter(|r| !r.is_empty()) else {
                 continue;
             };
-            let curve = Curve::of(&group.learner.name(), &runs)?;
+            let curve = LossCurve::of(&group.learner.name(), &runs)?;
             let markers =
                 Markers::new(&escape_markup(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
             panel = panel.markers(if seeds > 1 { markers.errors(&curve.error) } else { markers });

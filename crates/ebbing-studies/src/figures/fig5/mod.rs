@@ -151,11 +151,11 @@ impl Reproduction for Fig5 {
         let all = [self.below.as_slice(), &self.above].concat();
         for triple in EXAMPLES {
             for seed in 0..curves {
-                let work = work::Curve { tasks: tasks(triple, seed), lambda: f64::INFINITY, loads: all.clone() };
+                let work = work::CurveWork { tasks: tasks(triple, seed), lambda: f64::INFINITY, loads: all.clone() };
                 grid.push(Self::cell("curve", triple, seed), work);
             }
             for (lambda, seed) in LAMBDAS.into_iter().flat_map(|lambda| (0..powers).map(move |seed| (lambda, seed))) {
-                let work = work::Curve { tasks: tasks(triple, seed), lambda, loads: self.above.clone() };
+                let work = work::CurveWork { tasks: tasks(triple, seed), lambda, loads: self.above.clone() };
                 grid.push(Self::cell("power", triple, seed).with("lambda", lambda), work);
             }
         }

@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 /// A curve against the load; at λ → ∞ with the critical load at both label scales.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Curve {
+pub(super) struct CurveWork {
     pub tasks: Drawn,
     #[serde(with = "ebbing::serde_infinity")]
     pub lambda: f64,
     pub loads: Vec<f64>,
 }
 
-impl Work for Curve {
+impl Work for CurveWork {
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let settings = MultiHeadSettings { lambda: self.lambda, ..MultiHeadSettings::default() };
         let two = self.tasks.two(sources, &settings)?;
