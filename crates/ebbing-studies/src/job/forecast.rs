@@ -83,30 +83,6 @@ const CONVENTIONS: &[(&str, &str)] = &[
     ("chaudhry", "Chaudhry and others"),
 ];
 
-impl Default for ForecastJob {
-    fn default() -> Self {
-        ForecastJob {
-            tasks: TaskKeys::default(),
-            features: Vec::new(),
-            depth: 1,
-            activation: Activation::Relu,
-            mode: Mode::Rf,
-            lambda: f64::INFINITY,
-            sigma: 1.0,
-            beta: f64::INFINITY,
-            variance: false,
-            depths: Vec::new(),
-            seeds: None,
-            max_p: None,
-            no_order: false,
-            bootstrap: 0,
-            shuffles: 0,
-            ridge: 0.0,
-            convention: Convention::Gem,
-        }
-    }
-}
-
 /// A forecast and what it is of.
 #[derive(Debug, Clone)]
 pub struct ForecastResult {

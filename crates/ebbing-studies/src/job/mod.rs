@@ -24,6 +24,20 @@ use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// The defaults of a job are those of its flags, so that files and flags cannot differ.
+macro_rules! defaults_of_flags {
+    ($($job:ty),+) => {$(
+        impl Default for $job {
+            fn default() -> Self {
+                static READ: OnceLock<$job> = OnceLock::new();
+                READ.get_or_init(words::defaults).clone()
+            }
+        }
+    )+};
+}
+defaults_of_flags!(ForecastJob, PhaseJob, TrainJob, SampleJob);
 
 /// A request of one of the commands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -85,25 +85,6 @@ pub struct PhaseJob {
     pub width: Option<f64>,
 }
 
-impl Default for PhaseJob {
-    fn default() -> Self {
-        PhaseJob {
-            tasks: TaskKeys::default(),
-            sweep: PhaseSweep::Perm,
-            values: Vec::new(),
-            curves: Vec::new(),
-            alpha: Loads::default(),
-            lambda: vec![f64::INFINITY],
-            sigma: 1.0,
-            beta: f64::INFINITY,
-            activation: Activation::Relu,
-            rescale_labels: false,
-            seeds: 1,
-            width: None,
-        }
-    }
-}
-
 /// One value of a sweep: its critical loads over seeds.
 #[derive(Debug, Clone)]
 pub struct SweptLoads {

@@ -59,23 +59,6 @@ pub struct SampleJob {
     pub draws: usize,
 }
 
-impl Default for SampleJob {
-    fn default() -> Self {
-        SampleJob {
-            tasks: TaskKeys::default(),
-            heads: Heads::Multi,
-            depth: 1,
-            width: 80,
-            lambda: 5.0,
-            sigma: 1.0,
-            beta: 2000.0,
-            chains: 16,
-            warmup: 300,
-            draws: 100,
-        }
-    }
-}
-
 /// Sampled networks and the theory of them.
 pub struct SampleResult {
     /// The tasks.

@@ -118,35 +118,6 @@ const FISHERS: &[(&str, &str)] = &[
 
 const LOSSES: &[(&str, &str)] = &[("sum", "Half the sum of squared errors"), ("mean", "Half their mean")];
 
-impl Default for TrainJob {
-    fn default() -> Self {
-        TrainJob {
-            tasks: TaskKeys::default(),
-            learners: vec![Rule::Gd, Rule::L2],
-            kappa: 0.1,
-            gamma: 1.0,
-            fisher: Fisher::Rms,
-            printed: false,
-            heads: Heads::Single,
-            depth: 1,
-            width: 400,
-            loads: Vec::new(),
-            sigma0: 1.0,
-            loss: LossScale::Sum,
-            eta: "auto".into(),
-            eta_factor: 1.0,
-            explicit: false,
-            threshold: 1e-3,
-            tolerance: 1e-3,
-            patience: 200,
-            max_steps: 20_000,
-            batch: None,
-            momentum: 0.0,
-            seeds: 1,
-        }
-    }
-}
-
 /// A number as the word that a flag has.
 fn number_or_word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]

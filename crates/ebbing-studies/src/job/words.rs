@@ -25,6 +25,14 @@ where
     PossibleValuesParser::new(named).try_map(|word| serde_json::from_value::<T>(word.into()))
 }
 
+/// What flags say where none is given.
+pub(super) fn defaults<T: clap::Args>() -> T {
+    let command = T::augment_args(clap::Command::new("ebbing").no_binary_name(true));
+    let none = command.get_matches_from(Vec::<String>::new());
+    // No flag is required, so that reading none of them cannot fail.
+    T::from_arg_matches(&none).unwrap_or_else(|error| error.exit())
+}
+
 /// A list, or a word with commas.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -58,12 +66,6 @@ where
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Loads(String);
-
-impl Default for Loads {
-    fn default() -> Self {
-        Loads("0.1:10:60".into())
-    }
-}
 
 impl std::fmt::Display for Loads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
