@@ -98,6 +98,9 @@ fn phase_takes_longer_sequences_and_temperatures() {
     let phase = home.json("out/phase.json");
     assert_eq!(phase["curves"][0]["points"].as_array().unwrap().len(), 6);
     written(&home, "phase.svg phase.png phase-curves.csv phase-curves.parquet");
+    home.tasks(3, 30);
+    let own = home.told("phase --tasks tasks.npz --alpha 0.5,2 --lambda 100");
+    assert!(own.contains("3 tasks of 30, 30, 30 examples"), "{own}");
     for words in ["--length 3 --width 20 --lambda inf", "--beta 50 --activation erf --lambda 10,100"] {
         home.told(&format!("phase {words} -p 24 --test-examples 12 --alpha 0.5,2"));
     }

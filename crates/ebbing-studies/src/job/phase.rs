@@ -218,8 +218,10 @@ impl PhaseJob {
 
     /// Whether curves alone are asked for: the diagram is of two tasks that are interpolated.
     pub fn curves_alone(&self) -> bool {
-        let longer = self.tasks.length.is_some_and(|t| t != 2) || self.tasks.intermediate.is_some_and(|s| s > 0);
-        longer || self.beta.is_finite()
+        // A file that cannot be read is refused where it is needed.
+        let own = self.tasks.tasks.is_some() && self.tasks.sizes().is_ok_and(|sizes| sizes.train.len() > 2);
+        let drawn = self.tasks.length.is_some_and(|t| t != 2) || self.tasks.intermediate.is_some_and(|s| s > 0);
+        own || drawn || self.beta.is_finite()
     }
 
     /// Two tasks are decomposed once for all loads; longer sequences are solved load by load.

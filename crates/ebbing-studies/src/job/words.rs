@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ebbing::Error;
+use ebbing::stats::log_grid;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::str::FromStr;
@@ -109,7 +110,7 @@ impl Loads {
                 if !(from > 0.0 && to > from && to.is_finite() && (2..=100_000).contains(&count)) {
                     return Err(wrong());
                 }
-                (0..count).map(|k| from * (to / from).powf(k as f64 / (count - 1) as f64)).collect()
+                log_grid(from, to, count)
             }
             [list] => list.split(',').map(number).collect::<ebbing::Result<_>>()?,
             _ => return Err(wrong()),
