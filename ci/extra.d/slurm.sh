@@ -134,7 +134,7 @@ cd "$folder"
 job=$(sed -n 's/.*Submitted as job \([0-9]*\);.*/\1/p' submitted)
 # Cell 3 is the first long one. It is killed at work, as a node that fails would.
 running() { "$program" study status cluster --json | grep -q '"running": [1-9]'; }
-wait_for 120 "cell 3" sh -c "test -e cluster/running/000003 && ! test -e cluster/cells/000003.json"
+wait_for 120 "cell 3" sh -c "test \$(ls cluster/cells | wc -l) = 2 && test -n \"\$(ls cluster/running)\""
 running && echo "status sees it at work"
 if "$program" study submit --slurm study.toml --out cluster 2>refused; then
   echo "a second submission while the first is queued was not refused"

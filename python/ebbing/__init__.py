@@ -13,7 +13,7 @@ neural networks" (arXiv:2407.10315).
 from . import data, tasks, torch
 from ._arrays import Task, TaskSequence
 from ._avalanche import from_avalanche
-from ._ebbing import NumericalError, __version__
+from ._ebbing import NumericalError, __version__, memory_limit
 from ._forecast import (
     Forecast,
     ForgettingFit,
@@ -70,6 +70,7 @@ __all__ = [
     "forecast",
     "from_avalanche",
     "kernel",
+    "memory_limit",
     "metrics",
     "order_parameters",
     "order_parameters_from_features",

@@ -46,6 +46,8 @@ def vector(values: Any, name: str) -> Array:
 
 def numbers(values: Any, name: str) -> Array:
     """`values` as a float64 array of any shape."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name}: it is a masked array; fill or drop what is masked first, as with {name}.filled()")
     try:
         array = np.asarray(detached(values))
     except (TypeError, ValueError, RuntimeError) as error:

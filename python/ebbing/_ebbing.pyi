@@ -26,6 +26,7 @@ __all__ = [
     "interpolated",
     "kernel",
     "load_tasks",
+    "memory_limit",
     "metrics",
     "order_parameters",
     "order_parameters_of_kernels",
@@ -192,3 +193,6 @@ class Source:
     def examples(self, rows: Sequence[int], test: bool) -> _Array: ...
     def classes(self, test: bool) -> list[int]: ...
     def draw(self, protocol_json: str, seed: int) -> _Made: ...
+
+
+def memory_limit(bytes: float | None = None) -> None: ...

@@ -1,7 +1,7 @@
 //! The library's errors as Python's: ValueError for what was asked, NumericalError for what cannot be computed.
 
 use ebbing::Error;
-use pyo3::exceptions::{PyArithmeticError, PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::exceptions::{PyArithmeticError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
 create_exception!(
@@ -21,6 +21,9 @@ pub fn python(error: Error) -> PyErr {
             Some(code) => PyOSError::new_err((code, error.to_string())),
             None => PyOSError::new_err(error.to_string()),
         },
+        Error::Memory { .. } => {
+            PyMemoryError::new_err(error.to_string().replace("or force it", "or lift ebbing.memory_limit"))
+        }
         Error::Interrupted { .. } => PyKeyboardInterrupt::new_err(error.to_string()),
         Error::NotPositiveDefinite { .. }
         | Error::LostAccuracy { .. }

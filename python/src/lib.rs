@@ -36,6 +36,23 @@ mod _ebbing {
 
     use super::*;
 
+    /// How many bytes of memory computations may plan with: `None` for what the machine has, infinite for any amount.
+    #[pyfunction]
+    #[pyo3(signature = (bytes=None))]
+    fn memory_limit(bytes: Option<f64>) -> PyResult<()> {
+        use ebbing::plan::{MemoryLimit, set_memory_limit};
+        set_memory_limit(match bytes {
+            None => MemoryLimit::Machine,
+            Some(n) if n == f64::INFINITY => MemoryLimit::None,
+            Some(n) if n >= 1.0 => MemoryLimit::Bytes(n as u64),
+            Some(n) => {
+                let problem = format!("bytes is {n}; must be a positive number, inf for any amount, or None");
+                return Err(pyo3::exceptions::PyValueError::new_err(problem));
+            }
+        });
+        Ok(())
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

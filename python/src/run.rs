@@ -3,10 +3,11 @@
 use crate::errors::python;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How often signals are looked at.
@@ -54,8 +55,9 @@ pub fn run<T: Send + 'static>(
     let (sender, mut receiver) = channel();
     let stopped = Arc::new(AtomicBool::new(false));
     let reporter = Reporter { sender, heard: progress.is_some(), stopped: stopped.clone() };
+    let pool = pool()?;
     let worker = move || {
-        let result = catch_unwind(AssertUnwindSafe(|| work(&reporter)));
+        let result = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&reporter))));
         let _ = reporter.sender.send(Event::Done(result));
     };
     std::thread::Builder::new().name("ebbing".into()).stack_size(STACK).spawn(worker)?;
@@ -78,6 +80,32 @@ pub fn run<T: Send + 'static>(
             return Err(error);
         }
     }
+}
+
+/// More threads than this per core only wait for each other.
+const PER_CORE: usize = 8;
+
+/// The threads that compute, of this very process: a child that was forked from one that has computed has none of its
+/// parent's, and would wait for them forever.
+fn pool() -> PyResult<Arc<ThreadPool>> {
+    static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+    let mut kept = POOL.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let process = std::process::id();
+    match kept.take() {
+        Some((owner, pool)) if owner == process => *kept = Some((owner, pool)),
+        // To end the parent's threads would mean to wait for them.
+        Some((_, pool)) => std::mem::forget(pool),
+        None => {}
+    }
+    if let Some((_, pool)) = &*kept {
+        return Ok(pool.clone());
+    }
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
+    let built = ThreadPoolBuilder::new().num_threads(asked.unwrap_or(cores).min(PER_CORE * cores)).build();
+    let pool = Arc::new(built.map_err(|e| PyRuntimeError::new_err(format!("the threads did not start ({e})")))?);
+    *kept = Some((process, pool.clone()));
+    Ok(pool)
 }
 
 /// The next event, or a time-out; hands the receiver back.

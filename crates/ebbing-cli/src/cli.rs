@@ -1,10 +1,12 @@
 //! The flags that every subcommand knows, and the step from raw flags to checked settings.
 
-use crate::commands::Command;
+use crate::commands::Command as Subcommand;
 use crate::console::Console;
 use crate::failure::Failure;
-use clap::{Args, Parser};
+use crate::guard::output_is_closed;
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
 use ebbing::Error;
+use ebbing::plan::{MemoryLimit, set_memory_limit};
 
 /// Forecast what a neural network forgets when it learns tasks one after another, from the data alone.
 #[derive(Parser)]
@@ -13,7 +15,7 @@ pub struct Cli {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<Subcommand>,
 }
 
 const EXAMPLES: &str = "\
@@ -32,28 +34,63 @@ struct Global {
     /// Print results and errors only: no remarks, no progress
     #[arg(long, short, global = true, display_order = 901)]
     quiet: bool,
+    /// Start even where the estimate says that memory will not do
+    #[arg(long, global = true, display_order = 902)]
+    force: bool,
 }
 
-/// The most threads that `--threads` takes.
-const MOST_THREADS: usize = 1024;
+/// More threads than this per core only wait for each other.
+const PER_CORE: usize = 8;
 
 impl Global {
     /// Checks the flags, starts the threads, and returns the way to talk to the user.
-    fn check(&self) -> ebbing::Result<Console> {
-        if let Some(n) = self.threads {
-            if !(1..=MOST_THREADS).contains(&n) {
-                return Err(Error::setting("--threads", n, format!("must lie in 1 … {MOST_THREADS}")));
-            }
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(n)
-                .build_global()
-                .map_err(|e| Error::setting("--threads", n, format!("the threads did not start ({e})")))?;
+    fn check(&self) -> anyhow::Result<Console> {
+        if output_is_closed() {
+            anyhow::bail!("standard output is closed, and results would be lost: send it somewhere");
         }
-        Ok(Console::new(self.quiet))
+        let console = Console::new(self.quiet);
+        if self.force {
+            set_memory_limit(MemoryLimit::None);
+        }
+        if self.threads == Some(0) {
+            return Err(Error::setting("--threads", 0, "must be at least 1").into());
+        }
+        let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
+        let (name, asked) = match (self.threads, asked) {
+            (Some(n), _) => ("--threads", n),
+            (None, Some(n)) => ("RAYON_NUM_THREADS", n),
+            (None, None) => return Ok(console),
+        };
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let used = asked.min(PER_CORE * cores);
+        if used < asked {
+            console.remark(&format!("{name} is {asked}; this machine has {cores} cores, and {used} threads are used"));
+        }
+        let started = rayon::ThreadPoolBuilder::new().num_threads(used).build_global();
+        started.map_err(|e| Error::setting(name, asked, format!("the threads did not start ({e})")))?;
+        Ok(console)
     }
 }
 
+/// Every flag that takes a value takes a negative number, so that it is refused for its value and not as an unknown flag.
+fn with_negative_numbers(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let takes = arg.get_action().takes_values() && !arg.is_positional();
+        if takes { arg.allow_negative_numbers(true) } else { arg }
+    });
+    command.mut_subcommands(with_negative_numbers)
+}
+
 impl Cli {
+    /// What was typed.
+    ///
+    /// # Errors
+    /// What clap refuses.
+    pub fn typed() -> Result<Cli, clap::Error> {
+        let matches = with_negative_numbers(Cli::command()).try_get_matches()?;
+        Cli::from_arg_matches(&matches)
+    }
+
     /// Runs the subcommand that was asked for, or the one that stands for none.
     pub fn run(self) -> Result<(), Failure> {
         let console = self.global.check()?;

@@ -39,7 +39,7 @@ impl Failure {
     /// Flags that clap refuses, in one sentence.
     pub fn from_clap(error: clap::Error) -> Self {
         if error.use_stderr() {
-            Failure::Said(clap_sentence(&error.render().to_string()), BAD_INPUT)
+            Failure::Said(one_line(&clap_sentence(&error.render().to_string())), BAD_INPUT)
         } else {
             Failure::Told(error)
         }
@@ -53,7 +53,8 @@ impl Failure {
                 Err(e) => Failure::from(anyhow::Error::new(e)).report(),
             },
             Failure::Said(sentence, code) => {
-                eprintln!("ebbing: {sentence}");
+                // On a closed or full device nobody can be told.
+                let _ = writeln!(std::io::stderr(), "ebbing: {sentence}");
                 ExitCode::from(code)
             }
             Failure::ReaderGone => ExitCode::SUCCESS,
@@ -80,21 +81,80 @@ impl From<anyhow::Error> for Failure {
 /// The error and its causes on one line; a cause that the error before it already tells is left out.
 fn sentence(error: &anyhow::Error) -> String {
     let mut said = String::new();
-    for cause in error.chain().map(ToString::to_string) {
+    for cause in error.chain().map(in_the_users_words) {
         if said.is_empty() {
             said = cause;
         } else if !said.contains(&cause) {
             said = format!("{said}: {cause}");
         }
     }
-    said.replace('\n', " ")
+    one_line(&said)
+}
+
+/// Settings of the library and the flags that set them.
+const FLAGS: [(&str, &str); 16] = [
+    ("tasks", "--length"),
+    ("p", "--examples"),
+    ("p_test", "--test-examples"),
+    ("split", "--ratio"),
+    ("steps", "--intermediate"),
+    ("half_samples", "--bootstrap"),
+    ("sigma2", "--sigma"),
+    ("dim", "--context"),
+    ("whiten.ridge", "--whiten-ridge"),
+    ("rho_target", "--rho-target"),
+    ("rho_shared", "--rho-shared"),
+    ("rho_flip", "--rho-flip"),
+    ("ratio", "--ratio"),
+    ("classes_per_group", "--classes-per-group"),
+    ("max_steps", "--max-steps"),
+    ("eta_factor", "--eta-factor"),
+];
+
+/// An error with the flag that was typed in the place of the library's setting; a recipe has the library's own words.
+fn in_the_users_words(error: &(dyn std::error::Error + 'static)) -> String {
+    let library = match (error.downcast_ref::<ebbing::Error>(), error.downcast_ref::<ebbing_studies::Error>()) {
+        (Some(error), _) | (_, Some(ebbing_studies::Error::Library(error))) => Some(error),
+        _ => None,
+    };
+    let recipe = || std::env::args_os().any(|word| word.to_string_lossy().ends_with(".toml"));
+    match library {
+        Some(ebbing::Error::Setting { name, value, expected }) if !recipe() => {
+            let flag = FLAGS.iter().find(|(setting, _)| setting == name).map_or(name.as_str(), |(_, flag)| flag);
+            ebbing::Error::setting(flag, value, expected).to_string()
+        }
+        Some(memory @ ebbing::Error::Memory { .. }) => {
+            memory.to_string().replace("or force it", "or try it with --force")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Longer sentences are cut.
+const LONGEST: usize = 1500;
+
+/// A text from anywhere as one line that a terminal shows and does not obey.
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' => line.push(' '),
+            c if c.is_control() => line.extend(c.escape_default()),
+            c => line.push(c),
+        }
+        if line.len() > LONGEST {
+            return line + " …";
+        }
+    }
+    line
 }
 
 /// The code for an error: what the library refuses is bad input, as is a path that does not lead to a readable file.
 fn exit_code(error: &anyhow::Error) -> u8 {
-    use ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    use ErrorKind::{InvalidData, InvalidFilename, IsADirectory, NotADirectory, NotFound, PermissionDenied};
     match io_kind(error) {
-        Some(NotFound | PermissionDenied | IsADirectory | NotADirectory) => BAD_INPUT,
+        // Data that are no text, where text is needed, among them.
+        Some(NotFound | PermissionDenied | IsADirectory | NotADirectory | InvalidData | InvalidFilename) => BAD_INPUT,
         Some(_) => FAULT,
         None if error.is::<ebbing::Error>() || error.is::<ebbing_studies::Error>() || error.is::<Refused>() => {
             BAD_INPUT

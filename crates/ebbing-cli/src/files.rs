@@ -1,8 +1,10 @@
 //! Finished files and folders put into place.
 
+use crate::failure::Refused;
 use ebbing::{Error, Result};
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
 /// Renames a finished file into place, and makes the rename itself durable.
 ///
@@ -19,4 +21,59 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
 /// If the operating system refuses.
 pub fn make_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|e| Error::io(path, e))
+}
+
+/// A folder for results, taken before the work begins: it can be written, and no other run writes there meanwhile.
+#[derive(Debug)]
+pub struct OutFolder {
+    lock: PathBuf,
+    _held: File,
+    /// Folders that were made for it, the innermost first: they go again where nothing was written.
+    made: Vec<PathBuf>,
+}
+
+impl OutFolder {
+    /// The file that a run holds locked.
+    const LOCK: &str = ".ebbing-lock";
+
+    /// Takes the folder, and makes it where it is missing.
+    ///
+    /// # Errors
+    /// Where it is no folder, cannot be written, or another run holds it.
+    pub fn take(folder: &Path) -> anyhow::Result<OutFolder> {
+        if folder.exists() && !folder.is_dir() {
+            let expected = "must be a folder; a file of that name is in the way";
+            return Err(Error::setting("--out", folder.display(), expected).into());
+        }
+        let missing = folder.ancestors().take_while(|f| !f.as_os_str().is_empty() && !f.exists());
+        let made: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
+        make_folder(folder)?;
+        let lock = folder.join(Self::LOCK);
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock);
+        let mut file = opened.map_err(|e| Error::io(folder, e))?;
+        match file.try_lock() {
+            // A file system without locks keeps nobody out.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut who = String::new();
+                let known = file.read_to_string(&mut who).is_ok() && !who.is_empty();
+                let who = if known { who } else { "another run".into() };
+                let sentence =
+                    format!("{}: the folder is in use by {who}; wait for it, or give another --out", folder.display());
+                return Err(Refused(sentence).into());
+            }
+        }
+        // Who it is, for the sentence that others see; not knowing it is no fault.
+        let _ =
+            file.set_len(0).and_then(|()| write!(file, "process {} on {}", std::process::id(), ebbing::data::host()));
+        Ok(OutFolder { lock, _held: file, made })
+    }
+}
+
+impl Drop for OutFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.lock);
+        // Only empty folders can be removed.
+        self.made.iter().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
 }

@@ -6,14 +6,14 @@ mod console;
 mod failure;
 mod fetch;
 mod files;
+mod guard;
 mod output;
-mod text;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match cli::Cli::try_parse().map_err(failure::Failure::from_clap).and_then(cli::Cli::run) {
+    guard::install();
+    match cli::Cli::typed().map_err(failure::Failure::from_clap).and_then(cli::Cli::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -1,8 +1,9 @@
 //! The flags that say where results go, and what every file carries.
 
+use crate::files::OutFolder;
 use clap::Args;
-use ebbing::Error;
 use ebbing_report::Metadata;
+use ebbing_studies::Job;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -19,17 +20,16 @@ pub struct Output {
 }
 
 impl Output {
-    /// Refuses a folder that cannot be one, before any work is done.
+    /// Refuses, before any work is done, a job that cannot be done, one that this machine has not the memory for, and a
+    /// folder that cannot be written or that another run is writing. Keep what is returned until the end.
     ///
     /// # Errors
-    /// [`Error::Setting`] where a file stands in the way.
-    pub fn check(&self) -> ebbing::Result<()> {
-        match &self.out {
-            Some(folder) if folder.exists() && !folder.is_dir() => {
-                Err(Error::setting("--out", folder.display(), "must be a folder; a file of that name is in the way"))
-            }
-            _ => Ok(()),
-        }
+    /// One sentence that says what is wrong.
+    pub fn begin(&self, job: impl Into<Job>) -> anyhow::Result<Option<OutFolder>> {
+        let job = job.into();
+        job.check()?;
+        job.check_memory()?;
+        self.out.as_deref().map(OutFolder::take).transpose()
     }
 
     /// What every file of this run carries.
@@ -43,7 +43,7 @@ impl Output {
         tasks: &serde_json::Value,
         settings: &impl Serialize,
     ) -> anyhow::Result<Metadata> {
-        let typed: Vec<String> = std::env::args().skip(1).map(|a| quoted(&a)).collect();
+        let typed: Vec<String> = std::env::args_os().skip(1).map(|a| quoted(&a.to_string_lossy())).collect();
         let line = if typed.is_empty() { format!("ebbing {command}") } else { format!("ebbing {}", typed.join(" ")) };
         let mut metadata = Metadata::new(env!("CARGO_PKG_VERSION"), &line)
             .settings(&serde_json::json!({ "command": command, "tasks": tasks, "settings": settings }))?;

@@ -147,6 +147,12 @@ impl Cell {
         self.work.as_ref().map(|work| work.cost()).unwrap_or_default()
     }
 
+    /// "depth = 2, seed 0".
+    pub fn told(&self) -> String {
+        let settings = self.settings.iter().map(|(name, value)| format!("{name} = {value}"));
+        settings.chain([format!("seed {}", self.seed)]).collect::<Vec<_>>().join(", ")
+    }
+
     /// With a setting.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Cell {
         self.settings.insert(name.into(), value.into());

@@ -35,6 +35,19 @@ pub struct Outcome {
     pub elsewhere: usize,
 }
 
+impl Outcome {
+    /// What became of cells that failed, in one sentence; nothing where none did.
+    pub fn trouble(&self) -> Option<String> {
+        let (number, why) = self.failed.first()?;
+        let all = self.found + self.computed + self.failed.len() + self.elsewhere;
+        let failed = self.failed.len();
+        Some(format!(
+            "{failed} of {all} cells failed; the first, cell {number}: {why}; the others are kept, and running it again \
+             tries these again"
+        ))
+    }
+}
+
 /// Computes the cells among `chosen` (places from 0) that the folder lacks, `threads` at once, each on one thread.
 ///
 /// A cell that fails is recorded and leaves the others alone. Hold the folder's [`Lock`](crate::Lock) meanwhile.

@@ -4,11 +4,11 @@ use crate::cell::{Cell, Value};
 use crate::job::Job;
 use crate::slurm::SlurmOptions;
 use crate::study::Study;
-use ebbing::data::file_sha256;
+use ebbing::data::{Sources, file_sha256};
 use ebbing::tasks::unknown_key;
 use ebbing::{Error, Result};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// More points on one axis than anybody means.
@@ -54,11 +54,12 @@ impl StudyFile {
         self.grid.values().fold(self.seeds.len(), |n, values| n.saturating_mul(values.len()))
     }
 
-    /// The study, every job of it checked as it would be before it is computed; no data set is read.
+    /// The study, every job of it checked as it would be before it is computed, against the data that it draws from.
     ///
     /// # Errors
     /// The first setting that a job refuses, with the file and the line; what is wrong with a task file that it names.
     pub fn study(&self) -> Result<Study> {
+        let (sources, mut drawable) = (Sources::new(), BTreeSet::new());
         let mut cells = vec![Cell::new(0)];
         for (key, values) in &self.grid {
             cells = cells.iter().flat_map(|c| values.iter().map(|v| c.clone().with(key, v.clone()))).collect();
@@ -72,17 +73,20 @@ impl StudyFile {
             ..Study::default()
         };
         for cell in cells.into_iter().flat_map(seeded) {
-            let job = self.job(&cell)?;
+            let job = self.job(&cell, &|job| {
+                if drawable.contains(&job.tasks_asked_for()) { Ok(()) } else { job.check_tasks(&sources) }
+            })?;
+            drawable.insert(job.tasks_asked_for());
             study.push(cell, job);
         }
         Ok(study)
     }
 
-    fn job(&self, cell: &Cell) -> Result<Job> {
+    fn job(&self, cell: &Cell, check_tasks: &dyn Fn(&Job) -> Result<()>) -> Result<Job> {
         let constants = self.constants.iter().map(|(key, value)| (key.as_str(), value));
         let own = cell.settings.iter().map(|(key, value)| (key.as_str(), value));
         let job = Job::new(&self.command, &constants.chain(own).collect(), cell.seed);
-        let checked = job.and_then(|job| job.check().map(|()| job));
+        let checked = job.and_then(|job| job.check().and_then(|()| check_tasks(&job)).map(|()| job));
         checked.map_err(|error| {
             let place = match &error {
                 Error::Setting { name, .. } => self.line_of(name).map(|n| format!(", line {n}")),
@@ -220,7 +224,7 @@ impl Reader<'_> {
             _ => None,
         };
         let values = values.filter(|v| !v.is_empty()).ok_or_else(|| self.wrong(key, value, expected))?;
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         match values.iter().find(|value| !seen.insert(value.to_string())) {
             Some(twice) => Err(self.wrong(key, twice, "stands twice in the list")),
             None => Ok(values),

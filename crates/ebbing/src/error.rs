@@ -107,6 +107,18 @@ pub enum Error {
         /// What to do about it.
         suggestion: String,
     },
+    /// A computation that this machine has not the memory for.
+    #[error("{what} would take about {needed} of memory, and {free}; {advice}, or force it")]
+    Memory {
+        /// The computation.
+        what: String,
+        /// The estimate, in words.
+        needed: String,
+        /// What there is and what bounds it, in words ("2.1 GB are free on this machine").
+        free: String,
+        /// What would fit.
+        advice: String,
+    },
     /// The user asked to stop.
     #[error("{what} was interrupted")]
     Interrupted {

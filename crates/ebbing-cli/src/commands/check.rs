@@ -2,12 +2,14 @@
 
 use crate::console::Console;
 use crate::failure::Refused;
-use crate::text::{size, time};
 use ebbing::data::Preprocess;
+use ebbing::plan::{size, time};
 use ebbing::tasks::{Permuted, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks};
-use ebbing::{Dataset, Source};
+use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing::{Dataset, Forecast, Recipe, Source, TaskSequence};
 use ebbing_report::wrap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Say what a task file holds and costs, and what is wrong with it
 #[derive(clap::Args, Default)]
@@ -30,10 +32,13 @@ pub struct Args {
 impl Args {
     /// Prints the account; a file that cannot be used ends the run with its first problem.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let (name, check) = match &self.file {
+        let (name, mut check) = match &self.file {
             Some(path) => (path.display().to_string(), check_tasks(path)),
             None => ("embedded sample of MNIST".into(), check_sample()?),
         };
+        if let Some(path) = self.file.as_ref().filter(|_| check.usable()) {
+            try_out(path, &mut check);
+        }
         if self.json {
             console.print_json(&check)?;
         } else {
@@ -47,6 +52,34 @@ impl Args {
             Some((first, others)) => Err(Refused(format!("{first} (and {} more problems)", others.len())).into()),
         }
     }
+}
+
+/// Trials that would take longer are left out.
+const LONGEST_TRIAL: f64 = 20.0;
+
+/// Computes what the commands would, and keeps what they refuse: a kernel that is singular shows only then.
+fn try_out(path: &Path, check: &mut TaskCheck) {
+    let recipe = path.extension().is_some_and(|ending| ending == "toml");
+    let read = if recipe { Recipe::read(path).and_then(|r| r.sequence()) } else { TaskSequence::load(path) };
+    // What cannot be read is among the problems already.
+    let Ok(sequence) = read else { return };
+    let settings = ForecastSettings { order: false, ..ForecastSettings::default() };
+    for computation in check.computations.iter_mut().filter(|c| c.refused.is_none()) {
+        if computation.seconds > LONGEST_TRIAL {
+            let untried = format!("ebbing {} was not tried out: it would take too long here", computation.command);
+            check.warnings.push(untried);
+            continue;
+        }
+        let tried = match computation.command.as_str() {
+            "forecast" => Forecast::of(std::slice::from_ref(&sequence), &settings, &mut |_| ()).map(|_| ()),
+            _ => TwoTasks::new(&sequence.tasks, &MultiHeadSettings::default())
+                .and_then(|two| two.critical_load())
+                .map(|_| ()),
+        };
+        computation.refused = tried.err().map(|error| error.to_string());
+    }
+    let forecast = check.computations.iter().find(|c| c.command == "forecast");
+    check.problems.extend(forecast.and_then(|c| c.refused.clone()));
 }
 
 /// The sequence that stands for none: five permuted tasks of the embedded sample.

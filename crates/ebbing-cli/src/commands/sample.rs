@@ -28,7 +28,7 @@ pub struct Args {
 impl Args {
     /// Samples and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        self.output.check()?;
+        let _held = self.output.begin(self.job.clone())?;
         let chains = |what: &str, tasks: &[Task], settings: &PosteriorSettings| chains(console, what, tasks, settings);
         self.show(console, &self.job.run(&Sources::new(), &chains)?)
     }

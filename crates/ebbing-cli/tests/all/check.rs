@@ -83,3 +83,42 @@ fn recipes_are_checked_too() {
     // The same refusal, with nothing on standard output, where flags are at fault.
     refusal(&run("check a b"), 2);
 }
+
+/// Whatever a forecast refuses, the check finds; where it is followed, the advice of the sentence works.
+#[test]
+fn what_a_forecast_refuses_is_found_before() {
+    let folder = Home::new();
+    let other = ("x_2", x(9, 5.0));
+    let with = |name: &str, x_1: Mat<f64>, y_1: Mat<f64>| {
+        let p = y_1.nrows();
+        assert_eq!(p, x_1.nrows());
+        npz(folder.path(), name, &[("x_1", x_1), ("y_1", y_1), other.clone(), ("y_2", y(9))])
+    };
+    let changed = |i: usize, f: &dyn Fn(&Mat<f64>, usize) -> f64| {
+        let mut m = x(8, 0.0);
+        (0..3).for_each(|j| m[(i, j)] = f(&x(8, 0.0), j));
+        m
+    };
+    let zeros = Mat::zeros(4, 1);
+    let tested = [("x_1", x(8, 0.0)), ("y_1", y(8)), ("x_1_test", x(4, 3.0)), ("y_1_test", zeros)];
+    let files = [
+        with("repeated.npz", changed(5, &|m, j| m[(2, j)]), Mat::from_fn(8, 1, |i, _| [1.0, -1.0][usize::from(i > 5)])),
+        with("conflict.npz", changed(5, &|m, j| m[(2, j)]), y(8)),
+        with("proportional.npz", changed(5, &|m, j| 2.0 * m[(2, j)]), y(8)),
+        with("zero.npz", changed(5, &|_, _| 0.0), y(8)),
+        with("huge.npz", changed(5, &|m, j| 1e160 * m[(5, j)]), y(8)),
+        with("constant.npz", x(8, 0.0), Mat::from_fn(8, 1, |_, _| 1.0)),
+        with("single.npz", x(1, 0.0), Mat::from_fn(1, 1, |_, _| 1.0)),
+        npz(folder.path(), "zero-tests.npz", &tested),
+    ];
+    for path in files {
+        let forecast = ebbing_in(folder.path()).args(["forecast", "--tasks"]).arg(&path).output().unwrap();
+        let checked = check(&path);
+        assert_eq!(forecast.status.code(), checked.status.code(), "{path:?}: {}", stderr(&forecast));
+        if let Some((_, beta)) = stderr(&forecast).split_once("a beta of ") {
+            let beta: f64 = beta.split(')').next().unwrap().parse().unwrap();
+            let mut again = ebbing_in(folder.path());
+            done(&again.args(["forecast", "--beta", &beta.to_string(), "--tasks"]).arg(&path).output().unwrap());
+        }
+    }
+}

@@ -4,6 +4,7 @@ mod check;
 mod commands;
 mod data;
 mod doors;
+mod faults;
 mod fetch;
 mod program;
 mod server;

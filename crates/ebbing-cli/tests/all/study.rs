@@ -42,6 +42,24 @@ fn started(file: &Path, out: &Path, more: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
+/// The files of a folder, in order; none where it is not there.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
+    let mut all: Vec<PathBuf> = entries.unwrap_or_default();
+    all.sort();
+    all
+}
+
+/// The file of a cell, found by its settings.
+fn cell_of(out: &Path, settings: &serde_json::Value) -> PathBuf {
+    let holds = |path: &PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let content: serde_json::Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+        content["cell"] == *settings
+    };
+    files(&out.join("cells")).into_iter().find(holds).expect("a cell with these settings")
+}
+
 fn status(out: &Path) -> serde_json::Value {
     done_json(&ebbing_in(out.parent().unwrap()).args(["study", "status", "--json"]).arg(out).output().unwrap())
 }
@@ -126,9 +144,8 @@ fn a_folder_in_use_is_refused_until_its_run_ends() {
     let file = folder.write("slow.toml", text);
     let out = folder.join("out");
     let mut first = started(&file, &out, &["--threads", "1"]);
-    let claim = out.join("running/000001");
     let begin = Instant::now();
-    while !claim.exists() && begin.elapsed() < Duration::from_secs(60) {
+    while files(&out.join("running")).is_empty() && begin.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(20));
     }
     let said = refusal(&run(&file, &out, &[]), 2);
@@ -160,7 +177,17 @@ fn damaged_and_foreign_folders_are_told() {
     let out = folder.join("out");
     done(&run(&file, &out, &[]));
     let expected = bytes(&out);
-    let cell = out.join("cells/000005.json");
+    // The fifth cell: the grid's first point with its fifth seed.
+    let settings = |depth: i64, seed: u64| serde_json::json!({ "settings": { "depth": depth, "max_p": 12, "sigma": 0.5 }, "seed": seed });
+    let cell = cell_of(&out, &settings(1, 4));
+    // Another cell's file in its place is told, and computed again.
+    let sound = fs::read(&cell).unwrap();
+    fs::copy(cell_of(&out, &settings(2, 4)), &cell).unwrap();
+    assert_eq!(status(&out)["counts"]["damaged"], 1);
+    let said = status(&out)["troubles"].to_string();
+    assert!(said.contains("holds the rows of another cell (depth = 2, max_p = 12, sigma = 0.5, seed 4)"), "{said}");
+    assert!(done(&run(&file, &out, &[])).contains("1 cells computed, 63 were there"));
+    assert_eq!((fs::read(&cell).unwrap() == sound, bytes(&out) == expected), (true, true));
     let sound = fs::read(&cell).unwrap();
     fs::write(&cell, &sound[..sound.len() / 2]).unwrap();
     let said = refusal(&folder.ebbing().args(["study", "collect"]).arg(&out).output().unwrap(), 2);
@@ -168,7 +195,7 @@ fn damaged_and_foreign_folders_are_told() {
     assert_eq!(status(&out)["counts"]["damaged"], 1);
     let output = run(&file, &out, &[]);
     let noted = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(noted.contains("000005.json: its checksum differs") && noted.contains("computed again"), "{noted}");
+    assert!(noted.contains(".json: its checksum differs") && noted.contains("computed again"), "{noted}");
     assert!(done(&output).contains("1 cells computed, 63 were there"));
     assert_eq!(bytes(&out), expected);
 
@@ -207,8 +234,8 @@ fn a_full_disk_ends_the_run_and_keeps_what_is_there() {
     let check = |output: &Output, out: &Path, words: &str| {
         let said = refusal(output, 1);
         assert!(said.contains(words) && said.contains("finished cells are kept"), "{said}");
-        let there: Vec<_> = fs::read_dir(out.join("cells")).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(there, ["000001.json"], "half-written files");
+        let there = files(&out.join("cells"));
+        assert!(there.len() == 1 && there[0].extension().is_some_and(|ending| ending == "json"), "{there:?}");
     };
     // Files of at most 32 blocks of 512 bytes: the write fails half-way, as on a disk that fills up.
     let out = folder.join("limited");
@@ -290,7 +317,10 @@ fn every_command_has_rows_and_failures_are_recorded() {
     let file = folder.write("eta.toml", &text);
     let out = folder.join("eta");
     let output = run(&file, &out, &["--quiet"]);
-    let said = refusal(&output, 1);
+    // What there is is collected, and the failure told.
+    let said = support::stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(fs::read_to_string(out.join("eta.csv")).unwrap().lines().filter(|l| !l.starts_with('#')).count(), 1 + 6);
     assert!(said.contains("1 of 2 cells failed; the first, cell 1: training diverged"), "{said}");
     let status = status(&out);
     assert_eq!((&status["counts"]["done"], &status["counts"]["failed"]), (&1.into(), &1.into()));

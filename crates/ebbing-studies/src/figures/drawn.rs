@@ -95,7 +95,7 @@ impl Drawn {
     /// The sizes of the sequence.
     pub fn sizes(&self) -> Sizes {
         // Known sets are not read for that; of another one that is not there, the dimension counts as nothing.
-        self.recipe().sizes().unwrap_or_else(|_| self.protocol.sizes(0))
+        self.recipe().sizes().or_else(|_| self.protocol.sizes(0)).unwrap_or_default()
     }
 
     /// The cost of drawing two tasks and of their curve against the load.

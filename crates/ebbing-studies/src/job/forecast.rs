@@ -1,7 +1,7 @@
 //! `forecast`: what is forgotten of a task sequence, averaged over seeds; as rows, one per pair of a time and a task.
 
 use super::tasks::TaskKeys;
-use super::words::{ACTIVATIONS, MODES, checked_seeds, checked_sigma, choice, list};
+use super::words::{ACTIVATIONS, MODES, checked_seeds, checked_sigma, choice, list, number};
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::data::Sources;
@@ -37,14 +37,14 @@ pub struct ForecastJob {
     #[arg(long, value_parser = choice::<Mode>(MODES), default_value = "rf")]
     pub mode: Mode,
     /// Penalty on the change of weights, with --mode gibbs; a number or inf
-    #[arg(long, value_name = "LAMBDA", default_value_t = f64::INFINITY)]
+    #[arg(long, value_parser = number, value_name = "LAMBDA", default_value_t = f64::INFINITY)]
     #[serde(with = "ebbing::serde_infinity")]
     pub lambda: f64,
     /// Prior standard deviation of a weight
-    #[arg(long, value_name = "SIGMA", default_value_t = 1.0)]
+    #[arg(long, value_parser = number, value_name = "SIGMA", default_value_t = 1.0)]
     pub sigma: f64,
     /// Inverse temperature; inf interpolates the training data
-    #[arg(long, value_name = "BETA", default_value_t = f64::INFINITY)]
+    #[arg(long, value_parser = number, value_name = "BETA", default_value_t = f64::INFINITY)]
     #[serde(with = "ebbing::serde_infinity")]
     pub beta: f64,
     /// Include the variance over networks in losses and accuracies
@@ -70,7 +70,7 @@ pub struct ForecastJob {
     #[arg(long, value_name = "B", default_value_t = 0)]
     pub shuffles: usize,
     /// Ridge on feature kernels [default: pseudo-inverse]
-    #[arg(long, value_name = "RIDGE", default_value_t = 0.0, requires = "features")]
+    #[arg(long, value_parser = number, value_name = "RIDGE", default_value_t = 0.0, requires = "features")]
     pub ridge: f64,
     /// Names and formulas of the accuracy metrics
     #[arg(long, value_parser = choice::<Convention>(CONVENTIONS), default_value = "gem")]
@@ -139,7 +139,13 @@ impl ForecastJob {
     }
 
     pub(super) fn check(&self) -> ebbing::Result<()> {
+        checked_seeds(self.seeds())?;
         self.settings()?;
+        if self.features.is_empty() { self.tasks.recipe().map(|_| ()) } else { Ok(()) }
+    }
+
+    /// Refuses a second seed where nothing is drawn: a study would compute the same cell again.
+    pub(super) fn check_seed(&self) -> ebbing::Result<()> {
         let varies = self.features.is_empty() && self.tasks.recipe()?.varies();
         if !varies && self.tasks.seed() > 0 && self.max_p.is_none() {
             let expected =
@@ -178,7 +184,7 @@ impl ForecastJob {
     /// The sequences of all seeds, by layer: a name, what they are in words, and one sequence per seed.
     fn sequences(&self, sources: &Sources) -> ebbing::Result<Vec<(String, String, Vec<TaskSequence>)>> {
         let first = self.seed()?;
-        let seeds = || (0..self.seeds() as u64).map(|k| first + k);
+        let seeds = || (0..self.seeds() as u64).map(|k| first.wrapping_add(k));
         let part = |sequence: TaskSequence, seed: u64| match self.max_p {
             Some(p) => sequence.subsampled(p, p, seed),
             None => Ok(sequence),
@@ -228,16 +234,19 @@ impl ForecastJob {
         Ok(all)
     }
 
-    pub(super) fn cost(&self) -> ebbing::Result<Cost> {
+    pub(super) fn sizes(&self) -> ebbing::Result<Sizes> {
         let sizes = match self.features.first() {
             Some(file) => TaskSequence::load(file)?.sizes(),
             None => self.tasks.sizes()?,
         };
-        let sizes = match self.max_p {
+        Ok(match self.max_p {
             Some(p) => Sizes { train: sizes.train.iter().map(|n| p.min(*n)).collect(), ..sizes },
             None => sizes,
-        };
-        Ok(forgetting_cost(&sizes).then(order_parameter_cost(&sizes)).times(self.features.len().max(1)))
+        })
+    }
+
+    pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
+        forgetting_cost(sizes).then(order_parameter_cost(sizes)).times(self.features.len().max(1))
     }
 }
 

@@ -21,7 +21,8 @@ use crate::cell::{Row, Value};
 use crate::error::Result;
 use crate::study::{Column, Work};
 use ebbing::data::Sources;
-use ebbing::plan::Cost;
+use ebbing::plan::{Cost, Sizes, check_memory, drawing_cost};
+use ebbing::{Recipe, TaskSequence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -52,6 +53,17 @@ pub enum Job {
     /// Networks sampled from the posterior.
     Sample(Box<SampleJob>),
 }
+
+macro_rules! jobs_of_commands {
+    ($($variant:ident($job:ty)),+) => {$(
+        impl From<$job> for Job {
+            fn from(job: $job) -> Job {
+                Job::$variant(Box::new(job))
+            }
+        }
+    )+};
+}
+jobs_of_commands!(Forecast(ForecastJob), Phase(PhaseJob), Train(TrainJob), Sample(SampleJob));
 
 impl Job {
     /// The names of the commands.
@@ -104,6 +116,70 @@ impl Job {
         }
     }
 
+    /// What makes its tasks; none where features are given.
+    fn recipe(&self) -> ebbing::Result<Option<Recipe>> {
+        match self {
+            Job::Forecast(job) if !job.features.is_empty() => Ok(None),
+            Job::Forecast(job) => job.tasks.recipe().map(Some),
+            Job::Phase(job) => job.task_recipe().map(Some),
+            Job::Train(job) => job.task_keys().recipe().map(Some),
+            Job::Sample(job) => job.task_keys().recipe().map(Some),
+        }
+    }
+
+    /// Refuses settings for which the data sets or task files do not suffice.
+    ///
+    /// # Errors
+    /// Whatever is wrong, in one sentence.
+    pub fn check_tasks(&self, sources: &Sources) -> ebbing::Result<()> {
+        if let Job::Forecast(job) = self {
+            job.check_seed()?;
+        }
+        match (self, self.recipe()?) {
+            (_, Some(recipe)) => recipe.check(sources, recipe.seed),
+            (Job::Forecast(job), None) => job.features.iter().try_for_each(|file| TaskSequence::load(file).map(|_| ())),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sizes of its tasks.
+    fn sizes(&self) -> ebbing::Result<Sizes> {
+        match self {
+            Job::Forecast(job) => job.sizes(),
+            Job::Phase(job) => job.sizes(),
+            Job::Train(job) => job.task_keys().sizes(),
+            Job::Sample(job) => job.task_keys().sizes(),
+        }
+    }
+
+    /// What it costs with tasks of these sizes.
+    fn cost_of(&self, sizes: &Sizes) -> Cost {
+        match self {
+            Job::Forecast(job) => job.cost_of(sizes),
+            Job::Phase(job) => job.cost_of(sizes),
+            Job::Train(job) => job.cost_of(sizes),
+            Job::Sample(job) => job.cost_of(sizes),
+        }
+    }
+
+    /// Refuses what this machine has not the memory for, before anything is drawn.
+    ///
+    /// # Errors
+    /// [`ebbing::Error::Memory`] with what would fit; whatever is wrong with the settings.
+    pub fn check_memory(&self) -> ebbing::Result<()> {
+        let drawn = |sizes: &Sizes| self.cost_of(sizes).then(drawing_cost(sizes));
+        check_memory(&format!("ebbing {}", self.command()), &self.sizes()?, drawn)
+    }
+
+    /// What [`Job::check_tasks`] depends on: equal words, equal verdict.
+    pub(crate) fn tasks_asked_for(&self) -> String {
+        let of = |recipe: Option<Recipe>| {
+            let recipe = recipe.filter(Recipe::varies)?;
+            Some(format!("{:?} {:?}", recipe.origin, recipe.post))
+        };
+        self.recipe().ok().and_then(of).unwrap_or_else(|| format!("{self:?}"))
+    }
+
     /// Units and meanings of the columns of a command's rows.
     pub fn columns(command: &str) -> Vec<Column> {
         let own = match command {
@@ -118,6 +194,7 @@ impl Job {
 
 impl Work for Job {
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        self.check_memory()?;
         match self {
             Job::Forecast(job) => job.rows(sources),
             Job::Phase(job) => job.rows(sources),
@@ -127,12 +204,6 @@ impl Work for Job {
     }
 
     fn cost(&self) -> Cost {
-        let cost = match self {
-            Job::Forecast(job) => job.cost(),
-            Job::Phase(job) => job.cost(),
-            Job::Train(job) => job.cost(),
-            Job::Sample(job) => job.cost(),
-        };
-        cost.unwrap_or_default()
+        self.sizes().map(|sizes| self.cost_of(&sizes)).unwrap_or_default()
     }
 }

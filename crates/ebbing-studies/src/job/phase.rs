@@ -1,13 +1,13 @@
 //! `phase`: tasks with a readout each against the load P/N; as rows, one per penalty and load.
 
 use super::tasks::{ProtocolKind, TaskKeys};
-use super::words::{ACTIVATIONS, Loads, checked_seeds, checked_sigma, choice, list};
+use super::words::{ACTIVATIONS, Loads, checked_seeds, checked_sigma, choice, list, number};
 use crate::cell::Row;
 use crate::error::Result;
 use clap::ValueEnum;
 use ebbing::data::Sources;
 use ebbing::kernels::Activation;
-use ebbing::plan::{Cost, phase_cost};
+use ebbing::plan::{Cost, Sizes, phase_cost, sequence_cost};
 use ebbing::stats::Estimate;
 use ebbing::tasks::{Protocol, TaskOrigin};
 use ebbing::theory::best_lambda::{BestLambda, best_lambda};
@@ -46,29 +46,29 @@ pub struct PhaseJob {
     #[command(flatten)]
     #[serde(flatten)]
     pub tasks: TaskKeys,
-    /// What is swept
-    #[arg(long, value_enum, default_value = "perm", conflicts_with = "tasks")]
-    pub sweep: PhaseSweep,
+    /// What is swept [default: perm, unless a protocol, a ratio or a width chooses two tasks]
+    #[arg(long, value_enum, conflicts_with_all = ["tasks", "protocol", "width"])]
+    pub sweep: Option<PhaseSweep>,
     /// Values of what is swept, comma-separated [default: depends on the sweep]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub values: Vec<f64>,
     /// Values whose curves against the load are drawn [default: three of them]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub curves: Vec<f64>,
     /// Loads P/N as from:to:count, evenly on a logarithmic scale, or a list
     #[arg(long, value_name = "GRID", default_value = "0.1:10:60")]
     pub alpha: Loads,
     /// Penalties of the curves, comma-separated, inf included
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "inf")]
+    #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',', default_value = "inf")]
     #[serde(deserialize_with = "list")]
     pub lambda: Vec<f64>,
     /// Prior standard deviation of a weight
-    #[arg(long, value_name = "SIGMA", default_value_t = 1.0)]
+    #[arg(long, value_parser = number, value_name = "SIGMA", default_value_t = 1.0)]
     pub sigma: f64,
     /// Inverse temperature; inf interpolates the training data, anything else is told as curves alone
-    #[arg(long, value_name = "BETA", default_value_t = f64::INFINITY)]
+    #[arg(long, value_parser = number, value_name = "BETA", default_value_t = f64::INFINITY)]
     #[serde(with = "ebbing::serde_infinity")]
     pub beta: f64,
     /// Nonlinearity
@@ -80,8 +80,8 @@ pub struct PhaseJob {
     /// Number of seeds to average over
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub seeds: usize,
-    /// With --tasks, or more than two tasks: the width N to place in the diagram
-    #[arg(long, value_name = "N")]
+    /// The width N to place in the diagram of two tasks, or of more
+    #[arg(long, value_parser = number, value_name = "N")]
     pub width: Option<f64>,
 }
 
@@ -110,7 +110,7 @@ pub struct SweptCurves {
     pub curves: Vec<PhaseCurve>,
 }
 
-/// A user's own two tasks in the diagram.
+/// Two tasks in the diagram.
 #[derive(Debug, Clone)]
 pub struct PhasePlace {
     /// Everything that made the tasks.
@@ -211,9 +211,66 @@ impl PhaseJob {
     }
 
     pub(super) fn check(&self) -> ebbing::Result<()> {
+        checked_seeds(self.seeds)?;
         self.theory()?;
         self.alpha.grid()?;
-        self.recipe(self.tasks.kind()).map(|_| ())
+        if let Some(width) = self.width.filter(|n| !(n.is_finite() && *n >= 1.0)) {
+            return Err(Error::setting("--width", width, "must be a number of units, at least 1"));
+        }
+        self.task_recipe().map(|_| ())
+    }
+
+    /// What is swept, where tasks are: neither are they given, nor does a setting choose two of them.
+    pub fn sweep(&self) -> Option<PhaseSweep> {
+        let keys = &self.tasks;
+        let ratios = [keys.ratio, keys.rho_target, keys.rho_shared, keys.rho_flip];
+        let one_pair = keys.tasks.is_some() || keys.protocol.is_some() || self.width.is_some();
+        match self.sweep {
+            None if one_pair || self.curves_alone() || ratios.iter().any(Option::is_some) => None,
+            chosen => Some(chosen.unwrap_or_default()),
+        }
+    }
+
+    /// What makes the tasks, at the sweep's first value where there is one.
+    pub(super) fn task_recipe(&self) -> ebbing::Result<Recipe> {
+        self.refuse_idle_flags()?;
+        match self.sweep() {
+            Some(sweep) => {
+                let base = self.recipe(sweep.protocol())?;
+                Ok(self.grid().0.first().map_or(base.clone(), |&value| sweep.at(&base, value)))
+            }
+            None => self.recipe(self.tasks.kind()),
+        }
+    }
+
+    /// Refuses flags that what was asked for does not use.
+    fn refuse_idle_flags(&self) -> ebbing::Result<()> {
+        let keys = &self.tasks;
+        let Some(sweep) = self.sweep() else {
+            let one = "belongs to a sweep (--sweep), and these settings choose two tasks";
+            let one = if self.curves_alone() { "belongs to a sweep of two tasks (--sweep)" } else { one };
+            for (name, list) in [("--values", &self.values), ("--curves", &self.curves)] {
+                if let Some(first) = list.first() {
+                    return Err(Error::setting(name, first, one));
+                }
+            }
+            return if self.seeds == 1 { Ok(()) } else { Err(Error::setting("--seeds", self.seeds, one)) };
+        };
+        if self.curves_alone() {
+            let expected =
+                "sweeps two tasks that are interpolated: leave it out with other lengths, --intermediate or --beta";
+            return Err(Error::setting("--sweep", sweep.axis().replace(['{', '}'], ""), expected));
+        }
+        let swept = match sweep {
+            PhaseSweep::Perm | PhaseSweep::Split => ("--ratio", keys.ratio),
+            PhaseSweep::Target => ("--rho-target", keys.rho_target),
+            PhaseSweep::Shared => ("--rho-shared", keys.rho_shared),
+            PhaseSweep::Flip => ("--rho-flip", keys.rho_flip),
+        };
+        match swept {
+            (name, Some(value)) => Err(Error::setting(name, value, "is what is swept: give the values by --values")),
+            _ => Ok(()),
+        }
     }
 
     /// Whether curves alone are asked for: the diagram is of two tasks that are interpolated.
@@ -248,8 +305,7 @@ impl PhaseJob {
     /// # Errors
     /// As [`TaskKeys::recipe`].
     pub fn seed(&self) -> ebbing::Result<u64> {
-        let own = self.tasks.tasks.is_some();
-        Ok(self.recipe(if own { self.tasks.kind() } else { self.sweep.protocol() })?.seed)
+        Ok(self.task_recipe()?.seed)
     }
 
     /// Labels as given, or scaled.
@@ -265,7 +321,8 @@ impl PhaseJob {
     /// The values of the sweep and those whose curves are drawn, ascending.
     pub fn grid(&self) -> (Vec<f64>, Vec<f64>) {
         let chosen = |given: &[f64], default: Vec<f64>| if given.is_empty() { default } else { sorted(given) };
-        (chosen(&self.values, self.sweep.values()), chosen(&self.curves, self.sweep.curves()))
+        let sweep = self.sweep().unwrap_or_default();
+        (chosen(&self.values, sweep.values()), chosen(&self.curves, sweep.curves()))
     }
 
     /// Sweeps: the critical loads of every value, curves of the chosen ones, and what made the first tasks.
@@ -278,18 +335,16 @@ impl PhaseJob {
         hear: &mut dyn FnMut(),
     ) -> ebbing::Result<(serde_json::Value, Vec<SweptLoads>, Vec<SweptCurves>)> {
         let (theory, alphas, seeds) = (self.theory()?, self.alpha.grid()?, checked_seeds(self.seeds)?);
-        if let Some(width) = self.width {
-            let expected = "it places a width for given tasks (--tasks), or for more than two (--length)";
-            return Err(Error::setting("--width", width, expected));
-        }
-        let base = self.recipe(self.sweep.protocol())?;
+        self.check()?;
+        let sweep = self.sweep().unwrap_or_default();
+        let base = self.recipe(sweep.protocol())?;
         let (values, chosen) = self.grid();
         let mut settings = serde_json::Value::Null;
         let mut swept = Vec::new();
         for value in values {
             let mut loads = Vec::new();
             for k in 0..seeds as u64 {
-                let sequence = self.sweep.at(&base, value).draw(sources, base.seed + k)?;
+                let sequence = sweep.at(&base, value).draw(sources, base.seed.wrapping_add(k))?;
                 if settings.is_null() {
                     settings = sequence.settings.clone();
                 }
@@ -300,18 +355,19 @@ impl PhaseJob {
         }
         let mut curves = Vec::new();
         for value in chosen {
-            let tasks = self.labels(self.sweep.at(&base, value).draw(sources, base.seed)?.tasks)?;
+            let tasks = self.labels(sweep.at(&base, value).draw(sources, base.seed)?.tasks)?;
             curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas)? });
             hear();
         }
         Ok((settings, swept, curves))
     }
 
-    /// Places a user's own two tasks in the diagram.
+    /// Places two tasks, given or drawn, in the diagram.
     ///
     /// # Errors
     /// What the library says; [`Error::Data`] for another number of tasks.
     pub fn place(&self, sources: &Sources) -> ebbing::Result<PhasePlace> {
+        self.check()?;
         let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
         let (settings, tasks) = self.two_tasks(sources)?;
         let critical = TwoTasks::new(&tasks, &theory)?.critical_load()?;
@@ -336,6 +392,7 @@ impl PhaseJob {
     /// # Errors
     /// What the library says.
     pub fn sequence(&self, sources: &Sources, hear: &mut dyn FnMut(usize, usize)) -> ebbing::Result<PhaseSequence> {
+        self.check()?;
         let (settings, tasks) = self.drawn_tasks(sources)?;
         let (theory, mut alphas) = (self.theory()?, self.alpha.grid()?);
         let size = tasks.last().map_or(0, |task| task.x.nrows());
@@ -390,9 +447,16 @@ impl PhaseJob {
         Ok(curves.iter().flat_map(|curve| curve.points.iter().map(|p| row(curve, p, &critical))).collect())
     }
 
-    pub(super) fn cost(&self) -> ebbing::Result<Cost> {
-        let sizes = self.tasks.clone().or_examples(self.default_examples()).sizes()?;
-        Ok(phase_cost(&sizes, self.alpha.grid()?.len()).times(self.lambda.len().max(1)))
+    pub(super) fn sizes(&self) -> ebbing::Result<Sizes> {
+        if self.tasks.tasks.is_some() { self.tasks.sizes() } else { self.task_recipe()?.sizes() }
+    }
+
+    pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
+        let (curves, loads) = (self.lambda.len().max(1), self.alpha.grid().map_or(0, |grid| grid.len()));
+        match sizes.train.len() {
+            0..=2 if self.beta.is_infinite() => phase_cost(sizes, loads).times(curves),
+            _ => sequence_cost(sizes).times(curves * loads),
+        }
     }
 }
 

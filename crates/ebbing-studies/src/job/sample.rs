@@ -1,13 +1,13 @@
 //! `sample`: networks drawn from the posterior, beside the theory; as rows, one per pair of tasks.
 
 use super::tasks::{ProtocolKind, TaskKeys};
-use super::words::{checked_sigma, choice};
+use super::words::{checked_sigma, choice, number};
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
-use ebbing::plan::{Cost, sample_cost};
+use ebbing::plan::{Cost, Sizes, sample_cost};
 use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
@@ -38,14 +38,14 @@ pub struct SampleJob {
     #[arg(long, default_value_t = 80)]
     pub width: usize,
     /// Penalty on the change of weights
-    #[arg(long, value_name = "LAMBDA", default_value_t = 5.0)]
+    #[arg(long, value_parser = number, value_name = "LAMBDA", default_value_t = 5.0)]
     #[serde(with = "ebbing::serde_infinity")]
     pub lambda: f64,
     /// Prior standard deviation of a weight
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, value_parser = number, default_value_t = 1.0)]
     pub sigma: f64,
     /// Inverse temperature
-    #[arg(long, default_value_t = 2000.0)]
+    #[arg(long, value_parser = number, default_value_t = 2000.0)]
     #[serde(with = "ebbing::serde_infinity")]
     pub beta: f64,
     /// Independent chains
@@ -85,7 +85,7 @@ pub struct Comparison {
 
 impl SampleJob {
     /// Which tasks: two small ones, unless others are asked for.
-    fn task_keys(&self) -> TaskKeys {
+    pub(super) fn task_keys(&self) -> TaskKeys {
         let mut keys = self.tasks.clone().or_examples(40);
         if keys.tasks.is_none() {
             keys.length.get_or_insert(2);
@@ -101,7 +101,7 @@ impl SampleJob {
     /// # Errors
     /// [`ebbing::Error::Setting`] for a setting out of its range.
     pub fn settings(&self) -> ebbing::Result<PosteriorSettings> {
-        Ok(PosteriorSettings {
+        let settings = PosteriorSettings {
             heads: self.heads,
             architecture: Architecture { activation: Activation::Relu, depth: self.depth },
             width: self.width,
@@ -113,7 +113,8 @@ impl SampleJob {
             draws: self.draws,
             seed: self.task_keys().recipe()?.seed,
             ..PosteriorSettings::default()
-        })
+        };
+        settings.checked().map(|_| settings)
     }
 
     pub(super) fn check(&self) -> ebbing::Result<()> {
@@ -154,10 +155,11 @@ impl SampleJob {
         Ok(rows(&sample_posterior(&tasks, &self.settings()?, |_| ())?))
     }
 
-    pub(super) fn cost(&self) -> ebbing::Result<Cost> {
+    pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
         // Trajectories have a random length, half the longest on average.
-        let leaps = 0.5 * ((self.warmup + self.draws) * self.settings()?.leapfrog) as f64;
-        Ok(sample_cost(&self.task_keys().sizes()?, self.width, self.depth, self.chains, leaps))
+        let moves = self.warmup as f64 + self.draws as f64;
+        let leaps = 0.5 * moves * PosteriorSettings::default().leapfrog as f64;
+        sample_cost(sizes, self.width, self.depth, self.chains, leaps)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which tasks are learned: the keys that flags and study files share, and the step from them to a [`Recipe`].
 
-use super::words::choice;
+use super::words::{choice, number};
 use clap::{Args, ValueEnum};
 use ebbing::data::{Centre, Preprocess, Sources, Whiten};
 use ebbing::plan::Sizes;
@@ -60,7 +60,7 @@ pub struct TaskKeys {
     #[arg(long, value_name = "P")]
     pub test_examples: Option<usize>,
     /// Permuted: share of pixels shuffled; partial split: the split [default: 1, 0.5]
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_parser = number, value_name = "R")]
     pub ratio: Option<f64>,
     /// Permuted: leave the first task unpermuted
     #[arg(long)]
@@ -75,13 +75,13 @@ pub struct TaskKeys {
     #[arg(long)]
     pub one_hot: bool,
     /// Target-distractor: share of targets that all tasks share [default: 0.5]
-    #[arg(long, value_name = "RHO")]
+    #[arg(long, value_parser = number, value_name = "RHO")]
     pub rho_target: Option<f64>,
     /// Target-distractor: share of images that all tasks share [default: 0.5]
-    #[arg(long, value_name = "RHO")]
+    #[arg(long, value_parser = number, value_name = "RHO")]
     pub rho_shared: Option<f64>,
     /// Target-distractor: chance that a shared label is flipped in a task [default: 0]
-    #[arg(long, value_name = "RHO")]
+    #[arg(long, value_parser = number, value_name = "RHO")]
     pub rho_flip: Option<f64>,
     /// Insert S datasets between two tasks
     #[arg(long, value_name = "S")]
@@ -113,7 +113,7 @@ pub struct PreprocessKeys {
     #[arg(long)]
     pub no_whiten: bool,
     /// Ridge of the whitening, relative to the largest eigenvalue [default: 1e-7]
-    #[arg(long, value_name = "RIDGE", conflicts_with = "no_whiten")]
+    #[arg(long, value_parser = number, value_name = "RIDGE", conflicts_with = "no_whiten")]
     pub whiten_ridge: Option<f64>,
     /// Do not scale inputs to squared norm N0
     #[arg(long)]

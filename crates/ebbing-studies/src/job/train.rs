@@ -1,14 +1,14 @@
 //! `train`: networks of finite width learn the tasks by gradient descent; as rows, one per learner, time and task.
 
 use super::tasks::{ProtocolKind, TaskKeys};
-use super::words::{choice, list};
+use super::words::{checked_seeds, choice, list, number};
 use crate::cell::Row;
 use crate::error::Result;
 use clap::ValueEnum;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, TrainSettings, Trained};
-use ebbing::plan::{Cost, train_cost};
+use ebbing::plan::{Cost, Sizes, train_cost};
 use ebbing::{Error, Trainer};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -45,10 +45,10 @@ pub struct TrainJob {
     #[serde(deserialize_with = "list")]
     pub learners: Vec<Rule>,
     /// Strength of the penalty
-    #[arg(long, default_value_t = 0.1)]
+    #[arg(long, value_parser = number, default_value_t = 0.1)]
     pub kappa: f64,
     /// EWC: decay of older tasks' Fisher information
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, value_parser = number, default_value_t = 1.0)]
     pub gamma: f64,
     /// EWC: how the Fisher information is taken
     #[arg(long, value_parser = choice::<Fisher>(FISHERS), default_value = "rms")]
@@ -66,11 +66,11 @@ pub struct TrainJob {
     #[arg(long, default_value_t = 400)]
     pub width: usize,
     /// Multi-head, two tasks: sweep the load P/N over these values instead of one width
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub loads: Vec<f64>,
     /// Standard deviation of initial weights
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, value_parser = number, default_value_t = 1.0)]
     pub sigma0: f64,
     /// Loss whose gradient is followed: half the sum or half the mean of squared errors
     #[arg(long, value_parser = choice::<LossScale>(LOSSES), default_value = "sum")]
@@ -81,16 +81,16 @@ pub struct TrainJob {
     #[serde(deserialize_with = "number_or_word")]
     pub eta: String,
     /// Multiplies the automatic rate: with 0.5 losses change by less than 5 %
-    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    #[arg(long, value_parser = number, value_name = "X", default_value_t = 1.0)]
     pub eta_factor: f64,
     /// Step the penalty explicitly (refused where that is unstable)
     #[arg(long)]
     pub explicit: bool,
     /// Mean squared error at which an unpenalised task counts as learned
-    #[arg(long, default_value_t = 1e-3)]
+    #[arg(long, value_parser = number, default_value_t = 1e-3)]
     pub threshold: f64,
     /// A penalised task ends when loss and distance change less than this, relatively ...
-    #[arg(long, default_value_t = 1e-3)]
+    #[arg(long, value_parser = number, default_value_t = 1e-3)]
     pub tolerance: f64,
     /// ... over this many steps
     #[arg(long, default_value_t = 200)]
@@ -102,7 +102,7 @@ pub struct TrainJob {
     #[arg(long, value_name = "B")]
     pub batch: Option<usize>,
     /// Heavy-ball momentum
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, value_parser = number, default_value_t = 0.0)]
     pub momentum: f64,
     /// Number of seeds, each with its own tasks and initial weights
     #[arg(long, value_name = "K", default_value_t = 1)]
@@ -141,6 +141,23 @@ impl TrainJob {
             keys.first_unpermuted = true;
         }
         keys
+    }
+
+    /// The widths of the loads that are swept, for tasks of `p` examples: N = P/α.
+    ///
+    /// # Errors
+    /// [`ebbing::Error::Setting`] for a load that is no positive number.
+    pub fn widths(&self, p: usize) -> ebbing::Result<Vec<usize>> {
+        if let Some(bad) = self.loads.iter().find(|a| !(a.is_finite() && **a > 0.0)) {
+            return Err(Error::setting("--loads", bad, "every load must be positive"));
+        }
+        Ok(self.loads.iter().map(|a| (p as f64 / a).round().max(1.0) as usize).collect())
+    }
+
+    /// The largest width that is trained.
+    fn widest(&self, sizes: &Sizes) -> usize {
+        let widths = self.widths(sizes.train.last().copied().unwrap_or_default()).unwrap_or_default();
+        widths.into_iter().max().unwrap_or(self.width)
     }
 
     /// The learners that were asked for, each once.
@@ -199,6 +216,8 @@ impl TrainJob {
     }
 
     pub(super) fn check(&self) -> ebbing::Result<()> {
+        checked_seeds(self.seeds)?;
+        self.widths(1)?;
         for learner in self.rules() {
             self.settings(learner, self.tasks.seed())?;
         }
@@ -219,10 +238,9 @@ impl TrainJob {
         Ok(all)
     }
 
-    pub(super) fn cost(&self) -> ebbing::Result<Cost> {
-        let sizes = self.task_keys().sizes()?;
+    pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
         let steps = vec![USUAL_STEPS.min(self.max_steps); sizes.train.len()];
-        Ok(train_cost(&sizes, self.width, self.depth, self.batch, &steps).times(self.rules().len()))
+        train_cost(sizes, self.widest(sizes), self.depth, self.batch, &steps).times(self.rules().len())
     }
 }
 

@@ -17,6 +17,18 @@ pub(super) const MODES: &[(&str, &str)] = &[
 /// The words of nonlinearities.
 pub(super) const ACTIVATIONS: &[(&str, &str)] = &[("relu", "max(0, z)"), ("linear", "z"), ("erf", "erf(z)")];
 
+/// A flag's parser for a number: one that is too large is not taken for infinity, which has its own word.
+pub(super) fn number(text: &str) -> Result<f64, String> {
+    let value: f64 = text.trim().parse().map_err(|_| "must be a number".to_string())?;
+    match value {
+        x if x.is_nan() => Err("must be a number".into()),
+        x if x.is_infinite() && !text.to_lowercase().contains("inf") => {
+            Err("is too large; write inf for infinity".into())
+        }
+        x => Ok(x),
+    }
+}
+
 /// A flag's parser for a choice that files write as a word.
 pub(super) fn choice<T>(known: &'static [(&str, &str)]) -> impl TypedValueParser<Value = T>
 where
@@ -137,14 +149,27 @@ pub(super) fn checked_sigma(sigma: f64) -> ebbing::Result<f64> {
     Err(Error::setting("--sigma", sigma, "must be positive and finite"))
 }
 
-/// At least one seed.
+/// At least one seed, and not more than anybody averages over.
 pub(super) fn checked_seeds(seeds: usize) -> ebbing::Result<usize> {
-    if seeds == 0 { Err(Error::setting("--seeds", 0, "must be at least 1")) } else { Ok(seeds) }
+    const MOST: usize = 100_000;
+    if (1..=MOST).contains(&seeds) {
+        return Ok(seeds);
+    }
+    Err(Error::setting("--seeds", seeds, format!("must be at least 1 and at most {MOST}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_numbers() {
+        assert_eq!(
+            ["-0.5", "1e3", "inf", "-inf"].map(|t| number(t).unwrap()),
+            [-0.5, 1e3, f64::INFINITY, f64::NEG_INFINITY]
+        );
+        assert!(["1e400", "-1e400", "nan", "", "1,5", "0x10"].iter().all(|text| number(text).is_err()));
+    }
 
     #[test]
     fn grids_are_read() {

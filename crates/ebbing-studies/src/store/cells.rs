@@ -1,6 +1,8 @@
-//! One file per cell: a line with the checksum, and a line with the rows.
+//! One file per cell: a line with the checksum, and a line with the study, the cell and its rows.
+//!
+//! A file is named after its cell (settings and seed), not after its place in the grid: a larger grid finds what is there.
 
-use super::{Store, digest, number};
+use super::{Store, digest};
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -9,7 +11,7 @@ use std::path::PathBuf;
 /// The second line of a finished cell's file.
 #[derive(Serialize, Deserialize)]
 struct Finished {
-    /// The checksum of the study that it belongs to.
+    /// The checksum of what it shares with all cells of its study: version, settings and data.
     study: String,
     cell: Cell,
     rows: Vec<Row>,
@@ -36,11 +38,11 @@ pub(crate) enum StoredCell {
 
 impl Store {
     pub(super) fn cell_path(&self, index: usize) -> PathBuf {
-        self.folder().join("cells").join(format!("{}.json", number(index)))
+        self.folder().join("cells").join(format!("{}.json", self.keys[index]))
     }
 
     fn failure_path(&self, index: usize) -> PathBuf {
-        self.folder().join("failed").join(format!("{}.json", number(index)))
+        self.folder().join("failed").join(format!("{}.json", self.keys[index]))
     }
 
     /// Reads a cell's file.
@@ -61,6 +63,11 @@ impl Store {
         if finished.study != self.hash {
             let expected = "it belongs to another study: remove it, or choose another folder (--out)";
             return Err(ebbing::Error::file(path, "the study's checksum", finished.study, expected).into());
+        }
+        // By their JSON: what it cannot tell apart (a word `inf` and the number) is the same.
+        if key(&finished.cell)? != self.keys[index] {
+            let told = finished.cell.told();
+            return Ok(StoredCell::Damaged(format!("{}: it holds the rows of another cell ({told})", path.display())));
         }
         Ok(StoredCell::Rows(finished.rows))
     }
@@ -107,6 +114,14 @@ impl Store {
         let failed: Option<Failed> = verified(&bytes).ok();
         Some(failed.map_or("the record of its failure is damaged".into(), |failed| failed.error))
     }
+}
+
+/// The name of a cell's files: the first 64 bits of the SHA-256 of its settings and seed.
+pub(super) fn key(cell: &Cell) -> Result<String> {
+    let json = serde_json::to_value(cell).map_err(|e| Error::data("a cell's settings", e.to_string()))?;
+    let mut name = digest(json.to_string().as_bytes());
+    name.truncate(16);
+    Ok(name)
 }
 
 /// A line with the checksum of the next, and that line.

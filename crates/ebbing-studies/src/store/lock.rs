@@ -91,7 +91,8 @@ impl Store {
     fn exclusive(&self, (path, mut file): (PathBuf, File)) -> Result<File> {
         taken(file.try_lock(), &path)?.then_some(()).ok_or_else(|| self.in_use(&mut file))?;
         // Who it is, for the sentence that others see; not knowing it is no fault.
-        let _ = file.set_len(0).and_then(|()| write!(file, "process {} on {}", std::process::id(), host()));
+        let _ =
+            file.set_len(0).and_then(|()| write!(file, "process {} on {}", std::process::id(), ebbing::data::host()));
         Ok(file)
     }
 
@@ -110,7 +111,7 @@ impl Store {
 
     /// Claims a cell; `None` where another process is computing it.
     pub(crate) fn claim(&self, index: usize) -> Result<Option<Claimed>> {
-        let (path, file) = open(&self.subfolder("running")?.join(super::number(index)))?;
+        let (path, file) = open(&self.subfolder("running")?.join(&self.keys[index]))?;
         // A glance of `study status` holds the file for an instant: try again before believing that it is taken.
         for _ in 0..5 {
             if taken(file.try_lock(), &path)? {
@@ -123,23 +124,16 @@ impl Store {
 
     /// Whether a process is computing a cell.
     pub(super) fn is_running(&self, index: usize) -> bool {
-        let path = self.folder().join("running").join(super::number(index));
+        let path = self.folder().join("running").join(&self.keys[index]);
         File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// What killed runs left: half-written files, and claims that nobody holds. Called by a run that is alone.
+    /// What killed runs left: claims that nobody holds. Called by a run that is alone.
     fn remove_leftovers(&self) -> Result<()> {
-        for folder in ["cells", "failed", "running"] {
-            let folder = self.subfolder(folder)?;
-            let entries = std::fs::read_dir(&folder).map_err(|e| ebbing::Error::io(&folder, e))?;
-            for entry in entries.flatten() {
-                let leftover = folder.ends_with("running") || entry.file_name().to_string_lossy().ends_with(".tmp");
-                if leftover {
-                    std::fs::remove_file(entry.path()).map_err(|e| ebbing::Error::io(entry.path(), e))?;
-                }
-            }
-        }
-        Ok(())
+        let folder = self.subfolder("running")?;
+        let entries = std::fs::read_dir(&folder).map_err(|e| ebbing::Error::io(&folder, e))?;
+        let remove = |path: PathBuf| std::fs::remove_file(&path).map_err(|e| ebbing::Error::io(path, e).into());
+        entries.flatten().try_for_each(|entry| remove(entry.path()))
     }
 }
 
@@ -156,10 +150,4 @@ fn taken(attempt: std::result::Result<(), TryLockError>, path: &Path) -> Result<
         Err(TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => Ok(true),
         Err(TryLockError::Error(e)) => Err(ebbing::Error::io(path, e).into()),
     }
-}
-
-/// The machine's name, where the system tells it.
-fn host() -> String {
-    let told = std::fs::read_to_string("/proc/sys/kernel/hostname");
-    told.map(|name| name.trim().to_string()).unwrap_or_else(|_| "this machine".into())
 }

@@ -73,18 +73,26 @@ impl Manifest {
         serde_json::to_value(self).map_err(|e| Error::data("the study's settings", e.to_string()))
     }
 
-    /// The content of `study.json`, and the checksum that every cell's file repeats.
-    pub(super) fn to_file(&self) -> Result<(Vec<u8>, String)> {
+    /// The checksum of what decides the result of every cell besides its own settings.
+    pub(super) fn shared(&self) -> Result<String> {
+        let mut shared = self.json()?;
+        for key in ["cells", "columns"] {
+            shared.as_object_mut().and_then(|manifest| manifest.remove(key));
+        }
+        Ok(digest(shared.to_string().as_bytes()))
+    }
+
+    /// The content of `study.json`.
+    pub(super) fn to_file(&self) -> Result<Vec<u8>> {
         let study = self.json()?;
-        let sha256 = digest(study.to_string().as_bytes());
-        let stored = Stored { sha256: sha256.clone(), study };
+        let stored = Stored { sha256: digest(study.to_string().as_bytes()), study };
         let mut text = serde_json::to_string_pretty(&stored).map_err(|e| Error::data("study.json", e.to_string()))?;
         text.push('\n');
-        Ok((text.into_bytes(), sha256))
+        Ok(text.into_bytes())
     }
 
     /// Reads and verifies `study.json`.
-    pub(super) fn read(path: &Path) -> Result<(Manifest, String)> {
+    pub(super) fn read(path: &Path) -> Result<Manifest> {
         let bytes = std::fs::read(path).map_err(|e| ebbing::Error::io(path, e))?;
         let damaged = |what: String| -> Error {
             let expected = "restore it, or choose another folder for the results (--out)";
@@ -95,13 +103,20 @@ impl Manifest {
         if sha256 != stored.sha256 {
             return Err(damaged("damaged (the checksum differs)".into()));
         }
-        let manifest =
-            serde_json::from_value(stored.study).map_err(|e| damaged(format!("of another version ({e})")))?;
-        Ok((manifest, sha256))
+        serde_json::from_value(stored.study).map_err(|e| damaged(format!("of another version ({e})")))
     }
 
-    /// Refuses a folder of another version, other settings, other data or other cells: nothing is mixed.
-    pub(super) fn check_same(&self, wanted: &Manifest, path: &Path) -> Result<()> {
+    /// Whether the folder holds just what is wanted, or (`false`) a part of its cells. Refuses a folder of another version,
+    /// other settings, other data or other cells: nothing is mixed.
+    pub(super) fn check_same(&self, wanted: &Manifest, path: &Path) -> Result<bool> {
+        if self.shared()? == wanted.shared()? && self.columns == wanted.columns {
+            let keys = |manifest: &Manifest| manifest.cells.iter().map(super::cells::key).collect::<Result<Vec<_>>>();
+            let (here, wanted) = (keys(self)?, keys(wanted)?);
+            let every: std::collections::BTreeSet<&String> = wanted.iter().collect();
+            if here == wanted || here.iter().all(|key| every.contains(key)) {
+                return Ok(here == wanted);
+            }
+        }
         let (here, wanted) = (self.json()?, wanted.json()?);
         for key in ["version", "name", "settings", "data", "cells", "columns"] {
             if let Some((at, found, other)) = difference(key, &here[key], &wanted[key]) {
@@ -112,7 +127,7 @@ impl Manifest {
                 return Err(ebbing::Error::file(path, at, found, expected).into());
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -3,9 +3,9 @@
 //! | path | holds |
 //! |---|---|
 //! | `study.json` | name, version, settings, data and all cells, with a checksum |
-//! | `cells/000012.json` | the rows of cell 12, with a checksum |
-//! | `failed/000012.json` | why cell 12 could not be computed |
-//! | `running/000012` | held (locked) while cell 12 is computed |
+//! | `cells/CELL.json` | the rows of a cell, with its settings and a checksum; CELL is a checksum of settings and seed |
+//! | `failed/CELL.json` | why a cell could not be computed |
+//! | `running/CELL` | held (locked) while a cell is computed |
 //! | `locks/` | held while a run works in the folder |
 //!
 //! Every file appears whole under its name or not at all, and is on disk before the next cell begins.
@@ -33,12 +33,15 @@ use std::path::{Path, PathBuf};
 pub struct Store {
     folder: PathBuf,
     manifest: Manifest,
-    /// The checksum of the manifest, repeated in every cell's file.
+    /// The checksum of what all cells share, repeated in every cell's file.
     hash: String,
+    /// The names of the cells' files, in order.
+    keys: Vec<String>,
 }
 
 impl Store {
-    /// The folder of a study: made where it is missing, taken up where it holds results of this very study.
+    /// The folder of a study: made where it is missing, taken up where it holds results of this very study, or of a part of
+    /// its grid.
     ///
     /// # Errors
     /// Where it holds results of another version, of other settings or other data, or cannot be written.
@@ -50,13 +53,35 @@ impl Store {
         let path = folder.join("study.json");
         if path.exists() {
             let store = Store::open(folder)?;
-            store.manifest.check_same(&manifest, &path)?;
-            return Ok(store);
+            if store.manifest.check_same(&manifest, &path)? {
+                return Ok(store);
+            }
+            // A larger grid: nobody else may be at work while the list of cells changes.
+            let _alone = store.lock(&Share::All)?;
+            return Store::written(folder, manifest);
         }
         std::fs::create_dir_all(folder).map_err(|e| ebbing::Error::io(folder, e))?;
-        let (bytes, hash) = manifest.to_file()?;
-        ebbing::data::write_atomic(&path, &bytes)?;
-        Ok(Store { folder: folder.into(), manifest, hash })
+        Store::written(folder, manifest)
+    }
+
+    /// The folder as it would be taken up, with nothing written: for estimates.
+    ///
+    /// # Errors
+    /// As [`Store::create`], and where there is no folder of results.
+    pub fn preview(folder: &Path, study: &Study) -> Result<Store> {
+        let manifest = Manifest::of(study)?;
+        Store::open(folder)?.manifest.check_same(&manifest, &folder.join("study.json"))?;
+        Store::of(folder, manifest)
+    }
+
+    fn written(folder: &Path, manifest: Manifest) -> Result<Store> {
+        ebbing::data::write_atomic(&folder.join("study.json"), &manifest.to_file()?)?;
+        Store::of(folder, manifest)
+    }
+
+    fn of(folder: &Path, manifest: Manifest) -> Result<Store> {
+        let keys = manifest.cells.iter().map(cells::key).collect::<Result<Vec<_>>>()?;
+        Ok(Store { folder: folder.into(), hash: manifest.shared()?, keys, manifest })
     }
 
     /// The folder as it is.
@@ -69,8 +94,7 @@ impl Store {
             let expected = "give a folder that `ebbing study run` or `ebbing reproduce` wrote";
             return Err(ebbing::Error::file(folder, "study.json", "not there", expected).into());
         }
-        let (manifest, hash) = Manifest::read(&path)?;
-        Ok(Store { folder: folder.into(), manifest, hash })
+        Store::of(folder, Manifest::read(&path)?)
     }
 
     /// The folder.
@@ -93,11 +117,6 @@ impl Store {
         std::fs::create_dir_all(&path).map_err(|e| ebbing::Error::io(&path, e))?;
         Ok(path)
     }
-}
-
-/// How file names count cells: from 1, so that they sort.
-fn number(index: usize) -> String {
-    format!("{:06}", index + 1)
 }
 
 /// SHA-256 in hexadecimal.

@@ -2,7 +2,6 @@
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, Write};
 use std::path::Path;
@@ -69,27 +68,94 @@ pub(crate) fn gunzip(stream: impl BufRead, path: &Path, cap: u64) -> Result<Vec<
     }
 }
 
-/// Writes a whole file or nothing: to a hidden temporary file beside it, flushed, then renamed. A crash or a full disk
-/// leaves what was there before; when this returns, a power failure does not take the file back.
+/// Where files are written before they get their names, beside them; it is there only while somebody writes.
+const WRITING: &str = ".ebbing-writing";
+
+/// Writes a whole file or nothing: to a temporary file in a hidden folder beside it, flushed, then renamed. A crash or a
+/// full disk leaves what was there before; when this returns, a power failure does not take the file back. What a killed
+/// process of this machine left in the hidden folder goes with the next write there.
 ///
 /// # Errors
 /// [`Error::Io`] where the operating system refuses; the temporary file is then gone.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut prefix = OsString::from(".");
-    prefix.extend(path.file_name().into_iter().chain([OsStr::new(".")]));
+    let hidden = folder_of(path).join(WRITING);
+    let written = write_in(&hidden, path, bytes);
+    // It stays where others write or wrote.
+    let _ = std::fs::remove_dir(&hidden);
+    written.map_err(|e| Error::io(path, e))?;
+    sync_folder_of(path)
+}
+
+fn write_in(hidden: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    fault::at_write()?;
     let mut builder = tempfile::Builder::new();
+    let prefix = format!("{}-{}-", host(), std::process::id());
     builder.prefix(&prefix).suffix(".tmp");
     // What any new file gets; left to itself, `tempfile` shuts out everybody but the owner.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let write = || {
-        let mut file = builder.tempfile_in(folder_of(path))?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|e| e.error)
+    let mut tries = 0;
+    let mut file = loop {
+        match std::fs::create_dir(hidden) {
+            Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
+            _ => remove_orphans(hidden),
+        }
+        match builder.tempfile_in(hidden) {
+            // Another process has just ended its write and removed the folder.
+            Err(e) if e.kind() == ErrorKind::NotFound && tries < 100 => tries += 1,
+            made => break made?,
+        }
     };
-    write().map_err(|e| Error::io(path, e))?;
-    sync_folder_of(path)
+    fault::at_write()?;
+    file.write_all(bytes)?;
+    fault::at_write()?;
+    file.as_file().sync_all()?;
+    fault::at_write()?;
+    file.persist(path).map(|_| ()).map_err(|e| e.error)
+}
+
+/// Removes what processes of this machine that are gone left behind.
+fn remove_orphans(hidden: &Path) {
+    let Ok(entries) = std::fs::read_dir(hidden) else { return };
+    let ours = format!("{}-", host());
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(&ours).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if owner.is_some_and(|id| Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{id}")).exists()) {
+            // Nothing depends on it: the next write tries again.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The machine's name, where the system tells it.
+pub fn host() -> String {
+    let told = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    told.map(|name| name.trim().to_string()).unwrap_or_else(|_| "this machine".into())
+}
+
+/// Injected failures, for tests: in builds with debug assertions the n-th step of writing files fails, where
+/// `EBBING_FAIL_WRITE` is n.
+mod fault {
+    #[cfg(debug_assertions)]
+    pub fn at_write() -> std::io::Result<()> {
+        use std::sync::OnceLock;
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static CHOSEN: OnceLock<Option<u64>> = OnceLock::new();
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let chosen = CHOSEN.get_or_init(|| std::env::var("EBBING_FAIL_WRITE").ok()?.parse().ok());
+        match chosen {
+            Some(n) if COUNT.fetch_add(1, Ordering::Relaxed) + 1 == *n => {
+                Err(std::io::Error::from(std::io::ErrorKind::StorageFull))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cfg(not(debug_assertions))]
+    pub fn at_write() -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Makes durable that a file was put under its name.
@@ -159,6 +225,33 @@ mod tests {
         assert!(write_atomic(&blocked, b"x").unwrap_err().to_string().contains("blocked"));
         assert_eq!(count(), 2);
         assert!(write_atomic(&folder.path().join("no/such/folder"), b"x").is_err());
+    }
+
+    #[test]
+    fn what_killed_processes_left_goes_with_the_next_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let hidden = folder.path().join(WRITING);
+        std::fs::create_dir(&hidden).unwrap();
+        // No process has the largest number; this one lives; another machine's processes are not known here.
+        let left = |owner: String| hidden.join(format!("{owner}-x.tmp"));
+        let [gone, alive, elsewhere] =
+            [format!("{}-{}", host(), u32::MAX), format!("{}-{}", host(), std::process::id()), "far-1".into()]
+                .map(left);
+        [&gone, &alive, &elsewhere].iter().for_each(|path| std::fs::write(path, b"half").unwrap());
+        write_atomic(&folder.path().join("a.bin"), b"new").unwrap();
+        assert_eq!([&gone, &alive, &elsewhere].map(|path| path.exists()), [false, true, true]);
+    }
+
+    #[test]
+    fn many_writers_do_not_disturb_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for k in 0..4 {
+                let path = folder.path().join(format!("{k}.bin"));
+                scope.spawn(move || (0..50).for_each(|n| write_atomic(&path, &[k; 100][..n]).unwrap()));
+            }
+        });
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
     }
 
     #[cfg(unix)]

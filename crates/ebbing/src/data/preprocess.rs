@@ -75,12 +75,18 @@ impl Preprocess {
 #[serde(untagged)]
 enum WhitenChoice {
     Switch(bool),
+    /// A list would otherwise be read as the table's values in their order.
+    List(Vec<serde::de::IgnoredAny>),
     Table(Whiten),
 }
 
 fn whiten_from<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<Whiten>, D::Error> {
     Ok(match WhitenChoice::deserialize(from)? {
         WhitenChoice::Switch(on) => on.then(Whiten::default),
+        WhitenChoice::List(list) => {
+            let problem = format!("whiten is a list of {}; it must be true, false or a table", list.len());
+            return Err(serde::de::Error::custom(problem));
+        }
         WhitenChoice::Table(whiten) => Some(whiten),
     })
 }

@@ -73,6 +73,16 @@ impl Source {
         Ok(Source { dataset, fitted, reference, repeated })
     }
 
+    /// The set with every example replaced by its number, as one feature.
+    pub(super) fn into_numbers(self) -> Dataset {
+        let numbered = |part: Part| {
+            let rows = part.features.rows();
+            Part { features: Features::Real(Mat::from_fn(rows, 1, |i, _| i as f64)), ..part }
+        };
+        let Dataset { train, test, provenance, .. } = self.dataset;
+        Dataset { train: numbered(train), test: test.map(numbered), image_shape: None, provenance }
+    }
+
     /// The chosen training examples, prepared, one per row, in the order given.
     ///
     /// # Errors

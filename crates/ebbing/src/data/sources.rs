@@ -22,16 +22,32 @@ impl Sources {
     /// # Errors
     /// What loading or preparing it says.
     pub fn get(&self, name: &str, preprocess: &Preprocess) -> Result<Arc<Source>> {
-        let key = format!("{name} {preprocess:?}");
+        self.remembered(format!("{name} {preprocess:?}"), || Source::new(open(name)?, preprocess))
+    }
+
+    /// The same set with every example replaced by its number, for checks of what can be drawn from it.
+    ///
+    /// # Errors
+    /// What loading it says.
+    pub fn numbers(&self, name: &str, preprocess: &Preprocess) -> Result<Arc<Source>> {
+        let bare = Preprocess { grey: preprocess.grey, ..Preprocess::none() };
+        self.remembered(format!("{name} numbers {bare:?}"), || {
+            Source::new(Source::new(open(name)?, &bare)?.into_numbers(), &Preprocess::none())
+        })
+    }
+
+    fn remembered(&self, key: String, make: impl FnOnce() -> Result<Source>) -> Result<Arc<Source>> {
         // Held while loading: a second caller that wants the same set waits for it instead of loading it too.
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(source) = loaded.get(&key) {
             return Ok(source.clone());
         }
-        let set =
-            if name.contains('/') { Dataset::open(name, &ImportOptions::default())? } else { Dataset::load(name)? };
-        let source = Arc::new(Source::new(set, preprocess)?);
+        let source = Arc::new(make()?);
         loaded.insert(key, source.clone());
         Ok(source)
     }
+}
+
+fn open(name: &str) -> Result<Dataset> {
+    if name.contains('/') { Dataset::open(name, &ImportOptions::default()) } else { Dataset::load(name) }
 }

@@ -29,9 +29,7 @@ impl Kernel {
     /// [`Error::Setting`] for a depth or a time of 0; [`Error::OutsideTheory`] for `DeltaK` at λ = ∞ with t or s = 1,
     /// where λΔK has no limit.
     pub fn new(kind: KernelKind, arch: Architecture, prior: WeightPrior, t: usize, s: usize) -> Result<Kernel> {
-        if arch.depth == 0 {
-            return Err(Error::setting("depth", 0, "must be at least 1 hidden layer"));
-        }
+        arch.check()?;
         for (name, time) in [("time t", t), ("time s", s)] {
             if time == 0 {
                 return Err(Error::setting(name, time, "times count from 1"));

@@ -42,6 +42,7 @@ mod table;
 pub use kernel::Kernel;
 pub use prior::WeightPrior;
 
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// The nonlinearity of the hidden layers.
@@ -64,6 +65,22 @@ pub struct Architecture {
     pub activation: Activation,
     /// The number L ≥ 1 of hidden layers.
     pub depth: usize,
+}
+
+impl Architecture {
+    /// More hidden layers than any network has; the kernels of more are those of 10 000 to the last digit.
+    pub const MOST_LAYERS: usize = 10_000;
+
+    /// Refuses networks without hidden layers, and deeper ones than any.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the depth.
+    pub fn check(&self) -> Result<()> {
+        if (1..=Self::MOST_LAYERS).contains(&self.depth) {
+            return Ok(());
+        }
+        Err(Error::setting("depth", self.depth, format!("must lie in 1 … {} hidden layers", Self::MOST_LAYERS)))
+    }
 }
 
 /// Which kernel of the last hidden layer. Times and branches are those of the weights ([`WeightPrior`]).

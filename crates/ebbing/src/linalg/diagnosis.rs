@@ -100,27 +100,31 @@ fn one_column(x: &mut [f64]) -> MatMut<'_, f64> {
 /// What a user can do about it, as the end of a sentence.
 fn advice(a: MatRef<'_, f64>, smallest: f64, norm: f64) -> String {
     let n = a.nrows();
-    let mean_diagonal = (0..n).map(|i| a[(i, i)].abs()).sum::<f64>() / n as f64;
-    let ridge = (1e-10 * mean_diagonal).max(2.0 * -smallest);
+    // With it the condition number is at most 1e8 or so: eight digits are left, where four are needed.
+    let ridge = (1e-8 * norm).max(4.0 * -smallest);
+    let beta = 1.0 / ridge;
     let zero: Vec<String> = (0..n).filter(|&i| a[(i, i)] == 0.0).map(|i| i.to_string()).collect();
     if !zero.is_empty() {
         return format!(
-            "the diagonal is zero at row {}: remove the examples that are zero, or add a ridge of {ridge:.1e}",
+            "the diagonal is zero at row {}: remove the examples that are zero, or add a ridge of {ridge:.1e} (a beta of {beta:.1e})",
             list(&zero)
         );
     }
     if smallest < -(n as f64) * f64::EPSILON * norm {
         return format!(
-            "it is indefinite by more than rounding, which no kernel is: check how it was made, or add a ridge of {ridge:.1e}"
+            "it is indefinite by more than rounding, which no kernel is: check how it was made, or add a ridge of {ridge:.1e} (a beta of {beta:.1e})"
         );
     }
     let pairs = dependent_pairs(a);
     if !pairs.is_empty() {
-        return format!("{}: remove one of each pair, or add a ridge of {ridge:.1e}", list(&pairs));
+        return format!(
+            "{}: remove one of each pair, or add a ridge of {ridge:.1e} (a beta of {beta:.1e})",
+            list(&pairs)
+        );
     }
     format!(
         "no two rows are multiples of each other, but the rows are linearly dependent to rounding (more examples than \
-         features?): remove examples, use the pseudo-inverse, or add a ridge of {ridge:.1e}"
+         features?): remove examples, use the pseudo-inverse, or add a ridge of {ridge:.1e} (a beta of {beta:.1e})"
     )
 }
 

@@ -9,7 +9,7 @@
 //! All are f32. The metadata's one entry, `ebbing`, is JSON: the SHA-256 of the whole file (taken with zeros in its
 //! place), version, settings, a fingerprint of the tasks, and what was measured.
 
-use super::learner::TrainSettings;
+use super::learner::{Indexing, Learner, TrainSettings};
 use super::posterior::Heads;
 use super::train::{Trained, Trainer};
 use super::update::Params;
@@ -101,6 +101,9 @@ impl Trainer {
             return Err(differs("other tasks"));
         }
         let mut trainer = Trainer::new(tasks, settings)?;
+        if !whole(&header.trained, tasks.len()) {
+            return Err(damaged("damaged (what was measured is not there for every task learned)"));
+        }
         trainer.trained = header.trained;
         if settings.heads == Heads::Multi {
             let head = trainer.net.heads[0].clone();
@@ -125,6 +128,8 @@ impl Trainer {
             let (hidden, heads) = fisher.0.split_at_mut(trainer.net.hidden.len());
             fill("fisher.", hidden, heads)?;
             trainer.fisher = Some(fisher);
+        } else if matches!(settings.learner, Learner::Ewc { indexing: Indexing::Past, .. }) && trainer.done() > 0 {
+            return Err(damaged("without the penalty's weights"));
         }
         Ok(trainer)
     }
@@ -150,7 +155,23 @@ fn tensor(metadata: &Metadata, data: &[u8], name: &str, rows: usize, columns: us
     let info = metadata.info(name).filter(|info| info.dtype == Dtype::F32 && info.shape == [rows, columns])?;
     let bytes = data.get(info.data_offsets.0..info.data_offsets.1)?;
     let values: Vec<f32> = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    if values.len() != rows * columns || values.iter().any(|w| !w.is_finite()) {
+        return None;
+    }
     Some(MatRef::from_row_major_slice(&values, rows, columns).to_owned())
+}
+
+/// Whether there is one report per task learned, and one number for every task seen until then.
+fn whole(trained: &Trained, tasks: usize) -> bool {
+    fn triangle<T>(matrix: &[Vec<T>], rows: usize) -> bool {
+        matrix.len() == rows && matrix.iter().enumerate().all(|(t, row)| row.len() == t + 1)
+    }
+    let done = trained.reports.len();
+    done <= tasks
+        && triangle(&trained.train_loss, done)
+        && triangle(&trained.test_loss, done)
+        && triangle(&trained.train_accuracy, done)
+        && triangle(&trained.test_accuracy, done)
 }
 
 /// SHA-256 over the shapes and entries of all tasks.

@@ -196,9 +196,9 @@ impl TrainSettings {
                 return Err(Error::setting(name, value, "must be positive and finite"));
             }
         }
+        self.architecture.check()?;
         for (name, value) in [
             ("width", self.width),
-            ("depth", self.architecture.depth),
             ("patience", self.patience),
             ("max_steps", self.max_steps),
             ("batch", self.batch.unwrap_or(1)),

@@ -6,6 +6,9 @@ use crate::kernels::{Activation, Architecture};
 use crate::linalg::{LEAVE, Mat, MatRef, column_f32, for_columns, matmul_f32, matmul_f32_with};
 use crate::rng::Stream;
 
+/// 2^50 weights take four petabytes.
+const MOST_WEIGHTS: f64 = (1_u64 << 50) as f64;
+
 /// A network without biases, with one readout per head.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mlp {
@@ -29,18 +32,21 @@ impl Mlp {
         sigma0: f64,
         stream: &mut Stream,
     ) -> Result<Self> {
-        for (name, value) in [
-            ("depth", architecture.depth),
-            ("input dimension", input_dim),
-            ("width", width),
-            ("target columns", targets),
-        ] {
+        architecture.check()?;
+        for (name, value) in [("input dimension", input_dim), ("width", width), ("target columns", targets)] {
             if value == 0 {
                 return Err(Error::setting(name, 0, "must be at least 1"));
             }
         }
         if !(sigma0.is_finite() && sigma0 > 0.0) {
             return Err(Error::setting("sigma0", sigma0, "must be positive and finite"));
+        }
+        // Counted in floating point: no width overflows, and what no machine holds is refused.
+        let weights =
+            width as f64 * (input_dim as f64 + targets as f64 + width as f64 * (architecture.depth - 1) as f64);
+        if weights > MOST_WEIGHTS {
+            let expected = format!("the network would have {weights:.1e} weights, more than any machine holds");
+            return Err(Error::setting("width", width, expected));
         }
         let mut draw = |rows, cols| Mat::from_fn(rows, cols, |_, _| (sigma0 * stream.normal()) as f32);
         let mut hidden = vec![draw(width, input_dim)];

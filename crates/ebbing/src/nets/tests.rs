@@ -182,6 +182,18 @@ fn damaged_and_foreign_checkpoints_are_refused() {
     assert!(refuse(&again("\"F32\",\"shape\":[1,5]", "\"F32\",\"shape\":[1,6]")).contains("unreadable"));
     let huge = "\"shape\":[4611686018427387904,4611686018427387904]";
     assert!(refuse(&again("\"shape\":[5,4]", huge)).contains("unreadable"));
+    // Numbers of tasks that were learned, taken out.
+    let length = u64::from_le_bytes(good[..8].try_into().unwrap()) as usize;
+    let header = std::str::from_utf8(&good[8..8 + length]).unwrap();
+    for field in ["reports", "train_loss", "test_loss", "train_accuracy", "test_accuracy"] {
+        let from = header.find(&format!("{field}\\\":[")).unwrap() + field.len() + 3;
+        let depth = header[from..].char_indices().scan(0, |depth, (at, c)| {
+            *depth += i32::from(c == '[') - i32::from(c == ']');
+            Some((at, *depth))
+        });
+        let to = from + depth.into_iter().find(|(_, depth)| *depth == 0).unwrap().0 + 1;
+        assert!(refuse(&again(&header[from - field.len() - 3..to], &format!("{field}\\\":[]"))).contains("damaged"));
+    }
     std::fs::write(&path, &good).unwrap();
     assert_eq!(Trainer::resume(&path, &tasks, &settings).unwrap().net(), trainer.net());
 }

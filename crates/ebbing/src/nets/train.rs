@@ -10,8 +10,9 @@ use super::watch::Stop;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, column_f32, for_columns, within_pool};
 use crate::metrics::{accuracy, squared_loss};
+use crate::plan::{check_memory, train_cost};
 use crate::rng::Stream;
-use crate::tasks::Task;
+use crate::tasks::{Task, sizes_of};
 use serde::{Deserialize, Serialize};
 
 /// How one task was learned.
@@ -96,6 +97,9 @@ impl Trainer {
                 ));
             }
         }
+        check_memory("training", &sizes_of(tasks), |s| {
+            train_cost(s, settings.width, settings.architecture.depth, None, &[])
+        })?;
         let mut stream = Stream::new(settings.seed, "initial weights", 0);
         let (dim, targets) = (first.x.ncols(), first.y.ncols());
         let net = Mlp::new(settings.architecture, dim, settings.width, targets, settings.sigma0, &mut stream)?;

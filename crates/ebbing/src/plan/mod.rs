@@ -5,6 +5,7 @@
 //! | [`Cost`] | operations and peak memory of a computation |
 //! | [`Sizes`] | the sizes of a task sequence, of which a cost is a function |
 //! | [`forgetting_cost`], [`order_parameter_cost`], [`phase_cost`] | costs of the theory's parts |
+//! | [`check_memory`] | whether a computation fits into what the machine has, and what would |
 //! | [`Speed`] | how fast this machine multiplies matrices, measured in 20 ms |
 //!
 //! ```
@@ -18,11 +19,15 @@
 //! weighted by the ratio of the rates (measured with faer at sizes of 1000 to 4000). Estimates are meant to be right
 //! within a factor of about two: enough to tell a second from an hour.
 
+mod memory;
 mod nets;
 mod theory;
+mod told;
 
+pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, set_memory_limit};
 pub use nets::{gram_train_cost, sample_cost, train_cost};
-pub use theory::{critical_load_cost, forgetting_cost, order_parameter_cost, phase_cost};
+pub use theory::{critical_load_cost, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost};
+pub use told::{size, time};
 
 use crate::linalg::{Mat, matmul_into};
 use serde::Serialize;
@@ -81,7 +86,7 @@ impl Speed {
 }
 
 /// The sizes of a sequence that its cost depends on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Sizes {
     /// Training examples of each task.
     pub train: Vec<usize>,
@@ -111,11 +116,20 @@ impl Sizes {
         self.train.iter().copied().max().unwrap_or(0) as f64
     }
 
+    /// All examples, for training and testing; in floating point, so that no size overflows.
+    fn rows(&self) -> f64 {
+        self.train.iter().chain(&self.test).map(|&p| p as f64).sum()
+    }
+
     /// The bytes of inputs and targets.
     fn data(&self) -> f64 {
-        let rows = self.train.iter().chain(&self.test).sum::<usize>() as f64;
-        8.0 * rows * (self.dim + self.columns) as f64
+        8.0 * self.rows() * (self.dim as f64 + self.columns as f64)
     }
+}
+
+/// A sequence of tasks as it is drawn: its inputs and targets, and the images that they are made of.
+pub fn drawing_cost(sizes: &Sizes) -> Cost {
+    Cost { flops: 0.0, bytes: 2.0 * sizes.data() }
 }
 
 /// A product of m × k with k × n numbers: 2mkn operations; both factors and the result in memory.
@@ -127,7 +141,7 @@ pub fn product_cost(m: usize, k: usize, n: usize) -> Cost {
 /// Whitening images of `dim` pixels: one product with a square matrix, 2 n N0² operations; the images as read, centred and
 /// whitened in memory.
 pub fn whitening_cost(images: usize, dim: usize) -> Cost {
-    Cost { bytes: 24.0 * (images * dim) as f64, ..product_cost(images, dim, dim) }
+    Cost { bytes: 24.0 * images as f64 * dim as f64, ..product_cost(images, dim, dim) }
 }
 
 #[cfg(test)]

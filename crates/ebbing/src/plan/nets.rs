@@ -12,10 +12,10 @@ fn hidden_weights(dim: f64, width: usize, depth: usize) -> f64 {
 /// and example, in single precision, which is twice as fast. 3 W B operations per step of a batch of B examples (all of
 /// them where none is given), with W = N(N0 + (L−1)N + columns) weights.
 pub fn train_cost(sizes: &Sizes, width: usize, depth: usize, batch: Option<usize>, steps: &[usize]) -> Cost {
-    let weights = hidden_weights(sizes.dim as f64, width, depth) + (width * sizes.columns) as f64;
+    let weights = hidden_weights(sizes.dim as f64, width, depth) + width as f64 * sizes.columns as f64;
     let per_task = |(&p, &steps): (&usize, &usize)| 3.0 * weights * batch.unwrap_or(p) as f64 * steps as f64;
-    let rows = sizes.train.iter().chain(&sizes.test).sum::<usize>() as f64;
-    let bytes = 12.0 * rows * (sizes.dim + width * depth) as f64 + 16.0 * weights;
+    let units = width as f64 * depth as f64;
+    let bytes = 12.0 * sizes.rows() * (sizes.dim as f64 + units) + 16.0 * weights;
     Cost { flops: sizes.train.iter().zip(steps).map(per_task).sum(), bytes }
 }
 

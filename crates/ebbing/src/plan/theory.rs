@@ -12,6 +12,10 @@ const TRIANGULAR: f64 = 1.3;
 const EIGEN: f64 = 10.0;
 
 impl Sizes {
+    fn tested(&self) -> f64 {
+        self.test.iter().map(|&p| p as f64).sum()
+    }
+
     /// Products of all training inputs with each other, shared inputs once.
     fn products(&self) -> f64 {
         let (dim, apart) = (self.dim as f64, self.sum(|p| p * p) + self.pairs(|p, q| 2.0 * p * q));
@@ -23,7 +27,7 @@ impl Sizes {
 /// The forgetting and generalisation matrices of the single-head theory, means only: all kernel blocks once, one Cholesky
 /// factor per task, blocks against test inputs; memory P² + P·T.
 pub fn forgetting_cost(sizes: &Sizes) -> Cost {
-    let (total, tested) = (sizes.sum(|p| p), sizes.test.iter().sum::<usize>() as f64);
+    let (total, tested) = (sizes.sum(|p| p), sizes.tested());
     let columns = sizes.columns as f64;
     let factors = CHOLESKY * sizes.sum(|p| p.powi(3));
     let solves = 2.0 * columns * sizes.sum(|p| p * p) * sizes.train.len() as f64;
@@ -48,17 +52,25 @@ pub fn order_parameter_cost(sizes: &Sizes) -> Cost {
 /// eigendecomposition of P × P); every equation of the search is then O(P).
 pub fn critical_load_cost(sizes: &Sizes) -> Cost {
     let p = sizes.largest();
-    let tested = sizes.test.iter().sum::<usize>() as f64;
+    let tested = sizes.tested();
     let pencil = (CHOLESKY + 3.0 * TRIANGULAR + EIGEN) * p.powi(3);
     let kernels = 2.0 * sizes.products() + 2.0 * KERNEL * 2.0 * sizes.dim as f64 * tested * p;
     let kept = 12.0 * p * p + 4.0 * p * tested;
     Cost { flops: kernels + pencil, bytes: sizes.data() + 8.0 * kept }
 }
 
+/// The multi-head theory of a sequence at one load: all kernels between all examples (three of them at the peak), their
+/// factor and some fifty solves of the equations.
+pub fn sequence_cost(sizes: &Sizes) -> Cost {
+    let total = sizes.sum(|p| p);
+    let flops = sizes.products() + (CHOLESKY + 50.0 * TRIANGULAR) * sizes.sum(|p| p.powi(3));
+    Cost { flops, bytes: sizes.data() + 24.0 * total * total }
+}
+
 /// The two-task multi-head theory at one λ and `alphas` loads: that of [`critical_load_cost`], the products that turn sums
 /// over data points into O(P²) forms (8 P³ + 8 P²·P_test), then 40 P² per load.
 pub fn phase_cost(sizes: &Sizes, alphas: usize) -> Cost {
-    let (p, tested) = (sizes.largest(), sizes.test.iter().sum::<usize>() as f64);
+    let (p, tested) = (sizes.largest(), sizes.tested());
     let forms = 8.0 * p.powi(3) + 8.0 * p * p * tested;
     let loads = alphas as f64 * 40.0 * p * p;
     let base = critical_load_cost(sizes);

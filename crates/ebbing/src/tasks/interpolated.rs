@@ -29,6 +29,9 @@ pub struct Interpolated {
     pub steps: usize,
 }
 
+/// More datasets than anybody means.
+const MOST_STEPS: usize = 100_000;
+
 impl Default for Interpolated {
     fn default() -> Self {
         Interpolated { steps: 1 }
@@ -36,11 +39,23 @@ impl Default for Interpolated {
 }
 
 impl Interpolated {
+    /// Refuses more datasets than anybody means.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the number of datasets.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.steps <= MOST_STEPS {
+            return Ok(());
+        }
+        Err(Error::setting("steps", self.steps, format!("must be at most {MOST_STEPS}")))
+    }
+
     /// Inserts the intermediate datasets between the two tasks of `sequence`.
     ///
     /// # Errors
     /// [`Error::Data`] unless there are exactly two tasks of the same input dimension and target columns.
     pub fn apply(&self, sequence: &TaskSequence, seed: u64) -> Result<TaskSequence> {
+        self.check()?;
         sequence.validate()?;
         let [first, last] = &sequence.tasks[..] else {
             let problem =

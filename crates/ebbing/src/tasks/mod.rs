@@ -61,7 +61,7 @@ pub use protocol::{PostSteps, Protocol};
 pub use recipe::{Recipe, TaskOrigin, dim_of};
 pub use split::{Labels, Split};
 pub use target_distractor::TargetDistractor;
-pub use task::{PoolRow, Task, TaskSequence, TestSet};
+pub use task::{PoolRow, Task, TaskSequence, TestSet, sizes_of};
 
 /// Adds an entry to the settings of a sequence.
 fn note(settings: &mut serde_json::Value, key: &str, value: serde_json::Value) {

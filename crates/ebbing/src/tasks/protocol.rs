@@ -2,9 +2,12 @@
 
 use super::{Interpolated, Labels, PartialSplit, Permuted, Split, TargetDistractor, TaskSequence, WithContext};
 use crate::data::Source;
-use crate::error::Result;
-use crate::plan::Sizes;
+use crate::error::{Error, Result};
+use crate::plan::{Sizes, check_memory, drawing_cost};
 use serde::{Deserialize, Serialize};
+
+/// More tasks than anybody means.
+const MOST_TASKS: usize = 100_000;
 
 /// The protocols that draw a task sequence from a data set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,21 +45,28 @@ impl Protocol {
     }
 
     /// The sizes of a sequence of inputs of dimension `dim`.
-    pub fn sizes(&self, dim: usize) -> Sizes {
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for more tasks than anybody means.
+    pub fn sizes(&self, dim: usize) -> Result<Sizes> {
         let (tasks, p, p_test, columns) = match self {
             Protocol::Permuted(d) => (d.tasks, d.p, d.p_test, 1),
             Protocol::Split(d) => (d.tasks, d.p, d.p_test, if d.labels == Labels::OneHot { d.groups } else { 1 }),
             Protocol::PartialSplit(d) => (2, d.p, d.p_test, 1),
             Protocol::TargetDistractor(d) => (d.tasks, d.p, d.p_test.unwrap_or(d.p), 1),
         };
-        Sizes { train: vec![p; tasks], test: vec![p_test; tasks], dim, columns, distinct: None }
+        if tasks > MOST_TASKS {
+            return Err(Error::setting("tasks", tasks, format!("must be at most {MOST_TASKS}")));
+        }
+        Ok(Sizes { train: vec![p; tasks], test: vec![p_test; tasks], dim, columns, distinct: None })
     }
 
     /// Draws a sequence.
     ///
     /// # Errors
-    /// As the protocol's own `generate`.
+    /// As the protocol's own `generate`; [`Error::Memory`] for more than the machine holds.
     pub fn generate(&self, source: &Source, seed: u64) -> Result<TaskSequence> {
+        check_memory("drawing these tasks", &self.sizes(source.dim())?, drawing_cost)?;
         match self {
             Protocol::Permuted(settings) => settings.generate(source, seed),
             Protocol::Split(settings) => settings.generate(source, seed),

@@ -126,10 +126,7 @@ impl Recipe {
     /// What the data set, the protocol, the own tasks' file, the preprocessing or a later step says.
     pub fn draw(&self, sources: &Sources, seed: u64) -> Result<TaskSequence> {
         let sequence = match &self.origin {
-            TaskOrigin::Drawn { data, protocol } => {
-                let settings = self.preprocess.clone().unwrap_or_else(Preprocess::none);
-                protocol.generate(&*sources.get(data, &settings)?, seed)?
-            }
+            TaskOrigin::Drawn { data, protocol } => protocol.generate(&*sources.get(data, &self.prepared())?, seed)?,
             TaskOrigin::Own(path) => {
                 let own = TaskSequence::load(path)?;
                 match &self.preprocess {
@@ -139,6 +136,25 @@ impl Recipe {
             }
         };
         self.post.apply(sequence, seed)
+    }
+
+    fn prepared(&self) -> Preprocess {
+        self.preprocess.clone().unwrap_or_else(Preprocess::none)
+    }
+
+    /// Refuses what [`Recipe::draw`] would refuse for want of examples or classes. Nothing is prepared, and of every example
+    /// only its number is drawn, so that this takes milliseconds once the data set is read.
+    ///
+    /// # Errors
+    /// As [`Recipe::draw`], but for what the preparation of inputs says.
+    pub fn check(&self, sources: &Sources, seed: u64) -> Result<()> {
+        let sequence = match &self.origin {
+            TaskOrigin::Drawn { data, protocol } => {
+                protocol.generate(&*sources.numbers(data, &self.prepared())?, seed)?
+            }
+            TaskOrigin::Own(path) => TaskSequence::load(path)?,
+        };
+        self.post.apply(sequence, seed).map(|_| ())
     }
 
     /// Makes the sequence of the recipe's own seed.
@@ -169,14 +185,15 @@ impl Recipe {
     pub fn sizes_with(&self, dim_of: &dyn Fn(&str) -> Result<usize>) -> Result<Sizes> {
         let mut sizes = match &self.origin {
             TaskOrigin::Own(path) => TaskSequence::load(path)?.sizes(),
-            TaskOrigin::Drawn { data, protocol } => protocol.sizes(dim_of(data)?),
+            TaskOrigin::Drawn { data, protocol } => protocol.sizes(dim_of(data)?)?,
         };
         let (steps, context) = (self.post.interpolate.as_ref(), self.post.context.as_ref());
-        for _ in 0..steps.map_or(0, |step| step.steps) {
-            sizes.train.extend(sizes.train.first().copied());
-            sizes.test.extend(sizes.test.first().copied());
+        if let (Some(step), Some(&p), Some(&p_test)) = (steps, sizes.train.first(), sizes.test.first()) {
+            step.check()?;
+            sizes.train.resize(sizes.train.len() + step.steps, p);
+            sizes.test.resize(sizes.test.len() + step.steps, p_test);
         }
-        sizes.dim += context.map_or(0, |step| step.dim);
+        sizes.dim = sizes.dim.saturating_add(context.map_or(0, |step| step.dim));
         Ok(sizes)
     }
 }
@@ -207,6 +224,12 @@ fn at_line(path: &Path, text: &str, error: &toml::de::Error) -> Error {
 fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
     let mut problems = Vec::new();
+    for name in ["preprocess", "protocol", "interpolate", "context"] {
+        if let Some(other) = table.get(name).filter(|value| !value.is_table()) {
+            let expected = format!("must be a table: write [{name}]");
+            problems.push(Error::file(path, name, other.to_string().trim(), expected));
+        }
+    }
     let mut check = |place: &str, table: &toml::Table, known: &[String]| {
         let unknown = table.keys().filter(|key| !known.contains(key));
         problems.extend(unknown.map(|key| keys::unknown_key(path, place, key, known)));

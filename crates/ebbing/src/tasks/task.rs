@@ -46,6 +46,18 @@ pub struct TaskSequence {
     pub settings: serde_json::Value,
 }
 
+/// The sizes of tasks, with inputs that they may share not counted once.
+pub fn sizes_of(tasks: &[Task]) -> Sizes {
+    let first = tasks.first();
+    Sizes {
+        train: tasks.iter().map(|task| task.x.nrows()).collect(),
+        test: tasks.iter().map(|task| task.test.as_ref().map_or(0, |test| test.x.nrows())).collect(),
+        dim: first.map_or(0, |task| task.x.ncols()),
+        columns: first.map_or(0, |task| task.y.ncols()),
+        distinct: None,
+    }
+}
+
 impl TaskSequence {
     /// A sequence from tasks in memory, checked, with equal inputs recognised where `rows` is unknown.
     ///
@@ -77,14 +89,7 @@ impl TaskSequence {
             all.dedup();
             all.len()
         });
-        let tested = |task: &Task| task.test.as_ref().map_or(0, |test| test.x.nrows());
-        Sizes {
-            train: self.tasks.iter().map(|task| task.x.nrows()).collect(),
-            test: self.tasks.iter().map(tested).collect(),
-            dim: self.dim(),
-            columns: self.columns(),
-            distinct,
-        }
+        Sizes { distinct, ..sizes_of(&self.tasks) }
     }
 
     /// Refuses a sequence that cannot be computed with.

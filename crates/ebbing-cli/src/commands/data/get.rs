@@ -4,10 +4,10 @@ use super::{describe, to_json};
 use crate::console::Console;
 use crate::fetch::{Patience, Request, fetch};
 use crate::files;
-use crate::text::size;
 use anyhow::{Context, bail};
 use ebbing::Error;
 use ebbing::data::{KNOWN_SETS, KnownFile, KnownSet, Places, Verification};
+use ebbing::plan::size;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -7,10 +7,10 @@ mod words;
 
 use crate::console::Console;
 use crate::output::Output;
-use crate::text::{size, time};
 use ebbing::TaskSequence;
 use ebbing::data::Sources;
 use ebbing::plan::{Speed, forgetting_cost, order_parameter_cost};
+use ebbing::plan::{size, time};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing_studies::job::ForecastJob;
 
@@ -42,7 +42,7 @@ impl Args {
 
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        self.output.check()?;
+        let _held = self.output.begin(self.job.clone())?;
         let settings = self.job.settings()?;
         let layers = self.job.features.len().max(1);
         let parts = layers * (2 * self.job.seeds() + settings.depths.len() + usize::from(settings.order));

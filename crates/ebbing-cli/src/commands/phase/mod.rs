@@ -2,7 +2,7 @@
 
 mod figures;
 mod longer;
-mod own;
+mod place;
 mod sweep;
 
 use crate::console::Console;
@@ -19,6 +19,7 @@ use ebbing_studies::job::PhaseJob;
   ebbing phase --sweep split --seeds 5 --out DIR
   ebbing phase --lambda 1e2,1e4,inf --alpha 0.1:10:100 --out DIR
   ebbing phase --tasks two.npz --width 500       where am I, and how do I get out?
+  ebbing phase --protocol split --width 50       the same for two drawn tasks
   ebbing phase --intermediate 1 --ratio 0.15     a dataset between two tasks
   ebbing phase --length 3 --lambda 1e3,inf       three tasks, a readout each")]
 pub struct Args {
@@ -31,13 +32,14 @@ pub struct Args {
 impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        self.output.check()?;
+        let _held = self.output.begin(self.job.clone())?;
         if self.job.curves_alone() {
             self.longer(console)
-        } else if self.job.tasks.tasks.is_some() {
-            self.own(console)
         } else {
-            self.swept(console)
+            match self.job.sweep() {
+                Some(sweep) => self.swept(console, sweep),
+                None => self.place(console),
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 impl Args {
     /// Sweeps, tells and draws.
-    pub(super) fn swept(&self, console: &Console) -> anyhow::Result<()> {
+    pub(super) fn swept(&self, console: &Console, sweep: PhaseSweep) -> anyhow::Result<()> {
         let (values, chosen) = self.job.grid();
         let mut bar = console.steps("phase diagram", (values.len() * self.job.seeds + chosen.len()) as u64);
         let mut done = 0;
@@ -20,12 +20,13 @@ impl Args {
             bar.set(done);
         })?;
         drop(bar);
-        self.tell_sweep(console, &settings, &swept, &curves)
+        self.tell_sweep(console, sweep, &settings, &swept, &curves)
     }
 
     fn tell_sweep(
         &self,
         console: &Console,
+        sweep: PhaseSweep,
         tasks: &serde_json::Value,
         swept: &[SweptLoads],
         curves: &[SweptCurves],
@@ -33,18 +34,17 @@ impl Args {
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), tasks, &self.job.theory()?)?;
         let result = json!({
             "metadata": metadata,
-            "sweep": self.job.sweep.axis().replace(['{', '}'], ""),
+            "sweep": sweep.axis().replace(['{', '}'], ""),
             "label_scale": if self.job.rescale_labels { "YᵀK⁻¹Y/P = 1" } else { "as given" },
             "values": swept.iter().map(|s| json!({ "value": s.value, "critical_loads": s.loads })).collect::<Vec<_>>(),
             "curves": curves.iter().map(|c| json!({ "value": c.value, "curves": c.curves })).collect::<Vec<_>>(),
         });
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            let figure =
-                figures::diagram(self.job.sweep.axis(), swept, curves, &self.job.alpha.grid()?, self.job.seeds);
+            let figure = figures::diagram(sweep.axis(), swept, curves, &self.job.alpha.grid()?, self.job.seeds);
             figure.metadata(&metadata).save(folder, "phase")?;
             self.output.write_json("phase.json", &result)?;
-            write_table(folder, "phase-boundary", &boundary(self.job.sweep, swept, self.job.seeds), &metadata)?;
+            write_table(folder, "phase-boundary", &boundary(sweep, swept, self.job.seeds), &metadata)?;
             write_table(folder, "phase-curves", &figures::curve_table(curves), &metadata)?;
         }
         if self.output.json {
@@ -57,7 +57,7 @@ impl Args {
             self.job.sigma,
             self.job.seeds
         );
-        let mut screen = Screen::new(&heading).table(&boundary(self.job.sweep, swept, self.job.seeds))?.paragraph(
+        let mut screen = Screen::new(&heading).table(&boundary(sweep, swept, self.job.seeds))?.paragraph(
             "Below load 1 representations stay fixed; between 1 and α_{c} the network overfits task 2 (F_{21} → 0, G_{22} grows \
              as λ^{1/2}); beyond α_{c} it generalises and forgets task 1.",
         );

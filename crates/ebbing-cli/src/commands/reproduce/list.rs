@@ -3,7 +3,7 @@
 use super::all_here;
 use crate::commands::study::stated;
 use crate::console::Console;
-use crate::text::time;
+use ebbing::plan::time;
 use ebbing_report::wrap;
 use ebbing_studies::{ENTRIES, Needs, Scale};
 

@@ -7,9 +7,9 @@ mod write;
 use crate::commands::study::{Submission, Wanted, part, print_bill, stated};
 use crate::console::Console;
 use crate::failure::Refused;
-use crate::text::time;
 use clap::ValueEnum;
 use ebbing::data::Places;
+use ebbing::plan::time;
 use ebbing_report::{Screen, escape_markup};
 use ebbing_studies::{ENTRIES, Entry, Frame, Needs, Reproduction, Scale, Share, SlurmArgs, SlurmOptions, Store, Study};
 use std::path::PathBuf;
@@ -164,6 +164,9 @@ impl Args {
     fn figure(&self, console: &Console, figure: &Chosen, share: &Share) -> anyhow::Result<Vec<ebbing_studies::Claim>> {
         let store = Store::create(&figure.folder, &figure.study)?;
         let outcome = part(console, &figure.study, &store, share)?;
+        if let Some(trouble) = outcome.trouble() {
+            return Err(anyhow::anyhow!(trouble));
+        }
         if *share == Share::All {
             return write::all(figure.entry.id, &*figure.figure, &figure.study.data, figure.embedded, &store);
         }
@@ -237,7 +240,10 @@ fn one_cell(console: &Console, figure: &Chosen) -> anyhow::Result<()> {
     let cell = &figure.study.cells[index];
     let expected = stated([cell])?.core_seconds;
     let begin = Instant::now();
-    part(console, &figure.study, &store, &Share::Listed(vec![index + 1]))?;
+    let outcome = part(console, &figure.study, &store, &Share::Listed(vec![index + 1]))?;
+    if let Some(trouble) = outcome.trouble() {
+        return Err(anyhow::anyhow!(trouble));
+    }
     let taken = begin.elapsed().as_secs_f64();
     let rows = store.rows(index)?;
     let frame = Frame::collect([(cell, rows.as_slice())]);

@@ -8,7 +8,7 @@ use ebbing_report::{Screen, escape_markup};
 use ebbing_studies::{Share, SlurmArgs, Store, Study, StudyFile};
 use std::path::{Path, PathBuf};
 
-/// Studys of more cells than this are computed only when they are meant.
+/// Studies of more cells than this are computed only when they are meant.
 const MANY: usize = 10_000;
 
 /// Compute the cells of a study that are not there yet
@@ -121,15 +121,22 @@ impl Args {
         );
         let screen = Screen::new(&heading);
         let folder = store.folder().display().to_string();
+        let trouble = outcome.trouble().map(|sentence| anyhow::anyhow!(sentence));
         let screen = if share == Share::All {
-            let [csv, parquet] = store.collect(&store.frame(false)?, &study.name)?;
+            let frame = match (store.frame(trouble.is_some()), trouble.is_some()) {
+                // Nothing at all was computed: why is what there is to say.
+                (Err(_), true) => return trouble.map_or(Ok(()), Err),
+                (frame, _) => frame?,
+            };
+            let [csv, parquet] = store.collect(&frame, &study.name)?;
             screen
                 .next("result", &format!("{} and {}", csv.display(), parquet.display()))
                 .next("more", &format!("ebbing study plot {folder} --x COLUMN --y COLUMN"))
         } else {
             screen.next("more", &format!("ebbing study status {folder}, then ebbing study collect {folder}"))
         };
-        console.print(&screen.render_for_stdout())
+        console.print(&screen.render_for_stdout())?;
+        trouble.map_or(Ok(()), Err)
     }
 
     /// Cells, core-hours and memory of what is not there yet.
@@ -138,7 +145,7 @@ impl Args {
         let mut bills = vec![("all cells".to_string(), stated(chosen.iter().map(|&k| &study.cells[k]))?)];
         let folder = self.source.folder(study);
         if folder.join("study.json").exists() {
-            let store = Store::create(&folder, study)?;
+            let store = Store::preview(&folder, study)?;
             let missing = store.status()?.to_do();
             let missing = missing.iter().filter(|k| chosen.contains(k)).map(|&k| &study.cells[k]);
             bills.push(("not there yet".into(), stated(missing)?));

@@ -2,11 +2,11 @@
 
 use crate::console::Console;
 use crate::failure::Refused;
-use crate::text::{size, time};
 use anyhow::Context;
 use clap::Args;
 use ebbing::Error;
 use ebbing::plan::Speed;
+use ebbing::plan::{size, time};
 use ebbing_report::{Screen, Table, escape_markup};
 use ebbing_studies::{Bill, Cell, Event, Outcome, Share, Sources, Store, Study, bill, run_missing, single_speed};
 use std::path::Path;
@@ -56,10 +56,10 @@ fn listed(text: &str) -> ebbing::Result<Vec<usize>> {
     if all.is_empty() { Err(wrong()) } else { Ok(all) }
 }
 
-/// Computes what is missing of a share, with one bar, and refuses to call it done where cells failed.
+/// Computes what is missing of a share, with one bar. Cells may have failed: see [`Outcome::trouble`].
 ///
 /// # Errors
-/// Where the folder is in use or cannot be written, or where cells failed.
+/// Where the folder is in use or cannot be written.
 pub fn part(console: &Console, study: &Study, store: &Store, share: &Share) -> anyhow::Result<Outcome> {
     let chosen = share.of(store.count())?;
     let _lock = store.lock(share)?;
@@ -81,18 +81,7 @@ pub fn part(console: &Console, study: &Study, store: &Store, share: &Share) -> a
         }
     });
     drop(bar);
-    let outcome = outcome.context("the study stopped; finished cells are kept, and running it again goes on")?;
-    match outcome.failed.first() {
-        None => Ok(outcome),
-        Some((number, why)) => {
-            let failed = outcome.failed.len();
-            Err(anyhow::anyhow!(
-                "{failed} of {} cells failed; the first, cell {number}: {why}; the others are kept, and running it again \
-                 tries these again",
-                chosen.len()
-            ))
-        }
-    }
+    Ok(outcome.context("the study stopped; finished cells are kept, and running it again goes on")?)
 }
 
 /// The estimated cost of cells here.

@@ -44,18 +44,15 @@ impl Args {
         if base.heads != Heads::Multi {
             return Err(Error::setting("--heads", "single", "must be multi with --loads").into());
         }
-        if let Some(bad) = self.job.loads.iter().find(|a| !(a.is_finite() && **a > 0.0)) {
-            return Err(Error::setting("--loads", bad, "every load must be positive").into());
-        }
         let recipe = self.job.task_keys().recipe()?;
         let sequence = recipe.draw(&Sources::new(), recipe.seed)?;
         check_two(&sequence)?;
-        let p = sequence.tasks[1].x.nrows() as f64;
-        let widths: Vec<usize> = self.job.loads.iter().map(|a| (p / a).round().max(1.0) as usize).collect();
+        let p = sequence.tasks[1].x.nrows();
+        let widths = self.job.widths(p)?;
         let mut jobs = Vec::new();
         for &width in &widths {
             for k in 0..self.job.seeds as u64 {
-                let mut settings = self.job.settings(learner, recipe.seed + k)?;
+                let mut settings = self.job.settings(learner, recipe.seed.wrapping_add(k))?;
                 settings.width = width;
                 let name = format!("width{width}-seed{}", settings.seed);
                 let alone = vec![sequence.tasks[1].clone()];
@@ -70,7 +67,7 @@ impl Args {
         let mut points = Vec::new();
         for (k, &width) in widths.iter().enumerate() {
             let outcomes = &outcomes[2 * k * self.job.seeds..2 * (k + 1) * self.job.seeds];
-            let alpha = p / width as f64;
+            let alpha = p as f64 / width as f64;
             points.push(point(alpha, width, outcomes, critical.regime(alpha).0)?);
         }
         self.show_loads(console, recipe.seed, &sequence, &points, &theory, critical.alpha_c)

@@ -30,10 +30,7 @@ pub struct Args {
 impl Args {
     /// Trains and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        self.output.check()?;
-        if self.job.seeds == 0 {
-            return Err(ebbing::Error::setting("--seeds", 0, "must be at least 1").into());
-        }
+        let _held = self.output.begin(self.job.clone())?;
         if self.job.loads.is_empty() { self.over_tasks(console) } else { self.over_loads(console) }
     }
 }

@@ -44,7 +44,8 @@ pub fn all(runs: &[Run], folder: Option<&Path>, console: &Console) -> anyhow::Re
         crate::files::make_folder(folder)?;
     }
     // Steps are what takes the time: the bar counts the most there can be, and jumps where a task ends early.
-    let total: usize = runs.iter().map(|run| run.tasks.len() * run.settings.max_steps).sum();
+    let total: usize =
+        runs.iter().map(|run| run.tasks.len().saturating_mul(run.settings.max_steps)).fold(0, usize::saturating_add);
     let bar = Mutex::new(Bar { shown: console.steps("training, steps at most", total as u64), done: 0 });
     let outcomes = ebbing::linalg::par_map(runs, |run| do_run(run, checkpoints.as_deref(), &bar));
     Ok(outcomes.into_iter().collect::<Result<Vec<_>>>()?)

@@ -40,7 +40,7 @@ impl Args {
     /// Trains every learner on every seed's sequence.
     pub(super) fn over_tasks(&self, console: &Console) -> anyhow::Result<()> {
         let (recipe, sources) = (self.job.task_keys().recipe()?, Sources::new());
-        let numbers: Vec<u64> = (0..self.job.seeds as u64).map(|k| recipe.seed + k).collect();
+        let numbers: Vec<u64> = (0..self.job.seeds as u64).map(|k| recipe.seed.wrapping_add(k)).collect();
         let draw = |&seed: &u64| recipe.draw(&sources, seed);
         let sequences = numbers.iter().map(draw).collect::<ebbing::Result<Vec<_>>>()?;
         let learners = self.job.rules();

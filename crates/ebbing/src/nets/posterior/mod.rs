@@ -18,8 +18,9 @@ pub use diagnostics::{Convergence, convergence};
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::linalg::on_one_thread;
+use crate::plan::{check_memory, sample_cost};
 use crate::stats::{Estimate, median};
-use crate::tasks::Task;
+use crate::tasks::{Task, sizes_of};
 use chain::Chain;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,8 @@ pub fn sample_posterior(
     progress: impl Fn(usize) + Sync,
 ) -> Result<SampledPosterior> {
     let prior = check(tasks, settings)?;
+    let (width, depth, chains) = (settings.width, settings.architecture.depth, settings.chains);
+    check_memory("sampling", &sizes_of(tasks), |s| sample_cost(s, width, depth, chains, 1.0))?;
     let tasks = &in_their_span(tasks)?[..];
     let done = std::sync::atomic::AtomicUsize::new(0);
     let chains: Vec<Chain> = (0..settings.chains)
@@ -141,26 +144,37 @@ pub fn sample_posterior(
     Ok(summarise(&chains, tasks.len()))
 }
 
-fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
-    let prior = WeightPrior::new(settings.lambda, settings.sigma2)?;
-    if settings.lambda.is_infinite() {
-        return Err(Error::setting("lambda", "inf", "must be finite to sample; take a large value instead"));
-    }
-    if !(settings.beta.is_finite() && settings.beta > 0.0) {
-        return Err(Error::setting("beta", settings.beta, "must be positive and finite to sample"));
-    }
-    for (name, value, least) in [
-        ("width", settings.width, 1),
-        ("depth", settings.architecture.depth, 1),
-        ("chains", settings.chains, 2),
-        ("warmup", settings.warmup, 10),
-        ("draws", settings.draws, 10),
-        ("leapfrog", settings.leapfrog, 1),
-    ] {
-        if value < least {
-            return Err(Error::setting(name, value, format!("must be at least {least}")));
+impl PosteriorSettings {
+    /// The prior that the settings ask for.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn checked(&self) -> Result<WeightPrior> {
+        let prior = WeightPrior::new(self.lambda, self.sigma2)?;
+        self.architecture.check()?;
+        if self.lambda.is_infinite() {
+            return Err(Error::setting("lambda", "inf", "must be finite to sample; take a large value instead"));
         }
+        if !(self.beta.is_finite() && self.beta > 0.0) {
+            return Err(Error::setting("beta", self.beta, "must be positive and finite to sample"));
+        }
+        for (name, value, least) in [
+            ("width", self.width, 1),
+            ("chains", self.chains, 2),
+            ("warmup", self.warmup, 10),
+            ("draws", self.draws, 10),
+            ("leapfrog", self.leapfrog, 1),
+        ] {
+            if value < least {
+                return Err(Error::setting(name, value, format!("must be at least {least}")));
+            }
+        }
+        Ok(prior)
     }
+}
+
+fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
+    let prior = settings.checked()?;
     let Some(first) = tasks.first() else {
         return Err(Error::data("the task sequence", "is empty; give at least one task"));
     };

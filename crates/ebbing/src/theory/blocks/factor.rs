@@ -157,7 +157,8 @@ pub(crate) fn digits(condition: f64, name: &str) -> Result<f64> {
         what: format!("the kernel of {name}"),
         digits: digits.max(0.0),
         condition,
-        advice: "remove examples that are nearly equal, or set a temperature or ridge".into(),
+        advice: "remove examples that are nearly equal, or set a beta of 1e8 over the mean of the kernel's diagonal"
+            .into(),
     })
 }
 

@@ -5,6 +5,7 @@ use super::shared::Given;
 use super::table::{self, KernelTable};
 use crate::error::Result;
 use crate::kernels::{Architecture, WeightPrior};
+use crate::plan::{Cost, Sizes, check_memory};
 use crate::tasks::TaskSequence;
 
 /// Tasks, and what their kernels are made from. A [`TaskSequence`] by itself holds inputs of a network.
@@ -43,6 +44,17 @@ impl<'a> Inputs<'a> {
                 Ok(sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect())
             }
             Inputs::Kernels(kernels) => table::given(kernels),
+        }
+    }
+
+    /// Refuses what would not fit into memory; given kernels are there already.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory).
+    pub(crate) fn fits(self, what: &str, cost: impl Fn(&Sizes) -> Cost) -> Result<()> {
+        match self {
+            Inputs::Network(sequence) | Inputs::Features(sequence) => check_memory(what, &sequence.sizes(), cost),
+            Inputs::Kernels(_) => Ok(()),
         }
     }
 

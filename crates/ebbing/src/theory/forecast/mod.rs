@@ -235,7 +235,8 @@ fn all_pairs(settings: &ForecastSettings, sequence: &TaskSequence, detailed: boo
     let asked = OrderParameterSettings {
         architecture: settings.theory.architecture,
         sigma2: settings.theory.sigma2,
-        ridge: settings.ridge,
+        // A temperature is a ridge of 1/β.
+        ridge: settings.ridge + 1.0 / settings.theory.beta,
         half_samples: if detailed { settings.half_samples } else { 0 },
         shuffles: if detailed { settings.shuffles } else { 0 },
         ..OrderParameterSettings::default()

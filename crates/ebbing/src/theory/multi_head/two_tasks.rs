@@ -10,7 +10,8 @@ use super::terms::Terms;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, dot, matmul};
-use crate::tasks::Task;
+use crate::plan::{check_memory, critical_load_cost};
+use crate::tasks::{Task, sizes_of};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::OnceLock;
@@ -152,6 +153,7 @@ impl TwoTasks {
             return Err(Error::data("task sequence", format!("has {} tasks; expected two", tasks.len())));
         }
         check_tasks(tasks)?;
+        check_memory("the theory of two tasks", &sizes_of(tasks), critical_load_cost)?;
         let (prior, architecture) = (settings.prior()?, settings.architecture()?);
         if settings.ridge()? != 0.0 {
             return Err(Error::OutsideTheory {

@@ -37,6 +37,7 @@ pub use resample::{Interval, Null};
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
+use crate::plan::order_parameter_cost;
 use crate::tasks::{Task, TaskSequence};
 use crate::theory::Inputs;
 use crate::theory::blocks::factor::RANK_TOLERANCE;
@@ -164,6 +165,7 @@ pub fn order_parameters<'a>(
     if let Inputs::Features(features) = inputs {
         same_neurons(features)?;
     }
+    inputs.fits("the order parameters of these tasks", order_parameter_cost)?;
     sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
 }
 
@@ -222,9 +224,7 @@ impl OrderParameterSettings {
         let range = |name: &str, value: f64, sound: bool, expected: &str| {
             if sound { Ok(()) } else { Err(Error::setting(name, value, expected)) }
         };
-        if self.architecture.depth == 0 {
-            return Err(Error::setting("depth", 0, "must be at least 1 hidden layer"));
-        }
+        self.architecture.check()?;
         range("ridge", self.ridge, self.ridge >= 0.0 && self.ridge.is_finite(), "must be at least 0 and finite")?;
         let tolerance = self.rank_tolerance;
         range("rank_tolerance", tolerance, (0.0..1.0).contains(&tolerance), "must lie in [0, 1)")?;

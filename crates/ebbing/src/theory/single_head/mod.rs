@@ -31,6 +31,7 @@ pub use settings::{Mode, SingleHeadSettings};
 
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
+use crate::plan::forgetting_cost;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::{self, Given, Shared};
 use crate::theory::blocks::table;
@@ -83,6 +84,7 @@ impl SingleHead {
     pub fn new<'a>(inputs: impl Into<Inputs<'a>>, settings: &SingleHeadSettings) -> Result<SingleHead> {
         let inputs = inputs.into();
         let source = inputs.source(settings.architecture, settings.checked()?);
+        inputs.fits("this forecast", forgetting_cost)?;
         Self::learn(*settings, source, &inputs.given()?)
     }
 

@@ -73,9 +73,7 @@ impl SingleHeadSettings {
     /// # Errors
     /// [`Error::Setting`] for the first one that is out of its range.
     pub fn checked(&self) -> Result<WeightPrior> {
-        if self.architecture.depth == 0 {
-            return Err(Error::setting("depth", 0, "must be at least 1 hidden layer"));
-        }
+        self.architecture.check()?;
         if self.beta.is_nan() || self.beta <= 0.0 {
             return Err(Error::setting("beta", self.beta, "must be positive (inf, the default, is zero temperature)"));
         }

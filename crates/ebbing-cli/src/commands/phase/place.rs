@@ -1,4 +1,4 @@
-//! A user's own two tasks: where in the diagram a width lies, and how to leave the overfitting regime.
+//! Two tasks, a user's own or drawn: where in the diagram a width lies, and how to leave the overfitting regime.
 
 use super::{Args, figures};
 use crate::console::Console;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 impl Args {
     /// Places the tasks in the diagram.
-    pub(super) fn own(&self, console: &Console) -> anyhow::Result<()> {
+    pub(super) fn place(&self, console: &Console) -> anyhow::Result<()> {
         let PhasePlace { settings, sizes, critical, location, best, tested, curves } =
             self.job.place(&Sources::new())?;
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;

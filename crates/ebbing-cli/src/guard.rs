@@ -1,0 +1,123 @@
+//! What keeps a run from ending without a word: memory that is not there, a standard output that is closed, a fault of the
+//! program itself.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The system's allocator, which says so where there is no memory and ends the run with exit code 1. Left to itself, the
+/// language would abort.
+struct Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+// SAFETY: every call is handed on to the system's allocator unchanged; where that has nothing to give, the call does not
+// return.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is handed on.
+        given(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        given(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        given(unsafe { System.realloc(block, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// The block, if there is one and no test wants it to be missing.
+fn given(block: *mut u8, bytes: usize) -> *mut u8 {
+    if block.is_null() || fault::at_allocation(bytes) {
+        exhausted(bytes);
+    }
+    block
+}
+
+/// Says in one sentence that memory is exhausted, without needing any, and ends the run.
+#[cold]
+fn exhausted(bytes: usize) -> ! {
+    const MOST: usize = 160;
+    let mut line = [0_u8; MOST];
+    let mut rest = &mut line[..];
+    let _ = write!(
+        rest,
+        "ebbing: memory is exhausted: {bytes} bytes more are not to be had; take fewer examples, narrower networks or fewer \
+         threads\n"
+    );
+    let written = MOST - rest.len();
+    #[cfg(unix)]
+    // SAFETY: the buffer is valid for that many bytes; `_exit` does not return.
+    unsafe {
+        libc::write(2, line.as_ptr().cast(), written);
+        libc::_exit(1)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (line, written);
+        std::process::abort()
+    }
+}
+
+/// Injected failures, for tests: in builds with debug assertions the n-th allocation of a megabyte or more fails, where
+/// `EBBING_FAIL_ALLOCATION` is n.
+mod fault {
+    #[cfg(debug_assertions)]
+    pub static CHOSEN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+    #[cfg(debug_assertions)]
+    pub fn at_allocation(bytes: usize) -> bool {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        bytes >= 1 << 20 && COUNT.fetch_add(1, Ordering::Relaxed) + 1 == CHOSEN.load(Ordering::Relaxed)
+    }
+
+    #[cfg(not(debug_assertions))]
+    pub fn at_allocation(_: usize) -> bool {
+        false
+    }
+}
+
+/// Whether standard output was closed when the program began.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Looks at standard output before the language's runtime, which opens `/dev/null` in the place of a closed one.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = look;
+
+#[cfg(target_os = "linux")]
+extern "C" fn look() {
+    // SAFETY: asking for the flags of a descriptor touches nothing.
+    let closed = unsafe { libc::fcntl(1, libc::F_GETFD) } == -1;
+    CLOSED.store(closed, Ordering::Relaxed);
+}
+
+/// Whether results that are printed would be lost.
+pub fn output_is_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
+/// Makes a fault of the program itself one sentence too. Worker threads' faults reach the main thread, which ends.
+pub fn install() {
+    #[cfg(debug_assertions)]
+    if let Some(n) = std::env::var("EBBING_FAIL_ALLOCATION").ok().and_then(|n| n.parse().ok()) {
+        fault::CHOSEN.store(n, Ordering::Relaxed);
+    }
+    std::panic::set_hook(Box::new(|fault| {
+        let place = fault.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
+        let said = fault.payload_as_str().unwrap_or("no message").replace('\n', " ");
+        let _ = writeln!(std::io::stderr(), "ebbing: the program itself failed{place}: {said}; please report it");
+    }));
+}

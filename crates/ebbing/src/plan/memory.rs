@@ -1,0 +1,183 @@
+//! How much memory this process may still take, and whether a computation fits.
+//!
+//! The machine's free memory, the limit of the process's control group and its limit of addresses (`ulimit -v`) each bound
+//! it; the tightest counts.
+
+use super::{Cost, Sizes, size};
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What [`set_memory_limit`] chose: 0 for what the machine has, `u64::MAX` for no limit.
+static CHOSEN: AtomicU64 = AtomicU64::new(0);
+
+/// How much memory computations of this process may plan with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// What the machine, the control group and `ulimit -v` leave.
+    Machine,
+    /// This many bytes.
+    Bytes(u64),
+    /// Any amount: plans are not compared with anything.
+    None,
+}
+
+/// Chooses how much memory computations of this process may plan with.
+pub fn set_memory_limit(limit: MemoryLimit) {
+    let stored = match limit {
+        MemoryLimit::Machine => 0,
+        MemoryLimit::Bytes(bytes) => bytes.clamp(1, u64::MAX - 1),
+        MemoryLimit::None => u64::MAX,
+    };
+    CHOSEN.store(stored, Ordering::Relaxed);
+}
+
+/// Free memory and what bounds it, in words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FreeMemory {
+    /// Bytes that may still be taken.
+    pub bytes: f64,
+    /// What bounds them.
+    pub bound: &'static str,
+}
+
+/// What this process may still take; nothing where no limit holds or none can be found out.
+pub fn free_memory() -> Option<FreeMemory> {
+    match CHOSEN.load(Ordering::Relaxed) {
+        u64::MAX => None,
+        0 => {
+            let bounds = [
+                (machine(), "free on this machine"),
+                (control_group(), "left to this control group"),
+                (addresses(), "left by ulimit -v"),
+            ];
+            let known = bounds.into_iter().filter_map(|(bytes, bound)| Some(FreeMemory { bytes: bytes?, bound }));
+            known.min_by(|a, b| a.bytes.total_cmp(&b.bytes))
+        }
+        bytes => Some(FreeMemory { bytes: bytes as f64, bound: "allowed" }),
+    }
+}
+
+/// Refuses a computation on `sizes` that would not fit, and tells how many examples per task would.
+///
+/// # Errors
+/// [`Error::Memory`] with the estimate, what there is, and what would fit.
+pub fn check_memory(what: &str, sizes: &Sizes, cost: impl Fn(&Sizes) -> Cost) -> Result<()> {
+    let Some(free) = free_memory() else { return Ok(()) };
+    let needed = cost(sizes).bytes;
+    if needed <= free.bytes {
+        return Ok(());
+    }
+    let with_most = |p: usize| {
+        let cut = |list: &[usize]| list.iter().map(|&n| n.min(p)).collect::<Vec<_>>();
+        Sizes { train: cut(&sizes.train), test: cut(&sizes.test), distinct: None, ..sizes.clone() }
+    };
+    let fits = |p: usize| cost(&with_most(p)).bytes <= free.bytes;
+    // The largest P that fits: 2 digits are told, so that bisection to a part in a thousand is enough.
+    let (mut low, mut high) = (0, sizes.train.iter().copied().max().unwrap_or(0));
+    while high - low > 1 + high / 1000 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    let advice = match two_digits(low) {
+        0 => "even one example per task would not fit".to_string(),
+        most => format!("about {most} examples per task would fit"),
+    };
+    let free = format!("{} are {}", size(free.bytes), free.bound);
+    Err(Error::Memory { what: what.into(), needed: size(needed), free, advice })
+}
+
+/// Rounded down to two digits.
+fn two_digits(n: usize) -> usize {
+    let unit = 10_usize.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    n / unit * unit
+}
+
+/// A number after a word of a file such as /proc/meminfo.
+fn field(path: &str, name: &str) -> Option<f64> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().find_map(|word| word.parse().ok())
+}
+
+fn machine() -> Option<f64> {
+    Some(1024.0 * field("/proc/meminfo", "MemAvailable:")?)
+}
+
+/// `ulimit -v` less the addresses in use.
+fn addresses() -> Option<f64> {
+    let limit = field("/proc/self/limits", "Max address space")?;
+    let used = 1024.0 * field("/proc/self/status", "VmSize:")?;
+    Some((limit - used).max(0.0))
+}
+
+/// The tightest limit among the control group and those above it, less what is in use there.
+fn control_group() -> Option<f64> {
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let mut rooms = Vec::new();
+    for line in own.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?.trim_start_matches('/'));
+        let (root, limit, used) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
+            list if list.split(',').any(|c| c == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
+            }
+            _ => continue,
+        };
+        let root = Path::new(root);
+        let mut folder: PathBuf = root.join(path);
+        while folder.starts_with(root) {
+            let number = |name: &str| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse::<f64>().ok();
+            // Version 1 writes a number near 2^63 where there is no limit; version 2 the word "max".
+            if let (Some(limit), Some(used)) = (number(limit).filter(|&l| l < 1e18), number(used)) {
+                let cache = reclaimable(&folder);
+                rooms.push((limit - used + cache).max(0.0));
+            }
+            if !folder.pop() {
+                break;
+            }
+        }
+    }
+    rooms.into_iter().min_by(f64::total_cmp)
+}
+
+/// Cached file pages count as used but are given up when memory is needed.
+fn reclaimable(folder: &Path) -> f64 {
+    let path = folder.join("memory.stat").display().to_string();
+    ["inactive_file ", "active_file "].iter().filter_map(|name| field(&path, name)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::forgetting_cost;
+
+    fn sizes(p: usize) -> Sizes {
+        Sizes { train: vec![p; 5], test: vec![0; 5], dim: 784, columns: 1, distinct: None }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_what_would() {
+        // The limit is the process's: this is the only test of this binary that sets one, and every other one fits it.
+        set_memory_limit(MemoryLimit::Bytes(2 << 30));
+        check_memory("forecast", &sizes(1000), forgetting_cost).unwrap();
+        let said = check_memory("forecast", &sizes(100_000), forgetting_cost).unwrap_err().to_string();
+        let most: usize = said.split("about ").last().unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!(forgetting_cost(&sizes(most)).bytes <= (2_u64 << 30) as f64, "{said}");
+        assert!(forgetting_cost(&sizes(most + most / 9)).bytes > (2_u64 << 30) as f64, "{said}");
+        assert!(said.contains("memory") && said.contains("2.1 GB are allowed"), "{said}");
+        set_memory_limit(MemoryLimit::None);
+        check_memory("forecast", &sizes(1 << 40), forgetting_cost).unwrap();
+        set_memory_limit(MemoryLimit::Machine);
+        let free = free_memory().expect("this machine tells its memory");
+        // From a tiny container to a large node.
+        assert!(free.bytes > 1e6 && free.bytes < 1e14, "{free:?}");
+        assert!(check_memory("forecast", &sizes(1 << 40), forgetting_cost).is_err());
+    }
+
+    #[test]
+    fn numbers_are_rounded_down() {
+        assert_eq!([0, 7, 42, 999, 12_345].map(two_digits), [0, 7, 42, 990, 12_000]);
+    }
+}

@@ -1,0 +1,59 @@
+"""Nothing hangs, nothing is taken quietly for what it is not, and sizes that no machine holds raise."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import numpy as np
+import pytest
+
+import ebbing
+
+
+def tasks() -> list[tuple[np.ndarray, np.ndarray]]:
+    random = np.random.default_rng(0)
+    return [(random.normal(size=(20, 8)), np.sign(random.normal(size=20))) for _ in range(2)]
+
+
+def forgetting(_: object = None) -> np.ndarray:
+    return np.asarray(ebbing.forecast(tasks()).forgetting)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_of_a_process_that_has_computed_computes_too() -> None:
+    first = forgetting()
+    # Two generations, as a worker of a worker has them. A hang would be ended by the time-out.
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        found = pool.map_async(forgetting, range(4)).get(timeout=120)
+    assert all(np.array_equal(first, other) for other in found)
+    assert np.array_equal(first, forgetting())
+
+
+def test_masked_arrays_are_refused() -> None:
+    x, y = tasks()[0]
+    masked = np.ma.masked_greater(x, 1.0)
+    with pytest.raises(TypeError, match="masked array"):
+        ebbing.forecast([(masked, y), (x, y)])
+
+
+def test_sizes_that_no_machine_holds_raise() -> None:
+    for width in (2**63, 2**62, 10**9):
+        with pytest.raises((MemoryError, OverflowError, ValueError)):
+            ebbing.train(tasks(), width=width)
+    with pytest.raises(ValueError, match="depth"):
+        ebbing.forecast(tasks(), depth=10**9)
+
+
+def test_the_limit_of_memory_can_be_set_and_lifted() -> None:
+    try:
+        ebbing.memory_limit(1000)
+        with pytest.raises(MemoryError, match="examples per task would fit|would not fit"):
+            ebbing.forecast(tasks())
+        ebbing.memory_limit(float("inf"))
+        forgetting()
+    finally:
+        ebbing.memory_limit(None)
+    with pytest.raises(ValueError, match="bytes is -1"):
+        ebbing.memory_limit(-1)
