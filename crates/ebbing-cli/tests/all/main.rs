@@ -5,6 +5,8 @@ mod commands;
 mod data;
 mod doors;
 mod fetch;
+mod forecast;
+mod labels;
 mod program;
 mod server;
 mod study;

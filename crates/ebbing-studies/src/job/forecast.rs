@@ -200,7 +200,12 @@ impl ForecastJob {
                 Some(path) => path.display().to_string(),
                 None => format!("{}, {}", self.tasks.data(), self.tasks.protocol_name()),
             };
-            let what = format!("{} of {} examples ({what})", count(&sequences[0]), examples(&sequences[0]));
+            let what = format!(
+                "{} of {} examples ({what}{})",
+                count(&sequences[0]),
+                examples(&sequences[0]),
+                done(&sequences[0])
+            );
             return Ok(vec![(String::new(), what, sequences)]);
         }
         if several {
@@ -210,7 +215,7 @@ impl ForecastJob {
         for file in &self.features {
             let all = TaskSequence::load(file)?;
             let sequences = seeds().map(|seed| part(all.clone(), seed)).collect::<ebbing::Result<Vec<_>>>()?;
-            let what = format!("{} with features of {}", count(&all), file.display());
+            let what = format!("{} with features of {}{}", count(&all), file.display(), done(&all));
             layers.push((file.display().to_string(), what, sequences));
         }
         Ok(layers)
@@ -247,6 +252,11 @@ fn count(sequence: &TaskSequence) -> String {
         1 => "1 task".into(),
         n => format!("{n} tasks"),
     }
+}
+
+/// What was done to labels, for the first line; nothing where targets were used as they are.
+fn done(sequence: &TaskSequence) -> String {
+    sequence.target_words().map_or(String::new(), |words| format!("; {words}"))
 }
 
 /// "300", or "200 to 300" where tasks differ.
@@ -343,6 +353,7 @@ fn with_pair(row: Row, pair: &PairForecast) -> Row {
     if let Some(null) = &pair.detail.null {
         row = with_parameters(row, &null.mean, "_null_mean");
         row = with_parameters(row, &null.deviation, "_null_sd");
+        row = with_parameters(row, &null.p_value, "_p");
     }
     row
 }

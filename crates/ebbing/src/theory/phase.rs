@@ -14,7 +14,7 @@
 use super::multi_head::{CriticalLoad, MultiHead, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
-use crate::tasks::{Task, TestSet};
+use crate::tasks::{Task, TestSet, own_readouts};
 use serde::Serialize;
 
 /// One load of a curve: factors, forgetting and generalisation.
@@ -248,6 +248,7 @@ impl CriticalLoad {
 /// # Errors
 /// As for [`TwoTasks::new`].
 pub fn normalised_labels(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Vec<Task>> {
+    let tasks = &own_readouts(tasks)[..];
     let scales = super::multi_head::label_scales(tasks, settings)?;
     let scaled = |y: &Mat<f64>, scale: f64| Mat::from_fn(y.nrows(), y.ncols(), |i, j| y[(i, j)] / scale.sqrt());
     Ok(tasks

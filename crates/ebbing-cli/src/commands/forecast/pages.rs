@@ -61,7 +61,10 @@ pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
     if !forecast.pairs.is_empty() {
         let pairs = tables::all_pairs(forecast);
         write_table(folder, "order_parameters", &pairs, &metadata)?;
-        report = report.table(&pairs);
+        report = report.table(&tables::values(forecast));
+        if let Some(intervals) = tables::intervals(forecast, &tables::chosen(forecast).0) {
+            report = report.table(&intervals);
+        }
     }
     if !forecast.depths.is_empty() {
         let depths = tables::depths(forecast);

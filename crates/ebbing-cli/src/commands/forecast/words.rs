@@ -15,6 +15,9 @@ pub fn page(told: &ForecastResult, output: &Output) -> ebbing_report::Result<Str
     let mut screen = Screen::new(&escape_markup(&told.heading));
     if !forecast.pairs.is_empty() {
         screen = screen.table(&tables::shown_pairs(forecast, "Order parameters"))?;
+        if let Some(intervals) = tables::intervals(forecast, &tables::chosen(forecast).0) {
+            screen = screen.table(&intervals)?;
+        }
     }
     for (name, layer) in &told.layers {
         screen = screen.table(&tables::shown_pairs(layer, &format!("Order parameters of {}", escape_markup(name))))?;

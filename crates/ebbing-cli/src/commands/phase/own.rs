@@ -33,7 +33,8 @@ impl Args {
             .number("γ_{sim}^{−2}", &[critical.alpha_c_gamma_sim])
             .number("α_{c} with u_{11}", &[critical.alpha_c_u11]);
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        let heading = format!("Two tasks of {} examples, σ = {}", sizes.join(" and "), self.job.sigma);
+        let (examples, done) = (sizes.join(" and "), super::done(&settings));
+        let heading = format!("Two tasks of {examples} examples{done}, σ = {}", self.job.sigma);
         let mut screen = Screen::new(&heading).table(&table)?;
         for note in &critical.notes {
             screen = screen.paragraph(&escape_markup(&format!("{note}.")));

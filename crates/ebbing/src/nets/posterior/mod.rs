@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::linalg::on_one_thread;
 use crate::stats::{Estimate, median};
-use crate::tasks::Task;
+use crate::tasks::{Task, own_readouts};
 use chain::Chain;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,13 @@ pub enum Heads {
     /// A readout of its own for every task, kept afterwards.
     #[default]
     Multi,
+}
+
+impl Heads {
+    /// The tasks with the targets that these readouts learn: see [`own_readouts`].
+    pub(crate) fn targets(self, tasks: &[Task]) -> std::borrow::Cow<'_, [Task]> {
+        if self == Heads::Multi { own_readouts(tasks) } else { tasks.into() }
+    }
 }
 
 /// What to sample and how long.
@@ -127,6 +134,7 @@ pub fn sample_posterior(
     settings: &PosteriorSettings,
     progress: impl Fn(usize) + Sync,
 ) -> Result<SampledPosterior> {
+    let tasks = &settings.heads.targets(tasks)[..];
     let prior = check(tasks, settings)?;
     let tasks = &in_their_span(tasks)?[..];
     let done = std::sync::atomic::AtomicUsize::new(0);

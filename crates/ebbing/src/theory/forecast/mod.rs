@@ -196,7 +196,7 @@ impl Forecast {
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
             digits: digits.fold(f64::INFINITY, f64::min),
-            notes: notes(&forecasts, &pairs),
+            notes: first.target_notes().into_iter().chain(notes(&forecasts, &pairs)).collect(),
             order: order.transpose()?,
             forgetting,
             pairs,

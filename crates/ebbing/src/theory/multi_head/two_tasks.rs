@@ -10,7 +10,7 @@ use super::terms::Terms;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, dot, matmul};
-use crate::tasks::Task;
+use crate::tasks::{Task, own_readouts};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::OnceLock;
@@ -151,6 +151,7 @@ impl TwoTasks {
         if tasks.len() != 2 {
             return Err(Error::data("task sequence", format!("has {} tasks; expected two", tasks.len())));
         }
+        let tasks = &own_readouts(tasks)[..];
         check_tasks(tasks)?;
         let (prior, architecture) = (settings.prior()?, settings.architecture()?);
         if settings.ridge()? != 0.0 {

@@ -116,7 +116,7 @@ impl<'a> Tasks<'a> {
         let y = [&self.shared.tasks[i].y, &self.shared.tasks[j].y];
         let values = evaluate(&cross, factors, y, y[0].ncols(), overlap)[0];
         let stream = (i * self.each.len() + j) as u64;
-        let nulls = shuffles(self.settings, &cross, factors, y, overlap, stream);
+        let nulls = shuffles(self.settings, &cross, factors, y, overlap, &values, stream);
         let intervals = self.intervals(i, j, k21.as_ref(), &values, stream)?;
         let pseudo = factors.iter().any(|f| matches!(f, Factor::Pseudo(_)));
         let inverse = match (self.settings.ridge > 0.0, pseudo) {
