@@ -34,7 +34,7 @@ pub fn forecast<'py>(
         reporter.step(steps, steps, "done");
         Ok(outlook)
     })?;
-    let words = outlook.worst.as_ref().map(|worst| worst.reading.words());
+    let words = outlook.worst.as_ref().map(|worst| worst.words());
     let told = object(py, &outlook)?;
     if let (Some(words), Ok(worst)) = (words, told.get_item("worst")) {
         worst.set_item("words", words)?;

@@ -200,12 +200,7 @@ impl ForecastJob {
                 Some(path) => path.display().to_string(),
                 None => format!("{}, {}", self.tasks.data(), self.tasks.protocol_name()),
             };
-            let what = format!(
-                "{} of {} examples ({what}{})",
-                count(&sequences[0]),
-                examples(&sequences[0]),
-                done(&sequences[0])
-            );
+            let what = format!("{} ({what}{})", sequences[0].described(), done(&sequences[0]));
             return Ok(vec![(String::new(), what, sequences)]);
         }
         if several {
@@ -257,16 +252,6 @@ fn count(sequence: &TaskSequence) -> String {
 /// What was done to labels, for the first line; nothing where targets were used as they are.
 fn done(sequence: &TaskSequence) -> String {
     sequence.target_words().map_or(String::new(), |words| format!("; {words}"))
-}
-
-/// "300", or "200 to 300" where tasks differ.
-fn examples(sequence: &TaskSequence) -> String {
-    let p = || sequence.tasks.iter().map(|t| t.x.nrows());
-    match (p().min(), p().max()) {
-        (Some(a), Some(b)) if a == b => format!("{a}"),
-        (Some(a), Some(b)) => format!("{a} to {b}"),
-        _ => "no".into(),
-    }
 }
 
 /// The theory in words.

@@ -71,12 +71,12 @@ fn order_parameters(forecast: &Forecast) -> Figure {
         panel("conflict γ_{RF} − γ_{rule}", |p| p.conflict),
         panel("γ_{feature}", |p| p.gamma_feature),
         panel("γ_{sim}", |p| p.gamma_sim),
-        panel("F_{21}", |p| p.f21),
+        panel("F_{pair}", |p| p.f21),
     ];
     Figure::grid(panels, 3).title("Order parameters of all pairs").caption(
         "Order parameters of every ordered pair of tasks. γ_{RF}: how much the second task drives features that the first one \
          uses; γ_{rule}: how far the two rules agree on them; their difference is the conflict, half of the expected forgetting \
-         F_{21}. γ_{feature}: overlap of all features; γ_{sim}: similarity of tasks that have readouts of their own.",
+         F_{pair} of the first task after the second, these two learned alone. γ_{feature}: overlap of all features; γ_{sim}: similarity of tasks that have readouts of their own.",
     )
 }
 
@@ -112,7 +112,7 @@ fn intervals(forecast: &Forecast) -> Option<Figure> {
         panel("γ_{RF}", |p| p.gamma_rf),
         panel("γ_{rule}", |p| p.gamma_rule),
         panel("conflict γ_{RF} − γ_{rule}", |p| p.conflict),
-        panel("F_{21}", |p| p.f21),
+        panel("F_{pair}", |p| p.f21),
     ];
     let mut bars = Vec::new();
     if let Some(i) = interval {

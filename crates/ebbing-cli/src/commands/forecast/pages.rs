@@ -46,7 +46,7 @@ pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
         figure.save(folder, name)?;
         report = report.figure(&figure);
     }
-    report = report.matrix(&words::shown("forgetting", &forecast.forgetting));
+    report = report.matrix(&forgetting);
     write_table(folder, "forgetting", &forgetting.to_table()?, &metadata)?;
     if let Some(test) = &forecast.test {
         let loss = words::matrix("test loss", &test.loss);

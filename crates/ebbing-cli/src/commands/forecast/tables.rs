@@ -11,12 +11,12 @@ const PARAMETERS: [(&str, fn(&OrderParameters) -> f64, &str); 10] = [
     ("γ_{RF}", |p| p.gamma_rf, "how much the second task drives features that the first uses"),
     ("γ_{rule}", |p| p.gamma_rule, "how far the rules agree on them"),
     ("conflict", |p| p.conflict, "gamma_RF - gamma_rule"),
-    ("F_{21}", |p| p.f21, "forgetting of the first task after the second"),
+    ("F_{pair}", |p| p.f21, "forgetting of the first task after the second, these two learned alone"),
     ("γ_{sim}", |p| p.gamma_sim, "similarity of tasks with readouts of their own"),
     ("cos", |p| p.cos, "cosine of the two readouts"),
     ("proj", |p| p.proj, "part of the first readout within the features of the second task"),
-    ("F_{21}(λ = 0)", |p| p.f21_at_lambda_zero, "forgetting without penalty"),
-    ("ΔF_{21}", |p| p.delta_f21, "what the penalty changes"),
+    ("F_{pair}(λ = 0)", |p| p.f21_at_lambda_zero, "the same without penalty"),
+    ("ΔF_{pair}", |p| p.delta_f21, "what the penalty changes"),
 ];
 
 /// How many of them fit the terminal.

@@ -18,7 +18,8 @@ use std::sync::OnceLock;
 /// `coefficient · λ^exponent`, the leading behaviour for λ → ∞; at finite λ the exponent is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Power {
-    /// The factor in front.
+    /// The factor in front; infinite where there is no limit at all.
+    #[serde(with = "crate::serde_infinity")]
     pub coefficient: f64,
     /// The power of λ.
     pub exponent: f64,
