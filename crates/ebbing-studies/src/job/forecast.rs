@@ -8,6 +8,7 @@ use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
 use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost};
+use ebbing::tasks::preparation_words;
 use ebbing::theory::forecast::{ForecastSettings, PairForecast};
 use ebbing::theory::order_parameters::OrderParameters;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
@@ -249,9 +250,10 @@ fn count(sequence: &TaskSequence) -> String {
     }
 }
 
-/// What was done to labels, for the first line; nothing where targets were used as they are.
+/// What was done to inputs and labels, for the first line.
 fn done(sequence: &TaskSequence) -> String {
-    sequence.target_words().map_or(String::new(), |words| format!("; {words}"))
+    let labels = sequence.target_words().map_or(String::new(), |words| format!("; {words}"));
+    format!("; {}{labels}", preparation_words(&sequence.settings))
 }
 
 /// The theory in words.

@@ -38,6 +38,9 @@ impl Forecast {
         }
         all.extend(self.test.as_ref().and_then(|test| test.metrics.as_ref()).map(accuracies));
         all.extend(self.order.as_ref().map(best_order));
+        if self.drawn && self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
+            all.push("Of one draw of tasks some order is always the best; several seeds tell whether it is more than chance.".into());
+        }
         all.extend(self.notes.iter().map(|note| format!("Note: {note}.")));
         all
     }
@@ -89,8 +92,19 @@ fn best_order(order: &TaskOrder) -> String {
         );
     }
     let names: Vec<String> = order.order.iter().map(ToString::to_string).collect();
+    let noise = match (order.within_noise, order.gain_error) {
+        (Some(true), Some(error)) => format!(
+            " The gain, {}, is within noise: the luckiest of {} orders of exchangeable tasks would gain as much.",
+            Estimate { value: order.gain, standard_error: Some(error) },
+            order.tried
+        ),
+        (Some(false), Some(error)) => {
+            format!(" The gain is {} over draws.", Estimate { value: order.gain, standard_error: Some(error) })
+        }
+        _ => String::new(),
+    };
     format!(
-        "The best order found is {}: mean final forgetting {} instead of {} ({:.1} % less; {} orders tried).",
+        "The best order found is {}: mean final forgetting {} instead of {} ({:.1} % less; {} orders tried).{noise}",
         names.join(" "),
         significant(order.forgetting),
         significant(order.given),
