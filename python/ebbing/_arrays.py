@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from . import _ebbing
+
 Array = npt.NDArray[np.float64]
 
+#: Targets as the compiled half takes them: numbers, or one class per example.
+Labels = Array | list[int] | list[str]
 #: What the compiled half takes: inputs, targets, held-out inputs, held-out targets, name.
-Native = tuple[Array, Array, Array | None, Array | None, str]
+Native = tuple[Array, Labels, Array | None, Labels | None, str]
 
 
 def matrix(values: Any, name: str = "X") -> Array:
@@ -36,6 +41,47 @@ def targets(values: Any, name: str = "y") -> Array:
     return array[:, None] if array.ndim == 1 else array
 
 
+def labels(values: Any, name: str = "y") -> Labels:
+    """Targets as they are meant: integers, booleans and strings in one column are classes, anything else is numbers.
+
+    >>> labels(np.array([[3], [5]])), labels([True, False]), labels(["cat", "dog"])
+    ([3, 5], [1, 0], ['cat', 'dog'])
+    >>> labels([1.0, 2.0]).shape
+    (2, 1)
+    """
+    array = plain_array(values, name)
+    column = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if column.ndim == 1 and column.dtype.kind in "biu":
+        if column.dtype.kind == "u" and column.size and column.max() > np.iinfo(np.int64).max:
+            raise ValueError(f"{name}: a class is {column.max()}; classes are at most 2^63 - 1")
+        return [int(label) for label in column]
+    if column.ndim == 1 and (column.dtype.kind in "US" or _strings(column)):
+        return [label.decode() if isinstance(label, bytes) else str(label) for label in column.tolist()]
+    return targets(array, name)
+
+
+def _strings(column: npt.NDArray[Any]) -> bool:
+    """Whether an array of objects holds nothing but strings, as columns of data frames do."""
+    return column.dtype == object and column.size > 0 and all(isinstance(label, str) for label in column)
+
+
+def target_columns(train: Sequence[Any], test: Sequence[Any] = ()) -> tuple[list[Array], list[Array], Any]:
+    """Targets of all tasks as matrices of target columns, and the rule by which classes became them.
+
+    Labels out of −1, 0, 1 that include −1 stay; two classes become −1 (the smaller) and +1; more become one-hot columns, one
+    per class of the whole sequence; floats stay.
+
+    >>> (first, second), _, rule = target_columns([[3, 7], [7, 7]])
+    >>> first.ravel(), second.ravel(), rule
+    (array([-1.,  1.]), array([1., 1.]), {'signs': [3, 7]})
+    >>> target_columns([[0, 1], [2, 2]])[0][1]
+    array([[0., 0., 1.],
+           [0., 0., 1.]])
+    """
+    given = [labels(y, f"task {t}, y") for t, y in enumerate(train, 1)]
+    return _ebbing.target_columns(given, [labels(y, f"task {t}, y_test") for t, y in enumerate(test, 1)])
+
+
 def vector(values: Any, name: str) -> Array:
     """`values` as a float64 vector."""
     array = numbers(values, name)
@@ -46,17 +92,22 @@ def vector(values: Any, name: str) -> Array:
 
 def numbers(values: Any, name: str) -> Array:
     """`values` as a float64 array of any shape."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{name}: it is a masked array; fill or drop what is masked first, as with {name}.filled()")
-    try:
-        array = np.asarray(detached(values))
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"{name}: it cannot become an array of numbers: {error}") from error
+    array = plain_array(values, name)
     if array.dtype == object:
         raise TypeError(f"{name}: it holds {held(array)}; rows of equal length with numbers are needed")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name}: its dtype is {array.dtype}; real numbers are needed")
     return np.require(array, dtype=np.float64, requirements="A")
+
+
+def plain_array(values: Any, name: str) -> npt.NDArray[Any]:
+    """`values` as an array of whatever they hold."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name}: it is a masked array; fill or drop what is masked first, as with {name}.filled()")
+    try:
+        return np.asarray(detached(values))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"{name}: it cannot become an array of numbers: {error}") from error
 
 
 def detached(values: Any) -> Any:
@@ -114,7 +165,7 @@ def as_task(task: Any, t: int) -> Task:
 
 
 def native(tasks: Any) -> list[Native]:
-    """Tasks for the compiled half."""
+    """Tasks for the compiled half; warns where real targets look like class labels."""
     if isinstance(tasks, (str, bytes)) or not isinstance(tasks, Iterable):
         raise TypeError(f"tasks: a {type(tasks).__name__}; give a list of (X, y) or (X, y, X_test, y_test)")
     sequence = tasks if isinstance(tasks, TaskSequence) else TaskSequence(tasks)
@@ -127,12 +178,17 @@ def native(tasks: Any) -> list[Native]:
         made.append(
             (
                 matrix(task.x, f"{label}, X"),
-                targets(task.y, f"{label}, y"),
+                labels(task.y, f"{label}, y"),
                 matrix(task.x_test, f"{label}, X_test") if tested else None,
-                targets(task.y_test, f"{label}, y_test") if tested else None,
+                labels(task.y_test, f"{label}, y_test") if tested else None,
                 name,
             )
         )
+    if "targets" not in sequence.settings:
+        real = [y for _, y, *_ in made if isinstance(y, np.ndarray)]
+        note = _ebbing.whole_targets(real) if len(real) == len(made) else None
+        if note:
+            warnings.warn(note, stacklevel=3)
     return made
 
 

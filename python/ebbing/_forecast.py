@@ -281,10 +281,10 @@ def forecast(tasks: Any, *, progress: bool | Listener = False, **settings: Any) 
 
 
 def _sequences(tasks: Any) -> list[Any]:
-    """One list of native tasks per seed."""
-    if isinstance(tasks, (list, tuple)) and tasks and all(isinstance(one, TaskSequence) for one in tasks):
-        return [native(one) for one in tasks]
-    return [native(tasks)]
+    """Native tasks of every seed, with what made them."""
+    several = isinstance(tasks, (list, tuple)) and tasks and all(isinstance(one, TaskSequence) for one in tasks)
+    made = [getattr(one, "settings", {}) for one in (tasks if several else [tasks])]
+    return [(native(one), encode(**settings)) for one, settings in zip(tasks if several else [tasks], made)]
 
 
 def _mean(averaged: dict[str, Any] | None) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import _ebbing
-from ._arrays import matrix, native, targets
-from ._result import Result, key_value, pandas, significant, table, with_error
+from ._arrays import matrix, native, target_columns
+from ._result import Result, key_value, pandas, table, with_error
 from ._settings import count, real
 
 #: The order parameters, in the order in which they are shown.
@@ -29,7 +29,8 @@ class OrderParameters(Result):
 
     `gamma_feature`, `gamma_rf`, `gamma_rule`, `gamma_sim`, `conflict` = γ_RF − γ_rule, `f21` (forgetting of the first task
     after the second), `cos`, `proj`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also
-    `low`, `high` and `standard_error`, with `shuffles` also `null`: dictionaries by name.
+    `low`, `high` and `standard_error`, with `shuffles` also `null` (`mean`, `deviation`, `low`, `high`, `p_value`):
+    dictionaries by name.
     """
 
     gamma_feature: float
@@ -65,30 +66,39 @@ class OrderParameters(Result):
         return {name: getattr(self, name) for name in NAMES}
 
     def to_pandas(self) -> Any:
-        """A `DataFrame` with one row per order parameter: value, and interval where there is one."""
-        columns: dict[str, Any] = {"value": self.values()}
+        """A `DataFrame` with one row per order parameter: value, and interval, null and p-value where there are some."""
+        return pandas().DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, dict[str, float]]:
+        """Everything that is known of every order parameter."""
+        columns = {"value": self.values()}
         columns |= {name: getattr(self, name) for name in ("low", "high", "standard_error") if getattr(self, name)}
-        return pandas().DataFrame(columns)
+        if self.null:
+            named = {"null_mean": "mean", "null_sd": "deviation", "p": "p_value"}
+            columns |= {name: self.null[part] for name, part in named.items()}
+        return columns
 
     def plot(self, ax: Any = None) -> Any:
-        """Bars of the order parameters, with intervals where there are some."""
+        """Bars of the order parameters, with intervals and the range of shuffled targets where there are some."""
         from . import _plotting
 
         names = NAMES[:8]
         ends = None
         if self.low and self.high:
             ends = [(self.low[name], self.high[name]) for name in names]
-        return _plotting.bars({name: getattr(self, name) for name in names}, "", ax, ends)
+        null = None
+        if self.null:
+            null = [(self.null["low"][name], self.null["high"][name]) for name in names]
+        return _plotting.bars({name: getattr(self, name) for name in names}, "", ax, ends, null)
 
     def tables(self) -> list[str]:
-        if not self.low or not self.high:
+        columns = self._columns()
+        if len(columns) == 1:
             return [key_value(self.values())]
-        errors = self.standard_error or {}
-        rows = [
-            [name, with_error(value, errors.get(name)), significant(self.low[name]), significant(self.high[name])]
-            for name, value in self.values().items()
-        ]
-        return [table(["", "value", "low", "high"], rows)]
+        errors = columns.pop("standard_error", {})
+        values = {name: with_error(value, errors.get(name)) for name, value in columns.pop("value").items()}
+        rows = [[name, value, *(part[name] for part in columns.values())] for name, value in values.items()]
+        return [table(["", "value", *columns], rows)]
 
 
 def order_parameters(
@@ -160,7 +170,8 @@ def order_parameters_from_kernels(
     """
     kernels = matrix(K11, "K11"), matrix(K12, "K12"), matrix(K22, "K22")
     resampling = _resampling(ridge, bootstrap, shuffles, seed)
-    pair = _ebbing.order_parameters_of_kernels(*(*kernels, targets(y1, "y1"), targets(y2, "y2"), *resampling))
+    first, second = target_columns([y1, y2])[0]
+    pair = _ebbing.order_parameters_of_kernels(*(*kernels, first, second, *resampling))
     return OrderParameters.of_pair(pair)
 
 

@@ -30,8 +30,11 @@ def clean(ax: Any) -> Any:
     return ax
 
 
-def bars(values: dict[str, float], title: str, ax: Any, ends: list[tuple[float, float]] | None = None) -> Any:
-    """Horizontal bars, with intervals where there are some."""
+Ends = list[tuple[float, float]]
+
+
+def bars(values: dict[str, float], title: str, ax: Any, ends: Ends | None = None, null: Ends | None = None) -> Any:
+    """Horizontal bars, with intervals and the range of a null where there are some."""
     ax = axes(ax, (3.4, 0.5 + 0.22 * len(values)))
     names = [SYMBOLS.get(name, name) for name in values]
     numbers = np.array([value if np.isfinite(value) else np.nan for value in values.values()])
@@ -39,6 +42,10 @@ def bars(values: dict[str, float], title: str, ax: Any, ends: list[tuple[float, 
     if ends:
         reach = np.abs(np.array(ends).T - numbers)
         ax.errorbar(numbers, names, xerr=reach, fmt="none", ecolor="black", elinewidth=1, capsize=2)
+    if null:
+        low, high = np.array(null).T
+        ax.hlines(np.arange(len(names)) + 0.38, low, high, color=VERMILLION, linewidth=2, label="shuffled targets")
+        ax.legend(frameon=False, fontsize=7)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.invert_yaxis()
     ax.set_title(title, fontsize=9)

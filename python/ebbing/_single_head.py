@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _ebbing
-from ._arrays import Array, as_task, matrix, native, squeezed, targets
+from ._arrays import Array, as_task, matrix, native, squeezed, target_columns
 from ._result import heat_table, significant
 from ._settings import count, real
 
@@ -92,12 +92,14 @@ class SingleHead:
         True
         """
         self = cls.__new__(cls)
+        sequence = [as_task(task, t) for t, task in enumerate(tasks)]
+        tested = [task for task in sequence if task.x_test is not None]
+        train, test, _ = target_columns([task.y for task in sequence], [task.y_test for task in tested])
+        held_out = {id(task): y for task, y in zip(tested, test)}
         given = []
-        for t, task in enumerate(tasks):
-            task, label = as_task(task, t), f"task {t + 1}"
-            tested = task.x_test is not None
-            test = (_rows(task.x_test), targets(task.y_test, f"{label}, y_test")) if tested else (None, None)
-            given.append((_rows(task.x), targets(task.y, f"{label}, y"), *test, label))
+        for t, (task, y) in enumerate(zip(sequence, train), 1):
+            rows = None if task.x_test is None else _rows(task.x_test)
+            given.append((_rows(task.x), y, rows, held_out.get(id(task)), f"task {t}"))
         kernels = matrix(K, "K"), None if ntk is None else matrix(ntk, "ntk")
         self._setup("kernels", (kernels, given), (mode, real(sigma2, "sigma2"), real(beta, "beta")))
         return self
@@ -139,8 +141,7 @@ class SingleHead:
         return _rows(X) if self._kind == "kernels" else matrix(X, "X")
 
     def _columns(self) -> int:
-        tasks = self._data[1] if self._kind == "kernels" else self._data
-        return int(tasks[0][1].shape[1])
+        return self._theory(False).columns
 
     def _time(self, t: int | None) -> int:
         return self.tasks if t is None else count(t, "t")

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arrays import Array
+from ._arrays import Array, TaskSequence
 from ._single_head import SingleHead
 
 __all__ = ["WideNetworkRegressor"]
@@ -45,7 +45,9 @@ class WideNetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Learns the task."""
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
         network = {name: getattr(self, name) for name in ("depth", "sigma2", "beta", "activation")}
-        self.network_ = SingleHead([(self._inputs(X), y)], **network)
+        # A regression: whole numbers are targets all the same.
+        task = (self._inputs(X), np.asarray(y, dtype=np.float64))
+        self.network_ = SingleHead(TaskSequence([task], settings={"targets": "as-given"}), **network)
         self.flat_targets_ = np.ndim(y) == 1
         return self
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, TaskSequence, detached
-from ._labels import targets_of
+from ._arrays import Array, TaskSequence, detached, squeezed, target_columns
 
 __all__ = ["features", "from_torch"]
 
@@ -22,12 +21,12 @@ def from_torch(datasets: Sequence[Any], test: Sequence[Any] | None = None, *, li
     test_sets = [_examples(one, limit) for one in test or []]
     if test is not None and len(test_sets) != len(train_sets):
         raise ValueError(f"test: {len(test_sets)} sets for {len(train_sets)} tasks; give one per task")
-    y = targets_of([labels for _, labels in train_sets + test_sets])
-    count = len(train_sets)
-    tasks: list[tuple[Any, ...]] = [(x, y[t]) for t, (x, _) in enumerate(train_sets)]
+    y, y_test, rule = target_columns([labels for _, labels in train_sets], [labels for _, labels in test_sets])
+    tasks: list[tuple[Any, ...]] = [(x, squeezed(own, own.shape[1])) for (x, _), own in zip(train_sets, y)]
     if test_sets:
-        tasks = [(*task, x, y[count + t]) for t, (task, (x, _)) in enumerate(zip(tasks, test_sets))]
-    return TaskSequence(tasks)
+        held_out = [(x, squeezed(own, own.shape[1])) for (x, _), own in zip(test_sets, y_test)]
+        tasks = [(*task, *other) for task, other in zip(tasks, held_out)]
+    return TaskSequence(tasks, settings={"targets": rule})
 
 
 def _examples(dataset: Any, limit: int | None) -> tuple[Array, Any]:

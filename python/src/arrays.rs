@@ -1,8 +1,8 @@
 //! NumPy arrays as matrices and back, without a copy where layouts allow.
 
+use ebbing::TaskSequence;
 use ebbing::linalg::{Mat, MatRef};
-use ebbing::tasks::TestSet;
-use ebbing::{Task, TaskSequence};
+use ebbing::tasks::{self, Class, GivenTargets};
 use numpy::ndarray::{ArrayView2, ShapeBuilder};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -11,7 +11,29 @@ use pyo3::prelude::*;
 pub type Given<'py> = PyReadonlyArray2<'py, f64>;
 
 /// Inputs, targets, held-out inputs, held-out targets, name.
-pub type GivenTask<'py> = (Given<'py>, Given<'py>, Option<Given<'py>>, Option<Given<'py>>, String);
+pub type GivenTask<'py> = (Given<'py>, Labels<'py>, Option<Given<'py>>, Option<Labels<'py>>, String);
+
+/// Targets that came from Python: numbers, or one class per example.
+#[derive(FromPyObject)]
+pub enum Labels<'py> {
+    /// Real targets, one row per example.
+    Real(Given<'py>),
+    /// Integer (or boolean) classes.
+    Integers(Vec<i64>),
+    /// Classes by name.
+    Names(Vec<String>),
+}
+
+impl Labels<'_> {
+    /// The same, owned.
+    pub fn given(&self) -> GivenTargets {
+        match self {
+            Labels::Real(y) => GivenTargets::Real(owned(y)),
+            Labels::Integers(labels) => GivenTargets::Classes(labels.iter().copied().map(Class::Number).collect()),
+            Labels::Names(labels) => GivenTargets::Classes(labels.iter().cloned().map(Class::Name).collect()),
+        }
+    }
+}
 
 /// The array itself where it is contiguous (C or Fortran order), `None` where it is strided.
 pub fn view<'a>(x: &'a Given<'_>) -> Option<MatRef<'a, f64>> {
@@ -35,16 +57,21 @@ pub fn owned(x: &Given<'_>) -> Mat<f64> {
     }
 }
 
-/// A checked sequence out of the tasks given.
+/// A checked sequence out of the tasks given; classes become target columns by the library's one rule.
 pub fn sequence(tasks: &[GivenTask<'_>]) -> ebbing::Result<TaskSequence> {
-    let task = |(x, y, x_test, y_test, name): &GivenTask<'_>| Task {
+    sequence_with(tasks, serde_json::Value::Null)
+}
+
+/// The same with what made the tasks.
+pub fn sequence_with(tasks: &[GivenTask<'_>], settings: serde_json::Value) -> ebbing::Result<TaskSequence> {
+    let task = |(t, (x, y, x_test, y_test, name)): (usize, &GivenTask<'_>)| tasks::GivenTask {
         name: name.clone(),
+        place: format!("task {}, y", t + 1),
         x: owned(x),
-        y: owned(y),
-        rows: None,
-        test: x_test.as_ref().zip(y_test.as_ref()).map(|(x, y)| TestSet { x: owned(x), y: owned(y) }),
+        y: y.given(),
+        test: x_test.as_ref().zip(y_test.as_ref()).map(|(x, y)| (owned(x), y.given())),
     };
-    TaskSequence::new(tasks.iter().map(task).collect(), serde_json::Value::Null)
+    TaskSequence::of_given(tasks.iter().enumerate().map(task).collect(), settings)
 }
 
 /// Keeps a matrix alive for the array that shows it.

@@ -1,12 +1,12 @@
 //! Data sets, and the protocols that make tasks of them.
 
-use crate::arrays::{Given, GivenTask, array, owned, sequence};
+use crate::arrays::{Given, GivenTask, Labels, array, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
 use ebbing::data::{Features, Part, Preprocess, Preprocessor, Provenance, Targets};
 use ebbing::linalg::Mat;
-use ebbing::tasks::{Interpolated, Protocol, WithContext};
+use ebbing::tasks::{GivenTargets, Interpolated, Protocol, TargetRule, WithContext};
 use ebbing::{Dataset, TaskSequence};
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -118,6 +118,31 @@ impl Source {
         let source = self.source.clone();
         made(py, run(py, None, move |_| protocol.generate(&source, seed))?)
     }
+}
+
+/// Target columns of training and held-out labels of all tasks, by the library's one rule, which comes last.
+#[pyfunction]
+pub fn target_columns<'py>(
+    py: Python<'py>,
+    train: Vec<Labels<'py>>,
+    test: Vec<Labels<'py>>,
+) -> PyResult<(Vec<Bound<'py, PyArray2<f64>>>, Vec<Bound<'py, PyArray2<f64>>>, Bound<'py, PyAny>)> {
+    let given = |all: &[Labels<'_>]| all.iter().map(Labels::given).collect::<Vec<_>>();
+    let (train, test) = (given(&train), given(&test));
+    fn named<'a>(all: &'a [GivenTargets], suffix: &str) -> Vec<(String, &'a GivenTargets)> {
+        (1..).zip(all).map(|(t, given)| (format!("task {t}, y{suffix}"), given)).collect()
+    }
+    let rule = TargetRule::of_targets(&named(&train, ""), &named(&test, "_test")).map_err(python)?;
+    let columns =
+        |all: &[GivenTargets]| -> PyResult<Vec<_>> { all.iter().map(|given| array(py, rule.apply(given))).collect() };
+    Ok((columns(&train)?, columns(&test)?, object(py, &rule)?))
+}
+
+/// What to know of real targets that look like class labels.
+#[pyfunction]
+pub fn whole_targets(targets: Vec<Given<'_>>) -> Option<String> {
+    let targets: Vec<Mat<f64>> = targets.iter().map(owned).collect();
+    ebbing::tasks::whole_targets(&targets.iter().map(|y| y.as_ref()).collect::<Vec<_>>())
 }
 
 /// Datasets between two tasks.

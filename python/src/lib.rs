@@ -18,7 +18,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _ebbing {
     #[pymodule_export]
-    use super::data::{Source, interpolated, load_tasks, prepared, save_tasks, with_context};
+    use super::data::{
+        Source, interpolated, load_tasks, prepared, save_tasks, target_columns, whole_targets, with_context,
+    };
     #[pymodule_export]
     use super::errors::NumericalError;
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! Everything a forecast tells, fits of forgetting curves, and metrics of accuracies.
 
-use crate::arrays::{Given, GivenTask, owned, sequence};
+use crate::arrays::{Given, GivenTask, owned, sequence_with};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
@@ -10,17 +10,19 @@ use ebbing::theory::forecast::{ASSUMES, ForecastSettings};
 use ebbing::{Forecast, TaskSequence};
 use pyo3::prelude::*;
 
-/// The outlook of one sequence per seed.
+/// The outlook of one sequence per seed: its tasks, and what made them as JSON.
 #[pyfunction]
 pub fn forecast<'py>(
     py: Python<'py>,
-    sequences: Vec<Vec<GivenTask<'py>>>,
+    sequences: Vec<(Vec<GivenTask<'py>>, String)>,
     settings_json: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: ForecastSettings = settings(settings_json)?;
-    let sequences: Vec<TaskSequence> =
-        sequences.iter().map(|tasks| sequence(tasks)).collect::<ebbing::Result<_>>().map_err(python)?;
+    let given = |(tasks, made): &(Vec<GivenTask<'py>>, String)| -> PyResult<TaskSequence> {
+        sequence_with(tasks, settings(made)?).map_err(python)
+    };
+    let sequences: Vec<TaskSequence> = sequences.iter().map(given).collect::<PyResult<_>>()?;
     let order = asked.order && sequences.first().is_some_and(|s| s.tasks.len() > 1);
     let steps = (2 * sequences.len() + asked.depths.len() + usize::from(order)) as f64;
     let outlook = run(py, progress, move |reporter| {
@@ -32,7 +34,7 @@ pub fn forecast<'py>(
         reporter.step(steps, steps, "done");
         Ok(outlook)
     })?;
-    let words = outlook.worst.as_ref().map(|worst| worst.reading.words());
+    let words = outlook.worst.as_ref().map(|worst| worst.words());
     let told = object(py, &outlook)?;
     if let (Some(words), Ok(worst)) = (words, told.get_item("worst")) {
         worst.set_item("words", words)?;

@@ -109,6 +109,12 @@ impl SingleHead {
         self.theory.digits()
     }
 
+    /// The number of target columns.
+    #[getter]
+    fn columns(&self) -> usize {
+        self.theory.columns()
+    }
+
     /// `<f_t(x)>`.
     fn mean<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, t: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (theory, x) = (self.theory.clone(), points(x)?);

@@ -4,17 +4,6 @@ import numpy as np
 import pytest
 
 import ebbing
-from ebbing._labels import targets_of
-
-
-def test_labels_become_targets():
-    assert [t.tolist() for t in targets_of([[0, 1], [1, 1]])] == [[-1.0, 1.0], [1.0, 1.0]]
-    assert targets_of([[-1, 0, 1]])[0].tolist() == [-1.0, 0.0, 1.0]
-    assert targets_of([[0.5, 1.0]])[0].tolist() == [0.5, 1.0]
-    assert targets_of([[5, 7], [9]])[1].tolist() == [[0.0, 0.0, 1.0]]
-    with pytest.raises(ValueError, match="two classes"):
-        targets_of([[3, 3]])
-
 
 def torch_or_skip():
     return pytest.importorskip("torch", reason="PyTorch is not installed")

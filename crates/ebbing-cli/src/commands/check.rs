@@ -109,7 +109,7 @@ fn account(name: &str, file: &str, check: &TaskCheck) -> String {
             }
         }
     }
-    for (title, lines) in [("warnings", &check.warnings), ("problems", &check.problems)] {
+    for (title, lines) in [("notes", &check.notes), ("warnings", &check.warnings), ("problems", &check.problems)] {
         if !lines.is_empty() {
             text += &format!("\n{title}\n");
             lines.iter().for_each(|line| text += &wrap(line, "  ", "    "));

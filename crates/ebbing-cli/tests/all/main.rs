@@ -6,6 +6,8 @@ mod data;
 mod doors;
 mod faults;
 mod fetch;
+mod forecast;
+mod labels;
 mod program;
 mod server;
 mod study;

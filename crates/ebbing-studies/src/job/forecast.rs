@@ -8,6 +8,7 @@ use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
 use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost};
+use ebbing::tasks::preparation_words;
 use ebbing::theory::forecast::{ForecastSettings, PairForecast};
 use ebbing::theory::order_parameters::OrderParameters;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
@@ -206,7 +207,7 @@ impl ForecastJob {
                 Some(path) => path.display().to_string(),
                 None => format!("{}, {}", self.tasks.data(), self.tasks.protocol_name()),
             };
-            let what = format!("{} of {} examples ({what})", count(&sequences[0]), examples(&sequences[0]));
+            let what = format!("{} ({what}{})", sequences[0].described(), done(&sequences[0]));
             return Ok(vec![(String::new(), what, sequences)]);
         }
         if several {
@@ -216,7 +217,7 @@ impl ForecastJob {
         for file in &self.features {
             let all = TaskSequence::load(file)?;
             let sequences = seeds().map(|seed| part(all.clone(), seed)).collect::<ebbing::Result<Vec<_>>>()?;
-            let what = format!("{} with features of {}", count(&all), file.display());
+            let what = format!("{} with features of {}{}", count(&all), file.display(), done(&all));
             layers.push((file.display().to_string(), what, sequences));
         }
         Ok(layers)
@@ -258,14 +259,10 @@ fn count(sequence: &TaskSequence) -> String {
     }
 }
 
-/// "300", or "200 to 300" where tasks differ.
-fn examples(sequence: &TaskSequence) -> String {
-    let p = || sequence.tasks.iter().map(|t| t.x.nrows());
-    match (p().min(), p().max()) {
-        (Some(a), Some(b)) if a == b => format!("{a}"),
-        (Some(a), Some(b)) => format!("{a} to {b}"),
-        _ => "no".into(),
-    }
+/// What was done to inputs and labels, for the first line.
+fn done(sequence: &TaskSequence) -> String {
+    let labels = sequence.target_words().map_or(String::new(), |words| format!("; {words}"));
+    format!("; {}{labels}", preparation_words(&sequence.settings))
 }
 
 /// The theory in words.
@@ -352,6 +349,7 @@ fn with_pair(row: Row, pair: &PairForecast) -> Row {
     if let Some(null) = &pair.detail.null {
         row = with_parameters(row, &null.mean, "_null_mean");
         row = with_parameters(row, &null.deviation, "_null_sd");
+        row = with_parameters(row, &null.p_value, "_p");
     }
     row
 }

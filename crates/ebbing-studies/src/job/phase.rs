@@ -13,7 +13,8 @@ use ebbing::tasks::{Protocol, TaskOrigin};
 use ebbing::theory::best_lambda::{BestLambda, best_lambda};
 use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Power, TwoTasks};
 use ebbing::theory::phase::{
-    Location, PhaseCurve, PhasePoint, SequenceCurve, SequencePoint, normalised_labels, phase_curves, sequence_curve,
+    Location, PhaseCurve, PhasePoint, SequenceCurve, SequencePoint, WidthPoint, normalised_labels, phase_curves,
+    sequence_curve,
 };
 use ebbing::{Error, Recipe, Task};
 use serde::{Deserialize, Serialize};
@@ -123,6 +124,8 @@ pub struct PhasePlace {
     pub location: Option<Location>,
     /// The penalty that serves both tasks best at that width, where both have test sets.
     pub best: Option<BestLambda>,
+    /// At λ → ∞ and where both have test sets: that width, and the best of all widths of the curves.
+    pub widths: Option<[WidthPoint; 2]>,
     /// Whether both have test sets.
     pub tested: bool,
     /// Curves against the load.
@@ -370,8 +373,17 @@ impl PhaseJob {
         self.check()?;
         let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
         let (settings, tasks) = self.two_tasks(sources)?;
-        let critical = TwoTasks::new(&tasks, &theory)?.critical_load()?;
+        let two = TwoTasks::new(&tasks, &theory)?;
+        let critical = two.critical_load()?;
         let location = self.width.map(|n| critical.locate(tasks[1].x.nrows(), n)).transpose()?;
+        let widths = match &location {
+            Some(location) => {
+                let with_own: Vec<f64> = std::iter::once(location.alpha).chain(alphas.iter().copied()).collect();
+                let curve = two.curve(&with_own)?;
+                curve.widths().zip(curve.best_width()).map(|(all, best)| [all[0], best])
+            }
+            None => None,
+        };
         let tested = tasks.iter().all(|t| t.test.is_some());
         let best = match self.width.filter(|_| tested) {
             Some(width) => {
@@ -383,7 +395,7 @@ impl PhaseJob {
         let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas)?;
         let sizes = tasks.iter().map(|t| t.x.nrows()).collect();
         let curves = SweptCurves { value: f64::NAN, curves };
-        Ok(PhasePlace { settings, sizes, critical, location, best, tested, curves })
+        Ok(PhasePlace { settings, sizes, critical, location, best, widths, tested, curves })
     }
 
     /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width. `hear` is told how many

@@ -100,10 +100,10 @@ pub struct TaskKeys {
 
 /// How inputs are prepared.
 #[derive(Debug, Clone, PartialEq, Default, Args, Serialize, Deserialize)]
-#[command(next_help_heading = "Preparation of inputs (own tasks stay as they are unless one is given)")]
+#[command(next_help_heading = "Preparation of inputs (of own tasks only the steps that are asked for)")]
 #[serde(default)]
 pub struct PreprocessKeys {
-    /// What is subtracted from an input [default: image]
+    /// What is subtracted from an input [default for data sets: image]
     #[arg(long, value_parser = choice::<Centre>(CENTRES))]
     pub centre: Option<Centre>,
     /// Whiten with the training covariance (ZCA); the default for data sets
@@ -115,18 +115,21 @@ pub struct PreprocessKeys {
     /// Ridge of the whitening, relative to the largest eigenvalue [default: 1e-7]
     #[arg(long, value_parser = number, value_name = "RIDGE", conflicts_with = "no_whiten")]
     pub whiten_ridge: Option<f64>,
+    /// Scale inputs to squared norm N0; the default for data sets
+    #[arg(long, conflicts_with = "no_norm")]
+    pub norm: bool,
     /// Do not scale inputs to squared norm N0
     #[arg(long)]
     pub no_norm: bool,
 }
 
 impl PreprocessKeys {
-    /// The checked settings; `None` where no key was given.
-    fn settings(&self) -> Result<Option<Preprocess>> {
+    /// The checked settings; `None` where no key was given. What is not given is as in `base`.
+    fn settings(&self, base: Preprocess) -> Result<Option<Preprocess>> {
         if *self == PreprocessKeys::default() {
             return Ok(None);
         }
-        let mut settings = Preprocess::default();
+        let mut settings = base;
         settings.centre = self.centre.unwrap_or(settings.centre);
         if self.no_whiten {
             if self.whiten || self.whiten_ridge.is_some() {
@@ -138,8 +141,13 @@ impl PreprocessKeys {
                 return Err(Error::setting("--whiten-ridge", ridge, "must be at least 0 and finite"));
             }
             settings.whiten = Some(Whiten { ridge, ..Whiten::default() });
+        } else if self.whiten {
+            settings.whiten.get_or_insert_default();
         }
-        settings.normalise = !self.no_norm;
+        if self.norm && self.no_norm {
+            return Err(Error::setting("--no-norm", "given", "does not go with --norm"));
+        }
+        settings.normalise = (settings.normalise || self.norm) && !self.no_norm;
         Ok(Some(settings))
     }
 }
@@ -179,7 +187,9 @@ impl TaskKeys {
     /// # Errors
     /// Whatever is wrong with the keys, in one sentence; data sets are not touched, a recipe's file is.
     pub fn recipe(&self) -> Result<Recipe> {
-        let preprocess = self.preprocess.settings()?;
+        // Own inputs are prepared only as asked, those of a data set as in the paper unless told otherwise.
+        let base = if self.tasks.is_some() { Preprocess::none() } else { Preprocess::default() };
+        let preprocess = self.preprocess.settings(base)?;
         let post = PostSteps {
             interpolate: self.intermediate.map(|steps| Interpolated { steps }),
             context: self.context.map(|dim| WithContext { dim, ..WithContext::default() }),

@@ -14,6 +14,8 @@ pub enum Values {
     Integers(Vec<i64>),
     /// Floating-point numbers.
     Real(Vec<f64>),
+    /// Strings.
+    Texts(Vec<String>),
 }
 
 impl Values {
@@ -23,6 +25,7 @@ impl Values {
             Values::Bytes(v) => v.len(),
             Values::Integers(v) => v.len(),
             Values::Real(v) => v.len(),
+            Values::Texts(v) => v.len(),
         }
     }
 
@@ -31,12 +34,13 @@ impl Values {
         self.len() == 0
     }
 
-    /// Value `i` as a real number.
+    /// Value `i` as a real number; a string is none.
     fn real(&self, i: usize) -> f64 {
         match self {
             Values::Bytes(v) => f64::from(v[i]),
             Values::Integers(v) => v[i] as f64,
             Values::Real(v) => v[i],
+            Values::Texts(_) => f64::NAN,
         }
     }
 }
@@ -73,8 +77,20 @@ impl Array {
         Mat::from_fn(self.rows(), columns, |i, j| self.values.real(i * columns + j))
     }
 
+    /// Refuses strings where numbers are needed.
+    ///
+    /// # Errors
+    /// [`Error::File`] for an array of strings.
+    pub(crate) fn require_numbers(&self, path: &Path, name: &str) -> Result<()> {
+        match &self.values {
+            Values::Texts(_) => Err(Error::file(path, format!("the type of {name}"), "text", "numbers are needed")),
+            _ => Ok(()),
+        }
+    }
+
     /// Features: bytes stay bytes.
     pub(super) fn into_features(self, path: &Path, name: &str) -> Result<Features> {
+        self.require_numbers(path, name)?;
         let (rows, dim) = (self.rows(), self.columns());
         if self.shape.len() < 2 || rows == 0 || dim == 0 {
             let expected =
@@ -94,6 +110,7 @@ impl Array {
             let expected = "expected one label or one row of targets per example, no axis of length 0";
             return Err(Error::file(path, format!("the shape of {name}"), shape_text(&self.shape), expected));
         }
+        self.require_numbers(path, name)?;
         Ok(match self.values {
             Values::Bytes(v) if columns == 1 => Targets::Classes(v.into_iter().map(i64::from).collect()),
             Values::Integers(v) if columns == 1 => Targets::Classes(v),
@@ -122,8 +139,13 @@ pub(super) enum Element {
     I32,
     U64,
     I64,
+    F16,
     F32,
     F64,
+    /// Strings of at most so many UCS-4 characters.
+    Text(usize),
+    /// Strings of at most so many bytes.
+    ByteText(usize),
 }
 
 impl Element {
@@ -131,9 +153,11 @@ impl Element {
     pub fn size(self) -> usize {
         match self {
             Element::Bool | Element::U8 | Element::I8 => 1,
-            Element::U16 | Element::I16 => 2,
+            Element::U16 | Element::I16 | Element::F16 => 2,
             Element::U32 | Element::I32 | Element::F32 => 4,
             Element::U64 | Element::I64 | Element::F64 => 8,
+            Element::Text(length) => 4 * length,
+            Element::ByteText(length) => length,
         }
     }
 
@@ -158,7 +182,11 @@ impl Element {
             return Ok(Values::Bytes(bytes));
         }
         let numbers = bytes[skip..].chunks_exact(self.size());
-        if matches!(self, Element::F32 | Element::F64) {
+        if let Element::Text(_) | Element::ByteText(_) = self {
+            let texts = numbers.enumerate().map(|(i, b)| self.text(b, big_endian).map_err(|text| (i, text)));
+            return texts.collect::<std::result::Result<_, _>>().map(Values::Texts);
+        }
+        if matches!(self, Element::F16 | Element::F32 | Element::F64) {
             let mut values = Vec::with_capacity(numbers.len());
             for (i, b) in numbers.enumerate() {
                 let value = self.real(b, big_endian);
@@ -178,7 +206,24 @@ impl Element {
 
     fn real(self, b: &[u8], big_endian: bool) -> f64 {
         let bits = word(b, big_endian);
-        if self == Element::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
+        match self {
+            Element::F16 => half(bits as u16),
+            Element::F32 => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
+        }
+    }
+
+    /// A string without the zeros behind it.
+    fn text(self, b: &[u8], big_endian: bool) -> std::result::Result<String, String> {
+        let broken = || "no text".to_string();
+        let text = match self {
+            Element::ByteText(_) => String::from_utf8(b.to_vec()).map_err(|_| broken())?,
+            _ => {
+                let char = |b: &[u8]| char::from_u32(word(b, big_endian) as u32);
+                b.chunks_exact(4).map(char).collect::<Option<String>>().ok_or_else(broken)?
+            }
+        };
+        Ok(text.trim_end_matches('\0').to_string())
     }
 
     fn integer(self, b: &[u8], big_endian: bool) -> std::result::Result<i64, String> {
@@ -191,6 +236,18 @@ impl Element {
             _ => i64::try_from(word).map_err(|_| format!("{word}, above 2^63 - 1"))?,
         })
     }
+}
+
+/// A number of half precision: `(−1)^s 2^{e−15} (1 + m/1024)`, with e = 0 for `2^{−14} m/1024` and e = 31 for ∞ and NaN.
+fn half(bits: u16) -> f64 {
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff) / 1024.0);
+    let size = match exponent {
+        0 => mantissa * 2f64.powi(-14),
+        31 if mantissa == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + mantissa) * 2f64.powi(exponent - 15),
+    };
+    if bits >> 15 == 1 { -size } else { size }
 }
 
 /// Up to eight bytes as an unsigned number.

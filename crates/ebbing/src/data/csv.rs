@@ -4,13 +4,17 @@ use super::{Features, Part, Targets, file};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Which column holds the label or target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LabelColumn {
-    /// The last one.
+    /// The one whose heading is label, target, class or y (or labels, targets, classes, in any case of letters), where there
+    /// are headings; else the last one.
     #[default]
+    Auto,
+    /// The last one.
     Last,
     /// The first one.
     First,
@@ -22,9 +26,10 @@ pub enum LabelColumn {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `header` | detected | whether the first line holds headings: it does if one of its fields is no number |
-/// | `label` | last | the column with labels; integers are classes, other numbers real targets |
+/// | `header` | detected | whether the first line holds headings: it does if a field other than the label is no number |
+/// | `label` | by its heading, or last | the column with labels; integers and words are classes, other numbers real targets |
 /// | `delimiter` | `,` | the byte between fields |
+/// | `classes` | those found | the names of classes by number, where labels are words: else in alphabetical order |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Whether the first line holds headings; detected if not given.
@@ -33,18 +38,20 @@ pub struct CsvOptions {
     pub label: LabelColumn,
     /// The byte between fields.
     pub delimiter: u8,
+    /// The names of classes by number, where labels are words; empty: those that occur, in alphabetical order.
+    pub classes: Vec<String>,
 }
 
 impl Default for CsvOptions {
     fn default() -> Self {
-        CsvOptions { header: None, label: LabelColumn::Last, delimiter: b',' }
+        CsvOptions { header: None, label: LabelColumn::Auto, delimiter: b',', classes: Vec::new() }
     }
 }
 
 /// Reads examples and their labels from a CSV file, plain or gzipped. Errors number lines from 1, as editors do.
 ///
 /// # Errors
-/// [`Error::Io`] where it cannot be read; [`Error::File`] for lines of unequal length, fields that are no finite
+/// [`Error::Io`] where it cannot be read; [`Error::File`] for lines of unequal length, features that are no finite
 /// numbers, fewer than two columns, no lines, or no column of the given name.
 pub fn read_csv(path: impl AsRef<Path>, options: &CsvOptions) -> Result<Part> {
     let path = path.as_ref();
@@ -56,6 +63,48 @@ pub fn read_csv(path: impl AsRef<Path>, options: &CsvOptions) -> Result<Part> {
 /// # Errors
 /// As for [`read_csv`].
 pub fn parse_csv(bytes: &[u8], path: &Path, options: &CsvOptions) -> Result<Part> {
+    let Lines { features, labels } = lines(bytes, path, options)?;
+    let whole = |label: &String| integer(label.as_bytes());
+    let targets = match labels.iter().map(whole).collect::<Option<Vec<i64>>>() {
+        Some(classes) => Targets::Classes(classes),
+        None => match labels.iter().map(|label| number(label.as_bytes())).collect::<Option<Vec<f64>>>() {
+            Some(y) => Targets::Real(Mat::from_fn(y.len(), 1, |i, _| y[i])),
+            None => Targets::Classes(numbered(&labels, path, options)?),
+        },
+    };
+    Ok(Part { features: Features::Real(features), targets })
+}
+
+/// The names of the classes by number, where the labels of a file are words; none where they are numbers.
+///
+/// # Errors
+/// As for [`read_csv`].
+pub(super) fn class_names(path: &Path, options: &CsvOptions) -> Result<Vec<String>> {
+    let labels = lines(&file::read(path)?, path, options)?.labels;
+    let words = labels.iter().any(|label| number(label.as_bytes()).is_none());
+    Ok(if words { labels.into_iter().collect::<BTreeSet<_>>().into_iter().collect() } else { Vec::new() })
+}
+
+/// The number of the class that each word names.
+fn numbered(labels: &[String], path: &Path, options: &CsvOptions) -> Result<Vec<i64>> {
+    let found: BTreeSet<&String> = labels.iter().collect();
+    let names: Vec<&String> =
+        if options.classes.is_empty() { found.into_iter().collect() } else { options.classes.iter().collect() };
+    let number = |label: &String| {
+        let expected = "the classes are those of the training file";
+        let at = names.iter().position(|name| *name == label);
+        at.map(|at| at as i64).ok_or_else(|| Error::file(path, "a label", format!("\"{label}\""), expected))
+    };
+    labels.iter().map(number).collect()
+}
+
+/// What the lines of a file hold: numbers, and labels as they are written.
+struct Lines {
+    features: Mat<f64>,
+    labels: Vec<String>,
+}
+
+fn lines(bytes: &[u8], path: &Path, options: &CsvOptions) -> Result<Lines> {
     let mut record = ByteRecord::new();
     let mut first = reader(bytes, options);
     next(&mut first, &mut record, path)?;
@@ -64,7 +113,7 @@ pub fn parse_csv(bytes: &[u8], path: &Path, options: &CsvOptions) -> Result<Part
         let expected = "expected at least one feature and a label; is the delimiter right?";
         return Err(Error::file(path, "the number of columns", columns, expected));
     }
-    let header = options.header.unwrap_or_else(|| record.iter().any(|field| number(field).is_none()));
+    let header = options.header.unwrap_or_else(|| has_headings(&record, options));
     let label = label_column(&record, header, options, path)?;
     // Lines are counted, and found to be of one length, before anything is allocated for them.
     let mut rows = usize::from(!header);
@@ -74,35 +123,50 @@ pub fn parse_csv(bytes: &[u8], path: &Path, options: &CsvOptions) -> Result<Part
     if rows == 0 {
         return Err(Error::file(path, "the number of examples", 0, "expected lines of numbers"));
     }
-    let (mut x, mut y) = (Mat::zeros(rows, columns - 1), Vec::with_capacity(rows));
+    let (mut x, mut labels) = (Mat::zeros(rows, columns - 1), Vec::with_capacity(rows));
     let mut lines = reader(bytes, options);
     if header {
         next(&mut lines, &mut record, path)?;
     }
-    let mut whole = true;
     for i in 0..rows {
         next(&mut lines, &mut record, path)?;
         for (column, field) in record.iter().enumerate() {
-            let value = number(field).filter(|v| v.is_finite()).ok_or_else(|| {
+            let refuse = |expected: &str| {
                 let line = record.position().map_or(0, |p| p.line());
                 let shown: String = String::from_utf8_lossy(field).chars().take(40).collect();
-                let field = format!("line {line}, column {}", column + 1);
-                Error::file(path, field, format!("\"{shown}\""), "every field must be a finite number")
-            })?;
+                Error::file(path, format!("line {line}, column {}", column + 1), format!("\"{shown}\""), expected)
+            };
             if column == label {
-                whole &= integer(field).is_some();
-                y.push(value);
+                let text = std::str::from_utf8(field).ok().filter(|text| !text.is_empty());
+                let text = text.ok_or_else(|| refuse("every example needs a label: a number or a word"))?;
+                if number(field).is_some_and(|v| !v.is_finite()) {
+                    return Err(refuse("every field must be a finite number"));
+                }
+                labels.push(text.to_string());
             } else {
-                x[(i, column - usize::from(column > label))] = value;
+                let value = number(field).filter(|v| v.is_finite());
+                let expected = "every field but the label must be a finite number";
+                x[(i, column - usize::from(column > label))] = value.ok_or_else(|| refuse(expected))?;
             }
         }
     }
-    let targets = if whole {
-        Targets::Classes(y.iter().map(|&v| v as i64).collect())
-    } else {
-        Targets::Real(Mat::from_fn(rows, 1, |i, _| y[i]))
+    Ok(Lines { features: x, labels })
+}
+
+/// Whether the first line holds headings: a field other than the label is no number, or the label is called so.
+fn has_headings(first: &ByteRecord, options: &CsvOptions) -> bool {
+    let label = match &options.label {
+        LabelColumn::Named(_) => return true,
+        LabelColumn::First => 0,
+        LabelColumn::Auto | LabelColumn::Last => first.len() - 1,
     };
-    Ok(Part { features: Features::Real(x), targets })
+    first.iter().enumerate().any(|(column, field)| (column != label && number(field).is_none()) || names_labels(field))
+}
+
+/// Whether a heading says that its column holds labels.
+fn names_labels(heading: &[u8]) -> bool {
+    let known = ["label", "labels", "target", "targets", "class", "classes", "y"];
+    std::str::from_utf8(heading).is_ok_and(|heading| known.contains(&heading.to_lowercase().as_str()))
 }
 
 fn reader<'a>(bytes: &'a [u8], options: &CsvOptions) -> Reader<&'a [u8]> {
@@ -127,6 +191,10 @@ fn label_column(first: &ByteRecord, header: bool, options: &CsvOptions, path: &P
     match &options.label {
         LabelColumn::First => Ok(0),
         LabelColumn::Last => Ok(first.len() - 1),
+        LabelColumn::Auto => {
+            let named = first.iter().position(|field| header && names_labels(field));
+            Ok(named.unwrap_or(first.len() - 1))
+        }
         LabelColumn::Named(name) => {
             let found = first.iter().position(|field| header && field == name.as_bytes());
             let heads: Vec<_> = first.iter().take(8).map(String::from_utf8_lossy).collect();

@@ -8,10 +8,13 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
+/// Longer strings are no labels.
+const MAX_TEXT: usize = 10_000;
+
 /// As many axes as NumPy allows.
 const MAX_AXES: usize = 64;
 
-/// Reads a `.npy` file (also gzipped) of floats of 4 or 8 bytes, integers or booleans, in C or Fortran order.
+/// Reads a `.npy` file (also gzipped) of floats of 2, 4 or 8 bytes, integers, booleans or strings, in C or Fortran order.
 ///
 /// # Errors
 /// [`Error::Io`] where it cannot be read; [`Error::File`] where a header field does not fit the format or the file's
@@ -85,7 +88,8 @@ pub fn parse_npy(bytes: Vec<u8>, path: &Path, name: &str) -> Result<Array> {
     let text = String::from_utf8_lossy(&bytes[start..data]);
     let header = Header::parse(&text).map_err(|problem| bad("header", problem, "expected NumPy's header".into()))?;
     let Some((element, big_endian)) = element(&header.descr) else {
-        let expected = "floats of 4 or 8 bytes, integers and booleans are read: convert it with astype('f8')";
+        let expected =
+            "floats of 2, 4 or 8 bytes, integers, booleans and strings are read: convert it with astype('f8')";
         return Err(bad("type", format!("'{}'", header.descr), expected.into()));
     };
     if header.shape.contains(&0) {
@@ -120,14 +124,22 @@ fn element(descr: &str) -> Option<(Element, bool)> {
         "i4" => Element::I32,
         "u8" => Element::U64,
         "i8" => Element::I64,
+        "f2" => Element::F16,
         "f4" => Element::F32,
         "f8" => Element::F64,
-        _ => return None,
+        other => {
+            let length = other.get(1..)?.parse().ok().filter(|length| (1..=MAX_TEXT).contains(length))?;
+            match other.chars().next()? {
+                'U' => Element::Text(length),
+                'S' => Element::ByteText(length),
+                _ => return None,
+            }
+        }
     };
     match order {
         '<' => Some((element, false)),
         '>' => Some((element, true)),
-        '|' if element.size() == 1 => Some((element, false)),
+        '|' if element.size() == 1 || matches!(element, Element::ByteText(_)) => Some((element, false)),
         _ => None,
     }
 }
@@ -138,14 +150,15 @@ fn to_c_order(values: Values, shape: &[usize]) -> Values {
         Values::Bytes(v) => Values::Bytes(reorder(&v, shape)),
         Values::Integers(v) => Values::Integers(reorder(&v, shape)),
         Values::Real(v) => Values::Real(reorder(&v, shape)),
+        Values::Texts(v) => Values::Texts(reorder(&v, shape)),
     }
 }
 
-fn reorder<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
+fn reorder<T: Clone>(values: &[T], shape: &[usize]) -> Vec<T> {
     let mut index = vec![0; shape.len()];
     let mut at = 0;
     let next = |_| {
-        let value = values[at];
+        let value = values[at].clone();
         // Count up, last index fastest; `at` follows in Fortran strides.
         for (axis, i) in index.iter_mut().enumerate().rev() {
             let stride: usize = shape[..axis].iter().product();
@@ -276,9 +289,10 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, &Array)]) -> Result<()
 pub fn to_npy(array: &Array) -> Vec<u8> {
     let lengths: String = array.shape.iter().map(|n| format!("{n},")).collect();
     let (descr, size) = match &array.values {
-        Values::Bytes(v) => ("|u1", v.len()),
-        Values::Integers(v) => ("<i8", 8 * v.len()),
-        Values::Real(v) => ("<f8", 8 * v.len()),
+        Values::Bytes(v) => ("|u1".to_string(), v.len()),
+        Values::Integers(v) => ("<i8".into(), 8 * v.len()),
+        Values::Real(v) => ("<f8".into(), 8 * v.len()),
+        Values::Texts(v) => (format!("<U{}", longest(v)), 4 * longest(v) * v.len()),
     };
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({lengths}), }}");
     // Magic, version and length take 10 bytes; the values start at a multiple of 64.
@@ -292,6 +306,17 @@ pub fn to_npy(array: &Array) -> Vec<u8> {
         Values::Bytes(v) => bytes.extend(v),
         Values::Integers(v) => v.iter().for_each(|n| bytes.extend(n.to_le_bytes())),
         Values::Real(v) => v.iter().for_each(|x| bytes.extend(x.to_le_bytes())),
+        Values::Texts(v) => {
+            for text in v {
+                let padded = text.chars().map(u32::from).chain(std::iter::repeat(0)).take(longest(v));
+                padded.for_each(|c| bytes.extend(c.to_le_bytes()));
+            }
+        }
     }
     bytes
+}
+
+/// The length of the longest string, at least 1.
+fn longest(texts: &[String]) -> usize {
+    texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1)
 }

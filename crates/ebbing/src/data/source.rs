@@ -109,7 +109,11 @@ impl Source {
     }
 
     fn test_part(&self) -> Result<&Part> {
-        self.dataset.test.as_ref().ok_or_else(|| Error::data(&self.dataset.provenance.name, "the set has no test part"))
+        self.dataset.test.as_ref().ok_or_else(|| {
+            let problem = "the set has no test part: ask for no test examples (--test-examples 0, in Python p_test=0), or import \
+                           it with a file of test examples (ebbing data import --test FILE)";
+            Error::data(&self.dataset.provenance.name, problem)
+        })
     }
 
     /// The class label of every training example.

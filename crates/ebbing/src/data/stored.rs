@@ -2,7 +2,7 @@
 
 use super::array::Array;
 use super::cifar::{self, Cifar};
-use super::csv::{CsvOptions, read_csv};
+use super::csv::{CsvOptions, class_names, read_csv};
 use super::zip::Zip;
 use super::{Dataset, Part, assemble, file, idx, npy};
 use crate::error::{Error, Result};
@@ -50,8 +50,14 @@ impl StoredSet {
             StoredSet::Cifar(path, set) => cifar::read_set(path, *set, name, source),
             StoredSet::Npz(path) => read_arrays(npy::read_npz(path)?, path, name, source),
             StoredSet::Csv { train, test, options } => {
-                let part = |path: &PathBuf| assemble::checked(read_csv(path, options)?, path, path);
-                assemble::dataset(name, source, part(train)?, test.as_ref().map(part).transpose()?, None)
+                let options = CsvOptions { classes: class_names(train, options)?, ..options.clone() };
+                let part = |path: &PathBuf| assemble::checked(read_csv(path, &options)?, path, path);
+                let names = options.classes.iter().enumerate().map(|(k, name)| format!("{k} {name}"));
+                let source = match options.classes.is_empty() {
+                    true => source.to_string(),
+                    false => format!("{source}; classes {}", names.collect::<Vec<_>>().join(", ")),
+                };
+                assemble::dataset(name, &source, part(train)?, test.as_ref().map(part).transpose()?, None)
             }
         }
     }

@@ -1,4 +1,19 @@
-//! How numbers are written for a reader: three significant digits, and values rounded like their uncertainties.
+//! How numbers are written for a reader: three significant digits, values rounded like their uncertainties, and 0 for what is
+//! zero within its accuracy.
+
+/// A spread below this share of a value is rounding, not a spread.
+const ROUNDING: f64 = 1e-12;
+
+/// `10^{1−digits}`: how far a number of order 1 may be off that has so many right digits, one of them kept in reserve since
+/// their number is an estimate.
+pub fn accuracy(digits: f64) -> f64 {
+    10f64.powf(1.0 - digits)
+}
+
+/// The number, or 0 where it is zero within its accuracy.
+pub fn within(value: f64, accuracy: f64) -> f64 {
+    if value.abs() <= accuracy { 0.0 } else { value }
+}
 
 /// Three significant digits: `0.812`, `1.53`, `4.1e-7`; whole numbers below 10 000 stay whole; `nan`, `inf`, `-inf`.
 pub fn significant(value: f64) -> String {
@@ -28,11 +43,12 @@ fn significant_fixed(value: f64) -> String {
 
 /// A value and its uncertainty rounded alike: `0.812 ± 0.006`, `(4.1 ± 0.2)e-7`.
 ///
-/// The uncertainty keeps one digit, or two where the first is 1.
+/// The uncertainty keeps one digit, or two where the first is 1. One that is not finite, zero, or as small as rounding is not
+/// shown.
 pub fn with_error(value: f64, error: f64) -> String {
     let error = error.abs();
-    if !value.is_finite() || !error.is_finite() || error == 0.0 {
-        return format!("{} ± {}", significant(value), significant(error));
+    if !value.is_finite() || !error.is_finite() || error <= ROUNDING * value.abs() {
+        return significant(value);
     }
     let digits_after_first = i32::from(format!("{error:.0e}").starts_with('1'));
     let error_exponent = exponent(error, digits_after_first);
@@ -115,12 +131,22 @@ mod tests {
             (4.13e-7, 2.2e-8, "(4.1 ± 0.2)e-7"),
             (0.0001, 0.02, "0.00 ± 0.02"),
             (-0.0001, 0.02, "0.00 ± 0.02"),
-            (0.5, 0.0, "0.500 ± 0"),
+            (0.5, 0.0, "0.500"),
+            (1.0000000000000004, 5e-16, "1.00"),
+            (f64::INFINITY, f64::NAN, "inf"),
+            (0.0, 0.0, "0"),
             (0.5, 0.0996, "0.50 ± 0.10"),
-            (0.5, f64::NAN, "0.500 ± nan"),
+            (0.5, f64::NAN, "0.500"),
             (2.0e6, 3.0e5, "(2.0 ± 0.3)e6"),
         ] {
             assert_eq!(with_error(value, error), text);
         }
+    }
+
+    #[test]
+    fn what_is_zero_within_its_accuracy_is_zero() {
+        assert_eq!((within(-6.45e-11, accuracy(10.0)), within(1e-3, accuracy(10.0))), (0.0, 1e-3));
+        assert_eq!(significant(within(4.16e-15, accuracy(12.0))), "0");
+        assert_eq!(within(f64::INFINITY, 1.0), f64::INFINITY);
     }
 }

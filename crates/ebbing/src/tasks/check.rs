@@ -1,5 +1,6 @@
 //! What a task file holds, what can be computed with it, what that costs, and what is wrong with it.
 
+use super::labels::own_readouts;
 use super::load::{Loaded, read};
 use super::pool::number_inputs;
 use super::{Task, TaskSequence};
@@ -31,6 +32,8 @@ pub struct TaskCheck {
     pub computations: Vec<Computation>,
     /// What makes the file unusable, one sentence each.
     pub problems: Vec<String>,
+    /// What labels became, and whether real targets look like labels.
+    pub notes: Vec<String>,
     /// What to know about a file that can be used.
     pub warnings: Vec<String>,
 }
@@ -105,6 +108,7 @@ pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
     let mut report = TaskCheck::empty();
     report.problems = sequence.problems().iter().map(ToString::to_string).collect();
     report.settings = sequence.settings.clone();
+    report.notes = sequence.target_notes();
     let sets: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
     let numbers = number_inputs(&sets);
     report.distinct = numbers.iter().flatten().max().map_or(0, |largest| largest + 1);
@@ -142,6 +146,7 @@ impl TaskCheck {
             settings: serde_json::Value::Null,
             computations: Vec::new(),
             problems: Vec::new(),
+            notes: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -275,7 +280,7 @@ fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
     let forecast = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
     let refused = if n != 2 {
         Some(format!("it takes two tasks, and there are {n}"))
-    } else if sequence.columns() != 1 {
+    } else if own_readouts(&sequence.tasks)[0].y.ncols() != 1 {
         Some(format!("its theory has one target column, and there are {}", sequence.columns()))
     } else {
         None

@@ -1,9 +1,9 @@
 //! Users' own sequences: one `.npz` file, a folder of them, or a recipe.
 
+use super::TaskSequence;
 use super::keys;
-use super::labels::TargetRule;
+use super::labels::{GivenTargets, GivenTask, TargetRule};
 use super::recipe::Recipe;
-use super::{Task, TaskSequence, TestSet};
 use crate::data::{Array, file_sha256, read_npz};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -228,28 +228,26 @@ fn check_shape(file: &Path, name: &str, slot: Slot, array: &Array) -> Result<()>
             ((1..=2).contains(&axes), "targets need one axis (examples) or two (examples, columns)")
         }
     };
+    if matches!(slot, Slot::X | Slot::XTest) {
+        array.require_numbers(file, &format!("array {name}"))?;
+    }
     if fits { Ok(()) } else { Err(Error::file(file, format!("the number of axes of array {name}"), axes, expected)) }
 }
 
 /// Turns arrays into checked tasks; adds what is wrong to `problems`.
 fn assemble(raw: Vec<Raw>, sources: Vec<serde_json::Value>, problems: &mut Vec<Error>) -> TaskSequence {
-    let arrays = |slot: Slot, suffix: &str| -> Vec<(String, &Array)> {
-        raw.iter().filter_map(|task| Some((format!("{}{suffix}", task.place), task.arrays.get(&slot)?))).collect()
-    };
-    let rule = match TargetRule::of(&arrays(Slot::Y, ""), &arrays(Slot::YTest, "_test")) {
-        Ok(rule) => rule,
-        Err(e) => {
-            problems.push(e);
-            TargetRule::AsGiven
-        }
-    };
-    let make = |task: &Raw| {
+    let given = |task: &Raw| {
         let x = |slot| task.arrays.get(&slot).map(Array::to_mat);
-        let y = |slot| task.arrays.get(&slot).map(|array| rule.apply(array));
-        let test = x(Slot::XTest).zip(y(Slot::YTest)).map(|(x, y)| TestSet { x, y });
-        Some(Task { name: task.name.clone(), x: x(Slot::X)?, y: y(Slot::Y)?, rows: None, test })
+        let y = |slot| task.arrays.get(&slot).map(GivenTargets::from);
+        let test = x(Slot::XTest).zip(y(Slot::YTest));
+        Some(GivenTask { name: task.name.clone(), place: task.place.clone(), x: x(Slot::X)?, y: y(Slot::Y)?, test })
     };
-    let tasks = raw.iter().filter_map(make).collect();
+    let given: Vec<GivenTask> = raw.iter().filter_map(given).collect();
+    let rule = TargetRule::of(&given).unwrap_or_else(|e| {
+        problems.push(e);
+        TargetRule::AsGiven
+    });
+    let tasks = given.into_iter().map(|task| task.into_task(&rule)).collect();
     let settings = serde_json::json!({ "files": sources, "targets": rule });
     let mut sequence = TaskSequence { tasks, settings };
     problems.extend(sequence.problems());

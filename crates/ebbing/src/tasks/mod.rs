@@ -9,6 +9,7 @@
 //! | [`TargetDistractor`] | random labels on a few images, with controlled sharing between tasks |
 //! | [`Interpolated`] | datasets that lead gradually from one task to the next |
 //! | [`WithContext`] | the task's identity as part of the input |
+//! | [`TargetRule`], [`own_readouts`] | what labels become: ±1, one-hot columns, or what they are |
 //! | [`Recipe`] | a TOML file that says all of this |
 //! | [`check_tasks`], [`check_sequence`] | what a task file holds, what it can be used for, what is wrong with it |
 //! | [`Pool`] | the distinct inputs of a sequence |
@@ -52,11 +53,12 @@ pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequen
 pub use context::WithContext;
 pub use interpolated::Interpolated;
 pub use keys::unknown_key;
-pub use labels::TargetRule;
+pub use labels::{Class, GivenTargets, GivenTask, TargetRule, own_readouts, target_rule, whole_targets};
 pub use partial_split::PartialSplit;
 pub use permuted::Permuted;
 pub use pool::Pool;
 pub(crate) use pool::number_inputs;
+pub use prepare::preparation_words;
 pub use protocol::{PostSteps, Protocol};
 pub use recipe::{Recipe, TaskOrigin, dim_of};
 pub use split::{Labels, Split};

@@ -36,3 +36,21 @@ impl TaskSequence {
         Ok(sequence)
     }
 }
+
+/// What was done to inputs, as part of a sentence, from the settings of a sequence.
+pub fn preparation_words(settings: &serde_json::Value) -> String {
+    let of = |key: &str| settings.get("preprocess").and_then(|steps| steps.get(key));
+    let mut steps = Vec::new();
+    match of("centre").and_then(serde_json::Value::as_str) {
+        Some("image") => steps.push("centred one by one"),
+        Some("pixel") => steps.push("centred feature by feature"),
+        _ => {}
+    }
+    if of("whiten").is_some_and(|whiten| *whiten != serde_json::Value::Bool(false)) {
+        steps.push("whitened");
+    }
+    if of("normalise").and_then(serde_json::Value::as_bool) == Some(true) {
+        steps.push("scaled to one norm");
+    }
+    if steps.is_empty() { "inputs as stored".into() } else { format!("inputs {}", steps.join(", ")) }
+}

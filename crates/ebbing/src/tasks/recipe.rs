@@ -30,7 +30,7 @@ pub enum TaskOrigin {
 /// data = "mnist"              # default "mnist-sample"; with a "/": a file or folder, relative to this file
 /// # or: tasks = "own.npz"     # instead of data and [protocol]
 ///
-/// [preprocess]                # default: the paper's; for own tasks: none, unless this table is here
+/// [preprocess]                # default: the paper's; of own tasks only the steps that are here
 /// centre = "image"
 /// whiten = true
 ///
@@ -107,7 +107,7 @@ impl Recipe {
             return refuse("a chain", "`tasks` must name an .npz file or a folder of them");
         }
         let preprocess = match origin {
-            TaskOrigin::Own(_) => keys.preprocess,
+            TaskOrigin::Own(_) => own_preprocess(&table).map_err(|e| vec![at_line(path, &text, &e)])?,
             TaskOrigin::Drawn { .. } => Some(keys.preprocess.unwrap_or_default()),
         };
         let post = PostSteps { interpolate: keys.interpolate, context: keys.context };
@@ -196,6 +196,20 @@ impl Recipe {
         sizes.dim = sizes.dim.saturating_add(context.map_or(0, |step| step.dim));
         Ok(sizes)
     }
+}
+
+/// The steps of preparation that a recipe of own tasks asks for, and no others.
+fn own_preprocess(table: &toml::Table) -> std::result::Result<Option<Preprocess>, toml::de::Error> {
+    let Some(asked) = table.get("preprocess").and_then(toml::Value::as_table) else { return Ok(None) };
+    let none = Preprocess::none();
+    let asks = |key: &str| asked.contains_key(key);
+    let given: Preprocess = asked.clone().try_into()?;
+    Ok(Some(Preprocess {
+        grey: given.grey && asks("grey"),
+        centre: if asks("centre") { given.centre } else { none.centre },
+        whiten: given.whiten.filter(|_| asks("whiten")),
+        normalise: given.normalise && asks("normalise"),
+    }))
 }
 
 /// The input dimension of a data set; known sets are not read.

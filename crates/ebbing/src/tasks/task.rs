@@ -80,6 +80,18 @@ impl TaskSequence {
         self.tasks.first().map_or(0, |task| task.y.ncols())
     }
 
+    /// "5 tasks of 300 examples", or "2 tasks of 200 to 300 examples" where they differ.
+    pub fn described(&self) -> String {
+        let sizes = || self.tasks.iter().map(|task| task.x.nrows());
+        let examples = match (sizes().min(), sizes().max()) {
+            (Some(a), Some(b)) if a == b => format!("{a}"),
+            (Some(a), Some(b)) => format!("{a} to {b}"),
+            _ => "no".into(),
+        };
+        let count = if self.tasks.len() == 1 { "1 task".into() } else { format!("{} tasks", self.tasks.len()) };
+        format!("{count} of {examples} examples")
+    }
+
     /// The sizes that the cost of computing with it depends on.
     pub fn sizes(&self) -> Sizes {
         let rows: Option<Vec<_>> = self.tasks.iter().map(|task| task.rows.clone()).collect();

@@ -14,7 +14,8 @@
 use super::multi_head::{CriticalLoad, MultiHead, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
-use crate::tasks::{Task, TestSet};
+use crate::stats::number::{accuracy, within};
+use crate::tasks::{Task, TestSet, own_readouts};
 use serde::Serialize;
 
 /// One load of a curve: factors, forgetting and generalisation.
@@ -32,6 +33,24 @@ pub struct PhasePoint {
     pub near_critical: bool,
 }
 
+/// How far below α = 1 its limit from below is taken: a change of that order.
+const BELOW: f64 = 1e-12;
+/// Losses that are 0 in theory come out as rounding below this.
+const MOST_NOISE: f64 = 1e-9;
+
+impl PhasePoint {
+    /// The point just below α = 1 as that at α = 1 itself.
+    fn at_the_end(mut self, alpha: f64) -> PhasePoint {
+        let endless = Power { coefficient: f64::INFINITY, exponent: 0.0 };
+        let factors = &mut self.factors;
+        factors.width *= factors.alpha / alpha;
+        factors.alpha = alpha;
+        (factors.u22, factors.u0) = (endless, endless);
+        factors.d.coefficient = 0.0;
+        PhasePoint { g22: self.g22.map(|_| endless), ..self }
+    }
+}
+
 /// Two tasks at one λ against the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseCurve {
@@ -47,12 +66,18 @@ pub struct PhaseCurve {
 impl TwoTasks {
     /// Factors, `F_21`, `G_21` and `G_22` at every load, after one decomposition.
     ///
+    /// At λ = ∞ and α = 1, where fixed representations end, the readout of task 2 and with it `G_22` are infinite; all else is
+    /// its limit from below.
+    ///
     /// # Errors
     /// As for [`TwoTasks::point`].
     pub fn curve(&self, alphas: &[f64]) -> Result<PhaseCurve> {
-        let points = self.points(alphas)?;
+        let end = |alpha: f64| self.lambda().is_infinite() && alpha == 1.0;
+        let points = self.points(&alphas.iter().map(|&a| if end(a) { a - BELOW } else { a }).collect::<Vec<_>>())?;
         let critical = if self.lambda().is_infinite() { Some(self.critical_load()?) } else { None };
-        let f21 = self.training_losses(1, &points)?;
+        let accuracy = accuracy(self.digits()).min(MOST_NOISE);
+        let known = |loss: &Power| Power { coefficient: within(loss.coefficient, accuracy), ..*loss };
+        let f21: Vec<Power> = self.training_losses(1, &points)?.iter().map(known).collect();
         let tested = |task| self.has_test(task).then(|| self.normalised_losses(task, &points)).transpose();
         let (g21, g22) = (tested(1)?, tested(2)?);
         let points = points
@@ -65,6 +90,8 @@ impl TwoTasks {
                 g21: g21.as_ref().map(|g| g[i]),
                 g22: g22.as_ref().map(|g| g[i]),
             })
+            .zip(alphas)
+            .map(|(point, &alpha)| if end(alpha) { point.at_the_end(alpha) } else { point })
             .collect();
         Ok(PhaseCurve { lambda: self.lambda(), critical, points })
     }
@@ -191,6 +218,40 @@ pub fn sequence_curve(tasks: &[Task], settings: &MultiHeadSettings, alphas: &[f6
     Ok(SequenceCurve { lambda: settings.lambda, critical: None, points: points.collect::<Result<_>>()? })
 }
 
+/// `G_21` and `G_22` of a width at λ → ∞.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct WidthPoint {
+    /// The width N.
+    pub width: f64,
+    /// `G_21`; infinite where it diverges.
+    #[serde(with = "crate::serde_infinity")]
+    pub g21: f64,
+    /// `G_22`; infinite where it diverges.
+    #[serde(with = "crate::serde_infinity")]
+    pub g22: f64,
+}
+
+impl WidthPoint {
+    /// `max(G_21, G_22)`.
+    pub fn worst(&self) -> f64 {
+        self.g21.max(self.g22)
+    }
+}
+
+impl PhaseCurve {
+    /// What every load of the curve means for the two tasks, as widths; none without held-out data of both.
+    pub fn widths(&self) -> Option<Vec<WidthPoint>> {
+        let point =
+            |p: &PhasePoint| Some(WidthPoint { width: p.factors.width, g21: p.g21?.limit(), g22: p.g22?.limit() });
+        self.points.iter().map(point).collect()
+    }
+
+    /// The width of the curve with the least `max(G_21, G_22)`.
+    pub fn best_width(&self) -> Option<WidthPoint> {
+        self.widths()?.into_iter().min_by(|a, b| a.worst().total_cmp(&b.worst()))
+    }
+}
+
 /// Where a width lies in the phase diagram of λ → ∞, and which widths lie elsewhere.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Location {
@@ -232,10 +293,12 @@ impl CriticalLoad {
         let generalises_below = self.alpha_c.is_finite().then(|| p / self.alpha_c);
         let advice = match (regime, generalises_below) {
             (Regime::Overfitting, Some(below)) => format!(
-                "at N = {width} the network overfits task 2 as lambda grows; use more than {size} hidden units, fewer than {below:.0}, or a smaller lambda"
+                "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
+                 fixed, below {below:.0} task 2 is learned at the cost of task 1, and at any width a smaller lambda helps"
             ),
             (Regime::Overfitting, None) => format!(
-                "at N = {width} the network overfits task 2 as lambda grows; use more than {size} hidden units or a smaller lambda (no smaller width generalises)"
+                "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
+                 fixed, and at any width a smaller lambda helps (no smaller width generalises)"
             ),
             (regime, _) => format!("at N = {width} the network is in the regime of {regime} as lambda grows"),
         };
@@ -248,6 +311,7 @@ impl CriticalLoad {
 /// # Errors
 /// As for [`TwoTasks::new`].
 pub fn normalised_labels(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Vec<Task>> {
+    let tasks = &own_readouts(tasks)[..];
     let scales = super::multi_head::label_scales(tasks, settings)?;
     let scaled = |y: &Mat<f64>, scale: f64| Mat::from_fn(y.nrows(), y.ncols(), |i, j| y[(i, j)] / scale.sqrt());
     Ok(tasks

@@ -33,9 +33,10 @@ pub struct Args {
     /// The labels of the test examples
     #[arg(long, value_name = "FILE", requires = "test")]
     test_labels: Option<PathBuf>,
-    /// CSV: the column with labels, by its heading, or "first" or "last"
-    #[arg(long, value_name = "NAME", default_value = "last")]
-    label_column: String,
+    /// CSV: the column with labels, by its heading, or "first" or "last" [default: the one called label, target, class or y,
+    /// else the last]
+    #[arg(long, value_name = "NAME")]
+    label_column: Option<String>,
     /// CSV: what stands between fields
     #[arg(long, value_name = "CHAR", default_value = ",")]
     delimiter: String,
@@ -61,22 +62,24 @@ impl Args {
         if self.json {
             return console.print_json(&json!({
                 "name": name, "path": stored, "train": train, "test": test, "dim": dim, "targets": kind,
-                "image_shape": set.image_shape, "sha256": sha256,
+                "image_shape": set.image_shape, "sha256": sha256, "source": set.provenance.source,
             }));
         }
         console.print(&format!(
             "{name}: {train} training and {test} test examples of {dim} numbers, {kind}\n  content sha256 {sha256}\n  \
-             kept as {}\n",
+             from {}\n  kept as {}\n",
+            set.provenance.source,
             stored.display()
         ))
     }
 
     /// The flags as checked settings.
     fn options(&self) -> ebbing::Result<ImportOptions> {
-        let label = match self.label_column.as_str() {
-            "last" => LabelColumn::Last,
-            "first" => LabelColumn::First,
-            name => LabelColumn::Named(name.into()),
+        let label = match self.label_column.as_deref() {
+            None => LabelColumn::Auto,
+            Some("last") => LabelColumn::Last,
+            Some("first") => LabelColumn::First,
+            Some(name) => LabelColumn::Named(name.into()),
         };
         let delimiter = match (self.delimiter.as_str(), self.delimiter.as_bytes()) {
             ("\\t" | "tab", _) => b'\t',
@@ -88,7 +91,7 @@ impl Args {
             labels: self.labels.clone(),
             test: self.test.clone(),
             test_labels: self.test_labels.clone(),
-            csv: CsvOptions { header: self.header, label, delimiter },
+            csv: CsvOptions { header: self.header, label, delimiter, ..CsvOptions::default() },
         })
     }
 }

@@ -1,8 +1,9 @@
 //! The figures of a forecast.
 
+use super::tables;
 use ebbing::Forecast;
-use ebbing::theory::order_parameters::OrderParameters;
-use ebbing_report::{Band, Figure, Line, Matrix, Panel};
+use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
+use ebbing_report::{Band, Figure, Line, Markers, Matrix, Panel};
 use ebbing_studies::job::ForecastResult;
 
 /// The name of the file and the figure.
@@ -12,6 +13,7 @@ pub fn all(told: &ForecastResult) -> Vec<(&'static str, Figure)> {
     if !forecast.pairs.is_empty() {
         figures.push(("order_parameters", order_parameters(forecast)));
     }
+    figures.extend(intervals(forecast).map(|figure| ("intervals", figure)));
     if forecast.test.is_some() {
         figures.push(("test", test(forecast)));
     }
@@ -69,13 +71,65 @@ fn order_parameters(forecast: &Forecast) -> Figure {
         panel("conflict γ_{RF} − γ_{rule}", |p| p.conflict),
         panel("γ_{feature}", |p| p.gamma_feature),
         panel("γ_{sim}", |p| p.gamma_sim),
-        panel("F_{21}", |p| p.f21),
+        panel("F_{pair}", |p| p.f21),
     ];
     Figure::grid(panels, 3).title("Order parameters of all pairs").caption(
         "Order parameters of every ordered pair of tasks. γ_{RF}: how much the second task drives features that the first one \
          uses; γ_{rule}: how far the two rules agree on them; their difference is the conflict, half of the expected forgetting \
-         F_{21}. γ_{feature}: overlap of all features; γ_{sim}: similarity of tasks that have readouts of their own.",
+         F_{pair} of the first task after the second, these two learned alone. γ_{feature}: overlap of all features; γ_{sim}: similarity of tasks that have readouts of their own.",
     )
+}
+
+/// Order parameters of the pairs that tables show, with their intervals and the null of shuffled targets.
+fn intervals(forecast: &Forecast) -> Option<Figure> {
+    let (pairs, _) = tables::chosen(forecast);
+    let first = &pairs.first()?.detail;
+    let (interval, null) = (first.interval.as_ref(), first.null.as_ref());
+    if interval.is_none() && null.is_none() {
+        return None;
+    }
+    let x: Vec<f64> = (1..=pairs.len()).map(|k| k as f64).collect();
+    let panel = |name: &str, get: fn(&OrderParameters) -> f64| {
+        let each = |part: &dyn Fn(&PairOrderParameters) -> Option<&OrderParameters>| -> Option<Vec<f64>> {
+            pairs.iter().map(|pair| part(&pair.detail).map(get)).collect()
+        };
+        let mut markers = Markers::new("tasks", &x, &each(&|p| Some(&p.values)).unwrap_or_default()).category(0);
+        let low = each(&|p| p.interval.as_ref().map(|i| &i.low));
+        if let Some((low, high)) = low.zip(each(&|p| p.interval.as_ref().map(|i| &i.high))) {
+            markers = markers.interval(&low, &high);
+        }
+        let mut panel = Panel::new().x("pair, in the order of the tables").y(name).integer_x();
+        panel = panel.x_range(0.5, pairs.len() as f64 + 0.5).horizontal("", 0.0).markers(markers);
+        let mean = each(&|p| p.null.as_ref().map(|n| &n.mean));
+        let low = each(&|p| p.null.as_ref().map(|n| &n.low));
+        if let Some(((mean, low), high)) = mean.zip(low).zip(each(&|p| p.null.as_ref().map(|n| &n.high))) {
+            let beside: Vec<f64> = x.iter().map(|x| x + 0.2).collect();
+            panel = panel.markers(Markers::new("shuffled", &beside, &mean).interval(&low, &high).category(1));
+        }
+        panel
+    };
+    let panels = vec![
+        panel("γ_{RF}", |p| p.gamma_rf),
+        panel("γ_{rule}", |p| p.gamma_rule),
+        panel("conflict γ_{RF} − γ_{rule}", |p| p.conflict),
+        panel("F_{pair}", |p| p.f21),
+    ];
+    let mut bars = Vec::new();
+    if let Some(i) = interval {
+        bars.push(format!(
+            "Bars on the tasks are {} % intervals from {} half samples.",
+            100.0 * i.confidence,
+            i.samples
+        ));
+    }
+    if let Some(n) = null {
+        let share = 100.0 * n.confidence;
+        bars.push(format!("Beside them mean and central {share} % of {} shuffles of the targets.", n.samples));
+    }
+    Some(Figure::grid(panels, 2).title("How well order parameters are known").caption(&format!(
+        "Order parameters of pairs of tasks over the choice of examples, and against targets without meaning. {}",
+        bars.join(" ")
+    )))
 }
 
 /// Held-out data: normalised loss and accuracy.

@@ -46,7 +46,7 @@ pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
         figure.save(folder, name)?;
         report = report.figure(&figure);
     }
-    report = report.matrix(&words::shown("forgetting", &forecast.forgetting));
+    report = report.matrix(&forgetting);
     write_table(folder, "forgetting", &forgetting.to_table()?, &metadata)?;
     if let Some(test) = &forecast.test {
         let loss = words::matrix("test loss", &test.loss);
@@ -61,7 +61,10 @@ pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
     if !forecast.pairs.is_empty() {
         let pairs = tables::all_pairs(forecast);
         write_table(folder, "order_parameters", &pairs, &metadata)?;
-        report = report.table(&pairs);
+        report = report.table(&tables::values(forecast));
+        if let Some(intervals) = tables::intervals(forecast, &tables::chosen(forecast).0) {
+            report = report.table(&intervals);
+        }
     }
     if !forecast.depths.is_empty() {
         let depths = tables::depths(forecast);

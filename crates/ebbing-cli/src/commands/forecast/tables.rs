@@ -2,8 +2,8 @@
 
 use ebbing::Forecast;
 use ebbing::theory::forecast::PairForecast;
-use ebbing::theory::order_parameters::OrderParameters;
-use ebbing_report::{Spread, Table};
+use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
+use ebbing_report::{Spread, Table, significant};
 
 /// The order parameters that tables show, with what they mean.
 const PARAMETERS: [(&str, fn(&OrderParameters) -> f64, &str); 10] = [
@@ -11,12 +11,12 @@ const PARAMETERS: [(&str, fn(&OrderParameters) -> f64, &str); 10] = [
     ("γ_{RF}", |p| p.gamma_rf, "how much the second task drives features that the first uses"),
     ("γ_{rule}", |p| p.gamma_rule, "how far the rules agree on them"),
     ("conflict", |p| p.conflict, "gamma_RF - gamma_rule"),
-    ("F_{21}", |p| p.f21, "forgetting of the first task after the second"),
+    ("F_{pair}", |p| p.f21, "forgetting of the first task after the second, these two learned alone"),
     ("γ_{sim}", |p| p.gamma_sim, "similarity of tasks with readouts of their own"),
     ("cos", |p| p.cos, "cosine of the two readouts"),
     ("proj", |p| p.proj, "part of the first readout within the features of the second task"),
-    ("F_{21}(λ = 0)", |p| p.f21_at_lambda_zero, "forgetting without penalty"),
-    ("ΔF_{21}", |p| p.delta_f21, "what the penalty changes"),
+    ("F_{pair}(λ = 0)", |p| p.f21_at_lambda_zero, "the same without penalty"),
+    ("ΔF_{pair}", |p| p.delta_f21, "what the penalty changes"),
 ];
 
 /// How many of them fit the terminal.
@@ -24,16 +24,18 @@ const SHOWN: usize = 6;
 
 /// Order parameters of consecutive pairs, or of all pairs in the order learned if tasks are few.
 pub fn shown_pairs(forecast: &Forecast, title: &str) -> Table {
-    let few = forecast.tasks.len() <= 4;
-    let which = if few { "pairs in the order learned" } else { "consecutive pairs" };
-    let chosen = |p: &&PairForecast| if few { p.first < p.second } else { p.second == p.first + 1 };
-    let pairs: Vec<&PairForecast> = forecast.pairs.iter().filter(chosen).collect();
+    let (pairs, which) = chosen(forecast);
     let names: Vec<String> = pairs.iter().map(|p| format!("{}→{}", p.first, p.second)).collect();
     columns(Table::new(&format!("{title}, {which}")).text("pair", &names), &pairs, SHOWN)
 }
 
-/// Everything about all ordered pairs.
+/// Everything about all ordered pairs, for files.
 pub fn all_pairs(forecast: &Forecast) -> Table {
+    resampled(values(forecast), &forecast.pairs.iter().collect::<Vec<_>>())
+}
+
+/// The order parameters of all ordered pairs.
+pub fn values(forecast: &Forecast) -> Table {
     let pairs: Vec<&PairForecast> = forecast.pairs.iter().collect();
     let table = Table::new("Order parameters of all ordered pairs")
         .integer("first", &pairs.iter().map(|p| p.first as i64).collect::<Vec<_>>())
@@ -41,6 +43,76 @@ pub fn all_pairs(forecast: &Forecast) -> Table {
         .integer("second", &pairs.iter().map(|p| p.second as i64).collect::<Vec<_>>())
         .meaning("the task learned second");
     columns(table, &pairs, PARAMETERS.len())
+}
+
+/// Where intervals or a null were asked for: their columns beside every order parameter, as files hold them.
+fn resampled(mut table: Table, pairs: &[&PairForecast]) -> Table {
+    for (name, get, _) in PARAMETERS {
+        for (ending, meaning, part) in PARTS {
+            let values: Option<Vec<f64>> = pairs.iter().map(|pair| part(&pair.detail).map(get)).collect();
+            if let Some(values) = values.filter(|v| !v.is_empty()) {
+                table = table.number(&format!("{name} {ending}"), &values).meaning(meaning);
+            }
+        }
+    }
+    table
+}
+
+/// A part of what resampling tells of a pair: its ending in files, what it is, and where it is found.
+type Part = (&'static str, &'static str, fn(&PairOrderParameters) -> Option<&OrderParameters>);
+
+const PARTS: [Part; 5] = [
+    ("low", "lower end of the interval over the choice of examples", |p| p.interval.as_ref().map(|i| &i.low)),
+    ("high", "upper end of the interval over the choice of examples", |p| p.interval.as_ref().map(|i| &i.high)),
+    ("null_mean", "mean with shuffled targets", |p| p.null.as_ref().map(|n| &n.mean)),
+    ("null_sd", "standard deviation with shuffled targets", |p| p.null.as_ref().map(|n| &n.deviation)),
+    ("p", "two-sided p-value against shuffled targets", |p| p.null.as_ref().map(|n| &n.p_value)),
+];
+
+/// Intervals, null and p-values, one row per pair and order parameter; none where none were asked for.
+pub fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<Table> {
+    let first = &pairs.first()?.detail;
+    let mut title = Vec::new();
+    if let Some(interval) = &first.interval {
+        let share = significant(100.0 * interval.confidence);
+        title.push(format!("{share} % intervals from {} half samples of the examples", interval.samples));
+    }
+    if let Some(null) = &first.null {
+        title.push(format!("null and two-sided p from {} shuffles of the targets", null.samples));
+    }
+    if title.is_empty() {
+        return None;
+    }
+    let of = if forecast.seeds > 1 { " (first seed)" } else { "" };
+    let rows: Vec<(&PairForecast, usize)> = pairs.iter().flat_map(|pair| (0..SHOWN).map(move |k| (*pair, k))).collect();
+    let column = |get: &dyn Fn(&PairForecast, usize) -> f64| rows.iter().map(|(p, k)| get(p, *k)).collect::<Vec<f64>>();
+    let part = |at: usize| {
+        let (_, _, get) = PARTS[at];
+        column(&|p, k| get(&p.detail).map_or(f64::NAN, PARAMETERS[k].1))
+    };
+    let names = |(pair, k): &(&PairForecast, usize)| {
+        if *k == 0 { format!("{}→{}", pair.first, pair.second) } else { String::new() }
+    };
+    let mut table = Table::new(&format!("{}{of}", title.join("; ")))
+        .text("pair", &rows.iter().map(names).collect::<Vec<_>>())
+        .text("", &rows.iter().map(|(_, k)| PARAMETERS[*k].0).collect::<Vec<_>>())
+        .key("parameter")
+        .number("value", &column(&|p, k| PARAMETERS[k].1(&p.detail.values)));
+    if first.interval.is_some() {
+        table = table.number("from", &part(0)).number("to", &part(1));
+    }
+    if first.null.is_some() {
+        table = table.estimate("null", &part(2), Spread::StandardDeviation, &part(3)).number("p", &part(4));
+    }
+    Some(table)
+}
+
+/// The pairs that the terminal shows: consecutive ones, or all in the order learned if tasks are few; and which these are.
+pub fn chosen(forecast: &Forecast) -> (Vec<&PairForecast>, &'static str) {
+    let few = forecast.tasks.len() <= 4;
+    let wanted = |p: &&PairForecast| if few { p.first < p.second } else { p.second == p.first + 1 };
+    let which = if few { "pairs in the order learned" } else { "consecutive pairs" };
+    (forecast.pairs.iter().filter(wanted).collect(), which)
 }
 
 fn columns(mut table: Table, pairs: &[&PairForecast], count: usize) -> Table {

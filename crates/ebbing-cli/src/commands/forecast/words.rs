@@ -15,12 +15,15 @@ pub fn page(told: &ForecastResult, output: &Output) -> ebbing_report::Result<Str
     let mut screen = Screen::new(&escape_markup(&told.heading));
     if !forecast.pairs.is_empty() {
         screen = screen.table(&tables::shown_pairs(forecast, "Order parameters"))?;
+        if let Some(intervals) = tables::intervals(forecast, &tables::chosen(forecast).0) {
+            screen = screen.table(&intervals)?;
+        }
     }
     for (name, layer) in &told.layers {
         screen = screen.table(&tables::shown_pairs(layer, &format!("Order parameters of {}", escape_markup(name))))?;
     }
     let title = "Forecast forgetting F, loss on training data (0: remembered, 1: as bad as answering 0)";
-    screen = screen.matrix(&shown(title, &forecast.forgetting))?;
+    screen = screen.matrix(&matrix(title, &forecast.forgetting))?;
     if !forecast.depths.is_empty() {
         screen = screen.table(&tables::depths(forecast))?;
     }
@@ -44,14 +47,4 @@ pub fn matrix(name: &str, values: &Averaged) -> Matrix {
         Some(errors) => matrix.errors(Spread::StandardError, errors),
         None => matrix,
     }
-}
-
-/// The same to look at: the loss of a task just learned is zero up to the square of rounding, and shown so.
-pub fn shown(name: &str, values: &Averaged) -> Matrix {
-    let clean = |rows: &Vec<Vec<f64>>| {
-        let zero = |v: &f64| if v.abs() < 1e-20 { 0.0 } else { *v };
-        rows.iter().map(|row| row.iter().map(zero).collect()).collect::<Vec<Vec<f64>>>()
-    };
-    let standard_error = values.standard_error.as_ref().map(clean);
-    matrix(name, &Averaged { mean: clean(&values.mean), standard_error })
 }

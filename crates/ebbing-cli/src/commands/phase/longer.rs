@@ -42,7 +42,8 @@ impl Args {
             return console.print_json(&result);
         }
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        let heading = format!("{} tasks of {} examples, a readout each", sizes.len(), examples.join(", "));
+        let done = super::done(&settings);
+        let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
         let mut screen = Screen::new(&heading);
         let step = curves[0].points.len().div_ceil(SHOWN);
         let chosen = |k: usize| k.is_multiple_of(step);

@@ -29,6 +29,12 @@ pub struct Args {
     output: Output,
 }
 
+/// What was done to labels, for the end of the first line.
+fn done(settings: &serde_json::Value) -> String {
+    let words = ebbing::tasks::target_rule(settings).own_words();
+    words.map_or(String::new(), |words| format!(" ({})", ebbing_report::escape_markup(&words)))
+}
+
 impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {

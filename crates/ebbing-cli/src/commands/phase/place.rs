@@ -4,7 +4,7 @@ use super::{Args, figures};
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::theory::best_lambda::BestLambda;
-use ebbing::theory::phase::Location;
+use ebbing::theory::phase::{Location, WidthPoint};
 use ebbing_report::{Figure, Line, Panel, Screen, Table, escape_markup, significant, write_table};
 use ebbing_studies::job::{PhasePlace, SweptCurves};
 use serde_json::json;
@@ -12,11 +12,12 @@ use serde_json::json;
 impl Args {
     /// Places the tasks in the diagram.
     pub(super) fn place(&self, console: &Console) -> anyhow::Result<()> {
-        let PhasePlace { settings, sizes, critical, location, best, tested, curves } =
+        let PhasePlace { settings, sizes, critical, location, best, widths, tested, curves } =
             self.job.place(&Sources::new())?;
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;
         let result = json!({
-            "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "curves": curves.curves,
+            "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "widths": widths,
+            "curves": curves.curves,
         });
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
@@ -33,12 +34,16 @@ impl Args {
             .number("γ_{sim}^{−2}", &[critical.alpha_c_gamma_sim])
             .number("α_{c} with u_{11}", &[critical.alpha_c_u11]);
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        let heading = format!("Two tasks of {} examples, σ = {}", sizes.join(" and "), self.job.sigma);
+        let (examples, done) = (sizes.join(" and "), super::done(&settings));
+        let heading = format!("Two tasks of {examples} examples{done}, σ = {}", self.job.sigma);
         let mut screen = Screen::new(&heading).table(&table)?;
         for note in &critical.notes {
             screen = screen.paragraph(&escape_markup(&format!("{note}.")));
         }
         screen = screen.paragraph(&escape_markup(&answer(location.as_ref(), best.as_ref(), tested)));
+        if let Some([own, best]) = widths {
+            screen = screen.paragraph(&escape_markup(&by_the_numbers(own, best))).paragraph(DEFINED);
+        }
         if let Some(folder) = &self.output.out {
             screen = screen.next("figure", &folder.join("phase.svg").display().to_string());
         }
@@ -68,6 +73,25 @@ fn answer(location: Option<&Location>, best: Option<&BestLambda>, tested: bool) 
         None => {}
     }
     text
+}
+
+/// What the losses in the answer are.
+const DEFINED: &str = "F21 is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0); G21 and G22 are \
+                       test losses of tasks 1 and 2 after task 2, over those of a network that learned the task alone.";
+
+/// The best width by what was computed, beside the one asked about.
+fn by_the_numbers(own: WidthPoint, best: WidthPoint) -> String {
+    let losses = |point: &WidthPoint| format!("G21 {}, G22 {}", significant(point.g21), significant(point.g22));
+    if best.width == own.width {
+        return format!("As lambda grows no width computed does better than N = {}: {}.", own.width, losses(&own));
+    }
+    format!(
+        "As lambda grows N = {} has {}; the best of the widths computed is N = {:.0} with {}.",
+        own.width,
+        losses(&own),
+        best.width,
+        losses(&best)
+    )
 }
 
 /// Curves against the load, and the search for λ where there was one.

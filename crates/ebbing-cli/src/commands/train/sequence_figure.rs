@@ -107,9 +107,8 @@ impl Args {
             "theory": theory.map(|c| json!({ "name": c.name, "loss_of_task_1": c.mean, "se": c.error })),
         });
         let title = format!(
-            "Training on {} tasks of {} examples: depth {}, width {}, loss {:?}, {} seed(s)",
-            sequence.tasks.len(),
-            sequence.tasks[0].x.nrows(),
+            "Training on {}: depth {}, width {}, loss {:?}, {} seed(s)",
+            sequence.described(),
             shown.architecture.depth,
             shown.width,
             shown.loss,
@@ -160,6 +159,9 @@ impl Args {
         };
         let table = table.text("newest task's MSE", &newest).text("learned", &learned).text("steps per task", &steps);
         let mut screen = Screen::new(title).table(&table)?;
+        for sentence in groups.iter().filter_map(unlearned) {
+            screen = screen.paragraph(&escape_markup(&sentence));
+        }
         for sentence in groups.iter().flat_map(|g| &g.diverged) {
             screen = screen.paragraph(&escape_markup(&format!("Left out: {sentence}.")));
         }
@@ -167,6 +169,21 @@ impl Args {
             screen = screen.next("figure", &folder.join("train.svg").display().to_string());
         }
         Ok(screen.render_for_stdout())
+    }
+}
+
+/// What to know of a learner that did not learn: not forgetting means nothing then.
+fn unlearned(group: &Group) -> Option<String> {
+    let reports: Vec<&TaskReport> = group.done.iter().flat_map(|t| &t.reports).collect();
+    let (learned, all, name) = (reports.iter().filter(|r| r.learned).count(), reports.len(), group.learner.name());
+    match all - learned {
+        0 => None,
+        n if n == all => {
+            Some(format!("{name} learned none of its {all} tasks: its losses say nothing about forgetting."))
+        }
+        n => Some(format!(
+            "{name} did not learn {n} of its {all} tasks to the threshold: read its losses with that in mind."
+        )),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::linalg::on_one_thread;
 use crate::plan::{check_memory, sample_cost};
 use crate::stats::{Estimate, median};
-use crate::tasks::{Task, sizes_of};
+use crate::tasks::{Task, own_readouts, sizes_of};
 use chain::Chain;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,13 @@ pub enum Heads {
     /// A readout of its own for every task, kept afterwards.
     #[default]
     Multi,
+}
+
+impl Heads {
+    /// The tasks with the targets that these readouts learn: see [`own_readouts`].
+    pub(crate) fn targets(self, tasks: &[Task]) -> std::borrow::Cow<'_, [Task]> {
+        if self == Heads::Multi { own_readouts(tasks) } else { tasks.into() }
+    }
 }
 
 /// What to sample and how long.
@@ -128,6 +135,7 @@ pub fn sample_posterior(
     settings: &PosteriorSettings,
     progress: impl Fn(usize) + Sync,
 ) -> Result<SampledPosterior> {
+    let tasks = &settings.heads.targets(tasks)[..];
     let prior = check(tasks, settings)?;
     let (width, depth, chains) = (settings.width, settings.architecture.depth, settings.chains);
     check_memory("sampling", &sizes_of(tasks), |s| sample_cost(s, width, depth, chains, 1.0))?;

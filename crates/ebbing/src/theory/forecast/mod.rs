@@ -19,7 +19,7 @@ pub use sentences::ASSUMES;
 use super::Inputs;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, pair};
 use super::single_head::{SingleHead, SingleHeadForecast, SingleHeadSettings};
-use super::task_order::{OrderSearchSettings, TaskOrder, best_order};
+use super::task_order::{OrderSearchSettings, TaskOrder, best_order_of};
 use crate::error::{Error, Result};
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
 use crate::stats::ForgettingFit;
@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 /// | `half_samples` | 0 | half samples for intervals of the order parameters (first seed) |
 /// | `shuffles` | 0 | label shuffles for their null (first seed) |
 /// | `depths` | none | other depths to set beside the forecast |
-/// | `order` | true | whether the best order of tasks is searched (first seed) |
+/// | `order` | true | whether the best order of tasks is searched, of the mean over seeds |
 /// | `convention` | `gem` | names and formulas of the accuracy metrics |
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
 /// | `ridge` | 0 | ridge on singular feature kernels |
@@ -128,6 +128,8 @@ pub struct Forecast {
     pub tasks: Vec<String>,
     /// How many sequences were averaged.
     pub seeds: usize,
+    /// Whether tasks were drawn from a data set, so that other seeds give others.
+    pub drawn: bool,
     /// All ordered pairs of tasks.
     pub pairs: Vec<PairForecast>,
     /// The pair that conflicts most.
@@ -146,7 +148,7 @@ pub struct Forecast {
     pub delta_f21: Option<f64>,
     /// The forecast at other depths.
     pub depths: Vec<DepthForecast>,
-    /// The order with the least forgetting (of the first seed's sequence).
+    /// The order with the least forgetting, of the mean over seeds.
     pub order: Option<TaskOrder>,
     /// The smallest estimated number of correct digits.
     pub digits: f64,
@@ -177,7 +179,8 @@ impl Forecast {
         let order = (settings.order && first.tasks.len() > 1).then(|| {
             progress("order of tasks");
             let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
-            best_order(inputs(first, settings.features), &search)
+            let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
+            best_order_of(&draws, &search)
         });
         let pairs = average_pairs(pairs);
         let digits = forecasts.iter().map(|f| f.digits).chain(pairs.iter().map(|p| p.detail.digits));
@@ -189,6 +192,7 @@ impl Forecast {
             orientation: "[t][s]: after task t + 1 (rows), on task s + 1 (columns)".into(),
             tasks: first.tasks.iter().map(|t| t.name.clone()).collect(),
             seeds: sequences.len(),
+            drawn: first.settings.get("protocol").is_some(),
             worst: reading::worst(&pairs),
             fit: fit(&forgetting)?,
             train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
@@ -196,7 +200,7 @@ impl Forecast {
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
             digits: digits.fold(f64::INFINITY, f64::min),
-            notes: notes(&forecasts, &pairs),
+            notes: first.target_notes().into_iter().chain(notes(&forecasts, &pairs)).collect(),
             order: order.transpose()?,
             forgetting,
             pairs,

@@ -4,7 +4,7 @@ use super::super::order_parameters::OrderParameters;
 use super::PairForecast;
 use serde::{Deserialize, Serialize};
 
-/// What the order parameters of two tasks say about how they get along.
+/// What the order parameters of two tasks say about how they get along, by their sizes.
 ///
 /// The conflict `γ_RF − γ_rule` is large only where the second task drives features that matter to the first (γ_RF) and
 /// its rule disagrees on them (γ_rule well below γ_RF).
@@ -13,38 +13,48 @@ use serde::{Deserialize, Serialize};
 pub enum Reading {
     /// Conflict below 0.02: neither disturbs the other.
     NoConflict,
-    /// γ_rule at least 0.8 γ_RF: the same features, mostly the same rule.
+    /// γ_rule at least 0.1 and 0.8 γ_RF: mostly the same rule.
     SharedRule,
-    /// γ_rule between 0.3 and 0.8 of γ_RF: the same features, rules that agree in part.
+    /// γ_rule at least 0.1: rules that agree in part.
     PartlySharedRule,
-    /// γ_rule between −0.3 and 0.3 of γ_RF: the same features, unrelated rules.
+    /// γ_rule between −0.1 and 0.1: unrelated rules.
     DifferentRules,
-    /// γ_rule below −0.3 γ_RF: the same features, opposite rules.
+    /// γ_rule at most −0.1: opposite rules.
     OppositeRules,
 }
+
+/// Rules that agree or disagree by less than this are unrelated; features that overlap by less are few.
+const SMALL: f64 = 0.1;
+/// Features that overlap by this much are similar.
+const LARGE: f64 = 0.3;
 
 impl Reading {
     /// Reads a pair of tasks.
     pub fn of(values: &OrderParameters) -> Self {
-        let agreement = values.gamma_rule / values.gamma_rf;
-        match agreement {
+        match values.gamma_rule {
             _ if values.conflict < 0.02 => Reading::NoConflict,
-            a if a >= 0.8 => Reading::SharedRule,
-            a if a >= 0.3 => Reading::PartlySharedRule,
-            a if a >= -0.3 => Reading::DifferentRules,
+            rule if rule >= SMALL && rule >= 0.8 * values.gamma_rf => Reading::SharedRule,
+            rule if rule >= SMALL => Reading::PartlySharedRule,
+            rule if rule > -SMALL => Reading::DifferentRules,
             _ => Reading::OppositeRules,
         }
     }
 
-    /// The same as part of a sentence.
-    pub fn words(self) -> &'static str {
-        match self {
-            Reading::NoConflict => "they hardly disturb each other",
-            Reading::SharedRule => "they use similar features with nearly the same rule",
-            Reading::PartlySharedRule => "they use similar features with rules that agree only in part",
-            Reading::DifferentRules => "they use similar features with unrelated rules",
-            Reading::OppositeRules => "they use similar features with opposite rules",
-        }
+    /// The same as part of a sentence, with what γ_RF says of the features.
+    pub fn words(self, gamma_rf: f64) -> String {
+        let features = match gamma_rf {
+            overlap if overlap >= LARGE => "use similar features",
+            overlap if overlap >= SMALL => "share some features",
+            _ => "share few features",
+        };
+        let rules = match self {
+            Reading::NoConflict => return "they hardly disturb each other".into(),
+            Reading::SharedRule => "nearly the same rule",
+            Reading::PartlySharedRule => "rules that agree only in part",
+            Reading::DifferentRules => "unrelated rules",
+            Reading::OppositeRules => "opposite rules",
+        };
+        format!("they {features}, with {rules}")
     }
 }
 
@@ -57,8 +67,17 @@ pub struct WorstPair {
     pub second: usize,
     /// `γ_RF − γ_rule`.
     pub conflict: f64,
+    /// `γ_RF`.
+    pub gamma_rf: f64,
     /// Why.
     pub reading: Reading,
+}
+
+impl WorstPair {
+    /// Why, in words.
+    pub fn words(&self) -> String {
+        self.reading.words(self.gamma_rf)
+    }
 }
 
 /// The largest conflict among pairs in the order in which they are learned.
@@ -69,6 +88,7 @@ pub(super) fn worst(pairs: &[PairForecast]) -> Option<WorstPair> {
         first: worst.first,
         second: worst.second,
         conflict: worst.values.conflict,
+        gamma_rf: worst.values.gamma_rf,
         reading: Reading::of(&worst.values),
     })
 }
@@ -91,8 +111,11 @@ mod tests {
             (0.5, 0.3, Reading::PartlySharedRule),
             (0.5, 0.01, Reading::DifferentRules),
             (0.5, -0.4, Reading::OppositeRules),
+            // A ratio of −0.3 between small numbers is no opposition.
+            (0.12, -0.04, Reading::DifferentRules),
         ] {
             assert_eq!(Reading::of(&values(rf, rule)), want);
         }
+        assert_eq!(Reading::DifferentRules.words(0.12), "they share some features, with unrelated rules");
     }
 }

@@ -21,20 +21,26 @@ impl Forecast {
                 worst.first,
                 worst.second,
                 significant(worst.conflict),
-                worst.reading.words()
+                worst.words()
             ));
         }
         all.extend(self.first_task());
         if let (Some(free), Some(delta)) = (self.f21_at_lambda_zero, self.delta_f21) {
-            let change = if delta < 0.0 { "spares" } else { "adds" };
+            let change = match delta {
+                d if d < 0.0 => format!("the penalty spares {}", significant(-d)),
+                d if d > 0.0 => format!("the penalty adds {}", significant(d)),
+                _ => "the penalty changes nothing".into(),
+            };
             all.push(format!(
-                "Without the penalty F21 would be {}; the penalty {change} {}.",
-                significant(free),
-                significant(delta.abs())
+                "Without the penalty the forgetting of task 1 after task 2 would be {}; {change}.",
+                significant(free)
             ));
         }
         all.extend(self.test.as_ref().and_then(|test| test.metrics.as_ref()).map(accuracies));
         all.extend(self.order.as_ref().map(best_order));
+        if self.drawn && self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
+            all.push("Of one draw of tasks some order is always the best; several seeds tell whether it is more than chance.".into());
+        }
         all.extend(self.notes.iter().map(|note| format!("Note: {note}.")));
         all
     }
@@ -86,8 +92,19 @@ fn best_order(order: &TaskOrder) -> String {
         );
     }
     let names: Vec<String> = order.order.iter().map(ToString::to_string).collect();
+    let noise = match (order.within_noise, order.gain_error) {
+        (Some(true), Some(error)) => format!(
+            " The gain, {}, is within noise: the luckiest of {} orders of exchangeable tasks would gain as much.",
+            Estimate { value: order.gain, standard_error: Some(error) },
+            order.tried
+        ),
+        (Some(false), Some(error)) => {
+            format!(" The gain is {} over draws.", Estimate { value: order.gain, standard_error: Some(error) })
+        }
+        _ => String::new(),
+    };
     format!(
-        "The best order found is {}: mean final forgetting {} instead of {} ({:.1} % less; {} orders tried).",
+        "The best order found is {}: mean final forgetting {} instead of {} ({:.1} % less; {} orders tried).{noise}",
         names.join(" "),
         significant(order.forgetting),
         significant(order.given),
@@ -115,9 +132,12 @@ mod tests {
             Some(TaskOrder { order: vec![2, 1, 3], forgetting: 0.2, given: 0.25, gain: 0.05, ..told.order.unwrap() });
         told.notes = vec!["mind this".into()];
         let said = told.sentences();
-        assert!(said[0].starts_with("Tasks ") && said[0].contains(told.worst.unwrap().reading.words()), "{said:?}");
+        assert!(said[0].starts_with("Tasks ") && said[0].contains(&told.worst.unwrap().words()), "{said:?}");
         assert!(said[1].starts_with("Forecast forgetting of task 1 after 3 tasks is 0.31 ± 0.02"), "{said:?}");
-        assert_eq!(said[2], "Without the penalty F21 would be 0.500; the penalty spares 0.125.");
+        assert_eq!(
+            said[2],
+            "Without the penalty the forgetting of task 1 after task 2 would be 0.500; the penalty spares 0.125."
+        );
         assert!(
             said[3].starts_with("On test data after the last task (gem convention): average accuracy 0."),
             "{said:?}"

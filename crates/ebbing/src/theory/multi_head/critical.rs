@@ -14,6 +14,7 @@ use super::limit::Regime;
 use super::two_tasks::TwoTasks;
 use crate::error::{Error, Result};
 use crate::stats::bisect;
+use crate::stats::number::{accuracy, within};
 use serde::Serialize;
 
 /// Loads are searched for α_c up to this value.
@@ -87,7 +88,7 @@ impl TwoTasks {
         let (yy, by, bb) =
             (sum(&|i| self.y[i] * self.y[i]), sum(&|i| self.b[i] * self.y[i]), sum(&|i| self.b[i] * self.b[i]));
         let (gamma_feature, cos, proj) = (trace / p1.min(p2), by / (yy * self.quadratic).sqrt(), bb / self.quadratic);
-        let gamma_sim = gamma_feature + cos * cos - proj;
+        let gamma_sim = within(gamma_feature + cos * cos - proj, accuracy(self.digits()));
         let mut critical = CriticalLoad {
             alpha_c: self.exact_critical_load()?,
             bound: BOUND,

@@ -9,7 +9,7 @@ use super::two_tasks::{Power, TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
 use crate::kernels::{Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Mat, MatRef};
-use crate::tasks::Task;
+use crate::tasks::{Task, own_readouts};
 
 /// Where a large λ stands for ∞, no forgetting changes by more than this when λ grows tenfold.
 const TOLERANCE: f64 = 1e-3;
@@ -72,6 +72,7 @@ impl MultiHead {
     /// settings and tasks (α = 1 has no limit λ = ∞), [`Error::NotPositiveDefinite`] or [`Error::LostAccuracy`] for singular
     /// kernels, [`Error::NotConverged`] with its trace where the equations are not solved or no λ up to 1e11 stands for ∞.
     pub fn new(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
+        let tasks = &own_readouts(tasks)[..];
         check_tasks(tasks)?;
         if settings.lambda.is_infinite() && tasks.len() > 1 {
             if tasks.len() > 2 || settings.beta.is_finite() {
@@ -94,7 +95,7 @@ impl MultiHead {
     /// # Errors
     /// Those of [`MultiHead::new`].
     pub fn at_large_lambda(tasks: &[Task], settings: &MultiHeadSettings, tolerance: f64) -> Result<Self> {
-        let (finite, evidence) = Finite::at_large_lambda(tasks, settings, tolerance)?;
+        let (finite, evidence) = Finite::at_large_lambda(&own_readouts(tasks), settings, tolerance)?;
         Ok(MultiHead { finite, limit: None, evidence })
     }
 

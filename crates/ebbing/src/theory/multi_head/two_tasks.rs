@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, dot, matmul};
 use crate::plan::{check_memory, critical_load_cost};
-use crate::tasks::{Task, sizes_of};
+use crate::tasks::{Task, own_readouts, sizes_of};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::OnceLock;
@@ -19,7 +19,8 @@ use std::sync::OnceLock;
 /// `coefficient · λ^exponent`, the leading behaviour for λ → ∞; at finite λ the exponent is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Power {
-    /// The factor in front.
+    /// The factor in front; infinite where there is no limit at all.
+    #[serde(with = "crate::serde_infinity")]
     pub coefficient: f64,
     /// The power of λ.
     pub exponent: f64,
@@ -152,6 +153,7 @@ impl TwoTasks {
         if tasks.len() != 2 {
             return Err(Error::data("task sequence", format!("has {} tasks; expected two", tasks.len())));
         }
+        let tasks = &own_readouts(tasks)[..];
         check_tasks(tasks)?;
         check_memory("the theory of two tasks", &sizes_of(tasks), critical_load_cost)?;
         let (prior, architecture) = (settings.prior()?, settings.architecture()?);

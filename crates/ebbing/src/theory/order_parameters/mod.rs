@@ -38,6 +38,7 @@ pub use resample::{Interval, Null};
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::plan::order_parameter_cost;
+use crate::stats::number::within;
 use crate::tasks::{Task, TaskSequence};
 use crate::theory::Inputs;
 use crate::theory::blocks::factor::RANK_TOLERANCE;
@@ -114,6 +115,25 @@ pub struct OrderParameters {
     pub f21_at_lambda_zero: f64,
     /// `F_21 − F_21(λ = 0)`: below zero where the penalty helps.
     pub delta_f21: f64,
+}
+
+impl OrderParameters {
+    /// The same, 0 where they are zero within an accuracy; what is a sum of squares is as good as its square.
+    fn within(&self, accuracy: f64) -> OrderParameters {
+        let (plain, square) = (|v: f64| within(v, accuracy), |v: f64| within(v, accuracy * accuracy));
+        OrderParameters {
+            gamma_feature: plain(self.gamma_feature),
+            gamma_rf: square(self.gamma_rf),
+            gamma_rule: plain(self.gamma_rule),
+            conflict: plain(self.conflict),
+            gamma_sim: plain(self.gamma_sim),
+            cos: plain(self.cos),
+            proj: square(self.proj),
+            f21: square(self.f21),
+            f21_at_lambda_zero: square(self.f21_at_lambda_zero),
+            delta_f21: plain(self.delta_f21),
+        }
+    }
 }
 
 /// How `K_11` and `K_22` were inverted.

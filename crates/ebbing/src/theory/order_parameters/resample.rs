@@ -44,6 +44,9 @@ pub struct Null {
     pub low: OrderParameters,
     /// Upper ends.
     pub high: OrderParameters,
+    /// `(1 + #{|v − mean| ≥ |value − mean|})/(B + 1)`: how often shuffled targets lie as far from their mean as the data does,
+    /// on either side, the data itself counted (B. Phipson, G. K. Smyth 2010). 1 for what targets do not enter.
+    pub p_value: OrderParameters,
     /// How much of the distribution lies between the ends.
     pub confidence: f64,
     /// The number of shuffles.
@@ -57,6 +60,7 @@ pub(super) fn shuffles(
     factors: [&Factor; 2],
     y: [&Mat<f64>; 2],
     overlap: f64,
+    found: &[OrderParameters; 2],
     index: u64,
 ) -> Option<[Null; 2]> {
     /// Shuffles whose targets are held at once.
@@ -70,18 +74,32 @@ pub(super) fn shuffles(
         drawn.extend(evaluate(cross, factors, [&shuffled[0], &shuffled[1]], y[0].ncols(), overlap));
     }
     let null = |way: usize| {
-        let values: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
+        let mut values: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
+        values.push(found[way]);
+        let p_value = each(&values, p_value);
+        values.pop();
         let tail = 0.5 * (1.0 - settings.confidence);
         Null {
             mean: each(&values, mean),
             deviation: each(&values, deviation),
             low: each(&values, |v| quantile(v, tail)),
             high: each(&values, |v| quantile(v, 1.0 - tail)),
+            p_value,
             confidence: settings.confidence,
             samples: count,
         }
     };
     (count > 0).then(|| [null(0), null(1)])
+}
+
+/// The share of all values, the last one being that of the data, which lie as far from the mean of the others as it does.
+fn p_value(values: &[f64]) -> f64 {
+    let Some((found, null)) = values.split_last() else { return f64::NAN };
+    let centre = mean(null);
+    // What differs by rounding alone is the same.
+    let least = (found - centre).abs() - 1e-9 * found.abs().max(centre.abs());
+    let far = null.iter().filter(|v| (*v - centre).abs() >= least).count();
+    (1 + far) as f64 / values.len() as f64
 }
 
 /// `count` copies of the targets side by side, each with its rows shuffled.
@@ -208,4 +226,19 @@ fn quantile(values: &[f64], at: f64) -> f64 {
     let below = place.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);
     sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p_values_count_the_data_and_forgive_rounding() {
+        // Nine of ±1 around 0 and the data at 5, at 1 and at 0.
+        let null = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 0.0];
+        for (found, want) in [(5.0, 0.1), (-1.0, 0.9), (0.0, 1.0)] {
+            assert_eq!(p_value(&[&null[..], &[found]].concat()), want, "{found}");
+        }
+        assert_eq!(p_value(&[0.3, 0.3 + 1e-16, 0.3 - 1e-16, 0.3]), 1.0);
+    }
 }

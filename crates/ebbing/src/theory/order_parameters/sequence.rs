@@ -5,6 +5,7 @@ use super::resample::{half_samples, shuffles};
 use super::{Inverse, OrderParameterSettings, PairOrderParameters};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, par_map};
+use crate::stats::number::accuracy;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
 use crate::theory::blocks::shared::{Given, Shared, check, number};
@@ -116,7 +117,7 @@ impl<'a> Tasks<'a> {
         let y = [&self.shared.tasks[i].y, &self.shared.tasks[j].y];
         let values = evaluate(&cross, factors, y, y[0].ncols(), overlap)[0];
         let stream = (i * self.each.len() + j) as u64;
-        let nulls = shuffles(self.settings, &cross, factors, y, overlap, stream);
+        let nulls = shuffles(self.settings, &cross, factors, y, overlap, &values, stream);
         let intervals = self.intervals(i, j, k21.as_ref(), &values, stream)?;
         let pseudo = factors.iter().any(|f| matches!(f, Factor::Pseudo(_)));
         let inverse = match (self.settings.ridge > 0.0, pseudo) {
@@ -124,13 +125,14 @@ impl<'a> Tasks<'a> {
             (false, true) => Inverse::Pseudo,
             (false, false) => Inverse::Exact,
         };
+        let digits = one.digits.min(two.digits);
         let order = |first: usize, second: usize, way: usize| PairOrderParameters {
             first: first + 1,
             second: second + 1,
-            values: values[way],
+            values: values[way].within(accuracy(digits)),
             inverse,
             ranks: [self.each[first].rank, self.each[second].rank],
-            digits: one.digits.min(two.digits),
+            digits,
             interval: intervals.as_ref().map(|both| both[way].clone()),
             null: nulls.as_ref().map(|both| both[way].clone()),
         };

@@ -4,6 +4,7 @@ use super::SingleHead;
 use super::score::{Score, accuracies, losses};
 use crate::error::Result;
 use crate::linalg::Mat;
+use crate::stats::number::{accuracy, within};
 use crate::theory::blocks::kernels::PointSet;
 use serde::{Deserialize, Serialize};
 
@@ -49,19 +50,21 @@ pub struct SingleHeadTest {
 }
 
 impl SingleHead {
-    /// Everything this theory says about the sequence.
+    /// Everything this theory says about the sequence; losses that are zero within their accuracy are 0.
     ///
     /// # Errors
     /// As the kernels and their factors; [`Error::LostAccuracy`](crate::Error::LostAccuracy) where fewer than four digits are left.
     pub fn forecast(&self) -> Result<SingleHeadForecast> {
         let train = self.train_scores()?;
-        let forgetting = losses(&train);
+        // Outputs are right to `accuracy`, losses are their squares, and differences of losses are as good as outputs.
+        let accuracy = accuracy(self.learned.digits);
+        let forgetting = shown(losses(&train), accuracy * accuracy);
         let f21_at_lambda_zero = if self.tasks() > 1 { Some(self.forgetting_at_lambda_zero(2, 1)?) } else { None };
         Ok(SingleHeadForecast {
             train_accuracy: accuracies(&train),
             test: self.test_forecast()?,
             f21_at_lambda_zero,
-            delta_f21: f21_at_lambda_zero.map(|free| forgetting[1][0] - free),
+            delta_f21: f21_at_lambda_zero.map(|free| within(forgetting[1][0] - free, accuracy)),
             forgetting,
             variance: self.settings.variance,
             digits: self.learned.digits,
@@ -127,6 +130,11 @@ impl SingleHead {
             alone_accuracy: alone_scores.iter().map(|score| score.accuracy).collect(),
         }))
     }
+}
+
+/// Losses, 0 where they are zero within their accuracy.
+fn shown(losses: Vec<Vec<f64>>, accuracy: f64) -> Vec<Vec<f64>> {
+    losses.iter().map(|row| row.iter().map(|&loss| within(loss, accuracy)).collect()).collect()
 }
 
 fn transposed(columns: Vec<Vec<Score>>) -> Vec<Vec<Score>> {

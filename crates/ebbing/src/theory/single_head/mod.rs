@@ -120,6 +120,11 @@ impl SingleHead {
         self.shared.tasks.len()
     }
 
+    /// The number of target columns.
+    pub fn columns(&self) -> usize {
+        self.shared.tasks[0].y.ncols()
+    }
+
     /// The settings in force.
     pub fn settings(&self) -> &SingleHeadSettings {
         &self.settings

@@ -1,4 +1,5 @@
-//! The order of tasks with the least forecast forgetting: [`best_order`] returns a [`TaskOrder`].
+//! The order of tasks with the least forecast forgetting: [`best_order`] and, over several draws, [`best_order_of`] return a
+//! [`TaskOrder`].
 //!
 //! What is minimised is `Σ_{s<T} F[T][s]/(T−1)`, the mean forgetting at the end. In modes `rf` and `ntk` every order
 //! uses the same kernels and the same factors, so that learning one more task costs products with vectors only; many
@@ -10,8 +11,9 @@ use super::single_head::{SingleHead, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::rng::Stream;
+use crate::stats::Estimate;
 use crate::theory::Inputs;
-use crate::theory::blocks::kernels::Kernels;
+use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::{Given, Shared};
 use engine::Engine;
 use serde::{Deserialize, Serialize};
@@ -62,6 +64,13 @@ pub struct TaskOrder {
     pub given: f64,
     /// `given − forgetting`, at least 0.
     pub gain: f64,
+    /// The standard error of the gain over draws of the tasks, where there are several.
+    #[serde(default)]
+    pub gain_error: Option<f64>,
+    /// Whether the best of as many orders without any difference would gain as much by chance: `gain ≤ SE √(2 ln tried)`, the
+    /// size of the largest of so many Gaussian numbers. None where there is one draw.
+    #[serde(default)]
+    pub within_noise: Option<bool>,
     /// `F[t][s]` in the order found: row and column are places in it.
     pub forecast: Vec<Vec<f64>>,
     /// How it was found.
@@ -80,43 +89,100 @@ pub struct TaskOrder {
 /// # Errors
 /// As for [`SingleHead::new`]; [`Error::Data`] for fewer than two tasks.
 pub fn best_order<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderSearchSettings) -> Result<TaskOrder> {
-    let inputs = inputs.into();
-    let theory = SingleHeadSettings { variance: false, ..settings.theory };
-    let prior = theory.checked()?;
-    let source = || inputs.source(theory.architecture, prior);
-    let tasks = inputs.given()?;
-    let count = tasks.len();
-    if count < 2 {
-        return Err(Error::data("the task sequence", format!("it holds {count} task; an order needs two")));
-    }
-    let forecast = |order: &[usize]| {
-        let ordered: Vec<Given<'_>> = order.iter().map(|&t| tasks[t].clone()).collect();
-        SingleHead::learn(theory, source(), &ordered)?.forgetting()
+    best_order_of(&[inputs.into()], settings)
+}
+
+/// [`best_order`] of the mean over several draws of the same tasks (as many tasks in each); `forecast` is that of the first.
+///
+/// # Errors
+/// As for [`best_order`].
+pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings) -> Result<TaskOrder> {
+    let all = draws.iter().map(|draw| Draw::new(draw, settings)).collect::<Result<Vec<Draw<'_>>>>()?;
+    let first = all.first().ok_or_else(|| Error::data("the task sequence", "there is none to order"))?;
+    let count = first.tasks.len();
+    let found = match &all[..] {
+        [one] => one.searched(settings)?,
+        // Orders are listed, not followed together: fewer of them are tried.
+        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: &all })?,
     };
-    let given = forecast(&(0..count).collect::<Vec<_>>())?;
-    let kernels = Kernels::new(source(), &settings.theory)?;
-    let (found, examples) = if kernels.stationary() {
-        let (tasks, examples) = part(settings, &tasks);
-        let engine = Engine::new(&kernels, &settings.theory, &tasks)?;
-        (search(count, settings.exhaustive_up_to, &engine)?, examples)
-    } else {
-        let examples = tasks.iter().map(|task| task.points.len()).max().unwrap_or(0);
-        (search(count, settings.exhaustive_up_to.min(4), &OneByOne { forecast: &forecast })?, examples)
-    };
-    let reordered = forecast(&found.order)?;
-    let (before, after) = (mean_final(&given), mean_final(&reordered));
+    let forecasts = |order: &[usize]| all.iter().map(|draw| draw.forecast(order)).collect::<Result<Vec<_>>>();
+    let given = forecasts(&(0..count).collect::<Vec<_>>())?;
+    let reordered = forecasts(&found.order)?;
+    let gains: Vec<f64> = given.iter().zip(&reordered).map(|(a, b)| mean_final(a) - mean_final(b)).collect();
+    let mean = |all: &[Vec<Vec<f64>>]| Estimate::over(&all.iter().map(|f| mean_final(f)).collect::<Vec<_>>()).value;
+    let (before, after, gain) = (mean(&given), mean(&reordered), Estimate::over(&gains));
     let better = after < before;
     let order = if better { found.order } else { (0..count).collect() };
+    let luckiest = (2.0 * (found.tried as f64).ln()).max(1.0).sqrt();
     Ok(TaskOrder {
         order: order.iter().map(|t| t + 1).collect(),
         forgetting: after.min(before),
         given: before,
         gain: (before - after).max(0.0),
-        forecast: if better { reordered } else { given },
+        gain_error: gain.standard_error,
+        within_noise: gain.standard_error.map(|error| gain.value <= error * luckiest),
+        forecast: if better { reordered } else { given }.swap_remove(0),
         method: found.method,
         tried: found.tried,
-        examples,
+        examples: first.examples,
     })
+}
+
+/// One draw of the tasks, ready to forecast any order.
+struct Draw<'a> {
+    tasks: Vec<Given<'a>>,
+    theory: SingleHeadSettings,
+    source: Box<dyn Fn() -> KernelSource + 'a>,
+    /// Where every order uses the same kernels.
+    engine: Option<Engine>,
+    examples: usize,
+}
+
+impl<'a> Draw<'a> {
+    fn new(inputs: &'a Inputs<'a>, settings: &OrderSearchSettings) -> Result<Draw<'a>> {
+        let theory = SingleHeadSettings { variance: false, ..settings.theory };
+        let prior = theory.checked()?;
+        let source = move || inputs.source(theory.architecture, prior);
+        let tasks = inputs.given()?;
+        if tasks.len() < 2 {
+            return Err(Error::data("the task sequence", format!("it holds {} task; an order needs two", tasks.len())));
+        }
+        let kernels = Kernels::new(source(), &settings.theory)?;
+        let (engine, examples) = if kernels.stationary() {
+            let (shared, examples) = part(settings, &tasks);
+            (Some(Engine::new(&kernels, &settings.theory, &shared)?), examples)
+        } else {
+            (None, tasks.iter().map(|task| task.points.len()).max().unwrap_or(0))
+        };
+        Ok(Draw { tasks, theory, source: Box::new(source), engine, examples })
+    }
+
+    /// `F[t][s]` in an order, with all examples.
+    fn forecast(&self, order: &[usize]) -> Result<Vec<Vec<f64>>> {
+        let ordered: Vec<Given<'_>> = order.iter().map(|&t| self.tasks[t].clone()).collect();
+        SingleHead::learn(self.theory, (self.source)(), &ordered)?.forgetting()
+    }
+
+    fn searched(&self, settings: &OrderSearchSettings) -> Result<SearchResult> {
+        let count = self.tasks.len();
+        match &self.engine {
+            Some(engine) => search(count, settings.exhaustive_up_to, engine),
+            None => search(count, settings.exhaustive_up_to.min(4), &Averaged { draws: std::slice::from_ref(self) }),
+        }
+    }
+
+    /// The mean final forgetting of orders.
+    fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
+        match &self.engine {
+            Some(engine) => engine.of(orders),
+            None => orders.iter().map(|order| Ok(mean_final(&self.forecast(order)?))).collect(),
+        }
+    }
+}
+
+/// The mean over draws, order by order.
+struct Averaged<'a> {
+    draws: &'a [Draw<'a>],
 }
 
 /// The mean of the last row but its last entry.
@@ -228,16 +294,11 @@ fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster) -> Result<(Vec<u
     Ok(pairs.reduce(|best, next| if next.1 < best.1 { next } else { best }).unwrap_or((vec![], f64::INFINITY)))
 }
 
-/// A whole forecast per order, where kernels depend on the times.
-struct OneByOne<'a> {
-    /// `F[t][s]` of tasks in an order.
-    forecast: &'a dyn Fn(&[usize]) -> Result<Vec<Vec<f64>>>,
-}
-
-impl Forecaster for OneByOne<'_> {
+impl Forecaster for Averaged<'_> {
     fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
-        let one = |order: &Vec<usize>| Ok(mean_final(&(self.forecast)(order)?));
-        orders.iter().map(one).collect()
+        let each = self.draws.iter().map(|draw| draw.of(orders)).collect::<Result<Vec<_>>>()?;
+        let mean = |k: usize| each.iter().map(|values| values[k]).sum::<f64>() / each.len() as f64;
+        Ok((0..orders.len()).map(mean).collect())
     }
 
     fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize)> {

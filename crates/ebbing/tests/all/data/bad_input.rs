@@ -56,7 +56,7 @@ fn npy_headers() {
             .contains("a quoted word should stand")
     );
     assert!(
-        with("{'descr': '<f2', 'fortran_order': False, 'shape': (1,)}", 2).contains("the type of array x is '<f2'")
+        with("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", 2).contains("the type of array x is '<c8'")
     );
     assert!(with("{'descr': '<f8', 'fortran_order': maybe, 'shape': (1,)}", 8).contains("True or False should stand"));
     assert!(with("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}", 8).contains("a length should stand"));

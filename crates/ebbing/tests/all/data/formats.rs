@@ -1,10 +1,10 @@
 //! Sound files come out as they went in.
 
-use super::{cifar, gzip, images, labels};
+use super::{cifar, gzip, images, labels, npy};
 use ebbing::Dataset;
 use ebbing::data::{
-    Array, Cifar, CsvOptions, Features, ImportOptions, LabelColumn, Targets, Values, parse_cifar, parse_csv, parse_npz,
-    read_idx, read_npz, to_npy, write_npz,
+    Array, Cifar, CsvOptions, Features, ImportOptions, LabelColumn, Targets, Values, parse_cifar, parse_csv, parse_npy,
+    parse_npz, read_idx, read_npz, to_npy, write_npz,
 };
 use ebbing::linalg::Mat;
 use std::path::Path;
@@ -36,6 +36,28 @@ fn arrays_written_by_numpy_are_read() {
     assert_eq!(get("scalar"), Array { shape: vec![], values: Values::Real(vec![2.5]) });
     assert_eq!(get("i2"), Array { shape: vec![2, 1], values: Values::Integers(vec![-3, 4]) });
     assert_eq!(get("i4").to_mat()[(1, 11)], -23.0);
+}
+
+#[test]
+fn half_precision_and_strings_are_read() {
+    let read =
+        |header: &str, values: &[u8]| parse_npy(npy(header, values), Path::new("f"), "array y").map(|a| a.values);
+    // 1, −2, the largest, the smallest normal and the smallest number, as NumPy writes float16.
+    let bits = [0x3c00u16, 0xc000, 0x7bff, 0x0400, 0x0001].map(u16::to_le_bytes).concat();
+    let half = read("{'descr': '<f2', 'fortran_order': False, 'shape': (5,)}", &bits).unwrap();
+    assert_eq!(half, Values::Real(vec![1.0, -2.0, 65504.0, 2f64.powi(-14), 2f64.powi(-24)]));
+    let infinite = read("{'descr': '<f2', 'fortran_order': False, 'shape': (1,)}", &0x7c00u16.to_le_bytes());
+    assert!(infinite.unwrap_err().to_string().contains("value 0 of array y is inf"));
+    let wide: Vec<u8> = "ape\0β\0\0\0".chars().flat_map(|c| u32::from(c).to_be_bytes()).collect();
+    let texts = Values::Texts(vec!["ape".into(), "β".into()]);
+    assert_eq!(read("{'descr': '>U4', 'fortran_order': False, 'shape': (2,)}", &wide).unwrap(), texts);
+    let bytes = read("{'descr': '|S3', 'fortran_order': False, 'shape': (2,)}", b"apeno\0").unwrap();
+    assert_eq!(bytes, Values::Texts(vec!["ape".into(), "no".into()]));
+    let broken = read("{'descr': '<U1', 'fortran_order': False, 'shape': (1,)}", &0xd800u32.to_le_bytes());
+    assert!(broken.unwrap_err().to_string().contains("value 0 of array y is no text"));
+    assert!(read("{'descr': '<U0', 'fortran_order': False, 'shape': (1,)}", &[]).is_err());
+    let array = Array { shape: vec![2], values: texts };
+    assert_eq!(parse_npy(to_npy(&array), Path::new("f"), "array y").unwrap(), array);
 }
 
 #[test]

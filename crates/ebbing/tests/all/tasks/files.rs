@@ -104,6 +104,22 @@ fn integer_labels_are_classes_and_floats_stay() {
 }
 
 #[test]
+fn strings_are_classes_and_no_inputs() {
+    let names = |all: &[&str]| Array {
+        shape: vec![all.len()],
+        values: Values::Texts(all.iter().map(|name| name.to_string()).collect()),
+    };
+    let sequence = load(&[("x", inputs(3, 3, 0)), ("y", names(&["dog", "cat", "dog"]))]).unwrap();
+    assert_eq!(sequence.settings["targets"], serde_json::json!({ "signs": ["cat", "dog"] }));
+    assert_eq!(sequence.target_words().unwrap(), "classes cat and dog are -1 and +1");
+    assert_eq!([0, 1, 2].map(|i| sequence.tasks[0].y[(i, 0)]), [1.0, -1.0, 1.0]);
+    let mut bad = names(&["dog", "cat", "dog"]);
+    bad.shape.push(1);
+    let message = load(&[("x", bad), ("y", whole(&[3], &[0, 1, 1]))]).unwrap_err().to_string();
+    assert!(message.contains("the type of array x is text; numbers are needed"), "{message}");
+}
+
+#[test]
 fn inputs_of_any_type_and_shape_become_rows() {
     let pixels = Array { shape: vec![2, 2, 2], values: Values::Bytes((0..8).collect()) };
     let sequence = load(&[("x_1", pixels), ("y_1", real(&[2], &[0.5, 1.5]))]).unwrap();
