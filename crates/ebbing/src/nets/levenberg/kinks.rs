@@ -58,10 +58,8 @@ impl Kinks {
         let total: usize = self.units.iter().map(|held| held.examples.len()).sum();
         let mut all = Mat::<f64>::zeros(p * targets, total);
         let mut at = 0;
-        for (held, across) in self.units.iter().zip(&self.across) {
-            let shift = here.shift(point, held.layer).col_as_slice(held.unit);
-            let mut own = Mat::from_fn(held.examples.len(), 1, |a, _| shift[held.examples[a]]);
-            held.factor.half_solve_in_place(own.as_mut());
+        for (k, (held, across)) in self.units.iter().zip(&self.across).enumerate() {
+            let own = self.within(k, here.shift(point, held.layer).col_as_slice(held.unit));
             for (c, signals) in here.signals[held.layer].iter().enumerate() {
                 let signal = signals.col_as_slice(held.unit);
                 for a in 0..held.examples.len() {
@@ -69,13 +67,37 @@ impl Kinks {
                     let terms = signal.iter().zip(across.col_as_slice(a));
                     to.iter_mut().zip(terms).for_each(|(t, (s, g))| *t = s * g);
                     let along = along.col_as_slice_mut(c).iter_mut();
-                    along.zip(to.iter()).for_each(|(l, t)| *l -= t * own[(a, 0)]);
+                    along.zip(to.iter()).for_each(|(l, t)| *l -= t * own[a]);
                 }
             }
             at += held.examples.len();
         }
         if total > 0 {
             lower_gram_into(system.as_mut(), 1.0, -1.0, all.as_ref());
+        }
+    }
+
+    /// For each of `n` units of layer `l` its place among those that rest on kinks.
+    pub fn by_unit(&self, l: usize, n: usize) -> Vec<Option<usize>> {
+        let mut places = vec![None; n];
+        for (k, held) in self.units.iter().enumerate().filter(|(_, held)| held.layer == l) {
+            places[held.unit] = Some(k);
+        }
+        places
+    }
+
+    /// `L⁻¹` of the entries of `image` at the examples that unit `k` of the list rests on.
+    pub fn within(&self, k: usize, image: &[f64]) -> Vec<f64> {
+        let held = &self.units[k];
+        let mut own = Mat::from_fn(held.examples.len(), 1, |a, _| image[held.examples[a]]);
+        held.factor.half_solve_in_place(own.as_mut());
+        own.col_as_slice(0).to_vec()
+    }
+
+    /// Takes from `image` what unit `k` of the list holds, given as [`Kinks::within`] has it.
+    pub fn subtract(&self, k: usize, within: &[f64], image: &mut [f64]) {
+        for (a, own) in within.iter().enumerate() {
+            image.iter_mut().zip(self.across[k].col_as_slice(a)).for_each(|(t, g)| *t -= own * g);
         }
     }
 

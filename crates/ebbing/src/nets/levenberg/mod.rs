@@ -14,6 +14,7 @@
 //! ReLUs are rounded off ([`rounding`]), within a tenth of a layer's scale at first, a thousandth at last. And a κ of 1e-3 or
 //! less is come to from 0.1 by tenths: taken at once it runs into a far minimum.
 
+mod coupled;
 mod kinks;
 mod problem;
 mod rounding;
@@ -57,8 +58,10 @@ const KAPPAS: (f64, f64) = (0.1, 1e-3);
 /// What damping falls to after a step that lowers the objective, and what it is raised to after one that does not.
 const DAMPING: (f64, f64) = (1.0 / 3.0, 4.0);
 /// The least and the most damping, in units of the penalty (the tangent kernel's mean eigenvalue where there is none).
-const DAMPINGS: (f64, f64) = (1e-7, 1e12);
+const DAMPINGS: (f64, f64) = (1e-9, 1e12);
 
+/// A gradient counts after a step with less damping than this share of the penalty.
+const STEADY: f64 = 1e-4;
 /// The share of a step over which the second derivative along it is taken.
 const PROBE: f64 = 0.1;
 
@@ -219,7 +222,9 @@ impl<'a> Minimiser<'a> {
                 return Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) });
             }
             let end = |stop| Ok(Ended { point: point.clone(), gradient, stop });
-            if gradient <= stage.tolerance {
+            // After strongly damped steps only what needs long ones is left, with a small gradient.
+            let steady = self.kappa == 0.0 || damping.is_some_and(|mu| mu <= STEADY * stage.kappa);
+            if gradient <= stage.tolerance && steady || gradient == 0.0 {
                 return end(Stop::Converged);
             }
             if self.steps >= self.settings.max_steps {
@@ -229,13 +234,15 @@ impl<'a> Minimiser<'a> {
             let mut mu = damping.unwrap_or(unit);
             let next = loop {
                 let next = here.system(&self.problem, &point, mu);
-                let next = next.map(|system| self.accelerated(&system, &point, rounding));
+                let next = next.map(|system| self.along(&system, &point, rounding));
                 match next {
                     Some(next) if next.objective < point.objective => break Some(next),
                     _ if mu > DAMPINGS.1 * unit => break None,
                     _ => mu *= DAMPING.1,
                 }
             };
+            #[cfg(test)]
+            if std::env::var("DBG").is_ok() { let strong = here.kinks.iter().filter(|k| k.3 > 0.2 * (mu + stage.kappa)).count(); println!("DBG {} eps {} kappa {} E {:.8} g {:.2e} mu {:.2e} kinks {} strong {} a2 {:.1}", self.steps, stage.rounding, stage.kappa, point.objective, gradient, mu, here.kinks.len(), strong, point.weights.readout.squared_norm_l2()/point.weights.readout.nrows() as f64); }
             let Some(next) = next else { return end(Stop::Stalled) };
             damping = Some((mu * DAMPING.0).max(DAMPINGS.0 * unit));
             point = next;
@@ -243,9 +250,9 @@ impl<'a> Minimiser<'a> {
         }
     }
 
-    /// Where the step of `system` leads; with the second-order correction `−(cJᵀJ+S)⁻¹ cJᵀ f''(δ,δ)/2`, where that is
-    /// lower: the geodesic acceleration of M. Transtrum and J. Sethna (2012), with f'' from a difference along δ.
-    fn accelerated(&self, system: &System<'_>, point: &Point, rounding: &Rounding) -> Point {
+    /// Where the step of `system` leads, with the second-order correction `−(cJᵀJ+S)⁻¹ cJᵀ f''(δ,δ)/2` where that is lower:
+    /// the geodesic acceleration of M. Transtrum and J. Sethna (2012), with f'' from a difference along δ.
+    fn along(&self, system: &System<'_>, point: &Point, rounding: &Rounding) -> Point {
         let (step, first_order) = system.step();
         let plain = self.problem.at(point.weights.moved(&step, 1.0), rounding);
         let near = self.problem.at(point.weights.moved(&step, PROBE), rounding);

@@ -5,6 +5,7 @@
 //! the damping, plus the curvature of kinks ([`super::kinks`]). In this form δ vanishes with ∇E, whatever
 //! rounding errors the matrix has.
 
+use super::coupled::{Coupled, Coupling};
 use super::kinks::Kinks;
 use super::problem::{Point, Problem, Weights, inner};
 use super::rounding::Rounding;
@@ -36,6 +37,8 @@ pub(super) struct Linearised {
     readout: Mat<f64>,
     /// `|∇E|`.
     pub gradient: f64,
+    /// What couples the readout to the last hidden layer, where that is taken in.
+    pub coupling: Option<Coupling>,
     /// Where kinks curve the objective upwards, and how much: `(layer, unit, example, ∂²E/∂z²)`, unit after unit.
     pub kinks: Vec<(usize, usize, usize, f64)>,
 }
@@ -75,10 +78,16 @@ impl Linearised {
             features,
             readout,
             gradient: 0.0,
+            coupling: None,
             kinks,
         };
         here.fill(problem, point);
         here.gradient = here.gradient(problem, point);
+        if Coupling::pays(problem, point) {
+            let top = point.z.len() - 1;
+            let slopes = rounding.slopes(top, &point.z[top]);
+            here.coupling = Some(Coupling::new(problem, point, slopes, here.gram(problem, top)));
+        }
         here
     }
 
@@ -149,32 +158,41 @@ impl Linearised {
     pub fn system<'a>(&'a self, problem: &'a Problem, point: &'a Point, mu: f64) -> Option<System<'a>> {
         let (p, targets) = (problem.y.nrows(), problem.y.ncols());
         let (stiff, stiff_readout) = (problem.kappa + mu, problem.pull + mu);
-        let phi = problem.features(point);
-        let root = (phi.ncols() as f64).sqrt();
         let kinks = Kinks::new(problem, self, stiff)?;
         let mut matrix = Mat::zeros(p * targets, p * targets);
         let mut right = Mat::zeros(p, targets);
-        matmul_into(right.as_mut(), 0.0, 1.0 / (root * stiff_readout), phi.as_ref(), self.readout.as_ref());
         if !self.signals.is_empty() {
             matrix.copy_from(&self.kernel);
             let mut along = self.along.clone();
             kinks.hold(self, point, &mut matrix, &mut along);
             let through = symmetric_matmul(matrix.as_ref(), as_column(&point.r).as_ref());
             let (a, b) = (problem.kappa / stiff, problem.loss / stiff);
-            right += along * Scale(a) - as_columns(&through, targets) * Scale(b);
+            right = along * Scale(a) - as_columns(&through, targets) * Scale(b);
         }
-        for c in 0..targets {
-            for j in 0..p {
-                let column = matrix.col_as_slice_mut(c * p + j);
-                column[c * p + j..].iter_mut().for_each(|k| *k /= stiff);
-                let features = &self.features.col_as_slice(j)[j..];
-                let own = column[c * p + j..(c + 1) * p].iter_mut();
-                own.zip(features).for_each(|(k, f)| *k += f / stiff_readout);
-                column[c * p + j] += 1.0 / problem.loss;
+        for j in 0..p * targets {
+            let column = matrix.col_as_slice_mut(j);
+            column[j..].iter_mut().for_each(|k| *k /= stiff);
+            column[j] += 1.0 / problem.loss;
+        }
+        let solvable = |matrix: &Mat<f64>| Cholesky::factor(matrix.as_ref(), "the system of a step").ok();
+        if self.coupling.is_some() {
+            let factor = solvable(&matrix)?;
+            let coupled = Coupled::new(problem, self, point, &kinks, &factor, (stiff, stiff_readout));
+            if coupled.is_some() {
+                return Some(System { here: self, problem, point, kinks, factor, right, coupled, stiff, stiff_readout });
             }
         }
-        let factor = Cholesky::factor(matrix.as_ref(), "the system of a step").ok()?;
-        Some(System { here: self, problem, point, kinks, factor, right, stiff, stiff_readout })
+        let phi = problem.features(point);
+        let scale = 1.0 / ((phi.ncols() as f64).sqrt() * stiff_readout);
+        matmul_into(right.as_mut(), 1.0, scale, phi.as_ref(), self.readout.as_ref());
+        for c in 0..targets {
+            for j in 0..p {
+                let own = matrix.col_as_slice_mut(c * p + j)[c * p + j..(c + 1) * p].iter_mut();
+                own.zip(&self.features.col_as_slice(j)[j..]).for_each(|(k, f)| *k += f / stiff_readout);
+            }
+        }
+        let factor = solvable(&matrix)?;
+        Some(System { here: self, problem, point, kinks, factor, right, coupled: None, stiff, stiff_readout })
     }
 }
 
@@ -184,9 +202,11 @@ pub(super) struct System<'a> {
     problem: &'a Problem,
     point: &'a Point,
     kinks: Kinks,
+    /// Over hidden weights alone where the readout is coupled.
     factor: Cholesky,
     /// `J S⁻¹ ∇E`.
     right: Mat<f64>,
+    coupled: Option<Coupled>,
     stiff: f64,
     stiff_readout: f64,
 }
@@ -198,24 +218,33 @@ impl System<'_> {
 
     /// The step δ, and by how much it changes the outputs to first order.
     pub fn step(&self) -> (Weights, Mat<f64>) {
-        let push = self.solve(&self.right);
+        let mut push = self.solve(&self.right);
+        let readout = self.coupled.as_ref().map(|coupled| {
+            let mut readout = matmul(coupled.reach.transpose(), push.as_ref());
+            readout -= &coupled.force + &self.here.readout;
+            coupled.reduced.solve_in_place(readout.as_mut());
+            push -= self.solve(&matmul(coupled.reach.as_ref(), readout.as_ref()));
+            readout
+        });
         let first_order = &push * Scale(-1.0 / self.problem.loss);
-        (self.lift(&push, true), first_order)
+        (self.lift(&push, readout, 1.0), first_order)
     }
 
     /// What makes up for a change of the outputs: `(cJᵀJ + S)⁻¹ c Jᵀ` times its negative.
     pub fn undo(&self, change: &Mat<f64>) -> Weights {
-        self.lift(&self.solve(&(change * Scale(-1.0))), false)
+        let mut push = self.solve(&(change * Scale(-1.0)));
+        let readout = self.coupled.as_ref().map(|coupled| {
+            let mut readout = matmul(coupled.reach.transpose(), push.as_ref());
+            coupled.reduced.solve_in_place(readout.as_mut());
+            push -= self.solve(&matmul(coupled.reach.as_ref(), readout.as_ref()));
+            readout
+        });
+        self.lift(&push, readout, 0.0)
     }
 
-    /// `S⁻¹ Jᵀ push`, or `S⁻¹(Jᵀ push − ∇E)` where the gradient is asked for.
-    fn lift(&self, push: &Mat<f64>, gradient: bool) -> Weights {
+    /// `S⁻¹(Jᵀ push − share·∇E)`; a readout's step that is known already is taken as it is, with what it is coupled to.
+    fn lift(&self, push: &Mat<f64>, readout: Option<Mat<f64>>, share: f64) -> Weights {
         let System { here, problem, point, .. } = self;
-        let share = if gradient { 1.0 } else { 0.0 };
-        let phi = problem.features(point);
-        let scale = 1.0 / ((phi.ncols() as f64).sqrt() * self.stiff_readout);
-        let mut readout = &here.readout * Scale(-share / self.stiff_readout);
-        matmul_into(readout.as_mut(), 1.0, scale, phi.transpose(), push.as_ref());
         let whole = push + &point.r * Scale(share * problem.loss);
         let mut hidden = Vec::with_capacity(here.signals.len());
         for (l, signals) in here.signals.iter().enumerate() {
@@ -227,6 +256,12 @@ impl System<'_> {
                     along.col_as_slice_mut(i).iter_mut().zip(signal).zip(whole).for_each(|((a, s), w)| *a += s * w);
                 }
             }
+            if let (Some(a), Some(coupling), true) = (&readout, &here.coupling, l + 1 == here.signals.len()) {
+                for i in 0..along.ncols() {
+                    let pairs = coupling.pairs.col_as_slice(i);
+                    along.col_as_slice_mut(i).iter_mut().zip(pairs).for_each(|(t, b)| *t += b * a[(i, 0)]);
+                }
+            }
             if let Some(rows) = &here.inputs[l].rows {
                 along = matmul(rows.transpose(), along.as_ref());
             }
@@ -234,6 +269,13 @@ impl System<'_> {
             self.kinks.relax(problem, here, l, &mut along);
             hidden.push(along * Scale(1.0 / self.stiff));
         }
+        let readout = readout.unwrap_or_else(|| {
+            let phi = problem.features(point);
+            let scale = 1.0 / ((phi.ncols() as f64).sqrt() * self.stiff_readout);
+            let mut readout = &here.readout * Scale(-share / self.stiff_readout);
+            matmul_into(readout.as_mut(), 1.0, scale, phi.transpose(), push.as_ref());
+            readout
+        });
         Weights { hidden, readout }
     }
 }
