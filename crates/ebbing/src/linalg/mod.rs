@@ -35,6 +35,7 @@ mod threads;
 pub(crate) use block::{column_slice, column_slice_mut, matmul_block};
 pub use cholesky::Cholesky;
 pub use eigen::SymmetricEigen;
+pub(crate) use faer::Scale;
 pub use faer::{Mat, MatMut, MatRef};
 pub use pencil::Pencil;
 pub use pseudo_inverse::PseudoInverse;
@@ -108,8 +109,16 @@ pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) + tail
 }
 
+/// The lower half of `C ← beta·C + alpha·A Aᵀ`, with beta 0 or 1.
+pub(crate) fn lower_gram_into(c: MatMut<'_, f64>, beta: f64, alpha: f64, a: MatRef<'_, f64>) {
+    debug_assert!(beta == 0.0 || beta == 1.0);
+    let accum = if beta == 0.0 { Accum::Replace } else { Accum::Add };
+    let (par, whole) = (par(c.ncols()), BlockStructure::Rectangular);
+    triangular::matmul(c, BlockStructure::TriangularLower, accum, a, whole, a.transpose(), whole, alpha, par);
+}
+
 /// `A B` for a symmetric `A` of which the lower half is read.
-fn symmetric_matmul(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+pub(crate) fn symmetric_matmul(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let mut c = Mat::zeros(a.nrows(), b.ncols());
     let halves = [
         (a, BlockStructure::TriangularLower, Accum::Replace),

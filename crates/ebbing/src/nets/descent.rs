@@ -7,6 +7,7 @@
 
 use super::gram::GramLayer;
 use super::learner::{LossScale, PenaltyStep, TrainSettings};
+use super::levenberg::Minimum;
 use super::mlp::{Mlp, squared_error};
 use super::pass::Pass;
 use super::posterior::Heads;
@@ -28,16 +29,20 @@ pub struct Progress {
     pub step: usize,
     /// Its mean squared training error.
     pub mse: f64,
-    /// The learning rate.
+    /// The learning rate; 0 where there is none.
     pub eta: f64,
+    /// The gradient's norm over that at the start, where the minimum itself is sought.
+    pub gradient: Option<f64>,
 }
 
 /// How a task ended.
-pub(crate) struct Descended {
+pub(crate) struct Outcome {
     pub steps: usize,
     pub mse: f64,
     pub stop: Stop,
     pub eta: f64,
+    /// Where the minimum itself was sought.
+    pub minimum: Option<Minimum>,
 }
 
 /// Steps between two looks at the tangent kernel, at most.
@@ -144,14 +149,14 @@ impl<'a> Descent<'a> {
     }
 
     /// Trains until a stopping rule holds.
-    pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Descended> {
+    pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
         match self.settings.batch {
             Some(batch) if batch < self.data.x.nrows() => self.run_batches(net, batch, progress),
             _ => self.run_full(net, progress),
         }
     }
 
-    fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Descended> {
+    fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
         let data = self.data;
         let (x, y) = (data.x.as_ref(), &data.y);
         let uniform = !matches!(self.updater.penalty, Penalty::Weighted { .. });
@@ -179,7 +184,7 @@ impl<'a> Descent<'a> {
         if let Some(gram) = &gram {
             gram.write_back(net, x);
         }
-        Ok(Descended { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
+        Ok(Outcome { steps: step, mse, stop, eta: f64::from(self.updater.eta), minimum: None })
     }
 
     fn run_batches(
@@ -187,7 +192,7 @@ impl<'a> Descent<'a> {
         net: &mut Mlp,
         batch: usize,
         progress: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Descended> {
+    ) -> Result<Outcome> {
         let data = self.data;
         let (rows, targets) = (data.x.nrows(), data.y.ncols());
         let mut whole = Pass::new(net, rows, targets);
@@ -226,7 +231,7 @@ impl<'a> Descent<'a> {
                 }
             }
         };
-        Ok(Descended { steps: step, mse, stop, eta: f64::from(self.updater.eta) })
+        Ok(Outcome { steps: step, mse, stop, eta: f64::from(self.updater.eta), minimum: None })
     }
 
     /// `|Θ − Θ_{t−1}|` over what the penalty holds.
@@ -257,7 +262,8 @@ impl<'a> Descent<'a> {
             return Ok(());
         }
         self.reported = Some((step, Instant::now()));
-        if progress(Progress { task: self.task, step, mse, eta: f64::from(self.updater.eta) }) {
+        let eta = f64::from(self.updater.eta);
+        if progress(Progress { task: self.task, step, mse, eta, gradient: None }) {
             return Ok(());
         }
         Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) })

@@ -1,6 +1,6 @@
 //! What tasks do to each other in trained networks, and its mean over seeds.
 
-use super::{Stop, Trained};
+use super::Trained;
 use crate::error::Result;
 use crate::stats::{Estimate, mean_with_error};
 
@@ -46,7 +46,7 @@ pub struct MeanInterference {
     pub steps: f64,
     /// How many runs learned the last task.
     pub learned: usize,
-    /// How many ended it before they were out of steps.
+    /// How many ended it where they were meant to, not out of steps.
     pub settled: usize,
 }
 
@@ -73,7 +73,7 @@ impl MeanInterference {
             mse: over(ends.iter().map(|end| end.mse).collect()),
             steps: over(ends.iter().map(|end| end.steps as f64).collect()),
             learned: ends.iter().filter(|end| end.learned).count(),
-            settled: ends.iter().filter(|end| end.stop != Stop::MaxSteps).count(),
+            settled: ends.iter().filter(|end| end.converged).count(),
         })
     }
 }
@@ -81,10 +81,19 @@ impl MeanInterference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nets::TaskReport;
+    use crate::nets::{Stop, TaskReport};
 
     fn run(train: f64, test: Option<f64>, tasks: usize, stop: Stop) -> Trained {
-        let report = TaskReport { steps: 10, mse: train, learned: train < 0.5, stop, eta: 1.0, moved: 0.0 };
+        let report = TaskReport {
+            steps: 10,
+            mse: train,
+            learned: train < 0.5,
+            stop,
+            eta: 1.0,
+            moved: 0.0,
+            converged: stop != Stop::MaxSteps,
+            minimum: None,
+        };
         Trained {
             reports: vec![report; tasks],
             train_loss: (1..=tasks).map(|t| vec![train; t]).collect(),

@@ -80,6 +80,18 @@ impl Learner {
     }
 }
 
+/// How the weights of a task are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Solver {
+    /// Gradient descent, step by step, until a stopping rule holds.
+    #[default]
+    Descent,
+    /// Levenberg–Marquardt, to the minimum of loss and penalty; without a penalty, to an interpolating solution near the
+    /// start. Full batches, plain and L2 learners only.
+    Levenberg,
+}
+
 /// How the loss is scaled before its gradient is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -114,6 +126,10 @@ pub enum PenaltyStep {
 /// | `max_steps` | 20000 | ≥ 1 |
 /// | `batch` | none: all examples | 1 … P |
 /// | `momentum` | 0 | 0 ≤ m < 1 |
+/// | `solver` | descent | |
+/// | `gradient_tolerance` | 1e-6 | > 0 |
+/// | `readout_scales` | 1 | each > 0 |
+/// | `readout_penalty` | 0 | ≥ 0 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainSettings {
@@ -150,6 +166,15 @@ pub struct TrainSettings {
     pub momentum: f64,
     /// Only readouts are trained (the random-feature limit).
     pub readout_only: bool,
+    /// How the weights of a task are found.
+    pub solver: Solver,
+    /// Levenberg: a task ends when the norm of the objective's gradient is below this share of what it was at the start.
+    pub gradient_tolerance: f64,
+    /// Levenberg: penalised tasks are learned from their initial readout times each of these, and the lowest objective is kept.
+    pub readout_scales: Vec<f64>,
+    /// Levenberg: the strength ρ of a penalty `ρ/2 |a|²` on the readout of penalised tasks, a pull to 0 as in the posterior
+    /// that the theory describes (there ρ = 1/(βσ²) beside κ = λ/β).
+    pub readout_penalty: f64,
     /// The seed.
     pub seed: u64,
 }
@@ -173,6 +198,10 @@ impl Default for TrainSettings {
             batch: None,
             momentum: 0.0,
             readout_only: false,
+            solver: Solver::Descent,
+            gradient_tolerance: 1e-6,
+            readout_scales: vec![1.0],
+            readout_penalty: 0.0,
             seed: 0,
         }
     }
@@ -190,6 +219,7 @@ impl TrainSettings {
             ("eta_factor", self.eta_factor),
             ("threshold", self.threshold),
             ("tolerance", self.tolerance),
+            ("gradient_tolerance", self.gradient_tolerance),
         ];
         for (name, value) in positive {
             if !(value.is_finite() && value > 0.0) {
@@ -219,6 +249,44 @@ impl TrainSettings {
         {
             return Err(Error::setting("gamma", gamma, "must lie in [0, 1]"));
         }
-        Ok(())
+        self.check_solver()
+    }
+
+    /// Refuses settings that the solver does not know.
+    fn check_solver(&self) -> Result<()> {
+        if let Some(bad) = self.readout_scales.iter().find(|s| !(s.is_finite() && **s > 0.0)) {
+            return Err(Error::setting("readout_scales", bad, "every scale must be positive and finite"));
+        }
+        if self.readout_scales.is_empty() {
+            return Err(Error::setting("readout_scales", "empty", "must name at least one scale"));
+        }
+        let penalty = self.readout_penalty;
+        if !(penalty.is_finite() && penalty >= 0.0) {
+            return Err(Error::setting("readout_penalty", penalty, "must be at least 0 and finite"));
+        }
+        if self.solver == Solver::Descent {
+            if self.readout_scales != [1.0] || penalty != 0.0 {
+                let name = if penalty != 0.0 { "readout_penalty" } else { "readout_scales" };
+                return Err(Error::setting(name, "given", "needs the solver levenberg"));
+            }
+            return Ok(());
+        }
+        if let Learner::Ewc { .. } = self.learner {
+            return Err(Error::setting(
+                "solver",
+                "levenberg",
+                "must be descent for EWC, whose penalty differs from weight to weight",
+            ));
+        }
+        let given = [
+            ("batch", self.batch.is_some()),
+            ("momentum", self.momentum != 0.0),
+            ("eta", self.eta.is_some()),
+            ("the explicit penalty step", self.penalty_step == PenaltyStep::Explicit),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(Error::setting(*name, "given", "needs the solver descent")),
+            None => Ok(()),
+        }
     }
 }

@@ -42,6 +42,7 @@ mod fisher;
 mod gram;
 mod interference;
 mod learner;
+mod levenberg;
 mod mlp;
 mod pass;
 mod posterior;
@@ -54,7 +55,8 @@ mod watch;
 
 pub use descent::Progress;
 pub use interference::{Interference, MeanInterference};
-pub use learner::{Fisher, Indexing, Learner, LossScale, PenaltyStep, TrainSettings};
+pub use learner::{Fisher, Indexing, Learner, LossScale, PenaltyStep, Solver, TrainSettings};
+pub use levenberg::Minimum;
 pub use mlp::Mlp;
 pub use posterior::{Convergence, Heads, PosteriorSettings, SampledPosterior, convergence, sample_posterior};
 pub use train::{TaskReport, Trained, Trainer};

@@ -2,7 +2,8 @@
 
 use super::descent::{Descent, Progress};
 use super::fisher::fisher;
-use super::learner::{Indexing, Learner, TrainSettings};
+use super::learner::{Indexing, Learner, Solver, TrainSettings};
+use super::levenberg::{Minimiser, Minimum};
 use super::mlp::{Mlp, squared_error, to_f32, to_f64};
 use super::posterior::Heads;
 use super::update::{Params, Penalty};
@@ -26,10 +27,16 @@ pub struct TaskReport {
     pub learned: bool,
     /// Why it ended.
     pub stop: Stop,
-    /// The learning rate of the last step.
+    /// The learning rate of the last step; 0 where the solver has none.
     pub eta: f64,
     /// `|Θ_t − Θ_{t−1}|/|Θ_{t−1}|` over hidden weights.
     pub moved: f64,
+    /// Whether it ended where it was meant to: at the threshold, settled, or at the minimum.
+    #[serde(default)]
+    pub converged: bool,
+    /// The objective, its gradient relative to the start, and how starts differ, where the minimum itself was sought.
+    #[serde(flatten, default)]
+    pub minimum: Option<Minimum>,
 }
 
 /// Losses and accuracies of one run; `[t][s]` is after task t on task s, both from 0, s ≤ t.
@@ -159,10 +166,17 @@ impl Trainer {
             net.add_head(self.train[t].y.ncols(), self.settings.sigma0, &mut stream);
         }
         let mut fisher_now = self.fisher.clone();
-        let penalty = self.penalty(&net, t, head, &mut fisher_now);
         let before = Params(net.hidden.clone());
-        let mut descent = Descent::new(&self.settings, t, head, &self.train[t], penalty, &net);
-        let outcome = descent.run(&mut net, progress)?;
+        let outcome = match self.settings.solver {
+            Solver::Descent => {
+                let penalty = self.penalty(&net, t, head, &mut fisher_now);
+                Descent::new(&self.settings, t, head, &self.train[t], penalty, &net).run(&mut net, progress)?
+            }
+            Solver::Levenberg => {
+                let kappa = if t == 0 { 0.0 } else { self.settings.learner.kappa() };
+                Minimiser::new(&self.settings, t, head, &self.train[t], kappa, &net).run(&mut net, progress)?
+            }
+        };
         let moved = relative_distance(&net.hidden, &before);
         if let Learner::Ewc { gamma, fisher: kind, indexing: Indexing::Past, .. } = self.settings.learner {
             let new = fisher(&net, self.train[t].x.as_ref(), &self.train[t].y, head, kind);
@@ -177,6 +191,8 @@ impl Trainer {
             stop: outcome.stop,
             eta: outcome.eta,
             moved,
+            converged: !matches!(outcome.stop, Stop::MaxSteps | Stop::Stalled),
+            minimum: outcome.minimum,
         });
         self.measure(t, multi)
     }

@@ -11,6 +11,10 @@ pub enum Stop {
     Threshold,
     /// Loss and distance to the previous weights stopped changing.
     Settled,
+    /// The gradient fell below the tolerance.
+    Converged,
+    /// No step lowered the objective any more.
+    Stalled,
     /// The largest number of steps was reached first.
     MaxSteps,
 }

@@ -60,7 +60,7 @@ impl Layers {
 }
 
 /// φ(z).
-fn value(activation: Activation, z: f64) -> f64 {
+pub(crate) fn value(activation: Activation, z: f64) -> f64 {
     match activation {
         Activation::Relu => z.max(0.0),
         Activation::Linear => z,
@@ -69,7 +69,7 @@ fn value(activation: Activation, z: f64) -> f64 {
 }
 
 /// φ'(z).
-fn slope(activation: Activation, z: f64) -> f64 {
+pub(crate) fn slope(activation: Activation, z: f64) -> f64 {
     match activation {
         Activation::Relu => f64::from(u8::from(z > 0.0)),
         Activation::Linear => 1.0,

@@ -14,6 +14,7 @@ mod span;
 mod tests;
 
 pub use diagnostics::{Convergence, convergence};
+pub(crate) use energy::{slope, value};
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};

@@ -1,0 +1,342 @@
+//! `(c JᵀJ + S) δ = −∇E`, solved in the space of outputs: `(1/c + J S⁻¹ Jᵀ) u = J S⁻¹ ∇E`, `δ = S⁻¹(Jᵀu − ∇E)`.
+//!
+//! J is the Jacobian of the P outputs (of every target column). Layer by layer `J_l J_lᵀ` is the Gram matrix of the
+//! activations below, entry by entry times the Gram matrix of the back-propagated signals; `S = κ + μ` is the penalty and
+//! the damping, plus the curvature of kinks ([`super::kinks`]). In this form δ vanishes with ∇E, whatever
+//! rounding errors the matrix has.
+
+use super::coupled::{Coupled, Coupling};
+use super::kinks::Kinks;
+use super::problem::{Point, Problem, Weights, inner};
+use super::rounding::Rounding;
+use crate::linalg::{Cholesky, Mat, Scale, lower_gram_into, matmul, matmul_into, symmetric_matmul};
+
+/// What a layer is fed with.
+pub(super) struct Input {
+    /// Activations below over √dim, P × in; none for the first layer, whose weights are coefficients on the examples.
+    pub rows: Option<Mat<f64>>,
+    /// Their Gram matrix, P × P; none for the first layer (it is the problem's).
+    gram: Option<Mat<f64>>,
+}
+
+/// The network to first order at a point, and the gradient there.
+pub(super) struct Linearised {
+    /// `∂f_c/∂z^l` for every layer l and target column c, P × N.
+    pub signals: Vec<Vec<Mat<f64>>>,
+    /// What each hidden layer is fed with.
+    pub inputs: Vec<Input>,
+    /// What the weights' displacement adds to pre-activations, directly, in layers above the first.
+    shifts: Vec<Mat<f64>>,
+    /// `Σ_l J_l J_lᵀ` over hidden layers, lower half; outputs are counted column after column.
+    kernel: Mat<f64>,
+    /// `Σ_l J_l (W − W_0)_l`, P × targets.
+    along: Mat<f64>,
+    /// `ΦΦᵀ/N`, lower half.
+    features: Mat<f64>,
+    /// ∂E/∂a.
+    readout: Mat<f64>,
+    /// `|∇E|`.
+    pub gradient: f64,
+    /// What couples the readout to the last hidden layer, where that is taken in.
+    pub coupling: Option<Coupling>,
+    /// Where kinks curve the objective upwards, and how much: `(layer, unit, example, ∂²E/∂z²)`, unit after unit.
+    pub kinks: Vec<(usize, usize, usize, f64)>,
+}
+
+impl Linearised {
+    /// The network at `point` to first order.
+    pub fn new(problem: &Problem, point: &Point, rounding: &Rounding) -> Self {
+        let (p, targets) = (problem.y.nrows(), problem.y.ncols());
+        let phi = problem.features(point);
+        let root = (phi.ncols() as f64).sqrt();
+        let (signals, kinks) = signals(problem, point, rounding);
+        let mut inputs: Vec<Input> = Vec::new();
+        let mut shifts = Vec::new();
+        for l in 0..signals.len() {
+            if l == 0 {
+                inputs.push(Input { rows: None, gram: None });
+                shifts.push(Mat::new());
+                continue;
+            }
+            let scale = 1.0 / (point.h[l - 1].ncols() as f64).sqrt();
+            let rows = &point.h[l - 1] * Scale(scale);
+            let gram = matmul(rows.as_ref(), rows.transpose());
+            shifts.push(matmul(rows.as_ref(), point.weights.hidden[l].as_ref()));
+            inputs.push(Input { rows: Some(rows), gram: Some(gram) });
+        }
+        let mut readout = &point.weights.readout - &problem.centre;
+        readout *= Scale(problem.pull);
+        matmul_into(readout.as_mut(), 1.0, -problem.loss / root, phi.transpose(), point.r.as_ref());
+        let mut features = Mat::zeros(p, p);
+        lower_gram_into(features.as_mut(), 0.0, 1.0 / (root * root), phi.as_ref());
+        let mut here = Linearised {
+            signals,
+            inputs,
+            shifts,
+            kernel: Mat::zeros(p * targets, p * targets),
+            along: Mat::zeros(p, targets),
+            features,
+            readout,
+            gradient: 0.0,
+            coupling: None,
+            kinks,
+        };
+        here.fill(problem, point);
+        here.gradient = here.gradient(problem, point);
+        if Coupling::pays(problem, point) {
+            let top = point.z.len() - 1;
+            let slopes = rounding.slopes(top, &point.z[top]);
+            here.coupling = Some(Coupling::new(problem, point, slopes, here.gram(problem, top)));
+        }
+        here
+    }
+
+    /// The Gram matrix of what layer `l` is fed with.
+    pub fn gram<'a>(&'a self, problem: &'a Problem, l: usize) -> &'a Mat<f64> {
+        self.inputs[l].gram.as_ref().unwrap_or(&problem.gram)
+    }
+
+    /// What the displacement of layer `l` adds to its pre-activations, directly.
+    pub fn shift<'a>(&'a self, point: &'a Point, l: usize) -> &'a Mat<f64> {
+        if l == 0 { &point.first } else { &self.shifts[l] }
+    }
+
+    /// The kernel and the displacement's first-order effect on outputs.
+    fn fill(&mut self, problem: &Problem, point: &Point) {
+        let p = problem.y.nrows();
+        let mut product = Mat::zeros(p, p);
+        for l in 0..self.signals.len() {
+            for (c, signal) in self.signals[l].iter().enumerate() {
+                let shift = if l == 0 { &point.first } else { &self.shifts[l] };
+                for i in 0..signal.ncols() {
+                    let (signal, shift) = (signal.col_as_slice(i), shift.col_as_slice(i));
+                    let along = self.along.col_as_slice_mut(c);
+                    (0..p).for_each(|m| along[m] += signal[m] * shift[m]);
+                }
+                for (d, other) in self.signals[l][..=c].iter().enumerate() {
+                    if c == d {
+                        lower_gram_into(product.as_mut(), 0.0, 1.0, signal.as_ref());
+                    } else {
+                        matmul_into(product.as_mut(), 0.0, 1.0, signal.as_ref(), other.transpose());
+                    }
+                    let gram = self.inputs[l].gram.as_ref().unwrap_or(&problem.gram);
+                    for j in 0..p {
+                        let from = if c == d { j } else { 0 };
+                        let to = &mut self.kernel.col_as_slice_mut(d * p + j)[c * p + from..(c + 1) * p];
+                        let terms = gram.col_as_slice(j)[from..].iter().zip(&product.col_as_slice(j)[from..]);
+                        to.iter_mut().zip(terms).for_each(|(k, (g, s))| *k += g * s);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `|∇E|² = κ²|W−W_0|² − 2κc r·J(W−W_0) + c² rᵀJJᵀr + |∂E/∂a|²`.
+    fn gradient(&self, problem: &Problem, point: &Point) -> f64 {
+        let Problem { loss, kappa, .. } = *problem;
+        let mut square = self.readout.squared_norm_l2();
+        if !self.signals.is_empty() {
+            let r = as_column(&point.r);
+            let through = symmetric_matmul(self.kernel.as_ref(), r.as_ref());
+            square += kappa * kappa * problem.squared_distance(point);
+            square -= 2.0 * kappa * loss * inner(&point.r, &self.along);
+            square += loss * loss * inner(&r, &through);
+        }
+        square.max(0.0).sqrt()
+    }
+
+    /// A typical eigenvalue of `c JJᵀ`: its mean.
+    pub fn scale(&self, problem: &Problem) -> f64 {
+        let p = problem.y.nrows();
+        let size = p * problem.y.ncols();
+        let hidden: f64 = if self.signals.is_empty() { 0.0 } else { (0..size).map(|i| self.kernel[(i, i)]).sum() };
+        let readout: f64 = (0..p).map(|i| self.features[(i, i)]).sum();
+        problem.loss * (hidden / size as f64 + readout / p as f64)
+    }
+
+    /// The system of a step with damping `mu`, factored; none where rounding errors leave no step.
+    pub fn system<'a>(&'a self, problem: &'a Problem, point: &'a Point, mu: f64) -> Option<System<'a>> {
+        let (p, targets) = (problem.y.nrows(), problem.y.ncols());
+        let (stiff, stiff_readout) = (problem.kappa + mu, problem.pull + mu);
+        let kinks = Kinks::new(problem, self, stiff)?;
+        let mut matrix = Mat::zeros(p * targets, p * targets);
+        let mut right = Mat::zeros(p, targets);
+        if !self.signals.is_empty() {
+            matrix.copy_from(&self.kernel);
+            let mut along = self.along.clone();
+            kinks.hold(self, point, &mut matrix, &mut along);
+            let through = symmetric_matmul(matrix.as_ref(), as_column(&point.r).as_ref());
+            let (a, b) = (problem.kappa / stiff, problem.loss / stiff);
+            right = along * Scale(a) - as_columns(&through, targets) * Scale(b);
+        }
+        for j in 0..p * targets {
+            let column = matrix.col_as_slice_mut(j);
+            column[j..].iter_mut().for_each(|k| *k /= stiff);
+            column[j] += 1.0 / problem.loss;
+        }
+        let solvable = |matrix: &Mat<f64>| Cholesky::factor(matrix.as_ref(), "the system of a step").ok();
+        if self.coupling.is_some() {
+            let factor = solvable(&matrix)?;
+            let coupled = Coupled::new(problem, self, point, &kinks, &factor, (stiff, stiff_readout));
+            if coupled.is_some() {
+                return Some(System { here: self, problem, point, kinks, factor, right, coupled, stiff, stiff_readout });
+            }
+        }
+        let phi = problem.features(point);
+        let scale = 1.0 / ((phi.ncols() as f64).sqrt() * stiff_readout);
+        matmul_into(right.as_mut(), 1.0, scale, phi.as_ref(), self.readout.as_ref());
+        for c in 0..targets {
+            for j in 0..p {
+                let own = matrix.col_as_slice_mut(c * p + j)[c * p + j..(c + 1) * p].iter_mut();
+                own.zip(&self.features.col_as_slice(j)[j..]).for_each(|(k, f)| *k += f / stiff_readout);
+            }
+        }
+        let factor = solvable(&matrix)?;
+        Some(System { here: self, problem, point, kinks, factor, right, coupled: None, stiff, stiff_readout })
+    }
+}
+
+/// `1/c + J S⁻¹ Jᵀ`, factored, and what goes with it.
+pub(super) struct System<'a> {
+    here: &'a Linearised,
+    problem: &'a Problem,
+    point: &'a Point,
+    kinks: Kinks,
+    /// Over hidden weights alone where the readout is coupled.
+    factor: Cholesky,
+    /// `J S⁻¹ ∇E`.
+    right: Mat<f64>,
+    coupled: Option<Coupled>,
+    stiff: f64,
+    stiff_readout: f64,
+}
+
+impl System<'_> {
+    fn solve(&self, outputs: &Mat<f64>) -> Mat<f64> {
+        as_columns(&self.factor.solve(as_column(outputs).as_ref()), outputs.ncols())
+    }
+
+    /// The step δ, and by how much it changes the outputs to first order.
+    pub fn step(&self) -> (Weights, Mat<f64>) {
+        let mut push = self.solve(&self.right);
+        let readout = self.coupled.as_ref().map(|coupled| {
+            let mut readout = matmul(coupled.reach.transpose(), push.as_ref());
+            readout -= &coupled.force + &self.here.readout;
+            coupled.reduced.solve_in_place(readout.as_mut());
+            push -= self.solve(&matmul(coupled.reach.as_ref(), readout.as_ref()));
+            readout
+        });
+        let first_order = &push * Scale(-1.0 / self.problem.loss);
+        (self.lift(&push, readout, 1.0), first_order)
+    }
+
+    /// What makes up for a change of the outputs: `(cJᵀJ + S)⁻¹ c Jᵀ` times its negative.
+    pub fn undo(&self, change: &Mat<f64>) -> Weights {
+        let mut push = self.solve(&(change * Scale(-1.0)));
+        let readout = self.coupled.as_ref().map(|coupled| {
+            let mut readout = matmul(coupled.reach.transpose(), push.as_ref());
+            coupled.reduced.solve_in_place(readout.as_mut());
+            push -= self.solve(&matmul(coupled.reach.as_ref(), readout.as_ref()));
+            readout
+        });
+        self.lift(&push, readout, 0.0)
+    }
+
+    /// `S⁻¹(Jᵀ push − share·∇E)`; a readout's step that is known already is taken as it is, with what it is coupled to.
+    fn lift(&self, push: &Mat<f64>, readout: Option<Mat<f64>>, share: f64) -> Weights {
+        let System { here, problem, point, .. } = self;
+        let whole = push + &point.r * Scale(share * problem.loss);
+        let mut hidden = Vec::with_capacity(here.signals.len());
+        for (l, signals) in here.signals.iter().enumerate() {
+            let mut along = Mat::<f64>::zeros(whole.nrows(), signals[0].ncols());
+            for (c, signal) in signals.iter().enumerate() {
+                let whole = whole.col_as_slice(c);
+                for i in 0..along.ncols() {
+                    let signal = signal.col_as_slice(i);
+                    along.col_as_slice_mut(i).iter_mut().zip(signal).zip(whole).for_each(|((a, s), w)| *a += s * w);
+                }
+            }
+            if let (Some(a), Some(coupling), true) = (&readout, &here.coupling, l + 1 == here.signals.len()) {
+                for i in 0..along.ncols() {
+                    let pairs = coupling.pairs.col_as_slice(i);
+                    along.col_as_slice_mut(i).iter_mut().zip(pairs).for_each(|(t, b)| *t += b * a[(i, 0)]);
+                }
+            }
+            if let Some(rows) = &here.inputs[l].rows {
+                along = matmul(rows.transpose(), along.as_ref());
+            }
+            along -= &point.weights.hidden[l] * Scale(share * problem.kappa);
+            self.kinks.relax(problem, here, l, &mut along);
+            hidden.push(along * Scale(1.0 / self.stiff));
+        }
+        let readout = readout.unwrap_or_else(|| {
+            let phi = problem.features(point);
+            let scale = 1.0 / ((phi.ncols() as f64).sqrt() * self.stiff_readout);
+            let mut readout = &here.readout * Scale(-share / self.stiff_readout);
+            matmul_into(readout.as_mut(), 1.0, scale, phi.transpose(), push.as_ref());
+            readout
+        });
+        Weights { hidden, readout }
+    }
+}
+
+/// `∂f_c/∂z^l` of every layer and target column, and the kinks that curve the objective upwards.
+fn signals(
+    problem: &Problem,
+    point: &Point,
+    rounding: &Rounding,
+) -> (Vec<Vec<Mat<f64>>>, Vec<(usize, usize, usize, f64)>) {
+    let layers = point.z.len();
+    let (mut all, mut kinks) = (vec![Vec::new(); layers], Vec::new());
+    let (p, targets) = (problem.y.nrows(), problem.y.ncols());
+    for l in (0..layers).rev() {
+        let n = point.z[l].ncols();
+        // Signals before the slope of the layer that they reach.
+        let mut raw: Vec<Mat<f64>> = if l + 1 == layers {
+            let scale = 1.0 / (n as f64).sqrt();
+            let a = &point.weights.readout;
+            (0..targets).map(|c| Mat::from_fn(p, n, |_, i| scale * a[(i, c)])).collect()
+        } else {
+            let w = problem.upper(&point.weights, l + 1);
+            let scale = 1.0 / (n as f64).sqrt();
+            let below = |signal: &Mat<f64>| {
+                let mut below = Mat::zeros(p, n);
+                matmul_into(below.as_mut(), 0.0, scale, signal.as_ref(), w.transpose());
+                below
+            };
+            all[l + 1].iter().map(below).collect()
+        };
+        for i in 0..n {
+            for m in 0..p {
+                let bend = rounding.curvature(l, point.z[l][(m, i)]);
+                if bend > 0.0 {
+                    let force: f64 = (0..targets).map(|c| raw[c][(m, i)] * point.r[(m, c)]).sum();
+                    let curvature = -problem.loss * force * bend;
+                    if curvature > 0.0 {
+                        kinks.push((l, i, m, curvature));
+                    }
+                }
+            }
+        }
+        let slopes = rounding.slopes(l, &point.z[l]);
+        for signal in &mut raw {
+            for i in 0..n {
+                let slopes = slopes.col_as_slice(i);
+                signal.col_as_slice_mut(i).iter_mut().zip(slopes).for_each(|(s, d)| *s *= d);
+            }
+        }
+        all[l] = raw;
+    }
+    (all, kinks)
+}
+
+/// A P × targets matrix as one column, target after target.
+fn as_column(m: &Mat<f64>) -> Mat<f64> {
+    Mat::from_fn(m.nrows() * m.ncols(), 1, |k, _| m[(k % m.nrows(), k / m.nrows())])
+}
+
+/// The reverse.
+fn as_columns(m: &Mat<f64>, targets: usize) -> Mat<f64> {
+    let p = m.nrows() / targets;
+    Mat::from_fn(p, targets, |i, c| m[(c * p + i, 0)])
+}
