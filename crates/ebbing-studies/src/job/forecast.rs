@@ -1,5 +1,6 @@
 //! `forecast`: what is forgotten of a task sequence, averaged over seeds; as rows, one per pair of a time and a task.
 
+use super::replay::ReplayKeys;
 use super::tasks::TaskKeys;
 use super::words::{ACTIVATIONS, MODES, checked_seeds, checked_sigma, choice, list, number};
 use crate::cell::Row;
@@ -51,6 +52,10 @@ pub struct ForecastJob {
     /// Include the variance over networks in losses and accuracies
     #[arg(long)]
     pub variance: bool,
+    /// Examples of earlier tasks that are stored and learned again with every later task
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub replay: ReplayKeys,
     /// Set the forecast beside other depths, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
@@ -124,6 +129,7 @@ impl ForecastJob {
             sigma2: checked_sigma(self.sigma)?.powi(2),
             beta: self.beta,
             variance: self.variance,
+            replay: self.replay.settings(),
             ..SingleHeadSettings::default()
         };
         theory.checked()?;
@@ -271,8 +277,10 @@ fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
     let mode = match theory.mode {
         Mode::Rf => "random features".to_string(),
         Mode::Ntk => "all weights, strong penalty".to_string(),
+        Mode::Lazy => "all weights, plain descent".to_string(),
         Mode::Gibbs => format!("all weights, lambda {}", theory.lambda),
     };
+    let replay = if theory.replay.is_on() { format!(", {}", theory.replay) } else { String::new() };
     let activation = match theory.architecture.activation {
         Activation::Relu => "ReLU",
         Activation::Linear => "linear",
@@ -283,7 +291,7 @@ fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
         false => format!("{activation} depth {}", theory.architecture.depth),
     };
     let seeds = if seeds > 1 { format!("{seeds} seeds from {seed}") } else { format!("seed {seed}") };
-    format!("{network}, {mode}, {seeds}")
+    format!("{network}, {mode}{replay}, {seeds}")
 }
 
 /// What the columns mean.

@@ -117,7 +117,7 @@ mod tests {
             ("train", "width", Value::from(1.5), "width is 1.5; must be a whole number, at least 0"),
             ("train", "kappa", Value::from("much"), "kappa is much; must be a number"),
             ("forecast", "variance", Value::from("maybe"), "variance is maybe; must be true or false"),
-            ("forecast", "mode", Value::from("lazy"), "mode is lazy; must be rf, ntk, gibbs"),
+            ("forecast", "mode", Value::from("hard"), "mode is hard; must be rf, ntk, lazy, gibbs"),
         ] {
             let said = job(command, &[("examples", Value::Integer(40)), (key, value)]).unwrap_err().to_string();
             assert_eq!(said, words);

@@ -5,6 +5,7 @@
 mod forecast;
 mod keys;
 mod phase;
+mod replay;
 mod sample;
 mod tasks;
 mod train;
@@ -12,6 +13,7 @@ mod words;
 
 pub use forecast::{ForecastJob, ForecastResult};
 pub use phase::{PhaseJob, PhasePlace, PhaseSequence, PhaseSweep, SweptCurves, SweptLoads};
+pub use replay::ReplayKeys;
 pub use sample::{Comparison, SampleJob, SampleResult};
 pub use tasks::{PreprocessKeys, ProtocolKind, TaskKeys};
 pub use train::{Rule, TrainJob};

@@ -11,6 +11,7 @@ use std::str::FromStr;
 pub(super) const MODES: &[(&str, &str)] = &[
     ("rf", "Random features, strong penalty: the paper's main single-head theory"),
     ("ntk", "All weights learn, strong penalty"),
+    ("lazy", "All weights learn by plain gradient descent in small steps"),
     ("gibbs", "All weights learn at the penalty given by --lambda"),
 ];
 

@@ -179,7 +179,17 @@ impl Linearised {
             let factor = solvable(&matrix)?;
             let coupled = Coupled::new(problem, self, point, &kinks, &factor, (stiff, stiff_readout));
             if coupled.is_some() {
-                return Some(System { here: self, problem, point, kinks, factor, right, coupled, stiff, stiff_readout });
+                return Some(System {
+                    here: self,
+                    problem,
+                    point,
+                    kinks,
+                    factor,
+                    right,
+                    coupled,
+                    stiff,
+                    stiff_readout,
+                });
             }
         }
         let phi = problem.features(point);

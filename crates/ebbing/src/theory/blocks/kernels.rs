@@ -177,14 +177,14 @@ impl Kernels {
         let mode =
             if settings.lambda.is_infinite() && settings.mode == Mode::Gibbs { Mode::Ntk } else { settings.mode };
         let lacking = match (&source, mode) {
-            (KernelSource::Features { .. }, Mode::Ntk | Mode::Gibbs) => {
+            (KernelSource::Features { .. }, Mode::Ntk | Mode::Lazy | Mode::Gibbs) => {
                 Some("given features do not learn: use mode rf")
             }
             (KernelSource::Table { .. }, Mode::Gibbs) => {
                 Some("mode gibbs needs a kernel for every pair of times: give inputs, or use mode rf or ntk")
             }
-            (KernelSource::Table { ntk: None, .. }, Mode::Ntk) => {
-                Some("mode ntk needs the tangent kernel beside the first one")
+            (KernelSource::Table { ntk: None, .. }, Mode::Ntk | Mode::Lazy) => {
+                Some("modes ntk and lazy need the tangent kernel beside the first one")
             }
             _ => None,
         };
@@ -204,7 +204,7 @@ impl Kernels {
         match self.mode {
             Mode::Rf => Which::NNGP,
             Mode::Ntk if s == 1 => Which { term: Term::Nngp, scale: self.prior.sigma2() },
-            Mode::Ntk => Which { term: Term::Ntk, scale: 1.0 },
+            Mode::Ntk | Mode::Lazy => Which { term: Term::Ntk, scale: 1.0 },
             Mode::Gibbs => Which { term: Term::Tilde(t, s), scale: 1.0 },
         }
     }
@@ -212,7 +212,7 @@ impl Kernels {
     /// `Cov(f⁰_t(x), f⁰_s(x'))`.
     pub fn covariance(&self, t: usize, s: usize) -> Which {
         match self.mode {
-            Mode::Rf | Mode::Ntk => Which { term: Term::Nngp, scale: self.prior.sigma2() },
+            Mode::Rf | Mode::Ntk | Mode::Lazy => Which { term: Term::Nngp, scale: self.prior.sigma2() },
             Mode::Gibbs => Which { term: Term::K1(t, s), scale: self.prior.m1(t, s) },
         }
     }

@@ -3,7 +3,10 @@
 use super::kernels::Points;
 use super::shared::Given;
 use crate::error::{Error, Result};
+use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Mat, MatRef};
+use crate::tasks::{TaskSequence, number_inputs};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A task whose points are rows of kernels that are given.
@@ -30,7 +33,65 @@ pub struct KernelTable {
     pub tasks: Vec<KernelTask>,
 }
 
+/// All inputs of a sequence, training and held-out, one row each, and the tasks as rows of them.
+pub(crate) struct Pool {
+    /// The inputs.
+    pub x: Mat<f64>,
+    /// The tasks.
+    pub tasks: Vec<KernelTask>,
+}
+
+impl Pool {
+    /// The inputs of all tasks; with `merge` an input that several tasks train on is one row.
+    pub fn of(sequence: &TaskSequence, merge: bool) -> Result<Pool> {
+        sequence.validate()?;
+        let inputs: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
+        let numbers = if merge { number_inputs(&inputs) } else { vec![] };
+        let (mut parts, mut known, mut next) = (vec![], HashMap::new(), 0);
+        let mut tasks = vec![];
+        for (t, task) in sequence.tasks.iter().enumerate() {
+            let mut place = |part: MatRef<'_, f64>, i: usize, number: Option<usize>| {
+                let row = number.and_then(|n| known.get(&n)).copied().unwrap_or(next);
+                if row == next {
+                    parts.push(part.row(i).iter().copied().collect::<Vec<f64>>());
+                    next += 1;
+                }
+                if let Some(n) = number {
+                    known.insert(n, row);
+                }
+                row
+            };
+            let number = |i: usize| numbers.get(t).map(|task| task[i]);
+            let rows = (0..task.x.nrows()).map(|i| place(task.x.as_ref(), i, number(i))).collect();
+            let held_out = task.test.as_ref().map(|test| {
+                let rows = (0..test.x.nrows()).map(|i| place(test.x.as_ref(), i, None)).collect();
+                (rows, test.y.clone())
+            });
+            tasks.push(KernelTask { name: task.name.clone(), rows, y: task.y.clone(), test: held_out });
+        }
+        Ok(Pool { x: Mat::from_fn(parts.len(), sequence.dim(), |i, j| parts[i][j]), tasks })
+    }
+}
+
 impl KernelTable {
+    /// `K_GP` of a wide network, and with `tangent` its tangent kernel, over all inputs of a sequence: each pair of inputs
+    /// once, whatever is computed from it. Memory: the square of the number of inputs, training and held-out, per kernel.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for a sequence that is not sound; [`Error::Setting`] for settings out of their range.
+    pub fn of_network(sequence: &TaskSequence, network: Architecture, sigma2: f64, tangent: bool) -> Result<Self> {
+        let pool = Pool::of(sequence, true)?;
+        let prior = WeightPrior::new(f64::INFINITY, sigma2)?;
+        let kernel = |kind: KernelKind| Kernel::new(kind, network, prior, 1, 1);
+        let mut kernels = vec![kernel(KernelKind::Nngp)?];
+        if tangent {
+            kernels.push(kernel(KernelKind::Ntk)?);
+        }
+        let mut made = Kernel::gram_many_symmetric(&kernels.iter().collect::<Vec<_>>(), pool.x.as_ref())?;
+        let ntk = if tangent { made.pop().map(Arc::new) } else { None };
+        Ok(KernelTable { nngp: Arc::new(made.swap_remove(0)), ntk, tasks: pool.tasks })
+    }
+
     /// Two tasks whose kernels are given: `k11` and `k22` of each with itself, `k12` between them (rows: the first).
     ///
     /// # Errors

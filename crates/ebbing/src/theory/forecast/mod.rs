@@ -16,10 +16,10 @@ pub use average::Averaged;
 pub use reading::{Reading, WorstPair};
 pub use sentences::ASSUMES;
 
-use super::Inputs;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, pair};
-use super::single_head::{SingleHead, SingleHeadForecast, SingleHeadSettings};
+use super::single_head::{Mode, SingleHead, SingleHeadForecast, SingleHeadSettings};
 use super::task_order::{OrderSearchSettings, TaskOrder, best_order_of};
+use super::{Inputs, KernelTable};
 use crate::error::{Error, Result};
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
 use crate::stats::ForgettingFit;
@@ -170,7 +170,7 @@ impl Forecast {
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
         for (k, sequence) in sequences.iter().enumerate() {
             progress(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
-            forecasts.push(SingleHead::new(inputs(sequence, settings.features), &settings.theory)?.forecast()?);
+            forecasts.push(single_head(sequence, settings)?);
             progress(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
             pairs.push(all_pairs(settings, sequence, k == 0)?);
         }
@@ -226,6 +226,23 @@ fn check(sequences: &[TaskSequence], settings: &ForecastSettings) -> Result<()> 
         ));
     }
     Ok(())
+}
+
+/// The forecast of one sequence. With replay an input is learned several times: kernels are then made once for all pairs of
+/// inputs, as far as the budget reaches.
+fn single_head(sequence: &TaskSequence, settings: &ForecastSettings) -> Result<SingleHeadForecast> {
+    let theory = &settings.theory;
+    theory.checked()?;
+    let points: usize =
+        sequence.tasks.iter().map(|t| t.x.nrows() + t.test.as_ref().map_or(0, |test| test.x.nrows())).sum();
+    let tangent = matches!(theory.mode, Mode::Ntk | Mode::Lazy);
+    let bytes = (1 + usize::from(tangent)) * points * points * size_of::<f64>();
+    let once = theory.replay.is_on() && theory.mode != Mode::Gibbs && !settings.features && bytes <= theory.keep_bytes;
+    if once {
+        let table = KernelTable::of_network(sequence, theory.architecture, theory.sigma2, tangent)?;
+        return SingleHead::new(&table, theory)?.forecast();
+    }
+    SingleHead::new(inputs(sequence, settings.features), theory)?.forecast()
 }
 
 fn inputs(sequence: &TaskSequence, features: bool) -> Inputs<'_> {

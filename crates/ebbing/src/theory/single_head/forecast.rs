@@ -88,16 +88,16 @@ impl SingleHead {
     /// As for [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
     pub fn forgetting_at_lambda_zero(&self, t: usize, s: usize) -> Result<f64> {
         let (t, s) = (self.index(t)?, self.index(s)?);
-        let scores = self.alone(t)?.scores(&self.shared.whole(s), &self.shared.tasks[s].y)?;
+        let scores = self.alone(&self.shared, t)?.scores(&self.own().whole(s), &self.own().tasks[s].y)?;
         Ok(scores[0].loss)
     }
 
     /// On the training data, `[t][s]`.
     fn train_scores(&self) -> Result<Vec<Vec<Score>>> {
-        if !self.learned.train.is_empty() && !self.settings.variance {
+        if !self.learned.train.is_empty() && !self.settings.variance && self.own.is_none() {
             return Ok(self.learned.train.clone());
         }
-        let columns = (0..self.tasks()).map(|s| self.scores(&self.shared.whole(s), &self.shared.tasks[s].y));
+        let columns = (0..self.tasks()).map(|s| self.scores(&self.own().whole(s), &self.own().tasks[s].y));
         Ok(transposed(columns.collect::<Result<Vec<_>>>()?))
     }
 
@@ -116,7 +116,8 @@ impl SingleHead {
         let Some(sets) = sets else { return Ok(None) };
         let columns = sets.iter().map(|(points, y)| self.scores(points, y)).collect::<Result<Vec<_>>>()?;
         let scores = transposed(columns);
-        let alone = sets.iter().enumerate().map(|(s, (points, y))| Ok(self.alone(s)?.scores(points, y)?[0]));
+        let alone =
+            sets.iter().enumerate().map(|(s, (points, y))| Ok(self.alone(self.own(), s)?.scores(points, y)?[0]));
         let alone_scores = alone.collect::<Result<Vec<Score>>>()?;
         let (loss, alone): (_, Vec<f64>) = (losses(&scores), alone_scores.iter().map(|score| score.loss).collect());
         let generalisation = loss.iter().map(|row| row.iter().zip(&alone).map(|(l, g)| l / g).collect()).collect();

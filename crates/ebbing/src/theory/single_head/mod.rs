@@ -15,18 +15,21 @@
 //! | [`SingleHead::forecast`], [`SingleHeadForecast`] | forgetting and generalisation of every task after every task |
 //! | [`SingleHeadSettings`] | mode, depth, λ, σ², β, and whether losses include the variance |
 //! | [`Mode`] | random features (the paper's single-head figures), tangent kernel, or finite λ |
+//! | [`Replay`], [`ReplayBudget`], [`Selection`] | what is stored of earlier tasks and learned again |
 //!
 //! A finite temperature 1/β is added to every diagonal block of 𝓛 and of the prior covariance.
 
 mod covariance;
 mod forecast;
 mod forward;
+mod replay;
 mod sample;
 mod score;
 mod settings;
 mod system;
 
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
+pub use replay::{Replay, ReplayBudget, Selection};
 pub use settings::{Mode, SingleHeadSettings};
 
 use crate::error::{Error, Result};
@@ -67,7 +70,10 @@ use system::System;
 pub struct SingleHead {
     settings: SingleHeadSettings,
     kernels: Arc<Kernels>,
+    /// What is learned.
     shared: Shared,
+    /// What losses are taken on, where that differs: with replay, each task's own data.
+    own: Option<Shared>,
     learned: Learned,
     spread: OnceLock<Arc<Spread>>,
 }
@@ -96,23 +102,40 @@ impl SingleHead {
             &numbers,
             settings.beta.is_infinite() && !matches!(kernels.source, KernelSource::Features { .. }),
         )?;
+        if settings.replay.is_on() {
+            let rehearsed = settings.replay.rehearsed(given, &numbers, &kernels)?;
+            let joined = given.iter().zip(&rehearsed);
+            let joined = joined.map(|(task, r)| Given { points: r.points.points(), y: r.y.as_ref(), ..task.clone() });
+            let shared = Shared::nothing(&joined.collect::<Vec<_>>());
+            return Self::with(settings, Arc::new(kernels), shared, Some(Shared::nothing(given)));
+        }
         let share = settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
-        Self::with(settings, Arc::new(kernels), shared)
+        Self::with(settings, Arc::new(kernels), shared, None)
     }
 
-    fn with(settings: SingleHeadSettings, kernels: Arc<Kernels>, shared: Shared) -> Result<SingleHead> {
+    fn with(
+        settings: SingleHeadSettings,
+        kernels: Arc<Kernels>,
+        shared: Shared,
+        own: Option<Shared>,
+    ) -> Result<SingleHead> {
         let learned = if kernels.stationary() {
             forward::learn(&kernels, &shared, &settings)?
         } else {
             system::learn(&kernels, &shared, &settings)?
         };
-        Ok(SingleHead { settings, kernels, shared, learned, spread: OnceLock::new() })
+        Ok(SingleHead { settings, kernels, shared, own, learned, spread: OnceLock::new() })
     }
 
-    /// A fresh network that learns task s (from 0) alone.
-    fn alone(&self, s: usize) -> Result<SingleHead> {
-        Self::with(self.settings, self.kernels.clone(), self.shared.alone(s))
+    /// A fresh network that learns one task (from 0) of `tasks` alone.
+    fn alone(&self, tasks: &Shared, s: usize) -> Result<SingleHead> {
+        Self::with(self.settings, self.kernels.clone(), tasks.alone(s), None)
+    }
+
+    /// The tasks as losses are taken on them.
+    fn own(&self) -> &Shared {
+        self.own.as_ref().unwrap_or(&self.shared)
     }
 
     /// The number of tasks.

@@ -44,11 +44,11 @@ impl SingleHead {
     /// # Errors
     /// As for [`SingleHead::sample`].
     pub fn sample_forgetting(&self, n: usize, stream: &mut Stream) -> Result<Vec<Vec<Vec<f64>>>> {
-        let sets: Vec<_> = (0..self.tasks()).map(|s| self.shared.whole(s)).collect();
+        let sets: Vec<_> = (0..self.tasks()).map(|s| self.own().whole(s)).collect();
         let stacked = sets[1..].iter().fold(sets[0].clone(), |all, set| all.points().followed_by(set.points()));
         let drawn = self.sample(stacked.points(), n, stream)?;
         let loss = |f: &Mat<f64>, first: usize, s: usize| {
-            let y = &self.shared.tasks[s].y;
+            let y = &self.own().tasks[s].y;
             let error = f.submatrix(first, 0, y.nrows(), y.ncols()) - y;
             error.squared_norm_l2() / y.squared_norm_l2()
         };

@@ -1,5 +1,6 @@
 //! What the single-head theory is asked to compute.
 
+use super::replay::Replay;
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,9 @@ pub enum Mode {
     Rf,
     /// All weights learn, λ → ∞: `K̃_t1 = σ² K_GP`, `K̃_ts = K_NTK` for s ≥ 2 (Eq. 19; the factor 1/λ cancels).
     Ntk,
+    /// Plain gradient descent in the tangent regime, from zero output and without penalty: `K̃_ts = K_NTK` for every s, the
+    /// first task included.
+    Lazy,
     /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts` (Eq. 16).
     Gibbs,
 }
@@ -21,12 +25,13 @@ pub enum Mode {
 ///
 /// | name | default | range |
 /// |---|---|---|
-/// | `mode` | `rf` | `rf`, `ntk`, `gibbs` |
+/// | `mode` | `rf` | `rf`, `ntk`, `lazy`, `gibbs` |
 /// | `architecture` | ReLU, depth 1 | depth ≥ 1 |
 /// | `lambda` | ∞ | ≥ 0; finite only in mode `gibbs` |
 /// | `sigma2` | 1 | > 0 |
 /// | `beta` | ∞ | > 0 |
 /// | `variance` | false | |
+/// | `replay` | none | see [`Replay`] |
 /// | `share` | true | |
 /// | `keep_bytes` | 512 MiB | |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -46,6 +51,8 @@ pub struct SingleHeadSettings {
     pub beta: f64,
     /// Whether losses and accuracies include the variance over networks, or are those of the mean.
     pub variance: bool,
+    /// What is stored of earlier tasks and learned again.
+    pub replay: Replay,
     /// Whether inputs that all tasks hold are found, and their kernels and factors made once.
     pub share: bool,
     /// Bytes of kernel blocks kept between their two uses; blocks beyond that are made twice.
@@ -61,6 +68,7 @@ impl Default for SingleHeadSettings {
             sigma2: 1.0,
             beta: f64::INFINITY,
             variance: false,
+            replay: Replay::default(),
             share: true,
             keep_bytes: 512 << 20,
         }
@@ -79,7 +87,7 @@ impl SingleHeadSettings {
         }
         let prior = WeightPrior::new(self.lambda, self.sigma2)?;
         if self.mode != Mode::Gibbs && self.lambda.is_finite() {
-            let expected = "must be inf in modes rf and ntk, which are limits of strong penalty; use mode gibbs";
+            let expected = "must be inf but in mode gibbs: the others are limits of strong penalty, or have none";
             return Err(Error::setting("lambda", self.lambda, expected));
         }
         Ok(prior)

@@ -83,6 +83,9 @@ pub struct TaskOrder {
 
 /// Searches the order of tasks that minimises the mean final forgetting `Σ_{s<T} F[T][s]/(T−1)`.
 ///
+/// With replay, in modes other than `gibbs`, orders are compared without it; the forecasts of the order found and of the
+/// order given are with it, and the one found is told only where it is the better of the two.
+///
 /// Cost for P examples per task, once kernels and factors are made: about 2 T P² per task learned, and there are
 /// `e·T!` of those for all orders. Memory: all kernels between tasks, within the budget of the settings.
 ///

@@ -3,7 +3,7 @@
 use super::*;
 
 /// `𝓛` and `C` of the whole sequence as dense matrices, straight from their definitions.
-struct Dense {
+pub(super) struct Dense {
     lower: Mat<f64>,
     prior: Mat<f64>,
     starts: Vec<usize>,
@@ -15,7 +15,7 @@ fn definition(kind: &str, s: &SingleHeadSettings, t: usize, r: usize, x: &Mat<f6
     let (kernel, scale) = match (kind, s.mode) {
         ("tilde", Mode::Rf) => (KernelKind::Nngp, 1.0),
         ("tilde", Mode::Ntk) if r == 1 => (KernelKind::Nngp, s.sigma2),
-        ("tilde", Mode::Ntk) => (KernelKind::Ntk, 1.0),
+        ("tilde", Mode::Ntk | Mode::Lazy) => (KernelKind::Ntk, 1.0),
         ("tilde", Mode::Gibbs) => (KernelKind::KTilde, 1.0),
         (_, Mode::Gibbs) => (KernelKind::K1, prior.m1(t, r)),
         _ => (KernelKind::Nngp, s.sigma2),
@@ -25,7 +25,7 @@ fn definition(kind: &str, s: &SingleHeadSettings, t: usize, r: usize, x: &Mat<f6
 }
 
 impl Dense {
-    fn new(s: &SingleHeadSettings, tasks: &TaskSequence) -> Dense {
+    pub fn new(s: &SingleHeadSettings, tasks: &TaskSequence) -> Dense {
         let tasks = &tasks.tasks;
         let mut starts = vec![0];
         tasks.iter().for_each(|task| starts.push(starts.last().unwrap() + task.x.nrows()));
@@ -56,7 +56,7 @@ impl Dense {
     }
 
     /// Mean, and variance, of `f_t(x)` (t from 1).
-    fn at(&self, s: &SingleHeadSettings, tasks: &TaskSequence, x: &Mat<f64>, t: usize) -> (Mat<f64>, Vec<f64>) {
+    pub fn at(&self, s: &SingleHeadSettings, tasks: &TaskSequence, x: &Mat<f64>, t: usize) -> (Mat<f64>, Vec<f64>) {
         let n = self.starts[t];
         let (mut kappa, mut c) = (Mat::zeros(x.nrows(), n), Mat::zeros(x.nrows(), n));
         for r in 0..t {

@@ -3,6 +3,7 @@
 mod bad_input;
 mod definition;
 mod limits;
+mod replay;
 mod sources;
 
 use crate::support::*;
@@ -33,8 +34,13 @@ fn assert_close(got: f64, want: f64, what: &str) {
     within(got, want, if want.abs() < 1e-20 { 1e-20 } else { 1e-8 * want.abs() }, what);
 }
 
-const ALL_MODES: [(Mode, f64); 4] =
-    [(Mode::Rf, f64::INFINITY), (Mode::Ntk, f64::INFINITY), (Mode::Gibbs, 3.0), (Mode::Gibbs, f64::INFINITY)];
+const ALL_MODES: [(Mode, f64); 5] = [
+    (Mode::Rf, f64::INFINITY),
+    (Mode::Ntk, f64::INFINITY),
+    (Mode::Lazy, f64::INFINITY),
+    (Mode::Gibbs, 3.0),
+    (Mode::Gibbs, f64::INFINITY),
+];
 
 #[test]
 fn reference_numbers() {
