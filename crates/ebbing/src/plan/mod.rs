@@ -21,7 +21,7 @@
 mod nets;
 mod theory;
 
-pub use nets::{gram_train_cost, sample_cost, train_cost};
+pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{critical_load_cost, forgetting_cost, order_parameter_cost, phase_cost};
 
 use crate::linalg::{Mat, matmul_into};

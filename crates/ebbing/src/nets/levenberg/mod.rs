@@ -151,12 +151,7 @@ impl<'a> Minimiser<'a> {
             let objective = ended.point.objective;
             let (low, high) = best.as_ref().map_or((objective, objective), |(_, m)| m.objectives);
             let objectives = (low.min(objective), high.max(objective));
-            let minimum = Minimum {
-                objective,
-                gradient: ended.gradient,
-                readout_scale: scale,
-                objectives,
-            };
+            let minimum = Minimum { objective, gradient: ended.gradient, readout_scale: scale, objectives };
             best = Some(match best {
                 Some((ended, minimum)) if minimum.objective <= objective => (ended, Minimum { objectives, ..minimum }),
                 _ => (ended, minimum),
@@ -242,7 +237,21 @@ impl<'a> Minimiser<'a> {
                 }
             };
             #[cfg(test)]
-            if std::env::var("DBG").is_ok() { let strong = here.kinks.iter().filter(|k| k.3 > 0.2 * (mu + stage.kappa)).count(); println!("DBG {} eps {} kappa {} E {:.8} g {:.2e} mu {:.2e} kinks {} strong {} a2 {:.1}", self.steps, stage.rounding, stage.kappa, point.objective, gradient, mu, here.kinks.len(), strong, point.weights.readout.squared_norm_l2()/point.weights.readout.nrows() as f64); }
+            if std::env::var("DBG").is_ok() {
+                let strong = here.kinks.iter().filter(|k| k.3 > 0.2 * (mu + stage.kappa)).count();
+                println!(
+                    "DBG {} eps {} kappa {} E {:.8} g {:.2e} mu {:.2e} kinks {} strong {} a2 {:.1}",
+                    self.steps,
+                    stage.rounding,
+                    stage.kappa,
+                    point.objective,
+                    gradient,
+                    mu,
+                    here.kinks.len(),
+                    strong,
+                    point.weights.readout.squared_norm_l2() / point.weights.readout.nrows() as f64
+                );
+            }
             let Some(next) = next else { return end(Stop::Stalled) };
             damping = Some((mu * DAMPING.0).max(DAMPINGS.0 * unit));
             point = next;
