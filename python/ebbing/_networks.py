@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,10 @@ def train(
     loss: str = "sum",
     eta_factor: float = 1.0,
     penalty_step: str = "implicit",
+    solver: str = "descent",
+    gradient_tolerance: float = 1e-6,
+    readout_scales: Sequence[float] = (1.0,),
+    readout_penalty: float = 0.0,
     fisher: str = "rms",
     indexing: str = "past",
     seed: int = 0,
@@ -81,6 +86,10 @@ def train(
     Learners: `gd` (κ = 0), `l2` (F̄ = 1; needs `kappa`), `ewc` (online EWC; needs `kappa`, with decay `gamma`, `fisher` and
     `indexing`). Without `eta` the rate comes from the network's tangent kernel, times `eta_factor`. Other settings are those
     of `ebbing train`.
+
+    `solver="levenberg"` finds the minimum itself (`gd` and `l2`, full batches): its reports have `objective`, `gradient`
+    (the norm over that at the start, at most `gradient_tolerance` where `converged`) and, from several `readout_scales` of
+    the initial readout, the range `objectives` and the `readout_scale` that was kept. `readout_penalty` ρ adds `ρ/2 |a|²`.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
@@ -115,6 +124,10 @@ def train(
         loss=loss,
         eta_factor=eta_factor,
         penalty_step=penalty_step,
+        solver=solver,
+        gradient_tolerance=gradient_tolerance,
+        readout_scales=[real(scale, "readout_scales") for scale in readout_scales],
+        readout_penalty=readout_penalty,
         seed=seed,
     )
     found = _ebbing.train(native(tasks), asked, listener(progress, "train"))

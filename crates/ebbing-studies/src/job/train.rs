@@ -1,4 +1,4 @@
-//! `train`: networks of finite width learn the tasks by gradient descent; as rows, one per learner, time and task.
+//! `train`: networks of finite width learn the tasks; as rows, one per learner, time and task.
 
 use super::tasks::{ProtocolKind, TaskKeys};
 use super::words::{checked_seeds, choice, list, number};
@@ -7,8 +7,8 @@ use crate::error::Result;
 use clap::ValueEnum;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
-use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, TrainSettings, Trained};
-use ebbing::plan::{Cost, Sizes, train_cost};
+use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, Solver, TrainSettings, Trained};
+use ebbing::plan::{Cost, Sizes, levenberg_cost, train_cost};
 use ebbing::{Error, Trainer};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -47,6 +47,19 @@ pub struct TrainJob {
     /// Strength of the penalty
     #[arg(long, value_parser = number, default_value_t = 0.1)]
     pub kappa: f64,
+    /// How a task's weights are found: step by step, or at the minimum itself (gd and l2 only)
+    #[arg(long, value_parser = choice::<Solver>(SOLVERS), default_value = "descent")]
+    pub solver: Solver,
+    /// Levenberg: a task ends when the gradient's norm is below this share of what it was at the start
+    #[arg(long, value_parser = number, value_name = "X", default_value_t = 1e-6)]
+    pub gradient_tolerance: f64,
+    /// Levenberg: start penalised tasks from their initial readout times each of these, and keep the lowest objective
+    #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',', default_value = "1")]
+    #[serde(deserialize_with = "list")]
+    pub readout_scales: Vec<f64>,
+    /// Levenberg: strength of a penalty on the readout of penalised tasks, which pulls it to 0
+    #[arg(long, value_parser = number, value_name = "X", default_value_t = 0.0)]
+    pub readout_penalty: f64,
     /// EWC: decay of older tasks' Fisher information
     #[arg(long, value_parser = number, default_value_t = 1.0)]
     pub gamma: f64,
@@ -114,6 +127,14 @@ const FISHERS: &[(&str, &str)] = &[
     ("rms", "The same with unit rms"),
     ("empirical", "Mean squared gradient of single examples"),
     ("exact", "Exact for a Gaussian likelihood"),
+];
+
+const SOLVERS: &[(&str, &str)] = &[
+    ("descent", "Gradient descent until a stopping rule holds"),
+    (
+        "levenberg",
+        "Levenberg-Marquardt to the minimum of loss and penalty; without a penalty, to a nearby interpolating solution",
+    ),
 ];
 
 const LOSSES: &[(&str, &str)] = &[("sum", "Half the sum of squared errors"), ("mean", "Half their mean")];
@@ -208,6 +229,10 @@ impl TrainJob {
             max_steps: self.max_steps,
             batch: self.batch,
             momentum: self.momentum,
+            solver: self.solver,
+            gradient_tolerance: self.gradient_tolerance,
+            readout_scales: self.readout_scales.clone(),
+            readout_penalty: self.readout_penalty,
             seed,
             ..TrainSettings::default()
         };
@@ -239,6 +264,11 @@ impl TrainJob {
     }
 
     pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
+        if self.solver == Solver::Levenberg {
+            let solves = USUAL_SOLVES.min(self.max_steps).saturating_mul(self.readout_scales.len());
+            let steps = vec![solves; sizes.train.len()];
+            return levenberg_cost(sizes, self.widest(sizes), self.depth, &steps).times(self.rules().len());
+        }
         let steps = vec![USUAL_STEPS.min(self.max_steps); sizes.train.len()];
         train_cost(sizes, self.widest(sizes), self.depth, self.batch, &steps).times(self.rules().len())
     }
@@ -246,6 +276,8 @@ impl TrainJob {
 
 /// Steps that a task takes as a rule, for estimates: between easy (hundreds) and hard (all that are allowed) ones.
 const USUAL_STEPS: usize = 2000;
+/// The same of the solver that finds the minimum itself.
+const USUAL_SOLVES: usize = 100;
 
 /// What the columns mean.
 pub(super) const COLUMNS: &[(&str, &str)] = &[
@@ -259,6 +291,9 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("newest_mse", "mean squared training error of task t when it was learned"),
     ("newest_learned", "1 where that is below the threshold"),
     ("steps", "steps that task t took"),
+    ("converged", "1 where task t ended where it was meant to, not out of steps"),
+    ("objective", "levenberg: loss and penalty of task t at the end"),
+    ("gradient", "levenberg: norm of their gradient there over that at the start"),
 ];
 
 fn rows(learner: &str, trained: &Trained) -> Vec<Row> {
@@ -276,11 +311,15 @@ fn rows(learner: &str, trained: &Trained) -> Vec<Row> {
                 .with("s", s + 1)
                 .with("train_loss", trained.train_loss[t][s]);
             let row = known.iter().fold(row, |row, (name, value)| value.map_or(row.clone(), |v| row.with(name, v)));
-            all.push(
-                row.with("newest_mse", report.mse)
-                    .with("newest_learned", usize::from(report.learned))
-                    .with("steps", report.steps),
-            );
+            let row = row
+                .with("newest_mse", report.mse)
+                .with("newest_learned", usize::from(report.learned))
+                .with("steps", report.steps)
+                .with("converged", usize::from(report.converged));
+            all.push(match report.minimum {
+                Some(at) => row.with("objective", at.objective).with("gradient", at.gradient),
+                None => row,
+            });
         }
     }
     all

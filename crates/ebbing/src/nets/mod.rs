@@ -9,6 +9,7 @@
 //! | Item | What it is | Equations |
 //! |---|---|---|
 //! | [`Trainer`], [`TrainSettings`] | gradient descent on a sequence of tasks | 180–186 |
+//! | [`Solver`], [`Minimum`] | descent, or Levenberg–Marquardt to the minimum of loss and penalty itself | |
 //! | [`Learner`] | plain descent, an L2 penalty on the change of weights, or online EWC | 180, 181, 182 |
 //! | [`Fisher`], [`Indexing`] | how EWC weighs weights, as printed and corrected | 183, 184 |
 //! | [`Trained`], [`TaskReport`] | what was measured after every task, and whether each task was learned at all | 3 |

@@ -8,7 +8,7 @@ use crate::rng::Stream;
 use crate::tasks::Task;
 use sha2::Digest;
 
-fn random_tasks(count: usize, p: usize, dim: usize, targets: usize, seed: u64) -> Vec<Task> {
+pub(crate) fn random_tasks(count: usize, p: usize, dim: usize, targets: usize, seed: u64) -> Vec<Task> {
     let mut s = Stream::new(seed, "training tests", 0);
     let mut draw = |rows, cols| Mat::from_fn(rows, cols, |_, _| s.normal());
     let mut task = |k: usize| {
@@ -18,7 +18,7 @@ fn random_tasks(count: usize, p: usize, dim: usize, targets: usize, seed: u64) -
     (0..count).map(&mut task).collect()
 }
 
-fn run(tasks: &[Task], settings: &TrainSettings) -> Trainer {
+pub(crate) fn run(tasks: &[Task], settings: &TrainSettings) -> Trainer {
     let mut trainer = Trainer::new(tasks, settings).unwrap();
     while trainer.done() < trainer.tasks() {
         trainer.learn_next(&mut |_| true).unwrap();

@@ -25,7 +25,7 @@ mod theory;
 mod told;
 
 pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, set_memory_limit};
-pub use nets::{gram_train_cost, sample_cost, train_cost};
+pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{critical_load_cost, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost};
 pub use told::{size, time};
 

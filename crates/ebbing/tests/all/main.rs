@@ -4,6 +4,7 @@ mod allocations;
 mod data;
 mod kernels;
 mod linalg;
+mod minimum;
 mod multi_head;
 mod order_parameters;
 mod single_head;

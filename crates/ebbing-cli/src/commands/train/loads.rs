@@ -4,7 +4,7 @@ use super::Args;
 use super::runs::{self, Run, RunEnd};
 use crate::console::Console;
 use ebbing::data::Sources;
-use ebbing::nets::{Heads, MeanInterference};
+use ebbing::nets::{Heads, MeanInterference, Solver};
 use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::PhasePoint;
@@ -127,10 +127,16 @@ impl Args {
         );
         let mut screen = Screen::new(&heading).table(&table)?;
         let (settled, runs) = points.iter().fold((0, 0), |(s, r), q| (s + q.settled, r + q.runs));
-        screen = screen.paragraph(&format!(
-            "Task 2 ended because loss and distance to the weights before stopped changing in {settled} of {runs} runs, \
-             and after --max-steps in the others."
-        ));
+        screen = screen.paragraph(&match settings.solver {
+            Solver::Descent => format!(
+                "Task 2 ended because loss and distance to the weights before stopped changing in {settled} of {runs} runs, \
+                 and after --max-steps in the others."
+            ),
+            Solver::Levenberg => format!(
+                "Task 2 ended at its minimum, the gradient's norm below {} of that at the start, in {settled} of {runs} runs.",
+                settings.gradient_tolerance
+            ),
+        });
         for sentence in points.iter().flat_map(|q| &q.diverged) {
             screen = screen.paragraph(&escape_markup(&format!("Left out: {sentence}.")));
         }

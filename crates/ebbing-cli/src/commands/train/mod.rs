@@ -19,6 +19,8 @@ use ebbing_studies::job::TrainJob;
   ebbing train --heads multi --learners l2 --kappa 0.03 --momentum 0.9 --ratio 0.1 \\
       --loads 0.3,0.6,0.9,1.1,1.3,1.6,2,3,4,6 --seeds 5 --max-steps 30000 \\
       --tolerance 1e-4 --out DIR                   the three regimes by descent
+  ebbing train --solver levenberg --heads multi --learners l2 --ratio 0.15 \\
+      --loads 0.6,1.3,2,3.2,5 --out DIR            the same at the penalised minimum itself
 An interrupted run with --out goes on where it was, to the same numbers.")]
 pub struct Args {
     #[command(flatten)]

@@ -82,9 +82,10 @@ fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<Run
         let mut step = 0;
         let learned = trainer.learn_next(&mut |at| {
             let task = at.task + 1;
-            let note = format!("task {task}/{count}, step {}, MSE {:.1e}, rate {:.1e}", at.step, at.mse, at.eta);
-            Bar::advance(bar, at.step - step, Some(&note));
-            step = at.step;
+            let pace = at.gradient.map_or(format!("rate {:.1e}", at.eta), |g| format!("gradient {g:.1e}"));
+            let note = format!("task {task}/{count}, step {}, MSE {:.1e}, {pace}", at.step, at.mse);
+            Bar::advance(bar, at.step.saturating_sub(step), Some(&note));
+            step = step.max(at.step);
             true
         });
         match learned {

@@ -4,7 +4,7 @@ use super::Args;
 use super::runs::{self, Run, RunEnd};
 use crate::console::Console;
 use ebbing::data::Sources;
-use ebbing::nets::{Heads, Learner, TaskReport, Trained};
+use ebbing::nets::{Heads, Learner, Minimum, TaskReport, Trained};
 use ebbing::stats::{mean_curve, mean_with_error};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{SingleHead, TaskSequence};
@@ -162,6 +162,9 @@ impl Args {
         for sentence in groups.iter().filter_map(unlearned) {
             screen = screen.paragraph(&escape_markup(&sentence));
         }
+        if let Some(sentence) = minima(groups) {
+            screen = screen.paragraph(&sentence);
+        }
         for sentence in groups.iter().flat_map(|g| &g.diverged) {
             screen = screen.paragraph(&escape_markup(&format!("Left out: {sentence}.")));
         }
@@ -185,6 +188,23 @@ fn unlearned(group: &Group) -> Option<String> {
             "{name} did not learn {n} of its {all} tasks to the threshold: read its losses with that in mind."
         )),
     }
+}
+
+/// How many tasks ended at their minimum, and how far starts ended from each other, where minima were sought.
+fn minima(groups: &[Group]) -> Option<String> {
+    let reports: Vec<&TaskReport> = groups.iter().flat_map(|g| &g.done).flat_map(|t| &t.reports).collect();
+    let minima: Vec<_> = reports.iter().filter_map(|r| r.minimum).collect();
+    let gradient = minima.iter().map(|m| m.gradient).reduce(f64::max)?;
+    let spread = |m: &Minimum| m.objectives.1 / m.objectives.0 - 1.0;
+    let apart = minima.iter().filter(|m| m.objectives.0 > 0.0).map(spread).fold(0.0, f64::max);
+    let several = format!(" Objectives from several starts are up to {} of the lowest apart.", significant(apart));
+    Some(format!(
+        "{} of {} tasks ended at their minimum; the gradient's norm is at most {} of that at the start.{}",
+        reports.iter().filter(|r| r.converged).count(),
+        reports.len(),
+        significant(gradient),
+        if apart > 0.0 { several } else { String::new() }
+    ))
 }
 
 /// Loss and accuracy of task 1 after each task: markers for networks, a line for the theory.

@@ -60,8 +60,9 @@ const DAMPING: (f64, f64) = (1.0 / 3.0, 4.0);
 /// The least and the most damping, in units of the penalty (the tangent kernel's mean eigenvalue where there is none).
 const DAMPINGS: (f64, f64) = (1e-9, 1e12);
 
-/// A gradient counts after a step with less damping than this share of the penalty.
-const STEADY: f64 = 1e-4;
+/// A gradient counts after a step with less damping than the first, in units of the penalty, or where the objective fell
+/// by no more than the last, relatively, over so many steps.
+const STEADY: (f64, usize, f64) = (1e-4, 20, 1e-6);
 /// The share of a step over which the second derivative along it is taken.
 const PROBE: f64 = 0.1;
 
@@ -202,7 +203,7 @@ impl<'a> Minimiser<'a> {
         rounding: &Rounding,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Ended> {
-        let mut damping = None;
+        let (mut damping, mut passed) = (None, Vec::new());
         loop {
             let here = Linearised::new(&self.problem, &point, rounding);
             let first = *self.first.get_or_insert(here.gradient);
@@ -217,8 +218,10 @@ impl<'a> Minimiser<'a> {
                 return Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) });
             }
             let end = |stop| Ok(Ended { point: point.clone(), gradient, stop });
-            // After strongly damped steps only what needs long ones is left, with a small gradient.
-            let steady = self.kappa == 0.0 || damping.is_some_and(|mu| mu <= STEADY * stage.kappa);
+            // Strongly damped steps leave what needs long ones, along which the gradient is small.
+            let free = stage.kappa == 0.0 || damping.is_some_and(|mu| mu <= STEADY.0 * stage.kappa);
+            let before = passed.len().checked_sub(STEADY.1).map(|k| passed[k]);
+            let steady = free || before.is_some_and(|e: f64| e - point.objective <= STEADY.2 * e);
             if gradient <= stage.tolerance && steady || gradient == 0.0 {
                 return end(Stop::Converged);
             }
@@ -236,24 +239,9 @@ impl<'a> Minimiser<'a> {
                     _ => mu *= DAMPING.1,
                 }
             };
-            #[cfg(test)]
-            if std::env::var("DBG").is_ok() {
-                let strong = here.kinks.iter().filter(|k| k.3 > 0.2 * (mu + stage.kappa)).count();
-                println!(
-                    "DBG {} eps {} kappa {} E {:.8} g {:.2e} mu {:.2e} kinks {} strong {} a2 {:.1}",
-                    self.steps,
-                    stage.rounding,
-                    stage.kappa,
-                    point.objective,
-                    gradient,
-                    mu,
-                    here.kinks.len(),
-                    strong,
-                    point.weights.readout.squared_norm_l2() / point.weights.readout.nrows() as f64
-                );
-            }
             let Some(next) = next else { return end(Stop::Stalled) };
             damping = Some((mu * DAMPING.0).max(DAMPINGS.0 * unit));
+            passed.push(point.objective);
             point = next;
             self.steps += 1;
         }

@@ -28,11 +28,11 @@ pub(super) struct Linearised {
     /// What the weights' displacement adds to pre-activations, directly, in layers above the first.
     shifts: Vec<Mat<f64>>,
     /// `Σ_l J_l J_lᵀ` over hidden layers, lower half; outputs are counted column after column.
-    kernel: Mat<f64>,
+    pub kernel: Mat<f64>,
     /// `Σ_l J_l (W − W_0)_l`, P × targets.
     along: Mat<f64>,
     /// `ΦΦᵀ/N`, lower half.
-    features: Mat<f64>,
+    pub features: Mat<f64>,
     /// ∂E/∂a.
     readout: Mat<f64>,
     /// `|∇E|`.

@@ -1,0 +1,115 @@
+//! One task under a penalty that pulls to random initial weights, P = 600, N = 300, N0 = 784, κ = 0.1, the readout free: how
+//! long the solver takes to a relative gradient of 1e-6, and how far above its minimum descent is after as much time
+//! and after ten times as much. One run each.
+//!
+//! `cargo bench -p ebbing-benches --bench levenberg [-- DIR]`. With DIR each problem is written there as JSON, for
+//! `benches/peers/torch_lbfgs.py`, which holds PyTorch's L-BFGS against the same objective.
+
+mod timing;
+
+use ebbing::kernels::{Activation, Architecture};
+use ebbing::linalg::Mat;
+use ebbing::nets::{Heads, Learner, Mlp, Solver, TrainSettings};
+use ebbing::rng::Stream;
+use ebbing::{Error, Result, Task, Trainer};
+use std::path::{Path, PathBuf};
+use timing::timed;
+
+const ROWS: usize = 600;
+const WIDTH: usize = 300;
+const FEATURES: usize = 784;
+const KAPPA: f64 = 0.1;
+
+fn settings(depth: usize) -> TrainSettings {
+    TrainSettings {
+        learner: Learner::L2 { kappa: KAPPA },
+        heads: Heads::Multi,
+        architecture: Architecture { activation: Activation::Relu, depth },
+        width: WIDTH,
+        solver: Solver::Levenberg,
+        max_steps: 5000,
+        ..TrainSettings::default()
+    }
+}
+
+/// Gaussian inputs with the signs of one direction as labels; before it a task whose targets are the initial outputs, which
+/// every solver leaves as it is: only later tasks are penalised.
+fn tasks(depth: usize) -> Result<[Task; 2]> {
+    let mut stream = Stream::new(1, "levenberg bench", 0);
+    let rule: Vec<f64> = (0..FEATURES).map(|_| stream.normal()).collect();
+    let x = Mat::from_fn(ROWS, FEATURES, |_, _| stream.normal());
+    let y = Mat::from_fn(ROWS, 1, |i, _| (0..FEATURES).map(|j| x[(i, j)] * rule[j]).sum::<f64>().signum());
+    let task = Task::new(x, y);
+    let single = Mat::from_fn(ROWS, FEATURES, |i, j| task.x[(i, j)] as f32);
+    let fresh = Trainer::new(std::slice::from_ref(&task), &settings(depth))?;
+    let outputs = fresh.net().output(single.as_ref(), 0);
+    let still = Task::new(task.x.clone(), Mat::from_fn(ROWS, 1, |i, _| f64::from(outputs[(i, 0)])));
+    Ok([still, task])
+}
+
+/// `½ Σ r² + κ/2 |W − W_0|²`.
+fn objective(net: &Mlp, start: &Mlp, mse: f64) -> f64 {
+    let mut distance = 0.0;
+    for (a, b) in net.hidden().iter().zip(start.hidden()) {
+        for j in 0..a.ncols() {
+            distance += (0..a.nrows()).map(|i| f64::from(a[(i, j)] - b[(i, j)]).powi(2)).sum::<f64>();
+        }
+    }
+    0.5 * (mse * ROWS as f64 + KAPPA * distance)
+}
+
+/// The second task alone: its data, the weights it starts from and its new readout, as nested lists.
+fn write(path: &Path, task: &Task, start: &Mlp) -> Result<()> {
+    let rows = |m: &Mat<f64>| -> Vec<Vec<f64>> {
+        (0..m.nrows()).map(|i| (0..m.ncols()).map(|j| m[(i, j)]).collect()).collect()
+    };
+    let single = |w: &Mat<f32>| Mat::from_fn(w.nrows(), w.ncols(), |i, j| f64::from(w[(i, j)]));
+    let layers: Vec<_> = start.hidden().iter().map(|w| rows(&single(w))).collect();
+    let mut stream = Stream::new(0, "initial readout", 1);
+    let readout: Vec<f64> = (0..WIDTH).map(|_| f64::from(stream.normal() as f32)).collect();
+    let problem = serde_json::json!({
+        "x": rows(&task.x), "y": rows(&task.y), "layers": layers, "readout": readout, "kappa": KAPPA,
+    });
+    std::fs::write(path, problem.to_string()).map_err(|e| Error::io(path, e))
+}
+
+/// Descent on the second task for so many steps: its objective, and its seconds.
+fn descend(tasks: &[Task], depth: usize, max_steps: usize) -> Result<(f64, f64)> {
+    let (solver, tolerance, threshold) = (Solver::Descent, 1e-12, 1e-9);
+    let settings = TrainSettings { solver, tolerance, threshold, max_steps, momentum: 0.9, ..settings(depth) };
+    let mut trainer = Trainer::new(tasks, &settings)?;
+    trainer.learn_next(&mut |_| true)?;
+    let start = trainer.net().clone();
+    let (done, [seconds, _]) = timed(|| trainer.learn_next(&mut |_| true));
+    done?;
+    Ok((objective(trainer.net(), &start, trainer.trained().reports[1].mse), seconds))
+}
+
+fn main() -> Result<()> {
+    let folder = std::env::args().skip(1).find(|a| !a.starts_with('-')).map(PathBuf::from);
+    for depth in [1, 2] {
+        let tasks = tasks(depth)?;
+        let mut trainer = Trainer::new(&tasks, &settings(depth))?;
+        trainer.learn_next(&mut |_| true)?;
+        if let Some(folder) = &folder {
+            write(&folder.join(format!("levenberg-{depth}.json")), &tasks[1], trainer.net())?;
+        }
+        let (done, [seconds, processor]) = timed(|| trainer.learn_next(&mut |_| true));
+        done?;
+        let report = &trainer.trained().reports[1];
+        let (lowest, gradient) = report.minimum.map_or((f64::NAN, f64::NAN), |m| (m.objective, m.gradient));
+        println!(
+            "L = {depth}: levenberg {} steps, {seconds:.1} s ({processor:.1} s of processor time), converged: {}, \
+             gradient {gradient:.1e}, objective {lowest:.6}",
+            report.steps, report.converged
+        );
+        let (_, trial) = descend(&tasks, depth, 100)?;
+        for times in [1.0, 10.0] {
+            let steps = (100.0 * times * seconds / trial).ceil() as usize;
+            let (objective, seconds) = descend(&tasks, depth, steps)?;
+            let above = objective / lowest - 1.0;
+            println!("L = {depth}: descent {steps} steps, {seconds:.1} s, objective {objective:.6}, {above:.1e} above");
+        }
+    }
+    Ok(())
+}
