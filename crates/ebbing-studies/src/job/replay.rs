@@ -28,7 +28,7 @@ const BUDGETS: &[(&str, &str)] = &[
 const SELECTIONS: &[(&str, &str)] = &[
     ("random", "Drawn at random"),
     ("by-class", "Drawn at random, as many of every class"),
-    ("greedy", "Those that explain most of the task's kernel"),
+    ("greedy", "Those that take most from the forecast forgetting"),
 ];
 
 impl ReplayKeys {

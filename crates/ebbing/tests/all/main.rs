@@ -1,11 +1,13 @@
 //! The library from outside, one module per part of it, in one binary: every binary links the whole library.
 
+mod advise;
 mod allocations;
 mod data;
 mod kernels;
 mod linalg;
 mod multi_head;
 mod order_parameters;
+mod remedies;
 mod single_head;
 mod support;
 mod tasks;
