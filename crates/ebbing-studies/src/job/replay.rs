@@ -19,7 +19,7 @@ pub struct ReplayKeys {
     pub replay_selection: Selection,
 }
 
-const BUDGETS: &[(&str, &str)] = &[
+pub(super) const BUDGETS: &[(&str, &str)] = &[
     ("per-task", "Examples of each earlier task"),
     ("in-all", "Examples in all, shared by the tasks seen so far"),
     ("per-class", "Examples of each class of each earlier task"),
