@@ -5,7 +5,7 @@ use super::{AdviseSettings, Remedy, RemedyKind, ReplayPoint};
 use crate::error::{Error, Result};
 use crate::tasks::{TaskSequence, WithContext};
 use crate::theory::Inputs;
-use crate::theory::single_head::{Mode, Outcome, Replay, Selection, SingleHead, SingleHeadSettings};
+use crate::theory::single_head::{Mode, Outcome, Replay, ReplayBudget, Selection, SingleHead, SingleHeadSettings};
 use crate::theory::task_order::{OrderSearchSettings, best_order};
 
 /// Penalties that are tried, in units where the prior variance of a weight is 1.
@@ -51,7 +51,9 @@ fn mean(outcomes: &[Outcome]) -> f64 {
 
 impl<'a> Search<'a> {
     pub fn new(draws: &'a [TaskSequence], settings: &'a AdviseSettings) -> Result<Self> {
-        let theory = SingleHeadSettings { variance: false, ..settings.theory };
+        // At λ = ∞ mode gibbs is ntk.
+        let mode = if settings.theory.mode == Mode::Gibbs { Mode::Ntk } else { settings.theory.mode };
+        let theory = SingleHeadSettings { mode, variance: false, ..settings.theory };
         let base = |s: &TaskSequence| match settings.features {
             true => Ok(Bench::Features(s.clone())),
             false => Bench::network(s, &theory),
@@ -343,7 +345,7 @@ impl<'a> Search<'a> {
 
     /// Everything at once: everything stored, the kernel of every task being the same.
     fn joint(&mut self) {
-        let everything = Replay { budget: crate::theory::single_head::ReplayBudget::InAll, ..Replay::default() };
+        let everything = Replay { budget: ReplayBudget::InAll, ..Replay::default() };
         let theory = if self.theory.mode == Mode::Ntk {
             SingleHeadSettings { mode: Mode::Lazy, ..self.theory }
         } else {
