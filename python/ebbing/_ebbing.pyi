@@ -21,6 +21,7 @@ __all__ = [
     "Source",
     "TwoTasks",
     "__version__",
+    "advise",
     "best_lambda",
     "fit_forgetting",
     "forecast",
@@ -77,6 +78,9 @@ def order_parameters_of_kernels(
     bootstrap: int,
     shuffles: int,
     seed: int,
+) -> dict[str, Any]: ...
+def advise(
+    sequences: Sequence[Sequence[_Task]], settings_json: str, progress: _Progress | None
 ) -> dict[str, Any]: ...
 def forecast(
     sequences: Sequence[tuple[Sequence[_Task], str]], settings_json: str, progress: _Progress | None

@@ -15,6 +15,8 @@ from ._settings import encode
 
 #: Settings of the theory, by their name here and in the library.
 THEORY = {"mode": "mode", "lam": "lambda", "sigma2": "sigma2", "beta": "beta", "variance": "variance"}
+#: What is stored of earlier tasks, by its name here and in the library.
+REPLAY = {"replay": "examples", "replay_budget": "budget", "replay_selection": "selection"}
 #: Other settings of a forecast.
 OTHERS = {
     "bootstrap": "half_samples",
@@ -255,6 +257,9 @@ def forecast(tasks: Any, *, progress: bool | Listener = False, **settings: Any) 
     |---|---|---|
     | `depth`, `activation` | 1, relu | the network |
     | `mode`, `lam`, `sigma2`, `beta`, `variance` | rf, inf, 1, inf, False | as in `SingleHead` |
+    | `replay` | 0 | examples of each earlier task that are stored and learned again with every later one |
+    | `replay_budget` | per-task | what `replay` counts: per-task, in-all or per-class |
+    | `replay_selection` | random | which examples are stored: random, by-class or greedy |
     | `bootstrap`, `shuffles` | 0, 0 | intervals and null of the order parameters (0, or at least 20) |
     | `depths` | () | other depths to set beside the forecast |
     | `order` | True | whether the best order of tasks is searched |
@@ -268,19 +273,20 @@ def forecast(tasks: Any, *, progress: bool | Listener = False, **settings: Any) 
     >>> told.forgetting.shape, len(told.pairs), sorted(told.order["order"])
     ((3, 3), 6, [1, 2, 3])
     """
-    unknown = settings.keys() - {"depth", "activation"} - THEORY.keys() - OTHERS.keys()
+    unknown = settings.keys() - {"depth", "activation"} - THEORY.keys() - REPLAY.keys() - OTHERS.keys()
     if unknown:
-        known = ", ".join(["depth", "activation", *THEORY, *OTHERS])
+        known = ", ".join(["depth", "activation", *THEORY, *REPLAY, *OTHERS])
         raise TypeError(f"forecast has no setting {sorted(unknown)[0]!r}; it knows {known}")
     theory = {library: settings[name] for name, library in THEORY.items() if name in settings}
+    theory["replay"] = {library: settings[name] for name, library in REPLAY.items() if name in settings}
     network = {"depth": settings.get("depth", 1), "activation": settings.get("activation", "relu")}
     others = {library: settings[name] for name, library in OTHERS.items() if name in settings}
-    sequences = _sequences(tasks)
+    drawn = sequences(tasks)
     asked = encode(theory={**theory, "architecture": network}, **others)
-    return Forecast.of(_ebbing.forecast(sequences, asked, listener(progress, "forecast")))
+    return Forecast.of(_ebbing.forecast(drawn, asked, listener(progress, "forecast")))
 
 
-def _sequences(tasks: Any) -> list[Any]:
+def sequences(tasks: Any) -> list[Any]:
     """Native tasks of every seed, with what made them."""
     several = isinstance(tasks, (list, tuple)) and tasks and all(isinstance(one, TaskSequence) for one in tasks)
     made = [getattr(one, "settings", {}) for one in (tasks if several else [tasks])]

@@ -21,7 +21,7 @@ class SingleHead:
     | setting | meaning |
     |---|---|
     | `tasks` | list of (X, y) or (X, y, X_test, y_test) |
-    | `mode` | `rf`: random features; `ntk`: all weights learn, λ → ∞; `gibbs`: all weights learn at `lam` |
+    | `mode` | `rf`: random features; `ntk`: all weights learn, λ → ∞; `lazy`: by plain descent; `gibbs`: at `lam` |
     | `depth`, `activation` | hidden layers; relu, linear or erf |
     | `lam` | penalty λ on the change of the weights; finite only in mode `gibbs` |
     | `sigma2`, `beta` | prior variance of a weight; inverse temperature |

@@ -161,6 +161,6 @@ impl SingleHead {
 }
 
 fn settings(mode: &str, lambda: f64, sigma2: f64, beta: f64) -> PyResult<SingleHeadSettings> {
-    let mode = word("mode", mode, "rf, ntk or gibbs")?;
+    let mode = word("mode", mode, "rf, ntk, lazy or gibbs")?;
     Ok(SingleHeadSettings { mode, lambda, sigma2, beta, ..SingleHeadSettings::default() })
 }

@@ -1,5 +1,6 @@
 //! The subcommands, one file each. A new one is a file with its `Args` and `run`, and one line in each list below.
 
+mod advise;
 mod check;
 mod cite;
 mod completions;
@@ -18,6 +19,7 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub enum Command {
     Forecast(Box<forecast::Args>),
+    Advise(Box<advise::Args>),
     Phase(Box<phase::Args>),
     Train(Box<train::Args>),
     Sample(Box<sample::Args>),
@@ -41,6 +43,7 @@ impl Command {
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         match self {
             Command::Forecast(args) => args.run(console),
+            Command::Advise(args) => args.run(console),
             Command::Phase(args) => args.run(console),
             Command::Train(args) => args.run(console),
             Command::Sample(args) => args.run(console),

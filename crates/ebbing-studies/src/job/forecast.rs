@@ -113,7 +113,7 @@ impl ForecastJob {
     }
 
     /// The first seed: a recipe's own, where none is given.
-    fn seed(&self) -> ebbing::Result<u64> {
+    pub(super) fn seed(&self) -> ebbing::Result<u64> {
         if self.features.is_empty() { Ok(self.tasks.recipe()?.seed) } else { Ok(self.tasks.seed()) }
     }
 
@@ -172,12 +172,13 @@ impl ForecastJob {
         before: &dyn Fn(&[TaskSequence], &ForecastSettings),
         hear: &mut dyn FnMut(&str),
     ) -> ebbing::Result<ForecastResult> {
-        let (settings, seeds, seed) = (self.settings()?, checked_seeds(self.seeds())?, self.seed()?);
+        let (settings, seed) = (self.settings()?, self.seed()?);
+        checked_seeds(self.seeds())?;
         let mut results = Vec::new();
         for (name, what, sequences) in self.sequences(sources)? {
             before(&sequences, &settings);
             let forecast = Forecast::of(&sequences, &settings, hear)?;
-            let heading = format!("Forecast for {what}: {}", describe(&settings, seeds, seed));
+            let heading = format!("Forecast for {}", self.heading(&what)?);
             results.push((name, heading, forecast, sequences[0].settings.clone()));
         }
         let several = results.len() > 1;
@@ -188,8 +189,13 @@ impl ForecastJob {
         Ok(ForecastResult { heading, forecast, settings, seed, tasks, layers })
     }
 
+    /// What is computed on `what`, in one line.
+    pub(super) fn heading(&self, what: &str) -> ebbing::Result<String> {
+        Ok(format!("{what}: {}", describe(&self.settings()?, self.seeds(), self.seed()?)))
+    }
+
     /// The sequences of all seeds, by layer: a name, what they are in words, and one sequence per seed.
-    fn sequences(&self, sources: &Sources) -> ebbing::Result<Vec<(String, String, Vec<TaskSequence>)>> {
+    pub(super) fn sequences(&self, sources: &Sources) -> ebbing::Result<Vec<(String, String, Vec<TaskSequence>)>> {
         let first = self.seed()?;
         let seeds = || (0..self.seeds() as u64).map(|k| first.wrapping_add(k));
         let part = |sequence: TaskSequence, seed: u64| match self.max_p {

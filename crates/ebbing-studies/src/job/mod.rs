@@ -2,6 +2,7 @@
 //!
 //! Every key is a flag of the command of the same name (`first_unpermuted` is `--first-unpermuted`), with the same default.
 
+mod advise;
 mod forecast;
 mod keys;
 mod phase;
@@ -11,6 +12,7 @@ mod tasks;
 mod train;
 mod words;
 
+pub use advise::{AdviseJob, AdviseResult};
 pub use forecast::{ForecastJob, ForecastResult};
 pub use phase::{PhaseJob, PhasePlace, PhaseSequence, PhaseSweep, SweptCurves, SweptLoads};
 pub use replay::ReplayKeys;
@@ -40,7 +42,7 @@ macro_rules! defaults_of_flags {
         }
     )+};
 }
-defaults_of_flags!(ForecastJob, PhaseJob, TrainJob, SampleJob);
+defaults_of_flags!(AdviseJob, ForecastJob, PhaseJob, TrainJob, SampleJob);
 
 /// A request of one of the commands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

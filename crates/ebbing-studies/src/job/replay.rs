@@ -19,7 +19,7 @@ pub struct ReplayKeys {
     pub replay_selection: Selection,
 }
 
-const BUDGETS: &[(&str, &str)] = &[
+pub(super) const BUDGETS: &[(&str, &str)] = &[
     ("per-task", "Examples of each earlier task"),
     ("in-all", "Examples in all, shared by the tasks seen so far"),
     ("per-class", "Examples of each class of each earlier task"),
@@ -28,7 +28,7 @@ const BUDGETS: &[(&str, &str)] = &[
 const SELECTIONS: &[(&str, &str)] = &[
     ("random", "Drawn at random"),
     ("by-class", "Drawn at random, as many of every class"),
-    ("greedy", "Those that explain most of the task's kernel"),
+    ("greedy", "Those that take most from the forecast forgetting"),
 ];
 
 impl ReplayKeys {

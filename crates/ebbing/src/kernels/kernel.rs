@@ -2,6 +2,7 @@
 //! inputs.
 
 use super::layers::{Angle, Layers};
+use super::prior::LayerPrior;
 use super::rows::{self, Rows};
 use super::table::Table;
 use super::{Activation, Architecture, KernelKind, WeightPrior, gram};
@@ -43,17 +44,70 @@ impl Kernel {
                         .into(),
             });
         }
+        Ok(Self::of_layers(kind, arch.activation, &LayerPrior::alike(arch.depth, prior), (t, s), 1.0))
+    }
+
+    /// The same with a penalty `λ/r_l` for the weights of each layer, `r_l` in `mobility`, from those above the inputs to the
+    /// readout's (L + 1 of them). At λ = ∞ `KTilde` and `Ntk` are `Q^{l+1} = r_{l+1} K^{l+1} + σ² K̇^{l+1} Q^l`,
+    /// `Q^0 = r_0 x·x'/N0`: the tangent kernel where all are 1, `K_GP` where only the readout's is not 0.
+    ///
+    /// # Errors
+    /// As for [`Kernel::new`]; [`Error::Setting`] where `mobility` has another length, is negative, or 0 throughout.
+    pub fn per_layer(
+        kind: KernelKind,
+        arch: Architecture,
+        prior: WeightPrior,
+        (t, s): (usize, usize),
+        mobility: &[f64],
+    ) -> Result<Kernel> {
+        Self::new(kind, arch, prior, t, s)?;
+        if mobility.len() != arch.depth + 1 {
+            let expected = format!("must hold {}, one for each layer of weights", arch.depth + 1);
+            return Err(Error::setting("mobility", format!("{} numbers", mobility.len()), expected));
+        }
+        Ok(Self::of_layers(kind, arch.activation, &LayerPrior::each(prior, mobility)?, (t, s), 1.0))
+    }
+
+    /// The same between tasks whose hidden units are gated: each is active in a share g of the tasks' masks, its activity
+    /// divided by √g, and `o_ts = E[z_t z_s]/g` is `overlap`: 1 within a task, g for independent masks, 0 for disjoint ones.
+    /// Every layer's `K_ts` and `K̇_ts` are multiplied by it.
+    ///
+    /// # Errors
+    /// As for [`Kernel::new`]; [`Error::Setting`] for an overlap outside 0 … 1.
+    pub fn gated(
+        kind: KernelKind,
+        arch: Architecture,
+        prior: WeightPrior,
+        (t, s): (usize, usize),
+        overlap: f64,
+    ) -> Result<Kernel> {
+        Self::new(kind, arch, prior, t, s)?;
+        if !(0.0..=1.0).contains(&overlap) {
+            return Err(Error::setting("overlap", overlap, "must lie in 0 … 1"));
+        }
+        Ok(Self::of_layers(kind, arch.activation, &LayerPrior::alike(arch.depth, prior), (t, s), overlap))
+    }
+
+    fn of_layers(
+        kind: KernelKind,
+        activation: Activation,
+        priors: &[LayerPrior],
+        (t, s): (usize, usize),
+        overlap: f64,
+    ) -> Kernel {
+        let make = |priors: &[LayerPrior], times, part| Layers::new(activation, priors, times, overlap, part);
+        let timeless = matches!(kind, KernelKind::Nngp | KernelKind::Ntk);
         let layers = match kind {
             KernelKind::Nngp | KernelKind::Ntk => {
-                Layers::new(arch, &WeightPrior::new(f64::INFINITY, prior.sigma2())?, 2, 2, kind == KernelKind::Ntk)
+                let limit: Vec<LayerPrior> = priors.iter().map(LayerPrior::held).collect();
+                make(&limit, (2, 2), kind == KernelKind::Ntk)
             }
-            KernelKind::K1 | KernelKind::Derivative => Layers::new(arch, &prior, t, s, false),
-            KernelKind::KTilde => Layers::new(arch, &prior, t, s, t.min(s) >= 2),
-            KernelKind::K0 | KernelKind::DeltaK => Layers::new(arch, &prior, t, s, true),
+            KernelKind::K1 | KernelKind::Derivative => make(priors, (t, s), false),
+            KernelKind::KTilde => make(priors, (t, s), t.min(s) >= 2),
+            KernelKind::K0 | KernelKind::DeltaK => make(priors, (t, s), true),
         };
-        let timeless = matches!(kind, KernelKind::Nngp | KernelKind::Ntk);
-        let symmetric = t == s || timeless || arch.activation != Activation::Erf;
-        Ok(Kernel { kind, activation: arch.activation, layers, symmetric, table: OnceLock::new() })
+        let symmetric = t == s || timeless || activation != Activation::Erf;
+        Kernel { kind, activation, layers, symmetric, table: OnceLock::new() }
     }
 
     /// `k(x,x')` of a single pair, without cancellation: relative accuracy near 1e-14 also for equal, nearly equal and

@@ -9,7 +9,7 @@
 //! `1+ρ` are carried apart, and ΔK is carried as itself: with `δ = ρ1 − ρ0 = K̃/n` of the layer below, n the geometric
 //! mean of the two variances, [`difference`] gives `g(ρ1) − g(ρ0)` from δ and the mean angle.
 
-use super::{Activation, Architecture, WeightPrior};
+use super::{Activation, LayerPrior};
 use std::f64::consts::PI;
 
 /// `1 − cos` and `1 + cos` of the angle between two inputs, each with its own relative accuracy.
@@ -91,10 +91,9 @@ enum Branch {
     Limit,
 }
 
-/// The weights' moments at one pair of times, and the layers they are used in.
+/// The moments of one layer's weights at one pair of times.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Layers {
-    arch: Architecture,
+struct Moments {
     branch: Branch,
     m1: f64,
     m0: f64,
@@ -106,6 +105,20 @@ pub(super) struct Layers {
     mu: f64,
     /// `1 − m1(t,s)/μ`.
     decorrelation: f64,
+    /// `lim λ (m1 − m0)`, at λ = ∞.
+    mobility: f64,
+}
+
+/// The weights' moments of every layer, and the layers they are used in.
+#[derive(Debug, Clone)]
+pub(super) struct Layers {
+    activation: Activation,
+    branch: Branch,
+    /// Of the weights above the inputs and above each hidden layer but the last.
+    hidden: Vec<Moments>,
+    readout: Moments,
+    /// `o_ts`: what two tasks share of each layer's units.
+    overlap: f64,
 }
 
 /// `sin a − a cos a` for a in [0, π], given the sine and the cosine.
@@ -120,17 +133,11 @@ fn sin_minus_a_cos(a: f64, sin: f64, cos: f64) -> f64 {
     a * b * (1.0 / 3.0 - b * tail)
 }
 
-impl Layers {
-    /// `part`: whether the branch `K⁰` matters.
-    pub fn new(arch: Architecture, prior: &WeightPrior, t: usize, s: usize, part: bool) -> Self {
+impl Moments {
+    fn new(prior: &LayerPrior, branch: Branch, t: usize, s: usize) -> Self {
+        let (mobility, prior) = (prior.mobility, &prior.prior);
         let (m_t, m_s) = (prior.m1(t, t), prior.m1(s, s));
-        let branch = match part {
-            true if prior.lambda().is_infinite() && t.min(s) >= 2 => Branch::Limit,
-            true => Branch::Parted,
-            false => Branch::None,
-        };
-        Layers {
-            arch,
+        Moments {
             branch,
             m1: prior.m1(t, s),
             m0: prior.m0(t, s),
@@ -139,15 +146,7 @@ impl Layers {
             m_s,
             mu: (m_t * m_s).sqrt(),
             decorrelation: prior.one_minus_correlation(t, s),
-        }
-    }
-
-    /// All kernels of two inputs at `angle` with squared norms `v` and `v2`, divided by N0.
-    pub fn evaluate(&self, angle: Angle, v: f64, v2: f64) -> Values {
-        match self.arch.activation {
-            Activation::Relu => self.relu(angle, (v * v2).sqrt()),
-            Activation::Linear => self.linear(angle.cos() * (v * v2).sqrt()),
-            Activation::Erf => self.erf(angle, v, v2),
+            mobility,
         }
     }
 
@@ -160,9 +159,39 @@ impl Layers {
     /// `δ = (m1 k1 − m0 k0)/μ` from the kernels `k1` and `k1 − k0` of the layer below; in the limit λ times that.
     fn next_delta(&self, k1: f64, delta: f64) -> f64 {
         if self.branch == Branch::Limit {
-            k1 / self.mu + delta
+            self.mobility * k1 / self.mu + delta
         } else {
             (self.m1_minus_m0 * k1 + self.m0 * delta) / self.mu
+        }
+    }
+}
+
+impl Layers {
+    /// Layers with these priors of their weights, the readout's last; `part`: whether the branch `K⁰` matters.
+    pub fn new(
+        activation: Activation,
+        priors: &[LayerPrior],
+        (t, s): (usize, usize),
+        overlap: f64,
+        part: bool,
+    ) -> Self {
+        let limit = priors.iter().all(|layer| layer.prior.lambda().is_infinite());
+        let branch = match part {
+            true if limit && t.min(s) >= 2 => Branch::Limit,
+            true => Branch::Parted,
+            false => Branch::None,
+        };
+        let mut hidden: Vec<Moments> = priors.iter().map(|prior| Moments::new(prior, branch, t, s)).collect();
+        let readout = hidden.remove(hidden.len() - 1);
+        Layers { activation, branch, hidden, readout, overlap }
+    }
+
+    /// All kernels of two inputs at `angle` with squared norms `v` and `v2`, divided by N0.
+    pub fn evaluate(&self, angle: Angle, v: f64, v2: f64) -> Values {
+        match self.activation {
+            Activation::Relu => self.relu(angle, (v * v2).sqrt()),
+            Activation::Linear => self.linear(angle.cos() * (v * v2).sqrt()),
+            Activation::Erf => self.erf(angle, v, v2),
         }
     }
 
@@ -172,9 +201,9 @@ impl Layers {
         let mut k = angle;
         let mut v = Values { k1: angle.cos(), k0: angle.cos(), delta: 0.0, tilde: 0.0, derivative: 0.0 };
         let mut scale = n0;
-        for _ in 0..self.arch.depth {
-            let delta = self.next_delta(v.k1, v.delta);
-            let rho1 = self.correlate(k);
+        for layer in &self.hidden {
+            let delta = layer.next_delta(v.k1, v.delta);
+            let rho1 = layer.correlate(k);
             let arc1 = Arc::new(rho1);
             v.k1 = arc1.lower() / PI;
             v.derivative = arc1.phi / (2.0 * PI);
@@ -186,10 +215,11 @@ impl Layers {
                     (arc0.lower() / PI, difference(&arc1, &arc0, delta) / PI)
                 }
             };
-            k = Angle { minus: rho1.minus - arc1.upper() / PI, plus: 1.0 + v.k1 };
-            scale *= 0.5 * self.mu;
+            k = self.gated(Angle { minus: rho1.minus - arc1.upper() / PI, plus: 1.0 + v.k1 });
+            self.gate(&mut v);
+            scale *= 0.5 * layer.mu;
         }
-        v.tilde = scale * self.mu * self.next_delta(v.k1, v.delta);
+        v.tilde = scale * self.readout.mu * self.readout.next_delta(v.k1, v.delta);
         v.k1 *= scale;
         v.k0 *= scale;
         v.delta *= scale;
@@ -199,12 +229,14 @@ impl Layers {
     /// `K¹ = m1^L x·x'/N0`, `K⁰ = m0^L x·x'/N0` and their differences (paper, Eqs. 71–73).
     fn linear(&self, k: f64) -> Values {
         let mut v = Values { k1: k, k0: k, delta: 0.0, tilde: 0.0, derivative: 1.0 };
-        for _ in 0..self.arch.depth {
-            v.delta = self.mu * self.next_delta(v.k1, v.delta);
-            v.k1 *= self.m1;
-            v.k0 *= self.m0;
+        for layer in &self.hidden {
+            v.delta = layer.mu * layer.next_delta(v.k1, v.delta);
+            v.k1 *= layer.m1;
+            v.k0 *= layer.m0;
+            v.derivative = 1.0;
+            self.gate(&mut v);
         }
-        v.tilde = self.mu * self.next_delta(v.k1, v.delta);
+        v.tilde = self.readout.mu * self.readout.next_delta(v.k1, v.delta);
         v
     }
 
@@ -214,26 +246,26 @@ impl Layers {
         let k = angle.cos() * (kx * kx2).sqrt();
         let mut v = Values { k1: k, k0: k, delta: 0.0, tilde: 0.0, derivative: 0.0 };
         let (mut kx, mut kx2) = (kx, kx2);
-        for layer in 0..self.arch.depth {
-            let (vx, vx2) = (self.m_t * kx, self.m_s * kx2);
-            let c1 = self.m1 * v.k1;
+        for (l, layer) in self.hidden.iter().enumerate() {
+            let (vx, vx2) = (layer.m_t * kx, layer.m_s * kx2);
+            let c1 = layer.m1 * v.k1;
             // v v' − c²: the first layer knows the angle itself; in later ones v = O(1), and the difference is no small
             // remainder beside the 1 + 2v + 2v' that it is added to.
-            let product = if layer == 0 {
-                let rho = self.correlate(angle);
+            let product = if l == 0 {
+                let rho = layer.correlate(angle);
                 vx * vx2 * rho.minus * rho.plus
             } else {
                 vx * vx2 - c1 * c1
             };
             let gap1 = 1.0 + 2.0 * vx + 2.0 * vx2 + 4.0 * product;
             let arc1 = (2.0 * c1).atan2(gap1.sqrt());
-            let shift = self.mu * self.next_delta(v.k1, v.delta);
+            let shift = layer.mu * layer.next_delta(v.k1, v.delta);
             v.derivative = 4.0 / (PI * gap1.sqrt());
             (v.k0, v.delta) = match self.branch {
                 Branch::None => (0.0, 0.0),
                 Branch::Limit => (2.0 / PI * arc1, v.derivative * shift),
                 Branch::Parted => {
-                    let c0 = self.m0 * v.k0;
+                    let c0 = layer.m0 * v.k0;
                     let gap0 = gap1 + 4.0 * (c1 + c0) * shift;
                     let arc0 = (2.0 * c0).atan2(gap0.sqrt());
                     // sin a1 − sin a0 = 2 cos((a1+a0)/2) sin((a1−a0)/2), where the sines differ by 2·shift/D.
@@ -243,10 +275,24 @@ impl Layers {
                 }
             };
             v.k1 = 2.0 / PI * arc1;
+            self.gate(&mut v);
             (kx, kx2) = (erf_diagonal(vx), erf_diagonal(vx2));
         }
-        v.tilde = self.mu * self.next_delta(v.k1, v.delta);
+        v.tilde = self.readout.mu * self.readout.next_delta(v.k1, v.delta);
         v
+    }
+
+    /// What is left of a layer's kernels between tasks that share `o_ts` of its units.
+    fn gate(&self, v: &mut Values) {
+        for value in [&mut v.k1, &mut v.k0, &mut v.delta, &mut v.derivative] {
+            *value *= self.overlap;
+        }
+    }
+
+    /// `1 ∓ o k` from `1 ∓ k`.
+    fn gated(&self, k: Angle) -> Angle {
+        let rest = 1.0 - self.overlap;
+        Angle { minus: rest + self.overlap * k.minus, plus: rest + self.overlap * k.plus }
     }
 }
 
@@ -277,7 +323,13 @@ fn difference(arc1: &Arc, arc0: &Arc, delta: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Architecture, WeightPrior};
     use super::*;
+
+    /// All layers with one prior.
+    fn alike(arch: Architecture, prior: &WeightPrior, t: usize, s: usize) -> Layers {
+        Layers::new(arch.activation, &LayerPrior::alike(arch.depth, *prior), (t, s), 1.0, true)
+    }
 
     /// `E[f(z) f(z')]` of Gaussians with variances v, v' and covariance c, by the trapezoidal rule on the plane, which
     /// converges exponentially for entire functions: at step 0.125 and 10 standard deviations it is exact to rounding.
@@ -329,7 +381,7 @@ mod tests {
                 for (lambda, sigma2) in [(0.0, 1.0), (0.5, 1.5), (20.0, 0.7)] {
                     for times in [(1, 1), (2, 1), (1, 3), (3, 2), (2, 2)] {
                         let prior = WeightPrior::new(lambda, sigma2).unwrap();
-                        let layers = Layers::new(Architecture { activation, depth }, &prior, times.0, times.1, true);
+                        let layers = alike(Architecture { activation, depth }, &prior, times.0, times.1);
                         for (v, v2, cos) in [(0.8, 0.3, 0.6), (1.0, 1.0, -0.9), (0.2, 1.4, 0.999)] {
                             let inner = cos * f64::sqrt(v * v2);
                             let want = by_quadrature(f, df, depth, &prior, times, [v, v2, inner]);
@@ -360,7 +412,7 @@ mod tests {
         let angle = Angle { minus: 0.4, plus: 1.6 };
         let at = |lambda: f64| {
             let prior = WeightPrior::new(lambda, 1.2).unwrap();
-            let v = Layers::new(arch, &prior, 4, 2, true).evaluate(angle, 0.9, 1.1);
+            let v = alike(arch, &prior, 4, 2).evaluate(angle, 0.9, 1.1);
             let factor = if lambda.is_finite() { lambda } else { 1.0 };
             [v.k1, v.k0, factor * v.delta, factor * v.tilde, v.derivative]
         };
@@ -379,7 +431,7 @@ mod tests {
         let arch = Architecture { activation: Activation::Erf, depth: 1 };
         let prior = WeightPrior::new(1e6, 1.0).unwrap();
         let (u, gap) = (prior.m1(2, 2) * 1e14, prior.m1_minus_m0(2, 2) / prior.m1(2, 2));
-        let got = Layers::new(arch, &prior, 2, 2, true).evaluate(Angle::ZERO, 1e14, 1e14).delta;
+        let got = alike(arch, &prior, 2, 2).evaluate(Angle::ZERO, 1e14, 1e14).delta;
         let arccos1 = (1.0 + 4.0 * u).sqrt().atan2(2.0 * u);
         let arccos0 = (1.0 + 4.0 * u + 4.0 * u * u * gap * (2.0 - gap)).sqrt().atan2(2.0 * u * (1.0 - gap));
         let want = 2.0 / PI * (arccos0 - arccos1);

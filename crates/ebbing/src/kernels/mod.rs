@@ -40,6 +40,7 @@ mod simd;
 mod table;
 
 pub use kernel::Kernel;
+pub(crate) use prior::LayerPrior;
 pub use prior::WeightPrior;
 
 use crate::error::{Error, Result};

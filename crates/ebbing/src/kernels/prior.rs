@@ -92,6 +92,48 @@ impl WeightPrior {
     }
 }
 
+/// The prior of the weights above one layer, and how far it lets them move.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LayerPrior {
+    pub prior: WeightPrior,
+    /// `r_l`: the penalty on these weights is `λ/r_l`, also as λ → ∞.
+    pub mobility: f64,
+}
+
+impl LayerPrior {
+    /// The same prior for the weights of all layers: above the inputs, and above each of `depth` hidden layers.
+    pub fn alike(depth: usize, prior: WeightPrior) -> Vec<LayerPrior> {
+        vec![LayerPrior { prior, mobility: 1.0 }; depth + 1]
+    }
+
+    /// The same at λ = ∞.
+    pub fn held(&self) -> LayerPrior {
+        LayerPrior { prior: WeightPrior { lambda: f64::INFINITY, ..self.prior }, ..*self }
+    }
+
+    /// Penalties `λ/r_l`, one per layer of weights, the readout's last; `r_l = 0` holds a layer's weights where they are.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for an `r_l` that is negative or not finite, and where all are 0.
+    pub fn each(prior: WeightPrior, mobility: &[f64]) -> Result<Vec<LayerPrior>> {
+        if let Some(wrong) = mobility.iter().find(|r| !(r.is_finite() && **r >= 0.0)) {
+            return Err(Error::setting("mobility", wrong, "must be at least 0 and finite, for every layer"));
+        }
+        if mobility.iter().all(|r| *r == 0.0) {
+            return Err(Error::setting(
+                "mobility",
+                0,
+                "must be above 0 for one layer at least: something has to learn",
+            ));
+        }
+        let layer = |&r: &f64| {
+            let lambda = if r == 0.0 { f64::INFINITY } else { prior.lambda / r };
+            Ok(LayerPrior { prior: WeightPrior::new(lambda, prior.sigma2)?, mobility: r })
+        };
+        mobility.iter().map(layer).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

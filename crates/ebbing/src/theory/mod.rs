@@ -2,6 +2,7 @@
 //!
 //! | Module | Question | Readouts | Equations |
 //! |---|---|---|---|
+//! | [`advise`] | what each remedy would do against forgetting, and what it costs | one | 3, 27, 28 |
 //! | [`forecast`] | everything at once: forgetting, order parameters, test data, best order | one | 3–9, 27, 28 |
 //! | [`single_head`] | means and variances of the outputs after every task | one | 27, 28, 61–67 |
 //! | [`order_parameters`] | how similar two tasks are, and how much they conflict | one | 4–9, 11, 29, 30 |
@@ -34,6 +35,7 @@
 //! # Ok::<(), ebbing::Error>(())
 //! ```
 
+pub mod advise;
 pub mod alpha_c;
 pub mod best_lambda;
 pub(crate) mod blocks;

@@ -1,5 +1,6 @@
 //! The library from outside, one module per part of it, in one binary: every binary links the whole library.
 
+mod advise;
 mod allocations;
 mod data;
 mod kernels;
@@ -7,6 +8,7 @@ mod linalg;
 mod minimum;
 mod multi_head;
 mod order_parameters;
+mod remedies;
 mod single_head;
 mod support;
 mod tasks;

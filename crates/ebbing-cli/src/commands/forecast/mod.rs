@@ -29,6 +29,9 @@ pub struct Args {
     job: ForecastJob,
     #[command(flatten)]
     output: Output,
+    /// Whether the page ends with what would help most.
+    #[arg(skip)]
+    advice: bool,
 }
 
 /// Work above this many estimated seconds is announced before it starts.
@@ -37,7 +40,7 @@ const LONG: f64 = 2.0;
 impl Args {
     /// What plain `ebbing` does: the forecast with no arguments.
     pub fn plain() -> Self {
-        Args { job: ForecastJob::default(), output: Output::default() }
+        Args { job: ForecastJob::default(), output: Output::default(), advice: true }
     }
 
     /// Computes and tells.
@@ -48,14 +51,13 @@ impl Args {
         let parts = layers * (2 * self.job.seeds() + settings.depths.len() + usize::from(settings.order));
         let mut bar = console.steps("forecast", parts as u64);
         let mut done = 0;
-        let told = self.job.run(
-            &Sources::new(),
-            &|sequences, settings| announce(console, sequences, settings),
-            &mut |_| {
+        let sources = Sources::new();
+        let told =
+            self.job.run(&sources, &|sequences, settings| announce(console, sequences, settings), &mut |_| {
                 bar.set(done);
                 done += 1;
-            },
-        )?;
+            })?;
+        let advice = if self.advice { self.job.in_short(&sources)? } else { None };
         drop(bar);
         if self.output.out.is_some() {
             pages::write(&told, &self.output)?;
@@ -63,7 +65,7 @@ impl Args {
         if self.output.json {
             return console.print_json(&pages::json(&told, &self.output)?);
         }
-        console.print(&words::page(&told, &self.output)?)
+        console.print(&words::page(&told, advice.as_deref(), &self.output)?)
     }
 }
 

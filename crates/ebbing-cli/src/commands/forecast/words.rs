@@ -6,11 +6,11 @@ use ebbing::theory::forecast::{ASSUMES, Averaged};
 use ebbing_report::{Matrix, Screen, Spread, escape_markup};
 use ebbing_studies::job::ForecastResult;
 
-/// Everything the forecast tells, on one page.
+/// Everything the forecast tells, on one page, and `advice` where there is some.
 ///
 /// # Errors
 /// Where a table is not sound.
-pub fn page(told: &ForecastResult, output: &Output) -> ebbing_report::Result<String> {
+pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebbing_report::Result<String> {
     let forecast = &told.forecast;
     let mut screen = Screen::new(&escape_markup(&told.heading));
     if !forecast.pairs.is_empty() {
@@ -27,8 +27,8 @@ pub fn page(told: &ForecastResult, output: &Output) -> ebbing_report::Result<Str
     if !forecast.depths.is_empty() {
         screen = screen.table(&tables::depths(forecast))?;
     }
-    for sentence in forecast.sentences() {
-        screen = screen.paragraph(&escape_markup(&sentence));
+    for sentence in forecast.sentences().iter().map(String::as_str).chain(advice) {
+        screen = screen.paragraph(&escape_markup(sentence));
     }
     screen = screen.paragraph(ASSUMES);
     screen = match &output.out {

@@ -133,7 +133,7 @@ pub(crate) fn given(KernelTable { nngp, ntk, tasks }: &KernelTable) -> Result<Ve
     Ok(given)
 }
 
-fn from_kernel_task(t: usize, task: &KernelTask) -> Given<'_> {
+pub(crate) fn from_kernel_task(t: usize, task: &KernelTask) -> Given<'_> {
     let number = format!("task {}", t + 1);
     Given {
         name: if task.name.is_empty() { number } else { format!("{number} ({})", task.name) },

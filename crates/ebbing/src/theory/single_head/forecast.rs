@@ -93,7 +93,7 @@ impl SingleHead {
     }
 
     /// On the training data, `[t][s]`.
-    fn train_scores(&self) -> Result<Vec<Vec<Score>>> {
+    pub(super) fn train_scores(&self) -> Result<Vec<Vec<Score>>> {
         if !self.learned.train.is_empty() && !self.settings.variance && self.own.is_none() {
             return Ok(self.learned.train.clone());
         }
@@ -111,11 +111,20 @@ impl SingleHead {
         means.iter().enumerate().map(score).collect()
     }
 
-    fn test_forecast(&self) -> Result<Option<SingleHeadTest>> {
-        let sets: Option<Vec<_>> = self.shared.tasks.iter().map(|task| task.test.as_ref()).collect();
-        let Some(sets) = sets else { return Ok(None) };
+    /// The held-out data of all tasks, where every one has some.
+    fn held_out(&self) -> Option<Vec<&(PointSet, Mat<f64>)>> {
+        self.shared.tasks.iter().map(|task| task.test.as_ref()).collect()
+    }
+
+    /// On held-out data, `[t][s]`.
+    pub(super) fn test_scores(&self) -> Result<Option<Vec<Vec<Score>>>> {
+        let Some(sets) = self.held_out() else { return Ok(None) };
         let columns = sets.iter().map(|(points, y)| self.scores(points, y)).collect::<Result<Vec<_>>>()?;
-        let scores = transposed(columns);
+        Ok(Some(transposed(columns)))
+    }
+
+    fn test_forecast(&self) -> Result<Option<SingleHeadTest>> {
+        let (Some(sets), Some(scores)) = (self.held_out(), self.test_scores()?) else { return Ok(None) };
         let alone =
             sets.iter().enumerate().map(|(s, (points, y))| Ok(self.alone(self.own(), s)?.scores(points, y)?[0]));
         let alone_scores = alone.collect::<Result<Vec<Score>>>()?;

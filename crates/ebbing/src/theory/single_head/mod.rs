@@ -22,6 +22,7 @@
 mod covariance;
 mod forecast;
 mod forward;
+mod outcome;
 mod replay;
 mod sample;
 mod score;
@@ -29,6 +30,7 @@ mod settings;
 mod system;
 
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
+pub(crate) use outcome::Outcome;
 pub use replay::{Replay, ReplayBudget, Selection};
 pub use settings::{Mode, SingleHeadSettings};
 
@@ -103,11 +105,13 @@ impl SingleHead {
             settings.beta.is_infinite() && !matches!(kernels.source, KernelSource::Features { .. }),
         )?;
         if settings.replay.is_on() {
-            let rehearsed = settings.replay.rehearsed(given, &numbers, &kernels)?;
+            let kernels = Arc::new(kernels);
+            let missed = Self::missed(settings, &kernels, given)?;
+            let rehearsed = settings.replay.rehearsed(given, &numbers, &kernels, &missed)?;
             let joined = given.iter().zip(&rehearsed);
             let joined = joined.map(|(task, r)| Given { points: r.points.points(), y: r.y.as_ref(), ..task.clone() });
             let shared = Shared::nothing(&joined.collect::<Vec<_>>());
-            return Self::with(settings, Arc::new(kernels), shared, Some(Shared::nothing(given)));
+            return Self::with(settings, kernels, shared, Some(Shared::nothing(given)));
         }
         let share = settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
@@ -126,6 +130,16 @@ impl SingleHead {
             system::learn(&kernels, &shared, &settings)?
         };
         Ok(SingleHead { settings, kernels, shared, own, learned, spread: OnceLock::new() })
+    }
+
+    /// `f_T(X_s) − Y_s` of every task s at the end, without replay, where the selection of examples asks for it.
+    fn missed(settings: SingleHeadSettings, kernels: &Arc<Kernels>, given: &[Given<'_>]) -> Result<Vec<Mat<f64>>> {
+        if settings.replay.selection != Selection::Greedy {
+            return Ok(vec![]);
+        }
+        let plain = SingleHeadSettings { replay: Replay::default(), ..settings };
+        let network = Self::with(plain, kernels.clone(), Shared::nothing(given), None)?;
+        given.iter().map(|task| Ok(network.mean(task.points, given.len())? - task.y)).collect()
     }
 
     /// A fresh network that learns one task (from 0) of `tasks` alone.

@@ -4,7 +4,7 @@
 //! ones. Losses are still those on each task's own data.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, MatRef};
+use crate::linalg::{Mat, MatRef, dot};
 use crate::rng::Stream;
 use crate::theory::blocks::kernels::{Kernels, PointSet};
 use crate::theory::blocks::shared::Given;
@@ -33,9 +33,9 @@ pub enum Selection {
     Random,
     /// Drawn at random, as many of every class.
     ByClass,
-    /// One after another the example j that leaves least of the task's kernel unexplained, `max_j Σ_i R_ij²/R_jj` with
-    /// `R = K − K_·S K_SS^{-1} K_S·` what the examples S stored so far leave: a Cholesky factorisation pivoted by the
-    /// largest reduction of the trace.
+    /// One after another the example that takes most from the forecast forgetting: with `δ = f_T(X_s) − Y_s` without replay
+    /// and R the task's kernel, example j leaves `δ − R_·j δ_j/R_jj` and `R − R_·j R_j·/R_jj`. A pivoted Cholesky
+    /// factorisation whose pivots are chosen by what they spare; it knows the tasks that come.
     Greedy,
 }
 
@@ -65,14 +65,14 @@ pub struct Replay {
 impl std::fmt::Display for Replay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let of = match self.budget {
-            ReplayBudget::PerTask => "of each earlier task",
+            ReplayBudget::PerTask => "per task",
             ReplayBudget::InAll => "in all",
-            ReplayBudget::PerClass => "of each class",
+            ReplayBudget::PerClass => "per class",
         };
         let how = match self.selection {
             Selection::Random => "",
             Selection::ByClass => ", balanced",
-            Selection::Greedy => ", chosen greedily",
+            Selection::Greedy => ", greedy",
         };
         write!(f, "replay of {} {of}{how}", self.examples)
     }
@@ -90,7 +90,8 @@ impl Replay {
         self.examples > 0
     }
 
-    /// Every task with what is stored of the earlier ones; `numbers` name equal inputs equally.
+    /// Every task with what is stored of the earlier ones; `numbers` name equal inputs equally, and for the greedy selection
+    /// `missed` is what each task is off by at the end without replay.
     ///
     /// # Errors
     /// [`Error::Setting`] where more is to be stored than there is.
@@ -99,9 +100,10 @@ impl Replay {
         given: &[Given<'_>],
         numbers: &[Vec<usize>],
         kernels: &Kernels,
+        missed: &[Mat<f64>],
     ) -> Result<Vec<Rehearsed>> {
         self.check(given)?;
-        let ranked = (0..given.len().saturating_sub(1)).map(|s| self.ranked(&given[s], s, kernels));
+        let ranked = (0..given.len().saturating_sub(1)).map(|s| self.ranked(&given[s], s, kernels, missed));
         let ranked = ranked.collect::<Result<Vec<Vec<usize>>>>()?;
         Ok((0..given.len()).map(|t| self.joined(given, numbers, &ranked, t)).collect())
     }
@@ -143,10 +145,10 @@ impl Replay {
     }
 
     /// The rows of task s, the one to be stored first first.
-    fn ranked(&self, task: &Given<'_>, s: usize, kernels: &Kernels) -> Result<Vec<usize>> {
+    fn ranked(&self, task: &Given<'_>, s: usize, kernels: &Kernels, missed: &[Mat<f64>]) -> Result<Vec<usize>> {
         let p = task.points.len();
         if self.selection == Selection::Greedy {
-            return Ok(pivots(kernels.symmetric(kernels.tilde(2, 2), task.points)?));
+            return Ok(pivots(kernels.symmetric(kernels.tilde(2, 2), task.points)?, missed[s].clone()));
         }
         let drawn = Stream::new(self.seed, "replay", s as u64).choose(p, p);
         if self.selection == Selection::Random {
@@ -168,38 +170,39 @@ impl Replay {
 
     /// Refuses to store more than there is.
     fn check(&self, given: &[Given<'_>]) -> Result<()> {
+        let (most, of) = self.most(given)?;
+        if self.examples <= most {
+            return Ok(());
+        }
+        Err(Error::setting("replay", self.examples, format!("must be at most {most}, the examples of {of}")))
+    }
+
+    /// The most that can be stored, and what has no more.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where classes are to be counted and targets name none.
+    pub(crate) fn most(&self, given: &[Given<'_>]) -> Result<(usize, String)> {
         let stored = &given[..given.len() - 1];
-        let refuse = |most: usize, of: &str| {
-            Err(Error::setting("replay", self.examples, format!("must be at most {most}, the examples of {of}")))
-        };
-        match self.budget {
-            ReplayBudget::PerTask => {
-                let least = stored.iter().min_by_key(|task| task.points.len());
-                match least.filter(|task| task.points.len() < self.examples) {
-                    Some(task) => refuse(task.points.len(), &task.name),
-                    None => Ok(()),
-                }
-            }
-            ReplayBudget::InAll => {
-                let all = stored.iter().map(|task| task.points.len()).sum();
-                if self.examples > all { refuse(all, "all tasks but the last") } else { Ok(()) }
-            }
-            ReplayBudget::PerClass => {
-                for task in stored {
+        let mut limits = vec![];
+        for task in stored {
+            limits.push(match self.budget {
+                ReplayBudget::PerClass => {
                     let classes = classes(task.y);
                     let kinds = classes.iter().max().map_or(0, |last| last + 1);
                     if 2 * kinds > classes.len() {
                         let expected = format!("{} has {kinds} different targets, no classes to count by", task.name);
-                        return Err(Error::setting("replay", format!("{} per class", self.examples), expected));
+                        return Err(Error::setting("replay", "per class", expected));
                     }
                     let most = (0..kinds).map(|k| classes.iter().filter(|c| **c == k).count()).max().unwrap_or(0);
-                    if self.examples > most {
-                        return refuse(most, &format!("the largest class of {}", task.name));
-                    }
+                    (most, format!("the largest class of {}", task.name))
                 }
-                Ok(())
-            }
+                _ => (task.points.len(), task.name.clone()),
+            });
         }
+        if self.budget == ReplayBudget::InAll {
+            return Ok((limits.iter().map(|(most, _)| most).sum(), "all tasks but the last".into()));
+        }
+        Ok(limits.into_iter().min_by_key(|(most, _)| *most).unwrap_or((usize::MAX, String::new())))
     }
 }
 
@@ -237,34 +240,35 @@ fn classes(y: MatRef<'_, f64>) -> Vec<usize> {
         .collect()
 }
 
-/// All rows of a kernel, each the one that explains most of what those before it leave: `max_j Σ_i R_ij²/R_jj`.
-fn pivots(mut r: Mat<f64>) -> Vec<usize> {
+/// All rows of a kernel R, each the one that takes most from `|δ|²`: `δ ← δ − R_·j δ_j/R_jj`, `R ← R − R_·j R_j·/R_jj`.
+fn pivots(mut r: Mat<f64>, mut missed: Mat<f64>) -> Vec<usize> {
     let n = r.nrows();
     let mut order = vec![];
     let mut left: Vec<usize> = (0..n).collect();
-    // Below this a row is explained by those before it, to rounding.
-    let explained: Vec<f64> = (0..n).map(|i| 1e-12 * r[(i, i)]).collect();
+    // Below this a row is given by those before it, to rounding.
+    let known: Vec<f64> = (0..n).map(|i| 1e-12 * r[(i, i)]).collect();
     while !left.is_empty() {
-        let gain = |j: usize| {
-            let d = r[(j, j)];
-            if d > explained[j] { r.col_as_slice(j).iter().map(|v| v * v).sum::<f64>() / d } else { 0.0 }
+        let spared = |j: usize| {
+            let (d, column) = (r[(j, j)], r.col_as_slice(j));
+            let norm = dot(column, column);
+            let each = |c: usize| {
+                let step = missed[(j, c)] / d;
+                step * (2.0 * dot(column, missed.col_as_slice(c)) - step * norm)
+            };
+            if d > known[j] { (0..missed.ncols()).map(each).sum() } else { f64::NEG_INFINITY }
         };
-        let mut best = (0, f64::NEG_INFINITY);
-        for (place, &j) in left.iter().enumerate() {
-            let gain = gain(j);
-            if gain > best.1 {
-                best = (place, gain);
-            }
-        }
-        let j = left.remove(best.0);
+        let gains: Vec<f64> = left.iter().map(|&j| spared(j)).collect();
+        let best = (0..left.len()).fold(0, |best, k| if gains[k] > gains[best] { k } else { best });
+        let j = left.remove(best);
         order.push(j);
-        if best.1 > 0.0 {
+        if gains[best].is_finite() {
             let column: Vec<f64> = r.col_as_slice(j).to_vec();
-            let d = column[j];
-            for &k in &left {
-                let factor = column[k] / d;
-                r.col_as_slice_mut(k).iter_mut().zip(&column).for_each(|(v, c)| *v -= factor * c);
+            let take = |from: &mut [f64], factor: f64| from.iter_mut().zip(&column).for_each(|(v, c)| *v -= factor * c);
+            for c in 0..missed.ncols() {
+                let step = missed[(j, c)] / column[j];
+                take(missed.col_as_slice_mut(c), step);
             }
+            left.iter().for_each(|&k| take(r.col_as_slice_mut(k), column[k] / column[j]));
         }
     }
     order
@@ -276,25 +280,26 @@ mod tests {
     use crate::linalg::{Cholesky, matmul};
 
     #[test]
-    fn pivots_leave_least_of_the_trace() {
+    fn pivots_take_most_from_what_is_missed() {
         let n = 12;
         let mut stream = Stream::new(1, "pivot tests", 0);
         let g = Mat::from_fn(n, 2 * n, |_, _| stream.normal());
         let k = matmul(g.as_ref(), g.transpose());
-        let order = pivots(k.clone());
+        let missed = Mat::from_fn(n, 2, |_, _| stream.normal());
+        let order = pivots(k.clone(), missed.clone());
         assert_eq!(order.iter().collect::<HashSet<_>>().len(), n);
-        // Tr(K − K_·S K_SS^{-1} K_S·) of the rows chosen, from its definition.
+        // |δ − K_·S K_SS^{-1} δ_S|² of the rows chosen, from its definition.
         let left = |rows: &[usize]| {
             let k_ss = Mat::from_fn(rows.len(), rows.len(), |i, j| k[(rows[i], rows[j])]);
-            let k_s = Mat::from_fn(rows.len(), n, |i, j| k[(rows[i], j)]);
-            let explained = Cholesky::factor(k_ss.as_ref(), "test").unwrap().half_solve(k_s.as_ref());
-            (0..n).map(|i| k[(i, i)]).sum::<f64>() - explained.squared_norm_l2()
+            let u = Cholesky::factor(k_ss.as_ref(), "test").unwrap().solve(select(missed.as_ref(), rows).as_ref());
+            let k_s = Mat::from_fn(n, rows.len(), |i, j| k[(i, rows[j])]);
+            (&missed - matmul(k_s.as_ref(), u.as_ref())).squared_norm_l2()
         };
         for size in 1..n {
             let chosen = left(&order[..size]);
             for &other in &order[size..] {
                 let swapped: Vec<usize> = order[..size - 1].iter().copied().chain([other]).collect();
-                // Rounding of traces near 300.
+                // Rounding of numbers of order ten times a condition number near 1e2.
                 assert!(chosen <= left(&swapped) + 1e-10, "{size}: {chosen} {}", left(&swapped));
             }
         }

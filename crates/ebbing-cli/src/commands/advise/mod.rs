@@ -1,0 +1,48 @@
+//! `ebbing advise`: what to do against forgetting.
+
+mod pages;
+
+use crate::console::Console;
+use crate::output::Output;
+use ebbing::data::Sources;
+use ebbing_studies::job::AdviseJob;
+
+/// Tell what each remedy would do against forgetting, and what it costs
+///
+/// Replay, the order of tasks, penalties, gating, context, depth and a readout per task, each at its best, beside doing
+/// nothing and beside training on everything at once.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ebbing advise                                  five permuted tasks, embedded data
+  ebbing advise --tasks my-tasks.npz --keep-forgetting-below 0.1 --out report
+  ebbing advise --tasks my-tasks.npz --budget 20 --replay-budget per-class
+  ebbing advise --data mnist --protocol split --seeds 5 --mode ntk")]
+pub struct Args {
+    #[command(flatten)]
+    job: AdviseJob,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Parts of the work.
+const PARTS: u64 = 8;
+
+impl Args {
+    /// Computes and tells.
+    pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        self.job.settings()?;
+        let _held = self.output.begin(self.job.forecast())?;
+        let mut bar = console.steps("advise", PARTS);
+        let mut done = 0;
+        let told = self.job.run(&Sources::new(), &mut |_| {
+            bar.set(done);
+            done += 1;
+        })?;
+        drop(bar);
+        pages::write(&told, &self.output)?;
+        if self.output.json {
+            return console.print_json(&pages::json(&told, &self.output)?);
+        }
+        console.print(&pages::screen(&told, &self.output)?)
+    }
+}

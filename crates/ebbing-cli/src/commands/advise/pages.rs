@@ -1,0 +1,142 @@
+//! Advice in the terminal and in files: report.html, advice.json, the table of remedies, the figure.
+
+use crate::commands::cite::bibtex;
+use crate::output::Output;
+use ebbing::theory::advise::{Advice, Remedy, RemedyKind};
+use ebbing_report::{
+    Figure, Legend, Line, Markers, Metadata, Panel, Report, Screen, Table, escape_markup, write_table,
+};
+use ebbing_studies::job::AdviseResult;
+use serde_json::{Value, json};
+
+/// The page of the terminal: what to do, then the table.
+///
+/// # Errors
+/// Where the table is not sound.
+pub fn screen(told: &AdviseResult, output: &Output) -> ebbing_report::Result<String> {
+    let mut screen = Screen::new(&escape_markup(&told.heading));
+    let sentences = told.advice.sentences();
+    let (first, rest) = sentences.split_at(1.min(sentences.len()));
+    for sentence in first {
+        screen = screen.paragraph(&escape_markup(sentence));
+    }
+    screen = screen.table(&table(&told.advice, "Remedies, the least forgetting first", false))?;
+    for sentence in rest.iter().map(String::as_str).chain(refused(&told.advice).iter().map(String::as_str)) {
+        screen = screen.paragraph(&escape_markup(sentence));
+    }
+    screen = screen.paragraph(told.advice.assumes());
+    screen = match &output.out {
+        Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
+        None => screen.next("report with a figure", "ebbing advise --out DIR").next("more", "ebbing advise --help"),
+    };
+    Ok(screen.render_for_stdout())
+}
+
+/// Remedies that do not apply, and why.
+fn refused(advice: &Advice) -> Vec<String> {
+    let out = advice.remedies.iter().filter(|r| !r.applies);
+    out.map(|r| format!("{} does not apply: {}.", r.remedy, r.why.as_deref().unwrap_or_default())).collect()
+}
+
+/// The remedies; `all` adds what files hold beyond the terminal's columns.
+fn table(advice: &Advice, title: &str, all: bool) -> Table {
+    let rows: Vec<&Remedy> = advice.remedies.iter().filter(|r| all || r.applies).collect();
+    let column = |get: fn(&Remedy) -> Option<f64>| {
+        let zero = |v: f64| if v.abs() < 1e-12 { 0.0 } else { v };
+        rows.iter().map(|r| get(r).map_or(f64::NAN, zero)).collect::<Vec<f64>>()
+    };
+    let text = |get: fn(&Remedy) -> &str| rows.iter().map(|r| escape_markup(get(r))).collect::<Vec<String>>();
+    let mut table = Table::new(title)
+        .text("remedy", &text(|r| &r.remedy))
+        .number("forgetting", &column(|r| r.forgetting))
+        .meaning("mean loss of earlier tasks after the last, on training data");
+    if all && advice.draws > 1 {
+        table = table.number("standard_error", &column(|r| r.standard_error));
+    }
+    table = table
+        .number("gain", &column(|r| r.gain))
+        .meaning("forgetting spared against doing nothing")
+        .number("accuracy", &column(|r| r.accuracy))
+        .meaning("average over all tasks after the last")
+        .number("transfer", &column(|r| r.backward_transfer))
+        .key("backward_transfer")
+        .meaning("backward transfer of accuracy: below 0 earlier tasks are forgotten")
+        .number("cost", &column(|r| r.cost))
+        .meaning("work of training relative to doing nothing");
+    if all {
+        let applies: Vec<String> = rows.iter().map(|r| r.applies.to_string()).collect();
+        table = table
+            .text("needs", &text(|r| &r.needs))
+            .text("applies", &applies)
+            .text("why", &text(|r| r.why.as_deref().unwrap_or_default()));
+    }
+    table
+}
+
+/// Forgetting against cost, replay as a curve.
+fn figure(advice: &Advice) -> Figure {
+    let nothing = advice.remedies.iter().find(|r| r.kind == RemedyKind::Nothing).and_then(|r| r.forgetting);
+    let (x, y): (Vec<f64>, Vec<f64>) = advice.replay.iter().map(|p| (p.cost, p.forgetting)).unzip();
+    let (x, y) = match nothing {
+        Some(f) => ([vec![1.0], x].concat(), [vec![f], y].concat()),
+        None => (x, y),
+    };
+    let mut panel = Panel::new()
+        .x("work of training, doing nothing = 1")
+        .y("mean final forgetting")
+        .legend(Legend::Right)
+        .horizontal("asked for", advice.target)
+        .line(Line::new("replay, more and more examples", &x, &y).category(0));
+    let shown = advice.remedies.iter().filter(|r| r.applies);
+    for (k, remedy) in shown.enumerate() {
+        if let (Some(cost), Some(f)) = (remedy.cost, remedy.forgetting) {
+            let f = if f < 1e-12 { 0.0 } else { f };
+            panel = panel.markers(Markers::new(&escape_markup(&remedy.remedy), &[cost], &[f]).category(k));
+        }
+    }
+    Figure::wide(panel).title("What each remedy would do").caption(
+        "Mean forgetting of earlier tasks after the last (loss on their training data) against the work of training, for every \
+         remedy at its best setting. The curve is replay with more and more random examples kept.",
+    )
+}
+
+fn metadata(told: &AdviseResult, output: &Output) -> anyhow::Result<Metadata> {
+    output.metadata("advise", Some(told.seed), &told.tasks, &told.settings)
+}
+
+/// Everything advice tells, as JSON.
+///
+/// # Errors
+/// Where settings cannot be written as JSON.
+pub fn json(told: &AdviseResult, output: &Output) -> anyhow::Result<Value> {
+    Ok(json!({
+        "metadata": metadata(told, output)?,
+        "advice": told.advice,
+        "answer": told.advice.sentences(),
+        "assumes": told.advice.assumes(),
+    }))
+}
+
+/// Writes all files into the folder, if there is one.
+///
+/// # Errors
+/// Where a file cannot be written.
+pub fn write(told: &AdviseResult, output: &Output) -> anyhow::Result<()> {
+    let Some(folder) = &output.out else { return Ok(()) };
+    crate::files::make_folder(folder)?;
+    let metadata = metadata(told, output)?;
+    let figure = figure(&told.advice).metadata(&metadata);
+    figure.save(folder, "remedies")?;
+    let remedies = table(&told.advice, "Remedies, the least forgetting first", true);
+    write_table(folder, "remedies", &remedies, &metadata)?;
+    output.write_json("advice.json", &json(told, output)?)?;
+    Report::new("What to do against forgetting", &escape_markup(&told.advice.sentences().join(" ")))
+        .note(&escape_markup(&told.heading))
+        .note(told.advice.assumes())
+        .figure(&figure)
+        .table(&remedies)
+        .metadata(&metadata)
+        .bibtex(&bibtex())
+        .save(&folder.join("report.html"))?;
+    Ok(())
+}

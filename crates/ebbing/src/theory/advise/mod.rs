@@ -1,0 +1,274 @@
+//! What to do against forgetting: every remedy with its forecast forgetting, accuracy and cost, best first.
+//!
+//! | Item | What it is |
+//! |---|---|
+//! | [`Advice::of`], [`AdviseSettings`] | tries the remedies on the tasks |
+//! | [`Advice`] | the remedies, best first, how many examples must be kept, and sentences |
+//! | [`Remedy`], [`RemedyKind`] | one remedy: forgetting, accuracy, backward transfer, cost, gain, whether it applies |
+//! | [`ReplayPoint`] | forgetting against the number of examples kept |
+//!
+//! Remedies are replay, the order of tasks, the penalty λ on all weights or layer by layer, gating of hidden units, context
+//! vectors, depth, a readout per task, another limit of learning, training on everything at once (the bound that none can
+//! beat), and replay together with the best of the others. Kernels between all inputs are made once and serve all remedies
+//! that do not change them.
+
+mod bench;
+mod remedies;
+mod sentences;
+
+use super::forecast::ASSUMES;
+use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
+use crate::error::{Error, Result};
+use crate::stats::mean_with_error;
+use crate::tasks::TaskSequence;
+use remedies::Search;
+use serde::{Deserialize, Serialize};
+
+/// What advice is asked for.
+///
+/// | name | default | meaning |
+/// |---|---|---|
+/// | `theory` | [`SingleHeadSettings`] | the network and how it learns when nothing is done |
+/// | `keep_forgetting_below` | half of doing nothing | what replay is to reach |
+/// | `budget` | all examples | the most examples that may be kept, counted as `replay.budget` says |
+/// | `replay` | per task | how kept examples are counted and drawn |
+/// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
+/// | `max_p` | 300 | examples per task that are used, training and test |
+/// | `quick` | false | replay, depth and gating only |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdviseSettings {
+    /// The network and how it learns when nothing is done.
+    pub theory: SingleHeadSettings,
+    /// The mean final forgetting that replay is to reach; half of that of doing nothing where none is given.
+    pub keep_forgetting_below: Option<f64>,
+    /// The most examples that may be kept.
+    pub budget: Option<usize>,
+    /// How kept examples are counted and drawn; their number is found.
+    pub replay: Replay,
+    /// Whether inputs are feature matrices.
+    pub features: bool,
+    /// At most this many training and test examples of each task are used.
+    pub max_p: usize,
+    /// Whether only the cheapest remedies are tried: replay, depth and gating.
+    pub quick: bool,
+    /// The seed of what is drawn.
+    pub seed: u64,
+}
+
+impl Default for AdviseSettings {
+    fn default() -> Self {
+        AdviseSettings {
+            theory: SingleHeadSettings::default(),
+            keep_forgetting_below: None,
+            budget: None,
+            replay: Replay::default(),
+            features: false,
+            max_p: 300,
+            quick: false,
+            seed: 0,
+        }
+    }
+}
+
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RemedyKind {
+    /// Nothing.
+    Nothing,
+    /// Examples of earlier tasks are kept and learned again.
+    Replay,
+    /// The tasks come in another order.
+    Order,
+    /// A penalty λ on the change of all weights.
+    Penalty,
+    /// Penalties that differ between layers.
+    LayerPenalty,
+    /// Random masks of the hidden units, one per task.
+    Gating,
+    /// A context vector per task is appended to its inputs.
+    Context,
+    /// Another number of hidden layers.
+    Depth,
+    /// A readout per task.
+    Readouts,
+    /// Another limit of learning.
+    Regime,
+    /// All tasks are learned at once.
+    Joint,
+    /// Two remedies together.
+    Combination,
+}
+
+/// One remedy and what it would do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Remedy {
+    /// What is done.
+    pub kind: RemedyKind,
+    /// The same in words.
+    pub remedy: String,
+    /// Mean final forgetting `Σ_{s<T} F[T][s]/(T−1)` on training data: mean over draws.
+    pub forgetting: Option<f64>,
+    /// Its standard error, with several draws.
+    pub standard_error: Option<f64>,
+    /// Average accuracy over all tasks after the last, on test data where every task has some.
+    pub accuracy: Option<f64>,
+    /// `mean_{s<T} R[T][s] − R[s][s]` of these accuracies: what earlier tasks gain or (below 0) forget.
+    pub backward_transfer: Option<f64>,
+    /// Work of training relative to doing nothing.
+    pub cost: Option<f64>,
+    /// What it needs.
+    pub needs: String,
+    /// What forgetting it spares against doing nothing.
+    pub gain: Option<f64>,
+    /// Whether the gain exceeds twice its standard error over draws; none for one draw.
+    pub beyond_noise: Option<bool>,
+    /// Whether it needs to know the task at test time.
+    pub task_known: bool,
+    /// Whether it applies to these tasks.
+    pub applies: bool,
+    /// Why it does not.
+    pub why: Option<String>,
+}
+
+/// Forgetting where `examples` are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ReplayPoint {
+    /// Examples kept, counted as the settings say.
+    pub examples: usize,
+    /// Mean final forgetting.
+    pub forgetting: f64,
+    /// Work of training relative to doing nothing.
+    pub cost: f64,
+}
+
+/// What can be done against forgetting, best first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    /// Every remedy, the least forgetting first; those that do not apply last.
+    pub remedies: Vec<Remedy>,
+    /// Forgetting against the number of examples kept, ascending.
+    pub replay: Vec<ReplayPoint>,
+    /// What replay was to reach.
+    pub target: f64,
+    /// How many examples must be kept to reach it, counted as the settings say; none where all do not suffice.
+    pub examples_needed: Option<usize>,
+    /// The most examples that could be kept.
+    pub examples_most: usize,
+    /// The best order found (tasks from 1), where one was searched.
+    pub order: Option<Vec<usize>>,
+    /// How many sequences were averaged.
+    pub draws: usize,
+    /// The most examples used of a task, and the most there are.
+    pub examples_used: [usize; 2],
+    /// Whether accuracies are those on test data.
+    pub held_out: bool,
+}
+
+impl Advice {
+    /// Tries every remedy on the sequences (one per draw, of the same tasks and sizes) and averages.
+    ///
+    /// `progress` is called before each part of the work, with what comes next.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for settings out of their range; [`Error::Data`] for no sequence or fewer than two tasks; any
+    /// error of the theory where nothing is done. A remedy that fails is a row that says why.
+    pub fn of(sequences: &[TaskSequence], settings: &AdviseSettings, progress: &mut dyn FnMut(&str)) -> Result<Self> {
+        check(sequences, settings)?;
+        let used = |s: &TaskSequence| s.tasks.iter().map(|task| task.x.nrows()).max().unwrap_or(0);
+        let all = used(&sequences[0]);
+        let part = |s: &TaskSequence| s.subsampled(settings.max_p, settings.max_p, settings.seed);
+        let parts = sequences.iter().map(part).collect::<Result<Vec<_>>>()?;
+        let examples_used = [used(&parts[0]), all];
+        let held_out = parts.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
+        let mut search = Search::new(&parts, settings)?;
+        search.run(progress)?;
+        let (mut remedies, nothing) = (search.remedies, search.nothing);
+        for remedy in &mut remedies {
+            let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
+            if let Ok(gain) = mean_with_error(&gains) {
+                remedy.0.gain = Some(gain.value);
+                remedy.0.beyond_noise = gain.standard_error.map(|error| gain.value.abs() > 2.0 * error);
+            }
+        }
+        let mut remedies: Vec<Remedy> = remedies.into_iter().map(|(remedy, _)| remedy).collect();
+        let key = |r: &Remedy| (!r.applies, r.forgetting.unwrap_or(f64::INFINITY));
+        remedies.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
+        Ok(Advice {
+            remedies,
+            replay: search.points,
+            target: search.target,
+            examples_needed: search.needed,
+            examples_most: search.most,
+            order: search.order.map(|order| order.iter().map(|t| t + 1).collect()),
+            draws: sequences.len(),
+            examples_used,
+            held_out,
+        })
+    }
+
+    /// What every number here assumes.
+    pub fn assumes(&self) -> &'static str {
+        ASSUMES
+    }
+}
+
+fn check(sequences: &[TaskSequence], settings: &AdviseSettings) -> Result<()> {
+    settings.theory.checked()?;
+    let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to advise on"))?;
+    if first.tasks.len() < 2 {
+        let problem = "it holds 1 task; with nothing learned after it nothing is forgotten, advice needs two";
+        return Err(Error::data("the task sequence", problem));
+    }
+    if settings.theory.replay.is_on() {
+        return Err(Error::setting("replay", settings.theory.replay.examples, "must be 0: advice finds it"));
+    }
+    if settings.theory.mode == Mode::Gibbs && settings.theory.lambda.is_finite() {
+        let expected = "must be rf, ntk or lazy: advice sweeps the penalty itself";
+        return Err(Error::setting("mode", "gibbs", expected));
+    }
+    if let Some(x) = settings.keep_forgetting_below.filter(|x| !(x.is_finite() && *x > 0.0)) {
+        return Err(Error::setting("keep_forgetting_below", x, "must be positive and finite"));
+    }
+    if settings.budget == Some(0) {
+        return Err(Error::setting("budget", 0, "must be at least 1 example"));
+    }
+    if settings.max_p < 2 {
+        return Err(Error::setting("max_p", settings.max_p, "must be at least 2 examples"));
+    }
+    Ok(())
+}
+
+impl Remedy {
+    /// A remedy with its outcomes, one per draw.
+    fn new(kind: RemedyKind, remedy: String, needs: &str, cost: f64, outcomes: &[Outcome]) -> Remedy {
+        let mean = |get: fn(&Outcome) -> Option<f64>| {
+            let all: Option<Vec<f64>> = outcomes.iter().map(get).collect();
+            all.and_then(|all| mean_with_error(&all).ok())
+        };
+        let forgetting = mean(|o| Some(o.forgetting));
+        Remedy {
+            kind,
+            remedy,
+            forgetting: forgetting.map(|f| f.value),
+            standard_error: forgetting.and_then(|f| f.standard_error),
+            accuracy: mean(|o| o.accuracy).map(|a| a.value),
+            backward_transfer: mean(|o| o.backward_transfer).map(|b| b.value),
+            cost: Some(cost),
+            needs: needs.into(),
+            gain: None,
+            beyond_noise: None,
+            task_known: matches!(kind, RemedyKind::Gating | RemedyKind::Context | RemedyKind::Readouts),
+            applies: true,
+            why: None,
+        }
+    }
+
+    /// A remedy that does not apply.
+    fn out(kind: RemedyKind, remedy: &str, why: String) -> Remedy {
+        let mut row = Remedy::new(kind, remedy.into(), "", 0.0, &[]);
+        (row.cost, row.applies, row.why) = (None, false, Some(why));
+        row
+    }
+}

@@ -1,0 +1,400 @@
+//! The search for the best setting of each remedy.
+
+use super::bench::{Bench, no_network, with_depth};
+use super::{AdviseSettings, Remedy, RemedyKind, ReplayPoint};
+use crate::error::{Error, Result};
+use crate::tasks::{TaskSequence, WithContext};
+use crate::theory::Inputs;
+use crate::theory::single_head::{Mode, Outcome, Replay, ReplayBudget, Selection, SingleHead, SingleHeadSettings};
+use crate::theory::task_order::{OrderSearchSettings, best_order};
+
+/// Penalties that are tried, in units where the prior variance of a weight is 1.
+const LAMBDAS: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
+/// Depths that are tried.
+const DEPTHS: [usize; 4] = [2, 3, 5, 8];
+/// Shares of hidden units that a task's mask leaves active.
+const SHARES: [f64; 3] = [0.5, 0.2, 0.1];
+/// The least difference of forgetting that is told: below it two remedies are the same.
+const SAME: f64 = 1e-12;
+
+/// A setting of a remedy that was tried.
+struct Trial {
+    name: String,
+    needs: &'static str,
+    cost: f64,
+    outcomes: Vec<Outcome>,
+}
+
+/// Everything that has been tried so far.
+pub(super) struct Search<'a> {
+    draws: &'a [TaskSequence],
+    settings: &'a AdviseSettings,
+    theory: SingleHeadSettings,
+    given: Vec<usize>,
+    bases: Vec<Bench>,
+    pub remedies: Vec<(Remedy, Vec<Outcome>)>,
+    pub nothing: Vec<Outcome>,
+    pub points: Vec<ReplayPoint>,
+    pub target: f64,
+    pub needed: Option<usize>,
+    pub most: usize,
+    pub order: Option<Vec<usize>>,
+    /// The replay that is combined with other remedies.
+    chosen: Replay,
+    /// Benches of the remedies that replay may be combined with, with the remedy's name, kind, cost and theory.
+    partners: Vec<(Trial, RemedyKind, SingleHeadSettings, Vec<Bench>)>,
+}
+
+fn mean(outcomes: &[Outcome]) -> f64 {
+    outcomes.iter().map(|o| o.forgetting).sum::<f64>() / outcomes.len() as f64
+}
+
+impl<'a> Search<'a> {
+    pub fn new(draws: &'a [TaskSequence], settings: &'a AdviseSettings) -> Result<Self> {
+        // At λ = ∞ mode gibbs is ntk.
+        let mode = if settings.theory.mode == Mode::Gibbs { Mode::Ntk } else { settings.theory.mode };
+        let theory = SingleHeadSettings { mode, variance: false, ..settings.theory };
+        let base = |s: &TaskSequence| match settings.features {
+            true => Ok(Bench::Features(s.clone())),
+            false => Bench::network(s, &theory),
+        };
+        let bases = draws.iter().map(base).collect::<Result<Vec<_>>>()?;
+        let given: Vec<usize> = (0..draws[0].tasks.len()).collect();
+        let nothing = bases.iter().map(|b| b.outcome(theory, &given)).collect::<Result<Vec<_>>>()?;
+        let (most, of) = settings.replay.most(&bases[0].given(&given))?;
+        if let Some(budget) = settings.budget.filter(|b| *b > most) {
+            return Err(Error::setting("budget", budget, format!("must be at most {most}, the examples of {of}")));
+        }
+        Ok(Search {
+            target: settings.keep_forgetting_below.unwrap_or(0.5 * mean(&nothing)),
+            most: settings.budget.unwrap_or(most),
+            draws,
+            settings,
+            theory,
+            given,
+            bases,
+            remedies: vec![],
+            nothing,
+            points: vec![],
+            needed: None,
+            order: None,
+            chosen: Replay::default(),
+            partners: vec![],
+        })
+    }
+
+    pub fn run(&mut self, progress: &mut dyn FnMut(&str)) -> Result<()> {
+        let nothing = Remedy::new(RemedyKind::Nothing, "nothing".into(), "", 1.0, &self.nothing);
+        self.remedies.push((nothing, self.nothing.clone()));
+        progress("replay");
+        self.replay()?;
+        progress("depth");
+        let depths = DEPTHS.iter().filter(|d| **d != self.theory.architecture.depth).copied();
+        let depths: Vec<usize> = if self.settings.quick { depths.take(2).collect() } else { depths.collect() };
+        let base_depth = self.theory.architecture.depth as f64;
+        self.networks(RemedyKind::Depth, "another depth", depths, |search, &depth| {
+            let theory = with_depth(&search.theory, depth);
+            let benches = search.each(|s| Bench::network(s, &theory))?;
+            let cost = (depth as f64 + 1.0) / (base_depth + 1.0);
+            search.trial((format!("depth {depth}"), "a deeper network", cost), theory, benches)
+        });
+        progress("gating");
+        let shares = if self.settings.quick { vec![0.2] } else { SHARES.to_vec() };
+        self.networks(RemedyKind::Gating, "gating", shares, |search, &g| {
+            let theory = search.theory;
+            let benches = search.each(|s| Bench::gated(s, &theory, g))?;
+            search.trial((format!("gating, {} % of units", 100.0 * g), "the task at test time", 1.0), theory, benches)
+        });
+        if self.settings.quick {
+            return Ok(());
+        }
+        progress("order");
+        self.order();
+        progress("context");
+        let dim = self.draws[0].dim();
+        self.networks(RemedyKind::Context, "context vectors", vec![dim.div_ceil(4), dim], |search, &n| {
+            let theory = search.theory;
+            let context = WithContext { dim: n, ..WithContext::default() };
+            let seed = search.settings.seed;
+            let benches = search.each(|s| Bench::network(&context.apply(s, seed)?, &theory))?;
+            let cost = 1.0 + n as f64 / dim as f64;
+            search.trial((format!("context of {n} inputs"), "the task at test time", cost), theory, benches)
+        });
+        progress("penalty");
+        self.penalties();
+        self.regimes();
+        progress("a readout per task");
+        self.readouts();
+        progress("everything at once");
+        self.joint();
+        progress("combinations");
+        self.combinations();
+        Ok(())
+    }
+
+    /// A bench of every draw.
+    fn each(&self, make: impl Fn(&TaskSequence) -> Result<Bench>) -> Result<Vec<Bench>> {
+        self.draws.iter().map(make).collect()
+    }
+
+    /// What becomes of the tasks on benches of every draw.
+    fn trial(
+        &self,
+        (name, needs, cost): (String, &'static str, f64),
+        theory: SingleHeadSettings,
+        benches: Vec<Bench>,
+    ) -> Result<(Trial, SingleHeadSettings, Vec<Bench>)> {
+        let outcomes = benches.iter().map(|b| b.outcome(theory, &self.given)).collect::<Result<Vec<_>>>()?;
+        Ok((Trial { name, needs, cost, outcomes }, theory, benches))
+    }
+
+    /// The best of several settings of a remedy that changes the network, as a row; kept for combinations.
+    fn networks<T>(
+        &mut self,
+        kind: RemedyKind,
+        what: &str,
+        settings: Vec<T>,
+        tried: impl Fn(&Self, &T) -> Result<(Trial, SingleHeadSettings, Vec<Bench>)>,
+    ) {
+        let mut best: Result<(Trial, SingleHeadSettings, Vec<Bench>)> = Err(no_network());
+        for setting in settings.iter().filter(|_| !self.settings.features) {
+            match (tried(self, setting), &best) {
+                (Ok(new), Ok(old)) if mean(&new.0.outcomes) >= mean(&old.0.outcomes) - SAME => {}
+                (Ok(new), _) => best = Ok(new),
+                (Err(error), Err(_)) => best = Err(error),
+                (Err(_), Ok(_)) => {}
+            }
+        }
+        match best {
+            Ok((trial, theory, benches)) => {
+                self.push(kind, &trial);
+                self.partners.push((trial, kind, theory, benches));
+            }
+            Err(error) => self.refuse(kind, what, &error),
+        }
+    }
+
+    fn push(&mut self, kind: RemedyKind, trial: &Trial) {
+        let row = Remedy::new(kind, trial.name.clone(), trial.needs, trial.cost, &trial.outcomes);
+        self.remedies.push((row, trial.outcomes.clone()));
+    }
+
+    fn refuse(&mut self, kind: RemedyKind, what: &str, why: &Error) {
+        self.remedies.push((Remedy::out(kind, what, why.to_string()), vec![]));
+    }
+
+    /// Work of training relative to doing nothing, from the examples learned.
+    fn work(&self, outcomes: &[Outcome]) -> f64 {
+        let learned = |all: &[Outcome]| all.iter().map(|o| o.learned as f64).sum::<f64>();
+        learned(outcomes) / learned(&self.nothing)
+    }
+
+    fn replayed(
+        &self,
+        replay: Replay,
+        theory: SingleHeadSettings,
+        benches: &[Bench],
+        order: &[usize],
+    ) -> Result<Vec<Outcome>> {
+        let theory = SingleHeadSettings { replay, ..theory };
+        benches.iter().map(|b| b.outcome(theory, order)).collect()
+    }
+
+    /// The least number of examples that reaches the target, by bisection, and which selection is best at that number.
+    fn replay(&mut self) -> Result<()> {
+        let asked = self.settings.replay;
+        let at = |search: &mut Self, examples: usize| -> Result<f64> {
+            let replay = Replay { examples, ..asked };
+            let outcomes = search.replayed(replay, search.theory, &search.bases, &search.given)?;
+            let forgetting = mean(&outcomes);
+            search.points.push(ReplayPoint { examples, forgetting, cost: search.work(&outcomes) });
+            Ok(forgetting)
+        };
+        let most = self.most;
+        let (mut short, mut enough) = (0, most);
+        if at(self, most)? <= self.target {
+            while enough - short > 1 {
+                let middle = short + (enough - short) / 2;
+                if at(self, middle)? <= self.target { enough = middle } else { short = middle }
+            }
+            self.needed = Some(enough);
+        }
+        if !self.settings.quick {
+            for share in [20, 8, 3, 2] {
+                let examples = (most / share).max(1);
+                if self.points.iter().all(|p| p.examples != examples) {
+                    at(self, examples)?;
+                }
+            }
+        }
+        self.points.sort_by_key(|p| p.examples);
+        let kept = self.settings.budget.unwrap_or(enough);
+        let mut best: Option<(Replay, Vec<Outcome>)> = None;
+        let selections = [Selection::Random, Selection::ByClass, Selection::Greedy];
+        for selection in selections.into_iter().take(if self.settings.quick { 1 } else { 3 }) {
+            let replay = Replay { examples: kept, selection, ..asked };
+            let outcomes = self.replayed(replay, self.theory, &self.bases, &self.given)?;
+            if best.as_ref().is_none_or(|(_, least)| mean(&outcomes) < mean(least) - SAME) {
+                best = Some((replay, outcomes));
+            }
+        }
+        if let Some((replay, outcomes)) = best {
+            self.chosen = replay;
+            let cost = self.work(&outcomes);
+            self.push(RemedyKind::Replay, &Trial { name: replay.to_string(), needs: "kept examples", cost, outcomes });
+        }
+        Ok(())
+    }
+
+    /// The best order of the first draw; with several draws it is judged on the others.
+    fn order(&mut self) {
+        let search = OrderSearchSettings { theory: self.theory, ..Default::default() };
+        let inputs =
+            if self.settings.features { Inputs::Features(&self.draws[0]) } else { Inputs::Network(&self.draws[0]) };
+        let found = best_order(inputs, &search).and_then(|found| {
+            let order: Vec<usize> = found.order.iter().map(|t| t - 1).collect();
+            let outcomes = self.bases.iter().map(|b| b.outcome(self.theory, &order)).collect::<Result<Vec<_>>>()?;
+            Ok((order, outcomes))
+        });
+        match found {
+            Ok((order, outcomes)) => {
+                let places: Vec<String> = order.iter().map(|t| (t + 1).to_string()).collect();
+                let name = format!("order {}", places.join(" "));
+                self.push(RemedyKind::Order, &Trial { name, needs: "all tasks known before", cost: 1.0, outcomes });
+                self.order = Some(order);
+            }
+            Err(error) => self.refuse(RemedyKind::Order, "another order", &error),
+        }
+    }
+
+    /// λ on all weights, and penalties that differ between layers as λ → ∞.
+    fn penalties(&mut self) {
+        let gibbs =
+            |lambda: f64| SingleHeadSettings { mode: Mode::Gibbs, lambda: lambda / self.theory.sigma2, ..self.theory };
+        let mut best: Result<Trial> = Err(no_network());
+        for &lambda in LAMBDAS.iter().filter(|_| !self.settings.features) {
+            let one = |s: &TaskSequence| SingleHead::new(s, &gibbs(lambda))?.outcome();
+            let tried = self.draws.iter().map(one).collect::<Result<Vec<_>>>();
+            let better = match (&tried, &best) {
+                (Ok(new), Ok(old)) => mean(new) < mean(&old.outcomes) - SAME,
+                (_, Err(_)) => true,
+                _ => false,
+            };
+            if better {
+                let name = format!("penalty, λ = {} on all", lambda / self.theory.sigma2);
+                best = tried.map(|outcomes| Trial { name, needs: "a copy of the weights", cost: 1.0, outcomes });
+            }
+        }
+        match best {
+            Ok(trial) => self.push(RemedyKind::Penalty, &trial),
+            Err(error) => self.refuse(RemedyKind::Penalty, "penalty", &error),
+        }
+        let depth = self.theory.architecture.depth;
+        let hidden = [(10.0, "penalty, hidden λ / 10"), (0.1, "penalty, hidden λ × 10")];
+        let hidden = hidden.map(|(r, name)| (name.to_string(), r, 1.0));
+        let frozen = [("penalty, readout held".to_string(), 1.0, 0.0)];
+        let all: Vec<(String, f64, f64)> = hidden.into_iter().chain(frozen).collect();
+        self.networks(RemedyKind::LayerPenalty, "penalty per layer", all, |search, (name, hidden, readout)| {
+            let theory = SingleHeadSettings { mode: Mode::Ntk, ..search.theory };
+            let mut mobility = vec![*hidden; depth];
+            mobility.push(*readout);
+            let benches = search.draws.iter().zip(&search.bases);
+            let benches = benches.map(|(s, base)| base.per_layer(s, &theory, &mobility)).collect::<Result<Vec<_>>>()?;
+            search.trial((name.clone(), "a copy of the weights", 1.0), theory, benches)
+        });
+    }
+
+    /// The other limits of learning.
+    fn regimes(&mut self) {
+        let all = [
+            (Mode::Rf, "only the readout learns (rf)"),
+            (Mode::Ntk, "penalty, λ → ∞ on all (ntk)"),
+            (Mode::Lazy, "plain descent (lazy)"),
+        ];
+        let own = self.theory.mode;
+        for (mode, name) in all.into_iter().filter(|(mode, _)| *mode != own) {
+            let needs = if mode == Mode::Ntk { "a copy of the weights" } else { "" };
+            self.networks(RemedyKind::Regime, name, vec![mode], |search, &mode| {
+                let theory = SingleHeadSettings { mode, ..search.theory };
+                let benches = search.each(|s| Bench::network(s, &theory))?;
+                search.trial((name.to_string(), needs, 1.0), theory, benches)
+            });
+            // Another way of learning is a row of its own, not something to combine.
+            self.partners.retain(|(_, kind, ..)| *kind != RemedyKind::Regime);
+        }
+    }
+
+    /// A readout per task, in the wide limit: what a task learned alone knows is never overwritten.
+    fn readouts(&mut self) {
+        let alone = |bench: &Bench| {
+            let each =
+                self.given.iter().map(|&t| bench.outcome(self.theory, &[t])).collect::<Result<Vec<Outcome>>>()?;
+            let accuracy: Option<Vec<f64>> = each.iter().map(|o| o.accuracy).collect();
+            let accuracy = accuracy.map(|all| all.iter().sum::<f64>() / all.len() as f64);
+            let learned = each.iter().map(|o| o.learned).sum();
+            Ok(Outcome { forgetting: 0.0, accuracy, backward_transfer: accuracy.map(|_| 0.0), learned })
+        };
+        match self.bases.iter().map(alone).collect::<Result<Vec<_>>>() {
+            Ok(outcomes) => {
+                let name = "a readout per task (wide)".to_string();
+                self.push(RemedyKind::Readouts, &Trial { name, needs: "the task at test time", cost: 1.0, outcomes });
+            }
+            Err(error) => self.refuse(RemedyKind::Readouts, "a readout per task", &error),
+        }
+    }
+
+    /// Everything at once: everything stored, the kernel of every task being the same.
+    fn joint(&mut self) {
+        let everything = Replay { budget: ReplayBudget::InAll, ..Replay::default() };
+        let theory = if self.theory.mode == Mode::Ntk {
+            SingleHeadSettings { mode: Mode::Lazy, ..self.theory }
+        } else {
+            self.theory
+        };
+        let all = |b: &Bench| {
+            let (examples, _) = everything.most(&b.given(&self.given))?;
+            b.outcome(SingleHeadSettings { replay: Replay { examples, ..everything }, ..theory }, &self.given)
+        };
+        match self.bases.iter().map(all).collect::<Result<Vec<_>>>() {
+            Ok(outcomes) => {
+                let name = "everything at once (bound)".to_string();
+                self.push(RemedyKind::Joint, &Trial { name, needs: "all data at one time", cost: 1.0, outcomes });
+            }
+            Err(error) => self.refuse(RemedyKind::Joint, "everything at once (bound)", &error),
+        }
+    }
+
+    /// Replay with each of the others; the best two are told.
+    fn combinations(&mut self) {
+        let mut tried: Vec<(Trial, bool)> = vec![];
+        let kept = self.chosen;
+        if let Some(order) = self.order.clone() {
+            if let Ok(outcomes) = self.replayed(kept, self.theory, &self.bases, &order) {
+                let cost = self.work(&outcomes);
+                tried.push((
+                    Trial { name: format!("{} + best order", short(&kept)), needs: "kept examples", cost, outcomes },
+                    false,
+                ));
+            }
+        }
+        for (partner, kind, theory, benches) in &self.partners {
+            if let Ok(outcomes) = self.replayed(kept, *theory, benches, &self.given) {
+                let name = format!("{} + {}", short(&kept), partner.name);
+                let cost = partner.cost * self.work(&outcomes);
+                let known = matches!(kind, RemedyKind::Gating | RemedyKind::Context);
+                tried.push((Trial { name, needs: "kept examples", cost, outcomes }, known));
+            }
+        }
+        tried.sort_by(|a, b| mean(&a.0.outcomes).total_cmp(&mean(&b.0.outcomes)));
+        for (trial, task_known) in tried.iter().take(2) {
+            self.push(RemedyKind::Combination, trial);
+            if let Some((row, _)) = self.remedies.last_mut() {
+                row.task_known = *task_known;
+            }
+        }
+    }
+}
+
+fn short(replay: &Replay) -> String {
+    format!("replay of {}", replay.examples)
+}

@@ -1,0 +1,152 @@
+//! Advice against the forecasts it is made of.
+
+use crate::support::*;
+use ebbing::linalg::Mat;
+use ebbing::rng::Stream;
+use ebbing::tasks::TestSet;
+use ebbing::theory::advise::{Advice, AdviseSettings, Remedy, RemedyKind};
+use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::single_head::{Mode, Replay, ReplayBudget, SingleHeadSettings};
+use ebbing::{Forecast, Task, TaskSequence};
+
+/// Tasks that share a teacher in part, so that they conflict and can help one another.
+fn tasks(count: usize, p: usize, held_out: bool, seed: u64) -> TaskSequence {
+    let mut stream = Stream::new(seed, "advice tests", 0);
+    let common = gauss(&mut stream, 20, 1);
+    let task = |_| {
+        let own = gauss(&mut stream, 20, 1);
+        let mut set = || {
+            let x = gauss(&mut stream, p, 20);
+            let y = Mat::from_fn(p, 1, |i, _| {
+                (0..20).map(|j| x[(i, j)] * (common[(j, 0)] + own[(j, 0)])).sum::<f64>().signum()
+            });
+            (x, y)
+        };
+        let (x, y) = set();
+        let test = held_out.then(|| set()).map(|(x, y)| TestSet { x, y });
+        Task { test, ..Task::new(x, y) }
+    };
+    sequence((0..count).map(task).collect())
+}
+
+fn advice(tasks: &[TaskSequence], settings: &AdviseSettings) -> Advice {
+    Advice::of(tasks, settings, &mut |_| ()).unwrap()
+}
+
+fn row(advice: &Advice, kind: RemedyKind) -> &Remedy {
+    advice.remedies.iter().find(|r| r.kind == kind).unwrap()
+}
+
+#[test]
+fn rows_are_the_forecasts_of_the_remedies() {
+    let tasks = tasks(3, 30, true, 1);
+    for mode in [Mode::Rf, Mode::Ntk, Mode::Lazy] {
+        let theory = SingleHeadSettings { mode, ..Default::default() };
+        let told = advice(&[tasks.clone()], &AdviseSettings { theory, ..Default::default() });
+        let forecast = |theory: SingleHeadSettings| {
+            let settings = ForecastSettings { theory, order: false, ..Default::default() };
+            let f = Forecast::of(&[tasks.clone()], &settings, &mut |_| ()).unwrap();
+            let last = &f.forgetting.mean[2];
+            let metrics = f.test.unwrap().metrics.unwrap();
+            ((last[0] + last[1]) / 2.0, metrics.average_accuracy, metrics.backward_transfer.unwrap())
+        };
+        let same = |row: &Remedy, (forgetting, accuracy, transfer): (f64, f64, f64)| {
+            // Rounding times a condition number below 1e3; accuracies are counts.
+            within(row.forgetting.unwrap(), forgetting, 1e-10, &row.remedy);
+            within(row.accuracy.unwrap(), accuracy, 1e-12, &row.remedy);
+            within(row.backward_transfer.unwrap(), transfer, 1e-12, &row.remedy);
+        };
+        same(row(&told, RemedyKind::Nothing), forecast(theory));
+        let needed = told.examples_needed.unwrap();
+        let at = |examples: usize| {
+            forecast(SingleHeadSettings { replay: Replay { examples, ..Default::default() }, ..theory })
+        };
+        // The least number that reaches the target, as far as forgetting falls with it.
+        assert!(at(needed).0 <= told.target && at(needed - 1).0 > told.target, "{mode:?} {needed}");
+        for point in &told.replay {
+            within(point.forgetting, at(point.examples).0, 1e-10, "a point of the sweep");
+        }
+        for other in [Mode::Rf, Mode::Ntk, Mode::Lazy].into_iter().filter(|other| *other != mode) {
+            let found = told.remedies.iter().filter(|r| r.kind == RemedyKind::Regime);
+            let want = forecast(SingleHeadSettings { mode: other, ..theory }).0;
+            assert!(found.map(|r| r.forgetting.unwrap()).any(|f| (f - want).abs() < 1e-10), "{mode:?} {other:?}");
+        }
+        let depth = row(&told, RemedyKind::Depth);
+        let layers: usize = depth.remedy.trim_start_matches("depth ").parse().unwrap();
+        let mut deep = theory;
+        deep.architecture.depth = layers;
+        same(depth, forecast(deep));
+        // Sorted, and the bound and readouts of their own forget nothing.
+        let applying: Vec<f64> = told.remedies.iter().filter_map(|r| r.forgetting).collect();
+        assert!(applying.is_sorted() && applying.len() == told.remedies.len(), "{applying:?}");
+        assert!(row(&told, RemedyKind::Joint).forgetting.unwrap() < 1e-15);
+        assert!(row(&told, RemedyKind::Gating).forgetting < row(&told, RemedyKind::Nothing).forgetting);
+        for remedy in &told.remedies {
+            let gain = row(&told, RemedyKind::Nothing).forgetting.unwrap() - remedy.forgetting.unwrap();
+            within(remedy.gain.unwrap(), gain, 1e-12, &remedy.remedy);
+        }
+    }
+}
+
+#[test]
+fn several_draws_judge_the_order_and_give_errors() {
+    let draws = [1, 2, 3].map(|seed| tasks(3, 20, false, seed));
+    let told = advice(&draws, &AdviseSettings::default());
+    assert!(told.draws == 3 && !told.held_out);
+    assert!(told.remedies.iter().filter(|r| r.applies).all(|r| r.standard_error.is_some() && r.beyond_noise.is_some()));
+    let said = told.sentences().join(" ");
+    assert!(said.contains("of 3 draws") && said.contains("accuracies are those on training data"), "{said}");
+    let one = advice(&draws[..1], &AdviseSettings::default());
+    assert_eq!(row(&one, RemedyKind::Nothing).standard_error, None);
+    assert_ne!(row(&one, RemedyKind::Nothing).forgetting, row(&told, RemedyKind::Nothing).forgetting);
+}
+
+#[test]
+fn targets_and_budgets_are_kept_to() {
+    let tasks = [tasks(3, 25, true, 4)];
+    let all = advice(&tasks, &AdviseSettings { keep_forgetting_below: Some(1e-9), ..Default::default() });
+    assert_eq!(all.examples_needed, Some(25), "only everything leaves nothing to forget");
+    let few =
+        advice(&tasks, &AdviseSettings { budget: Some(3), keep_forgetting_below: Some(1e-9), ..Default::default() });
+    assert_eq!((few.examples_needed, few.examples_most), (None, 3));
+    assert!(row(&few, RemedyKind::Replay).remedy.starts_with("replay of 3 per task"));
+    assert!(few.sentences().join(" ").contains("Replay alone does not reach"));
+    let replay = Replay { budget: ReplayBudget::PerClass, ..Default::default() };
+    let classes = advice(&tasks, &AdviseSettings { replay, budget: Some(2), ..Default::default() });
+    assert!(row(&classes, RemedyKind::Replay).remedy.starts_with("replay of 2 per class"));
+    let quick = advice(&tasks, &AdviseSettings { quick: true, ..Default::default() });
+    let said = quick.in_short().unwrap();
+    assert!(said.starts_with("Against forgetting: ") && said.contains("would change forgetting by −"), "{said}");
+}
+
+#[test]
+fn features_leave_out_what_changes_the_network() {
+    let told = advice(&[tasks(3, 15, true, 5)], &AdviseSettings { features: true, ..Default::default() });
+    for kind in [RemedyKind::Depth, RemedyKind::Gating, RemedyKind::Context, RemedyKind::Penalty, RemedyKind::Regime] {
+        let row = row(&told, kind);
+        assert!(!row.applies && row.why.as_ref().unwrap().contains("features are given"), "{row:?}");
+    }
+    assert!(row(&told, RemedyKind::Replay).applies && row(&told, RemedyKind::Order).applies);
+    assert!(told.remedies.iter().skip_while(|r| r.applies).all(|r| !r.applies), "those that do not apply come last");
+}
+
+#[test]
+fn what_cannot_be_advised_on_is_named() {
+    let sound = tasks(2, 10, true, 6);
+    let refused = |tasks: &[TaskSequence], settings: AdviseSettings| {
+        Advice::of(tasks, &settings, &mut |_| ()).unwrap_err().to_string()
+    };
+    assert!(refused(&[], AdviseSettings::default()).contains("there is none to advise on"));
+    let one = sequence(sound.tasks[..1].to_vec());
+    assert!(refused(&[one], AdviseSettings::default()).contains("it holds 1 task"));
+    let said = refused(&[sound.clone()], AdviseSettings { budget: Some(11), ..Default::default() });
+    assert_eq!(said, "budget is 11; must be at most 10, the examples of task 1");
+    for (settings, name) in [
+        (AdviseSettings { budget: Some(0), ..Default::default() }, "budget"),
+        (AdviseSettings { keep_forgetting_below: Some(0.0), ..Default::default() }, "keep_forgetting_below"),
+        (AdviseSettings { keep_forgetting_below: Some(f64::NAN), ..Default::default() }, "keep_forgetting_below"),
+        (AdviseSettings { max_p: 1, ..Default::default() }, "max_p"),
+    ] {
+        assert!(refused(&[sound.clone()], settings).starts_with(name));
+    }
+}
