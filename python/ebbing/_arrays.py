@@ -82,6 +82,29 @@ def target_columns(train: Sequence[Any], test: Sequence[Any] = ()) -> tuple[list
     return _ebbing.target_columns(given, [labels(y, f"task {t}, y_test") for t, y in enumerate(test, 1)])
 
 
+def classes_of(tasks: Iterable[Any]) -> list[Any] | None:
+    """The classes behind the target columns of tasks that were given as labels, in their order; None for real targets.
+
+    >>> classes_of([(np.eye(2), ["b", "a"])]), classes_of([(np.eye(2), [0.5, 1.0])])
+    (['a', 'b'], None)
+    """
+    settings = getattr(tasks, "settings", {})
+    rule = settings["targets"] if "targets" in settings else target_columns([as_task(task, 0).y for task in tasks])[2]
+    return list(next(iter(rule.values()))) if isinstance(rule, dict) else None
+
+
+def decided(outputs: Array, classes: Sequence[Any] | None) -> Any:
+    """The class that outputs stand for: by the sign of one column, or the largest of several; outputs where there are none.
+
+    >>> decided(np.array([0.2, -3.0]), ["a", "b"]).tolist(), decided(np.eye(3), [5, 7, 9]).tolist()
+    (['b', 'a'], [5, 7, 9])
+    """
+    if classes is None:
+        return outputs
+    chosen = (outputs > 0).astype(int) if outputs.ndim == 1 else outputs.argmax(axis=1)
+    return np.array(classes)[chosen]
+
+
 def vector(values: Any, name: str) -> Array:
     """`values` as a float64 vector."""
     array = numbers(values, name)

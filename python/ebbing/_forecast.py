@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,24 +11,8 @@ from . import _ebbing
 from ._arrays import Array, TaskSequence, matrix, native, vector
 from ._order import OrderParameters
 from ._progress import Listener, listener
-from ._result import Result, heat_table, matrix_frame, pandas, table
+from ._result import Result, heat_table, matrix_frame, pandas, table, task_names, text_table, with_error
 from ._settings import encode
-
-#: Settings of the theory, by their name here and in the library.
-THEORY = {"mode": "mode", "lam": "lambda", "sigma2": "sigma2", "beta": "beta", "variance": "variance"}
-#: What is stored of earlier tasks, by its name here and in the library.
-REPLAY = {"replay": "examples", "replay_budget": "budget", "replay_selection": "selection"}
-#: Other settings of a forecast.
-OTHERS = {
-    "bootstrap": "half_samples",
-    "shuffles": "shuffles",
-    "depths": "depths",
-    "order": "order",
-    "convention": "convention",
-    "features": "features",
-    "ridge": "ridge",
-}
-
 
 class ForgettingFit(Result):
     """`F_t = F_max (1 − e^{−(t−1)/τ})`: `f_max`, `tau` (None where the curve does not tell), `stderr` by name, `shape`, `r2`."""
@@ -226,9 +211,32 @@ class Forecast(Result):
                 return pair
         raise ValueError(f"the pair is ({first}, {second}); tasks count from 1 to {len(self.tasks)} and must differ")
 
-    def to_pandas(self) -> Any:
-        """The forgetting matrix as a `DataFrame`, tasks counted from 1."""
-        return matrix_frame(self.forgetting)
+    def to_pandas(self, what: str = "forgetting") -> Any:
+        """A `DataFrame`: the `forgetting` matrix, all `pairs` (intervals, null and p-values where there are some), or all
+        `accuracies` (one row per time and task: losses and accuracies, training and held-out).
+
+        Tasks go by their names, or count from 1 where they have none.
+        """
+        if what == "forgetting":
+            return matrix_frame(self.forgetting, self.tasks)
+        if what == "pairs":
+            rows = [{"first": p.first, "second": p.second, **p.flat()} for p in self.pairs]
+            return pandas().DataFrame(rows).set_index(["first", "second"])
+        if what == "accuracies":
+            return self._accuracies()
+        raise ValueError(f"what is {what!r}; it must be forgetting, pairs or accuracies")
+
+    def _accuracies(self) -> Any:
+        names = task_names(self.tasks)
+        matrices = {"forgetting": self.forgetting, "train_accuracy": self.train_accuracy, "test_loss": self.test_loss}
+        matrices |= {"generalization": self.generalization, "test_accuracy": self.test_accuracy}
+        known = {name: matrix for name, matrix in matrices.items() if matrix is not None}
+        cells = [(t, s) for t in range(len(names)) for s in range(len(names))]
+        rows = [{"after task": names[t], "on task": names[s], **{k: m[t, s] for k, m in known.items()}} for t, s in cells]
+        return pandas().DataFrame(rows).set_index(["after task", "on task"])
+
+    def title(self) -> str:
+        return f"Forecast of {len(self.tasks)} tasks" + (f", mean of {self.seeds} draws" if self.seeds > 1 else "")
 
     def plot(self, ax: Any = None) -> Any:
         """The forgetting matrix and the first task's curve with its fit (one of them into `ax`: the matrix)."""
@@ -239,32 +247,68 @@ class Forecast(Result):
     def sentences(self) -> list[str]:
         return list(self.answer)
 
+    def text_tables(self) -> list[str]:
+        names = task_names(self.tasks)
+        learned = np.tri(len(names), dtype=bool)
+        errors = self.forgetting_error
+        rows = [
+            [str(names[t])]
+            + [
+                with_error(self.forgetting[t, s], None if errors is None else errors[t, s]) if learned[t, s] else ""
+                for s in range(len(names))
+            ]
+            for t in range(len(names))
+        ]
+        matrix = text_table(["after task", *(f"on {name}" for name in names)], rows)
+        return [f"Forgetting F (0: remembered, 1: as bad as answering 0)\n{matrix}"]
+
     def tables(self) -> list[str]:
         names = ["gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f21", "gamma_sim"]
         learned = [pair for pair in self.pairs if pair.first < pair.second]
         rows = [[f"{pair.first} → {pair.second}", *(getattr(pair, name) for name in names)] for pair in learned]
         shown = np.where(np.tri(len(self.tasks), dtype=bool), self.forgetting, np.nan)
-        matrix = heat_table("Forgetting F (0: remembered, 1: as bad as answering 0)", shown)
+        matrix = heat_table("Forgetting F (0: remembered, 1: as bad as answering 0)", shown, self.tasks)
         return [table(["tasks", *names], rows), matrix] if rows else [matrix]
 
 
-def forecast(tasks: Any, *, progress: bool | Listener = False, **settings: Any) -> Forecast:
+def forecast(
+    tasks: Any,
+    *,
+    depth: int = 1,
+    activation: str = "relu",
+    mode: str = "rf",
+    lam: float = float("inf"),
+    sigma2: float = 1.0,
+    beta: float = float("inf"),
+    variance: bool = False,
+    replay: int = 0,
+    replay_budget: str = "per-task",
+    replay_selection: str = "random",
+    bootstrap: int = 0,
+    shuffles: int = 0,
+    depths: Sequence[int] = (),
+    order: bool = True,
+    convention: str = "gem",
+    features: bool = False,
+    ridge: float = 0.0,
+    progress: bool | Listener = False,
+) -> Forecast:
     """Forecasts forgetting from the data alone: what `ebbing forecast` tells.
 
     `tasks` is a list of (X, y) or (X, y, X_test, y_test), or a list of such `TaskSequence`s, one per seed, to average over.
 
-    | setting | default | |
-    |---|---|---|
-    | `depth`, `activation` | 1, relu | the network |
-    | `mode`, `lam`, `sigma2`, `beta`, `variance` | rf, inf, 1, inf, False | as in `SingleHead` |
-    | `replay` | 0 | examples of each earlier task that are stored and learned again with every later one |
-    | `replay_budget` | per-task | what `replay` counts: per-task, in-all or per-class |
-    | `replay_selection` | random | which examples are stored: random, by-class or greedy |
-    | `bootstrap`, `shuffles` | 0, 0 | intervals and null of the order parameters (0, or at least 20) |
-    | `depths` | () | other depths to set beside the forecast |
-    | `order` | True | whether the best order of tasks is searched |
-    | `convention` | gem | of the accuracy metrics |
-    | `features`, `ridge` | False, 0 | inputs are feature matrices; ridge on singular kernels |
+    | setting | |
+    |---|---|
+    | `depth`, `activation` | the network: hidden layers; relu, linear or erf |
+    | `mode`, `lam`, `sigma2`, `beta`, `variance` | as in `SingleHead` |
+    | `replay` | examples of each earlier task that are stored and learned again with every later one |
+    | `replay_budget` | what `replay` counts: per-task, in-all or per-class |
+    | `replay_selection` | which examples are stored: random, by-class or greedy |
+    | `bootstrap`, `shuffles` | intervals and null of the order parameters (0, or at least 20) |
+    | `depths` | other depths to set beside the forecast |
+    | `order` | whether the best order of tasks is searched |
+    | `convention` | of the accuracy metrics: gem, avalanche or chaudhry |
+    | `features`, `ridge` | inputs are feature matrices; ridge on singular kernels |
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
@@ -272,18 +316,23 @@ def forecast(tasks: Any, *, progress: bool | Listener = False, **settings: Any) 
     >>> told = forecast(tasks)
     >>> told.forgetting.shape, len(told.pairs), sorted(told.order["order"])
     ((3, 3), 6, [1, 2, 3])
+    >>> print(told.summary().splitlines()[0])
+    Forecast of 3 tasks
     """
-    unknown = settings.keys() - {"depth", "activation"} - THEORY.keys() - REPLAY.keys() - OTHERS.keys()
-    if unknown:
-        known = ", ".join(["depth", "activation", *THEORY, *REPLAY, *OTHERS])
-        raise TypeError(f"forecast has no setting {sorted(unknown)[0]!r}; it knows {known}")
-    theory = {library: settings[name] for name, library in THEORY.items() if name in settings}
-    theory["replay"] = {library: settings[name] for name, library in REPLAY.items() if name in settings}
-    network = {"depth": settings.get("depth", 1), "activation": settings.get("activation", "relu")}
-    others = {library: settings[name] for name, library in OTHERS.items() if name in settings}
-    drawn = sequences(tasks)
-    asked = encode(theory={**theory, "architecture": network}, **others)
-    return Forecast.of(_ebbing.forecast(drawn, asked, listener(progress, "forecast")))
+    network = {"depth": depth, "activation": activation}
+    theory: dict[str, Any] = {"mode": mode, "lambda": lam, "sigma2": sigma2, "beta": beta, "variance": variance, "architecture": network}
+    theory["replay"] = {"examples": replay, "budget": replay_budget, "selection": replay_selection}
+    asked = encode(
+        theory=theory,
+        half_samples=bootstrap,
+        shuffles=shuffles,
+        depths=list(depths),
+        order=order,
+        convention=convention,
+        features=features,
+        ridge=ridge,
+    )
+    return Forecast.of(_ebbing.forecast(sequences(tasks), asked, listener(progress, "forecast")))
 
 
 def sequences(tasks: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _ebbing
-from ._arrays import Array, lower, matrix, native, vector
+from ._arrays import Array, classes_of, decided, lower, matrix, native, vector
 from ._result import Result, heat_table, key_value, pandas, table
 from ._settings import count, real
 
@@ -52,6 +52,9 @@ class MultiHead:
         activation: str = "relu",
     ) -> None:
         self._tasks = native(tasks)
+        # Each head has its own two classes.
+        labelled = all(not isinstance(y, np.ndarray) for _, y, *_ in self._tasks) and classes_of(tasks) is not None
+        self._classes = [sorted(set(y)) for _, y, *_ in self._tasks] if labelled else None
         self._settings = (
             None if width is None else real(width, "width"),
             None if alpha is None else real(alpha, "alpha"),
@@ -80,7 +83,7 @@ class MultiHead:
             self.limit = TwoTaskLimit.of_points([{"factors": found["limit"]}], scalar=True)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_tasks": self._tasks, "_settings": self._settings}
+        return {"_tasks": self._tasks, "_settings": self._settings, "_classes": self._classes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -103,6 +106,14 @@ class MultiHead:
     def mean(self, X: Any, head: int, t: int | None = None) -> Array:
         """`<f_t^h(x)>`: head h (from 1) after t tasks (all of them unless told)."""
         return self._predict(X, head, t)[0]
+
+    def predict(self, X: Any, head: int | None = None, t: int | None = None) -> Any:
+        """What head h (the last learned unless told) answers after t tasks: the task's own classes where it was given as
+        labels, else the mean output."""
+        time = self.tasks if t is None else count(t, "t")
+        chosen = time if head is None else count(head, "head")
+        mean = self.mean(X, chosen, time)
+        return decided(mean, self._classes[chosen - 1] if self._classes else None)
 
     def variance(self, X: Any, head: int, t: int | None = None) -> Array:
         """`<δf_t^h(x)²>`; infinite where it diverges with λ."""

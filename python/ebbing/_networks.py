@@ -12,7 +12,7 @@ from . import _ebbing
 from ._arrays import Array, lower, native
 from ._progress import Listener, listener
 from ._result import Result, heat_table, matrix_frame, table, with_error
-from ._settings import encode, real
+from ._settings import encode, real, Seed, seed_of
 
 
 class Trained(Result):
@@ -78,7 +78,7 @@ def train(
     readout_penalty: float = 0.0,
     fisher: str = "rms",
     indexing: str = "past",
-    seed: int = 0,
+    seed: Seed = 0,
     progress: bool | Listener = False,
 ) -> Trained:
     """Trains a network of finite width on the tasks, one after another: `½ Σ|f−y|² + κ/2 Σ F̄_i (Θ−Θ_{t−1})_i²`.
@@ -128,7 +128,7 @@ def train(
         gradient_tolerance=gradient_tolerance,
         readout_scales=[real(scale, "readout_scales") for scale in readout_scales],
         readout_penalty=readout_penalty,
-        seed=seed,
+        seed=seed_of(seed),
     )
     found = _ebbing.train(native(tasks), asked, listener(progress, "train"))
     matrices = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
@@ -199,7 +199,7 @@ def sample_posterior(
     warmup: int = 300,
     draws: int = 200,
     leapfrog: int = 20,
-    seed: int = 0,
+    seed: Seed = 0,
     progress: bool | Listener = False,
 ) -> SampledPosterior:
     """Networks drawn from `p(Θ_t | Θ_{t−1}, D_t)`, task after task, by Hamiltonian Monte Carlo.
@@ -224,7 +224,7 @@ def sample_posterior(
         warmup=warmup,
         draws=draws,
         leapfrog=leapfrog,
-        seed=seed,
+        seed=seed_of(seed),
     )
     found = _ebbing.sample_posterior(native(tasks), asked, listener(progress, "sample"))
     values: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any
 from . import _ebbing
 from ._arrays import matrix, native, target_columns
 from ._result import Result, key_value, pandas, table, with_error
-from ._settings import count, real
+from ._settings import count, real, Seed, seed_of
 
 #: The order parameters, in the order in which they are shown.
 NAMES = (
@@ -78,6 +78,12 @@ class OrderParameters(Result):
             columns |= {name: self.null[part] for name, part in named.items()}
         return columns
 
+    def flat(self) -> dict[str, float]:
+        """Everything that is known by one name each: `f21`, `f21_low`, `f21_p`, …"""
+        columns = self._columns()
+        flat = columns.pop("value")
+        return flat | {f"{name}_{part}": values[name] for part, values in columns.items() for name in NAMES}
+
     def plot(self, ax: Any = None) -> Any:
         """Bars of the order parameters, with intervals and the range of shuffled targets where there are some."""
         from . import _plotting
@@ -113,7 +119,7 @@ def order_parameters(
     bootstrap: int = 0,
     shuffles: int = 0,
     ridge: float = 0.0,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> OrderParameters:
     """`γ_RF = ½(|a|² + |K_21 K_11⁻¹ a|²)`, `a = K_12 K_22⁻¹ y_2/|y_2|`, and its kin, in the kernel of a wide network.
 
@@ -130,7 +136,7 @@ def order_parameters(
 
 
 def order_parameters_from_features(
-    phi1: Any, y1: Any, phi2: Any, y2: Any, *, bootstrap: int = 0, shuffles: int = 0, ridge: float = 0.0, seed: int = 0
+    phi1: Any, y1: Any, phi2: Any, y2: Any, *, bootstrap: int = 0, shuffles: int = 0, ridge: float = 0.0, seed: Seed = 0
 ) -> OrderParameters:
     """The same with `K_ij = Φ_i Φ_jᵀ/N`: Φ is a layer's activity or a recording, one example (trial) per row.
 
@@ -158,7 +164,7 @@ def order_parameters_from_kernels(
     bootstrap: int = 0,
     shuffles: int = 0,
     ridge: float = 0.0,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> OrderParameters:
     """The same from kernels: K11 and K22 of each task with itself, K12 between them (rows: the first task).
 
@@ -176,7 +182,7 @@ def order_parameters_from_kernels(
 
 
 def _resampling(ridge: float, bootstrap: int, shuffles: int, seed: int) -> tuple[float, int, int, int]:
-    return real(ridge, "ridge"), count(bootstrap, "bootstrap"), count(shuffles, "shuffles"), count(seed, "seed")
+    return real(ridge, "ridge"), count(bootstrap, "bootstrap"), count(shuffles, "shuffles"), seed_of(seed)
 
 
 def _pair(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array
+from ._result import without_rounding
 
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: The tint behind each regime.
@@ -65,7 +66,7 @@ SYMBOLS = {
 def heat_map(values: Array, label: str, ax: Any = None) -> Any:
     """A matrix [t, s]: after task downwards, on task to the right, tasks from 1."""
     ax = axes(ax)
-    shown = np.where(np.abs(values) < 1e-20, 0.0, values)
+    shown = without_rounding(values)
     tasks = len(shown)
     image = ax.imshow(shown, cmap="viridis", vmin=0)
     ax.figure.colorbar(image, ax=ax, label=label, shrink=0.8)

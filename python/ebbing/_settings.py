@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+#: What a seed may be.
+Seed = int | np.random.Generator | np.random.RandomState
+
 #: Settings that may be infinite.
 INFINITE = {"lambda", "beta"}
 
@@ -46,6 +49,17 @@ def count(value: Any, name: str) -> int:
     if whole < 0:
         raise ValueError(f"{name} is {whole}; it must be at least 0")
     return whole
+
+
+def seed_of(value: Any) -> int:
+    """A seed: a whole number, or one drawn from NumPy's generator.
+
+    >>> seed_of(7), 0 <= seed_of(np.random.default_rng(1)) < 2**63
+    (7, True)
+    """
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(2**31))
+    return int(value.integers(2**63 - 1)) if isinstance(value, np.random.Generator) else count(value, "seed")
 
 
 def real(value: Any, name: str) -> float:

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _ebbing
-from ._arrays import Array, as_task, matrix, native, squeezed, target_columns
+from ._arrays import Array, as_task, classes_of, decided, matrix, native, squeezed, target_columns
 from ._result import heat_table, significant
-from ._settings import count, real
+from ._settings import count, real, Seed, seed_of
 
 Rows = npt.NDArray[np.int64]
 
@@ -49,7 +49,7 @@ class SingleHead:
         activation: str = "relu",
     ) -> None:
         network = count(depth, "depth"), mode, real(lam, "lam"), real(sigma2, "sigma2"), real(beta, "beta"), activation
-        self._setup("inputs", native(tasks), network)
+        self._setup("inputs", native(tasks), network, classes_of(tasks))
 
     @classmethod
     def from_features(
@@ -65,7 +65,7 @@ class SingleHead:
         """
         self = cls.__new__(cls)
         network = 1, "rf", float("inf"), real(sigma2, "sigma2"), real(beta, "beta"), "relu"
-        self._setup("features", native(features), network)
+        self._setup("features", native(features), network, classes_of(features))
         return self
 
     @classmethod
@@ -101,11 +101,12 @@ class SingleHead:
             rows = None if task.x_test is None else _rows(task.x_test)
             given.append((_rows(task.x), y, rows, held_out.get(id(task)), f"task {t}"))
         kernels = matrix(K, "K"), None if ntk is None else matrix(ntk, "ntk")
-        self._setup("kernels", (kernels, given), (mode, real(sigma2, "sigma2"), real(beta, "beta")))
+        classes = classes_of(sequence)
+        self._setup("kernels", (kernels, given), (mode, real(sigma2, "sigma2"), real(beta, "beta")), classes)
         return self
 
-    def _setup(self, kind: str, data: Any, settings: tuple[Any, ...]) -> None:
-        self._kind, self._data, self._settings = kind, data, settings
+    def _setup(self, kind: str, data: Any, settings: tuple[Any, ...], classes: list[Any] | None) -> None:
+        self._kind, self._data, self._settings, self._classes = kind, data, settings, classes
         self._theories: dict[bool, _ebbing.SingleHead] = {}
         self._theory(False)
 
@@ -122,10 +123,10 @@ class SingleHead:
         return self._theories[variance]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_kind": self._kind, "_data": self._data, "_settings": self._settings}
+        return {name: getattr(self, name) for name in ("_kind", "_data", "_settings", "_classes")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._setup(state["_kind"], state["_data"], state["_settings"])
+        self._setup(state["_kind"], state["_data"], state["_settings"], state["_classes"])
 
     @property
     def tasks(self) -> int:
@@ -150,6 +151,18 @@ class SingleHead:
         """`<f_t(x)>` after t tasks (all of them unless told): one number per point, or one row per point."""
         return squeezed(self._theory(False).mean(self._points(X), self._time(t)), self._columns())
 
+    def predict(self, X: Any, t: int | None = None) -> Any:
+        """What the network answers after t tasks (all of them unless told): classes where tasks were given as labels, else the
+        mean output.
+
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(1)
+        >>> X, y = rng.normal(size=(20, 30)), rng.choice(["ape", "bee"], size=20)
+        >>> bool((SingleHead([(X, y)]).predict(X) == y).all())
+        True
+        """
+        return decided(self.mean(X, t), self._classes)
+
     def variance(self, X: Any, t: int | None = None) -> Array:
         """`Var f_t(x)` over networks, the same for every target column."""
         return self._theory(False).variance(self._points(X), self._time(t))
@@ -160,7 +173,7 @@ class SingleHead:
         x2, second = (x if X2 is None else self._points(X2)), (first if s is None else count(s, "s"))
         return self._theory(False).covariance(x, first, x2, second)
 
-    def sample(self, X: Any, n: int, t: int | None = None, *, seed: int = 0) -> Array:
+    def sample(self, X: Any, n: int, t: int | None = None, *, seed: Seed = 0) -> Array:
         """Outputs at X of n networks drawn from the theory, after t tasks: one network along the first axis.
 
         >>> import numpy as np
@@ -173,7 +186,7 @@ class SingleHead:
         time = self._time(t)
         if not 1 <= time <= self.tasks:
             raise ValueError(f"the task is {time}; tasks count from 1 to {self.tasks}")
-        drawn = self._theory(False).sample(self._points(X), count(n, "n"), count(seed, "seed"))
+        drawn = self._theory(False).sample(self._points(X), count(n, "n"), seed_of(seed))
         return squeezed(np.stack([network[time - 1] for network in drawn]), self._columns())
 
     def forecast(self, variance: bool = False) -> dict[str, Any]:

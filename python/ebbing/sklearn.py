@@ -1,30 +1,22 @@
-"""A scikit-learn estimator: what a wide network answers after learning a single task."""
+"""Scikit-learn estimators: what a wide network answers after learning a single task."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arrays import Array, TaskSequence
+from ._arrays import Array, TaskSequence, decided, target_columns
 from ._single_head import SingleHead
 
-__all__ = ["WideNetworkRegressor"]
+__all__ = ["WideNetworkClassifier", "WideNetworkRegressor"]
 
 
-class WideNetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """`<f(x)> = k(x,X) (K + β⁻¹ I)⁻¹ y`: kernel regression with the kernel of a wide network.
-
-    `beta` is the inverse temperature (inf interpolates), `bias` a constant input appended to every example (0: none), without
-    which inputs of norm 0 have no kernel.
-
-    >>> from sklearn.datasets import make_friedman1
-    >>> X, y = make_friedman1(200, random_state=0)
-    >>> WideNetworkRegressor(depth=2).fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.8
-    True
-    """
+class _WideNetwork(BaseEstimator):  # type: ignore[misc]
+    """What regressor and classifier share."""
 
     def __init__(
         self,
@@ -41,13 +33,39 @@ class WideNetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.activation = activation
         self.bias = bias
 
+    def _learn(self, X: Array, y: Array) -> None:
+        """Learns inputs and target columns."""
+        network = {name: getattr(self, name) for name in ("depth", "sigma2", "beta", "activation")}
+        # Target columns are numbers here, whole or not.
+        tasks = TaskSequence([(self._inputs(X), np.asarray(y, dtype=np.float64))], settings={"targets": "as-given"})
+        self.network_ = SingleHead(tasks, **network)
+
+    def _inputs(self, X: Array) -> Array:
+        return np.hstack([X, np.full((len(X), 1), self.bias)]) if self.bias else X
+
+    def _outputs(self, X: Any) -> tuple[Array, Array]:
+        """Checked inputs and the network's mean outputs."""
+        check_is_fitted(self)
+        inputs = self._inputs(validate_data(self, X, reset=False, dtype=np.float64))
+        return inputs, self.network_.mean(inputs)
+
+
+class WideNetworkRegressor(RegressorMixin, _WideNetwork):  # type: ignore[misc]
+    """`<f(x)> = k(x,X) (K + β⁻¹ I)⁻¹ y`: kernel regression with the kernel of a wide network.
+
+    `beta` is the inverse temperature (inf interpolates), `bias` a constant input appended to every example (0: none), without
+    which inputs of norm 0 have no kernel.
+
+    >>> from sklearn.datasets import make_friedman1
+    >>> X, y = make_friedman1(200, random_state=0)
+    >>> WideNetworkRegressor(depth=2).fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.8
+    True
+    """
+
     def fit(self, X: Any, y: Any) -> WideNetworkRegressor:
         """Learns the task."""
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
-        network = {name: getattr(self, name) for name in ("depth", "sigma2", "beta", "activation")}
-        # A regression: whole numbers are targets all the same.
-        task = (self._inputs(X), np.asarray(y, dtype=np.float64))
-        self.network_ = SingleHead(TaskSequence([task], settings={"targets": "as-given"}), **network)
+        self._learn(X, y)
         self.flat_targets_ = np.ndim(y) == 1
         return self
 
@@ -56,16 +74,41 @@ class WideNetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
-    def _inputs(self, X: Array) -> Array:
-        return np.hstack([X, np.full((len(X), 1), self.bias)]) if self.bias else X
-
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """What the network answers, with the standard deviation over networks where asked for."""
-        check_is_fitted(self)
-        inputs = self._inputs(validate_data(self, X, reset=False, dtype=np.float64))
-        mean = self.network_.mean(inputs)
+        inputs, mean = self._outputs(X)
         if not self.flat_targets_ and mean.ndim == 1:
             mean = mean[:, None]
         if not return_std:
             return mean
         return mean, np.sqrt(np.maximum(self.network_.variance(inputs), 0.0))
+
+
+class WideNetworkClassifier(ClassifierMixin, _WideNetwork):  # type: ignore[misc]
+    """The class with the largest `<f(x)>` of a wide network that learned ±1 (two classes) or one-hot columns.
+
+    Settings are those of `WideNetworkRegressor`.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> WideNetworkClassifier().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
+    True
+    """
+
+    def fit(self, X: Any, y: Any) -> WideNetworkClassifier:
+        """Learns the task."""
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y holds one class, {self.classes_[0]!r}; at least two classes are needed")
+        self._learn(X, target_columns([labels])[0][0])
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The network's mean outputs: one number per point for two classes, one per class for more."""
+        return self._outputs(X)[1]
+
+    def predict(self, X: Any) -> Any:
+        """The class that the outputs stand for."""
+        return decided(self.decision_function(X), self.classes_)

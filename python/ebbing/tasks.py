@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _ebbing
 from ._arrays import Task, TaskSequence, native
-from ._settings import count, encode, real
+from ._settings import count, encode, real, Seed, seed_of
 from .data import Dataset
 from .data import load as load_data
 from .data import sample as sample_data
@@ -41,7 +41,7 @@ def permuted(
     permute_first: bool = True,
     fresh_images: bool = False,
     positive: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TaskSequence:
     """`x_t[j] = x[π_t(j)]`: each task sees the images through its own shuffle of round(ratio·N0) pixels.
 
@@ -64,7 +64,7 @@ def split(
     classes_per_group: int = 1,
     labels: str = "sign",
     assignment: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TaskSequence:
     """Disjoint groups of classes per task, labelled by group: `sign`, `one-hot` or `one-hot-all`.
 
@@ -82,7 +82,7 @@ def partial_split(
     p: int = 600,
     p_test: int = 200,
     pairs: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TaskSequence:
     """Two tasks on two pairs of classes: task 1 takes (1 + split)/2 of its examples from the first pair, task 2 the others.
 
@@ -104,7 +104,7 @@ def target_distractor(
     label_fraction: float = 0.1,
     test_noise: float = 0.2,
     p_test: int | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TaskSequence:
     """A fraction of each task's images carries ±1 (targets), the rest 0; tasks share ρ_target of the targets and ρ_shared of all.
 
@@ -117,25 +117,25 @@ def target_distractor(
     return _draw(data, "target-distractor", seed, **settings, **more)
 
 
-def interpolated(tasks: Any, *, steps: int = 1, seed: int = 0) -> TaskSequence:
+def interpolated(tasks: Any, *, steps: int = 1, seed: Seed = 0) -> TaskSequence:
     """`steps` datasets between two tasks: dataset k takes round(k/(steps+1)·P) rows from the second and the rest from the first.
 
     >>> len(interpolated(permuted(tasks=2, p=50, p_test=0), steps=3))
     5
     """
-    made = _ebbing.interpolated(native(tasks), count(steps, "steps"), count(seed, "seed"))
+    made = _ebbing.interpolated(native(tasks), count(steps, "steps"), seed_of(seed))
     return _sequence(made, tasks)
 
 
 def with_context(
-    tasks: Any, *, dim: int = 100, variance: float = 1.0, renormalise: bool = True, seed: int = 0
+    tasks: Any, *, dim: int = 100, variance: float = 1.0, renormalise: bool = True, seed: Seed = 0
 ) -> TaskSequence:
     """Appends a context `c_t ~ N(0, variance·I)` of `dim` entries, drawn once per task, to every input of task t.
 
     >>> with_context(permuted(tasks=2, p=50, p_test=0), dim=16)[0].x.shape
     (50, 800)
     """
-    context = count(dim, "dim"), real(variance, "variance"), bool(renormalise), count(seed, "seed")
+    context = count(dim, "dim"), real(variance, "variance"), bool(renormalise), seed_of(seed)
     return _sequence(_ebbing.with_context(native(tasks), *context), tasks)
 
 
@@ -153,7 +153,7 @@ def _draw(data: Dataset | str | None, kind: str, seed: int, **settings: Any) -> 
     source = sample_data() if data is None else load_data(data) if isinstance(data, str) else data
     if not isinstance(source, Dataset):
         raise TypeError(f"data is a {type(source).__name__}; give a Dataset (ebbing.data), its name, or None")
-    return _sequence(source._source.draw(encode(kind=kind, **settings), count(seed, "seed")))
+    return _sequence(source._source.draw(encode(kind=kind, **settings), seed_of(seed)))
 
 
 def _sequence(made: tuple[list[Any], Any], before: Any = None) -> TaskSequence:

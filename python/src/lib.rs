@@ -35,6 +35,8 @@ mod _ebbing {
     use super::outlook::{advise, fit_forgetting, forecast, metrics, variance_explained};
     #[pymodule_export]
     use super::single_head::SingleHead;
+    #[pymodule_export]
+    use super::values::written;
 
     use super::*;
 

@@ -32,7 +32,7 @@ fn classes_are_told_by_check_forecast_and_phase() {
     assert!(rest.replace('\n', " ").contains(&format!("Note: {four}.")), "{rest}");
     assert_eq!(done_json(&home.run("forecast --tasks tasks.npz --json"))["forecast"]["notes"][0], four);
     // A readout per task: two classes each, ±1.
-    let phase = done(&home.run("phase --tasks tasks.npz"));
+    let phase = done(&home.run("phase --tasks tasks.npz")).replace('\n', " ");
     assert!(phase.contains("in each task the smaller class is -1, the larger +1"), "{phase}");
     let critical = |home: &Home| done_json(&home.run("phase --tasks tasks.npz --json"))["critical_load"].clone();
     let own = critical(&home);

@@ -81,6 +81,10 @@ pub struct PhaseJob {
     /// Number of seeds to average over
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub seeds: usize,
+    /// With --tasks: two of the tasks, by number, in the order learned
+    #[arg(long, value_name = "I,J", value_delimiter = ',', requires = "tasks")]
+    #[serde(deserialize_with = "list")]
+    pub pair: Vec<usize>,
     /// The width N to place in the diagram of two tasks, or of more
     #[arg(long, value_parser = number, value_name = "N")]
     pub width: Option<f64>,
@@ -279,7 +283,9 @@ impl PhaseJob {
     /// Whether curves alone are asked for: the diagram is of two tasks that are interpolated.
     pub fn curves_alone(&self) -> bool {
         // A file that cannot be read is refused where it is needed.
-        let own = self.tasks.tasks.is_some() && self.tasks.sizes().is_ok_and(|sizes| sizes.train.len() > 2);
+        let own = self.pair.is_empty()
+            && self.tasks.tasks.is_some()
+            && self.tasks.sizes().is_ok_and(|sizes| sizes.train.len() > 2);
         let drawn = self.tasks.length.is_some_and(|t| t != 2) || self.tasks.intermediate.is_some_and(|s| s > 0);
         own || drawn || self.beta.is_finite()
     }
@@ -429,7 +435,10 @@ impl PhaseJob {
 
     fn drawn_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
         let recipe = self.recipe(self.tasks.kind())?;
-        let sequence = recipe.draw(sources, recipe.seed)?;
+        let mut sequence = recipe.draw(sources, recipe.seed)?;
+        if !self.pair.is_empty() {
+            sequence.tasks = pair(&self.pair, sequence.tasks)?;
+        }
         if sequence.tasks.len() < 2 {
             let problem = format!("it holds {} task; at least two are needed", sequence.tasks.len());
             return Err(Error::data("the task sequence", problem));
@@ -468,6 +477,21 @@ impl PhaseJob {
         match sizes.train.len() {
             0..=2 if self.beta.is_infinite() => phase_cost(sizes, loads).times(curves),
             _ => sequence_cost(sizes).times(curves * loads),
+        }
+    }
+}
+
+/// The two tasks with these numbers, from 1.
+fn pair(numbers: &[usize], tasks: Vec<Task>) -> ebbing::Result<Vec<Task>> {
+    let known = 1..=tasks.len();
+    match numbers {
+        [i, j] if i != j && known.contains(i) && known.contains(j) => {
+            Ok(vec![tasks[i - 1].clone(), tasks[j - 1].clone()])
+        }
+        _ => {
+            let given: Vec<String> = numbers.iter().map(usize::to_string).collect();
+            let expected = format!("must be two different tasks from 1 to {}, such as 1,2", tasks.len());
+            Err(Error::setting("--pair", given.join(","), expected))
         }
     }
 }

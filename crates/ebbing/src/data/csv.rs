@@ -1,5 +1,6 @@
 //! CSV: one example per line, one column of which may be its label.
 
+use super::array::{Array, Values};
 use super::{Features, Part, Targets, file};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
@@ -73,6 +74,23 @@ pub fn parse_csv(bytes: &[u8], path: &Path, options: &CsvOptions) -> Result<Part
         },
     };
     Ok(Part { features: Features::Real(features), targets })
+}
+
+/// Examples `x` and labels `y` of a file as arrays: labels are integers, other numbers, or words.
+///
+/// # Errors
+/// As for [`read_csv`].
+pub(crate) fn csv_arrays(path: &Path, options: &CsvOptions) -> Result<Vec<(String, Array)>> {
+    let Lines { features, labels } = lines(&file::read(path)?, path, options)?;
+    let whole = labels.iter().map(|label| integer(label.as_bytes())).collect::<Option<Vec<i64>>>();
+    let real = labels.iter().map(|label| number(label.as_bytes())).collect::<Option<Vec<f64>>>();
+    let shape = vec![labels.len()];
+    let values = match (whole, real) {
+        (Some(whole), _) => Values::Integers(whole),
+        (None, Some(real)) => Values::Real(real),
+        (None, None) => Values::Texts(labels),
+    };
+    Ok(vec![("x".into(), Array::from_mat(features.as_ref())), ("y".into(), Array { shape, values })])
 }
 
 /// The names of the classes by number, where the labels of a file are words; none where they are numbers.

@@ -50,6 +50,7 @@ mod zip;
 
 pub use array::{Array, Values};
 pub use cifar::{Cifar, parse_cifar};
+pub(crate) use csv::csv_arrays;
 pub use csv::{CsvOptions, LabelColumn, parse_csv, read_csv};
 pub use dataset::{Dataset, Features, Part, Provenance, Targets};
 pub(crate) use digest::hex;

@@ -105,7 +105,15 @@ pub fn parse_npy(bytes: Vec<u8>, path: &Path, name: &str) -> Result<Array> {
         ));
     }
     let values = element.decode(bytes, data, big_endian).map_err(|(i, value)| {
-        Error::file(path, format!("value {i} of {name}"), value, "every value must be finite and fit 64 bits")
+        let place = match (&header.shape[..], header.fortran) {
+            ([rows, _], true) => format!("row {}, column {} of {name}", i % rows, i / rows),
+            ([_, rest @ ..], false) if !rest.is_empty() => {
+                let columns: usize = rest.iter().product();
+                format!("row {}, column {} of {name}", i / columns, i % columns)
+            }
+            _ => format!("value {i} of {name}"),
+        };
+        Error::file(path, place, value, "every value must be finite and fit 64 bits (rows and columns count from 0)")
     })?;
     let values = if header.fortran { to_c_order(values, &header.shape) } else { values };
     Ok(Array { shape: header.shape, values })

@@ -80,13 +80,11 @@ impl SourcePart {
         }
     }
 
-    /// The numbers of the images of each class; of no class at all where the set has no such part.
+    /// The numbers of the images of each class.
     pub fn by_class(self, source: &Source) -> Result<ByClass> {
         let mut found = ByClass::new();
-        if self.count(source) > 0 {
-            for (i, class) in self.classes(source)?.iter().enumerate() {
-                found.entry(*class).or_default().push(i);
-            }
+        for (i, class) in self.classes(source)?.iter().enumerate() {
+            found.entry(*class).or_default().push(i);
         }
         Ok(found)
     }

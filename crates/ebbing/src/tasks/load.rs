@@ -4,7 +4,7 @@ use super::TaskSequence;
 use super::keys;
 use super::labels::{GivenTargets, GivenTask, TargetRule};
 use super::recipe::Recipe;
-use crate::data::{Array, file_sha256, read_npz};
+use crate::data::{Array, CsvOptions, csv_arrays, file_sha256, read_npz};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,13 @@ pub(super) struct Loaded {
 }
 
 impl TaskSequence {
-    /// Loads a sequence from an `.npz` file, a folder of such files, or a recipe (`.toml`, see [`Recipe`]).
+    /// Loads a sequence from an `.npz` file, a CSV file of one task, a folder of such files, or a recipe (`.toml`, see
+    /// [`Recipe`]).
     ///
-    /// An `.npz` file holds `x_1, y_1, x_2, y_2, …` and optionally `x_1_test, y_1_test, …`; a single task may leave the
-    /// number out (`x, y, x_test, y_test`). The first axis of an `x` counts examples, all others are flattened into
+    /// An `.npz` file holds `x_1, y_1, x_2, y_2, …` (or counts from 0) and optionally `x_1_test, y_1_test, …`; a single task
+    /// may leave the number out (`x, y, x_test, y_test`). A CSV file holds one example per line, with its label in one column. The first axis of an `x` counts examples, all others are flattened into
     /// features; a `y` has one number or one row per example. See [`TargetRule`] for what labels become. Tasks may differ in
-    /// size, not in features or target columns. In a folder every `*.npz` file holds one or more tasks; files follow each
+    /// size, not in features or target columns. In a folder every `*.npz` or `*.csv` file holds one or more tasks; files follow each
     /// other by name, numbers in names compared as numbers (`task_2` before `task_10`), and other files are ignored.
     /// Inputs are used as stored (see [`TaskSequence::preprocessed`]); equal rows are recognised as the same input.
     ///
@@ -48,8 +49,9 @@ pub(super) fn read(path: &Path) -> Loaded {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("toml") => recipe(path),
         Some("npz") | None => tasks("npz file", &[path.to_path_buf()], Vec::new()),
+        Some("csv" | "tsv") => tasks("csv file", &[path.to_path_buf()], Vec::new()),
         Some(other) if path.exists() => {
-            let expected = "tasks are read from an .npz file, a folder of them, or a .toml recipe";
+            let expected = "tasks are read from an .npz or .csv file, a folder of them, or a .toml recipe";
             let problem = Error::file(path, "the ending", format!(".{other}"), expected);
             Loaded { kind: "unknown", sequence: None, problems: vec![problem] }
         }
@@ -72,11 +74,13 @@ fn folder(path: &Path) -> Loaded {
         Err(e) => return Loaded { kind: "folder", sequence: None, problems: vec![Error::io(path, e)] },
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "npz"));
+    files.retain(|file| {
+        file.extension().is_some_and(|ending| ["npz", "csv", "tsv"].iter().any(|known| ending == *known))
+    });
     files.sort_by_cached_key(|file| natural(&file.file_name().unwrap_or_default().to_string_lossy()));
     let mut problems = Vec::new();
     if files.is_empty() {
-        problems.push(Error::file(path, "the number of .npz files", 0, "expected at least one"));
+        problems.push(Error::file(path, "the number of .npz and .csv files", 0, "expected at least one"));
     }
     tasks("folder", &files, problems)
 }
@@ -130,7 +134,7 @@ fn tasks(kind: &'static str, files: &[PathBuf], mut problems: Vec<Error>) -> Loa
     let mut raw = Vec::new();
     let mut sources = Vec::new();
     for file in files {
-        match read_npz(file) {
+        match read_file(file) {
             Ok(arrays) => raw.extend(sort_arrays(file, arrays, &mut problems)),
             Err(e) => problems.push(e),
         }
@@ -145,10 +149,19 @@ fn tasks(kind: &'static str, files: &[PathBuf], mut problems: Vec<Error>) -> Loa
     Loaded { kind, sequence, problems }
 }
 
+/// The arrays of an `.npz` file, or `x` and `y` of a CSV file: one example per line, its label as [`CsvOptions`] says.
+fn read_file(file: &Path) -> Result<Vec<(String, Array)>> {
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some("csv") => csv_arrays(file, &CsvOptions::default()),
+        Some("tsv") => csv_arrays(file, &CsvOptions { delimiter: b'\t', ..CsvOptions::default() }),
+        _ => read_npz(file),
+    }
+}
+
 /// The tasks of one file, in order, each with the arrays it needs.
 fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Error>) -> Vec<Raw> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut found: BTreeMap<usize, Raw> = BTreeMap::new();
+    let mut found: BTreeMap<Option<usize>, Raw> = BTreeMap::new();
     for (name, array) in arrays {
         let Some((number, slot)) = slot_of(&name) else {
             let known = ["x_1", "y_1", "x_1_test", "y_1_test", "x", "y", "x_test", "y_test"].map(String::from);
@@ -163,20 +176,24 @@ fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Err
     check_numbers(file, &found, problems);
     let several = found.len() > 1;
     for (number, task) in &mut found {
-        task.name = if several { format!("{stem} {number}") } else { stem.clone() };
+        task.name = match number.filter(|_| several) {
+            Some(number) => format!("{stem} {number}"),
+            None => stem.clone(),
+        };
         task.place = format!("{}, {}", file.display(), slot_name(*number, Slot::Y));
     }
     found.into_values().collect()
 }
 
-/// Tasks are numbered from 1 without gaps (or a single one not at all), and arrays come in pairs.
-fn check_numbers(file: &Path, found: &BTreeMap<usize, Raw>, problems: &mut Vec<Error>) {
-    let numbered = found.keys().filter(|&&number| number > 0);
-    if found.contains_key(&0) && found.len() > 1 {
+/// Tasks are numbered from 1 (or from 0) without gaps, or a single one not at all, and arrays come in pairs.
+fn check_numbers(file: &Path, found: &BTreeMap<Option<usize>, Raw>, problems: &mut Vec<Error>) {
+    let numbered: Vec<usize> = found.keys().copied().flatten().collect();
+    let first = usize::from(numbered.first() != Some(&0));
+    if found.contains_key(&None) && found.len() > 1 {
         let expected = "number all arrays (x_1, …) or, for a single task, none";
         problems.push(Error::file(file, "an array name", "without a number beside numbered ones", expected));
-    } else if let Some((missing, next)) = (1..).zip(numbered).find(|(expected, number)| expected != *number) {
-        let expected = format!("tasks are numbered from 1 without a gap: x_{missing} is missing");
+    } else if let Some((missing, next)) = (first..).zip(&numbered).find(|(expected, number)| expected != *number) {
+        let expected = format!("tasks are numbered from {first} without a gap: x_{missing} is missing");
         problems.push(Error::file(file, "an array name", format!("x_{next} or y_{next}"), expected));
     }
     use Slot::{X, XTest, Y, YTest};
@@ -191,14 +208,14 @@ fn check_numbers(file: &Path, found: &BTreeMap<usize, Raw>, problems: &mut Vec<E
     }
 }
 
-/// Task number (0: none given) and slot of an array name.
-fn slot_of(name: &str) -> Option<(usize, Slot)> {
+/// Task number, where one is given, and slot of an array name.
+fn slot_of(name: &str) -> Option<(Option<usize>, Slot)> {
     let (rest, test) = name.strip_suffix("_test").map_or((name, false), |rest| (rest, true));
     let (letter, number) = rest.split_once('_').map_or((rest, None), |(letter, number)| (letter, Some(number)));
     let number = match number {
-        None => 0,
+        None => None,
         // Leading zeros would let two names mean one array.
-        Some(digits) => digits.parse::<usize>().ok().filter(|&n| n > 0 && n.to_string() == digits)?,
+        Some(digits) => Some(digits.parse::<usize>().ok().filter(|n| n.to_string() == digits)?),
     };
     match (letter, test) {
         ("x", false) => Some((number, Slot::X)),
@@ -209,8 +226,8 @@ fn slot_of(name: &str) -> Option<(usize, Slot)> {
     }
 }
 
-fn slot_name(number: usize, slot: Slot) -> String {
-    let number = if number == 0 { String::new() } else { format!("_{number}") };
+fn slot_name(number: Option<usize>, slot: Slot) -> String {
+    let number = number.map_or(String::new(), |number| format!("_{number}"));
     match slot {
         Slot::X => format!("x{number}"),
         Slot::Y => format!("y{number}"),
@@ -261,9 +278,10 @@ mod tests {
 
     #[test]
     fn names_of_arrays_and_files() {
-        assert_eq!(slot_of("x_12_test"), Some((12, Slot::XTest)));
-        assert_eq!(slot_of("y"), Some((0, Slot::Y)));
-        for bad in ["x_0", "x_01", "x_", "z_1", "x_1_tset", "x_-1", "", "x_1_2"] {
+        assert_eq!(slot_of("x_12_test"), Some((Some(12), Slot::XTest)));
+        assert_eq!(slot_of("x_0"), Some((Some(0), Slot::X)));
+        assert_eq!(slot_of("y"), Some((None, Slot::Y)));
+        for bad in ["x_01", "x_", "z_1", "x_1_tset", "x_-1", "", "x_1_2"] {
             assert_eq!(slot_of(bad), None, "{bad}");
         }
         let mut names =

@@ -175,7 +175,9 @@ fn set_problems(
         add("it has no target column; at least one is needed".into());
     }
     if x.nrows() != y.nrows() {
-        add(format!("{} inputs but {} targets; each input needs one row of targets", x.nrows(), y.nrows()));
+        let turned =
+            if x.ncols() == y.nrows() { " (is x transposed? Examples are rows, features columns)" } else { "" };
+        add(format!("{} inputs but {} targets; each input needs one row of targets{turned}", x.nrows(), y.nrows()));
     }
     if x.ncols() != dim {
         add(format!("its inputs have {} features where those of task 1 have {dim}; all must agree", x.ncols()));
