@@ -47,6 +47,15 @@ fn given(block: *mut u8, bytes: usize) -> *mut u8 {
 /// Says in one sentence that memory is exhausted, without needing any, and ends the run.
 #[cold]
 fn exhausted(bytes: usize) -> ! {
+    // Of several threads that run out of memory one says so; the others wait for the end that it brings.
+    static SAID: AtomicBool = AtomicBool::new(false);
+    while SAID.swap(true, Ordering::Relaxed) {
+        #[cfg(unix)]
+        // SAFETY: waits for a signal, and touches nothing.
+        unsafe {
+            libc::pause();
+        }
+    }
     const MOST: usize = 160;
     let mut line = [0_u8; MOST];
     let mut rest = &mut line[..];

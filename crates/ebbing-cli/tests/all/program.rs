@@ -81,3 +81,48 @@ fn a_full_disk_is_a_fault_and_a_closed_pipe_is_none() {
     assert!(output.status.success());
     assert!(output.stderr.is_empty());
 }
+
+/// Every relative link of the README and the pages leads to a file, every page is in the book's summary, and every command
+/// that the pages show is one that the program has.
+#[test]
+fn the_pages_lead_somewhere() {
+    let top = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages = vec![top.join("README.md"), top.join("CONTRIBUTING.md"), top.join("fuzz/README.md")];
+    let mut folders = vec![top.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            match path.extension() {
+                _ if path.is_dir() => folders.push(path),
+                Some(ending) if ending == "md" => pages.push(path),
+                _ => {}
+            }
+        }
+    }
+    let summary = std::fs::read_to_string(top.join("docs/SUMMARY.md")).unwrap();
+    for page in &pages {
+        let text = std::fs::read_to_string(page).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap();
+            if !path.is_empty() && !path.contains("://") {
+                assert!(page.parent().unwrap().join(path).exists(), "{}: {target}", page.display());
+            }
+        }
+        if let Ok(own) = page.strip_prefix(top.join("docs")) {
+            let own = own.display().to_string();
+            assert!(own == "SUMMARY.md" || summary.contains(&format!("({own})")), "{own} is not in the summary");
+        }
+        for command in text.lines().filter_map(|line| line.strip_prefix("ebbing ")).filter(|line| !line.contains("…"))
+        {
+            let words: Vec<&str> = command.split(" #").next().unwrap().split_whitespace().collect();
+            let flags: Vec<&&str> = words.iter().filter(|word| word.starts_with("--")).collect();
+            let names = words.iter().take_while(|word| !word.starts_with('-') && !word.contains('.')).take(2);
+            let help = names.clone().count().min(if ["study", "data"].contains(&words[0]) { 2 } else { 1 });
+            let told = run(&format!("{} --help", words[..help].join(" ")));
+            let told = String::from_utf8_lossy(&told.stdout).into_owned();
+            for flag in flags {
+                let flag = flag.split('=').next().unwrap();
+                assert!(told.contains(flag), "{}: `ebbing {command}`: no {flag}", page.display());
+            }
+        }
+    }
+}
