@@ -254,9 +254,9 @@ fn a_readout_alone_is_ridge_regression() {
 
 /// Small networks: the same objective as descent that is given very many steps.
 ///
-/// These cases were chosen among five seeds each for one minimum: of single-head networks all of them have one, of
-/// multi-head ones at a load P/N above 1 some have several, and with ReLUs descent creeps along kinks there for more than
-/// a million steps.
+/// Minima are not unique in general, and these cases only say that both ways lead from these starts to the same one. ReLU
+/// networks with a readout per task at a load P/N of 2 have several: P = 200 Gaussian examples, κ = 0.1, rounded off in other
+/// stages, ended at objectives 0.2 % apart with gradients of 1e-6 each.
 #[test]
 fn long_descent_ends_at_the_same_minimum() {
     let cases = [
