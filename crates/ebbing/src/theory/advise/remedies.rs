@@ -353,7 +353,10 @@ impl<'a> Search<'a> {
         };
         let all = |b: &Bench| {
             let (examples, _) = everything.most(&b.given(&self.given))?;
-            b.outcome(SingleHeadSettings { replay: Replay { examples, ..everything }, ..theory }, &self.given)
+            let replay = Replay { examples, ..everything };
+            let outcome = b.outcome(SingleHeadSettings { replay, ..theory }, &self.given)?;
+            // Nothing comes before anything: there is no transfer.
+            Ok(Outcome { backward_transfer: None, ..outcome })
         };
         match self.bases.iter().map(all).collect::<Result<Vec<_>>>() {
             Ok(outcomes) => {
