@@ -168,7 +168,7 @@ fn task_files_may_be_csv_count_from_0_and_are_asked_whether_they_are_transposed(
     std::fs::create_dir(home.join("tasks")).unwrap();
     let rows = |shift: usize| -> String {
         (0..12)
-            .map(|i| format!("{},{},{}\n", (i * i + shift) % 13, (5 * i + shift) % 7 + 1, ["go", "stop"][i % 2]))
+            .map(|i| format!("{},{},{}\n", (i * i + shift) % 101, (5 * i + shift) % 7 + 1, ["go", "stop"][i % 2]))
             .collect()
     };
     home.write("tasks/1.csv", format!("a,b,class\n{}", rows(0)));

@@ -39,7 +39,8 @@ impl TaskSequence {
 
 /// What was done to inputs, as part of a sentence, from the settings of a sequence.
 pub fn preparation_words(settings: &serde_json::Value) -> String {
-    let of = |key: &str| settings.get("preprocess").and_then(|steps| steps.get(key));
+    let made = settings.get("preprocess").or_else(|| settings.get("data")?.get("preprocess"));
+    let of = |key: &str| made.and_then(|steps| steps.get(key));
     let mut steps = Vec::new();
     match of("centre").and_then(serde_json::Value::as_str) {
         Some("image") => steps.push("centred one by one"),
