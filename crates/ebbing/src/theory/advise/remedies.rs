@@ -371,14 +371,10 @@ impl<'a> Search<'a> {
     fn combinations(&mut self) {
         let mut tried: Vec<(Trial, bool)> = vec![];
         let kept = self.chosen;
-        if let Some(order) = self.order.clone() {
-            if let Ok(outcomes) = self.replayed(kept, self.theory, &self.bases, &order) {
-                let cost = self.work(&outcomes);
-                tried.push((
-                    Trial { name: format!("{} + best order", short(&kept)), needs: "kept examples", cost, outcomes },
-                    false,
-                ));
-            }
+        let ordered = self.order.iter().map(|order| self.replayed(kept, self.theory, &self.bases, order));
+        for outcomes in ordered.filter_map(Result::ok) {
+            let (name, cost) = (format!("{} + best order", short(&kept)), self.work(&outcomes));
+            tried.push((Trial { name, needs: "kept examples", cost, outcomes }, false));
         }
         for (partner, kind, theory, benches) in &self.partners {
             if let Ok(outcomes) = self.replayed(kept, *theory, benches, &self.given) {
