@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 _Array = npt.NDArray[np.float64]
-_Task = tuple[_Array, _Array, _Array | None, _Array | None, str]
+_Task = tuple[_Array, _Array, _Array | None, _Array | None, str, _Array | None, _Array | None]
 _KernelTask = tuple[list[int], _Array, list[int] | None, _Array | None, str]
 _Made = tuple[list[_Task], dict[str, Any]]
 _Progress = Callable[[float, float, str], None]

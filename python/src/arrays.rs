@@ -1,7 +1,7 @@
 //! NumPy arrays as matrices and back, without a copy where layouts allow.
 
 use ebbing::linalg::{Mat, MatRef};
-use ebbing::tasks::TestSet;
+use ebbing::tasks::{Present, TestSet};
 use ebbing::{Task, TaskSequence};
 use numpy::ndarray::{ArrayView2, ShapeBuilder};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 /// A matrix that came from Python: one example per row.
 pub type Given<'py> = PyReadonlyArray2<'py, f64>;
 
-/// Inputs, targets, held-out inputs, held-out targets, name.
-pub type GivenTask<'py> = (Given<'py>, Given<'py>, Option<Given<'py>>, Option<Given<'py>>, String);
+/// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs.
+pub type GivenTask<'py> =
+    (Given<'py>, Given<'py>, Option<Given<'py>>, Option<Given<'py>>, String, Option<Given<'py>>, Option<Given<'py>>);
 
 /// The array itself where it is contiguous (C or Fortran order), `None` where it is strided.
 pub fn view<'a>(x: &'a Given<'_>) -> Option<MatRef<'a, f64>> {
@@ -37,12 +38,13 @@ pub fn owned(x: &Given<'_>) -> Mat<f64> {
 
 /// A checked sequence out of the tasks given.
 pub fn sequence(tasks: &[GivenTask<'_>]) -> ebbing::Result<TaskSequence> {
-    let task = |(x, y, x_test, y_test, name): &GivenTask<'_>| Task {
+    let task = |(x, y, x_test, y_test, name, f, f_test): &GivenTask<'_>| Task {
         name: name.clone(),
         x: owned(x),
         y: owned(y),
         rows: None,
         test: x_test.as_ref().zip(y_test.as_ref()).map(|(x, y)| TestSet { x: owned(x), y: owned(y) }),
+        present: f.as_ref().map(|f| Present { train: owned(f), test: f_test.as_ref().map(owned) }),
     };
     TaskSequence::new(tasks.iter().map(task).collect(), serde_json::Value::Null)
 }

@@ -42,6 +42,7 @@ impl Interpolated {
     /// [`Error::Data`] unless there are exactly two tasks of the same input dimension and target columns.
     pub fn apply(&self, sequence: &TaskSequence, seed: u64) -> Result<TaskSequence> {
         sequence.validate()?;
+        super::inputs_only(&sequence.tasks)?;
         let [first, last] = &sequence.tasks[..] else {
             let problem =
                 format!("datasets are interpolated between two tasks, but there are {}", sequence.tasks.len());
@@ -71,6 +72,7 @@ impl Interpolated {
                 y: mix(&chosen, first.y.as_ref(), last.y.as_ref()),
                 rows,
                 test,
+                present: None,
             }
         };
         let mut tasks = vec![first.clone()];

@@ -143,6 +143,7 @@ pub fn sample_posterior(
 
 fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
     let prior = WeightPrior::new(settings.lambda, settings.sigma2)?;
+    crate::tasks::inputs_only(tasks)?;
     if settings.lambda.is_infinite() {
         return Err(Error::setting("lambda", "inf", "must be finite to sample; take a large value instead"));
     }
