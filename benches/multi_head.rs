@@ -43,7 +43,7 @@ fn tasks(size: usize) -> Vec<Task> {
         .into_iter()
         .map(|x| {
             let test = TestSet { x: rows(TESTS, &mut stream), y: signs(TESTS, &mut stream) };
-            Task { name: String::new(), x, y: labels.clone(), rows: None, test: Some(test) }
+            Task { name: String::new(), x, y: labels.clone(), rows: None, test: Some(test), present: None }
         })
         .collect()
 }

@@ -103,7 +103,7 @@ impl Server {
         for t in 0..self.arrays.len() {
             let [x, y] = ["x", "y"].map(|name| self.arrays.remove(&format!("{name}{t}")));
             if let (Some(x), Some(y)) = (x, y) {
-                self.sequence.tasks.push(Task { name: String::new(), x, y, rows: None, test: None });
+                self.sequence.tasks.push(Task { name: String::new(), x, y, rows: None, test: None, present: None });
             }
         }
         Ok(())
@@ -197,7 +197,7 @@ fn problem(request: &Value) -> Fallible<(Task, TrainSettings)> {
     let activation: Option<Activation> = from_value(request["activation"].clone())?;
     let mut stream = Stream::new(1, "step bench", 0);
     let mut draw = |cols| Mat::from_fn(p, cols, |_, _| f64::from(stream.normal() as f32));
-    let task = Task { name: "bench".into(), x: draw(n0), y: draw(1), rows: None, test: None };
+    let task = Task { name: "bench".into(), x: draw(n0), y: draw(1), rows: None, test: None, present: None };
     let architecture = Architecture { activation: activation.unwrap_or_default(), depth };
     Ok((task, TrainSettings { architecture, width, threshold: 1e-30, ..Default::default() }))
 }

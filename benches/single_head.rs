@@ -38,7 +38,7 @@ fn tasks(count: usize, rows: usize, shared: usize) -> TaskSequence {
         let x = Mat::from_fn(rows, FEATURES, |i, j| if i < shared { common[(i, j)] } else { own[(i - shared, j)] });
         let mut labels = Stream::new(1, "labels", t as u64);
         let y = Mat::from_fn(rows, 1, |_, _| if labels.chance(0.5) { 1.0 } else { -1.0 });
-        Task { name: String::new(), x, y, rows: None, test: None }
+        Task { name: String::new(), x, y, rows: None, test: None, present: None }
     });
     TaskSequence { tasks: tasks.collect(), settings: Default::default() }
 }

@@ -15,8 +15,8 @@ Array = npt.NDArray[np.float64]
 
 #: Targets as the compiled half takes them: numbers, or one class per example.
 Labels = Array | list[int] | list[str]
-#: What the compiled half takes: inputs, targets, held-out inputs, held-out targets, name.
-Native = tuple[Array, Labels, Array | None, Labels | None, str]
+#: What the compiled half takes: inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same held out.
+Native = tuple[Array, Labels, Array | None, Labels | None, str, Array | None, Array | None]
 
 
 def matrix(values: Any, name: str = "X") -> Array:
@@ -146,13 +146,32 @@ def held(array: npt.NDArray[Any]) -> str:
     return f"objects of type {type(first).__name__}"
 
 
-class Task(NamedTuple):
-    """One task: training inputs and targets, and optionally held-out ones."""
-
+class _Parts(NamedTuple):
     x: Any
     y: Any
     x_test: Any = None
     y_test: Any = None
+
+
+class Task(_Parts):
+    """One task: training inputs and targets, and optionally held-out ones.
+
+    `f` and `f_test` are what the model answers before it learns the first task (None: 0); they belong to features.
+    """
+
+    f: Any = None
+    f_test: Any = None
+
+    def with_present(self, f: Any, f_test: Any = None) -> Task:
+        """The same learned by a model that answers `f` now, and `f_test` at the held-out inputs; shapes are those of y.
+
+        >>> task = Task([[1.0, 0.0], [0.0, 1.0]], [1, -1]).with_present([0.5, 0.5])
+        >>> len(task), task.f
+        (4, [0.5, 0.5])
+        """
+        task = Task(*self)
+        task.f, task.f_test = f, f_test
+        return task
 
 
 class TaskSequence(list[Task]):
@@ -167,7 +186,7 @@ class TaskSequence(list[Task]):
         self.settings = dict(settings or {})
 
     def __repr__(self) -> str:
-        sizes = sorted({len(task.x) for task in self})
+        sizes = sorted({len(task.y) for task in self})
         examples = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}" if sizes else "no"
         features = np.shape(self[0].x)[1] if self else 0
         return f"<{len(self)} tasks of {examples} examples with {features} features>"
@@ -205,6 +224,8 @@ def native(tasks: Any) -> list[Native]:
                 matrix(task.x_test, f"{label}, X_test") if tested else None,
                 labels(task.y_test, f"{label}, y_test") if tested else None,
                 name,
+                None if task.f is None else targets(task.f, f"{label}, f"),
+                None if task.f_test is None else targets(task.f_test, f"{label}, f_test"),
             )
         )
     if "targets" not in sequence.settings:

@@ -140,7 +140,10 @@ def with_context(
 
 
 def load(path: str | os.PathLike[str]) -> TaskSequence:
-    """Tasks from an `.npz` file (x_1, y_1, x_1_test, y_1_test, x_2, …), a folder of them, or a `.toml` recipe."""
+    """Tasks from an `.npz` file (x_1, y_1, x_1_test, y_1_test, x_2, …), a folder of them, or a `.toml` recipe.
+
+    Beside features it may hold what their model answers at the start: f_1, f_1_test, …
+    """
     return _sequence(_ebbing.load_tasks(os.fspath(path)))
 
 
@@ -159,7 +162,10 @@ def _draw(data: Dataset | str | None, kind: str, seed: int, **settings: Any) -> 
 def _sequence(made: tuple[list[Any], Any], before: Any = None) -> TaskSequence:
     """A sequence out of what the compiled half made."""
     tasks, settings = made
-    each = [Task(x, _targets(y), x_test, _targets(y_test)) for x, y, x_test, y_test, _ in tasks]
+    each = [
+        Task(x, _targets(y), x_test, _targets(y_test)).with_present(_targets(f), _targets(f_test))
+        for x, y, x_test, y_test, _, f, f_test in tasks
+    ]
     return TaskSequence(each, [task[4] for task in tasks], {**getattr(before, "settings", {}), **(settings or {})})
 
 

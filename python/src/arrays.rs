@@ -2,7 +2,7 @@
 
 use ebbing::TaskSequence;
 use ebbing::linalg::{Mat, MatRef};
-use ebbing::tasks::{self, Class, GivenTargets};
+use ebbing::tasks::{self, Class, GivenTargets, Present};
 use numpy::ndarray::{ArrayView2, ShapeBuilder};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 /// A matrix that came from Python: one example per row.
 pub type Given<'py> = PyReadonlyArray2<'py, f64>;
 
-/// Inputs, targets, held-out inputs, held-out targets, name.
-pub type GivenTask<'py> = (Given<'py>, Labels<'py>, Option<Given<'py>>, Option<Labels<'py>>, String);
+/// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs.
+pub type GivenTask<'py> =
+    (Given<'py>, Labels<'py>, Option<Given<'py>>, Option<Labels<'py>>, String, Option<Given<'py>>, Option<Given<'py>>);
 
 /// Targets that came from Python: numbers, or one class per example.
 #[derive(FromPyObject)]
@@ -64,12 +65,13 @@ pub fn sequence(tasks: &[GivenTask<'_>]) -> ebbing::Result<TaskSequence> {
 
 /// The same with what made the tasks.
 pub fn sequence_with(tasks: &[GivenTask<'_>], settings: serde_json::Value) -> ebbing::Result<TaskSequence> {
-    let task = |(t, (x, y, x_test, y_test, name)): (usize, &GivenTask<'_>)| tasks::GivenTask {
+    let task = |(t, (x, y, x_test, y_test, name, f, f_test)): (usize, &GivenTask<'_>)| tasks::GivenTask {
         name: name.clone(),
         place: format!("task {}, y", t + 1),
         x: owned(x),
         y: y.given(),
         test: x_test.as_ref().zip(y_test.as_ref()).map(|(x, y)| (owned(x), y.given())),
+        present: f.as_ref().map(|f| Present { train: owned(f), test: f_test.as_ref().map(owned) }),
     };
     TaskSequence::of_given(tasks.iter().enumerate().map(task).collect(), settings)
 }

@@ -13,14 +13,12 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Inputs, targets, held-out inputs, held-out targets, name.
-type MadeTask<'py> = (
-    Bound<'py, PyArray2<f64>>,
-    Bound<'py, PyArray2<f64>>,
-    Option<Bound<'py, PyArray2<f64>>>,
-    Option<Bound<'py, PyArray2<f64>>>,
-    String,
-);
+/// An array that may be missing.
+type Some2<'py> = Option<Bound<'py, PyArray2<f64>>>;
+
+/// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs.
+type MadeTask<'py> =
+    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, Some2<'py>, Some2<'py>, String, Some2<'py>, Some2<'py>);
 
 /// Tasks and everything that made them.
 type MadeTasks<'py> = (Vec<MadeTask<'py>>, Bound<'py, PyAny>);
@@ -33,7 +31,9 @@ fn made<'py>(py: Python<'py>, sequence: TaskSequence) -> PyResult<MadeTasks<'py>
             Some(test) => (Some(array(py, test.x)?), Some(array(py, test.y)?)),
             None => (None, None),
         };
-        tasks.push((array(py, task.x)?, array(py, task.y)?, x_test, y_test, task.name));
+        let (f, f_test) = task.present.map_or((None, None), |present| (Some(present.train), present.test));
+        let [f, f_test] = [f, f_test].map(|f| f.map(|f| array(py, f)).transpose());
+        tasks.push((array(py, task.x)?, array(py, task.y)?, x_test, y_test, task.name, f?, f_test?));
     }
     Ok((tasks, settings))
 }

@@ -11,13 +11,17 @@ import pytest
 HERE = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((HERE / "examples").glob("*.py"))
 NOTEBOOKS = sorted((HERE / "notebooks").glob("*.ipynb"))
-NEEDS = {"sweep_joblib": "joblib", "sweep_dask": "dask"}
+NEEDS = {"sweep_joblib": "joblib", "sweep_dask": "dask", "pytorch-model": "torch"}
+
+
+def skip_without_what_it_needs(path):
+    if path.stem in NEEDS:
+        pytest.importorskip(NEEDS[path.stem], reason=f"{NEEDS[path.stem]} is not installed")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run(path, tmp_path):
-    if path.stem in NEEDS:
-        pytest.importorskip(NEEDS[path.stem], reason=f"{NEEDS[path.stem]} is not installed")
+    skip_without_what_it_needs(path)
     env = {**os.environ, "MPLBACKEND": "agg"}
     done = subprocess.run([sys.executable, path], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -35,8 +39,8 @@ def test_the_readme_shows_a_tested_example():
     assert f"```python\n{shown}\n```" in readme
 
 
-def test_there_are_three_notebooks():
-    assert [path.stem for path in NOTEBOOKS] == ["recordings", "tour", "your-own-tasks"]
+def test_there_are_four_notebooks():
+    assert [path.stem for path in NOTEBOOKS] == ["pytorch-model", "recordings", "tour", "your-own-tasks"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -44,6 +48,7 @@ def test_notebooks_run(path, tmp_path):
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    skip_without_what_it_needs(path)
     notebook = nbformat.read(path, as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells), "notebooks are stored without outputs"
     client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}})

@@ -78,6 +78,7 @@ impl Trainer {
     /// [`Error::Setting`] for settings out of range, [`Error::Data`] for tasks that do not fit together.
     pub fn new(tasks: &[Task], settings: &TrainSettings) -> Result<Self> {
         settings.check()?;
+        crate::tasks::inputs_only(tasks)?;
         let tasks = &settings.heads.targets(tasks)[..];
         let Some(first) = tasks.first() else {
             return Err(Error::data("the task sequence", "is empty; give at least one task"));

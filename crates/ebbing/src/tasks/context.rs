@@ -46,6 +46,7 @@ impl WithContext {
             return Err(Error::setting("variance", self.variance, "must be a finite number, at least 0"));
         }
         sequence.validate()?;
+        super::inputs_only(&sequence.tasks)?;
         let tested = |task: &Task| task.test.as_ref().map_or(0, |test| test.x.nrows());
         let rows = sequence.tasks.iter().map(|task| task.x.nrows() + tested(task)).sum();
         fits("dim", self.dim, 1, rows, self.dim)?;

@@ -159,6 +159,7 @@ pub(super) fn plain_tasks(train: Vec<Drawn>, test: Vec<Drawn>) -> Vec<Task> {
         x: train.x,
         y: train.y,
         test: test_set(test.x, test.y),
+        present: None,
     };
     train.into_iter().zip(test).enumerate().map(make).collect()
 }

@@ -57,6 +57,7 @@ impl Interpolated {
     pub fn apply(&self, sequence: &TaskSequence, seed: u64) -> Result<TaskSequence> {
         self.check()?;
         sequence.validate()?;
+        super::inputs_only(&sequence.tasks)?;
         let [first, last] = &sequence.tasks[..] else {
             let problem =
                 format!("datasets are interpolated between two tasks, but there are {}", sequence.tasks.len());
@@ -86,6 +87,7 @@ impl Interpolated {
                 y: mix(&chosen, first.y.as_ref(), last.y.as_ref()),
                 rows,
                 test,
+                present: None,
             }
         };
         let mut tasks = vec![first.clone()];

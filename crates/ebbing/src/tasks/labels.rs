@@ -1,6 +1,6 @@
 //! What targets mean, at every door: classes become ±1 or one-hot columns, real numbers stay as they are.
 
-use super::{Task, TaskSequence, TestSet, note};
+use super::{Present, Task, TaskSequence, TestSet, note};
 use crate::data::{Array, Values};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
@@ -76,13 +76,15 @@ pub struct GivenTask {
     pub y: GivenTargets,
     /// Held-out inputs and targets.
     pub test: Option<(Mat<f64>, GivenTargets)>,
+    /// Outputs of the model before it learns the first task.
+    pub present: Option<Present>,
 }
 
 impl GivenTask {
     /// The task with the target columns of a rule.
     pub fn into_task(self, rule: &TargetRule) -> Task {
         let test = self.test.map(|(x, y)| TestSet { x, y: rule.apply(&y) });
-        Task { name: self.name, y: rule.apply(&self.y), x: self.x, rows: None, test }
+        Task { name: self.name, y: rule.apply(&self.y), x: self.x, rows: None, test, present: self.present }
     }
 }
 

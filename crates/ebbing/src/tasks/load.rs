@@ -1,9 +1,9 @@
 //! Users' own sequences: one `.npz` file, a folder of them, or a recipe.
 
-use super::TaskSequence;
 use super::keys;
 use super::labels::{GivenTargets, GivenTask, TargetRule};
 use super::recipe::Recipe;
+use super::{Present, TaskSequence};
 use crate::data::{Array, CsvOptions, csv_arrays, file_sha256, read_npz};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -21,7 +21,10 @@ impl TaskSequence {
     /// [`Recipe`]).
     ///
     /// An `.npz` file holds `x_1, y_1, x_2, y_2, …` (or counts from 0) and optionally `x_1_test, y_1_test, …`; a single task
-    /// may leave the number out (`x, y, x_test, y_test`). A CSV file holds one example per line, with its label in one column. The first axis of an `x` counts examples, all others are flattened into
+    /// may leave the number out (`x, y, x_test, y_test`). A CSV file holds one example per line, with its label in one column.
+    /// Beside features, `f_1, f_1_test, …` are the outputs of their model before it learns the first task, shaped as the
+    /// targets ([`Present`](super::Present)); where each output has features of its own, an `x` has one row for each output of
+    /// each example ([`Task::x`](super::Task::x)). The first axis of an `x` counts examples, all others are flattened into
     /// features; a `y` has one number or one row per example. See [`TargetRule`] for what labels become. Tasks may differ in
     /// size, not in features or target columns. In a folder every `*.npz` or `*.csv` file holds one or more tasks; files follow each
     /// other by name, numbers in names compared as numbers (`task_2` before `task_10`), and other files are ignored.
@@ -127,6 +130,8 @@ enum Slot {
     Y,
     XTest,
     YTest,
+    F,
+    FTest,
 }
 
 /// Sequences out of `.npz` files.
@@ -164,7 +169,9 @@ fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Err
     let mut found: BTreeMap<Option<usize>, Raw> = BTreeMap::new();
     for (name, array) in arrays {
         let Some((number, slot)) = slot_of(&name) else {
-            let known = ["x_1", "y_1", "x_1_test", "y_1_test", "x", "y", "x_test", "y_test"].map(String::from);
+            let known =
+                ["x_1", "y_1", "x_1_test", "y_1_test", "f_1", "f_1_test", "x", "y", "x_test", "y_test", "f", "f_test"];
+            let known = known.map(String::from);
             problems.push(keys::unknown_key(file, "an array name", &name, &known));
             continue;
         };
@@ -196,9 +203,9 @@ fn check_numbers(file: &Path, found: &BTreeMap<Option<usize>, Raw>, problems: &m
         let expected = format!("tasks are numbered from {first} without a gap: x_{missing} is missing");
         problems.push(Error::file(file, "an array name", format!("x_{next} or y_{next}"), expected));
     }
-    use Slot::{X, XTest, Y, YTest};
+    use Slot::{F, FTest, X, XTest, Y, YTest};
     for (number, task) in found {
-        for (slot, needs) in [(X, Y), (Y, X), (XTest, YTest), (YTest, XTest), (XTest, X)] {
+        for (slot, needs) in [(X, Y), (Y, X), (XTest, YTest), (YTest, XTest), (XTest, X), (F, Y), (FTest, F)] {
             if task.arrays.contains_key(&slot) && !task.arrays.contains_key(&needs) {
                 let expected = format!("it needs {} beside it", slot_name(*number, needs));
                 let field = format!("array {}", slot_name(*number, slot));
@@ -222,6 +229,8 @@ fn slot_of(name: &str) -> Option<(Option<usize>, Slot)> {
         ("y", false) => Some((number, Slot::Y)),
         ("x", true) => Some((number, Slot::XTest)),
         ("y", true) => Some((number, Slot::YTest)),
+        ("f", false) => Some((number, Slot::F)),
+        ("f", true) => Some((number, Slot::FTest)),
         _ => None,
     }
 }
@@ -233,6 +242,8 @@ fn slot_name(number: Option<usize>, slot: Slot) -> String {
         Slot::Y => format!("y{number}"),
         Slot::XTest => format!("x{number}_test"),
         Slot::YTest => format!("y{number}_test"),
+        Slot::F => format!("f{number}"),
+        Slot::FTest => format!("f{number}_test"),
     }
 }
 
@@ -241,9 +252,7 @@ fn check_shape(file: &Path, name: &str, slot: Slot, array: &Array) -> Result<()>
     let axes = array.shape.len();
     let (fits, expected) = match slot {
         Slot::X | Slot::XTest => (axes >= 2, "inputs need two axes or more: examples first, then features"),
-        Slot::Y | Slot::YTest => {
-            ((1..=2).contains(&axes), "targets need one axis (examples) or two (examples, columns)")
-        }
+        _ => ((1..=2).contains(&axes), "targets need one axis (examples) or two (examples, columns)"),
     };
     if matches!(slot, Slot::X | Slot::XTest) {
         array.require_numbers(file, &format!("array {name}"))?;
@@ -257,7 +266,9 @@ fn assemble(raw: Vec<Raw>, sources: Vec<serde_json::Value>, problems: &mut Vec<E
         let x = |slot| task.arrays.get(&slot).map(Array::to_mat);
         let y = |slot| task.arrays.get(&slot).map(GivenTargets::from);
         let test = x(Slot::XTest).zip(y(Slot::YTest));
-        Some(GivenTask { name: task.name.clone(), place: task.place.clone(), x: x(Slot::X)?, y: y(Slot::Y)?, test })
+        let present = x(Slot::F).map(|train| Present { train, test: x(Slot::FTest) });
+        let (name, place) = (task.name.clone(), task.place.clone());
+        Some(GivenTask { name, place, x: x(Slot::X)?, y: y(Slot::Y)?, test, present })
     };
     let given: Vec<GivenTask> = raw.iter().filter_map(given).collect();
     let rule = TargetRule::of(&given).unwrap_or_else(|e| {

@@ -2,7 +2,7 @@
 //!
 //! | Item | What it is |
 //! |---|---|
-//! | [`Task`], [`TestSet`] | inputs and targets, with optional held-out ones |
+//! | [`Task`], [`TestSet`], [`Present`] | inputs and targets, with optional held-out ones and outputs at the start |
 //! | [`TaskSequence`] | tasks in the order in which they are learned; loads and saves `.npz` files |
 //! | [`Permuted`] | the same images with some pixels shuffled, differently for each task |
 //! | [`Split`], [`PartialSplit`] | other classes in each task, entirely or in part |
@@ -62,8 +62,10 @@ pub use prepare::preparation_words;
 pub use protocol::{PostSteps, Protocol};
 pub use recipe::{Recipe, TaskOrigin, dim_of};
 pub use split::{Labels, Split};
+pub(crate) use subsample::rows_of;
 pub use target_distractor::TargetDistractor;
-pub use task::{PoolRow, Task, TaskSequence, TestSet, sizes_of};
+pub(crate) use task::inputs_only;
+pub use task::{PoolRow, Present, Task, TaskSequence, TestSet, sizes_of};
 
 /// Adds an entry to the settings of a sequence.
 fn note(settings: &mut serde_json::Value, key: &str, value: serde_json::Value) {

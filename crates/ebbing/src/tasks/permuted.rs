@@ -78,6 +78,7 @@ impl Permuted {
             y: train.y,
             rows: Some(train.numbers.iter().map(|&i| PoolRow { image: i as u64, view: views[t] }).collect()),
             test: test_set(permute(test.x.as_ref(), &permutations[t]), test.y),
+            present: None,
         };
         let tasks = train.into_iter().zip(test).enumerate().map(make).collect();
         let settings = serde_json::json!({

@@ -16,6 +16,7 @@ impl TaskSequence {
     /// As for [`Preprocessor::fit`] and [`Preprocessor::apply`], and for an unusable sequence.
     pub fn preprocessed(&self, settings: &Preprocess) -> Result<TaskSequence> {
         self.validate()?;
+        super::inputs_only(&self.tasks)?;
         let mut sequence = self.clone();
         sequence.identify();
         let starts: Vec<(usize, usize)> =

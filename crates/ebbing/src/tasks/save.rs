@@ -7,7 +7,7 @@ use crate::linalg::Mat;
 use std::path::Path;
 
 impl TaskSequence {
-    /// Writes `x_1, y_1, x_1_test, y_1_test, x_2, …` as an uncompressed `.npz` file of float64 arrays, completely or not at
+    /// Writes `x_1, y_1, x_1_test, y_1_test, f_1, f_1_test, x_2, …` as an uncompressed `.npz` file of float64 arrays, completely or not at
     /// all; [`TaskSequence::load`] reads it back bit for bit (names and settings are not kept).
     ///
     /// # Errors
@@ -22,6 +22,10 @@ impl TaskSequence {
             if let Some(test) = &task.test {
                 arrays.push((format!("x_{t}_test"), array(&test.x)));
                 arrays.push((format!("y_{t}_test"), array(&test.y)));
+            }
+            if let Some(present) = &task.present {
+                arrays.push((format!("f_{t}"), array(&present.train)));
+                arrays.extend(present.test.iter().map(|f| (format!("f_{t}_test"), array(f))));
             }
         }
         let named: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (name.as_str(), array)).collect();

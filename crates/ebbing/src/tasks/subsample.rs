@@ -1,7 +1,7 @@
 //! Smaller tasks out of large ones, with the same images kept in every task.
 
 use super::draw::{at_least, gather};
-use super::{Task, TaskSequence, TestSet, note};
+use super::{Present, Task, TaskSequence, note};
 use crate::error::Result;
 use crate::rng::Stream;
 
@@ -20,21 +20,24 @@ impl TaskSequence {
         let mut sequence = self.clone();
         sequence.identify();
         for task in &mut sequence.tasks {
-            if let Some(rows) = task.rows.as_ref().filter(|rows| rows.len() > p) {
-                let rank = |i: usize| (Stream::new(seed, "subsample", rows[i].image).bits(), i);
-                let mut kept: Vec<usize> = (0..rows.len()).collect();
+            let each = task.rows_per_example();
+            if let Some(rows) = task.rows.as_ref().filter(|rows| rows.len() > p * each) {
+                let rank = |i: usize| (Stream::new(seed, "subsample", rows[i * each].image).bits(), i);
+                let mut kept: Vec<usize> = (0..task.y.nrows()).collect();
                 kept.sort_by_cached_key(|&i| rank(i));
                 kept.truncate(p);
                 kept.sort_unstable();
+                let inputs = rows_of(&kept, each);
                 *task = Task {
                     name: task.name.clone(),
-                    x: gather(task.x.as_ref(), &kept),
+                    x: gather(task.x.as_ref(), &inputs),
                     y: gather(task.y.as_ref(), &kept),
-                    rows: Some(kept.iter().map(|&i| rows[i]).collect()),
+                    rows: Some(inputs.iter().map(|&i| rows[i]).collect()),
                     test: task.test.take(),
+                    present: task.present.take().map(|f| Present { train: gather(f.train.as_ref(), &kept), ..f }),
                 };
             }
-            task.test = task.test.take().filter(|_| p_test > 0).map(|test| subsampled_test(test, p_test, seed));
+            subsample_test(task, p_test, seed);
         }
         let record = serde_json::json!({ "p": p, "p_test": p_test, "seed": seed });
         note(&mut sequence.settings, "subsample", record);
@@ -42,11 +45,23 @@ impl TaskSequence {
     }
 }
 
-fn subsampled_test(test: TestSet, p_test: usize, seed: u64) -> TestSet {
-    if test.x.nrows() <= p_test {
-        return test;
-    }
-    let mut kept = Stream::new(seed, "subsample: test", 0).choose(test.x.nrows(), p_test);
+fn subsample_test(task: &mut Task, p_test: usize, seed: u64) {
+    let each = task.rows_per_example();
+    let Some(test) = task.test.as_mut().filter(|test| test.y.nrows() > p_test) else { return };
+    let mut kept = Stream::new(seed, "subsample: test", 0).choose(test.y.nrows(), p_test);
     kept.sort_unstable();
-    TestSet { x: gather(test.x.as_ref(), &kept), y: gather(test.y.as_ref(), &kept) }
+    test.x = gather(test.x.as_ref(), &rows_of(&kept, each));
+    test.y = gather(test.y.as_ref(), &kept);
+    if let Some(f) = task.present.as_mut().and_then(|f| f.test.as_mut()) {
+        *f = gather(f.as_ref(), &kept);
+    }
+    if p_test == 0 {
+        task.test = None;
+        task.present.iter_mut().for_each(|f| f.test = None);
+    }
+}
+
+/// The rows of inputs that belong to some examples, `each` for every one.
+pub(crate) fn rows_of(examples: &[usize], each: usize) -> Vec<usize> {
+    examples.iter().flat_map(|i| (i * each)..(i + 1) * each).collect()
 }

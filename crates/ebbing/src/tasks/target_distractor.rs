@@ -199,6 +199,7 @@ impl TargetDistractor {
             test: test_set(noisy, gather(y.as_ref(), &tested)),
             x,
             y,
+            present: None,
         }
     }
 }

@@ -22,12 +22,22 @@ pub struct TestSet {
     pub y: Mat<f64>,
 }
 
+/// Outputs `f_0` of a network before it learns the first task, where they are not zero.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Present {
+    /// At the training inputs, P × columns.
+    pub train: Mat<f64>,
+    /// At the held-out inputs, where there are some.
+    pub test: Option<Mat<f64>>,
+}
+
 /// One task: training inputs and targets, and optionally held-out ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     /// Its name in tables.
     pub name: String,
-    /// Training inputs, P × N0.
+    /// Training inputs, P × N0. Features of each output apart (a tangent kernel with several outputs) are one row for each
+    /// output of each example: P·columns rows, row `i·columns + c` for output c of example i.
     pub x: Mat<f64>,
     /// Training targets, P × columns.
     pub y: Mat<f64>,
@@ -35,6 +45,8 @@ pub struct Task {
     pub rows: Option<Vec<PoolRow>>,
     /// Held-out examples.
     pub test: Option<TestSet>,
+    /// What the network answers at the start; `None`: 0.
+    pub present: Option<Present>,
 }
 
 /// Tasks in the order in which they are learned.
@@ -120,12 +132,15 @@ impl TaskSequence {
             found.push(Error::data("the task sequence", "it holds no task; at least one is needed"));
         }
         let (dim, columns) = (self.dim(), self.columns());
+        let rows_per_example = self.tasks.first().map_or(1, Task::rows_per_example);
         for (t, task) in self.tasks.iter().enumerate() {
             let what = task.label(t);
-            set_problems(&what, task.x.as_ref(), task.y.as_ref(), dim, columns, &mut found);
+            let all = Expected { dim, columns, rows_per_example };
+            set_problems(&what, task.x.as_ref(), task.y.as_ref(), all, &mut found);
             if let Some(test) = &task.test {
-                set_problems(&format!("{what}, test set"), test.x.as_ref(), test.y.as_ref(), dim, columns, &mut found);
+                set_problems(&format!("{what}, test set"), test.x.as_ref(), test.y.as_ref(), all, &mut found);
             }
+            found.extend(task.present_problem().map(|problem| Error::data(&what, problem)));
             if let Some(rows) = task.rows.as_ref().filter(|rows| rows.len() != task.x.nrows()) {
                 let problem = format!("{} pool rows are given for {} inputs", rows.len(), task.x.nrows());
                 found.push(Error::data(&what, problem));
@@ -138,7 +153,7 @@ impl TaskSequence {
 impl Task {
     /// A task of inputs `x` (one per row) and targets `y`, without a name and without held-out examples.
     pub fn new(x: Mat<f64>, y: Mat<f64>) -> Task {
-        Task { name: String::new(), x, y, rows: None, test: None }
+        Task { name: String::new(), x, y, rows: None, test: None, present: None }
     }
 
     /// The same with a name.
@@ -151,6 +166,47 @@ impl Task {
         Task { test: Some(TestSet { x, y }), ..self }
     }
 
+    /// The same learned by a network that answers `train` (and `test` at the held-out inputs) before it learns anything.
+    pub fn with_present(self, train: Mat<f64>, test: Option<Mat<f64>>) -> Task {
+        Task { present: Some(Present { train, test }), ..self }
+    }
+
+    /// Rows of `x` for one example: 1, or the number of target columns where each output has features of its own.
+    pub fn rows_per_example(&self) -> usize {
+        let (p, columns) = (self.y.nrows(), self.y.ncols());
+        if columns > 1 && p > 0 && self.x.nrows() == p * columns { columns } else { 1 }
+    }
+
+    /// What is wrong with the outputs at the start.
+    fn present_problem(&self) -> Option<String> {
+        let present = self.present.as_ref()?;
+        let test = self.test.as_ref().map(|test| &test.y);
+        for (set, f, y) in [("training", Some(&present.train), Some(&self.y)), ("test", present.test.as_ref(), test)] {
+            let (f, y) = match (f, y) {
+                (Some(f), Some(y)) => (f.as_ref(), y.as_ref()),
+                (None, None) => continue,
+                (f, _) => {
+                    let (is, not) = if f.is_some() { ("outputs", "examples") } else { ("examples", "present outputs") };
+                    return Some(format!("it has {set} {is} but no {set} {not}; present outputs belong to both sets"));
+                }
+            };
+            if (f.nrows(), f.ncols()) != (y.nrows(), y.ncols()) {
+                let (found, wanted) = ((f.nrows(), f.ncols()), (y.nrows(), y.ncols()));
+                return Some(format!(
+                    "its present outputs on {set} data are {} × {}; its targets are {} × {}, and they must agree",
+                    found.0, found.1, wanted.0, wanted.1
+                ));
+            }
+            if let Some((i, j)) = not_finite(f) {
+                return Some(format!(
+                    "present output row {i}, column {j} is {}; every value must be finite",
+                    f[(i, j)]
+                ));
+            }
+        }
+        None
+    }
+
     /// The task's name in messages, at place `t` (from 0): its number, and its own name where that says more.
     pub(crate) fn label(&self, t: usize) -> String {
         let number = format!("task {}", t + 1);
@@ -158,15 +214,37 @@ impl Task {
     }
 }
 
-/// What is wrong with one set of inputs and targets.
-fn set_problems(
-    what: &str,
-    x: MatRef<'_, f64>,
-    y: MatRef<'_, f64>,
+/// Refuses tasks that only features can have: outputs of a network at the start, or rows for each output.
+///
+/// # Errors
+/// [`Error::Data`] that names the task.
+pub(crate) fn inputs_only(tasks: &[Task]) -> Result<()> {
+    for (t, task) in tasks.iter().enumerate() {
+        if task.present.is_some() {
+            let problem =
+                "it has present outputs of a model, which belong to features of that model: take them as features";
+            return Err(Error::data(task.label(t), problem));
+        }
+        if task.rows_per_example() > 1 {
+            let (rows, p) = (task.x.nrows(), task.y.nrows());
+            let problem = format!("{rows} inputs but {p} targets; only features have one row for each output");
+            return Err(Error::data(task.label(t), problem));
+        }
+    }
+    Ok(())
+}
+
+/// What all sets of a sequence agree in.
+#[derive(Clone, Copy)]
+struct Expected {
     dim: usize,
     columns: usize,
-    found: &mut Vec<Error>,
-) {
+    rows_per_example: usize,
+}
+
+/// What is wrong with one set of inputs and targets.
+fn set_problems(what: &str, x: MatRef<'_, f64>, y: MatRef<'_, f64>, all: Expected, found: &mut Vec<Error>) {
+    let Expected { dim, columns, rows_per_example } = all;
     let mut add = |problem: String| found.push(Error::data(what, problem));
     if x.nrows() == 0 || x.ncols() == 0 {
         add(format!("its inputs are {} × {}; at least one example of one feature is needed", x.nrows(), x.ncols()));
@@ -174,10 +252,15 @@ fn set_problems(
     if y.ncols() == 0 {
         add("it has no target column; at least one is needed".into());
     }
-    if x.nrows() != y.nrows() {
+    if x.nrows() != rows_per_example * y.nrows() {
+        let each = if rows_per_example > 1 {
+            "each target needs one input, as in task 1"
+        } else {
+            "each input needs one row of targets"
+        };
         let turned =
             if x.ncols() == y.nrows() { " (is x transposed? Examples are rows, features columns)" } else { "" };
-        add(format!("{} inputs but {} targets; each input needs one row of targets{turned}", x.nrows(), y.nrows()));
+        add(format!("{} inputs but {} targets; {each}{turned}", x.nrows(), y.nrows()));
     }
     if x.ncols() != dim {
         add(format!("its inputs have {} features where those of task 1 have {dim}; all must agree", x.ncols()));

@@ -201,7 +201,14 @@ mod tests {
         for [p, n0, width, depth] in [[600, 784, 400, 1], [2000, 784, 1000, 2], [2000, 784, 2000, 9]] {
             let mut s = Stream::new(1, "step bench", 0);
             let mut normal = |cols| Mat::from_fn(p, cols, |_, _| s.normal());
-            let task = crate::Task { name: "bench".into(), x: normal(n0), y: normal(1), rows: None, test: None };
+            let task = crate::Task {
+                name: "bench".into(),
+                x: normal(n0),
+                y: normal(1),
+                rows: None,
+                test: None,
+                present: None,
+            };
             let architecture = crate::kernels::Architecture { activation: crate::kernels::Activation::Relu, depth };
             let (eta, max_steps) = (Some(1e-7), usize::MAX);
             let settings =

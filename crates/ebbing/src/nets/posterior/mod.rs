@@ -184,6 +184,7 @@ impl PosteriorSettings {
 
 fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
     let prior = settings.checked()?;
+    crate::tasks::inputs_only(tasks)?;
     let Some(first) = tasks.first() else {
         return Err(Error::data("the task sequence", "is empty; give at least one task"));
     };

@@ -6,7 +6,7 @@ use super::table::{self, KernelTable};
 use crate::error::Result;
 use crate::kernels::{Architecture, WeightPrior};
 use crate::plan::{Cost, Sizes, check_memory};
-use crate::tasks::TaskSequence;
+use crate::tasks::{TaskSequence, inputs_only};
 
 /// Tasks, and what their kernels are made from. A [`TaskSequence`] by itself holds inputs of a network.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,8 @@ pub enum Inputs<'a> {
     /// `K = K_GP(X, X')` of a wide network, whose architecture the settings give.
     Network(&'a TaskSequence),
     /// `K = ΦΦᵀ/N`: the inputs of each task are features `Φ ∈ R^{P×N}`, such as a layer's activities or recordings. Where
-    /// N < P its pseudo-inverse is used, at the rank that results report.
+    /// N < P its pseudo-inverse is used, at the rank that results report. Tasks may say what the network answers at the start
+    /// ([`Present`](crate::tasks::Present)), and give each output features of its own ([`Task::x`](crate::Task::x)).
     Features(&'a TaskSequence),
     /// Kernels that are given, and tasks whose points are rows of them.
     Kernels(&'a KernelTable),
@@ -41,6 +42,9 @@ impl<'a> Inputs<'a> {
         match self {
             Inputs::Network(sequence) | Inputs::Features(sequence) => {
                 sequence.validate()?;
+                if let Inputs::Network(_) = self {
+                    inputs_only(&sequence.tasks)?;
+                }
                 Ok(sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect())
             }
             Inputs::Kernels(kernels) => table::given(kernels),

@@ -177,8 +177,8 @@ impl Kernels {
         let mode =
             if settings.lambda.is_infinite() && settings.mode == Mode::Gibbs { Mode::Ntk } else { settings.mode };
         let lacking = match (&source, mode) {
-            (KernelSource::Features { .. }, Mode::Ntk | Mode::Lazy | Mode::Gibbs) => {
-                Some("given features do not learn: use mode rf")
+            (KernelSource::Features { .. }, Mode::Ntk | Mode::Gibbs) => {
+                Some("given features do not learn: use mode rf (or lazy, the same for tangent features)")
             }
             (KernelSource::Table { .. }, Mode::Gibbs) => {
                 Some("mode gibbs needs a kernel for every pair of times: give inputs, or use mode rf or ntk")

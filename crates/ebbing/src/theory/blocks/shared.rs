@@ -3,7 +3,7 @@
 use super::kernels::{PointSet, Points};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
-use crate::tasks::{Task, number_inputs};
+use crate::tasks::{Task, number_inputs, rows_of};
 use std::collections::{HashMap, HashSet};
 
 /// Inputs and targets of a task, the inputs that all tasks hold first and apart.
@@ -13,12 +13,67 @@ pub(crate) struct Prepared {
     pub name: String,
     /// Its inputs that not all tasks hold.
     pub own: PointSet,
-    /// Its targets: those of the common inputs, then those of its own.
+    /// What is to be learned, `Y − f_0`: at the common inputs, then at its own.
     pub y: Mat<f64>,
+    /// Where that is not Y itself, how outputs and targets come of it.
+    pub start: Option<Start>,
     /// The row of the task as given that each row of `y` is.
     pub order: Vec<usize>,
-    /// Held-out points and their targets.
-    pub test: Option<(PointSet, Mat<f64>)>,
+    /// Held-out points, what would be right there beyond `f_0`, and how outputs and targets come of it.
+    pub test: Option<(PointSet, Mat<f64>, Option<Start>)>,
+}
+
+impl Prepared {
+    /// `|Y|²`.
+    pub fn norm2(&self) -> f64 {
+        self.start.as_ref().map_or(&self.y, |start| &start.targets).squared_norm_l2()
+    }
+}
+
+/// A network that does not start from zero, or whose outputs have a row each: `f = f_0 + what is learned`.
+#[derive(Debug, Clone)]
+pub(crate) struct Start {
+    /// `f_0`.
+    pub outputs: Mat<f64>,
+    /// Y.
+    pub targets: Mat<f64>,
+    /// Target columns: where the matrices above have one column, so many of their rows are one example.
+    columns: usize,
+}
+
+impl Start {
+    /// Outputs and targets, one row per example, of what was learned.
+    pub fn outcome(&self, learned: MatRef<'_, f64>) -> (Mat<f64>, Mat<f64>) {
+        (self.by_example(&(learned + &self.outputs)), self.by_example(&self.targets))
+    }
+
+    fn by_example(&self, m: &Mat<f64>) -> Mat<f64> {
+        let (columns, each) = (self.columns, self.columns / m.ncols());
+        Mat::from_fn(m.nrows() / each, columns, |i, c| if each > 1 { m[(i * each + c, 0)] } else { m[(i, c)] })
+    }
+
+    /// The chosen rows.
+    pub fn select(&self, rows: &[usize]) -> Start {
+        let chosen = |m: &Mat<f64>| Mat::from_fn(rows.len(), m.ncols(), |i, j| m[(rows[i], j)]);
+        Start { outputs: chosen(&self.outputs), targets: chosen(&self.targets), columns: self.columns }
+    }
+}
+
+/// `Y − f_0` with one row per point, and the start where there is one; `order` are the points.
+fn to_learn(y: MatRef<'_, f64>, present: Option<MatRef<'_, f64>>, order: &[usize]) -> (Mat<f64>, Option<Start>) {
+    let columns = y.ncols();
+    let each = if order.len() == y.nrows() { 1 } else { columns };
+    let by_point = |m: MatRef<'_, f64>| {
+        Mat::from_fn(order.len(), columns / each, |i, j| {
+            m[(order[i] / each, if each > 1 { order[i] % each } else { j })]
+        })
+    };
+    let targets = by_point(y);
+    if present.is_none() && each == 1 {
+        return (targets, None);
+    }
+    let outputs = present.map_or_else(|| Mat::zeros(targets.nrows(), targets.ncols()), by_point);
+    (&targets - &outputs, Some(Start { outputs, targets, columns }))
 }
 
 /// The tasks of a sequence and the inputs that all of them hold.
@@ -35,6 +90,8 @@ pub(crate) struct Given<'a> {
     pub points: Points<'a>,
     pub y: MatRef<'a, f64>,
     pub test: Option<(Points<'a>, MatRef<'a, f64>)>,
+    /// What the network answers at the start on training and on held-out data; `None`: 0.
+    pub present: [Option<MatRef<'a, f64>>; 2],
 }
 
 impl<'a> Given<'a> {
@@ -45,7 +102,31 @@ impl<'a> Given<'a> {
             points: task.x.as_ref().into(),
             y: task.y.as_ref(),
             test: task.test.as_ref().map(|test| (test.x.as_ref().into(), test.y.as_ref())),
+            present: task
+                .present
+                .as_ref()
+                .map_or([None, None], |f| [Some(f.train.as_ref()), f.test.as_ref().map(|test| test.as_ref())]),
         }
+    }
+
+    /// The number of examples.
+    pub fn examples(&self) -> usize {
+        self.y.nrows()
+    }
+
+    /// Points for one example: 1, or one for each output.
+    pub fn points_per_example(&self) -> usize {
+        self.points.len() / self.y.nrows().max(1)
+    }
+
+    /// Whether losses and accuracies are not simply those of what is learned.
+    pub fn has_start(&self) -> bool {
+        self.present[0].is_some() || self.points_per_example() > 1
+    }
+
+    /// The points of some examples.
+    pub fn select(&self, examples: &[usize]) -> PointSet {
+        self.points.select(&rows_of(examples, self.points_per_example()))
     }
 }
 
@@ -79,14 +160,17 @@ impl Shared {
             let own: Vec<usize> = (0..task.points.len()).filter(|row| !shared.contains(row)).collect();
             let points = task.points.select(&own);
             order.extend(own);
+            let (y, start) = to_learn(task.y, task.present[0], &order);
             Prepared {
                 name: task.name.clone(),
                 own: points,
-                y: Mat::from_fn(order.len(), task.y.ncols(), |i, j| task.y[(order[i], j)]),
+                y,
+                start,
                 order,
                 test: task.test.map(|(points, y)| {
                     let all: Vec<usize> = (0..points.len()).collect();
-                    (points.select(&all), y.to_owned())
+                    let (y, start) = to_learn(y, task.present[1], &all);
+                    (points.select(&all), y, start)
                 }),
             }
         });
@@ -143,7 +227,7 @@ pub(crate) fn check(given: &[Given<'_>], numbers: &[Vec<usize>], exact: bool) ->
         return Err(Error::data("the task sequence", "it holds no task; at least one is needed"));
     }
     for (task, numbers) in given.iter().zip(numbers) {
-        let (p, y) = (task.points.len(), task.y);
+        let (p, y) = (task.examples(), task.y);
         if p < 2 {
             return Err(Error::data(&task.name, format!("it has {p} example; at least two are needed")));
         }

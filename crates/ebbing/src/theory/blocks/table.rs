@@ -5,7 +5,7 @@ use super::shared::Given;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Mat, MatRef};
-use crate::tasks::{TaskSequence, number_inputs};
+use crate::tasks::{TaskSequence, inputs_only, number_inputs};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -45,6 +45,7 @@ impl Pool {
     /// The inputs of all tasks; with `merge` an input that several tasks train on is one row.
     pub fn of(sequence: &TaskSequence, merge: bool) -> Result<Pool> {
         sequence.validate()?;
+        inputs_only(&sequence.tasks)?;
         let inputs: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
         let numbers = if merge { number_inputs(&inputs) } else { vec![] };
         let (mut parts, mut known, mut next) = (vec![], HashMap::new(), 0);
@@ -140,6 +141,7 @@ pub(crate) fn from_kernel_task(t: usize, task: &KernelTask) -> Given<'_> {
         points: task.rows.as_slice().into(),
         y: task.y.as_ref(),
         test: task.test.as_ref().map(|(rows, y)| (rows.as_slice().into(), y.as_ref())),
+        present: [None, None],
     }
 }
 

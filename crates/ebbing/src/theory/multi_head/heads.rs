@@ -38,6 +38,7 @@ const TOLERANCE: f64 = 1e-3;
 ///         y: Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 }),
 ///         rows: None,
 ///         test: None,
+///         present: None,
 ///     })
 ///     .collect();
 /// // λ = ∞ unless told: at 1.5 examples per hidden unit the second readout grows without bound.

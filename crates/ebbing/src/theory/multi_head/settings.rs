@@ -119,6 +119,7 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
     let Some(first) = tasks.first() else {
         return Err(Error::data("task sequence", "is empty; the multi-head theory needs at least one task"));
     };
+    crate::tasks::inputs_only(tasks)?;
     for (i, task) in tasks.iter().enumerate() {
         let name = task_name(tasks, i);
         if task.y.ncols() != 1 {

@@ -47,13 +47,15 @@ impl Cross<'_> {
 /// Everything about two tasks that needs their targets: the order parameters of both orders, for each of several sets of
 /// targets at once (`columns` columns each).
 ///
-/// `overlap` is γ_feature. The first of each result is task 1 before task 2.
+/// `overlap` is γ_feature; `norms` are the norms of the targets where these are not what is learned (a network that starts
+/// from outputs of its own). The first of each result is task 1 before task 2.
 pub(super) fn evaluate(
     cross: &Cross<'_>,
     factors: [&Factor; 2],
     [y1, y2]: [&Mat<f64>; 2],
     columns: usize,
     overlap: f64,
+    norms: Option<[f64; 2]>,
 ) -> Vec<[OrderParameters; 2]> {
     let (u1, u2) = (factors[0].solve(y1.as_ref()), factors[1].solve(y2.as_ref()));
     let (a, c) = (cross.k12(&u2), cross.k21(&u1));
@@ -61,14 +63,15 @@ pub(super) fn evaluate(
     let (e, d) = (cross.k21(&b1), cross.k12(&b2));
     let sets = (0..y1.ncols() / columns).map(|set| {
         let part = |m: &Mat<f64>| m.as_ref().subcols(set * columns, columns).to_owned();
-        let side = |y: &Mat<f64>, u: &Mat<f64>, out: &Mat<f64>, back: &Mat<f64>, solved: &Mat<f64>| Side {
+        let side = |t: usize, y: &Mat<f64>, u: &Mat<f64>, out: &Mat<f64>, back: &Mat<f64>, solved: &Mat<f64>| Side {
             y: part(y),
             u: part(u),
             out: part(out),
             back: part(back),
             solved: part(solved),
+            norm: norms.map_or_else(|| part(y).norm_l2(), |norms| norms[t]),
         };
-        let (one, two) = (side(y1, &u1, &c, &d, &b2), side(y2, &u2, &a, &e, &b1));
+        let (one, two) = (side(0, y1, &u1, &c, &d, &b2), side(1, y2, &u2, &a, &e, &b1));
         [values(&one, &two, overlap), values(&two, &one, overlap)]
     });
     sets.collect()
@@ -85,18 +88,22 @@ struct Side {
     back: Mat<f64>,
     /// `K_jj^{-1} K_ji K_ii^{-1} Y_i`.
     solved: Mat<f64>,
+    /// The norm of its targets.
+    norm: f64,
 }
 
 /// The order parameters of `one` learned before `two`.
 fn values(one: &Side, two: &Side, gamma_feature: f64) -> OrderParameters {
-    let (n1, n2) = (one.y.norm_l2(), two.y.norm_l2());
+    let (n1, n2) = (one.norm, two.norm);
     // a = K_12 w_2, c = K_21 w_1; e = K_21 K_11^{-1} a and d = K_12 K_22^{-1} c.
     let (a, e) = (two.out.norm_l2() / n2, two.back.norm_l2() / n2);
     let gamma_rf = 0.5 * (a * a + e * e);
     let gamma_rule = 0.5 * (inner(&two.out, &one.back) + inner(&two.back, &one.out)) / (n1 * n2);
     let (v1, v2) = (inner(&one.y, &one.u) / (n1 * n1), inner(&two.y, &two.u) / (n2 * n2));
-    let cos = inner(&two.u, &one.out) / (n1 * n2) / (v1 * v2).sqrt();
-    let proj = inner(&one.out, &one.solved) / (n1 * n1) / v1;
+    // A task of which nothing is left to learn has no readout, and nothing in common with another.
+    let over = |a: f64, b: f64| if b == 0.0 { 0.0 } else { a / b };
+    let cos = over(inner(&two.u, &one.out) / (n1 * n2), (v1 * v2).sqrt());
+    let proj = over(inner(&one.out, &one.solved) / (n1 * n1), v1);
     let f21 = (&two.out - &one.back).squared_norm_l2() / (n1 * n1);
     let f21_at_lambda_zero = (&two.out - &one.y).squared_norm_l2() / (n1 * n1);
     OrderParameters {

@@ -58,7 +58,7 @@ pub(super) fn shuffles(
     settings: &OrderParameterSettings,
     cross: &Cross<'_>,
     factors: [&Factor; 2],
-    y: [&Mat<f64>; 2],
+    (y, norms): ([&Mat<f64>; 2], [f64; 2]),
     overlap: f64,
     found: &[OrderParameters; 2],
     index: u64,
@@ -71,7 +71,7 @@ pub(super) fn shuffles(
     while drawn.len() < count {
         let some = AT_ONCE.min(count - drawn.len());
         let shuffled = y.map(|y| shuffled(y, some, &mut stream));
-        drawn.extend(evaluate(cross, factors, [&shuffled[0], &shuffled[1]], y[0].ncols(), overlap));
+        drawn.extend(evaluate(cross, factors, [&shuffled[0], &shuffled[1]], y[0].ncols(), overlap, Some(norms)));
     }
     let null = |way: usize| {
         let mut values: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
@@ -161,6 +161,7 @@ fn half_sample(
     };
     let mut factors = vec![];
     let mut targets = vec![];
+    let mut norms = [0.0; 2];
     for t in 0..2 {
         let k = part(k_oo[t].as_ref(), &own[t], &own[t]);
         factors.push(invert(settings, source, factor_cc.as_ref(), own_c[t].as_ref(), k.as_ref(), &tasks[t].name)?);
@@ -168,7 +169,9 @@ fn half_sample(
         let rows: Vec<usize> = common.iter().copied().chain(own[t].iter().map(|i| n + i)).collect();
         let y = &tasks[t].y;
         targets.push(Mat::from_fn(rows.len(), y.ncols(), |i, j| y[(rows[i], j)]));
-        if targets[t].squared_norm_l2() == 0.0 {
+        let start = tasks[t].start.as_ref().map(|start| start.select(&rows).targets);
+        norms[t] = start.as_ref().unwrap_or(&targets[t]).norm_l2();
+        if norms[t] == 0.0 {
             let problem = "half of its examples have only targets of 0; intervals need more examples with others";
             return Err(Error::data(&tasks[t].name, problem));
         }
@@ -177,7 +180,7 @@ fn half_sample(
     let rank = rank(&factors[0], source).min(rank(&factors[1], source));
     let cross = Cross { cc: cc.as_ref(), own_c: [own_c[0].as_ref(), own_c[1].as_ref()], k21: k21.as_ref() };
     let y = [&targets[0], &targets[1]];
-    Ok(evaluate(&cross, [&factors[0], &factors[1]], y, y[0].ncols(), overlap / rank as f64)[0])
+    Ok(evaluate(&cross, [&factors[0], &factors[1]], y, y[0].ncols(), overlap / rank as f64, Some(norms))[0])
 }
 
 /// A random half of 0..n, in order; of an odd number one more or one less than half.

@@ -57,19 +57,29 @@ pub(super) fn labellings(
     source: KernelSource,
     given: &[Given<'_>],
 ) -> Result<Vec<super::OrderParameters>> {
+    if let Some(task) = given.iter().find(|task| task.has_start()) {
+        let problem =
+            "its columns are labellings of the same inputs, which have no present outputs and no rows of their own";
+        return Err(Error::data(&task.name, problem));
+    }
     let tasks = Tasks::new(settings, source, given)?;
     let k21 = tasks.kernels.block(Which::NNGP, tasks.own(1), tasks.own(0))?;
     let (one, two) = (&tasks.each[0], &tasks.each[1]);
     let overlap = two.factor.overlap(&one.factor, k21.clone()) / one.rank.min(two.rank) as f64;
     let cross = Cross { cc: tasks.k_cc.as_ref(), own_c: [one.k_oc.as_ref(), two.k_oc.as_ref()], k21: k21.as_ref() };
     let y = [&tasks.shared.tasks[0].y, &tasks.shared.tasks[1].y];
-    let sets = evaluate(&cross, [&one.factor, &two.factor], y, 1, overlap);
+    let sets = evaluate(&cross, [&one.factor, &two.factor], y, 1, overlap, None);
     Ok(sets.into_iter().map(|[first, _]| first).collect())
 }
 
 impl<'a> Tasks<'a> {
     fn new(settings: &'a OrderParameterSettings, source: KernelSource, given: &[Given<'_>]) -> Result<Self> {
         let network = matches!(source, KernelSource::Network(_));
+        let resampled = settings.half_samples.max(settings.shuffles);
+        if resampled > 0 && given.iter().any(|task| task.points_per_example() > 1) {
+            let expected = "must be 0: with features of each output apart, rows are no independent examples";
+            return Err(Error::setting("half_samples or shuffles", resampled, expected));
+        }
         let numbers = number(given);
         check(given, &numbers, settings.ridge == 0.0 && network)?;
         // A ridge belongs to each task's own kernel, not to the kernel between tasks, so it leaves nothing to share.
@@ -115,9 +125,10 @@ impl<'a> Tasks<'a> {
         let cross = Cross { cc: self.k_cc.as_ref(), own_c: [one.k_oc.as_ref(), two.k_oc.as_ref()], k21: k21.as_ref() };
         let factors = [&one.factor, &two.factor];
         let y = [&self.shared.tasks[i].y, &self.shared.tasks[j].y];
-        let values = evaluate(&cross, factors, y, y[0].ncols(), overlap)[0];
+        let norms = [i, j].map(|t| self.shared.tasks[t].norm2().sqrt());
+        let values = evaluate(&cross, factors, y, y[0].ncols(), overlap, Some(norms))[0];
         let stream = (i * self.each.len() + j) as u64;
-        let nulls = shuffles(self.settings, &cross, factors, y, overlap, &values, stream);
+        let nulls = shuffles(self.settings, &cross, factors, (y, norms), overlap, &values, stream);
         let intervals = self.intervals(i, j, k21.as_ref(), &values, stream)?;
         let pseudo = factors.iter().any(|f| matches!(f, Factor::Pseudo(_)));
         let inverse = match (self.settings.ridge > 0.0, pseudo) {

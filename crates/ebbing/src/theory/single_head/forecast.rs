@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::linalg::Mat;
 use crate::stats::number::{accuracy, within};
 use crate::theory::blocks::kernels::PointSet;
+use crate::theory::blocks::shared::{Shared, Start};
 use serde::{Deserialize, Serialize};
 
 /// What becomes of every task after every task. In all matrices row t is the network after task t + 1 and column s is task s + 1.
@@ -89,8 +90,7 @@ impl SingleHead {
     /// As for [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
     pub fn forgetting_at_lambda_zero(&self, t: usize, s: usize) -> Result<f64> {
         let (t, s) = (self.index(t)?, self.index(s)?);
-        let scores = self.alone(&self.shared, t)?.scores(&self.own().whole(s), &self.own().tasks[s].y)?;
-        Ok(scores[0].loss)
+        Ok(self.alone(&self.shared, t)?.scores_on(self.own(), s)?[0].loss)
     }
 
     /// On the training data, `[t][s]`.
@@ -98,36 +98,44 @@ impl SingleHead {
         if !self.learned.train.is_empty() && !self.settings.variance && self.own.is_none() {
             return Ok(self.learned.train.clone());
         }
-        let columns = (0..self.tasks()).map(|s| self.scores(&self.own().whole(s), &self.own().tasks[s].y));
+        let columns = (0..self.tasks()).map(|s| self.scores_on(self.own(), s));
         Ok(transposed(columns.collect::<Result<Vec<_>>>()?))
     }
 
+    /// On the training data of task s (from 0) of `tasks` after every task.
+    fn scores_on(&self, tasks: &Shared, s: usize) -> Result<Vec<Score>> {
+        self.scores(&tasks.whole(s), &tasks.tasks[s].y, tasks.tasks[s].start.as_ref())
+    }
+
     /// At given points after every task.
-    fn scores(&self, points: &PointSet, y: &Mat<f64>) -> Result<Vec<Score>> {
+    fn scores(&self, points: &PointSet, y: &Mat<f64>, start: Option<&Start>) -> Result<Vec<Score>> {
         let means = self.means(points.points())?;
         let score = |(t, f): (usize, &Mat<f64>)| {
             let variance = self.settings.variance.then(|| self.variance(points.points(), t + 1)).transpose()?;
-            Score::new(f.as_ref(), y.as_ref(), variance.as_deref())
+            Score::new(f.as_ref(), y.as_ref(), start, variance.as_deref())
         };
         means.iter().enumerate().map(score).collect()
     }
 
     /// The held-out data of all tasks, where every one has some.
-    fn held_out(&self) -> Option<Vec<&(PointSet, Mat<f64>)>> {
+    fn held_out(&self) -> Option<Vec<&(PointSet, Mat<f64>, Option<Start>)>> {
         self.shared.tasks.iter().map(|task| task.test.as_ref()).collect()
     }
 
     /// On held-out data, `[t][s]`.
     pub(super) fn test_scores(&self) -> Result<Option<Vec<Vec<Score>>>> {
         let Some(sets) = self.held_out() else { return Ok(None) };
-        let columns = sets.iter().map(|(points, y)| self.scores(points, y)).collect::<Result<Vec<_>>>()?;
+        let columns =
+            sets.iter().map(|(points, y, start)| self.scores(points, y, start.as_ref())).collect::<Result<Vec<_>>>()?;
         Ok(Some(transposed(columns)))
     }
 
     fn test_forecast(&self) -> Result<Option<SingleHeadTest>> {
         let (Some(sets), Some(scores)) = (self.held_out(), self.test_scores()?) else { return Ok(None) };
-        let alone =
-            sets.iter().enumerate().map(|(s, (points, y))| Ok(self.alone(self.own(), s)?.scores(points, y)?[0]));
+        let alone = sets
+            .iter()
+            .enumerate()
+            .map(|(s, (points, y, start))| Ok(self.alone(self.own(), s)?.scores(points, y, start.as_ref())?[0]));
         let alone_scores = alone.collect::<Result<Vec<Score>>>()?;
         let (loss, alone): (_, Vec<f64>) = (losses(&scores), alone_scores.iter().map(|score| score.loss).collect());
         let generalisation = loss.iter().map(|row| row.iter().zip(&alone).map(|(l, g)| l / g).collect()).collect();

@@ -246,10 +246,10 @@ impl<'a> Pass<'a> {
 
     /// The network after task t on the training data of task s, from its outputs at the task's own inputs.
     fn score(&self, t: usize, s: usize, own: MatRef<'_, f64>) -> Result<Score> {
-        let y = self.shared.tasks[s].y.as_ref();
+        let (y, start) = (self.shared.tasks[s].y.as_ref(), self.shared.tasks[s].start.as_ref());
         match self.shared.common.len() {
-            0 => Score::new(own, y, None),
-            _ => Score::new(stacked(self.f_common[t].as_ref(), own).as_ref(), y, None),
+            0 => Score::new(own, y, start, None),
+            _ => Score::new(stacked(self.f_common[t].as_ref(), own).as_ref(), y, start, None),
         }
     }
 

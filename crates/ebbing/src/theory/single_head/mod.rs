@@ -46,6 +46,9 @@ use forward::Learned;
 use std::sync::{Arc, OnceLock};
 use system::System;
 
+/// Why there is no spread around it.
+const ONE_NETWORK: &str = "present outputs, and features of each output apart, are those of one network";
+
 /// A wide network with one readout that has learned a sequence of tasks:
 /// `<f_T(x)> = Σ_{t≤T} K̃_Tt(x,X_t) ū_t`, `ū = 𝓛^{-1} Y`, 𝓛 block lower-triangular with blocks `K̃_ts(X_t,X_s)`.
 ///
@@ -104,12 +107,20 @@ impl SingleHead {
             &numbers,
             settings.beta.is_infinite() && !matches!(kernels.source, KernelSource::Features { .. }),
         )?;
+        if settings.variance && given.iter().any(Given::has_start) {
+            return Err(Error::setting("variance", true, format!("must be false: {ONE_NETWORK}")));
+        }
         if settings.replay.is_on() {
             let kernels = Arc::new(kernels);
             let missed = Self::missed(settings, &kernels, given)?;
             let rehearsed = settings.replay.rehearsed(given, &numbers, &kernels, &missed)?;
             let joined = given.iter().zip(&rehearsed);
-            let joined = joined.map(|(task, r)| Given { points: r.points.points(), y: r.y.as_ref(), ..task.clone() });
+            let joined = joined.map(|(task, r)| Given {
+                points: r.points.points(),
+                y: r.y.as_ref(),
+                present: [r.present.as_ref().map(|f| f.as_ref()), task.present[1]],
+                ..task.clone()
+            });
             let shared = Shared::nothing(&joined.collect::<Vec<_>>());
             return Self::with(settings, kernels, shared, Some(Shared::nothing(given)));
         }
@@ -139,7 +150,8 @@ impl SingleHead {
         }
         let plain = SingleHeadSettings { replay: Replay::default(), ..settings };
         let network = Self::with(plain, kernels.clone(), Shared::nothing(given), None)?;
-        given.iter().map(|task| Ok(network.mean(task.points, given.len())? - task.y)).collect()
+        let left = given.iter().zip(&network.shared.tasks);
+        left.map(|(task, prepared)| Ok(network.mean(task.points, given.len())? - &prepared.y)).collect()
     }
 
     /// A fresh network that learns one task (from 0) of `tasks` alone.
@@ -178,7 +190,7 @@ impl SingleHead {
     }
 
     /// `<f_t(x)> = Σ_{s≤t} K̃_ts(x,X_s) ū_s` (paper, Eq. 27) after task t (from 1): one row per point, one column per
-    /// target.
+    /// target. Of a network that starts from outputs of its own, what it has learned beyond them: `f_t(x) − f_0(x)`.
     ///
     /// # Errors
     /// [`Error::Setting`] where there is no task t; [`Error::Data`] for points of another dimension.
@@ -233,6 +245,10 @@ impl SingleHead {
     fn spread(&self) -> Result<Arc<Spread>> {
         if let Some(spread) = self.spread.get() {
             return Ok(spread.clone());
+        }
+        if self.shared.tasks.iter().any(|task| task.start.is_some()) {
+            let what = "the spread of networks around their mean".into();
+            return Err(Error::OutsideTheory { what, reason: ONE_NETWORK.into() });
         }
         let system = System::new(&self.kernels, &self.shared, &self.settings)?;
         let spread = Arc::new(Spread::new(&self.kernels, system, self.settings.ridge())?);

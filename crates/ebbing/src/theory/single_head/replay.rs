@@ -3,6 +3,7 @@
 //! Everything the theory says of `X_t` then holds with `X̃_t` in its place: stored examples are interpolated like new
 //! ones. Losses are still those on each task's own data.
 
+use super::score::stacked;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef, dot};
 use crate::rng::Stream;
@@ -88,6 +89,7 @@ impl std::fmt::Display for Replay {
 pub(super) struct Rehearsed {
     pub points: PointSet,
     pub y: Mat<f64>,
+    pub present: Option<Mat<f64>>,
 }
 
 impl Replay {
@@ -118,16 +120,20 @@ impl Replay {
     fn joined(&self, given: &[Given<'_>], numbers: &[Vec<usize>], ranked: &[Vec<usize>], t: usize) -> Rehearsed {
         let task = &given[t];
         let mut seen: HashSet<usize> = numbers[t].iter().copied().collect();
-        let all: Vec<usize> = (0..task.points.len()).collect();
-        let (mut points, mut y) = (task.points.select(&all), task.y.to_owned());
+        let all: Vec<usize> = (0..task.examples()).collect();
+        let (mut points, mut y) = (task.select(&all), task.y.to_owned());
+        let mut present = task.present[0].map(|f| f.to_owned());
         let shares = shares(&ranked[..t], self.examples);
         for s in (0..t).rev() {
             let mut stored = self.stored(&given[s], &ranked[s], shares[s]);
-            stored.retain(|&row| seen.insert(numbers[s][row]));
-            points = points.points().followed_by(given[s].points.select(&stored).points());
-            y = super::score::stacked(y.as_ref(), select(given[s].y, &stored).as_ref());
+            stored.retain(|&row| seen.insert(numbers[s][row * given[s].points_per_example()]));
+            points = points.points().followed_by(given[s].select(&stored).points());
+            let followed =
+                |top: &Mat<f64>, more: MatRef<'_, f64>| stacked(top.as_ref(), select(more, &stored).as_ref());
+            y = followed(&y, given[s].y);
+            present = present.zip(given[s].present[0]).map(|(now, more)| followed(&now, more));
         }
-        Rehearsed { points, y }
+        Rehearsed { points, y, present }
     }
 
     /// The rows of a task that are learned again, where `share` is its part of what is stored in all.
@@ -152,9 +158,12 @@ impl Replay {
 
     /// The rows of task s, the one to be stored first first.
     fn ranked(&self, task: &Given<'_>, s: usize, kernels: &Kernels, missed: &[Mat<f64>]) -> Result<Vec<usize>> {
-        let p = task.points.len();
+        let p = task.examples();
         if self.selection == Selection::Greedy {
-            return Ok(pivots(kernels.symmetric(kernels.tilde(2, 2), task.points)?, missed[s].clone()));
+            // An example is stored as soon as one of its outputs is chosen.
+            let (each, mut seen) = (task.points_per_example(), HashSet::new());
+            let chosen = pivots(kernels.symmetric(kernels.tilde(2, 2), task.points)?, missed[s].clone());
+            return Ok(chosen.into_iter().map(|row| row / each).filter(|row| seen.insert(*row)).collect());
         }
         let drawn = Stream::new(self.seed, "replay", s as u64).choose(p, p);
         if self.selection == Selection::Random {
@@ -202,7 +211,7 @@ impl Replay {
                     let most = (0..kinds).map(|k| classes.iter().filter(|c| **c == k).count()).max().unwrap_or(0);
                     (most, format!("the largest class of {}", task.name))
                 }
-                _ => (task.points.len(), task.name.clone()),
+                _ => (task.examples(), task.name.clone()),
             });
         }
         if self.budget == ReplayBudget::InAll {

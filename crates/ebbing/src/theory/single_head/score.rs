@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef};
 use crate::metrics::{accuracy, squared_loss};
+use crate::theory::blocks::shared::Start;
 
 /// `Σ (f(x)−y)² / |Y|²`, and the share of examples classified correctly, where targets name classes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -13,7 +14,18 @@ pub(super) struct Score {
 
 impl Score {
     /// Of outputs `f`, or with `variance` the average over Gaussian outputs around them.
-    pub fn new(f: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) -> Result<Score> {
+    ///
+    /// With `start`, `f` is what was learned beyond the outputs at the start, and `y` what was to be.
+    pub fn new(
+        f: MatRef<'_, f64>,
+        y: MatRef<'_, f64>,
+        start: Option<&Start>,
+        variance: Option<&[f64]>,
+    ) -> Result<Score> {
+        if let Some(start) = start {
+            let (f, y) = start.outcome(f);
+            return Score::new(f.as_ref(), y.as_ref(), None, variance);
+        }
         let loss = squared_loss(f, y, variance)?;
         // Shapes and finiteness are checked by now: what can still fail is that no target names a class.
         Ok(Score { loss, accuracy: accuracy(f, y, variance).ok() })

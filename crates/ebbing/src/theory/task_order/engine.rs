@@ -43,7 +43,7 @@ impl Engine {
         let duals = duals.collect::<Result<Vec<Mat<f64>>>>()?;
         let mut engine = Engine {
             y: tasks.iter().map(|task| task.y.clone()).collect(),
-            norms: tasks.iter().map(|task| task.y.squared_norm_l2()).collect(),
+            norms: tasks.iter().map(|task| task.norm2()).collect(),
             ridge: theory.ridge(),
             factors,
             blocks: vec![],

@@ -207,6 +207,7 @@ fn part(settings: &OrderSearchSettings, given: &[Given<'_>]) -> (Shared, usize) 
         chosen.sort_unstable();
         task.own = task.own.points().select(&chosen);
         task.y = Mat::from_fn(size, task.y.ncols(), |i, j| task.y[(chosen[i], j)]);
+        task.start = task.start.as_ref().map(|start| start.select(&chosen));
     }
     let most = shared.tasks.iter().map(|task| task.own.len()).max().unwrap_or(0);
     (shared, most)

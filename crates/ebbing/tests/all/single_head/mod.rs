@@ -3,6 +3,7 @@
 mod bad_input;
 mod definition;
 mod limits;
+mod present;
 mod replay;
 mod sources;
 

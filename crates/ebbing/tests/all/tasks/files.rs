@@ -376,3 +376,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn present_outputs_of_a_model_are_kept() {
+    let arrays = |f: Array| {
+        let y = whole(&[4], &[0, 1, 1, 0]);
+        vec![("x_1", inputs(4, 3, 0)), ("y_1", y.clone()), ("x_1_test", inputs(4, 3, 50)), ("y_1_test", y), ("f_1", f)]
+    };
+    let f = real(&[4], &[0.5, -0.5, 2.0, 1.0]);
+    let mut given = arrays(f.clone());
+    given.push(("f_1_test", real(&[4, 1], &[1.0, 0.0, 0.0, 1.0])));
+    let sequence = load(&given).unwrap();
+    let present = sequence.tasks[0].present.as_ref().unwrap();
+    assert_eq!((present.train[(2, 0)], present.test.as_ref().unwrap()[(3, 0)]), (2.0, 1.0));
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("again.npz");
+    sequence.save_npz(&path).unwrap();
+    assert_eq!(TaskSequence::load(&path).unwrap().tasks[0].present, sequence.tasks[0].present);
+    let alone = problems(&arrays(f));
+    assert!(alone.len() == 1 && alone[0].contains("no test present outputs"), "{alone:?}");
+    let wide = problems(&[("x", inputs(4, 3, 0)), ("y", whole(&[4], &[0, 1, 1, 0])), ("f", real(&[2, 2], &[0.0; 4]))]);
+    assert!(wide.len() == 1 && wide[0].contains("2 × 2"), "{wide:?}");
+}
