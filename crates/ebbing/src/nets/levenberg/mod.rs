@@ -112,6 +112,7 @@ pub(crate) struct Minimiser<'a> {
 /// Where a stage ended.
 struct Ended {
     point: Point,
+    steps: usize,
     gradient: f64,
     stop: Stop,
 }
@@ -158,12 +159,12 @@ impl<'a> Minimiser<'a> {
                 _ => (ended, minimum),
             });
         }
-        let Some((Ended { point, stop, .. }, minimum)) = best else {
+        let Some((Ended { point, steps, stop, .. }, minimum)) = best else {
             return Err(Error::setting("readout_scales", "empty", "must name at least one scale"));
         };
         self.problem.write(&point.weights, self.data, self.head, net);
         let mse = self.problem.mse(&point);
-        Ok(Outcome { steps: self.steps, mse, stop, eta: 0.0, minimum: Some(minimum) })
+        Ok(Outcome { steps, mse, stop, eta: 0.0, minimum: Some(minimum) })
     }
 
     /// All stages from one readout; the point at the end is that of the network as it is, kinks and all.
@@ -217,7 +218,7 @@ impl<'a> Minimiser<'a> {
             if !progress(Progress { task: self.task, step: self.steps, mse, eta: 0.0, gradient: Some(gradient) }) {
                 return Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) });
             }
-            let end = |stop| Ok(Ended { point: point.clone(), gradient, stop });
+            let end = |stop| Ok(Ended { point: point.clone(), steps: self.steps, gradient, stop });
             // Strongly damped steps leave what needs long ones, along which the gradient is small.
             let free = stage.kappa == 0.0 || damping.is_some_and(|mu| mu <= STEADY.0 * stage.kappa);
             let before = passed.len().checked_sub(STEADY.1).map(|k| passed[k]);
