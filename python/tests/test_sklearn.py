@@ -12,12 +12,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import ebbing
-from ebbing.sklearn import WideNetworkRegressor
+from ebbing.sklearn import WideNetworkClassifier, WideNetworkRegressor
 
 
 @pytest.mark.parametrize("settings", [{}, {"depth": 3, "activation": "erf", "beta": 100.0}], ids=["relu", "erf"])
 def test_is_an_estimator(settings):
     done = check_estimator(WideNetworkRegressor(**settings), on_skip=None)
+    assert {check["status"] for check in done} <= {"passed", "skipped"} and len(done) > 40
+
+
+def test_the_classifier_is_an_estimator():
+    done = check_estimator(WideNetworkClassifier(), on_skip=None)
     assert {check["status"] for check in done} <= {"passed", "skipped"} and len(done) > 40
 
 
