@@ -64,14 +64,19 @@ class Advice(Result):
         return _plotting.remedies(self, ax)
 
     def sentences(self) -> list[str]:
+        """What the numbers mean, in sentences."""
         return list(self.answer)
 
     def _rows(self) -> list[list[str]]:
         names = ("forgetting", "accuracy", "cost")
-        shown = lambda value: "–" if value is None else significant(float(value) if abs(value) > 1e-12 else 0.0)  # noqa: E731
+
+        def shown(value: float | None) -> str:
+            return "–" if value is None else significant(value if abs(value) > 1e-12 else 0.0)
+
         return [[row["remedy"], *(shown(row[name]) for name in names), row["why"] or ""] for row in self.remedies]
 
     def tables(self) -> list[str]:
+        """The tables that are shown."""
         return [table(["remedy", "forgetting", "accuracy", "cost", ""], self._rows())]
 
     def __str__(self) -> str:

@@ -236,6 +236,7 @@ class Forecast(Result):
         return pandas().DataFrame(rows).set_index(["after task", "on task"])
 
     def title(self) -> str:
+        """What the result is called where it is shown."""
         return f"Forecast of {len(self.tasks)} tasks" + (f", mean of {self.seeds} draws" if self.seeds > 1 else "")
 
     def plot(self, ax: Any = None) -> Any:
@@ -245,9 +246,11 @@ class Forecast(Result):
         return _plotting.forecast(self, ax)
 
     def sentences(self) -> list[str]:
+        """What the numbers mean, in sentences."""
         return list(self.answer)
 
     def text_tables(self) -> list[str]:
+        """The tables of a printed summary."""
         names = task_names(self.tasks)
         learned = np.tri(len(names), dtype=bool)
         errors = self.forgetting_error
@@ -263,6 +266,7 @@ class Forecast(Result):
         return [f"Forgetting F (0: remembered, 1: as bad as answering 0)\n{matrix}"]
 
     def tables(self) -> list[str]:
+        """The tables that are shown."""
         names = ["gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f21", "gamma_sim"]
         learned = [pair for pair in self.pairs if pair.first < pair.second]
         rows = [[f"{pair.first} → {pair.second}", *(getattr(pair, name) for name in names)] for pair in learned]

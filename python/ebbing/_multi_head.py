@@ -193,6 +193,7 @@ class TwoTaskLimit(Result):
         return _plotting.loads(self, ax)
 
     def tables(self) -> list[str]:
+        """The tables that are shown."""
         if np.ndim(self.alpha) == 0:
             return super().tables()
         names = ["alpha", "regime", "u11", "u12", "u22", "rho"] + (["f21"] if "f21" in self.__dict__ else [])
@@ -228,6 +229,7 @@ class CriticalLoad(Result):
         return "fixed-representations" if alpha < 1 else "overfitting" if alpha < self.alpha_c else "generalization"
 
     def sentences(self) -> list[str]:
+        """What the numbers mean, in sentences."""
         return list(self.notes)
 
 
@@ -335,6 +337,7 @@ class PhaseCurves(Result):
         return _plotting.curves(self, quantity, ax)
 
     def tables(self) -> list[str]:
+        """The tables that are shown."""
         names = ["lam", "alpha", *(name for name in QUANTITIES if name in self.__dict__)]
         shape = (np.size(self.lam), np.size(self.alpha))
         columns = [np.broadcast_to(np.reshape(self.lam, (-1, 1)), shape), np.broadcast_to(self.alpha, shape)]
@@ -342,6 +345,7 @@ class PhaseCurves(Result):
         return [table(names, [list(row) for row in zip(*(np.ravel(column).tolist() for column in columns))])]
 
     def sentences(self) -> list[str]:
+        """What the numbers mean, in sentences."""
         return self.critical.sentences() if self.critical else []
 
 

@@ -45,6 +45,7 @@ class Trained(Result):
         return _plotting.heat_map(self.train_loss, "F, trained network", ax)
 
     def tables(self) -> list[str]:
+        """The tables that are shown."""
         names = ["steps", "mse", "learned", "stop", "moved"]
         rows = [[t + 1, *(report[name] for name in names)] for t, report in enumerate(self.reports)]
         return [heat_table("Forgetting F of a trained network", self.train_loss), table(["task", *names], rows)]
@@ -158,6 +159,7 @@ class SampledPosterior(Result):
     warnings: list[str]
 
     def tables(self) -> list[str]:
+        """The tables that are shown."""
         columns = ("forgetting", "test_loss", "learned")
         rows = [
             [t + 1, *(with_error(self.__dict__[name][t], self.__dict__[f"{name}_error"][t]) for name in columns)]
@@ -182,6 +184,7 @@ class SampledPosterior(Result):
         return _plotting.bars(values, "F after the last task, ± standard error", ax, ends)
 
     def sentences(self) -> list[str]:
+        """What the numbers mean, in sentences."""
         return list(self.warnings)
 
 

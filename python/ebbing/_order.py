@@ -98,6 +98,7 @@ class OrderParameters(Result):
         return _plotting.bars({name: getattr(self, name) for name in names}, "", ax, ends, null)
 
     def tables(self) -> list[str]:
+        """The tables that are shown."""
         columns = self._columns()
         if len(columns) == 1:
             return [key_value(self.values())]
@@ -181,7 +182,7 @@ def order_parameters_from_kernels(
     return OrderParameters.of_pair(pair)
 
 
-def _resampling(ridge: float, bootstrap: int, shuffles: int, seed: int) -> tuple[float, int, int, int]:
+def _resampling(ridge: float, bootstrap: int, shuffles: int, seed: Seed) -> tuple[float, int, int, int]:
     return real(ridge, "ridge"), count(bootstrap, "bootstrap"), count(shuffles, "shuffles"), seed_of(seed)
 
 
@@ -194,7 +195,7 @@ def _pair(
     ridge: float,
     bootstrap: int,
     shuffles: int,
-    seed: int,
+    seed: Seed,
 ) -> OrderParameters:
     network = count(depth, "depth"), real(sigma2, "sigma2"), activation
     resampling = _resampling(ridge, bootstrap, shuffles, seed)

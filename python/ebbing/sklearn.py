@@ -111,4 +111,4 @@ class WideNetworkClassifier(ClassifierMixin, _WideNetwork):  # type: ignore[misc
 
     def predict(self, X: Any) -> Any:
         """The class that the outputs stand for."""
-        return decided(self.decision_function(X), self.classes_)
+        return decided(self.decision_function(X), list(self.classes_))

@@ -152,7 +152,7 @@ def save(path: str | os.PathLike[str], tasks: Any) -> None:
     _ebbing.save_tasks(native(tasks), os.fspath(path))
 
 
-def _draw(data: Dataset | str | None, kind: str, seed: int, **settings: Any) -> TaskSequence:
+def _draw(data: Dataset | str | None, kind: str, seed: Seed, **settings: Any) -> TaskSequence:
     source = sample_data() if data is None else load_data(data) if isinstance(data, str) else data
     if not isinstance(source, Dataset):
         raise TypeError(f"data is a {type(source).__name__}; give a Dataset (ebbing.data), its name, or None")

@@ -19,6 +19,8 @@ MODULES = ["ebbing"] + [f"ebbing.{module.name}" for module in pkgutil.iter_modul
 def test_examples_in_docstrings(name):
     if name == "ebbing.sklearn":
         pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    if name == "ebbing.torch":
+        pytest.importorskip("torch", reason="PyTorch is not installed")
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
