@@ -167,15 +167,19 @@ impl PosteriorSettings {
         if !(self.beta.is_finite() && self.beta > 0.0) {
             return Err(Error::setting("beta", self.beta, "must be positive and finite to sample"));
         }
-        for (name, value, least) in [
-            ("width", self.width, 1),
-            ("chains", self.chains, 2),
-            ("warmup", self.warmup, 10),
-            ("draws", self.draws, 10),
-            ("leapfrog", self.leapfrog, 1),
+        // More than the upper ends would take years.
+        for (name, value, least, most) in [
+            ("width", self.width, 1, usize::MAX),
+            ("chains", self.chains, 2, 10_000),
+            ("warmup", self.warmup, 10, 10_000_000),
+            ("draws", self.draws, 10, 10_000_000),
+            ("leapfrog", self.leapfrog, 1, 100_000),
         ] {
             if value < least {
                 return Err(Error::setting(name, value, format!("must be at least {least}")));
+            }
+            if value > most {
+                return Err(Error::setting(name, value, format!("must be at most {most}")));
             }
         }
         Ok(prior)
