@@ -42,6 +42,8 @@ fn numbers_out_of_range_are_refused_for_their_value() {
     for (words, said) in [
         ("sample --sigma=-1", "--sigma is -1; must be positive and finite"),
         ("sample --warmup 5", "warmup is 5; must be at least 10"),
+        ("sample --warmup 18446744073709551615", "must be at most 10000000"),
+        ("sample --chains 18446744073709551615", "must be at most 10000"),
         ("forecast --sigma 1e400", "is too large"),
         ("forecast --depth 1000000000", "depth is 1000000000; must lie in 1 … 10000"),
         ("forecast --depth -1", "-1"),
