@@ -114,7 +114,7 @@ fn figure(advice: &Advice) -> Figure {
     for (cost, f, label) in labels {
         // Where nothing costs more there is room to the left; elsewhere to the right.
         let side = if cost < 1.1 { -1.0 } else { 1.0 };
-        let shift = 0.02 + 0.008 * label.chars().count() as f64;
+        let shift = 0.016 + 0.006 * label.chars().count() as f64;
         panel = panel.text(cost + side * shift * wide, f + 0.02 * high, &label);
     }
     let names: Vec<String> = shown.iter().map(|(k, r, ..)| format!("{k} {}", escape_markup(&r.remedy))).collect();

@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The best order of the first draw; with several draws it is judged on the others.
+    /// The best order of the first draw, averaged over all draws (the one it was found on included).
     fn order(&mut self) {
         let search = OrderSearchSettings { theory: self.theory, ..Default::default() };
         let inputs =
