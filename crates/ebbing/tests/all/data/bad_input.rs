@@ -73,7 +73,10 @@ fn npy_headers() {
     );
     assert!(with("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 5)}", 0).contains("every axis needs a length"));
     let infinite = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", &f64::INFINITY.to_le_bytes());
-    assert_eq!(refuse(infinite), "f: value 0 of array x is inf; every value must be finite and fit 64 bits");
+    assert_eq!(
+        refuse(infinite),
+        "f: value 0 of array x is inf; every value must be finite and fit 64 bits (rows and columns count from 0)"
+    );
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn npz_archives() {
     assert!(refuse(b"").contains("no zip directory"));
     assert!(refuse(b"hello, this is no archive at all").contains("f.npz: the end of the file is no zip directory"));
     let objects = refuse(include_bytes!("objects.npz"));
-    assert!(objects.contains("the type of array o is '|O'; floats of 4 or 8 bytes"), "{objects}");
+    assert!(objects.contains("the type of array o is '|O'; floats of 2, 4 or 8 bytes"), "{objects}");
     let good = include_bytes!("numpy.npz");
     assert!(refuse(&good[..good.len() - 30]).contains("no zip directory"));
     let mut flipped = good.to_vec();
@@ -109,7 +112,10 @@ fn csv_lines() {
     assert!(refuse("a,b\n").contains("the number of examples is 0"));
     assert!(refuse("1\n2\n").contains("the number of columns is 1; expected at least one feature and a label"));
     assert_eq!(refuse("1,2\n3,4\n5\n"), "f.csv: the number of columns in line 3 is 1; the lines before have 2");
-    assert_eq!(refuse("x,y\n3,4\nNaN,5\n"), "f.csv: line 3, column 1 is \"NaN\"; every field must be a finite number");
+    assert_eq!(
+        refuse("x,y\n3,4\nNaN,5\n"),
+        "f.csv: line 3, column 1 is \"NaN\"; every field but the label must be a finite number"
+    );
     assert!(refuse("1,2\n3,cat\n").contains("line 2, column 2 is \"cat\""));
     assert!(refuse("1,2\n1e999,0\n").contains("line 2, column 1 is \"1e999\""));
     assert!(refuse("1,2\n,0\n").contains("line 2, column 1 is \"\""));
