@@ -160,6 +160,10 @@ fn lines(bytes: &[u8], path: &Path, options: &CsvOptions) -> Result<Lines> {
                 if number(field).is_some_and(|v| !v.is_finite()) {
                     return Err(refuse("every field must be a finite number"));
                 }
+                let words = |label: &[u8]| number(label).is_none();
+                if labels.first().is_some_and(|first: &String| words(first.as_bytes()) != words(field)) {
+                    return Err(refuse("labels must be all numbers or all words"));
+                }
                 labels.push(text.to_string());
             } else {
                 let value = number(field).filter(|v| v.is_finite());

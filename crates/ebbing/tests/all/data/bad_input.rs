@@ -116,7 +116,7 @@ fn csv_lines() {
         refuse("x,y\n3,4\nNaN,5\n"),
         "f.csv: line 3, column 1 is \"NaN\"; every field but the label must be a finite number"
     );
-    assert!(refuse("1,2\ncat,3\n").contains("line 2, column 1 is \"cat\""));
+    assert!(refuse("1,2\n3,cat\n").contains("line 2, column 2 is \"cat\""));
     assert!(refuse("1,2\n1e999,0\n").contains("line 2, column 1 is \"1e999\""));
     assert!(refuse("1,2\n,0\n").contains("line 2, column 1 is \"\""));
     let named = CsvOptions { label: LabelColumn::Named("z".into()), ..CsvOptions::default() };

@@ -36,7 +36,7 @@ fn curves_searches_and_ways_out() {
 
     let inside = critical.locate(24, 24.0 / (1.0 + 0.5 * (critical.alpha_c - 1.0))).unwrap();
     assert_eq!(inside.regime, Regime::Overfitting);
-    assert!(inside.advice.contains("above 24") && inside.advice.contains("below 3"), "{}", inside.advice);
+    assert!(inside.advice.contains("above 24 hidden units") && inside.advice.contains("below"), "{}", inside.advice);
     let out = inside.generalises_below.unwrap();
     assert_eq!(critical.locate(24, 0.999 * out).unwrap().regime, Regime::Generalisation);
     assert_eq!(critical.locate(24, 1.001 * inside.fixed_above).unwrap().regime, Regime::FixedRepresentations);

@@ -207,10 +207,8 @@ fn every_problem_of_a_file_is_told() {
     assert_eq!(message, ["FILE, y: 1001 classes are too many; store real targets as floats"]);
     // NaN is refused by the reader, with its place.
     let message = &problems(&[("x", real(&[1, 2], &[0.0, f64::NAN])), ("y", real(&[1], &[0.0]))])[0];
-    assert_eq!(
-        message,
-        "FILE: row 0, column 1 of array x is NaN; every value must be finite and fit 64 bits (rows and columns count from 0)"
-    );
+    let expected = "every value must be finite and fit 64 bits (rows and columns count from 0)";
+    assert_eq!(*message, format!("FILE: row 0, column 1 of array x is NaN; {expected}"));
 }
 
 #[test]
@@ -225,11 +223,10 @@ fn paths_that_hold_no_tasks_are_refused() {
     assert!(told(&folder.path().join("missing.npz")).contains("No such file"));
     assert!(told(&folder.path().join("missing.toml")).contains("No such file"));
     assert!(told(&folder.path().join("missing.csv")).contains("No such file"));
-    let text = folder.path().join("tasks.txt");
-    std::fs::write(&text, "1,2,3").unwrap();
-    assert!(
-        told(&text).contains("the ending is .txt; tasks are read from an .npz or .csv file, a folder of them, or a")
-    );
+    let other = folder.path().join("tasks.dat");
+    std::fs::write(&other, "1,2,3").unwrap();
+    let expected = "the ending is .dat; tasks are read from an .npz or .csv file, a folder of them, or a .toml";
+    assert!(told(&other).contains(expected));
     let empty = folder.path().join("empty.npz");
     std::fs::write(&empty, "").unwrap();
     assert!(told(&empty).contains("the file's length is 0"));
