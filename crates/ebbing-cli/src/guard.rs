@@ -59,10 +59,10 @@ fn exhausted(bytes: usize) -> ! {
     const MOST: usize = 160;
     let mut line = [0_u8; MOST];
     let mut rest = &mut line[..];
-    let _ = write!(
+    let _ = writeln!(
         rest,
         "ebbing: memory is exhausted: {bytes} bytes more are not to be had; take fewer examples, narrower networks or fewer \
-         threads\n"
+         threads"
     );
     let written = MOST - rest.len();
     #[cfg(unix)]
@@ -126,7 +126,9 @@ pub fn install() {
     }
     std::panic::set_hook(Box::new(|fault| {
         let place = fault.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
-        let said = fault.payload_as_str().unwrap_or("no message").replace('\n', " ");
+        let payload = fault.payload();
+        let said = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref().copied());
+        let said = said.unwrap_or("no message").replace('\n', " ");
         let _ = writeln!(std::io::stderr(), "ebbing: the program itself failed{place}: {said}; please report it");
     }));
 }

@@ -81,7 +81,7 @@ pub fn part(console: &Console, study: &Study, store: &Store, share: &Share) -> a
         }
     });
     drop(bar);
-    Ok(outcome.context("the study stopped; finished cells are kept, and running it again goes on")?)
+    outcome.context("the study stopped; finished cells are kept, and running it again goes on")
 }
 
 /// The estimated cost of cells here.

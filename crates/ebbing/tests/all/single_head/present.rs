@@ -156,7 +156,7 @@ fn a_solved_task_is_not_learned_but_can_be_forgotten() {
 fn advice_takes_present_outputs() {
     for tasks in [answered(4), apart(&answered(4))] {
         let settings = AdviseSettings { features: true, ..Default::default() };
-        let advice = Advice::of(&[tasks.clone()], &settings, &mut |_| ()).unwrap();
+        let advice = Advice::of(std::slice::from_ref(&tasks), &settings, &mut |_| ()).unwrap();
         let row = |kind| advice.remedies.iter().find(|remedy| remedy.kind == kind).unwrap();
         let want = forecast(&tasks, &SingleHeadSettings::default()).forgetting;
         let mean = (want[2][0] + want[2][1]) / 2.0;
