@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, TaskSequence, detached, squeezed, target_columns
+from ._arrays import Array, Task, TaskSequence, detached, squeezed, target_columns
 from ._settings import count
 
 __all__ = ["features", "from_torch", "tangent_features"]
@@ -161,7 +161,7 @@ def tangent_features(
     tasks = []
     for task in sequence:
         (x, target, f), held_out = next(found), next(found) if task.x_test is not None else (None, None, None)
-        tasks.append(type(task)(x, target, held_out[0], held_out[1]).with_present(f, held_out[2]))
+        tasks.append(Task(x, target, held_out[0], held_out[1]).with_present(f, held_out[2]))
     told = {"parameters": weights, "features": features, "outputs": outputs, "seed": seed, "expected": 0.0, "measured": 0.0}
     if project is not None:
         told.update(expected=float(np.sqrt(2 / features)), measured=project.error())

@@ -30,11 +30,11 @@ class Wide(torch.nn.Module):
         return hidden @ self.a / len(self.a) ** 0.5
 
 
-def cnn(outputs=1, width=8, seed=0, dtype=torch.float64):
+def cnn(outputs=1, width=16, seed=0):
     torch.manual_seed(seed)
-    parts = torch.nn.Conv2d(1, width, 3, padding=1), torch.nn.ReLU(), torch.nn.AvgPool2d(2)
-    more = torch.nn.Conv2d(width, width, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(width * 4, outputs)
-    return torch.nn.Sequential(*parts, *more).to(dtype).eval()
+    parts = torch.nn.Conv2d(1, width, 3, padding=1), torch.nn.GELU(), torch.nn.AvgPool2d(2)
+    more = torch.nn.Conv2d(width, width, 3), torch.nn.GELU(), torch.nn.Flatten(), torch.nn.Linear(width * 4, outputs)
+    return torch.nn.Sequential(*parts, *more).double().eval()
 
 
 def kernel_of(task):
@@ -54,24 +54,23 @@ def test_the_kernel_of_a_wide_network_tends_to_the_tangent_kernel():
     y = np.array([1.0, -1.0] * 3)
     want = ebbing.kernel(x, kind="ntk")
     scaled = {}
-    for width in (32, 128, 512):
-        made = [ebbing.torch.tangent_features(Wide(10, width, seed), [(x, y)], dim=None)[0] for seed in range(40)]
+    for width in (32, 512):
+        made = [ebbing.torch.tangent_features(Wide(10, width, seed), [(x, y)], dim=None)[0] for seed in range(30)]
         kernels = np.array([kernel_of(task) for task in made])
         # Without bias: within five standard errors over the seeds, for each of 21 entries.
-        error = kernels.std(0, ddof=1) / 40**0.5
+        error = kernels.std(0, ddof=1) / 30**0.5
         assert (np.abs(kernels.mean(0) - want) < 5 * error).all()
         np.testing.assert_allclose(made[3].f[:, 0], Wide(10, width, 3)(torch.tensor(x)).detach(), rtol=1e-12)
         squared = width * ((kernels - want) ** 2).mean((1, 2))
-        scaled[width] = squared.mean(), squared.std(ddof=1) / 40**0.5
+        scaled[width] = squared.mean(), squared.std(ddof=1) / 30**0.5
     # An entry is a mean over hidden units, so N times its variance is the same at every width: five standard errors.
-    for width in (128, 512):
-        (low, low_error), (high, high_error) = scaled[32], scaled[width]
-        assert abs(low - high) < 5 * np.hypot(low_error, high_error), scaled
+    (low, low_error), (high, high_error) = scaled.values()
+    assert abs(low - high) < 5 * np.hypot(low_error, high_error), scaled
 
 
 def test_projected_kernels_are_right_within_the_error_told():
-    tasks = [(images(7, 1), signs(7, 2)), (images(5, 3), signs(5, 4))]
-    model, dim = cnn(width=12), 256
+    tasks = [(images(7, 1), signs((7,), 2)), (images(5, 3), signs((5,), 4))]
+    model, dim = cnn(), 256
     exact = ebbing.torch.tangent_features(model, tasks, dim=None)
     told = exact.settings["tangent"]
     weights = sum(parameter.numel() for parameter in model.parameters())
@@ -80,7 +79,7 @@ def test_projected_kernels_are_right_within_the_error_told():
     want = want @ want.T / want.shape[1]
     size = np.sqrt(np.diag(want))
     misses, found = [], []
-    for seed in range(60):
+    for seed in range(40):
         made = ebbing.torch.tangent_features(model, tasks, dim=dim, seed=seed)
         phi = np.concatenate([task.x for task in made])
         assert phi.shape == (12, dim) and np.allclose(made[1].f, exact[1].f, rtol=0, atol=1e-12)
@@ -91,24 +90,24 @@ def test_projected_kernels_are_right_within_the_error_told():
         assert found[-1]["measured"] == pytest.approx(np.sqrt((own**2).mean()), rel=1e-9)
     misses = np.array(misses)
     assert found[0]["expected"] == pytest.approx((2 / dim) ** 0.5)
-    # Unbiased, and no entry varies by more than told: five standard errors over 60 seeds.
-    assert (np.abs(misses.mean(0)) < 5 * misses.std(0, ddof=1) / 60**0.5 + 1e-12).all()
+    # Unbiased, and no entry varies by more than told: five standard errors over 40 seeds.
+    assert (np.abs(misses.mean(0)) < 5 * misses.std(0, ddof=1) / 40**0.5 + 1e-12).all()
     squares = (misses**2).mean((1, 2))
-    assert squares.mean() < found[0]["expected"] ** 2 + 5 * squares.std(ddof=1) / 60**0.5
-    again = ebbing.torch.tangent_features(model, tasks, dim=dim, seed=59, memory=1.0)
+    assert squares.mean() < found[0]["expected"] ** 2 + 5 * squares.std(ddof=1) / 40**0.5
+    again = ebbing.torch.tangent_features(model, tasks, dim=dim, seed=39, memory=1.0)
     # One example at a time: the same projection, sums in another order.
     np.testing.assert_allclose(again[0].x, made[0].x, rtol=1e-9, atol=1e-12)
 
 
 def fine_tuned(model, tasks, steps=20000):
-    """Mean squared residuals [t, s] of full-batch descent at half of the rate at which it would diverge, to 1e-8 of the start."""
+    """Mean squared residuals [t, s] of full-batch descent at half of the rate at which it would diverge, to 1e-6 of the start."""
     losses = []
     for x, y in tasks:
         rate = len(y) / torch.linalg.eigvalsh(torch.tensor(rows_kernel(model, x)))[-1]
         for step in range(steps):
             loss = ((model(x) - y) ** 2).mean()
             start = loss.item() if step == 0 else start
-            if loss.item() < 1e-8 * start:
+            if loss.item() < 1e-6 * start:
                 break
             model.zero_grad()
             (loss * y.shape[1] / 2).backward()
@@ -129,21 +128,22 @@ def rows_kernel(model, x):
 
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_a_forecast_is_what_small_steps_do(outputs):
-    errors = {}
-    for step in (0.4, 0.1):
+    errors, p = {}, 6
+    for step in (0.04, 0.01):
         model = cnn(outputs, seed=outputs)
-        inputs = [images(10, 10 + t) for t in range(3)]
+        inputs = [images(p, 10 + t) for t in range(3)]
         # Targets a little off the present answers: the tangent theory is the first order in what is learned.
-        tasks = [(x, model(x).detach() + step * signs((10, outputs), 20 + t)) for t, x in enumerate(inputs)]
+        tasks = [(x, model(x).detach() + step * signs((p, outputs), 20 + t)) for t, x in enumerate(inputs)]
         features = ebbing.torch.tangent_features(model, tasks, dim=None)
-        assert features[0].x.shape[0] == 10 * outputs
+        assert features[0].x.shape[0] == p * outputs
         told = ebbing.forecast(features, features=True, order=False).forgetting
-        scale = np.array([(y**2).sum().item() for _, y in tasks]) / (step**2 * 10 * outputs)
-        measured = fine_tuned(model, tasks) / (step**2 * 10 * outputs)
-        errors[step] = np.abs(told * scale - measured)[np.tril_indices(3)].max()
-        assert (told * scale)[2, 0] > 0.05
-    # The error is of order `step`: a quarter of the step leaves a quarter, and less than half at any rate.
-    assert errors[0.1] < 0.5 * errors[0.4] and errors[0.1] < 0.1, errors
+        left = told * [(y**2).sum().item() for _, y in tasks] / (step**2 * p * outputs)
+        measured = fine_tuned(model, tasks) / (step**2 * p * outputs)
+        errors[step] = np.abs(left - measured)[np.tril_indices(3)].max()
+        assert left[2, 0] > 0.3
+    # The error is of order `step`: a quarter of the step leaves a quarter of it, beside what descent to 1e-6 leaves (1e-3 of
+    # the outputs). It was 0.112 and 0.041 with one output, 0.025 and 0.007 with three.
+    assert errors[0.01] < 0.5 * errors[0.04] and errors[0.01] < 0.06, errors
 
 
 def test_what_a_model_knows_it_does_not_learn():

@@ -181,8 +181,8 @@ fn summarise(task: &Task, numbers: &[usize]) -> TaskSummary {
     let test = task.test.as_ref();
     TaskSummary {
         name: task.name.clone(),
-        p,
-        p_test: test.map_or(0, |test| test.x.nrows()),
+        p: p / task.rows_per_example(),
+        p_test: test.map_or(0, |test| test.x.nrows() / task.rows_per_example()),
         dim,
         targets: (0..task.y.ncols()).map(|c| target_summary(&task.y, c)).collect(),
         norm2: [

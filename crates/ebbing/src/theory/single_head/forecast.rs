@@ -138,7 +138,9 @@ impl SingleHead {
             .map(|(s, (points, y, start))| Ok(self.alone(self.own(), s)?.scores(points, y, start.as_ref())?[0]));
         let alone_scores = alone.collect::<Result<Vec<Score>>>()?;
         let (loss, alone): (_, Vec<f64>) = (losses(&scores), alone_scores.iter().map(|score| score.loss).collect());
-        let generalisation = loss.iter().map(|row| row.iter().zip(&alone).map(|(l, g)| l / g).collect()).collect();
+        // What a network solves from the start it solves alone as well.
+        let over = |(l, g): (&f64, &f64)| if l == g { 1.0 } else { l / g };
+        let generalisation = loss.iter().map(|row| row.iter().zip(&alone).map(over).collect()).collect();
         let forgetting = (0..loss.len()).map(|t| (0..=t).map(|s| loss[t][s] - loss[s][s]).collect()).collect();
         Ok(Some(SingleHeadTest {
             generalisation,

@@ -17,6 +17,9 @@
 //! | [`Mode`] | random features (the paper's single-head figures), tangent kernel, or finite λ |
 //! | [`Replay`], [`ReplayBudget`], [`Selection`] | what is stored of earlier tasks and learned again |
 //!
+//! Features may come with the outputs of the one network they are of ([`Present`](crate::tasks::Present)): f⁰ is then known, and
+//! `f_T − f⁰` is what a network learns from targets `Y − f⁰(X)`. Losses and accuracies are those of `f_T`.
+//!
 //! A finite temperature 1/β is added to every diagonal block of 𝓛 and of the prior covariance.
 
 mod covariance;
