@@ -37,6 +37,7 @@ class Advice(Result):
     | `replay` | forgetting and cost against the number of examples kept |
     | `target`, `examples_needed`, `examples_most` | what replay was to reach, how many it takes (None: all are not enough), how many there are |
     | `order` | the best order of tasks found, counted from 1 |
+    | `orders` | how many orders were tried, and the `forgetting` and `accuracy` of the best and the worst of them |
     | `draws`, `examples_used`, `held_out` | sequences averaged, examples used of how many, whether accuracies are of test data |
     | `answer`, `assumes` | what to do, and what that assumes, in sentences |
     """
@@ -47,9 +48,11 @@ class Advice(Result):
     examples_needed: int | None
     examples_most: int
     order: list[int] | None
+    orders: dict[str, Any] | None
     draws: int
     examples_used: list[int]
     held_out: bool
+    features: bool
     answer: list[str]
     assumes: str
 
@@ -100,6 +103,7 @@ def advise(
     budget: int | None = None,
     replay_budget: str = "per-task",
     features: bool = False,
+    width: float | None = None,
     max_p: int = 300,
     progress: bool | Listener = False,
 ) -> Advice:
@@ -113,6 +117,7 @@ def advise(
     | `keep_forgetting_below` | what replay is to reach; by default half of doing nothing |
     | `budget`, `replay_budget` | the most examples that may be kept: per-task, in-all or per-class |
     | `features` | inputs are feature matrices |
+    | `width` | hidden units N: a readout per task is forecast at this width, not for wide networks |
     | `max_p` | examples per task that are used |
 
     >>> import numpy as np
@@ -129,6 +134,7 @@ def advise(
         budget=budget,
         replay={"budget": replay_budget},
         features=features,
+        width=width,
         max_p=max_p,
     )
     told = _ebbing.advise(sequences(tasks), asked, listener(progress, "advise"))

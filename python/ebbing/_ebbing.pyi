@@ -104,6 +104,7 @@ def phase_curves(
     sigma2: float,
     beta: float,
     activation_name: str,
+    readout: tuple[float | None, float | None],
 ) -> list[dict[str, Any]]: ...
 def best_lambda(
     tasks: Sequence[_Task],
@@ -114,6 +115,7 @@ def best_lambda(
     sigma2: float,
     beta: float,
     activation_name: str,
+    readout: tuple[float | None, float | None],
 ) -> dict[str, Any]: ...
 def interpolated(tasks: Sequence[_Task], steps: int, seed: int) -> _Made: ...
 def with_context(tasks: Sequence[_Task], dim: int, variance: float, renormalise: bool, seed: int) -> _Made: ...
@@ -171,6 +173,7 @@ class MultiHead:
         sigma2: float,
         beta: float,
         activation_name: str,
+        readout: tuple[float | None, float | None],
     ) -> MultiHead: ...
     def factors(self) -> dict[str, Any]: ...
     def predict(self, x: _Array, head: int, t: int) -> tuple[_Array, _Array]: ...
@@ -181,7 +184,13 @@ class MultiHead:
 
 @final
 class TwoTasks:
-    def __new__(cls, tasks: Sequence[_Task], sigma2: float, activation_name: str) -> TwoTasks: ...
+    def __new__(
+        cls,
+        tasks: Sequence[_Task],
+        sigma2: float,
+        activation_name: str,
+        readout: tuple[float | None, float | None],
+    ) -> TwoTasks: ...
     def curve(self, alphas: Sequence[float]) -> dict[str, Any]: ...
     def critical_load(self) -> dict[str, Any]: ...
 

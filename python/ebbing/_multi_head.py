@@ -20,6 +20,9 @@ REGIMES = {
     "generalisation": "generalization",
 }
 
+#: The prior variance of readouts and the bound on their norm.
+Readout = tuple[float | None, float | None]
+
 
 class MultiHead:
     """`u1(t,s) = <a_t·a_s>/N` and all heads' outputs, at load α = P/N, found one task after another.
@@ -50,6 +53,8 @@ class MultiHead:
         sigma2: float = 1.0,
         beta: float = float("inf"),
         activation: str = "relu",
+        readout_sigma2: float | None = None,
+        readout_norm: float | None = None,
     ) -> None:
         self._tasks = native(tasks)
         # Each head has its own two classes.
@@ -62,6 +67,7 @@ class MultiHead:
             real(sigma2, "sigma2"),
             real(beta, "beta"),
             activation,
+            _readout(readout_sigma2, readout_norm),
         )
         self._solve()
 
@@ -234,7 +240,16 @@ class CriticalLoad(Result):
 
 
 def two_task_limit(
-    X1: Any, y1: Any, X2: Any, y2: Any, *, alpha: Any, sigma2: float = 1.0, activation: str = "relu"
+    X1: Any,
+    y1: Any,
+    X2: Any,
+    y2: Any,
+    *,
+    alpha: Any,
+    sigma2: float = 1.0,
+    activation: str = "relu",
+    readout_sigma2: float | None = None,
+    readout_norm: float | None = None,
 ) -> TwoTaskLimit:
     """`M = K + ρΔ̂`, `E(ρ) = u11·den·yy − by²`: two tasks at λ → ∞ and at one load α or at every load of an array.
 
@@ -250,12 +265,20 @@ def two_task_limit(
     >>> two_task_limit(X1, y1, X2, y2, alpha=0.5).rho
     0.0
     """
-    curve = _two_tasks(X1, y1, X2, y2, sigma2, activation).curve(several(alpha, "alpha"))
+    readout = _readout(readout_sigma2, readout_norm)
+    curve = _two_tasks(X1, y1, X2, y2, sigma2, activation, readout).curve(several(alpha, "alpha"))
     return TwoTaskLimit.of_points(curve["points"], scalar=np.ndim(alpha) == 0)
 
 
 def critical_load(
-    X1: Any, y1: Any, X2: Any, y2: Any, *, sigma2: float = 1.0, activation: str = "relu"
+    X1: Any,
+    y1: Any,
+    X2: Any,
+    y2: Any,
+    *,
+    sigma2: float = 1.0,
+    activation: str = "relu",
+    readout_sigma2: float | None = None,
 ) -> CriticalLoad:
     """The α_c that solves `E(ρ*(α); α) = 0`, with the estimate `γ_sim⁻²` beside it.
 
@@ -265,12 +288,22 @@ def critical_load(
     >>> critical_load(X, y, X, y).alpha_c  # identical tasks: no overfitting
     1.0
     """
-    found = _two_tasks(X1, y1, X2, y2, sigma2, activation).critical_load()
+    readout = _readout(readout_sigma2, None)
+    found = _two_tasks(X1, y1, X2, y2, sigma2, activation, readout).critical_load()
     return CriticalLoad(**{name: math.inf if value is None else value for name, value in found.items()})
 
 
-def _two_tasks(X1: Any, y1: Any, X2: Any, y2: Any, sigma2: float, activation: str) -> _ebbing.TwoTasks:
-    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), real(sigma2, "sigma2"), activation)
+def _two_tasks(
+    X1: Any, y1: Any, X2: Any, y2: Any, sigma2: float, activation: str, readout: Readout
+) -> _ebbing.TwoTasks:
+    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), real(sigma2, "sigma2"), activation, readout)
+
+
+def _readout(sigma2: float | None, norm: float | None) -> Readout:
+    return (
+        None if sigma2 is None else real(sigma2, "readout_sigma2"),
+        None if norm is None else real(norm, "readout_norm"),
+    )
 
 
 def several(values: Any, name: str) -> list[float]:
@@ -357,6 +390,8 @@ def phase_curves(
     sigma2: float = 1.0,
     beta: float = float("inf"),
     activation: str = "relu",
+    readout_sigma2: float | None = None,
+    readout_norm: float | None = None,
 ) -> PhaseCurves:
     """Any number of tasks with a readout each, at every load α = P_T/N and every λ (inf included).
 
@@ -371,9 +406,17 @@ def phase_curves(
     ((2, 2), ['fixed-representations', 'overfitting'])
     >>> curves.u_tt_exponent[1].tolist()  # the second readout grows as √λ where it overfits
     [0.0, 0.5]
+    >>> phase_curves(tasks, alpha=1.5, readout_norm=2.0).u_tt_exponent  # and not where its norm is bounded
+    0.0
+
+    `readout_sigma2` is the prior variance of readouts where it is not that of all weights (`sigma2`); `readout_norm` bounds
+    |a|²/N of each, at beta = inf.
     """
     lams, loads = several(lam, "lam"), several(alpha, "alpha")
-    found = _ebbing.phase_curves(native(tasks), lams, loads, real(sigma2, "sigma2"), real(beta, "beta"), activation)
+    readout = _readout(readout_sigma2, readout_norm)
+    found = _ebbing.phase_curves(
+        native(tasks), lams, loads, real(sigma2, "sigma2"), real(beta, "beta"), activation, readout
+    )
     return PhaseCurves.of_curves(found, lam, alpha)
 
 
@@ -411,6 +454,8 @@ def best_lambda(
     sigma2: float = 1.0,
     beta: float = float("inf"),
     activation: str = "relu",
+    readout_sigma2: float | None = None,
+    readout_norm: float | None = None,
 ) -> BestLambda:
     """Searches `low` … `high` for the λ that minimises `max(G_21, G_22)` of two tasks with held-out data.
 
@@ -432,6 +477,7 @@ def best_lambda(
         real(sigma2, "sigma2"),
         real(beta, "beta"),
         activation,
+        _readout(readout_sigma2, readout_norm),
     )
     names = {"lam": "lambda", "f21": "f21", "g21": "g21", "g22": "g22"}
     tried = {name: np.array([point[key] for point in found["curve"]]) for name, key in names.items()}

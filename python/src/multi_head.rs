@@ -12,6 +12,9 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// The prior variance of readouts and the bound on their norm.
+type Readout = (Option<f64>, Option<f64>);
+
 fn settings(
     width: Option<f64>,
     alpha: Option<f64>,
@@ -19,8 +22,10 @@ fn settings(
     sigma2: f64,
     beta: f64,
     name: &str,
+    (readout_sigma2, readout_norm): Readout,
 ) -> PyResult<MultiHeadSettings> {
-    Ok(MultiHeadSettings { lambda, sigma2, beta, alpha, width, activation: activation(name)?, depth: 1 })
+    let activation = activation(name)?;
+    Ok(MultiHeadSettings { lambda, sigma2, beta, readout_sigma2, readout_norm, alpha, width, activation, depth: 1 })
 }
 
 /// A network with a readout for every task.
@@ -33,7 +38,7 @@ pub struct MultiHead {
 impl MultiHead {
     /// Solves for the renormalisation factors.
     #[new]
-    #[pyo3(signature = (tasks, width, alpha, lam, sigma2, beta, activation_name))]
+    #[pyo3(signature = (tasks, width, alpha, lam, sigma2, beta, activation_name, readout))]
     fn new(
         py: Python<'_>,
         tasks: Vec<GivenTask<'_>>,
@@ -43,8 +48,9 @@ impl MultiHead {
         sigma2: f64,
         beta: f64,
         activation_name: &str,
+        readout: Readout,
     ) -> PyResult<Self> {
-        let settings = settings(width, alpha, lam, sigma2, beta, activation_name)?;
+        let settings = settings(width, alpha, lam, sigma2, beta, activation_name, readout)?;
         let tasks = sequence(&tasks).map_err(python)?.tasks;
         let theory = run(py, None, move |_| ebbing::MultiHead::new(&tasks, &settings))?;
         Ok(MultiHead { theory: Arc::new(theory) })
@@ -117,7 +123,7 @@ fn each(theory: &ebbing::MultiHead, loss: impl Fn(usize, usize) -> Result<f64>) 
 
 /// Any number of tasks against the load, one curve for every λ.
 #[pyfunction]
-#[pyo3(signature = (tasks, lam, alpha, sigma2, beta, activation_name))]
+#[pyo3(signature = (tasks, lam, alpha, sigma2, beta, activation_name, readout))]
 pub fn phase_curves<'py>(
     py: Python<'py>,
     tasks: Vec<GivenTask<'py>>,
@@ -126,8 +132,9 @@ pub fn phase_curves<'py>(
     sigma2: f64,
     beta: f64,
     activation_name: &str,
+    readout: Readout,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let settings = settings(None, None, f64::INFINITY, sigma2, beta, activation_name)?;
+    let settings = settings(None, None, f64::INFINITY, sigma2, beta, activation_name, readout)?;
     let tasks = sequence(&tasks).map_err(python)?.tasks;
     let curve = move |&lambda: &f64| sequence_curve(&tasks, &MultiHeadSettings { lambda, ..settings.clone() }, &alpha);
     object(py, &run(py, None, move |_| lam.iter().map(curve).collect::<Result<Vec<_>>>())?)
@@ -135,7 +142,7 @@ pub fn phase_curves<'py>(
 
 /// The λ in `low … high` that serves both of two tasks best.
 #[pyfunction]
-#[pyo3(signature = (tasks, low, high, width, alpha, sigma2, beta, activation_name))]
+#[pyo3(signature = (tasks, low, high, width, alpha, sigma2, beta, activation_name, readout))]
 pub fn best_lambda<'py>(
     py: Python<'py>,
     tasks: Vec<GivenTask<'py>>,
@@ -146,8 +153,9 @@ pub fn best_lambda<'py>(
     sigma2: f64,
     beta: f64,
     activation_name: &str,
+    readout: Readout,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let settings = settings(width, alpha, low, sigma2, beta, activation_name)?;
+    let settings = settings(width, alpha, low, sigma2, beta, activation_name, readout)?;
     let tasks = sequence(&tasks).map_err(python)?.tasks;
     let best = move || ebbing::theory::best_lambda::best_lambda(&tasks, &settings, low, high);
     object(py, &run(py, None, move |_| best())?)
@@ -163,9 +171,15 @@ pub struct TwoTasks {
 impl TwoTasks {
     /// Decomposes the kernels of two tasks.
     #[new]
-    fn new(py: Python<'_>, tasks: Vec<GivenTask<'_>>, sigma2: f64, activation_name: &str) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        tasks: Vec<GivenTask<'_>>,
+        sigma2: f64,
+        activation_name: &str,
+        readout: Readout,
+    ) -> PyResult<Self> {
         let tasks = sequence(&tasks).map_err(python)?.tasks;
-        let settings = settings(None, None, f64::INFINITY, sigma2, f64::INFINITY, activation_name)?;
+        let settings = settings(None, None, f64::INFINITY, sigma2, f64::INFINITY, activation_name, readout)?;
         let two = run(py, None, move |_| ebbing::theory::multi_head::TwoTasks::new(&tasks, &settings))?;
         Ok(TwoTasks { two: Arc::new(two) })
     }

@@ -89,3 +89,35 @@ def test_bad_input_is_named(tasks, settings, words):
 def test_replay_of_more_than_there_is_is_named():
     with pytest.raises(ValueError, match="replay is 25; must be at most 24, the examples of task 1"):
         ebbing.forecast(make_tasks(), replay=25)
+
+
+def test_readouts_at_a_width_and_the_range_of_orders():
+    rng = np.random.default_rng(3)
+    task = lambda p: (rng.normal(size=(p, 15)), np.sign(rng.normal(size=p)))
+    tasks = [task(20) + task(10) for _ in range(2)]
+    told = ebbing.advise(tasks, width=12)
+    rows = [row for row in told.remedies if row["kind"] == "readouts"]
+    assert len(rows) == 2 and all("N = 12" in row["remedy"] for row in rows)
+    assert told.orders["tried"] == 2
+    assert told.orders["forgetting"][0] <= told.orders["forgetting"][1]
+    with pytest.raises(ValueError, match="width is 0"):
+        ebbing.advise(tasks, width=0)
+
+
+def test_readouts_with_a_prior_or_a_bound_of_their_own():
+    rng = np.random.default_rng(4)
+    tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(2)]
+    free, short = ebbing.MultiHead(tasks, alpha=1.5, lam=10.0), ebbing.MultiHead(tasks, alpha=1.5, lam=10.0, readout_sigma2=0.2)
+    assert short.u1[1, 1] < free.u1[1, 1]
+    bounded = ebbing.MultiHead(tasks, alpha=1.5, readout_norm=2.0)
+    assert np.isinf(ebbing.MultiHead(tasks, alpha=1.5).u1[1, 1])
+    np.testing.assert_allclose(bounded.u1[1, 1], 2.0, rtol=1e-12)
+    (x1, y1), (x2, y2) = tasks
+    limit = ebbing.two_task_limit(x1, y1, x2, y2, alpha=[0.5, 1.5], readout_norm=2.0)
+    np.testing.assert_allclose(np.asarray(limit.u22)[1], 2.0, rtol=1e-12)
+    with pytest.raises(ValueError, match="readout_norm is -1"):
+        ebbing.phase_curves(tasks, alpha=1.5, readout_norm=-1.0)
+    with pytest.raises(ebbing.OutsideTheory if hasattr(ebbing, "OutsideTheory") else ValueError, match="beta"):
+        ebbing.phase_curves(tasks, alpha=1.5, readout_norm=1.0, beta=10.0)
+    sampled = ebbing.sample_posterior(tasks, width=10, beta=50.0, chains=2, warmup=20, draws=20, readout_sigma2=0.1)
+    assert sampled.u1.shape == (2, 2)

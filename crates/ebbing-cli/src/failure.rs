@@ -92,7 +92,7 @@ fn sentence(error: &anyhow::Error) -> String {
 }
 
 /// Settings of the library and the flags that set them.
-const FLAGS: [(&str, &str); 16] = [
+const FLAGS: [(&str, &str); 19] = [
     ("tasks", "--length"),
     ("p", "--examples"),
     ("p_test", "--test-examples"),
@@ -109,6 +109,9 @@ const FLAGS: [(&str, &str); 16] = [
     ("classes_per_group", "--classes-per-group"),
     ("max_steps", "--max-steps"),
     ("eta_factor", "--eta-factor"),
+    ("width", "--width"),
+    ("budget", "--budget"),
+    ("keep_forgetting_below", "--keep-forgetting-below"),
 ];
 
 /// An error with the flag that was typed in the place of the library's setting; a recipe has the library's own words.

@@ -52,7 +52,7 @@ fn advice_is_a_table_a_figure_and_a_page() {
     let last = &forecast["forecast"]["forgetting"]["mean"][2];
     assert!((last[0].as_f64().unwrap() + last[1].as_f64().unwrap()) / 2.0 <= 0.2, "{last}");
     refused(&home, "advise --tasks tasks.npz --budget 31", &["budget is 31", "at most 30", "task 1"]);
-    refused(&home, "advise --tasks tasks.npz --keep-forgetting-below 0", &["keep_forgetting_below is 0", "positive"]);
+    refused(&home, "advise --tasks tasks.npz --keep-forgetting-below 0", &["--keep-forgetting-below is 0", "positive"]);
     refused(&home, "advise --length 1 --examples 20", &["it holds 1 task"]);
     refused(&home, "forecast --tasks tasks.npz --replay 31", &["replay is 31", "at most 30"]);
 }

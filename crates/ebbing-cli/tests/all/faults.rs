@@ -224,3 +224,52 @@ fn a_folder_for_results_is_tried_before_the_work_and_held_during_it() {
     done(&home.run("forecast -p 20 --length 2 --out out"));
     assert!(!lock.exists());
 }
+
+#[test]
+fn files_in_another_encoding_and_endless_numbers_are_bad_input() {
+    let home = Home::new();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = home.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path.display().to_string()
+    };
+    let latin = file("latin.toml", b"# tasks of Andr\xe9\nlength = 2\n");
+    let endless = file("endless.toml", b"command = \"forecast\"\nseeds = [0]\n[grid]\nsigma = [1e400]\n");
+    for (words, said) in [
+        (format!("forecast --tasks {latin}"), "latin.toml"),
+        (format!("check {latin}"), "latin.toml"),
+        (format!("study run {latin} --out s"), "latin.toml"),
+        (format!("study run {endless} --out s"), "sigma"),
+    ] {
+        let sentence = refusal(&home.run(&words), 2);
+        assert!(sentence.contains(said), "{words}: {sentence}");
+    }
+}
+
+#[test]
+fn readouts_have_their_own_prior_where_there_is_one_for_each() {
+    for (words, said) in [
+        ("phase --sigma-readout 0", "--sigma-readout is 0; must be positive and finite"),
+        ("phase --readout-norm -1", "--readout-norm is -1; must be positive and finite"),
+        ("phase --readout-norm 1 --beta 10", "--readout-norm is 1; needs --beta inf"),
+        ("sample --heads single --sigma-readout 1", "--sigma-readout is 1; belongs to --heads multi"),
+        ("advise --width 0.5", "--width is 0.5; must be a number of units"),
+    ] {
+        let sentence = refused(words);
+        assert!(sentence.contains(said), "{words}: {sentence}");
+    }
+    let home = Home::new();
+    let points = |more: &str| {
+        let words = format!("phase --ratio 0.3 -p 60 --test-examples 20 --alpha 0.5,1.5 --json {more}");
+        done_json(&home.run(&words))["curves"][0]["points"].clone()
+    };
+    // λ = ∞ and a load of 1.5: free readouts grow without bound, bounded ones do not, and then task 1 is forgotten.
+    let (free, bounded) = (points(""), points("--readout-norm 2"));
+    assert_eq!(free[1]["g22"]["exponent"], 0.5);
+    assert_eq!(bounded[1]["g22"]["exponent"], 0.0);
+    assert_eq!(bounded[1]["factors"]["u22"]["coefficient"], 2.0);
+    assert!(bounded[1]["f21"]["coefficient"].as_f64().unwrap() > 1e-3);
+    let shorter = points("--sigma-readout 0.5");
+    let norm = |points: &serde_json::Value| points[0]["factors"]["u22"]["coefficient"].as_f64().unwrap();
+    assert!(norm(&shorter) < norm(&free), "{} {}", norm(&shorter), norm(&free));
+}

@@ -303,6 +303,7 @@ fn every_command_has_rows_and_failures_are_recorded() {
         ("p", "command = \"phase\"\n[settings]\nexamples = 40\ntest_examples = 20\nalpha = [0.5, 2.0]\nno_whiten = true\n[grid]\nratio = [0.1]\n".to_string(), "ratio,seed,lambda,alpha,regime,u11"),
         ("t", format!("command = \"train\"\n[settings]\ntasks = \"{tasks}\"\nwidth = 20\nlearners = [\"gd\", \"l2\"]\nmax_steps = 50\n[grid]\nkappa = [0.1]\n"), "kappa,seed,learner,t,s,train_loss"),
         ("s", format!("command = \"sample\"\n[settings]\ntasks = \"{tasks}\"\nwidth = 10\nchains = 2\nwarmup = 10\ndraws = 10\n"), "seed,t,s,u1,u1_se"),
+        ("a", format!("command = \"advise\"\n[settings]\ntasks = \"{tasks}\"\n[grid]\ndepth = [1, 2]\n"), "depth,seed,kind,remedy,task_known,applies,forgetting"),
     ] {
         let file = folder.write(&format!("{name}.toml"), &text);
         let out = folder.join(name);

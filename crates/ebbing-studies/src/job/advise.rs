@@ -4,9 +4,12 @@ use super::ForecastJob;
 use super::replay::{BUDGETS, ReplayKeys};
 use super::tasks::TaskKeys;
 use super::words::{ACTIVATIONS, choice, number};
+use crate::cell::Row;
+use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::Activation;
-use ebbing::theory::advise::{Advice, AdviseSettings};
+use ebbing::plan::{Cost, Sizes, forgetting_cost};
+use ebbing::theory::advise::{Advice, AdviseSettings, Remedy, ReplayPoint};
 use ebbing::theory::single_head::{Mode, ReplayBudget};
 use ebbing::{Error, TaskSequence};
 use serde::{Deserialize, Serialize};
@@ -39,6 +42,9 @@ pub struct AdviseJob {
     #[arg(long, value_parser = number, value_name = "BETA", default_value_t = f64::INFINITY)]
     #[serde(with = "ebbing::serde_infinity")]
     pub beta: f64,
+    /// Hidden units N: a readout per task is forecast at this width, not for wide networks
+    #[arg(long, value_parser = number, value_name = "N")]
+    pub width: Option<f64>,
     /// How many examples must be kept to hold forgetting below this [default: half of doing nothing]
     #[arg(long, value_parser = number, value_name = "F")]
     pub keep_forgetting_below: Option<f64>,
@@ -55,6 +61,20 @@ pub struct AdviseJob {
     #[arg(long, value_name = "P")]
     pub max_p: Option<usize>,
 }
+
+/// What the columns mean.
+pub(super) const COLUMNS: &[(&str, &str)] = &[
+    ("kind", "what is done"),
+    ("remedy", "the same at its best setting, in words"),
+    ("forgetting", "mean training loss of earlier tasks after the last"),
+    ("gain", "forgetting spared against doing nothing"),
+    ("accuracy", "average over all tasks after the last, on test data where every task has some"),
+    ("backward_transfer", "what earlier tasks gain in accuracy, or (below 0) forget"),
+    ("cost", "work of training relative to doing nothing"),
+    ("task_known", "1 where the task must be known at test time"),
+    ("applies", "1 where the remedy applies"),
+    ("examples", "examples kept (rows of the sweep of replay)"),
+];
 
 /// Ways of learning when nothing is done; the penalty is one of the remedies.
 const MODES: &[(&str, &str)] = &[
@@ -108,9 +128,53 @@ impl AdviseJob {
             budget: self.budget,
             replay: replay.settings(),
             features: self.features.is_some(),
+            width: self.width,
             max_p: self.max_p.unwrap_or(default.max_p),
             ..default
         })
+    }
+
+    pub(super) fn check(&self) -> ebbing::Result<()> {
+        self.settings()?.checked()?;
+        self.forecast().check()
+    }
+
+    pub(super) fn sizes(&self) -> ebbing::Result<Sizes> {
+        ForecastJob { max_p: Some(self.settings()?.max_p), ..self.forecast() }.sizes()
+    }
+
+    /// Some thirty settings of remedies are tried, each as a forecast without order parameters.
+    pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
+        forgetting_cost(sizes).times(30 * self.seeds)
+    }
+
+    /// One row per remedy, then one per number of examples kept.
+    pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let advice = AdviseJob { seeds: 1, ..self.clone() }.run(sources, &mut |_| ())?.advice;
+        let remedy = |r: &Remedy| {
+            let kind = serde_json::to_value(r.kind).ok().and_then(|kind| kind.as_str().map(String::from));
+            let row = Row::new()
+                .with("kind", kind.unwrap_or_default())
+                .with("remedy", r.remedy.as_str())
+                .with("task_known", usize::from(r.task_known))
+                .with("applies", usize::from(r.applies));
+            let numbers = [
+                ("forgetting", r.forgetting),
+                ("gain", r.gain),
+                ("accuracy", r.accuracy),
+                ("backward_transfer", r.backward_transfer),
+                ("cost", r.cost),
+            ];
+            numbers.into_iter().fold(row, |row, (name, value)| match value {
+                Some(value) => row.with(name, value),
+                None => row,
+            })
+        };
+        let kept = |p: &ReplayPoint| {
+            let row = Row::new().with("kind", "replay-sweep").with("remedy", format!("replay of {}", p.examples));
+            row.with("examples", p.examples).with("forgetting", p.forgetting).with("cost", p.cost)
+        };
+        Ok(advice.remedies.iter().map(remedy).chain(advice.replay.iter().map(kept)).collect())
     }
 
     /// Computes the advice; `hear` is told of each step.

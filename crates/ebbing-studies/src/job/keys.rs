@@ -1,6 +1,6 @@
 //! From keys and values, as study files hold them, to a typed request.
 
-use super::{ForecastJob, Job, PhaseJob, SampleJob, TrainJob};
+use super::{AdviseJob, ForecastJob, Job, PhaseJob, SampleJob, TrainJob};
 use crate::cell::Value;
 use ebbing::Error;
 use serde::Serialize;
@@ -19,6 +19,7 @@ pub(super) fn of(command: &str) -> Vec<String> {
         "phase" => fields(&PhaseJob::default()),
         "train" => fields(&TrainJob::default()),
         "sample" => fields(&SampleJob::default()),
+        "advise" => fields(&AdviseJob::default()),
         _ => Vec::new(),
     };
     // The width of `phase` places one width in the diagram; a study has loads instead.
@@ -41,6 +42,7 @@ pub(super) fn read(command: &str, settings: &BTreeMap<&str, &Value>) -> ebbing::
         "phase" => Job::Phase(Box::new(typed::<PhaseJob>(map)?)),
         "train" => Job::Train(Box::new(typed::<TrainJob>(map)?)),
         "sample" => Job::Sample(Box::new(typed::<SampleJob>(map)?)),
+        "advise" => Job::Advise(Box::new(typed::<AdviseJob>(map)?)),
         other => return Err(Error::setting("command", other, format!("must be one of {}", Job::COMMANDS.join(", ")))),
     })
 }

@@ -29,6 +29,7 @@ use ebbing::plan::{Cost, Sizes, check_memory, drawing_cost};
 use ebbing::{Recipe, TaskSequence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The defaults of a job are those of its flags, so that files and flags cannot differ.
@@ -56,6 +57,21 @@ pub enum Job {
     Train(Box<TrainJob>),
     /// Networks sampled from the posterior.
     Sample(Box<SampleJob>),
+    /// What each remedy against forgetting would do.
+    Advise(Box<AdviseJob>),
+}
+
+/// The same of whichever job it is.
+macro_rules! each_job {
+    ($self:expr, $job:ident => $of:expr) => {
+        match $self {
+            Job::Forecast($job) => $of,
+            Job::Phase($job) => $of,
+            Job::Train($job) => $of,
+            Job::Sample($job) => $of,
+            Job::Advise($job) => $of,
+        }
+    };
 }
 
 macro_rules! jobs_of_commands {
@@ -67,11 +83,11 @@ macro_rules! jobs_of_commands {
         }
     )+};
 }
-jobs_of_commands!(Forecast(ForecastJob), Phase(PhaseJob), Train(TrainJob), Sample(SampleJob));
+jobs_of_commands!(Forecast(ForecastJob), Phase(PhaseJob), Train(TrainJob), Sample(SampleJob), Advise(AdviseJob));
 
 impl Job {
     /// The names of the commands.
-    pub const COMMANDS: [&'static str; 4] = ["forecast", "phase", "train", "sample"];
+    pub const COMMANDS: [&'static str; 5] = ["forecast", "phase", "train", "sample", "advise"];
 
     /// The request of a command with its settings by key.
     ///
@@ -90,6 +106,7 @@ impl Job {
             Job::Phase(_) => "phase",
             Job::Train(_) => "train",
             Job::Sample(_) => "sample",
+            Job::Advise(_) => "advise",
         }
     }
 
@@ -99,12 +116,7 @@ impl Job {
     }
 
     fn tasks_mut(&mut self) -> &mut TaskKeys {
-        match self {
-            Job::Forecast(job) => &mut job.tasks,
-            Job::Phase(job) => &mut job.tasks,
-            Job::Train(job) => &mut job.tasks,
-            Job::Sample(job) => &mut job.tasks,
-        }
+        each_job!(self, job => &mut job.tasks)
     }
 
     /// Refuses what would be refused when it is computed, as far as that can be told without data.
@@ -112,12 +124,7 @@ impl Job {
     /// # Errors
     /// Whatever is wrong with the settings, in one sentence.
     pub fn check(&self) -> ebbing::Result<()> {
-        match self {
-            Job::Forecast(job) => job.check(),
-            Job::Phase(job) => job.check(),
-            Job::Train(job) => job.check(),
-            Job::Sample(job) => job.check(),
-        }
+        each_job!(self, job => job.check())
     }
 
     /// What makes its tasks; none where features are given.
@@ -128,6 +135,8 @@ impl Job {
             Job::Phase(job) => job.task_recipe().map(Some),
             Job::Train(job) => job.task_keys().recipe().map(Some),
             Job::Sample(job) => job.task_keys().recipe().map(Some),
+            Job::Advise(job) if job.features.is_some() => Ok(None),
+            Job::Advise(job) => job.tasks.recipe().map(Some),
         }
     }
 
@@ -136,13 +145,20 @@ impl Job {
     /// # Errors
     /// Whatever is wrong, in one sentence.
     pub fn check_tasks(&self, sources: &Sources) -> ebbing::Result<()> {
-        if let Job::Forecast(job) = self {
-            job.check_seed()?;
-        }
-        match (self, self.recipe()?) {
-            (_, Some(recipe)) => recipe.check(sources, recipe.seed),
-            (Job::Forecast(job), None) => job.features.iter().try_for_each(|file| TaskSequence::load(file).map(|_| ())),
-            _ => Ok(()),
+        let files: Vec<&PathBuf> = match self {
+            Job::Forecast(job) => {
+                job.check_seed()?;
+                job.features.iter().collect()
+            }
+            Job::Advise(job) => {
+                job.forecast().check_seed()?;
+                job.features.iter().collect()
+            }
+            _ => vec![],
+        };
+        match self.recipe()? {
+            Some(recipe) => recipe.check(sources, recipe.seed),
+            None => files.iter().try_for_each(|file| TaskSequence::load(file).map(|_| ())),
         }
     }
 
@@ -153,17 +169,13 @@ impl Job {
             Job::Phase(job) => job.sizes(),
             Job::Train(job) => job.task_keys().sizes(),
             Job::Sample(job) => job.task_keys().sizes(),
+            Job::Advise(job) => job.sizes(),
         }
     }
 
     /// What it costs with tasks of these sizes.
     fn cost_of(&self, sizes: &Sizes) -> Cost {
-        match self {
-            Job::Forecast(job) => job.cost_of(sizes),
-            Job::Phase(job) => job.cost_of(sizes),
-            Job::Train(job) => job.cost_of(sizes),
-            Job::Sample(job) => job.cost_of(sizes),
-        }
+        each_job!(self, job => job.cost_of(sizes))
     }
 
     /// Refuses what this machine has not the memory for, before anything is drawn.
@@ -190,6 +202,7 @@ impl Job {
             "forecast" => forecast::COLUMNS,
             "phase" => phase::COLUMNS,
             "train" => train::COLUMNS,
+            "advise" => advise::COLUMNS,
             _ => sample::COLUMNS,
         };
         own.iter().map(|&(name, meaning)| Column { name, unit: "", meaning }).collect()
@@ -199,12 +212,7 @@ impl Job {
 impl Work for Job {
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         self.check_memory()?;
-        match self {
-            Job::Forecast(job) => job.rows(sources),
-            Job::Phase(job) => job.rows(sources),
-            Job::Train(job) => job.rows(sources),
-            Job::Sample(job) => job.rows(sources),
-        }
+        each_job!(self, job => job.rows(sources))
     }
 
     fn cost(&self) -> Cost {

@@ -1,7 +1,7 @@
 //! `phase`: tasks with a readout each against the load P/N; as rows, one per penalty and load.
 
 use super::tasks::{ProtocolKind, TaskKeys};
-use super::words::{ACTIVATIONS, Loads, checked_seeds, checked_sigma, choice, list, number};
+use super::words::{ACTIVATIONS, Loads, checked_seeds, checked_sigma, choice, list, number, readout_sigma2};
 use crate::cell::Row;
 use crate::error::Result;
 use clap::ValueEnum;
@@ -68,6 +68,12 @@ pub struct PhaseJob {
     /// Prior standard deviation of a weight
     #[arg(long, value_parser = number, value_name = "SIGMA", default_value_t = 1.0)]
     pub sigma: f64,
+    /// Prior standard deviation of readouts [default: that of all weights]
+    #[arg(long, value_parser = number, value_name = "SIGMA")]
+    pub sigma_readout: Option<f64>,
+    /// Bound on the norm |a|^2/N of every readout: nothing diverges any more
+    #[arg(long, value_parser = number, value_name = "C")]
+    pub readout_norm: Option<f64>,
     /// Inverse temperature; inf interpolates the training data, anything else is told as curves alone
     #[arg(long, value_parser = number, value_name = "BETA", default_value_t = f64::INFINITY)]
     #[serde(with = "ebbing::serde_infinity")]
@@ -209,8 +215,16 @@ impl PhaseJob {
         if self.beta.is_nan() || self.beta <= 0.0 {
             return Err(Error::setting("--beta", self.beta, "must be positive (inf is allowed)"));
         }
+        if let Some(bound) = self.readout_norm.filter(|c| !(*c > 0.0 && c.is_finite())) {
+            return Err(Error::setting("--readout-norm", bound, "must be positive and finite"));
+        }
+        if let Some(bound) = self.readout_norm.filter(|_| self.beta.is_finite()) {
+            return Err(Error::setting("--readout-norm", bound, "needs --beta inf; --sigma-readout works at any beta"));
+        }
         Ok(MultiHeadSettings {
             sigma2: checked_sigma(self.sigma)?.powi(2),
+            readout_sigma2: readout_sigma2(self.sigma_readout)?,
+            readout_norm: self.readout_norm,
             beta: self.beta,
             activation: self.activation,
             ..MultiHeadSettings::default()

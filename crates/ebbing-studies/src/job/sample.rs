@@ -1,7 +1,7 @@
 //! `sample`: networks drawn from the posterior, beside the theory; as rows, one per pair of tasks.
 
 use super::tasks::{ProtocolKind, TaskKeys};
-use super::words::{checked_sigma, choice, number};
+use super::words::{checked_sigma, choice, number, readout_sigma2};
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::data::Sources;
@@ -44,6 +44,9 @@ pub struct SampleJob {
     /// Prior standard deviation of a weight
     #[arg(long, value_parser = number, default_value_t = 1.0)]
     pub sigma: f64,
+    /// Prior standard deviation of readouts, with a readout each [default: that of all weights]
+    #[arg(long, value_parser = number, value_name = "SIGMA")]
+    pub sigma_readout: Option<f64>,
     /// Inverse temperature
     #[arg(long, value_parser = number, default_value_t = 2000.0)]
     #[serde(with = "ebbing::serde_infinity")]
@@ -101,12 +104,17 @@ impl SampleJob {
     /// # Errors
     /// [`ebbing::Error::Setting`] for a setting out of its range.
     pub fn settings(&self) -> ebbing::Result<PosteriorSettings> {
+        if let Some(sigma) = self.sigma_readout.filter(|_| self.heads == Heads::Single) {
+            let expected = "belongs to --heads multi: a single readout learns as the other weights do";
+            return Err(ebbing::Error::setting("--sigma-readout", sigma, expected));
+        }
         let settings = PosteriorSettings {
             heads: self.heads,
             architecture: Architecture { activation: Activation::Relu, depth: self.depth },
             width: self.width,
             lambda: self.lambda,
             sigma2: checked_sigma(self.sigma)?.powi(2),
+            readout_sigma2: readout_sigma2(self.sigma_readout)?,
             beta: self.beta,
             chains: self.chains,
             warmup: self.warmup,
@@ -216,6 +224,7 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
         &MultiHeadSettings {
             lambda: settings.lambda,
             sigma2: settings.sigma2,
+            readout_sigma2: settings.readout_sigma2,
             beta: settings.beta,
             width: Some(settings.width as f64),
             alpha: None,

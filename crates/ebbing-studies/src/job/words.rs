@@ -150,6 +150,16 @@ pub(super) fn checked_sigma(sigma: f64) -> ebbing::Result<f64> {
     Err(Error::setting("--sigma", sigma, "must be positive and finite"))
 }
 
+/// `σ_a²` of readouts with a deviation of their own.
+pub(super) fn readout_sigma2(sigma: Option<f64>) -> ebbing::Result<Option<f64>> {
+    match sigma {
+        Some(sigma) if !(sigma.is_finite() && sigma > 0.0) => {
+            Err(Error::setting("--sigma-readout", sigma, "must be positive and finite"))
+        }
+        sigma => Ok(sigma.map(|sigma| sigma.powi(2))),
+    }
+}
+
 /// At least one seed, and not more than anybody averages over.
 pub(super) fn checked_seeds(seeds: usize) -> ebbing::Result<usize> {
     const MOST: usize = 100_000;

@@ -72,7 +72,8 @@ impl TwoTasks {
     /// # Errors
     /// As for [`TwoTasks::point`].
     pub fn curve(&self, alphas: &[f64]) -> Result<PhaseCurve> {
-        let end = |alpha: f64| self.lambda().is_infinite() && alpha == 1.0;
+        let free = self.lambda().is_infinite() && !self.bounded_readouts();
+        let end = |alpha: f64| free && alpha == 1.0;
         let points = self.points(&alphas.iter().map(|&a| if end(a) { a - BELOW } else { a }).collect::<Vec<_>>())?;
         let critical = if self.lambda().is_infinite() { Some(self.critical_load()?) } else { None };
         let accuracy = accuracy(self.digits()).min(MOST_NOISE);

@@ -1,13 +1,15 @@
 //! Advice against the forecasts it is made of.
 
 use crate::support::*;
+use ebbing::kernels::{Activation, Architecture};
 use ebbing::linalg::Mat;
 use ebbing::rng::Stream;
 use ebbing::tasks::TestSet;
 use ebbing::theory::advise::{Advice, AdviseSettings, Remedy, RemedyKind};
 use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing::theory::single_head::{Mode, Replay, ReplayBudget, SingleHeadSettings};
-use ebbing::{Forecast, Task, TaskSequence};
+use ebbing::{Forecast, MultiHead, Task, TaskSequence};
 
 /// Tasks that share a teacher in part, so that they conflict and can help one another.
 fn tasks(count: usize, p: usize, held_out: bool, seed: u64) -> TaskSequence {
@@ -99,6 +101,74 @@ fn several_draws_judge_the_order_and_give_errors() {
     let one = advice(&draws[..1], &AdviseSettings::default());
     assert_eq!(row(&one, RemedyKind::Nothing).standard_error, None);
     assert_ne!(row(&one, RemedyKind::Nothing).forgetting, row(&told, RemedyKind::Nothing).forgetting);
+}
+
+/// Orders by forgetting and by test accuracy: the best and the worst of all six.
+#[test]
+fn orders_come_with_their_range() {
+    let tasks = tasks(3, 30, true, 5);
+    let told = advice(std::slice::from_ref(&tasks), &AdviseSettings::default());
+    let range = told.orders.unwrap();
+    assert_eq!((range.tried, range.within_noise), (6, None));
+    let all = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].map(|order| {
+        let ordered = sequence(order.iter().map(|&t| tasks.tasks[t].clone()).collect());
+        let settings = ForecastSettings { order: false, ..Default::default() };
+        let f = Forecast::of(&[ordered], &settings, &mut |_| ()).unwrap();
+        let last = &f.forgetting.mean[2];
+        ((last[0] + last[1]) / 2.0, f.test.unwrap().metrics.unwrap().average_accuracy)
+    });
+    let ends =
+        |get: fn(&(f64, f64)) -> f64| all.iter().map(get).fold((f64::MAX, f64::MIN), |e, x| (e.0.min(x), e.1.max(x)));
+    let ((least, most), (low, high)) = (ends(|o| o.0), ends(|o| o.1));
+    // Rounding times a condition number below 1e3; accuracies carry a tie-break of 1e-9.
+    within(range.forgetting[0], least, 1e-10, "least forgetting");
+    within(range.forgetting[1], most, 1e-10, "most forgetting");
+    within(range.accuracy.unwrap()[0], high, 1e-8, "highest accuracy");
+    within(range.accuracy.unwrap()[1], low, 1e-8, "lowest accuracy");
+    assert!(told.sentences().iter().any(|s| s.contains("6 orders were tried")), "{:?}", told.sentences());
+}
+
+/// At a width the multi-head theory answers, and only where it applies.
+#[test]
+fn readouts_of_their_own_at_a_width() {
+    let two = tasks(2, 30, true, 6);
+    let settings = AdviseSettings { width: Some(20.0), ..Default::default() };
+    let told = advice(std::slice::from_ref(&two), &settings);
+    let rows: Vec<&Remedy> = told.remedies.iter().filter(|r| r.kind == RemedyKind::Readouts).collect();
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    for row in rows {
+        let lambda: f64 = row.remedy.split("λ = ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+        let readout_norm = row.remedy.contains("|a|²/N ≤ 1").then_some(1.0);
+        let multi = MultiHeadSettings { lambda, width: Some(20.0), readout_norm, ..Default::default() };
+        let theory = MultiHead::new(&two.tasks, &multi).unwrap();
+        within(row.forgetting.unwrap(), theory.forgetting(2, 1).unwrap(), 1e-12, &row.remedy);
+        let right = |head: usize| {
+            let test = two.tasks[head - 1].test.as_ref().unwrap();
+            let found = theory.predict(head, 2, test.x.as_ref()).unwrap();
+            // Gaussian outputs have the right sign with probability Φ(y m/√v), here from Monte Carlo.
+            let mut stream = Stream::new(head as u64, "signs", 0);
+            let mut hits = 0;
+            for (i, (m, v)) in found.mean.iter().zip(&found.variance).enumerate() {
+                hits += (0..2000).filter(|_| (m + v.sqrt() * stream.normal()) * test.y[(i, 0)] > 0.0).count();
+            }
+            hits as f64 / (2000 * found.mean.len()) as f64
+        };
+        // Four standard errors of 60,000 draws per head.
+        within(row.accuracy.unwrap(), 0.5 * (right(1) + right(2)), 4.0 * (0.25f64 / 120_000.0).sqrt(), &row.remedy);
+        assert!(row.task_known);
+    }
+    // Two hidden layers are outside that theory: the wide limit answers.
+    let theory = SingleHeadSettings {
+        architecture: Architecture { depth: 2, activation: Activation::Relu },
+        ..Default::default()
+    };
+    let deep = advice(std::slice::from_ref(&two), &AdviseSettings { theory, ..settings.clone() });
+    assert_eq!(row(&deep, RemedyKind::Readouts).remedy, "a readout per task (wide)");
+    let refused = |settings: AdviseSettings| {
+        Advice::of(std::slice::from_ref(&two), &settings, &mut |_| ()).unwrap_err().to_string()
+    };
+    assert!(refused(AdviseSettings { width: Some(0.0), ..Default::default() }).contains("width is 0"));
+    assert!(refused(AdviseSettings { features: true, ..settings }).contains("width is 20"));
 }
 
 #[test]

@@ -30,8 +30,7 @@ const PARTS: u64 = 8;
 impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        self.job.settings()?;
-        let _held = self.output.begin(self.job.forecast())?;
+        let _held = self.output.begin(self.job.clone())?;
         let mut bar = console.steps("advise", PARTS);
         let mut done = 0;
         let told = self.job.run(&Sources::new(), &mut |_| {

@@ -83,29 +83,29 @@ fn figure(advice: &Advice) -> Figure {
         Some(f) => ([vec![1.0], x].concat(), [vec![f], y].concat()),
         None => (x, y),
     };
-    let mut panel = Panel::new()
-        .x("work of training, doing nothing = 1")
-        .y("mean final forgetting")
-        .legend(Legend::Right)
-        .horizontal("asked for", advice.target)
-        .line(Line::new("replay, more and more examples", &x, &y).category(0));
     let shown: Vec<(usize, &Remedy, f64, f64)> = (advice.remedies.iter().enumerate())
         .filter_map(|(k, r)| Some((k + 1, r, r.cost?, r.forgetting?)))
         .map(|(k, r, cost, f)| (k, r, cost, if f < 1e-12 { 0.0 } else { f }))
         .collect();
-    for (group, name) in GROUPS.iter().enumerate() {
-        let own = shown.iter().filter(|(_, r, ..)| group_of(r) == group);
-        let (x, y): (Vec<f64>, Vec<f64>) = own.map(|(_, _, cost, f)| (*cost, *f)).unzip();
-        if !x.is_empty() {
-            panel = panel.markers(Markers::new(name, &x, &y).category(group));
-        }
+    let reach = |get: fn(&(usize, &Remedy, f64, f64)) -> f64| shown.iter().map(get).fold(0.0, f64::max);
+    let (high, ends) = (reach(|p| p.3), [0.5, 1.4 * reach(|p| p.2).max(2.0)]);
+    let wide = (ends[1] / ends[0]).ln();
+    let mut panel = Panel::new()
+        .x("work of training, doing nothing = 1")
+        .y("mean final forgetting")
+        .log_x()
+        .x_range(ends[0], ends[1])
+        .legend(Legend::Right)
+        .horizontal("asked for", advice.target)
+        .line(Line::new("replay, more and more examples", &x, &y).category(0));
+    for (k, r, cost, f) in &shown {
+        let name = format!("{k} {}", escape_markup(&r.remedy));
+        panel = panel.markers(Markers::new(&name, &[*cost], &[*f]).category(group_of(r)));
     }
     // Numbers of points that lie together stand together.
-    let reach = |get: fn(&(usize, &Remedy, f64, f64)) -> f64| shown.iter().map(get).fold(0.0, f64::max);
-    let (wide, high) = (reach(|p| p.2), reach(|p| p.3));
     let mut labels: Vec<(f64, f64, String)> = vec![];
     for (k, _, cost, f) in &shown {
-        let near = |l: &&mut (f64, f64, String)| (l.0 - cost).abs() < 0.03 * wide && (l.1 - f).abs() < 0.05 * high;
+        let near = |l: &&mut (f64, f64, String)| (l.0 / cost).ln().abs() < 0.03 * wide && (l.1 - f).abs() < 0.05 * high;
         match labels.iter_mut().find(near) {
             Some(label) => label.2 += &format!(", {k}"),
             None => labels.push((*cost, *f, k.to_string())),
@@ -115,20 +115,18 @@ fn figure(advice: &Advice) -> Figure {
         // Where nothing costs more there is room to the left; elsewhere to the right.
         let side = if cost < 1.1 { -1.0 } else { 1.0 };
         let shift = 0.016 + 0.006 * label.chars().count() as f64;
-        panel = panel.text(cost + side * shift * wide, f + 0.02 * high, &label);
+        panel = panel.text(cost * (side * shift * wide).exp(), f + 0.02 * high, &label);
     }
-    let names: Vec<String> = shown.iter().map(|(k, r, ..)| format!("{k} {}", escape_markup(&r.remedy))).collect();
-    Figure::wide(panel).title("What each remedy would do").caption(&format!(
+    Figure::wide(panel).title("What each remedy would do").caption(
         "Mean forgetting of earlier tasks after the last (loss on their training data) against the work of training, for every \
-         remedy at its best setting: {}. The curve is replay with more and more random examples kept.",
-        names.join("; ")
-    ))
+         remedy at its best setting, the best first. Colours tell what a remedy needs: examples that are kept, the task known at \
+         test time, another way of learning, another network or order. The curve is replay with more and more random examples \
+         kept.",
+    )
 }
 
-/// Remedies that are drawn alike.
-const GROUPS: [&str; 6] =
-    ["examples kept", "task known at test time", "penalty, way of learning", "network, order", "nothing", "bound"];
-
+/// Remedies that are drawn alike: examples kept; task known at test time; penalty, way of learning; network, order; nothing;
+/// bound.
 fn group_of(remedy: &Remedy) -> usize {
     match remedy.kind {
         _ if remedy.task_known => 1,

@@ -109,7 +109,11 @@ fn energy<'a>(
             Some(a) if single_after_first => a.iter().map(|a| keep * a).collect(),
             _ => vec![0.0; networks.layers.width()],
         },
-        readout_variance: if single_after_first { innovation } else { settings.sigma2 },
+        readout_variance: if single_after_first {
+            innovation
+        } else {
+            settings.readout_sigma2.unwrap_or(settings.sigma2)
+        },
     }
 }
 

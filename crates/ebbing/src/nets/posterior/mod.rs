@@ -52,6 +52,7 @@ impl Heads {
 /// | `width` | 40 | ≥ 1 |
 /// | `lambda` | 5 | 0 ≤ λ < ∞ |
 /// | `sigma2` | 1 | > 0 |
+/// | `readout_sigma2` | `sigma2` | > 0; multi-head only |
 /// | `beta` | 2000 | 0 < β < ∞ |
 /// | `chains` | 16 | ≥ 2 |
 /// | `warmup`, `draws` | 300, 200 | ≥ 10 |
@@ -69,6 +70,9 @@ pub struct PosteriorSettings {
     pub lambda: f64,
     /// The prior variance σ² of a weight.
     pub sigma2: f64,
+    /// The prior variance `σ_a²` of readouts, where it is not that of the other weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readout_sigma2: Option<f64>,
     /// The inverse temperature β.
     pub beta: f64,
     /// Independent chains.
@@ -91,6 +95,7 @@ impl Default for PosteriorSettings {
             width: 40,
             lambda: 5.0,
             sigma2: 1.0,
+            readout_sigma2: None,
             beta: 2000.0,
             chains: 16,
             warmup: 300,
@@ -166,6 +171,18 @@ impl PosteriorSettings {
         }
         if !(self.beta.is_finite() && self.beta > 0.0) {
             return Err(Error::setting("beta", self.beta, "must be positive and finite to sample"));
+        }
+        if let Some(sigma2) = self.readout_sigma2 {
+            if !(sigma2 > 0.0 && sigma2.is_finite()) {
+                return Err(Error::setting("readout_sigma2", sigma2, "must be positive and finite"));
+            }
+            if self.heads == Heads::Single {
+                return Err(Error::setting(
+                    "readout_sigma2",
+                    sigma2,
+                    "belongs to heads = multi: a single readout learns as the other weights do",
+                ));
+            }
         }
         // More than the upper ends would take years.
         for (name, value, least, most) in [

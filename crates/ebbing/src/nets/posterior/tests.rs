@@ -20,6 +20,7 @@ fn one_hidden_unit_matches_quadrature() {
         width: 1,
         lambda,
         sigma2,
+        readout_sigma2: None,
         beta,
         chains: 4000,
         warmup: 60,
@@ -155,6 +156,46 @@ fn agrees_with_an_independent_sampler() {
         let combined = (se * se + estimate.error() * estimate.error()).sqrt();
         assert!((estimate.value - mean).abs() < 3.0 * combined, "{key}: {estimate:?} against {mean} ± {se}");
     }
+}
+
+/// A short prior for readouts shortens them as the theory says: the norm of each, and what is forgotten.
+#[test]
+fn readouts_have_a_prior_of_their_own() {
+    let (width, p) = (32, 16);
+    let mut s = Stream::new(3, "readouts", 0);
+    let x = Mat::from_fn(p, width, |_, _| s.normal());
+    let y = Mat::from_fn(p, 1, |_, _| if s.chance(0.5) { 1.0 } else { -1.0 });
+    let other = Mat::from_fn(p, width, |i, j| 0.8 * x[(i, j)] + 0.6 * s.normal());
+    let tasks = [Task::new(x, y.clone()), Task::new(other, y)];
+    let readout_sigma2 = Some(0.25);
+    let settings = PosteriorSettings {
+        width,
+        readout_sigma2,
+        beta: 100.0,
+        chains: 32,
+        warmup: 150,
+        draws: 150,
+        leapfrog: 12,
+        ..Default::default()
+    };
+    let sampled = sample_posterior(&tasks, &settings, |_| ()).unwrap();
+    let theory = |readout_sigma2: Option<f64>| {
+        let (lambda, beta, width) = (settings.lambda, settings.beta, Some(width as f64));
+        let settings =
+            crate::theory::multi_head::MultiHeadSettings { lambda, beta, width, readout_sigma2, ..Default::default() };
+        crate::MultiHead::new(&tasks, &settings).unwrap()
+    };
+    let (own, common) = (theory(readout_sigma2), theory(None));
+    for t in 1..=2 {
+        let (norm, expected) = (sampled.u1[t - 1][t - 1], own.u1(t, t));
+        // The theory is the leading order in 1/N: 4/N beside three standard errors.
+        let allowed = 3.0 * norm.error() + 4.0 / width as f64 * expected;
+        assert!((norm.value - expected).abs() < allowed, "u1({t},{t}): {norm:?}, theory {expected}");
+        // The common prior is told apart.
+        assert!((norm.value - common.u1(t, t)).abs() > 2.0 * allowed, "u1({t},{t}): {norm:?}");
+    }
+    let single = PosteriorSettings { heads: Heads::Single, ..settings };
+    assert!(sample_posterior(&tasks, &single, |_| ()).unwrap_err().to_string().contains("readout_sigma2 is 0.25"));
 }
 
 /// Sampled over theoretical F21, minus 1, averaged over draws of two related tasks of N/2 examples in N dimensions: mean and

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::Mat;
 use crate::tasks::TaskSequence;
+use crate::theory::Inputs;
 use crate::theory::blocks::kernels::KernelSource;
 use crate::theory::blocks::shared::Given;
 use crate::theory::blocks::table::{KernelTable, Pool, from_kernel_task};
@@ -55,6 +56,14 @@ impl Bench {
             Bench::Features(sequence) => Given::of_task(place, &sequence.tasks[t]),
         };
         order.iter().enumerate().map(one).collect()
+    }
+
+    /// What other parts of the theory make of it.
+    pub fn inputs(&self) -> Inputs<'_> {
+        match self {
+            Bench::Table(table) => Inputs::Kernels(table),
+            Bench::Features(sequence) => Inputs::Features(sequence),
+        }
     }
 
     /// What becomes of the tasks learned in an order.

@@ -13,10 +13,11 @@
 //! that do not change them.
 
 mod bench;
+mod heads;
 mod remedies;
 mod sentences;
 
-use super::forecast::ASSUMES;
+use super::forecast::{ASSUMES, ASSUMES_OF_FEATURES};
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::stats::mean_with_error;
@@ -33,6 +34,7 @@ use serde::{Deserialize, Serialize};
 /// | `budget` | all examples | the most examples that may be kept, counted as `replay.budget` says |
 /// | `replay` | per task | how kept examples are counted and drawn |
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
+/// | `width` | none | hidden units N: readouts of their own are forecast at this width, not for wide networks |
 /// | `max_p` | 300 | examples per task that are used, training and test |
 /// | `quick` | false | replay, depth and gating only |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +50,9 @@ pub struct AdviseSettings {
     pub replay: Replay,
     /// Whether inputs are feature matrices.
     pub features: bool,
+    /// Hidden units N of the network, for readouts of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<f64>,
     /// At most this many training and test examples of each task are used.
     pub max_p: usize,
     /// Whether only the cheapest remedies are tried: replay, depth and gating.
@@ -64,6 +69,7 @@ impl Default for AdviseSettings {
             budget: None,
             replay: Replay::default(),
             features: false,
+            width: None,
             max_p: 300,
             quick: false,
             seed: 0,
@@ -158,12 +164,29 @@ pub struct Advice {
     pub examples_most: usize,
     /// The best order found (tasks from 1), where one was searched.
     pub order: Option<Vec<usize>>,
+    /// How much the order of tasks can change, where it was searched.
+    pub orders: Option<OrderRange>,
     /// How many sequences were averaged.
     pub draws: usize,
     /// The most examples used of a task, and the most there are.
     pub examples_used: [usize; 2],
     /// Whether accuracies are those on test data.
     pub held_out: bool,
+    /// Whether inputs were features.
+    pub features: bool,
+}
+
+/// How much the order of tasks can change.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OrderRange {
+    /// Orders tried.
+    pub tried: usize,
+    /// Mean final forgetting of the best and of the worst of them.
+    pub forgetting: [f64; 2],
+    /// Average test accuracy of the best and of the worst of them by that, with test data.
+    pub accuracy: Option<[f64; 2]>,
+    /// Whether the best of as many orders without any difference would gain as much by chance; none for one draw.
+    pub within_noise: Option<bool>,
 }
 
 impl Advice {
@@ -190,6 +213,10 @@ impl Advice {
             if let Ok(gain) = mean_with_error(&gains) {
                 remedy.0.gain = Some(gain.value);
                 remedy.0.beyond_noise = gain.standard_error.map(|error| gain.value.abs() > 2.0 * error);
+                // An order is the best of many: chance alone lets the luckiest gain.
+                if let (RemedyKind::Order, Some(range)) = (remedy.0.kind, &search.orders) {
+                    remedy.0.beyond_noise = range.within_noise.map(|within| !within);
+                }
             }
         }
         let mut remedies: Vec<Remedy> = remedies.into_iter().map(|(remedy, _)| remedy).collect();
@@ -202,40 +229,64 @@ impl Advice {
             examples_needed: search.needed,
             examples_most: search.most,
             order: search.order.map(|order| order.iter().map(|t| t + 1).collect()),
+            orders: search.orders,
             draws: sequences.len(),
             examples_used,
             held_out,
+            features: settings.features,
         })
     }
 
     /// What every number here assumes.
     pub fn assumes(&self) -> &'static str {
-        ASSUMES
+        if self.features { ASSUMES_OF_FEATURES } else { ASSUMES }
+    }
+}
+
+impl AdviseSettings {
+    /// Refuses settings out of their range.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] that names the setting.
+    pub fn checked(&self) -> Result<()> {
+        let settings = self;
+        settings.theory.checked()?;
+        if settings.theory.replay.is_on() {
+            return Err(Error::setting("replay", settings.theory.replay.examples, "must be 0: advice finds it"));
+        }
+        if settings.theory.mode == Mode::Gibbs && settings.theory.lambda.is_finite() {
+            let expected = "must be rf, ntk or lazy: advice sweeps the penalty itself";
+            return Err(Error::setting("mode", "gibbs", expected));
+        }
+        if let Some(x) = settings.keep_forgetting_below.filter(|x| !(x.is_finite() && *x > 0.0)) {
+            return Err(Error::setting("keep_forgetting_below", x, "must be positive and finite"));
+        }
+        if settings.budget == Some(0) {
+            return Err(Error::setting("budget", 0, "must be at least 1 example"));
+        }
+        if let Some(width) = settings.width.filter(|n| !(n.is_finite() && *n >= 1.0)) {
+            return Err(Error::setting("width", width, "must be a number of units, at least 1"));
+        }
+        if let (Some(width), true) = (settings.width, settings.features) {
+            return Err(Error::setting(
+                "width",
+                width,
+                "belongs to inputs of a network; features are given as they are",
+            ));
+        }
+        if settings.max_p < 2 {
+            return Err(Error::setting("max_p", settings.max_p, "must be at least 2 examples"));
+        }
+        Ok(())
     }
 }
 
 fn check(sequences: &[TaskSequence], settings: &AdviseSettings) -> Result<()> {
-    settings.theory.checked()?;
+    settings.checked()?;
     let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to advise on"))?;
     if first.tasks.len() < 2 {
         let problem = "it holds 1 task; with nothing learned after it nothing is forgotten, advice needs two";
         return Err(Error::data("the task sequence", problem));
-    }
-    if settings.theory.replay.is_on() {
-        return Err(Error::setting("replay", settings.theory.replay.examples, "must be 0: advice finds it"));
-    }
-    if settings.theory.mode == Mode::Gibbs && settings.theory.lambda.is_finite() {
-        let expected = "must be rf, ntk or lazy: advice sweeps the penalty itself";
-        return Err(Error::setting("mode", "gibbs", expected));
-    }
-    if let Some(x) = settings.keep_forgetting_below.filter(|x| !(x.is_finite() && *x > 0.0)) {
-        return Err(Error::setting("keep_forgetting_below", x, "must be positive and finite"));
-    }
-    if settings.budget == Some(0) {
-        return Err(Error::setting("budget", 0, "must be at least 1 example"));
-    }
-    if settings.max_p < 2 {
-        return Err(Error::setting("max_p", settings.max_p, "must be at least 2 examples"));
     }
     Ok(())
 }

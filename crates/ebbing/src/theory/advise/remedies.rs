@@ -1,15 +1,16 @@
 //! The search for the best setting of each remedy.
 
 use super::bench::{Bench, no_network, with_depth};
-use super::{AdviseSettings, Remedy, RemedyKind, ReplayPoint};
+use super::heads::at_width;
+use super::{AdviseSettings, OrderRange, Remedy, RemedyKind, ReplayPoint};
 use crate::error::{Error, Result};
 use crate::tasks::{TaskSequence, WithContext};
 use crate::theory::Inputs;
 use crate::theory::single_head::{Mode, Outcome, Replay, ReplayBudget, Selection, SingleHead, SingleHeadSettings};
-use crate::theory::task_order::{OrderSearchSettings, best_order};
+use crate::theory::task_order::{OrderRank, OrderSearchSettings, TaskOrder, best_order_of};
 
 /// Penalties that are tried, in units where the prior variance of a weight is 1.
-const LAMBDAS: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
+pub(super) const LAMBDAS: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
 /// Depths that are tried.
 const DEPTHS: [usize; 4] = [2, 3, 5, 8];
 /// Shares of hidden units that a task's mask leaves active.
@@ -18,11 +19,11 @@ const SHARES: [f64; 3] = [0.5, 0.2, 0.1];
 const SAME: f64 = 1e-12;
 
 /// A setting of a remedy that was tried.
-struct Trial {
-    name: String,
-    needs: &'static str,
-    cost: f64,
-    outcomes: Vec<Outcome>,
+pub(super) struct Trial {
+    pub name: String,
+    pub needs: &'static str,
+    pub cost: f64,
+    pub outcomes: Vec<Outcome>,
 }
 
 /// Everything that has been tried so far.
@@ -39,6 +40,7 @@ pub(super) struct Search<'a> {
     pub needed: Option<usize>,
     pub most: usize,
     pub order: Option<Vec<usize>>,
+    pub orders: Option<OrderRange>,
     /// The replay that is combined with other remedies.
     chosen: Replay,
     /// Benches of the remedies that replay may be combined with, with the remedy's name, kind, cost and theory.
@@ -78,6 +80,7 @@ impl<'a> Search<'a> {
             points: vec![],
             needed: None,
             order: None,
+            orders: None,
             chosen: Replay::default(),
             partners: vec![],
         })
@@ -246,25 +249,42 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The best order of the first draw, averaged over all draws (the one it was found on included).
+    /// The orders with the least forgetting and with the highest test accuracy, each over all draws.
     fn order(&mut self) {
-        let search = OrderSearchSettings { theory: self.theory, ..Default::default() };
-        let inputs =
-            if self.settings.features { Inputs::Features(&self.draws[0]) } else { Inputs::Network(&self.draws[0]) };
-        let found = best_order(inputs, &search).and_then(|found| {
-            let order: Vec<usize> = found.order.iter().map(|t| t - 1).collect();
-            let outcomes = self.bases.iter().map(|b| b.outcome(self.theory, &order)).collect::<Result<Vec<_>>>()?;
-            Ok((order, outcomes))
+        let by_forgetting = match self.searched(OrderRank::Forgetting) {
+            Ok(found) => found,
+            Err(error) => return self.refuse(RemedyKind::Order, "another order", &error),
+        };
+        let tested = self.draws.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
+        let by_accuracy = if tested { self.searched(OrderRank::Accuracy).ok() } else { None };
+        self.orders = Some(OrderRange {
+            tried: by_forgetting.tried,
+            forgetting: [by_forgetting.forgetting, by_forgetting.worst],
+            accuracy: by_accuracy.as_ref().and_then(|found| found.accuracy.map(|[best, _]| [best, found.worst])),
+            within_noise: by_forgetting.within_noise,
         });
-        match found {
-            Ok((order, outcomes)) => {
-                let places: Vec<String> = order.iter().map(|t| (t + 1).to_string()).collect();
-                let name = format!("order {}", places.join(" "));
-                self.push(RemedyKind::Order, &Trial { name, needs: "all tasks known before", cost: 1.0, outcomes });
-                self.order = Some(order);
+        let other = by_accuracy.filter(|found| found.order != by_forgetting.order);
+        for (found, why) in [(Some(by_forgetting), ""), (other, " (by accuracy)")] {
+            let Some(found) = found else { continue };
+            let order: Vec<usize> = found.order.iter().map(|t| t - 1).collect();
+            let outcomes = self.bases.iter().map(|b| b.outcome(self.theory, &order)).collect::<Result<Vec<_>>>();
+            match outcomes {
+                Ok(outcomes) => {
+                    let places: Vec<String> = found.order.iter().map(usize::to_string).collect();
+                    let name = format!("order {}{why}", places.join(" "));
+                    self.push(RemedyKind::Order, &Trial { name, needs: "all tasks known before", cost: 1.0, outcomes });
+                    self.order.get_or_insert(order);
+                }
+                Err(error) => self.refuse(RemedyKind::Order, "another order", &error),
             }
-            Err(error) => self.refuse(RemedyKind::Order, "another order", &error),
         }
+    }
+
+    /// The best order of the mean over draws, from the kernels that are there.
+    fn searched(&self, rank: OrderRank) -> Result<TaskOrder> {
+        let search = OrderSearchSettings { theory: self.theory, rank, ..Default::default() };
+        let inputs: Vec<Inputs<'_>> = self.bases.iter().map(Bench::inputs).collect();
+        best_order_of(&inputs, &search)
     }
 
     /// λ on all weights, and penalties that differ between layers as λ → ∞.
@@ -324,8 +344,16 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A readout per task, in the wide limit: what a task learned alone knows is never overwritten.
+    /// A readout per task: at the user's width where the multi-head theory applies; else in the wide limit, where what a task
+    /// learned alone knows is never overwritten.
     fn readouts(&mut self) {
+        if let Some(width) = self.settings.width {
+            match at_width(self.draws, &self.theory, width) {
+                Ok(trials) => return trials.iter().for_each(|trial| self.push(RemedyKind::Readouts, trial)),
+                Err(Error::OutsideTheory { .. }) => {}
+                Err(error) => self.refuse(RemedyKind::Readouts, &format!("readouts at N = {width}"), &error),
+            }
+        }
         let alone = |bench: &Bench| {
             let each =
                 self.given.iter().map(|&t| bench.outcome(self.theory, &[t])).collect::<Result<Vec<Outcome>>>()?;

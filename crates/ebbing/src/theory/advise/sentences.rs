@@ -97,11 +97,20 @@ impl Advice {
             Some(false) => format!("within the noise of {} draws", self.draws),
             None => "of one draw, whose noise is unknown: --seeds tells".into(),
         };
-        Some(if gain <= 0.0 {
+        let found = if gain <= 0.0 {
             format!("No better order was found ({judged}).")
         } else {
             format!("The {} would change forgetting by {change} ({judged}).", row.remedy)
-        })
+        };
+        let Some(range) = &self.orders else { return Some(found) };
+        let [best, worst] = range.forgetting.map(significant);
+        let accuracy = range.accuracy.map_or(String::new(), |[best, worst]| {
+            format!(" and average test accuracy between {} and {}", significant(worst), significant(best))
+        });
+        Some(format!(
+            "{found} {} orders were tried: forgetting lies between {best} and {worst}{accuracy}.",
+            range.tried
+        ))
     }
 }
 

@@ -14,7 +14,7 @@ mod sentences;
 
 pub use average::Averaged;
 pub use reading::{Reading, WorstPair};
-pub use sentences::ASSUMES;
+pub use sentences::{ASSUMES, ASSUMES_OF_FEATURES};
 
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, pair};
 use super::single_head::{Mode, SingleHead, SingleHeadForecast, SingleHeadSettings};

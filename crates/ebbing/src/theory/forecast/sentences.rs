@@ -10,6 +10,10 @@ use crate::theory::task_order::TaskOrder;
 pub const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
                            solution; what a network of finite width does, `ebbing train` shows.";
 
+/// What a forecast from features assumes.
+pub const ASSUMES_OF_FEATURES: &str = "Assumes that only a linear readout of these features learns (of tangent features: that all \
+                                       weights move little), squared loss, and training to the end.";
+
 impl Forecast {
     /// What the numbers say: the worst pair, the fate of the first task, the penalty's part, accuracies, the best order
     /// and the notes, where there are such.

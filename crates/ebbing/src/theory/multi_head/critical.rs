@@ -111,7 +111,7 @@ impl TwoTasks {
     fn closed_form(&self, feature: f64, overlap: f64, projection: f64) -> Result<f64> {
         let p2 = self.y.len() as f64;
         let excess = |alpha: f64| -> Result<f64> {
-            let u11 = self.alone.factor(p2 / alpha, self.prior.sigma2())?.u;
+            let u11 = self.alone.factor(p2 / alpha, self.readout)?.u;
             Ok(feature + (overlap - projection) / u11 - alpha.powf(-0.5))
         };
         let grid = load_grid();
@@ -128,10 +128,9 @@ impl TwoTasks {
 
     /// The first load at which `E(ρ*(α); α)` turns negative. ρ is the variable: α(ρ) is explicit.
     fn exact_critical_load(&self) -> Result<f64> {
-        let sigma2 = self.prior.sigma2();
         let sign = |rho: f64| -> Result<f64> {
             let width = self.y.len() as f64 / self.load_at(rho);
-            Ok(self.at_rho(rho, width, self.alone.factor(width, sigma2)?.u).sign)
+            Ok(self.at_rho(rho, width, self.alone.factor(width, self.readout)?.u).sign)
         };
         // From 1/α = mean of (1 + ρτ)^{-2}, α − 1 = 2ρ mean τ for small ρ; ten points per decade from α − 1 ≈ 1e-6.
         let mut rho = 5e-7 * self.rho_scale();

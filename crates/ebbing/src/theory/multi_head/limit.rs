@@ -8,9 +8,14 @@
 //! - 1 < α < α_c, overfitting: `t(ρ) = 0` (Eq. 161), `d = √(σ²R/(ρλ))` and `u0 = ρλd`, which grows as √λ (Eq. 162).
 //! - α > α_c, generalisation: `E(ρ) = 0`, `u0 = S/t`, `d = u0/(ρλ)` (Eq. 163, with Eqs. 141 and 143 to leading order).
 //!
+//! Readouts of bounded norm, `u22 ≤ c`: where the free one is longer, `u22 = c` takes the place of the equation that σ
+//! enters. For α < 1 and `c ≥ S(0)/(1−α)` that leaves ρ = 0 and `d = c − u0`; everywhere else `u0 = c`, `c t(ρ) = S(ρ)` and
+//! `d = c/(ρλ)`, the powers of λ of generalisation: nothing diverges, and `F_21` does not vanish.
+//!
 //! In the basis of the pencil (Δ̂, K), `M^{-1}` is the diagonal matrix `1/(1 + ρτ_i)`, and every trace is a sum over P
 //! terms.
 
+use super::one_task::FirstFactor;
 use super::solve::EquationResidual;
 use super::two_tasks::{Power, TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
@@ -122,7 +127,8 @@ impl TwoTasks {
 
     /// The factors at λ = ∞.
     pub(super) fn limit_point(&self, alpha: f64) -> Result<TwoTaskPoint> {
-        if alpha == 1.0 {
+        let bound = self.readout.bound;
+        if alpha == 1.0 && bound.is_infinite() {
             return Err(Error::setting(
                 "alpha",
                 1,
@@ -130,8 +136,8 @@ impl TwoTasks {
             ));
         }
         let width = self.y.len() as f64 / alpha;
-        let sigma2 = self.prior.sigma2();
-        let first = self.alone.factor(width, sigma2)?;
+        let sigma2 = self.readout.sigma2;
+        let first = self.alone.factor(width, self.readout)?;
         let (regime, rho) = if alpha < 1.0 {
             (Regime::FixedRepresentations, 0.0)
         } else {
@@ -159,15 +165,54 @@ impl TwoTasks {
             Regime::FixedRepresentations => Power::finite(u0.coefficient + d.coefficient),
             _ => u0,
         };
+        // At α = 1 itself a free readout would be infinite.
+        if alpha == 1.0 || u22.limit() > bound {
+            return self.bounded(alpha, first, regime);
+        }
         let (equation, residual) = match regime {
             Regime::FixedRepresentations => ("rho = 0", 0.0),
             Regime::Overfitting => ("t(rho) = 0", at.t.abs()),
             Regime::Generalisation => ("E(rho) = 0", at.sign.abs() / at.size),
         };
+        Ok(self.limit_of(alpha, first, (regime, rho, &at), [u22, u0, d], (equation, residual)))
+    }
+
+    /// The factors where the readout of task 2 has the norm of its bound.
+    fn bounded(&self, alpha: f64, first: FirstFactor, free: Regime) -> Result<TwoTaskPoint> {
+        let (width, bound) = (self.y.len() as f64 / alpha, self.readout.bound);
+        let norm = Power::finite(bound);
+        let at = self.at_rho(0.0, width, first.u);
+        if alpha < 1.0 && bound * (1.0 - alpha) > at.s {
+            let u0 = at.s / (1.0 - alpha);
+            let factors = [norm, Power::finite(u0), Power::finite(bound - u0)];
+            return Ok(self.limit_of(alpha, first, (free, 0.0, &at), factors, ("rho = 0", 0.0)));
+        }
+        let start = if alpha > 1.0 { self.rho_star(alpha)? } else { 0.0 };
+        let rho = self.root_above(start, width, "c t(rho) = S(rho)", |rho| {
+            let at = self.at_rho(rho, width, first.u);
+            bound * at.t <= at.s
+        })?;
+        let at = self.at_rho(rho, width, first.u);
+        let residual = (bound * at.t - at.s).abs() / (bound * at.t.abs() + at.s.abs());
+        // Where a free readout would do with fixed representations, a bounded one must learn.
+        let regime = if alpha > 1.0 { free } else { Regime::Generalisation };
+        let d = Power { coefficient: bound / rho, exponent: -1.0 };
+        Ok(self.limit_of(alpha, first, (regime, rho, &at), [norm, norm, d], ("c t(rho) = S(rho)", residual)))
+    }
+
+    /// A point of the limit from its factors u22, u0 and d.
+    fn limit_of(
+        &self,
+        alpha: f64,
+        first: FirstFactor,
+        (regime, rho, at): (Regime, f64, &AtRho),
+        [u22, u0, d]: [Power; 3],
+        (equation, residual): (&str, f64),
+    ) -> TwoTaskPoint {
         let note = |step, unknown: &str, residual| EquationResidual { step, unknown: unknown.into(), residual };
-        Ok(TwoTaskPoint {
+        TwoTaskPoint {
             alpha,
-            width,
+            width: self.y.len() as f64 / alpha,
             lambda: f64::INFINITY,
             u11: first.u,
             u12: at.u12,
@@ -177,7 +222,7 @@ impl TwoTasks {
             rho,
             limit: Some(LimitPoint { regime, t: at.t, den: at.den, e: at.e, r: at.r, s: at.s, q: at.q }),
             residuals: vec![note(1, "u1(1,1)", first.residual), note(2, equation, residual)],
-        })
+        }
     }
 
     /// The load at which t(ρ) = 0: `1/α = mean of (1 + ρτ_i)^{-2}`.
@@ -207,7 +252,11 @@ impl TwoTasks {
 
     /// ρ_g > ρ* with E(ρ_g) = 0: E is negative at ρ* here, and E/yy tends to u11 > 0 as ρ → ∞, so there is a root.
     fn rho_generalisation(&self, star: f64, width: f64, u11: f64) -> Result<f64> {
-        let negative = |rho: f64| self.at_rho(rho, width, u11).sign <= 0.0;
+        self.root_above(star, width, "E(rho) = 0", |rho| self.at_rho(rho, width, u11).sign <= 0.0)
+    }
+
+    /// The first ρ above `star` where `negative` ends, which it does for large ρ.
+    fn root_above(&self, star: f64, width: f64, what: &str, negative: impl Fn(f64) -> bool) -> Result<f64> {
         let (mut low, mut high) = (star, star.max(1e-12 * self.rho_scale()) * 1.1);
         let mut steps = 0;
         while negative(high) {
@@ -215,7 +264,7 @@ impl TwoTasks {
             high *= 1.3;
             steps += 1;
             if steps > 1000 || !high.is_finite() {
-                return Err(self.unsolved("E(rho) = 0", self.y.len() as f64 / width, steps));
+                return Err(self.unsolved(what, self.y.len() as f64 / width, steps));
             }
         }
         Ok(bisect(low, high, negative))

@@ -96,7 +96,7 @@ impl Finite {
         let kernel = Kernel::new(KernelKind::K1, self.architecture, self.prior, 1, 1)?;
         let gram = kernel.gram_symmetric(task.x.as_ref())?;
         let y = labels(task);
-        let u = OneTask::new(gram.as_ref(), &y, self.ridge, &name)?.factor(self.width, self.prior.sigma2())?.u;
+        let u = OneTask::new(gram.as_ref(), &y, self.ridge, &name)?.factor(self.width, self.readout)?.u;
         let p = y.len();
         let full = Mat::from_fn(p, p, |i, j| u * gram[(i, j)] + if i == j { self.ridge } else { 0.0 });
         let factor = Cholesky::factor(full.as_ref(), &name)?;

@@ -5,7 +5,7 @@
 //! and `H_1` may have several minima: the lowest one counts.
 
 use super::saddle::TOLERANCE;
-use super::settings::{MultiHeadSettings, check_tasks, labels, task_name};
+use super::settings::{MultiHeadSettings, ReadoutPrior, check_tasks, labels, task_name};
 use crate::error::{Error, Result};
 use crate::kernels::{Kernel, KernelKind};
 use crate::linalg::{Cholesky, Mat, MatRef, SymmetricEigen, column, dot, matmul};
@@ -60,13 +60,15 @@ impl OneTask {
     ///
     /// # Errors
     /// [`Error::NotConverged`] where no stationary point is found.
-    pub fn factor(&self, width: f64, sigma2: f64) -> Result<FirstFactor> {
-        match &self.form {
+    pub fn factor(&self, width: f64, readout: ReadoutPrior) -> Result<FirstFactor> {
+        let free = match &self.form {
             Form::Interpolating { quadratic } => {
-                Ok(quadratic_root(self.size as f64 / width, quadratic / width, sigma2))
+                quadratic_root(self.size as f64 / width, quadratic / width, readout.sigma2)
             }
-            Form::Thermal { values, labels, ridge } => thermal_root(values, labels, *ridge, width, sigma2),
-        }
+            Form::Thermal { values, labels, ridge } => thermal_root(values, labels, *ridge, width, readout.sigma2)?,
+        };
+        // u grows with σ_a from 0, so that some smaller σ_a has the bound as its root.
+        Ok(if free.u > readout.bound { FirstFactor { u: readout.bound, residual: 0.0 } } else { free })
     }
 }
 

@@ -12,8 +12,10 @@
 
 use super::combined::{Combined, ratio};
 use super::small::solve_small;
+use super::solve::plain_starts;
 use super::terms::{Derivatives, Terms};
 use crate::error::{Error, Result};
+use crate::stats::bisect;
 
 /// Solutions are accepted below this scaled residual.
 pub(super) const TOLERANCE: f64 = 1e-10;
@@ -48,6 +50,11 @@ pub(super) struct Solution {
 }
 
 impl Solution {
+    /// `u1(T,T)`.
+    fn norm(&self) -> f64 {
+        self.d + self.u0
+    }
+
     /// The largest scaled residual.
     pub fn residual(&self) -> f64 {
         self.residuals.iter().fold(0.0, |a: f64, b| if b.is_nan() { f64::INFINITY } else { a.max(*b) })
@@ -163,6 +170,27 @@ impl Saddle<'_> {
             }
         }
         Err(attempts.failure(what))
+    }
+
+    /// The same with `u1(T,T) ≤ bound`: where the readout would be longer, that of the smaller σ_a whose readout has this
+    /// norm. The norm grows with σ_a, from 0.
+    ///
+    /// # Errors
+    /// Those of [`Saddle::solve`].
+    pub fn solve_within(&self, bound: f64, what: &str) -> Result<Solution> {
+        let at = |ln: f64| {
+            let sigma2 = ln.exp();
+            Saddle { sigma2, ..*self }.solve(&plain_starts(sigma2), what)
+        };
+        let (free, high) = (at(self.sigma2.ln())?, self.sigma2.ln());
+        if free.norm() <= bound {
+            return Ok(free);
+        }
+        let mut low = high;
+        while at(low)?.norm() > bound {
+            low -= 2.0;
+        }
+        at(bisect(low, high, |ln| at(ln).is_ok_and(|s| s.norm() <= bound)))
     }
 
     /// The largest root of the scalar equation as a start (d, u0), or ρ = 0 where there is none above.

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 /// | `lambda` | ∞ | ≥ 0, ∞ included |
 /// | `sigma2` | 1 | > 0 |
 /// | `beta` | ∞ | > 0, ∞ included |
+/// | `readout_sigma2` | `sigma2` | > 0 |
+/// | `readout_norm` | none | > 0; only at β = ∞ |
 /// | `alpha` or `width` | none | > 0; exactly one of them |
 /// | `activation` | ReLU | ReLU, linear, erf |
 /// | `depth` | 1 | 1: more hidden layers are outside the theory |
@@ -26,6 +28,12 @@ pub struct MultiHeadSettings {
     /// The inverse temperature β; ∞ interpolates the training data.
     #[serde(with = "crate::serde_infinity")]
     pub beta: f64,
+    /// The prior variance `σ_a²` of readouts, where it is not that of the other weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readout_sigma2: Option<f64>,
+    /// A bound on the norm `‖a_t‖²/N` of every readout: where it would be longer, it has the prior that gives it this norm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readout_norm: Option<f64>,
     /// The load α = P_T/N of the newest task.
     pub alpha: Option<f64>,
     /// The number N of hidden units, any positive real number.
@@ -42,6 +50,8 @@ impl Default for MultiHeadSettings {
             lambda: f64::INFINITY,
             sigma2: 1.0,
             beta: f64::INFINITY,
+            readout_sigma2: None,
+            readout_norm: None,
             alpha: None,
             width: None,
             activation: Activation::Relu,
@@ -54,6 +64,23 @@ impl MultiHeadSettings {
     /// The prior of the hidden weights.
     pub(super) fn prior(&self) -> Result<WeightPrior> {
         WeightPrior::new(self.lambda, self.sigma2)
+    }
+
+    /// The prior of the readouts.
+    pub(super) fn readout(&self) -> Result<ReadoutPrior> {
+        let positive = |name: &str, value: f64| match value > 0.0 && value.is_finite() {
+            true => Ok(value),
+            false => Err(Error::setting(name, value, "must be positive and finite")),
+        };
+        let sigma2 = self.readout_sigma2.map_or(Ok(self.sigma2), |s| positive("readout_sigma2", s))?;
+        let bound = self.readout_norm.map_or(Ok(f64::INFINITY), |c| positive("readout_norm", c))?;
+        if bound.is_finite() && self.ridge()? != 0.0 {
+            return Err(Error::OutsideTheory {
+                what: format!("a bound on readouts at beta = {}", self.beta),
+                reason: "it is found for beta = inf; use readout_sigma2, or leave beta out".into(),
+            });
+        }
+        Ok(ReadoutPrior { sigma2, bound })
     }
 
     /// The architecture, which must have one hidden layer.
@@ -96,6 +123,14 @@ impl MultiHeadSettings {
         let width = self.network_width(newest_size)?;
         Ok(self.alpha.unwrap_or(newest_size as f64 / width))
     }
+}
+
+/// `σ_a²` of every readout, less where its norm `u1(t,t)` would exceed the bound.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ReadoutPrior {
+    pub sigma2: f64,
+    /// ∞ for none.
+    pub bound: f64,
 }
 
 /// The held-out data of a task (from 1).

@@ -3,7 +3,7 @@
 use super::chain::{Basis, Blocks, Chain, Factors};
 use super::one_task::OneTask;
 use super::saddle::{Saddle, Solution};
-use super::settings::{MultiHeadSettings, check_tasks, labels, task_name};
+use super::settings::{MultiHeadSettings, ReadoutPrior, check_tasks, labels, task_name};
 use super::terms::Terms;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
@@ -30,6 +30,7 @@ pub struct EquationResidual {
 pub(super) struct Finite {
     pub(super) tasks: Vec<Task>,
     pub(super) prior: WeightPrior,
+    pub(super) readout: ReadoutPrior,
     pub(super) architecture: Architecture,
     pub(super) ridge: f64,
     pub(super) width: f64,
@@ -60,6 +61,7 @@ impl Finite {
             width: settings.network_width(tasks[tasks.len() - 1].x.nrows())?,
             tasks: tasks.to_vec(),
             prior: settings.prior()?,
+            readout: settings.readout()?,
             architecture: settings.architecture()?,
             ridge,
             chain: Chain::new(ridge),
@@ -82,7 +84,7 @@ impl Finite {
         let factors = if t == 1 {
             let kernel = format!("kernel of {}", task_name(&self.tasks, 0));
             let one = OneTask::new(blocks.k1[0].as_ref(), &blocks.y, self.ridge, &kernel)?;
-            let first = one.factor(self.width, self.prior.sigma2())?;
+            let first = one.factor(self.width, self.readout)?;
             self.note(t, &["u1(1,1)".to_string()], &[first.residual]);
             Factors { d: vec![first.u], u0: vec![0.0] }
         } else {
@@ -105,12 +107,12 @@ impl Finite {
     /// Solves step t ≥ 2.
     fn newest(&self, t: usize, blocks: &Blocks, unit: &Chain) -> Result<Solution> {
         let what = format!("the renormalisation factors of {}", task_name(&self.tasks, t - 1));
-        let sigma2 = self.prior.sigma2();
+        let sigma2 = self.readout.sigma2;
         let unit = unit.terms(&Blocks::unit(t), &Basis::Pencil(unit_pencil()));
         if self.ridge == 0.0 {
             let data = self.chain.terms(blocks, &Basis::Pencil(self.pencil(blocks, 0.0, t)?));
             let saddle = Saddle { data: &data, unit: &unit, width: self.width, sigma2 };
-            return saddle.solve(&plain_starts(sigma2), &what);
+            return saddle.solve_within(self.readout.bound, &what);
         }
         // Three matrices have no common basis: solve with whole matrices, in the basis of a start in which K̃ is diagonal.
         let (mut starts, basis) = self.thermal_start(t, blocks, &unit)?;
@@ -125,14 +127,14 @@ impl Finite {
         let mut starts: Vec<(f64, f64)> = Vec::new();
         let mut basis = Mat::zeros(0, 0);
         let (mut low, mut high): (Option<f64>, Option<f64>) = (None, None);
-        let mut x = (self.ridge / self.prior.sigma2()).ln();
+        let mut x = (self.ridge / self.readout.sigma2).ln();
         for _ in 0..24 {
             let shift = x.exp();
             let pencil = self.pencil(blocks, shift, t)?;
             basis = pencil.vectors.clone();
             let noise = (0..basis.ncols()).map(|i| shift * basis.col(i).squared_norm_l2()).collect();
             let data = self.chain.terms(blocks, &Basis::Pencil(pencil)).with_noise(noise);
-            let saddle = Saddle { data: &data, unit, width: self.width, sigma2: self.prior.sigma2() };
+            let saddle = Saddle { data: &data, unit, width: self.width, sigma2: self.readout.sigma2 };
             let Some(start) = saddle.start()? else { break };
             starts.insert(0, start);
             let miss = x + start.0.ln() - self.ridge.ln();

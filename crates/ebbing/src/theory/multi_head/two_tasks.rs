@@ -4,8 +4,8 @@ use super::chain::Factors;
 use super::limit::{LimitPoint, Regime};
 use super::one_task::{AloneLoss, OneTask};
 use super::saddle::Saddle;
-use super::settings::{MultiHeadSettings, check_tasks, checked_load, held_out, labels, task_name};
-use super::solve::{EquationResidual, checked_pencil, digits, plain_starts};
+use super::settings::{MultiHeadSettings, ReadoutPrior, check_tasks, checked_load, held_out, labels, task_name};
+use super::solve::{EquationResidual, checked_pencil, digits};
 use super::terms::Terms;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
@@ -121,6 +121,7 @@ impl TwoTaskPoint {
 pub struct TwoTasks {
     pub(super) tasks: Vec<Task>,
     pub(super) prior: WeightPrior,
+    pub(super) readout: ReadoutPrior,
     pub(super) architecture: Architecture,
     pub(super) basis: Pencil,
     /// `Vᵀ Y_2`.
@@ -194,6 +195,7 @@ impl TwoTasks {
             basis,
             tasks: tasks.to_vec(),
             prior,
+            readout: settings.readout()?,
             architecture,
         })
     }
@@ -211,6 +213,11 @@ impl TwoTasks {
     /// The penalty λ.
     pub fn lambda(&self) -> f64 {
         self.prior.lambda()
+    }
+
+    /// Whether the norm of readouts is bounded.
+    pub(in crate::theory) fn bounded_readouts(&self) -> bool {
+        self.readout.bound.is_finite()
     }
 
     /// The number of training examples of the two tasks.
@@ -233,13 +240,12 @@ impl TwoTasks {
             return self.limit_point(alpha);
         }
         let width = self.y.len() as f64 / alpha;
-        let sigma2 = self.prior.sigma2();
-        let first = self.alone.factor(width, sigma2)?;
+        let first = self.alone.factor(width, self.readout)?;
         let u11 = first.u;
         let (data, unit) = self.terms(u11);
-        let saddle = Saddle { data: &data, unit: &unit, width, sigma2 };
+        let saddle = Saddle { data: &data, unit: &unit, width, sigma2: self.readout.sigma2 };
         let what = format!("the renormalisation factors of two tasks at alpha = {alpha}, lambda = {}", self.lambda());
-        let solution = saddle.solve(&plain_starts(sigma2), &what)?;
+        let solution = saddle.solve_within(self.readout.bound, &what)?;
         let factors = Factors::new(&solution.theta, solution.d, solution.u0);
         let names = [(1, "u1(1,1)"), (2, "u1(2,1)"), (2, "u0(2,2)"), (2, "u1(2,2)")];
         let values = std::iter::once(first.residual).chain(solution.residuals.iter().copied());
@@ -330,7 +336,7 @@ impl TwoTasks {
         };
         let loss = AloneLoss::new(factor, &labels, kernel.gram(x, own)?.as_ref(), &kernel.diagonal(x)?, &y);
         let one = OneTask::interpolating(factor, &labels);
-        points.iter().map(|p| Ok(loss.at(one.factor(p.width, self.prior.sigma2())?.u))).collect()
+        points.iter().map(|p| Ok(loss.at(one.factor(p.width, self.readout)?.u))).collect()
     }
 
     /// The training inputs and labels of a task (from 1).

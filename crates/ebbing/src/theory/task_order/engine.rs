@@ -1,11 +1,12 @@
 //! Many orders of tasks followed at once, where kernels do not depend on the times: one product per pair of tasks for all.
 
-use super::Forecaster;
+use super::{Forecaster, OrderRank};
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, matmul};
+use crate::metrics::accuracy;
 use crate::theory::blocks::factor::Factor;
 use crate::theory::blocks::kernels::{Kernels, Which};
-use crate::theory::blocks::shared::Shared;
+use crate::theory::blocks::shared::{Shared, Start};
 use crate::theory::single_head::SingleHeadSettings;
 
 /// Numbers of columns that are followed at once.
@@ -21,16 +22,30 @@ pub(super) struct Engine {
     blocks: Vec<Vec<Mat<f64>>>,
     /// `start[j][i]`: a network that has learned task j only, at the inputs of task i.
     start: Vec<Vec<Mat<f64>>>,
+    /// Held-out data of every task, where orders are ranked by it.
+    tests: Vec<Held>,
+}
+
+/// The held-out data of one task.
+struct Held {
+    y: Mat<f64>,
+    first: Option<Start>,
+    /// `blocks[j] = K(X, X_j)` at its inputs X.
+    blocks: Vec<Mat<f64>>,
+    /// `start[j]`: a network that has learned task j only, at its inputs.
+    start: Vec<Mat<f64>>,
 }
 
 /// Networks that have each learned some tasks: their orders, and their outputs at the inputs of every task side by side.
 struct Learning {
     orders: Vec<Vec<usize>>,
     f: Vec<Mat<f64>>,
+    /// The same at held-out inputs.
+    g: Vec<Mat<f64>>,
 }
 
 impl Engine {
-    pub fn new(kernels: &Kernels, theory: &SingleHeadSettings, shared: &Shared) -> Result<Engine> {
+    pub fn new(kernels: &Kernels, theory: &SingleHeadSettings, shared: &Shared, rank: OrderRank) -> Result<Engine> {
         let (first, later) = (kernels.tilde(1, 1), kernels.tilde(2, 2));
         let tasks = &shared.tasks;
         let own = |t: usize| tasks[t].own.points();
@@ -48,6 +63,7 @@ impl Engine {
             factors,
             blocks: vec![],
             start: vec![vec![Mat::zeros(0, 0); tasks.len()]; tasks.len()],
+            tests: vec![],
         };
         let which = if first == later { vec![later] } else { vec![later, first] };
         for i in 0..tasks.len() {
@@ -63,6 +79,16 @@ impl Engine {
             engine.start[i][i] = &engine.y[i] - engine.ridge * &duals[i];
             engine.blocks.push(row);
         }
+        let tests = tasks.iter().filter_map(|task| task.test.as_ref()).filter(|_| rank == OrderRank::Accuracy);
+        for (points, y, first) in tests {
+            let mut held = Held { y: y.clone(), first: first.clone(), blocks: vec![], start: vec![] };
+            for (j, dual) in duals.iter().enumerate() {
+                let mut made = kernels.blocks(&which, points.points(), own(j))?;
+                held.start.extend(made.last().map(|k| matmul(k.as_ref(), dual.as_ref())));
+                held.blocks.push(made.swap_remove(0));
+            }
+            engine.tests.push(held);
+        }
         Ok(engine)
     }
 
@@ -72,11 +98,14 @@ impl Engine {
 
     /// Networks that have learned one task each.
     fn begin(&self, orders: &[usize]) -> Learning {
-        let par_map = |i: usize| {
-            let k = self.columns();
-            Mat::from_fn(self.y[i].nrows(), orders.len() * k, |row, c| self.start[orders[c / k]][i][(row, c % k)])
+        let k = self.columns();
+        let side_by_side = |rows: usize, at: &dyn Fn(usize, usize, usize) -> f64| {
+            Mat::from_fn(rows, orders.len() * k, |row, c| at(orders[c / k], row, c % k))
         };
-        Learning { orders: orders.iter().map(|&j| vec![j]).collect(), f: (0..self.y.len()).map(par_map).collect() }
+        let own = |i: usize| side_by_side(self.y[i].nrows(), &|j, row, c| self.start[j][i][(row, c)]);
+        let tested = |held: &Held| side_by_side(held.y.nrows(), &|j, row, c| held.start[j][(row, c)]);
+        let (f, g) = ((0..self.y.len()).map(own).collect(), self.tests.iter().map(tested).collect());
+        Learning { orders: orders.iter().map(|&j| vec![j]).collect(), f, g }
     }
 
     /// Lets some of the networks learn task j.
@@ -96,11 +125,10 @@ impl Engine {
                 }
                 continue;
             }
-            let change = matmul(self.block(i, j), u.as_ref());
-            for (c, &column) in columns.iter().enumerate() {
-                let f = learning.f[i].col_as_slice_mut(column);
-                f.iter_mut().zip(change.col_as_slice(c)).for_each(|(f, d)| *f += d);
-            }
+            add(&mut learning.f[i], &columns, &matmul(self.block(i, j), u.as_ref()));
+        }
+        for (held, g) in self.tests.iter().zip(&mut learning.g) {
+            add(g, &columns, &matmul(held.blocks[j].as_ref(), u.as_ref()));
         }
         some.iter().for_each(|&n| learning.orders[n].push(j));
     }
@@ -108,6 +136,28 @@ impl Engine {
     /// `K(X_i,X_j)`.
     fn block(&self, i: usize, j: usize) -> MatRef<'_, f64> {
         if i > j { self.blocks[i][j].as_ref() } else { self.blocks[j][i].transpose() }
+    }
+
+    /// How good the order of network n is: less is better.
+    fn value(&self, learning: &Learning, n: usize) -> f64 {
+        let forgetting = self.forgetting(learning, n);
+        if self.tests.is_empty() {
+            return OrderRank::Forgetting.value(forgetting, None);
+        }
+        let k = self.columns();
+        let of = |s: &usize| {
+            let (held, g) = (&self.tests[*s], learning.g[*s].as_ref().subcols(n * k, k));
+            let share = match &held.first {
+                Some(first) => {
+                    let (f, y) = first.outcome(g);
+                    accuracy(f.as_ref(), y.as_ref(), None)
+                }
+                None => accuracy(g, held.y.as_ref(), None),
+            };
+            share.ok()
+        };
+        let all: Option<Vec<f64>> = learning.orders[n].iter().map(of).collect();
+        OrderRank::Accuracy.value(forgetting, all.map(|all| all.iter().sum::<f64>() / all.len() as f64))
     }
 
     /// Mean forgetting of the tasks that network n has learned, but for its last.
@@ -122,13 +172,14 @@ impl Engine {
         earlier.iter().map(loss).sum::<f64>() / earlier.len().max(1) as f64
     }
 
-    /// Follows every way on from `learning`, and keeps the best complete order and its value.
-    fn explore(&self, learning: Learning, best: &mut (Vec<usize>, f64), tried: &mut usize) {
+    /// Follows every way on from `learning`, and keeps the best complete order and its value, the number of all and the worst.
+    fn explore(&self, learning: Learning, best: &mut (Vec<usize>, f64), seen: &mut (usize, f64)) {
         let count = self.y.len();
         if learning.orders[0].len() == count {
-            *tried += learning.orders.len();
+            seen.0 += learning.orders.len();
             for n in 0..learning.orders.len() {
-                let value = self.forgetting(&learning, n);
+                let value = self.value(&learning, n);
+                seen.1 = seen.1.max(value);
                 if value < best.1 {
                     *best = (learning.orders[n].clone(), value);
                 }
@@ -144,9 +195,10 @@ impl Engine {
         for some in ways.chunks((AT_ONCE / k).max(1)) {
             let copy = |f: &Mat<f64>| Mat::from_fn(f.nrows(), some.len() * k, |i, c| f[(i, some[c / k].0 * k + c % k)]);
             let orders = some.iter().map(|(n, _)| learning.orders[*n].clone()).collect();
-            let mut next = Learning { orders, f: learning.f.iter().map(copy).collect() };
+            let (f, g) = (learning.f.iter().map(copy).collect(), learning.g.iter().map(copy).collect());
+            let mut next = Learning { orders, f, g };
             self.advance(&mut next, &some.iter().map(|way| Some(way.1)).collect::<Vec<_>>());
-            self.explore(next, best, tried);
+            self.explore(next, best, seen);
         }
     }
 
@@ -170,15 +222,23 @@ impl Forecaster for Engine {
             for step in 1..some.iter().map(Vec::len).max().unwrap_or(0) {
                 self.advance(&mut learning, &some.iter().map(|order| order.get(step).copied()).collect::<Vec<_>>());
             }
-            values.extend((0..some.len()).map(|n| self.forgetting(&learning, n)));
+            values.extend((0..some.len()).map(|n| self.value(&learning, n)));
         }
         Ok(values)
     }
 
-    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize)> {
-        let (mut best, mut tried) = ((vec![], f64::INFINITY), 0);
+    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)> {
+        let (mut best, mut seen) = ((vec![], f64::INFINITY), (0, f64::NEG_INFINITY));
         let firsts: Vec<usize> = (0..count).collect();
-        self.explore(self.begin(&firsts), &mut best, &mut tried);
-        Ok((best.0, tried))
+        self.explore(self.begin(&firsts), &mut best, &mut seen);
+        Ok((best.0, seen.0, seen.1))
+    }
+}
+
+/// Adds to some columns.
+fn add(f: &mut Mat<f64>, columns: &[usize], change: &Mat<f64>) {
+    for (c, &column) in columns.iter().enumerate() {
+        let f = f.col_as_slice_mut(column);
+        f.iter_mut().zip(change.col_as_slice(c)).for_each(|(f, d)| *f += d);
     }
 }

@@ -1,13 +1,14 @@
 //! The order of tasks with the least forecast forgetting: [`best_order`] and, over several draws, [`best_order_of`] return a
 //! [`TaskOrder`].
 //!
-//! What is minimised is `Σ_{s<T} F[T][s]/(T−1)`, the mean forgetting at the end. In modes `rf` and `ntk` every order
+//! What is minimised is `Σ_{s<T} F[T][s]/(T−1)`, the mean forgetting at the end, or with [`OrderRank::Accuracy`] the mean error
+//! on test data at the end. In modes `rf` and `ntk` every order
 //! uses the same kernels and the same factors, so that learning one more task costs products with vectors only; many
 //! orders are followed at once, and orders that begin alike share their beginning.
 
 mod engine;
 
-use super::single_head::{SingleHead, SingleHeadSettings};
+use super::single_head::{Outcome, SingleHead, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::rng::Stream;
@@ -21,12 +22,25 @@ use serde::{Deserialize, Serialize};
 /// Rounds of moves after which the search gives up improving.
 const ROUNDS: usize = 50;
 
+/// What makes an order good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OrderRank {
+    /// Little forgetting of training data: `Σ_{s<T} F[T][s]/(T−1)`.
+    #[default]
+    Forgetting,
+    /// A high average accuracy on test data after the last task; of equal ones little forgetting.
+    Accuracy,
+}
+
 /// Settings of [`best_order`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OrderSearchSettings {
     /// The theory that forecasts; losses are those of the mean.
     pub theory: SingleHeadSettings,
+    /// What makes an order good.
+    pub rank: OrderRank,
     /// Every order is tried for up to this many tasks (default 7; at most 4 in mode `gibbs`).
     pub exhaustive_up_to: usize,
     /// Bytes of kernels that may be kept (default 1 GiB); where all would take more, the search uses a random part of each task.
@@ -38,7 +52,7 @@ pub struct OrderSearchSettings {
 impl Default for OrderSearchSettings {
     fn default() -> Self {
         let theory = SingleHeadSettings::default();
-        OrderSearchSettings { theory, exhaustive_up_to: 7, keep_bytes: 1 << 30, seed: 0 }
+        OrderSearchSettings { theory, rank: OrderRank::default(), exhaustive_up_to: 7, keep_bytes: 1 << 30, seed: 0 }
     }
 }
 
@@ -62,9 +76,16 @@ pub struct TaskOrder {
     pub forgetting: f64,
     /// The same in the order given.
     pub given: f64,
-    /// `given − forgetting`, at least 0.
+    /// `given − forgetting`, at least 0 where forgetting is what is ranked by.
     pub gain: f64,
-    /// The standard error of the gain over draws of the tasks, where there are several.
+    /// Average accuracy after the last task in the order found and in the order given, where both are defined: on test data, or
+    /// on training data where a task has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<[f64; 2]>,
+    /// The worst of the orders tried: its forgetting, or where accuracy is ranked by its accuracy.
+    #[serde(default)]
+    pub worst: f64,
+    /// The standard error of the gain (of accuracy, where that is ranked by) over draws of the tasks, where there are several.
     #[serde(default)]
     pub gain_error: Option<f64>,
     /// Whether the best of as many orders without any difference would gain as much by chance: `gain ≤ SE √(2 ln tried)`, the
@@ -108,23 +129,28 @@ pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings) -> Re
         // Orders are listed, not followed together: fewer of them are tried.
         _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: &all })?,
     };
-    let forecasts = |order: &[usize]| all.iter().map(|draw| draw.forecast(order)).collect::<Result<Vec<_>>>();
-    let given = forecasts(&(0..count).collect::<Vec<_>>())?;
-    let reordered = forecasts(&found.order)?;
-    let gains: Vec<f64> = given.iter().zip(&reordered).map(|(a, b)| mean_final(a) - mean_final(b)).collect();
-    let mean = |all: &[Vec<Vec<f64>>]| Estimate::over(&all.iter().map(|f| mean_final(f)).collect::<Vec<_>>()).value;
-    let (before, after, gain) = (mean(&given), mean(&reordered), Estimate::over(&gains));
-    let better = after < before;
+    let outcomes = |order: &[usize]| all.iter().map(|draw| draw.learned(order)?.outcome()).collect::<Result<Vec<_>>>();
+    let (given, reordered) = (outcomes(&(0..count).collect::<Vec<_>>())?, outcomes(&found.order)?);
+    let value = |o: &Outcome| settings.rank.value(o.forgetting, o.accuracy);
+    let gains: Vec<f64> = given.iter().zip(&reordered).map(|(a, b)| value(a) - value(b)).collect();
+    let mean = |all: &[Outcome], get: fn(&Outcome) -> f64| all.iter().map(get).sum::<f64>() / all.len() as f64;
+    let (before, after) = (mean(&given, |o| o.forgetting), mean(&reordered, |o| o.forgetting));
+    let accuracy = |all: &[Outcome]| mean(all, |o| o.accuracy.unwrap_or(f64::NAN));
+    let accuracies = [accuracy(&reordered), accuracy(&given)];
+    let gain = Estimate::over(&gains);
+    let better = gain.value > 0.0;
     let order = if better { found.order } else { (0..count).collect() };
     let luckiest = (2.0 * (found.tried as f64).ln()).max(1.0).sqrt();
     Ok(TaskOrder {
         order: order.iter().map(|t| t + 1).collect(),
-        forgetting: after.min(before),
+        forgetting: if better { after } else { before },
         given: before,
-        gain: (before - after).max(0.0),
+        gain: if better { before - after } else { 0.0 },
+        accuracy: accuracies[1].is_finite().then_some(if better { accuracies } else { [accuracies[1]; 2] }),
+        worst: settings.rank.told(found.worst),
         gain_error: gain.standard_error,
         within_noise: gain.standard_error.map(|error| gain.value <= error * luckiest),
-        forecast: if better { reordered } else { given }.swap_remove(0),
+        forecast: first.learned(&order)?.forgetting()?,
         method: found.method,
         tried: found.tried,
         examples: first.examples,
@@ -139,6 +165,7 @@ struct Draw<'a> {
     /// Where every order uses the same kernels.
     engine: Option<Engine>,
     examples: usize,
+    rank: OrderRank,
 }
 
 impl<'a> Draw<'a> {
@@ -150,20 +177,24 @@ impl<'a> Draw<'a> {
         if tasks.len() < 2 {
             return Err(Error::data("the task sequence", format!("it holds {} task; an order needs two", tasks.len())));
         }
+        if settings.rank == OrderRank::Accuracy && tasks.iter().any(|task| task.test.is_none()) {
+            let problem = "not every task has test data, by which orders are to be ranked";
+            return Err(Error::data("the task sequence", problem));
+        }
         let kernels = Kernels::new(source(), &settings.theory)?;
         let (engine, examples) = if kernels.stationary() {
             let (shared, examples) = part(settings, &tasks);
-            (Some(Engine::new(&kernels, &settings.theory, &shared)?), examples)
+            (Some(Engine::new(&kernels, &settings.theory, &shared, settings.rank)?), examples)
         } else {
             (None, tasks.iter().map(|task| task.points.len()).max().unwrap_or(0))
         };
-        Ok(Draw { tasks, theory, source: Box::new(source), engine, examples })
+        Ok(Draw { tasks, theory, source: Box::new(source), engine, examples, rank: settings.rank })
     }
 
-    /// `F[t][s]` in an order, with all examples.
-    fn forecast(&self, order: &[usize]) -> Result<Vec<Vec<f64>>> {
+    /// The tasks learned in an order, with all examples.
+    fn learned(&self, order: &[usize]) -> Result<SingleHead> {
         let ordered: Vec<Given<'_>> = order.iter().map(|&t| self.tasks[t].clone()).collect();
-        SingleHead::learn(self.theory, (self.source)(), &ordered)?.forgetting()
+        SingleHead::learn(self.theory, (self.source)(), &ordered)
     }
 
     fn searched(&self, settings: &OrderSearchSettings) -> Result<SearchResult> {
@@ -174,11 +205,14 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// The mean final forgetting of orders.
+    /// How good orders are: less is better.
     fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
         match &self.engine {
             Some(engine) => engine.of(orders),
-            None => orders.iter().map(|order| Ok(mean_final(&self.forecast(order)?))).collect(),
+            None => {
+                let value = |outcome: Outcome| self.rank.value(outcome.forgetting, outcome.accuracy);
+                orders.iter().map(|order| self.learned(order)?.outcome().map(value)).collect()
+            }
         }
     }
 }
@@ -188,10 +222,24 @@ struct Averaged<'a> {
     draws: &'a [Draw<'a>],
 }
 
-/// The mean of the last row but its last entry.
-fn mean_final(forgetting: &[Vec<f64>]) -> f64 {
-    let last = &forgetting[forgetting.len() - 1];
-    last[..last.len() - 1].iter().sum::<f64>() / (last.len() - 1) as f64
+impl OrderRank {
+    /// The number that a good order has small.
+    fn value(self, forgetting: f64, accuracy: Option<f64>) -> f64 {
+        // Accuracies are shares of at most millions of examples: forgetting decides between equal ones only.
+        const TIE: f64 = 1e-9;
+        match self {
+            OrderRank::Forgetting => forgetting,
+            OrderRank::Accuracy => 1.0 - accuracy.unwrap_or(0.0) + TIE * forgetting,
+        }
+    }
+
+    /// Forgetting or accuracy of that number.
+    fn told(self, value: f64) -> f64 {
+        match self {
+            OrderRank::Forgetting => value,
+            OrderRank::Accuracy => 1.0 - value,
+        }
+    }
 }
 
 /// The tasks, or as much of them as the kernels between all of them may take, and the most examples used of a task.
@@ -213,13 +261,13 @@ fn part(settings: &OrderSearchSettings, given: &[Given<'_>]) -> (Shared, usize) 
     (shared, most)
 }
 
-/// What forecasts the mean final forgetting of (also incomplete) orders.
+/// What forecasts how good (also incomplete) orders are.
 trait Forecaster {
     /// Of each of the orders.
     fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>>;
 
-    /// The best of all orders of `count` tasks, and their number.
-    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize)>;
+    /// The best of all orders of `count` tasks, their number, and how good the worst of them is.
+    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)>;
 }
 
 /// What a search comes back with.
@@ -227,18 +275,20 @@ struct SearchResult {
     order: Vec<usize>,
     method: SearchMethod,
     tried: usize,
+    worst: f64,
 }
 
 fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster) -> Result<SearchResult> {
     if count <= exhaustive_up_to {
-        let (order, tried) = forecaster.exhaust(count)?;
-        return Ok(SearchResult { order, method: SearchMethod::Exhaustive, tried });
+        let (order, tried, worst) = forecaster.exhaust(count)?;
+        return Ok(SearchResult { order, method: SearchMethod::Exhaustive, tried, worst });
     }
     let starts = [(0..count).collect(), insert(count, forecaster)?];
-    let mut found = SearchResult { order: vec![], method: SearchMethod::InsertionAndMoves, tried: 0 };
+    let method = SearchMethod::InsertionAndMoves;
+    let mut found = SearchResult { order: vec![], method, tried: 0, worst: f64::NEG_INFINITY };
     let mut least_so_far = f64::INFINITY;
     for start in starts {
-        let (order, value) = improve(start, forecaster, &mut found.tried)?;
+        let (order, value) = improve(start, forecaster, &mut found)?;
         if value < least_so_far {
             (found.order, least_so_far) = (order, value);
         }
@@ -247,8 +297,9 @@ fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster) -
 }
 
 /// Takes the best of all swaps of two tasks and moves of one task, as long as that forgets less.
-fn improve(start: Vec<usize>, forecaster: &impl Forecaster, tried: &mut usize) -> Result<(Vec<usize>, f64)> {
-    let (mut order, mut value) = least(vec![start], forecaster)?;
+fn improve(start: Vec<usize>, forecaster: &impl Forecaster, found: &mut SearchResult) -> Result<(Vec<usize>, f64)> {
+    let (mut order, mut value, worst) = least(vec![start], forecaster)?;
+    found.worst = found.worst.max(worst);
     for _ in 0..ROUNDS {
         let pairs = (0..order.len()).flat_map(|i| (0..order.len()).map(move |j| (i, j)));
         let mut changed: Vec<Vec<usize>> = vec![];
@@ -263,8 +314,9 @@ fn improve(start: Vec<usize>, forecaster: &impl Forecaster, tried: &mut usize) -
                 changed.push(swapped);
             }
         }
-        *tried += changed.len();
-        let (best, new) = least(changed, forecaster)?;
+        found.tried += changed.len();
+        let (best, new, worst) = least(changed, forecaster)?;
+        found.worst = found.worst.max(worst);
         if new >= value {
             break;
         }
@@ -276,7 +328,7 @@ fn improve(start: Vec<usize>, forecaster: &impl Forecaster, tried: &mut usize) -
 /// Begins with the best pair and puts each further task where the order so far forgets least.
 fn insert(count: usize, forecaster: &impl Forecaster) -> Result<Vec<usize>> {
     let pairs = (0..count).flat_map(|i| (0..count).filter(move |j| *j != i).map(move |j| vec![i, j]));
-    let (mut order, _) = least(pairs.collect(), forecaster)?;
+    let (mut order, ..) = least(pairs.collect(), forecaster)?;
     for task in 0..count {
         if order.contains(&task) {
             continue;
@@ -291,11 +343,13 @@ fn insert(count: usize, forecaster: &impl Forecaster) -> Result<Vec<usize>> {
     Ok(order)
 }
 
-/// The order with the least forecast, the first of equals.
-fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster) -> Result<(Vec<usize>, f64)> {
+/// The order with the least forecast, the first of equals, that forecast, and the largest one.
+fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster) -> Result<(Vec<usize>, f64, f64)> {
     let values = forecaster.of(&orders)?;
+    let worst = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let pairs = orders.into_iter().zip(values);
-    Ok(pairs.reduce(|best, next| if next.1 < best.1 { next } else { best }).unwrap_or((vec![], f64::INFINITY)))
+    let best = pairs.reduce(|best, next| if next.1 < best.1 { next } else { best });
+    Ok(best.map_or((vec![], f64::INFINITY, worst), |(order, value)| (order, value, worst)))
 }
 
 impl Forecaster for Averaged<'_> {
@@ -305,7 +359,7 @@ impl Forecaster for Averaged<'_> {
         Ok((0..orders.len()).map(mean).collect())
     }
 
-    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize)> {
+    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)> {
         let orders = (1..count).fold(vec![vec![0]], |shorter: Vec<Vec<usize>>, task| {
             let longer = |order: Vec<usize>| {
                 (0..=order.len()).map(move |place| {
@@ -317,16 +371,24 @@ impl Forecaster for Averaged<'_> {
             shorter.into_iter().flat_map(longer).collect()
         });
         let tried = orders.len();
-        Ok((least(orders, self)?.0, tried))
+        let (order, _, worst) = least(orders, self)?;
+        Ok((order, tried, worst))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tasks::TestSet;
     use crate::tasks::{Task, TaskSequence};
     use crate::theory::blocks::kernels::KernelSource;
     use crate::theory::single_head::Mode;
+
+    /// The mean of the last row but its last entry.
+    fn mean_final(forgetting: &[Vec<f64>]) -> f64 {
+        let last = &forgetting[forgetting.len() - 1];
+        last[..last.len() - 1].iter().sum::<f64>() / (last.len() - 1) as f64
+    }
 
     fn tasks(sizes: &[usize], columns: usize, seed: u64) -> TaskSequence {
         let mut stream = Stream::new(seed, "order tests", 0);
@@ -390,9 +452,13 @@ mod tests {
             let settings = settings(mode, f64::INFINITY, beta);
             let source = KernelSource::network(settings.theory.architecture, settings.theory.checked().unwrap());
             let kernels = Kernels::new(source, &settings.theory).unwrap();
-            let engine =
-                Engine::new(&kernels, &settings.theory, &part(&settings, &Inputs::from(&sequence).given().unwrap()).0)
-                    .unwrap();
+            let engine = Engine::new(
+                &kernels,
+                &settings.theory,
+                &part(&settings, &Inputs::from(&sequence).given().unwrap()).0,
+                settings.rank,
+            )
+            .unwrap();
             let orders = [vec![3, 1], vec![4, 0, 2, 1, 3], vec![2, 3, 0], vec![0, 1, 2, 3, 4]];
             for (order, value) in orders.iter().zip(engine.of(&orders).unwrap()) {
                 let f = SingleHead::new(&in_order(&sequence, order), &settings.theory).unwrap().forgetting().unwrap();
@@ -428,6 +494,43 @@ mod tests {
         assert_eq!(part.forecast, f.unwrap().forgetting().unwrap());
         assert_eq!(part.forgetting, mean_final(&part.forecast));
         assert!(part.gain >= 0.0 && best_order(&sequence, &all).unwrap().forgetting <= part.forgetting);
+    }
+
+    #[test]
+    fn orders_are_ranked_by_accuracy_too() {
+        let mut sequence = tasks(&[8, 6, 9, 7], 2, 11);
+        let of = |count: usize, seed: u64| tasks(&[count; 4], 2, seed).tasks;
+        for (task, test) in sequence.tasks.iter_mut().zip(of(25, 12)) {
+            // One-hot targets: two classes.
+            let class = |y: &Mat<f64>| Mat::from_fn(y.nrows(), 2, |i, j| f64::from((y[(i, 0)] > 0.0) == (j == 0)));
+            (task.y, task.test) = (class(&task.y), Some(TestSet { y: class(&test.y), x: test.x }));
+        }
+        for mode in [Mode::Rf, Mode::Ntk, Mode::Gibbs] {
+            let lambda = if mode == Mode::Gibbs { 2.0 } else { f64::INFINITY };
+            let by_forgetting = settings(mode, lambda, f64::INFINITY);
+            let by_accuracy = OrderSearchSettings { rank: OrderRank::Accuracy, ..by_forgetting };
+            let found = best_order(&sequence, &by_accuracy).unwrap();
+            let accuracy = |order: &[usize]| {
+                let ordered = in_order(&sequence, &order.iter().map(|t| t - 1).collect::<Vec<_>>());
+                SingleHead::new(&ordered, &by_accuracy.theory).unwrap().outcome().unwrap().accuracy.unwrap()
+            };
+            let orders = (0..256).map(|k: usize| [k % 4 + 1, k / 4 % 4 + 1, k / 16 % 4 + 1, k / 64 + 1]);
+            let all: Vec<f64> =
+                orders.filter(|o| (1..=4).all(|t| o.contains(&t))).map(|order| accuracy(&order)).collect();
+            let (least, most) = all.iter().fold((1.0, 0.0), |(a, b): (f64, f64), x| (a.min(*x), b.max(*x)));
+            let [best, given] = found.accuracy.unwrap();
+            assert_eq!((all.len(), found.tried), (24, 24));
+            // Shares of 100 examples, and the tie-break that is added to them.
+            assert!((best - most).abs() < 1e-8 && (found.worst - least).abs() < 1e-8, "{found:?} {least} {most}");
+            assert!((best - accuracy(&found.order)).abs() < 1e-12 && (given - accuracy(&[1, 2, 3, 4])).abs() < 1e-12);
+            // Ranked by forgetting an order forgets no more, and is no more accurate.
+            let other = best_order(&sequence, &by_forgetting).unwrap();
+            assert!(other.forgetting <= found.forgetting + 1e-12 && other.accuracy.unwrap()[0] <= best + 1e-12);
+            assert!(other.worst >= other.given - 1e-9);
+        }
+        let untested = tasks(&[8, 6], 1, 1);
+        let rank = OrderSearchSettings { rank: OrderRank::Accuracy, ..Default::default() };
+        assert!(best_order(&untested, &rank).unwrap_err().to_string().contains("test data"));
     }
 
     #[test]

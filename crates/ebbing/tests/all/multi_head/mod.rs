@@ -5,6 +5,7 @@ mod bad_input;
 mod critical_load;
 mod curves;
 mod limits;
+mod readouts;
 mod reference;
 mod symmetries;
 
