@@ -17,15 +17,8 @@ use std::sync::Arc;
 type Some2<'py> = Option<Bound<'py, PyArray2<f64>>>;
 
 /// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs.
-type MadeTask<'py> = (
-    Bound<'py, PyArray2<f64>>,
-    Bound<'py, PyArray2<f64>>,
-    Some2<'py>,
-    Some2<'py>,
-    String,
-    Some2<'py>,
-    Some2<'py>,
-);
+type MadeTask<'py> =
+    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, Some2<'py>, Some2<'py>, String, Some2<'py>, Some2<'py>);
 
 /// Tasks and everything that made them.
 type MadeTasks<'py> = (Vec<MadeTask<'py>>, Bound<'py, PyAny>);

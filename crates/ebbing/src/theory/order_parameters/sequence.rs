@@ -57,7 +57,8 @@ pub(super) fn labellings(
     given: &[Given<'_>],
 ) -> Result<Vec<super::OrderParameters>> {
     if let Some(task) = given.iter().find(|task| task.has_start()) {
-        let problem = "its columns are labellings of the same inputs, which have no present outputs and no rows of their own";
+        let problem =
+            "its columns are labellings of the same inputs, which have no present outputs and no rows of their own";
         return Err(Error::data(&task.name, problem));
     }
     let tasks = Tasks::new(settings, source, given)?;

@@ -35,15 +35,21 @@ fn residual(tasks: &TaskSequence) -> TaskSequence {
 
 /// The same tasks with `Φ ⊗ 1`: every output has the features to itself, in rows of its own.
 fn apart(tasks: &TaskSequence) -> TaskSequence {
-    let spread = |x: &Mat<f64>| {
-        let n = x.ncols();
-        Mat::from_fn(x.nrows() * COLUMNS, n * COLUMNS, |i, j| {
-            if i % COLUMNS == j / n { x[(i / COLUMNS, j % n)] } else { 0.0 }
-        })
-    };
+    let spread =
+        |x: &Mat<f64>| {
+            let n = x.ncols();
+            Mat::from_fn(x.nrows() * COLUMNS, n * COLUMNS, |i, j| {
+                if i % COLUMNS == j / n { x[(i / COLUMNS, j % n)] } else { 0.0 }
+            })
+        };
     let one = |task: &Task| {
         let test = task.test.as_ref().unwrap();
-        Task { test: Some(TestSet { x: spread(&test.x), ..test.clone() }), x: spread(&task.x), rows: None, ..task.clone() }
+        Task {
+            test: Some(TestSet { x: spread(&test.x), ..test.clone() }),
+            x: spread(&task.x),
+            rows: None,
+            ..task.clone()
+        }
     };
     sequence(tasks.tasks.iter().map(one).collect())
 }
@@ -150,7 +156,7 @@ fn a_solved_task_is_not_learned_but_can_be_forgotten() {
 fn advice_takes_present_outputs() {
     for tasks in [answered(4), apart(&answered(4))] {
         let settings = AdviseSettings { features: true, ..Default::default() };
-        let advice = Advice::of(&[tasks.clone()], &settings, &mut |_| ()).unwrap();
+        let advice = Advice::of(std::slice::from_ref(&tasks), &settings, &mut |_| ()).unwrap();
         let row = |kind| advice.remedies.iter().find(|remedy| remedy.kind == kind).unwrap();
         let want = forecast(&tasks, &SingleHeadSettings::default()).forgetting;
         let mean = (want[2][0] + want[2][1]) / 2.0;
