@@ -11,6 +11,7 @@ neural networks" (arXiv:2407.10315).
 """
 
 from . import data, tasks, torch
+from ._advise import Advice, advise
 from ._arrays import Task, TaskSequence
 from ._avalanche import from_avalanche
 from ._ebbing import NumericalError, __version__
@@ -46,6 +47,7 @@ from ._order import (
 from ._single_head import SingleHead
 
 __all__ = [
+    "Advice",
     "BestLambda",
     "CriticalLoad",
     "Forecast",
@@ -63,6 +65,7 @@ __all__ = [
     "TwoTaskLimit",
     "VarianceExplained",
     "__version__",
+    "advise",
     "best_lambda",
     "critical_load",
     "data",

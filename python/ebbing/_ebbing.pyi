@@ -20,6 +20,7 @@ __all__ = [
     "Source",
     "TwoTasks",
     "__version__",
+    "advise",
     "best_lambda",
     "fit_forgetting",
     "forecast",
@@ -73,6 +74,9 @@ def order_parameters_of_kernels(
     bootstrap: int,
     shuffles: int,
     seed: int,
+) -> dict[str, Any]: ...
+def advise(
+    sequences: Sequence[Sequence[_Task]], settings_json: str, progress: _Progress | None
 ) -> dict[str, Any]: ...
 def forecast(
     sequences: Sequence[Sequence[_Task]], settings_json: str, progress: _Progress | None

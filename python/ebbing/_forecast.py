@@ -281,12 +281,12 @@ def forecast(tasks: Any, *, progress: bool | Listener = False, **settings: Any) 
     theory["replay"] = {library: settings[name] for name, library in REPLAY.items() if name in settings}
     network = {"depth": settings.get("depth", 1), "activation": settings.get("activation", "relu")}
     others = {library: settings[name] for name, library in OTHERS.items() if name in settings}
-    sequences = _sequences(tasks)
+    drawn = sequences(tasks)
     asked = encode(theory={**theory, "architecture": network}, **others)
-    return Forecast.of(_ebbing.forecast(sequences, asked, listener(progress, "forecast")))
+    return Forecast.of(_ebbing.forecast(drawn, asked, listener(progress, "forecast")))
 
 
-def _sequences(tasks: Any) -> list[Any]:
+def sequences(tasks: Any) -> list[Any]:
     """One list of native tasks per seed."""
     if isinstance(tasks, (list, tuple)) and tasks and all(isinstance(one, TaskSequence) for one in tasks):
         return [native(one) for one in tasks]

@@ -148,3 +148,16 @@ def penalties(found: Any, ax: Any = None) -> Any:
     ax.set(xscale="log", yscale="log", xlabel="penalty λ", ylabel="held-out loss over that of learning alone")
     ax.legend(frameon=False, fontsize=8)
     return clean(ax)
+
+
+def remedies(advice: Any, ax: Any = None) -> Any:
+    """Forgetting against the work of training for every remedy, replay as a curve."""
+    ax = axes(ax, (5.4, 3.2))
+    ax.plot([p["cost"] for p in advice.replay], [p["forgetting"] for p in advice.replay], color=BLUE, label="replay, more and more")
+    markers = "osD^v<>PX*hp8"
+    for k, row in enumerate(row for row in advice.remedies if row["applies"]):
+        ax.plot(row["cost"], row["forgetting"], markers[k % len(markers)], linestyle="none", label=row["remedy"])
+    ax.axhline(advice.target, color="black", linewidth=0.8, linestyle=":")
+    ax.set(xlabel="work of training, doing nothing = 1", ylabel="mean final forgetting")
+    ax.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))
+    return clean(ax)

@@ -30,7 +30,7 @@ mod _ebbing {
     #[pymodule_export]
     use super::order::{order_parameters, order_parameters_of_kernels};
     #[pymodule_export]
-    use super::outlook::{fit_forgetting, forecast, metrics, variance_explained};
+    use super::outlook::{advise, fit_forgetting, forecast, metrics, variance_explained};
     #[pymodule_export]
     use super::single_head::SingleHead;
 

@@ -6,6 +6,7 @@ use crate::run::run;
 use crate::values::{object, settings};
 use ebbing::metrics::{ContinualMetrics, TaskAccuracies};
 use ebbing::stats::{ForgettingFit, VarianceExplained};
+use ebbing::theory::advise::{Advice, AdviseSettings};
 use ebbing::theory::forecast::{ASSUMES, ForecastSettings};
 use ebbing::{Forecast, TaskSequence};
 use pyo3::prelude::*;
@@ -19,19 +20,10 @@ pub fn forecast<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: ForecastSettings = settings(settings_json)?;
-    let sequences: Vec<TaskSequence> =
-        sequences.iter().map(|tasks| sequence(tasks)).collect::<ebbing::Result<_>>().map_err(python)?;
+    let sequences = drawn(&sequences)?;
     let order = asked.order && sequences.first().is_some_and(|s| s.tasks.len() > 1);
-    let steps = (2 * sequences.len() + asked.depths.len() + usize::from(order)) as f64;
-    let outlook = run(py, progress, move |reporter| {
-        let mut done = 0.0;
-        let outlook = Forecast::of(&sequences, &asked, &mut |next| {
-            reporter.step(done, steps, next);
-            done += 1.0;
-        })?;
-        reporter.step(steps, steps, "done");
-        Ok(outlook)
-    })?;
+    let steps = 2 * sequences.len() + asked.depths.len() + usize::from(order);
+    let outlook = stepped(py, progress, steps, move |hear| Forecast::of(&sequences, &asked, hear))?;
     let words = outlook.worst.as_ref().map(|worst| worst.reading.words());
     let told = object(py, &outlook)?;
     if let (Some(words), Ok(worst)) = (words, told.get_item("worst")) {
@@ -39,6 +31,48 @@ pub fn forecast<'py>(
     }
     told.set_item("answer", outlook.sentences())?;
     told.set_item("assumes", ASSUMES)?;
+    Ok(told)
+}
+
+/// The sequences, one per seed.
+fn drawn(sequences: &[Vec<GivenTask<'_>>]) -> PyResult<Vec<TaskSequence>> {
+    sequences.iter().map(|tasks| sequence(tasks)).collect::<ebbing::Result<_>>().map_err(python)
+}
+
+/// Long work whose steps are told.
+fn stepped<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    steps: usize,
+    work: impl FnOnce(&mut dyn FnMut(&str)) -> ebbing::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let steps = steps as f64;
+    run(py, progress, move |reporter| {
+        let mut done = 0.0;
+        let told = work(&mut |next| {
+            reporter.step(done, steps, next);
+            done += 1.0;
+        })?;
+        reporter.step(steps, steps, "done");
+        Ok(told)
+    })
+}
+
+/// What each remedy against forgetting would do, over one sequence per seed.
+#[pyfunction]
+pub fn advise<'py>(
+    py: Python<'py>,
+    sequences: Vec<Vec<GivenTask<'py>>>,
+    settings_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let asked: AdviseSettings = settings(settings_json)?;
+    let sequences = drawn(&sequences)?;
+    let steps = if asked.quick { 3 } else { 9 };
+    let advice = stepped(py, progress, steps, move |hear| Advice::of(&sequences, &asked, hear))?;
+    let told = object(py, &advice)?;
+    told.set_item("answer", advice.sentences())?;
+    told.set_item("assumes", advice.assumes())?;
     Ok(told)
 }
 

@@ -24,10 +24,37 @@ fn plain_ebbing_is_the_forecast() {
     let home = Home::new();
     let plain = home.told("");
     assert!(plain.lines().count() > 5, "{plain}");
-    assert_eq!(plain, home.told("forecast"));
+    // Beside the forecast it says what would help.
+    let (advice, rest): (Vec<&str>, Vec<&str>) =
+        plain.split("\n\n").partition(|p| p.starts_with("Against forgetting: "));
+    assert!(advice.len() == 1 && advice[0].contains("ebbing advise"), "{plain}");
+    assert_eq!(rest.join("\n\n"), home.told("forecast"));
     for word in ["Forecast for 5 tasks of 1000 examples", "conflict most", "after task", "best", "Assumes"] {
         assert!(plain.contains(word), "{word}");
     }
+}
+
+#[test]
+fn advice_is_a_table_a_figure_and_a_page() {
+    let home = Home::new();
+    home.tasks(3, 40);
+    let told = home.told("advise --tasks tasks.npz --keep-forgetting-below 0.2 --out out");
+    for word in ["Advice for 3 tasks of 30 examples", "Do this: ", "remedy", "nothing", "everything at once (bound)"] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    written(&home, "report.html advice.json remedies.csv remedies.parquet remedies.svg remedies.png");
+    let advice = home.json("out/advice.json");
+    let needed = advice["advice"]["examples_needed"].as_u64().unwrap();
+    // What it says must be kept does what it says.
+    home.told(&format!("forecast --tasks tasks.npz --no-order --replay {needed} --out kept"));
+    let forecast = home.json("kept/forecast.json");
+    let last = &forecast["forecast"]["forgetting"]["mean"][2];
+    assert!((last[0].as_f64().unwrap() + last[1].as_f64().unwrap()) / 2.0 <= 0.2, "{last}");
+    refused(&home, "advise --tasks tasks.npz --budget 31", &["budget is 31", "at most 30", "task 1"]);
+    refused(&home, "advise --tasks tasks.npz --keep-forgetting-below 0", &["keep_forgetting_below is 0", "positive"]);
+    refused(&home, "advise --length 1 --examples 20", &["it holds 1 task"]);
+    refused(&home, "forecast --tasks tasks.npz --replay 31", &["replay is 31", "at most 30"]);
 }
 
 #[test]

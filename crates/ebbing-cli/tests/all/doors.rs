@@ -5,6 +5,7 @@ use crate::support::*;
 use ebbing::data::Sources;
 use ebbing::tasks::{Permuted, Protocol, TargetDistractor};
 use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::single_head::{Mode, Replay, Selection};
 use ebbing::{Forecast, Recipe, TaskSequence};
 use ebbing_studies::StudyFile;
 use ebbing_studies::job::{ForecastJob, TaskKeys};
@@ -103,6 +104,26 @@ fn every_door_draws_the_same_tasks() {
         let last = rows.iter().find(|row| number(row, "t") == 2.0 && number(row, "s") == 1.0).unwrap();
         assert_eq!(number(last, "forgetting"), f.forgetting.mean[1][0]);
     }
+}
+
+#[test]
+fn replay_is_the_same_through_every_door() {
+    let (home, sources) = (Home::new(), Sources::new());
+    let request = requests().into_iter().find(|r| r.data == "mnist-sample").unwrap();
+    let drawn = Recipe::drawn(request.data, request.protocol.clone()).draw(&sources, 0).unwrap();
+    let mut asked = ForecastSettings { order: false, ..ForecastSettings::default() };
+    asked.theory.mode = Mode::Lazy;
+    asked.theory.replay = Replay { examples: 5, selection: Selection::ByClass, ..Replay::default() };
+    let f = Forecast::of(std::slice::from_ref(&drawn), &asked, &mut |_| ()).unwrap();
+    let flags = "--mode lazy --replay 5 --replay-selection by-class";
+    let told = program(&home, &format!("forecast --json --no-order {flags} {}", request.flags));
+    assert_eq!(told, serde_json::to_value(&f.forgetting.mean).unwrap());
+    let keys = "mode = \"lazy\"\nreplay = 5\nreplay_selection = \"by-class\"\n";
+    let text = format!("command = \"forecast\"\n[settings]\n{}{keys}", request.settings);
+    let study = StudyFile::read(&home.write("study.toml", &text)).unwrap();
+    let rows = study.study().unwrap().cells.remove(0).work.unwrap().rows(&sources).unwrap();
+    let last = rows.iter().find(|row| number(row, "t") == 2.0 && number(row, "s") == 1.0).unwrap();
+    assert_eq!(number(last, "forgetting"), f.forgetting.mean[1][0]);
 }
 
 /// The job of flags, as the program reads them.

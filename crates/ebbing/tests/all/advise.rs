@@ -23,7 +23,7 @@ fn tasks(count: usize, p: usize, held_out: bool, seed: u64) -> TaskSequence {
             (x, y)
         };
         let (x, y) = set();
-        let test = held_out.then(|| set()).map(|(x, y)| TestSet { x, y });
+        let test = held_out.then(set).map(|(x, y)| TestSet { x, y });
         Task { test, ..Task::new(x, y) }
     };
     sequence((0..count).map(task).collect())
@@ -42,10 +42,10 @@ fn rows_are_the_forecasts_of_the_remedies() {
     let tasks = tasks(3, 30, true, 1);
     for mode in [Mode::Rf, Mode::Ntk, Mode::Lazy] {
         let theory = SingleHeadSettings { mode, ..Default::default() };
-        let told = advice(&[tasks.clone()], &AdviseSettings { theory, ..Default::default() });
+        let told = advice(std::slice::from_ref(&tasks), &AdviseSettings { theory, ..Default::default() });
         let forecast = |theory: SingleHeadSettings| {
             let settings = ForecastSettings { theory, order: false, ..Default::default() };
-            let f = Forecast::of(&[tasks.clone()], &settings, &mut |_| ()).unwrap();
+            let f = Forecast::of(std::slice::from_ref(&tasks), &settings, &mut |_| ()).unwrap();
             let last = &f.forgetting.mean[2];
             let metrics = f.test.unwrap().metrics.unwrap();
             ((last[0] + last[1]) / 2.0, metrics.average_accuracy, metrics.backward_transfer.unwrap())
@@ -139,7 +139,7 @@ fn what_cannot_be_advised_on_is_named() {
     assert!(refused(&[], AdviseSettings::default()).contains("there is none to advise on"));
     let one = sequence(sound.tasks[..1].to_vec());
     assert!(refused(&[one], AdviseSettings::default()).contains("it holds 1 task"));
-    let said = refused(&[sound.clone()], AdviseSettings { budget: Some(11), ..Default::default() });
+    let said = refused(std::slice::from_ref(&sound), AdviseSettings { budget: Some(11), ..Default::default() });
     assert_eq!(said, "budget is 11; must be at most 10, the examples of task 1");
     for (settings, name) in [
         (AdviseSettings { budget: Some(0), ..Default::default() }, "budget"),
@@ -147,6 +147,6 @@ fn what_cannot_be_advised_on_is_named() {
         (AdviseSettings { keep_forgetting_below: Some(f64::NAN), ..Default::default() }, "keep_forgetting_below"),
         (AdviseSettings { max_p: 1, ..Default::default() }, "max_p"),
     ] {
-        assert!(refused(&[sound.clone()], settings).starts_with(name));
+        assert!(refused(std::slice::from_ref(&sound), settings).starts_with(name));
     }
 }

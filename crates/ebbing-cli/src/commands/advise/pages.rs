@@ -20,7 +20,7 @@ pub fn screen(told: &AdviseResult, output: &Output) -> ebbing_report::Result<Str
     for sentence in first {
         screen = screen.paragraph(&escape_markup(sentence));
     }
-    screen = screen.table(&table(&told.advice, "Remedies, the least forgetting first", false))?;
+    screen = screen.table(&table(&told.advice, "Remedies, the least forgetting F first", false))?;
     for sentence in rest.iter().map(String::as_str).chain(refused(&told.advice).iter().map(String::as_str)) {
         screen = screen.paragraph(&escape_markup(sentence));
     }
@@ -48,7 +48,8 @@ fn table(advice: &Advice, title: &str, all: bool) -> Table {
     let text = |get: fn(&Remedy) -> &str| rows.iter().map(|r| escape_markup(get(r))).collect::<Vec<String>>();
     let mut table = Table::new(title)
         .text("remedy", &text(|r| &r.remedy))
-        .number("forgetting", &column(|r| r.forgetting))
+        .number("F", &column(|r| r.forgetting))
+        .key("forgetting")
         .meaning("mean loss of earlier tasks after the last, on training data");
     if all && advice.draws > 1 {
         table = table.number("standard_error", &column(|r| r.standard_error));
@@ -56,7 +57,8 @@ fn table(advice: &Advice, title: &str, all: bool) -> Table {
     table = table
         .number("gain", &column(|r| r.gain))
         .meaning("forgetting spared against doing nothing")
-        .number("accuracy", &column(|r| r.accuracy))
+        .number("acc.", &column(|r| r.accuracy))
+        .key("accuracy")
         .meaning("average over all tasks after the last")
         .number("transfer", &column(|r| r.backward_transfer))
         .key("backward_transfer")
@@ -87,17 +89,55 @@ fn figure(advice: &Advice) -> Figure {
         .legend(Legend::Right)
         .horizontal("asked for", advice.target)
         .line(Line::new("replay, more and more examples", &x, &y).category(0));
-    let shown = advice.remedies.iter().filter(|r| r.applies);
-    for (k, remedy) in shown.enumerate() {
-        if let (Some(cost), Some(f)) = (remedy.cost, remedy.forgetting) {
-            let f = if f < 1e-12 { 0.0 } else { f };
-            panel = panel.markers(Markers::new(&escape_markup(&remedy.remedy), &[cost], &[f]).category(k));
+    let shown: Vec<(usize, &Remedy, f64, f64)> = (advice.remedies.iter().enumerate())
+        .filter_map(|(k, r)| Some((k + 1, r, r.cost?, r.forgetting?)))
+        .map(|(k, r, cost, f)| (k, r, cost, if f < 1e-12 { 0.0 } else { f }))
+        .collect();
+    for (group, name) in GROUPS.iter().enumerate() {
+        let own = shown.iter().filter(|(_, r, ..)| group_of(r) == group);
+        let (x, y): (Vec<f64>, Vec<f64>) = own.map(|(_, _, cost, f)| (*cost, *f)).unzip();
+        if !x.is_empty() {
+            panel = panel.markers(Markers::new(name, &x, &y).category(group));
         }
     }
-    Figure::wide(panel).title("What each remedy would do").caption(
+    // Numbers of points that lie together stand together.
+    let reach = |get: fn(&(usize, &Remedy, f64, f64)) -> f64| shown.iter().map(get).fold(0.0, f64::max);
+    let (wide, high) = (reach(|p| p.2), reach(|p| p.3));
+    let mut labels: Vec<(f64, f64, String)> = vec![];
+    for (k, _, cost, f) in &shown {
+        let near = |l: &&mut (f64, f64, String)| (l.0 - cost).abs() < 0.03 * wide && (l.1 - f).abs() < 0.05 * high;
+        match labels.iter_mut().find(near) {
+            Some(label) => label.2 += &format!(", {k}"),
+            None => labels.push((*cost, *f, k.to_string())),
+        }
+    }
+    for (cost, f, label) in labels {
+        // Where nothing costs more there is room to the left; elsewhere to the right.
+        let side = if cost < 1.1 { -1.0 } else { 1.0 };
+        let shift = 0.016 + 0.006 * label.chars().count() as f64;
+        panel = panel.text(cost + side * shift * wide, f + 0.02 * high, &label);
+    }
+    let names: Vec<String> = shown.iter().map(|(k, r, ..)| format!("{k} {}", escape_markup(&r.remedy))).collect();
+    Figure::wide(panel).title("What each remedy would do").caption(&format!(
         "Mean forgetting of earlier tasks after the last (loss on their training data) against the work of training, for every \
-         remedy at its best setting. The curve is replay with more and more random examples kept.",
-    )
+         remedy at its best setting: {}. The curve is replay with more and more random examples kept.",
+        names.join("; ")
+    ))
+}
+
+/// Remedies that are drawn alike.
+const GROUPS: [&str; 6] =
+    ["examples kept", "task known at test time", "penalty, way of learning", "network, order", "nothing", "bound"];
+
+fn group_of(remedy: &Remedy) -> usize {
+    match remedy.kind {
+        _ if remedy.task_known => 1,
+        RemedyKind::Replay | RemedyKind::Combination => 0,
+        RemedyKind::Penalty | RemedyKind::LayerPenalty | RemedyKind::Regime => 2,
+        RemedyKind::Nothing => 4,
+        RemedyKind::Joint => 5,
+        _ => 3,
+    }
 }
 
 fn metadata(told: &AdviseResult, output: &Output) -> anyhow::Result<Metadata> {

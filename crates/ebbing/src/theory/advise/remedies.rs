@@ -5,7 +5,7 @@ use super::{AdviseSettings, Remedy, RemedyKind, ReplayPoint};
 use crate::error::{Error, Result};
 use crate::tasks::{TaskSequence, WithContext};
 use crate::theory::Inputs;
-use crate::theory::single_head::{Mode, Outcome, Replay, Selection, SingleHead, SingleHeadSettings};
+use crate::theory::single_head::{Mode, Outcome, Replay, ReplayBudget, Selection, SingleHead, SingleHeadSettings};
 use crate::theory::task_order::{OrderSearchSettings, best_order};
 
 /// Penalties that are tried, in units where the prior variance of a weight is 1.
@@ -51,7 +51,9 @@ fn mean(outcomes: &[Outcome]) -> f64 {
 
 impl<'a> Search<'a> {
     pub fn new(draws: &'a [TaskSequence], settings: &'a AdviseSettings) -> Result<Self> {
-        let theory = SingleHeadSettings { variance: false, ..settings.theory };
+        // At λ = ∞ mode gibbs is ntk.
+        let mode = if settings.theory.mode == Mode::Gibbs { Mode::Ntk } else { settings.theory.mode };
+        let theory = SingleHeadSettings { mode, variance: false, ..settings.theory };
         let base = |s: &TaskSequence| match settings.features {
             true => Ok(Bench::Features(s.clone())),
             false => Bench::network(s, &theory),
@@ -244,7 +246,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The best order of the first draw; with several draws it is judged on the others.
+    /// The best order of the first draw, averaged over all draws (the one it was found on included).
     fn order(&mut self) {
         let search = OrderSearchSettings { theory: self.theory, ..Default::default() };
         let inputs =
@@ -343,7 +345,7 @@ impl<'a> Search<'a> {
 
     /// Everything at once: everything stored, the kernel of every task being the same.
     fn joint(&mut self) {
-        let everything = Replay { budget: crate::theory::single_head::ReplayBudget::InAll, ..Replay::default() };
+        let everything = Replay { budget: ReplayBudget::InAll, ..Replay::default() };
         let theory = if self.theory.mode == Mode::Ntk {
             SingleHeadSettings { mode: Mode::Lazy, ..self.theory }
         } else {
@@ -351,7 +353,10 @@ impl<'a> Search<'a> {
         };
         let all = |b: &Bench| {
             let (examples, _) = everything.most(&b.given(&self.given))?;
-            b.outcome(SingleHeadSettings { replay: Replay { examples, ..everything }, ..theory }, &self.given)
+            let replay = Replay { examples, ..everything };
+            let outcome = b.outcome(SingleHeadSettings { replay, ..theory }, &self.given)?;
+            // Nothing comes before anything: there is no transfer.
+            Ok(Outcome { backward_transfer: None, ..outcome })
         };
         match self.bases.iter().map(all).collect::<Result<Vec<_>>>() {
             Ok(outcomes) => {
@@ -366,14 +371,10 @@ impl<'a> Search<'a> {
     fn combinations(&mut self) {
         let mut tried: Vec<(Trial, bool)> = vec![];
         let kept = self.chosen;
-        if let Some(order) = self.order.clone() {
-            if let Ok(outcomes) = self.replayed(kept, self.theory, &self.bases, &order) {
-                let cost = self.work(&outcomes);
-                tried.push((
-                    Trial { name: format!("{} + best order", short(&kept)), needs: "kept examples", cost, outcomes },
-                    false,
-                ));
-            }
+        let ordered = self.order.iter().map(|order| self.replayed(kept, self.theory, &self.bases, order));
+        for outcomes in ordered.filter_map(Result::ok) {
+            let (name, cost) = (format!("{} + best order", short(&kept)), self.work(&outcomes));
+            tried.push((Trial { name, needs: "kept examples", cost, outcomes }, false));
         }
         for (partner, kind, theory, benches) in &self.partners {
             if let Ok(outcomes) = self.replayed(kept, *theory, benches, &self.given) {

@@ -22,7 +22,9 @@ impl Advice {
         all.extend(self.ordering());
         if let Some(bound) = self.remedies.iter().find(|r| r.kind == RemedyKind::Joint && r.applies) {
             let accuracy = bound.accuracy.map_or(String::new(), |a| format!(" (average accuracy {})", significant(a)));
-            all.push(format!("No remedy can beat training on everything at once{accuracy}."));
+            all.push(format!(
+                "The bound, without knowing the task at test time, is training on everything at once{accuracy}."
+            ));
         }
         let [used, there] = self.examples_used;
         if used < there {
@@ -40,7 +42,13 @@ impl Advice {
         let part = |r: &&Remedy| {
             let change = percent(r, self.nothing());
             let known = if r.task_known { " (if the task is known at test time)" } else { "" };
-            format!("{}{known} would change forgetting by {change}", r.remedy)
+            let what = match (r.kind, self.examples_needed) {
+                (RemedyKind::Replay, Some(kept)) => {
+                    format!("keeping {kept} of every {} examples", self.examples_used[0])
+                }
+                _ => r.remedy.clone(),
+            };
+            format!("{what}{known} would change forgetting by {change}")
         };
         let parts: Vec<String> = best.iter().map(part).collect();
         (!parts.is_empty()).then(|| format!("Against forgetting: {}. All remedies: ebbing advise.", parts.join("; ")))

@@ -37,6 +37,12 @@ pub enum Selection {
     /// One after another the example that takes most from the forecast forgetting: with `δ = f_T(X_s) − Y_s` without replay
     /// and R the task's kernel, example j leaves `δ − R_·j δ_j/R_jj` and `R − R_·j R_j·/R_jj`. A pivoted Cholesky
     /// factorisation whose pivots are chosen by what they spare; it knows the tasks that come.
+    ///
+    /// Measured on four tasks of 200 embedded MNIST images, three seeds, beside examples drawn at random: mean final
+    /// forgetting with 50 kept per task .114 for .224 (permuted), .030 for .064 (30 % of pixels permuted), .111 for .203
+    /// (split), .027 for .096 (target-distractor) in mode `rf`, and .059 for .137, .020 for .050, .068 for .142, .012 for
+    /// .056 in mode `ntk`; with 10 kept 8 to 21 % less in all eight. Test accuracy stayed within .015. (Pivots that leave
+    /// least of the kernel's trace, which need not know what comes, were no better than chance: worse in 5 of 16 cases.)
     Greedy,
 }
 

@@ -110,7 +110,8 @@ fn no_replay_changes_no_bit() {
         let off = Replay { examples: 0, budget: ReplayBudget::PerClass, selection: Selection::Greedy, seed: 5 };
         let forecast = |replay: Replay| {
             let theory = SingleHeadSettings { replay, ..settings(mode, lambda) };
-            Forecast::of(&[tasks.clone()], &ForecastSettings { theory, ..Default::default() }, &mut |_| ()).unwrap()
+            Forecast::of(std::slice::from_ref(&tasks), &ForecastSettings { theory, ..Default::default() }, &mut |_| ())
+                .unwrap()
         };
         assert_eq!(forecast(off), forecast(Replay::default()));
     }

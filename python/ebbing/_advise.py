@@ -1,0 +1,130 @@
+"""What to do against forgetting: every remedy with its forecast forgetting, accuracy and cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _ebbing
+from ._forecast import sequences
+from ._progress import Listener, listener
+from ._result import Result, pandas, significant, table
+from ._settings import encode
+
+#: The columns of the table of remedies, those that everyone asks for first.
+COLUMNS = (
+    "remedy",
+    "forgetting",
+    "accuracy",
+    "cost",
+    "applies",
+    "gain",
+    "backward_transfer",
+    "standard_error",
+    "beyond_noise",
+    "task_known",
+    "needs",
+    "why",
+    "kind",
+)
+
+
+class Advice(Result):
+    """What `ebbing advise` tells.
+
+    | attribute | |
+    |---|---|
+    | `remedies` | dictionaries, the least forgetting first, those that do not apply last |
+    | `replay` | forgetting and cost against the number of examples kept |
+    | `target`, `examples_needed`, `examples_most` | what replay was to reach, how many it takes (None: all are not enough), how many there are |
+    | `order` | the best order of tasks found, counted from 1 |
+    | `draws`, `examples_used`, `held_out` | sequences averaged, examples used of how many, whether accuracies are of test data |
+    | `answer`, `assumes` | what to do, and what that assumes, in sentences |
+    """
+
+    remedies: list[dict[str, Any]]
+    replay: list[dict[str, Any]]
+    target: float
+    examples_needed: int | None
+    examples_most: int
+    order: list[int] | None
+    draws: int
+    examples_used: list[int]
+    held_out: bool
+    answer: list[str]
+    assumes: str
+
+    def to_pandas(self) -> Any:
+        """A `DataFrame` with one row per remedy: `remedy`, `forgetting`, `accuracy`, `cost`, `applies`, and more."""
+        return pandas().DataFrame([{name: row[name] for name in COLUMNS} for row in self.remedies])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Forgetting against cost, replay as a curve."""
+        from . import _plotting
+
+        return _plotting.remedies(self, ax)
+
+    def sentences(self) -> list[str]:
+        return list(self.answer)
+
+    def _rows(self) -> list[list[str]]:
+        names = ("forgetting", "accuracy", "cost")
+        shown = lambda value: "–" if value is None else significant(float(value) if abs(value) > 1e-12 else 0.0)  # noqa: E731
+        return [[row["remedy"], *(shown(row[name]) for name in names), row["why"] or ""] for row in self.remedies]
+
+    def tables(self) -> list[str]:
+        return [table(["remedy", "forgetting", "accuracy", "cost", ""], self._rows())]
+
+    def __str__(self) -> str:
+        head = f"{'remedy':<40}{'forgetting':>11}{'accuracy':>10}{'cost':>8}"
+        rows = [
+            f"{name:<40}{f:>11}{a:>10}{c:>8}" if not why else f"{name} does not apply: {why}"
+            for name, f, a, c, why in self._rows()
+        ]
+        return "\n".join([head, *rows, "", *self.answer])
+
+
+def advise(
+    tasks: Any,
+    *,
+    depth: int = 1,
+    activation: str = "relu",
+    mode: str = "rf",
+    sigma2: float = 1.0,
+    beta: float = float("inf"),
+    keep_forgetting_below: float | None = None,
+    budget: int | None = None,
+    replay_budget: str = "per-task",
+    features: bool = False,
+    max_p: int = 300,
+    progress: bool | Listener = False,
+) -> Advice:
+    """Tells what each remedy against forgetting would do for these tasks, best first: what `ebbing advise` tells.
+
+    `tasks` is a list of (X, y) or (X, y, X_test, y_test), or a list of such `TaskSequence`s, one per seed, to average over.
+
+    | setting | |
+    |---|---|
+    | `depth`, `activation`, `mode`, `sigma2`, `beta` | the network and how it learns when nothing is done: rf, ntk or lazy |
+    | `keep_forgetting_below` | what replay is to reach; by default half of doing nothing |
+    | `budget`, `replay_budget` | the most examples that may be kept: per-task, in-all or per-class |
+    | `features` | inputs are feature matrices |
+    | `max_p` | examples per task that are used |
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(3)]
+    >>> told = advise(tasks, keep_forgetting_below=0.1)
+    >>> told.examples_needed <= 20, told.remedies[-1]["applies"]
+    (True, True)
+    """
+    theory = {"mode": mode, "sigma2": sigma2, "beta": beta, "architecture": {"depth": depth, "activation": activation}}
+    asked = encode(
+        theory=theory,
+        keep_forgetting_below=keep_forgetting_below,
+        budget=budget,
+        replay={"budget": replay_budget},
+        features=features,
+        max_p=max_p,
+    )
+    told = _ebbing.advise(sequences(tasks), asked, listener(progress, "advise"))
+    return Advice(**told)
