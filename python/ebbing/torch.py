@@ -99,8 +99,8 @@ def tangent_features(
 ) -> TaskSequence:
     """`K(x, x') = ∇f(x)·∇f(x')`: tasks as a PyTorch model sees them when it learns by small steps, from what it answers now.
 
-    Give the result to `forecast(tasks, features=True)`, `SingleHead.from_features` or, saved by `tasks.save`, to
-    `ebbing forecast --features FILE.npz`. Each task has the gradients of the outputs with respect to the weights as its
+    Give the result to `forecast(tasks, features=True)`, `advise(tasks, features=True)`, `SingleHead.from_features` or, saved by
+    `tasks.save`, to `ebbing forecast --features FILE.npz`. Each task has the gradients of the outputs with respect to the weights as its
     inputs, and the present outputs as `f` and `f_test`: what is learned is the targets minus these, losses and accuracies
     are those of the present outputs plus what is learned. With several outputs every example has one row for each.
 
