@@ -214,6 +214,7 @@ def test_models_that_cannot_be_forecast_are_refused_in_a_sentence():
     refused("an input has 4 numbers", linear(), shape=(3, 2))
     refused("6 inputs but 5 targets", linear(), [(x, y[:5])])
     refused("no task", linear(), [])
+    refused("come together", linear(), [(x, y, x, None)])
     refused("do not depend", torch.nn.Sequential(linear(), torch.nn.Threshold(1e9, 0.0)))
     tasks = ebbing.torch.tangent_features(linear(), [(x, y), (-x, y)])
     for theory in (ebbing.forecast, ebbing.SingleHead):
