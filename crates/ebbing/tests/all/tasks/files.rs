@@ -144,7 +144,7 @@ fn every_problem_of_a_file_is_told() {
         one("x_1_tset", x()),
         [
             "FILE: an array name is `x_1_tset`, which is unknown; the nearest known one is `x_1_test` (known are x_1, y_1, \
-             x_1_test, y_1_test, x, y, x_test, y_test)"
+             x_1_test, y_1_test, f_1, f_1_test, x, y, x_test, y_test, f, f_test)"
         ]
     );
     let two = problems(&[("x_1", x()), ("y_1", real(&[3], &[0.0; 3])), ("u", x()), ("v_1", y())]);
