@@ -98,10 +98,10 @@ def tangent_features(
 ) -> TaskSequence:
     """`K(x, x') = ∇f(x)·∇f(x')`: tasks as a PyTorch model sees them when it learns by small steps, from what it answers now.
 
-    Give the result to `forecast(tasks, features=True)`, `SingleHead.from_features` or, saved by `tasks.save`, to
-    `ebbing forecast --features FILE.npz`. Each task has the gradients of the outputs with respect to the weights as its
-    inputs, and the present outputs as `f` and `f_test`: what is learned is the targets minus these, losses and accuracies
-    are those of the present outputs plus what is learned. With several outputs every example has one row for each.
+    Give the result to `forecast(tasks, features=True)`, `advise(tasks, features=True)`, `SingleHead.from_features` or, saved
+    by `tasks.save`, to `ebbing forecast --features FILE.npz`. Each task has the gradients of the outputs with respect to the
+    weights as its inputs, and the present outputs as `f` and `f_test`: what is learned is the targets minus these, losses and
+    accuracies are those of the present outputs plus what is learned. With several outputs every example has one row for each.
 
     | argument | |
     |---|---|
@@ -117,7 +117,14 @@ def tangent_features(
     kernel entries relative to `√(K_ii K_jj)`: `expected`, at most `√(2/dim)`, and as `measured` on a sample (both 0 where
     nothing is projected). A forecast inverts the kernel of each task, so it wants `dim` well above the rows of a task.
 
-    >>> torch = __import__("pytest").importorskip("torch")
+    How far to trust it: it is the first order in what is learned, and gradients turn while a model learns. In a trial (a CNN of
+    99,257 weights, random or pretrained on odd against even digits, two seeds each; four pairs of Fashion-MNIST classes, 200
+    examples each; full-batch descent to a loss of 0.01) the forecast loss of held-out accuracy of an earlier task, 24 values
+    measured between 0 and 0.47, was off by 0.09 on average and 0.34 at most, with `dim=4096` as with the exact kernel; their
+    mean alone would be off by 0.12. The correlation was 0.66 over all and 0.68 to 0.97 within a run; losses were off by up to
+    a factor of 4. Read it as a ranking of which tasks suffer, not as numbers to two digits.
+
+    >>> import torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(5, 50), torch.nn.ReLU(), torch.nn.Linear(50, 1))
     >>> tasks = tangent_features(model, [(torch.randn(8, 5), torch.tensor([1.0, -1.0] * 4)) for _ in range(2)])
     >>> tasks[0].x.shape, tasks[0].f.shape, tasks.settings["tangent"]["measured"]
@@ -127,6 +134,8 @@ def tangent_features(
 
     chosen = _learning(model, parameters)
     sequence = data if isinstance(data, TaskSequence) else TaskSequence(data)
+    if any((task.x_test is None) != (task.y_test is None) for task in sequence):
+        raise ValueError("data: X_test and y_test come together; a task has one of them")
     sets = [(x, y) for task in sequence for x, y in ((task.x, task.y), (task.x_test, task.y_test)) if x is not None]
     first = next(iter(chosen.values()))
     inputs = [_inputs(x, shape, first) for x, _ in sets]
@@ -242,8 +251,8 @@ def _check_memory(rows: int, weights: int, size: int, memory: float) -> None:
     if needed > memory:
         gib = 2.0**30
         raise ValueError(
-            f"dim is None: the exact kernel of {rows} rows and {weights} weights takes {needed / gib:.3g} GiB where memory is "
-            f"{memory / gib:.3g} GiB; give a dim, fewer examples or more memory"
+            f"the exact kernel of {rows} rows and {weights} weights takes {needed / gib:.3g} GiB where memory is "
+            f"{memory / gib:.3g} GiB; give a dim below {weights}, fewer examples or more memory"
         )
 
 

@@ -181,6 +181,10 @@ def test_named_parameters_labels_and_flat_inputs(tmp_path):
     assert np.array_equal(loaded[1].f_test, tasks[1].f_test) and repr(tasks).startswith("<2 tasks of 9 examples")
     told, kept = (ebbing.forecast(one, features=True) for one in (tasks, loaded))
     assert np.array_equal(told.test_accuracy, kept.test_accuracy)
+    advice = ebbing.advise(tasks, features=True)
+    nothing = next(row for row in advice.remedies if row["kind"] == "nothing")
+    # The mean over all tasks but the last, of which there is one.
+    assert nothing["forgetting"] == pytest.approx(told.forgetting[1, 0], rel=1e-12)
 
 
 def test_models_that_cannot_be_forecast_are_refused_in_a_sentence():
@@ -210,6 +214,7 @@ def test_models_that_cannot_be_forecast_are_refused_in_a_sentence():
     refused("an input has 4 numbers", linear(), shape=(3, 2))
     refused("6 inputs but 5 targets", linear(), [(x, y[:5])])
     refused("no task", linear(), [])
+    refused("come together", linear(), [(x, y, x, None)])
     refused("do not depend", torch.nn.Sequential(linear(), torch.nn.Threshold(1e9, 0.0)))
     tasks = ebbing.torch.tangent_features(linear(), [(x, y), (-x, y)])
     for theory in (ebbing.forecast, ebbing.SingleHead):

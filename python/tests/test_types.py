@@ -17,10 +17,9 @@ MODULES = ["ebbing"] + [f"ebbing.{module.name}" for module in pkgutil.iter_modul
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings(name):
-    if name == "ebbing.sklearn":
-        pytest.importorskip("sklearn", reason="scikit-learn is not installed")
-    if name == "ebbing.torch":
-        pytest.importorskip("torch", reason="PyTorch is not installed")
+    needs = {"ebbing.sklearn": ("sklearn", "scikit-learn"), "ebbing.torch": ("torch", "PyTorch")}
+    if name in needs:
+        pytest.importorskip(needs[name][0], reason=f"{needs[name][1]} is not installed")
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 

@@ -4,6 +4,8 @@ use crate::support::{Home, refusal};
 use ebbing::data::{Array, write_npz};
 use ebbing::linalg::Mat;
 use ebbing::rng::Stream;
+use ebbing::theory::forecast::ForecastSettings;
+use ebbing::{Forecast, Task, TaskSequence};
 use std::process::Stdio;
 
 /// Exit code 2, one line on standard error with every word, nothing on standard output.
@@ -101,6 +103,30 @@ fn features_are_taken_as_they_are() {
     assert!(text.contains("ranks 10 and 10"), "{text}");
     let layers = home.told("forecast --features tasks.npz tasks.npz");
     assert_eq!(layers.matches("Order parameters of").count(), 2, "{layers}");
+}
+
+#[test]
+fn features_come_with_present_outputs() {
+    let home = Home::new();
+    let mut stream = Stream::new(3, "test tasks", 0);
+    let mut task = || {
+        let x = Mat::from_fn(12, 30, |_, _| stream.normal());
+        let y = Mat::from_fn(12, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 });
+        Task::new(x, y).with_present(Mat::from_fn(12, 1, |_, _| stream.normal()), None)
+    };
+    let tasks = TaskSequence::new(vec![task(), task(), task()], serde_json::json!({})).unwrap();
+    tasks.save_npz(home.join("model.npz")).unwrap();
+    let settings = ForecastSettings { features: true, ..ForecastSettings::default() };
+    let want = Forecast::of(&[tasks], &settings, &mut |_| ()).unwrap().forgetting.mean;
+    home.told("forecast --features model.npz --out out");
+    assert_eq!(home.json("out/forecast.json")["forecast"]["forgetting"]["mean"], serde_json::json!(want));
+    home.told("advise --features model.npz --out advice");
+    let nothing = &home.json("advice/advice.json")["advice"]["remedies"];
+    let nothing = nothing.as_array().unwrap().iter().find(|row| row["kind"] == "nothing").unwrap();
+    // Means of the same numbers, taken in another order.
+    let mean = (want[2][0] + want[2][1]) / 2.0;
+    assert!((nothing["forgetting"].as_f64().unwrap() - mean).abs() < 1e-12 * mean, "{nothing}");
+    refused(&home, "forecast --tasks model.npz", &["task 1", "present outputs", "take them as features"]);
 }
 
 #[test]

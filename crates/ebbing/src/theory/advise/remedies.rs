@@ -263,7 +263,8 @@ impl<'a> Search<'a> {
             accuracy: by_accuracy.as_ref().and_then(|found| found.accuracy.map(|[best, _]| [best, found.worst])),
             within_noise: by_forgetting.within_noise,
         });
-        let other = by_accuracy.filter(|found| found.order != by_forgetting.order);
+        let given = |found: &TaskOrder| found.order.iter().enumerate().all(|(place, t)| place + 1 == *t);
+        let other = by_accuracy.filter(|found| found.order != by_forgetting.order && !given(found));
         for (found, why) in [(Some(by_forgetting), ""), (other, " (by accuracy)")] {
             let Some(found) = found else { continue };
             let order: Vec<usize> = found.order.iter().map(|t| t - 1).collect();
