@@ -11,7 +11,7 @@ use ebbing::plan::{Cost, Sizes, phase_cost, sequence_cost};
 use ebbing::stats::Estimate;
 use ebbing::tasks::{Protocol, TaskOrigin};
 use ebbing::theory::best_lambda::{BestLambda, best_lambda};
-use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Power, TwoTasks};
+use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::{
     Location, PhaseCurve, PhasePoint, SequenceCurve, SequencePoint, WidthPoint, normalised_labels, phase_curves,
     sequence_curve,
@@ -395,7 +395,13 @@ impl PhaseJob {
         let (settings, tasks) = self.two_tasks(sources)?;
         let two = TwoTasks::new(&tasks, &theory)?;
         let critical = two.critical_load()?;
-        let location = self.width.map(|n| critical.locate(tasks[1].x.nrows(), n)).transpose()?;
+        let mut location = self.width.map(|n| critical.locate(tasks[1].x.nrows(), n)).transpose()?;
+        if let (Some(location), Some(norm)) = (&mut location, self.readout_norm)
+            && location.regime == Regime::Overfitting
+        {
+            let bounded = format!("; with readouts of |a|²/N ≤ {norm} it does not, and forgets some of task 1");
+            location.advice += &bounded;
+        }
         let widths = match &location {
             Some(location) => {
                 let with_own: Vec<f64> = std::iter::once(location.alpha).chain(alphas.iter().copied()).collect();

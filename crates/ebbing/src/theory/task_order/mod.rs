@@ -8,14 +8,16 @@
 
 mod engine;
 
-use super::single_head::{Outcome, SingleHead, SingleHeadSettings};
+use super::single_head::{Mode, SingleHead, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::rng::Stream;
 use crate::stats::Estimate;
+use crate::tasks::{Task, TaskSequence};
 use crate::theory::Inputs;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::{Given, Shared};
+use crate::theory::blocks::table::KernelTable;
 use engine::Engine;
 use serde::{Deserialize, Serialize};
 
@@ -78,8 +80,7 @@ pub struct TaskOrder {
     pub given: f64,
     /// `given − forgetting`, at least 0 where forgetting is what is ranked by.
     pub gain: f64,
-    /// Average accuracy after the last task in the order found and in the order given, where both are defined: on test data, or
-    /// on training data where a task has none.
+    /// Average accuracy on test data after the last task in the order found and in the order given, where that is ranked by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<[f64; 2]>,
     /// The worst of the orders tried: its forgetting, or where accuracy is ranked by its accuracy.
@@ -121,7 +122,12 @@ pub fn best_order<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderSearchSetti
 /// # Errors
 /// As for [`best_order`].
 pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings) -> Result<TaskOrder> {
-    let all = draws.iter().map(|draw| Draw::new(draw, settings)).collect::<Result<Vec<Draw<'_>>>>()?;
+    let tables = draws.iter().map(|draw| table(draw, settings)).collect::<Result<Vec<_>>>()?;
+    let all = draws.iter().zip(&tables).map(|(draw, table)| match table {
+        Some(table) => Draw::new(Inputs::Kernels(table), settings),
+        None => Draw::new(*draw, settings),
+    });
+    let all = all.collect::<Result<Vec<Draw<'_>>>>()?;
     let first = all.first().ok_or_else(|| Error::data("the task sequence", "there is none to order"))?;
     let count = first.tasks.len();
     let found = match &all[..] {
@@ -129,16 +135,20 @@ pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings) -> Re
         // Orders are listed, not followed together: fewer of them are tried.
         _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: &all })?,
     };
-    let outcomes = |order: &[usize]| all.iter().map(|draw| draw.learned(order)?.outcome()).collect::<Result<Vec<_>>>();
-    let (given, reordered) = (outcomes(&(0..count).collect::<Vec<_>>())?, outcomes(&found.order)?);
-    let value = |o: &Outcome| settings.rank.value(o.forgetting, o.accuracy);
-    let gains: Vec<f64> = given.iter().zip(&reordered).map(|(a, b)| value(a) - value(b)).collect();
-    let mean = |all: &[Outcome], get: fn(&Outcome) -> f64| all.iter().map(get).sum::<f64>() / all.len() as f64;
-    let (before, after) = (mean(&given, |o| o.forgetting), mean(&reordered, |o| o.forgetting));
-    let accuracy = |all: &[Outcome]| mean(all, |o| o.accuracy.unwrap_or(f64::NAN));
-    let accuracies = [accuracy(&reordered), accuracy(&given)];
-    let gain = Estimate::over(&gains);
+    let learned = |order: &[usize]| all.iter().map(|draw| draw.learned(order)).collect::<Result<Vec<_>>>();
+    let (given, reordered) = (learned(&(0..count).collect::<Vec<_>>())?, learned(&found.order)?);
+    let results = |all: &[SingleHead]| all.iter().map(|one| settings.rank.result(one)).collect::<Result<Vec<_>>>();
+    let (old, new) = (results(&given)?, results(&reordered)?);
+    let value = |(forgetting, accuracy): &(f64, Option<f64>)| settings.rank.value(*forgetting, *accuracy);
+    let gains: Vec<f64> = old.iter().zip(&new).map(|(a, b)| value(a) - value(b)).collect();
+    let forgetting = |all: &[(f64, Option<f64>)]| all.iter().map(|o| o.0).sum::<f64>() / all.len() as f64;
+    let accuracy = |all: &[(f64, Option<f64>)]| {
+        let each: Option<Vec<f64>> = all.iter().map(|o| o.1).collect();
+        each.map(|each| each.iter().sum::<f64>() / each.len() as f64)
+    };
+    let (before, after, gain) = (forgetting(&old), forgetting(&new), Estimate::over(&gains));
     let better = gain.value > 0.0;
+    let best = if better { &new } else { &old };
     let order = if better { found.order } else { (0..count).collect() };
     let luckiest = (2.0 * (found.tried as f64).ln()).max(1.0).sqrt();
     Ok(TaskOrder {
@@ -146,11 +156,11 @@ pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings) -> Re
         forgetting: if better { after } else { before },
         given: before,
         gain: if better { before - after } else { 0.0 },
-        accuracy: accuracies[1].is_finite().then_some(if better { accuracies } else { [accuracies[1]; 2] }),
+        accuracy: accuracy(best).zip(accuracy(&old)).map(|(found, given)| [found, given]),
         worst: settings.rank.told(found.worst),
         gain_error: gain.standard_error,
         within_noise: gain.standard_error.map(|error| gain.value <= error * luckiest),
-        forecast: first.learned(&order)?.forgetting()?,
+        forecast: if better { &reordered[0] } else { &given[0] }.forgetting()?,
         method: found.method,
         tried: found.tried,
         examples: first.examples,
@@ -169,7 +179,7 @@ struct Draw<'a> {
 }
 
 impl<'a> Draw<'a> {
-    fn new(inputs: &'a Inputs<'a>, settings: &OrderSearchSettings) -> Result<Draw<'a>> {
+    fn new(inputs: Inputs<'a>, settings: &OrderSearchSettings) -> Result<Draw<'a>> {
         let theory = SingleHeadSettings { variance: false, ..settings.theory };
         let prior = theory.checked()?;
         let source = move || inputs.source(theory.architecture, prior);
@@ -210,8 +220,8 @@ impl<'a> Draw<'a> {
         match &self.engine {
             Some(engine) => engine.of(orders),
             None => {
-                let value = |outcome: Outcome| self.rank.value(outcome.forgetting, outcome.accuracy);
-                orders.iter().map(|order| self.learned(order)?.outcome().map(value)).collect()
+                let value = |(forgetting, accuracy)| self.rank.value(forgetting, accuracy);
+                orders.iter().map(|order| self.rank.result(&self.learned(order)?).map(value)).collect()
             }
         }
     }
@@ -222,7 +232,37 @@ struct Averaged<'a> {
     draws: &'a [Draw<'a>],
 }
 
+/// Kernels between all inputs, made once for the search and the forecasts of what it finds, where half of the budget holds them.
+fn table(draw: &Inputs<'_>, settings: &OrderSearchSettings) -> Result<Option<KernelTable>> {
+    let (Inputs::Network(sequence), theory) = (draw, &settings.theory) else { return Ok(None) };
+    let tested = settings.rank == OrderRank::Accuracy;
+    let inputs = |task: &Task| task.x.nrows() + task.test.as_ref().filter(|_| tested).map_or(0, |test| test.x.nrows());
+    let count: usize = sequence.tasks.iter().map(inputs).sum();
+    let tangent = theory.mode != Mode::Rf;
+    let bytes = count * count * if tangent { 16 } else { 8 };
+    if theory.mode == Mode::Gibbs || bytes > settings.keep_bytes / 2 {
+        return Ok(None);
+    }
+    theory.checked()?;
+    let task = |task: &Task| Task { test: task.test.clone().filter(|_| tested), ..task.clone() };
+    let tasks = sequence.tasks.iter().map(task).collect();
+    let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
+    KernelTable::of_network(&sequence, theory.architecture, theory.sigma2, tangent).map(Some)
+}
+
 impl OrderRank {
+    /// Mean final forgetting and, where that is ranked by, accuracy.
+    fn result(self, learned: &SingleHead) -> Result<(f64, Option<f64>)> {
+        match self {
+            OrderRank::Forgetting => {
+                let forgetting = learned.forgetting()?;
+                let last = &forgetting[forgetting.len() - 1];
+                Ok((last[..last.len() - 1].iter().sum::<f64>() / (last.len() - 1) as f64, None))
+            }
+            OrderRank::Accuracy => learned.outcome().map(|outcome| (outcome.forgetting, outcome.accuracy)),
+        }
+    }
+
     /// The number that a good order has small.
     fn value(self, forgetting: f64, accuracy: Option<f64>) -> f64 {
         // Accuracies are shares of at most millions of examples: forgetting decides between equal ones only.
@@ -380,9 +420,7 @@ impl Forecaster for Averaged<'_> {
 mod tests {
     use super::*;
     use crate::tasks::TestSet;
-    use crate::tasks::{Task, TaskSequence};
     use crate::theory::blocks::kernels::KernelSource;
-    use crate::theory::single_head::Mode;
 
     /// The mean of the last row but its last entry.
     fn mean_final(forgetting: &[Vec<f64>]) -> f64 {
@@ -525,7 +563,8 @@ mod tests {
             assert!((best - accuracy(&found.order)).abs() < 1e-12 && (given - accuracy(&[1, 2, 3, 4])).abs() < 1e-12);
             // Ranked by forgetting an order forgets no more, and is no more accurate.
             let other = best_order(&sequence, &by_forgetting).unwrap();
-            assert!(other.forgetting <= found.forgetting + 1e-12 && other.accuracy.unwrap()[0] <= best + 1e-12);
+            assert!(other.forgetting <= found.forgetting + 1e-12 && accuracy(&other.order) <= best + 1e-12);
+            assert_eq!(other.accuracy, None);
             assert!(other.worst >= other.given - 1e-9);
         }
         let untested = tasks(&[8, 6], 1, 1);

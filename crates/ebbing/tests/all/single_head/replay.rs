@@ -2,9 +2,12 @@
 
 use super::definition::Dense;
 use super::*;
-use ebbing::Forecast;
+use ebbing::data::Sources;
+use ebbing::stats::Estimate;
+use ebbing::tasks::{Permuted, Protocol};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing::theory::single_head::{Replay, ReplayBudget, Selection};
+use ebbing::{Forecast, Recipe};
 
 const SIZES: [usize; 4] = [7, 12, 8, 9];
 
@@ -182,4 +185,33 @@ fn budgets_that_tasks_cannot_fill_are_named() {
     assert_eq!(said, "replay is 5; must be at most 4, the examples of the largest class of task 1");
     let said = refused(&random_tasks(&[6, 6], 20, 1, 1), 2, ReplayBudget::PerClass);
     assert_eq!(said, "replay is per class; task 1 has 6 different targets, no classes to count by");
+}
+
+/// Four permuted tasks of 80 digits.
+fn digits(seed: u64) -> TaskSequence {
+    let permuted = Permuted { tasks: 4, p: 80, p_test: 10, ..Permuted::default() };
+    Recipe::drawn("mnist-sample", Protocol::Permuted(permuted)).draw(&Sources::new(), seed).unwrap()
+}
+
+/// At equal numbers greedy keeps more: paired over draws of digits, the difference exceeds three standard errors.
+#[test]
+fn greedy_examples_beat_random_ones() {
+    let draws = 6;
+    for (mode, examples) in [(Mode::Rf, 5), (Mode::Rf, 20), (Mode::Ntk, 10)] {
+        let gains: Vec<f64> = (0..draws)
+            .map(|seed| {
+                let tasks = digits(seed);
+                let forgetting = |selection: Selection| {
+                    let replay = Replay { examples, selection, seed, ..Replay::default() };
+                    let settings = SingleHeadSettings { mode, replay, ..Default::default() };
+                    let f = SingleHead::new(&tasks, &settings).unwrap().forgetting().unwrap();
+                    let last = f.last().unwrap();
+                    last[..last.len() - 1].iter().sum::<f64>() / (last.len() - 1) as f64
+                };
+                forgetting(Selection::Random) - forgetting(Selection::Greedy)
+            })
+            .collect();
+        let gain = Estimate::over(&gains);
+        assert!(gain.value > 3.0 * gain.error(), "{mode:?}, {examples}: {gain:?}");
+    }
 }
