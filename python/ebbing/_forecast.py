@@ -157,6 +157,7 @@ class Forecast(Result):
     | `fit` | the exponential fit of the first task's forgetting curve |
     | `train_accuracy`, `test_loss`, `generalization`, `test_accuracy`, `metrics` | where the data allow them |
     | `f21_at_lambda_zero`, `delta_f21` | forgetting without the penalty, and what the penalty changes |
+    | `expected` | between what the loss of accuracy and the final accuracy of networks that people train lay with such a forecast |
     | `depths`, `order` | other depths, and the best order of tasks, where asked for |
     | `digits`, `notes` | how many digits are right, and what to know |
     | `answer`, `assumes` | what the numbers say, and what they assume, in sentences |
@@ -179,6 +180,7 @@ class Forecast(Result):
     delta_f21: float | None
     depths: list[dict[str, Any]]
     order: dict[str, Any] | None
+    expected: dict[str, Any] | None
     digits: float
     notes: list[str]
     answer: list[str]
@@ -189,7 +191,7 @@ class Forecast(Result):
         """From what the compiled half tells."""
         test = outlook["test"] or {}
         pairs = [OrderParameters.of_pair({**pair["detail"], "values": pair["values"]}) for pair in outlook["pairs"]]
-        kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "digits", "notes")
+        kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes")
         return cls(
             **{name: outlook[name] for name in (*kept, "answer", "assumes")},
             forgetting=_mean(outlook["forgetting"]),

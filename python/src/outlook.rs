@@ -7,7 +7,7 @@ use crate::values::{object, settings};
 use ebbing::metrics::{ContinualMetrics, TaskAccuracies};
 use ebbing::stats::{ForgettingFit, VarianceExplained};
 use ebbing::theory::advise::{Advice, AdviseSettings};
-use ebbing::theory::forecast::{ASSUMES, ForecastSettings};
+use ebbing::theory::forecast::{ForecastSettings, assumes};
 use ebbing::{Forecast, TaskSequence};
 use pyo3::prelude::*;
 
@@ -23,6 +23,7 @@ pub fn forecast<'py>(
     let sequences = drawn(&sequences)?;
     let order = asked.order && sequences.first().is_some_and(|s| s.tasks.len() > 1);
     let steps = 2 * sequences.len() + asked.depths.len() + usize::from(order);
+    let features = asked.features;
     let outlook = stepped(py, progress, steps, move |hear| Forecast::of(&sequences, &asked, hear))?;
     let words = outlook.worst.as_ref().map(|worst| worst.words());
     let told = object(py, &outlook)?;
@@ -30,7 +31,7 @@ pub fn forecast<'py>(
         worst.set_item("words", words)?;
     }
     told.set_item("answer", outlook.sentences())?;
-    told.set_item("assumes", ASSUMES)?;
+    told.set_item("assumes", assumes(features))?;
     Ok(told)
 }
 

@@ -7,7 +7,7 @@ use crate::figure::Figure;
 use crate::matrix::Matrix;
 use crate::metadata::Metadata;
 use crate::table::Table;
-use crate::text::{Rich, xml_escape};
+use crate::text::{Rich, escape_markup, xml_escape};
 
 const STYLE: &str = include_str!("page.css");
 /// Browsers are told what holds anyway: nothing may be loaded or run.
@@ -28,6 +28,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 pub struct Report {
     title: String,
     answer: String,
+    points: Vec<String>,
     notes: Vec<String>,
     figures: Vec<Figure>,
     tables: Vec<Content>,
@@ -41,6 +42,15 @@ enum Content {
     Matrix(Matrix),
 }
 
+impl Content {
+    fn name(&self) -> &str {
+        match self {
+            Content::Table(table) => &table.title,
+            Content::Matrix(matrix) => &matrix.name,
+        }
+    }
+}
+
 fn rich(markup: &str) -> String {
     Rich::parse(markup).html()
 }
@@ -51,12 +61,23 @@ impl Report {
         Report {
             title: title.into(),
             answer: answer.into(),
+            points: Vec::new(),
             notes: Vec::new(),
             figures: Vec::new(),
             tables: Vec::new(),
             metadata: None,
             bibtex: String::new(),
         }
+    }
+
+    /// A report that opens with sentences (plain text): the first as the answer, the next four as points below it, the rest as
+    /// notes.
+    pub fn telling(title: &str, sentences: &[String]) -> Report {
+        let mut all = sentences.iter().map(|sentence| escape_markup(sentence));
+        let mut report = Report::new(title, &all.next().unwrap_or_default());
+        report.points = all.by_ref().take(4).collect();
+        report.notes = all.collect();
+        report
     }
 
     /// Adds a paragraph below the answer, such as what the forecast assumes (markup).
@@ -108,6 +129,10 @@ impl Report {
              <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
         );
         out += &format!("<h1>{}</h1>\n<p class=\"answer\">{}</p>\n", rich(&self.title), rich(&self.answer));
+        if !self.points.is_empty() {
+            let points: String = self.points.iter().map(|point| format!("<li>{}</li>\n", rich(point))).collect();
+            out += &format!("<ul class=\"answer\">\n{points}</ul>\n");
+        }
         for note in &self.notes {
             out += &format!("<p class=\"note\">{}</p>\n", rich(note));
         }
@@ -122,12 +147,14 @@ impl Report {
             out += "<h2>Tables</h2>\n";
         }
         for (k, content) in self.tables.iter().enumerate() {
-            let (caption, body) = match content {
-                Content::Table(table) => (&table.title, table.body_html()?),
-                Content::Matrix(matrix) => (&matrix.name, matrix.body_html()?),
+            let body = match content {
+                Content::Table(table) => table.body_html()?,
+                Content::Matrix(matrix) => matrix.body_html()?,
             };
-            let caption = format!("<caption><b>Table {}.</b> {}</caption>\n", k + 1, rich(caption));
-            out += &format!("<div class=\"scroll\"><table>\n{caption}{body}</table></div>\n");
+            let caption = format!("<caption><b>Table {}.</b> {}</caption>\n", k + 1, rich(content.name()));
+            let name = xml_escape(&Rich::parse(content.name()).plain());
+            let scroll = format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">");
+            out += &format!("{scroll}<table>\n{caption}{body}</table></div>\n");
         }
         out += &self.origin_html();
         out += "</main>\n</body>\n</html>\n";

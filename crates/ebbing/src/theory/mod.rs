@@ -39,6 +39,7 @@ pub mod advise;
 pub mod alpha_c;
 pub mod best_lambda;
 pub(crate) mod blocks;
+pub mod calibration;
 pub mod forecast;
 pub mod multi_head;
 pub mod order_parameters;

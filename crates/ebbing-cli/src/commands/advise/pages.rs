@@ -168,7 +168,7 @@ pub fn write(told: &AdviseResult, output: &Output) -> anyhow::Result<()> {
     let remedies = table(&told.advice, "Remedies, the least forgetting first", true);
     write_table(folder, "remedies", &remedies, &metadata)?;
     output.write_json("advice.json", &json(told, output)?)?;
-    Report::new("What to do against forgetting", &escape_markup(&told.advice.sentences().join(" ")))
+    Report::telling("What to do against forgetting", &told.advice.sentences())
         .note(&escape_markup(&told.heading))
         .note(told.advice.assumes())
         .figure(&figure)

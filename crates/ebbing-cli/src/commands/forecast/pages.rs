@@ -3,7 +3,7 @@
 use super::{figures, tables, words};
 use crate::commands::cite::bibtex;
 use crate::output::Output;
-use ebbing::theory::forecast::ASSUMES;
+use ebbing::theory::forecast::assumes;
 use ebbing_report::{Metadata, Report, escape_markup, write_table};
 use ebbing_studies::job::ForecastResult;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub fn json(told: &ForecastResult, output: &Output) -> anyhow::Result<Value> {
         "forecast": told.forecast,
         "layers": layers,
         "answer": told.forecast.sentences(),
-        "assumes": ASSUMES,
+        "assumes": assumes(told.settings.features),
     }))
 }
 
@@ -38,9 +38,9 @@ pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
     let metadata = metadata(told, output)?;
     let forecast = &told.forecast;
     let forgetting = words::matrix("forgetting", &forecast.forgetting);
-    let mut report = Report::new("What the network will forget", &escape_markup(&told.forecast.sentences().join(" ")))
+    let mut report = Report::telling("What the network will forget", &told.forecast.sentences())
         .note(&escape_markup(&told.heading))
-        .note(ASSUMES);
+        .note(assumes(told.settings.features));
     for (name, figure) in figures::all(told) {
         let figure = figure.metadata(&metadata);
         figure.save(folder, name)?;

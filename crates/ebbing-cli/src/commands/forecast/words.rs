@@ -2,7 +2,7 @@
 
 use super::tables;
 use crate::output::Output;
-use ebbing::theory::forecast::{ASSUMES, Averaged};
+use ebbing::theory::forecast::{Averaged, assumes};
 use ebbing_report::{Matrix, Screen, Spread, escape_markup};
 use ebbing_studies::job::ForecastResult;
 
@@ -30,7 +30,7 @@ pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebb
     for sentence in forecast.sentences().iter().map(String::as_str).chain(advice) {
         screen = screen.paragraph(&escape_markup(sentence));
     }
-    screen = screen.paragraph(ASSUMES);
+    screen = screen.paragraph(assumes(told.settings.features));
     screen = match &output.out {
         Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
         None => screen

@@ -32,29 +32,34 @@ impl Args {
         let PhaseSequence { settings, sizes, curves, at_width } = told;
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;
         let result = json!({ "metadata": metadata, "tasks": sizes, "load_of_width": at_width, "curves": curves });
+        let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
+        let done = super::done(&settings);
+        let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
+        let sentences: Vec<String> = curves.iter().map(critical).collect();
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            figure(&curves, sizes.len()).metadata(&metadata).save(folder, "phase")?;
+            let figure = figure(&curves, sizes.len()).metadata(&metadata);
+            figure.save(folder, "phase")?;
             self.output.write_json("phase.json", &result)?;
-            write_table(folder, "phase-curves", &table(&curves, &|_| true), &metadata)?;
+            let all = table(&curves, &|_| true);
+            write_table(folder, "phase-curves", &all, &metadata)?;
+            let plain: Vec<String> = sentences.iter().map(|s| s.replace("_{TT}", "_TT")).collect();
+            super::report(folder, (&heading, &plain), &figure, &[&all], &metadata)?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
-        let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        let done = super::done(&settings);
-        let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
         let mut screen = Screen::new(&heading);
         let step = curves[0].points.len().div_ceil(SHOWN);
         let chosen = |k: usize| k.is_multiple_of(step);
         let wanted = |p: &SequencePoint| at_width.is_none_or(|alpha| p.alpha == alpha);
         let kept = |k: usize| if at_width.is_some() { wanted(&curves[0].points[k]) } else { chosen(k) };
         screen = screen.table(&table(&curves, &kept))?;
-        for curve in &curves {
-            screen = screen.paragraph(&critical(curve));
+        for sentence in &sentences {
+            screen = screen.paragraph(sentence);
         }
         screen = match &self.output.out {
-            Some(folder) => screen.next("figure", &folder.join("phase.svg").display().to_string()),
+            Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
             None => screen.next("more", "ebbing phase --out DIR (figure and all loads)"),
         };
         console.print(&screen.render_for_stdout())

@@ -19,15 +19,6 @@ impl Args {
             "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "widths": widths,
             "curves": curves.curves,
         });
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
-            figure(&curves, best.as_ref()).metadata(&metadata).save(folder, "phase")?;
-            self.output.write_json("phase.json", &result)?;
-            write_table(folder, "phase-curves", &figures::curve_table(std::slice::from_ref(&curves)), &metadata)?;
-        }
-        if self.output.json {
-            return console.print_json(&result);
-        }
         let table = Table::new("")
             .number("γ_{sim}", &[critical.gamma_sim])
             .number("exact α_{c}", &[critical.alpha_c])
@@ -36,16 +27,31 @@ impl Args {
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let (examples, done) = (sizes.join(" and "), super::done(&settings));
         let heading = format!("Two tasks of {examples} examples{done}, σ = {}", self.job.sigma);
-        let mut screen = Screen::new(&heading).table(&table)?;
-        for note in &critical.notes {
-            screen = screen.paragraph(&escape_markup(&format!("{note}.")));
+        let mut sentences = vec![answer(location.as_ref(), best.as_ref(), tested)];
+        sentences.extend(widths.map(|[own, best]| by_the_numbers(own, best)));
+        sentences.extend(critical.notes.iter().map(|note| format!("{note}.")));
+        if let Some(folder) = &self.output.out {
+            crate::files::make_folder(folder)?;
+            let figure = figure(&curves, best.as_ref()).metadata(&metadata);
+            figure.save(folder, "phase")?;
+            self.output.write_json("phase.json", &result)?;
+            let against_load = figures::curve_table(std::slice::from_ref(&curves));
+            write_table(folder, "phase-curves", &against_load, &metadata)?;
+            let sentences = [sentences.clone(), vec![super::DEFINED.into()]].concat();
+            super::report(folder, (&heading, &sentences), &figure, &[&table, &against_load], &metadata)?;
         }
-        screen = screen.paragraph(&escape_markup(&answer(location.as_ref(), best.as_ref(), tested)));
-        if let Some([own, best]) = widths {
-            screen = screen.paragraph(&escape_markup(&by_the_numbers(own, best))).paragraph(DEFINED);
+        if self.output.json {
+            return console.print_json(&result);
+        }
+        let mut screen = Screen::new(&heading).table(&table)?;
+        for sentence in &sentences {
+            screen = screen.paragraph(&escape_markup(sentence));
+        }
+        if widths.is_some() {
+            screen = screen.paragraph(super::DEFINED);
         }
         if let Some(folder) = &self.output.out {
-            screen = screen.next("figure", &folder.join("phase.svg").display().to_string());
+            screen = screen.next("report", &folder.join("report.html").display().to_string());
         }
         console.print(&screen.render_for_stdout())
     }
@@ -74,10 +80,6 @@ fn answer(location: Option<&Location>, best: Option<&BestLambda>, tested: bool) 
     }
     text
 }
-
-/// What the losses in the answer are.
-const DEFINED: &str = "F21 is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0); G21 and G22 are \
-                       test losses of tasks 1 and 2 after task 2, over those of a network that learned the task alone.";
 
 /// The best width by what was computed, beside the one asked about.
 fn by_the_numbers(own: WidthPoint, best: WidthPoint) -> String {

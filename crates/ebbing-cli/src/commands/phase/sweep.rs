@@ -39,17 +39,6 @@ impl Args {
             "values": swept.iter().map(|s| json!({ "value": s.value, "critical_loads": s.loads })).collect::<Vec<_>>(),
             "curves": curves.iter().map(|c| json!({ "value": c.value, "curves": c.curves })).collect::<Vec<_>>(),
         });
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
-            let figure = figures::diagram(sweep.axis(), swept, curves, &self.job.alpha.grid()?, self.job.seeds);
-            figure.metadata(&metadata).save(folder, "phase")?;
-            self.output.write_json("phase.json", &result)?;
-            write_table(folder, "phase-boundary", &boundary(sweep, swept, self.job.seeds), &metadata)?;
-            write_table(folder, "phase-curves", &figures::curve_table(curves), &metadata)?;
-        }
-        if self.output.json {
-            return console.print_json(&result);
-        }
         let heading = format!(
             "Phase boundary of two tasks of {} examples ({}), σ = {}, {} seed(s)",
             self.job.examples(),
@@ -57,16 +46,34 @@ impl Args {
             self.job.sigma,
             self.job.seeds
         );
-        let mut screen = Screen::new(&heading).table(&boundary(sweep, swept, self.job.seeds))?.paragraph(
-            "Below load 1 representations stay fixed; between 1 and α_{c} the network overfits task 2 (F_{21} → 0, G_{22} grows \
-             as λ^{1/2}); beyond α_{c} it generalises and forgets task 1.",
-        );
-        for note in notes(swept) {
+        let boundary = boundary(sweep, swept, self.job.seeds);
+        let rule = "Below load 1 representations stay fixed; between 1 and α_{c} the network overfits task 2 (F_{21} → 0, G_{22} \
+                    grows as λ^{1/2}); beyond α_{c} it generalises and forgets task 1.";
+        let notes = notes(swept);
+        if let Some(folder) = &self.output.out {
+            crate::files::make_folder(folder)?;
+            let figure = figures::diagram(sweep.axis(), swept, curves, &self.job.alpha.grid()?, self.job.seeds);
+            let figure = figure.metadata(&metadata);
+            figure.save(folder, "phase")?;
+            self.output.write_json("phase.json", &result)?;
+            let against_load = figures::curve_table(curves);
+            write_table(folder, "phase-boundary", &boundary, &metadata)?;
+            write_table(folder, "phase-curves", &against_load, &metadata)?;
+            let plain =
+                rule.replace("_{c}", "_c").replace("_{21}", "21").replace("_{22}", "22").replace("^{1/2}", "^½");
+            let sentences: Vec<String> = [vec![plain], notes.clone(), vec![super::DEFINED.into()]].concat();
+            super::report(folder, (&heading, &sentences), &figure, &[&boundary, &against_load], &metadata)?;
+        }
+        if self.output.json {
+            return console.print_json(&result);
+        }
+        let mut screen = Screen::new(&heading).table(&boundary)?.paragraph(rule);
+        for note in notes {
             screen = screen.paragraph(&escape_markup(&note));
         }
         screen = match &self.output.out {
-            Some(folder) => screen.next("figure", &folder.join("phase.svg").display().to_string()),
-            None => screen.next("more", "ebbing phase --out DIR (figure and tables)"),
+            Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
+            None => screen.next("more", "ebbing phase --out DIR (report, figure and tables)"),
         };
         console.print(&screen.render_for_stdout())
     }

@@ -17,7 +17,8 @@ mod heads;
 mod remedies;
 mod sentences;
 
-use super::forecast::{ASSUMES, ASSUMES_OF_FEATURES};
+use super::calibration::{Expected, Training, expected};
+use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::stats::mean_with_error;
@@ -130,6 +131,8 @@ pub struct Remedy {
     pub gain: Option<f64>,
     /// Whether the gain exceeds twice its standard error over draws; none for one draw.
     pub beyond_noise: Option<bool>,
+    /// What networks that people train lost with such a forecast, where that was measured.
+    pub expected: Option<Expected>,
     /// Whether it needs to know the task at test time.
     pub task_known: bool,
     /// Whether it applies to these tasks.
@@ -220,6 +223,16 @@ impl Advice {
             }
         }
         let mut remedies: Vec<Remedy> = remedies.into_iter().map(|(remedy, _)| remedy).collect();
+        for remedy in remedies.iter_mut().filter(|_| held_out && !settings.features) {
+            let training = match remedy.kind {
+                RemedyKind::Nothing => Training::Plain,
+                RemedyKind::Replay => Training::Replay,
+                RemedyKind::Gating => Training::Gating,
+                _ => continue,
+            };
+            let numbers = remedy.backward_transfer.zip(remedy.accuracy);
+            remedy.expected = numbers.and_then(|(b, a)| expected(training, &settings.theory, -b, a));
+        }
         let key = |r: &Remedy| (!r.applies, r.forgetting.unwrap_or(f64::INFINITY));
         remedies.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
         Ok(Advice {
@@ -239,7 +252,7 @@ impl Advice {
 
     /// What every number here assumes.
     pub fn assumes(&self) -> &'static str {
-        if self.features { ASSUMES_OF_FEATURES } else { ASSUMES }
+        assumes(self.features)
     }
 }
 
@@ -310,6 +323,7 @@ impl Remedy {
             needs: needs.into(),
             gain: None,
             beyond_noise: None,
+            expected: None,
             task_known: matches!(kind, RemedyKind::Gating | RemedyKind::Context | RemedyKind::Readouts),
             applies: true,
             why: None,

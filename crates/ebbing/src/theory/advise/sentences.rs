@@ -2,6 +2,7 @@
 
 use super::{Advice, Remedy, RemedyKind};
 use crate::stats::number::significant;
+use crate::theory::calibration::Expected;
 
 impl Advice {
     /// What to do, and what to expect from it.
@@ -16,6 +17,8 @@ impl Advice {
             );
         }
         all.extend(self.kept());
+        let replay = self.remedies.iter().find(|r| r.kind == RemedyKind::Replay);
+        all.extend(replay.and_then(|r| r.expected.as_ref()).map(Expected::sentence));
         if let Some(best) = self.best(true) {
             all.push(format!("If the task is known at test time: {}. {}", best.remedy, effect(best, nothing)));
         }

@@ -14,8 +14,9 @@ mod sentences;
 
 pub use average::Averaged;
 pub use reading::{Reading, WorstPair};
-pub use sentences::{ASSUMES, ASSUMES_OF_FEATURES};
+pub use sentences::assumes;
 
+use super::calibration::{Expected, Training};
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, pair};
 use super::single_head::{Mode, SingleHead, SingleHeadForecast, SingleHeadSettings};
 use super::task_order::{OrderSearchSettings, TaskOrder, best_order_of};
@@ -150,6 +151,8 @@ pub struct Forecast {
     pub depths: Vec<DepthForecast>,
     /// The order with the least forgetting, of the mean over seeds.
     pub order: Option<TaskOrder>,
+    /// What networks that people train lost with such a forecast, where that was measured.
+    pub expected: Option<Expected>,
     /// The smallest estimated number of correct digits.
     pub digits: f64,
     /// What a reader should know: ranks of singular kernels, lost digits, subsampling.
@@ -188,6 +191,7 @@ impl Forecast {
             let all: Option<Vec<f64>> = forecasts.iter().map(get).collect();
             all.map(|v| v.iter().sum::<f64>() / v.len() as f64)
         };
+        let test = test_forecast(&forecasts, settings.convention)?;
         Ok(Forecast {
             orientation: "[t][s]: after task t + 1 (rows), on task s + 1 (columns)".into(),
             tasks: first.tasks.iter().map(|t| t.name.clone()).collect(),
@@ -196,7 +200,8 @@ impl Forecast {
             worst: reading::worst(&pairs),
             fit: fit(&forgetting)?,
             train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
-            test: test_forecast(&forecasts, settings.convention)?,
+            expected: expectation(test.as_ref(), settings),
+            test,
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
             digits: digits.fold(f64::INFINITY, f64::min),
@@ -306,6 +311,13 @@ fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Re
         metrics: metrics.transpose()?,
         accuracy,
     }))
+}
+
+/// What networks that people train lost with such a forecast.
+fn expectation(test: Option<&TestForecast>, settings: &ForecastSettings) -> Option<Expected> {
+    let after = test?.accuracy.as_ref().filter(|_| !settings.features)?;
+    let training = if settings.theory.replay.is_on() { Training::Replay } else { Training::Plain };
+    Expected::of(training, &settings.theory, &after.mean)
 }
 
 /// Other depths: forgetting and the order parameters of consecutive pairs.

@@ -4,15 +4,20 @@ use super::Forecast;
 use crate::metrics::ContinualMetrics;
 use crate::stats::number::significant;
 use crate::stats::{CurveShape, Estimate, ForgettingFit};
+use crate::theory::calibration::Expected;
 use crate::theory::task_order::TaskOrder;
 
-/// What every forecast assumes, and where to see what it leaves out.
-pub const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
+const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
                            solution; what a network of finite width does, `ebbing train` shows.";
 
 /// What a forecast from features assumes.
-pub const ASSUMES_OF_FEATURES: &str = "Assumes that only a linear readout of these features learns (of tangent features: that all \
+const ASSUMES_OF_FEATURES: &str = "Assumes that only a linear readout of these features learns (of tangent features: that all \
                                        weights move little), squared loss, and training to the end.";
+
+/// What a forecast assumes: one from inputs of a network, or one from features.
+pub fn assumes(features: bool) -> &'static str {
+    if features { ASSUMES_OF_FEATURES } else { ASSUMES }
+}
 
 impl Forecast {
     /// What the numbers say: the worst pair, the fate of the first task, the penalty's part, accuracies, the best order
@@ -41,6 +46,7 @@ impl Forecast {
             ));
         }
         all.extend(self.test.as_ref().and_then(|test| test.metrics.as_ref()).map(accuracies));
+        all.extend(self.expected.as_ref().map(Expected::sentence));
         all.extend(self.order.as_ref().map(best_order));
         if self.drawn && self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
             all.push("Of one draw of tasks some order is always the best; several seeds tell whether it is more than chance.".into());
