@@ -44,6 +44,7 @@ from ._order import (
     order_parameters_from_features,
     order_parameters_from_kernels,
 )
+from ._phase import Phase, phase
 from ._single_head import SingleHead
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "MultiHead",
     "NumericalError",
     "OrderParameters",
+    "Phase",
     "PhaseCurves",
     "SampledPosterior",
     "SingleHead",
@@ -78,6 +80,7 @@ __all__ = [
     "order_parameters",
     "order_parameters_from_features",
     "order_parameters_from_kernels",
+    "phase",
     "phase_curves",
     "sample_posterior",
     "tasks",

@@ -156,6 +156,7 @@ class Forecast(Result):
     | `worst` | the pair that conflicts most, and why |
     | `fit` | the exponential fit of the first task's forgetting curve |
     | `train_accuracy`, `test_loss`, `generalization`, `test_accuracy`, `metrics` | where the data allow them |
+    | `task_accuracy` | test accuracy among each task's own classes (task-incremental), where that is anything else |
     | `f21_at_lambda_zero`, `delta_f21` | forgetting without the penalty, and what the penalty changes |
     | `expected` | between what the loss of accuracy and the final accuracy of networks that people train lay with such a forecast |
     | `depths`, `order` | other depths, and the best order of tasks, where asked for |
@@ -175,6 +176,7 @@ class Forecast(Result):
     test_loss: Array | None
     generalization: Array | None
     test_accuracy: Array | None
+    task_accuracy: Array | None
     metrics: Metrics | None
     f21_at_lambda_zero: float | None
     delta_f21: float | None
@@ -203,6 +205,7 @@ class Forecast(Result):
             test_loss=_mean(test.get("loss")),
             generalization=_mean(test.get("generalisation")),
             test_accuracy=_mean(test.get("accuracy")),
+            task_accuracy=_mean(test.get("task_accuracy")),
             metrics=Metrics.of(test["metrics"]) if test.get("metrics") else None,
         )
 

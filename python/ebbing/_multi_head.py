@@ -289,7 +289,12 @@ def critical_load(
     1.0
     """
     readout = _readout(readout_sigma2, None)
-    found = _two_tasks(X1, y1, X2, y2, sigma2, activation, readout).critical_load()
+    return critical_of(_two_tasks(X1, y1, X2, y2, sigma2, activation, readout))
+
+
+def critical_of(two: _ebbing.TwoTasks) -> CriticalLoad:
+    """The critical load of two tasks that are decomposed."""
+    found = two.critical_load()
     return CriticalLoad(**{name: math.inf if value is None else value for name, value in found.items()})
 
 

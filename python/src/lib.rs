@@ -57,6 +57,12 @@ mod _ebbing {
         Ok(())
     }
 
+    /// Runs the program `ebbing` with what was typed, its own name first; returns its exit code.
+    #[pyfunction]
+    fn program(py: Python<'_>, words: Vec<std::ffi::OsString>) -> u8 {
+        py.detach(|| ebbing_cli::run(words))
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -190,6 +190,12 @@ impl TwoTasks {
         object(py, &run(py, None, move |_| two.curve(&alphas))?)
     }
 
+    /// Where a width lies in the diagram.
+    fn locate<'py>(&self, py: Python<'py>, width: f64) -> PyResult<Bound<'py, PyAny>> {
+        let two = self.two.clone();
+        object(py, &run(py, None, move |_| two.critical_load()?.locate(two.sizes()[1], width))?)
+    }
+
     /// The critical load and its estimates.
     fn critical_load<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let two = self.two.clone();

@@ -2,6 +2,9 @@
 
 import inspect
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,3 +96,64 @@ def test_classes_by_scikit_learn():
     assert fitted.score(X[1::2], names[1::2]) > 0.9
     two = WideNetworkClassifier().fit(X[:100:2], y[:100:2])
     assert two.decision_function(X[1:100:2]).shape == (50,) and two.score(X[1:100:2], y[1:100:2]) > 0.9
+
+
+def test_the_package_brings_the_program(tmp_path):
+    """`pip install ebbing` gives the command, with the same answers."""
+    program = Path(sys.executable).with_name("ebbing")
+    run = lambda *words: subprocess.run([program, *words], capture_output=True, text=True, cwd=tmp_path)
+    version = run("--version")
+    assert (version.returncode, version.stdout.split()) == (0, ["ebbing", ebbing.__version__])
+    words = ["forecast", "--length", "2", "-p", "30", "--test-examples", "10", "--no-order", "--json"]
+    told = run(*words)
+    assert told.returncode == 0, told.stderr
+    asked = json.loads(told.stdout)
+    assert asked["metadata"]["command"] == "ebbing " + " ".join(words)
+    as_module = subprocess.run([sys.executable, "-m", "ebbing", *words], capture_output=True, text=True, cwd=tmp_path)
+    assert json.loads(as_module.stdout)["forecast"] == asked["forecast"]
+    bad = run("forecast", "--depth", "0")
+    assert bad.returncode == 2 and bad.stderr.startswith("ebbing: ") and bad.stdout == ""
+
+
+def test_accuracy_among_a_tasks_own_classes():
+    rng = np.random.default_rng(0)
+    part = lambda p, classes: (rng.normal(size=(p, 20)), rng.choice(classes, size=p))
+    tasks = [part(20, classes) + part(30, classes) for classes in ([0, 1], [2, 3])]
+    told = ebbing.forecast(tasks)
+    assert told.task_accuracy.shape == (2, 2)
+    # Fewer classes to choose from: never less often right.
+    assert (told.task_accuracy >= told.test_accuracy).all() and told.task_accuracy[1, 0] > told.test_accuracy[1, 0]
+    assert any("task-incremental" in sentence for sentence in told.answer)
+    same = ebbing.forecast([part(20, [0, 1]) + part(10, [0, 1]) for _ in range(2)])
+    assert same.task_accuracy is None
+    assert told.expected["lost_interval"][0] < told.expected["lost_interval"][1]
+
+
+def test_phase_places_two_tasks(make_tasks):
+    tasks = make_tasks(test=10)
+    told = ebbing.phase(tasks, pair=(1, 2), width=12, alpha=[0.5, 1.5])
+    (x1, y1, *_), (x2, y2, *_) = tasks[0], tasks[1]
+    assert told.critical.alpha_c == ebbing.critical_load(x1, y1, x2, y2).alpha_c
+    assert told.regime in ("overfitting", "generalization") and told.best.lam > 0
+    assert any("Load" in sentence for sentence in told.sentences())
+    assert told.to_pandas().shape[0] == 2
+    bounded = ebbing.phase(tasks, pair=(1, 2), alpha=[1.5], readout_norm=1.0)
+    assert bounded.location is None and float(np.ravel(bounded.curves.g_tt_exponent)[0]) == 0.0
+    with pytest.raises(ValueError, match=r"pair is \(1, 9\)"):
+        ebbing.phase(tasks, pair=(1, 9))
+    with pytest.raises(ValueError, match="choose two with pair"):
+        ebbing.phase(tasks)
+
+
+def test_files_of_matlab(tmp_path):
+    io = pytest.importorskip("scipy.io", reason="SciPy is not installed")
+    rng = np.random.default_rng(0)
+    arrays = {f"x_{t}": rng.normal(size=(12, 5)) for t in (1, 2)}
+    arrays |= {f"y_{t}": np.sign(rng.normal(size=12)) for t in (1, 2)}
+    io.savemat(tmp_path / "tasks.mat", arrays)
+    tasks = ebbing.tasks.load(tmp_path / "tasks.mat")
+    np.testing.assert_array_equal(tasks[1][0], arrays["x_2"])
+    np.testing.assert_array_equal(np.ravel(tasks[1][1]), arrays["y_2"])
+    io.savemat(tmp_path / "odd.mat", {"a": np.zeros(3)})
+    with pytest.raises(ValueError, match="odd.mat"):
+        ebbing.tasks.load(tmp_path / "odd.mat")

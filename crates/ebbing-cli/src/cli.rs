@@ -7,6 +7,8 @@ use crate::guard::output_is_closed;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
 use ebbing::Error;
 use ebbing::plan::{MemoryLimit, set_memory_limit};
+use std::ffi::OsString;
+use std::sync::OnceLock;
 
 /// Forecast what a neural network forgets when it learns tasks one after another, from the data alone.
 #[derive(Parser)]
@@ -72,6 +74,14 @@ impl Global {
     }
 }
 
+/// What was typed, the program's name first.
+static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// What was typed after the program's name.
+pub fn words() -> impl Iterator<Item = &'static OsString> {
+    WORDS.get().into_iter().flatten().skip(1)
+}
+
 /// Every flag that takes a value takes a negative number, so that it is refused for its value and not as an unknown flag.
 fn with_negative_numbers(command: Command) -> Command {
     let command = command.mut_args(|arg| {
@@ -86,8 +96,9 @@ impl Cli {
     ///
     /// # Errors
     /// What clap refuses.
-    pub fn typed() -> Result<Cli, clap::Error> {
-        let matches = with_negative_numbers(Cli::command()).try_get_matches()?;
+    pub fn typed(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+        let words = WORDS.get_or_init(|| words);
+        let matches = with_negative_numbers(Cli::command()).try_get_matches_from(words)?;
         Cli::from_arg_matches(&matches)
     }
 

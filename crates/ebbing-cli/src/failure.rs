@@ -6,7 +6,6 @@
 //! | 2 | bad input: flags, files, settings or data that cannot be worked with |
 
 use std::io::{ErrorKind, Write};
-use std::process::ExitCode;
 
 /// The machine or the network failed.
 const FAULT: u8 = 1;
@@ -46,18 +45,18 @@ impl Failure {
     }
 
     /// Prints the sentence and returns the exit code.
-    pub fn report(self) -> ExitCode {
+    pub fn report(self) -> u8 {
         match self {
             Failure::Told(text) => match text.print().and_then(|()| std::io::stdout().flush()) {
-                Ok(()) => ExitCode::SUCCESS,
+                Ok(()) => 0,
                 Err(e) => Failure::from(anyhow::Error::new(e)).report(),
             },
             Failure::Said(sentence, code) => {
                 // On a closed or full device nobody can be told.
                 let _ = writeln!(std::io::stderr(), "ebbing: {sentence}");
-                ExitCode::from(code)
+                code
             }
-            Failure::ReaderGone => ExitCode::SUCCESS,
+            Failure::ReaderGone => 0,
         }
     }
 }
@@ -120,7 +119,7 @@ fn in_the_users_words(error: &(dyn std::error::Error + 'static)) -> String {
         (Some(error), _) | (_, Some(ebbing_studies::Error::Library(error))) => Some(error),
         _ => None,
     };
-    let recipe = || std::env::args_os().any(|word| word.to_string_lossy().ends_with(".toml"));
+    let recipe = || crate::cli::words().any(|word| word.to_string_lossy().ends_with(".toml"));
     match library {
         Some(ebbing::Error::Setting { name, value, expected }) if !recipe() => {
             let flag = FLAGS.iter().find(|(setting, _)| setting == name).map_or(name.as_str(), |(_, flag)| flag);

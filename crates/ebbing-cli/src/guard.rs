@@ -7,10 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The system's allocator, which says so where there is no memory and ends the run with exit code 1. Left to itself, the
 /// language would abort.
-struct Allocator;
-
-#[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
+#[derive(Debug)]
+pub struct Allocator;
 
 // SAFETY: every call is handed on to the system's allocator unchanged; where that has nothing to give, the call does not
 // return.

@@ -1,20 +1,10 @@
-//! The `ebbing` program: arguments become checked settings, the library computes, the report shows.
-
-mod cli;
-mod commands;
-mod console;
-mod failure;
-mod fetch;
-mod files;
-mod guard;
-mod output;
+//! The `ebbing` program.
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: ebbing_cli::Allocator = ebbing_cli::Allocator;
+
 fn main() -> ExitCode {
-    guard::install();
-    match cli::Cli::typed().map_err(failure::Failure::from_clap).and_then(cli::Cli::run) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+    ExitCode::from(ebbing_cli::run(std::env::args_os().collect()))
 }

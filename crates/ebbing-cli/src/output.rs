@@ -43,7 +43,7 @@ impl Output {
         tasks: &serde_json::Value,
         settings: &impl Serialize,
     ) -> anyhow::Result<Metadata> {
-        let typed: Vec<String> = std::env::args_os().skip(1).map(|a| quoted(&a.to_string_lossy())).collect();
+        let typed: Vec<String> = crate::cli::words().map(|a| quoted(&a.to_string_lossy())).collect();
         let line = if typed.is_empty() { format!("ebbing {command}") } else { format!("ebbing {}", typed.join(" ")) };
         let mut metadata = Metadata::new(env!("CARGO_PKG_VERSION"), &line)
             .settings(&serde_json::json!({ "command": command, "tasks": tasks, "settings": settings }))?;

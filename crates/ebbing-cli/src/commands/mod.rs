@@ -6,6 +6,7 @@ mod cite;
 mod completions;
 mod data;
 mod forecast;
+mod man;
 mod phase;
 mod reproduce;
 mod sample;
@@ -29,6 +30,7 @@ pub enum Command {
     Data(data::Args),
     Cite(cite::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Default for Command {
@@ -53,6 +55,7 @@ impl Command {
             Command::Data(args) => args.run(console),
             Command::Cite(args) => args.run(console),
             Command::Completions(args) => args.run(console),
+            Command::Man(args) => args.run(console),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What every program is expected to know: version, help, completions, citation, and how to refuse.
 
 use crate::support::{Home, done, refusal, run, stdout};
+use std::fs;
 
 #[test]
 fn version_and_help() {
@@ -124,5 +125,17 @@ fn the_pages_lead_somewhere() {
                 assert!(told.contains(flag), "{}: `ebbing {command}`: no {flag}", page.display());
             }
         }
+    }
+}
+
+#[test]
+fn manual_pages_are_written_for_every_command() {
+    let home = Home::new();
+    let page = home.told("man");
+    assert!(page.starts_with(".ie") || page.contains(".TH ebbing 1"), "{page}");
+    home.told("man pages");
+    for name in ["ebbing", "ebbing-forecast", "ebbing-advise", "ebbing-study-run", "ebbing-data-get"] {
+        let text = fs::read_to_string(home.join(&format!("pages/{name}.1"))).unwrap();
+        assert!(text.contains(".SH NAME") && text.contains(".SH OPTIONS"), "{name}");
     }
 }

@@ -387,3 +387,27 @@ fn figures_are_listed_and_unknown_ones_refused() {
     assert!(said.contains("there is no figure '17'"), "{said}");
     refusal(&support::run("reproduce"), 2);
 }
+
+#[test]
+fn results_are_told_as_json() {
+    let home = Home::new();
+    let file = small(&home);
+    let out = home.join("json");
+    let json = |output: &Output| -> serde_json::Value { serde_json::from_slice(&output.stdout).unwrap() };
+    let cost = json(&run(&file, &out, &["--dry-run", "--json"]));
+    assert_eq!(cost["estimates"][0]["name"], "all cells");
+    assert!(cost["estimates"][0]["core_seconds"].as_f64().unwrap() > 0.0 && !out.exists());
+    let told = json(&run(&file, &out, &["--json"]));
+    assert_eq!(
+        (&told["computed"], &told["found"], &told["trouble"]),
+        (&told["cells"], &0.into(), &serde_json::Value::Null)
+    );
+    let again = json(&run(&file, &out, &["--json"]));
+    assert_eq!((&again["computed"], &again["found"], &again["rows"]), (&0.into(), &told["cells"], &told["rows"]));
+    let collected = home.ebbing().args(["study", "collect", "--json"]).arg(&out).output().unwrap();
+    let collected = json(&collected);
+    assert_eq!((&collected["rows"], &collected["done"]), (&told["rows"], &told["cells"]));
+    assert!(Path::new(collected["files"][0].as_str().unwrap()).exists());
+    let cost = home.ebbing().args(["reproduce", "fig2", "--embedded", "--dry-run", "--json"]).output().unwrap();
+    assert!(json(&cost)["estimates"][0]["cells"].as_u64().unwrap() > 0);
+}

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`squared_loss`] | Eq. 3, of a mean or of a mean with a variance |
 //! | [`accuracy`] | the share of examples on the right side, or its average over Gaussian outputs |
+//! | [`task_accuracy`] | the same among the classes of the task alone, as where the task is known |
 //! | [`ContinualMetrics`] | average accuracy, backward and forward transfer, forgetting, intransigence |
 //! | [`Convention`] | whose definitions: GEM's, Avalanche's, or Chaudhry's |
 //!
@@ -30,7 +31,7 @@ mod transfer;
 pub use transfer::{ContinualMetrics, Convention, TaskAccuracies};
 
 use crate::error::{Error, Result};
-use crate::linalg::MatRef;
+use crate::linalg::{Mat, MatRef};
 
 /// `L = Σ [(f − y)² + Var f] / |Y|²`, over rows and target columns.
 ///
@@ -84,6 +85,42 @@ pub fn accuracy(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f6
         return Err(Error::data("targets", "no row names a class; an accuracy needs labels other than zero"));
     }
     Ok(right / counted as f64)
+}
+
+/// [`accuracy`] among the columns that some target names: what a network answers that knows the task, where several tasks
+/// share one output for all of their classes. For one column, and where all columns are named, it is [`accuracy`] itself.
+///
+/// # Errors
+/// As [`accuracy`].
+pub fn task_accuracy(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) -> Result<f64> {
+    check(mean, y, variance)?;
+    let own = own_columns(y);
+    if own.len() == y.ncols() || own.is_empty() {
+        return accuracy(mean, y, variance);
+    }
+    let among = |m: MatRef<'_, f64>| Mat::from_fn(m.nrows(), own.len(), |i, j| m[(i, own[j])]);
+    let (mean, y) = (among(mean), among(y));
+    if own.len() > 1 {
+        return accuracy(mean.as_ref(), y.as_ref(), variance);
+    }
+    // A task of one class is always right.
+    Ok(1.0)
+}
+
+/// The columns that are the largest of some row, ascending; all of one column.
+fn own_columns(y: MatRef<'_, f64>) -> Vec<usize> {
+    if y.ncols() == 1 {
+        return vec![0];
+    }
+    let mut named = vec![false; y.ncols()];
+    for i in 0..y.nrows() {
+        let top = (0..y.ncols()).map(|j| y[(i, j)]).fold(f64::NEG_INFINITY, f64::max);
+        let mut best = (0..y.ncols()).filter(|&j| y[(i, j)] == top);
+        if let (Some(j), None) = (best.next(), best.next()) {
+            named[j] = true;
+        }
+    }
+    (0..y.ncols()).filter(|&j| named[j]).collect()
 }
 
 /// `P(f y > 0)` for `f ~ N(mean, deviation²)`; none for a target of zero.
@@ -158,7 +195,7 @@ fn check(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::{Mat, column};
+    use crate::linalg::column;
     use crate::rng::Stream;
 
     #[test]
@@ -169,6 +206,26 @@ mod tests {
         assert!((squared_loss(f.as_ref(), y.as_ref(), None).unwrap() - 0.25).abs() < 1e-15);
         assert!((squared_loss(f.as_ref(), y.as_ref(), Some(&[0.1, 0.2])).unwrap() - 0.37).abs() < 1e-15);
         assert_eq!(squared_loss(y.as_ref(), y.as_ref(), None).unwrap(), 0.0);
+    }
+
+    #[test]
+    fn task_accuracy_looks_at_the_tasks_own_classes() {
+        // Classes 1 and 3 of four; the network would rather answer 0 or 2.
+        let y = Mat::from_fn(3, 4, |i, j| f64::from(u8::from(j == [1, 3, 1][i])));
+        let f = Mat::from_fn(3, 4, |i, j| [[2.0, 0.4, 0.0, 0.1], [0.0, 0.2, 5.0, 0.6], [0.0, 0.1, 0.0, 0.3]][i][j]);
+        assert_eq!(accuracy(f.as_ref(), y.as_ref(), None).unwrap(), 0.0);
+        assert_eq!(task_accuracy(f.as_ref(), y.as_ref(), None).unwrap(), 2.0 / 3.0);
+        // All classes named, and one column: the accuracy itself.
+        let all = Mat::from_fn(3, 2, |i, j| f64::from(u8::from(j == [0, 1, 1][i])));
+        let g = f.as_ref().subcols(0, 2);
+        assert_eq!(task_accuracy(g, all.as_ref(), None).unwrap(), accuracy(g, all.as_ref(), None).unwrap());
+        let (signs, one) = ([1.0, -1.0, 1.0], [0.2, 0.1, 0.4]);
+        assert_eq!(task_accuracy(column(&one), column(&signs), None).unwrap(), 2.0 / 3.0);
+        // With a variance, the two outputs alone: Φ((m_1 − m_3)/√(2v)).
+        let v: f64 = 0.05;
+        let expected: f64 = [0.3, 0.4, -0.2].iter().map(|d: &f64| normal_cdf(d / (2.0 * v).sqrt())).sum::<f64>() / 3.0;
+        // The trapezoidal rule of the average is right to rounding.
+        assert!((task_accuracy(f.as_ref(), y.as_ref(), Some(&[v; 3])).unwrap() - expected).abs() < 1e-12);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use ebbing::data::Places;
 use ebbing::plan::time;
 use ebbing_report::{Screen, escape_markup};
 use ebbing_studies::{ENTRIES, Entry, Frame, Needs, Reproduction, Scale, Share, SlurmArgs, SlurmOptions, Store, Study};
+use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -55,6 +56,9 @@ pub struct Args {
     /// The folder for results, one folder in it for each figure
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
+    /// Print claims (or estimates) as JSON
+    #[arg(long, conflicts_with_all = ["list", "one_cell", "slurm"])]
+    json: bool,
     /// Use embedded images only, at smaller sizes
     #[arg(long)]
     embedded: bool,
@@ -131,7 +135,7 @@ impl Args {
             let name = format!("figure {}{ending}", figure.entry.id);
             bills.push((name, stated(&figure.study.cells)?));
         }
-        print_bill(console, &format!("Figures at {} scale, nothing computed", self.scale.name()), &bills)
+        print_bill(console, &format!("Figures at {} scale, nothing computed", self.scale.name()), &bills, self.json)
     }
 
     /// Computes every figure; one that fails leaves the others alone.
@@ -151,8 +155,17 @@ impl Args {
             console.remark(&format!("figure {}: {}", figure.entry.id, time(begin.elapsed().as_secs_f64())));
         }
         if *share == Share::All {
-            let heading = format!("Claims at {} scale", self.scale.name());
-            console.print(&claims::table(&heading, &told, &self.out))?;
+            if self.json {
+                let claims = told.iter().map(|(figure, claim)| json!({ "figure": figure, "claim": claim }));
+                let folders: Vec<String> = chosen.iter().map(|figure| figure.folder.display().to_string()).collect();
+                console.print_json(&json!({
+                    "scale": self.scale.name(), "folders": folders, "failed": failed,
+                    "claims": claims.collect::<Vec<_>>(),
+                }))?;
+            } else {
+                let heading = format!("Claims at {} scale", self.scale.name());
+                console.print(&claims::table(&heading, &told, &self.out))?;
+            }
         }
         if failed.is_empty() {
             return Ok(());
@@ -213,6 +226,10 @@ fn means(word: &str, entry: &Entry) -> bool {
         "theory" => entry.needs == Needs::Theory,
         "trained" => entry.needs == Needs::Training,
         _ => {
+            // "fig3", "Figure S4".
+            let lower = word.to_ascii_lowercase();
+            let named = ["figure", "fig.", "fig"].iter().find_map(|name| lower.strip_prefix(name)).unwrap_or(&lower);
+            let word = named.trim_start_matches(|c: char| c == ' ' || c == '-' || c == '_');
             let number = word.trim_end_matches(|c: char| c.is_ascii_lowercase());
             // A figure in two parts, as S7 and S7-descent, goes by its number too.
             let own = entry.id.split('-').next().unwrap_or(entry.id);
@@ -267,7 +284,7 @@ mod tests {
         }
         let entry = |id, needs| Entry { id, panels: "", shows: "", needs, figure: none };
         let (three, s4) = (entry("3", Needs::Theory), entry("S4", Needs::Training));
-        for word in ["3", "3a", "all", "theory"] {
+        for word in ["3", "3a", "fig3", "Figure 3b", "fig. 3", "all", "theory"] {
             assert!(means(word, &three), "{word}");
         }
         for word in ["S4", "s4", "S4b", "trained"] {

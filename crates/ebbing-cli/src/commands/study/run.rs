@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::failure::Refused;
 use ebbing_report::{Screen, escape_markup};
 use ebbing_studies::{Share, SlurmArgs, Store, Study, StudyFile};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Studies of more cells than this are computed only when they are meant.
@@ -25,6 +26,9 @@ pub struct Args {
     /// Only tell cells, core-hours and memory
     #[arg(long)]
     dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Submit the cells of a study that are not there yet to a cluster
@@ -119,6 +123,10 @@ impl Args {
             outcome.found,
             store.count()
         );
+        let mut told = json!({
+            "study": study.name, "cells": store.count(), "computed": outcome.computed, "found": outcome.found,
+            "trouble": outcome.trouble(),
+        });
         let screen = Screen::new(&heading);
         let folder = store.folder().display().to_string();
         let trouble = outcome.trouble().map(|sentence| anyhow::anyhow!(sentence));
@@ -129,13 +137,19 @@ impl Args {
                 (frame, _) => frame?,
             };
             let [csv, parquet] = store.collect(&frame, &study.name)?;
+            told["rows"] = json!(frame.len());
+            told["files"] = json!([csv.display().to_string(), parquet.display().to_string()]);
             screen
                 .next("result", &format!("{} and {}", csv.display(), parquet.display()))
                 .next("more", &format!("ebbing study plot {folder} --x COLUMN --y COLUMN"))
         } else {
             screen.next("more", &format!("ebbing study status {folder}, then ebbing study collect {folder}"))
         };
-        console.print(&screen.render_for_stdout())?;
+        if self.json {
+            console.print_json(&told)?
+        } else {
+            console.print(&screen.render_for_stdout())?
+        }
         trouble.map_or(Ok(()), Err)
     }
 
@@ -150,7 +164,7 @@ impl Args {
             let missing = missing.iter().filter(|k| chosen.contains(k)).map(|&k| &study.cells[k]);
             bills.push(("not there yet".into(), stated(missing)?));
         }
-        print_bill(console, &format!("Study {}, nothing computed", study.name), &bills)
+        print_bill(console, &format!("Study {}, nothing computed", study.name), &bills, self.json)
     }
 }
 

@@ -9,6 +9,7 @@ use ebbing::plan::Speed;
 use ebbing::plan::{size, time};
 use ebbing_report::{Screen, Table, escape_markup};
 use ebbing_studies::{Bill, Cell, Event, Outcome, Share, Sources, Store, Study, bill, run_missing, single_speed};
+use serde_json::json;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -105,8 +106,18 @@ pub fn stated<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> anyhow::Result<B
 ///
 /// # Errors
 /// Where standard output is closed.
-pub fn print_bill(console: &Console, name: &str, bills: &[(String, Bill)]) -> anyhow::Result<()> {
+pub fn print_bill(console: &Console, name: &str, bills: &[(String, Bill)], json: bool) -> anyhow::Result<()> {
     let threads = rayon::current_num_threads();
+    if json {
+        let one = |(name, bill): &(String, Bill)| {
+            json!({
+                "name": name, "cells": bill.cells, "core_seconds": bill.core_seconds, "longest_seconds": bill.longest_seconds,
+                "bytes": bill.bytes,
+            })
+        };
+        return console
+            .print_json(&json!({ "threads": threads, "estimates": bills.iter().map(one).collect::<Vec<_>>() }));
+    }
     let column = |get: &dyn Fn(&Bill) -> String| bills.iter().map(|(_, bill)| get(bill)).collect::<Vec<String>>();
     let hours = |seconds: f64| ebbing_report::significant(seconds / 3600.0);
     let at_once = |bill: &Bill| threads.clamp(1, bill.cells.max(1)) as f64;

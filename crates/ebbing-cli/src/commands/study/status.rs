@@ -33,6 +33,9 @@ pub struct CollectArgs {
     /// Collect the cells that are done, where others are not
     #[arg(long)]
     partial: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Args {
@@ -86,7 +89,14 @@ impl CollectArgs {
         let frame = store.frame(self.partial)?;
         let name = store.manifest().name.clone();
         let [csv, parquet] = store.collect(&frame, &name)?;
-        let heading = format!("Study {name}: {} rows of {} cells", frame.len(), store.status()?.done());
+        let done = store.status()?.done();
+        if self.json {
+            let files = [csv.display().to_string(), parquet.display().to_string()];
+            let told =
+                json!({ "study": name, "cells": store.count(), "done": done, "rows": frame.len(), "files": files });
+            return console.print_json(&told);
+        }
+        let heading = format!("Study {name}: {} rows of {done} cells", frame.len());
         let screen = Screen::new(&escape_markup(&heading))
             .next("result", &format!("{} and {}", csv.display(), parquet.display()))
             .next("more", &format!("ebbing study plot {} --x COLUMN --y COLUMN", self.folder.display()));

@@ -116,6 +116,10 @@ pub struct TestForecast {
     pub generalisation: Averaged,
     /// Share classified correctly, where targets name classes.
     pub accuracy: Option<Averaged>,
+    /// Share classified correctly among the task's own classes (task-incremental: the task is known), where that is anything
+    /// else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_accuracy: Option<Averaged>,
     /// Metrics of the accuracies by their usual names (of the mean matrix).
     pub metrics: Option<ContinualMetrics>,
 }
@@ -309,6 +313,8 @@ fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Re
         loss: Averaged::of(tests.iter().map(|t| &t.loss))?,
         generalisation: Averaged::of(tests.iter().map(|t| &t.generalisation))?,
         metrics: metrics.transpose()?,
+        // Where seeds differ in whether it is anything else, it is told for none.
+        task_accuracy: Averaged::of_some(tests.iter().map(|t| t.task_accuracy.as_ref()))?,
         accuracy,
     }))
 }

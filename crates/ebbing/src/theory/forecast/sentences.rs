@@ -1,6 +1,6 @@
 //! What a forecast says, in sentences: the same in the terminal, the report and Python.
 
-use super::Forecast;
+use super::{Averaged, Forecast};
 use crate::metrics::ContinualMetrics;
 use crate::stats::number::significant;
 use crate::stats::{CurveShape, Estimate, ForgettingFit};
@@ -46,6 +46,7 @@ impl Forecast {
             ));
         }
         all.extend(self.test.as_ref().and_then(|test| test.metrics.as_ref()).map(accuracies));
+        all.extend(self.test.as_ref().and_then(|test| test.task_accuracy.as_ref()).map(task_incremental));
         all.extend(self.expected.as_ref().map(Expected::sentence));
         all.extend(self.order.as_ref().map(best_order));
         if self.drawn && self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
@@ -90,6 +91,19 @@ fn accuracies(m: &ContinualMetrics) -> String {
     let parts: Vec<String> =
         all.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", significant(v)))).collect();
     format!("On test data after the last task ({} convention): {}.", m.convention.name(), parts.join(", "))
+}
+
+/// Accuracies among each task's own classes.
+fn task_incremental(accuracy: &Averaged) -> String {
+    let after = &accuracy.mean;
+    let last = after.len() - 1;
+    let finally = after[last].iter().sum::<f64>() / (last + 1) as f64;
+    let learned = (0..=last).map(|s| after[s][s]).sum::<f64>() / (last + 1) as f64;
+    format!(
+        "Where the task is known (task-incremental: among its own classes) average accuracy is {}, and {} when learned.",
+        significant(finally),
+        significant(learned)
+    )
 }
 
 /// The best order of tasks, or that the given one is the best.

@@ -1,7 +1,7 @@
 //! `F[t][s] = L(f_t, D_s)`, `G[t][s] = L(f_t, D_s^test)/G_s⁰` (loss: paper, Eq. 3) and what follows from them.
 
 use super::SingleHead;
-use super::score::{Score, accuracies, losses};
+use super::score::{Score, accuracies, losses, task_accuracies};
 use crate::error::Result;
 use crate::linalg::Mat;
 use crate::stats::number::{accuracy, within};
@@ -46,6 +46,10 @@ pub struct SingleHeadTest {
     pub forgetting: Vec<Vec<f64>>,
     /// Share of test examples classified correctly; `None` as in [`SingleHeadForecast::train_accuracy`].
     pub accuracy: Option<Vec<Vec<f64>>>,
+    /// The same share among the classes that the task's test set holds (task-incremental: the task is known); `None` where that
+    /// is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_accuracy: Option<Vec<Vec<f64>>>,
     /// The same share for a fresh network that learns task s + 1 alone.
     pub alone_accuracy: Option<Vec<f64>>,
 }
@@ -148,6 +152,7 @@ impl SingleHead {
             loss,
             alone,
             accuracy: accuracies(&scores),
+            task_accuracy: task_accuracies(&scores),
             alone_accuracy: alone_scores.iter().map(|score| score.accuracy).collect(),
         }))
     }

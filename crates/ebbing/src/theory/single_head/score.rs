@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef};
-use crate::metrics::{accuracy, squared_loss};
+use crate::metrics::{accuracy, squared_loss, task_accuracy};
 use crate::theory::blocks::shared::Start;
 
 /// `Σ (f(x)−y)² / |Y|²`, and the share of examples classified correctly, where targets name classes.
@@ -10,6 +10,8 @@ use crate::theory::blocks::shared::Start;
 pub(super) struct Score {
     pub loss: f64,
     pub accuracy: Option<f64>,
+    /// The same among the task's own classes.
+    pub task_accuracy: Option<f64>,
 }
 
 impl Score {
@@ -28,7 +30,7 @@ impl Score {
         }
         let loss = squared_loss(f, y, variance)?;
         // Shapes and finiteness are checked by now: what can still fail is that no target names a class.
-        Ok(Score { loss, accuracy: accuracy(f, y, variance).ok() })
+        Ok(Score { loss, accuracy: accuracy(f, y, variance).ok(), task_accuracy: task_accuracy(f, y, variance).ok() })
     }
 }
 
@@ -40,6 +42,13 @@ pub(super) fn losses(scores: &[Vec<Score>]) -> Vec<Vec<f64>> {
 /// `accuracies[t][s]`, if all are defined.
 pub(super) fn accuracies(scores: &[Vec<Score>]) -> Option<Vec<Vec<f64>>> {
     scores.iter().map(|row| row.iter().map(|score| score.accuracy).collect()).collect()
+}
+
+/// The same among each task's own classes, where that is anything else.
+pub(super) fn task_accuracies(scores: &[Vec<Score>]) -> Option<Vec<Vec<f64>>> {
+    let own: Option<Vec<Vec<f64>>> =
+        scores.iter().map(|row| row.iter().map(|score| score.task_accuracy).collect()).collect();
+    own.filter(|own| accuracies(scores).as_ref() != Some(own))
 }
 
 /// Rows of `top`, then rows of `bottom`.
