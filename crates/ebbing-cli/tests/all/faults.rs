@@ -238,7 +238,7 @@ fn files_in_another_encoding_and_endless_numbers_are_bad_input() {
     for (words, said) in [
         (format!("forecast --tasks {latin}"), "latin.toml"),
         (format!("study run {latin} --out s"), "latin.toml"),
-        (format!("study run {endless} --out s"), "sigma"),
+        (format!("study run {endless} --out s"), "line 4"),
     ] {
         let sentence = refusal(&home.run(&words), 2);
         assert!(sentence.contains(said), "{words}: {sentence}");
