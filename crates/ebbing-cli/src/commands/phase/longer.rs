@@ -91,7 +91,7 @@ fn lambda(curve: &SequenceCurve) -> String {
 fn table(curves: &[SequenceCurve], kept: &dyn Fn(usize) -> bool) -> Table {
     let all = curves.iter().flat_map(|c| c.points.iter().enumerate().map(move |(k, p)| (k, c.lambda, p)));
     let rows: Vec<(f64, &SequencePoint)> = all.filter(|(k, ..)| kept(*k)).map(|(_, lambda, p)| (lambda, p)).collect();
-    let mut table = Table::new("")
+    let mut table = Table::new("Against the load")
         .number("λ", &rows.iter().map(|r| r.0).collect::<Vec<_>>())
         .number("load P/N", &rows.iter().map(|r| r.1.alpha).collect::<Vec<_>>());
     for (name, key, get) in QUANTITIES {

@@ -19,7 +19,7 @@ impl Args {
             "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "widths": widths,
             "curves": curves.curves,
         });
-        let table = Table::new("")
+        let table = Table::new("Similarity and critical loads")
             .number("γ_{sim}", &[critical.gamma_sim])
             .number("exact α_{c}", &[critical.alpha_c])
             .number("γ_{sim}^{−2}", &[critical.alpha_c_gamma_sim])
@@ -29,16 +29,16 @@ impl Args {
         let heading = format!("Two tasks of {examples} examples{done}, σ = {}", self.job.sigma);
         let mut sentences = vec![answer(location.as_ref(), best.as_ref(), tested)];
         sentences.extend(widths.map(|[own, best]| by_the_numbers(own, best)));
-        sentences.extend(critical.notes.iter().map(|note| format!("{note}.")));
+        sentences.extend(critical.notes.iter().map(|note| sentence(note)));
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            let figure = figure(&curves, best.as_ref()).metadata(&metadata);
+            let figure = figure(&curves, location.as_ref(), best.as_ref()).metadata(&metadata);
             figure.save(folder, "phase")?;
             self.output.write_json("phase.json", &result)?;
             let against_load = figures::curve_table(std::slice::from_ref(&curves));
             write_table(folder, "phase-curves", &against_load, &metadata)?;
             let sentences = [sentences.clone(), vec![super::DEFINED.into()]].concat();
-            super::report(folder, (&heading, &sentences), &figure, &[&table, &against_load], &metadata)?;
+            super::report(folder, (&heading, &sentences), &figure, &[&table], &metadata)?;
         }
         if self.output.json {
             return console.print_json(&result);
@@ -55,6 +55,13 @@ impl Args {
         }
         console.print(&screen.render_for_stdout())
     }
+}
+
+/// A note as a sentence.
+fn sentence(note: &str) -> String {
+    let mut letters = note.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
 }
 
 /// Where the width lies and what to do.
@@ -97,8 +104,13 @@ fn by_the_numbers(own: WidthPoint, best: WidthPoint) -> String {
 }
 
 /// Curves against the load, and the search for λ where there was one.
-fn figure(curves: &SweptCurves, best: Option<&BestLambda>) -> Figure {
-    let mut panels = figures::curve_panels("", std::slice::from_ref(curves));
+fn figure(curves: &SweptCurves, location: Option<&Location>, best: Option<&BestLambda>) -> Figure {
+    let own = |panel: Panel| match location {
+        Some(location) => panel.vertical(&format!("N = {}", location.width), location.alpha),
+        None => panel,
+    };
+    let panels = figures::curve_panels("", std::slice::from_ref(curves));
+    let mut panels: Vec<Panel> = panels.into_iter().map(own).collect();
     if let Some(best) = best {
         let x: Vec<f64> = best.curve.iter().map(|p| p.lambda).collect();
         let g21: Vec<f64> = best.curve.iter().map(|p| p.g21).collect();

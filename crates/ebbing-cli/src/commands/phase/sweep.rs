@@ -62,7 +62,7 @@ impl Args {
             let plain =
                 rule.replace("_{c}", "_c").replace("_{21}", "21").replace("_{22}", "22").replace("^{1/2}", "^½");
             let sentences: Vec<String> = [vec![plain], notes.clone(), vec![super::DEFINED.into()]].concat();
-            super::report(folder, (&heading, &sentences), &figure, &[&boundary, &against_load], &metadata)?;
+            super::report(folder, (&heading, &sentences), &figure, &[&boundary], &metadata)?;
         }
         if self.output.json {
             return console.print_json(&result);
@@ -95,7 +95,7 @@ fn notes(swept: &[SweptLoads]) -> Vec<String> {
 
 /// The boundary, one row per value of the sweep.
 fn boundary(sweep: PhaseSweep, swept: &[SweptLoads], seeds: usize) -> Table {
-    let mut table = Table::new("").number(sweep.axis(), &swept.iter().map(|s| s.value).collect::<Vec<_>>());
+    let mut table = Table::new("Boundary of overfitting").number(sweep.axis(), &swept.iter().map(|s| s.value).collect::<Vec<_>>());
     let all: [(&str, fn(&CriticalLoad) -> f64, &str); 4] = [
         ("γ_{sim}", |c| c.gamma_sim, "similarity of the tasks"),
         ("exact α_{c}", |c| c.alpha_c, "critical load P/N"),
