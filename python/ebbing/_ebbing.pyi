@@ -34,6 +34,7 @@ __all__ = [
     "order_parameters_of_kernels",
     "phase_curves",
     "prepared",
+    "program",
     "sample_posterior",
     "save_tasks",
     "target_columns",

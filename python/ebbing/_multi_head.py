@@ -411,7 +411,7 @@ def phase_curves(
     ((2, 2), ['fixed-representations', 'overfitting'])
     >>> curves.u_tt_exponent[1].tolist()  # the second readout grows as √λ where it overfits
     [0.0, 0.5]
-    >>> phase_curves(tasks, alpha=1.5, readout_norm=2.0).u_tt_exponent  # and not where its norm is bounded
+    >>> float(phase_curves(tasks, alpha=1.5, readout_norm=2.0).u_tt_exponent)  # and not where its norm is bounded
     0.0
 
     `readout_sigma2` is the prior variance of readouts where it is not that of all weights (`sigma2`); `readout_norm` bounds

@@ -91,17 +91,17 @@ def phase(
         raise ValueError(f"there are {len(chosen)} tasks; choose two with pair=(1, 2), or see phase_curves for more")
     loads = np.geomspace(0.1, 10, 60) if alpha is None else alpha
     same: dict[str, Any] = {"sigma2": sigma2, "activation": activation}
-    readouts = {"readout_sigma2": readout_sigma2, "readout_norm": readout_norm}
+    same |= {"readout_sigma2": readout_sigma2, "readout_norm": readout_norm}
     two = _ebbing.TwoTasks(native(chosen), real(sigma2, "sigma2"), activation, _readout(readout_sigma2, readout_norm))
     location = best = None
     if width is not None:
         location = two.locate(real(width, "width"))
         location["regime"] = location["regime"].replace("_", "-").replace("generalisation", "generalization")
         if all(len(task) > 2 and task[2] is not None for task in chosen):
-            best = best_lambda(chosen, width=width, low=1e-2, **same, **readouts)
+            best = best_lambda(chosen, width=width, low=1e-2, **same)
     return Phase(
         critical=critical_of(two),
-        curves=phase_curves(chosen, alpha=loads, lam=lam, **same, **readouts),
+        curves=phase_curves(chosen, alpha=loads, lam=lam, **same),
         location=location,
         best=best,
     )
