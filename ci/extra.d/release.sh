@@ -14,7 +14,7 @@ ls "$folder/dist"
 for kind in whl tar.gz; do
   python3 -m venv "$folder/$kind"
   PATH=$folder/build/bin:$PATH "$folder/$kind/bin/pip" install --quiet --disable-pip-version-check "$folder"/dist/*."$kind"
-  (cd / && "$folder/$kind/bin/python" - "$version" <<'PYTHON'
+  (cd / && "$folder/$kind/bin/ebbing" --version && "$folder/$kind/bin/python" - "$version" <<'PYTHON'
 import sys
 import numpy as np
 import ebbing

@@ -8,6 +8,7 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
 use ebbing::Error;
 use ebbing::plan::{MemoryLimit, set_memory_limit};
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 /// Forecast what a neural network forgets when it learns tasks one after another, from the data alone.
@@ -51,6 +52,11 @@ impl Global {
             anyhow::bail!("standard output is closed, and results would be lost: send it somewhere");
         }
         let console = Console::new(self.quiet);
+        if std::io::stdout().is_terminal()
+            && let Some((_, columns)) = ::console::Term::stdout().size_checked()
+        {
+            ebbing_report::set_terminal_columns(usize::from(columns).min(200));
+        }
         if self.force {
             set_memory_limit(MemoryLimit::None);
         }

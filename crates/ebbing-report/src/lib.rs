@@ -25,5 +25,5 @@ pub use style::{
     significant, with_error,
 };
 pub use table::{Spread, Table};
-pub use terminal::{Screen, wrap};
+pub use terminal::{Screen, set_terminal_columns, wrap};
 pub use text::escape_markup;

@@ -1,6 +1,7 @@
 //! Text for the terminal: tables of 80 columns with right-aligned numbers and a rule under the head.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -14,6 +15,20 @@ use crate::text::{Rich, printable};
 const WIDEST_TEXT: usize = 44;
 /// Blanks between columns.
 const BETWEEN: usize = 2;
+
+/// Columns of the terminal.
+static COLUMNS: AtomicUsize = AtomicUsize::new(TERMINAL_COLUMNS);
+/// Lines of words that are longer than this are hard to read.
+const LONGEST_LINE: usize = 100;
+
+/// Tables and words written from now on fit a terminal of so many columns: 80 unless told, never fewer than 40.
+pub fn set_terminal_columns(columns: usize) {
+    COLUMNS.store(columns.max(40), Ordering::Relaxed);
+}
+
+fn columns_now() -> usize {
+    COLUMNS.load(Ordering::Relaxed)
+}
 
 /// A column of cells that are ready to be aligned.
 struct Cells {
@@ -49,12 +64,12 @@ fn cut(text: &str, width: usize) -> String {
     out + "…"
 }
 
-/// Aligns columns; where they do not fit 80 columns the table is folded and the first column repeated.
-fn align(columns: &[Cells], above: &str) -> String {
+/// Aligns columns; where they do not fit the terminal the table is folded and the first column repeated.
+fn align(columns: &[Cells], above: &str, most: usize) -> String {
     let Some((first, rest)) = columns.split_first() else { return String::new() };
-    let blocks = fold(first.width(), rest, TERMINAL_COLUMNS);
+    let blocks = fold(first.width(), rest, most);
     // Narrower blocks of about equal width, as long as they stay as few.
-    let even = (1..TERMINAL_COLUMNS).map(|w| fold(first.width(), rest, w)).find(|b| b.len() == blocks.len());
+    let even = (1..most).map(|w| fold(first.width(), rest, w)).find(|b| b.len() == blocks.len());
     let blocks = even.unwrap_or(blocks);
     let texts: Vec<String> = blocks.iter().map(|block| align_block(first, block, above, blocks.len() > 1)).collect();
     texts.join("\n")
@@ -117,7 +132,7 @@ impl Table {
                 right: !c.is_text(),
             })
             .collect();
-        Ok(with_title(&self.title, align(&columns, "")))
+        Ok(with_title(&self.title, align(&columns, "", columns_now())))
     }
 }
 
@@ -136,7 +151,7 @@ impl Matrix {
             let cells = (0..self.rows.len()).map(|i| self.cell(i, j)).collect();
             columns.push(Cells { head: name, cells, right: true });
         }
-        Ok(with_title(&self.name, align(&columns, &plain(&self.column_name))))
+        Ok(with_title(&self.name, align(&columns, &plain(&self.column_name), columns_now())))
     }
 }
 
@@ -145,11 +160,12 @@ fn with_title(title: &str, body: String) -> String {
     if title.is_empty() { body } else { wrap(&title, "", "") + &body }
 }
 
-/// Breaks a text into lines of at most 80 columns, each ended; the first begins with `first`, the others with `rest`.
+/// Breaks a text into lines that fit the terminal (and are at most 100 columns long), each ended; the first begins with `first`, the others with `rest`.
 pub fn wrap(text: &str, first: &str, rest: &str) -> String {
+    let most = columns_now().min(LONGEST_LINE);
     let (mut out, mut line, mut between) = (String::new(), first.to_owned(), "");
     for word in text.split_whitespace() {
-        if !between.is_empty() && line.width() + 1 + word.width() > TERMINAL_COLUMNS {
+        if !between.is_empty() && line.width() + 1 + word.width() > most {
             out += &(line + "\n");
             (line, between) = (rest.to_owned(), "");
         }
@@ -290,6 +306,16 @@ after task      1    2
         let long = "x".repeat(100);
         assert_eq!(wrap(&format!("a {long} b"), "", "  "), format!("a\n  {long}\n  b\n"));
         assert_eq!(wrap("", "", ""), "\n");
+    }
+
+    #[test]
+    fn a_wide_terminal_folds_less() {
+        let names: Vec<String> = (0..30).map(|k| format!("column {k}")).collect();
+        let columns: Vec<Cells> =
+            names.iter().map(|n| Cells { head: n.clone(), cells: vec!["1".into()], right: true }).collect();
+        let blocks = |most: usize| align(&columns, "", most).matches("column 0").count();
+        assert!(blocks(200) < blocks(80) && blocks(80) < blocks(40));
+        assert!(align(&columns, "", 200).lines().all(|line| line.width() <= 200));
     }
 
     #[test]
