@@ -8,7 +8,7 @@ from . import _ebbing
 from ._forecast import sequences
 from ._progress import Listener, listener
 from ._result import Result, pandas, significant, table
-from ._settings import encode
+from ._settings import encode, weight_variance
 
 #: The columns of the table of remedies, those that everyone asks for first.
 COLUMNS = (
@@ -97,7 +97,7 @@ def advise(
     depth: int = 1,
     activation: str = "relu",
     mode: str = "rf",
-    sigma2: float = 1.0,
+    sigma: float = 1.0,
     beta: float = float("inf"),
     keep_forgetting_below: float | None = None,
     budget: int | None = None,
@@ -113,7 +113,7 @@ def advise(
 
     | setting | |
     |---|---|
-    | `depth`, `activation`, `mode`, `sigma2`, `beta` | the network and how it learns when nothing is done: rf, ntk or lazy |
+    | `depth`, `activation`, `mode`, `sigma`, `beta` | the network and how it learns when nothing is done: rf, ntk or lazy |
     | `keep_forgetting_below` | what replay is to reach; by default half of doing nothing |
     | `budget`, `replay_budget` | the most examples that may be kept: per-task, in-all or per-class |
     | `features` | inputs are feature matrices |
@@ -127,7 +127,7 @@ def advise(
     >>> told.examples_needed <= 20, told.remedies[-1]["applies"]
     (True, True)
     """
-    theory = {"mode": mode, "sigma2": sigma2, "beta": beta, "architecture": {"depth": depth, "activation": activation}}
+    theory = {"mode": mode, "sigma2": weight_variance(sigma, "sigma"), "beta": beta, "architecture": {"depth": depth, "activation": activation}}
     asked = encode(
         theory=theory,
         keep_forgetting_below=keep_forgetting_below,

@@ -12,7 +12,7 @@ from ._arrays import Array, TaskSequence, matrix, native, vector
 from ._order import OrderParameters
 from ._progress import Listener, listener
 from ._result import Result, heat_table, matrix_frame, pandas, table, task_names, text_table, with_error
-from ._settings import encode
+from ._settings import encode, weight_variance
 
 class ForgettingFit(Result):
     """`F_t = F_max (1 − e^{−(t−1)/τ})`: `f_max`, `tau` (None where the curve does not tell), `stderr` by name, `shape`, `r2`."""
@@ -287,7 +287,7 @@ def forecast(
     activation: str = "relu",
     mode: str = "rf",
     lam: float = float("inf"),
-    sigma2: float = 1.0,
+    sigma: float = 1.0,
     beta: float = float("inf"),
     variance: bool = False,
     replay: int = 0,
@@ -309,7 +309,7 @@ def forecast(
     | setting | |
     |---|---|
     | `depth`, `activation` | the network: hidden layers; relu, linear or erf |
-    | `mode`, `lam`, `sigma2`, `beta`, `variance` | as in `SingleHead` |
+    | `mode`, `lam`, `sigma`, `beta`, `variance` | as in `SingleHead` |
     | `replay` | examples of each earlier task that are stored and learned again with every later one |
     | `replay_budget` | what `replay` counts: per-task, in-all or per-class |
     | `replay_selection` | which examples are stored: random, by-class or greedy |
@@ -329,7 +329,7 @@ def forecast(
     Forecast of 3 tasks
     """
     network = {"depth": depth, "activation": activation}
-    theory: dict[str, Any] = {"mode": mode, "lambda": lam, "sigma2": sigma2, "beta": beta, "variance": variance, "architecture": network}
+    theory: dict[str, Any] = {"mode": mode, "lambda": lam, "sigma2": weight_variance(sigma, "sigma"), "beta": beta, "variance": variance, "architecture": network}
     theory["replay"] = {"examples": replay, "budget": replay_budget, "selection": replay_selection}
     asked = encode(
         theory=theory,

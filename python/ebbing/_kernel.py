@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _ebbing
 from ._arrays import Array, matrix
-from ._settings import count, real
+from ._settings import count, real, weight_variance
 
 
 def kernel(
@@ -17,7 +17,7 @@ def kernel(
     t: int = 1,
     s: int = 1,
     lam: float = float("inf"),
-    sigma2: float = 1.0,
+    sigma: float = 1.0,
     kind: str = "nngp",
     activation: str = "relu",
 ) -> Array:
@@ -51,7 +51,7 @@ def kernel(
         count(t, "t"),
         count(s, "s"),
         real(lam, "lam"),
-        real(sigma2, "sigma2"),
+        weight_variance(sigma, "sigma"),
         kind,
         activation,
     )

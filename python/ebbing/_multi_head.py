@@ -11,7 +11,7 @@ import numpy as np
 from . import _ebbing
 from ._arrays import Array, classes_of, decided, lower, matrix, native, vector
 from ._result import Result, heat_table, key_value, pandas, table
-from ._settings import count, real
+from ._settings import count, real, weight_variance
 
 #: What the library's regimes are called.
 REGIMES = {
@@ -50,10 +50,10 @@ class MultiHead:
         width: float | None = None,
         alpha: float | None = None,
         lam: float = float("inf"),
-        sigma2: float = 1.0,
+        sigma: float = 1.0,
         beta: float = float("inf"),
         activation: str = "relu",
-        readout_sigma2: float | None = None,
+        sigma_readout: float | None = None,
         readout_norm: float | None = None,
     ) -> None:
         self._tasks = native(tasks)
@@ -64,10 +64,10 @@ class MultiHead:
             None if width is None else real(width, "width"),
             None if alpha is None else real(alpha, "alpha"),
             real(lam, "lam"),
-            real(sigma2, "sigma2"),
+            weight_variance(sigma, "sigma"),
             real(beta, "beta"),
             activation,
-            _readout(readout_sigma2, readout_norm),
+            _readout(sigma_readout, readout_norm),
         )
         self._solve()
 
@@ -246,9 +246,9 @@ def two_task_limit(
     y2: Any,
     *,
     alpha: Any,
-    sigma2: float = 1.0,
+    sigma: float = 1.0,
     activation: str = "relu",
-    readout_sigma2: float | None = None,
+    sigma_readout: float | None = None,
     readout_norm: float | None = None,
 ) -> TwoTaskLimit:
     """`M = K + ρΔ̂`, `E(ρ) = u11·den·yy − by²`: two tasks at λ → ∞ and at one load α or at every load of an array.
@@ -265,8 +265,8 @@ def two_task_limit(
     >>> two_task_limit(X1, y1, X2, y2, alpha=0.5).rho
     0.0
     """
-    readout = _readout(readout_sigma2, readout_norm)
-    curve = _two_tasks(X1, y1, X2, y2, sigma2, activation, readout).curve(several(alpha, "alpha"))
+    readout = _readout(sigma_readout, readout_norm)
+    curve = _two_tasks(X1, y1, X2, y2, sigma, activation, readout).curve(several(alpha, "alpha"))
     return TwoTaskLimit.of_points(curve["points"], scalar=np.ndim(alpha) == 0)
 
 
@@ -276,9 +276,9 @@ def critical_load(
     X2: Any,
     y2: Any,
     *,
-    sigma2: float = 1.0,
+    sigma: float = 1.0,
     activation: str = "relu",
-    readout_sigma2: float | None = None,
+    sigma_readout: float | None = None,
 ) -> CriticalLoad:
     """The α_c that solves `E(ρ*(α); α) = 0`, with the estimate `γ_sim⁻²` beside it.
 
@@ -288,8 +288,8 @@ def critical_load(
     >>> critical_load(X, y, X, y).alpha_c  # identical tasks: no overfitting
     1.0
     """
-    readout = _readout(readout_sigma2, None)
-    return critical_of(_two_tasks(X1, y1, X2, y2, sigma2, activation, readout))
+    readout = _readout(sigma_readout, None)
+    return critical_of(_two_tasks(X1, y1, X2, y2, sigma, activation, readout))
 
 
 def critical_of(two: _ebbing.TwoTasks) -> CriticalLoad:
@@ -299,14 +299,14 @@ def critical_of(two: _ebbing.TwoTasks) -> CriticalLoad:
 
 
 def _two_tasks(
-    X1: Any, y1: Any, X2: Any, y2: Any, sigma2: float, activation: str, readout: Readout
+    X1: Any, y1: Any, X2: Any, y2: Any, sigma: float, activation: str, readout: Readout
 ) -> _ebbing.TwoTasks:
-    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), real(sigma2, "sigma2"), activation, readout)
+    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), weight_variance(sigma, "sigma"), activation, readout)
 
 
-def _readout(sigma2: float | None, norm: float | None) -> Readout:
+def _readout(sigma: float | None, norm: float | None) -> Readout:
     return (
-        None if sigma2 is None else real(sigma2, "readout_sigma2"),
+        None if sigma is None else weight_variance(sigma, "sigma_readout"),
         None if norm is None else real(norm, "readout_norm"),
     )
 
@@ -392,10 +392,10 @@ def phase_curves(
     *,
     alpha: Any,
     lam: Any = float("inf"),
-    sigma2: float = 1.0,
+    sigma: float = 1.0,
     beta: float = float("inf"),
     activation: str = "relu",
-    readout_sigma2: float | None = None,
+    sigma_readout: float | None = None,
     readout_norm: float | None = None,
 ) -> PhaseCurves:
     """Any number of tasks with a readout each, at every load α = P_T/N and every λ (inf included).
@@ -414,13 +414,13 @@ def phase_curves(
     >>> float(phase_curves(tasks, alpha=1.5, readout_norm=2.0).u_tt_exponent)  # and not where its norm is bounded
     0.0
 
-    `readout_sigma2` is the prior variance of readouts where it is not that of all weights (`sigma2`); `readout_norm` bounds
+    `sigma_readout` is the prior deviation of readouts where it is not that of all weights (`sigma`); `readout_norm` bounds
     |a|²/N of each, at beta = inf.
     """
     lams, loads = several(lam, "lam"), several(alpha, "alpha")
-    readout = _readout(readout_sigma2, readout_norm)
+    readout = _readout(sigma_readout, readout_norm)
     found = _ebbing.phase_curves(
-        native(tasks), lams, loads, real(sigma2, "sigma2"), real(beta, "beta"), activation, readout
+        native(tasks), lams, loads, weight_variance(sigma, "sigma"), real(beta, "beta"), activation, readout
     )
     return PhaseCurves.of_curves(found, lam, alpha)
 
@@ -456,10 +456,10 @@ def best_lambda(
     alpha: float | None = None,
     low: float = 1e-3,
     high: float = 1e6,
-    sigma2: float = 1.0,
+    sigma: float = 1.0,
     beta: float = float("inf"),
     activation: str = "relu",
-    readout_sigma2: float | None = None,
+    sigma_readout: float | None = None,
     readout_norm: float | None = None,
 ) -> BestLambda:
     """Searches `low` … `high` for the λ that minimises `max(G_21, G_22)` of two tasks with held-out data.
@@ -479,10 +479,10 @@ def best_lambda(
         real(high, "high"),
         None if width is None else real(width, "width"),
         None if alpha is None else real(alpha, "alpha"),
-        real(sigma2, "sigma2"),
+        weight_variance(sigma, "sigma"),
         real(beta, "beta"),
         activation,
-        _readout(readout_sigma2, readout_norm),
+        _readout(sigma_readout, readout_norm),
     )
     names = {"lam": "lambda", "f21": "f21", "g21": "g21", "g22": "g22"}
     tried = {name: np.array([point[key] for point in found["curve"]]) for name, key in names.items()}

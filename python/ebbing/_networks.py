@@ -12,7 +12,7 @@ from . import _ebbing
 from ._arrays import Array, lower, native
 from ._progress import Listener, listener
 from ._result import Result, heat_table, matrix_frame, table, with_error
-from ._settings import encode, real, Seed, seed_of
+from ._settings import encode, real, Seed, seed_of, weight_variance
 
 
 class Trained(Result):
@@ -196,8 +196,8 @@ def sample_posterior(
     activation: str = "relu",
     width: int = 40,
     lam: float = 5.0,
-    sigma2: float = 1.0,
-    readout_sigma2: float | None = None,
+    sigma: float = 1.0,
+    sigma_readout: float | None = None,
     beta: float = 2000.0,
     chains: int = 16,
     warmup: int = 300,
@@ -222,8 +222,8 @@ def sample_posterior(
         architecture={"activation": activation, "depth": depth},
         width=width,
         **{"lambda": lam},
-        sigma2=sigma2,
-        readout_sigma2=readout_sigma2,
+        sigma2=weight_variance(sigma, "sigma"),
+        readout_sigma2=None if sigma_readout is None else weight_variance(sigma_readout, "sigma_readout"),
         beta=beta,
         chains=chains,
         warmup=warmup,

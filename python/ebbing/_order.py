@@ -7,7 +7,7 @@ from typing import Any
 from . import _ebbing
 from ._arrays import matrix, native, target_columns
 from ._result import Result, key_value, pandas, table, with_error
-from ._settings import count, real, Seed, seed_of
+from ._settings import count, real, Seed, seed_of, weight_variance
 
 #: The order parameters, in the order in which they are shown.
 NAMES = (
@@ -115,7 +115,7 @@ def order_parameters(
     y2: Any,
     *,
     depth: int = 1,
-    sigma2: float = 1.0,
+    sigma: float = 1.0,
     activation: str = "relu",
     bootstrap: int = 0,
     shuffles: int = 0,
@@ -133,7 +133,7 @@ def order_parameters(
     >>> round(same.gamma_feature, 6), round(same.gamma_sim, 6), abs(same.f21) < 1e-9
     (1.0, 1.0, True)
     """
-    return _pair([(X1, y1), (X2, y2)], False, depth, sigma2, activation, ridge, bootstrap, shuffles, seed)
+    return _pair([(X1, y1), (X2, y2)], False, depth, sigma, activation, ridge, bootstrap, shuffles, seed)
 
 
 def order_parameters_from_features(
@@ -190,14 +190,14 @@ def _pair(
     tasks: list[tuple[Any, Any]],
     features: bool,
     depth: int,
-    sigma2: float,
+    sigma: float,
     activation: str,
     ridge: float,
     bootstrap: int,
     shuffles: int,
     seed: Seed,
 ) -> OrderParameters:
-    network = count(depth, "depth"), real(sigma2, "sigma2"), activation
+    network = count(depth, "depth"), weight_variance(sigma, "sigma"), activation
     resampling = _resampling(ridge, bootstrap, shuffles, seed)
     pairs = _ebbing.order_parameters(*(native(tasks), features, *network, *resampling))
     return OrderParameters.of_pair(pairs[0])

@@ -10,7 +10,7 @@ from . import _ebbing
 from ._arrays import native
 from ._multi_head import BestLambda, CriticalLoad, PhaseCurves, _readout, best_lambda, critical_of, phase_curves
 from ._result import Result
-from ._settings import count, real
+from ._settings import count, real, weight_variance
 
 
 class Phase(Result):
@@ -64,9 +64,9 @@ def phase(
     pair: tuple[int, int] | None = None,
     alpha: Any = None,
     lam: Any = float("inf"),
-    sigma2: float = 1.0,
+    sigma: float = 1.0,
     activation: str = "relu",
-    readout_sigma2: float | None = None,
+    sigma_readout: float | None = None,
     readout_norm: float | None = None,
 ) -> Phase:
     """Places two tasks with a readout each in their phase diagram: fixed representations, overfitting, or generalization.
@@ -90,9 +90,9 @@ def phase(
     if len(chosen) != 2:
         raise ValueError(f"there are {len(chosen)} tasks; choose two with pair=(1, 2), or see phase_curves for more")
     loads = np.geomspace(0.1, 10, 60) if alpha is None else alpha
-    same: dict[str, Any] = {"sigma2": sigma2, "activation": activation}
-    same |= {"readout_sigma2": readout_sigma2, "readout_norm": readout_norm}
-    two = _ebbing.TwoTasks(native(chosen), real(sigma2, "sigma2"), activation, _readout(readout_sigma2, readout_norm))
+    same: dict[str, Any] = {"sigma": sigma, "activation": activation}
+    same |= {"sigma_readout": sigma_readout, "readout_norm": readout_norm}
+    two = _ebbing.TwoTasks(native(chosen), weight_variance(sigma, "sigma"), activation, _readout(sigma_readout, readout_norm))
     location = best = None
     if width is not None:
         location = two.locate(real(width, "width"))

@@ -68,3 +68,11 @@ def real(value: Any, name: str) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}; it must be a number") from None
+
+
+def weight_variance(sigma: Any, name: str) -> float:
+    """The variance of weights of a standard deviation, which must be positive and finite."""
+    deviation = real(sigma, name)
+    if not 0 < deviation < math.inf:
+        raise ValueError(f"{name} is {sigma}; must be positive and finite")
+    return deviation**2

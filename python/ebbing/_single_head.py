@@ -10,7 +10,7 @@ import numpy.typing as npt
 from . import _ebbing
 from ._arrays import Array, as_task, classes_of, decided, matrix, native, squeezed, target_columns
 from ._result import heat_table, significant
-from ._settings import count, real, Seed, seed_of
+from ._settings import count, real, Seed, seed_of, weight_variance
 
 Rows = npt.NDArray[np.int64]
 
@@ -24,7 +24,7 @@ class SingleHead:
     | `mode` | `rf`: random features; `ntk`: all weights learn, λ → ∞; `lazy`: by plain descent; `gibbs`: at `lam` |
     | `depth`, `activation` | hidden layers; relu, linear or erf |
     | `lam` | penalty λ on the change of the weights; finite only in mode `gibbs` |
-    | `sigma2`, `beta` | prior variance of a weight; inverse temperature |
+    | `sigma`, `beta` | prior standard deviation of a weight; inverse temperature |
 
     Matrices are indexed [t, s]: after task t, on task s, both from 0; the argument `t` of methods counts tasks learned.
 
@@ -44,16 +44,16 @@ class SingleHead:
         depth: int = 1,
         mode: str = "rf",
         lam: float = float("inf"),
-        sigma2: float = 1.0,
+        sigma: float = 1.0,
         beta: float = float("inf"),
         activation: str = "relu",
     ) -> None:
-        network = count(depth, "depth"), mode, real(lam, "lam"), real(sigma2, "sigma2"), real(beta, "beta"), activation
+        network = count(depth, "depth"), mode, real(lam, "lam"), weight_variance(sigma, "sigma"), real(beta, "beta"), activation
         self._setup("inputs", native(tasks), network, classes_of(tasks))
 
     @classmethod
     def from_features(
-        cls, features: Any, *, sigma2: float = 1.0, beta: float = float("inf")
+        cls, features: Any, *, sigma: float = 1.0, beta: float = float("inf")
     ) -> SingleHead:
         """A readout of given features: each task is (Φ, y) or (Φ, y, Φ_test, y_test), `K = ΦΦᵀ/N`.
 
@@ -64,7 +64,7 @@ class SingleHead:
         True
         """
         self = cls.__new__(cls)
-        network = 1, "rf", float("inf"), real(sigma2, "sigma2"), real(beta, "beta"), "relu"
+        network = 1, "rf", float("inf"), weight_variance(sigma, "sigma"), real(beta, "beta"), "relu"
         self._setup("features", native(features), network, classes_of(features))
         return self
 
@@ -76,7 +76,7 @@ class SingleHead:
         *,
         ntk: Any = None,
         mode: str = "rf",
-        sigma2: float = 1.0,
+        sigma: float = 1.0,
         beta: float = float("inf"),
     ) -> SingleHead:
         """Tasks whose points are rows of a kernel over all points: each is (rows, y) or (rows, y, test_rows, y_test).
@@ -102,7 +102,7 @@ class SingleHead:
             given.append((_rows(task.x), y, rows, held_out.get(id(task)), f"task {t}"))
         kernels = matrix(K, "K"), None if ntk is None else matrix(ntk, "ntk")
         classes = classes_of(sequence)
-        self._setup("kernels", (kernels, given), (mode, real(sigma2, "sigma2"), real(beta, "beta")), classes)
+        self._setup("kernels", (kernels, given), (mode, weight_variance(sigma, "sigma"), real(beta, "beta")), classes)
         return self
 
     def _setup(self, kind: str, data: Any, settings: tuple[Any, ...], classes: list[Any] | None) -> None:

@@ -22,20 +22,20 @@ class _WideNetwork(BaseEstimator):  # type: ignore[misc]
         self,
         *,
         depth: int = 1,
-        sigma2: float = 1.0,
+        sigma: float = 1.0,
         beta: float = 1e3,
         activation: str = "relu",
         bias: float = 1.0,
     ) -> None:
         self.depth = depth
-        self.sigma2 = sigma2
+        self.sigma = sigma
         self.beta = beta
         self.activation = activation
         self.bias = bias
 
     def _learn(self, X: Array, y: Array) -> None:
         """Learns inputs and target columns."""
-        network = {name: getattr(self, name) for name in ("depth", "sigma2", "beta", "activation")}
+        network = {name: getattr(self, name) for name in ("depth", "sigma", "beta", "activation")}
         # Target columns are numbers here, whole or not.
         tasks = TaskSequence([(self._inputs(X), np.asarray(y, dtype=np.float64))], settings={"targets": "as-given"})
         self.network_ = SingleHead(tasks, **network)

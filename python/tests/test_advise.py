@@ -107,7 +107,7 @@ def test_readouts_at_a_width_and_the_range_of_orders():
 def test_readouts_with_a_prior_or_a_bound_of_their_own():
     rng = np.random.default_rng(4)
     tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(2)]
-    free, short = ebbing.MultiHead(tasks, alpha=1.5, lam=10.0), ebbing.MultiHead(tasks, alpha=1.5, lam=10.0, readout_sigma2=0.2)
+    free, short = ebbing.MultiHead(tasks, alpha=1.5, lam=10.0), ebbing.MultiHead(tasks, alpha=1.5, lam=10.0, sigma_readout=0.2**0.5)
     assert short.u1[1, 1] < free.u1[1, 1]
     bounded = ebbing.MultiHead(tasks, alpha=1.5, readout_norm=2.0)
     assert np.isinf(ebbing.MultiHead(tasks, alpha=1.5).u1[1, 1])
@@ -119,5 +119,5 @@ def test_readouts_with_a_prior_or_a_bound_of_their_own():
         ebbing.phase_curves(tasks, alpha=1.5, readout_norm=-1.0)
     with pytest.raises(ebbing.OutsideTheory if hasattr(ebbing, "OutsideTheory") else ValueError, match="beta"):
         ebbing.phase_curves(tasks, alpha=1.5, readout_norm=1.0, beta=10.0)
-    sampled = ebbing.sample_posterior(tasks, width=10, beta=50.0, chains=2, warmup=20, draws=20, readout_sigma2=0.1)
+    sampled = ebbing.sample_posterior(tasks, width=10, beta=50.0, chains=2, warmup=20, draws=20, sigma_readout=0.1**0.5)
     assert sampled.u1.shape == (2, 2)

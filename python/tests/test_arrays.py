@@ -125,7 +125,7 @@ BAD = {
     "depth 0": (ValueError, "depth is 0", lambda: ebbing.kernel(X, depth=0)),
     "depth below 0": (ValueError, "depth is -1", lambda: ebbing.kernel(X, depth=-1)),
     "depth in part": (TypeError, "whole number", lambda: ebbing.kernel(X, depth=1.5)),
-    "negative sigma2": (ValueError, "sigma2 is -1", lambda: ebbing.kernel(X, sigma2=-1)),
+    "negative sigma": (ValueError, "sigma is -1", lambda: ebbing.kernel(X, sigma=-1)),
     "negative lam": (ValueError, "lam is -1", lambda: ebbing.kernel(X, kind="k1", lam=-1)),
     "lam in mode rf": (ValueError, "lam is 1", lambda: ebbing.SingleHead([(X, y)], lam=1.0)),
     "delta at the first task": (ValueError, "outside the theory", lambda: ebbing.kernel(X, kind="delta")),

@@ -14,7 +14,7 @@ import ebbing
 
 def test_settings_are_in_the_signature():
     parameters = inspect.signature(ebbing.forecast).parameters
-    assert {"depth", "mode", "lam", "sigma2", "beta", "bootstrap", "shuffles", "ridge"} <= parameters.keys()
+    assert {"depth", "mode", "lam", "sigma", "beta", "bootstrap", "shuffles", "ridge"} <= parameters.keys()
     assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     with pytest.raises(TypeError, match="unexpected keyword argument 'depht'"):
         ebbing.forecast([], depht=2)

@@ -20,7 +20,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-10}
 def test_kernels(make_tasks, depth):
     (X, _), (X2, _) = make_tasks(2)
     k, q = plain.nngp_and_ntk(X, X2, depth, 1.3)
-    settings = {"depth": depth, "sigma2": 1.3}
+    settings = {"depth": depth, "sigma": 1.3**0.5}
     np.testing.assert_allclose(ebbing.kernel(X, X2, **settings), k, **CLOSE)
     np.testing.assert_allclose(ebbing.kernel(X, X2, kind="ntk", **settings), q, **CLOSE)
     for t, s in ((2, 2), (3, 2), (4, 1)):
@@ -49,11 +49,11 @@ def test_a_kernel_of_a_set_with_itself_is_symmetric(make_tasks):
 def test_single_head(make_tasks, mode, lam, depth):
     tasks = make_tasks(3)
     x = np.random.default_rng(5).normal(size=(7, 30))
-    settings = {"mode": mode, "lam": lam, "depth": depth, "sigma2": 0.8}
-    network = ebbing.SingleHead(tasks, **settings)
+    settings = {"mode": mode, "lam": lam, "depth": depth}
+    network = ebbing.SingleHead(tasks, sigma=0.8**0.5, **settings)
     assert network.tasks == 3 and network.digits > 8
     for t in (1, 2, 3):
-        mean, variance = plain.single_head(tasks, x, t, **settings)
+        mean, variance = plain.single_head(tasks, x, t, sigma2=0.8, **settings)
         np.testing.assert_allclose(network.mean(x, t), mean, **CLOSE)
         np.testing.assert_allclose(network.variance(x, t), variance, **CLOSE)
     np.testing.assert_allclose(np.diag(network.covariance(x)), network.variance(x), **CLOSE)
@@ -119,7 +119,7 @@ def test_first_factor_of_many_heads(make_tasks):
     (X, y), width = tasks[0], 15.0
     K = plain.nngp_and_ntk(X, X, 1, 0.7)[0]
     for lam in (3.0, np.inf):
-        network = ebbing.MultiHead(tasks, width=width, lam=lam, sigma2=0.7)
+        network = ebbing.MultiHead(tasks, width=width, lam=lam, sigma=0.7**0.5)
         assert network.u1[0, 0] == pytest.approx(plain.one_task_factor(K, y, width, 0.7), rel=1e-10)
         np.testing.assert_allclose(network.mean(X, 1), y, atol=1e-10)
         np.testing.assert_allclose(network.variance(X, 1), 0, atol=1e-10)
@@ -150,7 +150,7 @@ def test_metrics_by_their_definitions():
 
 
 def test_a_curve_is_the_theory_at_every_load(make_tasks):
-    for count, settings in ((2, {"activation": "erf"}), (2, {"beta": 30.0}), (3, {"sigma2": 0.7})):
+    for count, settings in ((2, {"activation": "erf"}), (2, {"beta": 30.0}), (3, {"sigma": 0.7**0.5})):
         tasks = make_tasks(count, test=10)
         lam, alpha = [2.0, np.inf], [0.5, 1.4]
         curves = ebbing.phase_curves(tasks, lam=lam, alpha=alpha, **settings)
@@ -165,7 +165,7 @@ def test_a_curve_is_the_theory_at_every_load(make_tasks):
                 got = value * network.lam_used**exponent if exponent else value
                 # Two routes to the same equations where there are two tasks: rounding times the kernels' condition.
                 assert got == pytest.approx(want, rel=1e-8, abs=1e-12), (name, lam[i], alpha[j])
-    single = ebbing.phase_curves(tasks, lam=2.0, alpha=0.5, sigma2=0.7)
+    single = ebbing.phase_curves(tasks, lam=2.0, alpha=0.5, sigma=0.7**0.5)
     assert single.f_t1 == curves.f_t1[0, 0] and np.ndim(single.f_t1) == 0 and len(single.to_pandas()) == 1
     with pytest.raises(ValueError, match="lam: it is empty"):
         ebbing.phase_curves(tasks, lam=[], alpha=0.5)

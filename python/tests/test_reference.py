@@ -13,7 +13,7 @@ def given(tasks):
 def test_kernels(reference):
     names = {"k1": "k1", "k0": "k0", "ktilde": "k_tilde", "delta": "delta_k"}
     for case in reference("kernels"):
-        settings = {key: case[key] for key in ("depth", "t", "s", "sigma2", "activation")}
+        settings = {key: case[key] for key in ("depth", "t", "s", "activation")} | {"sigma": case["sigma2"] ** 0.5}
         for kind, name in names.items():
             got = ebbing.kernel([case["x"]], [case["xp"]], lam=case["lambda"], kind=kind, **settings)[0, 0]
             # Cosines from dot products cost half the digits of ΔK and K̃ near equal and opposite inputs; sizes are those of K¹.
@@ -35,7 +35,7 @@ def test_order_parameters(reference):
 def test_single_head(reference):
     for case in reference("single_head"):
         for result in case["results"]:
-            settings = {"depth": case["depth"], "mode": result["mode"], "sigma2": result["sigma2"]}
+            settings = {"depth": case["depth"], "mode": result["mode"], "sigma": result["sigma2"] ** 0.5}
             if result["lambda"] is not None:
                 settings["lam"] = result["lambda"]
             network = ebbing.SingleHead(given(case["tasks"]), **settings)
@@ -52,7 +52,7 @@ def test_single_head(reference):
 def test_multi_head(reference):
     for case in reference("multi_head"):
         beta = float("inf") if case["beta"] is None else case["beta"]
-        settings = {"width": case["width"], "sigma2": case["sigma2"], "lam": case["lambda"], "beta": beta}
+        settings = {"width": case["width"], "sigma": case["sigma2"] ** 0.5, "lam": case["lambda"], "beta": beta}
         network = ebbing.MultiHead(given(case["tasks"]), **settings)
         assert network.residual < 1e-10 and network.alpha == pytest.approx(case["alpha"], rel=1e-12)
         # The reference solves its equations to about 1e-10, which its factors follow to about 1e-8.
@@ -72,7 +72,7 @@ def test_multi_head(reference):
         for task, want in zip(case["tasks"], case["hidden_kernel_learned"] or []):
             learned = network.hidden_kernel(task["x"], learned=True)
             np.testing.assert_allclose(learned, want, rtol=1e-6, atol=1e-7)
-            fresh = ebbing.kernel(task["x"], t=2, s=2, lam=case["lambda"], sigma2=case["sigma2"], kind="k1")
+            fresh = ebbing.kernel(task["x"], t=2, s=2, lam=case["lambda"], sigma=case["sigma2"] ** 0.5, kind="k1")
             np.testing.assert_allclose(network.hidden_kernel(task["x"]), fresh + learned, rtol=1e-12)
 
 
@@ -107,7 +107,7 @@ def test_two_task_limit(reference):
 def test_sampled_posteriors(reference):
     case = reference("posterior_1.5_5_40")
     pair = [(case[name]["x"], case[name]["y"]) for name in ("task1", "task2")]
-    settings = {"lam": case["lambda"], "sigma2": case["sigma2"], "beta": case["beta"]}
+    settings = {"lam": case["lambda"], "sigma": case["sigma2"] ** 0.5, "beta": case["beta"]}
     network = ebbing.MultiHead(pair, width=case["width"], **settings)
     # The same equations, solved there to about 1e-10.
     assert network.u1[0, 0] == pytest.approx(case["theory"]["u11"], rel=1e-6)
