@@ -60,7 +60,7 @@ def test_single_head(make_tasks, mode, lam, depth):
     forgetting, spread = network.forgetting(), network.forgetting(variance=True)
     for t in (1, 2, 3):
         for s, (X, y) in enumerate(tasks):
-            mean, variance = plain.single_head(tasks, X, t, **settings)
+            mean, variance = plain.single_head(tasks, X, t, sigma2=0.8, **settings)
             assert forgetting[t - 1, s] == pytest.approx(((mean - y) ** 2).sum() / (y @ y), rel=1e-9, abs=1e-15)
             both = ((mean - y) ** 2 + variance).sum() / (y @ y)
             assert spread[t - 1, s] == pytest.approx(both, rel=1e-9, abs=1e-10)
