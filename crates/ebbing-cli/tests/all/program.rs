@@ -131,7 +131,7 @@ fn the_pages_lead_somewhere() {
 #[test]
 fn manual_pages_are_written_for_every_command() {
     let home = Home::new();
-    let page = home.told("man");
+    let page = done(&home.run("man"));
     assert!(page.starts_with(".ie") || page.contains(".TH ebbing 1"), "{page}");
     home.told("man pages");
     for name in ["ebbing", "ebbing-forecast", "ebbing-advise", "ebbing-study-run", "ebbing-data-get"] {
