@@ -14,6 +14,6 @@ for target in $targets; do
   mkdir -p "$found"
   (cd fuzz && cargo fuzz run "$target" "$found" "corpus/$target" -- -max_len=16384 -rss_limit_mb=2048 -malloc_limit_mb=256 \
     -timeout=20 -print_final_stats=1 -verbosity=0 -max_total_time="$seconds") 2>&1 |
-    grep -E 'number_of_executed_units|SUMMARY|panicked|ERROR|error' | sed "s/^/$target: /" | tee -a "$EBBING_EXTRA/fuzz.log"
+    grep -E 'number_of_executed_units|SUMMARY|panicked|ERROR:|^error' | sed "s/^/$target: /" | tee -a "$EBBING_EXTRA/fuzz.log"
   [ "${PIPESTATUS[0]}" -eq 0 ]
 done
