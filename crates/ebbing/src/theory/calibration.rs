@@ -64,11 +64,12 @@ pub struct Expected {
 struct Table {
     edges: Vec<f64>,
     levels: Vec<f64>,
-    classes: BTreeMap<String, Entry>,
+    /// Of every kind of training the theories that were compared, the best first.
+    classes: BTreeMap<String, Vec<Entry>>,
     provenance: serde_json::Value,
 }
 
-/// One kind of training.
+/// One kind of training and one theory.
 #[derive(Debug, Deserialize)]
 struct Entry {
     mode: String,
@@ -77,6 +78,23 @@ struct Entry {
     sequences: usize,
     lost: Errors,
     accuracy: Errors,
+}
+
+impl Entry {
+    /// Whether it is of this theory.
+    fn is(&self, theory: &SingleHeadSettings) -> bool {
+        let mode = match theory.mode {
+            Mode::Rf => "rf",
+            Mode::Ntk => "ntk",
+            Mode::Lazy => "lazy",
+            Mode::Gibbs => "gibbs",
+        };
+        let depth = match self.depth {
+            Some(Depth::Layers(depth)) => depth == theory.architecture.depth,
+            _ => true,
+        };
+        self.mode == mode && depth && self.beta.unwrap_or(f64::INFINITY) == theory.beta
+    }
 }
 
 /// A depth, or the word "own": that of the network.
@@ -123,20 +141,7 @@ pub fn provenance() -> serde_json::Value {
 /// theory was not compared with such networks.
 pub fn expected(training: Training, theory: &SingleHeadSettings, lost: f64, accuracy: f64) -> Option<Expected> {
     let table = table()?;
-    let entry = table.classes.get(training.key())?;
-    let mode = match theory.mode {
-        Mode::Rf => "rf",
-        Mode::Ntk => "ntk",
-        Mode::Lazy => "lazy",
-        Mode::Gibbs => "gibbs",
-    };
-    let depth = match entry.depth {
-        Some(Depth::Layers(depth)) => depth == theory.architecture.depth,
-        _ => true,
-    };
-    if entry.mode != mode || !depth || entry.beta.unwrap_or(f64::INFINITY) != theory.beta {
-        return None;
-    }
+    let entry = table.classes.get(training.key())?.iter().find(|entry| entry.is(theory))?;
     let level = *table.levels.first()?;
     let part = table.edges.iter().take_while(|edge| lost >= **edge).count();
     let interval = |errors: &Errors, value: f64, least: f64| {
@@ -189,7 +194,7 @@ mod tests {
     fn the_table_is_read_and_says_what_made_it() {
         let table: Table = serde_json::from_str(include_str!("calibration.json")).unwrap();
         assert!(table.provenance["command"].as_str().unwrap().contains("evidence"));
-        for entry in table.classes.values() {
+        for entry in table.classes.values().flatten() {
             for errors in [&entry.lost, &entry.accuracy] {
                 assert_eq!(errors.parts.len(), table.edges.len() + 1);
                 for part in &errors.parts {

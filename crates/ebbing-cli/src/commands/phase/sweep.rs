@@ -95,7 +95,8 @@ fn notes(swept: &[SweptLoads]) -> Vec<String> {
 
 /// The boundary, one row per value of the sweep.
 fn boundary(sweep: PhaseSweep, swept: &[SweptLoads], seeds: usize) -> Table {
-    let mut table = Table::new("Boundary of overfitting").number(sweep.axis(), &swept.iter().map(|s| s.value).collect::<Vec<_>>());
+    let mut table =
+        Table::new("Boundary of overfitting").number(sweep.axis(), &swept.iter().map(|s| s.value).collect::<Vec<_>>());
     let all: [(&str, fn(&CriticalLoad) -> f64, &str); 4] = [
         ("γ_{sim}", |c| c.gamma_sim, "similarity of the tasks"),
         ("exact α_{c}", |c| c.alpha_c, "critical load P/N"),

@@ -229,7 +229,7 @@ fn means(word: &str, entry: &Entry) -> bool {
             // "fig3", "Figure S4".
             let lower = word.to_ascii_lowercase();
             let named = ["figure", "fig.", "fig"].iter().find_map(|name| lower.strip_prefix(name)).unwrap_or(&lower);
-            let word = named.trim_start_matches(|c: char| c == ' ' || c == '-' || c == '_');
+            let word = named.trim_start_matches([' ', '-', '_']);
             let number = word.trim_end_matches(|c: char| c.is_ascii_lowercase());
             // A figure in two parts, as S7 and S7-descent, goes by its number too.
             let own = entry.id.split('-').next().unwrap_or(entry.id);

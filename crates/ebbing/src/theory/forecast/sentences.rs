@@ -88,8 +88,10 @@ fn accuracies(m: &ContinualMetrics) -> String {
         ("forgetting", m.forgetting),
         ("intransigence", m.intransigence),
     ];
-    let parts: Vec<String> =
-        all.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", significant(within(v, 1e-12))))).collect();
+    let parts: Vec<String> = all
+        .into_iter()
+        .filter_map(|(name, v)| v.map(|v| format!("{name} {}", significant(within(v, 1e-12)))))
+        .collect();
     format!("On test data after the last task ({} convention): {}.", m.convention.name(), parts.join(", "))
 }
 
