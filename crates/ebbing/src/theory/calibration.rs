@@ -57,6 +57,23 @@ pub struct Expected {
     pub sequences: usize,
     /// The mean error of the loss of accuracy and of the final accuracy over them.
     pub mean_error: [f64; 2],
+    /// The theory that came closest to such networks, where it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closer: Option<Closer>,
+}
+
+/// A theory that came closer to measured networks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Closer {
+    /// The mode.
+    pub mode: Mode,
+    /// Hidden layers of the theory; none for those of the network.
+    pub depth: Option<usize>,
+    /// The inverse temperature, for inputs of mean square 1.
+    #[serde(with = "crate::serde_infinity")]
+    pub beta: f64,
+    /// The mean error of the loss of accuracy and of the final accuracy.
+    pub mean_error: [f64; 2],
 }
 
 /// The table as the command of the evidence writes it.
@@ -83,17 +100,27 @@ struct Entry {
 impl Entry {
     /// Whether it is of this theory.
     fn is(&self, theory: &SingleHeadSettings) -> bool {
-        let mode = match theory.mode {
-            Mode::Rf => "rf",
-            Mode::Ntk => "ntk",
-            Mode::Lazy => "lazy",
-            Mode::Gibbs => "gibbs",
-        };
         let depth = match self.depth {
             Some(Depth::Layers(depth)) => depth == theory.architecture.depth,
             _ => true,
         };
-        self.mode == mode && depth && self.beta.unwrap_or(f64::INFINITY) == theory.beta
+        self.mode == word(theory.mode) && depth && self.beta.unwrap_or(f64::INFINITY) == theory.beta
+    }
+}
+
+impl Entry {
+    fn mean_error(&self) -> [f64; 2] {
+        [self.lost.error, self.accuracy.error]
+    }
+
+    /// As a theory to take instead; none where it is not one of inputs.
+    fn closer(&self) -> Option<Closer> {
+        let mode = serde_json::from_value(serde_json::Value::from(self.mode.as_str())).ok()?;
+        let depth = match self.depth {
+            Some(Depth::Layers(depth)) => Some(depth),
+            _ => None,
+        };
+        Some(Closer { mode, depth, beta: self.beta.unwrap_or(f64::INFINITY), mean_error: self.mean_error() })
     }
 }
 
@@ -132,6 +159,16 @@ fn table() -> Option<&'static Table> {
     TABLE.get_or_init(|| serde_json::from_str(include_str!("calibration.json")).ok()).as_ref()
 }
 
+/// The mode as it is asked for.
+fn word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Rf => "rf",
+        Mode::Ntk => "ntk",
+        Mode::Lazy => "lazy",
+        Mode::Gibbs => "gibbs",
+    }
+}
+
 /// The command, seed and versions that made the table.
 pub fn provenance() -> serde_json::Value {
     table().map_or(serde_json::Value::Null, |table| table.provenance.clone())
@@ -141,7 +178,8 @@ pub fn provenance() -> serde_json::Value {
 /// theory was not compared with such networks.
 pub fn expected(training: Training, theory: &SingleHeadSettings, lost: f64, accuracy: f64) -> Option<Expected> {
     let table = table()?;
-    let entry = table.classes.get(training.key())?.iter().find(|entry| entry.is(theory))?;
+    let entries = table.classes.get(training.key())?;
+    let entry = entries.iter().find(|entry| entry.is(theory))?;
     let level = *table.levels.first()?;
     let part = table.edges.iter().take_while(|edge| lost >= **edge).count();
     let interval = |errors: &Errors, value: f64, least: f64| {
@@ -156,7 +194,8 @@ pub fn expected(training: Training, theory: &SingleHeadSettings, lost: f64, accu
         accuracy,
         accuracy_interval: interval(&entry.accuracy, accuracy, 0.0)?,
         sequences: entry.sequences,
-        mean_error: [entry.lost.error, entry.accuracy.error],
+        mean_error: entry.mean_error(),
+        closer: entries.first().filter(|best| !best.is(theory)).and_then(Entry::closer),
     })
 }
 
@@ -177,9 +216,18 @@ impl Expected {
             Training::Gating => "Adam or SGD with gated units",
         };
         let [lost, kept] = [self.lost_interval, self.accuracy_interval].map(|[a, b]| format!("{a:.2} and {b:.2}"));
+        let closer = self.closer.map_or(String::new(), |closer| {
+            let depth = closer.depth.map_or("the network's own depth".into(), |depth| format!("depth {depth}"));
+            let beta = if closer.beta.is_finite() { format!(", beta {}", closer.beta) } else { String::new() };
+            let [new, old] = [closer.mean_error[0], self.mean_error[0]];
+            format!(
+                " Forecasts in mode {} at {depth}{beta} came closer (mean error {new:.3}, here {old:.3}).",
+                word(closer.mode)
+            )
+        });
         format!(
             "Networks that people train ({how}; {} sequences) with such a forecast lost between {lost} of accuracy and ended with an \
-             average accuracy between {kept}, {:.0} % of them.",
+             average accuracy between {kept}, {:.0} % of them.{closer}",
             self.sequences,
             100.0 * self.level
         )
