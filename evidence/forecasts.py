@@ -12,8 +12,8 @@ from sequences import Task, outputs_of
 from training import Learner, targets
 
 MODES, DEPTHS = ("rf", "ntk", "lazy"), (1, 2, 3)
-#: Besides, what training that ends early might be like: a temperature 1/β.
-WARM = {"lazy-2-b10": 10.0, "lazy-2-b1": 1.0}
+#: Besides, what training that ends before everything is learned might be like: a temperature 1/β.
+WARM = {f"{mode}-{depth}-b{beta}": (mode, depth, float(beta)) for mode, depth in (("rf", 1), ("lazy", 2)) for beta in (10, 1)}
 
 
 def outcome(theory: ebbing.SingleHead) -> dict:
@@ -79,20 +79,25 @@ class Pixels:
         if asked["heads"]:
             return {f"{mode}-{d}": self.alone(mode, d) for mode in ("rf", "lazy") for d in depths}
         made = {f"{mode}-{d}": outcome(self.theory(mode, d, kept=kept, gating=asked["gating"])) for mode in MODES for d in depths}
-        if 2 in depths:
-            made |= {name: outcome(self.theory("lazy", 2, kept=kept, beta=beta)) for name, beta in WARM.items()}
+        for name, (mode, depth, beta) in WARM.items():
+            if depth in depths:
+                made[name] = outcome(self.theory(mode, depth, kept=kept, gating=asked["gating"], beta=beta))
         return made
 
 
-def from_features(learner: Learner) -> dict:
-    """The forecast from the last hidden layer at the start, of which only the readout learns."""
+def from_features(learner: Learner) -> dict[str, dict]:
+    """Forecasts from the last hidden layer at the start, of which only the readout learns: to the end, and at a temperature."""
     began = time.process_time()
     see = lambda x: learner.network.features(torch.from_numpy(x)).double().numpy()
     with torch.no_grad():
         # A constant feature is the readout's bias.
         seen = [[np.column_stack([see(x), np.ones(len(x))]) for x in (t.x, t.x_test)] for t in learner.tasks]
     given = [(a, targets(t.y, learner.outputs), b, targets(t.y_test, learner.outputs)) for (a, b), t in zip(seen, learner.tasks)]
-    return {**outcome(ebbing.SingleHead.from_features(given)), "seconds": round(time.process_time() - began, 2)}
+    diagonal = np.mean([(a**2).mean() for a, _ in seen])
+    betas = {"features": np.inf, "features-b10": 10 / diagonal, "features-b1": 1 / diagonal}
+    made = {name: outcome(ebbing.SingleHead.from_features(given, beta=beta)) for name, beta in betas.items()}
+    made["features"]["seconds"] = round((time.process_time() - began) / len(betas), 2)
+    return made
 
 
 def from_gradients(learner: Learner) -> dict:

@@ -84,7 +84,7 @@ def settings_of(number: int, protocol: str | None = None, data: str | None = Non
         many = {"mnist": 10, "sample": 10, "fashion": 10, "cifar100gray": 40, "emnist62": 40}[data]
         tasks = max(2, min(tasks, many // per_task[protocol]))
     tasks = int(fixed.get("tasks", tasks))
-    p = int(fixed.get("p", min(int(rng.choice([100, 150, 200, 300, 400])), 1200 // tasks)))
+    p = int(fixed.get("p", min(int(rng.choice([100, 150, 200, 300, 400])), 900 // tasks)))
     return {"number": number, "protocol": protocol, "data": data, "tasks": tasks, "p": p, **drawn}
 
 

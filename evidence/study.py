@@ -33,7 +33,7 @@ import training
 
 RESULTS = Path(__file__).parent / "results"
 #: How many jobs of each kind there are.
-JOBS = {"main": 160, "order": 12, "replay": 12, "depth": 10, "sweep": 8}
+JOBS = {"main": 132, "order": 12, "replay": 12, "depth": 10, "sweep": 8}
 #: Kinds of network and training that take turns beside those that every sequence has (adam-ce and replay).
 TURNS = ("adam-mse", "sgd-ce", "sgd-mse", "brief", "long", "l2", "ewc", "gating", "heads", "cnn", "frozen", "pretrained")
 #: Sweeps into the regimes where the forecast may fail.
@@ -52,21 +52,21 @@ OTHERS = ("class-incremental", "split", "mixture", "permuted", "rotated", "split
 def run_of(kind: str, number: int) -> dict:
     """The settings of a kind of training on a sequence, where they differ from the defaults."""
     rng = np.random.default_rng([21, number, (*TURNS, "adam-ce", "replay").index(kind)])
-    network = {"depth": int(rng.choice([1, 2, 2, 3, 4])), "width": int(rng.choice([50, 100, 200, 400]))}
+    network = {"depth": int(rng.choice([1, 2, 2, 3, 4])), "width": int(rng.choice([50, 100, 200, 300]))}
     changed = {
         "adam-ce": {},
         "adam-mse": {"loss": "mse"},
         "sgd-ce": {"optimiser": "sgd"},
         "sgd-mse": {"optimiser": "sgd", "loss": "mse"},
         "brief": {"epochs": 3},
-        "long": {"epochs": 60},
+        "long": {"epochs": 50},
         "l2": {"l2": float(rng.choice([1e-3, 1e-2, 1e-1]))},
         "ewc": {"ewc": float(rng.choice([10, 100, 1000]))},
         "replay": {"replay": int(rng.choice([5, 20, 50, 100]))},
-        "gating": {"gating": float(rng.choice([0.5, 0.2, 0.1])), "depth": 1, "width": 400},
+        "gating": {"gating": float(rng.choice([0.5, 0.2, 0.1])), "depth": 1, "width": 300},
         "heads": {"heads": True},
         "cnn": {"network": "cnn", "depth": 2, "width": 64, "loss": str(rng.choice(["ce", "mse"]))},
-        "frozen": {"network": "frozen", "depth": 2, "width": 400},
+        "frozen": {"network": "frozen", "depth": 2, "width": 300},
         "pretrained": {"network": "pretrained", "depth": 2, "width": 128},
     }[kind]
     return {**network, **changed, "seed": number}
@@ -78,8 +78,18 @@ def kinds_of(number: int) -> list[str]:
     return ["adam-ce", "replay", *turns[3 * (number % 4) : 3 * (number % 4) + 3]]
 
 
-def main_job(index: int, data: str | None = None) -> dict:
-    """A sequence, its forecasts, every kind of training on it, and the other measures."""
+def own_forecasts(kind: str, learner: training.Learner, pixels: forecasts.Pixels) -> dict:
+    """Forecasts that a kind of training has besides those of its sequence."""
+    told, network = {}, learner.settings["network"]
+    if network in ("frozen", "pretrained"):
+        told |= forecasts.from_features(learner)
+    if network in ("cnn", "pretrained") and learner.outputs == 1:
+        told["gradients"] = forecasts.from_gradients(learner)
+    return told | (pixels.grid(learner) if kind in ("replay", "gating", "heads") else {})
+
+
+def main_job(index: int, data: str | None = None, before: dict | None = None) -> dict:
+    """A sequence, its forecasts, every kind of training on it, and the other measures; what was measured `before` is kept."""
     sequence = sequences.settings_of(index, data=data)
     tasks = sequences.draw(sequence)
     pixels = forecasts.Pixels(tasks, sequence)
@@ -87,18 +97,13 @@ def main_job(index: int, data: str | None = None) -> dict:
     base = pixels.grid()
     seconds = pixels.seconds + (time.process_time() - began) / len(base)
     runs = []
-    for kind in kinds_of(index):
+    for k, kind in enumerate(kinds_of(index)):
         asked = run_of(kind, index)
-        learner = training.Learner(tasks, sequence, asked)
-        told = {}
-        if asked.get("network") in ("frozen", "pretrained"):
-            told["features"] = forecasts.from_features(learner)
-        if asked.get("network") in ("cnn", "pretrained") and learner.outputs == 1:
-            told["gradients"] = forecasts.from_gradients(learner)
-        if kind in ("replay", "gating", "heads"):
-            told |= pixels.grid(learner)
-        runs.append({"kind": kind, "settings": asked, "measured": training.run(tasks, sequence, asked), "forecast": told})
-    return {"sequence": sequence, "forecast": base, "seconds": round(seconds, 3), "runs": runs, "baselines": baselines.all_of(tasks, sequence)}
+        told = own_forecasts(kind, training.Learner(tasks, sequence, asked), pixels)
+        measured = before["runs"][k]["measured"] if before else training.run(tasks, sequence, asked)
+        runs.append({"kind": kind, "settings": asked, "measured": measured, "forecast": told})
+    others = before["baselines"] if before else baselines.all_of(tasks, sequence)
+    return {"sequence": sequence, "forecast": base, "seconds": round(seconds, 3), "runs": runs, "baselines": others}
 
 
 def side_sequence(index: int, first: int, data: str | None = None, **fixed: int) -> dict:
@@ -135,8 +140,8 @@ def order_job(index: int, data: str | None = None) -> dict:
 
 
 def replay_job(index: int, data: str | None = None) -> dict:
-    """How much is lost with 0 to 200 examples of each task kept, of 250."""
-    sequence = side_sequence(index, 1100, data, tasks=4, p=250)
+    """How much is lost with 0 to 200 examples of each task kept, of 225."""
+    sequence = side_sequence(index, 1100, data, tasks=4, p=225)
     tasks = sequences.draw(sequence)
     pixels = forecasts.Pixels(tasks, sequence, (1, 2))
     found = []
@@ -208,6 +213,19 @@ def work(kind: str, index: int, folder: Path, data: str | None = None) -> dict:
     return row
 
 
+def refresh(folder: Path) -> None:
+    """Makes the main part's forecasts again, keeping what was measured."""
+    rows = {index: row for (kind, index), row in sorted(stored(folder).items()) if kind == "main"}
+    fresh = folder / "main.fresh"
+    with open(fresh, "w") as file:
+        for index, row in rows.items():
+            again = {"job": index, **main_job(index, before=row), "versions": versions(), "held_out": row["held_out"]}
+            if again["sequence"] != row["sequence"]:
+                raise SystemExit(f"main {index}: another sequence is drawn than the one that was measured")
+            file.write(json.dumps(again, separators=(",", ":")) + "\n")
+    fresh.replace(folder / "main.jsonl")
+
+
 def main() -> None:
     read = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     read.add_argument("--data", default=os.environ.get("EBBING_DATA"), help="folder of the IDX files (default: EBBING_DATA)")
@@ -215,11 +233,14 @@ def main() -> None:
     read.add_argument("--minutes", type=float, default=float("inf"), help="no job is begun after these minutes")
     read.add_argument("--only", nargs="*", choices=list(JOBS), help="kinds of jobs")
     read.add_argument("--short", action="store_true", help="a few jobs on embedded images, which need no data")
+    read.add_argument("--refresh", action="store_true", help="make forecasts again, train nothing")
     asked = read.parse_args()
     sequences.FOLDER = Path(asked.data) if asked.data else None
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     warnings.filterwarnings("ignore", module="avalanche|qpsolvers")
+    if asked.refresh:
+        return refresh(asked.results)
     began, done = time.time(), stored(asked.results)
     todo = [("main", k) for k in range(6)] + [(kind, 0) for kind in JOBS if kind != "main"] if asked.short else jobs()
     for kind, index in todo:

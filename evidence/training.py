@@ -40,7 +40,7 @@ def make(settings: dict, sequence: dict) -> networks.Network:
     if settings["network"] == "mlp":
         made = networks.mlp(settings["depth"], width, outputs, sequence["tasks"] if settings["heads"] else 1)
     elif settings["network"] == "cnn":
-        made = networks.cnn(16, width, outputs)
+        made = networks.cnn(8, width, outputs)
     else:
         made = networks.pretrained(sequence["data"], width, outputs)
     if settings["network"] == "frozen":
