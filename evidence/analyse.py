@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 import calibration as c
-import pictures
-from intervals import mean_error, over_sequences, rank_correlation
-from sequences import NAMES
 
 HERE = Path(__file__).parent
 KINDS = {
@@ -77,14 +73,21 @@ def span(ends: tuple[float, float], digits: int = 2) -> str:
     return f"{number(ends[0], digits)} to {number(ends[1], digits)}"
 
 
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
 def seconds(value: float) -> str:
     return f"{value:.2g} s" if value >= 0.01 else f"{1000 * value:.0f} ms"
 
 
 def mode_name(name: str) -> str:
     """`lazy-2` as it is asked for."""
-    mode, depth = c.split(name)
-    return f"`{mode}`, " + ("own depth" if depth == "own" else f"depth {depth}") if depth else mode
+    parts = c.split(name)
+    warm = f", β = {parts['beta']:g}" if parts["beta"] else ""
+    if parts["mode"] in ("features", "gradients"):
+        return f"the network's {parts['mode']}" + (f"{warm}/K" if warm else "")
+    return f"`{parts['mode']}`, " + ("own depth" if parts["depth"] == "own" else f"depth {parts['depth']}") + warm
 
 
 class Study:
@@ -100,8 +103,9 @@ class Study:
         self.chosen, self.entries = {}, {}
         for name in c.CLASSES:
             own = [r for r in self.seen if c.CLASS_OF[r.kind] == name]
-            extra = {"frozen": ["features"], "pretrained": ["features"]}.get(name, [])
-            self.chosen[name] = c.best(own, c.CANDIDATES + extra)
+            # Frozen features are what the theory is given; nothing is to choose but the temperature.
+            candidates = {"frozen": c.FEATURES, "pretrained": c.CANDIDATES + c.FEATURES}.get(name, c.CANDIDATES)
+            self.chosen[name] = c.better(own, self.typical, candidates)
             self.entries[name] = self.chosen[name], c.table(own, self.chosen[name])
 
     def of_kind(self, kind: str) -> list[c.Run]:
@@ -121,10 +125,8 @@ class Study:
     def table(self) -> dict:
         rows = {}
         for name, (chosen, entry) in self.entries.items():
-            mode, depth = c.split(chosen)
-            rows[name] = {"mode": mode, "depth": depth, **entry}
-        mode, depth = c.split(self.typical)
-        rows["all"] = {"mode": mode, "depth": depth, **c.table([r for r in self.seen if r.kind != "heads"], self.typical)}
+            rows[name] = {**c.split(chosen), **entry}
+        rows["all"] = {**c.split(self.typical), **c.table([r for r in self.seen if r.kind != "heads"], self.typical)}
         first = self.main[0]["versions"]
         return {
             "what": "measured minus forecast: loss of accuracy (mean over all tasks but the last) and final accuracy (mean over all tasks)",

@@ -8,6 +8,9 @@ import numpy as np
 
 #: Modes and depths that may become a default; "own" is the depth of the network itself, at most 3.
 CANDIDATES = [f"{mode}-{d}" for mode in ("rf", "ntk", "lazy") for d in (1, 2, 3, "own")]
+CANDIDATES += [f"{model}-b{beta}" for model in ("rf-1", "lazy-2") for beta in (10, 1)]
+#: Besides, where there are features of a network.
+FEATURES = ["features", "features-b10", "features-b1"]
 #: What a user knows of the training, and the kinds of runs behind it.
 CLASSES = {
     "plain": ("adam-ce", "adam-mse", "sgd-ce", "sgd-mse", "long"),
@@ -26,6 +29,8 @@ QUANTITIES = ("lost", "accuracy")
 LEVELS = (0.8, 0.9)
 #: Edges of the forecast loss of accuracy between which errors are pooled: errors grow with what is lost.
 EDGES = (0.05, 0.3)
+#: So many networks give quantiles of their own.
+ENOUGH = 25
 
 
 @dataclass
@@ -80,10 +85,22 @@ def best(runs: list[Run], candidates: list[str] = CANDIDATES) -> str:
     return min((name for name in scores if np.isfinite(scores[name])), key=lambda name: (round(scores[name], 4), name))
 
 
-def split(name: str) -> tuple[str, int | str]:
-    """Mode and depth of a forecast's name; features and gradients have no depth."""
-    mode, _, depth = name.partition("-")
-    return mode, int(depth) if depth.isdigit() else depth or ""
+def better(runs: list[Run], usual: str, candidates: list[str]) -> str:
+    """The usual forecast, unless another is better by more than twice the standard error of the difference."""
+    other = best(runs, candidates)
+    if usual not in candidates or not np.isfinite(error(runs, usual, "lost")):
+        return other
+    size = lambda name: np.mean([np.abs(np.subtract(*columns(runs, name, what))) for what in QUANTITIES], axis=0)
+    gain = size(usual) - size(other)
+    return other if len(runs) > 5 and gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(len(runs)) else usual
+
+
+def split(name: str) -> dict:
+    """Mode, depth and inverse temperature of a forecast's name (null: infinite; of features in units of 1/K_ii)."""
+    mode, *rest = name.split("-")
+    beta = next((float(part[1:]) for part in rest if part.startswith("b")), None)
+    depth = next((int(part) if part.isdigit() else part for part in rest if not part.startswith("b")), None)
+    return {"mode": mode, "depth": depth, "beta": beta}
 
 
 def ends(residuals: np.ndarray, level: float) -> tuple[float, float]:
@@ -95,7 +112,7 @@ def ends(residuals: np.ndarray, level: float) -> tuple[float, float]:
 
 
 def part(forecast_lost: float) -> int:
-    """Which third of forecasts this one is in: hardly anything lost, something, much."""
+    """Where a forecast lies between the edges: hardly anything lost, something, much."""
     return int(np.searchsorted(EDGES, forecast_lost, side="right"))
 
 
@@ -109,8 +126,8 @@ def table(runs: list[Run], name: str) -> dict:
         made[what] = {"error": round(float(np.abs(residuals).mean()), 4), "bias": round(float(residuals.mean()), 4), "parts": []}
         for k in range(len(EDGES) + 1):
             own = residuals[parts == k]
-            # Too few of their own: all of them.
-            own = own if len(own) >= 12 else residuals
+            # Too few of their own: all of the class.
+            own = own if len(own) >= ENOUGH else residuals
             quantiles = {f"{level:.0%}".replace("%", ""): [round(q, 4) for q in ends(own, level)] for level in LEVELS}
             made[what]["parts"].append({"runs": len(own), **quantiles})
     return made

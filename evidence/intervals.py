@@ -28,7 +28,7 @@ def over_sequences(
     numbers, members = np.unique(places, return_inverse=True)
     rows = [np.flatnonzero(members == k) for k in range(len(numbers))]
     found = []
-    for _ in range(1000):
+    for _ in range(500):
         drawn = np.concatenate([rows[k] for k in rng.integers(len(rows), size=len(rows))])
         found.append(statistic(a[drawn], b[drawn]))
     return tuple(float(q) for q in np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2]))

@@ -9,7 +9,7 @@ import numpy as np
 
 import calibration as c
 import pictures
-from analyse import CLASS_NAMES, KINDS, MEASURES, Study, markdown, mode_name, number, seconds, span
+from analyse import CLASS_NAMES, KINDS, MEASURES, Study, markdown, mode_name, number, percent, seconds, span
 from intervals import mean_error, over_sequences, rank_correlation
 from sequences import NAMES
 
@@ -20,7 +20,7 @@ SWEEPS = {
     "rate": ("learning rate (Adam)", 1e-3),
     "scale": ("output scale", 1.0),
 }
-SHOWN = ("rf-1", "rf-2", "rf-3", "ntk-1", "ntk-2", "ntk-3", "lazy-1", "lazy-2", "lazy-3")
+SHOWN = ("rf-1", "rf-2", "rf-3", "ntk-1", "ntk-2", "ntk-3", "lazy-1", "lazy-2", "lazy-3", "rf-1-b10", "rf-1-b1")
 
 
 def page(study: Study, folder: Path) -> str:
@@ -95,7 +95,7 @@ point is a network; on the line forecast and measurement agree. The band holds 8
 - **How much is forgotten.** On held-out sequences the forecast of the loss of accuracy is off by {number(lost['error'], 3)} on average (interval over
   sequences {span(lost['error ends'], 3)}), with a rank correlation of {number(lost['rho'])} ({span(lost['rho ends'])}).
 - **What is left.** Final accuracy is off by {number(accuracy['error'], 3)} ({span(accuracy['error ends'], 3)}), rank correlation {number(accuracy['rho'])}.
-- **Error bars hold.** Those that are stated for 80 % of networks held {eighty[0]:.0%} of the {eighty[1]} held-out networks of all kinds.
+- **Error bars hold.** Those that are stated for 80 % of networks held {percent(eighty[0])} of the {eighty[1]} held-out networks of all kinds.
 {findings(study)}"""
 
 
@@ -192,7 +192,7 @@ def protocols(study: Study, _: Path) -> str:
 def modes(study: Study, _: Path) -> str:
     groups = {"plain": "plain", "replay": "replay", "brief": "brief", "l2": "L2", "ewc": "EWC", "gating": "gating", "cnn": "CNN", "pretrained": "pretrained"}
     rows = []
-    for name in (*SHOWN, "features", "gradients"):
+    for name in (*SHOWN, *c.FEATURES, "gradients"):
         cells = []
         for group in groups:
             own = [r for r in study.seen if c.CLASS_OF[r.kind] == group]
@@ -201,8 +201,8 @@ def modes(study: Study, _: Path) -> str:
             value = c.error(own, name, "lost") if own else np.nan
             value = (value + c.error(own, name, "accuracy")) / 2
             cells.append(number(value, 3) if np.isfinite(value) else "–")
-        rows.append([mode_name(name) if "-" in name else f"the network's {name}", *cells])
-    chosen = [[CLASS_NAMES[k], mode_name(v) if "-" in v else f"the network's {v}"] for k, v in study.chosen.items()]
+        rows.append([mode_name(name), *cells])
+    chosen = [[CLASS_NAMES[k], mode_name(v)] for k, v in study.chosen.items()]
     usual = ordinary(study.judged)
     default = {w: c.error(usual, "rf-1", w) for w in c.QUANTITIES}
     new = {w: c.error(usual, study.typical, w) for w in c.QUANTITIES}
@@ -245,19 +245,19 @@ def bars(study: Study, _: Path) -> str:
         cells = [CLASS_NAMES[name], f"{entry['sequences']}", str(len(own))]
         for what in c.QUANTITIES:
             share, _, width = c.coverage(own, study.entries, what, 0.8)
-            cells += [f"{share:.0%}".replace("%", " %"), number(width)]
+            cells += [percent(share), number(width)]
         rows.append(cells)
     cells = ["**all**", str(len({r.place for r in study.seen})), str(len(study.judged))]
     verdicts = []
     for what in c.QUANTITIES:
         share, n, width = c.coverage(study.judged, study.entries, what, 0.8)
-        cells += [f"{share:.0%}".replace("%", " %"), number(width)]
+        cells += [percent(share), number(width)]
         for level in c.LEVELS:
             got = c.coverage(study.judged, study.entries, what, level)[0]
             verdicts.append((what, level, got))
     rows.append(cells)
     words = {"lost": "loss", "accuracy": "final accuracy"}
-    told = "; ".join(f"{words[w]}, stated {level:.0%}: {got:.0%}" for w, level, got in verdicts).replace("%", " %")
+    told = "; ".join(f"{words[w]}, stated {percent(level)}: {percent(got)}" for w, level, got in verdicts)
     off = max(abs(level - got) for _, level, got in verdicts)
     fine = "All are within five points of what is stated." if off <= 0.05 else f"Not all are within five points of what is stated: the largest difference is {100 * off:.0f} points."
     example = study.entries["plain"][1]["lost"]["parts"]
@@ -347,7 +347,7 @@ def alternatives(study: Study, folder: Path) -> str:
     constant = np.full(held.sum(), seen[~held].mean())
     table.append(["the mean of other sequences", "–", "–", number(mean_error(constant, seen[held]), 3), "0"])
     drawn.append({"name": "the mean of other sequences", "rho": (np.nan,) * 3, "error": (mean_error(constant, seen[held]),) * 3, "seconds": 0})
-    pictures.costs(drawn, folder, "evidence-measures")
+    pictures.measures(drawn, folder, "evidence-measures")
     size = int(np.median([row["sequence"]["p"] for row in study.main])), int(np.median([row["sequence"]["tasks"] for row in study.main]))
     return f"""## What one might take instead
 
@@ -449,7 +449,7 @@ def order_advice(study: Study):
         told = np.array([o["forecast"][used[0]][used[1]] for o in row["orders"]])
         rows.append({"least": seen.min(), "most": seen.max(), "mean": seen.mean(), "chosen": seen[int(np.argmin(told))]})
     words = {"lost": "loss of accuracy", "forgetting": "forgetting of training data"}
-    table = [[f"{mode_name(m)}: {words[w]}", f"{number(b['rho'])} ({span(b['range'])})", number(b["chosen"], 3), number(b["mean"], 3), number(b["least"], 3), f"{b['gain']:.0%}".replace("%", " %")] for (m, w), b in best.items()]
+    table = [[f"{mode_name(m)}: {words[w]}", f"{number(b['rho'])} ({span(b['range'])})", number(b["chosen"], 3), number(b["mean"], 3), number(b["least"], 3), percent(b["gain"])] for (m, w), b in best.items()]
     text = f"""**The order of tasks** is the weaker side. {len(rows)} sequences of five tasks, eight orders of each, two networks per order:
 
 {markdown(["ordered by forecast", "rank correlation (range)", "loss, order recommended", "mean of orders", "best of eight", "share of the possible gain"], table)}
@@ -466,7 +466,7 @@ def depth_advice(study: Study):
         for mode in by:
             told = np.array([row["forecast"][f"{mode}-{d['depth']}"]["lost"] for d in row["depths"]])
             by[mode].append((rank_correlation(told, seen), seen[int(np.argmin(told))], seen.mean(), seen.min(), seen.max()))
-    mode = c.split(study.typical)[0]
+    mode = c.split(study.typical)["mode"]
     for _, chosen, mean, least, most in by[mode]:
         rows.append({"least": least, "most": most, "mean": mean, "chosen": chosen})
     cells = []

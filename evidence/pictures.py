@@ -116,25 +116,28 @@ def sweeps(found: dict[str, dict], folder: Path, name: str) -> None:
     save(figure, folder, name)
 
 
-def costs(rows: list[dict], folder: Path, name: str) -> None:
-    """Rank correlation with the measured loss, and error, against seconds."""
-    figure, axes = plt.subplots(1, 2, figsize=(178 * MM, 66 * MM), layout="constrained")
-    markers = "oDs^vPX*"
-    colours = [VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY, GREY, "black"]
-    for ax, what, label, letter in ((axes[0], "rho", "rank correlation with the measured loss", "a"), (axes[1], "error", "mean error on held-out sequences", "b")):
-        for k, row in enumerate(rows):
-            value, low, high = row[what]
-            if row["seconds"]:
-                ax.errorbar(row["seconds"], value, yerr=[[max(value - low, 0)], [max(high - value, 0)]], color=colours[k], marker=markers[k], markersize=5, capsize=2, linestyle="none", label=row["name"])
-            elif what == "error":
-                ax.axhline(value, color="black", linestyle=":", linewidth=0.9, label=row["name"])
-        ax.set(xscale="log", xlabel="seconds of one core for a sequence (median)", ylabel=label)
-        ax.set_ylim(bottom=0)
-        ax.minorticks_off()
-        ax.grid(axis="y", color="#e5e5e5", linewidth=0.6)
-        ax.text(-0.14, 1.03, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
-    handles, labels = axes[1].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4)
+def measures(rows: list[dict], folder: Path, name: str) -> None:
+    """What one might take instead: rank correlation, error and time of each measure."""
+    figure, axes = plt.subplots(1, 3, figsize=(178 * MM, (14 + 7.5 * len(rows)) * MM), sharey=True, layout="constrained")
+    places = np.arange(len(rows))[::-1]
+    titles = ("rank correlation with\nthe measured loss", "mean error on\nheld-out sequences", "seconds of one core\nfor a sequence")
+    for ax, what, title, letter in zip(axes, ("rho", "error", "seconds"), titles, "abc"):
+        for place, row in zip(places, rows):
+            colour = VERMILLION if place == len(rows) - 1 else BLUE
+            value, low, high = (row[what],) * 3 if what == "seconds" else row[what]
+            if np.isfinite(value) and value > 0:
+                ax.plot([low, high], [place, place], color=colour, linewidth=1.4)
+                ax.plot(value, place, "D" if place == len(rows) - 1 else "o", color=colour, markersize=5)
+        ax.set_xlabel(title)
+        ax.grid(axis="x", color="#e5e5e5", linewidth=0.6)
+        ax.set_axisbelow(True)
+        ax.text(0.0, 1.03, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
+    axes[0].set_yticks(places, [row["name"] for row in rows])
+    axes[0].set_ylim(-0.6, len(rows) - 0.4)
+    axes[1].set_xlim(left=0)
+    axes[2].set_xscale("log")
+    axes[2].set_xlim(1e-3, 1)
+    axes[2].minorticks_off()
     save(figure, folder, name)
 
 
@@ -148,14 +151,14 @@ def advice(replay: list[dict], orders: list[dict], depths: list[dict], folder: P
         ax.plot(x, curve["told"], color=colour)
         ax.plot(x, curve["seen"], color=colour, marker=marker, markersize=4, linestyle="none", label=curve["name"])
         ax.set_xticks(x, curve["amounts"])
-    ax.set(xlabel="examples kept of each task", ylabel="loss of accuracy (line: forecast)", ylim=(-0.08, None))
-    ax.legend(loc="upper right", fontsize=6.5, handletextpad=0.2)
+    ax.set(xlabel="examples kept of each task", ylabel="loss of accuracy", ylim=(-0.08, 1.25), yticks=[0, 0.25, 0.5, 0.75, 1])
+    ax.legend(loc="upper right", fontsize=6.5, handletextpad=0.2, borderaxespad=0)
     for ax, rows, what in ((axes[1], orders, "order"), (axes[2], depths, "depth")):
         for k, row in enumerate(rows):
             ax.plot([row["least"], row["most"]], [k, k], color="#c9c9c9", linewidth=3, solid_capstyle="butt", zorder=1)
             ax.plot(row["mean"], k, "|", color="black", markersize=7, zorder=2)
             ax.plot(row["chosen"], k, "D", color=VERMILLION, markersize=4, zorder=3)
-        ax.set(xlabel="measured loss of accuracy", yticks=[], ylabel=f"sequences, each with all its {what}s")
+        ax.set(xlabel="measured loss of accuracy", yticks=[], ylabel=f"sequences ({what}s of each)", xlim=(-0.06, 1))
         ax.spines["left"].set_visible(False)
     handles = [
         plt.Line2D([], [], color="#c9c9c9", linewidth=3),

@@ -106,8 +106,8 @@ class Learner:
         rate = self.settings["rate"] or RATES[kind, loss]
         free = [p for p in self.network.parameters() if p.requires_grad]
         if kind == "adam":
-            return torch.optim.Adam(free, rate / self.settings["scale"], fused=True)
-        return torch.optim.SGD(free, rate / self.settings["scale"] ** 2, momentum=0.9)
+            return torch.optim.Adam(free, rate / max(self.settings["scale"], 1), fused=True)
+        return torch.optim.SGD(free, rate / max(self.settings["scale"], 1) ** 2, momentum=0.9)
 
     def at(self, t: int) -> None:
         """Sets readout and mask of a task, where each has its own."""
