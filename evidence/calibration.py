@@ -8,7 +8,7 @@ import numpy as np
 
 #: Modes and depths that may become a default; "own" is the depth of the network itself, at most 3.
 CANDIDATES = [f"{mode}-{d}" for mode in ("rf", "ntk", "lazy") for d in (1, 2, 3, "own")]
-CANDIDATES += [f"{model}-b{beta}" for model in ("rf-1", "lazy-2") for beta in (10, 1)]
+CANDIDATES += ["rf-1-b10", "rf-1-b30", "rf-1-b100", "rf-2-b30", "rf-2-b100"]
 #: Besides, where there are features of a network.
 FEATURES = ["features", "features-b10", "features-b1"]
 #: What a user knows of the training, and the kinds of runs behind it.

@@ -13,7 +13,7 @@ from training import Learner, targets
 
 MODES, DEPTHS = ("rf", "ntk", "lazy"), (1, 2, 3)
 #: Besides, what training that ends before everything is learned might be like: a temperature 1/β.
-WARM = {f"{mode}-{depth}-b{beta}": (mode, depth, float(beta)) for mode, depth in (("rf", 1), ("lazy", 2)) for beta in (10, 1)}
+WARM = {f"rf-{depth}-b{beta}": ("rf", depth, float(beta)) for depth, beta in ((1, 10), (1, 30), (1, 100), (2, 30), (2, 100))}
 
 
 def outcome(theory: ebbing.SingleHead) -> dict:

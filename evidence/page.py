@@ -20,7 +20,7 @@ SWEEPS = {
     "rate": ("learning rate (Adam)", 1e-3),
     "scale": ("output scale", 1.0),
 }
-SHOWN = ("rf-1", "rf-2", "rf-3", "ntk-1", "ntk-2", "ntk-3", "lazy-1", "lazy-2", "lazy-3", "rf-1-b10", "rf-1-b1")
+SHOWN = ("rf-1", "rf-2", "rf-3", "ntk-1", "ntk-2", "ntk-3", "lazy-1", "lazy-2", "lazy-3", "rf-1-b100", "rf-1-b30", "rf-1-b10", "rf-2-b100", "rf-2-b30")
 
 
 def page(study: Study, folder: Path) -> str:

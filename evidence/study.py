@@ -78,14 +78,14 @@ def kinds_of(number: int) -> list[str]:
     return ["adam-ce", "replay", *turns[3 * (number % 4) : 3 * (number % 4) + 3]]
 
 
-def own_forecasts(kind: str, learner: training.Learner, pixels: forecasts.Pixels) -> dict:
-    """Forecasts that a kind of training has besides those of its sequence."""
+def of_network(learner: training.Learner) -> dict:
+    """Forecasts from features and gradients of a network at the start."""
     told, network = {}, learner.settings["network"]
     if network in ("frozen", "pretrained"):
         told |= forecasts.from_features(learner)
     if network in ("cnn", "pretrained") and learner.outputs == 1:
         told["gradients"] = forecasts.from_gradients(learner)
-    return told | (pixels.grid(learner) if kind in ("replay", "gating", "heads") else {})
+    return told
 
 
 def main_job(index: int, data: str | None = None, before: dict | None = None) -> dict:
@@ -99,8 +99,10 @@ def main_job(index: int, data: str | None = None, before: dict | None = None) ->
     runs = []
     for k, kind in enumerate(kinds_of(index)):
         asked = run_of(kind, index)
-        told = own_forecasts(kind, training.Learner(tasks, sequence, asked), pixels)
-        measured = before["runs"][k]["measured"] if before else training.run(tasks, sequence, asked)
+        learner, old = training.Learner(tasks, sequence, asked), before["runs"][k] if before else None
+        own = pixels.grid(learner) if kind in ("replay", "gating", "heads") else {}
+        told = own | ({n: f for n, f in old["forecast"].items() if n.startswith(("features", "gradients"))} if old else of_network(learner))
+        measured = old["measured"] if old else training.run(tasks, sequence, asked)
         runs.append({"kind": kind, "settings": asked, "measured": measured, "forecast": told})
     others = before["baselines"] if before else baselines.all_of(tasks, sequence)
     return {"sequence": sequence, "forecast": base, "seconds": round(seconds, 3), "runs": runs, "baselines": others}
@@ -139,16 +141,17 @@ def order_job(index: int, data: str | None = None) -> dict:
     return {"sequence": sequence, "orders": measured, "tried": len(orders)}
 
 
-def replay_job(index: int, data: str | None = None) -> dict:
-    """How much is lost with 0 to 200 examples of each task kept, of 225."""
+def replay_job(index: int, data: str | None = None, before: dict | None = None) -> dict:
+    """How much is lost with 0 to 200 examples of each task kept, of 225; what was measured `before` is kept."""
     sequence = side_sequence(index, 1100, data, tasks=4, p=225)
     tasks = sequences.draw(sequence)
     pixels = forecasts.Pixels(tasks, sequence, (1, 2))
     found = []
-    for amount in AMOUNTS:
-        learner = training.Learner(tasks, sequence, {"replay": amount})
-        told = pixels.grid(learner)
-        found.append({"replay": amount, "measured": training.run(tasks, sequence, {"replay": amount}), "forecast": told})
+    for k, amount in enumerate(AMOUNTS):
+        asked = {"replay": amount}
+        told = pixels.grid(training.Learner(tasks, sequence, asked))
+        measured = before["amounts"][k]["measured"] if before else training.run(tasks, sequence, asked)
+        found.append({"replay": amount, "measured": measured, "forecast": told})
     return {"sequence": sequence, "amounts": found}
 
 
@@ -165,11 +168,13 @@ def depth_job(index: int, data: str | None = None) -> dict:
     return {"sequence": sequence, "depths": found, "forecast": told}
 
 
-def sweep_job(index: int, data: str | None = None) -> dict:
-    """Width, epochs, learning rate and the scale of the output, one at a time."""
+def sweep_job(index: int, data: str | None = None, before: dict | None = None) -> dict:
+    """Width, epochs, learning rate and the scale of the output, one at a time; what was measured `before` is kept."""
     sequence = side_sequence(index, 1300, data, tasks=4, p=150)
     tasks = sequences.draw(sequence)
     told = forecasts.Pixels(tasks, sequence).grid()
+    if before:
+        return {"sequence": sequence, "runs": before["runs"], "forecast": told}
     found = []
     for name, values in SWEEPS.items():
         for value in values:
@@ -215,17 +220,19 @@ def work(kind: str, index: int, folder: Path, data: str | None = None) -> dict:
     return row
 
 
-def refresh(folder: Path) -> None:
-    """Makes the main part's forecasts again, keeping what was measured."""
-    rows = {index: row for (kind, index), row in sorted(stored(folder).items()) if kind == "main"}
-    fresh = folder / "main.fresh"
-    with open(fresh, "w") as file:
-        for index, row in rows.items():
-            again = {"job": index, **main_job(index, before=row), "versions": versions(), "held_out": row["held_out"]}
-            if again["sequence"] != row["sequence"]:
-                raise SystemExit(f"main {index}: another sequence is drawn than the one that was measured")
-            file.write(json.dumps(again, separators=(",", ":")) + "\n")
-    fresh.replace(folder / "main.jsonl")
+def refresh(folder: Path, kinds: list[str]) -> None:
+    """Makes forecasts from pixels again, keeping what was measured."""
+    for kind in kinds:
+        fresh = folder / f"{kind}.fresh"
+        with open(fresh, "w") as file:
+            for (other, index), row in sorted(stored(folder).items()):
+                if other != kind:
+                    continue
+                again = {"job": index, **WORK[kind](index, before=row), "versions": versions(), "held_out": row["held_out"]}
+                if again["sequence"] != row["sequence"]:
+                    raise SystemExit(f"{kind} {index}: another sequence is drawn than the one that was measured")
+                file.write(json.dumps(again, separators=(",", ":")) + "\n")
+        fresh.replace(folder / f"{kind}.jsonl")
 
 
 def main() -> None:
@@ -235,14 +242,14 @@ def main() -> None:
     read.add_argument("--minutes", type=float, default=float("inf"), help="no job is begun after these minutes")
     read.add_argument("--only", nargs="*", choices=list(JOBS), help="kinds of jobs")
     read.add_argument("--short", action="store_true", help="a few jobs on embedded images, which need no data")
-    read.add_argument("--refresh", action="store_true", help="make forecasts again, train nothing")
+    read.add_argument("--refresh", action="store_true", help="make the forecasts from pixels again, train nothing")
     asked = read.parse_args()
     sequences.FOLDER = Path(asked.data) if asked.data else None
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     warnings.filterwarnings("ignore", module="avalanche|qpsolvers")
     if asked.refresh:
-        return refresh(asked.results)
+        return refresh(asked.results, asked.only or ["main", "replay", "sweep"])
     began, done = time.time(), stored(asked.results)
     todo = [("main", k) for k in range(6)] + [(kind, 0) for kind in JOBS if kind != "main"] if asked.short else jobs()
     for kind, index in todo:
