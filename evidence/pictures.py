@@ -67,7 +67,7 @@ def kinds(panels: list[dict], folder: Path, name: str) -> None:
         diagonal(ax)
         points(ax, panel["told"], panel["seen"], panel["held"], 7)
         ax.set_title(panel["title"], pad=3)
-        ax.text(0.97, 0.04, panel["text"], transform=ax.transAxes, ha="right", fontsize=6.5, linespacing=1.2)
+        ax.text(0.04, 0.97, panel["text"], transform=ax.transAxes, va="top", fontsize=6.5, linespacing=1.2)
     for ax in grid.ravel()[len(panels) :]:
         ax.set_axis_off()
     for k, ax in enumerate(grid.ravel()[: len(panels)]):
@@ -88,7 +88,7 @@ def summary(lost: dict, accuracy: dict, bands: list[tuple[float, float, float, f
         ax.set(xlabel=f"forecast {panel['what']}", ylabel=f"measured {panel['what']}")
         ax.set_title(panel["title"], pad=4)
         ax.text(-0.2, 1.04, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
-        ax.text(0.97, 0.05, panel["text"], transform=ax.transAxes, ha="right", fontsize=7.5)
+        ax.text(0.03, 0.97, panel["text"], transform=ax.transAxes, va="top", fontsize=7.5)
     for low, high, below, above in bands:
         x = np.array([low, high])
         left.fill_between(x, x + below, x + above, color=SKY, alpha=0.3, linewidth=0, zorder=0)
@@ -141,8 +141,8 @@ def measures(rows: list[dict], folder: Path, name: str) -> None:
     save(figure, folder, name)
 
 
-def advice(replay: list[dict], orders: list[dict], depths: list[dict], folder: Path, name: str) -> None:
-    """Does what is recommended hold? Replay, order, depth."""
+def advice(replay: list[dict], orders: list[dict], heads: dict, folder: Path, name: str) -> None:
+    """Does what is recommended hold? Replay, order, a head per task."""
     figure, axes = plt.subplots(1, 3, figsize=(178 * MM, 66 * MM), layout="constrained")
     ax = axes[0]
     for k, curve in enumerate(replay):
@@ -151,21 +151,20 @@ def advice(replay: list[dict], orders: list[dict], depths: list[dict], folder: P
         ax.plot(x, curve["told"], color=colour)
         ax.plot(x, curve["seen"], color=colour, marker=marker, markersize=4, linestyle="none", label=curve["name"])
         ax.set_xticks(x, curve["amounts"])
-    ax.set(xlabel="examples kept of each task", ylabel="loss of accuracy", ylim=(-0.08, 1.25), yticks=[0, 0.25, 0.5, 0.75, 1])
+    ax.set(xlabel="examples kept of each task", ylabel="loss of accuracy", ylim=(-0.08, 1.3), yticks=[0, 0.25, 0.5, 0.75, 1])
     ax.legend(loc="upper right", fontsize=6.5, handletextpad=0.2, borderaxespad=0)
-    for ax, rows, what in ((axes[1], orders, "order"), (axes[2], depths, "depth")):
-        for k, row in enumerate(rows):
-            ax.plot([row["least"], row["most"]], [k, k], color="#c9c9c9", linewidth=3, solid_capstyle="butt", zorder=1)
-            ax.plot(row["mean"], k, "|", color="black", markersize=7, zorder=2)
-            ax.plot(row["chosen"], k, "D", color=VERMILLION, markersize=4, zorder=3)
-        ax.set(xlabel="measured loss of accuracy", yticks=[], ylabel=f"sequences ({what}s of each)", xlim=(-0.06, 1))
-        ax.spines["left"].set_visible(False)
-    handles = [
-        plt.Line2D([], [], color="#c9c9c9", linewidth=3),
-        plt.Line2D([], [], color="black", marker="|", linestyle="none", markersize=7),
-        plt.Line2D([], [], color=VERMILLION, marker="D", linestyle="none", markersize=4),
-    ]
-    figure.legend(handles, ["b, c: range over all tried", "their mean", "the one recommended"], loc="outside upper right", ncols=3)
+    ax = axes[1]
+    for k, row in enumerate(orders):
+        ax.plot([row["least"], row["most"]], [k, k], color="#c9c9c9", linewidth=3, solid_capstyle="butt", zorder=1, label="range over eight orders" if k == 0 else None)
+        ax.plot(row["mean"], k, "|", color="black", markersize=7, zorder=2, label="their mean" if k == 0 else None)
+        ax.plot(row["chosen"], k, "D", color=VERMILLION, markersize=4, zorder=3, label="the recommended one" if k == 0 else None)
+    ax.set(xlabel="measured loss of accuracy", yticks=[], ylabel="sequences", xlim=(-0.06, 1.02), ylim=(-0.8, len(orders) + 3))
+    ax.legend(loc="upper left", fontsize=6.5, handletextpad=0.5, borderaxespad=0)
+    ax = axes[2]
+    ends = (min(0, *heads["told"], *heads["seen"]) - 0.05, max(*heads["told"], *heads["seen"]) + 0.05)
+    ax.plot(ends, ends, color="black", linewidth=0.8, zorder=1)
+    points(ax, heads["told"], heads["seen"], heads["held"])
+    ax.set(xlim=ends, ylim=ends, xlabel="forecast gain of a head per task", ylabel="measured gain (final accuracy)")
     for ax, letter in zip(axes, "abc"):
         ax.text(-0.08, 1.03, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
     save(figure, folder, name)
