@@ -61,7 +61,12 @@ class Pixels:
             # At depth 1 both kernels between tasks are multiplied by the overlap of independent masks.
             overlap = np.where(self.owner[:, None] == self.owner[None], 1.0, gating)
             nngp, ntk = nngp * overlap, ntk * overlap
-        return ebbing.SingleHead.from_kernels(nngp, given, ntk=None if mode == "rf" else ntk, mode=mode, beta=beta)
+        make = lambda beta: ebbing.SingleHead.from_kernels(nngp, given, ntk=None if mode == "rf" else ntk, mode=mode, beta=beta)
+        try:
+            return make(beta)
+        except ebbing.NumericalError:
+            # An image that two tasks hold is learned twice where it is kept: the kernel is singular without a ridge.
+            return make(1e5)
 
     def alone(self, mode: str, depth: int) -> dict:
         """Every task with a readout of its own: what is learned alone is kept."""

@@ -241,8 +241,7 @@ replay, the default is off by {number(default['lost'], 3)} (loss) and {number(de
 
 A temperature 1/β keeps the theory from fitting directions in which inputs hardly differ, as training by small steps does. It matters most for blurred
 images: the loss there is forecast to {number(mended['rf-1'], 3)} by the default and to {number(mended[study.typical], 3)} by {mode_name(study.typical)}. Inputs have a mean square of 1, so that K is
-about 1/2 on the diagonal; for inputs of another scale β is to be divided by it. Depth beyond 1 and the tangent kernel (`ntk`, `lazy`) make forecasts worse
-for these networks, whatever their own depth.
+about 1/2 on the diagonal; for inputs of another scale β is to be divided by their mean square. Deeper kernels make forecasts worse for these networks, whatever their own depth.
 
 {gradient}"""
 
@@ -305,8 +304,8 @@ def limits(study: Study, folder: Path) -> str:
         sweep = {"values": values, "usual": usual}
         for what in c.QUANTITIES:
             errors = np.array([[next(run[what] for run in row["runs"] if run["setting"] == setting and run["value"] == v) - row["forecast"][fixed(name)][what] for v in values] for row in study.others["sweep"]])
-            sweep[what] = errors.mean(0), errors.std(0, ddof=1) / np.sqrt(len(errors))
-            sweep[f"{what} size"] = np.abs(errors).mean(0)
+            sweep[what] = errors.mean(0)
+            sweep[f"{what} size"] = np.abs(errors).mean(0), np.abs(errors).std(0, ddof=1) / np.sqrt(len(errors))
         trained = np.array([[next(run["trained"] for run in row["runs"] if run["setting"] == setting and run["value"] == v) for v in values] for row in study.others["sweep"]])
         sweep["trained"] = trained.mean(0)
         found[setting] = sweep
@@ -314,12 +313,12 @@ def limits(study: Study, folder: Path) -> str:
     rows = []
     for setting, sweep in found.items():
         for k, value in enumerate(sweep["values"]):
-            rows.append([SWEEPS[setting][0] if k == 0 else "", f"{value:g}", f"{sweep['trained'][k]:.2f}", number(sweep["lost"][0][k], 3), number(sweep["lost size"][k], 3), number(sweep["accuracy size"][k], 3)])
+            rows.append([SWEEPS[setting][0] if k == 0 else "", f"{value:g}", f"{sweep['trained'][k]:.2f}", number(sweep["lost"][k], 3), number(sweep["lost size"][0][k], 3), number(sweep["accuracy size"][0][k], 3)])
     return f"""## Where it fails
 
-![Measured minus forecast against width, epochs, learning rate and output scale](evidence-limits.png)
+![The forecast's error grows for narrow networks, brief training and extreme learning rates](evidence-limits.png)
 
-*Mean and standard error over {len(study.others['sweep'])} sequences of four tasks; two layers of 200 units, Adam with cross-entropy, one setting changed at a time
+*Mean error and its standard error over {len(study.others['sweep'])} sequences of four tasks; two layers of 200 units, Adam with cross-entropy, one setting changed at a time
 (dotted: its usual value). The forecast ({mode_name(name)}) knows none of these settings. A small output scale makes hidden layers
 change a lot while a task is learned (strong feature learning), a large one holds them nearly still.*
 
@@ -335,13 +334,13 @@ def fixed(name: str) -> str:
 
 def reading(found: dict[str, dict]) -> str:
     """What the sweeps say, in sentences."""
-    size = lambda s, k: number(found[s]["lost size"][k], 3)
-    final = lambda s, k: number(found[s]["accuracy size"][k], 3)
+    size = lambda s, k: number(found[s]["lost size"][0][k], 3)
+    final = lambda s, k: number(found[s]["accuracy size"][0][k], 3)
     lines = [
         f"- **Narrow networks.** With {found['width']['values'][0]} hidden units the error of the loss is {size('width', 0)} and that of final accuracy {final('width', 0)}; with {found['width']['values'][-1]} they are {size('width', -1)} and {final('width', -1)}.",
         f"- **Brief training.** After one epoch (training accuracy {found['epochs']['trained'][0]:.2f}) the errors are {size('epochs', 0)} and {final('epochs', 0)}: what was not learned cannot be forgotten. After {found['epochs']['values'][-1]} epochs they are {size('epochs', -1)} and {final('epochs', -1)}.",
         f"- **Large learning rate.** At {found['rate']['values'][-1]:g} the errors are {size('rate', -1)} and {final('rate', -1)}; at the usual 0.001, {size('rate', 2)} and {final('rate', 2)}.",
-        f"- **Strong feature learning.** At an output scale of {found['scale']['values'][0]:g} the errors are {size('scale', 0)} and {final('scale', 0)}; at {found['scale']['values'][-1]:g}, near the theory's own regime, {size('scale', -1)} and {final('scale', -1)}.",
+        f"- **Strong feature learning.** At an output scale of {found['scale']['values'][0]:g} the errors are {size('scale', 0)} and {final('scale', 0)}; at {found['scale']['values'][-1]:g}, where hidden layers hardly change, {size('scale', -1)} and {final('scale', -1)}.",
     ]
     return "\n".join(lines)
 

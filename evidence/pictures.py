@@ -100,17 +100,16 @@ def sweeps(found: dict[str, dict], folder: Path, name: str) -> None:
     """The error of the forecast as one setting of the training moves away from the usual."""
     figure, axes = plt.subplots(1, len(found), figsize=(178 * MM, 56 * MM), sharey=True, layout="constrained")
     for ax, letter, (title, sweep) in zip(axes, "abcdef", found.items()):
-        ax.axhline(0, color="black", linewidth=0.7)
         x = np.array(sweep["values"], dtype=float)
         for what, colour, marker, label in (("lost", VERMILLION, "o", "loss of accuracy"), ("accuracy", BLUE, "s", "final accuracy")):
-            mean, spread = sweep[what]
+            mean, spread = sweep[f"{what} size"]
             ax.errorbar(x, mean, yerr=spread, color=colour, marker=marker, markersize=3.5, capsize=2, linewidth=1, label=label)
         ax.set(xscale="log", xlabel=title)
         ax.axvline(sweep["usual"], color=GREY, linewidth=0.8, linestyle=":")
         ax.grid(axis="y", color="#e5e5e5", linewidth=0.6)
         ax.minorticks_off()
         ax.text(-0.02, 1.05, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
-    axes[0].set_ylabel("measured − forecast")
+    axes[0].set(ylabel="mean error of the forecast", ylim=(0, None))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
     save(figure, folder, name)
@@ -151,7 +150,7 @@ def advice(replay: list[dict], orders: list[dict], heads: dict, folder: Path, na
         ax.plot(x, curve["told"], color=colour)
         ax.plot(x, curve["seen"], color=colour, marker=marker, markersize=4, linestyle="none", label=curve["name"])
         ax.set_xticks(x, curve["amounts"])
-    ax.set(xlabel="examples kept of each task", ylabel="loss of accuracy", ylim=(-0.08, 1.3), yticks=[0, 0.25, 0.5, 0.75, 1])
+    ax.set(xlabel="examples kept of each task", ylabel="loss of accuracy", ylim=(-0.08, 1.5), yticks=[0, 0.25, 0.5, 0.75, 1])
     ax.legend(loc="upper right", fontsize=6.5, handletextpad=0.2, borderaxespad=0)
     ax = axes[1]
     for k, row in enumerate(orders):
