@@ -140,12 +140,12 @@ def interval(entry: dict, run: Run, name: str, what: str, level: float) -> tuple
     return max(told + low, -1.0 if what == "lost" else 0.0), min(told + high, 1.0)
 
 
-def coverage(runs: list[Run], entries: dict[str, tuple[str, dict]], what: str, level: float) -> tuple[float, int, float]:
-    """The share of runs within their interval, their number, and the mean width of the intervals."""
+def coverage(runs: list[Run], entries: dict[str, tuple[str, dict]], what: str, level: float) -> tuple[np.ndarray, float]:
+    """Which runs lie within their interval, and the mean width of the intervals."""
     inside, width = [], []
     for run in runs:
         name, entry = entries[CLASS_OF[run.kind]]
         low, high = interval(entry, run, name, what, level)
         inside.append(low - 1e-9 <= run.measured[what] <= high + 1e-9)
         width.append(high - low)
-    return float(np.mean(inside)), len(inside), float(np.mean(width))
+    return np.array(inside), float(np.mean(width))

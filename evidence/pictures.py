@@ -157,7 +157,7 @@ def advice(replay: list[dict], orders: list[dict], heads: dict, folder: Path, na
         ax.plot([row["least"], row["most"]], [k, k], color="#c9c9c9", linewidth=3, solid_capstyle="butt", zorder=1, label="range over eight orders" if k == 0 else None)
         ax.plot(row["mean"], k, "|", color="black", markersize=7, zorder=2, label="their mean" if k == 0 else None)
         ax.plot(row["chosen"], k, "D", color=VERMILLION, markersize=4, zorder=3, label="the recommended one" if k == 0 else None)
-    ax.set(xlabel="measured loss of accuracy", yticks=[], ylabel="sequences", xlim=(-0.06, 1.02), ylim=(-0.8, len(orders) + 3))
+    ax.set(xlabel="measured loss of accuracy", yticks=[], ylabel="sequences", xlim=(-0.1, 1.02), ylim=(-0.8, len(orders) + 3))
     ax.legend(loc="upper left", fontsize=6.5, handletextpad=0.5, borderaxespad=0)
     ax = axes[2]
     ends = (min(0, *heads["told"], *heads["seen"]) - 0.05, max(*heads["told"], *heads["seen"]) + 0.05)
