@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -93,8 +94,9 @@ def mode_name(name: str) -> str:
 class Study:
     """All stored results with the choices made on two thirds of them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.main = rows_of(folder, "main")
+    def __init__(self, folder: Path, without: Callable[[int], bool] = lambda job: False) -> None:
+        self.folder = folder
+        self.main = [row for row in rows_of(folder, "main") if not without(row["job"])]
         self.others = {kind: rows_of(folder, kind) for kind in ("order", "replay", "depth", "sweep")}
         self.runs = c.runs_of(self.main)
         self.seen = [r for r in self.runs if not r.held_out]

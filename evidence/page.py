@@ -47,8 +47,8 @@ def opening(study: Study, _: Path) -> str:
 
 The theory speaks of wide networks that learn by small steps and squared error. People train networks of ordinary width by
 Adam with cross-entropy. This page holds the forecast against {trained(study)} networks trained in PyTorch on {len(every)} sequences
-of tasks, and says how far it can be trusted. It was written by `python evidence/analyse.py` from the results in
-`evidence/results`; nothing on it was typed in.
+of tasks, and says how far it can be trusted. It is written by `python evidence/analyse.py` from the results in
+`evidence/results`.
 
 Two thirds of the sequences served to choose the mode and depth and to set the width of error bars. The other third
 ({len({r.place for r in study.judged})} of the {len(study.main)} sequences of the main part) was set aside by number before anything was drawn, and judges them.
@@ -177,7 +177,7 @@ def failed(study: Study) -> str:
     own = [r for r in study.runs if c.CLASS_OF[r.kind] in ("plain", "replay") and r.measured["trained"] < 0.7]
     kinds_ = Counter(r.kind for r in own)
     told = ", ".join(f"{n} of {KINDS[k]}" for k, n in kinds_.most_common())
-    return f"Points far below the line are networks that did not learn: {len(own)} of those trained to the end have a training accuracy below .7 ({told})." if own else ""
+    return f"Points far below the line are networks that did not learn: {len(own)} of those trained to the end have a training accuracy below .7\n({told})." if own else ""
 
 
 def networks(study: Study, _: Path) -> str:
@@ -292,6 +292,9 @@ def bars(study: Study, _: Path) -> str:
     rows.append(cells)
     worst = max(off, key=off.get)
     fine = "All are within five points of what is stated." if off[worst] <= 5 else f"One or more are not within five points of what is stated: {words[worst[0]]} at {percent(worst[1])} is off by {off[worst]:.1f} points. Networks of one sequence err alike, so that the intervals, with sequences drawn anew, are wide."
+    # The first look at the held-out third: 157 jobs, one of which (138) had failed.
+    early = Study(study.folder, lambda job: job > 156 or job == 138)
+    then = c.coverage(early.judged, early.entries, "accuracy", 0.8)[0].mean()
     example = study.entries["plain"][1]["lost"]["parts"]
     return f"""## Error bars
 
@@ -305,7 +308,11 @@ Over all {len(study.judged)} held-out networks:
 
 {markdown(["error bar of", "stated", "found", "95 % interval over sequences"], verdicts)}
 
-{fine} Rows of the first table with few networks scatter: of 12 networks, the share has a standard error of 12 points. The numbers are in
+{fine} The held-out third was looked at once before the list of sequences was complete, after {len(early.main)} of {len(study.main)}; at that time {100 * then:.1f} % of
+final accuracies lay within their 80 % bars. No choice was changed afterwards: the list was run to its end, and one sequence of which two tasks share
+an image, so that the kernel with replay is singular, was given a small ridge.
+
+Rows of the first table with few networks scatter: of 12 networks, the share has a standard error of 12 points. The numbers are in
 `evidence/calibration.json`."""
 
 
