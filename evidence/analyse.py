@@ -46,6 +46,8 @@ CLASS_NAMES = {
     "frozen": "frozen features, trained head",
     "pretrained": "pretrained, fine-tuned",
 }
+#: When the stored results were made.
+DATE = "2026-11-16"
 MEASURES = ("mean distance", "CKA", "gradient conflict", "curvature distance")
 
 
@@ -140,9 +142,17 @@ class Study:
                 "sequences": len({r.place for r in self.seen}),
                 "held_out": len({r.place for r in self.judged}),
                 "seed": 16,
+                "date": DATE,
                 "versions": first,
             },
         }
+
+
+def lines(table: dict) -> str:
+    """JSON with one line for each class."""
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in table["classes"].items())
+    rest = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in table.items() if key != "classes"]
+    return "{\n" + ",\n".join([*rest, f' "classes": {{\n{rows}\n }}']) + "\n}\n"
 
 
 def main() -> None:
@@ -156,7 +166,7 @@ def main() -> None:
     asked.out.mkdir(parents=True, exist_ok=True)
     study = Study(asked.results)
     (asked.out / "evidence.md").write_text(page.page(study, asked.out), encoding="utf-8")
-    asked.calibration.write_text(json.dumps(study.table(), indent=1) + "\n", encoding="utf-8")
+    asked.calibration.write_text(lines(study.table()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -31,4 +31,6 @@ def over_sequences(
     for _ in range(500):
         drawn = np.concatenate([rows[k] for k in rng.integers(len(rows), size=len(rows))])
         found.append(statistic(a[drawn], b[drawn]))
+    if not np.isfinite(found).any():
+        return np.nan, np.nan
     return tuple(float(q) for q in np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2]))

@@ -119,8 +119,8 @@ def shortcomings(study: Study) -> str:
     runs = [r for r in study.of_kind("adam-ce") if r.held_out]
     small = np.mean([abs(rows[r.place]["baselines"]["proxy network"]["lost"] - r.measured["lost"]) for r in runs])
     own = np.mean([abs(r.forecast(study.chosen["plain"], "lost") - r.measured["lost"]) for r in runs])
-    return f"""- **A ranking of orders.** The forecast ranks orders of the same tasks with {number(best['rho'])} on average; the order that it recommends gets
-  {percent(best['gain'])} of what the best of eight would have gained. Depths of one to four layers it does not rank at all.
+    return f"""- **A ranking of orders.** The best of four ways to rank orders of the same tasks by a forecast reaches a rank correlation of {number(best['rho'])} on average,
+  and its order gets {percent(best['gain'])} of what the best of eight would have gained. Depths of one to four layers it does not rank at all.
 - **What a head per task gives back.** It is forecast to gain {number(told.mean())} of final accuracy on average and gained {number(seen.mean())}.
 - **Networks that do not learn their tasks**: ten units, one epoch, a learning rate ten times too large (below).
 - **Much more than a small network tells, where the data are small.** Training 50 units on half of the examples takes as long as the forecast
@@ -249,7 +249,8 @@ replay, the default is off by {number(default['lost'], 3)} (loss) and {number(de
 
 A temperature 1/β keeps the theory from fitting directions in which inputs hardly differ, as training by small steps does. It matters most for blurred
 images: the loss there is forecast to {number(mended['rf-1'], 3)} by the default and to {number(mended[study.typical], 3)} by {mode_name(study.typical)}. Inputs have a mean square of 1, so that K is
-about 1/2 on the diagonal; for inputs of another scale β is to be divided by their mean square. Deeper kernels make forecasts worse for these networks, whatever their own depth.
+about 1/2 on the diagonal; for inputs of another scale β is to be divided by their mean square. At such a temperature a kernel of depth 2 forecasts
+worse, tangent kernels (`ntk`, `lazy`) get worse with depth, and taking the depth of the network itself does not help.
 
 {gradient}"""
 
