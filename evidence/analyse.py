@@ -1,4 +1,4 @@
-"""Writes docs/evidence.md, its pictures and evidence/calibration.json from the stored results.
+"""Writes docs/evidence.md, its pictures and the calibration that the library holds, from the stored results.
 
     python evidence/analyse.py [--out docs]
 
@@ -18,6 +18,7 @@ import numpy as np
 import calibration as c
 
 HERE = Path(__file__).parent
+CALIBRATION = HERE.parent / "crates/ebbing/src/theory/calibration.json"
 KINDS = {
     "adam-ce": "Adam, cross-entropy",
     "adam-mse": "Adam, squared error",
@@ -129,8 +130,12 @@ class Study:
     def table(self) -> dict:
         rows = {}
         for name, (chosen, entry) in self.entries.items():
-            rows[name] = {**c.split(chosen), **entry}
-        rows["all"] = {**c.split(self.typical), **c.table([r for r in self.seen if r.kind != "heads"], self.typical)}
+            rows[name] = [{**c.split(chosen), **entry}]
+            own = [r for r in self.seen if c.CLASS_OF[r.kind] == name]
+            # The library's default has error bars too, where it is not what was chosen.
+            if chosen != c.DEFAULT and np.isfinite(c.error(own, c.DEFAULT, "lost")):
+                rows[name].append({**c.split(c.DEFAULT), **c.table(own, c.DEFAULT)})
+        rows["all"] = [{**c.split(self.typical), **c.table([r for r in self.seen if r.kind != "heads"], self.typical)}]
         first = self.main[0]["versions"]
         return {
             "what": "measured minus forecast: loss of accuracy (mean over all tasks but the last) and final accuracy (mean over all tasks)",
@@ -159,7 +164,7 @@ def main() -> None:
     read = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     read.add_argument("--results", type=Path, default=HERE / "results")
     read.add_argument("--out", type=Path, default=HERE.parent / "docs", help="folder of the page and its pictures")
-    read.add_argument("--calibration", type=Path, default=HERE / "calibration.json", help="where the calibration goes")
+    read.add_argument("--calibration", type=Path, default=CALIBRATION, help="where the calibration goes")
     asked = read.parse_args()
     import page
 

@@ -25,6 +25,8 @@ CLASSES = {
     "pretrained": ("pretrained",),
 }
 CLASS_OF = {kind: name for name, kinds in CLASSES.items() for kind in kinds}
+#: What `ebbing forecast` does unless told.
+DEFAULT = "rf-1"
 QUANTITIES = ("lost", "accuracy")
 LEVELS = (0.8, 0.9)
 #: Edges of the forecast loss of accuracy between which errors are pooled: errors grow with what is lost.

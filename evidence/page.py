@@ -314,7 +314,7 @@ final accuracies lay within their 80 % bars. No choice was changed afterwards: t
 an image, so that the kernel with replay is singular, was given a small ridge.
 
 Rows of the first table with few networks scatter: of 12 networks, the share has a standard error of 12 points. The numbers are in
-`evidence/calibration.json`."""
+`crates/ebbing/src/theory/calibration.json`, for the forecast chosen and for the program's default."""
 
 
 def limits(study: Study, folder: Path) -> str:

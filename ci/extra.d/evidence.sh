@@ -10,7 +10,7 @@ trap 'rm -rf "$fresh"' EXIT
 # The page is what the command writes from the stored results, and so is the calibration.
 "$venv/bin/python" evidence/analyse.py --out "$fresh" --calibration "$fresh/calibration.json"
 diff -u docs/evidence.md "$fresh/evidence.md"
-diff -u evidence/calibration.json "$fresh/calibration.json"
+diff -u crates/ebbing/src/theory/calibration.json "$fresh/calibration.json"
 for picture in docs/evidence*.png; do
   [ -s "$fresh/$(basename "$picture")" ] || { echo "$picture is not written by the command"; exit 1; }
 done
