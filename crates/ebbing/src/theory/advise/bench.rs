@@ -5,7 +5,7 @@ use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::Mat;
 use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
-use crate::theory::blocks::kernels::KernelSource;
+use crate::theory::blocks::kernels::{KeptFactors, KernelSource};
 use crate::theory::blocks::shared::Given;
 use crate::theory::blocks::table::{KernelTable, Pool, from_kernel_task};
 use crate::theory::single_head::{Mode, Outcome, SingleHead, SingleHeadSettings};
@@ -13,26 +13,31 @@ use std::sync::Arc;
 
 /// One draw of the tasks: kernels that are made once and serve every remedy that does not change them.
 pub(super) enum Bench {
-    /// All kernels.
-    Table(KernelTable),
+    /// All kernels, and the factors of the tasks' own, which every amount of replay extends.
+    Table(KernelTable, Arc<KeptFactors>),
     /// Features, whose kernels may be singular.
     Features(TaskSequence),
 }
 
 impl Bench {
+    fn of(table: KernelTable) -> Bench {
+        let kept = KeptFactors::of(table.tasks.iter().map(|task| task.rows.clone()).collect());
+        Bench::Table(table, kept)
+    }
+
     /// Kernels of a wide network.
     pub fn network(sequence: &TaskSequence, theory: &SingleHeadSettings) -> Result<Bench> {
         let tangent = theory.mode != Mode::Rf;
-        Ok(Bench::Table(KernelTable::of_network(sequence, theory.architecture, theory.sigma2, tangent)?))
+        Ok(Bench::of(KernelTable::of_network(sequence, theory.architecture, theory.sigma2, tangent)?))
     }
 
     /// The same with a tangent kernel in which the penalty on the weights of layer l is `λ/r_l`.
     pub fn per_layer(&self, sequence: &TaskSequence, theory: &SingleHeadSettings, mobility: &[f64]) -> Result<Bench> {
-        let Bench::Table(table) = self else { return Err(no_network()) };
+        let Bench::Table(table, _) = self else { return Err(no_network()) };
         let prior = WeightPrior::new(f64::INFINITY, theory.sigma2)?;
         let kernel = Kernel::per_layer(KernelKind::Ntk, theory.architecture, prior, (1, 1), mobility)?;
         let ntk = kernel.gram_symmetric(Pool::of(sequence, true)?.x.as_ref())?;
-        Ok(Bench::Table(KernelTable { ntk: Some(Arc::new(ntk)), ..table.clone() }))
+        Ok(Bench::of(KernelTable { ntk: Some(Arc::new(ntk)), ..table.clone() }))
     }
 
     /// Kernels of a network whose tasks see independent masks of a share `g` of the hidden units.
@@ -46,13 +51,13 @@ impl Bench {
         };
         let nngp = make(KernelKind::Nngp)?;
         let ntk = if theory.mode == Mode::Rf { None } else { Some(make(KernelKind::Ntk)?) };
-        Ok(Bench::Table(KernelTable { nngp, ntk, tasks: pool.tasks }))
+        Ok(Bench::of(KernelTable { nngp, ntk, tasks: pool.tasks }))
     }
 
     /// The tasks as the theory takes them, in an order.
     pub fn given(&self, order: &[usize]) -> Vec<Given<'_>> {
         let one = |(place, &t): (usize, &usize)| match self {
-            Bench::Table(table) => from_kernel_task(place, &table.tasks[t]),
+            Bench::Table(table, _) => from_kernel_task(place, &table.tasks[t]),
             Bench::Features(sequence) => Given::of_task(place, &sequence.tasks[t]),
         };
         order.iter().enumerate().map(one).collect()
@@ -61,7 +66,7 @@ impl Bench {
     /// What other parts of the theory make of it.
     pub fn inputs(&self) -> Inputs<'_> {
         match self {
-            Bench::Table(table) => Inputs::Kernels(table),
+            Bench::Table(table, _) => Inputs::Kernels(table),
             Bench::Features(sequence) => Inputs::Features(sequence),
         }
     }
@@ -69,7 +74,9 @@ impl Bench {
     /// What becomes of the tasks learned in an order.
     pub fn outcome(&self, theory: SingleHeadSettings, order: &[usize]) -> Result<Outcome> {
         let source = match self {
-            Bench::Table(table) => KernelSource::Table { nngp: table.nngp.clone(), ntk: table.ntk.clone() },
+            Bench::Table(table, kept) => {
+                KernelSource::Table { nngp: table.nngp.clone(), ntk: table.ntk.clone(), kept: Some(kept.clone()) }
+            }
             Bench::Features(sequence) => KernelSource::Features { neurons: sequence.dim() },
         };
         SingleHead::learn(theory, source, &self.given(order))?.outcome()

@@ -45,6 +45,17 @@ impl Factor {
         Ok(Factor::Blocks { common: Some(common.clone()), w, own })
     }
 
+    /// The factor of a kernel whose first rows are factored already.
+    pub fn continued(first: Arc<Cholesky>, k: MatRef<'_, f64>, ridge: f64, name: &str) -> Result<Factor> {
+        let (n, all) = (first.size(), k.nrows());
+        if n == all {
+            return Ok(Factor::Blocks { common: None, w: Mat::zeros(0, n), own: (*first).clone() });
+        }
+        let (k_oc, k_oo) = (k.submatrix(n, 0, all - n, n), k.submatrix(n, n, all - n, all - n));
+        // Which row is at fault is told in the numbers of all rows.
+        Factor::extend(&first, k_oc, k_oo, ridge, name).or_else(|_| Factor::plain(k, ridge, name))
+    }
+
     /// The pseudo-inverse that keeps eigenvalues above `tolerance` of the largest.
     pub fn pseudo(k: MatRef<'_, f64>, tolerance: f64, name: &str) -> Result<Factor> {
         Ok(Factor::Pseudo(PseudoInverse::factor(k, Some(tolerance), name)?))

@@ -67,7 +67,9 @@ impl<'a> Inputs<'a> {
         match self {
             Inputs::Network(_) => KernelSource::network(architecture, prior),
             Inputs::Features(sequence) => KernelSource::Features { neurons: sequence.dim() },
-            Inputs::Kernels(table) => KernelSource::Table { nngp: table.nngp.clone(), ntk: table.ntk.clone() },
+            Inputs::Kernels(table) => {
+                KernelSource::Table { nngp: table.nngp.clone(), ntk: table.ntk.clone(), kept: None }
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
-use crate::linalg::{Mat, MatRef, matmul_into};
+use crate::linalg::{Cholesky, Mat, MatRef, matmul_into};
 use crate::theory::single_head::{Mode, SingleHeadSettings};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -103,7 +103,47 @@ pub(crate) enum KernelSource {
     /// `K = Φ Φᵀ/N` of features that are given.
     Features { neurons: usize },
     /// Matrices that are given, over all points.
-    Table { nngp: Arc<Mat<f64>>, ntk: Option<Arc<Mat<f64>>> },
+    Table { nngp: Arc<Mat<f64>>, ntk: Option<Arc<Mat<f64>>>, kept: Option<Arc<KeptFactors>> },
+}
+
+/// Factors of the kernels of some lists of rows, made once for all that begin with one of them.
+#[derive(Debug)]
+pub(crate) struct KeptFactors {
+    lists: Vec<Vec<usize>>,
+    made: Mutex<HashMap<(usize, Term, u64, u64), Arc<Cholesky>>>,
+}
+
+impl KeptFactors {
+    /// Of these lists.
+    pub fn of(lists: Vec<Vec<usize>>) -> Arc<KeptFactors> {
+        Arc::new(KeptFactors { lists, made: Mutex::default() })
+    }
+
+    /// The factor of the list that `rows` begin with, and its length; `k` is the kernel of all rows.
+    pub fn beginning(
+        &self,
+        rows: &[usize],
+        which: Which,
+        k: MatRef<'_, f64>,
+        ridge: f64,
+        name: &str,
+    ) -> Option<Result<Arc<Cholesky>>> {
+        let list = self.lists.iter().position(|list| rows.starts_with(list))?;
+        let key = (list, which.term, which.scale.to_bits(), ridge.to_bits());
+        // A thread that died while it held the lock left whole factors behind.
+        let made = || self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(factor) = made().get(&key) {
+            return Some(Ok(factor.clone()));
+        }
+        let n = self.lists[list].len();
+        let own = k.submatrix(0, 0, n, n);
+        let with_ridge = Mat::from_fn(n, n, |i, j| own[(i, j)] + if i == j { ridge } else { 0.0 });
+        Some(Cholesky::factor_owned(with_ridge, name).map(|factor| {
+            let factor = Arc::new(factor);
+            made().insert(key, factor.clone());
+            factor
+        }))
+    }
 }
 
 /// The kernels of a wide network, each prepared once.
@@ -236,7 +276,7 @@ impl Kernels {
                 matmul_into(k.as_mut(), 0.0, 1.0 / x.ncols() as f64, x, x2.transpose());
                 vec![k]
             }
-            (KernelSource::Table { nngp, ntk }, Points::Rows(rows), Points::Rows(columns)) => {
+            (KernelSource::Table { nngp, ntk, .. }, Points::Rows(rows), Points::Rows(columns)) => {
                 let table = |w: &Which| if w.term == Term::Ntk { ntk.as_ref().unwrap_or(nngp) } else { nngp };
                 which
                     .iter()
@@ -269,7 +309,7 @@ impl Kernels {
             (KernelSource::Features { .. }, Points::Inputs(x)) => {
                 (0..x.nrows()).map(|i| x.row(i).iter().map(|v| v * v).sum::<f64>() / x.ncols() as f64).collect()
             }
-            (KernelSource::Table { nngp, ntk }, Points::Rows(rows)) => {
+            (KernelSource::Table { nngp, ntk, .. }, Points::Rows(rows)) => {
                 let table = if which.term == Term::Ntk { ntk.as_ref().unwrap_or(nngp) } else { nngp };
                 rows.iter().map(|&i| table[(i, i)]).collect()
             }

@@ -180,10 +180,24 @@ impl<'a> Pass<'a> {
             return Factor::of_features(k_oo, &name);
         }
         if self.shared.common.len() == 0 {
-            return Factor::plain(k_oo, self.ridge, &name);
+            return match self.beginning(b, k_oo, &name) {
+                Some(Ok(first)) => Factor::continued(first, k_oo, self.ridge, &name),
+                Some(Err(error)) => Err(error),
+                None => Factor::plain(k_oo, self.ridge, &name),
+            };
         }
         let extended = self.common_factor(b).and_then(|c| Factor::extend(&c, k_oc, k_oo, self.ridge, &name));
         extended.map_err(|error| self.named_rows(b, error, &name))
+    }
+
+    /// The factor of what task b's inputs begin with, where it is kept.
+    fn beginning(&self, b: usize, k_oo: MatRef<'_, f64>, name: &str) -> Option<Result<Arc<Cholesky>>> {
+        match (&self.kernels.source, self.shared.tasks[b].own.points()) {
+            (KernelSource::Table { kept: Some(kept), .. }, Points::Rows(rows)) => {
+                kept.beginning(rows, self.which(b), k_oo, self.ridge, name)
+            }
+            _ => None,
+        }
     }
 
     /// The factor of the common inputs' kernel in the kernel of task b, made at its first use.
