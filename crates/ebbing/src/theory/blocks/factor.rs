@@ -228,6 +228,30 @@ mod tests {
     }
 
     #[test]
+    fn a_continued_factor_is_that_of_the_whole() {
+        let mut stream = Stream::new(4, "continued", 0);
+        let x = Mat::from_fn(20, 40, |_, _| stream.normal());
+        let k = &x * x.transpose();
+        let b = Mat::from_fn(20, 2, |_, _| stream.normal());
+        for (ridge, n) in [(0.0, 12), (0.3, 12), (0.0, 20)] {
+            let first = with_ridge(k.as_ref().submatrix(0, 0, n, n), ridge);
+            let first = Arc::new(Cholesky::factor_owned(first, "test").unwrap());
+            let continued = Factor::continued(first, k.as_ref(), ridge, "test").unwrap();
+            let plain = Factor::plain(k.as_ref(), ridge, "test").unwrap();
+            // Rounding times a condition number below 100.
+            assert!((continued.solve(b.as_ref()) - plain.solve(b.as_ref())).norm_max() < 1e-12);
+            assert_eq!(continued.rank(), 20);
+        }
+        // A row that repeats an earlier one is told by its number in the whole.
+        let twice = Mat::from_fn(20, 40, |i, j| x[(if i == 17 { 3 } else { i }, j)]);
+        let k = &twice * twice.transpose();
+        let first = Arc::new(Cholesky::factor(k.as_ref().submatrix(0, 0, 12, 12), "test").unwrap());
+        let error = Factor::continued(first, k.as_ref(), 0.0, "test").unwrap_err();
+        let plain = Factor::plain(k.as_ref(), 0.0, "test").unwrap_err();
+        assert_eq!(error.to_string(), plain.to_string());
+    }
+
+    #[test]
     fn the_extended_factor_is_that_of_the_whole() {
         let k = with_condition(30, 100.0);
         let mut stream = Stream::new(1, "factor tests", 1);
