@@ -72,7 +72,7 @@ pub fn advise<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: AdviseSettings = settings(settings_json)?;
     let sequences = drawn(&sequences)?;
-    let steps = if asked.quick { 3 } else { 9 };
+    let steps = if asked.quick { 2 } else { 9 };
     let advice = stepped(py, progress, steps, move |hear| Advice::of(&sequences, &asked, hear))?;
     let told = object(py, &advice)?;
     told.set_item("answer", advice.sentences())?;

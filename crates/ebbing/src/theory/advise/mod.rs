@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
 /// | `width` | none | hidden units N: readouts of their own are forecast at this width, not for wide networks |
 /// | `max_p` | 300 | examples per task that are used, training and test |
-/// | `quick` | false | replay, depth and gating only |
+/// | `quick` | false | replay and gating only |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdviseSettings {
@@ -56,7 +56,7 @@ pub struct AdviseSettings {
     pub width: Option<f64>,
     /// At most this many training and test examples of each task are used.
     pub max_p: usize,
-    /// Whether only the cheapest remedies are tried: replay, depth and gating.
+    /// Whether only the cheapest remedies are tried: replay and gating.
     pub quick: bool,
     /// The seed of what is drawn.
     pub seed: u64,
@@ -113,6 +113,9 @@ pub enum RemedyKind {
 pub struct Remedy {
     /// What is done.
     pub kind: RemedyKind,
+    /// Of two remedies together, the one beside replay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<RemedyKind>,
     /// The same in words.
     pub remedy: String,
     /// Mean final forgetting `Σ_{s<T} F[T][s]/(T−1)` on training data: mean over draws.
@@ -314,6 +317,7 @@ impl Remedy {
         let forgetting = mean(|o| Some(o.forgetting));
         Remedy {
             kind,
+            beside: None,
             remedy,
             forgetting: forgetting.map(|f| f.value),
             standard_error: forgetting.and_then(|f| f.standard_error),

@@ -91,16 +91,6 @@ impl<'a> Search<'a> {
         self.remedies.push((nothing, self.nothing.clone()));
         progress("replay");
         self.replay()?;
-        progress("depth");
-        let depths = DEPTHS.iter().filter(|d| **d != self.theory.architecture.depth).copied();
-        let depths: Vec<usize> = if self.settings.quick { depths.take(2).collect() } else { depths.collect() };
-        let base_depth = self.theory.architecture.depth as f64;
-        self.networks(RemedyKind::Depth, "another depth", depths, |search, &depth| {
-            let theory = with_depth(&search.theory, depth);
-            let benches = search.each(|s| Bench::network(s, &theory))?;
-            let cost = (depth as f64 + 1.0) / (base_depth + 1.0);
-            search.trial((format!("depth {depth}"), "a deeper network", cost), theory, benches)
-        });
         progress("gating");
         let shares = if self.settings.quick { vec![0.2] } else { SHARES.to_vec() };
         self.networks(RemedyKind::Gating, "gating", shares, |search, &g| {
@@ -111,6 +101,15 @@ impl<'a> Search<'a> {
         if self.settings.quick {
             return Ok(());
         }
+        progress("depth");
+        let depths: Vec<usize> = DEPTHS.iter().filter(|d| **d != self.theory.architecture.depth).copied().collect();
+        let base_depth = self.theory.architecture.depth as f64;
+        self.networks(RemedyKind::Depth, "another depth", depths, |search, &depth| {
+            let theory = with_depth(&search.theory, depth);
+            let benches = search.each(|s| Bench::network(s, &theory))?;
+            let cost = (depth as f64 + 1.0) / (base_depth + 1.0);
+            search.trial((format!("depth {depth}"), "a deeper network", cost), theory, benches)
+        });
         progress("order");
         self.order();
         progress("context");
@@ -398,26 +397,26 @@ impl<'a> Search<'a> {
 
     /// Replay with each of the others; the best two are told.
     fn combinations(&mut self) {
-        let mut tried: Vec<(Trial, bool)> = vec![];
+        let mut tried: Vec<(Trial, RemedyKind)> = vec![];
         let kept = self.chosen;
         let ordered = self.order.iter().map(|order| self.replayed(kept, self.theory, &self.bases, order));
         for outcomes in ordered.filter_map(Result::ok) {
             let (name, cost) = (format!("{} + best order", short(&kept)), self.work(&outcomes));
-            tried.push((Trial { name, needs: "kept examples", cost, outcomes }, false));
+            tried.push((Trial { name, needs: "kept examples", cost, outcomes }, RemedyKind::Order));
         }
         for (partner, kind, theory, benches) in &self.partners {
             if let Ok(outcomes) = self.replayed(kept, *theory, benches, &self.given) {
                 let name = format!("{} + {}", short(&kept), partner.name);
                 let cost = partner.cost * self.work(&outcomes);
-                let known = matches!(kind, RemedyKind::Gating | RemedyKind::Context);
-                tried.push((Trial { name, needs: "kept examples", cost, outcomes }, known));
+                tried.push((Trial { name, needs: "kept examples", cost, outcomes }, *kind));
             }
         }
         tried.sort_by(|a, b| mean(&a.0.outcomes).total_cmp(&mean(&b.0.outcomes)));
-        for (trial, task_known) in tried.iter().take(2) {
+        for (trial, beside) in tried.iter().take(2) {
             self.push(RemedyKind::Combination, trial);
             if let Some((row, _)) = self.remedies.last_mut() {
-                row.task_known = *task_known;
+                row.beside = Some(*beside);
+                row.task_known = matches!(beside, RemedyKind::Gating | RemedyKind::Context);
             }
         }
     }

@@ -29,6 +29,11 @@ impl Advice {
                 "The bound, without knowing the task at test time, is training on everything at once{accuracy}."
             ));
         }
+        if self.remedies.iter().any(|r| r.applies && !borne_out(r)) {
+            all.push(
+                "Note: another depth is told as the theory has it; networks that people train hardly differed between depths.".into(),
+            );
+        }
         let [used, there] = self.examples_used;
         if used < there {
             all.push(format!("Note: {used} of {there} examples per task were used; --max-p takes more."));
@@ -64,7 +69,7 @@ impl Advice {
 
     /// Remedies that help, best first.
     fn real(&self) -> impl Iterator<Item = &Remedy> {
-        let helps = |r: &&Remedy| r.applies && r.gain.is_some_and(|g| g > 0.0);
+        let helps = |r: &&Remedy| r.applies && borne_out(r) && r.gain.is_some_and(|g| g > 0.0);
         self.remedies.iter().filter(helps).filter(|r| !matches!(r.kind, RemedyKind::Joint | RemedyKind::Nothing))
     }
 
@@ -111,10 +116,15 @@ impl Advice {
             format!(" and average test accuracy between {} and {}", significant(worst), significant(best))
         });
         Some(format!(
-            "{found} {} orders were tried: forgetting lies between {best} and {worst}{accuracy}.",
+            "{found} {} orders were tried: forgetting lies between {best} and {worst}{accuracy}; forecasts rank the orders of trained networks only roughly.",
             range.tried
         ))
     }
+}
+
+/// Whether networks that people train bear a remedy out: they hardly differ between depths, whatever the theory says.
+fn borne_out(remedy: &Remedy) -> bool {
+    remedy.kind != RemedyKind::Depth && remedy.beside != Some(RemedyKind::Depth)
 }
 
 /// "−52 %".
