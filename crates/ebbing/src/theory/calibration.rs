@@ -6,7 +6,8 @@
 //! | [`Training`] | what is done while training, as far as the evidence tells it apart |
 //! | [`provenance`] | the command, seed and versions that made the table |
 //!
-//! Networks were trained on many sequences of tasks with test data (`docs/evidence.md` in the repository). The table holds
+//! Networks were trained on many sequences of tasks with test data (`docs/evidence.md` in the repository): images of standardised
+//! pixels, not whitened, a few hundred examples per task. Elsewhere the intervals are an extrapolation. The table holds
 //! quantiles of the errors on two thirds of them, by how much the forecast says is lost; on the last third the intervals held at
 //! about the rate that they state, which the same page tells. An interval is given for the mode, depth and temperature whose
 //! forecasts were compared, and for no other.
@@ -106,9 +107,7 @@ impl Entry {
         };
         self.mode == word(theory.mode) && depth && self.beta.unwrap_or(f64::INFINITY) == theory.beta
     }
-}
 
-impl Entry {
     fn mean_error(&self) -> [f64; 2] {
         [self.lost.error, self.accuracy.error]
     }
@@ -226,7 +225,7 @@ impl Expected {
             )
         });
         format!(
-            "Networks that people train ({how}; {} sequences) with such a forecast lost between {lost} of accuracy and ended with an \
+            "Networks that people train ({how}; {} sequences of images, standardised and not whitened) with such a forecast lost between {lost} of accuracy and ended with an \
              average accuracy between {kept}, {:.0} % of them.{closer}",
             self.sequences,
             100.0 * self.level

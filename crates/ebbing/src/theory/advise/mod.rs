@@ -265,33 +265,32 @@ impl AdviseSettings {
     /// # Errors
     /// [`Error::Setting`] that names the setting.
     pub fn checked(&self) -> Result<()> {
-        let settings = self;
-        settings.theory.checked()?;
-        if settings.theory.replay.is_on() {
-            return Err(Error::setting("replay", settings.theory.replay.examples, "must be 0: advice finds it"));
+        self.theory.checked()?;
+        if self.theory.replay.is_on() {
+            return Err(Error::setting("replay", self.theory.replay.examples, "must be 0: advice finds it"));
         }
-        if settings.theory.mode == Mode::Gibbs && settings.theory.lambda.is_finite() {
+        if self.theory.mode == Mode::Gibbs && self.theory.lambda.is_finite() {
             let expected = "must be rf, ntk or lazy: advice sweeps the penalty itself";
             return Err(Error::setting("mode", "gibbs", expected));
         }
-        if let Some(x) = settings.keep_forgetting_below.filter(|x| !(x.is_finite() && *x > 0.0)) {
+        if let Some(x) = self.keep_forgetting_below.filter(|x| !(x.is_finite() && *x > 0.0)) {
             return Err(Error::setting("keep_forgetting_below", x, "must be positive and finite"));
         }
-        if settings.budget == Some(0) {
+        if self.budget == Some(0) {
             return Err(Error::setting("budget", 0, "must be at least 1 example"));
         }
-        if let Some(width) = settings.width.filter(|n| !(n.is_finite() && *n >= 1.0)) {
+        if let Some(width) = self.width.filter(|n| !(n.is_finite() && *n >= 1.0)) {
             return Err(Error::setting("width", width, "must be a number of units, at least 1"));
         }
-        if let (Some(width), true) = (settings.width, settings.features) {
+        if let (Some(width), true) = (self.width, self.features) {
             return Err(Error::setting(
                 "width",
                 width,
                 "belongs to inputs of a network; features are given as they are",
             ));
         }
-        if settings.max_p < 2 {
-            return Err(Error::setting("max_p", settings.max_p, "must be at least 2 examples"));
+        if self.max_p < 2 {
+            return Err(Error::setting("max_p", self.max_p, "must be at least 2 examples"));
         }
         Ok(())
     }

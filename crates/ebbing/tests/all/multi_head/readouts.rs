@@ -38,9 +38,9 @@ fn labels_and_readouts_scale_together() {
     }
 }
 
-/// A bound is the σ_a that gives it; one that is not reached changes nothing.
+/// A bound holds for both readouts, and one that is not reached changes nothing.
 #[test]
-fn a_bound_is_a_prior() {
+fn a_bound_is_kept() {
     let tasks = pair(20, 25, 2);
     let free = TwoTasks::new(&tasks, &at(100.0, 1.0)).unwrap();
     for alpha in [0.5, 1.5, 4.0] {
