@@ -5,6 +5,7 @@
 //! | 1 | a fault of the machine or the network: full disk, unreadable device, server that does not answer |
 //! | 2 | bad input: flags, files, settings or data that cannot be worked with |
 
+use ebbing_studies::job::flag_of;
 use std::io::{ErrorKind, Write};
 
 /// The machine or the network failed.
@@ -90,29 +91,6 @@ fn sentence(error: &anyhow::Error) -> String {
     one_line(&said)
 }
 
-/// Settings of the library and the flags that set them.
-const FLAGS: [(&str, &str); 19] = [
-    ("tasks", "--length"),
-    ("p", "--examples"),
-    ("p_test", "--test-examples"),
-    ("split", "--ratio"),
-    ("steps", "--intermediate"),
-    ("half_samples", "--bootstrap"),
-    ("sigma2", "--sigma"),
-    ("dim", "--context"),
-    ("whiten.ridge", "--whiten-ridge"),
-    ("rho_target", "--rho-target"),
-    ("rho_shared", "--rho-shared"),
-    ("rho_flip", "--rho-flip"),
-    ("ratio", "--ratio"),
-    ("classes_per_group", "--classes-per-group"),
-    ("max_steps", "--max-steps"),
-    ("eta_factor", "--eta-factor"),
-    ("width", "--width"),
-    ("budget", "--budget"),
-    ("keep_forgetting_below", "--keep-forgetting-below"),
-];
-
 /// An error with the flag that was typed in the place of the library's setting; a recipe has the library's own words.
 fn in_the_users_words(error: &(dyn std::error::Error + 'static)) -> String {
     let library = match (error.downcast_ref::<ebbing::Error>(), error.downcast_ref::<ebbing_studies::Error>()) {
@@ -122,8 +100,7 @@ fn in_the_users_words(error: &(dyn std::error::Error + 'static)) -> String {
     let recipe = || crate::cli::words().any(|word| word.to_string_lossy().ends_with(".toml"));
     match library {
         Some(ebbing::Error::Setting { name, value, expected }) if !recipe() => {
-            let flag = FLAGS.iter().find(|(setting, _)| setting == name).map_or(name.as_str(), |(_, flag)| flag);
-            ebbing::Error::setting(flag, value, expected).to_string()
+            ebbing::Error::setting(flag_of(name), value, expected).to_string()
         }
         Some(memory @ ebbing::Error::Memory { .. }) => {
             memory.to_string().replace("or force it", "or try it with --force")

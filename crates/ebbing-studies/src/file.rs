@@ -1,7 +1,7 @@
 //! The file of a study: the command, its settings, the grid and the seeds, in TOML; and the grid of jobs that it asks for.
 
 use crate::cell::{Cell, Value};
-use crate::job::Job;
+use crate::job::{Job, flag_of};
 use crate::slurm::SlurmOptions;
 use crate::study::Study;
 use ebbing::data::{Sources, file_sha256};
@@ -88,6 +88,7 @@ impl StudyFile {
         let job = Job::new(&self.command, &constants.chain(own).collect(), cell.seed);
         let checked = job.and_then(|job| job.check().and_then(|()| check_tasks(&job)).map(|()| job));
         checked.map_err(|error| {
+            let error = in_keys(error);
             let place = match &error {
                 Error::Setting { name, .. } => self.line_of(name).map(|n| format!(", line {n}")),
                 _ => None,
@@ -299,6 +300,16 @@ fn at_line(path: &Path, text: &str, error: &toml::de::Error) -> Error {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
     Error::file(path, format!("line {line}"), "no TOML", error.message().replace('\n', " "))
+}
+
+/// An error with the key of the file in the place of the library's setting.
+fn in_keys(error: Error) -> Error {
+    match error {
+        Error::Setting { name, value, expected } if flag_of(&name) != name => {
+            Error::setting(flag_of(&name).trim_start_matches('-').replace('-', "_"), value, expected)
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]

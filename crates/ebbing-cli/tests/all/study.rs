@@ -271,6 +271,7 @@ fn bad_files_are_refused_before_anything_is_written() {
         ("command = \"forecast\"\n[grid]\ndepth = [1, \"two\"]\n", &["line 3", "at depth = two", "whole number"]),
         ("command = \"forecast\"\n[grid]\ndepth = [0]\n", &["at depth = 0", "depth is 0"]),
         ("command = \"forecast\"\n[settings]\nratio = 0.5\nprotocol = \"split\"\n", &["--ratio", "permuted"]),
+        ("command = \"forecast\"\n[settings]\nexamples = 99999\n", &["line 3", "examples is 99999", "4000"]),
         ("command = \"train\"\n[settings]\nprinted = 3\n", &["printed is 3", "true or false"]),
         ("command = \"forecast\"\nseeds = 10001\n", &["10001 cells", "--yes"]),
         ("command = \"forecast\"\n[settings]\ntasks = \"absent.npz\"\n", &["absent.npz"]),

@@ -19,7 +19,7 @@ pub use replay::ReplayKeys;
 pub use sample::{Comparison, SampleJob, SampleResult};
 pub use tasks::{PreprocessKeys, ProtocolKind, TaskKeys};
 pub use train::{Rule, TrainJob};
-pub use words::Loads;
+pub use words::{Loads, flag_of};
 
 use crate::cell::{Row, Value};
 use crate::error::Result;

@@ -142,6 +142,34 @@ impl Loads {
     }
 }
 
+/// Settings of the library and the flags that set them.
+const FLAGS: [(&str, &str); 19] = [
+    ("tasks", "--length"),
+    ("p", "--examples"),
+    ("p_test", "--test-examples"),
+    ("split", "--ratio"),
+    ("steps", "--intermediate"),
+    ("half_samples", "--bootstrap"),
+    ("sigma2", "--sigma"),
+    ("dim", "--context"),
+    ("whiten.ridge", "--whiten-ridge"),
+    ("rho_target", "--rho-target"),
+    ("rho_shared", "--rho-shared"),
+    ("rho_flip", "--rho-flip"),
+    ("ratio", "--ratio"),
+    ("classes_per_group", "--classes-per-group"),
+    ("max_steps", "--max-steps"),
+    ("eta_factor", "--eta-factor"),
+    ("width", "--width"),
+    ("budget", "--budget"),
+    ("keep_forgetting_below", "--keep-forgetting-below"),
+];
+
+/// The flag that sets what the library calls `setting`; the same word where there is no other.
+pub fn flag_of(setting: &str) -> &str {
+    FLAGS.iter().find(|(name, _)| *name == setting).map_or(setting, |(_, flag)| flag)
+}
+
 /// σ > 0 and finite.
 pub(super) fn checked_sigma(sigma: f64) -> ebbing::Result<f64> {
     if sigma.is_finite() && sigma > 0.0 {
