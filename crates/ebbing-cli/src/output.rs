@@ -4,6 +4,7 @@ use crate::files::OutFolder;
 use clap::Args;
 use ebbing_report::Metadata;
 use ebbing_studies::Job;
+use ebbing_studies::show::{self, quoted};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -45,13 +46,7 @@ impl Output {
     ) -> anyhow::Result<Metadata> {
         let typed: Vec<String> = crate::cli::words().map(|a| quoted(&a.to_string_lossy())).collect();
         let line = if typed.is_empty() { format!("ebbing {command}") } else { format!("ebbing {}", typed.join(" ")) };
-        let mut metadata = Metadata::new(env!("CARGO_PKG_VERSION"), &line)
-            .settings(&serde_json::json!({ "command": command, "tasks": tasks, "settings": settings }))?;
-        if let Some(seed) = seed {
-            metadata = metadata.seed(seed);
-        }
-        let (name, hash) = dataset(tasks);
-        Ok(metadata.dataset(&name, &hash))
+        Ok(show::metadata(&line, command, seed, tasks, settings)?)
     }
 
     /// Writes a JSON file into the folder, if there is one.
@@ -65,26 +60,5 @@ impl Output {
             ebbing::data::write_atomic(&folder.join(name), text.as_bytes())?;
         }
         Ok(())
-    }
-}
-
-/// The name and hash of the data behind a sequence, as its settings tell them: those of the data set, or of the files.
-fn dataset(tasks: &serde_json::Value) -> (String, String) {
-    let text = |value: Option<&serde_json::Value>| value.and_then(|v| v.as_str()).unwrap_or_default().to_string();
-    if let Some(data) = tasks.get("data") {
-        return (text(data.get("dataset")), text(data.get("sha256")));
-    }
-    let files = tasks.get("files").and_then(|f| f.as_array()).map(Vec::as_slice).unwrap_or_default();
-    let all = |key: &str| files.iter().map(|file| text(file.get(key))).collect::<Vec<_>>().join(", ");
-    (all("file"), all("sha256"))
-}
-
-/// An argument as it can be typed again in a shell.
-pub fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        argument.to_string()
-    } else {
-        format!("'{}'", argument.replace('\'', "'\\''"))
     }
 }

@@ -15,8 +15,11 @@ mod terminal;
 mod text;
 
 pub use error::{Error, Result};
-pub use figure::{Band, Bars, Direction, Figure, Legend, Line, Map, Markers, Panel};
-pub use files::{json_number, json_numbers, write_csv, write_json, write_parquet, write_table};
+pub use figure::{
+    AxisReading, Band, Bars, CellsReading, Direction, Figure, Legend, Line, Map, Markers, Panel, PanelReading,
+    SeriesReading,
+};
+pub use files::{json_number, json_numbers, to_csv, write_csv, write_json, write_parquet, write_table};
 pub use html::Report;
 pub use matrix::Matrix;
 pub use metadata::Metadata;

@@ -15,6 +15,7 @@ mod file;
 mod frame;
 pub mod job;
 mod run;
+pub mod show;
 mod slurm;
 mod store;
 mod study;

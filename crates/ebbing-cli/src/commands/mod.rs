@@ -5,6 +5,8 @@ mod check;
 mod cite;
 mod completions;
 mod data;
+#[cfg(feature = "explore")]
+mod explore;
 mod forecast;
 mod man;
 mod phase;
@@ -28,6 +30,8 @@ pub enum Command {
     Reproduce(reproduce::Args),
     Check(check::Args),
     Data(data::Args),
+    #[cfg(feature = "explore")]
+    Explore(explore::Args),
     Cite(cite::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -53,6 +57,8 @@ impl Command {
             Command::Reproduce(args) => args.run(console),
             Command::Check(args) => args.run(console),
             Command::Data(args) => args.run(console),
+            #[cfg(feature = "explore")]
+            Command::Explore(args) => args.run(console),
             Command::Cite(args) => args.run(console),
             Command::Completions(args) => args.run(console),
             Command::Man(args) => args.run(console),

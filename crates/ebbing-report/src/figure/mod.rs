@@ -22,6 +22,7 @@ mod layout;
 mod legend;
 mod panel;
 mod png;
+mod reading;
 mod series;
 mod svg;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use std::path::{Path, PathBuf};
 
 pub use layers::{Band, Bars, Direction, Line, Map, Markers};
 pub use panel::{Legend, Panel};
+pub use reading::{AxisReading, CellsReading, PanelReading, SeriesReading};
 
 use self::canvas::Canvas;
 use self::layout::Slot;
@@ -55,6 +57,7 @@ pub struct Figure {
 struct Drawn {
     canvas: Canvas,
     notes: Vec<String>,
+    readings: Vec<PanelReading>,
 }
 
 impl Figure {
@@ -126,6 +129,7 @@ impl Figure {
         }
         let mut canvas = Canvas::default();
         let mut notes = Vec::new();
+        let readings = slots.iter().map(|slot| PanelReading::of(slot, margin)).collect();
         for (k, slot) in slots.iter().enumerate() {
             canvas.panel = 2 * k;
             let next = lettered.then(|| char::from(b'a' + (k % 26) as u8));
@@ -137,7 +141,35 @@ impl Figure {
         height += draw::draw_notes(&mut canvas, &notes, height, width);
         canvas.shift(margin, margin);
         (canvas.width, canvas.height) = (width + 2.0 * margin, height + 2.0 * margin);
-        Ok(Drawn { canvas, notes })
+        Ok(Drawn { canvas, notes, readings })
+    }
+
+    /// The same panels below each other, 86 mm wide: for screens as narrow as a phone's.
+    pub fn narrow(mut self) -> Figure {
+        (self.columns, self.width_mm) = (1, SINGLE_MM);
+        self
+    }
+
+    /// What a pointer over the drawing can read off, panel by panel.
+    ///
+    /// # Errors
+    /// When a layer's arrays do not fit together.
+    pub fn readings(&self) -> Result<Vec<PanelReading>> {
+        Ok(self.draw()?.readings)
+    }
+
+    /// The figure as one `<svg>` element for a page that carries its caption, with what a pointer can read off it.
+    ///
+    /// # Errors
+    /// When a layer's arrays do not fit together.
+    pub fn to_svg_with_readings(&self) -> Result<(String, Vec<PanelReading>)> {
+        let drawn = self.draw()?;
+        Ok((svg::to_svg(&drawn.canvas, &self.plain_title(), "", None), drawn.readings))
+    }
+
+    /// The caption as HTML.
+    pub fn caption_html(&self) -> String {
+        Rich::parse(&self.caption).html()
     }
 
     /// The caption as given (markup).

@@ -8,7 +8,7 @@ use crate::style::{FONT_FAMILY, POINTS_PER_MM};
 use crate::text::{PathCommand, run_starts, run_width, xml_escape};
 
 /// A coordinate with three decimals at most (a thousandth of a point is 0.35 µm).
-fn coordinate(value: f64) -> String {
+pub(super) fn coordinate(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".into() } else { text.into() }

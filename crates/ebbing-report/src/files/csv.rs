@@ -26,12 +26,13 @@ fn comments(table: &Table, columns: &[FileColumn], metadata: &Metadata) -> Strin
     out
 }
 
-/// Writes a table as CSV: numbers to full precision (`NaN`, `inf` where they are), comments first, fields quoted where
+/// A table as CSV: numbers to full precision (`NaN`, `inf` where they are), comments first, fields quoted where
 /// needed. Read it with any reader that skips lines starting with `#`.
 ///
 /// # Errors
-/// When the table is not sound or the file cannot be written.
-pub fn write_csv(path: &Path, table: &Table, metadata: &Metadata) -> Result<()> {
+/// When the table is not sound.
+pub fn to_csv(table: &Table, metadata: &Metadata) -> Result<Vec<u8>> {
+    let path = Path::new(&table.title);
     let columns = table.file_columns()?;
     let rows = table.rows()?;
     let failed = |e: csv::Error| Error::format(path, e);
@@ -46,6 +47,13 @@ pub fn write_csv(path: &Path, table: &Table, metadata: &Metadata) -> Result<()> 
         });
         writer.write_record(cells).map_err(failed)?;
     }
-    let bytes = writer.into_inner().map_err(|e| Error::format(path, e.error()))?;
-    Ok(ebbing::data::write_atomic(path, &bytes)?)
+    writer.into_inner().map_err(|e| Error::format(path, e.error()))
+}
+
+/// Writes a table as CSV, as [`to_csv`] makes it.
+///
+/// # Errors
+/// When the table is not sound or the file cannot be written.
+pub fn write_csv(path: &Path, table: &Table, metadata: &Metadata) -> Result<()> {
+    Ok(ebbing::data::write_atomic(path, &to_csv(table, metadata)?)?)
 }

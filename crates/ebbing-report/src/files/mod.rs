@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::metadata::Metadata;
 use crate::table::Table;
 
-pub use csv::write_csv;
+pub use csv::{to_csv, write_csv};
 pub use json::{json_number, json_numbers, write_json};
 pub use parquet::write_parquet;
 

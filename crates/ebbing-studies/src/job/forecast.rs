@@ -194,6 +194,15 @@ impl ForecastJob {
         Ok(format!("{what}: {}", describe(&self.settings()?, self.seeds(), self.seed()?)))
     }
 
+    /// What is computed on a sequence, in one line; `name` says where the sequence comes from.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn heading_of(&self, sequence: &TaskSequence, name: &str) -> ebbing::Result<String> {
+        let told = describe(&self.settings()?, self.seeds(), self.tasks.seed());
+        Ok(format!("{}: {told}", described(sequence, name)))
+    }
+
     /// The sequences of all seeds, by layer: a name, what they are in words, and one sequence per seed.
     pub(super) fn sequences(&self, sources: &Sources) -> ebbing::Result<Vec<(String, String, Vec<TaskSequence>)>> {
         let first = self.seed()?;
@@ -219,7 +228,7 @@ impl ForecastJob {
                 Some(path) => path.display().to_string(),
                 None => format!("{}, {}", self.tasks.data(), self.tasks.protocol_name()),
             };
-            let what = format!("{} ({what}{})", sequences[0].described(), done(&sequences[0]));
+            let what = described(&sequences[0], &what);
             return Ok(vec![(String::new(), what, sequences)]);
         }
         if several {
@@ -269,6 +278,11 @@ fn count(sequence: &TaskSequence) -> String {
         1 => "1 task".into(),
         n => format!("{n} tasks"),
     }
+}
+
+/// "5 tasks of 300 examples (mnist, permuted; whitened)".
+fn described(sequence: &TaskSequence, name: &str) -> String {
+    format!("{} ({name}{})", sequence.described(), done(sequence))
 }
 
 /// What was done to inputs and labels, for the first line.

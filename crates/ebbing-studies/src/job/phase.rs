@@ -13,8 +13,8 @@ use ebbing::tasks::{Protocol, TaskOrigin};
 use ebbing::theory::best_lambda::{BestLambda, best_lambda};
 use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::{
-    Location, PhaseCurve, PhasePoint, SequenceCurve, SequencePoint, WidthPoint, normalised_labels, phase_curves,
-    sequence_curve,
+    Location, LossMaps, PhaseCurve, PhasePoint, SequenceCurve, SequencePoint, WidthPoint, normalised_labels,
+    phase_curves, sequence_curve,
 };
 use ebbing::{Error, Recipe, Task};
 use serde::{Deserialize, Serialize};
@@ -87,8 +87,8 @@ pub struct PhaseJob {
     /// Number of seeds to average over
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub seeds: usize,
-    /// With --tasks: two of the tasks, by number, in the order learned
-    #[arg(long, value_name = "I,J", value_delimiter = ',', requires = "tasks")]
+    /// Two of the tasks that are given, or that forecast would draw, by number, in the order learned
+    #[arg(long, value_name = "I,J", value_delimiter = ',', conflicts_with = "sweep")]
     #[serde(deserialize_with = "list")]
     pub pair: Vec<usize>,
     /// The width N to place in the diagram of two tasks, or of more
@@ -140,6 +140,36 @@ pub struct PhasePlace {
     pub tested: bool,
     /// Curves against the load.
     pub curves: SweptCurves,
+}
+
+impl PhasePlace {
+    /// Two tasks in the diagram, from their decomposition at λ → ∞ and the maps of their losses; `curves` are those to be drawn.
+    /// The best penalty is not searched.
+    ///
+    /// # Errors
+    /// As for [`CriticalLoad::locate`] and [`TwoTasks::curve_from`].
+    pub fn of(
+        (two, maps): (&TwoTasks, &LossMaps),
+        width: Option<f64>,
+        alphas: &[f64],
+        curves: Vec<PhaseCurve>,
+        settings: serde_json::Value,
+    ) -> ebbing::Result<PhasePlace> {
+        let sizes = two.sizes();
+        let critical = maps.critical.clone().map_or_else(|| two.critical_load(), Ok)?;
+        let location = width.map(|n| critical.locate(sizes[1], n)).transpose()?;
+        let widths = match &location {
+            Some(location) => {
+                let with_own: Vec<f64> = std::iter::once(location.alpha).chain(alphas.iter().copied()).collect();
+                let curve = two.curve_from(maps, &with_own)?;
+                curve.widths().zip(curve.best_width()).map(|(all, best)| [all[0], best])
+            }
+            None => None,
+        };
+        let curves = SweptCurves { value: f64::NAN, curves };
+        let (sizes, tested) = (sizes.to_vec(), maps.tested());
+        Ok(PhasePlace { settings, sizes, critical, location, best: None, widths, tested, curves })
+    }
 }
 
 impl PhaseSweep {
@@ -245,7 +275,7 @@ impl PhaseJob {
     pub fn sweep(&self) -> Option<PhaseSweep> {
         let keys = &self.tasks;
         let ratios = [keys.ratio, keys.rho_target, keys.rho_shared, keys.rho_flip];
-        let one_pair = keys.tasks.is_some() || keys.protocol.is_some() || self.width.is_some();
+        let one_pair = keys.tasks.is_some() || keys.protocol.is_some() || self.width.is_some() || !self.pair.is_empty();
         match self.sweep {
             None if one_pair || self.curves_alone() || ratios.iter().any(Option::is_some) => None,
             chosen => Some(chosen.unwrap_or_default()),
@@ -300,8 +330,8 @@ impl PhaseJob {
         let own = self.pair.is_empty()
             && self.tasks.tasks.is_some()
             && self.tasks.sizes().is_ok_and(|sizes| sizes.train.len() > 2);
-        let drawn = self.tasks.length.is_some_and(|t| t != 2) || self.tasks.intermediate.is_some_and(|s| s > 0);
-        own || drawn || self.beta.is_finite()
+        let more = self.tasks.length.is_some_and(|t| t != 2) || self.tasks.intermediate.is_some_and(|s| s > 0);
+        own || (more && self.pair.is_empty()) || self.beta.is_finite()
     }
 
     /// Two tasks are decomposed once for all loads; longer sequences are solved load by load.
@@ -309,9 +339,10 @@ impl PhaseJob {
         if self.curves_alone() { 100 } else { 400 }
     }
 
-    /// Tasks of a protocol, two of 400 examples each (more of 100) unless told; of permuted ones the first stays as it is, as in the paper.
+    /// Tasks of a protocol, two of 400 examples each (more of 100) unless told; of permuted ones the first stays as it is, as in
+    /// the paper. A pair is one of the tasks that a forecast draws.
     fn recipe(&self, protocol: ProtocolKind) -> ebbing::Result<Recipe> {
-        if self.tasks.tasks.is_some() {
+        if self.tasks.tasks.is_some() || !self.pair.is_empty() {
             return self.tasks.recipe();
         }
         let mut keys = self.tasks.clone().or_examples(self.default_examples());
@@ -394,34 +425,19 @@ impl PhaseJob {
         let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
         let (settings, tasks) = self.two_tasks(sources)?;
         let two = TwoTasks::new(&tasks, &theory)?;
-        let critical = two.critical_load()?;
-        let mut location = self.width.map(|n| critical.locate(tasks[1].x.nrows(), n)).transpose()?;
-        if let (Some(location), Some(norm)) = (&mut location, self.readout_norm)
+        let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas)?;
+        let mut place = PhasePlace::of((&two, &two.loss_maps()?), self.width, &alphas, curves, settings)?;
+        if let (Some(location), Some(norm)) = (&mut place.location, self.readout_norm)
             && location.regime == Regime::Overfitting
         {
             let bounded = format!("; with readouts of |a|²/N ≤ {norm} it does not, and forgets some of task 1");
             location.advice += &bounded;
         }
-        let widths = match &location {
-            Some(location) => {
-                let with_own: Vec<f64> = std::iter::once(location.alpha).chain(alphas.iter().copied()).collect();
-                let curve = two.curve(&with_own)?;
-                curve.widths().zip(curve.best_width()).map(|(all, best)| [all[0], best])
-            }
-            None => None,
-        };
-        let tested = tasks.iter().all(|t| t.test.is_some());
-        let best = match self.width.filter(|_| tested) {
-            Some(width) => {
-                let settings = MultiHeadSettings { width: Some(width), ..theory.clone() };
-                Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1)?)
-            }
-            None => None,
-        };
-        let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas)?;
-        let sizes = tasks.iter().map(|t| t.x.nrows()).collect();
-        let curves = SweptCurves { value: f64::NAN, curves };
-        Ok(PhasePlace { settings, sizes, critical, location, best, widths, tested, curves })
+        if let Some(width) = self.width.filter(|_| place.tested) {
+            let settings = MultiHeadSettings { width: Some(width), ..theory.clone() };
+            place.best = Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1)?);
+        }
+        Ok(place)
     }
 
     /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width. `hear` is told how many

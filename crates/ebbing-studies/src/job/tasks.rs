@@ -1,6 +1,6 @@
 //! Which tasks are learned: the keys that flags and study files share, and the step from them to a [`Recipe`].
 
-use super::words::{choice, number};
+use super::words::{choice, list, number};
 use clap::{Args, ValueEnum};
 use ebbing::data::{Centre, Preprocess, Sources, Whiten};
 use ebbing::plan::Sizes;
@@ -89,6 +89,10 @@ pub struct TaskKeys {
     /// Append a random context vector of N entries to the inputs of each task
     #[arg(long, value_name = "N")]
     pub context: Option<usize>,
+    /// Learn the tasks in this order: every task once, by its number, comma-separated
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<usize>,
     /// The seed; with several seeds, the first of them [default: 0, or the recipe's own]
     #[arg(long, value_name = "SEED")]
     pub seed: Option<u64>,
@@ -193,6 +197,7 @@ impl TaskKeys {
         let post = PostSteps {
             interpolate: self.intermediate.map(|steps| Interpolated { steps }),
             context: self.context.map(|dim| WithContext { dim, ..WithContext::default() }),
+            order: self.order.clone(),
         };
         let Some(path) = &self.tasks else {
             let origin = TaskOrigin::Drawn { data: self.data().into(), protocol: self.protocol()? };
@@ -211,6 +216,7 @@ impl TaskKeys {
         let post = PostSteps {
             interpolate: post.interpolate.or(recipe.post.interpolate),
             context: post.context.or(recipe.post.context),
+            order: if post.order.is_empty() { recipe.post.order } else { post.order },
         };
         Ok(Recipe { post, seed: self.seed.unwrap_or(recipe.seed), ..recipe })
     }

@@ -143,8 +143,9 @@ impl Loads {
 }
 
 /// Settings of the library and the flags that set them.
-const FLAGS: [(&str, &str); 19] = [
+const FLAGS: [(&str, &str); 20] = [
     ("tasks", "--length"),
+    ("order", "--order"),
     ("p", "--examples"),
     ("p_test", "--test-examples"),
     ("split", "--ratio"),

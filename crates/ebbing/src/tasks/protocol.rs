@@ -76,7 +76,7 @@ impl Protocol {
     }
 }
 
-/// What happens to a sequence after it was drawn or loaded: first interpolation, then context.
+/// What happens to a sequence after it was drawn or loaded: first interpolation, then context, then another order.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PostSteps {
@@ -84,13 +84,16 @@ pub struct PostSteps {
     pub interpolate: Option<Interpolated>,
     /// Context vectors appended to inputs.
     pub context: Option<WithContext>,
+    /// The order in which the tasks are learned, each by its number from 1; none for the order in which they come.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<usize>,
 }
 
 impl PostSteps {
     /// Applies the steps.
     ///
     /// # Errors
-    /// As for [`Interpolated::apply`] and [`WithContext::apply`].
+    /// As for [`Interpolated::apply`], [`WithContext::apply`] and [`TaskSequence::ordered`].
     pub fn apply(&self, mut sequence: TaskSequence, seed: u64) -> Result<TaskSequence> {
         if let Some(step) = &self.interpolate {
             sequence = step.apply(&sequence, seed)?;
@@ -98,6 +101,6 @@ impl PostSteps {
         if let Some(step) = &self.context {
             sequence = step.apply(&sequence, seed)?;
         }
-        Ok(sequence)
+        if self.order.is_empty() { Ok(sequence) } else { sequence.ordered(&self.order) }
     }
 }

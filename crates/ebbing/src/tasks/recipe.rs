@@ -27,6 +27,7 @@ pub enum TaskOrigin {
 ///
 /// ```toml
 /// seed = 7                    # default 0
+/// order = [2, 1, 3]           # optional: the tasks in another order, by number
 /// data = "mnist"              # default "mnist-sample"; with a "/": a file or folder, relative to this file
 /// # or: tasks = "own.npz"     # instead of data and [protocol]
 ///
@@ -61,6 +62,8 @@ pub struct Recipe {
 struct Keys {
     #[serde(default)]
     seed: u64,
+    #[serde(default)]
+    order: Vec<usize>,
     data: Option<String>,
     tasks: Option<PathBuf>,
     preprocess: Option<Preprocess>,
@@ -76,21 +79,30 @@ impl Recipe {
     /// [`Error::Io`] where it cannot be read; [`Error::File`] for TOML that is not well formed, unknown keys (with the nearest
     /// known one), values of a wrong type, and a recipe that does not say where tasks come from.
     pub fn read(path: impl AsRef<Path>) -> Result<Recipe> {
-        Self::read_all(path.as_ref()).map_err(|problems| {
-            let first = problems.into_iter().next();
-            first.unwrap_or_else(|| Error::data(path.as_ref().display().to_string(), "it is no recipe"))
-        })
+        Self::read_all(path.as_ref()).map_err(|problems| first_of(problems, path.as_ref()))
     }
 
-    /// The same, with all problems.
+    /// A recipe in memory; `path` is what messages call it, and its folder what paths in it are relative to. No file is touched.
+    ///
+    /// # Errors
+    /// As [`Recipe::read`], but for the file.
+    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Recipe> {
+        Self::parse_all(text, path.as_ref()).map_err(|problems| first_of(problems, path.as_ref()))
+    }
+
+    /// [`Recipe::read`] with all problems.
     pub(super) fn read_all(path: &Path) -> std::result::Result<Recipe, Vec<Error>> {
         let text = std::fs::read_to_string(path).map_err(|e| vec![Error::io(path, e)])?;
-        let table: toml::Table = toml::from_str(&text).map_err(|e| vec![at_line(path, &text, &e)])?;
+        Self::parse_all(&text, path)
+    }
+
+    fn parse_all(text: &str, path: &Path) -> std::result::Result<Recipe, Vec<Error>> {
+        let table: toml::Table = toml::from_str(text).map_err(|e| vec![at_line(path, text, &e)])?;
         let problems = check_keys(path, &table);
         if !problems.is_empty() {
             return Err(problems);
         }
-        let keys: Keys = toml::from_str(&text).map_err(|e| vec![at_line(path, &text, &e)])?;
+        let keys: Keys = toml::from_str(text).map_err(|e| vec![at_line(path, text, &e)])?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let refuse = |value: &str, expected: &str| Err(vec![Error::file(path, "the recipe", value, expected)]);
         let origin = match (keys.tasks, keys.data, keys.protocol) {
@@ -107,10 +119,10 @@ impl Recipe {
             return refuse("a chain", "`tasks` must name an .npz file or a folder of them");
         }
         let preprocess = match origin {
-            TaskOrigin::Own(_) => own_preprocess(&table).map_err(|e| vec![at_line(path, &text, &e)])?,
+            TaskOrigin::Own(_) => own_preprocess(&table).map_err(|e| vec![at_line(path, text, &e)])?,
             TaskOrigin::Drawn { .. } => Some(keys.preprocess.unwrap_or_default()),
         };
-        let post = PostSteps { interpolate: keys.interpolate, context: keys.context };
+        let post = PostSteps { interpolate: keys.interpolate, context: keys.context, order: keys.order };
         Ok(Recipe { origin, preprocess, post, seed: keys.seed })
     }
 
@@ -225,6 +237,12 @@ pub fn dim_of(data: &str) -> Result<usize> {
     }
 }
 
+/// The problem that is told.
+fn first_of(problems: Vec<Error>, path: &Path) -> Error {
+    let first = problems.into_iter().next();
+    first.unwrap_or_else(|| Error::data(path.display().to_string(), "it is no recipe"))
+}
+
 /// A TOML error with the line it is in.
 fn at_line(path: &Path, text: &str, error: &toml::de::Error) -> Error {
     let start = error.span().map_or(0, |span| span.start).min(text.len());
@@ -248,7 +266,11 @@ fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
         let unknown = table.keys().filter(|key| !known.contains(key));
         problems.extend(unknown.map(|key| keys::unknown_key(path, place, key, known)));
     };
-    check("a key", table, &owned(&["seed", "data", "tasks", "preprocess", "protocol", "interpolate", "context"]));
+    check(
+        "a key",
+        table,
+        &owned(&["seed", "order", "data", "tasks", "preprocess", "protocol", "interpolate", "context"]),
+    );
     let sub = |name: &str| table.get(name).and_then(toml::Value::as_table);
     if let Some(preprocess) = sub("preprocess") {
         check("a key of [preprocess]", preprocess, &keys::fields(&Preprocess::default()));

@@ -92,6 +92,18 @@ impl TaskSequence {
         self.tasks.first().map_or(0, |task| task.y.ncols())
     }
 
+    /// The same tasks in another order: `order` names every task once, by its number from 1.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for an order that leaves a task out, names one twice, or names one that is not there.
+    pub fn ordered(&self, order: &[usize]) -> Result<TaskSequence> {
+        check_order(order, self.tasks.len())?;
+        let tasks = order.iter().map(|&t| self.tasks[t - 1].clone()).collect();
+        let mut settings = self.settings.clone();
+        super::note(&mut settings, "order", serde_json::json!(order));
+        Ok(TaskSequence { tasks, settings })
+    }
+
     /// "5 tasks of 300 examples", or "2 tasks of 200 to 300 examples" where they differ.
     pub fn described(&self) -> String {
         let sizes = || self.tasks.iter().map(|task| task.x.nrows());
@@ -278,4 +290,28 @@ fn set_problems(what: &str, x: MatRef<'_, f64>, y: MatRef<'_, f64>, all: Expecte
 /// The first entry, row by row, that is NaN or infinite.
 fn not_finite(m: MatRef<'_, f64>) -> Option<(usize, usize)> {
     (0..m.ncols()).flat_map(|j| (0..m.nrows()).map(move |i| (i, j))).filter(|&(i, j)| !m[(i, j)].is_finite()).min()
+}
+
+/// Refuses an order that does not name each of `count` tasks once, from 1.
+///
+/// # Errors
+/// [`Error::Setting`] that says what would be right.
+pub(crate) fn check_order(order: &[usize], count: usize) -> Result<()> {
+    let mut sorted = order.to_vec();
+    sorted.sort_unstable();
+    if sorted.iter().copied().eq(1..=count) {
+        return Ok(());
+    }
+    let given: Vec<String> = order.iter().map(usize::to_string).collect();
+    let expected = format!("must name each of the {count} tasks once, from 1, such as {}", words(count));
+    Err(Error::setting("order", given.join(","), expected))
+}
+
+/// "2,1,3": the first two tasks swapped.
+fn words(count: usize) -> String {
+    let mut order: Vec<usize> = (1..=count).collect();
+    if count > 1 {
+        order.swap(0, 1);
+    }
+    order.iter().take(10).map(usize::to_string).collect::<Vec<_>>().join(",")
 }

@@ -4,6 +4,7 @@
 //! | Item | What it is |
 //! |---|---|
 //! | [`TwoTasks::curve`], [`phase_curves`] | `F_21`, `G_21`, `G_22` and the readouts at many loads, for one λ or several |
+//! | [`TwoTasks::curve_from`], [`LossMaps`] | the same, load after load, from products that are made once |
 //! | [`PhaseCurve`], [`PhasePoint`] | the curve and its points, with the [`Regime`] at λ = ∞ |
 //! | [`CriticalLoad::locate`], [`Location`] | which regime a width is in, and which widths leave it |
 //! | [`normalised_labels`] | labels scaled so that the law `α_c = γ_sim^{-2}` applies |
@@ -11,7 +12,9 @@
 //! The losses are the paper's Eqs. 102–105 in Eq. 3, variance included: it is the variance that diverges in the
 //! overfitting regime.
 
-use super::multi_head::{CriticalLoad, MultiHead, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks};
+use super::multi_head::{
+    AloneMap, CriticalLoad, HeadMaps, MultiHead, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks,
+};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::stats::number::{accuracy, within};
@@ -72,20 +75,45 @@ impl TwoTasks {
     /// # Errors
     /// As for [`TwoTasks::point`].
     pub fn curve(&self, alphas: &[f64]) -> Result<PhaseCurve> {
+        self.curve_from(&self.loss_maps()?, alphas)
+    }
+
+    /// What the losses at every load are made from: products that are made once.
+    ///
+    /// # Errors
+    /// As for [`TwoTasks::critical_load`] and [`TwoTasks::alone`].
+    pub fn loss_maps(&self) -> Result<LossMaps> {
+        let (x, y) = self.training_set(1);
+        let tested = |task: usize| {
+            let maps = || {
+                let (x, y) = self.test_set(task)?;
+                Ok((self.maps(task, x, &y)?, self.alone_map(task)?))
+            };
+            self.has_test(task).then(maps).transpose()
+        };
+        let critical = if self.lambda().is_infinite() { Some(self.critical_load()?) } else { None };
+        Ok(LossMaps { critical, training: self.maps(1, x, &y)?, tested: [tested(1)?, tested(2)?] })
+    }
+
+    /// [`TwoTasks::curve`] from maps that are there: O(P²) for every load.
+    ///
+    /// # Errors
+    /// As for [`TwoTasks::point`].
+    pub fn curve_from(&self, maps: &LossMaps, alphas: &[f64]) -> Result<PhaseCurve> {
         let free = self.lambda().is_infinite() && !self.bounded_readouts();
         let end = |alpha: f64| free && alpha == 1.0;
         let points = self.points(&alphas.iter().map(|&a| if end(a) { a - BELOW } else { a }).collect::<Vec<_>>())?;
-        let critical = if self.lambda().is_infinite() { Some(self.critical_load()?) } else { None };
         let accuracy = accuracy(self.digits()).min(MOST_NOISE);
         let known = |loss: &Power| Power { coefficient: within(loss.coefficient, accuracy), ..*loss };
-        let f21: Vec<Power> = self.training_losses(1, &points)?.iter().map(known).collect();
-        let tested = |task| self.has_test(task).then(|| self.normalised_losses(task, &points)).transpose();
-        let (g21, g22) = (tested(1)?, tested(2)?);
+        let f21: Vec<Power> = self.losses(&maps.training, &points).iter().map(known).collect();
+        let tested = |(maps, alone): &(HeadMaps, AloneMap)| over(self.losses(maps, &points), alone.losses(&points)?);
+        let [g21, g22] = [0, 1].map(|k| maps.tested[k].as_ref().map(tested).transpose());
+        let (g21, g22) = (g21?, g22?);
         let points = points
             .into_iter()
             .enumerate()
             .map(|(i, factors)| PhasePoint {
-                near_critical: critical.as_ref().is_some_and(|c| c.regime(factors.alpha).1),
+                near_critical: maps.critical.as_ref().is_some_and(|c| c.regime(factors.alpha).1),
                 factors,
                 f21: f21[i],
                 g21: g21.as_ref().map(|g| g[i]),
@@ -94,7 +122,7 @@ impl TwoTasks {
             .zip(alphas)
             .map(|(point, &alpha)| if end(alpha) { point.at_the_end(alpha) } else { point })
             .collect();
-        Ok(PhaseCurve { lambda: self.lambda(), critical, points })
+        Ok(PhaseCurve { lambda: self.lambda(), critical: maps.critical.clone(), points })
     }
 
     /// Losses on the training data of a task over those labels' norm.
@@ -106,11 +134,30 @@ impl TwoTasks {
     /// `G_2s` of a task with held-out data.
     pub(super) fn normalised_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<Power>> {
         let (x, y) = self.test_set(task)?;
-        let losses = self.losses(&self.maps(task, x, &y)?, points);
-        let alone = self.alone(task, points)?;
-        let over = |(loss, alone): (&Power, f64)| Power { coefficient: loss.coefficient / alone, ..*loss };
-        Ok(losses.iter().zip(alone).map(over).collect())
+        over(self.losses(&self.maps(task, x, &y)?, points), self.alone(task, points)?)
     }
+}
+
+/// Both heads of two tasks on their data, ready for any load.
+#[derive(Debug, Clone)]
+pub struct LossMaps {
+    /// α_c and its estimates (λ = ∞ only).
+    pub critical: Option<CriticalLoad>,
+    training: HeadMaps,
+    tested: [Option<(HeadMaps, AloneMap)>; 2],
+}
+
+impl LossMaps {
+    /// Whether both tasks have held-out data.
+    pub fn tested(&self) -> bool {
+        self.tested.iter().all(Option::is_some)
+    }
+}
+
+/// Losses over those of learning alone.
+fn over(losses: Vec<Power>, alone: Vec<f64>) -> Result<Vec<Power>> {
+    let each = |(loss, alone): (&Power, f64)| Power { coefficient: loss.coefficient / alone, ..*loss };
+    Ok(losses.iter().zip(alone).map(each).collect())
 }
 
 /// [`TwoTasks::curve`] for several λ (∞ included), one decomposition each.

@@ -1,8 +1,6 @@
 //! `ebbing forecast`, the main job: what a network forgets of a task sequence, from the data alone.
 
-mod figures;
 mod pages;
-mod tables;
 mod words;
 
 use crate::console::Console;

@@ -1,11 +1,10 @@
 //! The files of a forecast: report.html, forecast.json, tables as CSV and Parquet, figures as SVG and PNG.
 
-use super::{figures, tables, words};
-use crate::commands::cite::bibtex;
 use crate::output::Output;
 use ebbing::theory::forecast::assumes;
-use ebbing_report::{Metadata, Report, escape_markup, write_table};
+use ebbing_report::Metadata;
 use ebbing_studies::job::ForecastResult;
+use ebbing_studies::show::forecast::shown;
 use serde_json::{Value, json};
 
 /// Everything the forecast tells, as JSON.
@@ -36,47 +35,7 @@ pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
     let Some(folder) = &output.out else { return Ok(()) };
     crate::files::make_folder(folder)?;
     let metadata = metadata(told, output)?;
-    let forecast = &told.forecast;
-    let forgetting = words::matrix("forgetting", &forecast.forgetting);
-    let mut report = Report::telling("What the network will forget", &told.forecast.sentences())
-        .note(&escape_markup(&told.heading))
-        .note(assumes(told.settings.features));
-    for (name, figure) in figures::all(told) {
-        let figure = figure.metadata(&metadata);
-        figure.save(folder, name)?;
-        report = report.figure(&figure);
-    }
-    report = report.matrix(&forgetting);
-    write_table(folder, "forgetting", &forgetting.to_table()?, &metadata)?;
-    if let Some(test) = &forecast.test {
-        let loss = words::matrix("test loss", &test.loss);
-        write_table(folder, "test_loss", &loss.to_table()?, &metadata)?;
-        report = report.matrix(&loss);
-        if let Some(accuracy) = &test.accuracy {
-            let accuracy = words::matrix("test accuracy", accuracy);
-            write_table(folder, "test_accuracy", &accuracy.to_table()?, &metadata)?;
-            report = report.matrix(&accuracy);
-        }
-    }
-    if !forecast.pairs.is_empty() {
-        let pairs = tables::all_pairs(forecast);
-        write_table(folder, "order_parameters", &pairs, &metadata)?;
-        report = report.table(&tables::values(forecast));
-        if let Some(intervals) = tables::intervals(forecast, &tables::chosen(forecast).0) {
-            report = report.table(&intervals);
-        }
-    }
-    if !forecast.depths.is_empty() {
-        let depths = tables::depths(forecast);
-        write_table(folder, "depths", &depths, &metadata)?;
-        report = report.table(&depths);
-    }
-    for (k, (name, layer)) in told.layers.iter().enumerate() {
-        let pairs = tables::all_pairs(layer);
-        write_table(folder, &format!("layer_{}_order_parameters", k + 1), &pairs, &metadata)?;
-        report = report.note(&escape_markup(&format!("Order parameters of {name}:"))).table(&pairs);
-    }
+    let shown = shown(told, &metadata)?;
     output.write_json("forecast.json", &json(told, output)?)?;
-    report.metadata(&metadata).bibtex(&bibtex()).save(&folder.join("report.html"))?;
-    Ok(())
+    Ok(shown.save(folder, &metadata)?)
 }

@@ -1,10 +1,10 @@
 //! The forecast in the terminal.
 
-use super::tables;
 use crate::output::Output;
-use ebbing::theory::forecast::{Averaged, assumes};
-use ebbing_report::{Matrix, Screen, Spread, escape_markup};
+use ebbing::theory::forecast::assumes;
+use ebbing_report::{Screen, escape_markup};
 use ebbing_studies::job::ForecastResult;
+use ebbing_studies::show::forecast::{matrix, tables};
 
 /// Everything the forecast tells, on one page, and `advice` where there is some.
 ///
@@ -38,13 +38,4 @@ pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebb
             .next("more", "ebbing forecast --help, ebbing phase, ebbing train"),
     };
     Ok(screen.render_for_stdout())
-}
-
-/// A task matrix; before a task is learned there is nothing to forget.
-pub fn matrix(name: &str, values: &Averaged) -> Matrix {
-    let matrix = Matrix::tasks(name, &values.mean).only(|t, s| s <= t);
-    match &values.standard_error {
-        Some(errors) => matrix.errors(Spread::StandardError, errors),
-        None => matrix,
-    }
 }

@@ -8,6 +8,7 @@ use ebbing::theory::multi_head::Power;
 use ebbing::theory::phase::{SequenceCurve, SequencePoint};
 use ebbing_report::{Figure, Line, Panel, Screen, Table, significant, write_table};
 use ebbing_studies::job::PhaseSequence;
+use ebbing_studies::show::phase as show;
 use serde_json::json;
 
 /// Loads that the terminal shows of a curve.
@@ -33,7 +34,7 @@ impl Args {
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;
         let result = json!({ "metadata": metadata, "tasks": sizes, "load_of_width": at_width, "curves": curves });
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        let done = super::done(&settings);
+        let done = show::done(&settings);
         let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
         let sentences: Vec<String> = curves.iter().map(critical).collect();
         if let Some(folder) = &self.output.out {

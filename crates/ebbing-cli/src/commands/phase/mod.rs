@@ -1,15 +1,14 @@
 //! `ebbing phase`: the three regimes of two tasks with a readout each, against the load P/N.
 
-mod figures;
 mod longer;
 mod place;
 mod sweep;
 
-use crate::commands::cite::bibtex;
 use crate::console::Console;
 use crate::output::Output;
-use ebbing_report::{Figure, Metadata, Report, Table};
+use ebbing_report::{Figure, Metadata, Table};
 use ebbing_studies::job::PhaseJob;
+use ebbing_studies::show::phase as show;
 use std::path::Path;
 
 /// Draw the phase diagram of two tasks with a readout each
@@ -32,28 +31,15 @@ pub struct Args {
     output: Output,
 }
 
-/// The one-file report of a diagram, beside its figure and tables.
+/// Writes the one-file report of a diagram.
 fn report(
     folder: &Path,
-    (heading, sentences): (&str, &[String]),
+    told: (&str, &[String]),
     figure: &Figure,
     tables: &[&Table],
     metadata: &Metadata,
 ) -> anyhow::Result<()> {
-    let opened = Report::telling("Tasks with a readout each", sentences).note(heading).figure(figure);
-    let report = tables.iter().fold(opened, |report, table| report.table(table));
-    report.metadata(metadata).bibtex(&bibtex()).save(&folder.join("report.html"))?;
-    Ok(())
-}
-
-/// What the losses are.
-const DEFINED: &str = "F21 is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0); G21 and G22 are \
-                       test losses of tasks 1 and 2 after task 2, over those of a network that learned the task alone.";
-
-/// What was done to labels, for the end of the first line.
-fn done(settings: &serde_json::Value) -> String {
-    let words = ebbing::tasks::target_rule(settings).own_words();
-    words.map_or(String::new(), |words| format!(" ({})", ebbing_report::escape_markup(&words)))
+    Ok(show::report(told, figure, tables, metadata).save(&folder.join("report.html"))?)
 }
 
 impl Args {

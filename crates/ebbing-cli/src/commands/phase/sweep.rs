@@ -1,12 +1,13 @@
 //! The phase diagram over a swept setting of a protocol.
 
-use super::{Args, figures};
+use super::Args;
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::CriticalLoad;
 use ebbing_report::{Screen, Spread, Table, escape_markup, significant, write_table};
 use ebbing_studies::job::{PhaseSweep, SweptCurves, SweptLoads};
+use ebbing_studies::show::phase as figures;
 use serde_json::json;
 
 impl Args {
@@ -61,7 +62,7 @@ impl Args {
             write_table(folder, "phase-curves", &against_load, &metadata)?;
             let plain =
                 rule.replace("_{c}", "_c").replace("_{21}", "21").replace("_{22}", "22").replace("^{1/2}", "^½");
-            let sentences: Vec<String> = [vec![plain], notes.clone(), vec![super::DEFINED.into()]].concat();
+            let sentences: Vec<String> = [vec![plain], notes.clone(), vec![figures::DEFINED.into()]].concat();
             super::report(folder, (&heading, &sentences), &figure, &[&boundary], &metadata)?;
         }
         if self.output.json {

@@ -3,10 +3,10 @@
 use crate::commands::study::running::stated;
 use crate::console::Console;
 use crate::failure::Refused;
-use crate::output::quoted;
 use ebbing::Error;
 use ebbing::data::write_atomic;
 use ebbing_report::{Screen, escape_markup};
+use ebbing_studies::show::quoted;
 use ebbing_studies::{Bill, SlurmOptions, Store, Study};
 use serde_json::json;
 use std::path::{Path, PathBuf};

@@ -4,15 +4,18 @@
 //! |---|---|
 //! | [`Forecast::of`], [`ForecastSettings`] | computes all of it |
 //! | [`Forecast`] | forgetting, order parameters of all pairs, held-out data, fits, other depths, best order, notes |
+//! | [`ForecastOrders`] | the forecast of any order of the tasks, from kernels that are made once |
 //! | [`PairForecast`], [`WorstPair`], [`Reading`] | which tasks conflict, and why |
 //! | [`TestForecast`], [`DepthForecast`] | held-out data, and the same forecast at other depths |
 //! | [`Averaged`] | a matrix with its standard errors |
 
 mod average;
+mod orders;
 mod reading;
 mod sentences;
 
 pub use average::Averaged;
+pub use orders::ForecastOrders;
 pub use reading::{Reading, WorstPair};
 pub use sentences::assumes;
 
@@ -181,7 +184,6 @@ impl Forecast {
             progress(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
             pairs.push(all_pairs(settings, sequence, k == 0)?);
         }
-        let forgetting = Averaged::of(forecasts.iter().map(|f| &f.forgetting))?;
         let depths = depths(sequences, settings, progress)?;
         let order = (settings.order && first.tasks.len() > 1).then(|| {
             progress("order of tasks");
@@ -189,18 +191,49 @@ impl Forecast {
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
             best_order_of(&draws, &search)
         });
+        Told::of(first).forecast(settings, &forecasts, pairs, depths, order.transpose()?)
+    }
+}
+
+/// What a forecast tells of the tasks themselves.
+#[derive(Debug, Clone)]
+struct Told {
+    names: Vec<String>,
+    drawn: bool,
+    notes: Vec<String>,
+}
+
+impl Told {
+    fn of(sequence: &TaskSequence) -> Told {
+        Told {
+            names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
+            drawn: sequence.settings.get("protocol").is_some(),
+            notes: sequence.target_notes(),
+        }
+    }
+
+    /// The forecast of one or more sequences, from its parts.
+    fn forecast(
+        self,
+        settings: &ForecastSettings,
+        forecasts: &[SingleHeadForecast],
+        pairs: Vec<Vec<PairOrderParameters>>,
+        depths: Vec<DepthForecast>,
+        order: Option<TaskOrder>,
+    ) -> Result<Forecast> {
+        let forgetting = Averaged::of(forecasts.iter().map(|f| &f.forgetting))?;
         let pairs = average_pairs(pairs);
         let digits = forecasts.iter().map(|f| f.digits).chain(pairs.iter().map(|p| p.detail.digits));
         let mean = |get: fn(&SingleHeadForecast) -> Option<f64>| {
             let all: Option<Vec<f64>> = forecasts.iter().map(get).collect();
             all.map(|v| v.iter().sum::<f64>() / v.len() as f64)
         };
-        let test = test_forecast(&forecasts, settings.convention)?;
+        let test = test_forecast(forecasts, settings.convention)?;
         Ok(Forecast {
             orientation: "[t][s]: after task t + 1 (rows), on task s + 1 (columns)".into(),
-            tasks: first.tasks.iter().map(|t| t.name.clone()).collect(),
-            seeds: sequences.len(),
-            drawn: first.settings.get("protocol").is_some(),
+            tasks: self.names,
+            seeds: forecasts.len(),
+            drawn: self.drawn,
             worst: reading::worst(&pairs),
             fit: fit(&forgetting)?,
             train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
@@ -209,8 +242,8 @@ impl Forecast {
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
             digits: digits.fold(f64::INFINITY, f64::min),
-            notes: first.target_notes().into_iter().chain(notes(&forecasts, &pairs)).collect(),
-            order: order.transpose()?,
+            notes: self.notes.into_iter().chain(notes(forecasts, &pairs)).collect(),
+            order,
             forgetting,
             pairs,
             depths,

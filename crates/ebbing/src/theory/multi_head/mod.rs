@@ -59,6 +59,7 @@ pub use representation::centred_alignment;
 pub use settings::MultiHeadSettings;
 pub use solve::EquationResidual;
 pub use two_task_maps::HeadMaps;
+pub(in crate::theory) use two_tasks::AloneMap;
 pub use two_tasks::{Power, TwoTaskPoint, TwoTasks};
 
 pub(super) use one_task::label_scales;

@@ -322,6 +322,11 @@ impl TwoTasks {
     /// # Errors
     /// [`Error::Data`] for a task without held-out data; [`Error::NotPositiveDefinite`] for a singular kernel.
     pub fn alone(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<f64>> {
+        self.alone_map(task)?.losses(points)
+    }
+
+    /// What [`TwoTasks::alone`] is made from, whatever the load.
+    pub(in crate::theory) fn alone_map(&self, task: usize) -> Result<AloneMap> {
         let (x, y) = self.test_set(task)?;
         let kernel = Kernel::new(KernelKind::K1, self.architecture, self.prior, 1, 1)?;
         let own = self.tasks[task - 1].x.as_ref();
@@ -335,8 +340,7 @@ impl TwoTasks {
             &second
         };
         let loss = AloneLoss::new(factor, &labels, kernel.gram(x, own)?.as_ref(), &kernel.diagonal(x)?, &y);
-        let one = OneTask::interpolating(factor, &labels);
-        points.iter().map(|p| Ok(loss.at(one.factor(p.width, self.readout)?.u))).collect()
+        Ok(AloneMap { loss, one: OneTask::interpolating(factor, &labels), readout: self.readout })
     }
 
     /// The training inputs and labels of a task (from 1).
@@ -353,6 +357,21 @@ impl TwoTasks {
     pub(in crate::theory) fn test_set(&self, task: usize) -> Result<(MatRef<'_, f64>, Vec<f64>)> {
         let test = held_out(&self.tasks, task)?;
         Ok((test.x.as_ref(), (0..test.y.nrows()).map(|i| test.y[(i, 0)]).collect()))
+    }
+}
+
+/// A network that learned one task alone on its held-out data, ready for any width.
+#[derive(Debug, Clone)]
+pub(in crate::theory) struct AloneMap {
+    loss: AloneLoss,
+    one: OneTask,
+    readout: ReadoutPrior,
+}
+
+impl AloneMap {
+    /// The loss at every point's width.
+    pub fn losses(&self, points: &[TwoTaskPoint]) -> Result<Vec<f64>> {
+        points.iter().map(|p| Ok(self.loss.at(self.one.factor(p.width, self.readout)?.u))).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `F[t][s] = L(f_t, D_s)`, `G[t][s] = L(f_t, D_s^test)/G_s⁰` (loss: paper, Eq. 3) and what follows from them.
 
 use super::SingleHead;
-use super::score::{Score, accuracies, losses, task_accuracies};
+use super::score::{Score, Scores, accuracies, losses, task_accuracies};
 use crate::error::Result;
 use crate::linalg::Mat;
 use crate::stats::number::{accuracy, within};
@@ -60,23 +60,15 @@ impl SingleHead {
     /// # Errors
     /// As the kernels and their factors; [`Error::LostAccuracy`](crate::Error::LostAccuracy) where fewer than four digits are left.
     pub fn forecast(&self) -> Result<SingleHeadForecast> {
-        let train = self.train_scores()?;
-        // Outputs are right to `accuracy`, losses are their squares, and differences of losses are as good as outputs.
-        let accuracy = accuracy(self.learned.digits);
-        let forgetting = shown(losses(&train), accuracy * accuracy);
-        let free = || self.forgetting_at_lambda_zero(2, 1).map(|loss| within(loss, accuracy * accuracy));
-        let f21_at_lambda_zero = if self.tasks() > 1 { Some(free()?) } else { None };
-        Ok(SingleHeadForecast {
-            train_accuracy: accuracies(&train),
-            test: self.test_forecast()?,
-            f21_at_lambda_zero,
-            delta_f21: f21_at_lambda_zero.map(|free| within(forgetting[1][0] - free, accuracy)),
-            forgetting,
-            variance: self.settings.variance,
-            digits: self.learned.digits,
+        let free = || self.forgetting_at_lambda_zero(2, 1);
+        let scores = Scores {
+            train: self.train_scores()?,
+            test: self.tested()?,
+            free: if self.tasks() > 1 { Some(free()?) } else { None },
             conditions: self.learned.conditions.clone(),
             ranks: self.learned.ranks.clone(),
-        })
+        };
+        Ok(SingleHeadForecast::of(scores, self.learned.digits, self.settings.variance))
     }
 
     /// `F[t][s] = L(f_t, D_s)`; row t is the network after task t + 1, column s is task s + 1.
@@ -134,27 +126,54 @@ impl SingleHead {
         Ok(Some(transposed(columns)))
     }
 
-    fn test_forecast(&self) -> Result<Option<SingleHeadTest>> {
+    /// On held-out data, and there of fresh networks that learn one task alone.
+    fn tested(&self) -> Result<Option<(Vec<Vec<Score>>, Vec<Score>)>> {
         let (Some(sets), Some(scores)) = (self.held_out(), self.test_scores()?) else { return Ok(None) };
         let alone = sets
             .iter()
             .enumerate()
             .map(|(s, (points, y, start))| Ok(self.alone(self.own(), s)?.scores(points, y, start.as_ref())?[0]));
-        let alone_scores = alone.collect::<Result<Vec<Score>>>()?;
-        let (loss, alone): (_, Vec<f64>) = (losses(&scores), alone_scores.iter().map(|score| score.loss).collect());
+        Ok(Some((scores, alone.collect::<Result<Vec<Score>>>()?)))
+    }
+}
+
+impl SingleHeadForecast {
+    /// What scores tell, right to so many digits.
+    pub(crate) fn of(scores: Scores, digits: f64, variance: bool) -> SingleHeadForecast {
+        // Outputs are right to `accuracy`, losses are their squares, and differences of losses are as good as outputs.
+        let accuracy = accuracy(digits);
+        let forgetting = shown(losses(&scores.train), accuracy * accuracy);
+        let free = scores.free.map(|loss| within(loss, accuracy * accuracy));
+        SingleHeadForecast {
+            train_accuracy: accuracies(&scores.train),
+            test: scores.test.map(|(scores, alone)| SingleHeadTest::of(&scores, &alone)),
+            f21_at_lambda_zero: free,
+            delta_f21: free.map(|free| within(forgetting[1][0] - free, accuracy)),
+            forgetting,
+            variance,
+            digits,
+            conditions: scores.conditions,
+            ranks: scores.ranks,
+        }
+    }
+}
+
+impl SingleHeadTest {
+    fn of(scores: &[Vec<Score>], alone_scores: &[Score]) -> SingleHeadTest {
+        let (loss, alone): (_, Vec<f64>) = (losses(scores), alone_scores.iter().map(|score| score.loss).collect());
         // What a network solves from the start it solves alone as well.
         let over = |(l, g): (&f64, &f64)| if l == g { 1.0 } else { l / g };
         let generalisation = loss.iter().map(|row| row.iter().zip(&alone).map(over).collect()).collect();
         let forgetting = (0..loss.len()).map(|t| (0..=t).map(|s| loss[t][s] - loss[s][s]).collect()).collect();
-        Ok(Some(SingleHeadTest {
+        SingleHeadTest {
             generalisation,
             forgetting,
             loss,
             alone,
-            accuracy: accuracies(&scores),
-            task_accuracy: task_accuracies(&scores),
+            accuracy: accuracies(scores),
+            task_accuracy: task_accuracies(scores),
             alone_accuracy: alone_scores.iter().map(|score| score.accuracy).collect(),
-        }))
+        }
     }
 }
 

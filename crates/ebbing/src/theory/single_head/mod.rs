@@ -28,7 +28,7 @@ mod forward;
 mod outcome;
 mod replay;
 mod sample;
-mod score;
+pub(crate) mod score;
 mod settings;
 mod system;
 

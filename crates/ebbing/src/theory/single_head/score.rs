@@ -7,7 +7,7 @@ use crate::theory::blocks::shared::Start;
 
 /// `Σ (f(x)−y)² / |Y|²`, and the share of examples classified correctly, where targets name classes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Score {
+pub(crate) struct Score {
     pub loss: f64,
     pub accuracy: Option<f64>,
     /// The same among the task's own classes.
@@ -32,6 +32,21 @@ impl Score {
         // Shapes and finiteness are checked by now: what can still fail is that no target names a class.
         Ok(Score { loss, accuracy: accuracy(f, y, variance).ok(), task_accuracy: task_accuracy(f, y, variance).ok() })
     }
+}
+
+/// Everything that is looked at of a network while it learns: `[t][s]` is after task t + 1 on task s + 1.
+#[derive(Debug, Clone)]
+pub(crate) struct Scores {
+    /// On training data.
+    pub train: Vec<Vec<Score>>,
+    /// On held-out data, and there of fresh networks that learn one task alone; where every task has some.
+    pub test: Option<(Vec<Vec<Score>>, Vec<Score>)>,
+    /// `F_21` at λ = 0, where there are two tasks.
+    pub free: Option<f64>,
+    /// Condition number of each task's kernel.
+    pub conditions: Vec<f64>,
+    /// Directions of each task's kernel that are inverted.
+    pub ranks: Vec<usize>,
 }
 
 /// `losses[t][s]`.

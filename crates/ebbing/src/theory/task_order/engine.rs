@@ -8,13 +8,18 @@ use crate::theory::blocks::factor::Factor;
 use crate::theory::blocks::kernels::{Kernels, Which};
 use crate::theory::blocks::shared::{Shared, Start};
 use crate::theory::single_head::SingleHeadSettings;
+use crate::theory::single_head::score::{Score, Scores};
 
 /// Numbers of columns that are followed at once.
 const AT_ONCE: usize = 512;
 
 /// Kernels between all tasks, and the factors of each, for kernels that do not depend on the times.
-pub(super) struct Engine {
+#[derive(Debug)]
+pub(crate) struct Engine {
     y: Vec<Mat<f64>>,
+    rank: OrderRank,
+    /// Condition numbers of every task's kernel: as the first task of an order, and as a later one.
+    conditions: [Vec<f64>; 2],
     norms: Vec<f64>,
     ridge: f64,
     factors: Vec<Factor>,
@@ -27,6 +32,7 @@ pub(super) struct Engine {
 }
 
 /// The held-out data of one task.
+#[derive(Debug)]
 struct Held {
     y: Mat<f64>,
     first: Option<Start>,
@@ -45,19 +51,34 @@ struct Learning {
 }
 
 impl Engine {
-    pub fn new(kernels: &Kernels, theory: &SingleHeadSettings, shared: &Shared, rank: OrderRank) -> Result<Engine> {
+    /// Makes all kernels and factors; held-out data are kept where `tested`, or where orders are ranked by it. `hear` is told of
+    /// every task.
+    pub fn new(
+        kernels: &Kernels,
+        theory: &SingleHeadSettings,
+        shared: &Shared,
+        (rank, tested): (OrderRank, bool),
+        hear: &mut dyn FnMut(&str),
+    ) -> Result<Engine> {
         let (first, later) = (kernels.tilde(1, 1), kernels.tilde(2, 2));
         let tasks = &shared.tasks;
         let own = |t: usize| tasks[t].own.points();
         let invert = |t: usize, which: Which| kernels.invert(which, own(t), theory.ridge(), &tasks[t].name);
-        let factors = (0..tasks.len()).map(|t| Ok(invert(t, later)?.0)).collect::<Result<Vec<_>>>()?;
-        let duals = (0..tasks.len()).map(|t| {
-            let factor = if first == later { None } else { Some(invert(t, first)?.0) };
-            Ok(factor.as_ref().unwrap_or(&factors[t]).solve(tasks[t].y.as_ref()))
-        });
-        let duals = duals.collect::<Result<Vec<Mat<f64>>>>()?;
+        let (mut factors, mut duals, mut conditions) = (vec![], vec![], [vec![], vec![]]);
+        for (t, task) in tasks.iter().enumerate() {
+            hear(&format!("factors of {}", task.name));
+            let (factor, condition) = invert(t, later)?;
+            let alone = if first == later { None } else { Some(invert(t, first)?) };
+            let (start, own_condition) = alone.as_ref().map_or((&factor, condition), |(f, c)| (f, *c));
+            duals.push(start.solve(task.y.as_ref()));
+            conditions[0].push(own_condition);
+            conditions[1].push(condition);
+            factors.push(factor);
+        }
         let mut engine = Engine {
             y: tasks.iter().map(|task| task.y.clone()).collect(),
+            rank,
+            conditions,
             norms: tasks.iter().map(|task| task.norm2()).collect(),
             ridge: theory.ridge(),
             factors,
@@ -67,6 +88,7 @@ impl Engine {
         };
         let which = if first == later { vec![later] } else { vec![later, first] };
         for i in 0..tasks.len() {
+            hear(&format!("kernels of {}", tasks[i].name));
             let mut row = vec![];
             for j in 0..i {
                 let mut made = kernels.blocks(&which, own(i), own(j))?;
@@ -79,8 +101,11 @@ impl Engine {
             engine.start[i][i] = &engine.y[i] - engine.ridge * &duals[i];
             engine.blocks.push(row);
         }
-        let tests = tasks.iter().filter_map(|task| task.test.as_ref()).filter(|_| rank == OrderRank::Accuracy);
-        for (points, y, first) in tests {
+        let kept = tested || rank == OrderRank::Accuracy;
+        for (name, (points, y, first)) in
+            tasks.iter().filter_map(|t| Some((&t.name, t.test.as_ref().filter(|_| kept)?)))
+        {
+            hear(&format!("kernels of the test data of {name}"));
             let mut held = Held { y: y.clone(), first: first.clone(), blocks: vec![], start: vec![] };
             for (j, dual) in duals.iter().enumerate() {
                 let mut made = kernels.blocks(&which, points.points(), own(j))?;
@@ -92,19 +117,72 @@ impl Engine {
         Ok(engine)
     }
 
+    fn ranks_by_tests(&self) -> bool {
+        self.rank == OrderRank::Accuracy
+    }
+
+    /// Everything the theory says of one order (tasks from 0), in products with vectors.
+    pub fn follow(&self, order: &[usize]) -> Result<Scores> {
+        let tested = !self.tests.is_empty() && self.tests.len() == self.y.len();
+        let mut learning = self.begin(&order[..1], tested);
+        let (mut train, mut test) = (vec![], vec![]);
+        for (t, &task) in order.iter().enumerate() {
+            if t > 0 {
+                self.learn(&mut learning, &[0], task);
+            }
+            let own = |&s: &usize| Score::new(learning.f[s].as_ref(), self.y[s].as_ref(), None, None);
+            train.push(order.iter().map(own).collect::<Result<Vec<_>>>()?);
+            let held = |&s: &usize| Score::new(learning.g[s].as_ref(), self.tests[s].y.as_ref(), None, None);
+            if tested {
+                test.push(order.iter().map(held).collect::<Result<Vec<_>>>()?);
+            }
+        }
+        let alone = |&s: &usize| Score::new(self.tests[s].start[s].as_ref(), self.tests[s].y.as_ref(), None, None);
+        let alone = if tested { order.iter().map(alone).collect::<Result<Vec<_>>>()? } else { vec![] };
+        let free = |s: usize, t: usize| Score::new(self.start[t][s].as_ref(), self.y[s].as_ref(), None, None);
+        let conditions = order.iter().enumerate().map(|(t, &task)| self.conditions[usize::from(t > 0)][task]).collect();
+        Ok(Scores {
+            train,
+            test: tested.then_some((test, alone)),
+            free: if order.len() > 1 { Some(free(order[0], order[1])?.loss) } else { None },
+            conditions,
+            ranks: order.iter().map(|&task| self.factors[task].rank()).collect(),
+        })
+    }
+
+    /// The order with the least forgetting, and how it was found.
+    pub fn best(&self) -> Result<super::SearchResult> {
+        super::search(self.y.len(), super::OrderSearchSettings::default().exhaustive_up_to, self)
+    }
+
+    /// The most examples of a task.
+    pub fn examples(&self) -> usize {
+        self.y.iter().map(Mat::nrows).max().unwrap_or(0)
+    }
+
+    /// Bytes that the kernels and factors take.
+    pub fn bytes(&self) -> usize {
+        let of = |m: &Mat<f64>| m.nrows() * m.ncols() * size_of::<f64>();
+        let factors: usize = self.y.iter().map(|y| y.nrows() * y.nrows() * size_of::<f64>()).sum();
+        let blocks: usize = self.blocks.iter().flatten().map(of).sum();
+        let tests: usize = self.tests.iter().flat_map(|held| &held.blocks).map(of).sum();
+        factors + blocks + tests
+    }
+
     fn columns(&self) -> usize {
         self.y[0].ncols()
     }
 
-    /// Networks that have learned one task each.
-    fn begin(&self, orders: &[usize]) -> Learning {
+    /// Networks that have learned one task each; `tested` looks at held-out data too.
+    fn begin(&self, orders: &[usize], tested: bool) -> Learning {
         let k = self.columns();
         let side_by_side = |rows: usize, at: &dyn Fn(usize, usize, usize) -> f64| {
             Mat::from_fn(rows, orders.len() * k, |row, c| at(orders[c / k], row, c % k))
         };
         let own = |i: usize| side_by_side(self.y[i].nrows(), &|j, row, c| self.start[j][i][(row, c)]);
-        let tested = |held: &Held| side_by_side(held.y.nrows(), &|j, row, c| held.start[j][(row, c)]);
-        let (f, g) = ((0..self.y.len()).map(own).collect(), self.tests.iter().map(tested).collect());
+        let at_tests = |held: &Held| side_by_side(held.y.nrows(), &|j, row, c| held.start[j][(row, c)]);
+        let held = if tested { self.tests.iter().map(at_tests).collect() } else { vec![] };
+        let (f, g) = ((0..self.y.len()).map(own).collect(), held);
         Learning { orders: orders.iter().map(|&j| vec![j]).collect(), f, g }
     }
 
@@ -141,8 +219,8 @@ impl Engine {
     /// How good the order of network n is: less is better.
     fn value(&self, learning: &Learning, n: usize) -> f64 {
         let forgetting = self.forgetting(learning, n);
-        if self.tests.is_empty() {
-            return OrderRank::Forgetting.value(forgetting, None);
+        if self.rank == OrderRank::Forgetting {
+            return self.rank.value(forgetting, None);
         }
         let k = self.columns();
         let of = |s: &usize| {
@@ -218,7 +296,7 @@ impl Forecaster for Engine {
         let mut values = vec![];
         for some in orders.chunks((AT_ONCE / self.columns()).max(1)) {
             let firsts: Vec<usize> = some.iter().map(|order| order[0]).collect();
-            let mut learning = self.begin(&firsts);
+            let mut learning = self.begin(&firsts, self.ranks_by_tests());
             for step in 1..some.iter().map(Vec::len).max().unwrap_or(0) {
                 self.advance(&mut learning, &some.iter().map(|order| order.get(step).copied()).collect::<Vec<_>>());
             }
@@ -230,7 +308,7 @@ impl Forecaster for Engine {
     fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)> {
         let (mut best, mut seen) = ((vec![], f64::INFINITY), (0, f64::NEG_INFINITY));
         let firsts: Vec<usize> = (0..count).collect();
-        self.explore(self.begin(&firsts), &mut best, &mut seen);
+        self.explore(self.begin(&firsts, self.ranks_by_tests()), &mut best, &mut seen);
         Ok((best.0, seen.0, seen.1))
     }
 }

@@ -6,7 +6,7 @@
 //! uses the same kernels and the same factors, so that learning one more task costs products with vectors only; many
 //! orders are followed at once, and orders that begin alike share their beginning.
 
-mod engine;
+pub(crate) mod engine;
 #[cfg(test)]
 mod tests;
 
@@ -196,7 +196,7 @@ impl<'a> Draw<'a> {
         let kernels = Kernels::new(source(), &settings.theory)?;
         let (engine, examples) = if kernels.stationary() {
             let (shared, examples) = part(settings, &tasks);
-            (Some(Engine::new(&kernels, &settings.theory, &shared, settings.rank)?), examples)
+            (Some(Engine::new(&kernels, &settings.theory, &shared, (settings.rank, false), &mut |_| ())?), examples)
         } else {
             (None, tasks.iter().map(|task| task.points.len()).max().unwrap_or(0))
         };
@@ -313,11 +313,12 @@ trait Forecaster {
 }
 
 /// What a search comes back with.
-struct SearchResult {
-    order: Vec<usize>,
-    method: SearchMethod,
-    tried: usize,
-    worst: f64,
+#[derive(Debug, Clone)]
+pub(crate) struct SearchResult {
+    pub order: Vec<usize>,
+    pub method: SearchMethod,
+    pub tried: usize,
+    pub worst: f64,
 }
 
 fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster) -> Result<SearchResult> {

@@ -76,7 +76,8 @@ fn forecasts_of_orders_are_those_of_the_theory() {
             &kernels,
             &settings.theory,
             &part(&settings, &Inputs::from(&sequence).given().unwrap()).0,
-            settings.rank,
+            (settings.rank, false),
+            &mut |_| (),
         )
         .unwrap();
         let orders = [vec![3, 1], vec![4, 0, 2, 1, 3], vec![2, 3, 0], vec![0, 1, 2, 3, 4]];

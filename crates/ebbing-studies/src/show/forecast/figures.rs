@@ -1,10 +1,10 @@
 //! The figures of a forecast.
 
 use super::tables;
+use crate::job::ForecastResult;
 use ebbing::Forecast;
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
 use ebbing_report::{Band, Figure, Line, Markers, Matrix, Panel};
-use ebbing_studies::job::ForecastResult;
 
 /// The name of the file and the figure.
 pub fn all(told: &ForecastResult) -> Vec<(&'static str, Figure)> {

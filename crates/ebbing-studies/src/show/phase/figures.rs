@@ -1,10 +1,10 @@
 //! The phase diagram and the curves against the load.
 
+use crate::draw::{self, LoadCurve};
+use crate::job::{SweptCurves, SweptLoads};
 use ebbing::theory::multi_head::{CriticalLoad, Power};
 use ebbing::theory::phase::{PhaseCurve, PhasePoint};
 use ebbing_report::{Dash, Figure, Line, Markers, OKABE_ITO, Panel, Table, significant};
-use ebbing_studies::draw::{self, LoadCurve};
-use ebbing_studies::job::{SweptCurves, SweptLoads};
 
 /// γ_sim, the diagram with its boundaries, and the curves of the chosen values.
 pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas: &[f64], seeds: usize) -> Figure {

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# The page of ebbing explore in Chromium: every control, uploads, phone width, dark mode, accessibility by axe-core
+set -euo pipefail
+if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+  { apt-get update && apt-get install -y chromium; } >/dev/null 2>&1 || {
+    echo "Chromium is not here and could not be installed"
+    exit 77
+  }
+fi
+axe=$EBBING_EXTRA/axe/node_modules/axe-core/axe.min.js
+[ -f "$axe" ] || timeout 120 npm install --silent --no-audit --no-fund --prefix "$EBBING_EXTRA/axe" axe-core@4 ||
+  echo "axe-core could not be had: only the page's own checks of names and contrast run"
+[ -x target/debug/ebbing ] || cargo build -p ebbing-cli
+[ -f "$axe" ] && more=(--axe "$axe") || more=()
+python3 crates/ebbing-explore/tests/browser/page.py --program target/debug/ebbing "${more[@]}"
+# How long moves take; the bounds are 50 ms at P = 500 and 200 ms at P = 1000, and other programs may have been busy.
+python3 crates/ebbing-explore/tests/browser/latency.py --program target/debug/ebbing

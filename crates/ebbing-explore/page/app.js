@@ -1,0 +1,208 @@
+// The page: its state, which the address holds, and the views that show it.
+
+import { Newest, ask, sendFile, start } from "./api.js";
+import { el } from "./dom.js";
+import * as tasks from "./tasks.js";
+import * as forecast from "./forecast.js";
+import * as phase from "./phase.js";
+import * as advise from "./advise.js";
+import * as take from "./take.js";
+
+const views = { tasks, forecast, phase, advise, take };
+const $ = (id) => document.getElementById(id);
+/** After so long without a move, what the user may ask next is computed ahead. */
+const IDLE = 700;
+
+const app = {
+  state: new Map(),
+  origins: { data: [], files: [] },
+  largest: 0,
+  told: {},
+
+  get view() {
+    return this.state.get("view") ?? "forecast";
+  },
+
+  /** The state as addresses and requests write it. */
+  address() {
+    const query = new URLSearchParams();
+    for (const [key, value] of this.state) query.append(key, value);
+    // Readable: these stand for themselves in a fragment.
+    return query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
+  },
+
+  /** Changes keys (an empty value leaves the default) and asks for what follows; `anew` makes the controls again. */
+  set(changes, anew = false) {
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === "" || value === null || value === undefined) this.state.delete(key);
+      else this.state.set(key, String(value));
+    }
+    history.replaceState(null, "", `#${this.address()}`);
+    if (anew) this.controls();
+    this.ask();
+  },
+
+  /** Another address. */
+  load(address) {
+    this.state = new Map(new URLSearchParams(address));
+  },
+
+  controls() {
+    const view = this.view;
+    for (const tab of document.querySelectorAll("[role=tab]")) {
+      const open = tab.dataset.view === view;
+      tab.setAttribute("aria-selected", String(open));
+      tab.tabIndex = open ? 0 : -1;
+    }
+    $("main").setAttribute("aria-labelledby", `tab-${view}`);
+    const held = document.activeElement?.dataset?.key;
+    $("controls").replaceChildren(...views[view].controls(this));
+    if (held) $("controls").querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus();
+  },
+
+  open(view) {
+    this.set({ view });
+    this.controls();
+    $("result").replaceChildren();
+  },
+
+  ask() {
+    clearTimeout(this.idle);
+    this.ahead?.abort();
+    newest.send(this.view, this.address());
+  },
+
+  problem(sentence) {
+    $("problem").textContent = sentence ?? "";
+    $("problem").hidden = !sentence;
+  },
+
+  status(...content) {
+    $("status").replaceChildren(...content);
+  },
+
+  /** Computes what the user may ask next while nothing is asked. */
+  lookAhead() {
+    const list = views[this.view].next?.(this) ?? [];
+    if (!list.length) return;
+    this.idle = setTimeout(async () => {
+      this.ahead = new AbortController();
+      const { signal } = this.ahead;
+      for (const changes of list) {
+        const query = new URLSearchParams(this.address());
+        for (const [key, value] of Object.entries(changes)) query.set(key, value);
+        try {
+          await ask(this.view, query.toString(), { signal, ahead: true });
+        } catch {
+          return;
+        }
+      }
+      document.body.dataset.ahead = this.address();
+    }, IDLE);
+  },
+};
+
+const newest = new Newest({
+  progress(step) {
+    app.status(el("progress", { "aria-label": "computing" }), ` ${step} …`);
+  },
+  done(view, told, milliseconds) {
+    app.problem();
+    app.told[view] = told.result;
+    if (view !== app.view) return;
+    if (told.result.heading) $("heading").textContent = told.result.heading;
+    $("result").replaceChildren(...views[view].show(app, told.result));
+    const shown = performance.now();
+    app.status(`computed in ${Math.round(told.milliseconds)} ms`);
+    document.body.dataset.shown = app.address();
+    document.body.dataset.milliseconds = milliseconds.toFixed(1);
+    document.body.dataset.server = told.milliseconds.toFixed(1);
+    document.body.dispatchEvent(new CustomEvent("shown", { detail: { milliseconds, shown } }));
+    app.lookAhead();
+  },
+  failed(sentence) {
+    app.status();
+    app.problem(sentence);
+    document.body.dataset.shown = app.address();
+  },
+});
+
+/** Takes a file that was dropped or chosen, and shows its tasks. */
+app.take = async (file) => {
+  app.status(el("progress", { "aria-label": "reading" }), ` reading ${file.name} …`);
+  try {
+    const name = await sendFile(file, app.largest);
+    app.origins.files = [...new Set([...app.origins.files, name])];
+    app.state = new Map([["tasks", name], ["view", "tasks"]]);
+    app.set({}, true);
+  } catch (error) {
+    app.status();
+    app.problem(error.message);
+    document.body.dataset.refused = error.message;
+  }
+};
+
+async function begin() {
+  app.load(location.hash.slice(1));
+  let told;
+  try {
+    told = await start(app.address());
+  } catch (error) {
+    app.problem(error.message);
+    return;
+  }
+  app.origins = told.origins;
+  app.largest = told.largest;
+  const empty = [...app.state.keys()].every((key) => key === "view");
+  if (told.refused || empty) {
+    const view = told.refused ? null : app.state.get("view");
+    app.load(told.first);
+    if (view) app.state.set("view", view);
+  }
+  app.set({}, true);
+  // Said after the default has been asked for, which clears what was said before.
+  if (told.refused) {
+    const said = `${told.refused} The page shows its first state instead.`;
+    document.body.addEventListener("shown", () => app.problem(said), { once: true });
+    app.problem(said);
+  }
+}
+
+for (const tab of document.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => app.open(tab.dataset.view));
+$("tabs").addEventListener("keydown", (event) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const all = [...document.querySelectorAll("[role=tab]")];
+  const next = all[(all.findIndex((tab) => tab.dataset.view === app.view) + step + all.length) % all.length];
+  app.open(next.dataset.view);
+  next.focus();
+});
+$("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("main").focus();
+});
+window.addEventListener("hashchange", begin);
+let depth = 0;
+window.addEventListener("dragenter", (event) => {
+  if (![...(event.dataTransfer?.types ?? [])].includes("Files")) return;
+  depth += 1;
+  $("drop").hidden = false;
+});
+window.addEventListener("dragleave", () => {
+  depth = Math.max(0, depth - 1);
+  $("drop").hidden = depth === 0;
+});
+window.addEventListener("dragover", (event) => event.preventDefault());
+window.addEventListener("drop", (event) => {
+  event.preventDefault();
+  depth = 0;
+  $("drop").hidden = true;
+  const file = event.dataTransfer?.files?.[0];
+  if (file) app.take(file);
+});
+let width = window.innerWidth;
+window.addEventListener("resize", () => {
+  if ((width < 700) !== (window.innerWidth < 700)) app.ask();
+  width = window.innerWidth;
+});
+begin();

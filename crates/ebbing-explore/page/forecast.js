@@ -1,0 +1,135 @@
+// The forecast, with tasks that can be dragged into another order.
+
+import { PENALTIES, choice, group, penalty, slider, stops } from "./controls.js";
+import { el, matrix, number, sentences, table } from "./dom.js";
+import { figures } from "./figures.js";
+
+const MODES = [["rf", "only the readout learns"], ["ntk", "all weights, strong penalty"], ["lazy", "all weights, plain descent"], ["gibbs", "all weights, penalty λ"]];
+
+/** The order that the page shows: the state's, or as the tasks come. */
+function order(app, count) {
+  const written = app.state.get("order");
+  return written ? written.split(",").map(Number) : Array.from({ length: count }, (_, k) => k + 1);
+}
+
+function count(app) {
+  return app.told.forecast?.order.length ?? (app.state.get("order")?.split(",").length || Number(app.state.get("length") ?? 0));
+}
+
+export function controls(app) {
+  const gibbs = app.state.get("mode") === "gibbs";
+  const mode = choice(app, "mode", "how it learns", MODES, "rf");
+  mode.querySelector("select").addEventListener("change", (event) => {
+    if (event.target.value !== "gibbs") app.set({ lambda: "" }, true);
+  });
+  return [
+    el("fieldset", { id: "order" }, el("legend", {}, "Order of the tasks")),
+    group("Network",
+      slider(app, "depth", "hidden layers", { min: 1, max: 10, fallback: 1, show: String }),
+      mode,
+      stops(app, "lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty, disabled: !gibbs }),
+      choice(app, "activation", "nonlinearity", [["relu", "ReLU"], ["linear", "linear"], ["erf", "erf"]], "relu")),
+  ];
+}
+
+/** The list of tasks: drag, buttons or arrow keys. */
+function list(app, told) {
+  const now = order(app, told.order.length);
+  // In a forecast tasks are named by their place; here each keeps the number that it had.
+  const names = new Map(told.order.map((task, place) => [task, told.forecast.tasks[place]]));
+  const items = now.map((task, place) => item(app, now, task, place, names.get(task)));
+  const best = told.best && told.best.join() !== now.join();
+  const given = now.every((task, k) => task === k + 1);
+  const box = document.getElementById("order");
+  const held = document.activeElement?.dataset?.task;
+  if (!box || box.querySelector(".held")) return;
+  box.replaceChildren(el("legend", {}, "Order of the tasks"),
+    el("ol", { class: "order", "aria-label": "Tasks in the order in which they are learned" }, items),
+    el("button", { id: "best", disabled: !best, onclick: () => set(app, told.best) }, "Best order"), " ",
+    el("button", { id: "given", disabled: given, onclick: () => set(app, []) }, "As they came"),
+    el("p", { class: "note" }, "Drag a task, use its arrows, or press the arrow keys on its name. Below, tasks are numbered in this order."));
+  if (held) box.querySelector(`[data-task="${held}"]`)?.focus();
+}
+
+function set(app, now) {
+  const given = now.every((task, k) => task === k + 1);
+  app.set({ order: given ? "" : now.join(",") });
+  if (app.told.forecast) list(app, app.told.forecast);
+}
+
+function item(app, now, task, place, name) {
+  const words = name && name !== `task ${task}` ? `Task ${task}: ${name}` : `Task ${task}`;
+  const move = (to) => {
+    if (to < 0 || to >= now.length) return;
+    const next = now.filter((t) => t !== task);
+    next.splice(to, 0, task);
+    set(app, next);
+  };
+  const handle = el("button", { class: "name", "data-task": task, title: words,
+    "aria-label": `${words}, learned at place ${place + 1} of ${now.length}; arrow keys move it`,
+    onkeydown: (event) => {
+      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      move(place + step);
+    },
+    onpointerdown: (event) => drag(app, event, now, task) }, words);
+  return el("li", { "data-place": place + 1 }, el("span", { class: "place" }, `${place + 1}.`), handle,
+    el("button", { class: "move", disabled: place === 0, "aria-label": `Learn task ${task} earlier`, onclick: () => move(place - 1) }, "↑"),
+    el("button", { class: "move", disabled: place === now.length - 1, "aria-label": `Learn task ${task} later`, onclick: () => move(place + 1) }, "↓"));
+}
+
+/** Follows the pointer with one task; everything else follows at once. */
+function drag(app, event, now, task) {
+  if (event.button) return;
+  const items = event.target.closest("ol");
+  const held = event.target.closest("li");
+  held.classList.add("held");
+  let current = now;
+  const move = (e) => {
+    const boxes = [...items.children].map((li) => li.getBoundingClientRect());
+    const to = boxes.filter((box) => e.clientY > box.top + box.height / 2).length;
+    const from = current.indexOf(task);
+    const place = Math.min(current.length - 1, Math.max(0, to > from ? to - 1 : to));
+    if (place === from) return;
+    const next = current.filter((t) => t !== task);
+    next.splice(place, 0, task);
+    current = next;
+    const rest = [...items.children].filter((li) => li !== held);
+    items.replaceChildren(...rest.slice(0, place), held, ...rest.slice(place));
+    [...items.children].forEach((li, k) => { li.querySelector(".place").textContent = `${k + 1}.`; });
+    app.set({ order: current.every((t, k) => t === k + 1) ? "" : current.join(",") });
+  };
+  const end = () => {
+    window.removeEventListener("pointermove", move);
+    window.removeEventListener("pointerup", end);
+    window.removeEventListener("pointercancel", end);
+    held.classList.remove("held");
+    if (app.told.forecast) list(app, app.told.forecast);
+  };
+  window.addEventListener("pointermove", move);
+  window.addEventListener("pointerup", end);
+  window.addEventListener("pointercancel", end);
+}
+
+export function show(app, told) {
+  list(app, told);
+  const { forecast } = told;
+  const shown = [sentences(told.sentences), ...figures(told.figures),
+    matrix("Forecast forgetting: loss on training data (0: remembered, 1: as bad as answering 0)", forecast.forgetting.mean, "forgetting")];
+  if (forecast.test?.accuracy) shown.push(matrix("Test accuracy", forecast.test.accuracy.mean, "accuracy", false));
+  if (forecast.pairs.length) shown.push(pairs(forecast.pairs));
+  shown.push(el("p", { class: "note" }, told.assumes));
+  return shown;
+}
+
+function pairs(all) {
+  const heads = ["pair", "γ RF", "γ rule", "conflict", "F pair", "γ feature", "γ sim"];
+  const rows = all.map((p) => [`${p.first}→${p.second}`, ...["gamma_rf", "gamma_rule", "conflict", "f21", "gamma_feature", "gamma_sim"].map((key) => number(p.values[key]))]);
+  return table("Order parameters of all ordered pairs", heads, rows, "pairs");
+}
+
+/** What the user may ask next: the other penalties. */
+export function next(app) {
+  return app.state.get("mode") === "gibbs" ? PENALTIES.map((lambda) => ({ lambda })) : [];
+}

@@ -1,0 +1,108 @@
+// Two tasks with a readout each: where a width lies, and where a wider or a narrower one would.
+
+import { PENALTIES, choice, group, penalty, stops } from "./controls.js";
+import { el, sentences, significant } from "./dom.js";
+import { withMarker } from "./figures.js";
+
+/** Widths that the slider reaches, as loads P/N: those of the figure. */
+const LOADS = [0.1, 10];
+/** Steps of the slider, evenly in the logarithm. */
+const STEPS = 200;
+
+function tasks(app) {
+  return app.told.forecast?.order.length ?? app.told.tasks?.tasks.length ?? Number(app.state.get("length") ?? 5);
+}
+
+export function controls(app) {
+  const [i, j] = (app.state.get("phase.pair") ?? "1,2").split(",");
+  const numbers = Array.from({ length: Math.max(tasks(app), 2) }, (_, k) => [String(k + 1), `task ${k + 1}`]);
+  const select = (now, label, change) => el("select", { "aria-label": label, "data-key": label, onchange: (event) => change(event.target.value) },
+    numbers.map(([value, words]) => el("option", { value, selected: value === now }, words)));
+  const pair = (first, second) => first !== second && app.set({ "phase.pair": `${first},${second}` }, true);
+  return [
+    group("Two of the tasks", el("p", {}, select(i, "learned first", (v) => pair(v, v === j ? i : j)), " then ", select(j, "learned second", (v) => pair(v === i ? j : i, v)))),
+    group("Network", el("div", { id: "width" }),
+      stops(app, "phase.lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty }),
+      choice(app, "activation", "nonlinearity", [["relu", "ReLU"], ["linear", "linear"], ["erf", "erf"]], "relu"),
+      el("p", { class: "note" }, "One hidden layer, and a readout for each task.")),
+  ];
+}
+
+/** A width that is not the number of examples itself, where the theory has a boundary. */
+function legal(width, size) {
+  const whole = Math.max(1, Math.round(width));
+  return whole === size ? whole + 1 : whole;
+}
+
+/** The slider of widths, made anew for other tasks and moved for other widths. */
+function widths(app, size, width) {
+  const box = document.getElementById("width");
+  if (!box) return;
+  const at = (n) => Math.round((STEPS * Math.log(size / LOADS[0] / n)) / Math.log(LOADS[1] / LOADS[0]));
+  const of = (k) => legal((size / LOADS[0]) * (LOADS[0] / LOADS[1]) ** (k / STEPS), size);
+  let input = box.querySelector("input[type=range]");
+  if (!input || Number(box.dataset.size) !== size) {
+    box.dataset.size = size;
+    input = el("input", { type: "range", min: 0, max: STEPS, step: 1, id: "width-slider", "data-key": "phase.width",
+      oninput: () => app.set({ "phase.width": of(Number(input.value)) }) });
+    const exact = el("input", { type: "number", min: 1, step: 1, "aria-label": "your width N", id: "width-exact",
+      onchange: () => exact.value && app.set({ "phase.width": legal(Number(exact.value), size) }) });
+    box.replaceChildren(el("div", { class: "field" }, el("label", { for: "width-slider" }, "your width N, wide to narrow"), exact, input));
+  }
+  if (document.activeElement !== input) input.value = at(width);
+  const exact = box.querySelector("#width-exact");
+  if (document.activeElement !== exact) exact.value = width;
+  input.setAttribute("aria-valuetext", `${width} units`);
+}
+
+export function show(app, told) {
+  const size = told.sizes[1];
+  if (!told.location) {
+    // The first time, a width in the middle of the figure's left half.
+    queueMicrotask(() => app.set({ "phase.width": legal(size / 2, size) }));
+    return [el("p", { class: "note" }, "…")];
+  }
+  const { width, alpha } = told.location;
+  widths(app, size, width);
+  const figure = withMarker(told.figures[0], "load", alpha, `N = ${width}`, (load) => app.set({ "phase.width": legal(size / load, size) }));
+  return [numbers(told), ruler(told, size), sentences(told.sentences), figure, el("p", { class: "note" }, told.defined)];
+}
+
+/** A number, or the power of λ that it grows with. */
+function grown(power) {
+  if (!power) return "–";
+  if (power.value === "inf" && power.exponent > 0 && power.coefficient !== "inf") {
+    return `${significant(power.coefficient)} λ^${power.exponent === 0.5 ? "½" : power.exponent}`;
+  }
+  return significant(power.value);
+}
+
+function numbers(told) {
+  const { point } = told;
+  const all = [["regime", told.regime], ["load P/N", significant(point.alpha)], ["F21, task 1 forgotten", grown(point.f21), point.f21],
+    ["G21, test loss of task 1", grown(point.g21), point.g21], ["G22, test loss of task 2", grown(point.g22), point.g22],
+    ["|a₂|²/N, readout", grown(point.u22), point.u22]];
+  return el("dl", { class: "numbers", "aria-label": `At ${told.location.width} units` },
+    all.map(([name, words, power]) => el("div", {}, el("dt", {}, name), el("dd", { "data-value": power ? String(power.value) : words, "data-name": name.split(",")[0] }, words))));
+}
+
+/** All widths in one line, wide to narrow as in the figure, with the regimes and one's own. */
+function ruler(told, size) {
+  const critical = told.critical_load.alpha_c === "inf" ? Infinity : told.critical_load.alpha_c;
+  const part = (load) => Math.min(1, Math.max(0, Math.log(load / LOADS[0]) / Math.log(LOADS[1] / LOADS[0])));
+  const edges = [0, part(1), part(critical), 1];
+  const parts = [["fixed", "fixed representations", `N > ${size}`], ["over", "overfitting", ""], ["general", "generalisation", `N < ${Math.round(size / critical)}`]];
+  const spans = parts.map(([kind, name, widths], k) => {
+    const span = el("span", { class: kind, title: `${name} ${widths}` }, `${name} ${widths}`);
+    span.style.flex = `0 0 ${100 * Math.max(0, edges[k + 1] - edges[k])}%`;
+    return span;
+  });
+  const own = el("i");
+  own.style.left = `calc(${100 * part(told.location.alpha)}% - 1px)`;
+  return el("div", { class: "ruler", role: "img", "aria-label": `Wide networks to the left: ${told.location.advice}` }, spans, own);
+}
+
+/** What the user may ask next: the other penalties. */
+export function next(app) {
+  return PENALTIES.map((lambda) => ({ "phase.lambda": lambda }));
+}

@@ -1,0 +1,115 @@
+// The tasks: where they come from, what they hold, what they look like.
+
+import { choice, count, group, slider, toggle } from "./controls.js";
+import { el, significant, table } from "./dom.js";
+
+const PROTOCOLS = [
+  ["permuted", "permuted pixels"],
+  ["split", "split classes"],
+  ["partial-split", "partial split"],
+  ["target-distractor", "targets and distractors"],
+];
+/** The keys that belong to a protocol, with how they are set. */
+const RATIOS = {
+  permuted: [["ratio", "share of pixels shuffled", 1]],
+  "partial-split": [["ratio", "split", 0.5]],
+  "target-distractor": [["rho-target", "targets shared", 0.5], ["rho-shared", "images shared", 0.5], ["rho-flip", "labels flipped", 0]],
+  split: [],
+};
+const OF_PROTOCOLS = ["ratio", "rho-target", "rho-shared", "rho-flip", "first-unpermuted", "fresh-images", "classes-per-group", "one-hot"];
+const OF_DRAWING = ["data", "protocol", "length", "examples", "test-examples", ...OF_PROTOCOLS];
+
+export function controls(app) {
+  const own = app.state.has("tasks");
+  const protocol = app.state.get("protocol") ?? "permuted";
+  return [origin(app, own), own ? null : drawing(app, protocol), own ? null : ratios(app, protocol), preparation(app)].filter(Boolean);
+}
+
+/** A data set, or a file of one's own. */
+function origin(app, own) {
+  const now = own ? `file ${app.state.get("tasks")}` : `data ${app.state.get("data") ?? "mnist-sample"}`;
+  const options = [
+    ...app.origins.data.map(({ name, title }) => [`data ${name}`, title]),
+    ...app.origins.files.map((name) => [`file ${name}`, name]),
+  ];
+  const select = el("select", { id: "origin", "aria-label": "Where the tasks come from", onchange: () => {
+    const [kind, ...rest] = select.value.split(" ");
+    const name = rest.join(" ");
+    const cleared = Object.fromEntries([...OF_DRAWING, "tasks", "order", "phase.pair", "phase.width"].map((key) => [key, ""]));
+    app.set(kind === "file" ? { ...cleared, tasks: name } : { ...cleared, data: name, protocol: "permuted", examples: "300", "test-examples": "200" }, true);
+  } }, options.map(([value, words]) => el("option", { value, selected: value === now }, words)));
+  const input = el("input", { type: "file", id: "file", accept: ".npz,.csv,.tsv,.toml", onchange: () => input.files[0] && app.take(input.files[0]) });
+  return group("Where tasks come from", el("p", {}, select),
+    el("p", {}, el("label", { for: "file" }, "Your own tasks (.npz, .csv) or a recipe (.toml), chosen here or dropped on the page "), input));
+}
+
+function drawing(app, protocol) {
+  const chosen = choice(app, "protocol", "protocol", PROTOCOLS, "permuted");
+  chosen.querySelector("select").addEventListener("change", () => {
+    app.set(Object.fromEntries([...OF_PROTOCOLS, "order", "phase.pair", ...(protocol === "partial-split" ? [] : ["length"])].map((key) => [key, ""])), true);
+  });
+  return group("How they are drawn", chosen,
+    protocol === "partial-split" ? null : count(app, "length", "tasks", { min: 1, max: 50, placeholder: "5" }),
+    count(app, "examples", "examples per task", { min: 2, max: 5000 }),
+    count(app, "test-examples", "test examples", { min: 0, max: 5000 }),
+    count(app, "seed", "seed", { placeholder: "0" }));
+}
+
+function ratios(app, protocol) {
+  const sliders = (RATIOS[protocol] ?? []).map(([key, label, fallback]) => slider(app, key, label, { min: 0, max: 1, step: 0.01, fallback }));
+  const more = {
+    permuted: () => [toggle(app, "first-unpermuted", "first task as it is"), toggle(app, "fresh-images", "other images in every task")],
+    split: () => [count(app, "classes-per-group", "classes on either side", { min: 1, max: 5, placeholder: "1" }), toggle(app, "one-hot", "a target column per class")],
+  }[protocol]?.() ?? [];
+  return sliders.length + more.length ? group("Ratios", ...sliders, ...more) : null;
+}
+
+function preparation(app) {
+  return el("details", {}, el("summary", {}, "More: preparation, context, datasets between"),
+    group("Preparation of inputs",
+      choice(app, "centre", "subtract", [["", "as usual"], ["image", "the image's mean"], ["pixel", "each pixel's mean"], ["none", "nothing"]], ""),
+      toggle(app, "no-whiten", "do not whiten"), toggle(app, "no-norm", "do not scale")),
+    group("Steps afterwards",
+      count(app, "context", "context entries", { min: 1, max: 1000, placeholder: "none" }),
+      count(app, "intermediate", "datasets between two tasks", { min: 1, max: 20, placeholder: "none" })));
+}
+
+export function show(app, told) {
+  return [
+    ...told.problems.map((sentence) => el("p", { class: "bad" }, sentence)),
+    ...told.warnings.map((sentence) => el("p", { class: "note" }, sentence)),
+    el("div", { class: "tasks" }, told.tasks.map(task)),
+    ...told.notes.map((sentence) => el("p", { class: "note" }, sentence)),
+    table("What would be computed, and what that costs here", ["command", "time", "memory", "what"],
+      told.computations.map((c) => (c.refused
+        ? [c.command, "–", "–", el("td", { class: "wrap" }, c.refused)]
+        : [c.command, el("td", { class: "n" }, c.time), el("td", { class: "n" }, c.memory), el("td", { class: "wrap" }, c.what)])), "costs"),
+  ];
+}
+
+function task({ summary, images }, t) {
+  return el("article", { class: "task" }, el("h3", {}, `Task ${t + 1}${summary.name && summary.name !== `task ${t + 1}` ? `: ${summary.name}` : ""}`),
+    images ? el("div", { class: "thumbs" }, images.examples.map((image) => thumb(image, images.side, t))) : el("p", { class: "note" }, "Inputs are no square images."),
+    el("p", {}, `${summary.p} examples, ${summary.p_test} for testing, ${summary.dim} inputs`),
+    el("p", { "data-counts": t + 1 }, targets(summary.targets)));
+}
+
+function targets(columns) {
+  const told = columns.map((column) => (column.values
+    ? column.values.map(([value, n]) => `${n} × ${significant(value)}`).join(", ")
+    : `${significant(column.range[0])} … ${significant(column.range[1])}`));
+  return told.length === 1 ? `targets: ${told[0]}` : `${told.length} target columns, the first: ${told[0]}`;
+}
+
+function thumb({ pixels, target }, side, t) {
+  const words = target.length === 1 ? significant(target[0]) : `column ${target.indexOf(Math.max(...target)) + 1}`;
+  const canvas = el("canvas", { width: side, height: side, role: "img", "aria-label": `An example of task ${t + 1} as it sees it, target ${words}` });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(side, side);
+  for (let k = 0; k < side * side; k += 1) {
+    const grey = Number.parseInt(pixels.slice(2 * k, 2 * k + 2), 16);
+    image.data.set([grey, grey, grey, 255], 4 * k);
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}

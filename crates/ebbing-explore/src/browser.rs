@@ -1,0 +1,35 @@
+//! Opens the page in the user's browser.
+
+use std::process::{Command, Stdio};
+
+/// Programs that open an address, with what stands before it.
+fn openers() -> Vec<Vec<String>> {
+    let own = std::env::var("BROWSER").ok().filter(|b| !b.trim().is_empty());
+    let mut all: Vec<Vec<String>> = own.iter().flat_map(|list| list.split(':')).map(|b| vec![b.to_string()]).collect();
+    let known: &[&[&str]] = match std::env::consts::OS {
+        "macos" => &[&["open"]],
+        "windows" => &[&["rundll32", "url.dll,FileProtocolHandler"]],
+        _ => &[&["xdg-open"], &["sensible-browser"], &["x-www-browser"]],
+    };
+    all.extend(known.iter().map(|words| words.iter().map(|w| w.to_string()).collect()));
+    all
+}
+
+/// Opens an address; false where no browser could be started.
+pub fn open(address: &str) -> bool {
+    let screen = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let elsewhere = ["macos", "windows"].contains(&std::env::consts::OS);
+    if !(elsewhere || screen("DISPLAY") || screen("WAYLAND_DISPLAY") || screen("BROWSER")) {
+        return false;
+    }
+    openers().iter().any(|words| {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg(address);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        quiet.spawn().is_ok_and(|mut child| {
+            // A browser may stay: somebody must be told when it ends.
+            std::thread::spawn(move || child.wait());
+            true
+        })
+    })
+}

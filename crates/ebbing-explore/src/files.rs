@@ -1,0 +1,225 @@
+//! Users' own tasks: the file that the program was started with, and files dropped on the page. The page names them; a name that
+//! is not known here is refused, and never becomes a path.
+
+use ebbing::data::{Array, parse_npz};
+use ebbing::tasks::{Recipe, TaskOrigin};
+use ebbing::{Error, Result, TaskSequence};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The largest file that the page takes.
+pub const LARGEST: usize = 256 << 20;
+/// As many files are kept, the newest; the file that the program was started with always.
+const KEPT: usize = 4;
+
+/// What a file holds.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// Tasks.
+    Tasks(Arc<TaskSequence>),
+    /// What makes tasks.
+    Recipe(Recipe),
+}
+
+/// A file by its name.
+#[derive(Debug, Clone)]
+pub struct OwnFile {
+    /// What the page calls it.
+    pub name: String,
+    /// How to name it to the program in a shell.
+    pub path: String,
+    /// A hash of its content: another file of the same name is another file.
+    pub hash: String,
+    /// What it holds.
+    pub content: Content,
+}
+
+/// The files that the page can name.
+#[derive(Debug, Default)]
+pub struct Files {
+    given: Option<OwnFile>,
+    dropped: Mutex<Vec<OwnFile>>,
+}
+
+impl Files {
+    /// With the file that the program was started with.
+    ///
+    /// # Errors
+    /// What the library says of it.
+    pub fn starting_with(path: Option<&Path>) -> Result<Files> {
+        let Some(path) = path else { return Ok(Files::default()) };
+        let content = if path.extension().is_some_and(|ending| ending == "toml") {
+            Content::Recipe(Recipe::read(path)?)
+        } else {
+            Content::Tasks(Arc::new(TaskSequence::load(path)?))
+        };
+        let name = path.file_name().map_or_else(|| "tasks".into(), |name| name.to_string_lossy().into_owned());
+        let hash = hash(format!("{path:?}").as_bytes());
+        Ok(Files {
+            given: Some(OwnFile { name, path: path.display().to_string(), hash, content }),
+            dropped: Mutex::default(),
+        })
+    }
+
+    fn dropped(&self) -> MutexGuard<'_, Vec<OwnFile>> {
+        self.dropped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The names that the page can use, the one given at the start first.
+    pub fn names(&self) -> Vec<String> {
+        self.given.iter().chain(&*self.dropped()).map(|file| file.name.clone()).collect()
+    }
+
+    /// The file of a name.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for one that is not here.
+    pub fn named(&self, name: &str) -> Result<OwnFile> {
+        let known = self.dropped().iter().rev().chain(&self.given).find(|file| file.name == name).cloned();
+        known.ok_or_else(|| {
+            let expected = "this file is not here (any more): drop it on the page again, or start with --tasks FILE";
+            Error::setting("tasks", name, expected)
+        })
+    }
+
+    /// Takes a file that was dropped on the page.
+    ///
+    /// # Errors
+    /// What the library's readers say of it, with the name that the user knows it by.
+    pub fn take(&self, name: &str, bytes: &[u8]) -> Result<String> {
+        let name = plain_name(name);
+        let content = read(&name, bytes)?;
+        let file = OwnFile { path: name.clone(), hash: hash(bytes), name: name.clone(), content };
+        let mut dropped = self.dropped();
+        dropped.retain(|old| old.name != name);
+        dropped.push(file);
+        if dropped.len() > KEPT {
+            dropped.remove(0);
+        }
+        Ok(name)
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The last part of a name, without what has a meaning in addresses, shells or paths.
+fn plain_name(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let kept = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let plain: String = last.chars().take(80).map(kept).collect();
+    if plain.trim_matches('.').is_empty() { "tasks.npz".into() } else { plain }
+}
+
+fn read(name: &str, bytes: &[u8]) -> Result<Content> {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
+    match ending.as_str() {
+        "toml" => recipe(name, bytes),
+        "npz" => {
+            // Refused by the reader in memory before anything is stored; the loader reads files.
+            let _: Vec<(String, Array)> = parse_npz(bytes, Path::new(name))?;
+            stored(name, "npz", bytes)
+        }
+        "csv" | "tsv" => stored(name, &ending, bytes),
+        other => {
+            let expected = "the page takes .npz and .csv files of tasks, and .toml recipes";
+            Err(Error::file(name, "the ending", format!(".{other}"), expected))
+        }
+    }
+}
+
+/// A recipe that draws tasks from a data set by name: one that names a file of this machine is refused.
+fn recipe(name: &str, bytes: &[u8]) -> Result<Content> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| Error::file(name, "the text", "not UTF-8", "a recipe is TOML"))?;
+    let recipe = Recipe::parse(text, name)?;
+    let path = match &recipe.origin {
+        TaskOrigin::Own(path) => Some(path.display().to_string()),
+        TaskOrigin::Drawn { data, .. } if data.contains(['/', '\\']) => Some(data.clone()),
+        TaskOrigin::Drawn { .. } => None,
+    };
+    match path {
+        Some(path) => {
+            let expected = "the page opens no files: name a data set, or drop the tasks themselves";
+            Err(Error::file(name, "a path", path, expected))
+        }
+        None => Ok(Content::Recipe(recipe)),
+    }
+}
+
+/// Tasks by the library's loader, from a file of ours that is gone again when it returns.
+fn stored(name: &str, ending: &str, bytes: &[u8]) -> Result<Content> {
+    let failed = |e: std::io::Error| Error::io(name, e);
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let path = folder.path().join(format!("tasks.{ending}"));
+    std::fs::write(&path, bytes).map_err(failed)?;
+    match TaskSequence::load(&path) {
+        Ok(mut sequence) => {
+            if let Some(file) = sequence.settings.pointer_mut("/files/0/file") {
+                *file = name.into();
+            }
+            Ok(Content::Tasks(Arc::new(sequence)))
+        }
+        // The user knows the file by its own name.
+        Err(error) => {
+            let said = error.to_string().replace(&path.display().to_string(), name);
+            let problem = said.strip_prefix(&format!("{name}: ")).unwrap_or(&said).to_string();
+            Err(Error::data(name, problem))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ebbing::Task;
+    use ebbing::linalg::Mat;
+
+    fn npz() -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.npz");
+        let task = |shift: usize| {
+            let x = Mat::from_fn(8, 5, |i, j| ((i * (j + shift)) % 7) as f64 + 0.1 * i as f64 + 1.0);
+            Task::new(x, Mat::from_fn(8, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }))
+        };
+        TaskSequence::new(vec![task(1), task(2)], serde_json::json!({})).unwrap().save_npz(&path).unwrap();
+        std::fs::read(&path).unwrap()
+    }
+
+    #[test]
+    fn files_are_known_by_name_and_bounded() {
+        let files = Files::default();
+        let bytes = npz();
+        assert_eq!(files.take("../../etc/my tasks.npz", &bytes).unwrap(), "my_tasks.npz");
+        let Content::Tasks(tasks) = files.named("my_tasks.npz").unwrap().content else { panic!("tasks") };
+        assert_eq!((tasks.tasks.len(), tasks.settings["files"][0]["file"].as_str()), (2, Some("my_tasks.npz")));
+        (0..10).for_each(|k| drop(files.take(&format!("{k}.npz"), &bytes).unwrap()));
+        assert_eq!(files.names(), ["6.npz", "7.npz", "8.npz", "9.npz"]);
+        let gone = files.named("my_tasks.npz").unwrap_err().to_string();
+        assert!(gone.contains("drop it on the page again"), "{gone}");
+        assert!(files.named("/etc/passwd").is_err());
+    }
+
+    #[test]
+    fn bad_files_are_refused_by_the_name_that_the_user_knows() {
+        let files = Files::default();
+        let refused = |name: &str, bytes: &[u8]| files.take(name, bytes).unwrap_err().to_string();
+        for (name, bytes, words) in [
+            ("cut.npz", &npz()[..100], "cut.npz"),
+            ("no.npz", b"no archive", "no.npz"),
+            ("picture.jpg", b"", "the page takes .npz"),
+            ("empty.csv", b"", "empty.csv"),
+            ("r.toml", b"tasks = \"/etc/passwd\"", "the page opens no files"),
+            ("r.toml", b"data = \"/etc/passwd\"\n[protocol]\nkind = \"permuted\"", "the page opens no files"),
+            ("r.toml", b"dta = \"mnist\"", "r.toml"),
+            ("r.toml", b"\xff\xfe", "UTF-8"),
+        ] {
+            let said = refused(name, bytes);
+            assert!(said.contains(words) && !said.contains("/tmp"), "{said}");
+        }
+        assert!(files.names().is_empty());
+        assert_eq!(plain_name("..\\..\\"), "tasks.npz");
+    }
+}

@@ -1,0 +1,119 @@
+//! The page of ebbing: tasks, forecasts, phases and remedies to play with, on the own machine.
+//!
+//! ```text
+//! address -> State (a Recipe and a Job) -> library, what is heavy kept in the Cache -> figures of the report -> page
+//! ```
+//!
+//! | Module | What it does |
+//! |---|---|
+//! | `server` | routes, answers that stream their progress, the end |
+//! | `guard` | refuses what does not come from the own page |
+//! | `desk` | of one page only the newest request counts; heavy work one at a time |
+//! | `cache` | what was computed, within a bound of memory |
+//! | `state` | the address in the words of the flags |
+//! | `files` | users' own tasks, read by the library's readers |
+//! | `views` | what is shown |
+#![deny(missing_docs)]
+
+mod assets;
+mod browser;
+mod cache;
+mod desk;
+mod files;
+mod guard;
+mod lines;
+mod server;
+mod state;
+mod views;
+
+use files::Files;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use views::App;
+
+/// The port that is tried where none is asked for.
+pub const PORT: u16 = 8738;
+/// Bytes of kernels, factors and results that are kept by default.
+pub const KEEP_BYTES: usize = 1 << 30;
+
+/// How the page is started.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The user's own tasks: an `.npz` or CSV file, a folder of them, or a recipe.
+    pub tasks: Option<PathBuf>,
+    /// The port on 127.0.0.1; 0 for any free one. Without one, [`PORT`] or any free one.
+    pub port: Option<u16>,
+    /// Whether the browser is opened.
+    pub browser: bool,
+    /// Bytes of kernels, factors and results that are kept.
+    pub keep_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { tasks: None, port: None, browser: true, keep_bytes: KEEP_BYTES }
+    }
+}
+
+/// A server that has its port.
+#[derive(Debug)]
+pub struct Explorer {
+    listener: TcpListener,
+    app: App,
+    address: SocketAddr,
+    options: Options,
+}
+
+impl Explorer {
+    /// Reads the tasks and takes the port.
+    ///
+    /// # Errors
+    /// What the library says of the tasks; [`ebbing::Error::Setting`] for a port that cannot be had.
+    pub fn new(options: Options) -> ebbing::Result<Explorer> {
+        let files = Files::starting_with(options.tasks.as_deref())?;
+        let listener = listen(options.port)?;
+        let address = listener.local_addr().map_err(|e| ebbing::Error::io("127.0.0.1", e))?;
+        let app = App { cache: cache::Cache::new(options.keep_bytes), files, desk: desk::Desk::default() };
+        Ok(Explorer { listener, app, address, options })
+    }
+
+    /// The address of the page: with the user's own tasks, that of their forecast.
+    pub fn url(&self) -> String {
+        let base = format!("http://{}/", self.address);
+        match self.app.files.names().first() {
+            Some(name) => {
+                let state: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
+                format!("{base}#tasks={state}&view=tasks")
+            }
+            None => base,
+        }
+    }
+
+    /// Serves until the program is told to end; `say` is told what the user should know.
+    ///
+    /// # Errors
+    /// Where the operating system does not let it serve.
+    pub fn run(self, say: &dyn Fn(&str)) -> ebbing::Result<()> {
+        let url = self.url();
+        if self.options.browser && !browser::open(&url) {
+            say("No browser could be opened here: open the address yourself.");
+        }
+        server::serve(self.listener, self.app, self.address.port())
+    }
+}
+
+/// The port asked for, or the usual one, or any.
+fn listen(port: Option<u16>) -> ebbing::Result<TcpListener> {
+    let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    let found = match port {
+        None => bind(PORT).or_else(|_| bind(0)),
+        Some(port) => bind(port),
+    };
+    found.map_err(|error| {
+        let expected = match error.kind() {
+            std::io::ErrorKind::AddrInUse => "is in use: give another one, or 0 for any that is free".to_string(),
+            _ => format!("cannot be had ({error}): give another one, or 0 for any that is free"),
+        };
+        ebbing::Error::setting("--port", port.unwrap_or(PORT), expected)
+    })
+}

@@ -1,0 +1,291 @@
+//! The server: routes, answers, the end.
+
+use crate::assets::ASSETS;
+use crate::desk::{Ended, Wanted, work};
+use crate::files::LARGEST;
+use crate::guard::guard;
+use crate::lines::lines;
+use crate::state::{FIRST, State, VIEWS};
+use crate::views::{App, Asked, advise, forecast, phase, take, tasks};
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Path, RawQuery, Request, State as Shared};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use ebbing::Error;
+use ebbing_studies::job::flag_of;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Serves until the program is told to end.
+///
+/// # Errors
+/// Where the operating system does not let it serve.
+pub fn serve(listener: TcpListener, app: App, port: u16) -> ebbing::Result<()> {
+    let failed = |e: std::io::Error| Error::io("127.0.0.1", e);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let served = runtime.block_on(async {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        tokio::select! {
+            served = axum::serve(listener, router(Arc::new(app), port)).into_future() => served,
+            () = told_to_end() => Ok(()),
+        }
+    });
+    // What is still being computed ends with the program.
+    runtime.shutdown_background();
+    served.map_err(failed)
+}
+
+/// Ctrl-C, or a request of the system to end.
+async fn told_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// All routes behind the guard.
+fn router(app: Arc<App>, port: u16) -> Router {
+    let mut router = Router::new();
+    for (path, kind, content) in ASSETS {
+        let file = move || async move { ([(header::CONTENT_TYPE, kind)], content) };
+        router = router.route(path, get(file));
+    }
+    router
+        .route("/api/start", get(start))
+        .route("/api/view/{view}", get(view))
+        .route("/api/files", post(take_file))
+        .route("/take/{command}/{file}", get(download))
+        .fallback(async || (StatusCode::NOT_FOUND, "There is no such page.\n"))
+        .layer(from_fn_with_state(port, guard))
+        .with_state(app)
+}
+
+/// A sentence, as the page shows it.
+fn sentence(error: &Error) -> String {
+    let said = match error {
+        Error::Setting { name, value, expected } => format!("{} is {value}; {expected}", flag_of(name)),
+        other => other.to_string(),
+    };
+    said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// What the page needs before anything is computed, and what is wrong with its address.
+async fn start(Shared(app): Shared<Arc<App>>, RawQuery(query): RawQuery) -> Response {
+    let address = query.unwrap_or_default();
+    let refused = State::read(&address, &app.files).err().map(|error| sentence(&error));
+    json_answer(&json!({ "first": FIRST, "origins": tasks::origins(&app), "refused": refused, "largest": LARGEST }))
+}
+
+fn json_answer(value: &Value) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], value.to_string()).into_response()
+}
+
+/// The parts of a query that are not the page's state: which page asks, with which number, and for which screen.
+struct About {
+    page: String,
+    number: u64,
+    narrow: bool,
+    state: String,
+}
+
+impl About {
+    fn of(query: Option<String>) -> About {
+        let query = query.unwrap_or_default();
+        let (mut own, mut state) = (HashMap::new(), form_urlencoded::Serializer::new(String::new()));
+        for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+            if let Some(key) = key.strip_prefix("page.") {
+                own.insert(key.to_string(), value.into_owned());
+            } else {
+                state.append_pair(&key, &value);
+            }
+        }
+        About {
+            page: own.remove("id").unwrap_or_default().chars().take(40).collect(),
+            number: own.get("number").and_then(|n| n.parse().ok()).unwrap_or(0),
+            narrow: own.contains_key("narrow"),
+            state: state.finish(),
+        }
+    }
+}
+
+/// A view as lines: progress, then the result, or a sentence.
+async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(query): RawQuery) -> Response {
+    let about = About::of(query);
+    let (wanted, waiting) = app.desk.take(&about.page, about.number);
+    let (writer, body) = lines(waiting);
+    let state = State::read(&about.state, &app.files);
+    tokio::spawn(async move {
+        let told = match state {
+            Err(error) => json!({ "refused": sentence(&error) }),
+            Ok(_) if !VIEWS.contains(&name.as_str()) => json!({ "refused": "There is no such view." }),
+            Ok(state) => {
+                let progress = writer.clone();
+                let ready = is_ready(&name, &app, &state);
+                let job = move |app: &App, hear: &mut dyn FnMut(&str)| {
+                    let hear = &mut |step: &str| {
+                        progress.progress(step);
+                        hear(step);
+                    };
+                    let mut asked = Asked { app, state: &state, narrow: about.narrow, hear };
+                    match name.as_str() {
+                        "tasks" => tasks::view(&mut asked),
+                        "phase" => phase::view(&mut asked),
+                        "advise" => advise::view(&mut asked),
+                        "take" => take::view(app, &state, hear),
+                        _ => forecast::view(&mut asked),
+                    }
+                };
+                let begin = Instant::now();
+                match computed(&app, &wanted, ready, job).await {
+                    Some(Ok(value)) => {
+                        let milliseconds = begin.elapsed().as_secs_f64() * 1e3;
+                        json!({ "result": value, "milliseconds": milliseconds, "ready": ready, "kept": app.cache.bytes() })
+                    }
+                    Some(Err(sentence)) => json!({ "refused": sentence }),
+                    None => json!({ "left": true }),
+                }
+            }
+        };
+        writer.finish(&told).await;
+    });
+    ([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response()
+}
+
+fn is_ready(view: &str, app: &App, state: &State) -> bool {
+    match view {
+        "tasks" => tasks::ready(app, state),
+        "phase" => phase::ready(app, state),
+        "advise" => advise::ready(app, state),
+        _ => forecast::ready(app, state),
+    }
+}
+
+/// Computes on a thread of its own: at once where everything heavy is there, else in its turn. None where nobody waits any more.
+async fn computed<T: Send + 'static>(
+    app: &Arc<App>,
+    wanted: &Wanted,
+    ready: bool,
+    job: impl FnOnce(&App, &mut dyn FnMut(&str)) -> ebbing::Result<T> + Send + 'static,
+) -> Option<Result<T, String>> {
+    let turn = if ready { None } else { Some(app.desk.turn(wanted).await?) };
+    let (app, wanted) = (app.clone(), wanted.clone());
+    let done = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        work(|| {
+            wanted.or_leave();
+            job(&app, &mut |_| wanted.or_leave())
+        })
+    });
+    match done.await {
+        Ok(Ended::Done(Ok(value))) => Some(Ok(value)),
+        Ok(Ended::Done(Err(error))) => Some(Err(sentence(&error))),
+        Ok(Ended::Left) => None,
+        Ok(Ended::Fault(words)) => Some(Err(format!("This is a fault of the program, not of your input: {words}"))),
+        Err(_) => None,
+    }
+}
+
+/// A file to be saved.
+async fn download(
+    Shared(app): Shared<Arc<App>>,
+    Path((command, file)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let refused = |sentence: String| (StatusCode::UNPROCESSABLE_ENTITY, format!("{sentence}\n")).into_response();
+    if !take::COMMANDS.contains(&command.as_str()) {
+        return (StatusCode::NOT_FOUND, "There is no such page.\n").into_response();
+    }
+    let about = About::of(query);
+    let state = match State::read(&about.state, &app.files) {
+        Ok(state) => state,
+        Err(error) => return refused(sentence(&error)),
+    };
+    // A download is not overtaken by what the page asks next; it ends where the connection does.
+    let (wanted, _waiting) = app.desk.take(&format!("download {command} {file}"), about.number);
+    let ready = is_ready(&command, &app, &state);
+    let job = move |app: &App, hear: &mut dyn FnMut(&str)| take::file(&command, &file, app, &state, hear);
+    match computed(&app, &wanted, ready, job).await {
+        Some(Ok(taken)) => {
+            let named = HeaderValue::from_str(&format!("attachment; filename=\"{}\"", taken.name));
+            let named = named.unwrap_or_else(|_| HeaderValue::from_static("attachment"));
+            let mut response = ([(header::CONTENT_TYPE, taken.kind)], taken.bytes).into_response();
+            response.headers_mut().insert(header::CONTENT_DISPOSITION, named);
+            response
+        }
+        Some(Err(sentence)) => refused(sentence),
+        None => refused("Another request came first: ask again.".into()),
+    }
+}
+
+/// Takes a file that was dropped on the page; its name stands in the query, its content is the body.
+async fn take_file(Shared(app): Shared<Arc<App>>, RawQuery(query): RawQuery, request: Request) -> Response {
+    let query = query.unwrap_or_default();
+    let name = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "name");
+    let name = name.map_or_else(|| "tasks.npz".into(), |(_, name)| name.into_owned());
+    let refused = |code: StatusCode, sentence: String| {
+        let body = json!({ "refused": sentence }).to_string();
+        (code, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+    };
+    let announced = announced(request.headers());
+    let bytes = match announced.filter(|n| *n > LARGEST as u64) {
+        Some(_) => None,
+        None => collected(request.into_body()).await,
+    };
+    let Some(bytes) = bytes else {
+        let mib = LARGEST >> 20;
+        let sentence = format!(
+            "{name} is larger than {mib} MiB, the most that the page takes: start ebbing explore --tasks FILE instead."
+        );
+        return refused(StatusCode::PAYLOAD_TOO_LARGE, sentence);
+    };
+    let read = tokio::task::spawn_blocking(move || match work(|| app.files.take(&name, &bytes)) {
+        Ended::Done(Ok(name)) => Ok(name),
+        Ended::Done(Err(error)) => Err(sentence(&error)),
+        Ended::Left => Err("Nobody waits for this file.".into()),
+        Ended::Fault(words) => Err(format!("This is a fault of the program, not of your input: {words}")),
+    });
+    match read.await {
+        Ok(Ok(name)) => json_answer(&json!({ "name": name })),
+        Ok(Err(sentence)) => refused(StatusCode::UNPROCESSABLE_ENTITY, sentence),
+        Err(_) => refused(StatusCode::INTERNAL_SERVER_ERROR, "The file could not be read.".into()),
+    }
+}
+
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// The body, unless it is larger than a file may be: no more than that is ever held.
+async fn collected(mut body: Body) -> Option<Vec<u8>> {
+    let mut all: Vec<u8> = Vec::new();
+    loop {
+        let frame = std::future::poll_fn(|cx| std::pin::Pin::new(&mut body).poll_frame(cx)).await;
+        let data: Bytes = match frame {
+            None => return Some(all),
+            Some(Err(_)) => return None,
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) => data,
+                Err(_) => continue,
+            },
+        };
+        if all.len() + data.len() > LARGEST {
+            return None;
+        }
+        all.extend_from_slice(&data);
+    }
+}

@@ -1,0 +1,67 @@
+//! What each remedy against forgetting would do, with replay as a curve.
+
+use super::tasks::drawn;
+use super::{App, Asked, Result, said};
+use crate::state::State;
+use ebbing::theory::advise::Advice;
+use ebbing_report::Metadata;
+use ebbing_studies::job::{AdviseJob, AdviseResult};
+use ebbing_studies::{Job, show};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn key(state: &State, tasks: &str, count: usize) -> String {
+    let AdviseJob { tasks: _, ref depth, ref activation, ref mode, ref sigma, ref beta, ref replay_budget, .. } =
+        state.advise();
+    let theory = format!("{depth} {activation:?} {mode:?} {sigma} {beta} {replay_budget:?}");
+    format!("advice {tasks} {theory} {:?} {:?} {:?}", state.keep_below, state.budget, state.order(count))
+}
+
+/// Whether everything heavy is there.
+pub fn ready(app: &App, state: &State) -> bool {
+    let Ok(tasks) = state.tasks_key().map(|key| format!("tasks {key}")) else { return false };
+    let drawn = app.cache.get::<super::tasks::Drawn>(&tasks);
+    drawn.is_some_and(|drawn| app.cache.has(&key(state, &tasks, drawn.sequence.tasks.len())))
+}
+
+/// The advice for a state.
+///
+/// # Errors
+/// What the library says.
+pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<AdviseResult>> {
+    let job = state.advise();
+    let settings = job.settings()?;
+    if state.file.is_none() {
+        Job::from(job.clone()).check()?;
+    }
+    let drawn = drawn(app, state, hear)?;
+    let order = state.order(drawn.sequence.tasks.len());
+    app.cache.or_make(&key(state, &drawn.key, order.len()), || {
+        let sequence = drawn.sequence.ordered(&order)?;
+        let advice = Advice::of(std::slice::from_ref(&sequence), &settings, hear)?;
+        let mut forecast = job.forecast();
+        forecast.tasks.seed = Some(drawn.seed);
+        let heading = format!("Advice for {}", forecast.heading_of(&sequence, &state.origin())?);
+        let bytes = 1024 * (advice.remedies.len() + advice.replay.len());
+        Ok((AdviseResult { heading, advice, settings, seed: drawn.seed, tasks: sequence.settings }, bytes))
+    })
+}
+
+/// The view.
+///
+/// # Errors
+/// What the library says.
+pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
+    let told = told(asked.app, asked.state, asked.hear)?;
+    let shown = show::advise::shown(&told, &Metadata::new("", "")).map_err(said)?;
+    let sentences = told.advice.sentences();
+    let finding = sentences.first().cloned().unwrap_or_default();
+    let figures = shown.figures.iter().map(|(name, figure)| asked.figure(name, figure, &finding));
+    Ok(json!({
+        "figures": figures.collect::<Result<Vec<_>>>()?,
+        "heading": told.heading,
+        "sentences": sentences,
+        "assumes": told.advice.assumes(),
+        "advice": told.advice,
+    }))
+}

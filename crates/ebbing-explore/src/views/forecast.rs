@@ -1,0 +1,135 @@
+//! The forecast of the tasks in the order that the page shows.
+
+use super::tasks::{Drawn, drawn};
+use super::{App, Asked, Result, said};
+use crate::state::State;
+use ebbing::Forecast;
+use ebbing::theory::forecast::{ForecastOrders, ForecastSettings, assumes};
+use ebbing_report::{Metadata, significant};
+use ebbing_studies::job::ForecastResult;
+use ebbing_studies::show;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The settings; where every order costs as much as the first, the best one is searched only when it is asked for.
+fn settings(state: &State) -> Result<ForecastSettings> {
+    let settings = state.job.settings()?;
+    let order = ForecastOrders::serves(&settings);
+    Ok(ForecastSettings { order, ..settings })
+}
+
+fn orders_key(tasks: &str, settings: &ForecastSettings) -> String {
+    format!("orders {tasks} {settings:?}")
+}
+
+fn key(tasks: &str, settings: &ForecastSettings, order: &[usize]) -> String {
+    format!("forecast {tasks} {settings:?} {order:?}")
+}
+
+/// Whether everything heavy is there.
+pub fn ready(app: &App, state: &State) -> bool {
+    let known = || -> Result<bool> {
+        let (tasks, settings) = (format!("tasks {}", state.tasks_key()?), settings(state)?);
+        let count = app.cache.get::<Drawn>(&tasks).map_or(0, |drawn| drawn.sequence.tasks.len());
+        let made = app.cache.has(&orders_key(&tasks, &settings));
+        Ok(count > 0 && (made || app.cache.has(&key(&tasks, &settings, &state.order(count)))))
+    };
+    known().unwrap_or(false)
+}
+
+/// The forecast of a state.
+///
+/// # Errors
+/// What the library says.
+pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<ForecastResult>> {
+    let drawn = drawn(app, state, hear)?;
+    let (settings, order) = (settings(state)?, state.order(drawn.sequence.tasks.len()));
+    app.cache.or_make(&key(&drawn.key, &settings, &order), || {
+        let forecast = if ForecastOrders::serves(&settings) {
+            orders(app, &drawn, &settings, hear)?.forecast(&order)?
+        } else {
+            Forecast::of(&[drawn.sequence.ordered(&order)?], &settings, hear)?
+        };
+        let mut tasks = drawn.sequence.settings.clone();
+        if let Some(map) = tasks.as_object_mut() {
+            map.insert("order".into(), json!(order));
+        }
+        let heading = format!("Forecast for {}", state.job.heading_of(&drawn.sequence, &state.origin())?);
+        let bytes = 4096 + forecast.pairs.len() * 1024;
+        Ok((ForecastResult { heading, forecast, settings, seed: drawn.seed, tasks, layers: Vec::new() }, bytes))
+    })
+}
+
+/// Kernels, factors and order parameters that all orders share.
+fn orders(
+    app: &App,
+    drawn: &Drawn,
+    settings: &ForecastSettings,
+    hear: &mut dyn FnMut(&str),
+) -> Result<Arc<ForecastOrders>> {
+    app.cache.or_make(&orders_key(&drawn.key, settings), || {
+        let orders = ForecastOrders::new(&drawn.sequence, settings, hear)?;
+        let bytes = orders.bytes();
+        Ok((orders, bytes))
+    })
+}
+
+/// The view.
+///
+/// # Errors
+/// What the library says.
+pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
+    let told = told(asked.app, asked.state, asked.hear)?;
+    let forecast = &told.forecast;
+    let shown = show::forecast::shown(&told, &Metadata::new("", "")).map_err(said)?;
+    let figures = shown.figures.iter().map(|(name, figure)| asked.figure(name, figure, &finding(name, forecast)));
+    let figures = figures.collect::<Result<Vec<_>>>()?;
+    let order = asked.state.order(forecast.tasks.len());
+    let best = forecast.order.as_ref().map(|best| best.order.iter().map(|place| order[place - 1]).collect::<Vec<_>>());
+    Ok(json!({
+        "heading": told.heading,
+        "order": order,
+        "best": best,
+        "sentences": forecast.sentences(),
+        "assumes": assumes(false),
+        "forecast": forecast,
+        "figures": figures,
+    }))
+}
+
+/// What a figure shows, in a sentence.
+fn finding(name: &str, forecast: &Forecast) -> String {
+    let last = forecast.forgetting.mean.len() - 1;
+    let row = &forecast.forgetting.mean[last];
+    match (name, &forecast.worst, &forecast.test) {
+        ("order_parameters", Some(worst), _) => format!(
+            "Of all pairs in the order learned, tasks {} and {} conflict most ({}): {}.",
+            worst.first,
+            worst.second,
+            significant(worst.conflict),
+            worst.words()
+        ),
+        ("test", _, Some(test)) => {
+            let average = |rows: &[Vec<f64>]| rows[last].iter().sum::<f64>() / (last + 1) as f64;
+            match &test.accuracy {
+                Some(accuracy) => {
+                    let told = significant(average(&accuracy.mean));
+                    format!("After the last task test accuracy is {told}, averaged over all tasks.")
+                }
+                None => {
+                    format!("After the last task test loss is {} on average.", significant(average(&test.loss.mean)))
+                }
+            }
+        }
+        _ if last == 0 => format!("One task, learned to a loss of {}.", significant(row[0])),
+        _ => {
+            let mean = row[..last].iter().sum::<f64>() / last as f64;
+            format!(
+                "Forecast forgetting of task 1 after {} tasks is {}; of all earlier tasks, {} on average.",
+                last + 1,
+                significant(row[0]),
+                significant(mean)
+            )
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What the page shows, computed by the library and drawn by the report; what is heavy is kept by what it depends on.
+
+pub mod advise;
+pub mod forecast;
+pub mod phase;
+pub mod take;
+pub mod tasks;
+
+use crate::cache::Cache;
+use crate::desk::Desk;
+use crate::files::Files;
+use crate::state::State;
+use ebbing_report::Figure;
+use serde_json::{Value, json};
+
+/// What goes wrong: the library's sentences.
+pub type Result<T> = ebbing::Result<T>;
+
+/// Everything that requests share.
+#[derive(Debug)]
+pub struct App {
+    /// What was computed.
+    pub cache: Cache,
+    /// Users' own tasks.
+    pub files: Files,
+    /// Who waits for what.
+    pub desk: Desk,
+}
+
+/// One request: the state of the page, how its figures are drawn, and who hears of the steps.
+pub struct Asked<'a> {
+    /// What requests share.
+    pub app: &'a App,
+    /// The state of the page.
+    pub state: &'a State,
+    /// Whether figures are for a narrow screen.
+    pub narrow: bool,
+    /// Hears of every step; it does not return where nobody waits any more.
+    pub hear: &'a mut dyn FnMut(&str),
+}
+
+impl Asked<'_> {
+    /// A figure for the page: `finding` is what it shows, for those who cannot see it.
+    pub fn figure(&self, name: &str, figure: &Figure, finding: &str) -> Result<Value> {
+        let figure = figure.clone().title(&ebbing_report::escape_markup(finding.trim_end_matches('.')));
+        let figure = if self.narrow { figure.narrow() } else { figure };
+        let (svg, panels) = figure.to_svg_with_readings().map_err(said)?;
+        Ok(json!({ "name": name, "finding": finding, "caption": figure.caption_html(), "svg": svg, "panels": panels }))
+    }
+}
+
+/// What the report refuses, as the library would say it.
+pub fn said(error: ebbing_report::Error) -> ebbing::Error {
+    ebbing::Error::data("a figure or table", error.to_string())
+}

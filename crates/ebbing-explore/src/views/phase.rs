@@ -1,0 +1,169 @@
+//! Two of the tasks with a readout each, against the load: decomposed once per penalty, then any width at once.
+
+use super::tasks::drawn;
+use super::{App, Asked, Result};
+use crate::state::State;
+use ebbing::plan::critical_load_cost;
+use ebbing::tasks::sizes_of;
+use ebbing::theory::multi_head::{Power, TwoTasks};
+use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
+use ebbing::{Error, Task};
+use ebbing_report::{Metadata, significant};
+use ebbing_studies::job::{PhaseJob, PhasePlace};
+use ebbing_studies::show;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Penalties that the slider stops at, weakest first; the last is ∞.
+pub const LAMBDAS: [f64; 10] = [1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, f64::INFINITY];
+
+/// Two tasks at one penalty.
+#[derive(Debug)]
+struct Pair {
+    two: TwoTasks,
+    maps: LossMaps,
+}
+
+/// A phase diagram of a pair, and its place at the width asked about.
+#[derive(Debug)]
+pub struct Told {
+    /// The pair in the diagram.
+    pub place: PhasePlace,
+    /// What holds at the width and the penalty asked about.
+    pub point: Option<PhasePoint>,
+    /// The request.
+    pub job: PhaseJob,
+    /// The seed of everything that was drawn.
+    pub seed: u64,
+}
+
+fn pair_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
+    Ok(format!("pair {tasks} {:?} {:?} {lambda}", state.pair, state.phase().theory()?))
+}
+
+fn curve_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
+    Ok(format!("curve {}", pair_key(tasks, state, lambda)?))
+}
+
+/// Whether everything heavy is there.
+pub fn ready(app: &App, state: &State) -> bool {
+    let known = |lambda: f64| -> Result<bool> {
+        let key = pair_key(&format!("tasks {}", state.tasks_key()?), state, lambda)?;
+        Ok(app.cache.has(&key))
+    };
+    known(state.phase_lambda).unwrap_or(false) && known(f64::INFINITY).unwrap_or(false)
+}
+
+/// The chosen pair at a penalty.
+fn pair(app: &App, state: &State, lambda: f64, hear: &mut dyn FnMut(&str)) -> Result<Arc<Pair>> {
+    let drawn = drawn(app, state, hear)?;
+    app.cache.or_make(&pair_key(&drawn.key, state, lambda)?, || {
+        let tasks = chosen(state, &drawn.sequence.tasks)?;
+        let bytes = critical_load_cost(&sizes_of(&tasks)).bytes as usize;
+        let mut settings = state.phase().theory()?;
+        settings.lambda = lambda;
+        hear(&format!("kernels and pencil at λ = {lambda}"));
+        let two = TwoTasks::new(&tasks, &settings)?;
+        hear(&format!("losses at λ = {lambda}"));
+        let maps = two.loss_maps()?;
+        Ok((Pair { two, maps }, bytes))
+    })
+}
+
+fn chosen(state: &State, tasks: &[Task]) -> Result<Vec<Task>> {
+    let [i, j] = state.pair;
+    match (tasks.get(i - 1), tasks.get(j - 1)) {
+        (Some(first), Some(second)) => Ok(vec![first.clone(), second.clone()]),
+        _ => {
+            let expected = format!("must be two different tasks from 1 to {}", tasks.len());
+            Err(Error::setting("phase.pair", format!("{i},{j}"), expected))
+        }
+    }
+}
+
+/// The diagram of a state.
+///
+/// # Errors
+/// What the library says.
+pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Told> {
+    let drawn = drawn(app, state, hear)?;
+    let (job, lambda) = (state.phase(), state.phase_lambda);
+    let alphas = job.alpha.grid()?;
+    let limit = pair(app, state, f64::INFINITY, hear)?;
+    let own = if lambda.is_infinite() { limit.clone() } else { pair(app, state, lambda, hear)? };
+    let curve = app.cache.or_make(&curve_key(&drawn.key, state, lambda)?, || {
+        hear("curves against the load");
+        let curve: PhaseCurve = own.two.curve_from(&own.maps, &alphas)?;
+        Ok((curve, alphas.len() * 1024))
+    })?;
+    let settings = drawn.sequence.settings.clone();
+    let place = PhasePlace::of((&limit.two, &limit.maps), job.width, &alphas, vec![(*curve).clone()], settings)?;
+    let at_width = |alpha: f64| Ok(own.two.curve_from(&own.maps, &[alpha])?.points.pop());
+    let point = place.location.as_ref().map(|location| at_width(location.alpha)).transpose()?.flatten();
+    Ok(Told { place, point, job, seed: drawn.seed })
+}
+
+/// The view.
+///
+/// # Errors
+/// What the library says.
+pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
+    let told = told(asked.app, asked.state, asked.hear)?;
+    let place = &told.place;
+    let (heading, sentences) = show::phase::told(place, told.job.sigma);
+    let shown = show::phase::shown(place, told.job.sigma, &Metadata::new("", ""));
+    let point = told.point.as_ref().map(|p| numbers(p, asked.state.phase_lambda));
+    let figures = shown.figures.iter().map(|(name, figure)| asked.figure(name, figure, &finding(&told)));
+    Ok(json!({
+        "figures": figures.collect::<Result<Vec<_>>>()?,
+        "heading": heading,
+        "sentences": sentences,
+        "defined": show::phase::DEFINED,
+        "sizes": place.sizes,
+        "critical_load": place.critical,
+        "location": place.location,
+        "regime": place.location.as_ref().map(|l| l.regime.to_string()),
+        "widths": place.widths,
+        "point": point,
+        "lambdas": LAMBDAS.map(|l| if l.is_infinite() { json!("inf") } else { json!(l) }),
+        "curves": place.curves.curves,
+    }))
+}
+
+/// Numbers at the width asked about, and the power of λ where they grow with it.
+fn numbers(point: &PhasePoint, lambda: f64) -> Value {
+    let power = |p: Power| {
+        let value = if lambda.is_finite() { p.at(lambda) } else { p.limit() };
+        json!({
+            "value": if value.is_finite() { json!(value) } else { json!("inf") },
+            "coefficient": if p.coefficient.is_finite() { json!(p.coefficient) } else { json!("inf") },
+            "exponent": p.exponent,
+        })
+    };
+    json!({
+        "alpha": point.factors.alpha,
+        "f21": power(point.f21),
+        "g21": point.g21.map(power),
+        "g22": point.g22.map(power),
+        "u22": power(point.factors.u22),
+    })
+}
+
+/// What the figure shows, in a sentence.
+fn finding(told: &Told) -> String {
+    let critical = &told.place.critical;
+    let boundary = if critical.alpha_c.is_finite() {
+        format!("networks overfit task 2 between loads 1 and {}", significant(critical.alpha_c))
+    } else {
+        "networks overfit task 2 at every load above 1".to_string()
+    };
+    match &told.place.location {
+        Some(l) => format!(
+            "A network of {} units (load {}) is in the regime of {}; as λ grows, {boundary}.",
+            l.width,
+            significant(l.alpha),
+            l.regime
+        ),
+        None => format!("As λ grows, {boundary}."),
+    }
+}

@@ -1,0 +1,269 @@
+//! What can be taken along: figures, tables, the report, and the lines that compute the same numbers elsewhere.
+
+use super::{App, Result, advise, forecast, phase, said};
+use crate::files::Content;
+use crate::state::State;
+use ebbing::Error;
+use ebbing::data::Preprocess;
+use ebbing::tasks::{Protocol, TaskOrigin};
+use ebbing_report::{Metadata, to_csv};
+use ebbing_studies::job::ForecastJob;
+use ebbing_studies::show::{self, Shown, quoted};
+use serde_json::{Value, json};
+
+/// Commands whose results can be taken along.
+pub const COMMANDS: [&str; 3] = ["forecast", "phase", "advise"];
+
+/// A file to be saved.
+#[derive(Debug)]
+pub struct Taken {
+    /// What it is called.
+    pub name: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// Everything that a command's result is shown as, with what its files carry.
+fn shown(command: &str, app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<(Shown, Metadata)> {
+    let line = command_line(command, state);
+    match command {
+        "forecast" => {
+            let told = forecast::told(app, state, hear)?;
+            let metadata =
+                show::metadata(&line, command, Some(told.seed), &told.tasks, &told.settings).map_err(said)?;
+            Ok((show::forecast::shown(&told, &metadata).map_err(said)?, metadata))
+        }
+        "phase" => {
+            let told = phase::told(app, state, hear)?;
+            let (tasks, theory) = (&told.place.settings, told.job.theory()?);
+            let metadata = show::metadata(&line, command, Some(told.seed), tasks, &theory).map_err(said)?;
+            Ok((show::phase::shown(&told.place, told.job.sigma, &metadata), metadata))
+        }
+        _ => {
+            let told = advise::told(app, state, hear)?;
+            let metadata =
+                show::metadata(&line, command, Some(told.seed), &told.tasks, &told.settings).map_err(said)?;
+            Ok((show::advise::shown(&told, &metadata).map_err(said)?, metadata))
+        }
+    }
+}
+
+/// Makes a file by its name: `report.html`, `NAME.svg`, `NAME.png` or `NAME.csv`.
+///
+/// # Errors
+/// What the library says; [`Error::Setting`] for a name that is none.
+pub fn file(command: &str, name: &str, app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Taken> {
+    let (shown, metadata) = shown(command, app, state, hear)?;
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    let figure = || shown.figures.iter().find(|(known, _)| *known == stem).map(|(_, figure)| figure);
+    let table = || shown.tables.iter().find(|(known, _)| known == stem).map(|(_, table)| table);
+    let made = match (ending, figure(), table()) {
+        ("html", ..) if stem == "report" => Some(("text/html", shown.report.to_html().map_err(said)?.into_bytes())),
+        ("svg", Some(figure), _) => Some(("image/svg+xml", figure.to_svg().map_err(said)?.into_bytes())),
+        ("png", Some(figure), _) => Some(("image/png", figure.to_png().map_err(said)?)),
+        ("csv", _, Some(table)) => Some(("text/csv", to_csv(table, &metadata).map_err(said)?)),
+        _ => None,
+    };
+    let (kind, bytes) =
+        made.ok_or_else(|| Error::setting("the file", name, format!("{command} makes no such file")))?;
+    Ok(Taken { name: format!("{command}-{name}"), kind, bytes })
+}
+
+/// The lines that compute the same numbers, and the names of all files.
+///
+/// # Errors
+/// What the library says.
+pub fn view(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Value> {
+    let mut commands = vec![];
+    for command in COMMANDS {
+        let ready = match command {
+            "forecast" => true,
+            "phase" => phase::ready(app, state),
+            _ => advise::ready(app, state),
+        };
+        // What the user has not asked for is not computed for the list of its files.
+        let files = match ready {
+            true => names(&shown(command, app, state, hear)?.0),
+            false => vec!["report.html".to_string()],
+        };
+        commands.push(json!({
+            "command": command, "line": command_line(command, state), "python": python(command, state)?, "files": files,
+        }));
+    }
+    Ok(json!({ "commands": commands }))
+}
+
+fn names(shown: &Shown) -> Vec<String> {
+    let figures = shown.figures.iter().flat_map(|(name, _)| [format!("{name}.svg"), format!("{name}.png")]);
+    let tables = shown.tables.iter().map(|(name, _)| format!("{name}.csv"));
+    std::iter::once("report.html".to_string()).chain(figures).chain(tables).collect()
+}
+
+/// The command that computes what a view shows.
+pub fn command_line(command: &str, state: &State) -> String {
+    let mut words = vec!["ebbing".to_string(), command.to_string()];
+    let mut push = |key: &str, value: &str| {
+        words.push(format!("--{key}"));
+        words.extend((!State::is_switch(key)).then(|| quoted(value)));
+    };
+    for (key, value) in state.given() {
+        let here = match (command, key) {
+            ("phase", "order") => false,
+            ("phase", key) if State::is_of_theory(key) => ["activation", "sigma"].contains(&key),
+            ("advise", "lambda" | "replay") => false,
+            (_, key) if State::is_switch(key) => value == "true",
+            _ => true,
+        };
+        match &state.file {
+            Some(file) if key == "tasks" => push(key, &file.path),
+            _ if here => push(key, value),
+            _ => {}
+        }
+    }
+    let mut more = |key: &str, value: Option<String>| value.iter().for_each(|value| push(key, value));
+    match command {
+        "phase" => {
+            more("pair", Some(state.pair.map(|t| t.to_string()).join(",")));
+            more("lambda", state.phase_lambda.is_finite().then(|| state.phase_lambda.to_string()));
+            more("width", state.width.map(|n| n.to_string()));
+        }
+        "advise" => {
+            more("keep-forgetting-below", state.keep_below.map(|f| f.to_string()));
+            more("budget", state.budget.map(|m| m.to_string()));
+        }
+        _ => {}
+    }
+    words.join(" ")
+}
+
+/// The Python lines that compute the same numbers.
+fn python(command: &str, state: &State) -> Result<String> {
+    let mut lines = vec!["import ebbing".to_string(), String::new(), format!("tasks = {}", python_tasks(state)?)];
+    let recipe = state.recipe()?;
+    if state.file.is_none() {
+        let steps = recipe.post.interpolate.as_ref().map(|step| step.steps);
+        lines.extend(
+            steps.map(|s| format!("tasks = ebbing.tasks.interpolated(tasks, steps={s}, seed={})", recipe.seed)),
+        );
+        let dim = recipe.post.context.as_ref().map(|step| step.dim);
+        lines.extend(dim.map(|d| format!("tasks = ebbing.tasks.with_context(tasks, dim={d}, seed={})", recipe.seed)));
+    }
+    let order = &state.job.tasks.order;
+    if !order.is_empty() && command != "phase" {
+        let places: Vec<String> = order.iter().map(|t| (t - 1).to_string()).collect();
+        lines.push(format!("tasks = [tasks[t] for t in ({},)]", places.join(", ")));
+    }
+    lines.push(match command {
+        "phase" => {
+            let [i, j] = state.pair.map(|t| t - 1);
+            let width = state.width.map_or(String::new(), |n| format!(", width={n}"));
+            let lambda = state.phase_lambda;
+            let lambda = if lambda.is_finite() { format!(", lam={lambda}") } else { String::new() };
+            let sigma = keyword("sigma", state.job.sigma, 1.0);
+            format!("told = ebbing.MultiHead([tasks[{i}], tasks[{j}]]{width}{lambda}{sigma})\nprint(told.regime)")
+        }
+        "advise" => {
+            let below = state.keep_below.map_or(String::new(), |f| format!(", keep_forgetting_below={f}"));
+            let budget = state.budget.map_or(String::new(), |m| format!(", budget={m}"));
+            format!("told = ebbing.advise(tasks{}{below}{budget})\nprint(told)", python_theory(&state.job, false))
+        }
+        _ => format!("told = ebbing.forecast(tasks{})\nprint(told.forgetting)", python_theory(&state.job, true)),
+    });
+    Ok(lines.join("\n"))
+}
+
+fn keyword(name: &str, value: f64, default: f64) -> String {
+    if value == default { String::new() } else { format!(", {name}={value}") }
+}
+
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(String::from)).unwrap_or_default()
+}
+
+fn python_theory(job: &ForecastJob, whole: bool) -> String {
+    let mut out = String::new();
+    if job.depth != 1 {
+        out += &format!(", depth={}", job.depth);
+    }
+    for (name, value, default) in [("activation", word(&job.activation), "relu"), ("mode", word(&job.mode), "rf")] {
+        if value != default {
+            out += &format!(", {name}=\"{value}\"");
+        }
+    }
+    out += &keyword("sigma", job.sigma, 1.0);
+    out += &keyword("beta", job.beta, f64::INFINITY);
+    if whole {
+        out += &keyword("lam", job.lambda, f64::INFINITY);
+        if job.replay.replay > 0 {
+            out += &format!(", replay={}, replay_budget=\"{}\"", job.replay.replay, word(&job.replay.replay_budget));
+        }
+    }
+    out
+}
+
+/// The Python call that makes the tasks.
+fn python_tasks(state: &State) -> Result<String> {
+    if let Some(file) = &state.file {
+        let prepared = match &file.content {
+            Content::Tasks(_) if state.recipe()?.preprocess.is_some() => "  # and prepared as the command line says",
+            _ => "",
+        };
+        return Ok(format!("ebbing.tasks.load({}){prepared}", json!(file.path)));
+    }
+    let recipe = state.recipe()?;
+    let TaskOrigin::Drawn { data, protocol } = &recipe.origin else {
+        return Err(Error::data("the tasks", "they are neither drawn nor a file"));
+    };
+    let (name, settings) = match protocol {
+        Protocol::Permuted(p) => (
+            "permuted",
+            format!(
+                "tasks={}, p={}, p_test={}, ratio={}, permute_first={}, fresh_images={}",
+                p.tasks,
+                p.p,
+                p.p_test,
+                p.ratio,
+                truth(p.permute_first),
+                truth(p.fresh_images)
+            ),
+        ),
+        Protocol::Split(p) => (
+            "split",
+            format!(
+                "tasks={}, p={}, p_test={}, classes_per_group={}, labels=\"{}\"",
+                p.tasks,
+                p.p,
+                p.p_test,
+                p.classes_per_group,
+                word(&p.labels)
+            ),
+        ),
+        Protocol::PartialSplit(p) => ("partial_split", format!("split={}, p={}, p_test={}", p.split, p.p, p.p_test)),
+        Protocol::TargetDistractor(p) => {
+            let tested = p.p_test.map_or(String::new(), |p| format!(", p_test={p}"));
+            let rho = format!("rho_target={}, rho_shared={}, rho_flip={}", p.rho_target, p.rho_shared, p.rho_flip);
+            ("target_distractor", format!("tasks={}, p={}, {rho}{tested}", p.tasks, p.p))
+        }
+    };
+    let data = python_data(data, &recipe.preprocess.clone().unwrap_or_default());
+    Ok(format!("ebbing.tasks.{name}({data}, {settings}, seed={})", recipe.seed))
+}
+
+/// The data set, with its preparation where that is not the usual one.
+fn python_data(data: &str, prepared: &Preprocess) -> String {
+    let sample = data == "mnist-sample";
+    if *prepared == Preprocess::default() {
+        return if sample { "None".to_string() } else { json!(data).to_string() };
+    }
+    let name = if sample { "sample(".to_string() } else { format!("load({}, ", json!(data)) };
+    let ridge = prepared.whiten.as_ref().map_or(String::new(), |whiten| format!(", ridge={}", whiten.ridge));
+    let (centre, whiten) = (word(&prepared.centre), truth(prepared.whiten.is_some()));
+    let normalise = truth(prepared.normalise);
+    format!("ebbing.data.{name}centre=\"{centre}\", whiten={whiten}{ridge}, normalise={normalise})")
+}
+
+fn truth(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}

@@ -1,0 +1,97 @@
+//! Views, their progress, what is overtaken, what is taken along.
+
+use super::support::Server;
+use serde_json::Value;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+const SMALL: &str = "protocol=permuted&length=3&examples=40&test-examples=20";
+
+fn result(server: &Server, view: &str, state: &str) -> Value {
+    let (_, last) = server.get(&format!("/api/view/{view}?{state}")).lines();
+    assert!(last["refused"].is_null(), "{last}");
+    last
+}
+
+#[test]
+fn views_tell_their_progress_and_then_come_from_memory() {
+    let server = Server::start();
+    let path = format!("/api/view/forecast?{SMALL}&page.number=1");
+    let (steps, first) = server.get(&path).lines();
+    assert!(steps.iter().any(|step| step.contains("kernels")), "{steps:?}");
+    assert_eq!(first["ready"], false);
+    let (steps, again) = server.get(&format!("{path}&order=3,1,2")).lines();
+    assert!(steps.is_empty() && again["ready"] == true, "another order needs no kernels: {steps:?}");
+    assert_eq!(again["result"]["order"], serde_json::json!([3, 1, 2]));
+    assert_ne!(first["result"]["forecast"]["forgetting"], again["result"]["forecast"]["forgetting"]);
+    // What the best order is does not depend on the order that is shown.
+    assert_eq!(first["result"]["best"], again["result"]["best"]);
+    let drawn = &first["result"]["figures"][0];
+    assert!(drawn["svg"].as_str().unwrap().starts_with("<svg") && drawn["panels"][0]["cells"].is_object());
+    assert!(drawn["finding"].as_str().unwrap().starts_with("Forecast forgetting of task 1"), "{}", drawn["finding"]);
+}
+
+#[test]
+fn every_view_answers() {
+    let server = Server::start();
+    let tasks = result(&server, "tasks", SMALL);
+    assert_eq!(tasks["result"]["tasks"][0]["images"]["side"], 28);
+    let phase = result(&server, "phase", &format!("{SMALL}&phase.pair=3,1&phase.width=25"));
+    assert_eq!(phase["result"]["point"]["alpha"], 1.6);
+    assert!(phase["result"]["point"]["f21"]["value"].is_number() && phase["result"]["location"].is_object());
+    let narrow = result(&server, "phase", &format!("{SMALL}&phase.pair=3,1&phase.width=25&page.narrow=1"));
+    let frame = |told: &Value| told["result"]["figures"][0]["panels"][1]["frame"][1].as_f64().unwrap();
+    assert!(frame(&narrow) > frame(&phase), "panels stand below each other on a narrow screen");
+    let advise = result(&server, "advise", SMALL);
+    assert!(advise["result"]["advice"]["replay"].as_array().unwrap().len() > 3);
+    let take = result(&server, "take", &format!("{SMALL}&phase.pair=3,1&phase.width=25&order=2,1,3"));
+    let lines: Vec<&str> =
+        take["result"]["commands"].as_array().unwrap().iter().map(|c| c["line"].as_str().unwrap()).collect();
+    assert_eq!(
+        lines,
+        [
+            "ebbing forecast --protocol permuted --length 3 --examples 40 --test-examples 20 --order 2,1,3",
+            "ebbing phase --protocol permuted --length 3 --examples 40 --test-examples 20 --pair 3,1 --width 25",
+            "ebbing advise --protocol permuted --length 3 --examples 40 --test-examples 20 --order 2,1,3",
+        ]
+    );
+    for (file, begins) in [("forgetting.svg", "<svg"), ("forgetting.csv", "# program"), ("report.html", "<!DOCTYPE")] {
+        let taken = server.get(&format!("/take/forecast/{file}?{SMALL}&order=2,1,3"));
+        assert!(taken.status == 200 && taken.text().starts_with(begins), "{file}: {}", taken.text());
+        assert!(taken.head.contains("content-disposition: attachment"), "{}", taken.head);
+        assert!(taken.text().contains("--order 2,1,3"), "{file} says how it was made");
+    }
+}
+
+#[test]
+fn newer_requests_overtake_and_closed_connections_are_heard() {
+    let server = Server::start();
+    // Heavy enough to be under way for a while: each seed has kernels of its own.
+    let heavy = |seed: usize, number: usize| {
+        format!("/api/view/forecast?length=5&examples=500&test-examples=200&seed={seed}&page.id=a&page.number={number}")
+    };
+    let begin = Instant::now();
+    let mut waiting: Vec<_> =
+        (1..=9).map(|k| server.connection("GET", &heavy(k, k), &[("Host", &server.host)], b"")).collect();
+    let (_, last) = server.get(&heavy(10, 10)).lines();
+    let together = begin.elapsed();
+    assert!(last["result"].is_object(), "{last}");
+    let mut left = 0;
+    for stream in &mut waiting {
+        let mut text = String::new();
+        let _ = stream.read_to_string(&mut text);
+        left += usize::from(text.contains("\"left\":true"));
+    }
+    // The first may have got through before the second came.
+    assert!(left >= 8, "{left} of nine were left");
+    let begin = Instant::now();
+    let (_, alone) = server.get(&heavy(11, 11)).lines();
+    let one = begin.elapsed();
+    assert!(alone["result"].is_object());
+    // One that is under way is left at its next step, the others before they begin: two computations at most, and a step.
+    assert!(together < 4 * one + Duration::from_secs(2), "{together:?} for ten moves, {one:?} for one");
+    // A page that goes away leaves the lane to others.
+    drop(server.connection("GET", &heavy(12, 1).replace("page.id=a", "page.id=b"), &[("Host", &server.host)], b""));
+    let (_, last) = server.get(&format!("/api/view/forecast?{SMALL}&page.id=c&page.number=1")).lines();
+    assert!(last["result"].is_object());
+}

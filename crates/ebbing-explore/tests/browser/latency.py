@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""How long a move takes in the browser, from the request to the new figures on the page: medians of many moves.
+
+python3 latency.py --program target/debug/ebbing [--examples 500,1000] [--moves 40]
+
+Kernels and decompositions are there before a move is timed; penalties are those that the page computes ahead.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+
+from devtools import Browser, Program, chromium
+
+
+def moved(page, script, moves, seconds=120):
+    """Milliseconds of every move: until the answer is drawn, and the server's part."""
+    times, server = [], []
+    for k in range(moves):
+        told = page.run(f"""new Promise((done) => {{
+            const begin = performance.now();
+            document.body.addEventListener('shown', () => requestAnimationFrame(() =>
+                done([performance.now() - begin, Number(document.body.dataset.server)])), {{ once: true }});
+            ({script})({k}); }})""")
+        times.append(told[0])
+        server.append(told[1])
+    return times, server
+
+
+def row(name, examples, times, server):
+    ordered = sorted(times)
+    high = ordered[int(0.9 * (len(ordered) - 1))]
+    print(f"| {name} | {examples} | {statistics.median(times):.0f} | {high:.0f} | {statistics.median(server):.0f} |", flush=True)
+
+
+def main():
+    if not chromium():
+        print("there is no Chromium here")
+        return 77
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", default="target/debug/ebbing")
+    parser.add_argument("--examples", default="500,1000")
+    parser.add_argument("--moves", type=int, default=40)
+    options = parser.parse_args()
+    program, browser = Program(os.path.abspath(options.program)), Browser()
+    print("| move | P | median, ms | 90 %, ms | of it in the server, ms |\n|---|---|---|---|---|")
+    try:
+        for p in map(int, options.examples.split(",")):
+            state = f"data=mnist-sample&protocol=permuted&length=5&examples={p}&test-examples=500"
+            page = browser.page()
+            page.open(f"{program.base}#{state}")
+            page.settled(300)
+            drag = "(k) => { const items = document.querySelectorAll('#order button.move:not(:disabled)'); items[(7 * k) % items.length].click(); }"
+            row("order, one place", p, *moved(page, drag, options.moves))
+            page.open(f"{program.base}#{state}&view=phase&phase.width={p // 2}")
+            page.settled(300)
+            load = f"(k) => {{ const e = document.getElementById('width-slider'); e.value = 20 + (37 * k) % 160; e.dispatchEvent(new Event('input', {{ bubbles: true }})); }}"
+            row("load, by the slider", p, *moved(page, load, options.moves))
+            page.until("document.body.dataset.ahead !== undefined", 600)
+            penalty = "(k) => { const e = document.querySelector(\"[data-key='phase.lambda']\"); e.value = (k + 1) % 10; e.dispatchEvent(new Event('input', { bubbles: true })); }"
+            row("λ, by the slider", p, *moved(page, penalty, options.moves))
+            page.run("1")
+    finally:
+        browser.close()
+        program.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+//! Advice as a figure, a table and a report.
+
+use super::{Shown, bibtex};
+use crate::job::AdviseResult;
+use ebbing::theory::advise::{Advice, Remedy, RemedyKind};
+use ebbing_report::{Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup};
+
+/// Everything that advice tells.
+///
+/// # Errors
+/// Where a table is not sound.
+pub fn shown(told: &AdviseResult, metadata: &Metadata) -> Result<Shown> {
+    let figure = figure(&told.advice).metadata(metadata);
+    let remedies = table(&told.advice, "Remedies, the least forgetting first", true);
+    let report = Report::telling("What to do against forgetting", &told.advice.sentences())
+        .note(&escape_markup(&told.heading))
+        .note(told.advice.assumes())
+        .figure(&figure)
+        .table(&remedies)
+        .metadata(metadata)
+        .bibtex(&bibtex());
+    Ok(Shown { figures: vec![("remedies", figure)], tables: vec![("remedies".into(), remedies)], report })
+}
+
+/// The remedies; `all` adds what files hold beyond the terminal's columns.
+pub fn table(advice: &Advice, title: &str, all: bool) -> Table {
+    let rows: Vec<&Remedy> = advice.remedies.iter().filter(|r| all || r.applies).collect();
+    let column = |get: fn(&Remedy) -> Option<f64>| {
+        let zero = |v: f64| if v.abs() < 1e-12 { 0.0 } else { v };
+        rows.iter().map(|r| get(r).map_or(f64::NAN, zero)).collect::<Vec<f64>>()
+    };
+    let text = |get: fn(&Remedy) -> &str| rows.iter().map(|r| escape_markup(get(r))).collect::<Vec<String>>();
+    let mut table = Table::new(title)
+        .text("remedy", &text(|r| &r.remedy))
+        .number("F", &column(|r| r.forgetting))
+        .key("forgetting")
+        .meaning("mean loss of earlier tasks after the last, on training data");
+    if all && advice.draws > 1 {
+        table = table.number("standard_error", &column(|r| r.standard_error));
+    }
+    table = table
+        .number("gain", &column(|r| r.gain))
+        .meaning("forgetting spared against doing nothing")
+        .number("acc.", &column(|r| r.accuracy))
+        .key("accuracy")
+        .meaning("average over all tasks after the last")
+        .number("transfer", &column(|r| r.backward_transfer))
+        .key("backward_transfer")
+        .meaning("backward transfer of accuracy: below 0 earlier tasks are forgotten")
+        .number("cost", &column(|r| r.cost))
+        .meaning("work of training relative to doing nothing");
+    if all {
+        let applies: Vec<String> = rows.iter().map(|r| r.applies.to_string()).collect();
+        table = table
+            .text("needs", &text(|r| &r.needs))
+            .text("applies", &applies)
+            .text("why", &text(|r| r.why.as_deref().unwrap_or_default()));
+    }
+    table
+}
+
+/// Forgetting against cost, replay as a curve.
+pub fn figure(advice: &Advice) -> Figure {
+    let nothing = advice.remedies.iter().find(|r| r.kind == RemedyKind::Nothing).and_then(|r| r.forgetting);
+    let (x, y): (Vec<f64>, Vec<f64>) = advice.replay.iter().map(|p| (p.cost, p.forgetting)).unzip();
+    let (x, y) = match nothing {
+        Some(f) => ([vec![1.0], x].concat(), [vec![f], y].concat()),
+        None => (x, y),
+    };
+    let shown: Vec<(usize, &Remedy, f64, f64)> = (advice.remedies.iter().enumerate())
+        .filter_map(|(k, r)| Some((k + 1, r, r.cost?, r.forgetting?)))
+        .map(|(k, r, cost, f)| (k, r, cost, if f < 1e-12 { 0.0 } else { f }))
+        .collect();
+    let reach = |get: fn(&(usize, &Remedy, f64, f64)) -> f64| shown.iter().map(get).fold(0.0, f64::max);
+    let (high, ends) = (reach(|p| p.3), [0.5, 1.4 * reach(|p| p.2).max(2.0)]);
+    let wide = (ends[1] / ends[0]).ln();
+    let mut panel = Panel::new()
+        .x("work of training, doing nothing = 1")
+        .y("mean final forgetting")
+        .log_x()
+        .x_range(ends[0], ends[1])
+        .legend(Legend::Right)
+        .horizontal("asked for", advice.target)
+        .line(Line::new("replay, more and more examples", &x, &y).category(0));
+    for (k, r, cost, f) in &shown {
+        let name = format!("{k} {}", escape_markup(&r.remedy));
+        panel = panel.markers(Markers::new(&name, &[*cost], &[*f]).category(group_of(r)));
+    }
+    // Numbers of points that lie together stand together.
+    let mut labels: Vec<(f64, f64, String)> = vec![];
+    for (k, _, cost, f) in &shown {
+        let near = |l: &&mut (f64, f64, String)| (l.0 / cost).ln().abs() < 0.03 * wide && (l.1 - f).abs() < 0.05 * high;
+        match labels.iter_mut().find(near) {
+            Some(label) => label.2 += &format!(", {k}"),
+            None => labels.push((*cost, *f, k.to_string())),
+        }
+    }
+    for (cost, f, label) in labels {
+        // Where nothing costs more there is room to the left; elsewhere to the right.
+        let side = if cost < 1.1 { -1.0 } else { 1.0 };
+        let shift = 0.016 + 0.006 * label.chars().count() as f64;
+        panel = panel.text(cost * (side * shift * wide).exp(), f + 0.02 * high, &label);
+    }
+    Figure::wide(panel).title("What each remedy would do").caption(
+        "Mean forgetting of earlier tasks after the last (loss on their training data) against the work of training, for every \
+         remedy at its best setting, the best first. Colours tell what a remedy needs: examples that are kept, the task known at \
+         test time, another way of learning, another network or order. The curve is replay with more and more random examples \
+         kept.",
+    )
+}
+
+/// Remedies that are drawn alike: examples kept; task known at test time; penalty, way of learning; network, order; nothing;
+/// bound.
+fn group_of(remedy: &Remedy) -> usize {
+    match remedy.kind {
+        _ if remedy.task_known => 1,
+        RemedyKind::Replay | RemedyKind::Combination => 0,
+        RemedyKind::Penalty | RemedyKind::LayerPenalty | RemedyKind::Regime => 2,
+        RemedyKind::Nothing => 4,
+        RemedyKind::Joint => 5,
+        _ => 3,
+    }
+}

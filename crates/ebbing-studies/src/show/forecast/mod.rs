@@ -1,0 +1,60 @@
+//! A forecast as figures, tables and a report.
+
+mod figures;
+pub mod tables;
+
+use super::{Shown, bibtex};
+use crate::job::ForecastResult;
+use ebbing::theory::forecast::{Averaged, assumes};
+use ebbing_report::{Matrix, Metadata, Report, Result, Spread, escape_markup};
+
+/// Everything the forecast tells.
+///
+/// # Errors
+/// Where a table is not sound.
+pub fn shown(told: &ForecastResult, metadata: &Metadata) -> Result<Shown> {
+    let forecast = &told.forecast;
+    let mut report = Report::telling("What the network will forget", &told.forecast.sentences())
+        .note(&escape_markup(&told.heading))
+        .note(assumes(told.settings.features));
+    let figures: Vec<_> = figures::all(told).into_iter().map(|(name, f)| (name, f.metadata(metadata))).collect();
+    for (_, figure) in &figures {
+        report = report.figure(figure);
+    }
+    let mut tables = Vec::new();
+    let mut matrices = vec![("forgetting", matrix("forgetting", &forecast.forgetting))];
+    if let Some(test) = &forecast.test {
+        matrices.push(("test_loss", matrix("test loss", &test.loss)));
+        matrices.extend(test.accuracy.as_ref().map(|accuracy| ("test_accuracy", matrix("test accuracy", accuracy))));
+    }
+    for (name, matrix) in &matrices {
+        tables.push((name.to_string(), matrix.to_table()?));
+        report = report.matrix(matrix);
+    }
+    if !forecast.pairs.is_empty() {
+        tables.push(("order_parameters".into(), tables::all_pairs(forecast)));
+        report = report.table(&tables::values(forecast));
+        if let Some(intervals) = tables::intervals(forecast, &tables::chosen(forecast).0) {
+            report = report.table(&intervals);
+        }
+    }
+    if !forecast.depths.is_empty() {
+        tables.push(("depths".into(), tables::depths(forecast)));
+        report = report.table(&tables::depths(forecast));
+    }
+    for (k, (name, layer)) in told.layers.iter().enumerate() {
+        let pairs = tables::all_pairs(layer);
+        report = report.note(&escape_markup(&format!("Order parameters of {name}:"))).table(&pairs);
+        tables.push((format!("layer_{}_order_parameters", k + 1), pairs));
+    }
+    Ok(Shown { figures, tables, report: report.metadata(metadata).bibtex(&bibtex()) })
+}
+
+/// A task matrix; before a task is learned there is nothing to forget.
+pub fn matrix(name: &str, values: &Averaged) -> Matrix {
+    let matrix = Matrix::tasks(name, &values.mean).only(|t, s| s <= t);
+    match &values.standard_error {
+        Some(errors) => matrix.errors(Spread::StandardError, errors),
+        None => matrix,
+    }
+}

@@ -1,0 +1,236 @@
+//! The forecast of a sequence in any order of its tasks.
+//!
+//! Where `K̃_ts` does not depend on the times (modes `rf`, `ntk` and `lazy`) every order uses the same kernels and factors, and
+//! order parameters belong to pairs: what an order changes is `u_t = K_tt^{-1}(Y_t − f_{t−1}(X_t))`, products with vectors.
+
+use super::{Forecast, ForecastSettings, Told, all_pairs, final_forgetting};
+use crate::error::{Error, Result};
+use crate::plan::{Cost, Sizes, check_memory};
+use crate::tasks::{TaskSequence, check_order};
+use crate::theory::Inputs;
+use crate::theory::blocks::factor::digits;
+use crate::theory::blocks::kernels::Kernels;
+use crate::theory::blocks::shared::{self, Shared};
+use crate::theory::order_parameters::PairOrderParameters;
+use crate::theory::single_head::{Mode, SingleHeadForecast};
+use crate::theory::task_order::engine::Engine;
+use crate::theory::task_order::{OrderRank, SearchResult, TaskOrder};
+
+/// [`Forecast::of`] one sequence in any order of its tasks, from kernels, factors and order parameters that are made once.
+///
+/// ```
+/// use ebbing::{Dataset, Forecast, Source};
+/// use ebbing::data::Preprocess;
+/// use ebbing::tasks::Permuted;
+/// use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
+/// let source = Source::new(Dataset::sample()?, &Preprocess { whiten: None, ..Preprocess::default() })?;
+/// let tasks = Permuted { tasks: 3, p: 50, p_test: 20, ..Permuted::default() }.generate(&source, 1)?;
+/// let settings = ForecastSettings::default();
+/// let orders = ForecastOrders::new(&tasks, &settings, &mut |_| ())?;
+/// let reordered = Forecast::of(&[tasks.ordered(&[3, 1, 2])?], &settings, &mut |_| ())?;
+/// let (told, known) = (orders.forecast(&[3, 1, 2])?.forgetting.mean, reordered.forgetting.mean);
+/// // Rounding, times the condition of the kernels.
+/// assert!((told[2][0] - known[2][0]).abs() < 1e-9);
+/// # Ok::<(), ebbing::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ForecastOrders {
+    told: Told,
+    settings: ForecastSettings,
+    engine: Engine,
+    pairs: Vec<PairOrderParameters>,
+    best: Option<SearchResult>,
+}
+
+impl ForecastOrders {
+    /// Whether these settings are ones that every order shares its kernels with: one of the limits, means only, no replay, and
+    /// nothing beside the forecast.
+    pub fn serves(settings: &ForecastSettings) -> bool {
+        let theory = &settings.theory;
+        let limit = theory.mode != Mode::Gibbs || theory.lambda.is_infinite();
+        let plain = !theory.variance && !theory.replay.is_on() && !settings.features;
+        limit && plain && settings.half_samples + settings.shuffles == 0 && settings.depths.is_empty()
+    }
+
+    /// Makes everything that orders share; `progress` is called before each part, with what comes next.
+    ///
+    /// # Errors
+    /// As [`Forecast::of`]; [`Error::Setting`] for settings that [`ForecastOrders::serves`] not.
+    pub fn new(
+        sequence: &TaskSequence,
+        settings: &ForecastSettings,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<ForecastOrders> {
+        if !Self::serves(settings) {
+            let expected = "orders share kernels in modes rf, ntk and lazy, for means without replay alone";
+            return Err(Error::setting("mode", format!("{:?}", settings.theory.mode).to_lowercase(), expected));
+        }
+        let prior = settings.theory.checked()?;
+        check_memory("the forecasts of all orders of these tasks", &sequence.sizes(), kept)?;
+        let inputs = Inputs::Network(sequence);
+        let given = inputs.given()?;
+        shared::check(&given, &shared::number(&given), settings.theory.beta.is_infinite())?;
+        let kernels = Kernels::new(inputs.source(settings.theory.architecture, prior), &settings.theory)?;
+        let parts = (OrderRank::Forgetting, true);
+        let engine = Engine::new(&kernels, &settings.theory, &Shared::nothing(&given), parts, progress)?;
+        progress("order parameters");
+        let pairs = all_pairs(settings, sequence, true)?;
+        let best = (settings.order && given.len() > 1).then(|| {
+            progress("order of tasks");
+            engine.best()
+        });
+        Ok(ForecastOrders {
+            told: Told::of(sequence),
+            settings: settings.clone(),
+            best: best.transpose()?,
+            engine,
+            pairs,
+        })
+    }
+
+    /// The number of tasks.
+    pub fn tasks(&self) -> usize {
+        self.told.names.len()
+    }
+
+    /// Bytes that the kernels and factors take.
+    pub fn bytes(&self) -> usize {
+        self.engine.bytes()
+    }
+
+    /// The forecast of the tasks learned in an order, each named by its number from 1. In it tasks are numbered by their place.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for an order that does not name every task once.
+    pub fn forecast(&self, order: &[usize]) -> Result<Forecast> {
+        check_order(order, self.tasks())?;
+        let places: Vec<usize> = order.iter().map(|t| t - 1).collect();
+        let learned = self.learned(&places)?;
+        let best = self.best.as_ref().map(|found| self.beside(&places, &learned.forgetting, found)).transpose()?;
+        let mut told = self.told.clone();
+        told.names = places.iter().map(|&t| self.told.names[t].clone()).collect();
+        told.forecast(&self.settings, &[learned], vec![self.pairs_of(order)], Vec::new(), best)
+    }
+
+    fn learned(&self, places: &[usize]) -> Result<SingleHeadForecast> {
+        let scores = self.engine.follow(places)?;
+        let worst = scores.conditions.iter().copied().fold(0.0, f64::max);
+        let right = digits(worst, &self.told.names[places[0]])?;
+        Ok(SingleHeadForecast::of(scores, right, false))
+    }
+
+    /// The best order beside one that is given; its tasks are named by their places in that one.
+    fn beside(&self, places: &[usize], forgetting: &[Vec<f64>], found: &SearchResult) -> Result<TaskOrder> {
+        let given = final_forgetting(forgetting);
+        let forecast = self.learned(&found.order)?.forgetting;
+        let after = final_forgetting(&forecast);
+        let better = after < given;
+        let place = |task: &usize| places.iter().position(|p| p == task).map_or(0, |at| at + 1);
+        Ok(TaskOrder {
+            order: if better { found.order.iter().map(place).collect() } else { (1..=places.len()).collect() },
+            forgetting: if better { after } else { given },
+            given,
+            gain: if better { given - after } else { 0.0 },
+            accuracy: None,
+            worst: found.worst,
+            gain_error: None,
+            within_noise: None,
+            forecast: if better { forecast } else { forgetting.to_vec() },
+            method: found.method,
+            tried: found.tried,
+            examples: self.engine.examples(),
+        })
+    }
+
+    /// The order parameters of all pairs, tasks numbered by their place.
+    fn pairs_of(&self, order: &[usize]) -> Vec<PairOrderParameters> {
+        let place = |task: usize| order.iter().position(|t| *t == task).map_or(0, |at| at + 1);
+        let renamed = |pair: &PairOrderParameters| PairOrderParameters {
+            first: place(pair.first),
+            second: place(pair.second),
+            ..pair.clone()
+        };
+        let mut pairs: Vec<PairOrderParameters> = self.pairs.iter().map(renamed).collect();
+        pairs.sort_by_key(|pair| (pair.first, pair.second));
+        pairs
+    }
+}
+
+/// What is kept: kernels between all tasks, held-out data included, and a factor per task.
+fn kept(sizes: &Sizes) -> Cost {
+    let (train, test) = (sizes.train.iter().sum::<usize>() as f64, sizes.test.iter().sum::<usize>() as f64);
+    let numbers = train * train / 2.0 + sizes.train.iter().map(|&p| (p * p) as f64).sum::<f64>() + train * test;
+    let products = 2.0 * sizes.dim as f64 * (train * train / 2.0 + train * test);
+    Cost { flops: products, bytes: 8.0 * (numbers + (train + test) * sizes.dim as f64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Dataset, Preprocess, Source};
+    use crate::tasks::{Permuted, Split};
+    use crate::theory::single_head::SingleHeadSettings;
+
+    fn sequences() -> Vec<TaskSequence> {
+        let source = Source::new(Dataset::sample().unwrap(), &Preprocess { whiten: None, ..Preprocess::default() });
+        let source = source.unwrap();
+        let permuted = Permuted { tasks: 4, p: 40, p_test: 30, ..Permuted::default() }.generate(&source, 3).unwrap();
+        let untested = Split { tasks: 3, p: 40, p_test: 0, ..Split::default() }.generate(&source, 3).unwrap();
+        vec![permuted, untested]
+    }
+
+    /// Numbers agree to rounding times the condition of these kernels (below 1e4).
+    const ROUNDING: f64 = 1e-10;
+
+    fn near(a: &[Vec<f64>], b: &[Vec<f64>]) -> bool {
+        a.iter().flatten().zip(b.iter().flatten()).all(|(a, b)| (a - b).abs() <= ROUNDING * (1.0 + b.abs()))
+    }
+
+    #[test]
+    fn every_order_is_that_of_the_reordered_sequence() {
+        for sequence in sequences() {
+            for (mode, beta) in [(Mode::Rf, f64::INFINITY), (Mode::Ntk, f64::INFINITY), (Mode::Lazy, 50.0)] {
+                let theory = SingleHeadSettings { mode, beta, ..Default::default() };
+                let settings = ForecastSettings { theory, ..Default::default() };
+                let orders = ForecastOrders::new(&sequence, &settings, &mut |_| ()).unwrap();
+                let order: Vec<usize> = [3, 1, 2, 4].into_iter().filter(|t| *t <= orders.tasks()).collect();
+                let told = orders.forecast(&order).unwrap();
+                let whole = Forecast::of(&[sequence.ordered(&order).unwrap()], &settings, &mut |_| ()).unwrap();
+                assert!(near(&told.forgetting.mean, &whole.forgetting.mean), "{mode:?}");
+                assert_eq!(told.tasks, whole.tasks);
+                assert_eq!(told.train_accuracy, whole.train_accuracy);
+                assert_eq!(told.test.is_some(), whole.test.is_some());
+                for (a, b) in told.test.iter().zip(&whole.test) {
+                    assert!(near(&a.loss.mean, &b.loss.mean) && near(&a.generalisation.mean, &b.generalisation.mean));
+                    assert_eq!(a.accuracy, b.accuracy);
+                }
+                for (a, b) in told.pairs.iter().zip(&whole.pairs) {
+                    assert_eq!((a.first, a.second), (b.first, b.second));
+                    assert!((a.values.gamma_rf - b.values.gamma_rf).abs() < ROUNDING);
+                    assert!((a.values.f21 - b.values.f21).abs() < ROUNDING);
+                }
+                let (a, b) = (told.order.unwrap(), whole.order.unwrap());
+                assert_eq!((a.order, a.method, a.tried), (b.order, b.method, b.tried), "{mode:?}");
+                assert!((a.forgetting - b.forgetting).abs() < ROUNDING && (a.worst - b.worst).abs() < ROUNDING);
+                assert!((told.f21_at_lambda_zero.unwrap() - whole.f21_at_lambda_zero.unwrap()).abs() < ROUNDING);
+                // Digits are estimates from random probes of the same kernels, made in another order of operations.
+                assert!((told.digits - whole.digits).abs() < 0.5, "{} {}", told.digits, whole.digits);
+            }
+        }
+    }
+
+    #[test]
+    fn what_orders_do_not_share_is_refused() {
+        let sequence = &sequences()[1];
+        let gibbs = SingleHeadSettings { mode: Mode::Gibbs, lambda: 10.0, ..Default::default() };
+        let settings = ForecastSettings { theory: gibbs, ..Default::default() };
+        assert!(ForecastOrders::new(sequence, &settings, &mut |_| ()).unwrap_err().to_string().contains("mode"));
+        let orders = ForecastOrders::new(sequence, &ForecastSettings::default(), &mut |_| ()).unwrap();
+        for wrong in [&[1, 2][..], &[1, 2, 2], &[0, 1, 2], &[1, 2, 4], &[]] {
+            let said = orders.forecast(wrong).unwrap_err().to_string();
+            assert!(said.contains("each of the 3 tasks once"), "{said}");
+            assert!(sequence.ordered(wrong).is_err());
+        }
+        assert!(orders.bytes() >= 8 * (3 * 40 * 40 + 3 * 40 * 40));
+    }
+}
