@@ -19,7 +19,7 @@ pub enum Content {
     /// Tasks.
     Tasks(Arc<TaskSequence>),
     /// What makes tasks.
-    Recipe(Recipe),
+    Recipe(Box<Recipe>),
 }
 
 /// A file by its name.
@@ -50,7 +50,7 @@ impl Files {
     pub fn starting_with(path: Option<&Path>) -> Result<Files> {
         let Some(path) = path else { return Ok(Files::default()) };
         let content = if path.extension().is_some_and(|ending| ending == "toml") {
-            Content::Recipe(Recipe::read(path)?)
+            Content::Recipe(Box::new(Recipe::read(path)?))
         } else {
             Content::Tasks(Arc::new(TaskSequence::load(path)?))
         };
@@ -145,7 +145,7 @@ fn recipe(name: &str, bytes: &[u8]) -> Result<Content> {
             let expected = "the page opens no files: name a data set, or drop the tasks themselves";
             Err(Error::file(name, "a path", path, expected))
         }
-        None => Ok(Content::Recipe(recipe)),
+        None => Ok(Content::Recipe(Box::new(recipe))),
     }
 }
 

@@ -150,7 +150,7 @@ impl State {
             return Err(Error::setting(*key, &self.given[key], "the recipe says itself which tasks are drawn"));
         }
         let post = PostSteps { order: Vec::new(), ..recipe.post.clone() };
-        Ok(Recipe { post, seed: keys.seed.unwrap_or(recipe.seed), ..recipe.clone() })
+        Ok(Recipe { post, seed: keys.seed.unwrap_or(recipe.seed), ..(**recipe).clone() })
     }
 
     /// The order in which tasks are learned, from 1: the one asked for, or a recipe's own, or as they come.
