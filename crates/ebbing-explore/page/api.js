@@ -56,9 +56,9 @@ export class Newest {
     this.since = performance.now();
     try {
       const told = await ask(view, state, { signal: under.signal, progress: (step) => this.progress(step) });
-      this.done(view, told, performance.now() - this.since);
+      this.done(view, state, told, performance.now() - this.since);
     } catch (error) {
-      if (error.name !== "AbortError") this.failed(error.message);
+      if (error.name !== "AbortError") this.failed(state, error.message);
     } finally {
       clearTimeout(this.timer);
       this.under = null;

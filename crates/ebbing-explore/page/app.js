@@ -54,7 +54,7 @@ const app = {
       tab.setAttribute("aria-selected", String(open));
       tab.tabIndex = open ? 0 : -1;
     }
-    $("main").setAttribute("aria-labelledby", `tab-${view}`);
+    $("panel").setAttribute("aria-labelledby", `tab-${view}`);
     const held = document.activeElement?.dataset?.key;
     $("controls").replaceChildren(...views[view].controls(this));
     if (held) $("controls").querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus();
@@ -106,7 +106,7 @@ const newest = new Newest({
   progress(step) {
     app.status(el("progress", { "aria-label": "computing" }), ` ${step} …`);
   },
-  done(view, told, milliseconds) {
+  done(view, asked, told, milliseconds) {
     app.problem();
     app.told[view] = told.result;
     if (view !== app.view) return;
@@ -114,16 +114,16 @@ const newest = new Newest({
     $("result").replaceChildren(...views[view].show(app, told.result));
     const shown = performance.now();
     app.status(`computed in ${Math.round(told.milliseconds)} ms`);
-    document.body.dataset.shown = app.address();
+    document.body.dataset.shown = asked;
     document.body.dataset.milliseconds = milliseconds.toFixed(1);
     document.body.dataset.server = told.milliseconds.toFixed(1);
     document.body.dispatchEvent(new CustomEvent("shown", { detail: { milliseconds, shown } }));
     app.lookAhead();
   },
-  failed(sentence) {
+  failed(asked, sentence) {
     app.status();
     app.problem(sentence);
-    document.body.dataset.shown = app.address();
+    document.body.dataset.shown = asked;
   },
 });
 

@@ -45,18 +45,18 @@ export function stops(app, key, label, values, { fallback, show, disabled = fals
   return field(label, input, output);
 }
 
-/** A choice. */
-export function choice(app, key, label, options, fallback) {
+/** A choice; `also` says which other keys change with it. */
+export function choice(app, key, label, options, fallback, also = () => ({})) {
   const now = app.state.get(key) ?? fallback;
-  const input = el("select", { "data-key": key, onchange: () => app.set({ [key]: input.value }, true) },
+  const input = el("select", { "data-key": key, onchange: () => app.set({ ...also(input.value), [key]: input.value }, true) },
     options.map(([value, words]) => el("option", { value, selected: value === now }, words)));
   return field(label, input);
 }
 
-/** A whole number; empty leaves the default. */
-export function count(app, key, label, { min = 0, max, placeholder = "" } = {}) {
+/** A whole number; empty leaves the default. `also` are other keys that change with it. */
+export function count(app, key, label, { min = 0, max, placeholder = "", also = {} } = {}) {
   const input = el("input", { type: "number", min, max, step: 1, placeholder, value: app.state.get(key) ?? "", "data-key": key,
-    onchange: () => app.set({ [key]: input.value }) });
+    onchange: () => app.set({ ...also, [key]: input.value }) });
   return field(label, input);
 }
 

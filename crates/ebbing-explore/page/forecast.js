@@ -12,16 +12,9 @@ function order(app, count) {
   return written ? written.split(",").map(Number) : Array.from({ length: count }, (_, k) => k + 1);
 }
 
-function count(app) {
-  return app.told.forecast?.order.length ?? (app.state.get("order")?.split(",").length || Number(app.state.get("length") ?? 0));
-}
-
 export function controls(app) {
   const gibbs = app.state.get("mode") === "gibbs";
-  const mode = choice(app, "mode", "how it learns", MODES, "rf");
-  mode.querySelector("select").addEventListener("change", (event) => {
-    if (event.target.value !== "gibbs") app.set({ lambda: "" }, true);
-  });
+  const mode = choice(app, "mode", "how it learns", MODES, "rf", (value) => (value === "gibbs" ? {} : { lambda: "" }));
   return [
     el("fieldset", { id: "order" }, el("legend", {}, "Order of the tasks")),
     group("Network",

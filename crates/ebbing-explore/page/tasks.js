@@ -44,12 +44,12 @@ function origin(app, own) {
 }
 
 function drawing(app, protocol) {
-  const chosen = choice(app, "protocol", "protocol", PROTOCOLS, "permuted");
-  chosen.querySelector("select").addEventListener("change", () => {
-    app.set(Object.fromEntries([...OF_PROTOCOLS, "order", "phase.pair", ...(protocol === "partial-split" ? [] : ["length"])].map((key) => [key, ""])), true);
-  });
+  // Another number of tasks has other orders and pairs; another protocol has other keys.
+  const numbered = { order: "", "phase.pair": "" };
+  const others = Object.fromEntries([...OF_PROTOCOLS, "length"].map((key) => [key, ""]));
+  const chosen = choice(app, "protocol", "protocol", PROTOCOLS, "permuted", () => ({ ...others, ...numbered }));
   return group("How they are drawn", chosen,
-    protocol === "partial-split" ? null : count(app, "length", "tasks", { min: 1, max: 50, placeholder: "5" }),
+    protocol === "partial-split" ? null : count(app, "length", "tasks", { min: 1, max: 50, placeholder: "5", also: numbered }),
     count(app, "examples", "examples per task", { min: 2, max: 5000 }),
     count(app, "test-examples", "test examples", { min: 0, max: 5000 }),
     count(app, "seed", "seed", { placeholder: "0" }));
@@ -71,7 +71,7 @@ function preparation(app) {
       toggle(app, "no-whiten", "do not whiten"), toggle(app, "no-norm", "do not scale")),
     group("Steps afterwards",
       count(app, "context", "context entries", { min: 1, max: 1000, placeholder: "none" }),
-      count(app, "intermediate", "datasets between two tasks", { min: 1, max: 20, placeholder: "none" })));
+      count(app, "intermediate", "datasets between two tasks", { min: 1, max: 20, placeholder: "none", also: { order: "", "phase.pair": "" } })));
 }
 
 export function show(app, told) {

@@ -45,13 +45,22 @@ fn curve_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
     Ok(format!("curve {}", pair_key(tasks, state, lambda)?))
 }
 
-/// Whether everything heavy is there.
+fn point_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
+    Ok(format!("point {} {:?}", pair_key(tasks, state, lambda)?, state.width))
+}
+
+/// Whether everything heavy is there: the decomposition at λ → ∞, and at the penalty asked about either that or what it gave.
 pub fn ready(app: &App, state: &State) -> bool {
-    let known = |lambda: f64| -> Result<bool> {
-        let key = pair_key(&format!("tasks {}", state.tasks_key()?), state, lambda)?;
-        Ok(app.cache.has(&key))
+    let known = || -> Result<bool> {
+        let (tasks, lambda) = (format!("tasks {}", state.tasks_key()?), state.phase_lambda);
+        let has = |key: Result<String>| Ok(app.cache.has(&key?));
+        let told = || -> Result<bool> {
+            let point = state.width.is_none() || has(point_key(&tasks, state, lambda))?;
+            Ok(point && has(curve_key(&tasks, state, lambda))?)
+        };
+        Ok(has(pair_key(&tasks, state, f64::INFINITY))? && (has(pair_key(&tasks, state, lambda))? || told()?))
     };
-    known(state.phase_lambda).unwrap_or(false) && known(f64::INFINITY).unwrap_or(false)
+    known().unwrap_or(false)
 }
 
 /// The chosen pair at a penalty.
@@ -90,16 +99,22 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Told
     let (job, lambda) = (state.phase(), state.phase_lambda);
     let alphas = job.alpha.grid()?;
     let limit = pair(app, state, f64::INFINITY, hear)?;
-    let own = if lambda.is_infinite() { limit.clone() } else { pair(app, state, lambda, hear)? };
     let curve = app.cache.or_make(&curve_key(&drawn.key, state, lambda)?, || {
+        let own = pair(app, state, lambda, hear)?;
         hear("curves against the load");
         let curve: PhaseCurve = own.two.curve_from(&own.maps, &alphas)?;
         Ok((curve, alphas.len() * 1024))
     })?;
     let settings = drawn.sequence.settings.clone();
     let place = PhasePlace::of((&limit.two, &limit.maps), job.width, &alphas, vec![(*curve).clone()], settings)?;
-    let at_width = |alpha: f64| Ok(own.two.curve_from(&own.maps, &[alpha])?.points.pop());
-    let point = place.location.as_ref().map(|location| at_width(location.alpha)).transpose()?.flatten();
+    // Kept apart from the decomposition: what many penalties give at one width takes no memory to speak of.
+    let point = app.cache.or_make(&point_key(&drawn.key, state, lambda)?, || {
+        let Some(location) = &place.location else { return Ok((None, 0)) };
+        let own = pair(app, state, lambda, hear)?;
+        let point: Option<PhasePoint> = own.two.curve_from(&own.maps, &[location.alpha])?.points.pop();
+        Ok((point, 1024))
+    })?;
+    let point = (*point).clone();
     Ok(Told { place, point, job, seed: drawn.seed })
 }
 

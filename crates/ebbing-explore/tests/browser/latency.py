@@ -28,6 +28,21 @@ def moved(page, script, moves, seconds=120):
     return times, server
 
 
+def swaps(count):
+    """Places (from 1) whose task is to be moved one place down, so that every order of `count` tasks comes once."""
+    order, way, found = list(range(count)), [-1] * count, []
+    while True:
+        free = [t for t in order if 0 <= (at := order.index(t) + way[t]) < count and order[at] < t]
+        if not free:
+            return found
+        task = max(free)
+        place = order.index(task)
+        other = place + way[task]
+        order[place], order[other] = order[other], order[place]
+        found.append(min(place, other) + 1)
+        way = [-w if t > task else w for t, w in enumerate(way)]
+
+
 def row(name, examples, times, server):
     ordered = sorted(times)
     high = ordered[int(0.9 * (len(ordered) - 1))]
@@ -51,8 +66,9 @@ def main():
             page = browser.page()
             page.open(f"{program.base}#{state}")
             page.settled(300)
-            drag = "(k) => { const items = document.querySelectorAll('#order button.move:not(:disabled)'); items[(7 * k) % items.length].click(); }"
-            row("order, one place", p, *moved(page, drag, options.moves))
+            # Every order once, each from the one before by moving one task one place: none has been computed before.
+            drag = f"(k) => document.querySelector(`#order li[data-place=\"${{{swaps(5)}[k]}}\"] button.move:last-child`).click()"
+            row("order, one task by one place", p, *moved(page, drag, min(options.moves, 100)))
             page.open(f"{program.base}#{state}&view=phase&phase.width={p // 2}")
             page.settled(300)
             load = f"(k) => {{ const e = document.getElementById('width-slider'); e.value = 20 + (37 * k) % 160; e.dispatchEvent(new Event('input', {{ bubbles: true }})); }}"
