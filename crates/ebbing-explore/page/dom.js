@@ -17,10 +17,11 @@ export function significant(value) {
   if (value === null || value === undefined) return "–";
   if (value === "inf" || value === Infinity) return "∞";
   if (typeof value !== "number" || Number.isNaN(value)) return String(value);
-  if (value === 0) return "0";
   const size = Math.abs(value);
+  // Zero within the accuracy of what is computed here.
+  if (size < 1e-12) return "0";
   const text = size >= 1e5 || size < 1e-3 ? value.toExponential(2) : size >= 1000 ? value.toFixed(0) : value.toPrecision(3);
-  return text.replace("-", "−").replace("e+", "e");
+  return text.replaceAll("-", "−").replace("e+", "e");
 }
 
 /** A cell that shows a number and carries it whole. */

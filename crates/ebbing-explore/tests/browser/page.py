@@ -284,8 +284,8 @@ class Controls(Case):
         tip = "document.querySelector('[data-figure=forgetting] .tip')"
         self.assertRegex(self.page.run(f"{tip}.textContent"), r"tasks learned.*\d")
         self.page.run(f"{panels}.focus()")
+        # From the curve on to the matrix, and down in it.
         self.page.key("PageDown")
-        self.page.key("PageUp")
         self.page.key("ArrowDown")
         self.assertRegex(self.page.run(f"{tip}.textContent"), r"forgetting.*after task 2")
 
