@@ -22,6 +22,11 @@ def chromium():
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 class Socket:
     """A WebSocket to this machine: text messages only."""
 
@@ -86,11 +91,11 @@ class Browser:
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         port_file = os.path.join(self.folder, "DevToolsActivePort")
         deadline = time.time() + 60
-        while not (os.path.exists(port_file) and open(port_file).read().count("\n")):
+        while not (os.path.exists(port_file) and "\n" in text_of(port_file)):
             if time.time() > deadline or self.process.poll() is not None:
                 raise RuntimeError("Chromium did not start")
             time.sleep(0.05)
-        self.port = int(open(port_file).read().split()[0])
+        self.port = int(text_of(port_file).split()[0])
         self.pages = []
 
     def page(self, width=1200, height=900):
@@ -102,6 +107,8 @@ class Browser:
         return page
 
     def close(self):
+        for page in self.pages:
+            page.socket.stream.close()
         self.process.terminate()
         try:
             self.process.wait(10)
@@ -246,4 +253,6 @@ class Program:
     def close(self):
         self.process.terminate()
         self.process.wait(20)
+        self.process.stdout.close()
+        self.process.stderr.close()
         shutil.rmtree(self.home, ignore_errors=True)

@@ -282,12 +282,12 @@ class Controls(Case):
         x, y, w, h = self.page.run(f"(() => {{ const b = {panels}.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; }})()")
         self.page.mouse("mouseMoved", x + 0.75 * w, y + 0.4 * h)
         tip = "document.querySelector('[data-figure=forgetting] .tip')"
-        self.assertRegex(self.page.run(f"{tip}.textContent"), r"tasks learned.*\d")
+        self.assertRegex(self.page.run(f"{tip}.textContent"), r"(?s)tasks learned.*\d")
         self.page.run(f"{panels}.focus()")
         # From the curve on to the matrix, and down in it.
         self.page.key("PageDown")
         self.page.key("ArrowDown")
-        self.assertRegex(self.page.run(f"{tip}.textContent"), r"forgetting.*after task 2")
+        self.assertRegex(self.page.run(f"{tip}.textContent"), r"(?s)forgetting.*after task 2")
 
 
 class Address(Case):
@@ -416,6 +416,7 @@ class TakenAlong(Case):
         self.page.open(f"{self.program.base}#{big}&seed=99")
         self.page.call("Page.reload")
         time.sleep(0.3)
+        self.page.until("document.querySelector('[data-key=depth]')")
         begin = time.time()
         for depth in range(2, 11):
             self.page.choose("[data-key=depth]", depth)
@@ -524,7 +525,8 @@ class Endings(unittest.TestCase):
         self.assertIn("ebbing", urllib.request.urlopen(address, timeout=20).read().decode())
         process.terminate()
         self.assertEqual(process.wait(10), 0)
-        self.assertIn("No browser could be opened", process.stderr.read())
+        with process.stdout, process.stderr:
+            self.assertIn("No browser could be opened", process.stderr.read())
 
 
 def main():
