@@ -88,7 +88,7 @@ export function show(app, told) {
 }
 
 function task({ summary, images }, t) {
-  return el("article", { class: "task" }, el("h3", {}, `Task ${t + 1}${summary.name && summary.name !== `task ${t + 1}` ? `: ${summary.name}` : ""}`),
+  return el("article", { class: "task" }, el("h2", {}, `Task ${t + 1}${summary.name && summary.name !== `task ${t + 1}` ? `: ${summary.name}` : ""}`),
     images ? el("div", { class: "thumbs" }, images.examples.map((image) => thumb(image, images.side, t))) : el("p", { class: "note" }, "Inputs are no square images."),
     el("p", {}, `${summary.p} examples, ${summary.p_test} for testing, ${summary.dim} inputs`),
     el("p", { "data-counts": t + 1 }, targets(summary.targets)));

@@ -416,7 +416,7 @@ class TakenAlong(Case):
         self.page.open(f"{self.program.base}#{big}&seed=99")
         self.page.call("Page.reload")
         time.sleep(0.3)
-        self.page.until("document.querySelector('[data-key=depth]')")
+        self.page.until("Boolean(document.querySelector('[data-key=depth]'))")
         begin = time.time()
         for depth in range(2, 11):
             self.page.choose("[data-key=depth]", depth)
