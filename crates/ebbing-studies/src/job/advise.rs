@@ -1,9 +1,9 @@
 //! `advise`: what each remedy against forgetting would do for a task sequence, averaged over seeds.
 
-use super::ForecastJob;
 use super::replay::{BUDGETS, ReplayKeys};
 use super::tasks::TaskKeys;
 use super::words::{ACTIVATIONS, choice, number};
+use super::{ForecastJob, ForecastResult};
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::data::Sources;
@@ -191,22 +191,22 @@ impl AdviseJob {
     }
 }
 
-impl ForecastJob {
+impl ForecastResult {
     /// What would help most, in one sentence, from a small part of the tasks: what a plain run ends with.
     ///
     /// # Errors
     /// What the library says.
-    pub fn in_short(&self, sources: &Sources) -> ebbing::Result<Option<String>> {
-        let (_, sequences) = self.drawn(sources)?;
-        let first: &[TaskSequence] = &sequences[..1];
-        if first[0].tasks.len() < 2 {
+    pub fn in_short(&self) -> ebbing::Result<Option<String>> {
+        if self.first.tasks.len() < 2 {
             return Ok(None);
         }
-        let theory = self.settings()?.theory;
-        let quick = AdviseSettings { theory, max_p: 100, quick: true, ..AdviseSettings::default() };
-        Ok(Advice::of(first, &quick, &mut |_| ())?.in_short())
+        let quick =
+            AdviseSettings { theory: self.settings.theory, max_p: 100, quick: true, ..AdviseSettings::default() };
+        Ok(Advice::of(std::slice::from_ref(&self.first), &quick, &mut |_| ())?.in_short())
     }
+}
 
+impl ForecastJob {
     /// The sequences of all seeds of the one set of tasks, and what they are in words.
     fn drawn(&self, sources: &Sources) -> ebbing::Result<(String, Vec<TaskSequence>)> {
         let (_, what, sequences) =

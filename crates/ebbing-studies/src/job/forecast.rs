@@ -100,8 +100,8 @@ pub struct ForecastResult {
     pub settings: ForecastSettings,
     /// The first seed.
     pub seed: u64,
-    /// The first sequence's settings.
-    pub tasks: serde_json::Value,
+    /// The first sequence, and what it was drawn from.
+    pub first: TaskSequence,
     /// Every layer by the name of its file, where several were given.
     pub layers: Vec<(String, Forecast)>,
 }
@@ -179,14 +179,15 @@ impl ForecastJob {
             before(&sequences, &settings);
             let forecast = Forecast::of(&sequences, &settings, hear)?;
             let heading = format!("Forecast for {}", self.heading(&what)?);
-            results.push((name, heading, forecast, sequences[0].settings.clone()));
+            results.push((name, heading, forecast, sequences.into_iter().next()));
         }
         let several = results.len() > 1;
         let all = results.iter().map(|(name, _, forecast, _)| (name.clone(), forecast.clone()));
         let layers = if several { all.collect() } else { Vec::new() };
-        let last = results.pop().ok_or_else(|| Error::setting("--features", "nothing", "give at least one file"))?;
-        let (_, heading, forecast, tasks) = last;
-        Ok(ForecastResult { heading, forecast, settings, seed, tasks, layers })
+        let Some((_, heading, forecast, Some(first))) = results.pop() else {
+            return Err(Error::setting("--features", "nothing", "give at least one file"));
+        };
+        Ok(ForecastResult { heading, forecast, settings, seed, first, layers })
     }
 
     /// What is computed on `what`, in one line.

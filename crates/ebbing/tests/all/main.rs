@@ -3,6 +3,7 @@
 mod advise;
 mod allocations;
 mod data;
+mod forecast;
 mod kernels;
 mod linalg;
 mod minimum;

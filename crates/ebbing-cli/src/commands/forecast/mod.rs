@@ -57,7 +57,7 @@ impl Args {
                 bar.set(done);
                 done += 1;
             })?;
-        let advice = if self.advice { self.job.in_short(&sources)? } else { None };
+        let advice = if self.advice { told.in_short()? } else { None };
         drop(bar);
         if self.output.out.is_some() {
             pages::write(&told, &self.output)?;

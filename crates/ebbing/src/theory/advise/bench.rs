@@ -75,7 +75,8 @@ impl Bench {
     pub fn outcome(&self, theory: SingleHeadSettings, order: &[usize]) -> Result<Outcome> {
         let source = match self {
             Bench::Table(table, kept) => {
-                KernelSource::Table { nngp: table.nngp.clone(), ntk: table.ntk.clone(), kept: Some(kept.clone()) }
+                let ntk = table.ntk.as_ref().map(Into::into);
+                KernelSource::Table { nngp: (&table.nngp).into(), ntk, kept: Some(kept.clone()) }
             }
             Bench::Features(sequence) => KernelSource::Features { neurons: sequence.dim() },
         };

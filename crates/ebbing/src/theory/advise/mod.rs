@@ -17,7 +17,7 @@ mod heads;
 mod remedies;
 mod sentences;
 
-use super::calibration::{Expected, Training, expected};
+use super::calibration::Expected;
 use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::error::{Error, Result};
@@ -134,7 +134,7 @@ pub struct Remedy {
     pub gain: Option<f64>,
     /// Whether the gain exceeds twice its standard error over draws; none for one draw.
     pub beyond_noise: Option<bool>,
-    /// What networks that people train lost with such a forecast, where that was measured.
+    /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
     pub expected: Option<Expected>,
     /// Whether it needs to know the task at test time.
     pub task_known: bool,
@@ -226,16 +226,6 @@ impl Advice {
             }
         }
         let mut remedies: Vec<Remedy> = remedies.into_iter().map(|(remedy, _)| remedy).collect();
-        for remedy in remedies.iter_mut().filter(|_| held_out && !settings.features) {
-            let training = match remedy.kind {
-                RemedyKind::Nothing => Training::Plain,
-                RemedyKind::Replay => Training::Replay,
-                RemedyKind::Gating => Training::Gating,
-                _ => continue,
-            };
-            let numbers = remedy.backward_transfer.zip(remedy.accuracy);
-            remedy.expected = numbers.and_then(|(b, a)| expected(training, &settings.theory, -b, a));
-        }
         let key = |r: &Remedy| (!r.applies, r.forgetting.unwrap_or(f64::INFINITY));
         remedies.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
         Ok(Advice {

@@ -6,6 +6,7 @@ use super::{AdviseSettings, OrderRange, Remedy, RemedyKind, ReplayPoint};
 use crate::error::{Error, Result};
 use crate::tasks::{TaskSequence, WithContext};
 use crate::theory::Inputs;
+use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::single_head::{Mode, Outcome, Replay, ReplayBudget, Selection, SingleHead, SingleHeadSettings};
 use crate::theory::task_order::{OrderRank, OrderSearchSettings, TaskOrder, best_order_of};
 
@@ -87,7 +88,8 @@ impl<'a> Search<'a> {
     }
 
     pub fn run(&mut self, progress: &mut dyn FnMut(&str)) -> Result<()> {
-        let nothing = Remedy::new(RemedyKind::Nothing, "nothing".into(), "", 1.0, &self.nothing);
+        let mut nothing = Remedy::new(RemedyKind::Nothing, "nothing".into(), "", 1.0, &self.nothing);
+        nothing.expected = self.expect(Training::Plain, &self.bases, Replay::default());
         self.remedies.push((nothing, self.nothing.clone()));
         progress("replay");
         self.replay()?;
@@ -169,7 +171,9 @@ impl<'a> Search<'a> {
         }
         match best {
             Ok((trial, theory, benches)) => {
-                self.push(kind, &trial);
+                let gated = kind == RemedyKind::Gating && theory.same_kernels(&self.theory);
+                let expected = if gated { self.expect(Training::Gating, &benches, Replay::default()) } else { None };
+                self.push_expected(kind, &trial, expected);
                 self.partners.push((trial, kind, theory, benches));
             }
             Err(error) => self.refuse(kind, what, &error),
@@ -177,8 +181,31 @@ impl<'a> Search<'a> {
     }
 
     fn push(&mut self, kind: RemedyKind, trial: &Trial) {
+        self.push_expected(kind, trial, None);
+    }
+
+    fn push_expected(&mut self, kind: RemedyKind, trial: &Trial, expected: Option<Expected>) {
         let row = Remedy::new(kind, trial.name.clone(), trial.needs, trial.cost, &trial.outcomes);
-        self.remedies.push((row, trial.outcomes.clone()));
+        self.remedies.push((Remedy { expected, ..row }, trial.outcomes.clone()));
+    }
+
+    /// What networks that people train make of it, by the theory that came closest to them, from the kernels of `benches` where
+    /// those are its own; none without test data.
+    fn expect(&self, training: Training, benches: &[Bench], replay: Replay) -> Option<Expected> {
+        let tested = self.draws.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
+        let first = self.draws.first().filter(|_| tested && !self.settings.quick && !self.settings.features)?;
+        let theory = SingleHeadSettings { replay, ..calibration::theory(training, first)? };
+        let outcome = |bench: &Bench| bench.outcome(theory, &self.given).ok();
+        let outcomes: Option<Vec<Outcome>> = match (theory.same_kernels(&self.theory), training) {
+            (true, _) => benches.iter().map(outcome).collect(),
+            // Masks are part of the kernels that are there.
+            (false, Training::Gating) => None,
+            (false, _) => self.each(|s| Bench::network(s, &theory)).ok()?.iter().map(outcome).collect(),
+        };
+        let each: Option<Vec<(f64, f64)>> = outcomes?.iter().map(|o| o.backward_transfer.zip(o.accuracy)).collect();
+        let each = each?;
+        let mean = |get: fn(&(f64, f64)) -> f64| each.iter().map(get).sum::<f64>() / each.len() as f64;
+        calibration::expected(training, first, mean(|o| -o.0), mean(|o| o.1))
     }
 
     fn refuse(&mut self, kind: RemedyKind, what: &str, why: &Error) {
@@ -243,7 +270,9 @@ impl<'a> Search<'a> {
         if let Some((replay, outcomes)) = best {
             self.chosen = replay;
             let cost = self.work(&outcomes);
-            self.push(RemedyKind::Replay, &Trial { name: replay.to_string(), needs: "kept examples", cost, outcomes });
+            let expected = self.expect(Training::Replay, &self.bases, replay);
+            let trial = Trial { name: replay.to_string(), needs: "kept examples", cost, outcomes };
+            self.push_expected(RemedyKind::Replay, &trial, expected);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@
 //! | [`Averaged`] | a matrix with its standard errors |
 
 mod average;
+mod bench;
 mod reading;
 mod sentences;
 
@@ -16,15 +17,16 @@ pub use average::Averaged;
 pub use reading::{Reading, WorstPair};
 pub use sentences::assumes;
 
-use super::calibration::{Expected, Training};
-use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, pair};
-use super::single_head::{Mode, SingleHead, SingleHeadForecast, SingleHeadSettings};
-use super::task_order::{OrderSearchSettings, TaskOrder, best_order_of};
-use super::{Inputs, KernelTable};
+use super::Inputs;
+use super::calibration::Expected;
+use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, pair};
+use super::single_head::{Outcome, SingleHead, SingleHeadForecast, SingleHeadSettings};
+use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
 use crate::error::{Error, Result};
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
 use crate::stats::ForgettingFit;
 use crate::tasks::TaskSequence;
+use bench::Bench;
 use serde::{Deserialize, Serialize};
 
 /// What a forecast computes.
@@ -155,7 +157,7 @@ pub struct Forecast {
     pub depths: Vec<DepthForecast>,
     /// The order with the least forgetting, of the mean over seeds.
     pub order: Option<TaskOrder>,
-    /// What networks that people train lost with such a forecast, where that was measured.
+    /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
     pub expected: Option<Expected>,
     /// The smallest estimated number of correct digits.
     pub digits: f64,
@@ -175,20 +177,30 @@ impl Forecast {
         check(sequences, settings)?;
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
+        let mut trained: Vec<Option<Outcome>> = Vec::new();
+        let mut order = None;
+        let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
+        let ordered = settings.order && first.tasks.len() > 1;
         for (k, sequence) in sequences.iter().enumerate() {
             progress(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
-            forecasts.push(single_head(sequence, settings)?);
+            let bench = Bench::new(sequence, settings)?;
+            let forecast = bench.single_head(&settings.theory)?.forecast()?;
+            trained.push(bench.trained(&forecast)?);
+            forecasts.push(forecast);
             progress(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
-            pairs.push(all_pairs(settings, sequence, k == 0)?);
+            pairs.push(bench.pairs(k == 0)?);
+            if let (Some(made), true, 1) = (&bench.made, ordered, sequences.len()) {
+                progress("order of tasks");
+                order = Some(best_order_from(made, &search)?);
+            }
         }
         let forgetting = Averaged::of(forecasts.iter().map(|f| &f.forgetting))?;
         let depths = depths(sequences, settings, progress)?;
-        let order = (settings.order && first.tasks.len() > 1).then(|| {
+        if ordered && order.is_none() {
             progress("order of tasks");
-            let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
-            best_order_of(&draws, &search)
-        });
+            order = Some(best_order_of(&draws, &search)?);
+        }
         let pairs = average_pairs(pairs);
         let digits = forecasts.iter().map(|f| f.digits).chain(pairs.iter().map(|p| p.detail.digits));
         let mean = |get: fn(&SingleHeadForecast) -> Option<f64>| {
@@ -204,13 +216,13 @@ impl Forecast {
             worst: reading::worst(&pairs),
             fit: fit(&forgetting)?,
             train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
-            expected: expectation(test.as_ref(), settings),
+            expected: bench::expectation(&trained, settings, first),
             test,
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
             digits: digits.fold(f64::INFINITY, f64::min),
             notes: first.target_notes().into_iter().chain(notes(&forecasts, &pairs)).collect(),
-            order: order.transpose()?,
+            order,
             forgetting,
             pairs,
             depths,
@@ -237,41 +249,8 @@ fn check(sequences: &[TaskSequence], settings: &ForecastSettings) -> Result<()> 
     Ok(())
 }
 
-/// The forecast of one sequence. With replay an input is learned several times: kernels are then made once for all pairs of
-/// inputs, as far as the budget reaches.
-fn single_head(sequence: &TaskSequence, settings: &ForecastSettings) -> Result<SingleHeadForecast> {
-    let theory = &settings.theory;
-    theory.checked()?;
-    let points: usize =
-        sequence.tasks.iter().map(|t| t.x.nrows() + t.test.as_ref().map_or(0, |test| test.x.nrows())).sum();
-    let tangent = matches!(theory.mode, Mode::Ntk | Mode::Lazy);
-    let bytes = (1 + usize::from(tangent)) * points * points * size_of::<f64>();
-    let once = theory.replay.is_on() && theory.mode != Mode::Gibbs && !settings.features && bytes <= theory.keep_bytes;
-    if once {
-        let table = KernelTable::of_network(sequence, theory.architecture, theory.sigma2, tangent)?;
-        return SingleHead::new(&table, theory)?.forecast();
-    }
-    SingleHead::new(inputs(sequence, settings.features), theory)?.forecast()
-}
-
 fn inputs(sequence: &TaskSequence, features: bool) -> Inputs<'_> {
     if features { Inputs::Features(sequence) } else { Inputs::Network(sequence) }
-}
-
-fn all_pairs(settings: &ForecastSettings, sequence: &TaskSequence, detailed: bool) -> Result<Vec<PairOrderParameters>> {
-    if sequence.tasks.len() < 2 {
-        return Ok(Vec::new());
-    }
-    let asked = OrderParameterSettings {
-        architecture: settings.theory.architecture,
-        sigma2: settings.theory.sigma2,
-        // A temperature is a ridge of 1/β.
-        ridge: settings.ridge + 1.0 / settings.theory.beta,
-        half_samples: if detailed { settings.half_samples } else { 0 },
-        shuffles: if detailed { settings.shuffles } else { 0 },
-        ..OrderParameterSettings::default()
-    };
-    order_parameters(inputs(sequence, settings.features), &asked)
 }
 
 /// Averages over seeds, pair by pair.
@@ -317,13 +296,6 @@ fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Re
         task_accuracy: Averaged::of_some(tests.iter().map(|t| t.task_accuracy.as_ref()))?,
         accuracy,
     }))
-}
-
-/// What networks that people train lost with such a forecast.
-fn expectation(test: Option<&TestForecast>, settings: &ForecastSettings) -> Option<Expected> {
-    let after = test?.accuracy.as_ref().filter(|_| !settings.features)?;
-    let training = if settings.theory.replay.is_on() { Training::Replay } else { Training::Plain };
-    Expected::of(training, &settings.theory, &after.mean)
 }
 
 /// Other depths: forgetting and the order parameters of consecutive pairs.

@@ -33,6 +33,8 @@ mod pair;
 mod resample;
 mod sequence;
 
+pub(crate) use sequence::all_pairs;
+
 pub use resample::{Interval, Null};
 
 use crate::error::{Error, Result};

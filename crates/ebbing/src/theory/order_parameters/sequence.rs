@@ -30,7 +30,7 @@ struct Inverted {
     digits: f64,
 }
 
-pub(super) fn all_pairs(
+pub(crate) fn all_pairs(
     settings: &OrderParameterSettings,
     source: KernelSource,
     given: &[Given<'_>],

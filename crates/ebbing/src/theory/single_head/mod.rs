@@ -279,6 +279,6 @@ impl SingleHead {
     }
 
     fn table_size(&self) -> usize {
-        if let KernelSource::Table { nngp, .. } = &self.kernels.source { nngp.nrows() } else { 0 }
+        if let KernelSource::Table { nngp, .. } = &self.kernels.source { nngp.points() } else { 0 }
     }
 }

@@ -93,6 +93,12 @@ impl SingleHeadSettings {
         Ok(prior)
     }
 
+    /// Whether two theories use the same kernels, whatever their temperatures.
+    pub(crate) fn same_kernels(&self, other: &SingleHeadSettings) -> bool {
+        let of = |s: &SingleHeadSettings| (s.mode, s.architecture, s.lambda, s.sigma2);
+        of(self) == of(other)
+    }
+
     /// `1/β`, the ridge on every training block.
     pub(crate) fn ridge(&self) -> f64 {
         1.0 / self.beta

@@ -1,6 +1,8 @@
 //! Orders against all orders by hand.
 
 use super::*;
+use crate::tasks::{Task, TaskSequence};
+use crate::theory::single_head::Mode;
 use crate::tasks::TestSet;
 use crate::theory::blocks::kernels::KernelSource;
 
