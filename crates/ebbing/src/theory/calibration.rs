@@ -13,6 +13,7 @@
 //! forecasts were compared, and for no other.
 
 use super::single_head::{Mode, SingleHeadSettings};
+use crate::kernels::Activation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -105,7 +106,8 @@ impl Entry {
             Some(Depth::Layers(depth)) => depth == theory.architecture.depth,
             _ => true,
         };
-        self.mode == word(theory.mode) && depth && self.beta.unwrap_or(f64::INFINITY) == theory.beta
+        let network = theory.architecture.activation == Activation::Relu && theory.bias2 == 0.0;
+        self.mode == word(theory.mode) && network && depth && self.beta.unwrap_or(f64::INFINITY) == theory.beta
     }
 
     fn mean_error(&self) -> [f64; 2] {

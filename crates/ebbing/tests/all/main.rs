@@ -2,6 +2,7 @@
 
 mod advise;
 mod allocations;
+mod biases;
 mod data;
 mod kernels;
 mod linalg;
@@ -11,4 +12,5 @@ mod order_parameters;
 mod remedies;
 mod single_head;
 mod support;
+mod sweeps;
 mod tasks;

@@ -249,7 +249,7 @@ fn table(draw: &Inputs<'_>, settings: &OrderSearchSettings) -> Result<Option<Ker
     let task = |task: &Task| Task { test: task.test.clone().filter(|_| tested), ..task.clone() };
     let tasks = sequence.tasks.iter().map(task).collect();
     let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
-    KernelTable::of_network(&sequence, theory.architecture, theory.sigma2, tangent).map(Some)
+    KernelTable::of_network(&sequence, theory.architecture, theory.held_prior()?, tangent).map(Some)
 }
 
 impl OrderRank {
