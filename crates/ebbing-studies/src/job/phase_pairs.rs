@@ -94,7 +94,8 @@ impl PhaseJob {
                     (task.x.subrows(0, count), task.y.col(0).iter().take(count).copied().collect::<Vec<f64>>());
                 let alignment = centred_alignment(two.learned_kernel(&point, x)?.as_ref(), &y).ok();
                 let change = if lambda.is_infinite() { Some(two.representation_change(&point, x)?) } else { None };
-                let size = |k: &Mat<f64>| (0..count).map(|i| k[(i, i)]).sum::<f64>() / (count as f64 * width);
+                // Plus zero: fixed representations change by 0, not by −0.
+                let size = |k: &Mat<f64>| (0..count).map(|i| k[(i, i)]).sum::<f64>() / (count as f64 * width) + 0.0;
                 all.push(Representation {
                     lambda,
                     task: t + 1,

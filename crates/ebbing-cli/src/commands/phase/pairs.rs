@@ -49,8 +49,6 @@ fn table(pairs: &[PhasePair]) -> Table {
         .meaning("the task learned first")
         .integer("second", &whole(|p| p.second))
         .meaning("the task learned second")
-        .number("γ_{feature}", &column(|p| p.critical_load.gamma_feature))
-        .meaning("overlap of all features")
         .number("γ_{sim}", &column(|p| p.critical_load.gamma_sim))
         .meaning("similarity of tasks that have readouts of their own")
         .number("exact α_{c}", &column(|p| p.critical_load.alpha_c))
