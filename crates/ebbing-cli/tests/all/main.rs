@@ -7,6 +7,7 @@ mod doors;
 mod faults;
 mod fetch;
 mod forecast;
+mod front_door;
 mod labels;
 mod program;
 mod server;

@@ -1,8 +1,8 @@
 //! Figure 2e-g: how the three order parameters follow the settings of the target-distractor task.
 
-use super::common::{CIFAR, SAMPLE, Trend, TrendClaim, data_title, exactly, plain};
+use super::common::{CIFAR, Trend, TrendClaim, data_title, exactly, plain};
 use super::targets::{Point, Targets};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -16,14 +16,16 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "e-g",
     shows: "how the order parameters follow the shared images, shared targets and flipped labels of target-distractor tasks",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(Figure2 { targets: targets(scale, embedded) }),
+    bound: None,
+    figure: |scale, images| Box::new(Figure2 { targets: targets(scale, images) }),
 };
 
-fn targets(scale: Scale, embedded: bool) -> Targets {
-    let (data, p) = match (scale, embedded) {
-        (Scale::Paper, false) => (CIFAR, 2000),
-        (Scale::Quick, false) => (CIFAR, 500),
-        (_, true) => (SAMPLE, 250),
+fn targets(scale: Scale, images: Images) -> Targets {
+    let data = images.name(CIFAR);
+    let p = match (scale, images.few()) {
+        (Scale::Paper, false) => 2000,
+        (Scale::Quick, false) => 500,
+        (_, true) => 250,
     };
     let (seeds, labellings, shared) = match scale {
         Scale::Paper => (40, 1, vec![0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]),
@@ -188,16 +190,17 @@ mod tests {
 
     #[test]
     fn sizes_are_the_paper_s() {
-        let paper = targets(Scale::Paper, false);
+        let paper = targets(Scale::Paper, Images::Paper);
         assert_eq!((paper.p, paper.tasks, paper.depth, paper.seeds, paper.data), (2000, 2, 10, 40, "cifar100"));
-        let quick = targets(Scale::Quick, false);
+        let quick = targets(Scale::Quick, Images::Paper);
         assert_eq!((quick.depth, &quick.flip), (10, &paper.flip));
         assert!(quick.p < paper.p && quick.seeds < paper.seeds && paper.labellings == 1);
     }
 
     #[test]
     fn runs_through_and_claims_can_fail() {
-        let targets = Targets { p: 60, seeds: 3, depth: 2, shared: vec![0.1, 0.9], ..targets(Scale::Quick, true) };
+        let targets =
+            Targets { p: 60, seeds: 3, depth: 2, shared: vec![0.1, 0.9], ..targets(Scale::Quick, Images::Embedded) };
         let study = Figure2 { targets };
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 3);

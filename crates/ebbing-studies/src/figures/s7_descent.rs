@@ -3,7 +3,7 @@
 use super::descent::{Descent, critical_by_descent, learned, pair_cell, pairs, seeds};
 use super::drawn::ByRatio;
 use super::loads::column;
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -17,7 +17,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "d, g",
     shows: "Critical load by descent against task similarity, with 0 to 3 intermediate datasets",
     needs: Needs::Training,
-    figure: |scale, embedded| Box::new(StepsByDescent::at(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(StepsByDescent::at(scale, images)),
 };
 
 struct StepsByDescent {
@@ -30,8 +31,8 @@ struct StepsByDescent {
 }
 
 impl StepsByDescent {
-    fn at(scale: Scale, embedded: bool) -> Self {
-        let descent = Descent::at(scale, embedded);
+    fn at(scale: Scale, images: Images) -> Self {
+        let descent = Descent::at(scale, images);
         match scale {
             Scale::Quick => StepsByDescent {
                 descent,
@@ -39,7 +40,7 @@ impl StepsByDescent {
                 ratios: [vec![0.1, 0.15], vec![0.25]],
                 steps: vec![0, 1, 3],
                 loads: vec![1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
-                seeds: if embedded { 1 } else { 2 },
+                seeds: if images.few() { 1 } else { 2 },
             },
             Scale::Paper => StepsByDescent {
                 descent,

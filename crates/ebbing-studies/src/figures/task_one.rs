@@ -30,6 +30,10 @@ pub(super) const COLUMNS: [(&str, &str); 4] = [
 ];
 
 impl Work for TaskOne {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.clone())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let sequence = self.tasks.draw(sources, self.tasks.seed)?;
         let network = SingleHead::new(&sequence, &self.theory)?;

@@ -14,7 +14,7 @@
 //! rate that they state, which the same page tells.
 
 use super::single_head::{Mode, SingleHeadSettings};
-use crate::kernels::Architecture;
+use crate::kernels::{Activation, Architecture};
 use crate::tasks::{TaskSequence, is_whitened};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -146,6 +146,11 @@ pub fn theory(training: Training, tasks: &TaskSequence) -> Option<SingleHeadSett
     let usual = SingleHeadSettings::default();
     let architecture = Architecture { depth, ..usual.architecture };
     Some(SingleHeadSettings { mode, architecture, beta: beta / mean_square(tasks)?, ..usual })
+}
+
+/// Whether networks of this kind were measured: with ReLUs, and without the biases of a theory that has them.
+pub(crate) fn measured(asked: &SingleHeadSettings) -> bool {
+    asked.architecture.activation == Activation::Relu && asked.bias2 == 0.0
 }
 
 /// The mean square of an input; none where it is 0.

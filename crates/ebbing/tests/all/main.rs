@@ -2,6 +2,7 @@
 
 mod advise;
 mod allocations;
+mod biases;
 mod data;
 mod forecast;
 mod kernels;
@@ -12,4 +13,5 @@ mod order_parameters;
 mod remedies;
 mod single_head;
 mod support;
+mod sweeps;
 mod tasks;

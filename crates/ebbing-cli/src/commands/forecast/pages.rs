@@ -71,6 +71,10 @@ pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
         write_table(folder, "depths", &depths, &metadata)?;
         report = report.table(&depths);
     }
+    for (name, sweep) in tables::sweeps(forecast) {
+        write_table(folder, name, &sweep, &metadata)?;
+        report = report.table(&sweep);
+    }
     for (k, (name, layer)) in told.layers.iter().enumerate() {
         let pairs = tables::all_pairs(layer);
         write_table(folder, &format!("layer_{}_order_parameters", k + 1), &pairs, &metadata)?;

@@ -2,6 +2,7 @@
 
 mod figures;
 mod longer;
+mod pairs;
 mod place;
 mod sweep;
 
@@ -22,6 +23,7 @@ use std::path::Path;
   ebbing phase --sweep split --seeds 5 --out DIR
   ebbing phase --lambda 1e2,1e4,inf --alpha 0.1:10:100 --out DIR
   ebbing phase --tasks two.npz --width 500       where am I, and how do I get out?
+  ebbing phase --tasks five.npz --pairs --width 500
   ebbing phase --protocol split --width 50       the same for two drawn tasks
   ebbing phase --intermediate 1 --ratio 0.15     a dataset between two tasks
   ebbing phase --length 3 --lambda 1e3,inf       three tasks, a readout each")]
@@ -60,7 +62,9 @@ impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let _held = self.output.begin(self.job.clone())?;
-        if self.job.curves_alone() {
+        if self.job.pairs {
+            self.all_pairs(console)
+        } else if self.job.curves_alone() {
             self.longer(console)
         } else {
             match self.job.sweep() {

@@ -6,19 +6,20 @@ use ebbing::data::Sources;
 use ebbing::theory::best_lambda::BestLambda;
 use ebbing::theory::phase::{Location, WidthPoint};
 use ebbing_report::{Figure, Line, Panel, Screen, Table, escape_markup, significant, write_table};
-use ebbing_studies::job::{PhasePlace, SweptCurves};
+use ebbing_studies::job::{PhasePlace, Representation, SweptCurves};
 use serde_json::json;
 
 impl Args {
     /// Places the tasks in the diagram.
     pub(super) fn place(&self, console: &Console) -> anyhow::Result<()> {
-        let PhasePlace { settings, sizes, critical, location, best, widths, tested, curves } =
+        let PhasePlace { settings, sizes, critical, location, best, widths, tested, curves, representation } =
             self.job.place(&Sources::new())?;
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;
         let result = json!({
             "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "widths": widths,
-            "curves": curves.curves,
+            "curves": curves.curves, "representation": representation,
         });
+        let hidden = self.job.width.filter(|_| self.job.representation).map(|n| hidden_layer(&representation, n));
         let table = Table::new("Similarity and critical loads")
             .number("γ_{sim}", &[critical.gamma_sim])
             .number("exact α_{c}", &[critical.alpha_c])
@@ -38,12 +39,19 @@ impl Args {
             let against_load = figures::curve_table(std::slice::from_ref(&curves));
             write_table(folder, "phase-curves", &against_load, &metadata)?;
             let sentences = [sentences.clone(), vec![super::DEFINED.into()]].concat();
-            super::report(folder, (&heading, &sentences), &figure, &[&table], &metadata)?;
+            if let Some(hidden) = &hidden {
+                write_table(folder, "phase-representation", hidden, &metadata)?;
+            }
+            let tables: Vec<&Table> = std::iter::once(&table).chain(&hidden).collect();
+            super::report(folder, (&heading, &sentences), &figure, &tables, &metadata)?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
         let mut screen = Screen::new(&heading).table(&table)?;
+        if let Some(hidden) = &hidden {
+            screen = screen.table(hidden)?;
+        }
         for sentence in &sentences {
             screen = screen.paragraph(&escape_markup(sentence));
         }
@@ -55,6 +63,29 @@ impl Args {
         }
         console.print(&screen.render_for_stdout())
     }
+}
+
+/// What learning does to the hidden layer, one row per penalty and task.
+fn hidden_layer(all: &[Representation], width: f64) -> Table {
+    let column =
+        |get: fn(&Representation) -> Option<f64>| all.iter().map(|r| get(r).unwrap_or(f64::NAN)).collect::<Vec<f64>>();
+    let mut table = Table::new(&format!("The hidden layer at N = {width}, on the inputs of each task"))
+        .number("λ", &column(|r| Some(r.lambda)))
+        .integer("task", &all.iter().map(|r| r.task as i64).collect::<Vec<_>>())
+        .meaning("the task whose inputs are looked at")
+        .number("K_{sim} and labels", &column(|r| r.alignment))
+        .key("alignment")
+        .meaning("centred alignment of the learned part of the hidden kernel with the labels");
+    if all.iter().any(|r| r.change.is_some()) {
+        table = table
+            .number("|ΔΦ|^{2}/N", &column(|r| r.change))
+            .key("change")
+            .meaning("what task 2 changes of the representation, mean over inputs; in the limit of large penalties")
+            .number("ΔΦ and labels", &column(|r| r.change_alignment))
+            .key("change_alignment")
+            .meaning("centred alignment of the change with the labels");
+    }
+    table
 }
 
 /// A note as a sentence.

@@ -48,6 +48,11 @@ pub(super) struct Search<'a> {
     partners: Vec<(Trial, RemedyKind, SingleHeadSettings, Vec<Bench>)>,
 }
 
+/// A penalty in a name.
+pub(super) fn penalty(lambda: f64) -> String {
+    if lambda.is_infinite() { "∞".into() } else { lambda.to_string() }
+}
+
 fn mean(outcomes: &[Outcome]) -> f64 {
     outcomes.iter().map(|o| o.forgetting).sum::<f64>() / outcomes.len() as f64
 }
@@ -194,7 +199,8 @@ impl<'a> Search<'a> {
     fn expect(&self, training: Training, benches: &[Bench], replay: Replay) -> Option<Expected> {
         let tested = self.draws.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
         let first = self.draws.first().filter(|_| tested && !self.settings.quick && !self.settings.features)?;
-        let theory = SingleHeadSettings { replay, ..calibration::theory(training, first)? };
+        let closest = calibration::theory(training, first).filter(|_| calibration::measured(&self.theory))?;
+        let theory = SingleHeadSettings { replay, ..closest };
         let outcome = |bench: &Bench| bench.outcome(theory, &self.given).ok();
         let outcomes: Option<Vec<Outcome>> = match (theory.same_kernels(&self.theory), training) {
             (true, _) => benches.iter().map(outcome).collect(),
@@ -318,25 +324,32 @@ impl<'a> Search<'a> {
 
     /// λ on all weights, and penalties that differ between layers as λ → ∞.
     fn penalties(&mut self) {
-        let gibbs =
-            |lambda: f64| SingleHeadSettings { mode: Mode::Gibbs, lambda: lambda / self.theory.sigma2, ..self.theory };
+        let own = &self.settings.lambdas;
+        let tried =
+            if own.is_empty() { LAMBDAS.map(|lambda| lambda / self.theory.sigma2).to_vec() } else { own.clone() };
         let mut best: Result<Trial> = Err(no_network());
-        for &lambda in LAMBDAS.iter().filter(|_| !self.settings.features) {
-            let one = |s: &TaskSequence| SingleHead::new(s, &gibbs(lambda))?.outcome();
-            let tried = self.draws.iter().map(one).collect::<Result<Vec<_>>>();
-            let better = match (&tried, &best) {
-                (Ok(new), Ok(old)) => mean(new) < mean(&old.outcomes) - SAME,
+        for lambda in tried.into_iter().filter(|_| !self.settings.features) {
+            let theory = SingleHeadSettings { mode: Mode::Gibbs, lambda, ..self.theory };
+            let name = format!("penalty, λ = {} on all", penalty(lambda));
+            let outcomes =
+                self.draws.iter().map(|s| SingleHead::new(s, &theory)?.outcome()).collect::<Result<Vec<_>>>();
+            let trial = outcomes.map(|outcomes| Trial { name, needs: "a copy of the weights", cost: 1.0, outcomes });
+            if !self.settings.lambdas.is_empty() {
+                // Those that were asked for each have a row.
+                self.push_or_refuse(RemedyKind::Penalty, &format!("penalty, λ = {}", penalty(lambda)), trial);
+                continue;
+            }
+            let better = match (&trial, &best) {
+                (Ok(new), Ok(old)) => mean(&new.outcomes) < mean(&old.outcomes) - SAME,
                 (_, Err(_)) => true,
                 _ => false,
             };
             if better {
-                let name = format!("penalty, λ = {} on all", lambda / self.theory.sigma2);
-                best = tried.map(|outcomes| Trial { name, needs: "a copy of the weights", cost: 1.0, outcomes });
+                best = trial;
             }
         }
-        match best {
-            Ok(trial) => self.push(RemedyKind::Penalty, &trial),
-            Err(error) => self.refuse(RemedyKind::Penalty, "penalty", &error),
+        if self.settings.lambdas.is_empty() || self.settings.features {
+            self.push_or_refuse(RemedyKind::Penalty, "penalty", best);
         }
         let depth = self.theory.architecture.depth;
         let hidden = [(10.0, "penalty, hidden λ / 10"), (0.1, "penalty, hidden λ × 10")];
@@ -351,6 +364,14 @@ impl<'a> Search<'a> {
             let benches = benches.map(|(s, base)| base.per_layer(s, &theory, &mobility)).collect::<Result<Vec<_>>>()?;
             search.trial((name.clone(), "a copy of the weights", 1.0), theory, benches)
         });
+    }
+
+    /// A row for a setting that was tried, or why there is none.
+    fn push_or_refuse(&mut self, kind: RemedyKind, what: &str, tried: Result<Trial>) {
+        match tried {
+            Ok(trial) => self.push(kind, &trial),
+            Err(error) => self.refuse(kind, what, &error),
+        }
     }
 
     /// The other limits of learning.
@@ -376,12 +397,19 @@ impl<'a> Search<'a> {
     /// A readout per task: at the user's width where the multi-head theory applies; else in the wide limit, where what a task
     /// learned alone knows is never overwritten.
     fn readouts(&mut self) {
-        if let Some(width) = self.settings.width {
-            match at_width(self.draws, &self.theory, width) {
-                Ok(trials) => return trials.iter().for_each(|trial| self.push(RemedyKind::Readouts, trial)),
-                Err(Error::OutsideTheory { .. }) => {}
+        let widths: Vec<f64> = self.settings.width.iter().chain(&self.settings.widths).copied().collect();
+        let mut told = false;
+        for width in widths {
+            match at_width(self.draws, &self.theory, width, &self.settings.lambdas) {
+                Ok(trials) => {
+                    trials.iter().for_each(|trial| self.push(RemedyKind::Readouts, trial));
+                    told = true;
+                }
                 Err(error) => self.refuse(RemedyKind::Readouts, &format!("readouts at N = {width}"), &error),
             }
+        }
+        if told {
+            return;
         }
         let alone = |bench: &Bench| {
             let each =

@@ -44,7 +44,10 @@ impl<'a> Bench<'a> {
             return Ok(None);
         }
         let asked = &self.settings.theory;
-        let Some(theory) = calibration::theory(training(asked), self.sequence) else { return Ok(None) };
+        let Some(theory) = calibration::theory(training(asked), self.sequence).filter(|_| calibration::measured(asked))
+        else {
+            return Ok(None);
+        };
         let theory = SingleHeadSettings { replay: asked.replay, ..theory };
         let learned = if theory.same_kernels(asked) {
             self.single_head(&theory)?
@@ -63,6 +66,7 @@ impl<'a> Bench<'a> {
         let asked = OrderParameterSettings {
             architecture: theory.architecture,
             sigma2: theory.sigma2,
+            bias2: theory.bias2,
             // A temperature is a ridge of 1/β.
             ridge: settings.ridge + 1.0 / theory.beta,
             half_samples: if detailed { settings.half_samples } else { 0 },

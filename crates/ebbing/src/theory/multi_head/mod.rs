@@ -39,6 +39,7 @@ mod large_lambda;
 mod limit;
 mod maps;
 mod one_task;
+mod outcome;
 mod representation;
 mod saddle;
 mod settings;
@@ -62,3 +63,4 @@ pub use two_task_maps::HeadMaps;
 pub use two_tasks::{Power, TwoTaskPoint, TwoTasks};
 
 pub(super) use one_task::label_scales;
+pub(super) use outcome::outcome_of_readouts;

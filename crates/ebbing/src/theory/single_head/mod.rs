@@ -35,6 +35,7 @@ mod system;
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub(crate) use outcome::Outcome;
 pub use replay::{Replay, ReplayBudget, Selection};
+pub(crate) use settings::is_none;
 pub use settings::{Mode, SingleHeadSettings};
 
 use crate::error::{Error, Result};
