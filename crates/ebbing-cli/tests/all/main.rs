@@ -8,6 +8,7 @@ mod faults;
 mod fetch;
 mod forecast;
 mod labels;
+mod looks;
 mod program;
 mod server;
 mod study;
