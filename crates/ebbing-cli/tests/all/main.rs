@@ -9,6 +9,7 @@ mod fetch;
 mod forecast;
 mod front_door;
 mod labels;
+mod looks;
 mod program;
 mod server;
 mod study;

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::Study;
 use ebbing::stats::{Estimate, mean_with_error};
-use ebbing_report::{Figure, Legend, Line, Markers, Panel, Rgb};
+use ebbing_report::{Figure, Line, Markers, Panel, Rgb};
 
 /// The line of the list of figures.
 pub(super) const ENTRY: Entry = Entry {
@@ -143,13 +143,13 @@ impl Reproduction for Figure2 {
             .x("ρ_{shared}")
             .y("γ_{feature}")
             .line(Line::new("mean", shared, &level(|p| p.shared, shared, |p| p.feature)?).colour(Rgb::BLACK))
-            .markers(Markers::new("each (ρ_{target}, ρ_{flip})", &all(|p| p.shared), &all(|p| p.feature)));
+            .markers(Markers::new("each setting", &all(|p| p.shared), &all(|p| p.feature)));
         let f = Panel::new()
             .x("ρ_{target}")
             .y("γ_{RF}")
             .line(Line::new("mean", target, &level(|p| p.target, target, |p| p.rf)?).colour(Rgb::BLACK))
-            .markers(Markers::new("each (ρ_{shared}, ρ_{flip})", &all(|p| p.target), &all(|p| p.rf)));
-        let mut g = Panel::new().x("ρ_{flip}").y("γ_{rule}").legend(Legend::Auto);
+            .markers(Markers::new("each setting", &all(|p| p.target), &all(|p| p.rf)));
+        let mut g = Panel::new().x("ρ_{flip}").y("γ_{rule}");
         for (k, &t) in target.iter().filter(|&&t| t > 0.0).enumerate() {
             let rule = self.rule(&points, t)?;
             let errors: Vec<f64> = rule.iter().map(|u| u.standard_error.unwrap_or(0.0)).collect();

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::study::Study;
 use ebbing::stats::{Estimate, spearman};
-use ebbing_report::{Band, Figure, Legend, Line, Panel};
+use ebbing_report::{Band, Figure, Line, Panel};
 use serde::Serialize;
 
 /// The line of the list of figures.
@@ -73,9 +73,9 @@ impl Reproduction for FigureS2 {
             let band = Band::new(label, &at, &end(-1.0), &end(1.0)).category(k);
             Ok(panel.band(band).line(Line::new(label, &at, &plain(&means)).category(k)))
         };
-        let against = |name: &str| Panel::new().x("*P*").y(name).log_x();
+        let against = |name: &str| Panel::new().x("examples of a task, *P*").y(name).log_x();
         let kinds = [("task 1 after task 1", "11"), ("task 2 after task 2", "22"), ("task 1 after task 2", "21")];
-        let (mut a, mut b) = (against("MSE on test data"), against("accuracy on test data").legend(Legend::Hidden));
+        let (mut a, mut b) = (against("MSE on test data"), against("accuracy on test data"));
         for (k, (label, which)) in kinds.iter().enumerate() {
             a = add(a, label, k, &format!("mse_{which}"))?;
             b = add(b, label, k, &format!("accuracy_{which}"))?;

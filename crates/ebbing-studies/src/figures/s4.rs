@@ -17,7 +17,7 @@ use ebbing::stats::Estimate;
 use ebbing::tasks::{Permuted, Protocol};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{Recipe, SingleHead};
-use ebbing_report::{Figure, Legend, Line, Markers, Panel};
+use ebbing_report::{Figure, Line, Markers, Panel};
 use serde::{Deserialize, Serialize};
 
 /// The line of the list.
@@ -232,11 +232,13 @@ impl Reproduction for Learners {
         for (column, name) in
             [("train_accuracy", "train accuracy on task 1"), ("test_accuracy", "test accuracy on task 1")]
         {
-            let mut panel = Panel::new().x("tasks learned").y(name).integer_x().legend(Legend::Below);
+            let mut panel = Panel::new().x("tasks learned, *t*").y(name).integer_x();
             let (t, y, _) = self.curve(frame, "theory", column)?;
             panel = panel.line(Line::new("theory", &t, &y).category(6));
             for (k, (who, label)) in NAMES.iter().zip(SHOWN).enumerate() {
-                let (t, y, e) = self.curve(frame, who, column)?;
+                let (mut t, y, e) = self.curve(frame, who, column)?;
+                // Side by side, so that bars do not hide each other.
+                t.iter_mut().for_each(|t| *t += 0.09 * (k as f64 - 0.5 * (NAMES.len() - 1) as f64));
                 panel = panel.markers(Markers::new(label, &t, &y).errors(&e).category(k));
             }
             panels.push(panel);

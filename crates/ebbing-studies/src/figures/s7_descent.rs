@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::Study;
 use ebbing::nets::Heads;
-use ebbing_report::{Figure, Legend, Markers, Panel};
+use ebbing_report::{Figure, Markers, Panel};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -78,8 +78,9 @@ impl Reproduction for StepsByDescent {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let mut panels = Vec::new();
         for (k, protocol) in ByRatio::BOTH.into_iter().enumerate() {
-            let mut panel =
-                Panel::new().letter(['d', 'g'][k]).x(protocol.axis()).y("α_{c} by descent").legend(Legend::Below);
+            let largest = self.ratios[k].iter().copied().fold(0.0, f64::max);
+            let mut panel = Panel::new().letter(['d', 'g'][k]).x(protocol.axis()).x_range(0.0, 1.3 * largest);
+            panel = panel.y("critical load α_{c} by descent");
             for (category, &steps) in self.steps.iter().enumerate() {
                 let critical: Vec<(f64, f64)> = self.ratios[k]
                     .iter()

@@ -13,7 +13,7 @@ use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::Cost;
-use ebbing_report::{Figure, Legend, Markers, Panel};
+use ebbing_report::{Figure, Markers, Panel};
 use serde::{Deserialize, Serialize};
 
 /// The line of the list.
@@ -96,7 +96,7 @@ impl Reproduction for SingleAgainstMulti {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let mut panels = Vec::new();
         for (column, name) in [("g21", "G_{21}"), ("g22", "G_{22}"), ("worst", "max(G_{21}, G_{22})")] {
-            let mut panel = Panel::new().x("load α = P/N").y(name).log_x().log_y().legend(Legend::Below);
+            let mut panel = Panel::new().x("load α = P/N").y(name).log_x().log_y();
             for (k, (heads, _)) in HEADS.iter().enumerate() {
                 let (x, y, e) = self.curve(frame, heads, column)?;
                 let label = ["one readout", "a readout per task"][k];

@@ -38,8 +38,9 @@ pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
     let metadata = metadata(told, output)?;
     let forecast = &told.forecast;
     let forgetting = words::matrix("forgetting", &forecast.forgetting);
-    let mut report = Report::telling("What the network will forget", &told.forecast.sentences())
-        .note(&escape_markup(&told.heading))
+    let sentences: Vec<String> = told.forecast.sentences().iter().map(|s| escape_markup(s)).collect();
+    let mut report = Report::telling("What the network will forget", &sentences)
+        .about(&escape_markup(&told.heading))
         .note(assumes(told.settings.features));
     for (name, figure) in figures::all(told) {
         let figure = figure.metadata(&metadata);

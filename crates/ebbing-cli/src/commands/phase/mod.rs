@@ -34,7 +34,7 @@ pub struct Args {
     output: Output,
 }
 
-/// The one-file report of a diagram, beside its figure and tables.
+/// The one-file report of a diagram, beside its figure and tables; heading and sentences are marked.
 fn report(
     folder: &Path,
     (heading, sentences): (&str, &[String]),
@@ -42,15 +42,15 @@ fn report(
     tables: &[&Table],
     metadata: &Metadata,
 ) -> anyhow::Result<()> {
-    let opened = Report::telling("Tasks with a readout each", sentences).note(heading).figure(figure);
+    let opened = Report::telling("Tasks with a readout each", sentences).about(heading).figure(figure);
     let report = tables.iter().fold(opened, |report, table| report.table(table));
     report.metadata(metadata).bibtex(&bibtex()).save(&folder.join("report.html"))?;
     Ok(())
 }
 
 /// What the losses are.
-const DEFINED: &str = "F21 is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0); G21 and G22 are \
-                       test losses of tasks 1 and 2 after task 2, over those of a network that learned the task alone.";
+const DEFINED: &str = "F_{21} is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0); G_{21} and G_{22} are \
+     test losses of tasks 1 and 2 after task 2, over those of a network that learned the task alone.";
 
 /// What was done to labels, for the end of the first line.
 fn done(settings: &serde_json::Value) -> String {

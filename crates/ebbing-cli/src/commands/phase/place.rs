@@ -6,6 +6,7 @@ use ebbing::data::Sources;
 use ebbing::theory::best_lambda::BestLambda;
 use ebbing::theory::phase::{Location, WidthPoint};
 use ebbing_report::{Figure, Line, Panel, Screen, Table, escape_markup, significant, write_table};
+use ebbing_studies::draw;
 use ebbing_studies::job::{PhasePlace, Representation, SweptCurves};
 use serde_json::json;
 
@@ -28,12 +29,13 @@ impl Args {
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let (examples, done) = (sizes.join(" and "), super::done(&settings));
         let heading = format!("Two tasks of {examples} examples{done}, σ = {}", self.job.sigma);
-        let mut sentences = vec![answer(location.as_ref(), best.as_ref(), tested)];
+        let mut sentences = answer(location.as_ref(), best.as_ref(), tested);
         sentences.extend(widths.map(|[own, best]| by_the_numbers(own, best)));
-        sentences.extend(critical.notes.iter().map(|note| sentence(note)));
+        sentences.extend(critical.notes.iter().map(|note| escape_markup(&sentence(note))));
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            let figure = figure(&curves, location.as_ref(), best.as_ref()).metadata(&metadata);
+            let marks = Marks { location: location.as_ref(), lambda: &self.job.lambda, critical: critical.alpha_c };
+            let figure = figure(&curves, &marks, best.as_ref()).finding(&sentences[0]).metadata(&metadata);
             figure.save(folder, "phase")?;
             self.output.write_json("phase.json", &result)?;
             let against_load = figures::curve_table(std::slice::from_ref(&curves));
@@ -53,7 +55,7 @@ impl Args {
             screen = screen.table(hidden)?;
         }
         for sentence in &sentences {
-            screen = screen.paragraph(&escape_markup(sentence));
+            screen = screen.paragraph(sentence);
         }
         if widths.is_some() {
             screen = screen.paragraph(super::DEFINED);
@@ -95,33 +97,34 @@ fn sentence(note: &str) -> String {
     format!("{first}{}.", letters.as_str())
 }
 
-/// Where the width lies and what to do.
-fn answer(location: Option<&Location>, best: Option<&BestLambda>, tested: bool) -> String {
+/// Where the width lies and what to do (markup).
+fn answer(location: Option<&Location>, best: Option<&BestLambda>, tested: bool) -> Vec<String> {
     let Some(location) = location else {
-        return "Give --width N to be told in which regime a network of that width is.".into();
+        return vec!["Give --width N to be told in which regime a network of that width is.".into()];
     };
     let near = if location.near_critical { " This load is within 0.1 % of the boundary: near critical." } else { "" };
-    let mut text = format!("Load {}: {}.{near}", significant(location.alpha), location.advice);
+    let mut told = vec![format!("Load {}: {}.{near}", significant(location.alpha), escape_markup(&location.advice))];
     match best {
         Some(best) => {
             let edge = if best.at_edge { " (an end of the range searched)" } else { "" };
-            text += &format!(
-                " The penalty that serves both tasks best is λ = {}{edge}: G21 {}, G22 {}, F21 {}.",
+            told.push(format!(
+                "The penalty that serves both tasks best is λ = {}{edge}: G_{{21}} {}, G_{{22}} {}, F_{{21}} {}.",
                 significant(best.best.lambda),
                 significant(best.best.g21),
                 significant(best.best.g22),
                 significant(best.best.f21)
-            );
+            ));
         }
-        None if !tested => text += " With test sets in the file, the best penalty is searched too.",
+        None if !tested => told.push("With test sets in the file, the best penalty is searched too.".into()),
         None => {}
     }
-    text
+    told
 }
 
-/// The best width by what was computed, beside the one asked about.
+/// The best width by what was computed, beside the one asked about (markup).
 fn by_the_numbers(own: WidthPoint, best: WidthPoint) -> String {
-    let losses = |point: &WidthPoint| format!("G21 {}, G22 {}", significant(point.g21), significant(point.g22));
+    let losses =
+        |point: &WidthPoint| format!("G_{{21}} {}, G_{{22}} {}", significant(point.g21), significant(point.g22));
     if best.width == own.width {
         return format!("As lambda grows no width computed does better than N = {}: {}.", own.width, losses(&own));
     }
@@ -134,32 +137,56 @@ fn by_the_numbers(own: WidthPoint, best: WidthPoint) -> String {
     )
 }
 
+/// What is marked in the figure: the width, the penalties and the regimes.
+struct Marks<'a> {
+    location: Option<&'a Location>,
+    lambda: &'a [f64],
+    critical: f64,
+}
+
+impl Marks<'_> {
+    /// Regimes as tints, and the load of the width asked about.
+    fn on_loads(&self, panel: Panel, ends: (f64, f64)) -> Panel {
+        let panel = draw::tints(panel, ends, self.critical);
+        match self.location {
+            Some(location) => panel.own(&format!("N = {}", location.width), location.alpha),
+            None => panel,
+        }
+    }
+
+    /// The penalties asked about that lie on the axis of penalties.
+    fn on_penalties(&self, panel: Panel, (low, high): (f64, f64)) -> Panel {
+        let asked = self.lambda.iter().filter(|l| (low..=high).contains(*l));
+        asked.fold(panel, |panel, lambda| panel.own(&format!("λ = {}", significant(*lambda)), *lambda))
+    }
+}
+
 /// Curves against the load, and the search for λ where there was one.
-fn figure(curves: &SweptCurves, location: Option<&Location>, best: Option<&BestLambda>) -> Figure {
-    let own = |panel: Panel| match location {
-        Some(location) => panel.vertical(&format!("N = {}", location.width), location.alpha),
-        None => panel,
-    };
+fn figure(curves: &SweptCurves, marks: &Marks, best: Option<&BestLambda>) -> Figure {
+    let loads: Vec<f64> = curves.curves.iter().flat_map(|c| c.points.iter().map(|p| p.factors.alpha)).collect();
+    let alphas = loads.iter().copied().chain(marks.location.map(|l| l.alpha));
+    let (low, high) = alphas.fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(v), b.max(v)));
     let panels = figures::curve_panels("", std::slice::from_ref(curves));
-    let mut panels: Vec<Panel> = panels.into_iter().map(own).collect();
+    let tinted = panels.into_iter().map(|panel| marks.on_loads(panel.x_range(low, high), (low, high)));
+    let mut panels: Vec<Panel> = tinted.collect();
     if let Some(best) = best {
         let x: Vec<f64> = best.curve.iter().map(|p| p.lambda).collect();
         let g21: Vec<f64> = best.curve.iter().map(|p| p.g21).collect();
         let g22: Vec<f64> = best.curve.iter().map(|p| p.g22).collect();
-        panels.push(
-            Panel::new()
-                .x("penalty λ")
-                .y("normalised test loss")
-                .log_x()
-                .log_y()
-                .line(Line::new("G_{21}", &x, &g21).category(0))
-                .line(Line::new("G_{22}", &x, &g22).category(1))
-                .vertical("best λ", best.best.lambda),
-        );
+        let panel = Panel::new()
+            .x("penalty λ")
+            .y("normalised test loss")
+            .log_x()
+            .log_y()
+            .line(Line::new("G_{21}", &x, &g21).category(2))
+            .line(Line::new("G_{22}", &x, &g22).category(3))
+            .vertical("best λ", best.best.lambda);
+        panels.push(marks.on_penalties(panel, (x[0], x[x.len() - 1])));
     }
     Figure::grid(panels, 2).title("Two tasks with a readout each").caption(
         "Forgetting of task 1, test loss of task 2 over learning it alone, and the norm of its readout against the load; where a \
          curve is interrupted the quantity grows as λ^{1/2} without bound. Where a width was given, test losses of both tasks \
-         against the penalty at that width, with the penalty that minimises the larger one.",
+         against the penalty at that width, with the penalty that minimises the larger one. Black lines mark the width and the \
+         penalties that were asked about.",
     )
 }
