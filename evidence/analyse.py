@@ -100,18 +100,26 @@ class Study:
     def __init__(self, folder: Path, without: Callable[[int], bool] = lambda job: False) -> None:
         self.folder = folder
         self.main = [row for row in rows_of(folder, "main") if not without(row["job"])]
-        self.others = {kind: rows_of(folder, kind) for kind in ("order", "replay", "depth", "sweep")}
+        self.others = {kind: rows_of(folder, kind) for kind in ("whitened", "order", "replay", "depth", "sweep")}
         self.runs = c.runs_of(self.main)
         self.seen = [r for r in self.runs if not r.held_out]
         self.judged = [r for r in self.runs if r.held_out]
         self.typical = c.best([r for r in self.seen if c.CLASS_OF[r.kind] in ("plain", "replay")])
         self.chosen, self.entries = {}, {}
         for name in c.CLASSES:
-            own = [r for r in self.seen if c.CLASS_OF[r.kind] == name]
             # Frozen features are what the theory is given; nothing is to choose but the temperature.
             candidates = {"frozen": c.FEATURES, "pretrained": c.CANDIDATES + c.FEATURES}.get(name, c.CANDIDATES)
-            self.chosen[name] = c.better(own, self.typical, candidates)
-            self.entries[name] = self.chosen[name], c.table(own, self.chosen[name])
+            self.entries[name] = self.choice(self.seen, name, candidates)
+            self.chosen[name] = self.entries[name][0]
+        white = c.runs_of(rows_of(folder, "whitened"))
+        self.white = {"seen": [r for r in white if not r.held_out], "judged": [r for r in white if r.held_out]}
+        self.white_entries = {name: self.choice(self.white["seen"], name, c.CANDIDATES) for name in c.WHITENED}
+
+    def choice(self, runs: list[c.Run], name: str, candidates: list[str]) -> tuple[str, dict]:
+        """The forecast for a class of training, and its errors."""
+        own = [r for r in runs if c.CLASS_OF[r.kind] == name]
+        chosen = c.better(own, self.typical, candidates)
+        return chosen, c.table(own, chosen)
 
     def of_kind(self, kind: str) -> list[c.Run]:
         return [r for r in self.runs if r.kind == kind]
@@ -128,24 +136,20 @@ class Study:
     # The calibration that the library takes.
 
     def table(self) -> dict:
-        rows = {}
-        for name, (chosen, entry) in self.entries.items():
-            rows[name] = [{**c.split(chosen), **entry}]
-            own = [r for r in self.seen if c.CLASS_OF[r.kind] == name]
-            # The library's default has error bars too, where it is not what was chosen.
-            if chosen != c.DEFAULT and np.isfinite(c.error(own, c.DEFAULT, "lost")):
-                rows[name].append({**c.split(c.DEFAULT), **c.table(own, c.DEFAULT)})
-        rows["all"] = [{**c.split(self.typical), **c.table([r for r in self.seen if r.kind != "heads"], self.typical)}]
+        rows = lambda entries: {name: {"theory": c.theory(chosen), **entry} for name, (chosen, entry) in entries.items()}
         first = self.main[0]["versions"]
         return {
             "what": "measured minus forecast: loss of accuracy (mean over all tasks but the last) and final accuracy (mean over all tasks)",
             "edges": list(c.EDGES),
             "levels": list(c.LEVELS),
-            "classes": rows,
+            "classes": rows(self.entries),
+            "whitened": rows(self.white_entries),
             "provenance": {
                 "command": "python evidence/study.py && python evidence/analyse.py",
                 "sequences": len({r.place for r in self.seen}),
                 "held_out": len({r.place for r in self.judged}),
+                "whitened": len({r.place for r in self.white["seen"]}),
+                "whitened_held_out": len({r.place for r in self.white["judged"]}),
                 "seed": 16,
                 "date": DATE,
                 "versions": first,
@@ -155,9 +159,9 @@ class Study:
 
 def lines(table: dict) -> str:
     """JSON with one line for each class."""
-    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in table["classes"].items())
-    rest = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in table.items() if key != "classes"]
-    return "{\n" + ",\n".join([*rest, f' "classes": {{\n{rows}\n }}']) + "\n}\n"
+    classes = lambda rows: "{\n" + ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()) + "\n }"
+    each = [f" {json.dumps(key)}: {classes(value) if key in ('classes', 'whitened') else json.dumps(value)}" for key, value in table.items()]
+    return "{\n" + ",\n".join(each) + "\n}\n"
 
 
 def main() -> None:

@@ -25,8 +25,10 @@ CLASSES = {
     "pretrained": ("pretrained",),
 }
 CLASS_OF = {kind: name for name, kinds in CLASSES.items() for kind in kinds}
-#: What `ebbing forecast` does unless told.
-DEFAULT = "rf-1"
+#: The theory at zero temperature that `ebbing forecast` computes forgetting and order parameters with unless told.
+COLD = "rf-1"
+#: Classes measured on whitened images too.
+WHITENED = ("plain", "replay", "gating")
 QUANTITIES = ("lost", "accuracy")
 LEVELS = (0.8, 0.9)
 #: Edges of the forecast loss of accuracy between which errors are pooled: errors grow with what is lost.
@@ -103,6 +105,12 @@ def split(name: str) -> dict:
     beta = next((float(part[1:]) for part in rest if part.startswith("b")), None)
     depth = next((int(part) if part.isdigit() else part for part in rest if not part.startswith("b")), None)
     return {"mode": mode, "depth": depth, "beta": beta}
+
+
+def theory(name: str) -> dict | None:
+    """The same as the library reads it; nothing where it is not a theory of inputs."""
+    parts = split(name)
+    return parts if parts["mode"] in ("rf", "ntk", "lazy") and isinstance(parts["depth"], int) else None
 
 
 def ends(residuals: np.ndarray, level: float) -> tuple[float, float]:

@@ -1,7 +1,8 @@
 """Sequences of tasks, drawn by number: protocol, data set, number of tasks and examples per task.
 
 Data sets are IDX files `SET-{train,test}-{images-idx3,labels-idx1}-ubyte.gz` (SET: mnist, fashion, cifar100gray, emnist62) in
-one folder. The set `sample` is the part of MNIST that the package embeds; it needs no file.
+one folder. The set `sample` is the part of MNIST that the package embeds; it needs no file. Pixels are standardised, or
+prepared as the program prepares images that it draws: centred one by one, whitened, scaled to one norm.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ PROTOCOLS = (
     "mixture",
     "split-many",
 )
+#: Those that the program draws itself, whose images it whitens.
+WHITENED = ("permuted", "class-incremental", "split", "mixture", "permuted-sign", "split-many", "flipped", "class-incremental")
 #: What they are called.
 NAMES = {
     "permuted": "permuted pixels, ten classes",
@@ -58,6 +61,13 @@ class Task:
 def held_out(number: int) -> bool:
     """Whether a sequence belongs to the third that no choice may see; known before anything is drawn."""
     return hashlib.sha256(f"ebbing evidence {number}".encode()).digest()[0] % 3 == 0
+
+
+def whitened_settings(index: int, data: str | None = None) -> dict:
+    """What the sequence of whitened images with this index is."""
+    protocol = WHITENED[index % len(WHITENED)]
+    data = data or SETS[(index + index // len(WHITENED)) % len(SETS)]
+    return {**settings_of(2000 + index, protocol, data), "prepared": "whitened"}
 
 
 def settings_of(number: int, protocol: str | None = None, data: str | None = None, **fixed: object) -> dict:
@@ -102,7 +112,8 @@ def draw(settings: dict) -> list[Task]:
     """The tasks themselves."""
     rng = np.random.default_rng([17, settings["number"]])
     protocol, count = settings["protocol"], settings["tasks"]
-    source = Source(settings["data"], rng)
+    whitened = settings.get("prepared") == "whitened"
+    source = Source(settings["data"], rng, whitened)
     if protocol in ("split", "split-many", "class-incremental"):
         k = settings["classes"]
         each = 2 * k if protocol == "split" else k
@@ -112,7 +123,7 @@ def draw(settings: dict) -> list[Task]:
     if protocol == "mixture":
         k = settings["classes"]
         sets = [SETS[(SETS.index(settings["data"]) + t) % len(SETS)] for t in range(count)] if settings["data"] in SETS else ["sample"] * count
-        own = [Source(name, rng) for name in sets]
+        own = [Source(name, rng, whitened) for name in sets]
         return [s.task(list(rng.permutation(s.classes)[:k]), list(range(k)), settings["p"]) for s in own]
     chosen = list(rng.permutation(source.classes)[:10])
     if protocol in ("permuted", "permuted-sign"):
@@ -160,8 +171,9 @@ def change(task: Task, how) -> Task:
 class Source:
     """A data set from which every image is taken at most once as long as there are any."""
 
-    def __init__(self, name: str, rng: np.random.Generator) -> None:
+    def __init__(self, name: str, rng: np.random.Generator, whitened: bool = False) -> None:
         self.parts, self.rng = loaded(name), rng
+        self.prepare = (lambda raw: white(raw, whitening(name))) if whitened else self.standardise
         self.classes = np.unique(self.parts[0][1])
         self.left: dict[tuple[int, int], list[int]] = {}
 
@@ -176,9 +188,12 @@ class Source:
                 marks += [label] * share
             mixed = self.rng.permutation(len(rows))
             raw = self.parts[part][0][np.array(rows)[mixed]]
-            mean, deviation = self.parts[2]
-            found += [((raw.reshape(len(raw), -1) / 255 - mean) / deviation).astype(np.float32), np.array(marks)[mixed]]
+            found += [self.prepare(raw.reshape(len(raw), -1) / 255).astype(np.float32), np.array(marks)[mixed]]
         return Task(*found)
+
+    def standardise(self, x: np.ndarray) -> np.ndarray:
+        mean, deviation = self.parts[2]
+        return (x - mean) / deviation
 
     def take(self, part: int, one: int, size: int) -> list[int]:
         pool = self.left.setdefault((part, one), [])
@@ -187,6 +202,21 @@ class Source:
         taken = pool[:size]
         del pool[:size]
         return taken
+
+
+@lru_cache(maxsize=None)
+def whitening(name: str) -> np.ndarray:
+    """`V (Λ + ridge λ_max)^{-1/2} Vᵀ` of the training images, each without its mean."""
+    x = loaded(name)[0][0].reshape(-1, SIDE * SIDE) / 255
+    x -= x.mean(1, keepdims=True)
+    values, vectors = np.linalg.eigh(np.cov(x.T, bias=True))
+    return (vectors / np.sqrt(np.maximum(values, 0) + 1e-7 * values[-1])) @ vectors.T
+
+
+def white(x: np.ndarray, transform: np.ndarray) -> np.ndarray:
+    """Images without their mean, whitened, each of mean square 1."""
+    x = (x - x.mean(1, keepdims=True)) @ transform
+    return x / np.sqrt((x**2).mean(1, keepdims=True))
 
 
 @lru_cache(maxsize=None)

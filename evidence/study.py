@@ -33,9 +33,11 @@ import training
 
 RESULTS = Path(__file__).parent / "results"
 #: How many jobs of each kind there are.
-JOBS = {"main": 176, "order": 12, "replay": 12, "depth": 10, "sweep": 8}
+JOBS = {"main": 176, "whitened": 256, "order": 12, "replay": 12, "depth": 10, "sweep": 8}
 #: Kinds of network and training that take turns beside those that every sequence has (adam-ce and replay).
 TURNS = ("adam-mse", "sgd-ce", "sgd-mse", "brief", "long", "l2", "ewc", "gating", "heads", "cnn", "frozen", "pretrained")
+#: Those that take turns on whitened images, beside the same two.
+WHITENED_TURNS = ("adam-mse", "sgd-ce", "sgd-mse", "long", "gating")
 #: Sweeps into the regimes where the forecast may fail.
 SWEEPS = {
     "width": (10, 30, 100, 300, 1000),
@@ -92,20 +94,33 @@ def main_job(index: int, data: str | None = None, before: dict | None = None) ->
     """A sequence, its forecasts, every kind of training on it, and the other measures; what was measured `before` is kept."""
     sequence = sequences.settings_of(index, data=data)
     tasks = sequences.draw(sequence)
+    found = trained(tasks, sequence, kinds_of(index), before)
+    others = before["baselines"] if before else baselines.all_of(tasks, sequence)
+    return {"sequence": sequence, **found, "baselines": others}
+
+
+def whitened_job(index: int, data: str | None = None, before: dict | None = None) -> dict:
+    """The same for images prepared as the program prepares those that it draws, without the other measures."""
+    sequence = sequences.whitened_settings(index, data)
+    kinds = ["adam-ce", "replay", WHITENED_TURNS[index % len(WHITENED_TURNS)]]
+    return {"sequence": sequence, **trained(sequences.draw(sequence), sequence, kinds, before)}
+
+
+def trained(tasks: list[sequences.Task], sequence: dict, kinds: list[str], before: dict | None) -> dict:
+    """Forecasts of a sequence, and every kind of training on it beside its own; what was measured `before` is kept."""
     pixels = forecasts.Pixels(tasks, sequence)
     began = time.process_time()
     base = pixels.grid()
     seconds = pixels.seconds + (time.process_time() - began) / len(base)
     runs = []
-    for k, kind in enumerate(kinds_of(index)):
-        asked = run_of(kind, index)
+    for k, kind in enumerate(kinds):
+        asked = run_of(kind, sequence["number"])
         learner, old = training.Learner(tasks, sequence, asked), before["runs"][k] if before else None
         own = pixels.grid(learner) if kind in ("replay", "gating", "heads") else {}
         told = own | ({n: f for n, f in old["forecast"].items() if n.startswith(("features", "gradients"))} if old else of_network(learner))
         measured = old["measured"] if old else training.run(tasks, sequence, asked)
         runs.append({"kind": kind, "settings": asked, "measured": measured, "forecast": told})
-    others = before["baselines"] if before else baselines.all_of(tasks, sequence)
-    return {"sequence": sequence, "forecast": base, "seconds": round(seconds, 3), "runs": runs, "baselines": others}
+    return {"forecast": base, "seconds": round(seconds, 3), "runs": runs}
 
 
 def side_sequence(index: int, first: int, data: str | None = None, **fixed: int) -> dict:
@@ -185,7 +200,7 @@ def sweep_job(index: int, data: str | None = None, before: dict | None = None) -
     return {"sequence": sequence, "runs": found, "forecast": told}
 
 
-WORK = {"main": main_job, "order": order_job, "replay": replay_job, "depth": depth_job, "sweep": sweep_job}
+WORK = {"main": main_job, "whitened": whitened_job, "order": order_job, "replay": replay_job, "depth": depth_job, "sweep": sweep_job}
 
 
 def jobs() -> list[tuple[str, int]]:
@@ -249,9 +264,9 @@ def main() -> None:
     torch.set_flush_denormal(True)
     warnings.filterwarnings("ignore", module="avalanche|qpsolvers")
     if asked.refresh:
-        return refresh(asked.results, asked.only or ["main", "replay", "sweep"])
+        return refresh(asked.results, asked.only or ["main", "whitened", "replay", "sweep"])
     began, done = time.time(), stored(asked.results)
-    todo = [("main", k) for k in range(4)] + [("replay", 0)] if asked.short else jobs()
+    todo = [("main", k) for k in range(4)] + [("replay", 0), ("whitened", 0)] if asked.short else jobs()
     for kind, index in todo:
         if (kind, index) in done or (asked.only and kind not in asked.only):
             continue

@@ -340,7 +340,7 @@ def growths(short):
             *(lambda tasks: forgetting(tasks, p["forgetting"]), (1, 2), pairs),
         ),
         Growth("NNGP", "hidden layers *L*", layers, lambda depth: kernel("nngp", p["nngp"], depth), (0, 0), flat),
-        Growth("two-task multi-head, λ = 1e4", "loads", loads, lambda n: two_tasks(p["loads"], n), (0, 1), search),
+        Growth("two-task multi-head, λ = 10^{4}", "loads", loads, lambda n: two_tasks(p["loads"], n), (0, 1), search),
     ]
 
 

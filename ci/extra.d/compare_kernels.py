@@ -3,6 +3,7 @@
 Usage: compare_kernels.py PROGRAM, where PROGRAM is the built example `kernel_npz`. The Python package is compared too.
 """
 
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -22,16 +23,14 @@ from neural_tangents import stax  # noqa: E402  (after the switch to 64 bits)
 TOLERANCE = 1e-6
 DEPTHS = (1, 3, 10)
 SIGMA2 = 1.7
-ACTIVATIONS = {"relu": stax.Relu, "erf": stax.Erf}
+ACTIVATIONS = {"relu": stax.Relu, "erf": stax.Erf, "gelu": stax.Gelu}
+BIASES = (0.0, 0.6)
 
 
-def peer(activation, depth, x, x2):
+def peer(activation, depth, bias, x, x2):
     """The kernels in ebbing's convention: without the readout's σ², derivatives by the weights themselves."""
-    layers = []
-    for _ in range(depth):
-        layers += [stax.Dense(1, W_std=SIGMA2**0.5, b_std=None, parameterization="ntk"), ACTIVATIONS[activation]()]
-    layers.append(stax.Dense(1, W_std=SIGMA2**0.5, b_std=None, parameterization="ntk"))
-    _, _, kernel = stax.serial(*layers)
+    dense = [stax.Dense(1, W_std=SIGMA2**0.5, b_std=bias or None, parameterization="ntk")]
+    _, _, kernel = stax.serial(*(dense + [ACTIVATIONS[activation]()]) * depth, *dense)
     both = kernel(x, x2, ("nngp", "ntk"))
     # neural-tangents puts σ into the architecture and draws unit weights: one σ² in each kernel.
     return np.asarray(both.nngp) / SIGMA2, np.asarray(both.ntk) / SIGMA2
@@ -47,19 +46,18 @@ def main(program):
     with tempfile.TemporaryDirectory() as folder:
         inputs, outputs = Path(folder, "in.npz"), Path(folder, "out.npz")
         np.savez(inputs, x=x, x2=x2)
-        for activation in ACTIVATIONS:
-            for depth in DEPTHS:
-                command = [program, inputs, outputs, activation, str(depth), str(SIGMA2)]
-                subprocess.run(command, check=True)
-                ours = np.load(outputs)
-                for name, theirs in zip(("nngp", "ntk"), peer(activation, depth, x, x2)):
-                    # Relative to the size of the kernel: near a zero crossing the relative error of one entry says nothing.
-                    error = np.max(np.abs(ours[name] - theirs)) / np.max(np.abs(theirs))
-                    settings = {"depth": depth, "sigma2": SIGMA2, "kind": name, "activation": activation}
-                    package = ebbing.kernel(x, x2, **settings)
-                    error = max(error, np.max(np.abs(package - theirs)) / np.max(np.abs(theirs)))
-                    print(f"{activation:6} depth {depth:2}  {name:4}  relative difference {error:.1e}")
-                    worst = max(worst, error)
+        for activation, depth, bias in itertools.product(ACTIVATIONS, DEPTHS, BIASES):
+            command = [program, inputs, outputs, activation, str(depth), str(SIGMA2)]
+            subprocess.run(command, check=True)
+            ours = np.load(outputs)
+            for name, theirs in zip(("nngp", "ntk"), peer(activation, depth, bias, x, x2)):
+                settings = {"depth": depth, "sigma": SIGMA2**0.5, "bias": bias, "kind": name, "activation": activation}
+                package = ebbing.kernel(x, x2, **settings)
+                # Relative to the size of the kernel: near a zero crossing the relative error of one entry says nothing.
+                found = [package, *([] if bias else [ours[name]])]
+                error = max(np.max(np.abs(k - theirs)) / np.max(np.abs(theirs)) for k in found)
+                print(f"{activation:6} depth {depth:2}  bias {bias}  {name:4}  relative difference {error:.1e}")
+                worst = max(worst, error)
     print(f"largest relative difference {worst:.1e}, tolerance {TOLERANCE:.0e}")
     return 0 if worst < TOLERANCE else 1
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# NNGP and NTK of ReLU and erf networks at depths 1, 3 and 10, from Rust and Python, against neural-tangents, to 1e-6 relative
+# NNGP and NTK of ReLU, erf and GELU networks at depths 1, 3 and 10, without and with biases, from Rust and Python, against neural-tangents, to 1e-6 relative
 set -euo pipefail
 venv=$EBBING_EXTRA/neural-tangents
 bash benches/peers/install.sh neural-tangents

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from . import _ebbing
 from ._forecast import sequences
 from ._progress import Listener, listener
 from ._result import Result, pandas, significant, table
-from ._settings import encode, weight_variance
+from ._settings import bias_variance, encode, weight_variance
 
 #: The columns of the table of remedies, those that everyone asks for first.
 COLUMNS = (
@@ -98,12 +99,15 @@ def advise(
     activation: str = "relu",
     mode: str = "rf",
     sigma: float = 1.0,
+    bias: float = 0.0,
     beta: float = float("inf"),
     keep_forgetting_below: float | None = None,
     budget: int | None = None,
     replay_budget: str = "per-task",
     features: bool = False,
     width: float | None = None,
+    widths: Sequence[float] = (),
+    lambdas: Sequence[float] = (),
     max_p: int = 300,
     progress: bool | Listener = False,
 ) -> Advice:
@@ -113,11 +117,12 @@ def advise(
 
     | setting | |
     |---|---|
-    | `depth`, `activation`, `mode`, `sigma`, `beta` | the network and how it learns when nothing is done: rf, ntk or lazy |
+    | `depth`, `activation`, `mode`, `sigma`, `bias`, `beta` | the network and how it learns when nothing is done: rf, ntk or lazy |
     | `keep_forgetting_below` | what replay is to reach; by default half of doing nothing |
     | `budget`, `replay_budget` | the most examples that may be kept: per-task, in-all or per-class |
     | `features` | inputs are feature matrices |
     | `width` | hidden units N: a readout per task is forecast at this width, not for wide networks |
+    | `widths`, `lambdas` | more such widths; penalties to try, each told (by default the best of 1, 10, 100 and 1000) |
     | `max_p` | examples per task that are used |
 
     >>> import numpy as np
@@ -127,7 +132,7 @@ def advise(
     >>> told.examples_needed <= 20, told.remedies[-1]["applies"]
     (True, True)
     """
-    theory = {"mode": mode, "sigma2": weight_variance(sigma, "sigma"), "beta": beta, "architecture": {"depth": depth, "activation": activation}}
+    theory = {"mode": mode, "sigma2": weight_variance(sigma, "sigma"), "bias2": bias_variance(bias), "beta": beta, "architecture": {"depth": depth, "activation": activation}}
     asked = encode(
         theory=theory,
         keep_forgetting_below=keep_forgetting_below,
@@ -135,6 +140,8 @@ def advise(
         replay={"budget": replay_budget},
         features=features,
         width=width,
+        widths=list(widths),
+        lambdas=list(lambdas),
         max_p=max_p,
     )
     told = _ebbing.advise(sequences(tasks), asked, listener(progress, "advise"))

@@ -56,6 +56,7 @@ def kernel(
     s: int,
     lam: float,
     sigma2: float,
+    bias2: float,
     kind: str,
     activation_name: str,
 ) -> _Array: ...
@@ -64,6 +65,7 @@ def order_parameters(
     features: bool,
     depth: int,
     sigma2: float,
+    bias2: float,
     activation_name: str,
     ridge: float,
     bootstrap: int,
@@ -140,6 +142,7 @@ class SingleHead:
         mode: str,
         lam: float,
         sigma2: float,
+        bias2: float,
         beta: float,
         activation_name: str,
         variance: bool,

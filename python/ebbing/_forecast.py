@@ -12,7 +12,7 @@ from ._arrays import Array, TaskSequence, matrix, native, vector
 from ._order import OrderParameters
 from ._progress import Listener, listener
 from ._result import Result, heat_table, matrix_frame, pandas, table, task_names, text_table, with_error
-from ._settings import encode, weight_variance
+from ._settings import bias_variance, encode, weight_variance
 
 class ForgettingFit(Result):
     """`F_t = F_max (1 − e^{−(t−1)/τ})`: `f_max`, `tau` (None where the curve does not tell), `stderr` by name, `shape`, `r2`."""
@@ -82,6 +82,11 @@ class VarianceExplained(Result):
     pve: Array
     share: Array
 
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> VarianceExplained:
+        """From what the compiled half tells."""
+        return cls(r2=found["r2"], pve=np.array(found["pve"]), share=np.array(found["share"]))
+
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per predictor."""
         return pandas().DataFrame({"pve": self.pve, "share": self.share})
@@ -97,8 +102,7 @@ def variance_explained(X: Any, y: Any) -> VarianceExplained:
     >>> variance_explained(X, 2 * X[:, 0] + X[:, 1]).share  # uncorrelated predictors explain 4 : 1
     array([0.8, 0.2])
     """
-    found = _ebbing.variance_explained(matrix(X, "X"), vector(y, "y").tolist())
-    return VarianceExplained(r2=found["r2"], pve=np.array(found["pve"]), share=np.array(found["share"]))
+    return VarianceExplained.of(_ebbing.variance_explained(matrix(X, "X"), vector(y, "y").tolist()))
 
 
 class Metrics(Result):
@@ -160,6 +164,8 @@ class Forecast(Result):
     | `f21_at_lambda_zero`, `delta_f21` | forgetting without the penalty, and what the penalty changes |
     | `expected` | between what the loss of accuracy and the final accuracy of networks that people train lay with such a forecast |
     | `depths`, `order` | other depths, and the best order of tasks, where asked for |
+    | `lambdas`, `widths` | final forgetting and accuracy at other penalties, and at other widths with a readout per task, where asked for |
+    | `explained` | how much of the variance of a pair's forgetting γ_RF and γ_rule explain over all pairs and draws, with several draws |
     | `digits`, `notes` | how many digits are right, and what to know |
     | `answer`, `assumes` | what the numbers say, and what they assume, in sentences |
     """
@@ -181,6 +187,9 @@ class Forecast(Result):
     f21_at_lambda_zero: float | None
     delta_f21: float | None
     depths: list[dict[str, Any]]
+    lambdas: list[dict[str, Any]]
+    widths: list[dict[str, Any]]
+    explained: VarianceExplained | None
     order: dict[str, Any] | None
     expected: dict[str, Any] | None
     digits: float
@@ -196,6 +205,9 @@ class Forecast(Result):
         kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes")
         return cls(
             **{name: outlook[name] for name in (*kept, "answer", "assumes")},
+            explained=VarianceExplained.of(outlook["explained"]) if outlook.get("explained") else None,
+            lambdas=_swept(outlook.get("lambdas", [])),
+            widths=_swept(outlook.get("widths", [])),
             forgetting=_mean(outlook["forgetting"]),
             forgetting_error=_error(outlook["forgetting"]),
             pairs=pairs,
@@ -217,8 +229,9 @@ class Forecast(Result):
         raise ValueError(f"the pair is ({first}, {second}); tasks count from 1 to {len(self.tasks)} and must differ")
 
     def to_pandas(self, what: str = "forgetting") -> Any:
-        """A `DataFrame`: the `forgetting` matrix, all `pairs` (intervals, null and p-values where there are some), or all
-        `accuracies` (one row per time and task: losses and accuracies, training and held-out).
+        """A `DataFrame`: the `forgetting` matrix, all `pairs` (intervals, null and p-values where there are some), all
+        `accuracies` (one row per time and task: losses and accuracies, training and held-out), or what was swept: `lambdas`,
+        `widths`.
 
         Tasks go by their names, or count from 1 where they have none.
         """
@@ -229,7 +242,12 @@ class Forecast(Result):
             return pandas().DataFrame(rows).set_index(["first", "second"])
         if what == "accuracies":
             return self._accuracies()
-        raise ValueError(f"what is {what!r}; it must be forgetting, pairs or accuracies")
+        if what in ("lambdas", "widths"):
+            points = getattr(self, what)
+            if not points:
+                raise ValueError(f"no {what} were swept; give {what}=[…] to forecast")
+            return pandas().DataFrame(points).set_index(["width", "lambda"] if what == "widths" else "lambda")
+        raise ValueError(f"what is {what!r}; it must be forgetting, pairs, accuracies, lambdas or widths")
 
     def _accuracies(self) -> Any:
         names = task_names(self.tasks)
@@ -288,6 +306,7 @@ def forecast(
     mode: str = "rf",
     lam: float = float("inf"),
     sigma: float = 1.0,
+    bias: float = 0.0,
     beta: float = float("inf"),
     variance: bool = False,
     replay: int = 0,
@@ -296,6 +315,8 @@ def forecast(
     bootstrap: int = 0,
     shuffles: int = 0,
     depths: Sequence[int] = (),
+    lambdas: Sequence[float] = (),
+    widths: Sequence[float] = (),
     order: bool = True,
     convention: str = "gem",
     features: bool = False,
@@ -308,13 +329,15 @@ def forecast(
 
     | setting | |
     |---|---|
-    | `depth`, `activation` | the network: hidden layers; relu, linear or erf |
-    | `mode`, `lam`, `sigma`, `beta`, `variance` | as in `SingleHead` |
+    | `depth`, `activation` | the network: hidden layers; relu, linear, erf or gelu |
+    | `mode`, `lam`, `sigma`, `bias`, `beta`, `variance` | as in `SingleHead` |
     | `replay` | examples of each earlier task that are stored and learned again with every later one |
     | `replay_budget` | what `replay` counts: per-task, in-all or per-class |
     | `replay_selection` | which examples are stored: random, by-class or greedy |
     | `bootstrap`, `shuffles` | intervals and null of the order parameters (0, or at least 20) |
     | `depths` | other depths to set beside the forecast |
+    | `lambdas` | penalties λ to set beside it, where all weights learn (inf included) |
+    | `widths` | widths N to set beside it with a readout per task, at `lam` or each of `lambdas` |
     | `order` | whether the best order of tasks is searched |
     | `convention` | of the accuracy metrics: gem, avalanche or chaudhry |
     | `features`, `ridge` | inputs are feature matrices; ridge on singular kernels |
@@ -330,12 +353,15 @@ def forecast(
     """
     network = {"depth": depth, "activation": activation}
     theory: dict[str, Any] = {"mode": mode, "lambda": lam, "sigma2": weight_variance(sigma, "sigma"), "beta": beta, "variance": variance, "architecture": network}
+    theory["bias2"] = bias_variance(bias)
     theory["replay"] = {"examples": replay, "budget": replay_budget, "selection": replay_selection}
     asked = encode(
         theory=theory,
         half_samples=bootstrap,
         shuffles=shuffles,
         depths=list(depths),
+        lambdas=list(lambdas),
+        widths=list(widths),
         order=order,
         convention=convention,
         features=features,
@@ -349,6 +375,11 @@ def sequences(tasks: Any) -> list[Any]:
     several = isinstance(tasks, (list, tuple)) and tasks and all(isinstance(one, TaskSequence) for one in tasks)
     made = [getattr(one, "settings", {}) for one in (tasks if several else [tasks])]
     return [(native(one), encode(**settings)) for one, settings in zip(tasks if several else [tasks], made)]
+
+
+def _swept(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Points of a sweep, with an infinite penalty as a number."""
+    return [{**point, "lambda": float(point["lambda"])} for point in points]
 
 
 def _mean(averaged: dict[str, Any] | None) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _ebbing
 from ._arrays import Array, matrix
-from ._settings import count, real, weight_variance
+from ._settings import bias_variance, count, real, weight_variance
 
 
 def kernel(
@@ -18,6 +18,7 @@ def kernel(
     s: int = 1,
     lam: float = float("inf"),
     sigma: float = 1.0,
+    bias: float = 0.0,
     kind: str = "nngp",
     activation: str = "relu",
 ) -> Array:
@@ -35,7 +36,9 @@ def kernel(
     | `delta` | ΔK_ts = K¹ − K⁰; at lam = inf lim λΔK |
     | `derivative` | K̇_ts = E[φ'(z) φ'(z')] of the last hidden layer |
 
-    Activations are relu, linear and erf. A float64 array in Fortran order is used where it lies; the result is in
+    Activations are relu, linear, erf and gelu. `sigma` and `bias` are the prior standard deviations of weights and of biases in
+    every layer: σ² times `nngp` and `ntk` are neural-tangents' kernels of `Dense(W_std=sigma, b_std=bias)` layers, the
+    readout included; at σ = 1 their `diag_reg`, on an absolute scale, is the noise variance 1/β of `forecast` and `SingleHead`. A float64 array in Fortran order is used where it lies; the result is in
     Fortran order.
 
     >>> import numpy as np
@@ -52,6 +55,7 @@ def kernel(
         count(s, "s"),
         real(lam, "lam"),
         weight_variance(sigma, "sigma"),
+        bias_variance(bias),
         kind,
         activation,
     )

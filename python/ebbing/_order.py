@@ -7,7 +7,7 @@ from typing import Any
 from . import _ebbing
 from ._arrays import matrix, native, target_columns
 from ._result import Result, key_value, pandas, table, with_error
-from ._settings import count, real, Seed, seed_of, weight_variance
+from ._settings import bias_variance, count, real, Seed, seed_of, weight_variance
 
 #: The order parameters, in the order in which they are shown.
 NAMES = (
@@ -116,6 +116,7 @@ def order_parameters(
     *,
     depth: int = 1,
     sigma: float = 1.0,
+    bias: float = 0.0,
     activation: str = "relu",
     bootstrap: int = 0,
     shuffles: int = 0,
@@ -133,7 +134,7 @@ def order_parameters(
     >>> round(same.gamma_feature, 6), round(same.gamma_sim, 6), abs(same.f21) < 1e-9
     (1.0, 1.0, True)
     """
-    return _pair([(X1, y1), (X2, y2)], False, depth, sigma, activation, ridge, bootstrap, shuffles, seed)
+    return _pair([(X1, y1), (X2, y2)], False, depth, sigma, bias, activation, ridge, bootstrap, shuffles, seed)
 
 
 def order_parameters_from_features(
@@ -152,7 +153,7 @@ def order_parameters_from_features(
     >>> found.ranks, round(found.gamma_feature, 6)  # both recordings span all neurons
     ([12, 12], 1.0)
     """
-    return _pair([(phi1, y1), (phi2, y2)], True, 1, 1.0, "relu", ridge, bootstrap, shuffles, seed)
+    return _pair([(phi1, y1), (phi2, y2)], True, 1, 1.0, 0.0, "relu", ridge, bootstrap, shuffles, seed)
 
 
 def order_parameters_from_kernels(
@@ -191,13 +192,14 @@ def _pair(
     features: bool,
     depth: int,
     sigma: float,
+    bias: float,
     activation: str,
     ridge: float,
     bootstrap: int,
     shuffles: int,
     seed: Seed,
 ) -> OrderParameters:
-    network = count(depth, "depth"), weight_variance(sigma, "sigma"), activation
+    network = count(depth, "depth"), weight_variance(sigma, "sigma"), bias_variance(bias), activation
     resampling = _resampling(ridge, bootstrap, shuffles, seed)
     pairs = _ebbing.order_parameters(*(native(tasks), features, *network, *resampling))
     return OrderParameters.of_pair(pairs[0])

@@ -39,8 +39,10 @@ class Phase(Result):
         return self.curves.to_pandas()
 
     def plot(self, ax: Any = None) -> Any:
-        """Forgetting of task 1 against the load."""
-        return self.curves.plot("f_t1", ax)
+        """Forgetting of task 1 against the load, with the regimes behind it and the width as a line."""
+        from . import _plotting
+
+        return _plotting.phase(self, ax)
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""

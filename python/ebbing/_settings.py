@@ -13,7 +13,7 @@ import numpy as np
 Seed = int | np.random.Generator | np.random.RandomState
 
 #: Settings that may be infinite.
-INFINITE = {"lambda", "beta"}
+INFINITE = {"lambda", "lambdas", "beta"}
 
 
 def encode(**settings: Any) -> str:
@@ -68,6 +68,14 @@ def real(value: Any, name: str) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}; it must be a number") from None
+
+
+def bias_variance(bias: Any) -> float:
+    """The variance of biases of a standard deviation, which must be at least 0 and finite."""
+    deviation = real(bias, "bias")
+    if not 0 <= deviation < math.inf:
+        raise ValueError(f"bias is {bias}; must be at least 0 and finite")
+    return deviation**2
 
 
 def weight_variance(sigma: Any, name: str) -> float:

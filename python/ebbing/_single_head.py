@@ -10,7 +10,7 @@ import numpy.typing as npt
 from . import _ebbing
 from ._arrays import Array, as_task, classes_of, decided, matrix, native, squeezed, target_columns
 from ._result import heat_table, significant
-from ._settings import count, real, Seed, seed_of, weight_variance
+from ._settings import bias_variance, count, real, Seed, seed_of, weight_variance
 
 Rows = npt.NDArray[np.int64]
 
@@ -22,9 +22,10 @@ class SingleHead:
     |---|---|
     | `tasks` | list of (X, y) or (X, y, X_test, y_test) |
     | `mode` | `rf`: random features; `ntk`: all weights learn, λ → ∞; `lazy`: by plain descent; `gibbs`: at `lam` |
-    | `depth`, `activation` | hidden layers; relu, linear or erf |
+    | `depth`, `activation` | hidden layers; relu, linear, erf or gelu |
     | `lam` | penalty λ on the change of the weights; finite only in mode `gibbs` |
-    | `sigma`, `beta` | prior standard deviation of a weight; inverse temperature |
+    | `sigma`, `bias` | prior standard deviations of a weight, and of a bias in every layer (0: none) |
+    | `beta` | inverse temperature: targets carry noise of variance 1/β |
 
     Matrices are indexed [t, s]: after task t, on task s, both from 0; the argument `t` of methods counts tasks learned.
 
@@ -45,10 +46,12 @@ class SingleHead:
         mode: str = "rf",
         lam: float = float("inf"),
         sigma: float = 1.0,
+        bias: float = 0.0,
         beta: float = float("inf"),
         activation: str = "relu",
     ) -> None:
-        network = count(depth, "depth"), mode, real(lam, "lam"), weight_variance(sigma, "sigma"), real(beta, "beta"), activation
+        prior = weight_variance(sigma, "sigma"), bias_variance(bias)
+        network = count(depth, "depth"), mode, real(lam, "lam"), *prior, real(beta, "beta"), activation
         self._setup("inputs", native(tasks), network, classes_of(tasks))
 
     @classmethod
@@ -64,7 +67,7 @@ class SingleHead:
         True
         """
         self = cls.__new__(cls)
-        network = 1, "rf", float("inf"), weight_variance(sigma, "sigma"), real(beta, "beta"), "relu"
+        network = 1, "rf", float("inf"), weight_variance(sigma, "sigma"), 0.0, real(beta, "beta"), "relu"
         self._setup("features", native(features), network, classes_of(features))
         return self
 

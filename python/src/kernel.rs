@@ -16,7 +16,7 @@ const LARGE: usize = 20_000_000;
 
 /// `K_ij = k_ts(x_i, x'_j)`.
 #[pyfunction]
-#[pyo3(signature = (x, x2, depth, t, s, lam, sigma2, kind, activation_name))]
+#[pyo3(signature = (x, x2, depth, t, s, lam, sigma2, bias2, kind, activation_name))]
 pub fn kernel<'py>(
     py: Python<'py>,
     x: Given<'py>,
@@ -26,12 +26,13 @@ pub fn kernel<'py>(
     s: usize,
     lam: f64,
     sigma2: f64,
+    bias2: f64,
     kind: &str,
     activation_name: &str,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let arch = Architecture { activation: activation(activation_name)?, depth };
     let kind = kind_named(kind).map_err(python)?;
-    let prior = WeightPrior::new(lam, sigma2).map_err(python)?;
+    let prior = WeightPrior::new(lam, sigma2).and_then(|prior| prior.with_bias(bias2)).map_err(python)?;
     let kernel = Kernel::new(kind, arch, prior, t, s).map_err(python)?;
     let columns = x2.as_ref().map_or(x.shape()[0], |x2| x2.shape()[0]);
     let result = if x.shape()[0].saturating_mul(columns) > LARGE {

@@ -11,13 +11,14 @@ use pyo3::prelude::*;
 
 /// All ordered pairs of the tasks, in the kernel of a wide network or in that of given features.
 #[pyfunction]
-#[pyo3(signature = (tasks, features, depth, sigma2, activation_name, ridge, bootstrap, shuffles, seed))]
+#[pyo3(signature = (tasks, features, depth, sigma2, bias2, activation_name, ridge, bootstrap, shuffles, seed))]
 pub fn order_parameters<'py>(
     py: Python<'py>,
     tasks: Vec<GivenTask<'py>>,
     features: bool,
     depth: usize,
     sigma2: f64,
+    bias2: f64,
     activation_name: &str,
     ridge: f64,
     bootstrap: usize,
@@ -27,6 +28,7 @@ pub fn order_parameters<'py>(
     let settings = OrderParameterSettings {
         architecture: Architecture { activation: activation(activation_name)?, depth },
         sigma2,
+        bias2,
         ridge,
         half_samples: bootstrap,
         shuffles,

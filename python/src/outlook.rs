@@ -22,7 +22,7 @@ pub fn forecast<'py>(
     let asked: ForecastSettings = settings(settings_json)?;
     let sequences = drawn(&sequences)?;
     let order = asked.order && sequences.first().is_some_and(|s| s.tasks.len() > 1);
-    let steps = 2 * sequences.len() + asked.depths.len() + usize::from(order);
+    let steps = 2 * sequences.len() + asked.sweeps() + usize::from(order);
     let features = asked.features;
     let outlook = stepped(py, progress, steps, move |hear| Forecast::of(&sequences, &asked, hear))?;
     let words = outlook.worst.as_ref().map(|worst| worst.words());

@@ -48,7 +48,7 @@ fn points(x: &Bound<'_, PyAny>) -> PyResult<Where> {
 impl SingleHead {
     /// Learns the tasks with a network, or with a readout of given features.
     #[new]
-    #[pyo3(signature = (tasks, features, depth, mode, lam, sigma2, beta, activation_name, variance))]
+    #[pyo3(signature = (tasks, features, depth, mode, lam, sigma2, bias2, beta, activation_name, variance))]
     fn new(
         py: Python<'_>,
         tasks: Vec<GivenTask<'_>>,
@@ -57,6 +57,7 @@ impl SingleHead {
         mode: &str,
         lam: f64,
         sigma2: f64,
+        bias2: f64,
         beta: f64,
         activation_name: &str,
         variance: bool,
@@ -64,6 +65,7 @@ impl SingleHead {
         let settings = SingleHeadSettings {
             architecture: Architecture { activation: activation(activation_name)?, depth },
             variance,
+            bias2,
             ..settings(mode, lam, sigma2, beta)?
         };
         let sequence = sequence(&tasks).map_err(python)?;

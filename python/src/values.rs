@@ -59,7 +59,7 @@ pub fn word<T: DeserializeOwned>(setting: &str, value: &str, choices: &str) -> P
 
 /// The nonlinearity of this name.
 pub fn activation(name: &str) -> PyResult<ebbing::kernels::Activation> {
-    word("activation", name, "relu, linear or erf")
+    word("activation", name, "relu, linear, erf or gelu")
 }
 
 /// A number for a reader, with its standard error where there is one.

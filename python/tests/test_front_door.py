@@ -157,3 +157,65 @@ def test_files_of_matlab(tmp_path):
     io.savemat(tmp_path / "odd.mat", {"a": np.zeros(3)})
     with pytest.raises(ValueError, match="odd.mat"):
         ebbing.tasks.load(tmp_path / "odd.mat")
+
+
+def test_biases_are_neural_tangents_biases(make_tasks):
+    """σ_b² is added to the kernel of every layer, the readout's included; in units of the weights' variance."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(6, 5)) * rng.uniform(0.5, 2.0, size=(6, 1))
+    sigma2, bias2 = 1.4, 0.3
+    K = sigma2 * X @ X.T / 5 + bias2
+    T = K.copy()
+    for _ in range(2):
+        n = np.sqrt(np.outer(np.diag(K), np.diag(K)))
+        angle = np.arccos(np.clip(K / n, -1, 1))
+        slope = (np.pi - angle) / (2 * np.pi)
+        K, T = n / (2 * np.pi) * (np.sin(angle) + (np.pi - angle) * np.cos(angle)), T * slope
+        K, T = sigma2 * K + bias2, sigma2 * T
+        T = T + K
+    network = {"depth": 2, "sigma": sigma2**0.5, "bias": bias2**0.5}
+    # arccos near 1 leaves half of the digits on the diagonal.
+    np.testing.assert_allclose(sigma2 * ebbing.kernel(X, kind="nngp", **network), K, rtol=1e-7)
+    np.testing.assert_allclose(sigma2 * ebbing.kernel(X, kind="ntk", **network), T, rtol=1e-7)
+    tasks = make_tasks(2)
+    kernel = ebbing.kernel(np.vstack([task[0] for task in tasks]), **network)
+    sizes = np.cumsum([0, *(len(task[0]) for task in tasks)])
+    rows = [(range(a, b), task[1]) for task, a, b in zip(tasks, sizes, sizes[1:])]
+    given = ebbing.SingleHead.from_kernels(kernel, rows).forgetting()
+    # Two ways of computing the same kernels, and a solve.
+    np.testing.assert_allclose(ebbing.SingleHead(tasks, **network).forgetting(), given, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(ebbing.forecast(tasks, order=False, **network).forgetting, given, rtol=1e-8, atol=1e-10)
+    (X1, y1, *_), (X2, y2, *_) = tasks
+    pair = ebbing.forecast(tasks, order=False, **network).pair(1, 2)
+    assert ebbing.order_parameters(X1, y1, X2, y2, **network).f21 == pytest.approx(pair.f21, rel=1e-9)
+    with pytest.raises(ValueError, match="bias is -1"):
+        ebbing.kernel(X, bias=-1)
+
+
+def test_gelu_is_the_mean_over_gaussians():
+    from math import erf
+
+    x, x2 = np.array([[1.0, 0.5, -0.2]]), np.array([[0.3, -0.4, 1.1]])
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / np.sqrt(2 * np.pi)
+    gelu = np.vectorize(lambda z: 0.5 * z * (1 + erf(z / 2**0.5)))
+    v, v2, c = (float(a @ b) / 3 for a, b in ((x[0], x[0]), (x2[0], x2[0]), (x[0], x2[0])))
+    u, w = np.meshgrid(nodes, nodes, indexing="ij")
+    other = c / v**0.5 * u + (v2 - c**2 / v) ** 0.5 * w
+    want = np.sum(np.outer(weights, weights) * gelu(v**0.5 * u) * gelu(other))
+    # Gauss-Hermite with 80 nodes on an entire function: what it leaves is below 1e-10.
+    assert ebbing.kernel(x, x2, activation="gelu")[0, 0] == pytest.approx(want, rel=1e-10)
+
+
+def test_penalties_and_widths_are_swept(make_tasks):
+    tasks = make_tasks(2)
+    told = ebbing.forecast(tasks, order=False, lambdas=[1, float("inf")], widths=[10])
+    frame = told.to_pandas("lambdas")
+    assert list(frame.index) == [1.0, float("inf")]
+    gibbs = ebbing.SingleHead(tasks, mode="gibbs", lam=1.0).forgetting()
+    assert frame["final_forgetting"][1.0] == pytest.approx(gibbs[1, 0], rel=1e-9)
+    widths = told.to_pandas("widths")
+    heads = ebbing.MultiHead(tasks, width=10, lam=1.0)
+    assert widths["final_forgetting"][(10.0, 1.0)] == pytest.approx(heads.forgetting()[1, 0], rel=1e-9)
+    with pytest.raises(ValueError, match="no widths were swept"):
+        ebbing.forecast(tasks, order=False).to_pandas("widths")

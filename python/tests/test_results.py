@@ -157,3 +157,24 @@ def test_three_heads_take_a_large_lambda(make_tasks):
     assert network.regime is None and network.lam_used >= 1e4
     assert network.evidence[-1]["change"] <= 1e-3
     assert network.forgetting().shape == (3, 3)
+
+
+def test_pictures_tell_tasks_regimes_and_the_null(results):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    def legend(ax):
+        return [text.get_text() for text in ax.get_legend().get_texts()]
+
+    _, curve = results["forecast"].plot()
+    curve.figure.canvas.draw()
+    ticks = [text.get_text() for text in curve.get_xticklabels() if text.get_text()]
+    assert ticks and all(tick == str(int(tick)) for tick in ticks), "tasks are whole numbers"
+    pair = results["with intervals"]
+    assert ("shuffled targets" in legend(pair.plot())) == bool(pair.null)
+    rng = np.random.default_rng(0)
+    tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(2)]
+    named = legend(ebbing.phase(tasks, width=15).plot())
+    assert {"fixed representations", "overfitting", "N = 15"} <= set(named) and len(named) == len(set(named))
+    plt.close("all")

@@ -154,7 +154,8 @@ fn the_page_is_well_formed_and_complete() {
     let body = page[head..].trim_end().trim_end_matches("</html>").trim_end().trim_end_matches("</body>");
     let document = roxmltree::Document::parse(body).unwrap();
     let count = |tag: &str| document.descendants().filter(|n| n.tag_name().name() == tag).count();
-    assert_eq!((count("svg"), count("figure"), count("figcaption")), (2, 2, 2));
+    // The wide figure is there twice: for a screen, and with its panels below each other for a phone.
+    assert_eq!((count("svg"), count("figure"), count("figcaption")), (3, 2, 2));
     assert_eq!(count("table"), 3);
     let text: String = document.descendants().filter(|n| n.is_text()).filter_map(|n| n.text()).collect();
     for part in [
@@ -171,6 +172,40 @@ fn the_page_is_well_formed_and_complete() {
     }
     let ids = document.descendants().filter(|n| n.attribute("id").is_some()).count();
     assert_eq!(ids, 0, "no ids, so none can clash between figures");
+}
+
+#[test]
+fn the_page_opens_with_five_bullets_and_notes_follow_the_figures() {
+    let sentences: Vec<String> = (1..=7).map(|k| format!("Sentence {k} of γ_{{RF}}.")).collect();
+    let figure = Figure::single(Panel::new()).title("Forgetting").finding("Task 1 loses 0.31.").caption("Empty.");
+    let page = Report::telling("Title", &sentences).about("Two tasks.").figure(&figure).note("Assumed.").to_html();
+    let page = page.unwrap();
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    let places = ["Two tasks.", "Sentence 1", "Sentence 5", "<figure>", "Sentence 6", "Assumed."].map(at);
+    assert!(places.is_sorted(), "{places:?}");
+    let opening = &page[at("<main>")..at("<figure>")];
+    assert_eq!(opening.matches("<li>").count(), 5);
+    assert!(opening.contains("Sentence 1 of γ<sub>RF</sub>."), "sentences are marked");
+    assert!(page.contains("aria-label=\"Forgetting. Task 1 loses 0.31.\""), "what is read aloud is the finding");
+}
+
+#[test]
+fn panels_stand_below_each_other_on_a_phone() {
+    let panel = |name: &str| Panel::new().y(name).line(Line::new("", &[1.0, 2.0], &[1.0, 2.0]));
+    let figure = Figure::grid(vec![panel("F_{21}"), panel("G_{22}")], 2).caption("Two panels.");
+    let page = Report::new("Title", "Answer.").figure(&figure).to_html().unwrap();
+    let size = |class: &str| {
+        let card = &page[page.find(&format!("<div class=\"card {class}\">")).unwrap()..];
+        let number = |name: &str| {
+            let from = card.find(&format!("{name}=\"")).unwrap() + name.len() + 2;
+            card[from..].split("mm").next().unwrap().parse::<f64>().unwrap()
+        };
+        (number("width"), number("height"))
+    };
+    let (wide, stacked) = (size("wide"), size("stacked"));
+    assert_eq!((wide.0, stacked.0), (178.0, 86.0));
+    assert!(stacked.1 > 1.5 * wide.1, "{wide:?} {stacked:?}");
+    assert!(page.contains("max-width: 699px"));
 }
 
 #[test]

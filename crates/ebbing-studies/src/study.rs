@@ -2,6 +2,7 @@
 
 use crate::cell::{Cell, Row};
 use crate::error::Result;
+use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use std::sync::Arc;
@@ -27,6 +28,11 @@ pub trait Work: std::fmt::Debug + Send + Sync {
 
     /// What they cost, from the settings alone; nothing where that cannot be told.
     fn cost(&self) -> Cost;
+
+    /// What makes its tasks, where that can be told.
+    fn recipe(&self) -> Option<Recipe> {
+        None
+    }
 }
 
 /// A grid of cells, each a pure function of its settings and seed.
@@ -46,6 +52,20 @@ pub struct Study {
 }
 
 impl Study {
+    /// Refuses data sets that do not suffice for the tasks of every cell, before any is computed.
+    ///
+    /// # Errors
+    /// Whatever is wrong, in one sentence.
+    pub fn check_tasks(&self, sources: &Sources) -> Result<()> {
+        let mut seen = std::collections::HashSet::new();
+        for recipe in self.cells.iter().filter_map(|cell| cell.work.as_ref()?.recipe()) {
+            if seen.insert(format!("{:?} {:?}", recipe.origin, recipe.post)) {
+                recipe.check(sources, recipe.seed)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds a cell and what it computes.
     pub fn push(&mut self, cell: Cell, work: impl Work + 'static) {
         self.cells.push(Cell { work: Some(Arc::new(work)), ..cell });

@@ -28,6 +28,7 @@ fn run(input: &str, output: &str, activation: &str, depth: &str, sigma2: &str) -
         "relu" => Activation::Relu,
         "erf" => Activation::Erf,
         "linear" => Activation::Linear,
+        "gelu" => Activation::Gelu,
         other => return Err(Error::setting("ACTIVATION", other, "must be relu, erf or linear")),
     };
     let depth = depth.parse().map_err(|_| Error::setting("DEPTH", depth, "must be a whole number"))?;

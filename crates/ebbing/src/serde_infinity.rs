@@ -30,3 +30,29 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D:
         Written::Word(word) => Err(D::Error::custom(format!("\"{word}\" is neither a number nor \"inf\""))),
     }
 }
+
+/// The same for lists.
+pub mod list {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// One number of a list.
+    #[derive(Serialize, Deserialize)]
+    #[serde(transparent)]
+    struct Number(#[serde(with = "super")] f64);
+
+    /// Writes numbers, or "inf".
+    ///
+    /// # Errors
+    /// Those of the serialiser.
+    pub fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(values.iter().map(|&value| Number(value)))
+    }
+
+    /// Reads numbers, "inf" or null.
+    ///
+    /// # Errors
+    /// For any other word.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+        Ok(Vec::<Number>::deserialize(deserializer)?.into_iter().map(|Number(value)| value).collect())
+    }
+}

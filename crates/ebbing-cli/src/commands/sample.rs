@@ -62,7 +62,8 @@ impl Args {
         });
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            figure(rows, &title).metadata(&metadata).save(folder, "sample")?;
+            let figure = figure(rows).finding(&finding(rows)).metadata(&metadata);
+            figure.save(folder, "sample")?;
             self.output.write_json("sample.json", &result)?;
         }
         if self.output.json {
@@ -114,8 +115,16 @@ fn chains(
     })
 }
 
+/// How far the sampled values are from the theory (markup).
+fn finding(rows: &[Comparison]) -> String {
+    let off = |row: &Comparison| row.theory.map(|t| (row.sampled.value - t).abs() / row.sampled.error());
+    let off: Vec<f64> = rows.iter().filter_map(off).collect();
+    let within = off.iter().filter(|off| **off <= 2.0).count();
+    format!("{within} of {} quantities lie within two standard errors of the theory.", off.len())
+}
+
 /// Sampled against theoretical values, with the diagonal on which they agree.
-fn figure(rows: &[Comparison], title: &str) -> Figure {
+fn figure(rows: &[Comparison]) -> Figure {
     let pairs: Vec<(&Comparison, f64)> = rows.iter().filter_map(|r| r.theory.map(|t| (r, t))).collect();
     let theory: Vec<f64> = pairs.iter().map(|(_, t)| *t).collect();
     let mean: Vec<f64> = pairs.iter().map(|(r, _)| r.sampled.value).collect();
@@ -130,7 +139,7 @@ fn figure(rows: &[Comparison], title: &str) -> Figure {
         .log_y()
         .line(Line::new("equal", &ends, &ends))
         .markers(Markers::new("mean ± SE", &theory, &mean).errors(&se));
-    Figure::single(panel).title(title).caption(
+    Figure::single(panel).title("Sampled networks beside the theory").caption(
         "Readout overlaps, losses and the hidden kernel along the labels: networks sampled from the posterior (mean and \
          standard error over independent chains) against the theory at the same width and temperature. Negative values are \
          left out of the logarithmic axes.",

@@ -1,6 +1,6 @@
 //! The forecast of the tasks in the order that the page shows.
 
-use super::tasks::{Drawn, drawn};
+use super::tasks::{Drawn, bytes, drawn};
 use super::{App, Asked, Result, said};
 use crate::state::State;
 use ebbing::Forecast;
@@ -50,13 +50,10 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<
         } else {
             Forecast::of(&[drawn.sequence.ordered(&order)?], &settings, hear)?
         };
-        let mut tasks = drawn.sequence.settings.clone();
-        if let Some(map) = tasks.as_object_mut() {
-            map.insert("order".into(), json!(order));
-        }
+        let first = drawn.sequence.ordered(&order)?;
         let heading = format!("Forecast for {}", state.job.heading_of(&drawn.sequence, &state.origin())?);
-        let bytes = 4096 + forecast.pairs.len() * 1024;
-        Ok((ForecastResult { heading, forecast, settings, seed: drawn.seed, tasks, layers: Vec::new() }, bytes))
+        let bytes = 4096 + forecast.pairs.len() * 1024 + bytes(&first);
+        Ok((ForecastResult { heading, forecast, settings, seed: drawn.seed, first, layers: Vec::new() }, bytes))
     })
 }
 

@@ -42,7 +42,8 @@ pub struct Asked<'a> {
 impl Asked<'_> {
     /// A figure for the page: `finding` is what it shows, for those who cannot see it.
     pub fn figure(&self, name: &str, figure: &Figure, finding: &str) -> Result<Value> {
-        let figure = figure.clone().title(&ebbing_report::escape_markup(finding.trim_end_matches('.')));
+        let marked = ebbing_report::escape_markup(finding);
+        let figure = figure.clone().title(marked.trim_end_matches('.')).finding(&marked);
         let figure = if self.narrow { figure.narrow() } else { figure };
         let (svg, panels) = figure.to_svg_with_readings().map_err(said)?;
         Ok(json!({ "name": name, "finding": finding, "caption": figure.caption_html(), "svg": svg, "panels": panels }))

@@ -8,7 +8,7 @@ use ebbing::tasks::sizes_of;
 use ebbing::theory::multi_head::{Power, TwoTasks};
 use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
 use ebbing::{Error, Task};
-use ebbing_report::{Metadata, significant};
+use ebbing_report::{Metadata, plain_text, significant};
 use ebbing_studies::job::{PhaseJob, PhasePlace};
 use ebbing_studies::show;
 use serde_json::{Value, json};
@@ -126,14 +126,14 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
     let told = told(asked.app, asked.state, asked.hear)?;
     let place = &told.place;
     let (heading, sentences) = show::phase::told(place, told.job.sigma);
-    let shown = show::phase::shown(place, told.job.sigma, &Metadata::new("", ""));
+    let shown = show::phase::shown(place, &told.job, &Metadata::new("", ""));
     let point = told.point.as_ref().map(|p| numbers(p, asked.state.phase_lambda));
     let figures = shown.figures.iter().map(|(name, figure)| asked.figure(name, figure, &finding(&told)));
     Ok(json!({
         "figures": figures.collect::<Result<Vec<_>>>()?,
-        "heading": heading,
-        "sentences": sentences,
-        "defined": show::phase::DEFINED,
+        "heading": plain_text(&heading),
+        "sentences": sentences.iter().map(|s| plain_text(s)).collect::<Vec<_>>(),
+        "defined": plain_text(show::phase::DEFINED),
         "sizes": place.sizes,
         "critical_load": place.critical,
         "location": place.location,

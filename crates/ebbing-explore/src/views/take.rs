@@ -32,14 +32,14 @@ fn shown(command: &str, app: &App, state: &State, hear: &mut dyn FnMut(&str)) ->
         "forecast" => {
             let told = forecast::told(app, state, hear)?;
             let metadata =
-                show::metadata(&line, command, Some(told.seed), &told.tasks, &told.settings).map_err(said)?;
+                show::metadata(&line, command, Some(told.seed), &told.first.settings, &told.settings).map_err(said)?;
             Ok((show::forecast::shown(&told, &metadata).map_err(said)?, metadata))
         }
         "phase" => {
             let told = phase::told(app, state, hear)?;
             let (tasks, theory) = (&told.place.settings, told.job.theory()?);
             let metadata = show::metadata(&line, command, Some(told.seed), tasks, &theory).map_err(said)?;
-            Ok((show::phase::shown(&told.place, told.job.sigma, &metadata), metadata))
+            Ok((show::phase::shown(&told.place, &told.job, &metadata), metadata))
         }
         _ => {
             let told = advise::told(app, state, hear)?;

@@ -70,7 +70,8 @@ fn sources(app: &App, recipe: &Recipe) -> Result<Arc<Sources>> {
     app.cache.or_make(&key, || Ok((Sources::new(), numbers * size_of::<f64>())))
 }
 
-fn bytes(sequence: &TaskSequence) -> usize {
+/// Bytes that a sequence takes.
+pub fn bytes(sequence: &TaskSequence) -> usize {
     let of = |task: &Task| {
         let held = task.test.as_ref().map_or(0, |test| test.x.nrows() * (test.x.ncols() + test.y.ncols()));
         task.x.nrows() * (task.x.ncols() + task.y.ncols()) + held

@@ -1,6 +1,6 @@
 //! Axes: their range, four to six ticks with labels, and where a value lies between the ends.
 
-use crate::style::with_minus;
+use crate::style::{significant, with_minus};
 
 /// How values are spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub(crate) struct Axis {
     pub low: f64,
     pub high: f64,
     pub ticks: Vec<Tick>,
+    /// Ticks without a label between powers of ten.
+    pub minor: Vec<f64>,
     /// Power of ten taken out of the labels; belongs to the axis name.
     pub factor: Option<i32>,
     /// Ticks are names of places, not values on a scale.
@@ -51,7 +53,15 @@ impl Axis {
     /// Names at 0, 1, 2, …, each in the middle of a cell of width 1.
     pub fn named(names: &[String]) -> Axis {
         let ticks = names.iter().enumerate().map(|(k, n)| Tick { value: k as f64, label: n.clone() }).collect();
-        Axis { scale: Scale::Linear, low: -0.5, high: names.len() as f64 - 0.5, ticks, factor: None, named: true }
+        Axis {
+            scale: Scale::Linear,
+            low: -0.5,
+            high: names.len() as f64 - 0.5,
+            ticks,
+            minor: Vec::new(),
+            factor: None,
+            named: true,
+        }
     }
 
     /// Where a value lies: 0 at the low end, 1 at the high end; `None` where the axis cannot show it.
@@ -147,7 +157,7 @@ fn labelled(low: f64, high: f64, values: Vec<f64>, decimals: i32) -> Axis {
         if zero { "0".into() } else { with_minus(&text) }
     };
     let ticks = values.into_iter().map(|value| Tick { value, label: label(value) }).collect();
-    Axis { scale: Scale::Linear, low, high, ticks, factor, named: false }
+    Axis { scale: Scale::Linear, low, high, ticks, minor: Vec::new(), factor, named: false }
 }
 
 fn integer(low: f64, high: f64, fixed: bool, most: usize) -> Axis {
@@ -160,7 +170,15 @@ fn integer(low: f64, high: f64, fixed: bool, most: usize) -> Axis {
     let values = (0..=count).map(|k| first + k as f64 * step);
     let ticks = values.map(|value| Tick { value, label: with_minus(&format!("{value:.0}")) }).collect();
     let pad = if fixed { 0.0 } else { 0.04 * (high - low) };
-    Axis { scale: Scale::Integer, low: low - pad, high: high + pad, ticks, factor: None, named: false }
+    Axis {
+        scale: Scale::Integer,
+        low: low - pad,
+        high: high + pad,
+        ticks,
+        minor: Vec::new(),
+        factor: None,
+        named: false,
+    }
 }
 
 fn log(low: f64, high: f64, fixed: bool, most: usize) -> Axis {
@@ -187,8 +205,23 @@ fn log(low: f64, high: f64, fixed: bool, most: usize) -> Axis {
         _ if plain => format!("{}", 10i64.pow(p as u32)),
         _ => format!("10^{{{}}}", with_minus(&p.to_string())),
     };
-    let ticks = powers.into_iter().map(|p| Tick { value: 10f64.powi(p), label: label(p) }).collect();
-    Axis { scale: Scale::Log, low: 10f64.powf(a), high: 10f64.powf(b), ticks, factor: None, named: false }
+    let mut ticks: Vec<Tick> = powers.into_iter().map(|p| Tick { value: 10f64.powi(p), label: label(p) }).collect();
+    let minor =
+        if last - first <= 4 { between_powers(a, b, &[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) } else { vec![] };
+    // One power of ten does not tell the scale: where the range was fixed around it, twos and fives have labels too.
+    if ticks.len() < 2 {
+        let more = between_powers(a, b, &[2.0, 5.0]).into_iter();
+        ticks.extend(more.map(|value| Tick { value, label: significant(value) }));
+        ticks.sort_by(|a, b| a.value.total_cmp(&b.value));
+    }
+    Axis { scale: Scale::Log, low: 10f64.powf(a), high: 10f64.powf(b), ticks, minor, factor: None, named: false }
+}
+
+/// Multiples of powers of ten from 10^a to 10^b.
+fn between_powers(a: f64, b: f64, multiples: &[f64]) -> Vec<f64> {
+    let powers = a.floor() as i32..=b.ceil() as i32;
+    let all = powers.flat_map(|p| multiples.iter().map(move |m| m * 10f64.powi(p)));
+    all.filter(|v| (a..=b).contains(&v.log10())).collect()
 }
 
 #[cfg(test)]

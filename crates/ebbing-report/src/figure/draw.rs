@@ -19,6 +19,7 @@ fn depth(layer: &Layer) -> usize {
         Layer::Line(_) => 4,
         Layer::Markers(_) => 5,
         Layer::Divergence { .. } | Layer::Text { .. } => 6,
+        Layer::Tag { .. } => 7,
     }
 }
 
@@ -48,7 +49,9 @@ pub(crate) fn draw_data(canvas: &mut Canvas, slot: &Slot) -> Vec<String> {
 
 fn draw_grid(canvas: &mut Canvas, slot: &Slot) {
     let r = slot.frame.rect;
-    for x in slot.frame.x.ticks.iter().filter_map(|t| slot.frame.x_at(t.value)) {
+    // Bars need no lines between them.
+    let along = slot.frame.x.ticks.iter().filter(|_| !slot.frame.x.named);
+    for x in along.filter_map(|t| slot.frame.x_at(t.value)) {
         canvas.segment(Role::Grid, (x, r.y0), (x, r.y1), Rgb::LIGHT_GREY, size::THIN_LINE);
     }
     for y in slot.frame.y.ticks.iter().filter_map(|t| slot.frame.y_at(t.value)) {
@@ -82,6 +85,13 @@ fn draw_axes(canvas: &mut Canvas, slot: &Slot) {
             Label::new(rich, x, top + CAP * size::SMALL, Anchor::Middle, size::SMALL)
         };
         canvas.label(Role::TickX, label);
+    }
+    let minor = size::TICK / 2.0;
+    for x in slot.frame.x.minor.iter().filter_map(|v| slot.frame.x_at(*v)) {
+        canvas.segment(Role::Frame, (x, r.y1), (x, r.y1 + minor), Rgb::BLACK, size::THIN_LINE);
+    }
+    for y in slot.frame.y.minor.iter().filter_map(|v| slot.frame.y_at(*v)) {
+        canvas.segment(Role::Frame, (r.x0 - minor, y), (r.x0, y), Rgb::BLACK, size::THIN_LINE);
     }
     for tick in &slot.frame.y.ticks {
         let Some(y) = slot.frame.y_at(tick.value) else { continue };

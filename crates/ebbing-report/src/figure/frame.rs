@@ -13,6 +13,8 @@ pub(crate) struct Frame {
     pub y: Axis,
     /// Lines that leave through the top or bottom get arrows; over a map they are boundaries and need none.
     pub marks_exits: bool,
+    /// Lines run over a map and need a white edge.
+    pub on_map: bool,
 }
 
 impl Frame {
@@ -64,7 +66,7 @@ fn visit(layer: &Layer, x: &mut dyn FnMut(f64), y: &mut dyn FnMut(f64)) {
         }
         Layer::Horizontal { y: v, .. } => y(*v),
         Layer::Vertical { x: v, .. } | Layer::Divergence { x: v, .. } => x(*v),
-        Layer::Text { x: a, y: b, .. } => {
+        Layer::Text { x: a, y: b, .. } | Layer::Tag { x: a, y: b, .. } => {
             x(*a);
             y(*b);
         }
@@ -109,11 +111,20 @@ impl Panel {
     }
 }
 
+/// Positive values within this factor of each other are shown on a linear axis.
+const NARROW: f64 = 4.0;
+
 fn axis(extent: &Extent, wanted: Option<(f64, f64)>, filled: bool, most: usize) -> Axis {
     if let Some((low, high)) = wanted {
         return Axis::new(extent.scale, low, high, true, most);
     }
     let (mut low, high) = extent.range.unwrap_or((f64::NAN, f64::NAN));
+    // Powers of ten cannot mark values so close together.
+    if extent.scale == Scale::Log && !filled && high < NARROW * low {
+        // Differences of a few percent are not blown up to the whole height.
+        let pad = if high < 1.1 * low { 0.05 * high } else { 0.0 };
+        return Axis::new(Scale::Linear, low - pad, high + pad, false, most);
+    }
     // Positive data that come near zero start at zero.
     if extent.scale == Scale::Linear && !filled && low > 0.0 && low < 0.3 * high {
         low = 0.0;

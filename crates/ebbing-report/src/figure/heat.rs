@@ -98,6 +98,9 @@ pub(crate) fn draw_bar(canvas: &mut Canvas, frame: &Rect, colours: &ColourAxis) 
         let colour = colours.scale.at(1.0 - (k as f64 + 0.5) / STEPS as f64);
         canvas.cell(Role::Data, Rect::new(x0, edge(k), x1, (edge(k + 1) + UNDERLAP).min(frame.y1)), colour);
     }
+    for y in colours.axis.minor.iter().filter_map(|v| colours.axis.share(*v)).map(|s| frame.y1 - s * frame.height()) {
+        canvas.segment(Role::Frame, (x1, y), (x1 + size::TICK / 2.0, y), Rgb::BLACK, size::THIN_LINE);
+    }
     let mut widest = 0.0f64;
     for tick in &colours.axis.ticks {
         let Some(share) = colours.axis.share(tick.value) else { continue };
@@ -198,10 +201,14 @@ impl CellTexts {
         let small = matrix.rows.len() <= PRINTED && matrix.columns.len() <= PRINTED;
         let largest = matrix.cells().filter(|(_, _, v)| v.is_finite()).fold(0.0f64, |m, (_, _, v)| m.max(v.abs()));
         let power = if largest > 0.0 { (largest * (1.0 + 1e-12)).log10().floor() as i32 } else { 0 };
-        let factor = (!(-1..=3).contains(&power)).then_some(power);
-        let decimals = (2 - power.max(0)).max(0) as usize;
-        let decimals = if factor.is_some() { 2 } else { decimals };
-        let fewest = decimals.min(1);
+        // Numbers as the colour bar has them, down to thousandths; beyond that a power of ten is taken out.
+        let factor = (!(-3..=3).contains(&power)).then_some(power);
+        let (decimals, fewest) = match power {
+            _ if factor.is_some() => (2, 1),
+            -3..=-2 => (1 - power, -power),
+            _ => ((2 - power.max(0)).max(0), (2 - power.max(0)).clamp(0, 1)),
+        };
+        let (decimals, fewest) = (decimals as usize, fewest as usize);
         let options = (fewest..=decimals).rev().flat_map(|d| [(d, false), (d, true)]);
         options.filter(move |_| small).map(move |(decimals, short)| CellTexts { decimals, short, factor })
     }

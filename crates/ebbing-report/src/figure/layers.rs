@@ -246,6 +246,8 @@ pub(crate) enum Layer {
     Vertical {
         label: String,
         x: f64,
+        /// The reader's own case.
+        own: bool,
     },
     Divergence {
         label: String,
@@ -254,6 +256,12 @@ pub(crate) enum Layer {
         colour: Rgb,
     },
     Text {
+        x: f64,
+        y: f64,
+        text: String,
+    },
+    /// The name of a point, written beside it where there is room.
+    Tag {
         x: f64,
         y: f64,
         text: String,

@@ -8,17 +8,20 @@ use super::heat::{ColourAxis, cell_for_text, with_factor};
 use super::legend::{self, Entry};
 use super::panel::{Legend, Panel};
 use super::series::{Look, looks};
+use super::shared::Shared;
 use crate::style::{Rgb, size};
 use crate::text::{Rich, text_width};
 
 /// Distance between panels side by side, pt.
-const GUTTER: f64 = 12.0;
+pub(crate) const GUTTER: f64 = 12.0;
 /// Distance between rows of panels, pt.
 const ROW_GAP: f64 = 8.0;
 /// Distance from one line of text to the next, in units of its size.
 pub(crate) const LEADING: f64 = 1.25;
 /// Largest side of a matrix cell, pt.
 const LARGEST_CELL: f64 = 34.0;
+/// Largest side of a matrix cell beside panels of another kind, which it grows to match, pt.
+const LARGEST_BESIDE: f64 = 60.0;
 /// Width and height of an inset, labels included, as a share of the frame's.
 const INSET: f64 = 0.42;
 /// Panels at least this wide have outside legends at their right, pt.
@@ -57,7 +60,10 @@ impl<'a> Slot<'a> {
     pub fn new(panel: &'a Panel, lettered: bool) -> Slot<'a> {
         let (x, y) = panel.axes(MOST, MOST);
         let looks = looks(&panel.layers);
-        let entries = legend::entries(&panel.layers, &looks);
+        let entries = match panel.legend {
+            Legend::Hidden => Vec::new(),
+            _ => legend::entries(&panel.layers, &looks),
+        };
         let outside = panel.is_filled() && !entries.is_empty();
         let place = match panel.legend {
             Legend::Hidden => Place::Nowhere,
@@ -70,7 +76,7 @@ impl<'a> Slot<'a> {
         let y_name = wrap(&with_factor(&panel.y_name, y.factor), size::NORMAL, f64::INFINITY);
         Slot {
             panel,
-            frame: Frame { rect: empty, x, y, marks_exits: !panel.is_filled() },
+            frame: Frame { rect: empty, x, y, marks_exits: !panel.is_filled(), on_map: panel.has_map() },
             cell: empty,
             colours: ColourAxis::of(panel),
             looks,
@@ -121,10 +127,10 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// The height that the frame would like at a width.
-    fn height(&self, width: f64) -> f64 {
+    /// The height that the frame would like at a width, a matrix with cells up to a size.
+    fn height(&self, width: f64, largest_cell: f64) -> f64 {
         match &self.panel.matrix {
-            Some(m) => matrix_cell(width, m.columns.len()) * m.rows.len() as f64,
+            Some(m) => matrix_cell(width, m.columns.len(), largest_cell) * m.rows.len() as f64,
             None => width * self.panel.aspect.unwrap_or(if self.panel.is_filled() { 0.85 } else { 0.72 }),
         }
     }
@@ -146,8 +152,8 @@ impl<'a> Slot<'a> {
     }
 }
 
-fn matrix_cell(width: f64, columns: usize) -> f64 {
-    (width / columns as f64).min(LARGEST_CELL)
+fn matrix_cell(width: f64, columns: usize, largest: f64) -> f64 {
+    (width / columns as f64).min(largest)
 }
 
 pub(crate) fn lines_height(lines: &[String], size: f64) -> f64 {
@@ -213,14 +219,14 @@ pub(crate) fn columns(slots: &[Slot], wanted: usize, width: f64) -> usize {
         let cell = (width - GUTTER * (columns - 1) as f64) / columns as f64;
         slots.iter().all(|s| {
             let Some(m) = &s.panel.matrix else { return true };
-            matrix_cell(cell - s.left() - s.right(), m.columns.len()) >= cell_for_text(m)
+            matrix_cell(cell - s.left() - s.right(), m.columns.len(), LARGEST_CELL) >= cell_for_text(m)
         })
     };
     (1..=wanted.clamp(1, slots.len().max(1))).rev().find(|c| fits(*c)).unwrap_or(1)
 }
 
-/// Places all panels in a figure of a width and returns its height.
-pub(crate) fn arrange(slots: &mut [Slot], columns: usize, width: f64) -> f64 {
+/// Places all panels in a figure of a width, below the legends that they share, and returns its height.
+pub(crate) fn arrange(slots: &mut [Slot], columns: usize, width: f64, shared: &Shared) -> f64 {
     let cell_width = (width - GUTTER * (columns - 1) as f64) / columns as f64;
     for column in 0..columns {
         let members = || (column..slots.len()).step_by(columns);
@@ -233,10 +239,6 @@ pub(crate) fn arrange(slots: &mut [Slot], columns: usize, width: f64) -> f64 {
             slot.cell.x1 = x0 + cell_width;
             slot.frame.rect.x0 = x0 + left;
             slot.frame.rect.x1 = (x0 + cell_width - right).max(x0 + left + 20.0);
-            if let Some(m) = &slot.panel.matrix {
-                let n = m.columns.len();
-                slot.frame.rect.x1 = slot.frame.rect.x0 + matrix_cell(slot.frame.rect.width(), n) * n as f64;
-            }
             slot.fit_x(slot.frame.rect.width());
             let letter = if slot.lettered { 14.0 } else { 0.0 };
             slot.title = wrap(&slot.panel.title, size::NORMAL, cell_width - letter);
@@ -245,33 +247,53 @@ pub(crate) fn arrange(slots: &mut [Slot], columns: usize, width: f64) -> f64 {
         }
     }
     let mut y = 0.0;
-    for row in slots.chunks_mut(columns) {
-        y = arrange_row(row, y) + ROW_GAP;
+    for (k, row) in slots.chunks_mut(columns).enumerate() {
+        y = arrange_row(row, y + shared.height_above(k)) + ROW_GAP;
     }
     y - ROW_GAP
+}
+
+/// The height of the panels of a row, and the largest cell that its matrices may have: a matrix beside panels of another kind
+/// grows to their height as far as it can, and they take its height unless that is much less than theirs.
+fn row_height(row: &[Slot]) -> (f64, f64) {
+    let of = |slot: &Slot, largest: f64| slot.height(slot.frame.rect.width(), largest);
+    let others = row.iter().filter(|s| s.panel.matrix.is_none()).map(|s| of(s, 0.0)).reduce(f64::max);
+    let lines = row.iter().filter_map(|s| s.panel.matrix.as_ref()).map(|m| m.rows.len()).max();
+    let (Some(others), Some(lines)) = (others, lines) else {
+        // Matrices side by side have cells of one size.
+        let cell = |s: &Slot| s.panel.matrix.as_ref().map(|m| s.frame.rect.width() / m.columns.len() as f64);
+        let largest = row.iter().filter_map(cell).fold(LARGEST_CELL, f64::min);
+        return (row.iter().map(|s| of(s, largest)).fold(0.0, f64::max), largest);
+    };
+    let largest = (others / lines as f64).clamp(LARGEST_CELL, LARGEST_BESIDE);
+    let matrices = row.iter().filter(|s| s.panel.matrix.is_some()).map(|s| of(s, largest)).fold(0.0, f64::max);
+    (if matrices >= 0.6 * others { matrices } else { others }, largest)
 }
 
 /// Places the panels of a row below `y0` and returns its lower end.
 fn arrange_row(row: &mut [Slot], y0: f64) -> f64 {
     let top = row.iter().map(Slot::top).fold(0.0, f64::max);
-    let height = row.iter().map(|s| s.height(s.frame.rect.width())).fold(0.0, f64::max);
-    let labels = row.iter().map(Slot::labels_below).fold(0.0, f64::max);
+    let (height, largest) = row_height(row);
+    for slot in row.iter_mut() {
+        let mut own = height;
+        if let Some(m) = &slot.panel.matrix {
+            let cell = matrix_cell(slot.frame.rect.width(), m.columns.len(), largest);
+            own = cell * m.rows.len() as f64;
+            slot.frame.rect.x1 = slot.frame.rect.x0 + cell * m.columns.len() as f64;
+            slot.fit_x(slot.frame.rect.width());
+            slot.frame.y = slot.panel.axes(MOST, MOST).1;
+            if slot.frame.y.ticks.iter().all(|t| t.label.parse::<u32>().is_ok()) {
+                thin(&mut slot.frame.y, own, |_| size::SMALL + 1.5);
+            }
+        }
+        (slot.frame.rect.y0, slot.frame.rect.y1) = (y0 + top, y0 + top + own);
+        slot.below = slot.labels_below();
+    }
+    let labels = row.iter().map(|slot| slot.below).fold(0.0, f64::max);
     let legends = row.iter().map(Slot::legend_below).fold(0.0, f64::max);
     let end = y0 + top + height + labels + legends;
     for slot in row {
-        let own = slot.height(slot.frame.rect.width());
-        let keeps = slot.panel.matrix.is_some() || slot.panel.aspect.is_some();
-        slot.frame.rect.y0 = y0 + top;
-        slot.frame.rect.y1 = y0 + top + if keeps { own } else { height };
         (slot.cell.y0, slot.cell.y1) = (y0, end);
-        slot.below = slot.labels_below();
-        if slot.panel.matrix.is_some() {
-            let room = slot.frame.rect.height();
-            slot.frame.y = slot.panel.axes(MOST, MOST).1;
-            if slot.frame.y.ticks.iter().all(|t| t.label.parse::<u32>().is_ok()) {
-                thin(&mut slot.frame.y, room, |_| size::SMALL + 1.5);
-            }
-        }
     }
     end
 }

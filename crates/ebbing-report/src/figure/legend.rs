@@ -2,7 +2,8 @@
 
 use super::canvas::{Anchor, CAP, Canvas, Ink, Label, Rect, Role, Shape, rectangle};
 use super::layers::{Cells, Layer};
-use super::series::{BAND_OPACITY, Look, arrow_at, hatch, marker};
+use super::marks::arrow_at;
+use super::series::{BAND_OPACITY, Look, hatch, marker};
 use crate::style::{Dash, Regime, Rgb, category, size, tint};
 use crate::text::{PathCommand, Rich, text_width};
 
@@ -16,13 +17,23 @@ pub(crate) const LINE: f64 = 9.8;
 const BETWEEN: f64 = 10.0;
 
 /// What is drawn beside a label.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Symbol {
     Line(Rgb, Dash, f64),
     Marker(Look),
     Band(Rgb, f64),
     Bar(usize),
     Arrow(Rgb, bool),
+}
+
+impl Symbol {
+    /// Whether it is the same sample; arrows point, whatever their colour.
+    fn agrees(&self, other: &Symbol) -> bool {
+        match (self, other) {
+            (Symbol::Arrow(_, up), Symbol::Arrow(_, too)) => up == too,
+            _ => self == other,
+        }
+    }
 }
 
 /// A label and its samples, drawn over each other.
@@ -33,6 +44,31 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Whether another panel's entry says the same: the label, and no sample that contradicts.
+    pub fn agrees(&self, other: &Entry) -> bool {
+        let within = |a: &Entry, b: &Entry| a.symbols.iter().all(|s| b.symbols.iter().any(|t| s.agrees(t)));
+        self.label == other.label && (within(self, other) || within(other, self))
+    }
+
+    /// Takes the samples of an entry that agrees.
+    pub fn join(&mut self, other: &Entry) {
+        other.symbols.iter().for_each(|symbol| self.add(*symbol));
+    }
+
+    /// Adds a sample: bands go behind lines, lines behind markers; arrows of several colours become a black one.
+    fn add(&mut self, symbol: Symbol) {
+        match (self.symbols.iter_mut().find(|known| known.agrees(&symbol)), symbol) {
+            (Some(Symbol::Arrow(colour, _)), Symbol::Arrow(other, _)) if *colour != other => *colour = Rgb::BLACK,
+            (Some(_), _) => {}
+            (None, _) => self.symbols.push(symbol),
+        }
+        self.symbols.sort_by_key(|s| match s {
+            Symbol::Band(..) => 0,
+            Symbol::Line(..) => 1,
+            _ => 2,
+        });
+    }
+
     fn width(&self) -> f64 {
         SAMPLE + GAP + text_width(&Rich::parse(&self.label), size::SMALL, false)
     }
@@ -74,17 +110,7 @@ pub(crate) fn entries(layers: &[Layer], looks: &[Look]) -> Vec<Entry> {
             return;
         }
         match entries.iter_mut().find(|e| e.label == label) {
-            Some(entry) => {
-                // Regions of one regime may be many; bands go behind lines, lines behind markers.
-                if !(matches!(symbol, Symbol::Band(_, 1.0)) && matches!(entry.symbols[..], [Symbol::Band(_, 1.0)])) {
-                    entry.symbols.push(symbol);
-                    entry.symbols.sort_by_key(|s| match s {
-                        Symbol::Band(..) => 0,
-                        Symbol::Line(..) => 1,
-                        _ => 2,
-                    });
-                }
-            }
+            Some(entry) => entry.add(symbol),
             None => entries.push(Entry { label: label.into(), symbols: vec![symbol] }),
         }
     };
@@ -107,8 +133,11 @@ pub(crate) fn entries(layers: &[Layer], looks: &[Look]) -> Vec<Entry> {
                 }
             }
             Layer::Span { label, tint, .. } => add(label, Symbol::Band(*tint, 1.0)),
-            Layer::Horizontal { label, .. } | Layer::Vertical { label, .. } => {
+            Layer::Horizontal { label, .. } | Layer::Vertical { label, own: false, .. } => {
                 add(label, Symbol::Line(Rgb::GREY, Dash::ShortDash, size::THIN_LINE));
+            }
+            Layer::Vertical { label, own: true, .. } => {
+                add(label, Symbol::Line(Rgb::BLACK, Dash::Solid, size::OWN_LINE));
             }
             Layer::Divergence { label, direction, colour, .. } => {
                 add(label, Symbol::Arrow(*colour, *direction == super::layers::Direction::Up));
@@ -183,7 +212,7 @@ pub(crate) fn free_place(data: &Canvas, frame: &Rect, (width, height): (f64, f64
 }
 
 /// Whether a drawn path runs through a place, or an area covers it.
-fn meets(shape: &Shape, place: &Rect) -> bool {
+pub(crate) fn meets(shape: &Shape, place: &Rect) -> bool {
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut hit = false;
     for command in &shape.commands {

@@ -20,10 +20,12 @@ mod heat;
 mod layers;
 mod layout;
 mod legend;
+mod marks;
 mod panel;
 mod png;
 mod reading;
 mod series;
+mod shared;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,7 @@ pub use reading::{AxisReading, CellsReading, PanelReading, SeriesReading};
 
 use self::canvas::Canvas;
 use self::layout::Slot;
+use self::shared::Shared;
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 use crate::style::{POINTS_PER_MM, SINGLE_MM, WIDE_MM};
@@ -48,6 +51,7 @@ pub struct Figure {
     columns: usize,
     width_mm: f64,
     title: String,
+    finding: String,
     caption: String,
     metadata: Option<Metadata>,
     remarks: Vec<String>,
@@ -77,8 +81,8 @@ impl Figure {
     }
 
     fn of_width(panels: Vec<Panel>, columns: usize, width_mm: f64) -> Figure {
-        let (title, caption) = (String::new(), String::new());
-        Figure { panels, columns, width_mm, title, caption, metadata: None, remarks: Vec::new() }
+        let (title, finding, caption) = Default::default();
+        Figure { panels, columns, width_mm, title, finding, caption, metadata: None, remarks: Vec::new() }
     }
 
     /// The caption (markup): understandable alone, with what bars and bands mean and of how many runs.
@@ -87,7 +91,14 @@ impl Figure {
         self
     }
 
-    /// A short name for those who cannot see the figure; by default the first sentence of the caption.
+    /// What the figure shows of these data, in a sentence with its numbers (markup), for those who cannot see it. By default the
+    /// whole caption stands for it.
+    pub fn finding(mut self, finding: &str) -> Figure {
+        self.finding = finding.into();
+        self
+    }
+
+    /// A short name; by default the first sentence of the caption.
     pub fn title(mut self, title: &str) -> Figure {
         self.title = title.into();
         self
@@ -119,13 +130,17 @@ impl Figure {
         let lettered = self.panels.len() > 1;
         let mut slots: Vec<Slot> = self.panels.iter().map(|p| Slot::new(p, lettered)).collect();
         let columns = layout::columns(&slots, self.columns, width);
+        let mut shared = Shared::take(&mut slots, columns, width);
         // A legend that moves outside or a name that breaks moves everything else: settled after a few rounds.
-        let mut height = layout::arrange(&mut slots, columns, width);
+        let mut height = layout::arrange(&mut slots, columns, width, &shared);
         for _ in 0..6 {
             if !layout::improve(&mut slots) {
                 break;
             }
-            height = layout::arrange(&mut slots, columns, width);
+            height = layout::arrange(&mut slots, columns, width, &shared);
+        }
+        if shared.fill_free_cell(&mut slots) {
+            height = layout::arrange(&mut slots, columns, width, &shared);
         }
         let mut canvas = Canvas::default();
         let mut notes = Vec::new();
@@ -137,17 +152,13 @@ impl Figure {
             let prefix = letter.map_or(String::new(), |l| format!("{l}: "));
             notes.extend(draw::draw_panel(&mut canvas, slot, letter).into_iter().map(|n| prefix.clone() + &n));
         }
+        canvas.panel = 2 * slots.len();
+        shared.draw(&mut canvas, &slots);
         notes.extend(self.remarks.iter().cloned());
         height += draw::draw_notes(&mut canvas, &notes, height, width);
         canvas.shift(margin, margin);
         (canvas.width, canvas.height) = (width + 2.0 * margin, height + 2.0 * margin);
         Ok(Drawn { canvas, notes, readings })
-    }
-
-    /// The same panels below each other, 86 mm wide: for screens as narrow as a phone's.
-    pub fn narrow(mut self) -> Figure {
-        (self.columns, self.width_mm) = (1, SINGLE_MM);
-        self
     }
 
     /// What a pointer over the drawing can read off, panel by panel.
@@ -164,7 +175,8 @@ impl Figure {
     /// When a layer's arrays do not fit together.
     pub fn to_svg_with_readings(&self) -> Result<(String, Vec<PanelReading>)> {
         let drawn = self.draw()?;
-        Ok((svg::to_svg(&drawn.canvas, &self.plain_title(), "", None), drawn.readings))
+        let names = svg::Names { title: &self.plain_title(), spoken: &self.spoken(), description: "" };
+        Ok((svg::to_svg(&drawn.canvas, &names, None), drawn.readings))
     }
 
     /// The caption as HTML.
@@ -192,19 +204,40 @@ impl Figure {
         plain.split_inclusive(". ").next().unwrap_or_default().trim().to_owned()
     }
 
+    /// What is read to those who cannot see the figure: its title and what it shows.
+    fn spoken(&self) -> String {
+        let shows = if self.finding.is_empty() { &self.caption } else { &self.finding };
+        let (title, shows) = (self.plain_title(), Rich::parse(shows).plain());
+        if shows.starts_with(&title) { shows } else { format!("{}. {shows}", title.trim_end_matches('.')) }
+    }
+
     /// The figure as one `<svg>` element.
     ///
     /// # Errors
     /// When a layer's arrays do not fit together.
     pub fn to_svg(&self) -> Result<String> {
         let caption = Rich::parse(&self.caption).plain();
-        Ok(svg::to_svg(&self.draw()?.canvas, &self.plain_title(), &caption, self.metadata.as_ref()))
+        let names = svg::Names { title: &self.plain_title(), spoken: &self.spoken(), description: &caption };
+        Ok(svg::to_svg(&self.draw()?.canvas, &names, self.metadata.as_ref()))
     }
 
-    /// The figure for a page that carries caption and settings itself, and whether it is a wide one.
-    pub(crate) fn inline_svg(&self) -> Result<(String, bool)> {
-        let svg = svg::to_svg(&self.draw()?.canvas, &self.plain_title(), "", None);
-        Ok((svg, self.width_mm > SINGLE_MM))
+    /// The figure for a page that carries caption and settings itself: as it is, and where it is wider than a phone with its
+    /// panels below each other.
+    pub(crate) fn inline_svg(&self) -> Result<(String, Option<String>)> {
+        let (title, spoken) = (self.plain_title(), self.spoken());
+        let names = svg::Names { title: &title, spoken: &spoken, description: "" };
+        let svg = |figure: &Figure| -> Result<String> { Ok(svg::to_svg(&figure.draw()?.canvas, &names, None)) };
+        let stacked = (self.width_mm > SINGLE_MM).then(|| svg(&self.narrow())).transpose()?;
+        Ok((svg(self)?, stacked))
+    }
+
+    /// The panels below each other, as narrow as a single one (86 mm): for screens as narrow as a phone's.
+    pub fn narrow(&self) -> Figure {
+        let below = |panel: &Panel| match panel.legend {
+            Legend::Right => panel.clone().legend(Legend::Below),
+            _ => panel.clone(),
+        };
+        Figure { panels: self.panels.iter().map(below).collect(), columns: 1, width_mm: SINGLE_MM, ..self.clone() }
     }
 
     /// The figure as the bytes of a PNG file of 300 dots per inch.

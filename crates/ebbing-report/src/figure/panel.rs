@@ -134,7 +134,7 @@ impl Panel {
         self
     }
 
-    /// Height of the frame as a multiple of its width.
+    /// Height of the frame as a multiple of its width; panels of a row take the largest.
     pub fn aspect(mut self, aspect: f64) -> Panel {
         self.aspect = Some(aspect);
         self
@@ -199,7 +199,12 @@ impl Panel {
 
     /// A thin grey line from bottom to top at one x.
     pub fn vertical(self, label: &str, x: f64) -> Panel {
-        self.layer(Layer::Vertical { label: label.into(), x })
+        self.layer(Layer::Vertical { label: label.into(), x, own: false })
+    }
+
+    /// A black line from bottom to top at the x of the reader's own case: their width, penalty or depth.
+    pub fn own(self, label: &str, x: f64) -> Panel {
+        self.layer(Layer::Vertical { label: label.into(), x, own: true })
     }
 
     /// An arrow at the frame where a quantity diverges; `law` is its power law, shown in the legend: `∝ λ^{1/2}`.
@@ -207,9 +212,19 @@ impl Panel {
         self.layer(Layer::Divergence { label: law.into(), x, direction, colour })
     }
 
+    /// The name of a point, written beside it where nothing else is.
+    pub fn tag(self, x: f64, y: f64, text: &str) -> Panel {
+        self.layer(Layer::Tag { x, y, text: text.into() })
+    }
+
     /// A short text centred at a point.
     pub fn text(self, x: f64, y: f64, text: &str) -> Panel {
         self.layer(Layer::Text { x, y, text: text.into() })
+    }
+
+    /// Whether numbers are shown as colours behind the layers, some of them dark.
+    pub(crate) fn has_map(&self) -> bool {
+        self.layers.iter().any(|layer| matches!(layer, Layer::Map(_)))
     }
 
     /// Whether colours fill the frame, as in a phase diagram: the legend goes outside, the axes end with the colours,

@@ -4,11 +4,12 @@ use super::canvas::{Anchor, CAP, Canvas, Label, Rect, Role, Shape, Stroke, polyg
 use super::clip::{clip_area, clip_line};
 use super::frame::Frame;
 use super::layers::{Band, Bars, Direction, Layer, Line, Markers, SeriesStyle};
+use super::marks::{arrow, draw_arrows, guide, tag};
 use crate::style::{Dash, Marker, Rgb, category, size};
 use crate::text::{PathCommand, Rich};
 
 /// Colour, dash and marker of a layer once its category is known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Look {
     pub colour: Rgb,
     pub dash: Dash,
@@ -69,18 +70,22 @@ pub(crate) fn draw_layer(canvas: &mut Canvas, frame: &Frame, layer: &Layer, look
         Layer::Horizontal { y, .. } => {
             let y = frame.y_at(*y)?;
             let (a, b) = ((frame.rect.x0, y), (frame.rect.x1, y));
-            guide(canvas, frame, a, b)
+            guide(canvas, frame, a, b, false)
         }
-        Layer::Vertical { x, .. } => {
+        Layer::Vertical { x, own, .. } => {
             let x = frame.x_at(*x)?;
             let (a, b) = ((x, frame.rect.y0), (x, frame.rect.y1));
-            guide(canvas, frame, a, b)
+            guide(canvas, frame, a, b, *own)
         }
         Layer::Divergence { x, direction, colour, .. } => {
             let x = frame.x_at(*x)?;
             if (frame.rect.x0 - 0.1..=frame.rect.x1 + 0.1).contains(&x) {
                 arrow(canvas, frame, x, *direction == Direction::Up, *colour);
             }
+            None
+        }
+        Layer::Tag { x, y, text } => {
+            tag(canvas, frame, frame.point(*x, *y)?, text);
             None
         }
         Layer::Text { x, y, text } => {
@@ -167,6 +172,9 @@ fn draw_line(canvas: &mut Canvas, frame: &Frame, line: &Line, look: &Look) -> Op
         let (pieces, exits) = clip_line(run, &frame.rect);
         for piece in pieces {
             let width = line.width.unwrap_or(size::DATA_LINE);
+            if frame.on_map {
+                canvas.stroke(Role::Data, polyline(&piece), Rgb::WHITE, width + 1.6, &[]);
+            }
             canvas.stroke(Role::Data, polyline(&piece), look.colour, width, look.dash.pattern());
         }
         arrows.extend(exits.iter().map(|e| (e.x, e.up)));
@@ -359,33 +367,4 @@ pub(crate) fn hatch(canvas: &mut Canvas, rect: &Rect, series: usize) {
             offset += 3.4;
         }
     }
-}
-
-fn guide(canvas: &mut Canvas, frame: &Frame, a: (f64, f64), b: (f64, f64)) -> Option<String> {
-    for piece in clip_line(&[a, b], &frame.rect).0 {
-        canvas.stroke(Role::Guide, polyline(&piece), Rgb::GREY, size::THIN_LINE, Dash::ShortDash.pattern());
-    }
-    None
-}
-
-/// Arrows at the frame, those of one series at least a few points apart.
-fn draw_arrows(canvas: &mut Canvas, frame: &Frame, mut arrows: Vec<(f64, bool)>, colour: Rgb) {
-    arrows.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.total_cmp(&b.0)));
-    arrows.dedup_by(|b, a| a.1 == b.1 && b.0 - a.0 < 6.0);
-    for (x, up) in arrows {
-        arrow(canvas, frame, x, up, colour);
-    }
-}
-
-/// An arrow whose tip just crosses the top or the bottom of the frame.
-fn arrow(canvas: &mut Canvas, frame: &Frame, x: f64, up: bool, colour: Rgb) {
-    let tip = if up { frame.rect.y0 - 4.0 } else { frame.rect.y1 + 4.0 };
-    arrow_at(canvas, Role::Data, (x, tip), up, colour);
-}
-
-/// An arrow of 9 pt with its tip at a point.
-pub(crate) fn arrow_at(canvas: &mut Canvas, role: Role, (x, tip): (f64, f64), up: bool, colour: Rgb) {
-    let s = if up { 1.0 } else { -1.0 };
-    canvas.segment(role, (x, tip + 9.0 * s), (x, tip + 3.5 * s), colour, size::DATA_LINE);
-    canvas.fill(role, polygon(&[(x, tip), (x + 2.3, tip + 4.5 * s), (x - 2.3, tip + 4.5 * s)]), colour, 1.0);
 }

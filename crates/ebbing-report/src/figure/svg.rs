@@ -111,8 +111,16 @@ fn write_label(out: &mut String, label: &Label) {
     out.push_str("</text>\n");
 }
 
+/// What a drawing is called, what is read aloud in its place, and its caption.
+pub(crate) struct Names<'a> {
+    pub title: &'a str,
+    pub spoken: &'a str,
+    pub description: &'a str,
+}
+
 /// The drawing as one `<svg>` element without any ids, so that several can share a page.
-pub(crate) fn to_svg(canvas: &Canvas, title: &str, description: &str, metadata: Option<&Metadata>) -> String {
+pub(crate) fn to_svg(canvas: &Canvas, names: &Names, metadata: Option<&Metadata>) -> String {
+    let Names { title, spoken, description } = names;
     let (w, h) = (canvas.width, canvas.height);
     let mm = |points: f64| coordinate(points / POINTS_PER_MM);
     let mut out = format!(
@@ -122,7 +130,7 @@ pub(crate) fn to_svg(canvas: &Canvas, title: &str, description: &str, metadata: 
         mm(h),
         coordinate(w),
         coordinate(h),
-        xml_escape(title),
+        xml_escape(spoken),
     );
     let _ = writeln!(out, "<title>{}</title>\n<desc>{}</desc>", xml_escape(title), xml_escape(description));
     if let Some(metadata) = metadata {

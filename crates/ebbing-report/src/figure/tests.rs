@@ -120,8 +120,89 @@ fn legends_do_not_cover_data() {
             let mut data = canvas.clone();
             data.items.retain(|i| i.role == Role::Data && i.panel == panel);
             let b = legend.bounds();
-            let place = legend::free_place(&data, &b.grown(5.0), (b.width() - 1.0, b.height()));
+            // Less than the room that is offered by more than rounding.
+            let place = legend::free_place(&data, &b.grown(5.0), (b.width() - 1.1, b.height() - 0.1));
             assert!(place.is_some(), "{name}: {:?} lies on data", legend.rich.plain());
+        }
+    }
+}
+
+/// How often each legend label stands in a figure.
+fn told(figure: &Figure) -> Vec<(String, usize)> {
+    let mut all: Vec<String> =
+        labels(&figure.draw().unwrap().canvas, |r| r == Role::Legend).iter().map(|l| l.2.rich.plain()).collect();
+    all.sort();
+    all.chunk_by(|a, b| a == b).map(|same| (same[0].clone(), same.len())).collect()
+}
+
+#[test]
+fn no_legend_stands_twice_and_the_free_cell_takes_it() {
+    let curve = || lines(Panel::new().x("α").y("F"), 3, |k, v| (k + 1) as f64 * v);
+    let own = || curve().markers(Markers::new("networks", &[1.0], &[1.0]));
+    for (panels, columns) in [(vec![curve(), curve()], 2), (vec![curve(), own(), curve()], 2), (vec![curve(); 6], 3)] {
+        let figure = Figure::grid(panels.clone(), columns);
+        assert_tidy(&figure, "shared");
+        assert_tidy(&figure.narrow(), "shared, below each other");
+        assert!(told(&figure).iter().all(|(_, n)| *n == 1), "{:?}", told(&figure));
+        assert!(told(&figure).len() >= 3, "what is shared is still told");
+        // In a grid with a free cell the legend lies in it: right of the last panel, beside its frame.
+        let canvas = figure.draw().unwrap().canvas;
+        let legend = labels(&canvas, |r| r == Role::Legend).iter().map(|l| l.2.bounds()).collect::<Vec<_>>();
+        let free = panels.len() % columns != 0;
+        let low = legend.iter().filter(|b| b.y0 > canvas.height / 2.0 && b.x0 > canvas.width / 2.0).count();
+        assert_eq!(free, low >= 3, "{columns} columns: {legend:?}");
+    }
+    // The same name for another look is another entry.
+    let other = Panel::new().line(Line::new("series 0", &[1.0, 2.0], &[1.0, 2.0]).category(4));
+    assert!(told(&Figure::grid(vec![curve(), other], 2)).contains(&("series 0".into(), 2)));
+}
+
+#[test]
+fn panels_of_a_row_have_one_height() {
+    let frame_heights = |figure: &Figure| -> Vec<f64> {
+        let canvas = figure.draw().unwrap().canvas;
+        let tall = |panel: usize| {
+            let axis = canvas.items.iter().filter(|i| i.panel == panel && matches!(i.role, Role::Frame | Role::Cell));
+            let ends = axis.filter_map(|i| if let Ink::Shape(s) = &i.ink { Some(&s.commands) } else { None }).flatten();
+            let y = ends.filter_map(|c| match *c {
+                crate::text::PathCommand::Move(_, y) | crate::text::PathCommand::Line(_, y) => Some(y),
+                _ => None,
+            });
+            let (low, high) = y.fold((f64::INFINITY, 0.0f64), |(a, b), y| (a.min(y), b.max(y)));
+            high - low
+        };
+        (0..figure.panels.len()).map(|k| tall(2 * k)).collect()
+    };
+    let curve =
+        |aspect: f64| lines(Panel::new().x("α").y("a name that is wider").aspect(aspect), 2, |k, v| k as f64 * v);
+    let heights = frame_heights(&Figure::grid(vec![curve(0.8), curve(0.8).y("1"), curve(0.5)], 3));
+    // Equal within rounding, ticks included.
+    assert!(heights.iter().all(|h| (h - heights[0]).abs() < 1e-9), "{heights:?}");
+    for n in [2usize, 3, 5, 8] {
+        let values = vec![vec![0.5; n]; n];
+        let figure = Figure::grid(vec![Panel::matrix(&Matrix::tasks("F_{ts}", &values)), curve(0.72)], 2);
+        let heights = frame_heights(&figure);
+        // The matrix has no tick below its frame; the other panel's is 2.5 pt.
+        assert!((heights[0] - heights[1]).abs() < 3.0, "{n} tasks: {heights:?}");
+    }
+}
+
+#[test]
+fn names_of_points_keep_clear_of_everything() {
+    let x: Vec<f64> = (0..9).map(f64::from).collect();
+    let mut panel = Panel::new().x("x").y("y").horizontal("", 3.1).y_range(-0.5, 9.0).x_range(-1.0, 10.0);
+    panel = panel.line(Line::new("", &x, &x)).markers(Markers::new("", &x, &x));
+    for v in &x {
+        panel = panel.tag(*v, *v, "12");
+    }
+    let canvas = Figure::single(panel).draw().unwrap().canvas;
+    let tags = labels(&canvas, |r| r == Role::Note);
+    assert_eq!(tags.len(), x.len());
+    for (_, _, tag) in &tags {
+        let bounds = tag.bounds();
+        for item in canvas.items.iter().filter(|i| matches!(i.role, Role::Data | Role::Guide)) {
+            let Ink::Shape(shape) = &item.ink else { continue };
+            assert!(!legend::meets(shape, &bounds), "{:?} lies on something", tag.rich.plain());
         }
     }
 }
@@ -161,7 +242,7 @@ fn sizes_are_those_of_print() {
 
 #[test]
 fn what_cannot_be_drawn_is_said() {
-    let y = [1.0, f64::NAN, 2.0, f64::INFINITY, f64::INFINITY, 3.0, 0.0];
+    let y = [1.0, f64::NAN, 20.0, f64::INFINITY, f64::INFINITY, 30.0, 0.0];
     let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
     let figure = Figure::single(Panel::new().log_y().line(Line::new("theory", &x, &y))).caption("A line.");
     let note = "theory: 1 value not a number, 2 values infinite (arrow), 1 value not above 0 (log axis) not drawn";

@@ -7,13 +7,15 @@ use crate::figure::Figure;
 use crate::matrix::Matrix;
 use crate::metadata::Metadata;
 use crate::table::Table;
-use crate::text::{Rich, escape_markup, xml_escape};
+use crate::text::{Rich, xml_escape};
 
 const STYLE: &str = include_str!("page.css");
+/// Sentences that the report opens with; more would be a wall.
+const BULLETS: usize = 5;
 /// Browsers are told what holds anyway: nothing may be loaded or run.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// A report: title, the answer in words, figures, tables, then how it was made and how to cite it.
+/// A report: title, the answer in a few bullets, figures, notes, tables, then how it was made and how to cite it.
 ///
 /// ```
 /// use ebbing_report::{Metadata, Report, Table};
@@ -27,7 +29,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 #[derive(Clone, Debug)]
 pub struct Report {
     title: String,
-    answer: String,
+    about: String,
     points: Vec<String>,
     notes: Vec<String>,
     figures: Vec<Figure>,
@@ -58,11 +60,18 @@ fn rich(markup: &str) -> String {
 impl Report {
     /// A report with its title and the answer in one paragraph of words (markup).
     pub fn new(title: &str, answer: &str) -> Report {
+        Report::telling(title, &[answer.into()])
+    }
+
+    /// A report that opens with sentences (markup): the first five as bullets, the rest as notes below the figures. Sentences
+    /// that are plain text go through [`escape_markup`](crate::escape_markup) first.
+    pub fn telling(title: &str, sentences: &[String]) -> Report {
+        let (points, notes) = sentences.split_at(sentences.len().min(BULLETS));
         Report {
             title: title.into(),
-            answer: answer.into(),
-            points: Vec::new(),
-            notes: Vec::new(),
+            about: String::new(),
+            points: points.to_vec(),
+            notes: notes.to_vec(),
             figures: Vec::new(),
             tables: Vec::new(),
             metadata: None,
@@ -70,17 +79,13 @@ impl Report {
         }
     }
 
-    /// A report that opens with sentences (plain text): the first as the answer, the next four as points below it, the rest as
-    /// notes.
-    pub fn telling(title: &str, sentences: &[String]) -> Report {
-        let mut all = sentences.iter().map(|sentence| escape_markup(sentence));
-        let mut report = Report::new(title, &all.next().unwrap_or_default());
-        report.points = all.by_ref().take(4).collect();
-        report.notes = all.collect();
-        report
+    /// One line below the title: what was computed, and on what (markup).
+    pub fn about(mut self, line: &str) -> Report {
+        self.about = line.into();
+        self
     }
 
-    /// Adds a paragraph below the answer, such as what the forecast assumes (markup).
+    /// Adds a note below the figures, such as what the forecast assumes (markup).
     pub fn note(mut self, text: &str) -> Report {
         self.notes.push(text.into());
         self
@@ -128,20 +133,20 @@ impl Report {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
         );
-        out += &format!("<h1>{}</h1>\n<p class=\"answer\">{}</p>\n", rich(&self.title), rich(&self.answer));
-        if !self.points.is_empty() {
-            let points: String = self.points.iter().map(|point| format!("<li>{}</li>\n", rich(point))).collect();
-            out += &format!("<ul class=\"answer\">\n{points}</ul>\n");
+        out += &format!("<h1>{}</h1>\n", rich(&self.title));
+        if !self.about.is_empty() {
+            out += &format!("<p class=\"about\">{}</p>\n", rich(&self.about));
         }
-        for note in &self.notes {
-            out += &format!("<p class=\"note\">{}</p>\n", rich(note));
+        match &self.points[..] {
+            [] => {}
+            [only] => out += &format!("<p class=\"answer\">{}</p>\n", rich(only)),
+            several => out += &list("answer", several),
         }
         for (k, figure) in self.figures.iter().enumerate() {
-            let (svg, wide) = figure.inline_svg()?;
-            let class = if wide { "card wide" } else { "card" };
-            let caption = rich(figure.caption_markup());
-            out += &format!("<figure>\n<div class=\"{class}\">\n{svg}</div>\n");
-            out += &format!("<figcaption><b>Figure {}.</b> {caption}</figcaption>\n</figure>\n", k + 1);
+            out += &figure_html(k + 1, figure)?;
+        }
+        if !self.notes.is_empty() {
+            out += &format!("<h2>Notes</h2>\n{}", list("notes", &self.notes));
         }
         if !self.tables.is_empty() {
             out += "<h2>Tables</h2>\n";
@@ -189,6 +194,25 @@ impl Report {
     pub fn save(&self, path: &Path) -> Result<()> {
         Ok(ebbing::data::write_atomic(path, self.to_html()?.as_bytes())?)
     }
+}
+
+/// Sentences as bullets.
+fn list(class: &str, sentences: &[String]) -> String {
+    let items: String = sentences.iter().map(|sentence| format!("<li>{}</li>\n", rich(sentence))).collect();
+    format!("<ul class=\"{class}\">\n{items}</ul>\n")
+}
+
+/// A figure with its caption; one wider than a phone is there twice, and the width of the screen chooses.
+fn figure_html(number: usize, figure: &Figure) -> Result<String> {
+    let (svg, stacked) = figure.inline_svg()?;
+    let cards = match stacked {
+        Some(stacked) => {
+            format!("<div class=\"card wide\">\n{svg}</div>\n<div class=\"card stacked\">\n{stacked}</div>\n")
+        }
+        None => format!("<div class=\"card\">\n{svg}</div>\n"),
+    };
+    let caption = rich(figure.caption_markup());
+    Ok(format!("<figure>\n{cards}<figcaption><b>Figure {number}.</b> {caption}</figcaption>\n</figure>\n"))
 }
 
 /// A row of cells; `right` says which are numbers.

@@ -32,6 +32,8 @@ pub(crate) mod size {
     pub const SCRIPT: f64 = 0.74;
     /// Axis lines, ticks and error bars, pt.
     pub const THIN_LINE: f64 = 0.6;
+    /// The line that marks the reader's own case, pt.
+    pub const OWN_LINE: f64 = 0.9;
     /// Data lines, pt.
     pub const DATA_LINE: f64 = 1.3;
     /// Radius of a marker, pt.

@@ -4,5 +4,5 @@ mod font;
 mod rich;
 
 pub(crate) use font::{PathCommand, glyphs, run_starts, run_width, text_width};
-pub use rich::escape_markup;
 pub(crate) use rich::{Rich, column_key, printable, xml_escape};
+pub use rich::{escape_markup, plain_text};

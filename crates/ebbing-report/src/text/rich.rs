@@ -46,6 +46,11 @@ pub(crate) fn printable(c: char) -> char {
     }
 }
 
+/// Marked-up text without its marks, for terminals and alternative texts: `γ_RF`, `F₂₁`, `λ^(1/2)`.
+pub fn plain_text(markup: &str) -> String {
+    Rich::parse(markup).plain()
+}
+
 /// Text made safe for XML and HTML, in content and in quoted attributes.
 pub(crate) fn xml_escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

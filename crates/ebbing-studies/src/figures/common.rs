@@ -62,11 +62,6 @@ pub(super) fn grid(
     }
 }
 
-/// Handwritten digits: MNIST, or the embedded sample of it.
-pub(super) fn digits(embedded: bool) -> &'static str {
-    if embedded { SAMPLE } else { "mnist" }
-}
-
 /// Tasks drawn with a seed.
 pub(super) fn drawn(data: &str, protocol: Protocol, seed: u64) -> Recipe {
     Recipe { seed, ..Recipe::drawn(data, protocol) }

@@ -5,14 +5,14 @@ use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, ratio_cell};
 use crate::cell::{Cell, Row};
 use crate::error::Result;
-use crate::figures::Scale;
+use crate::figures::{Images, Scale};
 use crate::frame::Frame;
 use crate::study::{Column, Study, Work};
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner, LossScale, TrainSettings, Trained};
 use ebbing::plan::{Cost, gram_train_cost};
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
-use ebbing::{Error, Task, Trainer};
+use ebbing::{Error, Recipe, Task, Trainer};
 use serde::{Deserialize, Serialize};
 
 /// How any network of these figures is trained.
@@ -75,17 +75,11 @@ pub(super) struct Descent {
 impl Descent {
     /// The paper's κ = 0.1 and σ0 = 1 on MNIST, P = 600; `quick` has P = 200. The loss is summed over examples: then κ = 0.1
     /// leaves a mean squared error of about 1e-3. Momentum reaches the nearest solution in a tenth of the steps.
-    pub fn at(scale: Scale, embedded: bool) -> Descent {
-        let (data, p) = match (embedded, scale) {
-            (true, Scale::Quick) => ("mnist-sample", 200),
-            (true, Scale::Paper) => ("mnist-sample", 600),
-            (false, Scale::Quick) => ("mnist", 200),
-            (false, Scale::Paper) => ("mnist", 600),
-        };
+    pub fn at(scale: Scale, images: Images) -> Descent {
         Descent {
-            data: data.into(),
-            p,
-            p_test: if embedded { 200 } else { 400 },
+            data: images.name("mnist").into(),
+            p: if scale == Scale::Quick { 200 } else { 600 },
+            p_test: if images.few() { 200 } else { 400 },
             task_seed: 1,
             momentum: 0.9,
             training: Training {
@@ -95,7 +89,7 @@ impl Descent {
                 threshold: 1e-3,
                 tolerance: 1e-5,
                 patience: 1000,
-                max_steps: match (scale, embedded) {
+                max_steps: match (scale, images.few()) {
                     (Scale::Paper, _) => 100_000,
                     (Scale::Quick, false) => 12_000,
                     (Scale::Quick, true) => 4000,
@@ -149,6 +143,10 @@ pub(super) struct ByDescent {
 }
 
 impl Work for ByDescent {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let (tasks, settings) = (self.tasks.sequence(sources)?.tasks, &self.settings);
         let last = tasks.len() - 1;
@@ -268,7 +266,7 @@ mod tests {
     /// A run small enough for a test: every column of the row is there and finite.
     #[test]
     fn a_small_pair_is_learned_and_measured() {
-        let mut descent = Descent { p: 30, p_test: 20, ..Descent::at(Scale::Quick, true) };
+        let mut descent = Descent { p: 30, p_test: 20, ..Descent::at(Scale::Quick, Images::Embedded) };
         descent.training.max_steps = 400;
         let sources = Sources::new();
         for kind in ByRatio::BOTH {

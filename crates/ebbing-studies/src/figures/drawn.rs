@@ -76,10 +76,11 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    fn recipe(&self) -> Recipe {
+    /// What makes them.
+    pub fn recipe(&self) -> Recipe {
         let interpolate = (self.between > 0).then_some(Interpolated { steps: self.between });
         let post = PostSteps { interpolate, ..PostSteps::default() };
-        Recipe { post, ..Recipe::drawn(self.data.as_str(), self.protocol.clone()) }
+        Recipe { post, seed: self.seed, ..Recipe::drawn(self.data.as_str(), self.protocol.clone()) }
     }
 
     /// The sequence.

@@ -1,14 +1,14 @@
 //! Figure 2e-g: how the three order parameters follow the settings of the target-distractor task.
 
-use super::common::{CIFAR, SAMPLE, Trend, TrendClaim, data_title, exactly, plain};
+use super::common::{CIFAR, Trend, TrendClaim, data_title, exactly, plain};
 use super::targets::{Point, Targets};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::Study;
 use ebbing::stats::{Estimate, mean_with_error};
-use ebbing_report::{Figure, Legend, Line, Markers, Panel, Rgb};
+use ebbing_report::{Figure, Line, Markers, Panel, Rgb};
 
 /// The line of the list of figures.
 pub(super) const ENTRY: Entry = Entry {
@@ -16,14 +16,16 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "e-g",
     shows: "how the order parameters follow the shared images, shared targets and flipped labels of target-distractor tasks",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(Figure2 { targets: targets(scale, embedded) }),
+    bound: None,
+    figure: |scale, images| Box::new(Figure2 { targets: targets(scale, images) }),
 };
 
-fn targets(scale: Scale, embedded: bool) -> Targets {
-    let (data, p) = match (scale, embedded) {
-        (Scale::Paper, false) => (CIFAR, 2000),
-        (Scale::Quick, false) => (CIFAR, 500),
-        (_, true) => (SAMPLE, 250),
+fn targets(scale: Scale, images: Images) -> Targets {
+    let data = images.name(CIFAR);
+    let p = match (scale, images.few()) {
+        (Scale::Paper, false) => 2000,
+        (Scale::Quick, false) => 500,
+        (_, true) => 250,
     };
     let (seeds, labellings, shared) = match scale {
         Scale::Paper => (40, 1, vec![0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]),
@@ -141,13 +143,13 @@ impl Reproduction for Figure2 {
             .x("ρ_{shared}")
             .y("γ_{feature}")
             .line(Line::new("mean", shared, &level(|p| p.shared, shared, |p| p.feature)?).colour(Rgb::BLACK))
-            .markers(Markers::new("each (ρ_{target}, ρ_{flip})", &all(|p| p.shared), &all(|p| p.feature)));
+            .markers(Markers::new("each setting", &all(|p| p.shared), &all(|p| p.feature)));
         let f = Panel::new()
             .x("ρ_{target}")
             .y("γ_{RF}")
             .line(Line::new("mean", target, &level(|p| p.target, target, |p| p.rf)?).colour(Rgb::BLACK))
-            .markers(Markers::new("each (ρ_{shared}, ρ_{flip})", &all(|p| p.target), &all(|p| p.rf)));
-        let mut g = Panel::new().x("ρ_{flip}").y("γ_{rule}").legend(Legend::Auto);
+            .markers(Markers::new("each setting", &all(|p| p.target), &all(|p| p.rf)));
+        let mut g = Panel::new().x("ρ_{flip}").y("γ_{rule}");
         for (k, &t) in target.iter().filter(|&&t| t > 0.0).enumerate() {
             let rule = self.rule(&points, t)?;
             let errors: Vec<f64> = rule.iter().map(|u| u.standard_error.unwrap_or(0.0)).collect();
@@ -188,16 +190,17 @@ mod tests {
 
     #[test]
     fn sizes_are_the_paper_s() {
-        let paper = targets(Scale::Paper, false);
+        let paper = targets(Scale::Paper, Images::Paper);
         assert_eq!((paper.p, paper.tasks, paper.depth, paper.seeds, paper.data), (2000, 2, 10, 40, "cifar100"));
-        let quick = targets(Scale::Quick, false);
+        let quick = targets(Scale::Quick, Images::Paper);
         assert_eq!((quick.depth, &quick.flip), (10, &paper.flip));
         assert!(quick.p < paper.p && quick.seeds < paper.seeds && paper.labellings == 1);
     }
 
     #[test]
     fn runs_through_and_claims_can_fail() {
-        let targets = Targets { p: 60, seeds: 3, depth: 2, shared: vec![0.1, 0.9], ..targets(Scale::Quick, true) };
+        let targets =
+            Targets { p: 60, seeds: 3, depth: 2, shared: vec![0.1, 0.9], ..targets(Scale::Quick, Images::Embedded) };
         let study = Figure2 { targets };
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 3);

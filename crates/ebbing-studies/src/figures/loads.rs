@@ -20,8 +20,10 @@ use ebbing_report::{OKABE_ITO, Panel, Rgb};
 pub(super) struct Setup {
     /// The scale, for what is said about it.
     pub scale: Scale,
-    /// The data set by name.
+    /// The data set by name, and that of the paper.
     pub data: &'static str,
+    #[serde(skip)]
+    pub paper: &'static str,
     /// Training examples per task.
     pub p: usize,
     /// Test examples per task.
@@ -31,7 +33,7 @@ pub(super) struct Setup {
 impl Setup {
     /// Whether numbers can be held against the paper's: its data set at its P.
     pub fn is_paper(&self) -> bool {
-        self.p == 2000 && self.data != "mnist-sample"
+        self.p == 2000 && self.data == self.paper
     }
 
     /// The data set as captions name it.
@@ -39,13 +41,20 @@ impl Setup {
         match self.data {
             "cifar100" => "grey CIFAR-100",
             "mnist" => "MNIST",
-            _ => "the embedded sample of MNIST",
+            "mnist-sample" => "the embedded sample of MNIST",
+            other => other,
         }
     }
 
     /// Why a number of the paper is not judged here.
     pub fn not_paper(&self) -> String {
-        format!("the paper's number is for P = 2000; here P = {} on {}", self.p, self.data_name())
+        let paper = Setup { data: self.paper, ..self.clone() };
+        format!(
+            "the paper's number is for P = 2000 on {}; here P = {} on {}",
+            paper.data_name(),
+            self.p,
+            self.data_name()
+        )
     }
 
     /// The tasks of a protocol.

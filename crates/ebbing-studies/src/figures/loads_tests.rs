@@ -4,7 +4,7 @@ use super::fig5::Fig5;
 use super::fig6::Fig6;
 use super::fig7::Fig7;
 use super::s7::FigS7;
-use super::{ENTRIES, Reproduction, Scale};
+use super::{ENTRIES, Images, Reproduction, Scale};
 use crate::cell::{Cell, Row, Value};
 use crate::claim::{Claim, Verdict};
 use crate::frame::Frame;
@@ -129,27 +129,27 @@ fn figure_s7_from_cells_to_claims() {
 
 #[test]
 fn paper_scale_has_the_papers_sizes() {
-    let cells = |id: &str, scale, embedded| {
+    let cells = |id: &str, scale, images| {
         let entry = ENTRIES.iter().find(|entry| entry.id == id).unwrap();
-        let study = (entry.figure)(scale, embedded).study().unwrap();
+        let study = (entry.figure)(scale, images).study().unwrap();
         (study.cells.len(), study.settings["setup"]["p"].as_u64().unwrap(), study.data)
     };
     let set = |name: &str| vec![name.to_string()];
-    assert_eq!(cells("5", Scale::Paper, false), (2 * (5 + 5 * 2) + 23 * 4 + 2 + 16, 2000, set("cifar100")));
-    assert_eq!(cells("6", Scale::Paper, false), (2 * (8 * 10 + 1), 2000, set("mnist")));
-    assert_eq!(cells("7", Scale::Paper, false), (2 * (1 + 17 * 10 + 10), 2000, set("mnist")));
-    assert_eq!(cells("S7", Scale::Paper, false), (2 * (3 * 5 * 21 + 3 * 3 + 21), 600, set("mnist")));
+    assert_eq!(cells("5", Scale::Paper, Images::Paper), (2 * (5 + 5 * 2) + 23 * 4 + 2 + 16, 2000, set("cifar100")));
+    assert_eq!(cells("6", Scale::Paper, Images::Paper), (2 * (8 * 10 + 1), 2000, set("mnist")));
+    assert_eq!(cells("7", Scale::Paper, Images::Paper), (2 * (1 + 17 * 10 + 10), 2000, set("mnist")));
+    assert_eq!(cells("S7", Scale::Paper, Images::Paper), (2 * (3 * 5 * 21 + 3 * 3 + 21), 600, set("mnist")));
     for id in ["5", "6", "7", "S7"] {
-        let (quick, p, _) = cells(id, Scale::Quick, false);
-        let (paper, full, _) = cells(id, Scale::Paper, false);
+        let (quick, p, _) = cells(id, Scale::Quick, Images::Paper);
+        let (paper, full, _) = cells(id, Scale::Paper, Images::Paper);
         assert!(quick < paper && p < full, "{id}");
-        assert_eq!(cells(id, Scale::Quick, true).2, set("mnist-sample"), "{id}");
+        assert_eq!(cells(id, Scale::Quick, Images::Embedded).2, set("mnist-sample"), "{id}");
     }
     // Every cell is different: its settings and seed are all that its result depends on.
     for entry in ENTRIES.iter().filter(|entry| ["5", "6", "7", "S7"].contains(&entry.id)) {
         let name = |cell: &Cell| format!("{:?} {}", cell.settings, cell.seed);
         let mut cells: Vec<String> =
-            (entry.figure)(Scale::Paper, false).study().unwrap().cells.iter().map(name).collect();
+            (entry.figure)(Scale::Paper, Images::Paper).study().unwrap().cells.iter().map(name).collect();
         let count = cells.len();
         cells.sort();
         cells.dedup();

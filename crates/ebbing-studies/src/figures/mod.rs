@@ -9,6 +9,7 @@ mod fig4;
 mod fig5;
 mod fig6;
 mod fig7;
+mod images;
 mod loads;
 #[cfg(test)]
 mod loads_tests;
@@ -26,6 +27,8 @@ mod task_one;
 #[cfg(test)]
 mod testing;
 mod two_tasks;
+
+pub use images::Images;
 
 use crate::claim::Claim;
 use crate::error::Result;
@@ -85,8 +88,10 @@ pub struct Entry {
     pub shows: &'static str,
     /// What it takes.
     pub needs: Needs,
-    /// The figure at a scale; `embedded` uses embedded data alone, at smaller sizes.
-    pub figure: fn(scale: Scale, embedded: bool) -> Box<dyn Reproduction>,
+    /// Why it cannot be drawn of another data set, where that is so.
+    pub bound: Option<&'static str>,
+    /// The figure at a scale, of these images.
+    pub figure: fn(scale: Scale, images: Images) -> Box<dyn Reproduction>,
 }
 
 /// Every figure that can be reproduced, in the order of the paper.

@@ -3,7 +3,7 @@
 use super::common::{SAMPLE, Trend, TrendClaim, data_title};
 use super::fig3::{self, Fitted, SMALL, Slow};
 use super::targets::{Point, Targets};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -17,12 +17,13 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-c",
     shows: "forgetting of the full theory against that of random features, in target-distractor sequences",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(FigureS1 { targets: targets(scale, embedded) }),
+    bound: None,
+    figure: |scale, images| Box::new(FigureS1 { targets: targets(scale, images) }),
 };
 
 /// Figure 3's grid; at quick scale a part of it.
-fn targets(scale: Scale, embedded: bool) -> Targets {
-    let targets = fig3::targets(scale, embedded);
+fn targets(scale: Scale, images: Images) -> Targets {
+    let targets = fig3::targets(scale, images);
     match scale {
         Scale::Paper => Targets { full: true, ..targets },
         Scale::Quick => {
@@ -116,16 +117,20 @@ mod tests {
 
     #[test]
     fn sizes_are_the_paper_s() {
-        let paper = targets(Scale::Paper, false);
+        let paper = targets(Scale::Paper, Images::Paper);
         assert_eq!((paper.p, paper.depth, paper.seeds, paper.full), (2000, 10, 40, true));
-        assert_eq!(paper.triples(), fig3::targets(Scale::Paper, false).triples());
-        assert_eq!((targets(Scale::Quick, false).depth, targets(Scale::Quick, true).data), (10, SAMPLE));
+        assert_eq!(paper.triples(), fig3::targets(Scale::Paper, Images::Paper).triples());
+        assert_eq!(
+            (targets(Scale::Quick, Images::Paper).depth, targets(Scale::Quick, Images::Embedded).data),
+            (10, SAMPLE)
+        );
     }
 
     #[test]
     fn runs_through_and_claims_can_fail() {
         let (shared, target) = (vec![0.1, 0.5], vec![0.0, 0.2, 1.0]);
-        let tiny = Targets { p: 60, tasks: 5, depth: 2, seeds: 1, shared, target, ..targets(Scale::Quick, true) };
+        let tiny =
+            Targets { p: 60, tasks: 5, depth: 2, seeds: 1, shared, target, ..targets(Scale::Quick, Images::Embedded) };
         let study = FigureS1 { targets: tiny };
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 3);

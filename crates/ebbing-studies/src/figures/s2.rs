@@ -1,15 +1,15 @@
 //! Figure S2: generalisation of single-head networks, and the choice of P.
 
-use super::common::{Trend, TrendClaim, data_title, digits, exactly, grid, means_along, pair, plain};
+use super::common::{Trend, TrendClaim, data_title, exactly, grid, means_along, pair, plain};
 use super::two_tasks::{COLUMNS, TwoTasks};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::study::Study;
 use ebbing::stats::{Estimate, spearman};
-use ebbing_report::{Band, Figure, Legend, Line, Panel};
+use ebbing_report::{Band, Figure, Line, Panel};
 use serde::Serialize;
 
 /// The line of the list of figures.
@@ -18,7 +18,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-d",
     shows: "generalisation and forgetting of two permuted tasks against the number of examples",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(FigureS2::new(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(FigureS2::new(scale, images)),
 };
 
 #[derive(Debug, Clone, Serialize)]
@@ -31,14 +32,14 @@ pub(super) struct FigureS2 {
 }
 
 impl FigureS2 {
-    fn new(scale: Scale, embedded: bool) -> FigureS2 {
-        let (p, p_test, seeds) = match (scale, embedded) {
+    fn new(scale: Scale, images: Images) -> FigureS2 {
+        let (p, p_test, seeds) = match (scale, images.few()) {
             (Scale::Paper, false) => (vec![250, 500, 1000, 2000, 4000, 8000], 2000, 50),
             (Scale::Quick, false) => (vec![250, 500, 1000, 2000, 4000], 500, 2),
             (Scale::Paper, true) => (vec![125, 250, 500, 1000, 2000, 4000], 1000, 50),
             (Scale::Quick, true) => (vec![125, 250, 500, 1000], 500, 4),
         };
-        FigureS2 { data: digits(embedded), p, p_test, depth: 9, seeds }
+        FigureS2 { data: images.name("mnist"), p, p_test, depth: 9, seeds }
     }
 
     fn sizes(&self) -> Vec<f64> {
@@ -72,9 +73,9 @@ impl Reproduction for FigureS2 {
             let band = Band::new(label, &at, &end(-1.0), &end(1.0)).category(k);
             Ok(panel.band(band).line(Line::new(label, &at, &plain(&means)).category(k)))
         };
-        let against = |name: &str| Panel::new().x("*P*").y(name).log_x();
+        let against = |name: &str| Panel::new().x("examples of a task, *P*").y(name).log_x();
         let kinds = [("task 1 after task 1", "11"), ("task 2 after task 2", "22"), ("task 1 after task 2", "21")];
-        let (mut a, mut b) = (against("MSE on test data"), against("accuracy on test data").legend(Legend::Hidden));
+        let (mut a, mut b) = (against("MSE on test data"), against("accuracy on test data"));
         for (k, (label, which)) in kinds.iter().enumerate() {
             a = add(a, label, k, &format!("mse_{which}"))?;
             b = add(b, label, k, &format!("accuracy_{which}"))?;
@@ -148,16 +149,17 @@ mod tests {
 
     #[test]
     fn sizes_are_the_paper_s() {
-        let paper = FigureS2::new(Scale::Paper, false);
+        let paper = FigureS2::new(Scale::Paper, Images::Paper);
         assert_eq!((paper.depth, paper.seeds, paper.data), (9, 50, "mnist"));
         assert!(paper.p.contains(&2000) && paper.p.contains(&4000));
         assert_eq!(paper.study().unwrap().cells.len(), 50 * 6);
-        assert_eq!(FigureS2::new(Scale::Quick, true).data, "mnist-sample");
+        assert_eq!(FigureS2::new(Scale::Quick, Images::Embedded).data, "mnist-sample");
     }
 
     #[test]
     fn runs_through_and_claims_can_fail() {
-        let study = FigureS2 { p: vec![30, 100, 300], p_test: 60, seeds: 2, ..FigureS2::new(Scale::Quick, true) };
+        let study =
+            FigureS2 { p: vec![30, 100, 300], p_test: 60, seeds: 2, ..FigureS2::new(Scale::Quick, Images::Embedded) };
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 4);
         let claims = study.claims(&frame).unwrap();

@@ -1,8 +1,8 @@
 //! Figure S3: what the penalty λ does to task 1 after task 2.
 
-use super::common::{Trend, TrendClaim, data_title, digits, grid, means_along, pair, random_features};
+use super::common::{Trend, TrendClaim, data_title, grid, means_along, pair, random_features};
 use super::task_one::{COLUMNS, TaskOne, lines};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
@@ -19,7 +19,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "error and accuracy on task 1 after task 2 against the penalty λ, for dissimilar and similar tasks",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(FigureS3::new(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(FigureS3::new(scale, images)),
 };
 
 /// Permutation ratios of panels a and b.
@@ -37,8 +38,8 @@ pub(super) struct FigureS3 {
 }
 
 impl FigureS3 {
-    fn new(scale: Scale, embedded: bool) -> FigureS3 {
-        let (p, p_test, seeds) = match (scale, embedded) {
+    fn new(scale: Scale, images: Images) -> FigureS3 {
+        let (p, p_test, seeds) = match (scale, images.few()) {
             (Scale::Paper, false) => (2000, 2000, 10),
             (Scale::Quick, false) => (800, 500, 3),
             (Scale::Paper, true) => (1000, 1000, 10),
@@ -48,7 +49,7 @@ impl FigureS3 {
             Scale::Paper => vec![0.0, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e5, 1e6],
             Scale::Quick => vec![0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4],
         };
-        FigureS3 { data: digits(embedded), p, p_test, depth: 9, seeds, lambda }
+        FigureS3 { data: images.name("mnist"), p, p_test, depth: 9, seeds, lambda }
     }
 
     fn lambdas(&self) -> Vec<f64> {
@@ -147,10 +148,10 @@ mod tests {
 
     #[test]
     fn sizes_are_the_paper_s() {
-        let paper = FigureS3::new(Scale::Paper, false);
+        let paper = FigureS3::new(Scale::Paper, Images::Paper);
         assert_eq!((paper.p, paper.depth, paper.seeds, paper.data), (2000, 9, 10, "mnist"));
         assert_eq!(paper.study().unwrap().cells.len(), 2 * 13 * 10);
-        let quick = FigureS3::new(Scale::Quick, false);
+        let quick = FigureS3::new(Scale::Quick, Images::Paper);
         assert!(quick.p < paper.p && quick.depth == 9 && quick.lambdas().last() == Some(&f64::INFINITY));
     }
 
@@ -162,7 +163,7 @@ mod tests {
             seeds: 2,
             depth: 3,
             lambda: vec![0.0, 1.0, 1e3],
-            ..FigureS3::new(Scale::Quick, true)
+            ..FigureS3::new(Scale::Quick, Images::Embedded)
         };
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 2);

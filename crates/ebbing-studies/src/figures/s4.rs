@@ -4,20 +4,20 @@ use super::common::random_features;
 use super::descent::{Training, learn, seeds};
 use super::drawn::Drawn;
 use super::loads::column;
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::study::{Column, Study, Work};
-use ebbing::SingleHead;
 use ebbing::data::Sources;
 use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, TrainSettings};
 use ebbing::plan::{Cost, forgetting_cost, train_cost};
 use ebbing::stats::Estimate;
 use ebbing::tasks::{Permuted, Protocol};
 use ebbing::theory::single_head::SingleHeadSettings;
-use ebbing_report::{Figure, Legend, Line, Markers, Panel};
+use ebbing::{Recipe, SingleHead};
+use ebbing_report::{Figure, Line, Markers, Panel};
 use serde::{Deserialize, Serialize};
 
 /// The line of the list.
@@ -26,7 +26,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "Accuracy on the first task after each of many, for four learners and the theory",
     needs: Needs::Training,
-    figure: |scale, embedded| Box::new(Learners::at(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(Learners::at(scale, images)),
 };
 
 /// Learners × seeds, and the theory on as many sequences of its own.
@@ -51,15 +52,15 @@ const NAMES: [&str; 4] = ["gd", "l2", "ewc0", "ewc1"];
 const SHOWN: [&str; 4] = ["gradient descent", "L2", "online EWC, γ = 0", "online EWC, γ = 1"];
 
 impl Learners {
-    fn at(scale: Scale, embedded: bool) -> Learners {
-        let data = if embedded { "mnist-sample" } else { "mnist" };
-        let paper = scale == Scale::Paper && !embedded;
+    fn at(scale: Scale, images: Images) -> Learners {
+        let data = images.name("mnist");
+        let paper = scale == Scale::Paper && !images.few();
         Learners {
             data: data.into(),
             scale,
             tasks: if paper {
                 15
-            } else if embedded {
+            } else if images.few() {
                 4
             } else {
                 6
@@ -75,7 +76,7 @@ impl Learners {
                 threshold: 1e-3,
                 tolerance: 1e-3,
                 patience: 200,
-                max_steps: match (paper, embedded) {
+                max_steps: match (paper, images.few()) {
                     (true, _) => 100_000,
                     (false, true) => 1500,
                     (false, false) => 2500,
@@ -85,7 +86,7 @@ impl Learners {
             indexing: Indexing::Past,
             seeds: if paper {
                 [100, 50]
-            } else if embedded {
+            } else if images.few() {
                 [2, 2]
             } else {
                 [3, 3]
@@ -128,6 +129,10 @@ struct Trained {
 }
 
 impl Work for Trained {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let Some(trained) = learn(&self.tasks.sequence(sources)?.tasks, &self.settings)? else {
             return Ok(vec![Row::new().with("diverged", 1usize)]);
@@ -163,6 +168,10 @@ struct Theory {
 }
 
 impl Work for Theory {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let forecast = SingleHead::new(&self.tasks.sequence(sources)?, &self.settings)?.forecast()?;
         let (train, test) = (forecast.train_accuracy, forecast.test.and_then(|test| test.accuracy));
@@ -223,11 +232,13 @@ impl Reproduction for Learners {
         for (column, name) in
             [("train_accuracy", "train accuracy on task 1"), ("test_accuracy", "test accuracy on task 1")]
         {
-            let mut panel = Panel::new().x("tasks learned").y(name).integer_x().legend(Legend::Below);
+            let mut panel = Panel::new().x("tasks learned, *t*").y(name).integer_x();
             let (t, y, _) = self.curve(frame, "theory", column)?;
             panel = panel.line(Line::new("theory", &t, &y).category(6));
             for (k, (who, label)) in NAMES.iter().zip(SHOWN).enumerate() {
-                let (t, y, e) = self.curve(frame, who, column)?;
+                let (mut t, y, e) = self.curve(frame, who, column)?;
+                // Side by side, so that bars do not hide each other.
+                t.iter_mut().for_each(|t| *t += 0.09 * (k as f64 - 0.5 * (NAMES.len() - 1) as f64));
                 panel = panel.markers(Markers::new(label, &t, &y).errors(&e).category(k));
             }
             panels.push(panel);
@@ -317,7 +328,7 @@ mod tests {
 
     #[test]
     fn paper_scale_is_the_papers() {
-        let study = Learners::at(Scale::Paper, false);
+        let study = Learners::at(Scale::Paper, Images::Paper);
         assert_eq!((study.tasks, study.p, study.depth), (15, 2000, 9));
         assert_eq!(study.study().unwrap().cells.len(), 4 * 100 + 50);
     }

@@ -1,8 +1,8 @@
 //! Figure S5: task identity as part of the input of a single-head network.
 
-use super::common::{Trend, TrendClaim, data_title, digits, grid, means_along, pair, random_features};
+use super::common::{Trend, TrendClaim, data_title, grid, means_along, pair, random_features};
 use super::task_one::{COLUMNS, TaskOne, lines};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
@@ -20,7 +20,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "error and accuracy on task 1 after task 2 against the length of a context vector, for two depths",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(FigureS5::new(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(FigureS5::new(scale, images)),
 };
 
 /// Depths of panels a and b.
@@ -41,8 +42,8 @@ pub(super) struct FigureS5 {
 }
 
 impl FigureS5 {
-    fn new(scale: Scale, embedded: bool) -> FigureS5 {
-        let (p, p_test, seeds) = match (scale, embedded) {
+    fn new(scale: Scale, images: Images) -> FigureS5 {
+        let (p, p_test, seeds) = match (scale, images.few()) {
             (Scale::Paper, false) => (2000, 2000, 10),
             (Scale::Quick, false) => (600, 500, 4),
             (Scale::Paper, true) => (1000, 1000, 10),
@@ -52,7 +53,7 @@ impl FigureS5 {
             Scale::Paper => vec![0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0],
             Scale::Quick => vec![0.0, 0.25, 0.5, 1.0, 2.0, 4.0],
         };
-        FigureS5 { data: digits(embedded), p, p_test, seeds, context, variance: 1.0, renormalise: true }
+        FigureS5 { data: images.name("mnist"), p, p_test, seeds, context, variance: 1.0, renormalise: true }
     }
 
     fn along(&self, frame: &Frame, depth: usize, of: &str) -> Result<Vec<Estimate>> {
@@ -147,16 +148,21 @@ mod tests {
 
     #[test]
     fn sizes_are_the_paper_s() {
-        let paper = FigureS5::new(Scale::Paper, false);
+        let paper = FigureS5::new(Scale::Paper, Images::Paper);
         assert_eq!((paper.p, paper.seeds, paper.data, DEPTHS), (2000, 10, "mnist", [1, 9]));
-        assert!(paper.context.contains(&4.0) && FigureS5::new(Scale::Quick, false).context.contains(&4.0));
+        assert!(paper.context.contains(&4.0) && FigureS5::new(Scale::Quick, Images::Paper).context.contains(&4.0));
         assert_eq!(paper.study().unwrap().cells.len(), 2 * 9 * 10);
     }
 
     #[test]
     fn runs_through_and_claims_can_fail() {
-        let study =
-            FigureS5 { p: 80, p_test: 40, seeds: 2, context: vec![0.0, 0.5, 2.0], ..FigureS5::new(Scale::Quick, true) };
+        let study = FigureS5 {
+            p: 80,
+            p_test: 40,
+            seeds: 2,
+            context: vec![0.0, 0.5, 2.0],
+            ..FigureS5::new(Scale::Quick, Images::Embedded)
+        };
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 2);
         let claims = study.claims(&frame).unwrap();

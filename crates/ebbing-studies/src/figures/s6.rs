@@ -2,12 +2,13 @@
 
 use super::descent::{Descent, against_load, critical_by_descent, learned, pair_cell, pairs, seeds};
 use super::drawn::{ByRatio, Drawn};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::{Study, Work};
+use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::{Cost, phase_cost};
@@ -21,7 +22,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "Forgetting and generalisation of descent against load and task similarity, L = 1 and 2",
     needs: Needs::Training,
-    figure: |scale, embedded| Box::new(PhasesByDescent::at(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(PhasesByDescent::at(scale, images)),
 };
 
 /// Ratios × loads × depths × seeds for two protocols, and the exact boundary of the theory.
@@ -35,15 +37,15 @@ struct PhasesByDescent {
 }
 
 impl PhasesByDescent {
-    fn at(scale: Scale, embedded: bool) -> Self {
-        let descent = Descent::at(scale, embedded);
+    fn at(scale: Scale, images: Images) -> Self {
+        let descent = Descent::at(scale, images);
         match scale {
             Scale::Quick => PhasesByDescent {
                 descent,
                 scale,
                 ratios: [vec![0.05, 0.1, 0.15], vec![0.1, 0.25]],
                 loads: vec![0.6, 1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
-                seeds: if embedded { [2, 1] } else { [3, 2] },
+                seeds: if images.few() { [2, 1] } else { [3, 2] },
             },
             Scale::Paper => PhasesByDescent {
                 descent,
@@ -74,6 +76,10 @@ struct CriticalLoads {
 }
 
 impl Work for CriticalLoads {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let settings = MultiHeadSettings { sigma2: self.sigma2, ..MultiHeadSettings::default() };
         let found = self.tasks.two(sources, &settings)?.critical_load()?;
@@ -231,7 +237,7 @@ mod tests {
 
     #[test]
     fn paper_scale_is_the_papers() {
-        let study = PhasesByDescent::at(Scale::Paper, false);
+        let study = PhasesByDescent::at(Scale::Paper, Images::Paper);
         let cells = study.study().unwrap().cells;
         assert_eq!(study.descent.p, 600);
         assert_eq!(cells.len(), 2 * 7 * (1 + 2 * 15 * 10));

@@ -3,13 +3,13 @@
 use super::descent::{Descent, critical_by_descent, learned, pair_cell, pairs, seeds};
 use super::drawn::ByRatio;
 use super::loads::column;
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::Study;
 use ebbing::nets::Heads;
-use ebbing_report::{Figure, Legend, Markers, Panel};
+use ebbing_report::{Figure, Markers, Panel};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -17,7 +17,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "d, g",
     shows: "Critical load by descent against task similarity, with 0 to 3 intermediate datasets",
     needs: Needs::Training,
-    figure: |scale, embedded| Box::new(StepsByDescent::at(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(StepsByDescent::at(scale, images)),
 };
 
 struct StepsByDescent {
@@ -30,8 +31,8 @@ struct StepsByDescent {
 }
 
 impl StepsByDescent {
-    fn at(scale: Scale, embedded: bool) -> Self {
-        let descent = Descent::at(scale, embedded);
+    fn at(scale: Scale, images: Images) -> Self {
+        let descent = Descent::at(scale, images);
         match scale {
             Scale::Quick => StepsByDescent {
                 descent,
@@ -39,7 +40,7 @@ impl StepsByDescent {
                 ratios: [vec![0.1, 0.15], vec![0.25]],
                 steps: vec![0, 1, 3],
                 loads: vec![1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
-                seeds: if embedded { 1 } else { 2 },
+                seeds: if images.few() { 1 } else { 2 },
             },
             Scale::Paper => StepsByDescent {
                 descent,
@@ -77,8 +78,9 @@ impl Reproduction for StepsByDescent {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let mut panels = Vec::new();
         for (k, protocol) in ByRatio::BOTH.into_iter().enumerate() {
-            let mut panel =
-                Panel::new().letter(['d', 'g'][k]).x(protocol.axis()).y("α_{c} by descent").legend(Legend::Below);
+            let largest = self.ratios[k].iter().copied().fold(0.0, f64::max);
+            let mut panel = Panel::new().letter(['d', 'g'][k]).x(protocol.axis()).x_range(0.0, 1.3 * largest);
+            panel = panel.y("critical load α_{c} by descent");
             for (category, &steps) in self.steps.iter().enumerate() {
                 let critical: Vec<(f64, f64)> = self.ratios[k]
                     .iter()

@@ -3,16 +3,17 @@
 use super::descent::{ByDescent, Descent, against_load, learned, seeds};
 use super::drawn::ByRatio;
 use super::loads::column;
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::{Study, Work};
+use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::Cost;
-use ebbing_report::{Figure, Legend, Markers, Panel};
+use ebbing_report::{Figure, Markers, Panel};
 use serde::{Deserialize, Serialize};
 
 /// The line of the list.
@@ -21,7 +22,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-c",
     shows: "Test losses of both tasks with one readout and with one per task, against load",
     needs: Needs::Training,
-    figure: |scale, embedded| Box::new(SingleAgainstMulti::at(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(SingleAgainstMulti::at(scale, images)),
 };
 
 struct SingleAgainstMulti {
@@ -34,14 +36,14 @@ struct SingleAgainstMulti {
 const HEADS: [(&str, Heads); 2] = [("single", Heads::Single), ("multi", Heads::Multi)];
 
 impl SingleAgainstMulti {
-    fn at(scale: Scale, embedded: bool) -> Self {
-        let mut descent = Descent::at(scale, embedded);
+    fn at(scale: Scale, images: Images) -> Self {
+        let mut descent = Descent::at(scale, images);
         descent.training.sigma0 = 0.5;
         if scale == Scale::Quick {
             descent.training.max_steps = descent.training.max_steps.min(6000);
         }
         let (loads, seeds) = match scale {
-            Scale::Quick => (vec![0.4, 0.5, 1.3, 2.0, 3.0, 4.5], if embedded { 2 } else { 3 }),
+            Scale::Quick => (vec![0.4, 0.5, 1.3, 2.0, 3.0, 4.5], if images.few() { 2 } else { 3 }),
             Scale::Paper => (vec![0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.4, 1.8, 2.3, 3.0, 4.0, 5.0], 10),
         };
         SingleAgainstMulti { descent, scale, loads, seeds }
@@ -58,6 +60,10 @@ impl SingleAgainstMulti {
 struct WithWorst(ByDescent);
 
 impl Work for WithWorst {
+    fn recipe(&self) -> Option<Recipe> {
+        self.0.recipe()
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let value = |row: &Row, name: &str| row.0.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.number());
         let worst = |row: Row| match (value(&row, "g21"), value(&row, "g22")) {
@@ -90,7 +96,7 @@ impl Reproduction for SingleAgainstMulti {
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let mut panels = Vec::new();
         for (column, name) in [("g21", "G_{21}"), ("g22", "G_{22}"), ("worst", "max(G_{21}, G_{22})")] {
-            let mut panel = Panel::new().x("load α = P/N").y(name).log_x().log_y().legend(Legend::Below);
+            let mut panel = Panel::new().x("load α = P/N").y(name).log_x().log_y();
             for (k, (heads, _)) in HEADS.iter().enumerate() {
                 let (x, y, e) = self.curve(frame, heads, column)?;
                 let label = ["one readout", "a readout per task"][k];

@@ -10,7 +10,7 @@ use ebbing::metrics::{accuracy, squared_loss};
 use ebbing::plan::{Cost, Sizes, forgetting_cost};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{Recipe, SingleHead};
-use ebbing_report::{Band, Legend, Line, Panel};
+use ebbing_report::{Band, Line, Panel};
 use serde::Serialize;
 
 /// What becomes of task 1 after task 2, by the mean over networks.
@@ -30,6 +30,10 @@ pub(super) const COLUMNS: [(&str, &str); 4] = [
 ];
 
 impl Work for TaskOne {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.clone())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let sequence = self.tasks.draw(sources, self.tasks.seed)?;
         let network = SingleHead::new(&sequence, &self.theory)?;
@@ -59,7 +63,7 @@ pub(super) fn lines(
     (by, values, at): (&str, &[f64], &[f64]),
     training: &str,
 ) -> Result<Panel> {
-    let mut panel = panel.y("MSE, accuracy").legend(Legend::Below);
+    let mut panel = panel.y("MSE, accuracy");
     let labels = [training, "MSE, test", "accuracy, training", "accuracy, test"];
     for (k, of) in ["train_mse", "test_mse", "train_accuracy", "test_accuracy"].into_iter().enumerate() {
         let means = plain(&means_along(rows, by, values, of)?);

@@ -32,6 +32,10 @@ pub(super) const COLUMNS: [(&str, &str); 9] = [
 ];
 
 impl Work for TwoTasks {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.clone())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let sequence = self.tasks.draw(sources, self.tasks.seed)?;
         let forecast = SingleHead::new(&sequence, &random_features(self.depth))?.forecast()?;

@@ -1,9 +1,9 @@
 //! `advise`: what each remedy against forgetting would do for a task sequence, averaged over seeds.
 
-use super::ForecastJob;
 use super::replay::{BUDGETS, ReplayKeys};
 use super::tasks::TaskKeys;
-use super::words::{ACTIVATIONS, choice, number};
+use super::words::{ACTIVATIONS, choice, list, number};
+use super::{ForecastJob, ForecastResult};
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::data::Sources;
@@ -38,13 +38,24 @@ pub struct AdviseJob {
     /// Prior standard deviation of a weight
     #[arg(long, value_parser = number, value_name = "SIGMA", default_value_t = 1.0)]
     pub sigma: f64,
-    /// Inverse temperature; inf interpolates the training data
+    /// Prior standard deviation of a bias in every layer, the readout included; 0 for none
+    #[arg(long, value_parser = number, value_name = "SIGMA_B", default_value_t = 0.0)]
+    pub bias: f64,
+    /// Inverse temperature: noise on the targets has variance 1/BETA; inf interpolates the training data
     #[arg(long, value_parser = number, value_name = "BETA", default_value_t = f64::INFINITY)]
     #[serde(with = "ebbing::serde_infinity")]
     pub beta: f64,
     /// Hidden units N: a readout per task is forecast at this width, not for wide networks
     #[arg(long, value_parser = number, value_name = "N")]
     pub width: Option<f64>,
+    /// More such widths, comma-separated
+    #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
+    #[serde(deserialize_with = "list")]
+    pub widths: Vec<f64>,
+    /// Penalties to try, comma-separated, inf included, each told [default: 1, 10, 100 and 1000, the best told]
+    #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
+    #[serde(deserialize_with = "list")]
+    pub lambdas: Vec<f64>,
     /// How many examples must be kept to hold forgetting below this [default: half of doing nothing]
     #[arg(long, value_parser = number, value_name = "F")]
     pub keep_forgetting_below: Option<f64>,
@@ -108,6 +119,7 @@ impl AdviseJob {
             activation: self.activation,
             mode: self.mode,
             sigma: self.sigma,
+            bias: self.bias,
             beta: self.beta,
             seeds: Some(self.seeds),
             max_p: self.max_p,
@@ -129,6 +141,8 @@ impl AdviseJob {
             replay: replay.settings(),
             features: self.features.is_some(),
             width: self.width,
+            widths: self.widths.clone(),
+            lambdas: self.lambdas.clone(),
             max_p: self.max_p.unwrap_or(default.max_p),
             ..default
         })
@@ -191,22 +205,22 @@ impl AdviseJob {
     }
 }
 
-impl ForecastJob {
+impl ForecastResult {
     /// What would help most, in one sentence, from a small part of the tasks: what a plain run ends with.
     ///
     /// # Errors
     /// What the library says.
-    pub fn in_short(&self, sources: &Sources) -> ebbing::Result<Option<String>> {
-        let (_, sequences) = self.drawn(sources)?;
-        let first: &[TaskSequence] = &sequences[..1];
-        if first[0].tasks.len() < 2 {
+    pub fn in_short(&self) -> ebbing::Result<Option<String>> {
+        if self.first.tasks.len() < 2 {
             return Ok(None);
         }
-        let theory = self.settings()?.theory;
-        let quick = AdviseSettings { theory, max_p: 100, quick: true, ..AdviseSettings::default() };
-        Ok(Advice::of(first, &quick, &mut |_| ())?.in_short())
+        let quick =
+            AdviseSettings { theory: self.settings.theory, max_p: 100, quick: true, ..AdviseSettings::default() };
+        Ok(Advice::of(std::slice::from_ref(&self.first), &quick, &mut |_| ())?.in_short())
     }
+}
 
+impl ForecastJob {
     /// The sequences of all seeds of the one set of tasks, and what they are in words.
     fn drawn(&self, sources: &Sources) -> ebbing::Result<(String, Vec<TaskSequence>)> {
         let (_, what, sequences) =

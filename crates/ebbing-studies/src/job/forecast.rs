@@ -2,13 +2,14 @@
 
 use super::replay::ReplayKeys;
 use super::tasks::TaskKeys;
-use super::words::{ACTIVATIONS, MODES, checked_seeds, checked_sigma, choice, list, number};
+use super::words::{ACTIVATIONS, MODES, bias2, checked_seeds, checked_sigma, choice, list, number};
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
 use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost};
+use ebbing::stats::number::significant;
 use ebbing::tasks::preparation_words;
 use ebbing::theory::forecast::{ForecastSettings, PairForecast};
 use ebbing::theory::order_parameters::OrderParameters;
@@ -26,7 +27,7 @@ pub struct ForecastJob {
     #[serde(flatten)]
     pub tasks: TaskKeys,
     /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features; several for several layers
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["tasks", "data", "protocol", "depths"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["tasks", "data", "protocol", "depths", "lambdas", "widths"])]
     #[serde(deserialize_with = "list")]
     pub features: Vec<PathBuf>,
     /// Hidden layers
@@ -45,7 +46,10 @@ pub struct ForecastJob {
     /// Prior standard deviation of a weight
     #[arg(long, value_parser = number, value_name = "SIGMA", default_value_t = 1.0)]
     pub sigma: f64,
-    /// Inverse temperature; inf interpolates the training data
+    /// Prior standard deviation of a bias in every layer, the readout included; 0 for none
+    #[arg(long, value_parser = number, value_name = "SIGMA_B", default_value_t = 0.0)]
+    pub bias: f64,
+    /// Inverse temperature: noise on the targets has variance 1/BETA; inf interpolates the training data
     #[arg(long, value_parser = number, value_name = "BETA", default_value_t = f64::INFINITY)]
     #[serde(with = "ebbing::serde_infinity")]
     pub beta: f64,
@@ -60,6 +64,14 @@ pub struct ForecastJob {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub depths: Vec<usize>,
+    /// Set beside it what each of these penalties would do where all weights learn, comma-separated, inf included
+    #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
+    #[serde(deserialize_with = "list")]
+    pub lambdas: Vec<f64>,
+    /// Set beside it a readout per task at each of these widths, comma-separated; at every one of --lambdas
+    #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
+    #[serde(deserialize_with = "list")]
+    pub widths: Vec<f64>,
     /// Number of seeds to average over, each with its own draw of tasks [default: 1; with --max-p 5]
     #[arg(long, value_name = "K")]
     pub seeds: Option<usize>,
@@ -100,8 +112,8 @@ pub struct ForecastResult {
     pub settings: ForecastSettings,
     /// The first seed.
     pub seed: u64,
-    /// The first sequence's settings.
-    pub tasks: serde_json::Value,
+    /// The first sequence, and what it was drawn from.
+    pub first: TaskSequence,
     /// Every layer by the name of its file, where several were given.
     pub layers: Vec<(String, Forecast)>,
 }
@@ -127,6 +139,7 @@ impl ForecastJob {
             architecture: Architecture { activation: self.activation, depth: self.depth },
             lambda: self.lambda,
             sigma2: checked_sigma(self.sigma)?.powi(2),
+            bias2: bias2(self.bias, !self.features.is_empty())?,
             beta: self.beta,
             variance: self.variance,
             replay: self.replay.settings(),
@@ -138,6 +151,8 @@ impl ForecastJob {
             half_samples: self.bootstrap,
             shuffles: self.shuffles,
             depths: self.depths.clone(),
+            lambdas: self.lambdas.clone(),
+            widths: self.widths.clone(),
             order: !self.no_order,
             convention: self.convention,
             features: !self.features.is_empty(),
@@ -179,14 +194,15 @@ impl ForecastJob {
             before(&sequences, &settings);
             let forecast = Forecast::of(&sequences, &settings, hear)?;
             let heading = format!("Forecast for {}", self.heading(&what)?);
-            results.push((name, heading, forecast, sequences[0].settings.clone()));
+            results.push((name, heading, forecast, sequences.into_iter().next()));
         }
         let several = results.len() > 1;
         let all = results.iter().map(|(name, _, forecast, _)| (name.clone(), forecast.clone()));
         let layers = if several { all.collect() } else { Vec::new() };
-        let last = results.pop().ok_or_else(|| Error::setting("--features", "nothing", "give at least one file"))?;
-        let (_, heading, forecast, tasks) = last;
-        Ok(ForecastResult { heading, forecast, settings, seed, tasks, layers })
+        let Some((_, heading, forecast, Some(first))) = results.pop() else {
+            return Err(Error::setting("--features", "nothing", "give at least one file"));
+        };
+        Ok(ForecastResult { heading, forecast, settings, seed, first, layers })
     }
 
     /// What is computed on `what`, in one line.
@@ -305,10 +321,15 @@ fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
         Activation::Relu => "ReLU",
         Activation::Linear => "linear",
         Activation::Erf => "erf",
+        Activation::Gelu => "GELU",
+    };
+    let biases = match theory.bias2 {
+        0.0 => String::new(),
+        bias2 => format!(", biases of deviation {}", significant(bias2.sqrt())),
     };
     let network = match settings.features {
         true => "given features".to_string(),
-        false => format!("{activation} depth {}", theory.architecture.depth),
+        false => format!("{activation} depth {}{biases}", theory.architecture.depth),
     };
     let seeds = if seeds > 1 { format!("{seeds} seeds from {seed}") } else { format!("seed {seed}") };
     format!("{network}, {mode}{replay}, {seeds}")

@@ -9,8 +9,21 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
 /// Keys that a study makes itself: from its seeds, its folder and its grid.
-const OF_THE_STUDY: [&str; 9] =
-    ["seed", "seeds", "depths", "no_order", "convention", "sweep", "values", "curves", "loads"];
+const OF_THE_STUDY: [&str; 13] = [
+    "seed",
+    "seeds",
+    "depths",
+    "lambdas",
+    "widths",
+    "no_order",
+    "convention",
+    "sweep",
+    "values",
+    "curves",
+    "loads",
+    "pairs",
+    "representation",
+];
 
 /// The keys of a command that a study may set.
 pub(super) fn of(command: &str) -> Vec<String> {

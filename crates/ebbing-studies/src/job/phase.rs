@@ -1,5 +1,6 @@
 //! `phase`: tasks with a readout each against the load P/N; as rows, one per penalty and load.
 
+use super::phase_pairs::Representation;
 use super::tasks::{ProtocolKind, TaskKeys};
 use super::words::{ACTIVATIONS, Loads, checked_seeds, checked_sigma, choice, list, number, readout_sigma2};
 use crate::cell::Row;
@@ -91,9 +92,16 @@ pub struct PhaseJob {
     #[arg(long, value_name = "I,J", value_delimiter = ',', conflicts_with = "sweep")]
     #[serde(deserialize_with = "list")]
     pub pair: Vec<usize>,
+    /// Every pair of the tasks, in the order learned: similarity, critical load and, with --width, the regime
+    #[arg(long, conflicts_with_all = ["pair", "sweep", "representation"])]
+    pub pairs: bool,
     /// The width N to place in the diagram of two tasks, or of more
     #[arg(long, value_parser = number, value_name = "N")]
     pub width: Option<f64>,
+    /// What two tasks do to the hidden layer at that width: the change of representations, and how the learned kernel lines up
+    /// with the labels
+    #[arg(long, requires = "width")]
+    pub representation: bool,
 }
 
 /// One value of a sweep: its critical loads over seeds.
@@ -140,11 +148,13 @@ pub struct PhasePlace {
     pub tested: bool,
     /// Curves against the load.
     pub curves: SweptCurves,
+    /// What they do to the hidden layer, where that was asked for.
+    pub representation: Vec<Representation>,
 }
 
 impl PhasePlace {
     /// Two tasks in the diagram, from their decomposition at λ → ∞ and the maps of their losses; `curves` are those to be drawn.
-    /// The best penalty is not searched.
+    /// The best penalty is not searched, and the hidden layer not looked at.
     ///
     /// # Errors
     /// As for [`CriticalLoad::locate`] and [`TwoTasks::curve_from`].
@@ -168,7 +178,8 @@ impl PhasePlace {
         };
         let curves = SweptCurves { value: f64::NAN, curves };
         let (sizes, tested) = (sizes.to_vec(), maps.tested());
-        Ok(PhasePlace { settings, sizes, critical, location, best: None, widths, tested, curves })
+        let representation = vec![];
+        Ok(PhasePlace { settings, sizes, critical, location, best: None, widths, tested, curves, representation })
     }
 }
 
@@ -275,7 +286,8 @@ impl PhaseJob {
     pub fn sweep(&self) -> Option<PhaseSweep> {
         let keys = &self.tasks;
         let ratios = [keys.ratio, keys.rho_target, keys.rho_shared, keys.rho_flip];
-        let one_pair = keys.tasks.is_some() || keys.protocol.is_some() || self.width.is_some() || !self.pair.is_empty();
+        let chosen = keys.tasks.is_some() || keys.protocol.is_some() || self.width.is_some();
+        let one_pair = chosen || self.pairs || !self.pair.is_empty();
         match self.sweep {
             None if one_pair || self.curves_alone() || ratios.iter().any(Option::is_some) => None,
             chosen => Some(chosen.unwrap_or_default()),
@@ -297,6 +309,13 @@ impl PhaseJob {
     /// Refuses flags that what was asked for does not use.
     fn refuse_idle_flags(&self) -> ebbing::Result<()> {
         let keys = &self.tasks;
+        if self.pairs {
+            self.refuse_idle_with_pairs()?;
+        }
+        if self.representation && self.curves_alone() {
+            let expected = "is derived for two tasks that are interpolated: leave out --beta and --intermediate, or choose a --pair";
+            return Err(Error::setting("--representation", "given", expected));
+        }
         let Some(sweep) = self.sweep() else {
             let one = "belongs to a sweep (--sweep), and these settings choose two tasks";
             let one = if self.curves_alone() { "belongs to a sweep of two tasks (--sweep)" } else { one };
@@ -437,6 +456,9 @@ impl PhaseJob {
             let settings = MultiHeadSettings { width: Some(width), ..theory.clone() };
             place.best = Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1)?);
         }
+        if self.representation {
+            place.representation = self.representations(&tasks, &theory)?;
+        }
         Ok(place)
     }
 
@@ -469,7 +491,7 @@ impl PhaseJob {
         Ok(PhaseSequence { settings, sizes, curves, at_width })
     }
 
-    fn drawn_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
+    pub(super) fn drawn_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
         let recipe = self.recipe(self.tasks.kind())?;
         let mut sequence = recipe.draw(sources, recipe.seed)?;
         if !self.pair.is_empty() {

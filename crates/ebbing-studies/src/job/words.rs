@@ -16,7 +16,12 @@ pub(super) const MODES: &[(&str, &str)] = &[
 ];
 
 /// The words of nonlinearities.
-pub(super) const ACTIVATIONS: &[(&str, &str)] = &[("relu", "max(0, z)"), ("linear", "z"), ("erf", "erf(z)")];
+pub(super) const ACTIVATIONS: &[(&str, &str)] = &[
+    ("relu", "max(0, z)"),
+    ("linear", "z"),
+    ("erf", "erf(z)"),
+    ("gelu", "z Φ(z), Φ the normal distribution function"),
+];
 
 /// A flag's parser for a number: one that is too large is not taken for infinity, which has its own word.
 pub(super) fn number(text: &str) -> Result<f64, String> {
@@ -143,7 +148,7 @@ impl Loads {
 }
 
 /// Settings of the library and the flags that set them.
-const FLAGS: [(&str, &str); 20] = [
+const FLAGS: [(&str, &str); 24] = [
     ("tasks", "--length"),
     ("order", "--order"),
     ("p", "--examples"),
@@ -152,6 +157,10 @@ const FLAGS: [(&str, &str); 20] = [
     ("steps", "--intermediate"),
     ("half_samples", "--bootstrap"),
     ("sigma2", "--sigma"),
+    ("bias2", "--bias"),
+    ("depths", "--depths"),
+    ("lambdas", "--lambdas"),
+    ("widths", "--widths"),
     ("dim", "--context"),
     ("whiten.ridge", "--whiten-ridge"),
     ("rho_target", "--rho-target"),
@@ -177,6 +186,17 @@ pub(super) fn checked_sigma(sigma: f64) -> ebbing::Result<f64> {
         return Ok(sigma);
     }
     Err(Error::setting("--sigma", sigma, "must be positive and finite"))
+}
+
+/// `σ_b²` of biases with a deviation ≥ 0; features have no layers for them.
+pub(super) fn bias2(bias: f64, features: bool) -> ebbing::Result<f64> {
+    match bias {
+        b if !(b.is_finite() && b >= 0.0) => Err(Error::setting("--bias", b, "must be at least 0 and finite")),
+        b if features && b > 0.0 => {
+            Err(Error::setting("--bias", b, "must be 0 with --features: there is no network to have biases"))
+        }
+        b => Ok(b.powi(2)),
+    }
 }
 
 /// `σ_a²` of readouts with a deviation of their own.

@@ -3,7 +3,9 @@
 use super::{Shown, bibtex};
 use crate::job::AdviseResult;
 use ebbing::theory::advise::{Advice, Remedy, RemedyKind};
-use ebbing_report::{Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup};
+use ebbing_report::{
+    Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup, significant,
+};
 
 /// Everything that advice tells.
 ///
@@ -12,8 +14,9 @@ use ebbing_report::{Figure, Legend, Line, Markers, Metadata, Panel, Report, Resu
 pub fn shown(told: &AdviseResult, metadata: &Metadata) -> Result<Shown> {
     let figure = figure(&told.advice).metadata(metadata);
     let remedies = table(&told.advice, "Remedies, the least forgetting first", true);
-    let report = Report::telling("What to do against forgetting", &told.advice.sentences())
-        .note(&escape_markup(&told.heading))
+    let sentences: Vec<String> = told.advice.sentences().iter().map(|s| escape_markup(s)).collect();
+    let report = Report::telling("What to do against forgetting", &sentences)
+        .about(&escape_markup(&told.heading))
         .note(told.advice.assumes())
         .figure(&figure)
         .table(&remedies)
@@ -72,40 +75,49 @@ pub fn figure(advice: &Advice) -> Figure {
         .map(|(k, r, cost, f)| (k, r, cost, if f < 1e-12 { 0.0 } else { f }))
         .collect();
     let reach = |get: fn(&(usize, &Remedy, f64, f64)) -> f64| shown.iter().map(get).fold(0.0, f64::max);
-    let (high, ends) = (reach(|p| p.3), [0.5, 1.4 * reach(|p| p.2).max(2.0)]);
-    let wide = (ends[1] / ends[0]).ln();
+    let (high, right) = (reach(|p| p.3).max(advice.target), 1.4 * reach(|p| p.2).max(2.0));
     let mut panel = Panel::new()
         .x("work of training, doing nothing = 1")
-        .y("mean final forgetting")
+        .y("mean final forgetting, loss on training data")
         .log_x()
-        .x_range(ends[0], ends[1])
+        .x_range(0.5, right)
+        // A little below zero, so that what forgets nothing stands clear of the axis.
+        .y_range(-0.06 * high, 1.12 * high)
         .legend(Legend::Right)
-        .horizontal("asked for", advice.target)
+        .horizontal(&format!("asked for, {}", significant(advice.target)), advice.target)
         .line(Line::new("replay, more and more examples", &x, &y).category(0));
     for (k, r, cost, f) in &shown {
         let name = format!("{k} {}", escape_markup(&r.remedy));
         panel = panel.markers(Markers::new(&name, &[*cost], &[*f]).category(group_of(r)));
     }
     // Numbers of points that lie together stand together.
-    let mut labels: Vec<(f64, f64, String)> = vec![];
+    let mut tags: Vec<(f64, f64, String)> = vec![];
     for (k, _, cost, f) in &shown {
-        let near = |l: &&mut (f64, f64, String)| (l.0 / cost).ln().abs() < 0.03 * wide && (l.1 - f).abs() < 0.05 * high;
-        match labels.iter_mut().find(near) {
-            Some(label) => label.2 += &format!(", {k}"),
-            None => labels.push((*cost, *f, k.to_string())),
+        let near = |t: &&mut (f64, f64, String)| (t.0 / cost).ln().abs() < 0.08 && (t.1 - f).abs() < 0.05 * high;
+        match tags.iter_mut().find(near) {
+            Some(tag) => tag.2 += &format!(", {k}"),
+            None => tags.push((*cost, *f, k.to_string())),
         }
     }
-    for (cost, f, label) in labels {
-        // Where nothing costs more there is room to the left; elsewhere to the right.
-        let side = if cost < 1.1 { -1.0 } else { 1.0 };
-        let shift = 0.016 + 0.006 * label.chars().count() as f64;
-        panel = panel.text(cost * (side * shift * wide).exp(), f + 0.02 * high, &label);
+    for (cost, f, tag) in tags {
+        panel = panel.tag(cost, f, &tag);
     }
-    Figure::wide(panel).title("What each remedy would do").caption(
+    let best = advice.remedies.iter().find(|r| r.applies && r.kind != RemedyKind::Joint);
+    let finding = match (best.and_then(|r| Some((r, r.forgetting?, r.cost?))), nothing) {
+        (Some((r, f, cost)), Some(nothing)) => format!(
+            "Doing nothing leaves {} forgotten; the least, {}, has {} at {} times the work.",
+            significant(nothing),
+            significant(f),
+            escape_markup(&r.remedy),
+            significant(cost)
+        ),
+        _ => String::new(),
+    };
+    Figure::wide(panel).title("What each remedy would do").finding(&finding).caption(
         "Mean forgetting of earlier tasks after the last (loss on their training data) against the work of training, for every \
          remedy at its best setting, the best first. Colours tell what a remedy needs: examples that are kept, the task known at \
          test time, another way of learning, another network or order. The curve is replay with more and more random examples \
-         kept.",
+         kept. The numbers beside points are those of the legend.",
     )
 }
 

@@ -15,7 +15,6 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone)]
 pub struct Kernel {
     kind: KernelKind,
-    activation: Activation,
     layers: Layers,
     /// Whether `k(x,x') = k(x',x)`, norms and all.
     symmetric: bool,
@@ -106,8 +105,8 @@ impl Kernel {
             KernelKind::KTilde => make(priors, (t, s), t.min(s) >= 2),
             KernelKind::K0 | KernelKind::DeltaK => make(priors, (t, s), true),
         };
-        let symmetric = t == s || timeless || activation != Activation::Erf;
-        Kernel { kind, activation, layers, symmetric, table: OnceLock::new() }
+        let kernel = Kernel { kind, layers, symmetric: t == s || timeless, table: OnceLock::new() };
+        Kernel { symmetric: kernel.symmetric || kernel.is_homogeneous(), ..kernel }
     }
 
     /// `k(x,x')` of a single pair, without cancellation: relative accuracy near 1e-14 also for equal, nearly equal and
@@ -197,12 +196,12 @@ impl Kernel {
         }
     }
 
-    /// Whether the activation is homogeneous, so that norms only scale the kernel.
+    /// Whether the activation is homogeneous and there are no biases, so that norms only scale the kernel.
     pub(super) fn is_homogeneous(&self) -> bool {
-        self.activation != Activation::Erf
+        self.layers.are_homogeneous()
     }
 
-    /// Whether a homogeneous activation's kernel scales with the norms at all.
+    /// Whether a homogeneous kernel scales with the norms at all.
     pub(super) fn is_scaled(&self) -> bool {
         self.kind != KernelKind::Derivative
     }

@@ -8,7 +8,11 @@
 //! What must not be lost to rounding is `ΔK = K¹ − K⁰`, which is of order 1/λ, and angles near 0 and π. So `1−ρ` and
 //! `1+ρ` are carried apart, and ΔK is carried as itself: with `δ = ρ1 − ρ0 = K̃/n` of the layer below, n the geometric
 //! mean of the two variances, [`difference`] gives `g(ρ1) − g(ρ0)` from δ and the mean angle.
+//!
+//! A bias of prior variance `σ_b²` in every layer is a weight `(σ_b/σ) w_b` from one more unit that is always 1: `K^l` becomes
+//! `K^l + σ_b²/σ²` for both branches, in every layer from the inputs to the one that the readout sees.
 
+use super::smooth::{Activity, ERF, GELU, Pair};
 use super::{Activation, LayerPrior};
 use std::f64::consts::PI;
 
@@ -119,6 +123,8 @@ pub(super) struct Layers {
     readout: Moments,
     /// `o_ts`: what two tasks share of each layer's units.
     overlap: f64,
+    /// `σ_b²/σ²`: what biases add to the kernel of every layer; masks spare them.
+    bias: f64,
 }
 
 /// `sin a − a cos a` for a in [0, π], given the sine and the cosine.
@@ -183,24 +189,31 @@ impl Layers {
         };
         let mut hidden: Vec<Moments> = priors.iter().map(|prior| Moments::new(prior, branch, t, s)).collect();
         let readout = hidden.remove(hidden.len() - 1);
-        Layers { activation, branch, hidden, readout, overlap }
+        Layers { activation, branch, hidden, readout, overlap, bias: priors[0].prior.relative_bias() }
+    }
+
+    /// Whether norms of inputs only scale what comes out.
+    pub fn are_homogeneous(&self) -> bool {
+        matches!(self.activation, Activation::Relu | Activation::Linear) && self.bias == 0.0
     }
 
     /// All kernels of two inputs at `angle` with squared norms `v` and `v2`, divided by N0.
     pub fn evaluate(&self, angle: Angle, v: f64, v2: f64) -> Values {
         match self.activation {
-            Activation::Relu => self.relu(angle, (v * v2).sqrt()),
+            Activation::Relu => self.relu(angle, [v, v2]),
             Activation::Linear => self.linear(angle.cos() * (v * v2).sqrt()),
-            Activation::Erf => self.erf(angle, v, v2),
+            Activation::Erf => self.smooth(angle, [v, v2], ERF),
+            Activation::Gelu => self.smooth(angle, [v, v2], GELU),
         }
     }
 
     /// ReLU (paper, Eqs. 75–80) with every kernel divided by `n_l = √(K_tt^l(x,x) K_ss^l(x',x'))`,
-    /// `n_{l+1} = (μ/2) n_l`.
-    fn relu(&self, angle: Angle, n0: f64) -> Values {
+    /// `n_{l+1} = (μ/2) n_l` without biases; `own` are the two kernels under the root.
+    fn relu(&self, angle: Angle, mut own: [f64; 2]) -> Values {
         let mut k = angle;
         let mut v = Values { k1: angle.cos(), k0: angle.cos(), delta: 0.0, tilde: 0.0, derivative: 0.0 };
-        let mut scale = n0;
+        let mut scale = (own[0] * own[1]).sqrt();
+        self.add_bias(&mut k, &mut own, &mut scale, Some(&mut v));
         for layer in &self.hidden {
             let delta = layer.next_delta(v.k1, v.delta);
             let rho1 = layer.correlate(k);
@@ -218,6 +231,8 @@ impl Layers {
             k = self.gated(Angle { minus: rho1.minus - arc1.upper() / PI, plus: 1.0 + v.k1 });
             self.gate(&mut v);
             scale *= 0.5 * layer.mu;
+            own = [0.5 * layer.m_t * own[0], 0.5 * layer.m_s * own[1]];
+            self.add_bias(&mut k, &mut own, &mut scale, Some(&mut v));
         }
         v.tilde = scale * self.readout.mu * self.readout.next_delta(v.k1, v.delta);
         v.k1 *= scale;
@@ -228,6 +243,7 @@ impl Layers {
 
     /// `K¹ = m1^L x·x'/N0`, `K⁰ = m0^L x·x'/N0` and their differences (paper, Eqs. 71–73).
     fn linear(&self, k: f64) -> Values {
+        let k = k + self.bias;
         let mut v = Values { k1: k, k0: k, delta: 0.0, tilde: 0.0, derivative: 1.0 };
         for layer in &self.hidden {
             v.delta = layer.mu * layer.next_delta(v.k1, v.delta);
@@ -235,51 +251,67 @@ impl Layers {
             v.k0 *= layer.m0;
             v.derivative = 1.0;
             self.gate(&mut v);
+            v.k1 += self.bias;
+            v.k0 += self.bias;
         }
         v.tilde = self.readout.mu * self.readout.next_delta(v.k1, v.delta);
         v
     }
 
-    /// erf, which the paper does not treat: `F(v,v',c) = (2/π) asin(2c/D)`, `D² = (1+2v)(1+2v')`,
-    /// `F' = (4/π)/√(D²−4c²)`.
-    fn erf(&self, angle: Angle, kx: f64, kx2: f64) -> Values {
-        let k = angle.cos() * (kx * kx2).sqrt();
+    /// Activations that are not homogeneous; `own` is `K_tt(x,x)` and `K_ss(x',x')`.
+    fn smooth(&self, angle: Angle, mut own: [f64; 2], activity: Activity) -> Values {
+        let mut scale = (own[0] * own[1]).sqrt();
+        let k = angle.cos() * scale + self.bias;
+        let mut angle = angle;
+        self.add_bias(&mut angle, &mut own, &mut scale, None);
         let mut v = Values { k1: k, k0: k, delta: 0.0, tilde: 0.0, derivative: 0.0 };
-        let (mut kx, mut kx2) = (kx, kx2);
         for (l, layer) in self.hidden.iter().enumerate() {
-            let (vx, vx2) = (layer.m_t * kx, layer.m_s * kx2);
+            let (vx, vx2) = (layer.m_t * own[0], layer.m_s * own[1]);
             let c1 = layer.m1 * v.k1;
             // v v' − c²: the first layer knows the angle itself; in later ones v = O(1), and the difference is no small
-            // remainder beside the 1 + 2v + 2v' that it is added to.
+            // remainder beside the 1 + 2v + 2v' (GELU: 1 + v + v') that it is added to.
             let product = if l == 0 {
                 let rho = layer.correlate(angle);
                 vx * vx2 * rho.minus * rho.plus
             } else {
                 vx * vx2 - c1 * c1
             };
-            let gap1 = 1.0 + 2.0 * vx + 2.0 * vx2 + 4.0 * product;
-            let arc1 = (2.0 * c1).atan2(gap1.sqrt());
             let shift = layer.mu * layer.next_delta(v.k1, v.delta);
-            v.derivative = 4.0 / (PI * gap1.sqrt());
+            let pair = Pair { v: vx, v2: vx2, c1, c0: layer.m0 * v.k0, shift, product };
+            let dual = (activity.dual)(&pair, self.branch == Branch::Parted);
+            v.derivative = dual.slope;
+            v.k1 = dual.k1;
             (v.k0, v.delta) = match self.branch {
                 Branch::None => (0.0, 0.0),
-                Branch::Limit => (2.0 / PI * arc1, v.derivative * shift),
-                Branch::Parted => {
-                    let c0 = layer.m0 * v.k0;
-                    let gap0 = gap1 + 4.0 * (c1 + c0) * shift;
-                    let arc0 = (2.0 * c0).atan2(gap0.sqrt());
-                    // sin a1 − sin a0 = 2 cos((a1+a0)/2) sin((a1−a0)/2), where the sines differ by 2·shift/D.
-                    let d = ((1.0 + 2.0 * vx) * (1.0 + 2.0 * vx2)).sqrt();
-                    let half = (shift / (d * (0.5 * (arc1 + arc0)).cos())).clamp(-1.0, 1.0).asin();
-                    (2.0 / PI * arc0, 4.0 / PI * half)
-                }
+                Branch::Limit => (dual.k1, dual.slope * shift),
+                Branch::Parted => (dual.k0, dual.delta),
             };
-            v.k1 = 2.0 / PI * arc1;
             self.gate(&mut v);
-            (kx, kx2) = (erf_diagonal(vx), erf_diagonal(vx2));
+            v.k1 += self.bias;
+            v.k0 += self.bias;
+            own = [(activity.diagonal)(vx) + self.bias, (activity.diagonal)(vx2) + self.bias];
         }
         v.tilde = self.readout.mu * self.readout.next_delta(v.k1, v.delta);
         v
+    }
+
+    /// `K + b`, `b = σ_b²/σ²`, in the kernels `own` of each input with itself, in `scale`, the root of their product, and in
+    /// `1 ∓ k` and `v`, which are divided by it. With n the scale before and n' after,
+    /// `n' (1 − k') = (n' − n − b) + n (1 − k)`, where `n'² − (n + b)² = b (√K(x,x) − √K(x',x'))²`.
+    fn add_bias(&self, k: &mut Angle, own: &mut [f64; 2], scale: &mut f64, v: Option<&mut Values>) {
+        let (b, n) = (self.bias, *scale);
+        if b == 0.0 {
+            return;
+        }
+        let apart = own[0].sqrt() - own[1].sqrt();
+        *own = own.map(|own| own + b);
+        *scale = (own[0] * own[1]).sqrt();
+        let excess = b * apart * apart / (*scale + n + b);
+        *k = Angle { minus: (excess + n * k.minus) / *scale, plus: (2.0 * b + excess + n * k.plus) / *scale };
+        if let Some(v) = v {
+            (v.k1, v.k0) = ((n * v.k1 + b) / *scale, (n * v.k0 + b) / *scale);
+            v.delta *= n / *scale;
+        }
     }
 
     /// What is left of a layer's kernels between tasks that share `o_ts` of its units.
@@ -294,11 +326,6 @@ impl Layers {
         let rest = 1.0 - self.overlap;
         Angle { minus: rest + self.overlap * k.minus, plus: rest + self.overlap * k.plus }
     }
-}
-
-/// `E[erf(z)²] = (2/π) asin(2v/(1+2v))`, z of variance v.
-fn erf_diagonal(v: f64) -> f64 {
-    2.0 / PI * (2.0 * v).atan2((1.0 + 4.0 * v).sqrt())
 }
 
 /// The paper's `J` (Eq. 75) at two angles: `g(ρ1) − g(ρ0) = (π−m) δ − 2 cos m (sin h − h cos h)` from `δ = ρ1 − ρ0`,
@@ -325,6 +352,7 @@ fn difference(arc1: &Arc, arc0: &Arc, delta: f64) -> f64 {
 mod tests {
     use super::super::{Architecture, WeightPrior};
     use super::*;
+    use crate::metrics::normal_cdf;
 
     /// All layers with one prior.
     fn alike(arch: Architecture, prior: &WeightPrior, t: usize, s: usize) -> Layers {
@@ -354,14 +382,16 @@ mod tests {
         depth: usize,
         prior: &WeightPrior,
         (t, s): (usize, usize),
-        [xx, yy, xy]: [f64; 3],
+        inputs: [f64; 3],
     ) -> Values {
-        let (mut kx, mut ky, mut k1, mut k0, mut derivative) = (xx, yy, xy, xy, 0.0);
+        let b = prior.bias2() / prior.sigma2();
+        let [mut kx, mut ky, mut k1] = inputs.map(|k| k + b);
+        let (mut k0, mut derivative) = (k1, 0.0);
         for _ in 0..depth {
             let (v, v2) = (prior.m1(t, t) * kx, prior.m1(s, s) * ky);
             let (c1, c0) = (prior.m1(t, s) * k1, prior.m0(t, s) * k0);
-            (kx, ky) = (expectation(f, v, v, v), expectation(f, v2, v2, v2));
-            (k1, k0) = (expectation(f, v, v2, c1), expectation(f, v, v2, c0));
+            (kx, ky) = (expectation(f, v, v, v) + b, expectation(f, v2, v2, v2) + b);
+            (k1, k0) = (expectation(f, v, v2, c1) + b, expectation(f, v, v2, c0) + b);
             derivative = expectation(df, v, v2, c1);
         }
         let tilde = prior.m1(t, s) * k1 - prior.m0(t, s) * k0;
@@ -372,15 +402,23 @@ mod tests {
         2.0 / PI.sqrt() * (-z * z).exp()
     }
 
+    fn gelu(z: f64) -> f64 {
+        z * normal_cdf(z)
+    }
+
+    fn dgelu(z: f64) -> f64 {
+        normal_cdf(z) + z * (-0.5 * z * z).exp() / (2.0 * PI).sqrt()
+    }
+
     #[test]
-    fn erf_and_linear_agree_with_quadrature_at_unequal_norms() {
-        let cases: [(Activation, fn(f64) -> f64, fn(f64) -> f64); 2] =
-            [(Activation::Erf, libm::erf, derf), (Activation::Linear, |z| z, |_| 1.0)];
+    fn erf_gelu_and_linear_agree_with_quadrature_at_unequal_norms() {
+        let cases: [(Activation, fn(f64) -> f64, fn(f64) -> f64); 3] =
+            [(Activation::Erf, libm::erf, derf), (Activation::Gelu, gelu, dgelu), (Activation::Linear, |z| z, |_| 1.0)];
         for (activation, f, df) in cases {
             for depth in [1, 3] {
-                for (lambda, sigma2) in [(0.0, 1.0), (0.5, 1.5), (20.0, 0.7)] {
+                for (lambda, sigma2, bias2) in [(0.0, 1.0, 0.0), (0.5, 1.5, 0.4), (20.0, 0.7, 0.0), (3.0, 1.0, 0.1)] {
                     for times in [(1, 1), (2, 1), (1, 3), (3, 2), (2, 2)] {
-                        let prior = WeightPrior::new(lambda, sigma2).unwrap();
+                        let prior = WeightPrior::new(lambda, sigma2).unwrap().with_bias(bias2).unwrap();
                         let layers = alike(Architecture { activation, depth }, &prior, times.0, times.1);
                         for (v, v2, cos) in [(0.8, 0.3, 0.6), (1.0, 1.0, -0.9), (0.2, 1.4, 0.999)] {
                             let inner = cos * f64::sqrt(v * v2);
@@ -407,21 +445,22 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_erf_is_approached_at_order_one_over_lambda() {
-        let arch = Architecture { activation: Activation::Erf, depth: 3 };
+    fn the_limit_of_smooth_activations_is_approached_at_order_one_over_lambda() {
         let angle = Angle { minus: 0.4, plus: 1.6 };
-        let at = |lambda: f64| {
-            let prior = WeightPrior::new(lambda, 1.2).unwrap();
-            let v = alike(arch, &prior, 4, 2).evaluate(angle, 0.9, 1.1);
-            let factor = if lambda.is_finite() { lambda } else { 1.0 };
-            [v.k1, v.k0, factor * v.delta, factor * v.tilde, v.derivative]
-        };
-        let limit = at(f64::INFINITY);
-        let (near, nearer) = (at(1e6), at(1e7));
-        for i in 0..5 {
-            // erf's kernel is analytic on the diagonal, so the error is O(1/λ): ten times smaller at ten times λ.
-            let (e, e10) = ((near[i] - limit[i]).abs(), (nearer[i] - limit[i]).abs());
-            assert!(e < 1e-4 && (e / e10 - 10.0).abs() < 0.1, "{i}: {e:e} {e10:e}");
+        for (activation, bias2) in [(Activation::Erf, 0.0), (Activation::Erf, 0.5), (Activation::Gelu, 0.2)] {
+            let at = |lambda: f64| {
+                let prior = WeightPrior::new(lambda, 1.2).unwrap().with_bias(bias2).unwrap();
+                let v = alike(Architecture { activation, depth: 3 }, &prior, 4, 2).evaluate(angle, 0.9, 1.1);
+                let factor = if lambda.is_finite() { lambda } else { 1.0 };
+                [v.k1, v.k0, factor * v.delta, factor * v.tilde, v.derivative]
+            };
+            let limit = at(f64::INFINITY);
+            let (near, nearer) = (at(1e6), at(1e7));
+            for i in 0..5 {
+                // These kernels are analytic on the diagonal, so the error is O(1/λ): ten times smaller at ten times λ.
+                let (e, e10) = ((near[i] - limit[i]).abs(), (nearer[i] - limit[i]).abs());
+                assert!(e < 1e-4 && (e / e10 - 10.0).abs() < 0.1, "{activation:?} {i}: {e:e} {e10:e}");
+            }
         }
     }
 

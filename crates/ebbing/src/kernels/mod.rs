@@ -18,7 +18,12 @@
 //! | [`Kernel`] | one of them at two times, evaluated on pairs or as a Gram matrix | 68–100 |
 //!
 //! A depth-L kernel of a homogeneous activation is `|x||x'|/N0` times a function of the input cosine. So a Gram matrix
-//! costs one matrix product and one lookup per entry, whatever the depth: the function is tabulated once per kernel.
+//! costs one matrix product and one lookup per entry, whatever the depth: the function is tabulated once per kernel. erf, GELU and
+//! networks with biases ([`WeightPrior::with_bias`]) have such a function for inputs of one norm; inputs of different norms
+//! are carried through the layers pair by pair.
+//!
+//! σ² times [`KernelKind::Nngp`] and [`KernelKind::Ntk`] are what neural-tangents calls `nngp` and `ntk` of a network of
+//! `Dense(W_std = σ, b_std = σ_b)` layers, the readout included.
 //!
 //! ```
 //! use ebbing::kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
@@ -37,6 +42,7 @@ mod prior;
 mod profile;
 mod rows;
 mod simd;
+mod smooth;
 mod table;
 
 pub use kernel::Kernel;
@@ -57,6 +63,8 @@ pub enum Activation {
     Linear,
     /// erf(z).
     Erf,
+    /// z Φ(z), Φ the normal distribution function.
+    Gelu,
 }
 
 /// Hidden layers and their nonlinearity.

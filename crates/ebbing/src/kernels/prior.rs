@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 pub struct WeightPrior {
     lambda: f64,
     sigma2: f64,
+    bias2: f64,
 }
 
 impl WeightPrior {
@@ -26,7 +27,29 @@ impl WeightPrior {
         if !(sigma2.is_finite() && sigma2 > 0.0) {
             return Err(Error::setting("sigma2", sigma2, "must be positive and finite"));
         }
-        Ok(WeightPrior { lambda, sigma2 })
+        Ok(WeightPrior { lambda, sigma2, bias2: 0.0 })
+    }
+
+    /// The same with a bias of prior variance `bias2` ≥ 0 in every layer, the readout included: each is `σ_b/σ` times a weight
+    /// like all others, as in neural-tangents' `Dense(W_std = σ, b_std = σ_b)`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where the variance is negative or not finite.
+    pub fn with_bias(self, bias2: f64) -> Result<Self> {
+        if bias2.is_finite() && bias2 >= 0.0 {
+            return Ok(WeightPrior { bias2, ..self });
+        }
+        Err(Error::setting("bias2", bias2, "must be at least 0 and finite"))
+    }
+
+    /// `σ_b²/σ²`: the square of the constant activity that a bias is the weight of.
+    pub(crate) fn relative_bias(&self) -> f64 {
+        self.bias2 / self.sigma2
+    }
+
+    /// The prior variance σ_b² of a bias; 0 without.
+    pub fn bias2(&self) -> f64 {
+        self.bias2
     }
 
     /// The penalty λ.
@@ -128,7 +151,7 @@ impl LayerPrior {
         }
         let layer = |&r: &f64| {
             let lambda = if r == 0.0 { f64::INFINITY } else { prior.lambda / r };
-            Ok(LayerPrior { prior: WeightPrior::new(lambda, prior.sigma2)?, mobility: r })
+            Ok(LayerPrior { prior: WeightPrior { lambda, ..prior }, mobility: r })
         };
         mobility.iter().map(layer).collect()
     }

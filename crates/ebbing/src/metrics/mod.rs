@@ -162,7 +162,7 @@ fn argmax_chance(mean: &[f64], y: &[f64], deviation: f64) -> Option<f64> {
 }
 
 /// `Φ(x)`, the standard normal distribution function.
-fn normal_cdf(x: f64) -> f64 {
+pub(crate) fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
 }
 

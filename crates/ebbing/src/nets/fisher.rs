@@ -143,6 +143,7 @@ mod tests {
                     (true, _, z) | (_, Activation::Linear, z) => z,
                     (_, Activation::Relu, z) => z.max(0.0),
                     (_, Activation::Erf, z) => libm::erf(z),
+                    (_, Activation::Gelu, z) => 0.5 * z * (1.0 + libm::erf(z / f64::sqrt(2.0))),
                 }
             });
         }
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn gradients_match_finite_differences() {
         let mut s = Stream::new(3, "fisher test", 0);
-        for activation in [Activation::Relu, Activation::Linear, Activation::Erf] {
+        for activation in [Activation::Relu, Activation::Linear, Activation::Erf, Activation::Gelu] {
             let net = Mlp::new(Architecture { activation, depth: 2 }, 4, 5, 2, 1.0, &mut s).unwrap();
             let x = Mat::from_fn(6, 4, |_, _| s.normal() as f32);
             let y = Mat::from_fn(6, 2, |_, _| s.normal() as f32);

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture};
 use crate::linalg::{LEAVE, Mat, MatRef, column_f32, for_columns, matmul_f32, matmul_f32_with};
 use crate::rng::Stream;
+use std::f32::consts::FRAC_1_SQRT_2;
 
 /// 2^50 weights take four petabytes.
 const MOST_WEIGHTS: f64 = (1_u64 << 50) as f64;
@@ -148,11 +149,12 @@ pub(crate) fn activate(z: &mut [f32], activation: Activation) {
         Activation::Relu => z.iter_mut().for_each(|z| *z = z.max(0.0)),
         Activation::Linear => {}
         Activation::Erf => z.iter_mut().for_each(|z| *z = libm::erff(*z)),
+        Activation::Gelu => z.iter_mut().for_each(|z| *z *= normal_below(*z)),
     }
 }
 
 /// `δ ← δ ∘ φ'(z)` for a piece of column `j` from row `i` on: from the activations `h = φ(z)` for ReLU and linear units,
-/// from `z` itself for erf.
+/// from `z` itself for others.
 pub(crate) fn times_slope(
     i: usize,
     j: usize,
@@ -168,13 +170,22 @@ pub(crate) fn times_slope(
             delta.iter_mut().zip(h).for_each(|(d, &h)| *d = if h > 0.0 { *d } else { 0.0 });
         }
         Activation::Linear => {}
-        Activation::Erf => {
-            let z = z.expect("erf layers keep their pre-activations");
+        Activation::Erf | Activation::Gelu => {
+            let z = z.expect("smooth layers keep their pre-activations");
             let z = &column_f32(z.as_ref(), j)[rows];
             let c = std::f32::consts::FRAC_2_SQRT_PI;
-            delta.iter_mut().zip(z).for_each(|(d, &z)| *d *= c * (-z * z).exp());
+            let slope = |z: f32| match activation {
+                Activation::Erf => c * (-z * z).exp(),
+                _ => normal_below(z) + z * (0.5 * c * FRAC_1_SQRT_2) * (-0.5 * z * z).exp(),
+            };
+            delta.iter_mut().zip(z).for_each(|(d, &z)| *d *= slope(z));
         }
     }
+}
+
+/// `Φ(z)`: the share of a normal distribution below z.
+fn normal_below(z: f32) -> f32 {
+    0.5 * libm::erfcf(-z * FRAC_1_SQRT_2)
 }
 
 /// A matrix rounded to single precision.

@@ -9,7 +9,7 @@ use crate::linalg::{LEAVE, Mat, MatRef, for_columns, matmul_f32, matmul_f32_with
 pub(crate) struct Pass {
     /// Activations of every hidden layer, P × width.
     pub h: Vec<Mat<f32>>,
-    /// Pre-activations, kept for erf only.
+    /// Pre-activations, kept for erf and GELU only.
     z: Vec<Mat<f32>>,
     /// Errors of every hidden layer's pre-activations, P × width.
     pub delta: Vec<Mat<f32>>,
@@ -23,7 +23,7 @@ impl Pass {
         let mats = || net.hidden.iter().map(|w| Mat::zeros(rows, w.nrows())).collect::<Vec<_>>();
         Pass {
             h: mats(),
-            z: if net.activation == Activation::Erf { mats() } else { vec![] },
+            z: if matches!(net.activation, Activation::Erf | Activation::Gelu) { mats() } else { vec![] },
             delta: mats(),
             f: Mat::zeros(rows, targets),
         }

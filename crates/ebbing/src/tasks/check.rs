@@ -5,7 +5,7 @@ use super::load::{Loaded, read};
 use super::pool::number_inputs;
 use super::{Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
-use crate::plan::{Cost, Speed, forgetting_cost, order_parameter_cost, phase_cost};
+use crate::plan::{Cost, Speed, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -278,15 +278,21 @@ fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
         what += ", generalisation and accuracy on test sets";
     }
     let forecast = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
-    let refused = if n != 2 {
-        Some(format!("it takes two tasks, and there are {n}"))
+    let refused = if n < 2 {
+        Some("it takes two tasks at least".to_string())
     } else if own_readouts(&sequence.tasks)[0].y.ncols() != 1 {
         Some(format!("its theory has one target column, and there are {}", sequence.columns()))
     } else {
         None
     };
-    let phase = format!("regime and critical load of two tasks, {ALPHAS} loads");
-    vec![make("forecast", what, None, forecast), make("phase", phase, refused, phase_cost(&sizes, ALPHAS))]
+    let (phase, cost) = if n > 2 {
+        let what =
+            format!("{n} tasks at {ALPHAS} loads; --pairs: regime and critical load of every two, --pair I,J: of two");
+        (what, sequence_cost(&sizes).times(ALPHAS))
+    } else {
+        (format!("regime and critical load of two tasks, {ALPHAS} loads"), phase_cost(&sizes, ALPHAS))
+    };
+    vec![make("forecast", what, None, forecast), make("phase", phase, refused, cost)]
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub use partial_split::PartialSplit;
 pub use permuted::Permuted;
 pub use pool::Pool;
 pub(crate) use pool::number_inputs;
-pub use prepare::preparation_words;
+pub use prepare::{is_whitened, preparation_words};
 pub use protocol::{PostSteps, Protocol};
 pub use recipe::{Recipe, TaskOrigin, dim_of};
 pub use split::{Labels, Split};

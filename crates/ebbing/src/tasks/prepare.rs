@@ -40,19 +40,29 @@ impl TaskSequence {
 
 /// What was done to inputs, as part of a sentence, from the settings of a sequence.
 pub fn preparation_words(settings: &serde_json::Value) -> String {
-    let made = settings.get("preprocess").or_else(|| settings.get("data")?.get("preprocess"));
-    let of = |key: &str| made.and_then(|steps| steps.get(key));
+    let of = |key: &str| step(settings, key);
     let mut steps = Vec::new();
     match of("centre").and_then(serde_json::Value::as_str) {
         Some("image") => steps.push("centred one by one"),
         Some("pixel") => steps.push("centred feature by feature"),
         _ => {}
     }
-    if of("whiten").is_some_and(|whiten| *whiten != serde_json::Value::Bool(false)) {
+    if is_whitened(settings) {
         steps.push("whitened");
     }
     if of("normalise").and_then(serde_json::Value::as_bool) == Some(true) {
         steps.push("scaled to one norm");
     }
     if steps.is_empty() { "inputs as stored".into() } else { format!("inputs {}", steps.join(", ")) }
+}
+
+/// Whether inputs were whitened, as far as the settings of a sequence tell.
+pub fn is_whitened(settings: &serde_json::Value) -> bool {
+    step(settings, "whiten")
+        .is_some_and(|whiten| !matches!(whiten, serde_json::Value::Null | serde_json::Value::Bool(false)))
+}
+
+/// One step of the preparation of inputs in the settings of a sequence.
+fn step<'a>(settings: &'a serde_json::Value, key: &str) -> Option<&'a serde_json::Value> {
+    settings.get("preprocess").or_else(|| settings.get("data")?.get("preprocess"))?.get(key)
 }

@@ -2,17 +2,20 @@
 //!
 //! | Item | What it is |
 //! |---|---|
-//! | [`expected`], [`Expected`] | what networks like these lost and kept, from measured ones, for one forecast |
+//! | [`theory`] | the theory that came closest to measured networks, for a sequence |
+//! | [`expected`], [`Expected`] | what networks like these lose and keep, from its forecast and measured ones |
 //! | [`Training`] | what is done while training, as far as the evidence tells it apart |
 //! | [`provenance`] | the command, seed and versions that made the table |
 //!
-//! Networks were trained on many sequences of tasks with test data (`docs/evidence.md` in the repository): images of standardised
-//! pixels, not whitened, a few hundred examples per task. Elsewhere the intervals are an extrapolation. The table holds
-//! quantiles of the errors on two thirds of them, by how much the forecast says is lost; on the last third the intervals held at
-//! about the rate that they state, which the same page tells. An interval is given for the mode, depth and temperature whose
-//! forecasts were compared, and for no other.
+//! Networks were trained on many sequences of tasks with test data (`docs/evidence.md` in the repository): images, a few
+//! hundred examples per task, their pixels standardised or, apart, prepared as the program prepares images that it draws
+//! (whitened). Elsewhere the intervals are an extrapolation. The table holds the theory that came closest and quantiles of its
+//! errors on two thirds of the sequences, by how much it says is lost; on the last third the intervals held at about the
+//! rate that they state, which the same page tells.
 
 use super::single_head::{Mode, SingleHeadSettings};
+use crate::kernels::{Activation, Architecture};
+use crate::tasks::{TaskSequence, is_whitened};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -39,7 +42,7 @@ impl Training {
     }
 }
 
-/// What networks like these lost and kept.
+/// What networks like these are to be expected to lose and keep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Expected {
     /// What is done while training.
@@ -56,25 +59,24 @@ pub struct Expected {
     pub accuracy_interval: [f64; 2],
     /// Sequences of this kind of training on which the intervals rest.
     pub sequences: usize,
+    /// Whether their images were whitened, as these are.
+    pub whitened: bool,
     /// The mean error of the loss of accuracy and of the final accuracy over them.
     pub mean_error: [f64; 2],
-    /// The theory that came closest to such networks, where it is another one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub closer: Option<Closer>,
+    /// The theory of the forecast, the one that came closest to them.
+    pub theory: Theory,
 }
 
-/// A theory that came closer to measured networks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Closer {
+/// A theory of wide networks whose forecasts were held against measured ones.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Theory {
     /// The mode.
     pub mode: Mode,
-    /// Hidden layers of the theory; none for those of the network.
-    pub depth: Option<usize>,
-    /// The inverse temperature, for inputs of mean square 1.
+    /// Hidden layers.
+    pub depth: usize,
+    /// The inverse temperature for inputs of mean square 1; for others it is divided by that.
     #[serde(with = "crate::serde_infinity")]
     pub beta: f64,
-    /// The mean error of the loss of accuracy and of the final accuracy.
-    pub mean_error: [f64; 2],
 }
 
 /// The table as the command of the evidence writes it.
@@ -82,53 +84,28 @@ pub struct Closer {
 struct Table {
     edges: Vec<f64>,
     levels: Vec<f64>,
-    /// Of every kind of training the theories that were compared, the best first.
-    classes: BTreeMap<String, Vec<Entry>>,
+    /// Every kind of training, on standardised images.
+    classes: BTreeMap<String, Entry>,
+    /// The same on whitened ones.
+    whitened: BTreeMap<String, Entry>,
     provenance: serde_json::Value,
 }
 
-/// One kind of training and one theory.
+impl Table {
+    fn entry(&self, training: Training, whitened: bool) -> Option<&Entry> {
+        let classes = if whitened { &self.whitened } else { &self.classes };
+        classes.get(training.key())
+    }
+}
+
+/// One kind of training, the theory that came closest to it, and how close that came.
 #[derive(Debug, Deserialize)]
 struct Entry {
-    mode: String,
-    depth: Option<Depth>,
-    beta: Option<f64>,
+    /// None where it is not one of inputs (features of the network itself).
+    theory: Option<Theory>,
     sequences: usize,
     lost: Errors,
     accuracy: Errors,
-}
-
-impl Entry {
-    /// Whether it is of this theory.
-    fn is(&self, theory: &SingleHeadSettings) -> bool {
-        let depth = match self.depth {
-            Some(Depth::Layers(depth)) => depth == theory.architecture.depth,
-            _ => true,
-        };
-        self.mode == word(theory.mode) && depth && self.beta.unwrap_or(f64::INFINITY) == theory.beta
-    }
-
-    fn mean_error(&self) -> [f64; 2] {
-        [self.lost.error, self.accuracy.error]
-    }
-
-    /// As a theory to take instead; none where it is not one of inputs.
-    fn closer(&self) -> Option<Closer> {
-        let mode = serde_json::from_value(serde_json::Value::from(self.mode.as_str())).ok()?;
-        let depth = match self.depth {
-            Some(Depth::Layers(depth)) => Some(depth),
-            _ => None,
-        };
-        Some(Closer { mode, depth, beta: self.beta.unwrap_or(f64::INFINITY), mean_error: self.mean_error() })
-    }
-}
-
-/// A depth, or the word "own": that of the network.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Depth {
-    Layers(usize),
-    Own(#[allow(dead_code)] String),
 }
 
 /// Errors of one quantity.
@@ -158,27 +135,41 @@ fn table() -> Option<&'static Table> {
     TABLE.get_or_init(|| serde_json::from_str(include_str!("calibration.json")).ok()).as_ref()
 }
 
-/// The mode as it is asked for.
-fn word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Rf => "rf",
-        Mode::Ntk => "ntk",
-        Mode::Lazy => "lazy",
-        Mode::Gibbs => "gibbs",
-    }
-}
-
 /// The command, seed and versions that made the table.
 pub fn provenance() -> serde_json::Value {
     table().map_or(serde_json::Value::Null, |table| table.provenance.clone())
 }
 
-/// What networks like these lost and kept, for a forecast loss of accuracy and final accuracy on test data; none where this
-/// theory was not compared with such networks.
-pub fn expected(training: Training, theory: &SingleHeadSettings, lost: f64, accuracy: f64) -> Option<Expected> {
+/// The theory that came closest to networks trained in this way on images prepared like these.
+pub fn theory(training: Training, tasks: &TaskSequence) -> Option<SingleHeadSettings> {
+    let Theory { mode, depth, beta } = table()?.entry(training, is_whitened(&tasks.settings))?.theory?;
+    let usual = SingleHeadSettings::default();
+    let architecture = Architecture { depth, ..usual.architecture };
+    Some(SingleHeadSettings { mode, architecture, beta: beta / mean_square(tasks)?, ..usual })
+}
+
+/// Whether networks of this kind were measured: with ReLUs, and without the biases of a theory that has them.
+pub(crate) fn measured(asked: &SingleHeadSettings) -> bool {
+    asked.architecture.activation == Activation::Relu && asked.bias2 == 0.0
+}
+
+/// The mean square of an input; none where it is 0.
+fn mean_square(tasks: &TaskSequence) -> Option<f64> {
+    let sum: f64 = tasks.tasks.iter().map(|task| task.x.squared_norm_l2()).sum();
+    let count: usize = tasks.tasks.iter().map(|task| task.x.nrows() * task.x.ncols()).sum();
+    Some(sum / count as f64).filter(|mean| mean.is_finite() && *mean > 0.0)
+}
+
+/// What networks like these lose and keep, for a loss of accuracy and final accuracy on test data that [`theory`] forecasts; none
+/// where no such networks were measured.
+pub fn expected(training: Training, tasks: &TaskSequence, lost: f64, accuracy: f64) -> Option<Expected> {
+    expected_of(training, is_whitened(&tasks.settings), lost, accuracy)
+}
+
+/// [`expected`] for images that were whitened, or not.
+pub(crate) fn expected_of(training: Training, whitened: bool, lost: f64, accuracy: f64) -> Option<Expected> {
     let table = table()?;
-    let entries = table.classes.get(training.key())?;
-    let entry = entries.iter().find(|entry| entry.is(theory))?;
+    let entry = table.entry(training, whitened)?;
     let level = *table.levels.first()?;
     let part = table.edges.iter().take_while(|edge| lost >= **edge).count();
     let interval = |errors: &Errors, value: f64, least: f64| {
@@ -193,42 +184,31 @@ pub fn expected(training: Training, theory: &SingleHeadSettings, lost: f64, accu
         accuracy,
         accuracy_interval: interval(&entry.accuracy, accuracy, 0.0)?,
         sequences: entry.sequences,
-        mean_error: entry.mean_error(),
-        closer: entries.first().filter(|best| !best.is(theory)).and_then(Entry::closer),
+        whitened,
+        mean_error: [entry.lost.error, entry.accuracy.error],
+        theory: entry.theory?,
     })
 }
 
 impl Expected {
-    /// From accuracies `after[t][s]` on test data.
-    pub(crate) fn of(training: Training, theory: &SingleHeadSettings, after: &[Vec<f64>]) -> Option<Expected> {
-        let last = after.len().checked_sub(1).filter(|last| *last > 0)?;
-        let lost = (0..last).map(|s| after[s][s] - after[last][s]).sum::<f64>() / last as f64;
-        let accuracy = after[last].iter().sum::<f64>() / (last + 1) as f64;
-        expected(training, theory, lost, accuracy)
-    }
-
-    /// The intervals in a sentence.
+    /// What to expect in a sentence.
     pub fn sentence(&self) -> String {
         let how = match self.training {
             Training::Plain => "Adam or SGD, one task after another",
             Training::Replay => "Adam or SGD with replay",
             Training::Gating => "Adam or SGD with gated units",
         };
-        let [lost, kept] = [self.lost_interval, self.accuracy_interval].map(|[a, b]| format!("{a:.2} and {b:.2}"));
-        let closer = self.closer.map_or(String::new(), |closer| {
-            let depth = closer.depth.map_or("the network's own depth".into(), |depth| format!("depth {depth}"));
-            let beta = if closer.beta.is_finite() { format!(", beta {}", closer.beta) } else { String::new() };
-            let [new, old] = [closer.mean_error[0], self.mean_error[0]];
-            format!(
-                " Forecasts in mode {} at {depth}{beta} came closer (mean error {new:.3}, here {old:.3}).",
-                word(closer.mode)
-            )
-        });
+        let images = if self.whitened { "whitened images" } else { "images, standardised and not whitened" };
+        let between = |[low, high]: [f64; 2]| format!("{low:.2} to {high:.2}");
         format!(
-            "Networks that people train ({how}; {} sequences of images, standardised and not whitened) with such a forecast lost between {lost} of accuracy and ended with an \
-             average accuracy between {kept}, {:.0} % of them.{closer}",
+            "Networks that people train ({how}) can be expected to lose {:.2} of accuracy ({}) and to end with an average \
+             accuracy of {:.2} ({}); in brackets the range of {:.0} % of measured networks ({} sequences of {images}).",
+            self.lost,
+            between(self.lost_interval),
+            self.accuracy,
+            between(self.accuracy_interval),
+            100.0 * self.level,
             self.sequences,
-            100.0 * self.level
         )
     }
 }
@@ -236,12 +216,21 @@ impl Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Task;
+    use crate::linalg::Mat;
+
+    /// Two tasks whose inputs have this mean square.
+    fn tasks(mean_square: f64, settings: serde_json::Value) -> TaskSequence {
+        let x = |_| Mat::from_fn(4, 3, |i, j| if (i + j) % 2 == 0 { mean_square.sqrt() } else { -mean_square.sqrt() });
+        let task = |k| Task::new(x(k), Mat::from_fn(4, 1, |i, _| if i < 2 { 1.0 } else { -1.0 }));
+        TaskSequence { tasks: vec![task(0), task(1)], settings }
+    }
 
     #[test]
     fn the_table_is_read_and_says_what_made_it() {
         let table: Table = serde_json::from_str(include_str!("calibration.json")).unwrap();
         assert!(table.provenance["command"].as_str().unwrap().contains("evidence"));
-        for entry in table.classes.values().flatten() {
+        for entry in table.classes.values().chain(table.whitened.values()) {
             for errors in [&entry.lost, &entry.accuracy] {
                 assert_eq!(errors.parts.len(), table.edges.len() + 1);
                 for part in &errors.parts {
@@ -255,18 +244,24 @@ mod tests {
     }
 
     #[test]
-    fn intervals_belong_to_the_theory_that_was_compared() {
-        let default = SingleHeadSettings::default();
-        let found = expected(Training::Plain, &default, 0.4, 0.6).unwrap();
-        let ([low, high], [a, b]) = (found.lost_interval, found.accuracy_interval);
-        assert!(low < 0.4 + found.mean_error[0] && high > 0.4 - found.mean_error[0] && low < high);
-        assert!(a < b && (0.0..=1.0).contains(&a) && b <= 1.0 && found.sequences > 10);
-        // Accuracies after two tasks: .9 when learned, .5 at the end; .7 of the second.
-        let same = Expected::of(Training::Plain, &default, &[vec![0.9, 0.5], vec![0.5, 0.7]]).unwrap();
-        assert!((same.lost - 0.4).abs() < 1e-12 && (same.accuracy - 0.6).abs() < 1e-12);
-        assert_eq!(Expected::of(Training::Plain, &default, &[vec![0.9]]), None);
-        let warm = SingleHeadSettings { beta: 7.0, ..default };
-        assert_eq!(expected(Training::Plain, &warm, 0.4, 0.6), None);
-        assert!(found.sentence().contains("sequences"));
+    fn the_temperature_follows_the_scale_of_inputs() {
+        let theory = |mean_square| theory(Training::Plain, &tasks(mean_square, serde_json::Value::Null)).unwrap();
+        let (one, four) = (theory(1.0), theory(4.0));
+        // The kernel grows with the mean square of inputs, and so does its ridge.
+        assert!((one.beta / four.beta - 4.0).abs() < 1e-12, "{} {}", one.beta, four.beta);
+        assert_eq!(super::theory(Training::Plain, &tasks(0.0, serde_json::Value::Null)), None);
+    }
+
+    #[test]
+    fn what_is_expected_depends_on_how_images_were_prepared() {
+        let stored = tasks(1.0, serde_json::Value::Null);
+        let white = tasks(1.0, serde_json::json!({ "preprocess": { "whiten": { "ridge": 1e-7 } } }));
+        let [found, other] = [&stored, &white].map(|tasks| expected(Training::Plain, tasks, 0.4, 0.6).unwrap());
+        assert!(!found.whitened && other.whitened && found.sequences != other.sequences);
+        for Expected { lost_interval: [low, high], accuracy_interval: [a, b], mean_error, .. } in [found, other] {
+            assert!(low < 0.4 + mean_error[0] && high > 0.4 - mean_error[0] && low < high);
+            assert!(a < b && (0.0..=1.0).contains(&a) && b <= 1.0);
+        }
+        assert!(found.sentence().contains("not whitened") && other.sentence().contains("of whitened images"));
     }
 }

@@ -2,7 +2,9 @@
 
 mod advise;
 mod allocations;
+mod biases;
 mod data;
+mod forecast;
 mod kernels;
 mod linalg;
 mod minimum;
@@ -11,4 +13,5 @@ mod order_parameters;
 mod remedies;
 mod single_head;
 mod support;
+mod sweeps;
 mod tasks;

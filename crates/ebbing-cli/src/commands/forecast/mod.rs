@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::output::Output;
 use ebbing::TaskSequence;
 use ebbing::data::Sources;
-use ebbing::plan::{Speed, forgetting_cost, order_parameter_cost};
+use ebbing::plan::{Speed, forgetting_cost, order_parameter_cost, sequence_cost};
 use ebbing::plan::{size, time};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing_studies::job::ForecastJob;
@@ -21,6 +21,8 @@ use ebbing_studies::job::ForecastJob;
   ebbing forecast --tasks my-tasks.npz --out report
   ebbing forecast --data mnist --protocol split --depth 3 --seeds 5
   ebbing forecast --depths 1,3,5,7,9             what depth would change
+  ebbing forecast --lambdas 0,1,10,100,inf       what a penalty would change
+  ebbing forecast --widths 50,200 --lambdas 1,10 a readout per task, at these widths
   ebbing forecast --features layer.npz           order parameters of a layer or of recordings")]
 pub struct Args {
     #[command(flatten)]
@@ -46,7 +48,7 @@ impl Args {
         let _held = self.output.begin(self.job.clone())?;
         let settings = self.job.settings()?;
         let layers = self.job.features.len().max(1);
-        let parts = layers * (2 * self.job.seeds() + settings.depths.len() + usize::from(settings.order));
+        let parts = layers * (2 * self.job.seeds() + settings.sweeps() + usize::from(settings.order));
         let mut bar = console.steps("forecast", parts as u64);
         let mut done = 0;
         let sources = Sources::new();
@@ -55,7 +57,7 @@ impl Args {
                 bar.set(done);
                 done += 1;
             })?;
-        let advice = if self.advice { self.job.in_short(&sources)? } else { None };
+        let advice = if self.advice { told.in_short()? } else { None };
         drop(bar);
         if self.output.out.is_some() {
             pages::write(&told, &self.output)?;
@@ -71,7 +73,9 @@ impl Args {
 fn announce(console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings) {
     let sizes = sequences[0].sizes();
     let cost = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
-    let cost = cost.times(sequences.len() * (1 + settings.depths.len()));
+    let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
+    let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
+    let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
     let seconds = cost.seconds(Speed::measure());
     if seconds > LONG {
         console.remark(&format!("about {} and {} of memory", time(seconds), size(cost.bytes)));

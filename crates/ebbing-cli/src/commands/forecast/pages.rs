@@ -24,7 +24,7 @@ pub fn json(told: &ForecastResult, output: &Output) -> anyhow::Result<Value> {
 }
 
 fn metadata(told: &ForecastResult, output: &Output) -> anyhow::Result<Metadata> {
-    output.metadata("forecast", Some(told.seed), &told.tasks, &told.settings)
+    output.metadata("forecast", Some(told.seed), &told.first.settings, &told.settings)
 }
 
 /// Writes all files into the folder.

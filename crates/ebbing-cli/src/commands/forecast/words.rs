@@ -27,6 +27,9 @@ pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebb
     if !forecast.depths.is_empty() {
         screen = screen.table(&tables::depths(forecast))?;
     }
+    for (_, sweep) in tables::sweeps(forecast) {
+        screen = screen.table(&sweep)?;
+    }
     for sentence in forecast.sentences().iter().map(String::as_str).chain(advice) {
         screen = screen.paragraph(&escape_markup(sentence));
     }

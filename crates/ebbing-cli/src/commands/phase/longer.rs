@@ -39,13 +39,13 @@ impl Args {
         let sentences: Vec<String> = curves.iter().map(critical).collect();
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            let figure = figure(&curves, sizes.len()).metadata(&metadata);
+            let own = at_width.zip(self.job.width);
+            let figure = figure(&curves, sizes.len(), own).finding(&sentences.join(" ")).metadata(&metadata);
             figure.save(folder, "phase")?;
             self.output.write_json("phase.json", &result)?;
             let all = table(&curves, &|_| true);
             write_table(folder, "phase-curves", &all, &metadata)?;
-            let plain: Vec<String> = sentences.iter().map(|s| s.replace("_{TT}", "_TT")).collect();
-            super::report(folder, (&heading, &plain), &figure, &[&all], &metadata)?;
+            super::report(folder, (&heading, &sentences), &figure, &[&all], &metadata)?;
         }
         if self.output.json {
             return console.print_json(&result);
@@ -109,13 +109,16 @@ fn table(curves: &[SequenceCurve], kept: &dyn Fn(usize) -> bool) -> Table {
     table
 }
 
-/// Every quantity against the load, at the λ of the numbers.
-fn figure(curves: &[SequenceCurve], tasks: usize) -> Figure {
+/// Every quantity against the load, at the λ of the numbers; the load of the width asked about is marked.
+fn figure(curves: &[SequenceCurve], tasks: usize, own: Option<(f64, f64)>) -> Figure {
     let mut panels = Vec::new();
     for (name, _, get) in QUANTITIES {
         let mut panel = Panel::new().x("load α = P/N").y(name).log_x();
         if name != "F_{T1}" {
             panel = panel.log_y();
+        }
+        if let Some((alpha, width)) = own {
+            panel = panel.own(&format!("N = {width}"), alpha);
         }
         let mut any = false;
         for (k, curve) in curves.iter().enumerate() {

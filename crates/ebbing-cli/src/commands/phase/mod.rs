@@ -1,6 +1,7 @@
 //! `ebbing phase`: the three regimes of two tasks with a readout each, against the load P/N.
 
 mod longer;
+mod pairs;
 mod place;
 mod sweep;
 
@@ -21,6 +22,7 @@ use std::path::Path;
   ebbing phase --sweep split --seeds 5 --out DIR
   ebbing phase --lambda 1e2,1e4,inf --alpha 0.1:10:100 --out DIR
   ebbing phase --tasks two.npz --width 500       where am I, and how do I get out?
+  ebbing phase --tasks five.npz --pairs --width 500
   ebbing phase --protocol split --width 50       the same for two drawn tasks
   ebbing phase --intermediate 1 --ratio 0.15     a dataset between two tasks
   ebbing phase --length 3 --lambda 1e3,inf       three tasks, a readout each")]
@@ -31,7 +33,7 @@ pub struct Args {
     output: Output,
 }
 
-/// Writes the one-file report of a diagram.
+/// Writes the one-file report of a diagram; heading and sentences are marked.
 fn report(
     folder: &Path,
     told: (&str, &[String]),
@@ -46,7 +48,9 @@ impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let _held = self.output.begin(self.job.clone())?;
-        if self.job.curves_alone() {
+        if self.job.pairs {
+            self.all_pairs(console)
+        } else if self.job.curves_alone() {
             self.longer(console)
         } else {
             match self.job.sweep() {

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::console::Console;
 use ebbing::data::Sources;
-use ebbing_report::{Screen, escape_markup};
+use ebbing_report::Screen;
 use ebbing_studies::job::PhasePlace;
 use ebbing_studies::show::phase as show;
 use serde_json::json;
@@ -13,14 +13,14 @@ impl Args {
     pub(super) fn place(&self, console: &Console) -> anyhow::Result<()> {
         let place = self.job.place(&Sources::new())?;
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), &place.settings, &self.job.theory()?)?;
-        let PhasePlace { critical, location, best, widths, curves, .. } = &place;
+        let PhasePlace { critical, location, best, widths, curves, representation, .. } = &place;
         let result = json!({
             "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "widths": widths,
-            "curves": curves.curves,
+            "curves": curves.curves, "representation": representation,
         });
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            show::shown(&place, self.job.sigma, &metadata).save(folder, &metadata)?;
+            show::shown(&place, &self.job, &metadata).save(folder, &metadata)?;
             self.output.write_json("phase.json", &result)?;
         }
         if self.output.json {
@@ -28,8 +28,11 @@ impl Args {
         }
         let (heading, sentences) = show::told(&place, self.job.sigma);
         let mut screen = Screen::new(&heading).table(&show::loads(&place))?;
+        if let Some(hidden) = show::hidden_layer(&place, &self.job) {
+            screen = screen.table(&hidden)?;
+        }
         for sentence in &sentences {
-            screen = screen.paragraph(&escape_markup(sentence));
+            screen = screen.paragraph(sentence);
         }
         if widths.is_some() {
             screen = screen.paragraph(show::DEFINED);

@@ -48,35 +48,61 @@ impl Args {
             self.job.seeds
         );
         let boundary = boundary(sweep, swept, self.job.seeds);
-        let rule = "Below load 1 representations stay fixed; between 1 and α_{c} the network overfits task 2 (F_{21} → 0, G_{22} \
-                    grows as λ^{1/2}); beyond α_{c} it generalises and forgets task 1.";
-        let notes = notes(swept);
+        let mut sentences = vec![rule(self.job.readout_norm), reach(sweep, swept)];
+        sentences.extend(notes(swept).iter().map(|note| escape_markup(note)));
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
             let figure = figures::diagram(sweep.axis(), swept, curves, &self.job.alpha.grid()?, self.job.seeds);
-            let figure = figure.metadata(&metadata);
+            let figure = figure.finding(&sentences[1]).metadata(&metadata);
             figure.save(folder, "phase")?;
             self.output.write_json("phase.json", &result)?;
             let against_load = figures::curve_table(curves);
             write_table(folder, "phase-boundary", &boundary, &metadata)?;
             write_table(folder, "phase-curves", &against_load, &metadata)?;
-            let plain =
-                rule.replace("_{c}", "_c").replace("_{21}", "21").replace("_{22}", "22").replace("^{1/2}", "^½");
-            let sentences: Vec<String> = [vec![plain], notes.clone(), vec![figures::DEFINED.into()]].concat();
+            let sentences = [sentences.clone(), vec![figures::DEFINED.into()]].concat();
             super::report(folder, (&heading, &sentences), &figure, &[&boundary], &metadata)?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
-        let mut screen = Screen::new(&heading).table(&boundary)?.paragraph(rule);
-        for note in notes {
-            screen = screen.paragraph(&escape_markup(&note));
+        let mut screen = Screen::new(&heading).table(&boundary)?;
+        for sentence in &sentences {
+            screen = screen.paragraph(sentence);
         }
         screen = match &self.output.out {
             Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
             None => screen.next("more", "ebbing phase --out DIR (report, figure and tables)"),
         };
         console.print(&screen.render_for_stdout())
+    }
+}
+
+/// What the three regimes are (markup); a bound on readouts keeps everything finite.
+fn rule(readout_norm: Option<f64>) -> String {
+    let between = match readout_norm {
+        None => "overfits task 2 (F_{21} → 0, G_{22} grows as λ^{1/2})".to_string(),
+        Some(norm) => format!(
+            "would overfit task 2 without the bound |a|^{{2}}/N ≤ {norm} on readouts; with it nothing grows without bound, at the \
+             price of some forgetting"
+        ),
+    };
+    format!(
+        "Below load 1 representations stay fixed; between 1 and α_{{c}} the network {between}; beyond α_{{c}} it generalises and \
+         forgets task 1."
+    )
+}
+
+/// From where to where the boundary goes (markup).
+fn reach(sweep: PhaseSweep, swept: &[SweptLoads]) -> String {
+    let at = |s: &SweptLoads| {
+        let load = s.mean(|c| c.alpha_c).value;
+        let load = if load.is_finite() { significant(load) } else { "beyond every load computed".into() };
+        format!("{load} at {} {}", sweep.axis(), significant(s.value))
+    };
+    match swept {
+        [] => String::new(),
+        [only] => format!("The critical load α_{{c}} is {}.", at(only)),
+        [first, .., last] => format!("The critical load α_{{c}} goes from {} to {}.", at(first), at(last)),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::commands::study::stated;
 use crate::console::Console;
 use ebbing::plan::time;
 use ebbing_report::wrap;
-use ebbing_studies::{ENTRIES, Needs, Scale};
+use ebbing_studies::{ENTRIES, Images, Needs, Scale};
 
 /// Prints the list.
 pub fn print(console: &Console, embedded: bool) -> anyhow::Result<()> {
@@ -16,9 +16,9 @@ pub fn print(console: &Console, embedded: bool) -> anyhow::Result<()> {
         text += "\n";
         text += &wrap(&format!("{} {}. {}", entry.id, entry.panels, entry.shows), "", "   ");
         for (name, scale) in [("quick", Scale::Quick), ("paper", Scale::Paper)] {
-            let full = (entry.figure)(scale, false).study()?;
+            let full = (entry.figure)(scale, Images::Paper).study()?;
             let here = !embedded && all_here(&full.data)?;
-            let study = if here { full } else { (entry.figure)(scale, true).study()? };
+            let study = if here { full } else { (entry.figure)(scale, Images::Embedded).study()? };
             let bill = stated(&study.cells)?;
             let wall = (bill.core_seconds / threads as f64).max(bill.longest_seconds);
             let data = study.data.join(", ");

@@ -8,10 +8,12 @@ use crate::commands::study::{Submission, Wanted, part, print_bill, stated};
 use crate::console::Console;
 use crate::failure::Refused;
 use clap::ValueEnum;
-use ebbing::data::Places;
+use ebbing::data::{Places, Sources};
 use ebbing::plan::time;
 use ebbing_report::{Screen, escape_markup};
-use ebbing_studies::{ENTRIES, Entry, Frame, Needs, Reproduction, Scale, Share, SlurmArgs, SlurmOptions, Store, Study};
+use ebbing_studies::{
+    ENTRIES, Entry, Frame, Images, Needs, Reproduction, Scale, Share, SlurmArgs, SlurmOptions, Store, Study,
+};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -44,6 +46,7 @@ impl ScaleFlag {
   ebbing reproduce --list                        what there is, and how long it takes
   ebbing reproduce 3 --scale quick
   ebbing reproduce theory                        all figures without trained networks
+  ebbing reproduce 6 --data fashion-mnist        the same of other images
   ebbing reproduce S4 --scale paper --dry-run    what the paper's size costs
   ebbing reproduce S4 --scale paper --slurm --partition long")]
 pub struct Args {
@@ -62,6 +65,9 @@ pub struct Args {
     /// Use embedded images only, at smaller sizes
     #[arg(long)]
     embedded: bool,
+    /// Draw the tasks from another data set than the paper's
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["embedded", "list"])]
+    data: Option<String>,
     /// List the figures: what they show, data, sizes, time
     #[arg(long, conflicts_with_all = ["dry_run", "one_cell", "slurm"])]
     list: bool,
@@ -85,8 +91,8 @@ struct Chosen {
     entry: &'static Entry,
     figure: Box<dyn Reproduction>,
     study: Study,
-    /// Whether embedded data serve.
-    embedded: bool,
+    /// Where its images come from.
+    images: Images,
     folder: PathBuf,
 }
 
@@ -102,7 +108,7 @@ impl Args {
         if self.dry_run {
             return self.tell_costs(console, &chosen);
         }
-        for figure in chosen.iter().filter(|figure| figure.embedded && !self.embedded) {
+        for figure in chosen.iter().filter(|figure| figure.images.few() && self.may_have_more()) {
             console.remark(&format!(
                 "figure {}: its data sets are not all here; embedded images serve, at smaller sizes (ebbing data list)",
                 figure.entry.id
@@ -117,21 +123,42 @@ impl Args {
         self.compute(console, &chosen, &share)
     }
 
+    /// Whether embedded images were not what was asked for.
+    fn may_have_more(&self) -> bool {
+        !self.embedded && self.data.is_none()
+    }
+
     /// The figure's study, with embedded data where its sets are not here.
     fn chosen(&self, entry: &'static Entry) -> anyhow::Result<Chosen> {
-        let full = (entry.figure)(self.scale.scale(), false);
-        let embedded = self.embedded || !all_here(&full.study()?.data)?;
-        let figure = if embedded { (entry.figure)(self.scale.scale(), true) } else { full };
+        let scale = self.scale.scale();
+        let images = match &self.data {
+            Some(name) => named(entry, name)?,
+            None if self.embedded => Images::Embedded,
+            None if all_here(&(entry.figure)(scale, Images::Paper).study()?.data)? => Images::Paper,
+            None => Images::Embedded,
+        };
+        let figure = (entry.figure)(scale, images);
         let study = figure.study()?;
-        let ending = if embedded { "-embedded" } else { "" };
+        let ending = match images {
+            Images::Paper => String::new(),
+            Images::Embedded => "-embedded".into(),
+            Images::Of(name) => {
+                study.check_tasks(&Sources::new())?;
+                format!("-{name}")
+            }
+        };
         let folder = self.out.join(format!("figure-{}-{}{ending}", entry.id, self.scale.name()));
-        Ok(Chosen { entry, figure, study, embedded, folder })
+        Ok(Chosen { entry, figure, study, images, folder })
     }
 
     fn tell_costs(&self, console: &Console, chosen: &[Chosen]) -> anyhow::Result<()> {
         let mut bills = Vec::new();
         for figure in chosen {
-            let ending = if figure.embedded { " (embedded data)" } else { "" };
+            let ending = match figure.images {
+                Images::Paper => String::new(),
+                Images::Embedded => " (embedded data)".into(),
+                Images::Of(name) => format!(" ({name})"),
+            };
             let name = format!("figure {}{ending}", figure.entry.id);
             bills.push((name, stated(&figure.study.cells)?));
         }
@@ -181,7 +208,7 @@ impl Args {
             return Err(anyhow::anyhow!(trouble));
         }
         if *share == Share::All {
-            return write::all(figure.entry.id, &*figure.figure, &figure.study.data, figure.embedded, &store);
+            return write::all(figure.entry.id, &*figure.figure, &figure.study.data, figure.images, &store);
         }
         let heading = format!("Figure {}: {} cells computed", figure.entry.id, outcome.computed);
         let more = format!("ebbing study status {}", figure.folder.display());
@@ -195,8 +222,10 @@ impl Args {
         let mut words =
             vec!["reproduce".to_string(), figure.entry.id.into(), "--scale".into(), self.scale.name().into()];
         words.extend(["--out".into(), out.display().to_string()]);
-        if figure.embedded {
-            words.push("--embedded".into());
+        match figure.images {
+            Images::Paper => {}
+            Images::Embedded => words.push("--embedded".into()),
+            Images::Of(name) => words.extend(["--data".into(), name.into()]),
         }
         let options = self.options.over(&SlurmOptions::default())?;
         let name = format!("figure-{}", figure.entry.id);
@@ -236,6 +265,22 @@ fn means(word: &str, entry: &Entry) -> bool {
             entry.id.eq_ignore_ascii_case(word) || (!number.is_empty() && own.eq_ignore_ascii_case(number))
         }
     }
+}
+
+/// The images of a data set that was asked for by name.
+fn named(entry: &Entry, name: &str) -> anyhow::Result<Images> {
+    if let Some(why) = entry.bound {
+        return Err(Refused(format!("--data is {name}; figure {} cannot be drawn of it alone: {why}", entry.id)).into());
+    }
+    if name == "mnist-sample" {
+        return Ok(Images::Embedded);
+    }
+    if !all_here(&[name.to_string()])? {
+        let places = "ebbing data list tells which sets are, ebbing data get and ebbing data import bring others";
+        return Err(Refused(format!("--data is {name}, which is not here; {places}")).into());
+    }
+    // Figures keep the names of their sets for as long as the program runs, as those of the paper's.
+    Ok(Images::Of(name.to_string().leak()))
 }
 
 /// Whether data sets can be loaded here.
@@ -279,10 +324,10 @@ mod tests {
 
     #[test]
     fn figures_are_named_by_number_panel_or_kind() {
-        fn none(_: Scale, _: bool) -> Box<dyn Reproduction> {
+        fn none(_: Scale, _: Images) -> Box<dyn Reproduction> {
             unreachable!("only names are looked at")
         }
-        let entry = |id, needs| Entry { id, panels: "", shows: "", needs, figure: none };
+        let entry = |id, needs| Entry { id, panels: "", shows: "", needs, bound: None, figure: none };
         let (three, s4) = (entry("3", Needs::Theory), entry("S4", Needs::Training));
         for word in ["3", "3a", "fig3", "Figure 3b", "fig. 3", "all", "theory"] {
             assert!(means(word, &three), "{word}");

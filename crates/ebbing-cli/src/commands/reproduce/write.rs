@@ -2,7 +2,7 @@
 
 use super::claims;
 use ebbing_report::escape_markup;
-use ebbing_studies::{Claim, Reproduction, Store};
+use ebbing_studies::{Claim, Images, Reproduction, Store};
 
 /// Draws, judges and writes everything into the figure's folder (`study.json` there has the settings).
 ///
@@ -12,12 +12,16 @@ pub fn all(
     id: &str,
     figure: &dyn Reproduction,
     data: &[String],
-    embedded: bool,
+    images: Images,
     store: &Store,
 ) -> anyhow::Result<Vec<Claim>> {
     let frame = store.frame(false)?;
     store.collect(&frame, "data")?;
-    let used = if embedded { "embedded images, at smaller sizes than with whole data sets" } else { "whole data sets" };
+    let used = match images {
+        Images::Paper => "whole data sets",
+        Images::Embedded => "embedded images, at smaller sizes than with whole data sets",
+        Images::Of(_) => "not the paper's data set",
+    };
     let used = escape_markup(&format!("Data: {} ({used}).", data.join(", ")));
     let metadata = store.metadata()?;
     for (name, drawn) in figure.draw(&frame)? {
@@ -79,7 +83,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let study = Tiny.study().unwrap();
         let store = Store::create(folder.path(), &study).unwrap();
-        let all = |store: &Store| all("0", &Tiny, &study.data, true, store);
+        let all = |store: &Store| all("0", &Tiny, &study.data, Images::Embedded, store);
         assert!(all(&store).unwrap_err().to_string().contains("2 of 2 cells are not there yet"));
         part(&Console::new(true), &study, &store, &Share::All).unwrap();
         let claims = all(&store).unwrap();

@@ -1,7 +1,7 @@
 //! The three regimes by descent: two tasks, a readout each, at several loads α = P/N.
 
-use super::Args;
 use super::runs::{self, Run, RunEnd};
+use super::{Args, Told};
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, MeanInterference, Solver};
@@ -9,9 +9,7 @@ use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::PhasePoint;
 use ebbing::{Error, TaskSequence};
-use ebbing_report::{
-    Figure, Legend, Markers, Panel, Screen, Table, escape_markup, json_number, significant, with_error,
-};
+use ebbing_report::{Figure, Markers, Panel, Table, escape_markup, json_number, significant, with_error};
 use ebbing_studies::draw::{self, LoadCurve};
 use serde_json::{Value, json};
 
@@ -94,14 +92,6 @@ impl Args {
                 "steps": json_number(q.steps), "diverged": q.diverged,
             })).collect::<Vec<_>>(),
         });
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
-            figure(points, theory, critical, self.job.seeds)?.metadata(&metadata).save(folder, "train-loads")?;
-            self.output.write_json("train-loads.json", &result)?;
-        }
-        if self.output.json {
-            return console.print_json(&result);
-        }
         let show = |v: Option<(f64, f64)>| match v {
             Some((m, e)) if self.job.seeds > 1 => with_error(m, e),
             Some((m, _)) => significant(m),
@@ -125,9 +115,8 @@ impl Args {
             self.job.seeds,
             significant(critical)
         );
-        let mut screen = Screen::new(&heading).table(&table)?;
         let (settled, runs) = points.iter().fold((0, 0), |(s, r), q| (s + q.settled, r + q.runs));
-        screen = screen.paragraph(&match settings.solver {
+        let ended = match settings.solver {
             Solver::Descent => format!(
                 "Task 2 ended because loss and distance to the weights before stopped changing in {settled} of {runs} runs, \
                  and after --max-steps in the others."
@@ -136,14 +125,37 @@ impl Args {
                 "Task 2 ended at its minimum, the gradient's norm below {} of that at the start, in {settled} of {runs} runs.",
                 settings.gradient_tolerance
             ),
-        });
-        for sentence in points.iter().flat_map(|q| &q.diverged) {
-            screen = screen.paragraph(&escape_markup(&format!("Left out: {sentence}.")));
-        }
+        };
+        let mut sentences = vec![outcome(points, critical), ended];
+        let diverged = points.iter().flat_map(|q| &q.diverged);
+        sentences.extend(diverged.map(|sentence| escape_markup(&format!("Left out: {sentence}."))));
+        let told = Told { heading, table, sentences };
         if let Some(folder) = &self.output.out {
-            screen = screen.next("figure", &folder.join("train-loads.svg").display().to_string());
+            crate::files::make_folder(folder)?;
+            told.write(folder, "train-loads", figure(points, theory, critical, self.job.seeds)?, &metadata)?;
+            self.output.write_json("train-loads.json", &result)?;
         }
-        console.print(&screen.render_for_stdout())
+        if self.output.json {
+            return console.print_json(&result);
+        }
+        console.print(&told.screen(&self.output)?)
+    }
+}
+
+/// Where networks forget most and where they learn the second task worst (markup).
+fn outcome(points: &[MeasuredLoad], critical: f64) -> String {
+    let largest = |get: fn(&MeasuredLoad) -> Option<(f64, f64)>| {
+        let all = points.iter().filter_map(|q| get(q).map(|(mean, _)| (q.alpha, mean)));
+        all.max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let tell = |name: &str, (alpha, value): (f64, f64)| {
+        format!("{name} is largest, {}, at load {}", significant(value), significant(alpha))
+    };
+    let parts = [largest(|q| q.f21).map(|at| tell("F_{21}", at)), largest(|q| q.g22).map(|at| tell("G_{22}", at))];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => "No run went through.".into(),
+        false => format!("{}; the exact critical load is {}.", parts.join("; "), significant(critical)),
     }
 }
 
@@ -185,14 +197,14 @@ fn point(alpha: f64, width: usize, outcomes: &[RunEnd], regime: Regime) -> ebbin
 
 /// F21 and G22 against the load: markers for networks, lines for the theory at λ → ∞, tints for the regimes.
 fn figure(points: &[MeasuredLoad], theory: &TwoTasks, critical: f64, seeds: usize) -> anyhow::Result<Figure> {
-    let low = points.iter().map(|q| q.alpha).fold(f64::INFINITY, f64::min) / 1.3;
-    let high = points.iter().map(|q| q.alpha).fold(0.0, f64::max) * 1.3;
-    let mut alphas = ebbing::stats::log_grid(low, high, 121);
+    let first = points.iter().map(|q| q.alpha).fold(f64::INFINITY, f64::min);
+    let high = points.iter().map(|q| q.alpha).fold(0.0, f64::max) * 1.05;
+    let mut alphas = ebbing::stats::log_grid(0.5 * first.min(0.2), high, 121);
     // The theory has no value at α = 1 itself.
     alphas.retain(|a| (a - 1.0).abs() > 1e-3);
     let curve = theory.curve(&alphas)?;
     let with_theory = |panel: Panel, get: fn(&PhasePoint) -> Option<Power>| {
-        let panel = draw::tints(panel, (low, high), critical);
+        let panel = draw::tints(panel, (0.0, high), critical);
         LoadCurve::new("theory, λ → ∞", 0, &curve.points, get).lines(panel)
     };
     let measured = |get: fn(&MeasuredLoad) -> Option<(f64, f64)>| {
@@ -203,16 +215,16 @@ fn figure(points: &[MeasuredLoad], theory: &TwoTasks, critical: f64, seeds: usiz
         let markers = Markers::new("networks", &x, &y).category(1);
         if seeds > 1 { markers.errors(&e) } else { markers }
     };
-    let panel = |name: &str| Panel::new().x("load α = P/N").y(name).x_range(low, high).legend(Legend::Below);
-    let left = with_theory(panel("F_{21}"), |p| Some(p.f21)).markers(measured(|q| q.f21));
-    let right = with_theory(panel("G_{22}").log_y(), |p| p.g22).markers(measured(|q| q.g22));
+    let panel = |name: &str| Panel::new().x("load α = P/N").y(name).x_range(0.0, high);
+    let left = with_theory(panel("forgetting F_{21}"), |p| Some(p.f21)).markers(measured(|q| q.f21));
+    let right = with_theory(panel("normalised test loss G_{22}").log_y(), |p| p.g22).markers(measured(|q| q.g22));
     let bars = if seeds > 1 {
         format!(" Bars: standard errors over {seeds} seeds of the initial weights.")
     } else {
         String::new()
     };
     let worst = points.iter().map(|q| q.newest).fold(0.0, f64::max);
-    Ok(Figure::grid(vec![left, right], 2).caption(&format!(
+    Ok(Figure::grid(vec![left, right], 2).title("Trained networks in the three regimes").caption(&format!(
         "Forgetting of task 1 and normalised test loss of task 2 for networks trained by descent (markers) and for the \
          theory at λ → ∞ (lines), which has no finite G_{{22}} in the overfitting regime: it grows as λ^{{1/2}} there. \
          Mean squared training error of task 2: at most {}.{bars}",

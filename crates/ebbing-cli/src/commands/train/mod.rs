@@ -6,7 +6,10 @@ mod sequence_figure;
 
 use crate::console::Console;
 use crate::output::Output;
+use ebbing_report::{Figure, Metadata, Report, Screen, Table};
 use ebbing_studies::job::TrainJob;
+use ebbing_studies::show::bibtex;
+use std::path::Path;
 
 /// Train networks on a task sequence, with learners and the theory in one figure
 ///
@@ -27,6 +30,42 @@ pub struct Args {
     job: TrainJob,
     #[command(flatten)]
     output: Output,
+}
+
+/// What a run of networks tells: a heading, a table and sentences (markup).
+struct Told {
+    heading: String,
+    table: Table,
+    sentences: Vec<String>,
+}
+
+impl Told {
+    /// Writes the figure under its name and the report into a folder.
+    fn write(&self, folder: &Path, name: &str, figure: Figure, metadata: &Metadata) -> anyhow::Result<()> {
+        let figure = figure.finding(&self.sentences[0]).metadata(metadata);
+        figure.save(folder, name)?;
+        Report::telling("What trained networks forget", &self.sentences)
+            .about(&self.heading)
+            .figure(&figure)
+            .table(&self.table)
+            .metadata(metadata)
+            .bibtex(&bibtex())
+            .save(&folder.join("report.html"))?;
+        Ok(())
+    }
+
+    /// The page of the terminal.
+    fn screen(&self, output: &Output) -> anyhow::Result<String> {
+        let mut screen = Screen::new(&self.heading).table(&self.table)?;
+        for sentence in &self.sentences {
+            screen = screen.paragraph(sentence);
+        }
+        screen = match &output.out {
+            Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
+            None => screen.next("report with a figure", "ebbing train --out DIR"),
+        };
+        Ok(screen.render_for_stdout())
+    }
 }
 
 impl Args {

@@ -1,14 +1,14 @@
 //! Forgetting of the first task over a sequence: every learner, and the theory.
 
-use super::Args;
 use super::runs::{self, Run, RunEnd};
+use super::{Args, Told};
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner, Minimum, TaskReport, Trained};
 use ebbing::stats::{mean_curve, mean_with_error};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{SingleHead, TaskSequence};
-use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, significant};
+use ebbing_report::{Figure, Line, Markers, Panel, Spread, Table, escape_markup, significant};
 use serde_json::{Value, json};
 
 /// A curve over the tasks with its standard error where there are several seeds.
@@ -106,7 +106,7 @@ impl Args {
             })).collect::<Vec<Value>>(),
             "theory": theory.map(|c| json!({ "name": c.name, "loss_of_task_1": c.mean, "se": c.error })),
         });
-        let title = format!(
+        let heading = format!(
             "Training on {}: depth {}, width {}, loss {:?}, {} seed(s)",
             sequence.described(),
             shown.architecture.depth,
@@ -114,25 +114,27 @@ impl Args {
             shown.loss,
             self.job.seeds
         );
+        let (table, mut sentences) = self.table(groups, &losses, theory)?;
+        sentences.insert(0, outcome(&losses, theory));
+        let told = Told { heading, table, sentences };
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            figure(groups, &losses, theory, self.job.seeds)?.metadata(&metadata).save(folder, "train")?;
+            told.write(folder, "train", figure(groups, &losses, theory, self.job.seeds)?, &metadata)?;
             self.output.write_json("train.json", &result)?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
-        let text = self.table(&title, groups, &losses, theory)?;
-        console.print(&text)
+        console.print(&told.screen(&self.output)?)
     }
 
+    /// The table, and what to know beside it.
     fn table(
         &self,
-        title: &str,
         groups: &[Group],
         losses: &[LossCurve],
         theory: Option<&LossCurve>,
-    ) -> anyhow::Result<String> {
+    ) -> anyhow::Result<(Table, Vec<String>)> {
         let mut names: Vec<String> = losses.iter().map(|c| escape_markup(&c.name)).collect();
         let last = |c: &LossCurve| (c.mean[c.mean.len() - 1], c.error[c.error.len() - 1]);
         let mut loss: Vec<(f64, f64)> = losses.iter().map(last).collect();
@@ -158,21 +160,22 @@ impl Args {
             table.number("loss of task 1", &mean)
         };
         let table = table.text("newest task's MSE", &newest).text("learned", &learned).text("steps per task", &steps);
-        let mut screen = Screen::new(title).table(&table)?;
-        for sentence in groups.iter().filter_map(unlearned) {
-            screen = screen.paragraph(&escape_markup(&sentence));
-        }
-        if let Some(sentence) = minima(groups) {
-            screen = screen.paragraph(&sentence);
-        }
-        for sentence in groups.iter().flat_map(|g| &g.diverged) {
-            screen = screen.paragraph(&escape_markup(&format!("Left out: {sentence}.")));
-        }
-        if let Some(folder) = &self.output.out {
-            screen = screen.next("figure", &folder.join("train.svg").display().to_string());
-        }
-        Ok(screen.render_for_stdout())
+        let mut sentences: Vec<String> = groups.iter().filter_map(unlearned).collect();
+        sentences.extend(minima(groups));
+        sentences.extend(groups.iter().flat_map(|g| &g.diverged).map(|sentence| format!("Left out: {sentence}.")));
+        Ok((table, sentences.iter().map(|sentence| escape_markup(sentence)).collect()))
     }
+}
+
+/// The loss of task 1 in the end, of every learner and of the theory (markup).
+fn outcome(losses: &[LossCurve], theory: Option<&LossCurve>) -> String {
+    let end = |curve: &LossCurve| {
+        let last = curve.mean.last().copied().unwrap_or(f64::NAN);
+        format!("{} with {}", significant(last), escape_markup(&curve.name))
+    };
+    let ends: Vec<String> = losses.iter().chain(theory).map(end).collect();
+    let tasks = losses.iter().chain(theory).map(|curve| curve.mean.len()).max().unwrap_or_default();
+    format!("After {tasks} tasks the loss of task 1 is {}.", ends.join(", "))
 }
 
 /// What to know of a learner that did not learn: not forgetting means nothing then.
@@ -210,7 +213,7 @@ fn minima(groups: &[Group]) -> Option<String> {
 /// Loss and accuracy of task 1 after each task: markers for networks, a line for the theory.
 fn figure(groups: &[Group], losses: &[LossCurve], theory: Option<&LossCurve>, seeds: usize) -> anyhow::Result<Figure> {
     let times = |n: usize| (1..=n).map(|t| t as f64).collect::<Vec<_>>();
-    let mut loss = Panel::new().x("tasks learned").y("loss of task 1, F_{t1}").integer_x();
+    let mut loss = Panel::new().x("tasks learned, t").y("loss of task 1, F_{t1}").integer_x();
     if let Some(theory) = theory {
         loss = loss.line(Line::new(&escape_markup(&theory.name), &times(theory.mean.len()), &theory.mean).category(0));
     }
@@ -225,7 +228,7 @@ fn figure(groups: &[Group], losses: &[LossCurve], theory: Option<&LossCurve>, se
         ("test accuracy on task 1", |t| t.test_accuracy.iter().map(|row| row[0]).collect()),
     ];
     for (name, pick) in picks {
-        let mut panel = Panel::new().x("tasks learned").y(name).integer_x();
+        let mut panel = Panel::new().x("tasks learned, t").y(name).integer_x();
         let mut any = false;
         for (k, group) in groups.iter().enumerate() {
             let Some(runs) = group.done.iter().map(pick).collect::<Option<Vec<_>>>().filter(|r| !r.is_empty()) else {
@@ -245,7 +248,7 @@ fn figure(groups: &[Group], losses: &[LossCurve], theory: Option<&LossCurve>, se
     let columns = panels.len();
     let newest = groups.iter().flat_map(|g| &g.done).flat_map(|t| &t.reports).map(|r| r.mse).fold(0.0, f64::max);
     let learned = format!(" Mean squared training error of a task just learned: at most {}.", significant(newest));
-    Ok(Figure::grid(panels, columns).caption(&format!(
+    Ok(Figure::grid(panels, columns).title("What is left of the first task").caption(&format!(
         "What is left of the first task as later ones are learned: trained networks (markers) and the theory of wide \
          random-feature networks (line).{learned}{bars}"
     )))

@@ -1,8 +1,8 @@
 //! Figure 3: the order parameters foretell short-term and long-term forgetting of target-distractor sequences.
 
-use super::common::{CIFAR, SAMPLE, data_title};
+use super::common::{CIFAR, data_title};
 use super::targets::{Point, Targets, fit};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -22,18 +22,20 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-e with insets",
     shows: "forgetting after two and after many target-distractor tasks, foretold by the order parameters",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(Figure3 { targets: targets(scale, embedded) }),
+    bound: None,
+    figure: |scale, images| Box::new(Figure3 { targets: targets(scale, images) }),
 };
 
 /// Sequences that forget less than this after the second task.
 pub(super) const SMALL: f64 = 0.05;
 
 /// The grid of figures 3 and S1. ρ_target is close-meshed near 0, where τ_F changes most.
-pub(super) fn targets(scale: Scale, embedded: bool) -> Targets {
-    let (data, p, tasks) = match (scale, embedded) {
-        (Scale::Paper, false) => (CIFAR, 2000, 25),
-        (Scale::Quick, false) => (CIFAR, 400, 10),
-        (_, true) => (SAMPLE, 250, 10),
+pub(super) fn targets(scale: Scale, images: Images) -> Targets {
+    let data = images.name(CIFAR);
+    let (p, tasks) = match (scale, images.few()) {
+        (Scale::Paper, false) => (2000, 25),
+        (Scale::Quick, false) => (400, 10),
+        (_, true) => (250, 10),
     };
     let (seeds, labellings, shared, target) = match scale {
         Scale::Paper => {
@@ -181,12 +183,12 @@ mod tests {
 
     #[test]
     fn sizes_are_the_paper_s() {
-        let paper = targets(Scale::Paper, false);
+        let paper = targets(Scale::Paper, Images::Paper);
         assert_eq!((paper.p, paper.depth, paper.seeds, paper.labellings), (2000, 10, 40, 1));
         assert_eq!(paper.data, "cifar100");
         // Fifty thousand images are enough for 25 tasks of 2000.
         assert!(paper.triples() >= 100 && paper.tasks * paper.p <= 50_000);
-        let quick = targets(Scale::Quick, false);
+        let quick = targets(Scale::Quick, Images::Paper);
         assert!(quick.triples() >= 60 && quick.depth == 10);
         assert_eq!(paper.study("").cells.len(), 40 * 5 * 10);
     }
@@ -200,7 +202,16 @@ mod tests {
     #[test]
     fn runs_through_and_claims_can_fail() {
         let (shared, target, flip) = (vec![0.1, 0.5], vec![0.0, 0.2, 0.5, 1.0], vec![0.0, 0.25, 0.5]);
-        let tiny = Targets { p: 60, tasks: 6, depth: 3, seeds: 2, shared, target, flip, ..targets(Scale::Quick, true) };
+        let tiny = Targets {
+            p: 60,
+            tasks: 6,
+            depth: 3,
+            seeds: 2,
+            shared,
+            target,
+            flip,
+            ..targets(Scale::Quick, Images::Embedded)
+        };
         let study = Figure3 { targets: tiny };
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 5);

@@ -2,7 +2,7 @@
 
 use super::common::{CIFAR, SAMPLE, data_title, drawn, grid};
 use super::targets::fit;
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
@@ -28,7 +28,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-f",
     shows: "forgetting of permuted and split sequences at five depths, and the order parameters that explain it",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(Figure4::new(scale, embedded)),
+    bound: Some("it sets several data sets beside each other"),
+    figure: |scale, images| Box::new(Figure4::new(scale, images)),
 };
 
 /// Up to this permutation ratio long-term forgetting is followed.
@@ -57,14 +58,14 @@ pub(super) struct Figure4 {
 }
 
 impl Figure4 {
-    fn new(scale: Scale, embedded: bool) -> Figure4 {
-        let (p, p_long, tasks, seeds, split_seeds) = match (scale, embedded) {
+    fn new(scale: Scale, images: Images) -> Figure4 {
+        let (p, p_long, tasks, seeds, split_seeds) = match (scale, images.few()) {
             (Scale::Paper, false) => (2000, 2000, 15, 50, 50),
             (Scale::Quick, false) => (800, 500, 8, 3, 16),
             (Scale::Paper, true) => (600, 600, 15, 50, 50),
             (Scale::Quick, true) => (600, 400, 8, 4, 16),
         };
-        let (sources, splits) = match embedded {
+        let (sources, splits) = match images.few() {
             false => (vec!["mnist", "emnist", "fashion-mnist", CIFAR], vec![("emnist", 1), (CIFAR, 2)]),
             true => (vec![SAMPLE], vec![(SAMPLE, 1), (SAMPLE, 2)]),
         };
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn sizes_are_the_paper_s() {
-        let paper = Figure4::new(Scale::Paper, false);
+        let paper = Figure4::new(Scale::Paper, Images::Paper);
         assert_eq!((paper.p, paper.p_long, paper.seeds, paper.split_seeds), (2000, 2000, 50, 50));
         assert_eq!(paper.depths, [1, 3, 5, 7, 9]);
         assert_eq!(paper.sources.len(), 4);
@@ -176,13 +177,13 @@ mod tests {
         let grid = paper.study().unwrap();
         assert_eq!(grid.cells.len(), 50 * (4 * 6 + 2 + 1));
         assert_eq!(grid.data, ["cifar100", "emnist", "fashion-mnist", "mnist"]);
-        let quick = Figure4::new(Scale::Quick, false);
+        let quick = Figure4::new(Scale::Quick, Images::Paper);
         assert_eq!((&quick.depths, &quick.ratios, &quick.sources), (&paper.depths, &paper.ratios, &paper.sources));
     }
 
     #[test]
     fn runs_through_and_claims_can_fail() {
-        let small = Figure4::new(Scale::Quick, true);
+        let small = Figure4::new(Scale::Quick, Images::Embedded);
         let study = Figure4 { p: 120, p_long: 60, tasks: 5, seeds: 2, split_seeds: 3, orders: (3, 40, 2), ..small };
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 6);

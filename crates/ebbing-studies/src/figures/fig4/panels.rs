@@ -5,7 +5,7 @@ use super::claims::points;
 use super::series::Series;
 use crate::figures::common::plain;
 use ebbing::stats::Estimate;
-use ebbing_report::{Dash, Legend, Line, Marker, Markers, OKABE_ITO, Panel, Rgb};
+use ebbing_report::{Dash, Line, Marker, Markers, OKABE_ITO, Panel, Rgb};
 
 /// Colour, dash and marker of a series, the same in every panel: blues for permuted ones, red and green for splits.
 #[derive(Clone, Copy)]
@@ -44,17 +44,17 @@ pub(super) fn all(study: &Figure4, series: &[Series]) -> Vec<Panel> {
     let depths: Vec<f64> = study.depths.iter().map(|&l| l as f64).collect();
     let looks = looks(series);
     let each = || series.iter().zip(looks.iter().copied());
-    let over_depth = |name: &str| Panel::new().x("depth *L*").y(name).integer_x().aspect(0.9);
-    let mut a = over_depth("F_{21}").legend(Legend::Below);
+    let over_depth = |name: &str| Panel::new().x("hidden layers *L*").y(name).integer_x().aspect(0.9);
+    let mut a = over_depth("F_{21}");
     let (mut b, mut c) = (over_depth("τ_{F}"), over_depth("F_{max}"));
-    let mut d = Panel::new().x("γ_{RF}").y("γ_{rule}").aspect(0.9).legend(Legend::Hidden);
-    let mut e = Panel::new().x("2(γ_{RF} − γ_{rule})").y("F_{21}").aspect(0.9).legend(Legend::Hidden);
+    let mut d = Panel::new().x("γ_{RF}").y("γ_{rule}").aspect(0.9);
+    let mut e = Panel::new().x("2(γ_{RF} − γ_{rule})").y("F_{21}").aspect(0.9);
     let mut f = Panel::new().x("γ_{RF}").y("τ_{F}").aspect(0.9);
     for (s, look) in each() {
         a = add(a, &s.name, look, &depths, &s.f21);
-        d = add(d, "", look, &plain(&s.rf), &s.rule);
+        d = add(d, &s.name, look, &plain(&s.rf), &s.rule);
         let (x, y) = (s.twice_conflict(), plain(&s.f21));
-        e = e.markers(Markers::new("", &x, &y).colour(look.colour).shape(look.marker));
+        e = e.markers(Markers::new(&s.name, &x, &y).colour(look.colour).shape(look.marker));
         if let Some(long) = &s.long {
             for (panel, values) in [(&mut b, &long.tau), (&mut c, &long.f_max)] {
                 let known = depths.iter().zip(values).filter_map(|(l, v)| Some((*l, (*v)?)));

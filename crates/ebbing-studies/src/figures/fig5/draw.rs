@@ -6,7 +6,7 @@ use super::{AtLoad, EXAMPLES, Fig5, critical_of, of_triple, triple_name};
 use crate::draw::diagram as regimes;
 use crate::error::Result;
 use crate::frame::Frame;
-use ebbing_report::{Dash, Direction, Figure, Legend, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
+use ebbing_report::{Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 
 pub(super) fn draw(study: &Fig5, frame: &Frame) -> Result<Figure> {
     let [b1, b2, c] = ["f21", "g22", "u22"].map(|name| fixed(frame, name));
@@ -75,13 +75,11 @@ fn fixed(frame: &Frame, name: &str) -> Result<Panel> {
     with_examples(panel, &rows, name)
 }
 
-/// The lines of the two examples. Their names stand in the first of three panels, those of arrows in the second.
+/// The lines of the two examples.
 fn with_examples(panel: Panel, rows: &[Frame], name: &str) -> Result<Panel> {
     let names = EXAMPLES.map(triple_name);
-    let label = |k: usize| if name == "f21" { names[k].as_str() } else { "" };
-    let curves: Vec<_> = (0..rows.len()).map(|k| (&rows[k], label(k), LOOKS[k])).collect();
-    let legend = if name == "u22" { Legend::Hidden } else { Legend::Below };
-    Ok(draw_limit(panel, &curves, name)?.legend(legend))
+    let curves: Vec<_> = (0..rows.len()).map(|k| (&rows[k], names[k].as_str(), LOOKS[k])).collect();
+    draw_limit(panel, &curves, name)
 }
 
 /// A quantity at loads above 1.
@@ -89,9 +87,9 @@ fn beyond(frame: &Frame, name: &str) -> Result<Panel> {
     let mut panel = Panel::new().x("load α = P/N").y(axis_name(name)).log_x();
     let rows = examples(frame)?.iter().map(|rows| rows.having("alpha", |a| a > 1.0)).collect::<Result<Vec<_>>>()?;
     for (k, triple) in EXAMPLES.into_iter().enumerate() {
-        panel = panel.vertical(if name == "f21" { "exact α_{c}" } else { "" }, critical_of(frame, triple, 0)?);
+        panel = panel.vertical("exact α_{c} of the example", critical_of(frame, triple, 0)?);
         let at = of_triple(&frame.only("part", "power")?, triple)?.only("seed", 0usize)?.only("lambda", 1e8)?;
-        let label = if name == "g22" && k == 0 { "λ = 10^{8}" } else { "" };
+        let label = if name != "f21" && k == 0 { "λ = 10^{8}" } else { "" };
         let line = Line::new(label, &at.numbers("alpha")?, &at.numbers(name)?);
         panel = panel.line(line.category(LOOKS[k]).dash(Dash::Dotted).width(0.7));
     }
@@ -122,7 +120,7 @@ fn against_lambda(frame: &Frame, names: &[&str; 2]) -> Result<Panel> {
             panel = panel.line(Line::new(&label, &at.lambdas, &values).colour(OKABE_ITO[2 * place]).dash(dash));
         }
     }
-    Ok(panel.legend(Legend::Below))
+    Ok(panel)
 }
 
 /// The boundaries against γ_sim.

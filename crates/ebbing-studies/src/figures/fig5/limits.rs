@@ -14,7 +14,7 @@ use ebbing::linalg::{Cholesky, column as as_column, dot, matmul};
 use ebbing::nets::PosteriorSettings;
 use ebbing::plan::{Cost, sample_cost};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
-use ebbing::{Kernel, MultiHead, sample_posterior};
+use ebbing::{Kernel, MultiHead, Recipe, sample_posterior};
 use serde::{Deserialize, Serialize};
 
 /// The load that stands for 0: corrections are proportional to it.
@@ -77,6 +77,10 @@ struct Alone {
 }
 
 impl Work for Alone {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
@@ -117,6 +121,10 @@ struct Linear {
 }
 
 impl Work for Linear {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let settings = MultiHeadSettings { activation: Activation::Linear, ..MultiHeadSettings::default() };
@@ -170,6 +178,10 @@ struct Sampled {
 }
 
 impl Work for Sampled {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let (width, lambda, beta) = SAMPLED;

@@ -6,7 +6,7 @@ mod limits;
 mod work;
 
 use super::loads::{self, Setup, column};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
@@ -22,7 +22,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "b-f",
     shows: "Three regimes of forgetting and generalisation against the load, target-distractor tasks, a readout per task",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(Fig5::at(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(Fig5::at(scale, images)),
 };
 
 /// (ρ_target, ρ_shared, ρ_flip).
@@ -76,8 +77,8 @@ pub(super) struct Fig5 {
 }
 
 impl Fig5 {
-    fn at(scale: Scale, embedded: bool) -> Self {
-        let data = if embedded { "mnist-sample" } else { "cifar100" };
+    fn at(scale: Scale, images: Images) -> Self {
+        let data = images.name("cifar100");
         let (p, p_test, seeds, sampled) = match scale {
             Scale::Quick => (400, 200, [3, 1, 2], 4),
             Scale::Paper => (2000, 500, [5, 2, 4], 16),
@@ -88,7 +89,7 @@ impl Fig5 {
         below.extend((3..=8).map(|k| 1.0 - 10f64.powf(-0.5 * f64::from(k))));
         below.sort_by(f64::total_cmp);
         Fig5 {
-            setup: Setup { scale, data, p, p_test },
+            setup: Setup { scale, data, paper: "cifar100", p, p_test },
             seeds,
             triples: TRIPLES.to_vec(),
             below,
@@ -101,7 +102,7 @@ impl Fig5 {
     /// A few small cells of every kind.
     #[cfg(test)]
     pub fn tiny() -> Self {
-        let full = Self::at(Scale::Quick, true);
+        let full = Self::at(Scale::Quick, Images::Embedded);
         Fig5 {
             setup: Setup { p: 60, p_test: 20, ..full.setup },
             seeds: [1; 3],

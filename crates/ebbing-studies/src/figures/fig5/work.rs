@@ -5,6 +5,7 @@ use super::super::loads::{critical_row, labels, point_row, with_steepest};
 use crate::cell::Row;
 use crate::error::Result;
 use crate::study::Work;
+use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, phase_cost};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
@@ -20,6 +21,10 @@ pub(super) struct CurveWork {
 }
 
 impl Work for CurveWork {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let settings = MultiHeadSettings { lambda: self.lambda, ..MultiHeadSettings::default() };
         let two = self.tasks.two(sources, &settings)?;
@@ -44,6 +49,10 @@ pub(super) struct Boundary {
 }
 
 impl Work for Boundary {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;

@@ -6,7 +6,7 @@ use super::{BENCHMARKS, Benchmark, Fig6, critical_rows, percent};
 use crate::draw::diagram as regimes;
 use crate::error::Result;
 use crate::frame::Frame;
-use ebbing_report::{Band, Dash, Direction, Figure, Legend, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
+use ebbing_report::{Band, Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 
 pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {
     let mut panels = Vec::new();
@@ -70,7 +70,6 @@ fn gap(benchmark: &Benchmark, given: &Frame, scaled: &Frame) -> Result<Panel> {
         .y("γ_{sim}^{−2} / exact α_{c}")
         .log_y()
         .x_range(0.0, 1.0)
-        .y_range(0.1, 10.0)
         .horizontal("", 1.0);
     for (k, (rows, label)) in [(given, "labels ±1"), (scaled, "scaled labels")].into_iter().enumerate() {
         // Where a boundary is infinite there is no ratio.
@@ -102,15 +101,10 @@ fn curves(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
     let mut rows = Vec::new();
     for (ratio, _, _) in benchmark.examples {
         let here = draw.only("ratio", ratio)?;
-        panel = panel.vertical(
-            if name == "f21" { "exact α_{c}" } else { "" },
-            mean(&here.only("labels", "given")?, "alpha_c")?.value,
-        );
+        let exact = mean(&here.only("labels", "given")?, "alpha_c")?.value;
+        panel = panel.vertical("exact α_{c} of the ratio", exact);
         rows.push((percent(ratio), here.having("alpha", |_| true)?));
     }
-    // The names of the curves stand in the first panel, those of the arrows in the second.
-    let label = |k: usize| if name == "f21" { rows[k].0.as_str() } else { "" };
-    let curves: Vec<_> = (0..rows.len()).map(|k| (&rows[k].1, label(k), LOOKS[k])).collect();
-    let legend = if name == "u22" { Legend::Hidden } else { Legend::Below };
-    Ok(draw_limit(panel, &curves, name)?.legend(legend))
+    let curves: Vec<_> = (0..rows.len()).map(|k| (&rows[k].1, rows[k].0.as_str(), LOOKS[k])).collect();
+    draw_limit(panel, &curves, name)
 }

@@ -5,12 +5,13 @@ mod draw;
 
 use super::drawn::{ByRatio, Drawn, drawn_cost};
 use super::loads::{Setup, critical_row, point_row, ratio_cell, with_steepest};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::{Study, Work};
+use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, critical_load_cost};
 use ebbing::stats::log_grid;
@@ -24,7 +25,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-f",
     shows: "Similarity of permuted and split tasks and their phase diagrams, a readout per task",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(Fig6::at(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(Fig6::at(scale, images)),
 };
 
 /// One of the two benchmarks.
@@ -66,9 +68,9 @@ pub(super) struct Fig6 {
 }
 
 impl Fig6 {
-    fn at(scale: Scale, embedded: bool) -> Self {
-        let data = if embedded { "mnist-sample" } else { "mnist" };
-        let (p, p_test, seeds, curves) = match (scale, embedded) {
+    fn at(scale: Scale, images: Images) -> Self {
+        let data = images.name("mnist");
+        let (p, p_test, seeds, curves) = match (scale, images.few()) {
             (Scale::Quick, false) => (800, 300, 4, 2),
             (Scale::Quick, true) => (400, 120, 4, 2),
             (Scale::Paper, false) => (2000, 500, 10, 3),
@@ -77,13 +79,13 @@ impl Fig6 {
         };
         let mut grid = log_grid(0.1, 0.98, 30);
         grid.extend(log_grid(1.02, 10.0, 60));
-        Fig6 { setup: Setup { scale, data, p, p_test }, seeds, curves, loads: grid }
+        Fig6 { setup: Setup { scale, data, paper: "mnist", p, p_test }, seeds, curves, loads: grid }
     }
 
     /// A few small cells of every kind.
     #[cfg(test)]
     pub fn tiny() -> Self {
-        let full = Self::at(Scale::Quick, true);
+        let full = Self::at(Scale::Quick, Images::Embedded);
         Fig6 { setup: Setup { p: 60, p_test: 20, ..full.setup }, seeds: 2, curves: 1, loads: log_grid(0.5, 10.0, 12) }
     }
 }
@@ -96,6 +98,10 @@ struct Similarity {
 }
 
 impl Work for Similarity {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let two = self.tasks.two(sources, &MultiHeadSettings::default())?;
         let mut row = critical_row(&two.critical_load()?, "given");

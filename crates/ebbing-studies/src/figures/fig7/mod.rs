@@ -6,7 +6,7 @@ mod work;
 
 use super::drawn::ByRatio;
 use super::loads::{Setup, column, ratio_cell};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -20,7 +20,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-f",
     shows: "The penalty that serves both of two dissimilar tasks best, and the representations it leads to",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(Fig7::at(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(Fig7::at(scale, images)),
 };
 
 /// The two benchmarks and the letters of their panels; tasks share nothing (ratio 100 %).
@@ -45,22 +46,22 @@ pub(super) struct Fig7 {
 }
 
 impl Fig7 {
-    fn at(scale: Scale, embedded: bool) -> Self {
-        let data = if embedded { "mnist-sample" } else { "mnist" };
-        let (p, p_test, seeds) = match (scale, embedded) {
+    fn at(scale: Scale, images: Images) -> Self {
+        let data = images.name("mnist");
+        let (p, p_test, seeds) = match (scale, images.few()) {
             (Scale::Quick, false) => (400, 300, 5),
             (Scale::Quick, true) => (400, 120, 5),
             (Scale::Paper, false) => (2000, 500, 10),
             // As many as the sample holds of a class.
             (Scale::Paper, true) => (600, 120, 10),
         };
-        Fig7 { setup: Setup { scale, data, p, p_test }, seeds, lambdas: log_grid(1e-2, 1e6, 17) }
+        Fig7 { setup: Setup { scale, data, paper: "mnist", p, p_test }, seeds, lambdas: log_grid(1e-2, 1e6, 17) }
     }
 
     /// A few small cells of every kind.
     #[cfg(test)]
     pub fn tiny() -> Self {
-        let full = Self::at(Scale::Quick, true);
+        let full = Self::at(Scale::Quick, Images::Embedded);
         Fig7 { setup: Setup { p: 60, p_test: 20, ..full.setup }, seeds: 2, lambdas: log_grid(1e-2, 1e6, 5) }
     }
 

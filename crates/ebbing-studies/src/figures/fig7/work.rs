@@ -6,13 +6,13 @@ use super::{ALIGNED, DRAWN, LOAD, RANGE};
 use crate::cell::Row;
 use crate::error::Result;
 use crate::study::Work;
-use ebbing::Task;
 use ebbing::data::Sources;
 use ebbing::linalg::{Mat, MatRef};
 use ebbing::plan::{Cost, product_cost};
 use ebbing::rng::Stream;
 use ebbing::theory::best_lambda::best_lambda;
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTaskPoint, TwoTasks, centred_alignment};
+use ebbing::{Recipe, Task};
 use serde::{Deserialize, Serialize};
 
 /// The theory at the figure's load.
@@ -34,6 +34,10 @@ pub(super) struct Finite {
 }
 
 impl Work for Finite {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let two = TwoTasks::new(&tasks, &settings_at(self.lambda))?;
@@ -54,6 +58,10 @@ pub(super) struct LimitLambda {
 }
 
 impl Work for LimitLambda {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let two = TwoTasks::new(&tasks, &settings_at(f64::INFINITY))?;
@@ -92,6 +100,10 @@ pub(super) struct KernelMap {
 }
 
 impl Work for KernelMap {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let best = best_lambda(&tasks, &settings_at(1.0), RANGE.0, RANGE.1)?.best.lambda;

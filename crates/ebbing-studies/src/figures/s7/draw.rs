@@ -4,7 +4,7 @@ use super::claims::critical;
 use super::{Averaged, BENCHMARKS, Benchmark, FigS7, LAMBDAS, limits};
 use crate::error::Result;
 use crate::frame::Frame;
-use ebbing_report::{Dash, Figure, Legend, Line, OKABE_ITO, Panel, Regime, Rgb};
+use ebbing_report::{Dash, Figure, Line, OKABE_ITO, Panel, Regime, Rgb};
 
 pub(super) fn draw(study: &FigS7, frame: &Frame) -> Result<Figure> {
     let mut panels = Vec::new();
@@ -39,7 +39,7 @@ fn curve(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
     let mut panel = Panel::new().x("load α = P/N").y(y).log_x();
     panel = panel.regime(Regime::FixedRepresentations, 0.0, 1.0);
     if name == "g22" {
-        panel = panel.log_y().legend(Legend::Hidden);
+        panel = panel.log_y();
     }
     for (steps, (colour, dash)) in LOOKS.into_iter().enumerate() {
         let curve = Averaged::new(frame, benchmark, benchmark.example, LAMBDAS[0], steps)?;

@@ -5,12 +5,13 @@ mod draw;
 
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{Setup, column, critical_row, mean, ratio_cell};
-use super::{Entry, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale};
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::{Column, Study, Work};
+use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use ebbing::stats::log_grid;
@@ -26,7 +27,8 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "b, c, e, f",
     shows: "Critical load with and without an intermediate dataset between two tasks",
     needs: Needs::Theory,
-    figure: |scale, embedded| Box::new(FigS7::at(scale, embedded)),
+    bound: None,
+    figure: |scale, images| Box::new(FigS7::at(scale, images)),
 };
 
 /// A benchmark: protocol, letters, ratios, and the ratio whose curves are drawn.
@@ -57,19 +59,19 @@ pub(super) struct FigS7 {
 }
 
 impl FigS7 {
-    fn at(scale: Scale, embedded: bool) -> Self {
-        let data = if embedded { "mnist-sample" } else { "mnist" };
+    fn at(scale: Scale, images: Images) -> Self {
+        let data = images.name("mnist");
         let (p, p_test, seeds, count) = match scale {
             Scale::Quick => (300, 120, 2, 12),
             Scale::Paper => (600, 120, 3, 20),
         };
-        FigS7 { setup: Setup { scale, data, p, p_test }, seeds, above: log_grid(1.05, 12.0, count) }
+        FigS7 { setup: Setup { scale, data, paper: "mnist", p, p_test }, seeds, above: log_grid(1.05, 12.0, count) }
     }
 
     /// A few small cells of every kind.
     #[cfg(test)]
     pub fn tiny() -> Self {
-        let full = Self::at(Scale::Quick, true);
+        let full = Self::at(Scale::Quick, Images::Embedded);
         FigS7 { setup: Setup { p: 40, p_test: 20, ..full.setup }, seeds: 1, above: log_grid(1.1, 12.0, 5) }
     }
 
@@ -92,6 +94,10 @@ struct Intermediate {
 }
 
 impl Work for Intermediate {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let settings = MultiHeadSettings { lambda: self.lambda, ..MultiHeadSettings::default() };

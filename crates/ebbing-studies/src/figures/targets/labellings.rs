@@ -62,6 +62,10 @@ impl Labellings {
 }
 
 impl Work for Labellings {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(Recipe { seed: self.seed, ..Labellings::recipe(self) })
+    }
+
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let labelled = labelled(&self.sequence(sources)?, &self.flips, self.labellings, self.seed);
         let parameters = self.order_parameters(&labelled)?;

@@ -4,7 +4,7 @@ use super::tables;
 use crate::job::ForecastResult;
 use ebbing::Forecast;
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
-use ebbing_report::{Band, Figure, Line, Markers, Matrix, Panel};
+use ebbing_report::{Band, Figure, Line, Markers, Matrix, Panel, significant};
 
 /// The name of the file and the figure.
 pub fn all(told: &ForecastResult) -> Vec<(&'static str, Figure)> {
@@ -18,9 +18,17 @@ pub fn all(told: &ForecastResult) -> Vec<(&'static str, Figure)> {
         figures.push(("test", test(forecast)));
     }
     if forecast.depths.len() > 1 {
-        figures.push(("depth", depth(forecast)));
+        figures.push(("depth", depth(forecast, told.settings.theory.architecture.depth)));
     }
     figures
+}
+
+/// The largest number of a task matrix at or below its diagonal, with its row and column counted from 1.
+fn largest(matrix: &[Vec<f64>]) -> Option<(usize, usize, f64)> {
+    let cells =
+        matrix.iter().enumerate().flat_map(|(t, row)| row[..=t].iter().enumerate().map(move |(s, v)| (t, s, *v)));
+    let finite = cells.filter(|(.., v)| v.is_finite());
+    finite.max_by(|a, b| a.2.total_cmp(&b.2)).map(|(t, s, v)| (t + 1, s + 1, v))
 }
 
 /// The forgetting matrix and the first task's curve with its fit.
@@ -49,9 +57,13 @@ fn forgetting(forecast: &Forecast) -> Figure {
         1 => String::new(),
         n => format!(" The band is the standard error over {n} seeds."),
     };
-    Figure::grid(vec![matrix, panel], 2).title("Forecast forgetting").caption(&format!(
-        "Forecast forgetting. Left, loss Σ(f − y)²/|Y|² on the training data of each task after each task; 0 is perfect memory, \
-         1 is as bad as answering zero. Right, the first task's row by row, with the saturating exponential fitted to it.{bars}"
+    let worst =
+        largest(&f.mean).map(|(t, s, v)| format!("The most is lost of task {s} after task {t}: {}. ", significant(v)));
+    let last = curve.last().map(|v| format!("After the last task the loss on task 1 is {}.", significant(*v)));
+    let finding = worst.unwrap_or_default() + &last.unwrap_or_default();
+    Figure::grid(vec![matrix, panel], 2).title("Forecast forgetting").finding(&finding).caption(&format!(
+        "Forecast forgetting. **a** Loss Σ(f − y)²/|Y|² on the training data of each task after each task; 0 is perfect memory, \
+         1 is as bad as answering zero. **b** The first task's row by row, with the saturating exponential fitted to it.{bars}"
     ))
 }
 
@@ -73,7 +85,11 @@ fn order_parameters(forecast: &Forecast) -> Figure {
         panel("γ_{sim}", |p| p.gamma_sim),
         panel("F_{pair}", |p| p.f21),
     ];
-    Figure::grid(panels, 3).title("Order parameters of all pairs").caption(
+    let finding = forecast.worst.as_ref().map_or(String::new(), |w| {
+        let (conflict, shared) = (significant(w.conflict), significant(w.gamma_rf));
+        format!("Tasks {} and {} conflict most, by {conflict}, with γ_{{RF}} {shared}.", w.first, w.second)
+    });
+    Figure::grid(panels, 3).title("Order parameters of all pairs").finding(&finding).caption(
         "Order parameters of every ordered pair of tasks. γ_{RF}: how much the second task drives features that the first one \
          uses; γ_{rule}: how far the two rules agree on them; their difference is the conflict, half of the expected forgetting \
          F_{pair} of the first task after the second, these two learned alone. γ_{feature}: overlap of all features; γ_{sim}: similarity of tasks that have readouts of their own.",
@@ -126,10 +142,21 @@ fn intervals(forecast: &Forecast) -> Option<Figure> {
         let share = 100.0 * n.confidence;
         bars.push(format!("Beside them mean and central {share} % of {} shuffles of the targets.", n.samples));
     }
-    Some(Figure::grid(panels, 2).title("How well order parameters are known").caption(&format!(
+    let apart = pairs.iter().filter(|p| outside(&p.detail)).count();
+    let finding = match null {
+        Some(_) => format!("Of {} pairs, {apart} conflict beyond what shuffled targets do.", pairs.len()),
+        None => String::new(),
+    };
+    Some(Figure::grid(panels, 2).title("How well order parameters are known").finding(&finding).caption(&format!(
         "Order parameters of pairs of tasks over the choice of examples, and against targets without meaning. {}",
         bars.join(" ")
     )))
+}
+
+/// Whether the conflict of a pair lies outside the central range of its null.
+fn outside(pair: &PairOrderParameters) -> bool {
+    let value = pair.values.conflict;
+    pair.null.as_ref().is_some_and(|null| value < null.low.conflict || value > null.high.conflict)
 }
 
 /// Held-out data: normalised loss and accuracy.
@@ -144,14 +171,21 @@ fn test(forecast: &Forecast) -> Figure {
         }
     }
     let columns = panels.len();
-    Figure::grid(panels, columns).title("Held-out data").caption(
-        "Held-out data. Left, test loss of each task after each task over that of a network which learns the task alone. Right, \
-         share of test examples on the right side; above the diagonal tasks not yet learned.",
+    let worst = forecast.test.as_ref().and_then(|test| largest(&test.generalisation.mean));
+    let finding = worst.map_or(String::new(), |(t, s, g)| {
+        format!(
+            "The test loss grows most on task {s} after task {t}: {} times that of learning it alone.",
+            significant(g)
+        )
+    });
+    Figure::grid(panels, columns).title("Held-out data").finding(&finding).caption(
+        "Held-out data. **a** Test loss of each task after each task over that of a network which learns the task alone. **b** Share \
+         of test examples on the right side; above the diagonal tasks not yet learned.",
     )
 }
 
-/// What depth changes.
-fn depth(forecast: &Forecast) -> Figure {
+/// What depth changes; the network's own depth is marked.
+fn depth(forecast: &Forecast, own: usize) -> Figure {
     let x: Vec<f64> = forecast.depths.iter().map(|d| d.depth as f64).collect();
     let get =
         |f: fn(&ebbing::theory::forecast::DepthForecast) -> f64| forecast.depths.iter().map(f).collect::<Vec<f64>>();
@@ -163,18 +197,27 @@ fn depth(forecast: &Forecast) -> Figure {
         let high: Vec<f64> = last.iter().zip(&errors).map(|(v, e)| v + e).collect();
         left = left.band(Band::new("± SE", &x, &low, &high).category(1));
     }
-    let left = left
+    let mark = |panel: Panel| match x.contains(&(own as f64)) {
+        true => panel.own(&format!("this network, L = {own}"), own as f64),
+        false => panel,
+    };
+    let left = mark(left)
         .line(Line::new("F_{21}", &x, &get(|d| d.f21)).category(0))
         .line(Line::new("final, mean over tasks", &x, &last).category(1));
-    let right = Panel::new()
-        .x("hidden layers, L")
-        .y("order parameter")
-        .integer_x()
+    let right = mark(Panel::new().x("hidden layers, L").y("order parameter").integer_x())
         .line(Line::new("γ_{RF}", &x, &get(|d| d.order_parameters.gamma_rf)).category(0))
         .line(Line::new("γ_{rule}", &x, &get(|d| d.order_parameters.gamma_rule)).category(1))
         .line(Line::new("conflict", &x, &get(|d| d.order_parameters.conflict)).category(2));
-    Figure::grid(vec![left, right], 2).title("What depth changes").caption(
-        "What depth changes. Left, short-term forgetting F_{21} and the mean forgetting of all earlier tasks after the last. \
-         Right, order parameters averaged over consecutive pairs of tasks.",
+    let best = forecast.depths.iter().min_by(|a, b| a.final_forgetting.total_cmp(&b.final_forgetting));
+    let finding = best.map_or(String::new(), |d| {
+        format!(
+            "The least is forecast to be forgotten at depth {}: {} on average.",
+            d.depth,
+            significant(d.final_forgetting)
+        )
+    });
+    Figure::grid(vec![left, right], 2).title("What depth changes").finding(&finding).caption(
+        "What depth changes. **a** Short-term forgetting F_{21} and the mean forgetting of all earlier tasks after the last. \
+         **b** Order parameters averaged over consecutive pairs of tasks.",
     )
 }

@@ -14,8 +14,9 @@ use ebbing_report::{Matrix, Metadata, Report, Result, Spread, escape_markup};
 /// Where a table is not sound.
 pub fn shown(told: &ForecastResult, metadata: &Metadata) -> Result<Shown> {
     let forecast = &told.forecast;
-    let mut report = Report::telling("What the network will forget", &told.forecast.sentences())
-        .note(&escape_markup(&told.heading))
+    let sentences: Vec<String> = told.forecast.sentences().iter().map(|s| escape_markup(s)).collect();
+    let mut report = Report::telling("What the network will forget", &sentences)
+        .about(&escape_markup(&told.heading))
         .note(assumes(told.settings.features));
     let figures: Vec<_> = figures::all(told).into_iter().map(|(name, f)| (name, f.metadata(metadata))).collect();
     for (_, figure) in &figures {
@@ -41,6 +42,10 @@ pub fn shown(told: &ForecastResult, metadata: &Metadata) -> Result<Shown> {
     if !forecast.depths.is_empty() {
         tables.push(("depths".into(), tables::depths(forecast)));
         report = report.table(&tables::depths(forecast));
+    }
+    for (name, sweep) in tables::sweeps(forecast) {
+        report = report.table(&sweep);
+        tables.push((name.into(), sweep));
     }
     for (k, (name, layer)) in told.layers.iter().enumerate() {
         let pairs = tables::all_pairs(layer);

@@ -1,7 +1,7 @@
 //! The tables of a forecast, for the terminal, the report and files.
 
 use ebbing::Forecast;
-use ebbing::theory::forecast::PairForecast;
+use ebbing::theory::forecast::{PairForecast, SweepForecast};
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
 use ebbing_report::{Spread, Table, significant};
 
@@ -152,4 +152,45 @@ pub fn depths(forecast: &Forecast) -> Table {
         .meaning("mean forgetting of all earlier tasks after the last")
         .number("τ", &column(|d| d.fit.as_ref().and_then(|f| f.tau).map_or(f64::NAN, |t| t.value)))
         .unit("tasks")
+}
+
+/// What penalties, and widths with a readout per task, would change: each by the name of its file, where asked for.
+pub fn sweeps(forecast: &Forecast) -> Vec<(&'static str, Table)> {
+    let titles = [
+        ("lambdas", &forecast.lambdas, "What the penalty λ would change, where all weights learn (mode gibbs)"),
+        ("widths", &forecast.widths, "A readout per task at other widths N"),
+    ];
+    let asked = titles.into_iter().filter(|(_, points, _)| !points.is_empty());
+    asked.map(|(name, points, title)| (name, sweep(title, points, forecast.seeds > 1))).collect()
+}
+
+fn sweep(title: &str, points: &[SweepForecast], several: bool) -> Table {
+    let column = |get: fn(&SweepForecast) -> Option<f64>| {
+        points.iter().map(|point| get(point).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
+    };
+    let estimate = |table: Table, name: &str, values: &[f64], errors: &[f64]| match several {
+        true => table.estimate(name, values, Spread::StandardError, errors),
+        false => table.number(name, values),
+    };
+    let mut table = Table::new(title);
+    if points.iter().any(|point| point.width.is_some()) {
+        table = table.number("N", &column(|p| p.width)).meaning("hidden units");
+    }
+    table = table.number("λ", &column(|p| Some(p.lambda))).meaning("penalty on the change of the weights");
+    table = estimate(table, "final F", &column(|p| p.final_forgetting), &column(|p| p.standard_error))
+        .meaning("mean forgetting of all earlier tasks after the last");
+    if points.iter().any(|point| point.accuracy.is_some()) {
+        table = estimate(table, "accuracy", &column(|p| p.accuracy), &column(|p| p.accuracy_error))
+            .meaning("average over all tasks after the last, on test data where every task has some");
+        table = table
+            .number("transfer", &column(|p| p.backward_transfer))
+            .key("backward_transfer")
+            .meaning("what earlier tasks gain in accuracy, or (below 0) forget");
+    }
+    match points.iter().any(|point| point.why.is_some()) {
+        true => {
+            table.text("", &points.iter().map(|p| p.why.clone().unwrap_or_default()).collect::<Vec<_>>()).key("why")
+        }
+        false => table,
+    }
 }

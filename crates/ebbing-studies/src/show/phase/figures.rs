@@ -13,7 +13,7 @@ pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas:
     let mean = |get: fn(&CriticalLoad) -> f64| swept.iter().map(|s| s.mean(get).value).collect::<Vec<f64>>();
     let error: Vec<f64> = swept.iter().map(|s| s.mean(|c| c.gamma_sim).standard_error.unwrap_or(0.0)).collect();
     let gamma = mean(|c| c.gamma_sim);
-    let markers = Markers::new("γ_{sim}", &x, &gamma).category(0);
+    let markers = Markers::new("", &x, &gamma).category(0);
     let similarity = Panel::new()
         .x(axis)
         .y("task similarity γ_{sim}")
@@ -30,7 +30,7 @@ pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas:
     panels.extend(curve_panels(axis, curves));
     let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds.") } else { String::new() };
     Figure::grid(panels, 3).title("Regimes of two tasks with a readout each").caption(&format!(
-        "Regimes at λ → ∞ of two tasks with a readout each. First, similarity of the tasks. Second, the phase diagram: the exact \
+        "Regimes at λ → ∞ of two tasks with a readout each. **a** Similarity of the tasks. **b** The phase diagram: the exact \
          boundary α_{{c}} and the estimate γ_{{sim}}^{{−2}}. Then, against the load, forgetting of task 1, test loss of task 2 over \
          learning it alone, and the norm of its readout for chosen values of the {axis}; where a curve is interrupted the quantity \
          grows as λ^{{1/2}} without bound (arrows).{bars}"

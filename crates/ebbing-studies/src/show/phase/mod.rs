@@ -5,19 +5,20 @@ mod figures;
 pub use figures::{curve_panels, curve_table, diagram};
 
 use super::{Shown, bibtex};
-use crate::job::{PhasePlace, SweptCurves};
+use crate::draw;
+use crate::job::{PhaseJob, PhasePlace, Representation, SweptCurves};
 use ebbing::theory::best_lambda::BestLambda;
 use ebbing::theory::phase::{Location, WidthPoint};
-use ebbing_report::{Figure, Line, Metadata, Panel, Report, Table, significant};
+use ebbing_report::{Figure, Line, Metadata, Panel, Report, Table, escape_markup, significant};
 
-/// Two tasks in words: the line that opens, and sentences.
+/// Two tasks in words (markup): the line that opens, and sentences.
 pub fn told(place: &PhasePlace, sigma: f64) -> (String, Vec<String>) {
     let sizes: Vec<String> = place.sizes.iter().map(usize::to_string).collect();
     let (examples, done) = (sizes.join(" and "), done(&place.settings));
     let heading = format!("Two tasks of {examples} examples{done}, σ = {sigma}");
-    let mut sentences = vec![answer(place.location.as_ref(), place.best.as_ref(), place.tested)];
+    let mut sentences = answer(place.location.as_ref(), place.best.as_ref(), place.tested);
     sentences.extend(place.widths.map(|[own, best]| by_the_numbers(own, best)));
-    sentences.extend(place.critical.notes.iter().map(|note| sentence(note)));
+    sentences.extend(place.critical.notes.iter().map(|note| escape_markup(&sentence(note))));
     (heading, sentences)
 }
 
@@ -32,35 +33,64 @@ pub fn loads(place: &PhasePlace) -> Table {
 }
 
 /// Everything that is told of two tasks in the diagram.
-pub fn shown(place: &PhasePlace, sigma: f64, metadata: &Metadata) -> Shown {
-    let (heading, mut sentences) = told(place, sigma);
+pub fn shown(place: &PhasePlace, job: &PhaseJob, metadata: &Metadata) -> Shown {
+    let (heading, mut sentences) = told(place, job.sigma);
+    let critical = place.critical.alpha_c;
+    let marks = Marks { location: place.location.as_ref(), lambda: &job.lambda, critical };
+    let figure = figure(&place.curves, &marks, place.best.as_ref()).finding(&sentences[0]).metadata(metadata);
     sentences.push(DEFINED.into());
-    let figure = figure(&place.curves, place.location.as_ref(), place.best.as_ref()).metadata(metadata);
-    let report = report((&heading, &sentences), &figure, &[&loads(place)], metadata);
-    let curves = curve_table(std::slice::from_ref(&place.curves));
-    Shown { figures: vec![("phase", figure)], tables: vec![("phase-curves".into(), curves)], report }
+    let (loads, hidden) = (loads(place), hidden_layer(place, job));
+    let in_report: Vec<&Table> = std::iter::once(&loads).chain(&hidden).collect();
+    let report = report((&heading, &sentences), &figure, &in_report, metadata);
+    let mut tables = vec![("phase-curves".to_string(), curve_table(std::slice::from_ref(&place.curves)))];
+    tables.extend(hidden.map(|table| ("phase-representation".to_string(), table)));
+    Shown { figures: vec![("phase", figure)], tables, report }
 }
 
-/// The one-file report of a diagram.
+/// The one-file report of a diagram; heading and sentences are marked.
 pub fn report(
     (heading, sentences): (&str, &[String]),
     figure: &Figure,
     tables: &[&Table],
     metadata: &Metadata,
 ) -> Report {
-    let opened = Report::telling("Tasks with a readout each", sentences).note(heading).figure(figure);
+    let opened = Report::telling("Tasks with a readout each", sentences).about(heading).figure(figure);
     let report = tables.iter().fold(opened, |report, table| report.table(table));
     report.metadata(metadata).bibtex(&bibtex())
 }
 
 /// What the losses are.
-pub const DEFINED: &str = "F21 is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0); G21 and G22 are \
-                       test losses of tasks 1 and 2 after task 2, over those of a network that learned the task alone.";
+pub const DEFINED: &str = "F_{21} is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0); G_{21} and G_{22} are \
+     test losses of tasks 1 and 2 after task 2, over those of a network that learned the task alone.";
 
 /// What was done to labels, for the end of the first line.
 pub fn done(settings: &serde_json::Value) -> String {
     let words = ebbing::tasks::target_rule(settings).own_words();
-    words.map_or(String::new(), |words| format!(" ({})", ebbing_report::escape_markup(&words)))
+    words.map_or(String::new(), |words| format!(" ({})", escape_markup(&words)))
+}
+
+/// What learning does to the hidden layer, one row per penalty and task; none where that was not asked for.
+pub fn hidden_layer(place: &PhasePlace, job: &PhaseJob) -> Option<Table> {
+    let (all, width) = (&place.representation, job.width.filter(|_| job.representation)?);
+    let column =
+        |get: fn(&Representation) -> Option<f64>| all.iter().map(|r| get(r).unwrap_or(f64::NAN)).collect::<Vec<f64>>();
+    let mut table = Table::new(&format!("The hidden layer at N = {width}, on the inputs of each task"))
+        .number("λ", &column(|r| Some(r.lambda)))
+        .integer("task", &all.iter().map(|r| r.task as i64).collect::<Vec<_>>())
+        .meaning("the task whose inputs are looked at")
+        .number("K_{sim} and labels", &column(|r| r.alignment))
+        .key("alignment")
+        .meaning("centred alignment of the learned part of the hidden kernel with the labels");
+    if all.iter().any(|r| r.change.is_some()) {
+        table = table
+            .number("|ΔΦ|^{2}/N", &column(|r| r.change))
+            .key("change")
+            .meaning("what task 2 changes of the representation, mean over inputs; in the limit of large penalties")
+            .number("ΔΦ and labels", &column(|r| r.change_alignment))
+            .key("change_alignment")
+            .meaning("centred alignment of the change with the labels");
+    }
+    Some(table)
 }
 
 /// A note as a sentence.
@@ -70,33 +100,34 @@ pub fn sentence(note: &str) -> String {
     format!("{first}{}.", letters.as_str())
 }
 
-/// Where the width lies and what to do.
-pub fn answer(location: Option<&Location>, best: Option<&BestLambda>, tested: bool) -> String {
+/// Where the width lies and what to do (markup).
+pub fn answer(location: Option<&Location>, best: Option<&BestLambda>, tested: bool) -> Vec<String> {
     let Some(location) = location else {
-        return "Give --width N to be told in which regime a network of that width is.".into();
+        return vec!["Give --width N to be told in which regime a network of that width is.".into()];
     };
     let near = if location.near_critical { " This load is within 0.1 % of the boundary: near critical." } else { "" };
-    let mut text = format!("Load {}: {}.{near}", significant(location.alpha), location.advice);
+    let mut told = vec![format!("Load {}: {}.{near}", significant(location.alpha), escape_markup(&location.advice))];
     match best {
         Some(best) => {
             let edge = if best.at_edge { " (an end of the range searched)" } else { "" };
-            text += &format!(
-                " The penalty that serves both tasks best is λ = {}{edge}: G21 {}, G22 {}, F21 {}.",
+            told.push(format!(
+                "The penalty that serves both tasks best is λ = {}{edge}: G_{{21}} {}, G_{{22}} {}, F_{{21}} {}.",
                 significant(best.best.lambda),
                 significant(best.best.g21),
                 significant(best.best.g22),
                 significant(best.best.f21)
-            );
+            ));
         }
-        None if !tested => text += " With test sets in the file, the best penalty is searched too.",
+        None if !tested => told.push("With test sets in the file, the best penalty is searched too.".into()),
         None => {}
     }
-    text
+    told
 }
 
-/// The best width by what was computed, beside the one asked about.
+/// The best width by what was computed, beside the one asked about (markup).
 pub fn by_the_numbers(own: WidthPoint, best: WidthPoint) -> String {
-    let losses = |point: &WidthPoint| format!("G21 {}, G22 {}", significant(point.g21), significant(point.g22));
+    let losses =
+        |point: &WidthPoint| format!("G_{{21}} {}, G_{{22}} {}", significant(point.g21), significant(point.g22));
     if best.width == own.width {
         return format!("As lambda grows no width computed does better than N = {}: {}.", own.width, losses(&own));
     }
@@ -109,32 +140,56 @@ pub fn by_the_numbers(own: WidthPoint, best: WidthPoint) -> String {
     )
 }
 
+/// What is marked in the figure: the width, the penalties and the regimes.
+struct Marks<'a> {
+    location: Option<&'a Location>,
+    lambda: &'a [f64],
+    critical: f64,
+}
+
+impl Marks<'_> {
+    /// Regimes as tints, and the load of the width asked about.
+    fn on_loads(&self, panel: Panel, ends: (f64, f64)) -> Panel {
+        let panel = draw::tints(panel, ends, self.critical);
+        match self.location {
+            Some(location) => panel.own(&format!("N = {}", location.width), location.alpha),
+            None => panel,
+        }
+    }
+
+    /// The penalties asked about that lie on the axis of penalties.
+    fn on_penalties(&self, panel: Panel, (low, high): (f64, f64)) -> Panel {
+        let asked = self.lambda.iter().filter(|l| (low..=high).contains(*l));
+        asked.fold(panel, |panel, lambda| panel.own(&format!("λ = {}", significant(*lambda)), *lambda))
+    }
+}
+
 /// Curves against the load, and the search for λ where there was one.
-pub fn figure(curves: &SweptCurves, location: Option<&Location>, best: Option<&BestLambda>) -> Figure {
-    let own = |panel: Panel| match location {
-        Some(location) => panel.vertical(&format!("N = {}", location.width), location.alpha),
-        None => panel,
-    };
+fn figure(curves: &SweptCurves, marks: &Marks, best: Option<&BestLambda>) -> Figure {
+    let loads: Vec<f64> = curves.curves.iter().flat_map(|c| c.points.iter().map(|p| p.factors.alpha)).collect();
+    let alphas = loads.iter().copied().chain(marks.location.map(|l| l.alpha));
+    let (low, high) = alphas.fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(v), b.max(v)));
     let panels = curve_panels("", std::slice::from_ref(curves));
-    let mut panels: Vec<Panel> = panels.into_iter().map(own).collect();
+    let tinted = panels.into_iter().map(|panel| marks.on_loads(panel.x_range(low, high), (low, high)));
+    let mut panels: Vec<Panel> = tinted.collect();
     if let Some(best) = best {
         let x: Vec<f64> = best.curve.iter().map(|p| p.lambda).collect();
         let g21: Vec<f64> = best.curve.iter().map(|p| p.g21).collect();
         let g22: Vec<f64> = best.curve.iter().map(|p| p.g22).collect();
-        panels.push(
-            Panel::new()
-                .x("penalty λ")
-                .y("normalised test loss")
-                .log_x()
-                .log_y()
-                .line(Line::new("G_{21}", &x, &g21).category(0))
-                .line(Line::new("G_{22}", &x, &g22).category(1))
-                .vertical("best λ", best.best.lambda),
-        );
+        let panel = Panel::new()
+            .x("penalty λ")
+            .y("normalised test loss")
+            .log_x()
+            .log_y()
+            .line(Line::new("G_{21}", &x, &g21).category(2))
+            .line(Line::new("G_{22}", &x, &g22).category(3))
+            .vertical("best λ", best.best.lambda);
+        panels.push(marks.on_penalties(panel, (x[0], x[x.len() - 1])));
     }
     Figure::grid(panels, 2).title("Two tasks with a readout each").caption(
         "Forgetting of task 1, test loss of task 2 over learning it alone, and the norm of its readout against the load; where a \
          curve is interrupted the quantity grows as λ^{1/2} without bound. Where a width was given, test losses of both tasks \
-         against the penalty at that width, with the penalty that minimises the larger one.",
+         against the penalty at that width, with the penalty that minimises the larger one. Black lines mark the width and the \
+         penalties that were asked about.",
     )
 }

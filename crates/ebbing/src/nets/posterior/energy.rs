@@ -9,7 +9,9 @@
 use crate::error::Result;
 use crate::kernels::Activation;
 use crate::linalg::{Cholesky, Mat, MatMut, MatRef, column, dot, matmul, matmul_into, matvec};
+use crate::metrics::normal_cdf;
 use crate::rng::Stream;
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 /// Layer sizes of a fully connected network: N0, N, …, N (as many hidden layers as entries after the first).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +67,7 @@ pub(crate) fn value(activation: Activation, z: f64) -> f64 {
         Activation::Relu => z.max(0.0),
         Activation::Linear => z,
         Activation::Erf => libm::erf(z),
+        Activation::Gelu => z * normal_cdf(z),
     }
 }
 
@@ -73,7 +76,8 @@ pub(crate) fn slope(activation: Activation, z: f64) -> f64 {
     match activation {
         Activation::Relu => f64::from(u8::from(z > 0.0)),
         Activation::Linear => 1.0,
-        Activation::Erf => std::f64::consts::FRAC_2_SQRT_PI * libm::exp(-z * z),
+        Activation::Erf => FRAC_2_SQRT_PI * libm::exp(-z * z),
+        Activation::Gelu => normal_cdf(z) + z * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2) * libm::exp(-0.5 * z * z),
     }
 }
 
@@ -220,7 +224,7 @@ mod tests {
         let mut s = Stream::new(3, "test", 0);
         let x = Mat::from_fn(6, 3, |_, _| s.normal());
         let y: Vec<f64> = (0..6).map(|_| s.normal()).collect();
-        for activation in [Activation::Relu, Activation::Linear, Activation::Erf] {
+        for activation in [Activation::Relu, Activation::Linear, Activation::Erf, Activation::Gelu] {
             let energy = Energy {
                 layers: &layers,
                 activation,

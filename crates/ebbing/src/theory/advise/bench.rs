@@ -1,7 +1,7 @@
 //! Tasks with kernels between all of their inputs at hand, on which remedies are tried.
 
 use crate::error::{Error, Result};
-use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
+use crate::kernels::{Architecture, Kernel, KernelKind};
 use crate::linalg::Mat;
 use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
@@ -28,13 +28,13 @@ impl Bench {
     /// Kernels of a wide network.
     pub fn network(sequence: &TaskSequence, theory: &SingleHeadSettings) -> Result<Bench> {
         let tangent = theory.mode != Mode::Rf;
-        Ok(Bench::of(KernelTable::of_network(sequence, theory.architecture, theory.sigma2, tangent)?))
+        Ok(Bench::of(KernelTable::of_network(sequence, theory.architecture, theory.held_prior()?, tangent)?))
     }
 
     /// The same with a tangent kernel in which the penalty on the weights of layer l is `λ/r_l`.
     pub fn per_layer(&self, sequence: &TaskSequence, theory: &SingleHeadSettings, mobility: &[f64]) -> Result<Bench> {
         let Bench::Table(table, _) = self else { return Err(no_network()) };
-        let prior = WeightPrior::new(f64::INFINITY, theory.sigma2)?;
+        let prior = theory.held_prior()?;
         let kernel = Kernel::per_layer(KernelKind::Ntk, theory.architecture, prior, (1, 1), mobility)?;
         let ntk = kernel.gram_symmetric(Pool::of(sequence, true)?.x.as_ref())?;
         Ok(Bench::of(KernelTable { ntk: Some(Arc::new(ntk)), ..table.clone() }))
@@ -43,7 +43,7 @@ impl Bench {
     /// Kernels of a network whose tasks see independent masks of a share `g` of the hidden units.
     pub fn gated(sequence: &TaskSequence, theory: &SingleHeadSettings, g: f64) -> Result<Bench> {
         let pool = Pool::of(sequence, false)?;
-        let prior = WeightPrior::new(f64::INFINITY, theory.sigma2)?;
+        let prior = theory.held_prior()?;
         let make = |kind: KernelKind| {
             let kernel = |overlap: f64| Kernel::gated(kind, theory.architecture, prior, (1, 1), overlap);
             let both = Kernel::gram_many_symmetric(&[&kernel(g)?, &kernel(1.0)?], pool.x.as_ref())?;
@@ -75,7 +75,8 @@ impl Bench {
     pub fn outcome(&self, theory: SingleHeadSettings, order: &[usize]) -> Result<Outcome> {
         let source = match self {
             Bench::Table(table, kept) => {
-                KernelSource::Table { nngp: table.nngp.clone(), ntk: table.ntk.clone(), kept: Some(kept.clone()) }
+                let ntk = table.ntk.as_ref().map(Into::into);
+                KernelSource::Table { nngp: (&table.nngp).into(), ntk, kept: Some(kept.clone()) }
             }
             Bench::Features(sequence) => KernelSource::Features { neurons: sequence.dim() },
         };

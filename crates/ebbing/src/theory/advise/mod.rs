@@ -17,7 +17,7 @@ mod heads;
 mod remedies;
 mod sentences;
 
-use super::calibration::{Expected, Training, expected};
+use super::calibration::Expected;
 use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::error::{Error, Result};
@@ -36,6 +36,8 @@ use serde::{Deserialize, Serialize};
 /// | `replay` | per task | how kept examples are counted and drawn |
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
 /// | `width` | none | hidden units N: readouts of their own are forecast at this width, not for wide networks |
+/// | `widths` | none | more such widths |
+/// | `lambdas` | 1, 10, 100, 1000 over σ² | penalties that are tried; each that is given has a row |
 /// | `max_p` | 300 | examples per task that are used, training and test |
 /// | `quick` | false | replay and gating only |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +56,12 @@ pub struct AdviseSettings {
     /// Hidden units N of the network, for readouts of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<f64>,
+    /// More widths N for readouts of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub widths: Vec<f64>,
+    /// Penalties λ that are tried; the usual ones, of which the best is told, where none are given.
+    #[serde(with = "crate::serde_infinity::list", skip_serializing_if = "Vec::is_empty")]
+    pub lambdas: Vec<f64>,
     /// At most this many training and test examples of each task are used.
     pub max_p: usize,
     /// Whether only the cheapest remedies are tried: replay and gating.
@@ -71,6 +79,8 @@ impl Default for AdviseSettings {
             replay: Replay::default(),
             features: false,
             width: None,
+            widths: vec![],
+            lambdas: vec![],
             max_p: 300,
             quick: false,
             seed: 0,
@@ -134,7 +144,7 @@ pub struct Remedy {
     pub gain: Option<f64>,
     /// Whether the gain exceeds twice its standard error over draws; none for one draw.
     pub beyond_noise: Option<bool>,
-    /// What networks that people train lost with such a forecast, where that was measured.
+    /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
     pub expected: Option<Expected>,
     /// Whether it needs to know the task at test time.
     pub task_known: bool,
@@ -226,16 +236,6 @@ impl Advice {
             }
         }
         let mut remedies: Vec<Remedy> = remedies.into_iter().map(|(remedy, _)| remedy).collect();
-        for remedy in remedies.iter_mut().filter(|_| held_out && !settings.features) {
-            let training = match remedy.kind {
-                RemedyKind::Nothing => Training::Plain,
-                RemedyKind::Replay => Training::Replay,
-                RemedyKind::Gating => Training::Gating,
-                _ => continue,
-            };
-            let numbers = remedy.backward_transfer.zip(remedy.accuracy);
-            remedy.expected = numbers.and_then(|(b, a)| expected(training, &settings.theory, -b, a));
-        }
         let key = |r: &Remedy| (!r.applies, r.forgetting.unwrap_or(f64::INFINITY));
         remedies.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
         Ok(Advice {
@@ -279,15 +279,17 @@ impl AdviseSettings {
         if self.budget == Some(0) {
             return Err(Error::setting("budget", 0, "must be at least 1 example"));
         }
-        if let Some(width) = self.width.filter(|n| !(n.is_finite() && *n >= 1.0)) {
-            return Err(Error::setting("width", width, "must be a number of units, at least 1"));
+        let widths = self.width.iter().map(|n| ("width", n)).chain(self.widths.iter().map(|n| ("widths", n)));
+        if let Some((name, width)) = widths.clone().find(|(_, n)| !(n.is_finite() && **n >= 1.0)) {
+            return Err(Error::setting(name, width, "must be a number of units, at least 1"));
         }
-        if let (Some(width), true) = (self.width, self.features) {
-            return Err(Error::setting(
-                "width",
-                width,
-                "belongs to inputs of a network; features are given as they are",
-            ));
+        if let Some(wrong) = self.lambdas.iter().find(|l| l.is_nan() || **l < 0.0) {
+            return Err(Error::setting("lambdas", wrong, "every penalty must be at least 0 (inf is allowed)"));
+        }
+        let mut swept = widths.chain(self.lambdas.iter().map(|l| ("lambdas", l)));
+        if let Some((name, value)) = swept.next().filter(|_| self.features) {
+            let expected = "belongs to inputs of a network; features are given as they are";
+            return Err(Error::setting(name, value, expected));
         }
         if self.max_p < 2 {
             return Err(Error::setting("max_p", self.max_p, "must be at least 2 examples"));

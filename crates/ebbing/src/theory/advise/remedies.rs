@@ -6,6 +6,7 @@ use super::{AdviseSettings, OrderRange, Remedy, RemedyKind, ReplayPoint};
 use crate::error::{Error, Result};
 use crate::tasks::{TaskSequence, WithContext};
 use crate::theory::Inputs;
+use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::single_head::{Mode, Outcome, Replay, ReplayBudget, Selection, SingleHead, SingleHeadSettings};
 use crate::theory::task_order::{OrderRank, OrderSearchSettings, TaskOrder, best_order_of};
 
@@ -45,6 +46,11 @@ pub(super) struct Search<'a> {
     chosen: Replay,
     /// Benches of the remedies that replay may be combined with, with the remedy's name, kind, cost and theory.
     partners: Vec<(Trial, RemedyKind, SingleHeadSettings, Vec<Bench>)>,
+}
+
+/// A penalty in a name.
+pub(super) fn penalty(lambda: f64) -> String {
+    if lambda.is_infinite() { "∞".into() } else { lambda.to_string() }
 }
 
 fn mean(outcomes: &[Outcome]) -> f64 {
@@ -87,7 +93,8 @@ impl<'a> Search<'a> {
     }
 
     pub fn run(&mut self, progress: &mut dyn FnMut(&str)) -> Result<()> {
-        let nothing = Remedy::new(RemedyKind::Nothing, "nothing".into(), "", 1.0, &self.nothing);
+        let mut nothing = Remedy::new(RemedyKind::Nothing, "nothing".into(), "", 1.0, &self.nothing);
+        nothing.expected = self.expect(Training::Plain, &self.bases, Replay::default());
         self.remedies.push((nothing, self.nothing.clone()));
         progress("replay");
         self.replay()?;
@@ -169,7 +176,9 @@ impl<'a> Search<'a> {
         }
         match best {
             Ok((trial, theory, benches)) => {
-                self.push(kind, &trial);
+                let gated = kind == RemedyKind::Gating && theory.same_kernels(&self.theory);
+                let expected = if gated { self.expect(Training::Gating, &benches, Replay::default()) } else { None };
+                self.push_expected(kind, &trial, expected);
                 self.partners.push((trial, kind, theory, benches));
             }
             Err(error) => self.refuse(kind, what, &error),
@@ -177,8 +186,32 @@ impl<'a> Search<'a> {
     }
 
     fn push(&mut self, kind: RemedyKind, trial: &Trial) {
+        self.push_expected(kind, trial, None);
+    }
+
+    fn push_expected(&mut self, kind: RemedyKind, trial: &Trial, expected: Option<Expected>) {
         let row = Remedy::new(kind, trial.name.clone(), trial.needs, trial.cost, &trial.outcomes);
-        self.remedies.push((row, trial.outcomes.clone()));
+        self.remedies.push((Remedy { expected, ..row }, trial.outcomes.clone()));
+    }
+
+    /// What networks that people train make of it, by the theory that came closest to them, from the kernels of `benches` where
+    /// those are its own; none without test data.
+    fn expect(&self, training: Training, benches: &[Bench], replay: Replay) -> Option<Expected> {
+        let tested = self.draws.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
+        let first = self.draws.first().filter(|_| tested && !self.settings.quick && !self.settings.features)?;
+        let closest = calibration::theory(training, first).filter(|_| calibration::measured(&self.theory))?;
+        let theory = SingleHeadSettings { replay, ..closest };
+        let outcome = |bench: &Bench| bench.outcome(theory, &self.given).ok();
+        let outcomes: Option<Vec<Outcome>> = match (theory.same_kernels(&self.theory), training) {
+            (true, _) => benches.iter().map(outcome).collect(),
+            // Masks are part of the kernels that are there.
+            (false, Training::Gating) => None,
+            (false, _) => self.each(|s| Bench::network(s, &theory)).ok()?.iter().map(outcome).collect(),
+        };
+        let each: Option<Vec<(f64, f64)>> = outcomes?.iter().map(|o| o.backward_transfer.zip(o.accuracy)).collect();
+        let each = each?;
+        let mean = |get: fn(&(f64, f64)) -> f64| each.iter().map(get).sum::<f64>() / each.len() as f64;
+        calibration::expected(training, first, mean(|o| -o.0), mean(|o| o.1))
     }
 
     fn refuse(&mut self, kind: RemedyKind, what: &str, why: &Error) {
@@ -243,7 +276,9 @@ impl<'a> Search<'a> {
         if let Some((replay, outcomes)) = best {
             self.chosen = replay;
             let cost = self.work(&outcomes);
-            self.push(RemedyKind::Replay, &Trial { name: replay.to_string(), needs: "kept examples", cost, outcomes });
+            let expected = self.expect(Training::Replay, &self.bases, replay);
+            let trial = Trial { name: replay.to_string(), needs: "kept examples", cost, outcomes };
+            self.push_expected(RemedyKind::Replay, &trial, expected);
         }
         Ok(())
     }
@@ -289,25 +324,32 @@ impl<'a> Search<'a> {
 
     /// λ on all weights, and penalties that differ between layers as λ → ∞.
     fn penalties(&mut self) {
-        let gibbs =
-            |lambda: f64| SingleHeadSettings { mode: Mode::Gibbs, lambda: lambda / self.theory.sigma2, ..self.theory };
+        let own = &self.settings.lambdas;
+        let tried =
+            if own.is_empty() { LAMBDAS.map(|lambda| lambda / self.theory.sigma2).to_vec() } else { own.clone() };
         let mut best: Result<Trial> = Err(no_network());
-        for &lambda in LAMBDAS.iter().filter(|_| !self.settings.features) {
-            let one = |s: &TaskSequence| SingleHead::new(s, &gibbs(lambda))?.outcome();
-            let tried = self.draws.iter().map(one).collect::<Result<Vec<_>>>();
-            let better = match (&tried, &best) {
-                (Ok(new), Ok(old)) => mean(new) < mean(&old.outcomes) - SAME,
+        for lambda in tried.into_iter().filter(|_| !self.settings.features) {
+            let theory = SingleHeadSettings { mode: Mode::Gibbs, lambda, ..self.theory };
+            let name = format!("penalty, λ = {} on all", penalty(lambda));
+            let outcomes =
+                self.draws.iter().map(|s| SingleHead::new(s, &theory)?.outcome()).collect::<Result<Vec<_>>>();
+            let trial = outcomes.map(|outcomes| Trial { name, needs: "a copy of the weights", cost: 1.0, outcomes });
+            if !self.settings.lambdas.is_empty() {
+                // Those that were asked for each have a row.
+                self.push_or_refuse(RemedyKind::Penalty, &format!("penalty, λ = {}", penalty(lambda)), trial);
+                continue;
+            }
+            let better = match (&trial, &best) {
+                (Ok(new), Ok(old)) => mean(&new.outcomes) < mean(&old.outcomes) - SAME,
                 (_, Err(_)) => true,
                 _ => false,
             };
             if better {
-                let name = format!("penalty, λ = {} on all", lambda / self.theory.sigma2);
-                best = tried.map(|outcomes| Trial { name, needs: "a copy of the weights", cost: 1.0, outcomes });
+                best = trial;
             }
         }
-        match best {
-            Ok(trial) => self.push(RemedyKind::Penalty, &trial),
-            Err(error) => self.refuse(RemedyKind::Penalty, "penalty", &error),
+        if self.settings.lambdas.is_empty() || self.settings.features {
+            self.push_or_refuse(RemedyKind::Penalty, "penalty", best);
         }
         let depth = self.theory.architecture.depth;
         let hidden = [(10.0, "penalty, hidden λ / 10"), (0.1, "penalty, hidden λ × 10")];
@@ -322,6 +364,14 @@ impl<'a> Search<'a> {
             let benches = benches.map(|(s, base)| base.per_layer(s, &theory, &mobility)).collect::<Result<Vec<_>>>()?;
             search.trial((name.clone(), "a copy of the weights", 1.0), theory, benches)
         });
+    }
+
+    /// A row for a setting that was tried, or why there is none.
+    fn push_or_refuse(&mut self, kind: RemedyKind, what: &str, tried: Result<Trial>) {
+        match tried {
+            Ok(trial) => self.push(kind, &trial),
+            Err(error) => self.refuse(kind, what, &error),
+        }
     }
 
     /// The other limits of learning.
@@ -347,12 +397,19 @@ impl<'a> Search<'a> {
     /// A readout per task: at the user's width where the multi-head theory applies; else in the wide limit, where what a task
     /// learned alone knows is never overwritten.
     fn readouts(&mut self) {
-        if let Some(width) = self.settings.width {
-            match at_width(self.draws, &self.theory, width) {
-                Ok(trials) => return trials.iter().for_each(|trial| self.push(RemedyKind::Readouts, trial)),
-                Err(Error::OutsideTheory { .. }) => {}
+        let widths: Vec<f64> = self.settings.width.iter().chain(&self.settings.widths).copied().collect();
+        let mut told = false;
+        for width in widths {
+            match at_width(self.draws, &self.theory, width, &self.settings.lambdas) {
+                Ok(trials) => {
+                    trials.iter().for_each(|trial| self.push(RemedyKind::Readouts, trial));
+                    told = true;
+                }
                 Err(error) => self.refuse(RemedyKind::Readouts, &format!("readouts at N = {width}"), &error),
             }
+        }
+        if told {
+            return;
         }
         let alone = |bench: &Bench| {
             let each =

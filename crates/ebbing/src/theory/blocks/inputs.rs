@@ -68,7 +68,7 @@ impl<'a> Inputs<'a> {
             Inputs::Network(_) => KernelSource::network(architecture, prior),
             Inputs::Features(sequence) => KernelSource::Features { neurons: sequence.dim() },
             Inputs::Kernels(table) => {
-                KernelSource::Table { nngp: table.nngp.clone(), ntk: table.ntk.clone(), kept: None }
+                KernelSource::Table { nngp: (&table.nngp).into(), ntk: table.ntk.as_ref().map(Into::into), kept: None }
             }
         }
     }

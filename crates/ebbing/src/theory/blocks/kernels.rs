@@ -102,8 +102,63 @@ pub(crate) enum KernelSource {
     Network(Network),
     /// `K = Φ Φᵀ/N` of features that are given.
     Features { neurons: usize },
-    /// Matrices that are given, over all points.
-    Table { nngp: Arc<Mat<f64>>, ntk: Option<Arc<Mat<f64>>>, kept: Option<Arc<KeptFactors>> },
+    /// Matrices that are given.
+    Table { nngp: Entries, ntk: Option<Entries>, kept: Option<Arc<KeptFactors>> },
+}
+
+/// A symmetric kernel matrix over some points, and the rows of further points below it: between those nothing is known.
+#[derive(Debug, Clone)]
+pub(crate) struct Entries {
+    square: Arc<Mat<f64>>,
+    below: Option<Arc<Mat<f64>>>,
+}
+
+impl Entries {
+    pub fn new(square: Mat<f64>, below: Option<Mat<f64>>) -> Entries {
+        Entries { square: Arc::new(square), below: below.map(Arc::new) }
+    }
+
+    /// The number of points.
+    pub fn points(&self) -> usize {
+        self.square.nrows() + self.below.as_ref().map_or(0, |below| below.nrows())
+    }
+
+    /// The chosen rows and columns; one of the two must be of points of the square.
+    fn block(&self, rows: &[usize], columns: &[usize]) -> Mat<f64> {
+        let n = self.square.nrows();
+        let lower = |rows: &[usize]| rows.iter().any(|&row| row >= n);
+        match &self.below {
+            Some(below) if lower(rows) => part(below, rows, n, columns),
+            Some(below) if lower(columns) => part(below, columns, n, rows).transpose().to_owned(),
+            _ => part(&self.square, rows, 0, columns),
+        }
+    }
+
+    fn diagonal(&self, rows: &[usize]) -> Vec<f64> {
+        rows.iter().map(|&i| self.square[(i, i)]).collect()
+    }
+}
+
+impl From<&Arc<Mat<f64>>> for Entries {
+    fn from(square: &Arc<Mat<f64>>) -> Self {
+        Entries { square: square.clone(), below: None }
+    }
+}
+
+/// Rows (counted from `first`) and columns of a matrix; those that follow each other are copied in one go.
+fn part(matrix: &Mat<f64>, rows: &[usize], first: usize, columns: &[usize]) -> Mat<f64> {
+    let run = |list: &[usize]| list.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    match (rows.first(), run(rows)) {
+        (Some(top), true) => {
+            let mut block = Mat::zeros(rows.len(), columns.len());
+            let top = top - first;
+            for (j, &column) in columns.iter().enumerate() {
+                block.col_as_slice_mut(j).copy_from_slice(&matrix.col_as_slice(column)[top..top + rows.len()]);
+            }
+            block
+        }
+        _ => Mat::from_fn(rows.len(), columns.len(), |i, j| matrix[(rows[i] - first, columns[j])]),
+    }
 }
 
 /// Factors of the kernels of some lists of rows, made once for all that begin with one of them.
@@ -278,10 +333,7 @@ impl Kernels {
             }
             (KernelSource::Table { nngp, ntk, .. }, Points::Rows(rows), Points::Rows(columns)) => {
                 let table = |w: &Which| if w.term == Term::Ntk { ntk.as_ref().unwrap_or(nngp) } else { nngp };
-                which
-                    .iter()
-                    .map(|w| Mat::from_fn(rows.len(), columns.len(), |i, j| table(w)[(rows[i], columns[j])]))
-                    .collect()
+                which.iter().map(|w| table(w).block(rows, columns)).collect()
             }
             _ => return Err(points_of_another_kind()),
         };
@@ -311,7 +363,7 @@ impl Kernels {
             }
             (KernelSource::Table { nngp, ntk, .. }, Points::Rows(rows)) => {
                 let table = if which.term == Term::Ntk { ntk.as_ref().unwrap_or(nngp) } else { nngp };
-                rows.iter().map(|&i| table[(i, i)]).collect()
+                table.diagonal(rows)
             }
             _ => return Err(points_of_another_kind()),
         };

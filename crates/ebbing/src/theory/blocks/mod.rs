@@ -3,5 +3,6 @@
 pub(crate) mod factor;
 pub(crate) mod inputs;
 pub(crate) mod kernels;
+pub(crate) mod made;
 pub(crate) mod shared;
 pub(crate) mod table;

@@ -76,13 +76,17 @@ impl Pool {
 
 impl KernelTable {
     /// `K_GP` of a wide network, and with `tangent` its tangent kernel, over all inputs of a sequence: each pair of inputs
-    /// once, whatever is computed from it. Memory: the square of the number of inputs, training and held-out, per kernel.
+    /// once, whatever is computed from it. Memory: the square of the number of inputs, training and held-out, per kernel. The prior's λ has no part in these kernels.
     ///
     /// # Errors
-    /// [`Error::Data`] for a sequence that is not sound; [`Error::Setting`] for settings out of their range.
-    pub fn of_network(sequence: &TaskSequence, network: Architecture, sigma2: f64, tangent: bool) -> Result<Self> {
+    /// [`Error::Data`] for a sequence that is not sound; [`Error::Setting`] for a depth of 0.
+    pub fn of_network(
+        sequence: &TaskSequence,
+        network: Architecture,
+        prior: WeightPrior,
+        tangent: bool,
+    ) -> Result<Self> {
         let pool = Pool::of(sequence, true)?;
-        let prior = WeightPrior::new(f64::INFINITY, sigma2)?;
         let kernel = |kind: KernelKind| Kernel::new(kind, network, prior, 1, 1);
         let mut kernels = vec![kernel(KernelKind::Nngp)?];
         if tangent {

@@ -6,28 +6,34 @@
 //! | [`Forecast`] | forgetting, order parameters of all pairs, held-out data, fits, other depths, best order, notes |
 //! | [`ForecastOrders`] | the forecast of any order of the tasks, from kernels that are made once |
 //! | [`PairForecast`], [`WorstPair`], [`Reading`] | which tasks conflict, and why |
-//! | [`TestForecast`], [`DepthForecast`] | held-out data, and the same forecast at other depths |
+//! | [`TestForecast`] | held-out data |
+//! | [`DepthForecast`], [`SweepForecast`] | the same forecast at other depths, penalties and widths |
 //! | [`Averaged`] | a matrix with its standard errors |
 
 mod average;
+mod bench;
 mod orders;
 mod reading;
 mod sentences;
+mod sweeps;
 
 pub use average::Averaged;
 pub use orders::ForecastOrders;
 pub use reading::{Reading, WorstPair};
 pub use sentences::assumes;
+pub use sweeps::{DepthForecast, SweepForecast};
 
-use super::calibration::{Expected, Training};
-use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters, order_parameters, pair};
-use super::single_head::{Mode, SingleHead, SingleHeadForecast, SingleHeadSettings};
-use super::task_order::{OrderSearchSettings, TaskOrder, best_order_of};
-use super::{Inputs, KernelTable};
+use super::Inputs;
+use super::calibration::Expected;
+use super::order_parameters::{OrderParameters, PairOrderParameters};
+use super::single_head::{Outcome, SingleHeadForecast, SingleHeadSettings};
+use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
 use crate::error::{Error, Result};
+use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
-use crate::stats::ForgettingFit;
-use crate::tasks::TaskSequence;
+use crate::stats::{ForgettingFit, VarianceExplained};
+use crate::tasks::{TaskSequence, is_whitened};
+use bench::Bench;
 use serde::{Deserialize, Serialize};
 
 /// What a forecast computes.
@@ -38,6 +44,8 @@ use serde::{Deserialize, Serialize};
 /// | `half_samples` | 0 | half samples for intervals of the order parameters (first seed) |
 /// | `shuffles` | 0 | label shuffles for their null (first seed) |
 /// | `depths` | none | other depths to set beside the forecast |
+/// | `lambdas` | none | penalties λ to set beside it: one readout, all weights learn (mode `gibbs`) |
+/// | `widths` | none | widths N to set beside it: a readout per task, at `theory.lambda` or each of `lambdas` |
 /// | `order` | true | whether the best order of tasks is searched, of the mean over seeds |
 /// | `convention` | `gem` | names and formulas of the accuracy metrics |
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
@@ -53,6 +61,12 @@ pub struct ForecastSettings {
     pub shuffles: usize,
     /// Other depths to set beside the forecast.
     pub depths: Vec<usize>,
+    /// Penalties λ to set beside the forecast, where all weights learn.
+    #[serde(with = "crate::serde_infinity::list", skip_serializing_if = "Vec::is_empty")]
+    pub lambdas: Vec<f64>,
+    /// Widths N to set beside the forecast, with a readout per task.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub widths: Vec<f64>,
     /// Whether the order of tasks with the least forgetting is searched.
     pub order: bool,
     /// The convention of the accuracy metrics.
@@ -63,6 +77,13 @@ pub struct ForecastSettings {
     pub ridge: f64,
 }
 
+impl ForecastSettings {
+    /// How many settings are set beside the forecast: steps of its progress.
+    pub fn sweeps(&self) -> usize {
+        self.depths.len() + self.lambdas.len() + self.widths.len()
+    }
+}
+
 impl Default for ForecastSettings {
     fn default() -> Self {
         ForecastSettings {
@@ -70,6 +91,8 @@ impl Default for ForecastSettings {
             half_samples: 0,
             shuffles: 0,
             depths: Vec::new(),
+            lambdas: Vec::new(),
+            widths: Vec::new(),
             order: true,
             convention: Convention::Gem,
             features: false,
@@ -91,23 +114,6 @@ pub struct PairForecast {
     pub standard_error: Option<OrderParameters>,
     /// The first seed in full: ranks, digits, intervals and null where asked for.
     pub detail: PairOrderParameters,
-}
-
-/// The forecast at one depth.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DepthForecast {
-    /// Hidden layers.
-    pub depth: usize,
-    /// Order parameters, averaged over consecutive pairs and seeds.
-    pub order_parameters: OrderParameters,
-    /// Mean forgetting `F[T][s]` of all tasks but the last, after the last: mean over seeds.
-    pub final_forgetting: f64,
-    /// Its standard error, with several seeds.
-    pub standard_error: Option<f64>,
-    /// `F_21`, mean over seeds.
-    pub f21: f64,
-    /// The fit of the first task's forgetting curve.
-    pub fit: Option<ForgettingFit>,
 }
 
 /// Held-out data after every task, averaged over seeds; `[t][s]` is after task t + 1 on task s + 1.
@@ -156,9 +162,19 @@ pub struct Forecast {
     pub delta_f21: Option<f64>,
     /// The forecast at other depths.
     pub depths: Vec<DepthForecast>,
+    /// One readout for all tasks at other penalties, where asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lambdas: Vec<SweepForecast>,
+    /// A readout per task at other widths, where asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub widths: Vec<SweepForecast>,
+    /// How much of the variance of `F_21` over all pairs (in the order learned) and seeds γ_RF and γ_rule explain, with several
+    /// seeds and ten pairs at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explained: Option<VarianceExplained>,
     /// The order with the least forgetting, of the mean over seeds.
     pub order: Option<TaskOrder>,
-    /// What networks that people train lost with such a forecast, where that was measured.
+    /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
     pub expected: Option<Expected>,
     /// The smallest estimated number of correct digits.
     pub digits: f64,
@@ -178,21 +194,45 @@ impl Forecast {
         check(sequences, settings)?;
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
+        let mut trained: Vec<Option<Outcome>> = Vec::new();
+        let mut order = None;
+        let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
+        let ordered = settings.order && first.tasks.len() > 1;
         for (k, sequence) in sequences.iter().enumerate() {
             progress(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
-            forecasts.push(single_head(sequence, settings)?);
+            let bench = Bench::new(sequence, settings)?;
+            let forecast = bench.single_head(&settings.theory)?.forecast()?;
+            trained.push(bench.trained(&forecast)?);
+            forecasts.push(forecast);
             progress(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
-            pairs.push(all_pairs(settings, sequence, k == 0)?);
+            pairs.push(bench.pairs(k == 0)?);
+            if let (Some(made), true, 1) = (&bench.made, ordered, sequences.len()) {
+                progress("order of tasks");
+                order = Some(best_order_from(made, &search)?);
+            }
         }
-        let depths = depths(sequences, settings, progress)?;
-        let order = (settings.order && first.tasks.len() > 1).then(|| {
+        let mut beside = Beside {
+            depths: sweeps::depths(sequences, settings, progress)?,
+            lambdas: sweeps::lambdas(sequences, settings, progress)?,
+            widths: sweeps::widths(sequences, settings, progress)?,
+            order,
+        };
+        if ordered && beside.order.is_none() {
             progress("order of tasks");
-            let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
-            best_order_of(&draws, &search)
-        });
-        Told::of(first).forecast(settings, &forecasts, pairs, depths, order.transpose()?)
+            beside.order = Some(best_order_of(&draws, &search)?);
+        }
+        Told::of(first).forecast(settings, (&forecasts, &trained), pairs, beside)
     }
+}
+
+/// What is set beside a forecast.
+#[derive(Debug, Default)]
+struct Beside {
+    depths: Vec<DepthForecast>,
+    lambdas: Vec<SweepForecast>,
+    widths: Vec<SweepForecast>,
+    order: Option<TaskOrder>,
 }
 
 /// What a forecast tells of the tasks themselves.
@@ -200,6 +240,7 @@ impl Forecast {
 struct Told {
     names: Vec<String>,
     drawn: bool,
+    whitened: bool,
     notes: Vec<String>,
 }
 
@@ -208,20 +249,21 @@ impl Told {
         Told {
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.get("protocol").is_some(),
+            whitened: is_whitened(&sequence.settings),
             notes: sequence.target_notes(),
         }
     }
 
-    /// The forecast of one or more sequences, from its parts.
+    /// The forecast of one or more sequences, from its parts; `trained` are the outcomes of networks that people train.
     fn forecast(
         self,
         settings: &ForecastSettings,
-        forecasts: &[SingleHeadForecast],
+        (forecasts, trained): (&[SingleHeadForecast], &[Option<Outcome>]),
         pairs: Vec<Vec<PairOrderParameters>>,
-        depths: Vec<DepthForecast>,
-        order: Option<TaskOrder>,
+        beside: Beside,
     ) -> Result<Forecast> {
         let forgetting = Averaged::of(forecasts.iter().map(|f| &f.forgetting))?;
+        let explained = explained(&pairs);
         let pairs = average_pairs(pairs);
         let digits = forecasts.iter().map(|f| f.digits).chain(pairs.iter().map(|p| p.detail.digits));
         let mean = |get: fn(&SingleHeadForecast) -> Option<f64>| {
@@ -237,16 +279,19 @@ impl Told {
             worst: reading::worst(&pairs),
             fit: fit(&forgetting)?,
             train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
-            expected: expectation(test.as_ref(), settings),
+            expected: bench::expectation(trained, settings, self.whitened),
             test,
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
             digits: digits.fold(f64::INFINITY, f64::min),
             notes: self.notes.into_iter().chain(notes(forecasts, &pairs)).collect(),
-            order,
+            order: beside.order,
             forgetting,
             pairs,
-            depths,
+            explained,
+            depths: beside.depths,
+            lambdas: beside.lambdas,
+            widths: beside.widths,
         })
     }
 }
@@ -257,54 +302,24 @@ fn check(sequences: &[TaskSequence], settings: &ForecastSettings) -> Result<()> 
         let problem = format!("one has {count} tasks, another {}; averages need as many", other.tasks.len());
         return Err(Error::data("the sequences", problem));
     }
-    if settings.depths.contains(&0) {
-        return Err(Error::setting("depths", 0, "must be at least 1 hidden layer"));
-    }
-    if settings.features && !settings.depths.is_empty() {
-        return Err(Error::setting(
-            "depths",
-            "given",
-            "features are the network's last layer: there is no depth to change",
-        ));
-    }
-    Ok(())
-}
-
-/// The forecast of one sequence. With replay an input is learned several times: kernels are then made once for all pairs of
-/// inputs, as far as the budget reaches.
-fn single_head(sequence: &TaskSequence, settings: &ForecastSettings) -> Result<SingleHeadForecast> {
-    let theory = &settings.theory;
-    theory.checked()?;
-    let points: usize =
-        sequence.tasks.iter().map(|t| t.x.nrows() + t.test.as_ref().map_or(0, |test| test.x.nrows())).sum();
-    let tangent = matches!(theory.mode, Mode::Ntk | Mode::Lazy);
-    let bytes = (1 + usize::from(tangent)) * points * points * size_of::<f64>();
-    let once = theory.replay.is_on() && theory.mode != Mode::Gibbs && !settings.features && bytes <= theory.keep_bytes;
-    if once {
-        let table = KernelTable::of_network(sequence, theory.architecture, theory.sigma2, tangent)?;
-        return SingleHead::new(&table, theory)?.forecast();
-    }
-    SingleHead::new(inputs(sequence, settings.features), theory)?.forecast()
+    sweeps::check(&sequences[0], settings)
 }
 
 fn inputs(sequence: &TaskSequence, features: bool) -> Inputs<'_> {
     if features { Inputs::Features(sequence) } else { Inputs::Network(sequence) }
 }
 
-fn all_pairs(settings: &ForecastSettings, sequence: &TaskSequence, detailed: bool) -> Result<Vec<PairOrderParameters>> {
-    if sequence.tasks.len() < 2 {
-        return Ok(Vec::new());
+/// The variance of `F_21` that γ_RF and γ_rule explain over all pairs and seeds; none where there are too few, or where one of
+/// them does not vary.
+fn explained(seeds: &[Vec<PairOrderParameters>]) -> Option<VarianceExplained> {
+    const FEWEST: usize = 10;
+    let all: Vec<&OrderParameters> =
+        seeds.iter().flatten().filter(|pair| pair.first < pair.second).map(|pair| &pair.values).collect();
+    if seeds.len() < 2 || all.len() < FEWEST {
+        return None;
     }
-    let asked = OrderParameterSettings {
-        architecture: settings.theory.architecture,
-        sigma2: settings.theory.sigma2,
-        // A temperature is a ridge of 1/β.
-        ridge: settings.ridge + 1.0 / settings.theory.beta,
-        half_samples: if detailed { settings.half_samples } else { 0 },
-        shuffles: if detailed { settings.shuffles } else { 0 },
-        ..OrderParameterSettings::default()
-    };
-    order_parameters(inputs(sequence, settings.features), &asked)
+    let predictors = Mat::from_fn(all.len(), 2, |i, j| if j == 0 { all[i].gamma_rf } else { all[i].gamma_rule });
+    VarianceExplained::new(predictors.as_ref(), &all.iter().map(|p| p.f21).collect::<Vec<f64>>()).ok()
 }
 
 /// Averages over seeds, pair by pair.
@@ -350,51 +365,6 @@ fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Re
         task_accuracy: Averaged::of_some(tests.iter().map(|t| t.task_accuracy.as_ref()))?,
         accuracy,
     }))
-}
-
-/// What networks that people train lost with such a forecast.
-fn expectation(test: Option<&TestForecast>, settings: &ForecastSettings) -> Option<Expected> {
-    let after = test?.accuracy.as_ref().filter(|_| !settings.features)?;
-    let training = if settings.theory.replay.is_on() { Training::Replay } else { Training::Plain };
-    Expected::of(training, &settings.theory, &after.mean)
-}
-
-/// Other depths: forgetting and the order parameters of consecutive pairs.
-fn depths(
-    sequences: &[TaskSequence],
-    settings: &ForecastSettings,
-    progress: &mut dyn FnMut(&str),
-) -> Result<Vec<DepthForecast>> {
-    let mut all = Vec::new();
-    for &depth in &settings.depths {
-        progress(&format!("depth {depth}"));
-        let mut theory = settings.theory;
-        theory.architecture.depth = depth;
-        let (mut matrices, mut parameters) = (Vec::new(), Vec::new());
-        let asked = OrderParameterSettings {
-            architecture: theory.architecture,
-            sigma2: theory.sigma2,
-            ..OrderParameterSettings::default()
-        };
-        for sequence in sequences {
-            matrices.push(SingleHead::new(sequence, &theory)?.forgetting()?);
-            for tasks in sequence.tasks.windows(2) {
-                parameters.push(pair(&tasks[0], &tasks[1], &asked)?.values);
-            }
-        }
-        let forgetting = Averaged::of(matrices.iter())?;
-        let last: Vec<f64> = matrices.iter().map(|m| final_forgetting(m)).collect();
-        let (mean, standard_error) = average::numbers(&last);
-        all.push(DepthForecast {
-            depth,
-            order_parameters: average::order_parameters(&parameters).0,
-            final_forgetting: mean,
-            standard_error,
-            f21: forgetting.mean.get(1).map_or(f64::NAN, |row| row[0]),
-            fit: fit(&forgetting)?,
-        });
-    }
-    Ok(all)
 }
 
 /// The mean of the last row without its last entry.

@@ -3,16 +3,17 @@
 //! Where `K̃_ts` does not depend on the times (modes `rf`, `ntk` and `lazy`) every order uses the same kernels and factors, and
 //! order parameters belong to pairs: what an order changes is `u_t = K_tt^{-1}(Y_t − f_{t−1}(X_t))`, products with vectors.
 
-use super::{Forecast, ForecastSettings, Told, all_pairs, final_forgetting};
+use super::bench::{Bench, closest};
+use super::{Beside, Forecast, ForecastSettings, Told, final_forgetting};
 use crate::error::{Error, Result};
 use crate::plan::{Cost, Sizes, check_memory};
 use crate::tasks::{TaskSequence, check_order};
 use crate::theory::Inputs;
 use crate::theory::blocks::factor::digits;
-use crate::theory::blocks::kernels::Kernels;
-use crate::theory::blocks::shared::{self, Shared};
+use crate::theory::blocks::kernels::{KernelSource, Kernels};
+use crate::theory::blocks::shared::{self, Given, Shared};
 use crate::theory::order_parameters::PairOrderParameters;
-use crate::theory::single_head::{Mode, SingleHeadForecast};
+use crate::theory::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
 use crate::theory::task_order::engine::Engine;
 use crate::theory::task_order::{OrderRank, SearchResult, TaskOrder};
 
@@ -38,6 +39,8 @@ pub struct ForecastOrders {
     told: Told,
     settings: ForecastSettings,
     engine: Engine,
+    /// The same by the theory that came closest to networks that people train, where it is one that orders share kernels in.
+    trained: Option<Engine>,
     pairs: Vec<PairOrderParameters>,
     best: Option<SearchResult>,
 }
@@ -49,7 +52,7 @@ impl ForecastOrders {
         let theory = &settings.theory;
         let limit = theory.mode != Mode::Gibbs || theory.lambda.is_infinite();
         let plain = !theory.variance && !theory.replay.is_on() && !settings.features;
-        limit && plain && settings.half_samples + settings.shuffles == 0 && settings.depths.is_empty()
+        limit && plain && settings.half_samples + settings.shuffles + settings.sweeps() == 0
     }
 
     /// Makes everything that orders share; `progress` is called before each part, with what comes next.
@@ -65,16 +68,17 @@ impl ForecastOrders {
             let expected = "orders share kernels in modes rf, ntk and lazy, for means without replay alone";
             return Err(Error::setting("mode", format!("{:?}", settings.theory.mode).to_lowercase(), expected));
         }
-        let prior = settings.theory.checked()?;
         check_memory("the forecasts of all orders of these tasks", &sequence.sizes(), kept)?;
-        let inputs = Inputs::Network(sequence);
-        let given = inputs.given()?;
+        let given = Inputs::Network(sequence).given()?;
         shared::check(&given, &shared::number(&given), settings.theory.beta.is_infinite())?;
-        let kernels = Kernels::new(inputs.source(settings.theory.architecture, prior), &settings.theory)?;
-        let parts = (OrderRank::Forgetting, true);
-        let engine = Engine::new(&kernels, &settings.theory, &Shared::nothing(&given), parts, progress)?;
+        progress("kernels");
+        let bench = Bench::new(sequence, settings)?;
+        let engine = engine(sequence, &bench, settings, &settings.theory, progress)?;
+        let tested = sequence.tasks.iter().all(|task| task.test.is_some());
+        let closest = closest(sequence, settings).filter(|theory| tested && theory.mode != Mode::Gibbs);
+        let trained = closest.map(|theory| self::engine(sequence, &bench, settings, &theory, progress));
         progress("order parameters");
-        let pairs = all_pairs(settings, sequence, true)?;
+        let pairs = bench.pairs(true)?;
         let best = (settings.order && given.len() > 1).then(|| {
             progress("order of tasks");
             engine.best()
@@ -84,6 +88,7 @@ impl ForecastOrders {
             settings: settings.clone(),
             best: best.transpose()?,
             engine,
+            trained: trained.transpose()?,
             pairs,
         })
     }
@@ -95,7 +100,7 @@ impl ForecastOrders {
 
     /// Bytes that the kernels and factors take.
     pub fn bytes(&self) -> usize {
-        self.engine.bytes()
+        self.engine.bytes() + self.trained.as_ref().map_or(0, Engine::bytes)
     }
 
     /// The forecast of the tasks learned in an order, each named by its number from 1. In it tasks are numbered by their place.
@@ -109,7 +114,9 @@ impl ForecastOrders {
         let best = self.best.as_ref().map(|found| self.beside(&places, &learned.forgetting, found)).transpose()?;
         let mut told = self.told.clone();
         told.names = places.iter().map(|&t| self.told.names[t].clone()).collect();
-        told.forecast(&self.settings, &[learned], vec![self.pairs_of(order)], Vec::new(), best)
+        let trained = [self.trained(&places)?];
+        let beside = Beside { order: best, ..Beside::default() };
+        told.forecast(&self.settings, (&[learned], &trained), vec![self.pairs_of(order)], beside)
     }
 
     fn learned(&self, places: &[usize]) -> Result<SingleHeadForecast> {
@@ -117,6 +124,14 @@ impl ForecastOrders {
         let worst = scores.conditions.iter().copied().fold(0.0, f64::max);
         let right = digits(worst, &self.told.names[places[0]])?;
         Ok(SingleHeadForecast::of(scores, right, false))
+    }
+
+    /// What networks that people train make of an order, where its test data name classes.
+    fn trained(&self, places: &[usize]) -> Result<Option<Outcome>> {
+        let Some(engine) = &self.trained else { return Ok(None) };
+        let scores = engine.follow(places)?;
+        let held_out = scores.test.as_ref().map(|(after, _)| after.as_slice());
+        Outcome::of(&scores.train, held_out, engine.learned()).map(Some)
     }
 
     /// The best order beside one that is given; its tasks are named by their places in that one.
@@ -156,12 +171,29 @@ impl ForecastOrders {
     }
 }
 
-/// What is kept: kernels between all tasks, held-out data included, and a factor per task.
+/// Kernels and factors of one theory; from kernels that are there, where it uses the same ones.
+fn engine(
+    sequence: &TaskSequence,
+    bench: &Bench<'_>,
+    settings: &ForecastSettings,
+    theory: &SingleHeadSettings,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Engine> {
+    let inputs = Inputs::Network(sequence);
+    let (source, given): (KernelSource, Vec<Given<'_>>) = match &bench.made {
+        Some(made) if theory.same_kernels(&settings.theory) => (made.source(), made.given()),
+        _ => (inputs.source(theory.architecture, theory.checked()?), inputs.given()?),
+    };
+    let kernels = Kernels::new(source, theory)?;
+    Engine::new(&kernels, theory, &Shared::nothing(&given), (OrderRank::Forgetting, true), progress)
+}
+
+/// What is kept: twice (as asked, and as people train) kernels between all tasks, held-out data included, and a factor per task.
 fn kept(sizes: &Sizes) -> Cost {
     let (train, test) = (sizes.train.iter().sum::<usize>() as f64, sizes.test.iter().sum::<usize>() as f64);
     let numbers = train * train / 2.0 + sizes.train.iter().map(|&p| (p * p) as f64).sum::<f64>() + train * test;
     let products = 2.0 * sizes.dim as f64 * (train * train / 2.0 + train * test);
-    Cost { flops: products, bytes: 8.0 * (numbers + (train + test) * sizes.dim as f64) }
+    Cost { flops: 2.0 * products, bytes: 8.0 * (2.0 * numbers + (train + test) * sizes.dim as f64) }
 }
 
 #[cfg(test)]
@@ -169,7 +201,6 @@ mod tests {
     use super::*;
     use crate::data::{Dataset, Preprocess, Source};
     use crate::tasks::{Permuted, Split};
-    use crate::theory::single_head::SingleHeadSettings;
 
     fn sequences() -> Vec<TaskSequence> {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess { whiten: None, ..Preprocess::default() });
@@ -200,6 +231,8 @@ mod tests {
                 assert_eq!(told.tasks, whole.tasks);
                 assert_eq!(told.train_accuracy, whole.train_accuracy);
                 assert_eq!(told.test.is_some(), whole.test.is_some());
+                assert_eq!(told.expected.is_some(), whole.test.is_some());
+                assert_eq!(told.expected, whole.expected, "{mode:?}");
                 for (a, b) in told.test.iter().zip(&whole.test) {
                     assert!(near(&a.loss.mean, &b.loss.mean) && near(&a.generalisation.mean, &b.generalisation.mean));
                     assert_eq!(a.accuracy, b.accuracy);

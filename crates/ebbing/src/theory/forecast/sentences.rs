@@ -1,9 +1,9 @@
 //! What a forecast says, in sentences: the same in the terminal, the report and Python.
 
-use super::{Averaged, Forecast};
+use super::{Averaged, Forecast, SweepForecast};
 use crate::metrics::ContinualMetrics;
 use crate::stats::number::{significant, within};
-use crate::stats::{CurveShape, Estimate, ForgettingFit};
+use crate::stats::{CurveShape, Estimate, ForgettingFit, VarianceExplained};
 use crate::theory::calibration::Expected;
 use crate::theory::task_order::TaskOrder;
 
@@ -48,6 +48,9 @@ impl Forecast {
         all.extend(self.test.as_ref().and_then(|test| test.metrics.as_ref()).map(accuracies));
         all.extend(self.test.as_ref().and_then(|test| test.task_accuracy.as_ref()).map(task_incremental));
         all.extend(self.expected.as_ref().map(Expected::sentence));
+        all.extend(self.explained.as_ref().map(explained));
+        all.extend(best_of("Of the penalties tried", &self.lambdas));
+        all.extend(best_of("With a readout per task, of the widths tried", &self.widths));
         all.extend(self.order.as_ref().map(best_order));
         if self.drawn && self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
             all.push("Of one draw of tasks some order is always the best; several seeds tell whether it is more than chance.".into());
@@ -93,6 +96,41 @@ fn accuracies(m: &ContinualMetrics) -> String {
         .filter_map(|(name, v)| v.map(|v| format!("{name} {}", significant(within(v, 1e-12)))))
         .collect();
     format!("On test data after the last task ({} convention): {}.", m.convention.name(), parts.join(", "))
+}
+
+/// Which order parameter says most about forgetting, in a sentence.
+fn explained(found: &VarianceExplained) -> String {
+    let share = |k: usize| format!("{:.0} %", 100.0 * found.share[k]);
+    format!(
+        "Over all pairs and draws γ_RF and γ_rule explain the forgetting F_pair of pairs with R² {}; {} of that falls to γ_RF, {} to γ_rule.",
+        significant(found.r2),
+        share(0),
+        share(1)
+    )
+}
+
+/// The best point of a sweep: by accuracy where targets name classes, else by forgetting; nothing to say of a single one.
+fn best_of(which: &str, sweep: &[SweepForecast]) -> Option<String> {
+    let told: Vec<&SweepForecast> = sweep.iter().filter(|point| point.final_forgetting.is_some()).collect();
+    let lost = |point: &SweepForecast| point.accuracy.map_or(point.final_forgetting, |a| Some(-a)).unwrap_or(f64::NAN);
+    let order = |a: &&&SweepForecast, b: &&&SweepForecast| lost(a).total_cmp(&lost(b));
+    let (best, worst) = (told.iter().min_by(order)?, told.iter().max_by(order)?);
+    if lost(best) == lost(worst) {
+        return None;
+    }
+    let told = |point: &SweepForecast| {
+        let forgetting = Estimate { value: point.final_forgetting?, standard_error: point.standard_error };
+        let accuracy = point.accuracy.map(|value| Estimate { value, standard_error: point.accuracy_error });
+        let accuracy = accuracy.map_or(String::new(), |a| format!("accuracy {a}, "));
+        let width = point.width.map_or(String::new(), |n| format!("N = {}, ", significant(n)));
+        Some(format!("{width}λ = {} ({accuracy}forgetting {forgetting} after the last task)", lambda(point.lambda)))
+    };
+    Some(format!("{which}, the best is {}, the worst {}.", told(best)?, told(worst)?))
+}
+
+/// A penalty for a reader.
+fn lambda(value: f64) -> String {
+    if value.is_infinite() { "∞".into() } else { significant(value) }
 }
 
 /// Accuracies among each task's own classes.

@@ -39,6 +39,7 @@ mod large_lambda;
 mod limit;
 mod maps;
 mod one_task;
+mod outcome;
 mod representation;
 mod saddle;
 mod settings;
@@ -63,3 +64,4 @@ pub(in crate::theory) use two_tasks::AloneMap;
 pub use two_tasks::{Power, TwoTaskPoint, TwoTasks};
 
 pub(super) use one_task::label_scales;
+pub(super) use outcome::outcome_of_readouts;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// | `readout_sigma2` | `sigma2` | > 0 |
 /// | `readout_norm` | none | > 0; only at β = ∞ |
 /// | `alpha` or `width` | none | > 0; exactly one of them |
-/// | `activation` | ReLU | ReLU, linear, erf |
+/// | `activation` | ReLU | ReLU, linear, erf, GELU |
 /// | `depth` | 1 | 1: more hidden layers are outside the theory |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

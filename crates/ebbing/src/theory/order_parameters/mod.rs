@@ -33,6 +33,8 @@ mod pair;
 mod resample;
 mod sequence;
 
+pub(crate) use sequence::all_pairs;
+
 pub use resample::{Interval, Null};
 
 use crate::error::{Error, Result};
@@ -42,6 +44,7 @@ use crate::stats::number::within;
 use crate::tasks::{Task, TaskSequence};
 use crate::theory::Inputs;
 use crate::theory::blocks::factor::RANK_TOLERANCE;
+use crate::theory::single_head::is_none;
 use serde::{Deserialize, Serialize};
 
 /// Settings of [`order_parameters()`], [`pair()`] and [`labellings`].
@@ -50,6 +53,7 @@ use serde::{Deserialize, Serialize};
 /// |---|---|---|
 /// | `architecture` | ReLU, depth 1 | depth ≥ 1 |
 /// | `sigma2` | 1 | > 0 |
+/// | `bias2` | 0 | ≥ 0 |
 /// | `ridge` | 0 | ≥ 0 |
 /// | `rank_tolerance` | 1e-10 | [0, 1) |
 /// | `half_samples` | 0 | 0, or at least 20 |
@@ -63,6 +67,9 @@ pub struct OrderParameterSettings {
     pub architecture: Architecture,
     /// Prior variance σ² of a weight.
     pub sigma2: f64,
+    /// Prior variance σ_b² of a bias in every layer, the readout included; 0 for networks without.
+    #[serde(skip_serializing_if = "is_none")]
+    pub bias2: f64,
     /// What is added to the diagonal of `K_11` and `K_22` before they are inverted.
     pub ridge: f64,
     /// Where features or kernels are singular: eigenvalues below this fraction of the largest count as zero.
@@ -82,6 +89,7 @@ impl Default for OrderParameterSettings {
         OrderParameterSettings {
             architecture: Architecture { activation: Activation::Relu, depth: 1 },
             sigma2: 1.0,
+            bias2: 0.0,
             ridge: 0.0,
             rank_tolerance: RANK_TOLERANCE,
             half_samples: 0,
@@ -253,6 +261,6 @@ impl OrderParameterSettings {
         for (name, count) in [("half_samples", self.half_samples), ("shuffles", self.shuffles)] {
             range(name, count as f64, count == 0 || count >= 20, "must be 0 (none) or at least 20")?;
         }
-        WeightPrior::new(f64::INFINITY, self.sigma2)
+        WeightPrior::new(f64::INFINITY, self.sigma2)?.with_bias(self.bias2)
     }
 }

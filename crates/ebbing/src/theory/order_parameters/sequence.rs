@@ -30,7 +30,7 @@ struct Inverted {
     digits: f64,
 }
 
-pub(super) fn all_pairs(
+pub(crate) fn all_pairs(
     settings: &OrderParameterSettings,
     source: KernelSource,
     given: &[Given<'_>],
@@ -85,7 +85,8 @@ impl<'a> Tasks<'a> {
         // A ridge belongs to each task's own kernel, not to the kernel between tasks, so it leaves nothing to share.
         let share = network && settings.ridge == 0.0;
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
-        let mode = SingleHeadSettings { mode: Mode::Rf, sigma2: settings.sigma2, ..Default::default() };
+        let mode =
+            SingleHeadSettings { mode: Mode::Rf, sigma2: settings.sigma2, bias2: settings.bias2, ..Default::default() };
         let kernels = Kernels::new(source, &mode)?;
         let k_cc = kernels.symmetric(Which::NNGP, shared.common.points())?;
         let common = match k_cc.nrows() {

@@ -35,6 +35,7 @@ mod system;
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub(crate) use outcome::Outcome;
 pub use replay::{Replay, ReplayBudget, Selection};
+pub(crate) use settings::is_none;
 pub use settings::{Mode, SingleHeadSettings};
 
 use crate::error::{Error, Result};
@@ -279,6 +280,6 @@ impl SingleHead {
     }
 
     fn table_size(&self) -> usize {
-        if let KernelSource::Table { nngp, .. } = &self.kernels.source { nngp.nrows() } else { 0 }
+        if let KernelSource::Table { nngp, .. } = &self.kernels.source { nngp.points() } else { 0 }
     }
 }

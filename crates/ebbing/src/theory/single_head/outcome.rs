@@ -1,7 +1,7 @@
 //! What is left of all tasks after the last one, in a few numbers.
 
 use super::SingleHead;
-use super::score::{accuracies, losses};
+use super::score::{Score, accuracies, losses};
 use crate::error::Result;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
 
@@ -18,14 +18,12 @@ pub(crate) struct Outcome {
     pub learned: usize,
 }
 
-impl SingleHead {
-    /// The outcome of the sequence.
-    pub(crate) fn outcome(&self) -> Result<Outcome> {
-        let train = self.train_scores()?;
-        let held_out = self.test_scores()?;
-        let last = self.tasks() - 1;
-        let forgetting = losses(&train)[last][..last].iter().sum::<f64>() / last.max(1) as f64;
-        let after = accuracies(held_out.as_ref().unwrap_or(&train));
+impl Outcome {
+    /// What scores `[t][s]` on training and held-out data tell, of so many examples learned.
+    pub(crate) fn of(train: &[Vec<Score>], held_out: Option<&[Vec<Score>]>, learned: usize) -> Result<Outcome> {
+        let last = train.len() - 1;
+        let forgetting = losses(train)[last][..last].iter().sum::<f64>() / last.max(1) as f64;
+        let after = accuracies(held_out.unwrap_or(train));
         let metrics =
             after.map(|after| ContinualMetrics::new(&TaskAccuracies { after, ..Default::default() }, Convention::Gem));
         let metrics = metrics.transpose()?;
@@ -33,7 +31,15 @@ impl SingleHead {
             forgetting,
             accuracy: metrics.as_ref().map(|m| m.average_accuracy),
             backward_transfer: metrics.as_ref().and_then(|m| m.backward_transfer),
-            learned: self.shared.tasks.iter().map(|task| task.y.nrows()).sum(),
+            learned,
         })
+    }
+}
+
+impl SingleHead {
+    /// The outcome of the sequence.
+    pub(crate) fn outcome(&self) -> Result<Outcome> {
+        let learned = self.shared.tasks.iter().map(|task| task.y.nrows()).sum();
+        Outcome::of(&self.train_scores()?, self.test_scores()?.as_deref(), learned)
     }
 }

@@ -29,6 +29,7 @@ pub enum Mode {
 /// | `architecture` | ReLU, depth 1 | depth ≥ 1 |
 /// | `lambda` | ∞ | ≥ 0; finite only in mode `gibbs` |
 /// | `sigma2` | 1 | > 0 |
+/// | `bias2` | 0 | ≥ 0 |
 /// | `beta` | ∞ | > 0 |
 /// | `variance` | false | |
 /// | `replay` | none | see [`Replay`] |
@@ -46,7 +47,11 @@ pub struct SingleHeadSettings {
     pub lambda: f64,
     /// Prior variance σ² of a weight.
     pub sigma2: f64,
-    /// Inverse temperature β: 1/β is added to the diagonal of every training block.
+    /// Prior variance σ_b² of a bias in every layer, the readout included; 0 for networks without (of no effect where kernels or
+    /// features are given).
+    #[serde(skip_serializing_if = "is_none")]
+    pub bias2: f64,
+    /// Inverse temperature β: 1/β, the variance of noise on the targets, is added to the diagonal of every training block.
     #[serde(with = "crate::serde_infinity")]
     pub beta: f64,
     /// Whether losses and accuracies include the variance over networks, or are those of the mean.
@@ -66,6 +71,7 @@ impl Default for SingleHeadSettings {
             architecture: Architecture { activation: Activation::Relu, depth: 1 },
             lambda: f64::INFINITY,
             sigma2: 1.0,
+            bias2: 0.0,
             beta: f64::INFINITY,
             variance: false,
             replay: Replay::default(),
@@ -85,7 +91,7 @@ impl SingleHeadSettings {
         if self.beta.is_nan() || self.beta <= 0.0 {
             return Err(Error::setting("beta", self.beta, "must be positive (inf, the default, is zero temperature)"));
         }
-        let prior = WeightPrior::new(self.lambda, self.sigma2)?;
+        let prior = WeightPrior::new(self.lambda, self.sigma2)?.with_bias(self.bias2)?;
         if self.mode != Mode::Gibbs && self.lambda.is_finite() {
             let expected = "must be inf but in mode gibbs: the others are limits of strong penalty, or have none";
             return Err(Error::setting("lambda", self.lambda, expected));
@@ -93,10 +99,26 @@ impl SingleHeadSettings {
         Ok(prior)
     }
 
+    /// Whether two theories use the same kernels, whatever their temperatures.
+    pub(crate) fn same_kernels(&self, other: &SingleHeadSettings) -> bool {
+        let of = |s: &SingleHeadSettings| (s.mode, s.architecture, s.lambda, s.sigma2, s.bias2);
+        of(self) == of(other)
+    }
+
+    /// The prior of a weight under a strong penalty.
+    pub(crate) fn held_prior(&self) -> Result<WeightPrior> {
+        WeightPrior::new(f64::INFINITY, self.sigma2)?.with_bias(self.bias2)
+    }
+
     /// `1/β`, the ridge on every training block.
     pub(crate) fn ridge(&self) -> f64 {
         1.0 / self.beta
     }
+}
+
+/// Whether there are no biases: settings without say nothing of them.
+pub(crate) fn is_none(bias2: &f64) -> bool {
+    *bias2 == 0.0
 }
 
 #[cfg(test)]
@@ -125,6 +147,8 @@ mod tests {
             (SingleHeadSettings { lambda: f64::NAN, ..sound }, "lambda"),
             (SingleHeadSettings { lambda: 1.0, mode: Mode::Rf, ..sound }, "lambda"),
             (SingleHeadSettings { sigma2: -0.5, ..sound }, "sigma2"),
+            (SingleHeadSettings { bias2: -0.5, ..sound }, "bias2"),
+            (SingleHeadSettings { bias2: f64::INFINITY, ..sound }, "bias2"),
             (SingleHeadSettings { beta: 0.0, ..sound }, "beta"),
             (SingleHeadSettings { architecture: no_layers, ..sound }, "depth"),
         ] {

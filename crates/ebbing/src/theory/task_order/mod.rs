@@ -10,16 +10,15 @@ pub(crate) mod engine;
 #[cfg(test)]
 mod tests;
 
-use super::single_head::{Mode, SingleHead, SingleHeadSettings};
+use super::single_head::{SingleHead, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::rng::Stream;
 use crate::stats::Estimate;
-use crate::tasks::{Task, TaskSequence};
 use crate::theory::Inputs;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
+use crate::theory::blocks::made::Made;
 use crate::theory::blocks::shared::{Given, Shared};
-use crate::theory::blocks::table::KernelTable;
 use engine::Engine;
 use serde::{Deserialize, Serialize};
 
@@ -124,18 +123,26 @@ pub fn best_order<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderSearchSetti
 /// # Errors
 /// As for [`best_order`].
 pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings) -> Result<TaskOrder> {
-    let tables = draws.iter().map(|draw| table(draw, settings)).collect::<Result<Vec<_>>>()?;
-    let all = draws.iter().zip(&tables).map(|(draw, table)| match table {
-        Some(table) => Draw::new(Inputs::Kernels(table), settings),
+    let made = draws.iter().map(|draw| made(draw, settings)).collect::<Result<Vec<_>>>()?;
+    let all = draws.iter().zip(&made).map(|(draw, made)| match made {
+        Some(made) => Draw::of_made(made, settings),
         None => Draw::new(*draw, settings),
     });
-    let all = all.collect::<Result<Vec<Draw<'_>>>>()?;
+    searched(&all.collect::<Result<Vec<_>>>()?, settings)
+}
+
+/// [`best_order`] from kernels that are there, those of held-out data too where orders are ranked by it.
+pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings) -> Result<TaskOrder> {
+    searched(&[Draw::of_made(made, settings)?], settings)
+}
+
+fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings) -> Result<TaskOrder> {
     let first = all.first().ok_or_else(|| Error::data("the task sequence", "there is none to order"))?;
     let count = first.tasks.len();
-    let found = match &all[..] {
+    let found = match all {
         [one] => one.searched(settings)?,
         // Orders are listed, not followed together: fewer of them are tried.
-        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: &all })?,
+        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: all })?,
     };
     let learned = |order: &[usize]| all.iter().map(|draw| draw.learned(order)).collect::<Result<Vec<_>>>();
     let (given, reordered) = (learned(&(0..count).collect::<Vec<_>>())?, learned(&found.order)?);
@@ -182,10 +189,20 @@ struct Draw<'a> {
 
 impl<'a> Draw<'a> {
     fn new(inputs: Inputs<'a>, settings: &OrderSearchSettings) -> Result<Draw<'a>> {
+        let (network, prior) = (settings.theory.architecture, settings.theory.checked()?);
+        Self::with(inputs.given()?, Box::new(move || inputs.source(network, prior)), settings)
+    }
+
+    fn of_made(made: &'a Made, settings: &OrderSearchSettings) -> Result<Draw<'a>> {
+        Self::with(made.given(), Box::new(|| made.source()), settings)
+    }
+
+    fn with(
+        tasks: Vec<Given<'a>>,
+        source: Box<dyn Fn() -> KernelSource + 'a>,
+        settings: &OrderSearchSettings,
+    ) -> Result<Draw<'a>> {
         let theory = SingleHeadSettings { variance: false, ..settings.theory };
-        let prior = theory.checked()?;
-        let source = move || inputs.source(theory.architecture, prior);
-        let tasks = inputs.given()?;
         if tasks.len() < 2 {
             return Err(Error::data("the task sequence", format!("it holds {} task; an order needs two", tasks.len())));
         }
@@ -200,7 +217,7 @@ impl<'a> Draw<'a> {
         } else {
             (None, tasks.iter().map(|task| task.points.len()).max().unwrap_or(0))
         };
-        Ok(Draw { tasks, theory, source: Box::new(source), engine, examples, rank: settings.rank })
+        Ok(Draw { tasks, theory, source, engine, examples, rank: settings.rank })
     }
 
     /// The tasks learned in an order, with all examples.
@@ -234,22 +251,12 @@ struct Averaged<'a> {
     draws: &'a [Draw<'a>],
 }
 
-/// Kernels between all inputs, made once for the search and the forecasts of what it finds, where half of the budget holds them.
-fn table(draw: &Inputs<'_>, settings: &OrderSearchSettings) -> Result<Option<KernelTable>> {
-    let (Inputs::Network(sequence), theory) = (draw, &settings.theory) else { return Ok(None) };
-    let tested = settings.rank == OrderRank::Accuracy;
-    let inputs = |task: &Task| task.x.nrows() + task.test.as_ref().filter(|_| tested).map_or(0, |test| test.x.nrows());
-    let count: usize = sequence.tasks.iter().map(inputs).sum();
-    let tangent = theory.mode != Mode::Rf;
-    let bytes = count * count * if tangent { 16 } else { 8 };
-    if theory.mode == Mode::Gibbs || bytes > settings.keep_bytes / 2 {
-        return Ok(None);
-    }
-    theory.checked()?;
-    let task = |task: &Task| Task { test: task.test.clone().filter(|_| tested), ..task.clone() };
-    let tasks = sequence.tasks.iter().map(task).collect();
-    let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
-    KernelTable::of_network(&sequence, theory.architecture, theory.sigma2, tangent).map(Some)
+/// Kernels made once for the search and the forecasts of what it finds, where half of the budget holds them.
+fn made(draw: &Inputs<'_>, settings: &OrderSearchSettings) -> Result<Option<Made>> {
+    let Inputs::Network(sequence) = draw else { return Ok(None) };
+    // Orders are followed without regard to inputs that all tasks hold.
+    let theory = SingleHeadSettings { share: false, variance: false, ..settings.theory };
+    Made::of(sequence, &theory, settings.rank == OrderRank::Accuracy, settings.keep_bytes / 2)
 }
 
 impl OrderRank {

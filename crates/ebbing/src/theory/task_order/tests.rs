@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::tasks::TestSet;
+use crate::tasks::{Task, TaskSequence};
 use crate::theory::blocks::kernels::KernelSource;
+use crate::theory::single_head::Mode;
 
 /// The mean of the last row but its last entry.
 fn mean_final(forgetting: &[Vec<f64>]) -> f64 {

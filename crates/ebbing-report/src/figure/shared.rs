@@ -1,0 +1,102 @@
+//! Legends that several panels share: what stands in one panel only stays there, what panels of one row share goes above the
+//! row, what panels of several rows share goes above the figure; a free cell of the grid takes them all if they fit.
+
+use super::canvas::{Canvas, Rect};
+use super::layout::{GUTTER, Place, Slot};
+use super::legend::{self, Entry};
+
+/// Room between a legend and the panels below it, pt.
+const BELOW: f64 = 4.0;
+
+/// The legends of several panels.
+pub(crate) struct Shared {
+    /// What stands above each row; the figure's own above the first.
+    above: Vec<Vec<Entry>>,
+    /// What stands in the free cell.
+    free: Vec<Entry>,
+    columns: usize,
+    width: f64,
+}
+
+impl Shared {
+    /// Takes from the panels what several of them would say.
+    pub fn take(slots: &mut [Slot], columns: usize, width: f64) -> Shared {
+        let rows = slots.len().div_ceil(columns);
+        let mut found: Vec<(Entry, Vec<usize>)> = Vec::new();
+        for (k, slot) in slots.iter().enumerate() {
+            for entry in &slot.entries {
+                match found.iter_mut().find(|(known, _)| known.agrees(entry)) {
+                    Some((known, panels)) => {
+                        known.join(entry);
+                        panels.push(k);
+                    }
+                    None => found.push((entry.clone(), vec![k])),
+                }
+            }
+        }
+        let mut above: Vec<Vec<Entry>> = vec![Vec::new(); rows];
+        for (entry, panels) in found.into_iter().filter(|(_, panels)| panels.len() > 1) {
+            for &k in &panels {
+                slots[k].entries.retain(|own| !entry.agrees(own));
+            }
+            let row = panels[0] / columns;
+            let one_row = panels.iter().all(|k| k / columns == row);
+            above[if one_row { row } else { 0 }].push(entry);
+        }
+        for slot in slots.iter_mut().filter(|slot| slot.entries.is_empty()) {
+            slot.place = Place::Nowhere;
+        }
+        Shared { above, free: Vec::new(), columns, width }
+    }
+
+    /// Moves everything that stands above panels, and below them, into the free cell at the end of the grid if there is one
+    /// and it fits; says whether the panels must be placed again.
+    pub fn fill_free_cell(&mut self, slots: &mut [Slot]) -> bool {
+        let Some(room) = self.free_cell(slots) else { return false };
+        let mut taken: Vec<Entry> = self.above.iter().flatten().cloned().collect();
+        let below = |slot: &&mut Slot| slot.place == Place::Below && !slot.entries.is_empty();
+        let lower: Vec<Entry> = slots.iter_mut().filter(below).flat_map(|slot| slot.entries.clone()).collect();
+        let all = [taken.clone(), lower].concat();
+        let fits = |entries: &[Entry]| {
+            let (width, height) = legend::column_size(entries);
+            !entries.is_empty() && width <= room.width() && height <= room.height()
+        };
+        if fits(&all) {
+            taken = all;
+            for slot in slots.iter_mut().filter(|slot| slot.place == Place::Below) {
+                slot.entries.clear();
+                slot.place = Place::Nowhere;
+            }
+        } else if !fits(&taken) {
+            return false;
+        }
+        self.free = taken;
+        self.above.iter_mut().for_each(Vec::clear);
+        true
+    }
+
+    /// The cells at the end of the last row that no panel takes.
+    fn free_cell(&self, slots: &[Slot]) -> Option<Rect> {
+        let last = slots.last().filter(|_| !slots.len().is_multiple_of(self.columns))?;
+        Some(Rect::new(last.cell.x1 + GUTTER, last.frame.rect.y0, self.width, last.cell.y1))
+    }
+
+    /// The room that the legend above a row takes.
+    pub fn height_above(&self, row: usize) -> f64 {
+        match self.above.get(row) {
+            Some(entries) if !entries.is_empty() => legend::flow_height(entries, self.width) + BELOW,
+            _ => 0.0,
+        }
+    }
+
+    /// Draws the legends.
+    pub fn draw(&self, canvas: &mut Canvas, slots: &[Slot]) {
+        for (row, entries) in self.above.iter().enumerate().filter(|(_, entries)| !entries.is_empty()) {
+            let top = slots[row * self.columns].cell.y0 - self.height_above(row);
+            legend::draw_flow(canvas, entries, 0.0, top, self.width);
+        }
+        if let Some(room) = self.free_cell(slots).filter(|_| !self.free.is_empty()) {
+            legend::draw_column(canvas, &self.free, room.x0, room.y0);
+        }
+    }
+}

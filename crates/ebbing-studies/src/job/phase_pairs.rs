@@ -1,0 +1,125 @@
+//! `phase`, beyond the diagram: every pair of several tasks, and what two tasks do to the hidden layer.
+
+use super::phase::PhaseJob;
+use ebbing::data::Sources;
+use ebbing::linalg::Mat;
+use ebbing::tasks::own_readouts;
+use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centred_alignment};
+use ebbing::theory::phase::Location;
+use ebbing::{Error, Task};
+use serde::Serialize;
+
+/// Inputs of each task on which representations are looked at, at most.
+const LOOKED_AT: usize = 500;
+
+/// One pair of a sequence, with a readout each.
+#[derive(Debug, Clone, Serialize)]
+pub struct PhasePair {
+    /// The task learned first, from 1.
+    pub first: usize,
+    /// The task learned second, from 1.
+    pub second: usize,
+    /// Their critical load.
+    pub critical_load: CriticalLoad,
+    /// Where the width lies that was asked about.
+    pub location: Option<Location>,
+}
+
+/// All pairs of a sequence in the order learned.
+#[derive(Debug, Clone)]
+pub struct PhasePairs {
+    /// Everything that made the tasks.
+    pub settings: serde_json::Value,
+    /// Examples of each task.
+    pub sizes: Vec<usize>,
+    /// The pairs.
+    pub pairs: Vec<PhasePair>,
+}
+
+/// What learning two tasks does to the hidden layer, on the inputs of one of them.
+#[derive(Debug, Clone, Serialize)]
+pub struct Representation {
+    /// The penalty λ.
+    #[serde(with = "ebbing::serde_infinity")]
+    pub lambda: f64,
+    /// The task whose inputs are looked at, from 1.
+    pub task: usize,
+    /// Centred alignment of the learned part of `K_sim = Φ·Φ/N` with the task's labels.
+    pub alignment: Option<f64>,
+    /// Mean over inputs of `|ΔΦ(x)|²/N`, ΔΦ what task 2 changes; at λ = ∞ alone.
+    pub change: Option<f64>,
+    /// Centred alignment of `ΔΦ·ΔΦ` with the task's labels, where there is a change.
+    pub change_alignment: Option<f64>,
+}
+
+impl PhaseJob {
+    /// Every pair of the tasks, in the order learned; `hear` is told how many of all are done.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn all_pairs(&self, sources: &Sources, hear: &mut dyn FnMut(usize, usize)) -> ebbing::Result<PhasePairs> {
+        self.check()?;
+        let theory = self.theory()?;
+        let (settings, tasks) = self.drawn_tasks(sources)?;
+        let all: Vec<(usize, usize)> = (0..tasks.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
+        let mut pairs = Vec::new();
+        for &(i, j) in &all {
+            let two = TwoTasks::new(&[tasks[i].clone(), tasks[j].clone()], &theory)?;
+            let critical_load = two.critical_load()?;
+            let location = self.width.map(|n| critical_load.locate(tasks[j].x.nrows(), n)).transpose()?;
+            pairs.push(PhasePair { first: i + 1, second: j + 1, critical_load, location });
+            hear(pairs.len(), all.len());
+        }
+        Ok(PhasePairs { settings, sizes: tasks.iter().map(|t| t.x.nrows()).collect(), pairs })
+    }
+
+    /// What the two tasks do to the hidden layer of the width asked about, at every λ.
+    ///
+    /// # Errors
+    /// What the library says; [`Error::Setting`] without a width.
+    pub(super) fn representations(
+        &self,
+        tasks: &[Task],
+        theory: &MultiHeadSettings,
+    ) -> ebbing::Result<Vec<Representation>> {
+        let width = self.width.ok_or_else(|| Error::setting("--representation", "given", "needs --width N"))?;
+        let labelled = own_readouts(tasks);
+        let mut all = Vec::new();
+        for &lambda in &self.lambda {
+            let two = TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..theory.clone() })?;
+            let point = two.point(tasks[1].x.nrows() as f64 / width)?;
+            for (t, task) in labelled.iter().enumerate() {
+                let count = task.x.nrows().min(LOOKED_AT);
+                let (x, y) =
+                    (task.x.subrows(0, count), task.y.col(0).iter().take(count).copied().collect::<Vec<f64>>());
+                let alignment = centred_alignment(two.learned_kernel(&point, x)?.as_ref(), &y).ok();
+                let change = if lambda.is_infinite() { Some(two.representation_change(&point, x)?) } else { None };
+                // Plus zero: fixed representations change by 0, not by −0.
+                let size = |k: &Mat<f64>| (0..count).map(|i| k[(i, i)]).sum::<f64>() / (count as f64 * width) + 0.0;
+                all.push(Representation {
+                    lambda,
+                    task: t + 1,
+                    alignment,
+                    change: change.as_ref().map(size),
+                    change_alignment: change.and_then(|k| centred_alignment(k.as_ref(), &y).ok()),
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Refuses what a table of all pairs does not use.
+    pub(super) fn refuse_idle_with_pairs(&self) -> ebbing::Result<()> {
+        let unused = "is not used with --pairs, which tells similarities and critical loads as lambda grows";
+        if let Some(lambda) = self.lambda.iter().find(|l| l.is_finite()) {
+            return Err(Error::setting("--lambda", lambda, unused));
+        }
+        if self.beta.is_finite() {
+            return Err(Error::setting("--beta", self.beta, unused));
+        }
+        if self.alpha != PhaseJob::default().alpha {
+            return Err(Error::setting("--alpha", &self.alpha, unused));
+        }
+        Ok(())
+    }
+}

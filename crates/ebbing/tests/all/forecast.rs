@@ -1,0 +1,69 @@
+//! Whole forecasts: the same numbers whether kernels are kept or made again, and what trained networks are expected to do.
+
+use ebbing::data::Preprocess;
+use ebbing::kernels::Architecture;
+use ebbing::tasks::Permuted;
+use ebbing::theory::calibration::{Training, theory};
+use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::single_head::{Mode, Replay, SingleHeadSettings};
+use ebbing::{Dataset, Forecast, Source, TaskSequence};
+
+/// Permuted images with test data.
+fn images(preprocess: &Preprocess) -> TaskSequence {
+    let source = Source::new(Dataset::sample().unwrap(), preprocess).unwrap();
+    Permuted { tasks: 3, p: 60, p_test: 80, ..Permuted::default() }.generate(&source, 3).unwrap()
+}
+
+fn told(tasks: &TaskSequence, theory: SingleHeadSettings) -> Forecast {
+    let settings = ForecastSettings { theory, ..ForecastSettings::default() };
+    Forecast::of(std::slice::from_ref(tasks), &settings, &mut |_| ()).unwrap()
+}
+
+fn gap(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
+    a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn kernels_made_once_give_what_blocks_give() {
+    let tasks = images(&Preprocess::default());
+    for mode in [Mode::Rf, Mode::Ntk, Mode::Lazy] {
+        for beta in [f64::INFINITY, 30.0] {
+            let theory = SingleHeadSettings { mode, beta, ..SingleHeadSettings::default() };
+            // Without a byte to keep them in, kernels are made block by block.
+            let [once, blocks] = [theory, SingleHeadSettings { keep_bytes: 0, ..theory }].map(|t| told(&tasks, t));
+            // Rounding times condition numbers below 1e3.
+            assert!(gap(&once.forgetting.mean, &blocks.forgetting.mean) < 1e-10);
+            let [a, b] = [&once, &blocks].map(|f| &f.test.as_ref().unwrap().loss.mean);
+            assert!(gap(a, b) < 1e-10);
+            for (a, b) in once.pairs.iter().zip(&blocks.pairs) {
+                assert!((a.values.gamma_rf - b.values.gamma_rf).abs() < 1e-10, "{mode:?}");
+                assert!((a.values.gamma_sim - b.values.gamma_sim).abs() < 1e-10, "{mode:?}");
+            }
+            let [a, b] = [&once, &blocks].map(|f| f.order.as_ref().unwrap());
+            assert_eq!(a.order, b.order);
+            assert!((a.forgetting - b.forgetting).abs() < 1e-10);
+        }
+    }
+}
+
+#[test]
+fn what_is_expected_is_the_forecast_of_the_theory_that_came_closest() {
+    let raw = Preprocess { whiten: None, ..Preprocess::default() };
+    for (tasks, whitened) in [(images(&Preprocess::default()), true), (images(&raw), false)] {
+        for (replay, training) in [(0, Training::Plain), (10, Training::Replay)] {
+            let replay = Replay { examples: replay, ..Replay::default() };
+            let closest = SingleHeadSettings { replay, ..theory(training, &tasks).unwrap() };
+            let metrics = told(&tasks, closest).test.unwrap().metrics.unwrap();
+            // Whatever theory is asked for, networks that people train are forecast by the closest.
+            let deep = Architecture { depth: 2, ..closest.architecture };
+            for (mode, architecture) in [(Mode::Rf, closest.architecture), (Mode::Ntk, deep)] {
+                let asked = SingleHeadSettings { mode, architecture, replay, ..SingleHeadSettings::default() };
+                let expected = told(&tasks, asked).expected.unwrap();
+                assert_eq!((expected.training, expected.whitened), (training, whitened));
+                // Shares of 80 examples: rounding of kernels may turn one of them.
+                assert!((expected.lost + metrics.backward_transfer.unwrap()).abs() < 0.5 / 80.0);
+                assert!((expected.accuracy - metrics.average_accuracy).abs() < 0.5 / 80.0);
+            }
+        }
+    }
+}
