@@ -1,7 +1,7 @@
 //! The figures of the paper, one file each: the cells, the picture and the claims.
 
+mod branches;
 mod common;
-mod descent;
 mod drawn;
 mod fig2;
 mod fig3;
@@ -12,6 +12,7 @@ mod fig7;
 mod loads;
 #[cfg(test)]
 mod loads_tests;
+mod minima;
 mod s1;
 mod s2;
 mod s3;
@@ -19,7 +20,7 @@ mod s4;
 mod s5;
 mod s6;
 mod s7;
-mod s7_descent;
+mod s7_nets;
 mod s8;
 mod targets;
 mod task_one;
@@ -50,12 +51,15 @@ pub enum Scale {
 pub enum Needs {
     /// The theory alone.
     Theory,
-    /// Networks trained by gradient descent.
+    /// Trained networks.
     Training,
 }
 
 /// A figure of the paper: a study, how it is drawn, and its claims.
 pub trait Reproduction: Sync {
+    /// Keeps at most so many seeds of whatever is averaged over seeds.
+    fn limit_seeds(&mut self, most: usize);
+
     /// The cells, each with what it computes.
     ///
     /// # Errors
@@ -89,7 +93,27 @@ pub struct Entry {
     pub figure: fn(scale: Scale, embedded: bool) -> Box<dyn Reproduction>,
 }
 
-/// Every figure that can be reproduced, in the order of the paper.
+impl Entry {
+    /// The figure at a scale, with at most so many seeds where that is given.
+    pub fn at(&self, scale: Scale, embedded: bool, seeds: Option<usize>) -> Box<dyn Reproduction> {
+        let mut figure = (self.figure)(scale, embedded);
+        if let Some(most) = seeds {
+            figure.limit_seeds(most);
+        }
+        figure
+    }
+}
+
+/// A number of seeds, lowered to `most`.
+fn at_most<N: Ord + TryFrom<usize>>(seeds: &mut N, most: usize) {
+    if let Ok(most) = N::try_from(most)
+        && *seeds > most
+    {
+        *seeds = most;
+    }
+}
+
+/// Every figure that can be reproduced, in the order of the paper, and after them those that it does not have.
 pub const ENTRIES: &[Entry] = &[
     fig2::ENTRY,
     fig3::ENTRY,
@@ -104,6 +128,7 @@ pub const ENTRIES: &[Entry] = &[
     s5::ENTRY,
     s6::ENTRY,
     s7::ENTRY,
-    s7_descent::ENTRY,
+    s7_nets::ENTRY,
     s8::ENTRY,
+    branches::ENTRY,
 ];

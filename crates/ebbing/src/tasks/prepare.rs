@@ -48,6 +48,9 @@ pub fn preparation_words(settings: &serde_json::Value) -> String {
         Some("pixel") => steps.push("centred feature by feature"),
         _ => {}
     }
+    if of("order").and_then(serde_json::Value::as_str) == Some("authors") {
+        steps.push("scaled to one norm");
+    }
     if of("whiten").is_some_and(|whiten| *whiten != serde_json::Value::Bool(false)) {
         steps.push("whitened");
     }
