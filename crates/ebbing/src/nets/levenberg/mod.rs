@@ -288,7 +288,10 @@ impl<'a> Minimiser<'a> {
                     _ => mu *= DAMPING.1,
                 }
             };
-            let Some((next, foretold)) = next else { return end(Stop::Stalled) };
+            let Some((next, foretold)) = next else {
+                // Rounding errors end a stage too: at a minimum, if the gradient says so.
+                return end(if gradient <= stage.tolerance { Stop::Converged } else { Stop::Stalled });
+            };
             let gain = (point.objective - next.objective) / foretold;
             let factor = match gain {
                 gain if gain > GAINS.1 => DAMPING.0,
