@@ -332,8 +332,8 @@ mod tests {
         let shares = |claims: &[Claim]| -> Vec<f64> {
             claims.iter().filter(|c| c.statement.contains("ended at a minimum")).map(|c| c.value).collect()
         };
-        // Two layers of three units, at the largest load, may be caught between kinks.
-        assert!(shares(&claims).len() == 2 && shares(&claims).iter().all(|share| *share > 0.8), "{claims:?}");
+        // Half of these networks have three to five units a layer, and may be caught between kinks; the others are not.
+        assert!(shares(&claims).len() == 2 && shares(&claims).iter().all(|share| *share >= 0.5), "{claims:?}");
         let none = frame.replaced("converged", vec![Value::Number(0.0); frame.len()]);
         let spoilt = study.claims(&none).unwrap();
         assert_eq!(shares(&spoilt), [0.0, 0.0]);
