@@ -17,10 +17,11 @@ DOCS = pathlib.Path(__file__).parent.parent / "docs"
 
 
 def order(folder):
-    """Figures as in the paper: 2 … 7, then S1 … S8; quick before paper scale."""
+    """Figures as in the paper: 2 … 7, then S1 … S8, then those that it does not have; quick before paper scale."""
     name = folder.name.removeprefix("figure-")
     number = re.match(r"(S?)(\d+)", name)
-    return (number[1], int(number[2]), "paper" in name, name)
+    place = (number[1], int(number[2])) if number else ("T", 0)
+    return (*place, "paper" in name, name)
 
 
 def number(value):
@@ -57,7 +58,8 @@ def main():
             told = tomllib.load(file)
         scale = "the paper's scale" if "-paper" in name else "quick scale"
         data = ", ".join(told["data"])
-        part = [f"## Figure {told['figure']}, {scale} ({data})\n"]
+        seeds = f", at most {told['seeds']} seeds" if "seeds" in told else ""
+        part = [f"## Figure {told['figure']}, {scale}{seeds} ({data})\n"]
         for picture in sorted(folder.glob("*.png")):
             kept = f"{name}-{picture.name}"
             with Image.open(picture) as image:

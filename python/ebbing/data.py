@@ -89,14 +89,17 @@ class Dataset:
 def preprocessing(
     centre: str = "image",
     whiten: bool = True,
-    ridge: float = 1e-7,
+    ridge: float | None = None,
     covariance_of: str = "train",
     normalise: bool = True,
     grey: bool = True,
+    order: str = "standard",
 ) -> str:
-    """Preprocessing as the compiled half reads it."""
-    zca: Any = {"ridge": ridge, "covariance_of": covariance_of} if whiten else False
-    return encode(grey=grey, centre=centre, whiten=zca, normalise=normalise)
+    """Preprocessing as the compiled half reads it; a ridge that is not given is that of the order."""
+    zca: Any = {"covariance_of": covariance_of} if whiten else False
+    if whiten and ridge is not None:
+        zca["ridge"] = ridge
+    return encode(grey=grey, centre=centre, whiten=zca, normalise=normalise, order=order)
 
 
 def load(
@@ -104,29 +107,38 @@ def load(
     *,
     centre: str = "image",
     whiten: bool = True,
-    ridge: float = 1e-7,
+    ridge: float | None = None,
     covariance_of: str = "train",
     normalise: bool = True,
     grey: bool = True,
+    order: str = "standard",
 ) -> Dataset:
     """A set by its name: mnist-sample, mnist, fashion-mnist, emnist, cifar10, cifar100, or one that was imported.
 
     Sets other than the sample are looked for where `ebbing data list` says; `ebbing data get NAME` fetches them. Examples are
-    prepared in this order: `grey` levels, `centre` (image, pixel or none), ZCA whitening with a relative `ridge` and
-    the training covariance (or that of the set `covariance_of`), and scaling to `|x|² = N0`.
+    prepared in this order: `grey` levels, `centre` (image, pixel or none), ZCA whitening with a relative `ridge` (1e-7) and
+    the training covariance (or that of the set `covariance_of`), and scaling to `|x|² = N0`. The paper's authors scale
+    before whitening too, and have no ridge: `order="authors"`.
     """
-    settings = preprocessing(centre, whiten, ridge, covariance_of, normalise, grey)
+    settings = preprocessing(centre, whiten, ridge, covariance_of, normalise, grey, order)
     return Dataset("load", (str(name), settings))
 
 
 @lru_cache(maxsize=4)
-def sample(*, centre: str = "image", whiten: bool = True, ridge: float = 1e-7, normalise: bool = True) -> Dataset:
+def sample(
+    *,
+    centre: str = "image",
+    whiten: bool = True,
+    ridge: float | None = None,
+    normalise: bool = True,
+    order: str = "standard",
+) -> Dataset:
     """4,000 training and 1,000 test images of MNIST, embedded: no file, no network.
 
     >>> sample().x.shape, sorted(set(sample().y.tolist())) == list(range(10))
     ((4000, 784), True)
     """
-    return load("mnist-sample", centre=centre, whiten=whiten, ridge=ridge, normalise=normalise)
+    return load("mnist-sample", centre=centre, whiten=whiten, ridge=ridge, normalise=normalise, order=order)
 
 
 def from_arrays(
@@ -138,8 +150,9 @@ def from_arrays(
     name: str = "arrays",
     centre: str = "image",
     whiten: bool = True,
-    ridge: float = 1e-7,
+    ridge: float | None = None,
     normalise: bool = True,
+    order: str = "standard",
 ) -> Dataset:
     """A set of your own: inputs (one per row, further axes flattened) and integer class labels.
 
@@ -161,7 +174,7 @@ def from_arrays(
         digest.update(np.ascontiguousarray(inputs).tobytes())
         digest.update(np.array(labels).tobytes())
     (x, own), (x_test, own_test) = parts[0], parts[1] if len(parts) > 1 else (None, None)
-    settings = preprocessing(centre, whiten, ridge, "train", normalise, False)
+    settings = preprocessing(centre, whiten, ridge, "train", normalise, False, order)
     return Dataset("arrays", (x, own, x_test, own_test, name, digest.hexdigest(), settings))
 
 

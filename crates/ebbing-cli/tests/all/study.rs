@@ -410,5 +410,10 @@ fn results_are_told_as_json() {
     assert_eq!((&collected["rows"], &collected["done"]), (&told["rows"], &told["cells"]));
     assert!(Path::new(collected["files"][0].as_str().unwrap()).exists());
     let cost = home.ebbing().args(["reproduce", "fig2", "--embedded", "--dry-run", "--json"]).output().unwrap();
-    assert!(json(&cost)["estimates"][0]["cells"].as_u64().unwrap() > 0);
+    let all = json(&cost)["estimates"][0]["cells"].as_u64().unwrap();
+    // Six seeds at every point of the quick grid.
+    let two = ["reproduce", "fig2", "--embedded", "--dry-run", "--json", "--seeds", "2"];
+    let fewer = json(&home.ebbing().args(two).output().unwrap())["estimates"][0]["cells"].as_u64().unwrap();
+    assert_eq!((all % 6, fewer), (0, all / 3));
+    refusal(&support::run("reproduce fig2 --seeds 0"), 2);
 }

@@ -8,7 +8,7 @@ use ebbing::Recipe;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::plan::{Cost, Sizes};
 pub(super) use ebbing::stats::Trend;
-use ebbing::stats::{Estimate, spearman};
+use ebbing::stats::{CurveShape, Estimate, ForgettingFit, spearman};
 use ebbing::tasks::{Permuted, Protocol};
 use ebbing::theory::single_head::SingleHeadSettings;
 use serde::Serialize;
@@ -115,6 +115,36 @@ impl TrendClaim for Trend {
     }
 }
 
+/// `F_max (1 − e^{−(t−1)/τ})` at the optimum of least squares, whether or not the curve determines it well.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct BestFit {
+    pub f_max: f64,
+    pub tau: f64,
+    pub r2: f64,
+    /// Whether the curve tells τ from 0 and from ∞ at 95 % confidence.
+    pub determined: bool,
+}
+
+impl BestFit {
+    /// The fit of a curve that starts at t = 1, to all of it or to what comes before its maximum; none where the optimum lies at
+    /// τ = 0 or ∞.
+    pub fn of(curve: &[f64], cut: bool) -> Result<Option<BestFit>> {
+        let times: Vec<f64> = (1..=curve.len()).map(|t| t as f64).collect();
+        let fit = if cut { ForgettingFit::new(&times, curve)? } else { ForgettingFit::whole(&times, curve)? };
+        let Some((f_max, tau)) = fit.optimum else { return Ok(None) };
+        let best = BestFit { f_max, tau, r2: f64::NAN, determined: fit.shape == CurveShape::Saturating };
+        let fitted = &curve[..fit.points];
+        let mean = fitted.iter().sum::<f64>() / fitted.len() as f64;
+        let squares = |of: &dyn Fn(usize) -> f64| (0..fitted.len()).map(|k| (fitted[k] - of(k)).powi(2)).sum::<f64>();
+        Ok(Some(BestFit { r2: 1.0 - squares(&|k| best.at(times[k])) / squares(&|_| mean), ..best }))
+    }
+
+    /// The fitted curve at `t`.
+    pub fn at(&self, t: f64) -> f64 {
+        -self.f_max * ((1.0 - t) / self.tau).exp_m1()
+    }
+}
+
 /// Means of a column for each of the `values` of another.
 pub(super) fn means_along(frame: &Frame, by: &str, values: &[f64], of: &str) -> Result<Vec<Estimate>> {
     values.iter().map(|&value| frame.only(by, value)?.mean(of)).collect()
@@ -137,6 +167,21 @@ mod tests {
 
     fn uncertain(values: &[f64], error: f64) -> Vec<Estimate> {
         values.iter().map(|&value| Estimate { value, standard_error: Some(error) }).collect()
+    }
+
+    #[test]
+    fn every_curve_that_bends_has_a_best_fit() {
+        let exact: Vec<f64> = (1..=8).map(|t| 0.5 * (1.0 - (-(f64::from(t) - 1.0) / 3.0).exp())).collect();
+        let fit = BestFit::of(&exact, false).unwrap().unwrap();
+        // The optimum of an exact curve, to rounding.
+        assert!((fit.tau - 3.0).abs() < 1e-9 && (fit.f_max - 0.5).abs() < 1e-9 && fit.determined);
+        assert!(fit.r2 > 1.0 - 1e-12 && (fit.at(4.0) - exact[3]).abs() < 1e-9);
+        // A dip at the end: cut, the fit is that of what is before; whole, it is not.
+        let dipping = [&exact[..], &[0.3]].concat();
+        assert_eq!(BestFit::of(&dipping, true).unwrap(), Some(fit));
+        assert!(BestFit::of(&dipping, false).unwrap().unwrap().tau < 3.0);
+        // A curve that grows ever faster has no finite τ.
+        assert_eq!(BestFit::of(&[0.0, 0.1, 0.25, 0.5, 1.0], false).unwrap(), None);
     }
 
     #[test]

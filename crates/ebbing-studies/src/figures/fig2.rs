@@ -2,7 +2,7 @@
 
 use super::common::{CIFAR, Trend, TrendClaim, data_title, exactly, plain};
 use super::targets::{Point, Targets};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -128,6 +128,10 @@ impl Figure2 {
 }
 
 impl Reproduction for Figure2 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.targets.seeds, most);
+    }
+
     fn study(&self) -> Result<Study> {
         Ok(self.targets.study(ENTRY.id))
     }

@@ -137,7 +137,7 @@ fn paper_scale_has_the_papers_sizes() {
     let set = |name: &str| vec![name.to_string()];
     assert_eq!(cells("5", Scale::Paper, Images::Paper), (2 * (5 + 5 * 2) + 23 * 4 + 2 + 16, 2000, set("cifar100")));
     assert_eq!(cells("6", Scale::Paper, Images::Paper), (2 * (8 * 10 + 1), 2000, set("mnist")));
-    assert_eq!(cells("7", Scale::Paper, Images::Paper), (2 * (1 + 17 * 10 + 10), 2000, set("mnist")));
+    assert_eq!(cells("7", Scale::Paper, Images::Paper), (2 * (1 + 17 * 10 + 2 * 10), 2000, set("mnist")));
     assert_eq!(cells("S7", Scale::Paper, Images::Paper), (2 * (3 * 5 * 21 + 3 * 3 + 21), 600, set("mnist")));
     for id in ["5", "6", "7", "S7"] {
         let (quick, p, _) = cells(id, Scale::Quick, Images::Paper);

@@ -1,7 +1,7 @@
 //! The figures of the paper, one file each: the cells, the picture and the claims.
 
+mod branches;
 mod common;
-mod descent;
 mod drawn;
 mod fig2;
 mod fig3;
@@ -13,6 +13,7 @@ mod images;
 mod loads;
 #[cfg(test)]
 mod loads_tests;
+mod minima;
 mod s1;
 mod s2;
 mod s3;
@@ -20,7 +21,7 @@ mod s4;
 mod s5;
 mod s6;
 mod s7;
-mod s7_descent;
+mod s7_nets;
 mod s8;
 mod targets;
 mod task_one;
@@ -53,12 +54,15 @@ pub enum Scale {
 pub enum Needs {
     /// The theory alone.
     Theory,
-    /// Networks trained by gradient descent.
+    /// Trained networks.
     Training,
 }
 
 /// A figure of the paper: a study, how it is drawn, and its claims.
 pub trait Reproduction: Sync {
+    /// Keeps at most so many seeds of whatever is averaged over seeds.
+    fn limit_seeds(&mut self, most: usize);
+
     /// The cells, each with what it computes.
     ///
     /// # Errors
@@ -94,7 +98,27 @@ pub struct Entry {
     pub figure: fn(scale: Scale, images: Images) -> Box<dyn Reproduction>,
 }
 
-/// Every figure that can be reproduced, in the order of the paper.
+impl Entry {
+    /// The figure at a scale, with at most so many seeds where that is given.
+    pub fn at(&self, scale: Scale, images: Images, seeds: Option<usize>) -> Box<dyn Reproduction> {
+        let mut figure = (self.figure)(scale, images);
+        if let Some(most) = seeds {
+            figure.limit_seeds(most);
+        }
+        figure
+    }
+}
+
+/// A number of seeds, lowered to `most`.
+fn at_most<N: Ord + TryFrom<usize>>(seeds: &mut N, most: usize) {
+    if let Ok(most) = N::try_from(most)
+        && *seeds > most
+    {
+        *seeds = most;
+    }
+}
+
+/// Every figure that can be reproduced, in the order of the paper, and after them those that it does not have.
 pub const ENTRIES: &[Entry] = &[
     fig2::ENTRY,
     fig3::ENTRY,
@@ -109,6 +133,7 @@ pub const ENTRIES: &[Entry] = &[
     s5::ENTRY,
     s6::ENTRY,
     s7::ENTRY,
-    s7_descent::ENTRY,
+    s7_nets::ENTRY,
     s8::ENTRY,
+    branches::ENTRY,
 ];

@@ -3,7 +3,7 @@
 use super::common::{SAMPLE, Trend, TrendClaim, data_title};
 use super::fig3::{self, Fitted, SMALL, Slow};
 use super::targets::{Point, Targets};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -54,6 +54,10 @@ fn both(points: &[Point]) -> (Vec<f64>, Vec<f64>) {
 }
 
 impl Reproduction for FigureS1 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.targets.seeds, most);
+    }
+
     fn study(&self) -> Result<Study> {
         Ok(self.targets.study(ENTRY.id))
     }

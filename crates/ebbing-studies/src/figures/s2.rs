@@ -2,7 +2,7 @@
 
 use super::common::{Trend, TrendClaim, data_title, exactly, grid, means_along, pair, plain};
 use super::two_tasks::{COLUMNS, TwoTasks};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
@@ -52,6 +52,10 @@ impl FigureS2 {
 }
 
 impl Reproduction for FigureS2 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.seeds, most);
+    }
+
     fn study(&self) -> Result<Study> {
         let columns: Vec<_> = [("p", "examples of each task")].into_iter().chain(COLUMNS).collect();
         let mut grid = grid(ENTRY.id, self, &[self.data], &columns);

@@ -2,7 +2,7 @@
 
 use super::common::{Trend, TrendClaim, data_title, grid, means_along, pair, random_features};
 use super::task_one::{COLUMNS, TaskOne, lines};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
@@ -62,6 +62,10 @@ impl FigureS5 {
 }
 
 impl Reproduction for FigureS5 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.seeds, most);
+    }
+
     fn study(&self) -> Result<Study> {
         let settings =
             [("depth", "hidden layers L"), ("context", "length of the context vector over that of an image")];
@@ -118,22 +122,16 @@ impl Reproduction for FigureS5 {
                     .note(format!("the last doubling brings {:.0} % of the whole gain", 100.0 * step)),
             );
         }
-        let (one, nine) = (gain(&shallow), gain(&deep));
-        claims.push(
-            Claim::above("S5a, b", "relative gain by context at L = 1 minus that at L = 9", one - nine, 0.0)
-                .note(format!("gains {one:.3} and {nine:.3}"))
-                .if_failing(
-                    "also so at P = 2000 (one seed: 0.54 and 0.93) and for contexts of other variance or not scaled; the larger \
-                     effect at L = 1 that the paper states is that of absolute gains",
-                ),
-        );
         let absolute = |f: &[Estimate]| f[0].value - f[f.len() - 1].value;
-        claims.push(Claim::above(
-            "S5a, b",
-            "absolute gain by context at L = 1 minus that at L = 9",
-            absolute(&shallow) - absolute(&deep),
-            0.0,
-        ));
+        claims.push(
+            Claim::above(
+                "S5a, b",
+                "absolute gain by context at L = 1 minus that at L = 9",
+                absolute(&shallow) - absolute(&deep),
+                0.0,
+            )
+            .note(format!("relative gains {:.3} and {:.3}", gain(&shallow), gain(&deep))),
+        );
         let statement = "F_21 without context at L = 9 over that at L = 1";
         claims.push(Claim::below("S5a, b", statement, deep[0].value / shallow[0].value, 1.0));
         Ok(claims)
@@ -166,7 +164,7 @@ mod tests {
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 2);
         let claims = study.claims(&frame).unwrap();
-        assert_eq!((claims.len(), claims[0].verdict), (7, Verdict::Pass));
+        assert_eq!((claims.len(), claims[0].verdict), (6, Verdict::Pass));
         assert_eq!(study.claims(&testing::reversed(&frame, "train_mse")).unwrap()[0].verdict, Verdict::Fail);
     }
 }

@@ -1,8 +1,9 @@
-//! Figure S6: the three regimes in networks trained by descent, one and two hidden layers.
+//! Figure S6: the three regimes in trained networks, one and two hidden layers.
 
-use super::descent::{Descent, against_load, critical_by_descent, learned, pair_cell, pairs, seeds};
 use super::drawn::{ByRatio, Drawn};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::loads::largest;
+use super::minima::{Minima, against_load, critical_by_height, of_kappa, pair_cell, pairs, reached, seeds};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
@@ -20,15 +21,15 @@ use serde::{Deserialize, Serialize};
 pub(super) const ENTRY: Entry = Entry {
     id: "S6",
     panels: "a, b",
-    shows: "Forgetting and generalisation of descent against load and task similarity, L = 1 and 2",
+    shows: "Forgetting and generalisation of trained networks against load and task similarity, L = 1 and 2",
     needs: Needs::Training,
     bound: None,
-    figure: |scale, images| Box::new(PhasesByDescent::at(scale, images)),
+    figure: |scale, images| Box::new(PhasesOfNets::at(scale, images)),
 };
 
 /// Ratios × loads × depths × seeds for two protocols, and the exact boundary of the theory.
-struct PhasesByDescent {
-    descent: Descent,
+struct PhasesOfNets {
+    nets: Minima,
     scale: Scale,
     ratios: [Vec<f64>; 2],
     loads: Vec<f64>,
@@ -36,22 +37,23 @@ struct PhasesByDescent {
     seeds: [u64; 2],
 }
 
-impl PhasesByDescent {
+impl PhasesOfNets {
     fn at(scale: Scale, images: Images) -> Self {
-        let descent = Descent::at(scale, images);
+        let nets = Minima::at(scale, images);
         match scale {
-            Scale::Quick => PhasesByDescent {
-                descent,
+            Scale::Quick => PhasesOfNets {
+                nets,
                 scale,
                 ratios: [vec![0.05, 0.1, 0.15], vec![0.1, 0.25]],
                 loads: vec![0.6, 1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
                 seeds: if images.few() { [2, 1] } else { [3, 2] },
             },
-            Scale::Paper => PhasesByDescent {
-                descent,
+            // 240 networks a seed, each at three κ: about an hour on two cores.
+            Scale::Paper => PhasesOfNets {
+                nets,
                 scale,
-                ratios: [vec![0.02, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3], vec![0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4]],
-                loads: vec![0.2, 0.4, 0.6, 0.8, 0.95, 1.1, 1.3, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.3, 8.0],
+                ratios: [vec![0.05, 0.1, 0.15, 0.2, 0.3], vec![0.1, 0.15, 0.2, 0.25, 0.35]],
+                loads: vec![0.6, 0.9, 1.15, 1.4, 1.7, 2.1, 2.6, 3.2, 4.0, 5.0, 6.5, 8.0],
                 seeds: [10, 10],
             },
         }
@@ -63,16 +65,16 @@ impl PhasesByDescent {
         Ok([row.mean("alpha_c")?.value, row.mean("alpha_c_gamma_sim")?.value])
     }
 
-    fn runs(&self, frame: &Frame, protocol: ByRatio, depth: usize) -> Result<Frame> {
-        frame.only("kind", "nets")?.only("protocol", protocol)?.only("depth", depth)
+    fn runs(&self, frame: &Frame, protocol: ByRatio, depth: usize, kappa: f64) -> Result<Frame> {
+        frame.only("kind", "nets")?.only("protocol", protocol)?.only("depth", depth)?.only("kappa", kappa)
     }
 }
 
 /// The exact critical load of two tasks, and γ_sim^−2.
 #[derive(Debug, Serialize, Deserialize)]
-struct CriticalLoads {
-    tasks: Drawn,
-    sigma2: f64,
+pub(super) struct CriticalLoads {
+    pub tasks: Drawn,
+    pub sigma2: f64,
 }
 
 impl Work for CriticalLoads {
@@ -91,17 +93,21 @@ impl Work for CriticalLoads {
     }
 }
 
-impl Reproduction for PhasesByDescent {
+impl Reproduction for PhasesOfNets {
+    fn limit_seeds(&mut self, most: usize) {
+        self.seeds.iter_mut().for_each(|seeds| at_most(seeds, most));
+    }
+
     fn study(&self) -> Result<Study> {
-        let mut grid = self.descent.study("figure-S6", self.scale, serde_json::json!({}), &[]);
+        let mut grid = self.nets.study("figure-S6", self.scale, serde_json::json!({}), &[]);
         for (kind, ratio) in pairs(&self.ratios) {
-            let tasks = || self.descent.tasks(kind, ratio, 0);
-            let exact = CriticalLoads { tasks: tasks(), sigma2: self.descent.training.sigma0.powi(2) };
+            let tasks = || self.nets.tasks(kind, ratio, 0);
+            let exact = CriticalLoads { tasks: tasks(), sigma2: self.nets.sigma0.powi(2) };
             grid.push(pair_cell("theory", (kind, ratio), 0), exact);
             for (depth, &alpha) in [1, 2].into_iter().flat_map(|depth| self.loads.iter().map(move |a| (depth, a))) {
                 for seed in seeds(self.seeds[depth - 1]) {
                     let cell = pair_cell("nets", (kind, ratio), seed).with("depth", depth).with("alpha", alpha);
-                    grid.push(cell, self.descent.nets(tasks(), Heads::Multi, depth, alpha, seed));
+                    grid.push(cell, self.nets.nets(tasks(), Heads::Multi, depth, alpha, seed));
                 }
             }
         }
@@ -110,40 +116,51 @@ impl Reproduction for PhasesByDescent {
 
     fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
         let mut figures = Vec::new();
-        for (k, protocol) in ByRatio::BOTH.into_iter().enumerate() {
-            let mut panels = Vec::new();
-            let boundary: Vec<f64> =
-                self.ratios[k].iter().map(|r| Ok(self.theory(frame, protocol, *r)?[0])).collect::<Result<_>>()?;
-            for depth in [1, 2] {
-                let runs = self.runs(frame, protocol, depth)?;
-                for (column, name) in [("f21", "F_{21}"), ("g22", "G_{22}")] {
-                    panels.push(self.map(&runs, k, depth, column, name, &boundary)?);
-                }
+        for (n, &kappa) in self.nets.kappas.iter().enumerate() {
+            for k in 0..2 {
+                figures.push((of_kappa(["figure-S6a", "figure-S6b"][k], n, kappa), self.figure(frame, k, kappa)?));
             }
-            let (letter, what) = [("a", "permutation"), ("b", "split")][k];
-            let caption = format!(
-                "{letter}: F_{{21}} (left) and G_{{22}} (right) against {what} ratio and load for L = 1 (top) and 2 (bottom); \
-                 means over {} and {} seeds of the initial weights. Line: exact critical load of the theory for L = 1 (dashed \
-                 where L = 2). {}",
-                self.seeds[0],
-                self.seeds[1],
-                self.descent.caption()
-            );
-            figures.push((format!("figure-S6{letter}"), Figure::grid(panels, 2).caption(&caption)));
         }
         Ok(figures)
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
         let mut claims = Vec::new();
-        for (k, protocol) in ByRatio::BOTH.into_iter().enumerate() {
-            claims.extend(self.panel_claims(frame, k, protocol)?);
+        for k in 0..2 {
+            for &kappa in &self.nets.kappas {
+                claims.extend(self.panel_claims(frame, k, kappa)?);
+            }
+            let runs = frame.only("kind", "nets")?.only("protocol", ByRatio::BOTH[k])?;
+            claims.push(reached(["S6a", "S6b"][k], &runs)?);
         }
         Ok(claims)
     }
 }
 
-impl PhasesByDescent {
+impl PhasesOfNets {
+    fn figure(&self, frame: &Frame, k: usize, kappa: f64) -> Result<Figure> {
+        let protocol = ByRatio::BOTH[k];
+        let mut panels = Vec::new();
+        let boundary: Vec<f64> =
+            self.ratios[k].iter().map(|r| Ok(self.theory(frame, protocol, *r)?[0])).collect::<Result<_>>()?;
+        for depth in [1, 2] {
+            let runs = self.runs(frame, protocol, depth, kappa)?;
+            for (column, name) in [("f21", "F_{21}"), ("g22", "G_{22}")] {
+                panels.push(self.map(&runs, k, depth, column, name, &boundary)?);
+            }
+        }
+        let (letter, what) = [("a", "permutation"), ("b", "split")][k];
+        let caption = format!(
+            "{letter}: F_{{21}} (left) and G_{{22}} (right) against {what} ratio and load for L = 1 (top) and 2 (bottom); \
+             means over {} and {} seeds of the initial weights. Line: exact critical load of the theory for L = 1 (dashed \
+             where L = 2). {}",
+            self.seeds[0],
+            self.seeds[1],
+            self.nets.caption(kappa)
+        );
+        Ok(Figure::grid(panels, 2).caption(&caption))
+    }
+
     fn map(&self, runs: &Frame, k: usize, depth: usize, column: &str, name: &str, boundary: &[f64]) -> Result<Panel> {
         let ratios = &self.ratios[k];
         let mut values = vec![vec![f64::NAN; ratios.len()]; self.loads.len()];
@@ -169,78 +186,157 @@ impl PhasesByDescent {
         Ok(if x.is_empty() { panel } else { panel.line(Line::new(label, &x, &y).dash(dash)) })
     }
 
-    fn panel_claims(&self, frame: &Frame, k: usize, protocol: ByRatio) -> Result<Vec<Claim>> {
-        let panel = format!("S6{}", ["a", "b"][k]);
-        let top = self.loads[self.loads.len() - 1];
-        let (one, two) = (self.runs(frame, protocol, 1)?, self.runs(frame, protocol, 2)?);
-        let (mut gap, mut seen, mut below, mut above) = (0.0_f64, Vec::new(), 0.0_f64, f64::INFINITY);
-        let (mut growth, mut contained) = (0.0_f64, 0.0_f64);
+    /// Each ratio whose α_c leaves loads on either side, seen at one depth and κ.
+    fn transitions(&self, frame: &Frame, k: usize, depth: usize, kappa: f64) -> Result<Vec<Transition>> {
+        let runs = self.runs(frame, ByRatio::BOTH[k], depth, kappa)?;
+        let mut seen = Vec::new();
         for &ratio in &self.ratios[k] {
-            let exact = self.theory(frame, protocol, ratio)?[0];
-            let here = one.only("ratio", ratio)?;
-            let found = critical_by_descent(&here)?;
-            seen.push(format!("{ratio}: {found:.2} / {exact:.2}"));
-            if exact > top {
+            let exact = self.theory(frame, ByRatio::BOTH[k], ratio)?[0];
+            let here = runs.only("ratio", ratio)?;
+            let (alphas, f21, _) = against_load(&here, "f21")?;
+            let (_, g22, _) = against_load(&here, "g22")?;
+            let part = |inside: &dyn Fn(f64) -> bool| {
+                let pairs = alphas.iter().zip(&f21).filter(|(a, _)| inside(**a));
+                pairs.map(|(_, f)| *f).collect::<Vec<f64>>()
+            };
+            let above = part(&|a| a > 1.25 * exact);
+            if above.is_empty() {
                 continue;
             }
-            gap = worst(gap, (found / exact - 1.0).abs());
-            let (alphas, f21, _) = against_load(&here, "f21")?;
-            let part = |low: f64, high: f64| {
-                let inside = alphas.iter().zip(&f21).filter(move |(a, _)| **a > low && **a <= high).map(|(_, f)| *f);
-                inside.collect::<Vec<f64>>()
-            };
-            let (under, over) = (part(0.0, found), part(found, f64::INFINITY));
-            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-            below = under.iter().copied().fold(below, worst);
-            above = least(above, mean(&over) / mean(&under));
-            let deeper = critical_by_descent(&two.only("ratio", ratio)?)?;
-            growth = worst(growth, deeper / found - 1.0);
-            contained = worst(contained, found / deeper - 1.0);
+            let peak = (0..g22.len()).max_by(|&i, &j| g22[i].total_cmp(&g22[j])).map_or(f64::NAN, |i| alphas[i]);
+            seen.push(Transition {
+                ratio,
+                exact,
+                below: largest(part(&|a| a < 0.8 * exact)),
+                above: -largest(above.iter().map(|f| -f)),
+                peak,
+                found: critical_by_height(&here)?,
+            });
         }
-        let (steps, p) = (self.descent.training.max_steps, self.descent.p);
-        let pairs = format!(
-            "ratio: by descent / exact {}. Where it fails: G_22 reaches finite heights only (κ and {steps} steps stand for \
-             λ → ∞), which moves its middle up; the grid of loads is coarse and the widths, P = {p}, are small",
-            seen.join(", ")
+        Ok(seen)
+    }
+
+    fn panel_claims(&self, frame: &Frame, k: usize, kappa: f64) -> Result<Vec<Claim>> {
+        let panel = ["S6a", "S6b"][k];
+        let [one, two] = [1, 2].map(|depth| self.transitions(frame, k, depth, kappa));
+        let (one, two) = (one?, two?);
+        let at = |statement: &str| format!("κ = {kappa}, {statement}");
+        let most = |all: &[Transition], of: &dyn Fn(&Transition) -> f64| largest(all.iter().map(of));
+        let least = |all: &[Transition], of: &dyn Fn(&Transition) -> f64| -largest(all.iter().map(|t| -of(t)));
+        let told = |all: &[Transition], of: &dyn Fn(&Transition) -> String| {
+            let each: Vec<String> = all.iter().map(|t| format!("{}: {}", t.ratio, of(t))).collect();
+            each.join("; ")
+        };
+        let heights = |all: &[Transition]| {
+            format!("ratio: mid-height / exact {}", told(all, &|t| format!("{:.2} / {:.2}", t.found, t.exact)))
+        };
+        let sides = |all: &[Transition]| {
+            format!(
+                "ratio: largest below 0.8 α_c, least above 1.25 α_c: {}",
+                told(all, &|t| format!("{:.4}, {:.4}", t.below, t.above))
+            )
+        };
+        let outside = one.iter().filter(|t| !(t.peak > 1.0 && t.peak <= t.exact)).count();
+        let peaks = format!(
+            "ratio: α of the largest G_22, exact α_c: {}",
+            told(&one, &|t| format!("{}, {:.2}", t.peak, t.exact))
         );
-        let rounded = "where it fails: κ rounds the transition off, so that F_21 rises over a range of loads";
-        let deep = "where it fails: few seeds and loads, so that the middle of a low peak of G_22 is uncertain; there is no \
-                    theory of L = 2 beside it";
-        let floor =
-            format!("where it fails: at large loads κ leaves an error of about 1e-3, or {steps} steps are too few");
-        let share = learned(&one)?.min(learned(&two)?);
+        let gap = most(&one, &|t| (t.found / t.exact - 1.0).abs());
+        let grown = |t: &Transition| t.found / t.exact - 1.0;
+        let statement = "L = 1: largest F_21 below 0.8 of the exact α_c";
+        let deep = "L = 2: largest F_21 below 0.8 of the exact α_c of L = 1";
+        let smallest = least(&two, &grown);
         Ok(vec![
-            Claim::below(&panel, "L = 1: largest gap of mid-height α of G_22 to exact α_c", gap, 0.25).note(pairs),
-            Claim::below(&panel, "L = 1: largest F_21 below that α", below, 0.02),
-            Claim::above(&panel, "L = 1: mean F_21 above it over the mean below, least", above, 3.0).note(rounded),
-            Claim::new(&panel, "L = 2: overfitting region contains that of L = 1", contained, "≤ 0", contained <= 0.0)
-                .note(deep),
-            Claim::below(&panel, "L = 2: critical load larger by", growth, 0.5).note(deep),
-            Claim::new(&panel, "share of runs whose second task was learned", share, "= 1", share == 1.0).note(floor),
+            Claim::below(panel, &at(statement), most(&one, &|t| t.below), 0.02).note(sides(&one)),
+            Claim::above(
+                panel,
+                &at("L = 1: least F_21 above 1.25 α_c over the largest below 0.8 α_c, least"),
+                least(&one, &|t| t.above / t.below),
+                3.0,
+            ),
+            Claim::new(
+                panel,
+                &at("L = 1: ratios whose G_22 is largest elsewhere than between 1 and α_c"),
+                outside as f64,
+                "= 0",
+                outside == 0,
+            )
+            .note(peaks),
+            Claim::below(panel, &at("L = 1: largest gap of mid-height α of G_22 to exact α_c"), gap, 0.25)
+                .note(heights(&one)),
+            Claim::below(panel, &at(deep), most(&two, &|t| t.below), 0.02).note(sides(&two)),
+            Claim::new(
+                panel,
+                &at("L = 2: least excess of mid-height α over the exact α_c of L = 1"),
+                smallest,
+                "≥ 0",
+                smallest >= 0.0,
+            )
+            .note(heights(&two)),
+            Claim::below(
+                panel,
+                &at("L = 2: largest excess of mid-height α over the exact α_c of L = 1"),
+                most(&two, &grown),
+                0.5,
+            ),
         ])
     }
 }
 
-/// The smaller of two; NaN wins.
-fn least(a: f64, b: f64) -> f64 {
-    -worst(-a, -b)
-}
-
-/// The larger of two; NaN wins.
-fn worst(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+/// The transition of networks at one ratio.
+struct Transition {
+    ratio: f64,
+    /// α_c of the theory for L = 1.
+    exact: f64,
+    /// The largest F_21 below 0.8 α_c.
+    below: f64,
+    /// The least F_21 above 1.25 α_c.
+    above: f64,
+    /// The load with the largest G_22.
+    peak: f64,
+    /// The load where G_22 falls through the middle of its range.
+    found: f64,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::Value;
+    use crate::claim::Verdict;
+    use crate::figures::testing;
 
     #[test]
     fn paper_scale_is_the_papers() {
-        let study = PhasesByDescent::at(Scale::Paper, Images::Paper);
+        let study = PhasesOfNets::at(Scale::Paper, Images::Paper);
         let cells = study.study().unwrap().cells;
-        assert_eq!(study.descent.p, 600);
-        assert_eq!(cells.len(), 2 * 7 * (1 + 2 * 15 * 10));
-        assert_eq!(crate::figures::descent::width(600, 1.5), 400);
+        assert_eq!(study.nets.p, 600);
+        assert_eq!(cells.len(), 2 * 5 * (1 + 2 * 12 * 10));
+        assert_eq!(crate::figures::minima::width(600, 1.5), 400);
+    }
+
+    #[test]
+    fn runs_through_and_claims_can_fail() {
+        let mut study = PhasesOfNets {
+            ratios: [vec![0.05, 0.1], vec![0.1, 0.2]],
+            loads: vec![0.7, 1.3, 6.0, 9.0],
+            ..PhasesOfNets::at(Scale::Quick, Images::Embedded)
+        };
+        (study.nets.p, study.nets.p_test) = (30, 20);
+        study.nets.kappas.truncate(2);
+        study.limit_seeds(1);
+        let frame = testing::run(&study);
+        // Two protocols at two κ, with one letter for four maps.
+        assert_eq!((study.draw(&frame).unwrap().len(), testing::svg_panels(&study, &frame)), (4, 1));
+        let claims = study.claims(&frame).unwrap();
+        assert_eq!(claims.len(), 2 * (2 * 7 + 1));
+        let shares = |claims: &[Claim]| -> Vec<f64> {
+            claims.iter().filter(|c| c.statement.contains("ended at a minimum")).map(|c| c.value).collect()
+        };
+        // Half of these networks have three to five units a layer, and may be caught between kinks; the others are not.
+        assert!(shares(&claims).len() == 2 && shares(&claims).iter().all(|share| *share >= 0.5), "{claims:?}");
+        let none = frame.replaced("converged", vec![Value::Number(0.0); frame.len()]);
+        let spoilt = study.claims(&none).unwrap();
+        assert_eq!(shares(&spoilt), [0.0, 0.0]);
+        assert!(spoilt.iter().any(|c| c.value == 0.0 && c.verdict == Verdict::Fail));
     }
 }

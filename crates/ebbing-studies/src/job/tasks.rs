@@ -2,7 +2,7 @@
 
 use super::words::{choice, list, number};
 use clap::{Args, ValueEnum};
-use ebbing::data::{Centre, Preprocess, Sources, Whiten};
+use ebbing::data::{Centre, Order, Preprocess, Sources, Whiten};
 use ebbing::plan::Sizes;
 use ebbing::tasks::{
     Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Split, TargetDistractor, TaskOrigin,
@@ -34,6 +34,12 @@ const CENTRES: &[(&str, &str)] = &[
     ("image", "The image's own mean"),
     ("pixel", "The mean of each pixel over the training set"),
     ("none", "Nothing"),
+];
+
+/// In which order inputs are prepared.
+const ORDERS: &[(&str, &str)] = &[
+    ("standard", "Centred, whitened with a ridge, scaled to squared norm N0"),
+    ("authors", "Centred, scaled, whitened without a ridge, scaled: every step, also of own tasks"),
 ];
 
 /// Which tasks are learned.
@@ -107,6 +113,9 @@ pub struct TaskKeys {
 #[command(next_help_heading = "Preparation of inputs (of own tasks only the steps that are asked for)")]
 #[serde(default)]
 pub struct PreprocessKeys {
+    /// Order of the steps [default: standard]
+    #[arg(long, value_parser = choice::<Order>(ORDERS), value_name = "ORDER")]
+    pub preprocess_order: Option<Order>,
     /// What is subtracted from an input [default for data sets: image]
     #[arg(long, value_parser = choice::<Centre>(CENTRES))]
     pub centre: Option<Centre>,
@@ -116,7 +125,7 @@ pub struct PreprocessKeys {
     /// Do not whiten
     #[arg(long)]
     pub no_whiten: bool,
-    /// Ridge of the whitening, relative to the largest eigenvalue [default: 1e-7]
+    /// Ridge of the whitening, relative to the largest eigenvalue [default: 1e-7; authors: 0]
     #[arg(long, value_parser = number, value_name = "RIDGE", conflicts_with = "no_whiten")]
     pub whiten_ridge: Option<f64>,
     /// Scale inputs to squared norm N0; the default for data sets
@@ -133,7 +142,8 @@ impl PreprocessKeys {
         if *self == PreprocessKeys::default() {
             return Ok(None);
         }
-        let mut settings = base;
+        let mut settings =
+            if self.preprocess_order == Some(Order::Authors) { Preprocess::all(Order::Authors) } else { base };
         settings.centre = self.centre.unwrap_or(settings.centre);
         if self.no_whiten {
             if self.whiten || self.whiten_ridge.is_some() {

@@ -39,11 +39,11 @@ pub(super) fn centre(x: &mut Mat<f64>, centre: Centre, means: Option<&[f64]>) {
     }
 }
 
-/// The blocks of a set, each example's own mean removed where that is asked for.
-pub(super) fn blocks<'a>(set: &'a Rows<'_>, how: Centre) -> impl Iterator<Item = Mat<f64>> + 'a {
+/// The blocks of a set, examples prepared.
+pub(super) fn blocks<'a>(set: &'a Rows<'_>, prepare: &'a dyn Fn(&mut Mat<f64>)) -> impl Iterator<Item = Mat<f64>> + 'a {
     (0..set.count).step_by(BLOCK).map(move |from| {
         let mut x = (set.block)(from, BLOCK.min(set.count - from));
-        centre(&mut x, how, None);
+        prepare(&mut x);
         x
     })
 }
@@ -74,14 +74,14 @@ fn finite_means(mut sums: Vec<f64>, count: usize, set: &Rows<'_>) -> Result<Vec<
     }
 }
 
-/// The lower half of `C = Σ_i (x_i − x̄)(x_i − x̄)ᵀ / P` over a set, its examples centred as asked.
+/// The lower half of `C = Σ_i (x_i − x̄)(x_i − x̄)ᵀ / P` over a set, its examples prepared.
 ///
 /// One pass: with `s` the mean of the first block and `d = x̄ − s`, `C = Σ_i (x_i − s)(x_i − s)ᵀ / P − d dᵀ`; `d` is
 /// small beside the spread of the examples, so that the difference loses nothing.
-pub(super) fn covariance(set: &Rows<'_>, how: Centre) -> Result<Mat<f64>> {
-    let shift = means(blocks(set, how).take(1), BLOCK.min(set.count), set)?;
+pub(super) fn covariance(set: &Rows<'_>, prepare: &dyn Fn(&mut Mat<f64>)) -> Result<Mat<f64>> {
+    let shift = means(blocks(set, prepare).take(1), BLOCK.min(set.count), set)?;
     let (mut c, mut sums) = (Mat::zeros(set.dim, set.dim), vec![0.0; set.dim]);
-    for mut x in blocks(set, how) {
+    for mut x in blocks(set, prepare) {
         centre(&mut x, Centre::None, Some(&shift));
         add_columns(&mut sums, &x);
         add_lower_gram(&mut c, x.as_ref(), 1.0 / set.count as f64);
@@ -109,8 +109,14 @@ fn add_lower_gram(c: &mut Mat<f64>, x: MatRef<'_, f64>, alpha: f64) {
     }
 }
 
-/// `W = V (Λ + ridge·λ_max I)^{-1/2} Vᵀ`, with λ_max and the number of eigenvalues above `ridge·λ_max`.
-pub(super) fn zca(covariance: MatRef<'_, f64>, ridge: f64, name: &str) -> Result<(Mat<f64>, (f64, usize))> {
+/// `W = V (Λ + ridge·λ_max I)^{-1/2} Vᵀ`, with λ_max and the number of eigenvalues above `ridge·λ_max`. Directions without
+/// variance are an error without a ridge, or are left out.
+pub(super) fn zca(
+    covariance: MatRef<'_, f64>,
+    ridge: f64,
+    leave_out: bool,
+    name: &str,
+) -> Result<(Mat<f64>, (f64, usize))> {
     let n = covariance.nrows();
     let what = format!("the covariance of {name}");
     let eigen = SymmetricEigen::factor(covariance, &what)?;
@@ -121,14 +127,15 @@ pub(super) fn zca(covariance: MatRef<'_, f64>, ridge: f64, name: &str) -> Result
     }
     let floor = ridge * largest;
     // Eigenvalues are known to about n·ε·λ_max; below that, 1/√ of them would be noise.
-    let smallest = eigen.values[0].max(0.0) + floor;
-    if smallest < n as f64 * f64::EPSILON * largest {
+    let noise = n as f64 * f64::EPSILON * largest;
+    if !leave_out && eigen.values[0].max(0.0) + floor < noise {
         let expected = format!("the covariance of {name} is singular: give a ridge of at least 1e-12");
         return Err(Error::setting("whiten.ridge", ridge, expected));
     }
     let above = eigen.values.iter().filter(|&&v| v > floor).count();
+    let root = |v: f64| if leave_out && v + floor < noise { 0.0 } else { 1.0 / (v.max(0.0) + floor).sqrt().sqrt() };
     // W = B Bᵀ with B = V (Λ + floor)^{-1/4}, which is symmetric whatever the rounding.
-    let b = Mat::from_fn(n, n, |i, j| eigen.vectors[(i, j)] / (eigen.values[j].max(0.0) + floor).sqrt().sqrt());
+    let b = Mat::from_fn(n, n, |i, j| eigen.vectors[(i, j)] * root(eigen.values[j]));
     Ok((matmul(b.as_ref(), b.transpose()), (largest, above)))
 }
 
@@ -143,7 +150,7 @@ mod tests {
         (0..5).for_each(|j| x.col_as_slice_mut(j).iter_mut().for_each(|v| *v += 1e6));
         let block = |from: usize, n: usize| x.subrows(from, n).to_owned();
         let set = Rows { name: "x", count: x.nrows(), dim: 5, block: &block };
-        let c = covariance(&set, Centre::Pixel).unwrap();
+        let c = covariance(&set, &|_| {}).unwrap();
         // The same, summed without blocks after the means are known.
         let rows = x.nrows() as f64;
         let means: Vec<f64> = (0..5).map(|j| x.col_as_slice(j).iter().sum::<f64>() / rows).collect();

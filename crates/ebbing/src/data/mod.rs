@@ -61,7 +61,7 @@ pub use import::ImportOptions;
 pub use known::{KNOWN_SETS, KnownFile, KnownSet, file_sha256};
 pub use npy::{parse_npy, parse_npz, read_npy, read_npz, to_npy, write_npz};
 pub use places::{Found, Places, Status};
-pub use preprocess::{Centre, Preprocess, Preprocessor, Whiten};
+pub use preprocess::{Centre, Order, Preprocess, Preprocessor, Whiten};
 pub use source::Source;
 pub use sources::Sources;
 pub use verify::{FileCheck, Verification};

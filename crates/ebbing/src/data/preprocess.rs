@@ -1,9 +1,9 @@
-//! Centring, ZCA whitening `W = V (Λ + ridge·λ_max I)^{-1/2} Vᵀ`, and scaling to squared norm N0.
+//! Centring, ZCA whitening `W = V (Λ + ridge·λ_max I)^{-1/2} Vᵀ`, and scaling to squared norm N0, in either of two orders.
 
 use super::covariance::{Rows, blocks, centre, covariance, means, zca};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef, matmul};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What is subtracted from an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -35,7 +35,26 @@ impl Default for Whiten {
     }
 }
 
-/// How examples are prepared, in this order: grey, centre, whiten, norm. The default is the paper's.
+/// The order of the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Grey, centre, whiten, norm; whitening has a ridge.
+    #[default]
+    Standard,
+    /// Grey, centre, norm, whiten, norm: the covariance is that of scaled examples. Whitening has no ridge unless one is
+    /// given, and leaves out directions in which examples do not vary.
+    Authors,
+}
+
+impl Order {
+    /// The relative ridge where none is given.
+    fn ridge(self) -> f64 {
+        if self == Order::Authors { 0.0 } else { Whiten::default().ridge }
+    }
+}
+
+/// How examples are prepared, in this order: grey, centre, whiten, norm (see [`Order`]).
 ///
 /// | field | default | values |
 /// |---|---|---|
@@ -43,30 +62,89 @@ impl Default for Whiten {
 /// | `centre` | `"image"` | `"image"`, `"pixel"`, `"none"` |
 /// | `whiten` | `true` | `true`, `false`, or a table of [`Whiten`]'s fields |
 /// | `normalise` | `true` | scale to squared norm N0 or not |
+/// | `order` | `"standard"` | `"standard"`, `"authors"` (the ridge is then 0 where none is given) |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(try_from = "Asked")]
 pub struct Preprocess {
     /// Whether colour images are converted to grey levels.
     pub grey: bool,
     /// What is subtracted from each example.
     pub centre: Centre,
     /// Whitening, or none.
-    #[serde(deserialize_with = "whiten_from", serialize_with = "whiten_into")]
+    #[serde(serialize_with = "whiten_into")]
     pub whiten: Option<Whiten>,
     /// Whether each example is scaled to squared norm N0.
     pub normalise: bool,
+    /// The order of the steps.
+    pub order: Order,
 }
 
 impl Default for Preprocess {
     fn default() -> Self {
-        Preprocess { grey: true, centre: Centre::Image, whiten: Some(Whiten::default()), normalise: true }
+        Preprocess::all(Order::Standard)
     }
 }
 
 impl Preprocess {
     /// Leaves examples as they are.
     pub fn none() -> Self {
-        Preprocess { grey: false, centre: Centre::None, whiten: None, normalise: false }
+        Preprocess { grey: false, centre: Centre::None, whiten: None, normalise: false, order: Order::Standard }
+    }
+
+    /// Every step, in an order.
+    pub fn all(order: Order) -> Self {
+        let whiten = Some(Whiten { ridge: order.ridge(), ..Whiten::default() });
+        Preprocess { grey: true, centre: Centre::Image, whiten, normalise: true, order }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.order == Order::Authors && !self.normalise {
+            let expected = "must be true in the authors' order, which scales examples before and after whitening";
+            return Err(Error::setting("normalise", false, expected));
+        }
+        match &self.whiten {
+            Some(whiten) if !(whiten.ridge >= 0.0 && whiten.ridge.is_finite()) => {
+                Err(Error::setting("whiten.ridge", whiten.ridge, "must be a finite number, at least 0"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// [`Preprocess`] as it is written down: what is left out depends on the order.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Asked {
+    grey: bool,
+    centre: Centre,
+    whiten: WhitenChoice,
+    normalise: bool,
+    order: Order,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        let Preprocess { grey, centre, normalise, order, .. } = Preprocess::default();
+        Asked { grey, centre, whiten: WhitenChoice::Switch(true), normalise, order }
+    }
+}
+
+impl TryFrom<Asked> for Preprocess {
+    type Error = String;
+
+    fn try_from(asked: Asked) -> std::result::Result<Preprocess, String> {
+        let Asked { grey, centre, whiten, normalise, order } = asked;
+        let whiten = match whiten {
+            WhitenChoice::Switch(false) => None,
+            WhitenChoice::Switch(true) => Preprocess::all(order).whiten,
+            WhitenChoice::List(list) => {
+                return Err(format!("whiten is a list of {}; it must be true, false or a table", list.len()));
+            }
+            WhitenChoice::Table(WhitenTable { ridge, covariance_of }) => {
+                Some(Whiten { ridge: ridge.unwrap_or(order.ridge()), covariance_of })
+            }
+        };
+        Ok(Preprocess { grey, centre, whiten, normalise, order })
     }
 }
 
@@ -77,18 +155,21 @@ enum WhitenChoice {
     Switch(bool),
     /// A list would otherwise be read as the table's values in their order.
     List(Vec<serde::de::IgnoredAny>),
-    Table(Whiten),
+    Table(WhitenTable),
 }
 
-fn whiten_from<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<Whiten>, D::Error> {
-    Ok(match WhitenChoice::deserialize(from)? {
-        WhitenChoice::Switch(on) => on.then(Whiten::default),
-        WhitenChoice::List(list) => {
-            let problem = format!("whiten is a list of {}; it must be true, false or a table", list.len());
-            return Err(serde::de::Error::custom(problem));
-        }
-        WhitenChoice::Table(whiten) => Some(whiten),
-    })
+/// [`Whiten`] as it is written down.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WhitenTable {
+    ridge: Option<f64>,
+    covariance_of: String,
+}
+
+impl Default for WhitenTable {
+    fn default() -> Self {
+        WhitenTable { ridge: None, covariance_of: Whiten::default().covariance_of }
+    }
 }
 
 fn whiten_into<S: Serializer>(whiten: &Option<Whiten>, into: S) -> std::result::Result<S::Ok, S::Error> {
@@ -147,19 +228,28 @@ impl Preprocessor {
             let problem = format!("there are {} rows of {dim} features; at least one of each is needed", train.count);
             return Err(Error::data(train.name, problem));
         }
-        let means = (centre == Centre::Pixel).then(|| means(blocks(train, centre), train.count, train)).transpose()?;
+        settings.check()?;
+        let of_pixels = |set: &Rows<'_>| {
+            let centred = |x: &mut Mat<f64>| self::centre(x, centre, None);
+            (centre == Centre::Pixel).then(|| means(blocks(set, &centred), set.count, set)).transpose()
+        };
+        let means = of_pixels(train)?;
         let mut fitted = Preprocessor { settings: settings.clone(), dim, means, whitening: None, spectrum: None };
         if let Some(whiten) = &settings.whiten {
-            if !(whiten.ridge >= 0.0 && whiten.ridge.is_finite()) {
-                return Err(Error::setting("whiten.ridge", whiten.ridge, "must be a finite number, at least 0"));
-            }
             let set = reference.unwrap_or(train);
             if set.dim != dim {
                 let problem = format!("its {} features cannot whiten examples of {dim} features", set.dim);
                 return Err(Error::data(set.name, problem));
             }
-            let covariance = covariance(set, centre)?;
-            let (w, spectrum) = zca(covariance.as_ref(), whiten.ridge, set.name)?;
+            let authors = settings.order == Order::Authors;
+            let own = if authors { of_pixels(set)? } else { None };
+            let covariance = covariance(set, &|x| {
+                self::centre(x, centre, own.as_deref());
+                if authors {
+                    to_one_norm(x, &norms(x.as_ref()));
+                }
+            })?;
+            let (w, spectrum) = zca(covariance.as_ref(), whiten.ridge, authors, set.name)?;
             (fitted.whitening, fitted.spectrum) = (Some(w), Some(spectrum));
         }
         Ok(fitted)
@@ -221,6 +311,10 @@ impl Preprocessor {
             }
         }
         if let Some(w) = &self.whitening {
+            if self.settings.order == Order::Authors {
+                let own = norms(x.as_ref());
+                to_one_norm(&mut x, &own);
+            }
             x = matmul(x.as_ref(), w.as_ref());
         }
         if self.settings.normalise {
@@ -238,14 +332,19 @@ impl Preprocessor {
                 format!("has norm {} after whitening; it must be positive and finite", norms[i]),
             ));
         }
-        let root = (self.dim as f64).sqrt();
-        let scale: Vec<f64> = norms.iter().map(|n| root / n).collect();
-        for j in 0..x.ncols() {
-            for (value, s) in x.col_as_slice_mut(j).iter_mut().zip(&scale) {
-                *value *= s;
-            }
-        }
+        to_one_norm(x, &norms);
         Ok(())
+    }
+}
+
+/// `x ← x √N0 / |x|` for every row with its norm; rows of norm 0 stay.
+fn to_one_norm(x: &mut Mat<f64>, norms: &[f64]) {
+    let root = (x.ncols() as f64).sqrt();
+    let scale: Vec<f64> = norms.iter().map(|&n| if n > 0.0 { root / n } else { 0.0 }).collect();
+    for j in 0..x.ncols() {
+        for (value, s) in x.col_as_slice_mut(j).iter_mut().zip(&scale) {
+            *value *= s;
+        }
     }
 }
 
@@ -279,7 +378,56 @@ pub(super) mod tests {
 
     fn settings(centre: Centre, ridge: Option<f64>, normalise: bool) -> Preprocess {
         let whiten = ridge.map(|ridge| Whiten { ridge, ..Whiten::default() });
-        Preprocess { grey: true, centre, whiten, normalise }
+        Preprocess { grey: true, centre, whiten, normalise, order: Order::Standard }
+    }
+
+    /// Each step by hand: means and norms, the covariance of what is left, its inverse root on the directions that vary.
+    #[test]
+    fn the_authors_order_scales_before_and_after_whitening() {
+        let x = gaussian(300, 5);
+        let asked: Preprocess = toml::from_str("order = \"authors\"").unwrap();
+        assert_eq!(asked, Preprocess::all(Order::Authors));
+        assert_eq!(asked.whiten.as_ref().map(|w| w.ridge), Some(0.0));
+        let z = Preprocessor::fit(x.as_ref(), &asked).unwrap().apply(x.as_ref()).unwrap();
+        let mut first = x.clone();
+        centre(&mut first, Centre::Image, None);
+        let scale = norms(first.as_ref());
+        to_one_norm(&mut first, &scale);
+        let means: Vec<f64> = (0..5).map(|j| first.col_as_slice(j).iter().sum::<f64>() / 300.0).collect();
+        let off = Mat::from_fn(300, 5, |i, j| first[(i, j)] - means[j]);
+        let eigen = crate::linalg::SymmetricEigen::factor(
+            (matmul(off.transpose(), off.as_ref()) * crate::linalg::Scale(1.0 / 300.0)).as_ref(),
+            "by hand",
+        )
+        .unwrap();
+        // Images without their means do not vary along (1, …, 1).
+        let root = |k: usize| if eigen.values[k] > 1e-12 { eigen.values[k].powf(-0.5) } else { 0.0 };
+        assert_eq!((0..5).filter(|&k| root(k) == 0.0).count(), 1);
+        let w =
+            Mat::from_fn(5, 5, |i, j| (0..5).map(|k| eigen.vectors[(i, k)] * root(k) * eigen.vectors[(j, k)]).sum());
+        let mut want = matmul(first.as_ref(), w.as_ref());
+        let scale = norms(want.as_ref());
+        to_one_norm(&mut want, &scale);
+        for (i, j) in (0..300).flat_map(|i| (0..5).map(move |j| (i, j))) {
+            // Eigenvalues differ by a factor of a thousand at most: rounding.
+            assert!((z[(i, j)] - want[(i, j)]).abs() < 1e-9);
+        }
+        // Another order is another result, and no norm is refused.
+        let standard = Preprocessor::fit(x.as_ref(), &Preprocess::default()).unwrap().apply(x.as_ref()).unwrap();
+        assert!((&standard - &z).norm_l2() > 1.0);
+        let bare = Preprocess { normalise: false, ..asked };
+        assert!(Preprocessor::fit(x.as_ref(), &bare).unwrap_err().to_string().contains("normalise"));
+    }
+
+    /// A table without a ridge has that of its order.
+    #[test]
+    fn ridges_follow_the_order() {
+        let ridge = |text: &str| toml::from_str::<Preprocess>(text).unwrap().whiten.unwrap().ridge;
+        assert_eq!(ridge("whiten = {covariance_of = \"mnist\"}"), 1e-7);
+        assert_eq!(ridge("order = \"authors\"\nwhiten = {covariance_of = \"mnist\"}"), 0.0);
+        assert_eq!(ridge("order = \"authors\"\nwhiten = {ridge = 0.5}"), 0.5);
+        let back = toml::to_string(&Preprocess::all(Order::Authors)).unwrap();
+        assert_eq!(toml::from_str::<Preprocess>(&back).unwrap(), Preprocess::all(Order::Authors));
     }
 
     #[test]

@@ -117,6 +117,19 @@ pub(crate) fn lower_gram_into(c: MatMut<'_, f64>, beta: f64, alpha: f64, a: MatR
     triangular::matmul(c, BlockStructure::TriangularLower, accum, a, whole, a.transpose(), whole, alpha, par);
 }
 
+/// The lower half of `C ← C − A Aᵀ` with A in single precision: for a matrix that need not be exact.
+pub(crate) fn subtract_lower_gram_f32(mut c: MatMut<'_, f64>, a: MatRef<'_, f32>) {
+    let mut product = Mat::<f32>::zeros(a.nrows(), a.nrows());
+    let (par, whole) = (par(c.ncols()), BlockStructure::Rectangular);
+    let (to, lower) = (product.as_mut(), BlockStructure::TriangularLower);
+    triangular::matmul(to, lower, Accum::Replace, a, whole, a.transpose(), whole, 1.0f32, par);
+    for j in 0..product.ncols() {
+        for i in j..product.nrows() {
+            c[(i, j)] -= f64::from(product[(i, j)]);
+        }
+    }
+}
+
 /// `A B` for a symmetric `A` of which the lower half is read.
 pub(crate) fn symmetric_matmul(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let mut c = Mat::zeros(a.nrows(), b.ncols());

@@ -36,6 +36,7 @@ pub struct Progress {
 }
 
 /// How a task ended.
+#[derive(Clone)]
 pub(crate) struct Outcome {
     pub steps: usize,
     pub mse: f64,

@@ -1,6 +1,6 @@
 //! A network learns a sequence of tasks; losses and accuracies on every task seen are taken after each.
 
-use super::descent::{Descent, Progress};
+use super::descent::{Descent, Outcome, Progress};
 use super::fisher::fisher;
 use super::learner::{Indexing, Learner, Solver, TrainSettings};
 use super::levenberg::{Minimiser, Minimum};
@@ -56,12 +56,14 @@ pub struct Trained {
 }
 
 /// Inputs and targets in single precision.
+#[derive(Clone)]
 pub(crate) struct Examples {
     pub x: Mat<f32>,
     pub y: Mat<f32>,
 }
 
 /// A run over a task sequence that can be interrupted and resumed between tasks.
+#[derive(Clone)]
 pub struct Trainer {
     settings: TrainSettings,
     train: Vec<Examples>,
@@ -157,34 +159,83 @@ impl Trainer {
         within_pool(|| self.learn(progress))
     }
 
-    fn learn(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
+    /// Learns the next task with each of several penalties κ: a trainer for each, the same in every bit as if this one had that
+    /// κ from this task on. The solver `levenberg` comes to a small κ through larger ones, and goes that way once for all.
+    ///
+    /// # Errors
+    /// As [`Trainer::learn_next`]; [`Error::Setting`] for another solver than `levenberg`, another learner than L2, or a κ
+    /// that is not positive.
+    pub fn learn_next_at(
+        &self,
+        kappas: &[f64],
+        progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    ) -> Result<Vec<Trainer>> {
+        if self.settings.solver != Solver::Levenberg || !matches!(self.settings.learner, Learner::L2 { .. }) {
+            return Err(Error::setting("kappas", "several", "need the solver levenberg and the learner L2"));
+        }
+        for (k, &kappa) in kappas.iter().enumerate() {
+            if !(kappa.is_finite() && kappa > 0.0) || kappas[..k].contains(&kappa) {
+                return Err(Error::setting("kappas", kappa, "every κ must be positive, finite and named once"));
+            }
+        }
+        within_pool(|| {
+            let (t, before, head) = self.begin();
+            // The first task is not penalised.
+            let wanted = if t == 0 { &[0.0] } else { kappas };
+            let found =
+                Minimiser::new(&self.settings, t, head, &self.train[t], &before).run(wanted, &before, progress)?;
+            let one = |(k, &kappa): (usize, &f64)| {
+                let mut trainer = self.clone();
+                trainer.settings.learner = Learner::L2 { kappa };
+                let (net, outcome) = found[k.min(found.len() - 1)].clone();
+                trainer.end(t, &before, net, outcome)?;
+                Ok(trainer)
+            };
+            kappas.iter().enumerate().map(one).collect()
+        })
+    }
+
+    /// The task that is next, the network with a readout for it, and which readout that is.
+    fn begin(&self) -> (usize, Mlp, usize) {
         let t = self.done();
         let multi = self.settings.heads == Heads::Multi;
-        let head = if multi { t } else { 0 };
         let mut net = self.net.clone();
         if multi && t > 0 {
             let mut stream = Stream::new(self.settings.seed, "initial readout", t as u64);
             net.add_head(self.train[t].y.ncols(), self.settings.sigma0, &mut stream);
         }
+        (t, net, if multi { t } else { 0 })
+    }
+
+    fn learn(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
+        let (t, before, head) = self.begin();
         let mut fisher_now = self.fisher.clone();
-        let before = Params(net.hidden.clone());
-        let outcome = match self.settings.solver {
+        let (net, outcome) = match self.settings.solver {
             Solver::Descent => {
-                let penalty = self.penalty(&net, t, head, &mut fisher_now);
-                Descent::new(&self.settings, t, head, &self.train[t], penalty, &net).run(&mut net, progress)?
+                let penalty = self.penalty(&before, t, head, &mut fisher_now);
+                let mut net = before.clone();
+                let outcome =
+                    Descent::new(&self.settings, t, head, &self.train[t], penalty, &net).run(&mut net, progress)?;
+                (net, outcome)
             }
             Solver::Levenberg => {
                 let kappa = if t == 0 { 0.0 } else { self.settings.learner.kappa() };
-                Minimiser::new(&self.settings, t, head, &self.train[t], kappa, &net).run(&mut net, progress)?
+                let mut minimiser = Minimiser::new(&self.settings, t, head, &self.train[t], &before);
+                minimiser.run(&[kappa], &before, progress)?.remove(0)
             }
         };
-        let moved = relative_distance(&net.hidden, &before);
         if let Learner::Ewc { gamma, fisher: kind, indexing: Indexing::Past, .. } = self.settings.learner {
             let new = fisher(&net, self.train[t].x.as_ref(), &self.train[t].y, head, kind);
             fisher_now = Some(decayed_sum(fisher_now, gamma as f32, new));
         }
-        self.net = net;
         self.fisher = fisher_now;
+        self.end(t, &before, net, outcome)
+    }
+
+    /// Takes a task's network and measures it.
+    fn end(&mut self, t: usize, before: &Mlp, net: Mlp, outcome: Outcome) -> Result<()> {
+        let moved = relative_distance(&net.hidden, &before.hidden);
+        self.net = net;
         self.trained.reports.push(TaskReport {
             steps: outcome.steps,
             mse: outcome.mse,
@@ -195,7 +246,7 @@ impl Trainer {
             converged: !matches!(outcome.stop, Stop::MaxSteps | Stop::Stalled),
             minimum: outcome.minimum,
         });
-        self.measure(t, multi)
+        self.measure(t, self.settings.heads == Heads::Multi)
     }
 
     fn penalty(&self, net: &Mlp, t: usize, head: usize, fisher_now: &mut Option<Params>) -> Penalty {
@@ -249,7 +300,7 @@ fn decayed_sum(old: Option<Params>, gamma: f32, mut new: Params) -> Params {
 }
 
 /// `|W − W_before|/|W_before|`.
-fn relative_distance(now: &[Mat<f32>], before: &Params) -> f64 {
-    let distance: f64 = now.iter().zip(&before.0).map(|(a, b)| squared_error(a, b)).sum();
-    (distance / before.squared_norm()).sqrt()
+fn relative_distance(now: &[Mat<f32>], before: &[Mat<f32>]) -> f64 {
+    let distance: f64 = now.iter().zip(before).map(|(a, b)| squared_error(a, b)).sum();
+    (distance / Params(before.to_vec()).squared_norm()).sqrt()
 }

@@ -54,15 +54,25 @@ impl ForgettingFit {
     /// # Errors
     /// [`Error::Data`] where lengths differ, a number is not finite, or times do not ascend from 1.
     pub fn new(times: &[f64], values: &[f64]) -> Result<Self> {
+        let monotonic = values.is_sorted();
+        let top = (0..values.len()).rev().max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap_or(0);
+        Self::to_points(times, values, if monotonic { values.len() } else { top + 1 })
+    }
+
+    /// The same of the whole curve, whether it is monotonic or not.
+    ///
+    /// # Errors
+    /// As [`ForgettingFit::new`].
+    pub fn whole(times: &[f64], values: &[f64]) -> Result<Self> {
+        Self::to_points(times, values, values.len())
+    }
+
+    fn to_points(times: &[f64], values: &[f64], points: usize) -> Result<Self> {
         check_pair(times, values, 1)?;
         if times[0] < 1.0 || !times.is_sorted_by(|a, b| a < b) {
             return Err(Error::data("times of the forgetting curve", format!("{times:?}; they must ascend from 1")));
         }
-        let monotonic = values.is_sorted();
-        let top = (0..values.len()).rev().max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap_or(0);
-        let points = if monotonic { values.len() } else { top + 1 };
-        let curve = FittedPoints::new(&times[..points], &values[..points]);
-        Ok(curve.fit(!monotonic))
+        Ok(FittedPoints::new(&times[..points], &values[..points]).fit(points < values.len()))
     }
 
     /// The fitted curve at time `t`, where the shape is known.
@@ -218,6 +228,8 @@ mod tests {
         let fit = ForgettingFit::new(&times(13), &values).unwrap();
         assert!(fit.cut && fit.points == n);
         assert!((fit.tau.unwrap().value - 2.0).abs() < 1e-12); // the rest is noiseless
+        let whole = ForgettingFit::whole(&times(13), &values).unwrap();
+        assert!(!whole.cut && whole.points == 13);
         // Of equal maxima the first counts.
         let fit = ForgettingFit::new(&times(6), &[0.0, 0.3, 0.5, 0.4, 0.5, 0.1]).unwrap();
         assert_eq!(fit.points, 3);

@@ -47,6 +47,9 @@ pub fn preparation_words(settings: &serde_json::Value) -> String {
         Some("pixel") => steps.push("centred feature by feature"),
         _ => {}
     }
+    if of("order").and_then(serde_json::Value::as_str) == Some("authors") {
+        steps.push("scaled to one norm");
+    }
     if is_whitened(settings) {
         steps.push("whitened");
     }

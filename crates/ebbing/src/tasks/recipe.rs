@@ -2,7 +2,7 @@
 
 use super::keys;
 use super::{Interpolated, PostSteps, Protocol, TaskSequence, WithContext};
-use crate::data::{Dataset, KnownSet, Preprocess, Sources, Whiten};
+use crate::data::{Dataset, KnownSet, Order, Preprocess, Sources, Whiten};
 use crate::error::{Error, Result};
 use crate::plan::Sizes;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,7 @@ pub enum TaskOrigin {
 /// # or: tasks = "own.npz"     # instead of data and [protocol]
 ///
 /// [preprocess]                # default: the paper's; of own tasks only the steps that are here
+/// order = "standard"          # or "authors": scaled before whitening too, without a ridge
 /// centre = "image"
 /// whiten = true
 ///
@@ -216,11 +217,16 @@ fn own_preprocess(table: &toml::Table) -> std::result::Result<Option<Preprocess>
     let none = Preprocess::none();
     let asks = |key: &str| asked.contains_key(key);
     let given: Preprocess = asked.clone().try_into()?;
+    if given.order == Order::Authors {
+        // Its name says all of its steps.
+        return Ok(Some(given));
+    }
     Ok(Some(Preprocess {
         grey: given.grey && asks("grey"),
         centre: if asks("centre") { given.centre } else { none.centre },
         whiten: given.whiten.filter(|_| asks("whiten")),
         normalise: given.normalise && asks("normalise"),
+        order: given.order,
     }))
 }
 

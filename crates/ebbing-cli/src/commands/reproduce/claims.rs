@@ -14,6 +14,9 @@ struct File<'a> {
     figure: &'a str,
     version: &'a str,
     data: &'a [String],
+    /// At most so many seeds, where fewer were asked for than the scale has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seeds: Option<u32>,
     claim: &'a [Claim],
 }
 
@@ -21,8 +24,13 @@ struct File<'a> {
 ///
 /// # Errors
 /// Where a claim cannot be written as TOML.
-pub fn file(figure: &str, version: &str, data: &[String], claims: &[Claim]) -> anyhow::Result<String> {
-    Ok(toml::to_string(&File { figure, version, data, claim: claims })?)
+pub fn file(
+    figure: &str,
+    version: &str,
+    (data, seeds): (&[String], Option<u32>),
+    claims: &[Claim],
+) -> anyhow::Result<String> {
+    Ok(toml::to_string(&File { figure, version, data, seeds, claim: claims })?)
 }
 
 fn verdict(claim: &Claim) -> &'static str {
@@ -113,7 +121,7 @@ mod tests {
     fn claims_become_toml() {
         let claims =
             [Claim::below("2e", "a \"quoted\" one", f64::NAN, 1.0), Claim::above("2f", "b", 2.0, 1.0).paper(2.1)];
-        let text = file("2", "0.1.0", &["mnist".into()], &claims).unwrap();
+        let text = file("2", "0.1.0", (&["mnist".into()], None), &claims).unwrap();
         let back: toml::Table = toml::from_str(&text).unwrap();
         assert_eq!(back["claim"][1]["verdict"].as_str(), Some("pass"));
         assert!(back["claim"][0]["value"].as_float().unwrap().is_nan());

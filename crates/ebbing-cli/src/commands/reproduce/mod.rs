@@ -48,6 +48,7 @@ impl ScaleFlag {
   ebbing reproduce theory                        all figures without trained networks
   ebbing reproduce 6 --data fashion-mnist        the same of other images
   ebbing reproduce S4 --scale paper --dry-run    what the paper's size costs
+  ebbing reproduce S6 --scale paper --seeds 1    the paper's sizes, one seed
   ebbing reproduce S4 --scale paper --slurm --partition long")]
 pub struct Args {
     /// Figures (2, 3a, S4, …), or theory, trained, all
@@ -56,6 +57,9 @@ pub struct Args {
     /// How large
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleFlag,
+    /// At most N seeds of what is averaged, for a first look at the paper's sizes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "list")]
+    seeds: Option<u32>,
     /// The folder for results, one folder in it for each figure
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
@@ -130,25 +134,35 @@ impl Args {
 
     /// The figure's study, with embedded data where its sets are not here.
     fn chosen(&self, entry: &'static Entry) -> anyhow::Result<Chosen> {
-        let scale = self.scale.scale();
+        let at = |images: Images| entry.at(self.scale.scale(), images, self.seeds.map(|n| n as usize));
         let images = match &self.data {
             Some(name) => named(entry, name)?,
             None if self.embedded => Images::Embedded,
-            None if all_here(&(entry.figure)(scale, Images::Paper).study()?.data)? => Images::Paper,
+            None if all_here(&at(Images::Paper).study()?.data)? => Images::Paper,
             None => Images::Embedded,
         };
-        let figure = (entry.figure)(scale, images);
+        let figure = at(images);
         let study = figure.study()?;
-        let ending = match images {
-            Images::Paper => String::new(),
-            Images::Embedded => "-embedded".into(),
-            Images::Of(name) => {
+        let mut name = format!("figure-{}-{}", entry.id, self.scale.name());
+        if let Some(seeds) = self.seeds {
+            name += &format!("-seeds-{seeds}");
+        }
+        match images {
+            Images::Paper => {}
+            Images::Embedded => name += "-embedded",
+            Images::Of(other) => {
                 study.check_tasks(&Sources::new())?;
-                format!("-{name}")
+                name += &format!("-{other}");
             }
-        };
-        let folder = self.out.join(format!("figure-{}-{}{ending}", entry.id, self.scale.name()));
+        }
+        let folder = self.out.join(name);
         Ok(Chosen { entry, figure, study, images, folder })
+    }
+
+    /// "paper scale", "paper scale, at most 3 seeds".
+    fn size(&self) -> String {
+        let scale = format!("{} scale", self.scale.name());
+        self.seeds.map_or(scale.clone(), |n| format!("{scale}, at most {n} seed{}", if n == 1 { "" } else { "s" }))
     }
 
     fn tell_costs(&self, console: &Console, chosen: &[Chosen]) -> anyhow::Result<()> {
@@ -162,7 +176,7 @@ impl Args {
             let name = format!("figure {}{ending}", figure.entry.id);
             bills.push((name, stated(&figure.study.cells)?));
         }
-        print_bill(console, &format!("Figures at {} scale, nothing computed", self.scale.name()), &bills, self.json)
+        print_bill(console, &format!("Figures at {}, nothing computed", self.size()), &bills, self.json)
     }
 
     /// Computes every figure; one that fails leaves the others alone.
@@ -186,11 +200,11 @@ impl Args {
                 let claims = told.iter().map(|(figure, claim)| json!({ "figure": figure, "claim": claim }));
                 let folders: Vec<String> = chosen.iter().map(|figure| figure.folder.display().to_string()).collect();
                 console.print_json(&json!({
-                    "scale": self.scale.name(), "folders": folders, "failed": failed,
+                    "scale": self.scale.name(), "seeds": self.seeds, "folders": folders, "failed": failed,
                     "claims": claims.collect::<Vec<_>>(),
                 }))?;
             } else {
-                let heading = format!("Claims at {} scale", self.scale.name());
+                let heading = format!("Claims at {}", self.size());
                 console.print(&claims::table(&heading, &told, &self.out))?;
             }
         }
@@ -208,7 +222,7 @@ impl Args {
             return Err(anyhow::anyhow!(trouble));
         }
         if *share == Share::All {
-            return write::all(figure.entry.id, &*figure.figure, &figure.study.data, figure.images, &store);
+            return write::all(figure, self.seeds, &store);
         }
         let heading = format!("Figure {}: {} cells computed", figure.entry.id, outcome.computed);
         let more = format!("ebbing study status {}", figure.folder.display());
@@ -222,6 +236,9 @@ impl Args {
         let mut words =
             vec!["reproduce".to_string(), figure.entry.id.into(), "--scale".into(), self.scale.name().into()];
         words.extend(["--out".into(), out.display().to_string()]);
+        if let Some(seeds) = self.seeds {
+            words.extend(["--seeds".into(), seeds.to_string()]);
+        }
         match figure.images {
             Images::Paper => {}
             Images::Embedded => words.push("--embedded".into()),
@@ -260,7 +277,7 @@ fn means(word: &str, entry: &Entry) -> bool {
             let named = ["figure", "fig.", "fig"].iter().find_map(|name| lower.strip_prefix(name)).unwrap_or(&lower);
             let word = named.trim_start_matches([' ', '-', '_']);
             let number = word.trim_end_matches(|c: char| c.is_ascii_lowercase());
-            // A figure in two parts, as S7 and S7-descent, goes by its number too.
+            // A figure in two parts, as S7 and S7-nets, goes by its number too.
             let own = entry.id.split('-').next().unwrap_or(entry.id);
             entry.id.eq_ignore_ascii_case(word) || (!number.is_empty() && own.eq_ignore_ascii_case(number))
         }
@@ -335,8 +352,8 @@ mod tests {
         for word in ["S4", "s4", "S4b", "trained"] {
             assert!(means(word, &s4) && !means(word, &three), "{word}");
         }
-        let descent = entry("S7-descent", Needs::Training);
-        assert!(means("S7", &descent) && means("S7d", &descent) && means("s7-descent", &descent));
+        let descent = entry("S7-nets", Needs::Training);
+        assert!(means("S7", &descent) && means("S7d", &descent) && means("s7-nets", &descent));
         assert!(!means("33", &three) && !means("", &three) && !means("a", &three));
         let said = entries(&["no such figure".into()]).map(|_| ()).unwrap_err().to_string();
         assert!(said.contains("there is no figure 'no such figure'"), "{said}");

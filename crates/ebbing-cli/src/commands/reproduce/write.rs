@@ -1,35 +1,47 @@
 //! What a reproduced figure leaves: pictures, tidy data and claims.
 
-use super::claims;
+use super::{Chosen, claims};
 use ebbing_report::escape_markup;
 use ebbing_studies::{Claim, Images, Reproduction, Store};
+
+/// What captions say of the data, and of seeds where there are fewer than the scale has.
+fn used(data: &[String], images: Images, seeds: Option<u32>) -> String {
+    let whole = match images {
+        Images::Paper => "whole data sets",
+        Images::Embedded => "embedded images, at smaller sizes than with whole data sets",
+        Images::Of(_) => "not the paper's data set",
+    };
+    let data = format!("Data: {} ({whole}).", data.join(", "));
+    let fewer =
+        seeds.map_or(String::new(), |n| format!(" At most {n} seed{} (--seeds).", if n == 1 { "" } else { "s" }));
+    escape_markup(&(data + &fewer))
+}
 
 /// Draws, judges and writes everything into the figure's folder (`study.json` there has the settings).
 ///
 /// # Errors
 /// Where cells are missing or a file cannot be written.
-pub fn all(
+pub fn all(figure: &Chosen, seeds: Option<u32>, store: &Store) -> anyhow::Result<Vec<Claim>> {
+    let (id, data) = (figure.entry.id, &figure.study.data);
+    write(id, &*figure.figure, (data, seeds), &used(data, figure.images, seeds), store)
+}
+
+fn write(
     id: &str,
     figure: &dyn Reproduction,
-    data: &[String],
-    images: Images,
+    (data, seeds): (&[String], Option<u32>),
+    used: &str,
     store: &Store,
 ) -> anyhow::Result<Vec<Claim>> {
     let frame = store.frame(false)?;
     store.collect(&frame, "data")?;
-    let used = match images {
-        Images::Paper => "whole data sets",
-        Images::Embedded => "embedded images, at smaller sizes than with whole data sets",
-        Images::Of(_) => "not the paper's data set",
-    };
-    let used = escape_markup(&format!("Data: {} ({used}).", data.join(", ")));
     let metadata = store.metadata()?;
     for (name, drawn) in figure.draw(&frame)? {
         let caption = format!("{} {used}", drawn.caption_markup());
-        drawn.caption(&caption).note(&used).metadata(&metadata).save(store.folder(), &name)?;
+        drawn.caption(&caption).note(used).metadata(&metadata).save(store.folder(), &name)?;
     }
     let judged = figure.claims(&frame)?;
-    let text = claims::file(id, &metadata.version, data, &judged)?;
+    let text = claims::file(id, &metadata.version, (data, seeds), &judged)?;
     ebbing::data::write_atomic(&store.folder().join("claims.toml"), text.as_bytes())?;
     Ok(judged)
 }
@@ -61,6 +73,8 @@ mod tests {
     }
 
     impl Reproduction for Tiny {
+        fn limit_seeds(&mut self, _: usize) {}
+
         fn study(&self) -> Result<Study> {
             let mut study = Study { name: "tiny".into(), data: vec!["mnist-sample".into()], ..Study::default() };
             [1.0, 2.0].into_iter().for_each(|x| study.push(Cell::new(0).with("x", x), Square(x)));
@@ -83,7 +97,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let study = Tiny.study().unwrap();
         let store = Store::create(folder.path(), &study).unwrap();
-        let all = |store: &Store| all("0", &Tiny, &study.data, Images::Embedded, store);
+        let said = used(&study.data, Images::Embedded, Some(1));
+        assert!(said.ends_with("At most 1 seed (--seeds)."), "{said}");
+        let all = |store: &Store| write("0", &Tiny, (&study.data, Some(1)), &said, store);
         assert!(all(&store).unwrap_err().to_string().contains("2 of 2 cells are not there yet"));
         part(&Console::new(true), &study, &store, &Share::All).unwrap();
         let claims = all(&store).unwrap();
@@ -97,5 +113,6 @@ mod tests {
         assert!(svg.matches("mnist-sample").count() > 2, "{svg}");
         let claims = fs::read_to_string(folder.path().join("claims.toml")).unwrap();
         assert!(claims.contains("verdict = \"pass\"") && claims.contains("value = 4.0"), "{claims}");
+        assert!(claims.contains("seeds = 1"), "{claims}");
     }
 }

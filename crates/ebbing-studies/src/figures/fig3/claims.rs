@@ -64,7 +64,7 @@ fn two_examples(fitted: &[Fitted]) -> Vec<Claim> {
     );
     let plateau = |f: &Fitted| f.plateau().unwrap_or(f64::NAN);
     let time = |f: &Fitted| f.tau().unwrap_or(f64::NAN);
-    let r2 = |f: &Fitted| f.fit.r2.unwrap_or(f64::NAN);
+    let r2 = |f: &Fitted| f.fit.map_or(f64::NAN, |fit| fit.r2);
     vec![
         Claim::above("3b", &format!("{statement} τ_F: ratio"), time(low) / time(high), 1.0).note(&note).if_failing(FEW),
         Claim::above("3b", &format!("{statement} F_max: ratio"), plateau(low) / plateau(high), 1.0).if_failing(FEW),
@@ -77,7 +77,7 @@ const CONSISTENT: &str = "without flips (ρ_flip = 0) task 1 is forgotten only t
                           at a rate set by ρ_shared, whatever γ_RF; the paper does not say whether its grid holds such sequences";
 
 /// Why τ_F of the other sequences may not.
-const FEW: &str = "few curves determine τ_F at this size: flips of few labels scatter more than curves bend";
+const FEW: &str = "few curves tell τ_F from 0 and ∞ at this size: flips of few labels scatter more than curves bend";
 
 /// Normalised shares of γ_feature, γ_RF and γ_rule in the variance of a quantity, where it is known of enough points.
 pub(super) fn shares(values: &[(&Point, f64)]) -> Option<VarianceExplained> {
@@ -94,7 +94,7 @@ pub(super) fn short(fitted: &[Fitted]) -> Vec<(&Point, f64)> {
     fitted.iter().map(|f| (&f.point, f.point.f21())).collect()
 }
 
-/// τ_F of every point whose curve determines it.
+/// τ_F of every point.
 pub(super) fn long(fitted: &[Fitted]) -> Vec<(&Point, f64)> {
     fitted.iter().filter_map(|f| Some((&f.point, f.tau()?))).collect()
 }
@@ -113,10 +113,13 @@ fn variance(fitted: &[Fitted]) -> Vec<Claim> {
         let found = shares(values);
         let of_tau = share(&found);
         let r2 = found.map_or(f64::NAN, |s| s.r2);
+        let here: Vec<&Fitted> = fitted.iter().filter(|f| which.is_empty() || f.point.inconsistent()).collect();
         let note = format!(
-            "shares of γ_feature, γ_RF, γ_rule {of_tau:.3?}, R² = {r2:.3}; {} of {} curves determine τ_F",
+            "shares of γ_feature, γ_RF, γ_rule {of_tau:.3?}, R² = {r2:.3}; {} of {} curves have their optimum at a finite τ_F, {} of \
+             them tell it from 0 and ∞",
             values.len(),
-            fitted.iter().filter(|f| which.is_empty() || f.point.inconsistent()).count()
+            here.len(),
+            here.iter().filter(|f| f.fit.is_some_and(|fit| fit.determined)).count()
         );
         let lead = of_tau[1] - of_tau[0].max(of_tau[2]);
         claims.push(
@@ -159,7 +162,7 @@ pub(in crate::figures) fn times(panel: &str, points: &Slow, steeper: f64) -> Res
     Ok(claims)
 }
 
-/// F_max foretold and fitted, of every curve that determines both.
+/// F_max foretold and fitted, of every curve.
 pub(super) fn foretold(fitted: &[Fitted]) -> (Vec<f64>, Vec<f64>) {
     let both = |f: &Fitted| Some((-f.point.f21() / (-1.0 / f.tau()?).exp_m1(), f.plateau()?));
     fitted.iter().filter_map(both).unzip()
@@ -171,9 +174,9 @@ fn plateaus(fitted: &[Fitted]) -> Claim {
     let mean = y.iter().sum::<f64>() / y.len() as f64;
     let error: f64 = x.iter().zip(&y).map(|(a, b)| (a - b).powi(2)).sum();
     let spread: f64 = y.iter().map(|b| (b - mean).powi(2)).sum();
-    let quality: Vec<f64> = fitted.iter().filter(|f| f.tau().is_some()).filter_map(|f| f.fit.r2).collect();
+    let quality: Vec<f64> = fitted.iter().filter_map(|f| Some(f.fit?.r2)).collect();
     let note = match quality.len() {
-        0 => "no curve determines τ_F".to_string(),
+        0 => "no curve has a finite τ_F".to_string(),
         n => {
             let least = quality.iter().copied().fold(f64::INFINITY, f64::min);
             format!("R² of the {n} curves' own fits: median {:.4}, least {least:.4}", median(&quality))

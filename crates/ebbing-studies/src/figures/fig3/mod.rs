@@ -1,13 +1,12 @@
 //! Figure 3: the order parameters foretell short-term and long-term forgetting of target-distractor sequences.
 
-use super::common::{CIFAR, data_title};
-use super::targets::{Point, Targets, fit};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::common::{BestFit, CIFAR, data_title};
+use super::targets::{Point, Targets};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::Study;
-use ebbing::stats::ForgettingFit;
 use ebbing_report::Figure;
 
 mod claims;
@@ -37,13 +36,14 @@ pub(super) fn targets(scale: Scale, images: Images) -> Targets {
         (Scale::Quick, false) => (400, 10),
         (_, true) => (250, 10),
     };
+    // Labellings share images, kernels and factors: they are averaged over for little.
     let (seeds, labellings, shared, target) = match scale {
         Scale::Paper => {
-            (40, 1, vec![0.1, 0.3, 0.5, 0.7, 0.9], vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0])
+            (40, 8, vec![0.1, 0.3, 0.5, 0.7, 0.9], vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0])
         }
         Scale::Quick => (4, 32, vec![0.1, 0.5, 0.9], vec![0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0]),
     };
-    let flip = vec![0.0, 0.02, 0.05, 0.12, 0.25, 0.5];
+    let flip = vec![0.0, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.12, 0.25, 0.5];
     Targets { data, p, tasks, depth: 10, seeds, labellings, full: false, shared, target, flip }
 }
 
@@ -54,24 +54,24 @@ pub(super) struct Figure3 {
 /// A point with the fit of its forgetting curve.
 pub(super) struct Fitted {
     pub point: Point,
-    pub fit: ForgettingFit,
+    /// None where the optimum lies at τ = 0 or ∞.
+    pub fit: Option<BestFit>,
 }
 
 impl Fitted {
-    /// Every point of a study.
+    /// Every point of a study, each whole curve by its optimum.
     pub(super) fn all(points: Vec<Point>, curve: fn(&Point) -> &[f64]) -> Result<Vec<Fitted>> {
-        points.into_iter().map(|point| Ok(Fitted { fit: fit(curve(&point))?, point })).collect()
+        points.into_iter().map(|point| Ok(Fitted { fit: BestFit::of(curve(&point), false)?, point })).collect()
     }
 
-    /// The time τ_F, where the curve determines it with points to spare.
+    /// The time τ_F.
     pub(super) fn tau(&self) -> Option<f64> {
-        let tau = self.fit.tau?;
-        tau.standard_error.map(|_| tau.value)
+        self.fit.map(|fit| fit.tau)
     }
 
-    /// The plateau F_max, where the curve determines it and τ_F.
+    /// The plateau F_max.
     fn plateau(&self) -> Option<f64> {
-        self.tau().and(self.fit.f_max).map(|f_max| f_max.value)
+        self.fit.map(|fit| fit.f_max)
     }
 }
 
@@ -98,7 +98,7 @@ impl Figure3 {
     }
 }
 
-/// Points (γ_RF, τ_F) of sequences that forget little after the second task and whose curve determines τ_F.
+/// Points (γ_RF, τ_F) of sequences that forget little after the second task.
 pub(super) struct Slow {
     /// All of them.
     pub all: Vec<(f64, f64)>,
@@ -117,11 +117,13 @@ impl Slow {
     }
 }
 
-/// Two sequences of like short-term forgetting (F_21 within 20 % of each other and between 0.01 and 0.05, curves that determine τ_F)
-/// whose γ_RF differ most, the lower first.
+/// Two sequences of like short-term forgetting (F_21 within 20 % of each other and between 0.01 and 0.05, curves that determine
+/// τ_F: these two are drawn) whose γ_RF differ most, the lower first.
 fn examples(fitted: &[Fitted]) -> Option<[&Fitted; 2]> {
-    let usable: Vec<&Fitted> =
-        fitted.iter().filter(|f| (0.01..SMALL).contains(&f.point.f21()) && f.tau().is_some()).collect();
+    let usable: Vec<&Fitted> = fitted
+        .iter()
+        .filter(|f| (0.01..SMALL).contains(&f.point.f21()) && f.fit.is_some_and(|fit| fit.determined))
+        .collect();
     let pairs = usable.iter().flat_map(|a| usable.iter().map(move |b| [*a, *b]));
     let alike = pairs.filter(|[a, b]| {
         let (x, y) = (a.point.f21(), b.point.f21());
@@ -132,6 +134,10 @@ fn examples(fitted: &[Fitted]) -> Option<[&Fitted; 2]> {
 }
 
 impl Reproduction for Figure3 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.targets.seeds, most);
+    }
+
     fn study(&self) -> Result<Study> {
         Ok(self.targets.study(ENTRY.id))
     }
@@ -184,7 +190,7 @@ mod tests {
     #[test]
     fn sizes_are_the_paper_s() {
         let paper = targets(Scale::Paper, Images::Paper);
-        assert_eq!((paper.p, paper.depth, paper.seeds, paper.labellings), (2000, 10, 40, 1));
+        assert_eq!((paper.p, paper.depth, paper.seeds, paper.labellings), (2000, 10, 40, 8));
         assert_eq!(paper.data, "cifar100");
         // Fifty thousand images are enough for 25 tasks of 2000.
         assert!(paper.triples() >= 100 && paper.tasks * paper.p <= 50_000);

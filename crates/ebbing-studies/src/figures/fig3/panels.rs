@@ -38,7 +38,7 @@ pub(super) fn long_term(fitted: &[Fitted]) -> Panel {
     let mut panel = Panel::new().x("tasks learned, *t*").y("F_{t1}").integer_x().aspect(0.8);
     for (k, f) in examples(fitted).into_iter().flatten().enumerate() {
         let times: Vec<f64> = (1..=f.point.forgetting.len()).map(|t| t as f64).collect();
-        let fit: Vec<f64> = times.iter().map(|&t| f.fit.at(t).unwrap_or(f64::NAN)).collect();
+        let fit: Vec<f64> = times.iter().map(|&t| f.fit.map_or(f64::NAN, |fit| fit.at(t))).collect();
         let name = format!("γ_{{RF}} = {:.2}, γ_{{rule}} = {:.2}", f.point.rf, f.point.rule.value);
         panel = panel
             .line(Line::new(&name, &times, &fit).category(k))

@@ -1,8 +1,7 @@
 //! Figure 4: forgetting of benchmark sequences, and the effect of depth.
 
-use super::common::{CIFAR, SAMPLE, data_title, drawn, grid};
-use super::targets::fit;
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::common::{BestFit, CIFAR, SAMPLE, data_title, drawn, grid};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::Result;
@@ -103,6 +102,11 @@ const COLUMNS: [(&str, &str); 13] = [
 ];
 
 impl Reproduction for Figure4 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.seeds, most);
+        at_most(&mut self.split_seeds, most);
+    }
+
     fn study(&self) -> Result<Study> {
         let names: BTreeSet<&str> = self.sources.iter().copied().chain(self.splits.iter().map(|s| s.0)).collect();
         let mut grid = grid(ENTRY.id, self, &names.into_iter().collect::<Vec<_>>(), &COLUMNS);

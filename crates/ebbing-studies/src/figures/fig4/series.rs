@@ -1,9 +1,12 @@
 //! Rows of figure 4 as series over depth: one per permutation ratio (means over sources) and one per split sequence.
 
-use super::{Figure4, LONG, data_title, fit};
+use super::{BestFit, Figure4, LONG, data_title};
 use crate::error::Result;
 use crate::frame::Frame;
 use ebbing::stats::{Estimate, mean_with_error};
+
+/// Up to this permutation ratio curves are cut after their maximum, as in the paper.
+const CUT: f64 = 0.1;
 
 /// One sequence at all depths.
 pub(super) struct Series {
@@ -98,7 +101,7 @@ impl Figure4 {
             let mut long = Long::default();
             for &depth in &self.depths {
                 let sources = self.by_source(&rows.only("depth", depth)?)?;
-                self.long_term(&mut long, &sources, &format!("{}, L = {depth}", series.name))?;
+                self.long_term(&mut long, ratio, &sources, &format!("{}, L = {depth}", series.name))?;
             }
             series.long = Some(long);
         }
@@ -106,17 +109,17 @@ impl Figure4 {
     }
 
     /// Fits each source's mean curve, and averages over sources.
-    fn long_term(&self, long: &mut Long, sources: &[Frame], what: &str) -> Result<()> {
+    fn long_term(&self, long: &mut Long, ratio: f64, sources: &[Frame], what: &str) -> Result<()> {
         let (mut taus, mut plateaus) = (vec![], vec![]);
         for (source, name) in sources.iter().zip(&self.sources) {
             let mut curve = vec![0.0];
             for t in 2..=self.tasks {
                 curve.push(source.only("t", t)?.mean("f")?.value);
             }
-            match fit(&curve)?.optimum {
-                Some((f_max, tau)) => {
-                    taus.push(tau);
-                    plateaus.push(f_max);
+            match BestFit::of(&curve, ratio <= CUT)? {
+                Some(fit) => {
+                    taus.push(fit.tau);
+                    plateaus.push(fit.f_max);
                 }
                 None => long.unfit.push(format!("{} at {what}", short(name))),
             }

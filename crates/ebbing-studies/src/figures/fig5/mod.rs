@@ -6,7 +6,7 @@ mod limits;
 mod work;
 
 use super::loads::{self, Setup, column};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Cell;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
@@ -140,6 +140,13 @@ const COLUMNS: [Column; 2] = [
 ];
 
 impl Reproduction for Fig5 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.seeds[0], most);
+        at_most(&mut self.seeds[1], most);
+        at_most(&mut self.seeds[2], most);
+        at_most(&mut self.sampled, most);
+    }
+
     fn study(&self) -> Result<Study> {
         let settings = serde_json::json!({
             "loads_below_1": self.below, "loads_above_1": self.above, "loads_of_the_boundary": self.boundary,

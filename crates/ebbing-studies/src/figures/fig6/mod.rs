@@ -5,7 +5,7 @@ mod draw;
 
 use super::drawn::{ByRatio, Drawn, drawn_cost};
 use super::loads::{Setup, critical_row, point_row, ratio_cell, with_steepest};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
@@ -128,6 +128,11 @@ impl Work for Similarity {
 }
 
 impl Reproduction for Fig6 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.seeds, most);
+        at_most(&mut self.curves, most);
+    }
+
     fn study(&self) -> Result<Study> {
         let mut grid = self.setup.study("figure-6", serde_json::json!({ "loads": self.loads }), &[]);
         for Benchmark { protocol, ratios, examples, .. } in BENCHMARKS {

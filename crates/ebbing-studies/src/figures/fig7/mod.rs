@@ -6,7 +6,7 @@ mod work;
 
 use super::drawn::ByRatio;
 use super::loads::{Setup, column, ratio_cell};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -33,7 +33,7 @@ const LOAD: f64 = 3.0;
 const ALIGNED: usize = 200;
 /// Inputs of each task whose kernel is drawn, half of either label.
 const DRAWN: usize = 30;
-/// The range in which the best λ of the drawn kernels is searched.
+/// The range in which the best λ is searched.
 const RANGE: (f64, f64) = (1.0, 1e3);
 /// Examples per task of the drawn kernels, at most.
 const DRAWN_P: usize = 1000;
@@ -72,7 +72,8 @@ impl Fig7 {
 }
 
 /// The columns of this figure alone.
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
+    column("at_edge", "1 where the best lambda lies at an end of the range searched"),
     column("alignment_1", "centred alignment of the learned kernel on inputs of task 1 with its labels"),
     column("alignment_2", "the same of task 2"),
     column("change", "mean of |ΔΦ(x)|² over inputs of task 2 at lambda = inf, not divided by N"),
@@ -86,6 +87,10 @@ const COLUMNS: [Column; 10] = [
 ];
 
 impl Reproduction for Fig7 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.seeds, most);
+    }
+
     fn study(&self) -> Result<Study> {
         let drawn = self.drawn_setup();
         let settings = serde_json::json!({
@@ -102,6 +107,7 @@ impl Reproduction for Fig7 {
                 grid.push(cell("finite", seed).with("lambda", lambda), work);
             }
             for seed in 0..self.seeds {
+                grid.push(cell("best", seed), work::Best { tasks: tasks(seed) });
                 grid.push(cell("limit", seed), work::LimitLambda { tasks: tasks(seed) });
             }
         }
@@ -125,6 +131,10 @@ struct Balance {
     rows: Vec<Frame>,
     /// Mean of max(G_21, G_22) over draws, and its standard deviation.
     worst: Vec<(f64, f64)>,
+    /// The rows of the best λ of each draw.
+    best: Frame,
+    /// The geometric mean of these λ.
+    best_lambda: f64,
 }
 
 impl Balance {
@@ -133,12 +143,10 @@ impl Balance {
         let lambdas = all.levels("lambda")?;
         let rows = lambdas.iter().map(|&lambda| all.only("lambda", lambda)).collect::<Result<Vec<_>>>()?;
         let worst = rows.iter().map(worst).collect::<Result<Vec<_>>>()?;
-        Ok(Balance { lambdas, rows, worst })
-    }
-
-    /// Where the mean of max(G_21, G_22) is lowest.
-    fn best(&self) -> usize {
-        (0..self.worst.len()).min_by(|&i, &j| self.worst[i].0.total_cmp(&self.worst[j].0)).unwrap_or(0)
+        let best = frame.only("part", "best")?.only("protocol", protocol)?;
+        let found = best.numbers("lambda")?;
+        let best_lambda = (found.iter().map(|l| l.ln()).sum::<f64>() / found.len() as f64).exp();
+        Ok(Balance { lambdas, rows, worst, best, best_lambda })
     }
 
     /// The means of a column.

@@ -93,6 +93,34 @@ impl Work for LimitLambda {
     }
 }
 
+/// The λ that is best for the worse of the two tasks, by a search over all λ of a range, and what [`Finite`] tells there.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Best {
+    pub tasks: Drawn,
+}
+
+impl Work for Best {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let tasks = self.tasks.sequence(sources)?.tasks;
+        let found = best_lambda(&tasks, &settings_at(1.0), RANGE.0, RANGE.1)?;
+        let two = TwoTasks::new(&tasks, &settings_at(found.best.lambda))?;
+        let curve = two.curve(&[LOAD])?;
+        let row = aligned(point_row(&curve.points[0]), &two, &curve.points[0].factors, &tasks)?;
+        Ok(vec![row.with("lambda", found.best.lambda).with("at_edge", usize::from(found.at_edge))])
+    }
+
+    fn cost(&self) -> Cost {
+        self.tasks.phase_cost(1).times(SEARCHED).then(cost_of_one(&self.tasks))
+    }
+}
+
+/// λ that a search tries: seven of the grid and about twelve around the lowest.
+const SEARCHED: usize = 19;
+
 /// The learned kernel of a few inputs of either task at λ → ∞ and at the best λ.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KernelMap {
@@ -125,8 +153,8 @@ impl Work for KernelMap {
     }
 
     fn cost(&self) -> Cost {
-        // Seven λ of the grid, about ten of the search, and the two that are drawn.
-        self.tasks.phase_cost(1).times(19)
+        // The search, and the two that are drawn.
+        self.tasks.phase_cost(1).times(SEARCHED + 2)
     }
 }
 

@@ -5,7 +5,7 @@ mod draw;
 
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{Setup, column, critical_row, mean, ratio_cell};
-use super::{Entry, Images, Needs, Reproduction, Scale};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Row;
 use crate::claim::Claim;
 use crate::error::Result;
@@ -121,6 +121,10 @@ impl Work for Intermediate {
 }
 
 impl Reproduction for FigS7 {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.seeds, most);
+    }
+
     fn study(&self) -> Result<Study> {
         let settings = serde_json::json!({
             "loads_above_1": self.above, "loads_below_1": BELOW, "lambda_for_infinity": LAMBDAS[0],

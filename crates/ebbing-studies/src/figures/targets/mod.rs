@@ -5,7 +5,7 @@ use crate::cell::Cell;
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::study::Study;
-use ebbing::stats::{Estimate, ForgettingFit, mean_with_error};
+use ebbing::stats::{Estimate, mean_with_error};
 use ebbing::tasks::TargetDistractor;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -68,12 +68,6 @@ impl Point {
     pub fn name(&self) -> String {
         format!("({}, {}, {})", self.target, self.shared, self.flip)
     }
-}
-
-/// The fit of a forgetting curve that starts at t = 1.
-pub(super) fn fit(curve: &[f64]) -> Result<ForgettingFit> {
-    let times: Vec<f64> = (1..=curve.len()).map(|t| t as f64).collect();
-    Ok(ForgettingFit::new(&times, curve)?)
 }
 
 impl Targets {

@@ -11,7 +11,7 @@
 
 use super::problem::{Point, Problem};
 use super::system::Linearised;
-use crate::linalg::{Cholesky, Mat, dot, lower_gram_into};
+use crate::linalg::{Cholesky, Mat, dot, subtract_lower_gram_f32};
 
 /// Curvatures below this share of the penalty and damping are left out: a step is no worse than that much off.
 const SHARE: f64 = 0.2;
@@ -52,29 +52,43 @@ impl Kinks {
         Some(kinks)
     }
 
-    /// Takes from `(κ+μ) J S⁻¹ Jᵀ` and from `(κ+μ) J S⁻¹ (W−W_0)` what the kinks hold.
-    pub fn hold(&self, here: &Linearised, point: &Point, system: &mut Mat<f64>, along: &mut Mat<f64>) {
+    /// Takes from `(κ+μ) J S⁻¹ Jᵀ`, from its product with r and from `(κ+μ) J S⁻¹ (W−W_0)` what the kinks hold. The matrix is made in
+    /// single precision, its product with r is not: together with the last it must vanish with the gradient.
+    pub fn hold(
+        &self,
+        here: &Linearised,
+        point: &Point,
+        system: &mut Mat<f64>,
+        through: &mut Mat<f64>,
+        along: &mut Mat<f64>,
+    ) {
         let (p, targets) = (along.nrows(), along.ncols());
         let total: usize = self.units.iter().map(|held| held.examples.len()).sum();
-        let mut all = Mat::<f64>::zeros(p * targets, total);
+        if total == 0 {
+            return;
+        }
+        let mut all = Mat::<f32>::zeros(p * targets, total);
+        let mut column = vec![0.0; p * targets];
         let mut at = 0;
         for (k, (held, across)) in self.units.iter().zip(&self.across).enumerate() {
             let own = self.within(k, here.shift(point, held.layer).col_as_slice(held.unit));
-            for (c, signals) in here.signals[held.layer].iter().enumerate() {
-                let signal = signals.col_as_slice(held.unit);
-                for a in 0..held.examples.len() {
-                    let to = &mut all.col_as_slice_mut(at + a)[c * p..(c + 1) * p];
-                    let terms = signal.iter().zip(across.col_as_slice(a));
+            for a in 0..held.examples.len() {
+                let mut along_r = 0.0;
+                for (c, signals) in here.signals[held.layer].iter().enumerate() {
+                    let to = &mut column[c * p..(c + 1) * p];
+                    let terms = signals.col_as_slice(held.unit).iter().zip(across.col_as_slice(a));
                     to.iter_mut().zip(terms).for_each(|(t, (s, g))| *t = s * g);
                     let along = along.col_as_slice_mut(c).iter_mut();
                     along.zip(to.iter()).for_each(|(l, t)| *l -= t * own[a]);
+                    along_r += dot(to, point.r.col_as_slice(c));
                 }
+                let through = through.col_as_slice_mut(0).iter_mut();
+                through.zip(&column).for_each(|(h, t)| *h -= t * along_r);
+                all.col_as_slice_mut(at).iter_mut().zip(&column).for_each(|(to, t)| *to = *t as f32);
+                at += 1;
             }
-            at += held.examples.len();
         }
-        if total > 0 {
-            lower_gram_into(system.as_mut(), 1.0, -1.0, all.as_ref());
-        }
+        subtract_lower_gram_f32(system.as_mut(), all.as_ref());
     }
 
     /// For each of `n` units of layer `l` its place among those that rest on kinks.

@@ -8,11 +8,12 @@
 //! A step solves a system of the size of the training outputs, since `J_l J_lᵀ` is (Gram matrix of the activations
 //! below) ∘ (Gram matrix of the back-propagated signals). It is kept where the objective falls, and damping μ then falls to
 //! a third; else μ is raised fourfold (K. Levenberg 1944; D. Marquardt 1963; in dual form as by R. Cai et al. 2019).
-//! All is in double precision; the network that results is rounded to single precision.
+//! All is in double precision but the part of M that kinks make, on which only the way depends; the network that results is
+//! rounded to single precision.
 //!
 //! Two things stand between this and a minimum, and each is taken away in stages that start from the last. Kinks of
-//! ReLUs are rounded off ([`rounding`]), within a tenth of a layer's scale at first, a thousandth at last. And a κ of 1e-3 or
-//! less is come to from 0.1 by tenths: taken at once it runs into a far minimum.
+//! ReLUs are rounded off ([`rounding`]), within a tenth of a layer's scale at first, a thousandth at last. And a κ below 0.05 is
+//! come to from 0.1 by tenths: taken at once it runs into a far minimum. Several κ share the stages that lead to them.
 
 mod coupled;
 mod kinks;
@@ -31,7 +32,7 @@ use super::watch::Stop;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
 use crate::linalg::{Mat, Scale};
-use problem::{Point, Problem};
+use problem::{Point, Problem, Weights};
 use rounding::Rounding;
 use serde::{Deserialize, Serialize};
 use system::{Linearised, System};
@@ -53,20 +54,25 @@ pub struct Minimum {
 const ROUNDINGS: [f64; 3] = [0.1, 0.01, 0.001];
 /// The relative gradient at which all stages but the last end.
 const STAGE: f64 = 1e-4;
-/// A κ up to the second of these is come to from the first, in units of the loss.
-const KAPPAS: (f64, f64) = (0.1, 1e-3);
-/// What damping falls to after a step that lowers the objective, and what it is raised to after one that does not.
-const DAMPING: (f64, f64) = (1.0 / 3.0, 4.0);
+/// A κ below half of this is come to from it, in units of the loss.
+const KAPPA: f64 = 0.1;
+/// By what damping is multiplied after a step that lowers the objective about as foretold, after one that does not lower it, and after one
+/// that lowers it by far less than foretold.
+const DAMPING: (f64, f64, f64) = (1.0 / 3.0, 4.0, 2.0);
+/// What a step lowers the objective by, over what its quadratic model foretells: less than the first is far less, more than the second
+/// about as foretold (K. Madsen, H. B. Nielsen and O. Tingleff 2004). So most steps are accepted at once.
+const GAINS: (f64, f64) = (0.25, 0.75);
 /// The least and the most damping, in units of the penalty (the tangent kernel's mean eigenvalue where there is none).
 const DAMPINGS: (f64, f64) = (1e-9, 1e12);
 
 /// A gradient counts after a step with less damping than the first, in units of the penalty, or where the objective fell
-/// by no more than the last, relatively, over so many steps.
-const STEADY: (f64, usize, f64) = (1e-4, 20, 1e-6);
+/// over so many steps by no more than the tolerance of the gradient, relatively: along flat valleys it is small all the way.
+const STEADY: (f64, usize) = (1e-4, 20);
 /// The share of a step over which the second derivative along it is taken.
 const PROBE: f64 = 0.1;
 
 /// One stage on the way: a penalty, a rounding, and when it ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Stage {
     kappa: f64,
     rounding: f64,
@@ -75,17 +81,13 @@ struct Stage {
 
 /// The way to the penalty `kappa` of a loss scaled by `loss`.
 fn stages(kappa: f64, loss: f64, relu: bool, tolerance: f64) -> Vec<Stage> {
-    let mut all = Vec::new();
+    let stage = |kappa: f64, rounding: f64| Stage { kappa, rounding, tolerance: STAGE };
     // Without a penalty the errors vanish, and with them the pull of kinks.
     let roundings = if relu && kappa > 0.0 { &ROUNDINGS[..] } else { &ROUNDINGS[2..] };
-    if kappa > 0.0 && kappa <= KAPPAS.1 * loss {
-        let mut next = KAPPAS.0 * loss;
-        while next > 2.0 * kappa {
-            all.push(Stage { kappa: next, rounding: roundings[0], tolerance: STAGE });
-            next /= 10.0;
-        }
-    }
-    all.extend(roundings.iter().map(|&rounding| Stage { kappa, rounding, tolerance: STAGE }));
+    let tenths = std::iter::successors(Some(KAPPA * loss), |next| Some(next / 10.0));
+    let larger = tenths.take_while(|next| kappa > 0.0 && *next > 2.0 * kappa);
+    let mut all: Vec<Stage> = larger.map(|next| stage(next, roundings[0])).collect();
+    all.extend(roundings.iter().map(|&rounding| stage(kappa, rounding)));
     if let Some(last) = all.last_mut() {
         last.tolerance = tolerance;
     }
@@ -99,7 +101,6 @@ pub(crate) struct Minimiser<'a> {
     head: usize,
     data: &'a Examples,
     problem: Problem,
-    kappa: f64,
     /// The readout at the start.
     readout: Mat<f64>,
     /// Root mean square of every layer's pre-activations at the start.
@@ -107,6 +108,29 @@ pub(crate) struct Minimiser<'a> {
     /// The gradient's norm at the start.
     first: Option<f64>,
     steps: usize,
+}
+
+/// Where a stage of the way ended.
+#[derive(Clone)]
+struct Reached {
+    weights: Weights,
+    /// The gradient's norm at the start of all.
+    first: Option<f64>,
+    steps: usize,
+    /// Stages so far.
+    stages: usize,
+}
+
+/// Where each way that was gone ended, by the readout's scale and its stages.
+#[derive(Default)]
+struct Passed(Vec<(f64, Vec<Stage>, Reached)>);
+
+impl Passed {
+    /// The end of the longest part of a way that was gone already.
+    fn furthest(&self, scale: f64, way: &[Stage]) -> Option<Reached> {
+        let on_it = self.0.iter().filter(|(at, stages, _)| *at == scale && way.starts_with(stages));
+        on_it.max_by_key(|(_, stages, _)| stages.len()).map(|(_, _, reached)| reached.clone())
+    }
 }
 
 /// Where a stage ended.
@@ -118,15 +142,8 @@ struct Ended {
 }
 
 impl<'a> Minimiser<'a> {
-    /// Prepares `task`, whose hidden weights (and, with one readout for all tasks, readout) `kappa` pulls to where they are.
-    pub fn new(
-        settings: &'a TrainSettings,
-        task: usize,
-        head: usize,
-        data: &'a Examples,
-        kappa: f64,
-        net: &Mlp,
-    ) -> Self {
+    /// Prepares `task`, whose hidden weights (and, with one readout for all tasks, readout) are pulled to where they are.
+    pub fn new(settings: &'a TrainSettings, task: usize, head: usize, data: &'a Examples, net: &Mlp) -> Self {
         let loss = match settings.loss {
             LossScale::Sum => 1.0,
             LossScale::Mean => 1.0 / data.x.nrows() as f64,
@@ -138,18 +155,32 @@ impl<'a> Minimiser<'a> {
         let point = problem.at(start, &plain);
         let rms = |z: &Mat<f64>| (z.squared_norm_l2() / (z.nrows() * z.ncols()) as f64).sqrt();
         let scales = point.z.iter().map(rms).collect();
-        Minimiser { settings, task, head, data, problem, kappa, readout, scales, first: None, steps: 0 }
+        Minimiser { settings, task, head, data, problem, readout, scales, first: None, steps: 0 }
     }
 
-    /// Finds the minimum, from every start that is asked for, and writes the lowest to `net`.
-    pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
+    /// Finds the minimum at each of the penalties `kappas`, from every start that is asked for: `net` at the lowest.
+    pub fn run(
+        &mut self,
+        kappas: &[f64],
+        net: &Mlp,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Vec<(Mlp, Outcome)>> {
+        let mut passed = Passed::default();
+        kappas.iter().map(|&kappa| self.lowest(kappa, net, &mut passed, progress)).collect()
+    }
+
+    fn lowest(
+        &mut self,
+        kappa: f64,
+        net: &Mlp,
+        passed: &mut Passed,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<(Mlp, Outcome)> {
         // Without a penalty every solution has the objective 0.
-        let scales = if self.kappa > 0.0 { &self.settings.readout_scales[..] } else { &[1.0] };
+        let scales = if kappa > 0.0 { &self.settings.readout_scales[..] } else { &[1.0] };
         let mut best: Option<(Ended, Minimum)> = None;
         for &scale in scales {
-            self.steps = 0;
-            self.first = None;
-            let ended = self.descend(&self.readout * Scale(scale), progress)?;
+            let ended = self.descend(scale, kappa, passed, progress)?;
             let objective = ended.point.objective;
             let (low, high) = best.as_ref().map_or((objective, objective), |(_, m)| m.objectives);
             let objectives = (low.min(objective), high.max(objective));
@@ -162,27 +193,44 @@ impl<'a> Minimiser<'a> {
         let Some((Ended { point, steps, stop, .. }, minimum)) = best else {
             return Err(Error::setting("readout_scales", "empty", "must name at least one scale"));
         };
-        self.problem.write(&point.weights, self.data, self.head, net);
+        let mut net = net.clone();
+        self.problem.write(&point.weights, self.data, self.head, &mut net);
         let mse = self.problem.mse(&point);
-        Ok(Outcome { steps, mse, stop, eta: 0.0, minimum: Some(minimum) })
+        Ok((net, Outcome { steps, mse, stop, eta: 0.0, minimum: Some(minimum) }))
     }
 
-    /// All stages from one readout; the point at the end is that of the network as it is, kinks and all.
-    fn descend(&mut self, readout: Mat<f64>, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Ended> {
+    /// All stages from the readout times `scale`, but for those that were `passed` on the way to another κ; the point at the end
+    /// is that of the network as it is, kinks and all.
+    fn descend(
+        &mut self,
+        scale: f64,
+        kappa: f64,
+        passed: &mut Passed,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Ended> {
         let activation = self.settings.architecture.activation;
         let tolerance = self.settings.gradient_tolerance;
-        let mut weights = self.problem.start(readout);
+        let way = stages(kappa, self.problem.loss, activation == Activation::Relu, tolerance);
+        let mut reached = passed.furthest(scale, &way).unwrap_or_else(|| Reached {
+            weights: self.problem.start(&self.readout * Scale(scale)),
+            first: None,
+            steps: 0,
+            stages: 0,
+        });
         let mut last = None;
-        for stage in stages(self.kappa, self.problem.loss, activation == Activation::Relu, tolerance) {
+        for (k, stage) in way.iter().enumerate().skip(reached.stages) {
             self.penalise(stage.kappa);
+            (self.first, self.steps) = (reached.first, reached.steps);
             let rounding = Rounding::new(activation, stage.rounding, &self.scales);
-            let ended = self.stage(&stage, self.problem.at(weights, &rounding), &rounding, progress)?;
-            weights = ended.point.weights.clone();
+            let ended = self.stage(stage, self.problem.at(reached.weights, &rounding), &rounding, progress)?;
+            let weights = ended.point.weights.clone();
+            reached = Reached { weights, first: self.first, steps: ended.steps, stages: k + 1 };
+            passed.0.push((scale, way[..=k].to_vec(), reached.clone()));
             last = Some(ended);
         }
-        let ended = last.expect("there is a last stage");
+        let ended = last.expect("no two penalties have the same last stage");
         let plain = Rounding::new(activation, 0.0, &self.scales);
-        Ok(Ended { point: self.problem.at(weights, &plain), ..ended })
+        Ok(Ended { point: self.problem.at(reached.weights, &plain), ..ended })
     }
 
     /// Sets the κ of a stage, and what it makes of the readout: `κ/2 |a − a_0|² + ρ/2 |a|²` is
@@ -222,42 +270,53 @@ impl<'a> Minimiser<'a> {
             // Strongly damped steps leave what needs long ones, along which the gradient is small.
             let free = stage.kappa == 0.0 || damping.is_some_and(|mu| mu <= STEADY.0 * stage.kappa);
             let before = passed.len().checked_sub(STEADY.1).map(|k| passed[k]);
-            let steady = free || before.is_some_and(|e: f64| e - point.objective <= STEADY.2 * e);
+            let steady = free || before.is_some_and(|e: f64| e - point.objective <= stage.tolerance * e);
             if gradient <= stage.tolerance && steady || gradient == 0.0 {
                 return end(Stop::Converged);
             }
             if self.steps >= self.settings.max_steps {
                 return end(Stop::MaxSteps);
             }
-            let unit = if stage.kappa > 0.0 { stage.kappa } else { here.scale(&self.problem) };
+            let unit = if stage.kappa > 0.0 { stage.kappa } else { here.scale(&self.problem, &point) };
             let mut mu = damping.unwrap_or(unit);
             let next = loop {
                 let next = here.system(&self.problem, &point, mu);
                 let next = next.map(|system| self.along(&system, &point, rounding));
                 match next {
-                    Some(next) if next.objective < point.objective => break Some(next),
+                    Some((next, foretold)) if next.objective < point.objective => break Some((next, foretold)),
                     _ if mu > DAMPINGS.1 * unit => break None,
                     _ => mu *= DAMPING.1,
                 }
             };
-            let Some(next) = next else { return end(Stop::Stalled) };
-            damping = Some((mu * DAMPING.0).max(DAMPINGS.0 * unit));
+            let Some((next, foretold)) = next else {
+                // Rounding errors end a stage too: at a minimum, if the gradient says so.
+                return end(if gradient <= stage.tolerance { Stop::Converged } else { Stop::Stalled });
+            };
+            let gain = (point.objective - next.objective) / foretold;
+            let factor = match gain {
+                gain if gain > GAINS.1 => DAMPING.0,
+                gain if gain < GAINS.0 => DAMPING.2,
+                _ => 1.0,
+            };
+            damping = Some((mu * factor).max(DAMPINGS.0 * unit));
             passed.push(point.objective);
             point = next;
             self.steps += 1;
         }
     }
 
-    /// Where the step of `system` leads, with the second-order correction `−(cJᵀJ+S)⁻¹ cJᵀ f''(δ,δ)/2` where that is lower:
+    /// Where the step of `system` leads, and by how much that was foretold to lower the objective; with the second-order correction `−(cJᵀJ+S)⁻¹ cJᵀ f''(δ,δ)/2` where that is lower:
     /// the geodesic acceleration of M. Transtrum and J. Sethna (2012), with f'' from a difference along δ.
-    fn along(&self, system: &System<'_>, point: &Point, rounding: &Rounding) -> Point {
+    fn along(&self, system: &System<'_>, point: &Point, rounding: &Rounding) -> (Point, f64) {
         let (step, first_order) = system.step();
-        let plain = self.problem.at(point.weights.moved(&step, 1.0), rounding);
-        let near = self.problem.at(point.weights.moved(&step, PROBE), rounding);
+        let step = self.problem.step(step);
+        let foretold = self.problem.foretold(point, &step, &first_order, system.damping());
+        let plain = self.problem.along(point, &step, 1.0, rounding);
+        let near = self.problem.along(point, &step, PROBE, rounding);
         // r = y − f: f(θ + hδ) − f(θ) − hJδ = h²/2 f''(δ,δ).
         let bend = (&point.r - &near.r) - &first_order * Scale(PROBE);
-        let correction = system.undo(&(bend * Scale(1.0 / (PROBE * PROBE))));
-        let bent = self.problem.at(plain.weights.moved(&correction, 1.0), rounding);
-        if bent.objective < plain.objective { bent } else { plain }
+        let correction = self.problem.step(system.undo(&(bend * Scale(1.0 / (PROBE * PROBE)))));
+        let bent = self.problem.along(&plain, &correction, 1.0, rounding);
+        (if bent.objective < plain.objective { bent } else { plain }, foretold)
     }
 }

@@ -24,6 +24,14 @@ impl Weights {
     }
 }
 
+/// A change of the weights.
+pub(super) struct Step {
+    /// By how much.
+    weights: Weights,
+    /// What it adds to the first layer's pre-activations.
+    first: Mat<f64>,
+}
+
 /// One task's objective.
 pub(super) struct Problem {
     /// c of the loss `c/2 Σ r²`.
@@ -100,14 +108,34 @@ impl Problem {
         point.h.last().unwrap_or(&self.before)
     }
 
+    /// What coefficients of the first layer add to its pre-activations; nothing where only the readout learns.
+    fn first(&self, weights: &Weights) -> Mat<f64> {
+        weights.hidden.first().map_or(Mat::new(), |own| matmul(self.gram.as_ref(), own.as_ref()))
+    }
+
+    /// A change of the weights, ready for [`Problem::along`].
+    pub fn step(&self, weights: Weights) -> Step {
+        Step { first: self.first(&weights), weights }
+    }
+
     /// The network and its objective at `weights`, with the activations of `rounding`.
     pub fn at(&self, weights: Weights, rounding: &Rounding) -> Point {
+        let first = self.first(&weights);
+        self.reached(weights, first, rounding)
+    }
+
+    /// The same after a share of a step from `point`. The first layer is linear in its weights, so that this takes no product
+    /// with the Gram matrix.
+    pub fn along(&self, point: &Point, step: &Step, share: f64, rounding: &Rounding) -> Point {
+        let first = if step.weights.hidden.is_empty() { Mat::new() } else { &point.first + &step.first * Scale(share) };
+        self.reached(point.weights.moved(&step.weights, share), first, rounding)
+    }
+
+    fn reached(&self, weights: Weights, first: Mat<f64>, rounding: &Rounding) -> Point {
         let (mut z, mut h) = (Vec::new(), Vec::<Mat<f64>>::new());
-        let mut first = Mat::new();
         for l in 0..weights.hidden.len() {
             let mut next;
             if l == 0 {
-                first = matmul(self.gram.as_ref(), weights.hidden[0].as_ref());
                 next = &self.before + &first;
             } else {
                 let below = &h[l - 1];
@@ -128,6 +156,21 @@ impl Problem {
         let error = point.r.squared_norm_l2();
         point.objective = 0.5 * (self.loss * error + self.kappa * moved + self.pull * far);
         point
+    }
+
+    /// By how much a step with damping μ lowers the quadratic model that it minimises: `−½ ∇E·δ + ½ μ|δ|²`, since
+    /// `Hδ = −∇E − μδ`; `first_order` is what the step adds to outputs.
+    pub fn foretold(&self, point: &Point, step: &Step, first_order: &Mat<f64>, mu: f64) -> f64 {
+        let (own, weights) = (&step.weights, &point.weights);
+        let off = &weights.readout - &self.centre;
+        let mut slope = self.pull * inner(&off, &own.readout) - self.loss * inner(&point.r, first_order);
+        let mut square = own.readout.squared_norm_l2();
+        for l in 0..own.hidden.len() {
+            let image = if l == 0 { &step.first } else { &own.hidden[l] };
+            slope += self.kappa * inner(&weights.hidden[l], image);
+            square += inner(&own.hidden[l], image);
+        }
+        0.5 * (mu * square - slope)
     }
 
     /// `|W − W_0|²`.

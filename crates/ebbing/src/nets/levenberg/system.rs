@@ -10,6 +10,10 @@ use super::kinks::Kinks;
 use super::problem::{Point, Problem, Weights, inner};
 use super::rounding::Rounding;
 use crate::linalg::{Cholesky, Mat, Scale, lower_gram_into, matmul, matmul_into, symmetric_matmul};
+use std::cell::OnceCell;
+
+/// Sums that are less than this share of their terms are taken another way: rounding leaves them 1e-7 of their value.
+const CANCELLED: f64 = 1e-9;
 
 /// What a layer is fed with.
 pub(super) struct Input {
@@ -31,8 +35,10 @@ pub(super) struct Linearised {
     pub kernel: Mat<f64>,
     /// `Σ_l J_l (W − W_0)_l`, P × targets.
     along: Mat<f64>,
-    /// `ΦΦᵀ/N`, lower half.
-    pub features: Mat<f64>,
+    /// `Σ_l J_l J_lᵀ r`, a column.
+    through: Mat<f64>,
+    /// `ΦΦᵀ/N`, lower half, once a step needs it.
+    features: OnceCell<Mat<f64>>,
     /// ∂E/∂a.
     readout: Mat<f64>,
     /// `|∇E|`.
@@ -67,21 +73,21 @@ impl Linearised {
         let mut readout = &point.weights.readout - &problem.centre;
         readout *= Scale(problem.pull);
         matmul_into(readout.as_mut(), 1.0, -problem.loss / root, phi.transpose(), point.r.as_ref());
-        let mut features = Mat::zeros(p, p);
-        lower_gram_into(features.as_mut(), 0.0, 1.0 / (root * root), phi.as_ref());
         let mut here = Linearised {
             signals,
             inputs,
             shifts,
             kernel: Mat::zeros(p * targets, p * targets),
             along: Mat::zeros(p, targets),
-            features,
+            through: Mat::zeros(p * targets, 1),
+            features: OnceCell::new(),
             readout,
             gradient: 0.0,
             coupling: None,
             kinks,
         };
         here.fill(problem, point);
+        here.through = symmetric_matmul(here.kernel.as_ref(), as_column(&point.r).as_ref());
         here.gradient = here.gradient(problem, point);
         if Coupling::pays(problem, point) {
             let top = point.z.len() - 1;
@@ -131,26 +137,53 @@ impl Linearised {
         }
     }
 
-    /// `|∇E|² = κ²|W−W_0|² − 2κc r·J(W−W_0) + c² rᵀJJᵀr + |∂E/∂a|²`.
+    /// `|∇E|² = κ²|W−W_0|² − 2κc r·J(W−W_0) + c² rᵀJJᵀr + |∂E/∂a|²`; where that cancels, from the gradient's own entries.
     fn gradient(&self, problem: &Problem, point: &Point) -> f64 {
         let Problem { loss, kappa, .. } = *problem;
-        let mut square = self.readout.squared_norm_l2();
-        if !self.signals.is_empty() {
-            let r = as_column(&point.r);
-            let through = symmetric_matmul(self.kernel.as_ref(), r.as_ref());
-            square += kappa * kappa * problem.squared_distance(point);
-            square -= 2.0 * kappa * loss * inner(&point.r, &self.along);
-            square += loss * loss * inner(&r, &through);
+        let readout = self.readout.squared_norm_l2();
+        if self.signals.is_empty() {
+            return readout.sqrt();
         }
-        square.max(0.0).sqrt()
+        let terms = [
+            kappa * kappa * problem.squared_distance(point),
+            -2.0 * kappa * loss * inner(&point.r, &self.along),
+            loss * loss * inner(&as_column(&point.r), &self.through),
+        ];
+        let (square, size): (f64, f64) = (terms.iter().sum(), terms.iter().map(|t| t.abs()).sum());
+        let square = if square > CANCELLED * size { square } else { self.squared_entries(problem, point) };
+        (square + readout).sqrt()
+    }
+
+    /// The squared norm of `∂E/∂W = κ(W−W_0) − c Jᵀr` over hidden layers.
+    fn squared_entries(&self, problem: &Problem, point: &Point) -> f64 {
+        let layer = |(l, signals): (usize, &Vec<Mat<f64>>)| {
+            let mut own = Mat::<f64>::zeros(problem.y.nrows(), signals[0].ncols());
+            for (c, signal) in signals.iter().enumerate() {
+                let r = point.r.col_as_slice(c);
+                for i in 0..own.ncols() {
+                    let terms = signal.col_as_slice(i).iter().zip(r);
+                    own.col_as_slice_mut(i).iter_mut().zip(terms).for_each(|(o, (s, r))| *o -= problem.loss * s * r);
+                }
+            }
+            if let Some(rows) = &self.inputs[l].rows {
+                own = matmul(rows.transpose(), own.as_ref());
+            }
+            own += &point.weights.hidden[l] * Scale(problem.kappa);
+            match l {
+                // Coefficients on the examples.
+                0 => inner(&own, &matmul(problem.gram.as_ref(), own.as_ref())).max(0.0),
+                _ => own.squared_norm_l2(),
+            }
+        };
+        self.signals.iter().enumerate().map(layer).sum()
     }
 
     /// A typical eigenvalue of `c JJᵀ`: its mean.
-    pub fn scale(&self, problem: &Problem) -> f64 {
-        let p = problem.y.nrows();
+    pub fn scale(&self, problem: &Problem, point: &Point) -> f64 {
+        let (p, phi) = (problem.y.nrows(), problem.features(point));
         let size = p * problem.y.ncols();
         let hidden: f64 = if self.signals.is_empty() { 0.0 } else { (0..size).map(|i| self.kernel[(i, i)]).sum() };
-        let readout: f64 = (0..p).map(|i| self.features[(i, i)]).sum();
+        let readout = phi.squared_norm_l2() / phi.ncols() as f64;
         problem.loss * (hidden / size as f64 + readout / p as f64)
     }
 
@@ -163,9 +196,8 @@ impl Linearised {
         let mut right = Mat::zeros(p, targets);
         if !self.signals.is_empty() {
             matrix.copy_from(&self.kernel);
-            let mut along = self.along.clone();
-            kinks.hold(self, point, &mut matrix, &mut along);
-            let through = symmetric_matmul(matrix.as_ref(), as_column(&point.r).as_ref());
+            let (mut along, mut through) = (self.along.clone(), self.through.clone());
+            kinks.hold(self, point, &mut matrix, &mut through, &mut along);
             let (a, b) = (problem.kappa / stiff, problem.loss / stiff);
             right = along * Scale(a) - as_columns(&through, targets) * Scale(b);
         }
@@ -195,10 +227,15 @@ impl Linearised {
         let phi = problem.features(point);
         let scale = 1.0 / ((phi.ncols() as f64).sqrt() * stiff_readout);
         matmul_into(right.as_mut(), 1.0, scale, phi.as_ref(), self.readout.as_ref());
+        let features = self.features.get_or_init(|| {
+            let mut features = Mat::zeros(p, p);
+            lower_gram_into(features.as_mut(), 0.0, 1.0 / phi.ncols() as f64, phi.as_ref());
+            features
+        });
         for c in 0..targets {
             for j in 0..p {
                 let own = matrix.col_as_slice_mut(c * p + j)[c * p + j..(c + 1) * p].iter_mut();
-                own.zip(&self.features.col_as_slice(j)[j..]).for_each(|(k, f)| *k += f / stiff_readout);
+                own.zip(&features.col_as_slice(j)[j..]).for_each(|(k, f)| *k += f / stiff_readout);
             }
         }
         let factor = solvable(&matrix)?;
@@ -222,6 +259,11 @@ pub(super) struct System<'a> {
 }
 
 impl System<'_> {
+    /// μ.
+    pub fn damping(&self) -> f64 {
+        self.stiff - self.problem.kappa
+    }
+
     fn solve(&self, outputs: &Mat<f64>) -> Mat<f64> {
         as_columns(&self.factor.solve(as_column(outputs).as_ref()), outputs.ncols())
     }

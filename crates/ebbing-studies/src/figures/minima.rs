@@ -1,0 +1,283 @@
+//! Networks at the minimum of loss and penalty, on tasks with a load: what figures S6, S7 and S8 have in common.
+
+use super::common::relu;
+use super::drawn::{ByRatio, Drawn};
+use super::loads::{column, largest, ratio_cell};
+use crate::cell::{Cell, Row};
+use crate::claim::Claim;
+use crate::error::Result;
+use crate::figures::{Images, Scale};
+use crate::frame::Frame;
+use crate::study::{Column, Study, Work};
+use ebbing::data::Sources;
+use ebbing::nets::{Heads, Learner, Solver, TrainSettings};
+use ebbing::plan::{Cost, levenberg_cost};
+use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
+use ebbing::{Recipe, Task, Trainer};
+use serde::{Deserialize, Serialize};
+
+/// The tasks and the networks of every cell of a study.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Minima {
+    /// The data set that tasks are drawn from.
+    pub data: String,
+    /// Training examples per task.
+    pub p: usize,
+    /// Test examples per task.
+    pub p_test: usize,
+    /// The seed of the pair of tasks; the cells' seeds are those of the initial weights.
+    pub task_seed: u64,
+    /// Strengths of the pull to the weights after the task before, against the sum of squared errors, the paper's first.
+    pub kappas: Vec<f64>,
+    /// Standard deviation of the initial weights.
+    pub sigma0: f64,
+    /// Where the gradient is below this share of what it was at the start, and the objective no longer falls by as much in 20
+    /// steps, the minimum is reached. (Two hidden layers have flat valleys: a tenth of it takes hundreds of steps more, which
+    /// lower the objective by a thousandth.)
+    pub gradient_tolerance: f64,
+    /// Steps of the solver on a task, at most.
+    pub max_steps: usize,
+}
+
+impl Minima {
+    /// The paper's κ = 0.1 and σ0 = 1 on MNIST, P = 600, and smaller κ, since κ → 0 is the theory's λ → ∞; `quick` has P = 200.
+    pub fn at(scale: Scale, images: Images) -> Minima {
+        Minima {
+            data: images.name("mnist").into(),
+            p: if scale == Scale::Quick { 200 } else { 600 },
+            p_test: if images.few() { 200 } else { 400 },
+            task_seed: 1,
+            kappas: vec![0.1, 0.01, 0.001],
+            sigma0: 1.0,
+            gradient_tolerance: 1e-4,
+            max_steps: 2000,
+        }
+    }
+
+    /// Two tasks at a ratio, with datasets between them.
+    pub fn tasks(&self, kind: ByRatio, ratio: f64, between: usize) -> Drawn {
+        let protocol = kind.protocol(ratio, self.p, self.p_test);
+        Drawn { data: self.data.clone(), protocol, between, seed: self.task_seed }
+    }
+
+    /// Networks of a depth at a load.
+    pub fn nets(&self, tasks: Drawn, heads: Heads, depth: usize, alpha: f64, seed: u64) -> AtMinimum {
+        let settings = TrainSettings {
+            learner: Learner::L2 { kappa: self.kappas[0] },
+            heads,
+            architecture: relu(depth),
+            width: width(self.p, alpha),
+            sigma0: self.sigma0,
+            solver: Solver::Levenberg,
+            gradient_tolerance: self.gradient_tolerance,
+            max_steps: self.max_steps,
+            seed,
+            ..TrainSettings::default()
+        };
+        AtMinimum { tasks, settings, kappas: self.kappas.clone() }
+    }
+
+    /// A grid without cells; `settings` are those besides the networks', `own` the columns besides those of all.
+    pub fn study(&self, name: &str, scale: Scale, mut settings: serde_json::Value, own: &[Column]) -> Study {
+        settings["nets"] = serde_json::json!(self);
+        settings["scale"] = serde_json::json!(scale);
+        let columns = COLUMNS.iter().chain(own).copied().collect();
+        Study { name: name.into(), settings, data: vec![self.data.clone()], columns, ..Study::default() }
+    }
+
+    /// What the captions say of the networks at one κ.
+    pub fn caption(&self, kappa: f64) -> String {
+        format!(
+            "Networks at the minimum of squared errors and penalty (Levenberg–Marquardt, to {:e} of the first gradient) on {}, \
+             P = {}, κ = {kappa} against the sum of squared errors, σ_0 = {}.",
+            self.gradient_tolerance, self.data, self.p, self.sigma0
+        )
+    }
+}
+
+/// Networks trained on all tasks and, from the same initial weights, on the last one alone.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct AtMinimum {
+    pub tasks: Drawn,
+    pub settings: TrainSettings,
+    /// Penalties: a row for each.
+    pub kappas: Vec<f64>,
+}
+
+impl AtMinimum {
+    /// A run at every κ. The second task is learned at all of them at once: each is come to from the one before.
+    fn runs(&self, tasks: &[Task]) -> Result<Vec<Trainer>> {
+        let mut first = Trainer::new(tasks, &self.settings)?;
+        first.learn_next(&mut |_| true)?;
+        let mut runs = first.learn_next_at(&self.kappas, &mut |_| true)?;
+        for run in &mut runs {
+            while run.done() < run.tasks() {
+                run.learn_next(&mut |_| true)?;
+            }
+        }
+        Ok(runs)
+    }
+}
+
+impl Work for AtMinimum {
+    fn recipe(&self) -> Option<Recipe> {
+        Some(self.tasks.recipe())
+    }
+
+    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+        let tasks = self.tasks.sequence(sources)?.tasks;
+        let last = tasks.len() - 1;
+        let mut alone = Trainer::new(&tasks[last..], &self.settings)?;
+        alone.learn_next(&mut |_| true)?;
+        let row = |run: &Trainer| {
+            let (found, report) = (run.trained().interference(alone.trained()), &run.trained().reports[last]);
+            let readout = &run.net().readouts()[run.net().readouts().len() - 1];
+            let minimum = report.minimum.as_ref();
+            Row::new()
+                .with("kappa", run.settings().learner.kappa())
+                .with("width", self.settings.width)
+                .with("f21", found.f21)
+                .with("g21", found.g21.unwrap_or(f64::NAN))
+                .with("g22", found.g22.unwrap_or(f64::NAN))
+                .with("readout", f64::from(readout.squared_norm_l2()) / readout.nrows() as f64)
+                .with("mse", report.mse)
+                .with("objective", minimum.map_or(f64::NAN, |m| m.objective))
+                .with("gradient", minimum.map_or(f64::NAN, |m| m.gradient))
+                .with("converged", usize::from(report.converged))
+                .with("steps", report.steps)
+                .with("moved", report.moved)
+        };
+        Ok(self.runs(&tasks)?.iter().map(row).collect())
+    }
+
+    fn cost(&self) -> Cost {
+        let sizes = self.tasks.sizes();
+        let mut steps = vec![STEPS.1 * self.kappas.len(); sizes.train.len()];
+        steps[0] = 2 * STEPS.0;
+        levenberg_cost(&sizes, self.settings.width, self.settings.architecture.depth, &steps)
+    }
+}
+
+/// Steps that a task without and one with a penalty take, about.
+const STEPS: (usize, usize) = (20, 80);
+
+/// The width N = P/α.
+pub(super) fn width(p: usize, alpha: f64) -> usize {
+    ((p as f64 / alpha).round() as usize).max(1)
+}
+
+/// Mean over seeds of a column against the load.
+pub(super) fn against_load(frame: &Frame, column: &str) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+    let (mut alphas, mut means, mut errors) = (vec![], vec![], vec![]);
+    for alpha in frame.levels("alpha")? {
+        let mean = frame.only("alpha", alpha)?.having(column, |v| !v.is_nan())?;
+        if !mean.is_empty() {
+            let mean = mean.mean(column)?;
+            alphas.push(alpha);
+            means.push(mean.value);
+            errors.push(mean.standard_error.unwrap_or(0.0));
+        }
+    }
+    Ok((alphas, means, errors))
+}
+
+/// The load where the mean G_22 last falls through the middle of its range over α > 1; NaN where it does not.
+pub(super) fn critical_by_height(frame: &Frame) -> Result<f64> {
+    let (alphas, g22, _) = against_load(frame, "g22")?;
+    if alphas.len() < 3 {
+        return Ok(f64::NAN);
+    }
+    Ok(alpha_c_from_curve(&alphas, &g22, CurveFeature::MidHeight)?.map_or(f64::NAN, |found| found.alpha_c))
+}
+
+/// The claim that all runs of a panel ended at their minimum; its note tells the errors that penalties leave.
+pub(super) fn reached(panel: &str, frame: &Frame) -> Result<Claim> {
+    let runs = frame.having("converged", |c| !c.is_nan())?;
+    let converged = runs.numbers("converged")?;
+    let share = converged.iter().sum::<f64>() / converged.len() as f64;
+    let mut errors = Vec::new();
+    for kappa in runs.levels("kappa")? {
+        let at = runs.only("kappa", kappa)?;
+        let (mean, most) = (at.mean("mse")?.value, largest(at.numbers("mse")?));
+        errors.push(format!("κ = {kappa}: {mean:.1e} (most {most:.1e})"));
+    }
+    let note = format!("mean squared error that the minimum leaves on the newest task: {}", errors.join(", "));
+    let statement = "share of runs that ended at a minimum, by the gradient there";
+    Ok(Claim::new(panel, statement, share, "= 1", share == 1.0).note(note))
+}
+
+/// The name of a figure at the n-th κ: the first is the paper's.
+pub(super) fn of_kappa(name: &str, n: usize, kappa: f64) -> String {
+    if n == 0 { name.into() } else { format!("{name}-kappa-{kappa}") }
+}
+
+/// Seeds 1 … n.
+pub(super) fn seeds(n: u64) -> impl Iterator<Item = u64> + Clone {
+    1..=n
+}
+
+/// The benchmarks, each at its ratios.
+pub(super) fn pairs(ratios: &[Vec<f64>; 2]) -> impl Iterator<Item = (ByRatio, f64)> {
+    ByRatio::BOTH.into_iter().zip(ratios).flat_map(|(kind, ratios)| ratios.iter().map(move |&ratio| (kind, ratio)))
+}
+
+/// A cell of a pair of tasks.
+pub(super) fn pair_cell(what: &str, (kind, ratio): (ByRatio, f64), seed: u64) -> Cell {
+    ratio_cell(kind, ratio, seed).with("kind", what)
+}
+
+/// What the columns of runs are.
+pub(super) const COLUMNS: &[Column] = &[
+    column("protocol", "how the two tasks are made"),
+    column("ratio", "share of pixels permuted, or split ratio"),
+    column("alpha", "load P/N"),
+    column("depth", "hidden layers"),
+    column("seed", "seed of the initial weights"),
+    column("kappa", "strength of the pull to the weights after the task before"),
+    column("width", "units per hidden layer"),
+    column("f21", "training loss of task 1 after the last, over |Y|²"),
+    column("g21", "test loss of task 1 after the last over that after task 1"),
+    column("g22", "test loss of the last task over that of learning it alone"),
+    column("readout", "norm of the last readout, |a|²/N"),
+    column("mse", "mean squared training error of the newest task"),
+    column("objective", "half the sum of squared errors and the penalty, at the end of the newest task"),
+    column("gradient", "norm of its gradient over that at the start"),
+    column("converged", "1 where that is as small as asked for"),
+    column("steps", "steps on the newest task"),
+    column("moved", "relative distance of hidden weights from those before the newest task"),
+    column("alpha_c", "exact critical load of the theory"),
+    column("alpha_c_gamma_sim", "γ_sim^-2"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run small enough for a test: a row for every κ, every column there and finite, at a minimum.
+    #[test]
+    fn a_small_pair_is_learned_and_measured() {
+        let nets = Minima { p: 30, p_test: 20, ..Minima::at(Scale::Quick, Images::Embedded) };
+        let sources = Sources::new();
+        for kind in ByRatio::BOTH {
+            let nets = nets.nets(nets.tasks(kind, 0.5, 1), Heads::Multi, 1, 1.5, 3);
+            assert_eq!(nets.tasks.sizes().train, [30; 3]);
+            let rows = nets.rows(&sources).unwrap();
+            assert_eq!(rows.len(), 3);
+            for (name, value) in rows.iter().flat_map(|row| &row.0) {
+                assert!(value.number().is_some_and(f64::is_finite), "{name} is {value}");
+                assert!(name != "converged" || value.number() == Some(1.0));
+            }
+        }
+    }
+
+    #[test]
+    fn the_critical_load_is_where_g22_falls() {
+        let row = |alpha: f64, g22: f64| (Cell::new(1).with("alpha", alpha), vec![Row::new().with("g22", g22)]);
+        let rows: Vec<_> = [(0.5, 1.0), (1.5, 3.0), (2.0, 3.0), (4.0, 1.0), (8.0, 1.0)].map(|(a, g)| row(a, g)).into();
+        let frame = Frame::collect(rows.iter().map(|(cell, rows)| (cell, rows.as_slice())));
+        // Halfway between ln 2 and ln 4.
+        assert!((critical_by_height(&frame).unwrap() - 8f64.sqrt()).abs() < 1e-12);
+        let rising = frame.having("alpha", |a| a < 3.0).unwrap();
+        assert!(critical_by_height(&rising).unwrap().is_nan());
+    }
+}

@@ -1,0 +1,173 @@
+//! Figure S7, panels d and g: intermediate datasets lower the critical load, in trained networks.
+
+use super::drawn::ByRatio;
+use super::loads::column;
+use super::minima::{Minima, critical_by_height, of_kappa, pair_cell, pairs, reached, seeds};
+use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
+use crate::claim::Claim;
+use crate::error::Result;
+use crate::frame::Frame;
+use crate::study::Study;
+use ebbing::nets::Heads;
+use ebbing_report::{Figure, Legend, Markers, Panel};
+
+/// The line of the list.
+pub(super) const ENTRY: Entry = Entry {
+    id: "S7-nets",
+    panels: "d, g",
+    shows: "Critical load of trained networks against task similarity, with 0 to 3 intermediate datasets",
+    needs: Needs::Training,
+    bound: None,
+    figure: |scale, images| Box::new(StepsByNets::at(scale, images)),
+};
+
+struct StepsByNets {
+    nets: Minima,
+    scale: Scale,
+    ratios: [Vec<f64>; 2],
+    steps: Vec<usize>,
+    loads: Vec<f64>,
+    seeds: u64,
+}
+
+impl StepsByNets {
+    fn at(scale: Scale, images: Images) -> Self {
+        let nets = Minima::at(scale, images);
+        match scale {
+            Scale::Quick => StepsByNets {
+                nets,
+                scale,
+                ratios: [vec![0.1, 0.15], vec![0.25]],
+                steps: vec![0, 1, 3],
+                loads: vec![1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
+                seeds: if images.few() { 1 } else { 2 },
+            },
+            Scale::Paper => StepsByNets {
+                nets,
+                scale,
+                ratios: [vec![0.1, 0.15, 0.2], vec![0.15, 0.2, 0.25]],
+                steps: vec![0, 1, 2, 3],
+                loads: vec![1.15, 1.4, 1.7, 2.1, 2.6, 3.2, 4.0, 5.0, 6.5],
+                seeds: 10,
+            },
+        }
+    }
+
+    /// The critical load at S, of the networks at one κ.
+    fn critical(&self, frame: &Frame, protocol: ByRatio, ratio: f64, steps: usize) -> Result<f64> {
+        critical_by_height(&frame.only("protocol", protocol)?.only("ratio", ratio)?.only("steps_between", steps)?)
+    }
+
+    fn panel(&self, frame: &Frame, k: usize) -> Result<Panel> {
+        let protocol = ByRatio::BOTH[k];
+        let mut panel =
+            Panel::new().letter(['d', 'g'][k]).x(protocol.axis()).y("α_{c} of networks").legend(Legend::Below);
+        for (category, &steps) in self.steps.iter().enumerate() {
+            let critical: Vec<(f64, f64)> = self.ratios[k]
+                .iter()
+                .map(|&ratio| Ok((ratio, self.critical(frame, protocol, ratio, steps)?)))
+                .collect::<Result<_>>()?;
+            let (x, y): (Vec<f64>, Vec<f64>) = critical.into_iter().filter(|(_, a)| !a.is_nan()).unzip();
+            if !x.is_empty() {
+                panel = panel.markers(Markers::new(&format!("S = {steps}"), &x, &y).category(category));
+            }
+        }
+        Ok(panel)
+    }
+
+    /// The claim of one panel at one κ.
+    fn falls(&self, frame: &Frame, k: usize, kappa: f64) -> Result<Claim> {
+        let (mut rises, mut seen) = (0, Vec::new());
+        for &ratio in self.ratios[k].iter().filter(|r| **r >= 0.1) {
+            let at = |&s: &usize| self.critical(frame, ByRatio::BOTH[k], ratio, s);
+            let critical: Vec<f64> = self.steps.iter().map(at).collect::<Result<_>>()?;
+            // A load that cannot be read off counts against the claim.
+            rises += critical.windows(2).filter(|w| w[0].is_nan() || w[1].is_nan() || w[1] >= w[0]).count();
+            let shown: Vec<String> = critical.iter().map(|a| format!("{a:.2}")).collect();
+            seen.push(format!("{ratio}: {}", shown.join(", ")));
+        }
+        let steps: Vec<String> = self.steps.iter().map(usize::to_string).collect();
+        let note = format!("ratio: α_c at S = {}: {}", steps.join(", "), seen.join("; "));
+        let statement = format!("κ = {kappa}: steps in S at which α_c does not fall, ratios of 0.1 and more");
+        let claim = Claim::new(["S7d", "S7g"][k], &statement, rises as f64, "= 0", rises == 0).note(note);
+        Ok(claim.if_failing(&format!(
+            "{} seed(s) and the grid of loads leave the middle of G_22's range uncertain by about a step of the grid",
+            self.seeds
+        )))
+    }
+}
+
+impl Reproduction for StepsByNets {
+    fn limit_seeds(&mut self, most: usize) {
+        at_most(&mut self.seeds, most);
+    }
+
+    fn study(&self) -> Result<Study> {
+        let own = [column("steps_between", "datasets S between the two tasks")];
+        let mut grid = self.nets.study("figure-S7-nets", self.scale, serde_json::json!({}), &own);
+        for (kind, ratio) in pairs(&self.ratios) {
+            for (&steps, &alpha) in self.steps.iter().flat_map(|s| self.loads.iter().map(move |a| (s, a))) {
+                for seed in seeds(self.seeds) {
+                    let cell = pair_cell("nets", (kind, ratio), seed).with("steps_between", steps).with("alpha", alpha);
+                    let tasks = self.nets.tasks(kind, ratio, steps);
+                    grid.push(cell, self.nets.nets(tasks, Heads::Multi, 1, alpha, seed));
+                }
+            }
+        }
+        Ok(grid)
+    }
+
+    fn draw(&self, frame: &Frame) -> Result<Vec<(String, Figure)>> {
+        let mut figures = Vec::new();
+        for (n, &kappa) in self.nets.kappas.iter().enumerate() {
+            let here = frame.only("kappa", kappa)?;
+            let panels = vec![self.panel(&here, 0)?, self.panel(&here, 1)?];
+            let caption = format!(
+                "Load at which the mean G_{{22}} over {} seed(s) falls through the middle of its range over α = {} … {}, with S \
+                 datasets between the two tasks. {}",
+                self.seeds,
+                self.loads[0],
+                self.loads[self.loads.len() - 1],
+                self.nets.caption(kappa)
+            );
+            figures.push((of_kappa("figure-S7-nets", n, kappa), Figure::grid(panels, 2).caption(&caption)));
+        }
+        Ok(figures)
+    }
+
+    fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
+        let mut claims = Vec::new();
+        for &kappa in &self.nets.kappas {
+            let here = frame.only("kappa", kappa)?;
+            claims.extend([self.falls(&here, 0, kappa)?, self.falls(&here, 1, kappa)?]);
+        }
+        claims.push(reached("S7d, g", frame)?);
+        Ok(claims)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::testing;
+
+    #[test]
+    fn runs_through_and_claims_tell_what_cannot_be_read_off() {
+        let mut study = StepsByNets {
+            ratios: [vec![0.1], vec![0.25]],
+            steps: vec![0, 1],
+            loads: vec![1.3, 2.0, 5.0],
+            ..StepsByNets::at(Scale::Quick, Images::Embedded)
+        };
+        (study.nets.p, study.nets.p_test) = (24, 16);
+        study.nets.kappas.truncate(1);
+        study.limit_seeds(1);
+        let frame = testing::run(&study);
+        assert_eq!(testing::svg_panels(&study, &frame), 2);
+        assert_eq!(study.claims(&frame).unwrap().len(), 3);
+        // The same load at every S does not fall.
+        let flat = frame.replaced("g22", frame.numbers("alpha").unwrap().iter().map(|a| (1.0 / a).into()).collect());
+        let claims = study.claims(&flat).unwrap();
+        assert_eq!((claims[0].value, claims[1].value), (1.0, 1.0));
+    }
+}
