@@ -46,7 +46,7 @@ def test_frames_of_pairs_and_accuracies(make_tasks):
     assert (pairs["gamma_feature_p"] == 1).all()  # targets do not enter it
     accuracies = told.to_pandas("accuracies")
     assert accuracies.loc[("letters", "digits"), "test_accuracy"] == told.test_accuracy[1, 0]
-    with pytest.raises(ValueError, match="forgetting, pairs or accuracies"):
+    with pytest.raises(ValueError, match="forgetting, pairs, accuracies, lambdas or widths"):
         told.to_pandas("everything")
     pair = told.pair(1, 2).to_pandas()
     assert {"value", "low", "high", "null_mean", "null_sd", "p"} <= set(pair.columns)
