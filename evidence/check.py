@@ -42,6 +42,11 @@ def front_door() -> list[str]:
         told = ebbing.forecast(given, mode=mode, depth=int(depth), order=False).test_accuracy
         if abs(told[-1].mean() - found["accuracy"]) > FORECAST:
             wrong.append(f"forecast {name}: {told[-1].mean():.3f}, the study has {found['accuracy']:.3f}")
+    raw = sequences.loaded("sample")[0][0].reshape(-1, sequences.SIDE**2) / 255
+    apart = np.abs(sequences.white(raw[:50], sequences.whitening("sample")) - ebbing.data.whiten(raw, raw[:50])[1]).max()
+    # Rounding of an eigendecomposition, times the root of the ridge's 1e7.
+    if apart > 1e-7:
+        wrong.append(f"whitened images differ from those of the package by {apart:.1e}")
     return wrong
 
 
