@@ -340,7 +340,8 @@ def forecast(
     | `widths` | widths N to set beside it with a readout per task, at `lam` or each of `lambdas` |
     | `order` | whether the best order of tasks is searched |
     | `convention` | of the accuracy metrics: gem, avalanche or chaudhry |
-    | `features`, `ridge` | inputs are feature matrices; ridge on singular kernels |
+    | `features` | inputs are feature matrices: `K = ΦΦᵀ/N`, pseudo-inverses where it is singular |
+    | `ridge` | on each task's kernel, beside 1/beta |
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
