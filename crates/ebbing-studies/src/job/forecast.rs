@@ -8,7 +8,7 @@ use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
-use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost};
+use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost, sequence_cost};
 use ebbing::stats::number::significant;
 use ebbing::tasks::preparation_words;
 use ebbing::theory::forecast::{ForecastSettings, PairForecast};
@@ -284,7 +284,11 @@ impl ForecastJob {
     }
 
     pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
-        forgetting_cost(sizes).then(order_parameter_cost(sizes)).times(self.features.len().max(1))
+        let one = forgetting_cost(sizes).then(order_parameter_cost(sizes)).times(self.features.len().max(1));
+        // What is set beside it: other depths and penalties of one readout, widths of a readout per task at every penalty.
+        let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));
+        let one = if beside > 0 { one.then(forgetting_cost(sizes).times(beside)) } else { one };
+        if heads > 0 { one.then(sequence_cost(sizes).times(heads)) } else { one }
     }
 }
 
