@@ -163,8 +163,8 @@ fn phase_takes_longer_sequences_and_temperatures() {
 #[test]
 fn phase_draws_split_tasks_and_intermediate_ones_without_sizes() {
     let home = Home::new();
-    assert!(done(&home.run("phase --protocol split --width 50")).contains("N = 50"));
-    assert!(done(&home.run("phase --intermediate 1 --ratio 0.15 --alpha 1.5")).contains("1.50"));
+    assert!(home.told("phase --protocol split --width 50").contains("N = 50"));
+    assert!(home.told("phase --intermediate 1 --ratio 0.15 --alpha 1.5").contains("1.50"));
 }
 
 #[test]

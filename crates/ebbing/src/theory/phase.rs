@@ -17,7 +17,7 @@ use super::multi_head::{
 };
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
-use crate::stats::number::{accuracy, within};
+use crate::stats::number::{accuracy, significant, within};
 use crate::tasks::{Task, TestSet, own_readouts};
 use serde::Serialize;
 
@@ -196,6 +196,9 @@ pub struct SequencePoint {
     pub g_tt: Option<Power>,
     /// The regime, known for two tasks at λ = β = ∞.
     pub regime: Option<Regime>,
+    /// How far losses still move when the λ that stands for ∞ grows tenfold, where that is more than 1e-3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsettled: Option<f64>,
 }
 
 impl SequencePoint {
@@ -210,6 +213,7 @@ impl SequencePoint {
             g_t1: point.g21,
             g_tt: point.g22,
             regime: factors.regime(),
+            unsettled: None,
         }
     }
 
@@ -235,6 +239,7 @@ impl SequencePoint {
             g_t1: tested(1, 0.0)?,
             g_tt: tested(last, growth)?,
             regime: theory.regime(),
+            unsettled: theory.unsettled(),
         })
     }
 }
@@ -249,6 +254,23 @@ pub struct SequenceCurve {
     pub critical: Option<CriticalLoad>,
     /// One point per load.
     pub points: Vec<SequencePoint>,
+}
+
+impl SequenceCurve {
+    /// Where the limit λ → ∞ is told by a λ at which losses still move, in a sentence.
+    pub fn unsettled(&self) -> Option<String> {
+        let all: Vec<(f64, f64)> = self.points.iter().filter_map(|p| Some((p.alpha, p.unsettled?))).collect();
+        let (from, to) = (all.first()?.0, all.last()?.0);
+        let loads = if from == to {
+            format!("At load {}", significant(from))
+        } else {
+            format!("At {} loads from {} to {}", all.len(), significant(from), significant(to))
+        };
+        Some(format!(
+            "{loads}, next to a transition, λ → ∞ is not quite reached: losses still move by up to {} when λ grows tenfold.",
+            significant(all.iter().fold(0.0, |most, (_, change)| change.max(most)))
+        ))
+    }
 }
 
 /// `u1(T,T)`, `F_{T,1}`, `G_{T,1}` and `G_{T,T}` of any number of tasks against the load, at the settings' λ (∞ included) and

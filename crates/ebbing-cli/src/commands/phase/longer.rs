@@ -36,7 +36,8 @@ impl Args {
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let done = show::done(&settings);
         let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
-        let sentences: Vec<String> = curves.iter().map(critical).collect();
+        let told = |curve| std::iter::once(critical(curve)).chain(curve.unsettled());
+        let sentences: Vec<String> = curves.iter().flat_map(told).collect();
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
             let own = at_width.zip(self.job.width);
