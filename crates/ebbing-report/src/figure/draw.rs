@@ -65,7 +65,8 @@ fn draw_axes(canvas: &mut Canvas, slot: &Slot) {
     let is_matrix = slot.panel.matrix.is_some();
     // Bars stand on a line of their own; the cells of a matrix have edges enough.
     let corners = [(r.x0, r.y0), (r.x0, r.y1), (r.x1, r.y1)];
-    let lines = match (is_matrix, slot.frame.x.named) {
+    let on_bars = slot.panel.has_bars();
+    let lines = match (is_matrix, on_bars) {
         (true, _) => 0,
         (false, true) => 2,
         (false, false) => 3,
@@ -73,7 +74,7 @@ fn draw_axes(canvas: &mut Canvas, slot: &Slot) {
     canvas.stroke(Role::Frame, polyline(&corners[..lines]), Rgb::BLACK, size::THIN_LINE, &[]);
     for tick in &slot.frame.x.ticks {
         let Some(x) = slot.frame.x_at(tick.value) else { continue };
-        if !slot.frame.x.named {
+        if !is_matrix && !on_bars {
             canvas.segment(Role::Frame, (x, r.y1), (x, r.y1 + size::TICK), Rgb::BLACK, size::THIN_LINE);
         }
         let rich = Rich::parse(&tick.label);

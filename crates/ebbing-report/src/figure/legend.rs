@@ -44,10 +44,24 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Whether all its samples are among another's.
+    fn within(&self, other: &Entry) -> bool {
+        self.symbols.iter().all(|s| other.symbols.iter().any(|t| s.agrees(t)))
+    }
+
     /// Whether another panel's entry says the same: the label, and no sample that contradicts.
     pub fn agrees(&self, other: &Entry) -> bool {
-        let within = |a: &Entry, b: &Entry| a.symbols.iter().all(|s| b.symbols.iter().any(|t| s.agrees(t)));
-        self.label == other.label && (within(self, other) || within(other, self))
+        self.label == other.label && (self.within(other) || other.within(self))
+    }
+
+    /// Whether another entry has the same samples under another name: readers cannot tell them apart.
+    pub fn is_mistaken_for(&self, other: &Entry) -> bool {
+        self.label != other.label && self.within(other) && other.within(self)
+    }
+
+    /// Its name, plain text.
+    pub fn name(&self) -> String {
+        Rich::parse(&self.label).plain()
     }
 
     /// Takes the samples of an entry that agrees.
@@ -116,6 +130,7 @@ pub(crate) fn entries(layers: &[Layer], looks: &[Look]) -> Vec<Entry> {
     };
     for (layer, look) in layers.iter().zip(looks) {
         match layer {
+            Layer::Line(l) if !l.listed => {}
             Layer::Line(l) => add(&l.label, Symbol::Line(look.colour, look.dash, l.width.unwrap_or(size::DATA_LINE))),
             Layer::Markers(m) => add(&m.label, Symbol::Marker(*look)),
             Layer::Band(b) => match b.fill {

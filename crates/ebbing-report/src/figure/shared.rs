@@ -4,6 +4,8 @@
 use super::canvas::{Canvas, Rect};
 use super::layout::{GUTTER, Place, Slot};
 use super::legend::{self, Entry};
+use super::panel::Legend;
+use std::collections::BTreeSet;
 
 /// Room between a legend and the panels below it, pt.
 const BELOW: f64 = 4.0;
@@ -16,6 +18,18 @@ pub(crate) struct Shared {
     free: Vec<Entry>,
     columns: usize,
     width: f64,
+}
+
+/// What leaves the panels: entries that several of them have, and what else those panels name, so that they need no second
+/// legend; only what could be taken for something else there stays.
+fn chosen(found: Vec<(Entry, Vec<usize>)>, slots: &[Slot]) -> Vec<(Entry, Vec<usize>)> {
+    let sharing: BTreeSet<usize> = found.iter().filter(|(_, p)| p.len() > 1).flat_map(|(_, p)| p.clone()).collect();
+    let joins = |(entry, panels): &&(Entry, Vec<usize>)| {
+        let auto = |k: &usize| sharing.contains(k) && slots[*k].panel.legend == Legend::Auto;
+        let alike = |(other, _): &(Entry, Vec<usize>)| other.is_mistaken_for(entry);
+        panels.len() > 1 || (panels.iter().all(auto) && !found.iter().any(alike))
+    };
+    found.iter().filter(joins).cloned().collect()
 }
 
 impl Shared {
@@ -35,7 +49,7 @@ impl Shared {
             }
         }
         let mut above: Vec<Vec<Entry>> = vec![Vec::new(); rows];
-        for (entry, panels) in found.into_iter().filter(|(_, panels)| panels.len() > 1) {
+        for (entry, panels) in chosen(found, slots) {
             for &k in &panels {
                 slots[k].entries.retain(|own| !entry.agrees(own));
             }
@@ -47,6 +61,18 @@ impl Shared {
             slot.place = Place::Nowhere;
         }
         Shared { above, free: Vec::new(), columns, width }
+    }
+
+    /// Legends with entries that look the same though they mean different things, as pairs of names.
+    pub fn mistakable(&self, slots: &[Slot]) -> Vec<[String; 2]> {
+        let mut pairs = Vec::new();
+        for legend in slots.iter().map(|slot| &slot.entries).chain(&self.above).chain(std::iter::once(&self.free)) {
+            for (k, entry) in legend.iter().enumerate() {
+                let alike = legend[..k].iter().filter(|other| other.is_mistaken_for(entry));
+                pairs.extend(alike.map(|other| [other.name(), entry.name()]));
+            }
+        }
+        pairs
     }
 
     /// Moves everything that stands above panels, and below them, into the free cell at the end of the grid if there is one
