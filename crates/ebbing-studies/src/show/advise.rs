@@ -4,8 +4,7 @@ use super::{Shown, bibtex};
 use crate::job::AdviseResult;
 use ebbing::theory::advise::{Advice, Remedy, RemedyKind};
 use ebbing_report::{
-    Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup, significant,
-    typeset,
+    Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup, significant, typeset,
 };
 
 /// Everything that advice tells.

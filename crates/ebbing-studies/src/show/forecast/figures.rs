@@ -198,8 +198,10 @@ fn test(forecast: &Forecast) -> Figure {
         )
     });
     let own = match forecast.test.as_ref().is_some_and(|test| test.task_accuracy.is_some()) {
-        true => " among all classes (class-incremental). **c** The same among the classes of the task alone, as where the task is known \
-                 (task-incremental).",
+        true => {
+            " among all classes (class-incremental). **c** The same among the classes of the task alone, as where the task is known \
+                 (task-incremental)."
+        }
         false => ".",
     };
     Figure::grid(panels, columns).title("Held-out data").finding(&finding).caption(&format!(
@@ -266,7 +268,10 @@ mod tests {
             pair.values.conflict = conflict;
             against_null(&[&pair])
         };
-        assert!(told(1.6, 0.01).starts_with("Of 1 pair 1 conflicts more than with shuffled targets, 0 less (two-sided p ≤ 0.0500"));
+        assert!(
+            told(1.6, 0.01)
+                .starts_with("Of 1 pair 1 conflicts more than with shuffled targets, 0 less (two-sided p ≤ 0.0500")
+        );
         assert!(told(0.326, 0.01).starts_with("Of 1 pair 0 conflict more than with shuffled targets, 1 less"));
         // Outside the central range, yet not significant.
         assert!(told(0.326, 0.059).contains("0 less") && told(0.326, 0.059).contains("the other 1 cannot be told"));

@@ -19,9 +19,8 @@ pub fn shown(told: &ForecastResult, metadata: &Metadata) -> Result<Shown> {
         true => "What a readout of these features will forget",
         false => "What the network will forget",
     };
-    let mut report = Report::telling(title, &sentences)
-        .about(&typeset(&told.heading))
-        .note(assumes(told.settings.features));
+    let mut report =
+        Report::telling(title, &sentences).about(&typeset(&told.heading)).note(assumes(told.settings.features));
     let figures: Vec<_> = figures::all(told).into_iter().map(|(name, f)| (name, f.metadata(metadata))).collect();
     for (_, figure) in &figures {
         report = report.figure(figure);
@@ -30,7 +29,11 @@ pub fn shown(told: &ForecastResult, metadata: &Metadata) -> Result<Shown> {
     let mut matrices = vec![("forgetting", matrix("forgetting", &forecast.forgetting))];
     if let Some(test) = &forecast.test {
         matrices.push(("test_loss", matrix("test loss", &test.loss)));
-        let of = if test.task_accuracy.is_some() { "test accuracy among all classes (class-incremental)" } else { "test accuracy" };
+        let of = if test.task_accuracy.is_some() {
+            "test accuracy among all classes (class-incremental)"
+        } else {
+            "test accuracy"
+        };
         matrices.extend(test.accuracy.as_ref().map(|accuracy| ("test_accuracy", matrix(of, accuracy))));
         let own = "test accuracy among the task's own classes (task-incremental)";
         matrices.extend(test.task_accuracy.as_ref().map(|accuracy| ("test_task_accuracy", matrix(own, accuracy))));

@@ -141,11 +141,15 @@ pub fn accuracies(forecast: &Forecast) -> Option<Table> {
     let test = forecast.test.as_ref();
     let all = test.map_or(forecast.train_accuracy.as_ref(), |test| test.accuracy.as_ref())?;
     let own = test.and_then(|test| test.task_accuracy.as_ref());
-    let (of, last) = (if test.is_some() { "Test accuracy" } else { "Training accuracy (there are no test data)" }, all.mean.len() - 1);
+    let (of, last) = (
+        if test.is_some() { "Test accuracy" } else { "Training accuracy (there are no test data)" },
+        all.mean.len() - 1,
+    );
     let numbers: Vec<i64> = (1..=all.mean.len() as i64).collect();
-    let mut table = Table::new(&format!("{of}: when the task was learned, and after the last task"))
-        .integer("task", &numbers);
-    let among = [(all, if own.is_some() { ", all classes" } else { "" }, ""), (own.unwrap_or(all), ", own classes", "own_")];
+    let mut table =
+        Table::new(&format!("{of}: when the task was learned, and after the last task")).integer("task", &numbers);
+    let among =
+        [(all, if own.is_some() { ", all classes" } else { "" }, ""), (own.unwrap_or(all), ", own classes", "own_")];
     for (accuracy, which, key) in among.into_iter().take(1 + usize::from(own.is_some())) {
         for (head, at) in [("learned", None), ("in the end", Some(last))] {
             let pick = |m: &[Vec<f64>]| (0..=last).map(|s| m[at.unwrap_or(s)][s]).collect::<Vec<f64>>();

@@ -2,8 +2,8 @@
 
 use crate::draw::{self, LoadCurve};
 use crate::job::{SweptCurves, SweptLoads};
-use ebbing::theory::multi_head::{CriticalLoad, Power};
 use ebbing::stats::number::within;
+use ebbing::theory::multi_head::{CriticalLoad, Power};
 use ebbing::theory::phase::PhasePoint;
 use ebbing_report::{Dash, Figure, Line, Markers, OKABE_ITO, Panel, Rgb, Table, significant};
 

@@ -82,7 +82,8 @@ pub fn settings(job: &PhaseJob, tasks: &serde_json::Value) -> ebbing::Result<ser
     });
     if let (Some(all), Some(rest)) = (all.as_object_mut(), rest.as_object()) {
         // What was not given is not recorded.
-        let given = |value: &serde_json::Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
+        let given =
+            |value: &serde_json::Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
         all.extend(rest.iter().filter(|(_, value)| given(value)).map(|(name, value)| (name.clone(), value.clone())));
     }
     Ok(all)
