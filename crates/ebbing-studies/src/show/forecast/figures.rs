@@ -253,14 +253,14 @@ mod tests {
     use super::*;
     use ebbing::data::{Dataset, Preprocess, Source};
     use ebbing::tasks::Permuted;
-    use ebbing::theory::order_parameters::OrderParameterSettings;
+    use ebbing::theory::order_parameters::{self, OrderParameterSettings};
 
     #[test]
     fn the_finding_looks_at_the_side_and_at_the_p_value() {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 2, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
         let settings = OrderParameterSettings { shuffles: 40, ..OrderParameterSettings::default() };
-        let mut pair = PairOrderParameters::all(&tasks, &settings).unwrap().swap_remove(0);
+        let mut pair = order_parameters::pair(&tasks.tasks[0], &tasks.tasks[1], &settings).unwrap();
         let mut told = |conflict: f64, p: f64| {
             let null = pair.null.as_mut().unwrap();
             (null.mean.conflict, null.low.conflict, null.high.conflict) = (1.1, 0.8, 1.4);
