@@ -141,24 +141,20 @@ pub fn accuracies(forecast: &Forecast) -> Option<Table> {
     let test = forecast.test.as_ref();
     let all = test.map_or(forecast.train_accuracy.as_ref(), |test| test.accuracy.as_ref())?;
     let own = test.and_then(|test| test.task_accuracy.as_ref());
-    let (of, last) = (
-        if test.is_some() { "Test accuracy" } else { "Training accuracy (there are no test data)" },
-        all.mean.len() - 1,
-    );
-    let numbers: Vec<i64> = (1..=all.mean.len() as i64).collect();
-    let mut table =
-        Table::new(&format!("{of}: when the task was learned, and after the last task")).integer("task", &numbers);
-    let among =
-        [(all, if own.is_some() { ", all classes" } else { "" }, ""), (own.unwrap_or(all), ", own classes", "own_")];
-    for (accuracy, which, key) in among.into_iter().take(1 + usize::from(own.is_some())) {
-        for (head, at) in [("learned", None), ("in the end", Some(last))] {
+    let of = if test.is_some() { "Test accuracy" } else { "Training accuracy (there are no test data)" };
+    let among = if own.is_some() { ", among all classes and among the task's own" } else { "" };
+    let last = all.mean.len() - 1;
+    let mut table = Table::new(&format!("{of} when a task was learned and after the last{among}"))
+        .integer("task", &(1..=all.mean.len() as i64).collect::<Vec<_>>());
+    for (accuracy, which) in [(Some(all), if own.is_some() { "all classes, " } else { "" }), (own, "own classes, ")] {
+        let Some(accuracy) = accuracy else { continue };
+        for (head, at) in [("learned", None), ("last", Some(last))] {
             let pick = |m: &[Vec<f64>]| (0..=last).map(|s| m[at.unwrap_or(s)][s]).collect::<Vec<f64>>();
-            let (head, values) = (format!("{head}{which}"), pick(&accuracy.mean));
+            let (head, values) = (format!("{which}{head}"), pick(&accuracy.mean));
             table = match &accuracy.standard_error {
                 Some(errors) => table.estimate(&head, &values, Spread::StandardError, &pick(errors)),
                 None => table.number(&head, &values),
             };
-            table = table.key(&format!("{key}{}", if at.is_none() { "learned" } else { "end" }));
         }
     }
     Some(table)
