@@ -23,7 +23,7 @@ fn depth(layer: &Layer) -> usize {
     }
 }
 
-/// Draws everything inside the frame and says what could not be drawn.
+/// Draws the axes and everything inside the frame, and says what could not be drawn.
 pub(crate) fn draw_data(canvas: &mut Canvas, slot: &Slot) -> Vec<String> {
     let mut notes = Vec::new();
     let (panel, frame) = (slot.panel, &slot.frame);
@@ -39,6 +39,8 @@ pub(crate) fn draw_data(canvas: &mut Canvas, slot: &Slot) -> Vec<String> {
     if panel.grid {
         draw_grid(canvas, slot);
     }
+    // Data lie over the axes, so that a line along zero is seen.
+    draw_axes(canvas, slot);
     let mut order: Vec<usize> = (0..panel.layers.len()).collect();
     order.sort_by_key(|k| depth(&panel.layers[*k]));
     for k in order {
@@ -143,7 +145,6 @@ fn draw_names(canvas: &mut Canvas, slot: &Slot, letter: Option<char>) {
 /// Draws a whole panel; returns its notes.
 pub(crate) fn draw_panel(canvas: &mut Canvas, slot: &Slot, letter: Option<char>) -> Vec<String> {
     let mut notes = draw_data(canvas, slot);
-    draw_axes(canvas, slot);
     draw_names(canvas, slot, letter);
     if let Some(colours) = &slot.colours {
         draw_bar(canvas, &slot.frame.rect, colours);
@@ -151,7 +152,6 @@ pub(crate) fn draw_panel(canvas: &mut Canvas, slot: &Slot, letter: Option<char>)
     if let Some(inner) = inset(slot) {
         canvas.panel += 1;
         notes.extend(draw_data(canvas, &inner));
-        draw_axes(canvas, &inner);
         draw_names(canvas, &inner, None);
         canvas.panel -= 1;
     }

@@ -330,6 +330,8 @@ pub(crate) fn improve(slots: &mut [Slot]) -> bool {
         let lines = wrap(&name, size::NORMAL, slot.frame.rect.height() + 6.0);
         again |= lines.len() != slot.y_name.len();
         slot.y_name = lines;
+        let height = slot.frame.rect.height() + 6.0;
+        again |= slot.colours.as_mut().is_some_and(|colours| colours.wrap(height));
         let outside = matches!(slot.place, Place::Right | Place::Below);
         if slot.panel.legend != Legend::Auto || outside || slot.entries.is_empty() {
             continue;

@@ -13,6 +13,8 @@ const SAMPLE: f64 = 19.0;
 const GAP: f64 = 4.0;
 /// Distance from one entry to the next, pt.
 pub(crate) const LINE: f64 = 9.8;
+/// The same where they are many, pt: letters of neighbours just do not touch.
+pub(crate) const CLOSE_LINE: f64 = 8.8;
 /// Distance between entries side by side, pt.
 const BETWEEN: f64 = 10.0;
 
@@ -170,8 +172,17 @@ pub(crate) fn column_size(entries: &[Entry]) -> (f64, f64) {
 
 /// Draws the entries one below the other from a top left corner.
 pub(crate) fn draw_column(canvas: &mut Canvas, entries: &[Entry], x: f64, y: f64) {
+    draw_steps(canvas, entries, (x, y), LINE);
+}
+
+/// Draws the entries one below the other, closer together where a height asks for that.
+pub(crate) fn draw_column_within(canvas: &mut Canvas, entries: &[Entry], at: (f64, f64), height: f64) {
+    draw_steps(canvas, entries, at, LINE.min(height / entries.len() as f64));
+}
+
+fn draw_steps(canvas: &mut Canvas, entries: &[Entry], (x, y): (f64, f64), step: f64) {
     for (k, entry) in entries.iter().enumerate() {
-        entry.draw(canvas, x, y + (k as f64 + 0.5) * LINE);
+        entry.draw(canvas, x, y + (k as f64 + 0.5) * step);
     }
 }
 

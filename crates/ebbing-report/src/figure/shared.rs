@@ -84,7 +84,8 @@ impl Shared {
         let lower: Vec<Entry> = slots.iter_mut().filter(below).flat_map(|slot| slot.entries.clone()).collect();
         let all = [taken.clone(), lower].concat();
         let fits = |entries: &[Entry]| {
-            let (width, height) = legend::column_size(entries);
+            let (width, _) = legend::column_size(entries);
+            let height = entries.len() as f64 * legend::CLOSE_LINE;
             !entries.is_empty() && width <= room.width() && height <= room.height()
         };
         if fits(&all) {
@@ -122,7 +123,7 @@ impl Shared {
             legend::draw_flow(canvas, entries, 0.0, top, self.width);
         }
         if let Some(room) = self.free_cell(slots).filter(|_| !self.free.is_empty()) {
-            legend::draw_column(canvas, &self.free, room.x0, room.y0);
+            legend::draw_column_within(canvas, &self.free, (room.x0, room.y0), room.height());
         }
     }
 }

@@ -123,10 +123,10 @@ fn notes(sweep: PhaseSweep, swept: &[SweptLoads]) -> Vec<String> {
     let none = "the estimate γ_{sim}^{−2} knows no generalisation, as γ_{sim} is not positive";
     all.extend(at(&|c| c.gamma_sim <= 0.0).map(|at| format!("At {at} {none}.")));
     if (low - 1.0).abs().max((high - 1.0).abs()) > 0.1 {
+        let [low, high] = [low, high].map(significant);
+        let here = if low == high { low } else { format!("{low} to {high}") };
         all.push(format!(
-            "The estimate γ_{{sim}}^{{−2}} assumes labels with YᵀK⁻¹Y/P = 1; here that is {} to {} (--rescale-labels makes it 1).",
-            significant(low),
-            significant(high)
+            "The estimate γ_{{sim}}^{{−2}} assumes labels with YᵀK⁻¹Y/P = 1; here that is {here} (--rescale-labels makes it 1)."
         ));
     }
     all

@@ -21,8 +21,9 @@ const QUANTITIES: [Quantity; 4] = [
 pub(super) fn table(learners: &[(String, &[Trained])], seeds: usize) -> anyhow::Result<Table> {
     let mut rows: Vec<(&str, &[Trained], usize, usize)> = Vec::new();
     for (name, runs) in learners.iter().filter(|(_, runs)| !runs.is_empty()) {
-        let tasks = runs[0].train_loss.len();
-        rows.extend((0..tasks).flat_map(|t| (0..tasks).map(move |s| (name.as_str(), *runs, t, s))));
+        // A task is looked at once it was learned.
+        let learned = |t: usize| (0..=t).map(move |s| (name.as_str(), *runs, t, s));
+        rows.extend((0..runs[0].train_loss.len()).flat_map(learned));
     }
     let number = |get: fn(usize, usize) -> usize| rows.iter().map(|r| get(r.2, r.3) as i64 + 1).collect::<Vec<i64>>();
     let mut table = Table::new("Every task after every task")

@@ -170,7 +170,8 @@ fn against_null(pairs: &[&PairOrderParameters]) -> String {
          chance.",
         counted(pairs.len(), "pair"),
         verb(more),
-        significant(level),
+        // As it was given, without the rounding of 1 − 0.95.
+        (1e6 * level).round() / 1e6,
         pairs.len() - more - less
     )
 }
@@ -180,7 +181,7 @@ fn test(forecast: &Forecast) -> Figure {
     let mut panels = Vec::new();
     if let Some(test) = &forecast.test {
         panels.push(Panel::matrix(
-            &Matrix::tasks("test loss over learning alone, G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
+            &Matrix::tasks("normalised test loss G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
         ));
         let among = if test.task_accuracy.is_some() { ", all classes" } else { "" };
         let class = test.accuracy.as_ref().map(|accuracy| (format!("test accuracy{among}"), accuracy));
@@ -270,7 +271,7 @@ mod tests {
         };
         assert!(
             told(1.6, 0.01)
-                .starts_with("Of 1 pair 1 conflicts more than with shuffled targets, 0 less (two-sided p ≤ 0.0500")
+                .starts_with("Of 1 pair 1 conflicts more than with shuffled targets, 0 less (two-sided p ≤ 0.05 each")
         );
         assert!(told(0.326, 0.01).starts_with("Of 1 pair 0 conflict more than with shuffled targets, 1 less"));
         // Outside the central range, yet not significant.

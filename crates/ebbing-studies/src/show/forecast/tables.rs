@@ -146,7 +146,7 @@ pub fn accuracies(forecast: &Forecast) -> Option<Table> {
     let last = all.mean.len() - 1;
     let mut table = Table::new(&format!("{of} when a task was learned and after the last{among}"))
         .integer("task", &(1..=all.mean.len() as i64).collect::<Vec<_>>());
-    for (accuracy, which) in [(Some(all), if own.is_some() { "all classes, " } else { "" }), (own, "own classes, ")] {
+    for (accuracy, which) in [(Some(all), if own.is_some() { "all, " } else { "" }), (own, "own, ")] {
         let Some(accuracy) = accuracy else { continue };
         for (head, at) in [("learned", None), ("last", Some(last))] {
             let pick = |m: &[Vec<f64>]| (0..=last).map(|s| m[at.unwrap_or(s)][s]).collect::<Vec<f64>>();
