@@ -1,5 +1,5 @@
-//! Legends that several panels share: what stands in one panel only stays there, what panels of one row share goes above the
-//! row, what panels of several rows share goes above the figure; a free cell of the grid takes them all if they fit.
+//! Legends that several panels share: what stands in one panel only stays there, what several share goes above the first row that
+//! shows it; a free cell of the grid takes them all if they fit.
 
 use super::canvas::{Canvas, Rect};
 use super::layout::{GUTTER, Place, Slot};
@@ -12,7 +12,7 @@ const BELOW: f64 = 4.0;
 
 /// The legends of several panels.
 pub(crate) struct Shared {
-    /// What stands above each row; the figure's own above the first.
+    /// What stands above each row.
     above: Vec<Vec<Entry>>,
     /// What stands in the free cell.
     free: Vec<Entry>,
@@ -53,9 +53,7 @@ impl Shared {
             for &k in &panels {
                 slots[k].entries.retain(|own| !entry.agrees(own));
             }
-            let row = panels[0] / columns;
-            let one_row = panels.iter().all(|k| k / columns == row);
-            above[if one_row { row } else { 0 }].push(entry);
+            above[panels[0] / columns].push(entry);
         }
         for slot in slots.iter_mut().filter(|slot| slot.entries.is_empty()) {
             slot.place = Place::Nowhere;

@@ -198,16 +198,16 @@ fn test(forecast: &Forecast) -> Figure {
             significant(g)
         )
     });
-    let own = match forecast.test.as_ref().is_some_and(|test| test.task_accuracy.is_some()) {
-        true => {
-            " among all classes (class-incremental). **c** The same among the classes of the task alone, as where the task is known \
-                 (task-incremental)."
-        }
-        false => ".",
+    let (all, own) = match forecast.test.as_ref().is_some_and(|test| test.task_accuracy.is_some()) {
+        true => (
+            " among all classes (class-incremental)",
+            " **c** The same among the classes of the task alone, as where the task is known (task-incremental).",
+        ),
+        false => ("", ""),
     };
     Figure::grid(panels, columns).title("Held-out data").finding(&finding).caption(&format!(
         "Held-out data. **a** Test loss of each task after each task over that of a network which learns the task alone. **b** Share \
-         of test examples classified correctly; above the diagonal tasks not yet learned{own}"
+         of test examples classified correctly{all}; above the diagonal tasks not yet learned.{own}"
     ))
 }
 
