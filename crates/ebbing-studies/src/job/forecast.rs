@@ -331,12 +331,13 @@ fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
         0.0 => String::new(),
         bias2 => format!(", biases of deviation {}", significant(bias2.sqrt())),
     };
-    let network = match settings.features {
-        true => "given features".to_string(),
-        false => format!("{activation} depth {}{biases}", theory.architecture.depth),
+    let learns = match (settings.features, theory.mode) {
+        (true, Mode::Rf) => "a linear readout of them learns".to_string(),
+        (true, _) => format!("a readout of them, {mode}"),
+        (false, _) => format!("{activation} depth {}{biases}, {mode}", theory.architecture.depth),
     };
     let seeds = if seeds > 1 { format!("{seeds} seeds from {seed}") } else { format!("seed {seed}") };
-    format!("{network}, {mode}{replay}, {seeds}")
+    format!("{learns}{replay}, {seeds}")
 }
 
 /// What the columns mean.

@@ -31,7 +31,8 @@ impl Args {
         let told = self.job.sequence(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
         drop(bar);
         let PhaseSequence { settings, sizes, curves, at_width } = told;
-        let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;
+        let metadata =
+            self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &settings)?)?;
         let result = json!({ "metadata": metadata, "tasks": sizes, "load_of_width": at_width, "curves": curves });
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let done = show::done(&settings);
