@@ -2,6 +2,7 @@
 
 import { Newest, ask, sendFile, start } from "./api.js";
 import { el } from "./dom.js";
+import { drawFigures } from "./figures.js";
 import * as tasks from "./tasks.js";
 import * as forecast from "./forecast.js";
 import * as phase from "./phase.js";
@@ -12,6 +13,8 @@ const views = { tasks, forecast, phase, advise, take };
 const $ = (id) => document.getElementById(id);
 /** After so long without a move, what the user may ask next is computed ahead. */
 const IDLE = 700;
+/** So long after an answer the browser has painted what is in view. */
+const PAINTED = 25;
 
 const app = {
   state: new Map(),
@@ -88,7 +91,10 @@ const app = {
     this.idle = setTimeout(async () => {
       this.ahead = new AbortController();
       const { signal } = this.ahead;
-      for (const changes of list) {
+      const said = $("status").textContent;
+      for (const [k, changes] of list.entries()) {
+        // Not for screen readers, which would hear it ten times.
+        app.status(said, el("span", { "aria-hidden": "true" }, `; computing ahead, ${k + 1} of ${list.length}`));
         const query = new URLSearchParams(this.address());
         for (const [key, value] of Object.entries(changes)) query.set(key, value);
         try {
@@ -97,6 +103,7 @@ const app = {
           return;
         }
       }
+      app.status(said);
       document.body.dataset.ahead = this.address();
     }, IDLE);
   },
@@ -111,16 +118,26 @@ const newest = new Newest({
     app.told[view] = told.result;
     if (view !== app.view) return;
     if (told.result.heading) $("heading").textContent = told.result.heading;
+    const begin = performance.now();
     $("result").replaceChildren(...views[view].show(app, told.result));
-    const shown = performance.now();
+    drawFigures(true);
+    document.body.dataset.building = (performance.now() - begin).toFixed(1);
     app.status(`computed in ${Math.round(told.milliseconds)} ms`);
-    document.body.dataset.shown = asked;
     document.body.dataset.milliseconds = milliseconds.toFixed(1);
     document.body.dataset.server = told.milliseconds.toFixed(1);
-    document.body.dispatchEvent(new CustomEvent("shown", { detail: { milliseconds, shown } }));
+    document.body.dispatchEvent(new CustomEvent("shown"));
+    // What lies out of view follows when what is in view has been painted.
+    clearTimeout(app.rest);
+    app.rest = setTimeout(() => {
+      drawFigures(false);
+      document.body.dataset.shown = asked;
+      document.body.dispatchEvent(new CustomEvent("drawn"));
+    }, PAINTED);
     app.lookAhead();
   },
   failed(asked, sentence) {
+    clearTimeout(app.rest);
+    drawFigures(false);
     app.status();
     app.problem(sentence);
     document.body.dataset.shown = asked;

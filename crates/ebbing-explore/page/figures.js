@@ -30,24 +30,41 @@ function places(panel) {
 /** One figure: the drawing, its crosshair, its caption. */
 class Drawn {
   constructor(figure) {
+    this.figure = figure;
     this.panels = figure.panels;
-    const parsed = new DOMParser().parseFromString(figure.svg, "image/svg+xml").documentElement;
-    this.svg = document.importNode(parsed, true);
-    this.svg.setAttribute("tabindex", "0");
-    this.svg.setAttribute("aria-label", figure.finding);
-    this.svg.setAttribute("aria-roledescription", "figure, arrow keys read values");
-    this.marks = mark("g", {});
-    this.svg.append(this.marks);
+    // Until it is drawn, an empty place of the same size.
+    const [, width, height] = figure.svg.match(/viewBox="0 0 ([\d.]+) ([\d.]+)"/) ?? [0, 1, 1];
+    this.place = el("div", { class: "place", "aria-hidden": "true" });
+    this.place.style.aspectRatio = `${width} / ${height}`;
     this.tip = el("div", { class: "tip", role: "status", hidden: true });
-    this.card = el("div", { class: "card" }, this.svg, this.tip);
+    this.card = el("div", { class: "card" }, this.place, this.tip);
     const caption = el("figcaption");
     // The caption is made by the report from its own words.
     caption.innerHTML = figure.caption;
     this.root = el("figure", { "data-figure": figure.name }, this.card, caption);
+  }
+
+  /** Puts the drawing in its place. */
+  draw() {
+    const drawing = document.createElement("template");
+    drawing.innerHTML = this.figure.svg;
+    this.svg = drawing.content.querySelector("svg");
+    this.svg.setAttribute("tabindex", "0");
+    this.svg.setAttribute("aria-label", this.figure.finding);
+    this.svg.setAttribute("aria-roledescription", "figure, arrow keys read values");
+    this.marks = mark("g", {});
+    this.svg.append(this.marks);
+    this.place.replaceWith(this.svg);
     this.svg.addEventListener("pointermove", (event) => this.point(event));
     this.svg.addEventListener("pointerleave", () => this.clear());
     this.svg.addEventListener("keydown", (event) => this.key(event));
     this.svg.addEventListener("blur", () => this.clear());
+    return this;
+  }
+
+  get inView() {
+    const { top, bottom } = this.root.getBoundingClientRect();
+    return top < window.innerHeight && bottom > 0;
   }
 
   /** The point of the drawing under the pointer. */
@@ -148,14 +165,25 @@ class Drawn {
   }
 }
 
-/** Figures as elements. */
+/** Figures of the newest answer that are not drawn yet. */
+let waiting = [];
+
+/** Figures as elements, empty until `drawFigures`. */
 export function figures(all) {
-  return all.map((figure) => new Drawn(figure).root);
+  waiting = all.map((figure) => new Drawn(figure));
+  return waiting.map((drawn) => drawn.root);
+}
+
+/** Draws the figures that the user sees, or all. */
+export function drawFigures(inView) {
+  const now = waiting.filter((drawn) => !inView || drawn.inView);
+  waiting = waiting.filter((drawn) => !now.includes(drawn));
+  for (const drawn of now) drawn.draw();
 }
 
 /** A figure whose panels along `axis` have a marker that can be dragged; `moved` hears the values. */
 export function withMarker(figure, axis, value, label, moved) {
-  const drawn = new Drawn(figure);
+  const drawn = new Drawn(figure).draw();
   const panels = drawn.panels.filter((panel) => panel.x.name.startsWith(axis));
   const group = mark("g", {});
   drawn.svg.append(group);

@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::serve::ListenerExt;
 use ebbing::Error;
 use ebbing_studies::job::flag_of;
 use serde_json::{Value, json};
@@ -31,7 +32,9 @@ pub fn serve(listener: TcpListener, app: App, port: u16) -> ebbing::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let served = runtime.block_on(async {
         listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+        // The last part of an answer is not to wait for more.
+        let nodelay = |stream: &mut tokio::net::TcpStream| drop(stream.set_nodelay(true));
+        let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(nodelay);
         tokio::select! {
             served = axum::serve(listener, router(Arc::new(app), port)).into_future() => served,
             () = told_to_end() => Ok(()),

@@ -56,9 +56,8 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
     let shown = show::advise::shown(&told, &Metadata::new("", "")).map_err(said)?;
     let sentences = told.advice.sentences();
     let finding = sentences.first().cloned().unwrap_or_default();
-    let figures = shown.figures.iter().map(|(name, figure)| asked.figure(name, figure, &finding));
     Ok(json!({
-        "figures": figures.collect::<Result<Vec<_>>>()?,
+        "figures": asked.figures(&shown.figures, &|_| finding.clone())?,
         "heading": told.heading,
         "sentences": sentences,
         "assumes": told.advice.assumes(),

@@ -152,6 +152,12 @@ impl LossMaps {
     pub fn tested(&self) -> bool {
         self.tested.iter().all(Option::is_some)
     }
+
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        let tested = self.tested.iter().flatten().map(|(maps, _)| maps.bytes());
+        self.training.bytes() + tested.sum::<usize>()
+    }
 }
 
 /// Losses over those of learning alone.
