@@ -75,6 +75,20 @@ const app = {
     newest.send(this.view, this.address());
   },
 
+  /** Asks for something beside the view; the next move leaves it. */
+  async beside(what) {
+    clearTimeout(this.idle);
+    this.ahead?.abort();
+    try {
+      const told = await ask(what, this.address(), { progress: (step) => newest.progress(step) });
+      this.status();
+      return told.result;
+    } catch (error) {
+      if (error.name !== "AbortError") this.problem(error.message);
+      return null;
+    }
+  },
+
   problem(sentence) {
     $("problem").textContent = sentence ?? "";
     $("problem").hidden = !sentence;

@@ -23,6 +23,9 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// What is asked for like a view: the best order of the tasks.
+const BEST: &str = "best";
+
 /// Serves until the program is told to end.
 ///
 /// # Errors
@@ -135,7 +138,7 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
     tokio::spawn(async move {
         let told = match state {
             Err(error) => json!({ "refused": sentence(&error) }),
-            Ok(_) if !VIEWS.contains(&name.as_str()) => json!({ "refused": "There is no such view." }),
+            Ok(_) if name != BEST && !VIEWS.contains(&name.as_str()) => json!({ "refused": "There is no such view." }),
             Ok(state) => {
                 let progress = writer.clone();
                 let ready = is_ready(&name, &app, &state);
@@ -150,6 +153,7 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
                         "phase" => phase::view(&mut asked),
                         "advise" => advise::view(&mut asked),
                         "take" => take::view(app, &state, hear),
+                        BEST => forecast::best(&mut asked),
                         _ => forecast::view(&mut asked),
                     }
                 };
@@ -174,6 +178,7 @@ fn is_ready(view: &str, app: &App, state: &State) -> bool {
         "tasks" => tasks::ready(app, state),
         "phase" => phase::ready(app, state),
         "advise" => advise::ready(app, state),
+        BEST => false,
         _ => forecast::ready(app, state),
     }
 }

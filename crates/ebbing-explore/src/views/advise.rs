@@ -11,9 +11,18 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 fn key(state: &State, tasks: &str, count: usize) -> String {
-    let AdviseJob { tasks: _, ref depth, ref activation, ref mode, ref sigma, ref beta, ref replay_budget, .. } =
-        state.advise();
-    let theory = format!("{depth} {activation:?} {mode:?} {sigma} {beta} {replay_budget:?}");
+    let AdviseJob {
+        tasks: _,
+        ref depth,
+        ref activation,
+        ref mode,
+        ref sigma,
+        ref bias,
+        ref beta,
+        ref replay_budget,
+        ..
+    } = state.advise();
+    let theory = format!("{depth} {activation:?} {mode:?} {sigma} {bias} {beta} {replay_budget:?}");
     format!("advice {tasks} {theory} {:?} {:?} {:?}", state.keep_below, state.budget, state.order(count))
 }
 

@@ -4,6 +4,7 @@ use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result, said};
 use crate::state::State;
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings, assumes};
+use ebbing::theory::task_order::{OrderSearchSettings, best_order_told};
 use ebbing::{Forecast, TaskSequence};
 use ebbing_report::{Metadata, significant};
 use ebbing_studies::job::ForecastResult;
@@ -70,6 +71,22 @@ fn orders(
         let bytes = orders.bytes();
         Ok((orders, bytes))
     })
+}
+
+/// The best order that a search from the present one finds, where it is not told with every forecast.
+///
+/// # Errors
+/// What the library says.
+pub fn best(asked: &mut Asked<'_>) -> Result<Value> {
+    let drawn = drawn(asked.app, asked.state, asked.hear)?;
+    let order = asked.state.order(drawn.sequence.tasks.len());
+    let search = OrderSearchSettings { theory: asked.state.job.settings()?.theory, ..Default::default() };
+    let key = format!("best order {} {search:?} {order:?}", drawn.key);
+    let found = asked.app.cache.or_make(&key, || {
+        let found = best_order_told(&drawn.sequence.ordered(&order)?, &search, asked.hear)?;
+        Ok((found.order.iter().map(|place| order[place - 1]).collect::<Vec<_>>(), 0))
+    })?;
+    Ok(json!({ "order": *found }))
 }
 
 /// The view.

@@ -1,13 +1,13 @@
 //! Two of the tasks with a readout each, against the load: decomposed once per penalty, then any width at once.
 
-use super::tasks::drawn;
+use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result};
 use crate::state::State;
 use ebbing::theory::multi_head::{Power, TwoTasks};
 use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
 use ebbing::{Error, Task};
 use ebbing_report::{Metadata, plain_text, significant};
-use ebbing_studies::job::{PhaseJob, PhasePlace};
+use ebbing_studies::job::{PhaseJob, PhasePlace, Representation};
 use ebbing_studies::show;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -118,10 +118,30 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Told
         Ok(PhaseCurve { points, ..(*own).clone() })
     };
     let (settings, curves) = (drawn.sequence.settings.clone(), vec![(*shown).clone()]);
-    let place = PhasePlace::of((&limit.two, &limit.maps), job.width, with_own, curves, settings)?;
+    let mut place = PhasePlace::of((&limit.two, &limit.maps), job.width, with_own, curves, settings)?;
+    if job.representation {
+        place.representation = (*hidden_layer(app, state, &drawn, hear)?).clone();
+    }
     let own = place.location.as_ref().map(|l| point(lambda, l.alpha, hear)).transpose()?;
     let point = own.and_then(|curve| curve.points.first().cloned());
     Ok(Told { place, point, job, seed: drawn.seed })
+}
+
+/// What the chosen pair does to the hidden layer.
+fn hidden_layer(
+    app: &App,
+    state: &State,
+    drawn: &Drawn,
+    hear: &mut dyn FnMut(&str),
+) -> Result<Arc<Vec<Representation>>> {
+    let lambda = state.phase_lambda;
+    app.cache.or_make(&format!("hidden {}", point_key(&drawn.key, state, lambda)?), || {
+        let own = pair(app, state, lambda, hear)?;
+        hear("the hidden layer");
+        let told = state.phase().representations_of(&own.two, &chosen(state, &drawn.sequence.tasks)?)?;
+        let bytes = told.len() * 256;
+        Ok((told, bytes))
+    })
 }
 
 /// The view.
@@ -147,6 +167,7 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
         "point": point,
         "lambdas": LAMBDAS.map(|l| if l.is_infinite() { json!("inf") } else { json!(l) }),
         "curves": place.curves.curves,
+        "representation": place.representation,
     }))
 }
 
