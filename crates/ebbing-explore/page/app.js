@@ -2,7 +2,7 @@
 
 import { Newest, ask, sendFile, start } from "./api.js";
 import { el } from "./dom.js";
-import { drawFigures } from "./figures.js";
+import { put } from "./figures.js";
 import * as tasks from "./tasks.js";
 import * as forecast from "./forecast.js";
 import * as phase from "./phase.js";
@@ -13,14 +13,16 @@ const views = { tasks, forecast, phase, advise, take };
 const $ = (id) => document.getElementById(id);
 /** After so long without a move, what the user may ask next is computed ahead. */
 const IDLE = 700;
-/** So long after an answer the browser has painted what is in view. */
-const PAINTED = 25;
+/** So long after an answer what is in view has been painted. */
+const PAINTED = 80;
 
 const app = {
   state: new Map(),
   origins: { data: [], files: [] },
   largest: 0,
   told: {},
+  /** Shows what is left of the last result. */
+  rest() {},
 
   get view() {
     return this.state.get("view") ?? "forecast";
@@ -133,25 +135,24 @@ const newest = new Newest({
     if (view !== app.view) return;
     if (told.result.heading) $("heading").textContent = told.result.heading;
     const begin = performance.now();
-    $("result").replaceChildren(...views[view].show(app, told.result));
-    drawFigures(true);
+    clearTimeout(app.later);
+    app.rest = put($("result"), views[view].show(app, told.result));
     document.body.dataset.building = (performance.now() - begin).toFixed(1);
     app.status(`computed in ${Math.round(told.milliseconds)} ms`);
     document.body.dataset.milliseconds = milliseconds.toFixed(1);
     document.body.dataset.server = told.milliseconds.toFixed(1);
     document.body.dispatchEvent(new CustomEvent("shown"));
-    // What lies out of view follows when what is in view has been painted.
-    clearTimeout(app.rest);
-    app.rest = setTimeout(() => {
-      drawFigures(false);
+    // What lies out of view follows when what is in view has been painted, and the user does not move on at once.
+    app.later = setTimeout(() => {
+      app.rest();
       document.body.dataset.shown = asked;
       document.body.dispatchEvent(new CustomEvent("drawn"));
     }, PAINTED);
     app.lookAhead();
   },
   failed(asked, sentence) {
-    clearTimeout(app.rest);
-    drawFigures(false);
+    clearTimeout(app.later);
+    app.rest();
     app.status();
     app.problem(sentence);
     document.body.dataset.shown = asked;

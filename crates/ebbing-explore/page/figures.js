@@ -27,6 +27,9 @@ function places(panel) {
   return [...new Set(panel.series.flatMap((s) => s.x))].filter((x) => x !== null).sort((a, b) => a - b);
 }
 
+/** The figure of an element. */
+const drawings = new WeakMap();
+
 /** One figure: the drawing, its crosshair, its caption. */
 class Drawn {
   constructor(figure) {
@@ -42,10 +45,12 @@ class Drawn {
     // The caption is made by the report from its own words.
     caption.innerHTML = figure.caption;
     this.root = el("figure", { "data-figure": figure.name }, this.card, caption);
+    drawings.set(this.root, this);
   }
 
-  /** Puts the drawing in its place. */
+  /** Puts the drawing in its place, once. */
   draw() {
+    if (this.svg) return this;
     const drawing = document.createElement("template");
     drawing.innerHTML = this.figure.svg;
     this.svg = drawing.content.querySelector("svg");
@@ -60,11 +65,6 @@ class Drawn {
     this.svg.addEventListener("keydown", (event) => this.key(event));
     this.svg.addEventListener("blur", () => this.clear());
     return this;
-  }
-
-  get inView() {
-    const { top, bottom } = this.root.getBoundingClientRect();
-    return top < window.innerHeight && bottom > 0;
   }
 
   /** The point of the drawing under the pointer. */
@@ -165,20 +165,36 @@ class Drawn {
   }
 }
 
-/** Figures of the newest answer that are not drawn yet. */
-let waiting = [];
-
-/** Figures as elements, empty until `drawFigures`. */
+/** Figures as elements, empty until `put` draws them. */
 export function figures(all) {
-  waiting = all.map((figure) => new Drawn(figure));
-  return waiting.map((drawn) => drawn.root);
+  return all.map((figure) => new Drawn(figure).root);
 }
 
-/** Draws the figures that the user sees, or all. */
-export function drawFigures(inView) {
-  const now = waiting.filter((drawn) => !inView || drawn.inView);
-  waiting = waiting.filter((drawn) => !now.includes(drawn));
-  for (const drawn of now) drawn.draw();
+const kind = (part) => part.dataset.figure ?? part.querySelector("table")?.dataset.table ?? part.tagName;
+const draw = (part) => drawings.get(part)?.draw();
+
+function inView(part) {
+  const { top, bottom } = part.getBoundingClientRect();
+  return top < window.innerHeight && bottom > 0;
+}
+
+/** Puts the parts of a result in place of the last one's: those that the user sees at once; returns what does the others. */
+export function put(box, parts) {
+  const old = [...box.children];
+  if (old.length !== parts.length || old.some((part, k) => kind(part) !== kind(parts[k]))) {
+    box.replaceChildren(...parts);
+    parts.filter(inView).forEach(draw);
+    return () => parts.forEach(draw);
+  }
+  const replace = (some) => some.forEach((k) => {
+    draw(parts[k]);
+    old[k].replaceWith(parts[k]);
+  });
+  const places = [...parts.keys()];
+  // Asked of all before anything changes: the old layout still holds.
+  const seen = new Set(places.filter((k) => inView(old[k])));
+  replace([...seen]);
+  return () => replace(places.filter((k) => !seen.has(k)));
 }
 
 /** A figure whose panels along `axis` have a marker that can be dragged; `moved` hears the values. */

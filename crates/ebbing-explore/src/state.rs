@@ -60,21 +60,8 @@ const KEYS: [&str; 36] = [
 /// Those that are flags without a value.
 const SWITCHES: [&str; 8] =
     ["first-unpermuted", "fresh-images", "one-hot", "whiten", "no-whiten", "norm", "no-norm", "representation"];
-/// Keys of the theory, which a file of tasks leaves open.
-const OF_THEORY: [&str; 12] = [
-    "depth",
-    "activation",
-    "mode",
-    "lambda",
-    "sigma",
-    "bias",
-    "beta",
-    "replay",
-    "replay-budget",
-    "depths",
-    "lambdas",
-    "widths",
-];
+/// How many of them are of the tasks; those that follow are of the theory, which a file of tasks leaves open.
+const OF_TASKS: usize = 24;
 /// Keys of the views.
 const OF_VIEWS: [&str; 7] = [
     "view",
@@ -179,7 +166,7 @@ impl State {
             keys.tasks = self.file.as_ref().map(|_| "tasks.npz".into());
             return keys.recipe();
         };
-        let own = |key: &&&str| !OF_THEORY.contains(*key) && !["tasks", "seed", "order"].contains(*key);
+        let own = |key: &&&str| !State::is_of_theory(key) && !["tasks", "seed", "order"].contains(*key);
         if let Some(key) = self.given.keys().find(own) {
             return Err(Error::setting(*key, &self.given[key], "the recipe says itself which tasks are drawn"));
         }
@@ -260,7 +247,7 @@ impl State {
 
     /// Whether a key is one of the theory, not of the tasks.
     pub fn is_of_theory(key: &str) -> bool {
-        OF_THEORY.contains(&key)
+        KEYS[OF_TASKS..].contains(&key)
     }
 
     /// What the tasks depend on: equal words, equal tasks.
@@ -354,6 +341,7 @@ mod tests {
         assert!(state.recipe().unwrap().post.order.is_empty() && state.phase_lambda.is_infinite());
         let underscored = State::read("test_examples=20&rho_target=0.25&protocol=target-distractor", &files).unwrap();
         assert_eq!((underscored.job.tasks.test_examples, underscored.job.tasks.rho_target), (Some(20), Some(0.25)));
+        assert!(State::is_of_theory("depth") && !State::is_of_theory("order"));
         let first = State::read(FIRST, &files).unwrap();
         assert_eq!(first.order(3), [1, 2, 3]);
         let written: Vec<String> = first.given().map(|(key, value)| format!("{key}={value}")).collect();

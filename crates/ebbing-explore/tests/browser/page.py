@@ -280,7 +280,7 @@ class Controls(Case):
             self.page.settled()
         told = self.line("forecast")["forecast"]
         self.page.click("[data-view=forecast]")
-        self.page.until("document.querySelector('[data-table=widths]')")
+        self.page.until("Boolean(document.querySelector('[data-table=widths]'))")
         for name, count in (("depths", 2), ("lambdas", 2), ("widths", 4)):
             shown = [row[0] for row in self.table(name)]
             self.assertEqual(len(shown), count, name)
