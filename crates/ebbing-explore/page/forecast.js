@@ -47,11 +47,12 @@ function list(app, told) {
   const box = document.getElementById("order");
   const held = document.activeElement?.dataset?.task;
   if (!box || box.querySelector(".held")) return;
+  const why = "With these settings every order has kernels of its own: the best one is searched when you ask for it, which takes a while.";
   box.replaceChildren(el("legend", {}, "Order of the tasks"),
     el("ol", { class: "order", "aria-label": "Tasks in the order in which they are learned" }, items),
     el("button", { id: "best", disabled: !best, onclick: () => (told.best ? set(app, told.best) : search(app)) }, "Best order"), " ",
     el("button", { id: "given", disabled: given, onclick: () => set(app, []) }, "As they came"),
-    told.best ? null : el("p", { class: "note" }, "With these settings every order has kernels of its own: the best one is searched when you ask for it, which takes a while."),
+    ...(told.best || now.length < 2 ? [] : [el("p", { class: "note" }, why)]),
     el("p", { class: "note" }, "Drag a task, use its arrows, or press the arrow keys on its name. Below, tasks are numbered in this order."));
   if (held) box.querySelector(`[data-task="${held}"]`)?.focus();
 }

@@ -82,7 +82,7 @@ function hidden(all) {
 function grown(power) {
   if (!power) return "–";
   if (power.value === "inf" && power.exponent > 0 && power.coefficient !== "inf") {
-    return `${significant(power.coefficient)} λ^${power.exponent === 0.5 ? "½" : power.exponent}`;
+    return `${significant(power.coefficient)} ${power.exponent === 0.5 ? "√λ" : `λ^${power.exponent}`}`;
   }
   return significant(power.value);
 }

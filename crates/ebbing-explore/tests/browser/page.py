@@ -655,7 +655,7 @@ class Endings(unittest.TestCase):
                         file.write(npz(broken=True))
                 done = subprocess.run([OPTIONS.program, "explore", "--tasks", path, "--no-browser"], capture_output=True, text=True, timeout=30)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-                self.assertIn(name, done.stderr)
+                self.assertIn(path, done.stderr)
 
     def test_without_a_browser_the_server_goes_on(self):
         environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
