@@ -136,7 +136,7 @@ const newest = new Newest({
     if (told.result.heading) $("heading").textContent = told.result.heading;
     const begin = performance.now();
     clearTimeout(app.later);
-    app.rest = put($("result"), views[view].show(app, told.result));
+    app.rest = put($("result"), () => views[view].show(app, told.result));
     document.body.dataset.building = (performance.now() - begin).toFixed(1);
     app.status(`computed in ${Math.round(told.milliseconds)} ms`);
     document.body.dataset.milliseconds = milliseconds.toFixed(1);

@@ -178,9 +178,12 @@ function inView(part) {
   return top < window.innerHeight && bottom > 0;
 }
 
-/** Puts the parts of a result in place of the last one's: those that the user sees at once; returns what does the others. */
-export function put(box, parts) {
+/** Puts the parts that `make` makes in place of the last result's: those that the user sees at once; returns what does the others. */
+export function put(box, make) {
   const old = [...box.children];
+  // Asked before anything changes, while the last layout holds: another one would take longer than all else.
+  const seen = new Set([...old.keys()].filter((k) => inView(old[k])));
+  const parts = make();
   if (old.length !== parts.length || old.some((part, k) => kind(part) !== kind(parts[k]))) {
     box.replaceChildren(...parts);
     parts.filter(inView).forEach(draw);
@@ -190,11 +193,8 @@ export function put(box, parts) {
     draw(parts[k]);
     old[k].replaceWith(parts[k]);
   });
-  const places = [...parts.keys()];
-  // Asked of all before anything changes: the old layout still holds.
-  const seen = new Set(places.filter((k) => inView(old[k])));
   replace([...seen]);
-  return () => replace(places.filter((k) => !seen.has(k)));
+  return () => replace([...parts.keys()].filter((k) => !seen.has(k)));
 }
 
 /** A figure whose panels along `axis` have a marker that can be dragged; `moved` hears the values. */
