@@ -346,11 +346,12 @@ impl CriticalLoad {
         let (regime, near_critical) = self.regime(alpha);
         let generalises_below = self.alpha_c.is_finite().then(|| p / self.alpha_c);
         let advice = match (regime, generalises_below) {
-            (Regime::Overfitting, Some(below)) => format!(
+            // A boundary below one unit is none that a network can have.
+            (Regime::Overfitting, Some(below)) if below >= 1.5 => format!(
                 "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
                  fixed, below {below:.0} task 2 is learned at the cost of task 1, and at any width a smaller lambda helps"
             ),
-            (Regime::Overfitting, None) => format!(
+            (Regime::Overfitting, _) => format!(
                 "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
                  fixed, and at any width a smaller lambda helps (no smaller width generalises)"
             ),
