@@ -152,6 +152,12 @@ impl LossMaps {
     pub fn tested(&self) -> bool {
         self.tested.iter().all(Option::is_some)
     }
+
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        let tested = self.tested.iter().flatten().map(|(maps, _)| maps.bytes());
+        self.training.bytes() + tested.sum::<usize>()
+    }
 }
 
 /// Losses over those of learning alone.
@@ -364,11 +370,12 @@ impl CriticalLoad {
         // A width of less than one unit is none.
         let generalises_below = Some(p / self.alpha_c).filter(|&below| below >= 1.0);
         let advice = match (regime, generalises_below) {
-            (Regime::Overfitting, Some(below)) => format!(
+            // A boundary below one unit is none that a network can have.
+            (Regime::Overfitting, Some(below)) if below >= 1.5 => format!(
                 "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
                  fixed, below {below:.0} task 2 is learned at the cost of task 1, and at any width a smaller lambda helps"
             ),
-            (Regime::Overfitting, None) => format!(
+            (Regime::Overfitting, _) => format!(
                 "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
                  fixed, and at any width a smaller lambda helps (no smaller width generalises)"
             ),
