@@ -40,8 +40,8 @@ def test_frames_of_pairs_and_accuracies(make_tasks):
     assert list(frame.index) == list(frame.columns) == ["digits", "letters"]
     assert frame.loc["digits", "digits"] == 0 and "e-" not in frame.to_string()
     pairs = told.to_pandas("pairs")
-    assert pairs.index.tolist() == [(1, 2), (2, 1)]
-    for name in ("f21", "f21_low", "f21_high", "f21_null_mean", "f21_null_sd", "f21_p"):
+    assert pairs.index.tolist() == [("digits", "letters"), ("letters", "digits")]
+    for name in ("f_pair", "f_pair_low", "f_pair_high", "f_pair_null_mean", "f_pair_null_sd", "f_pair_p"):
         assert np.isfinite(pairs[name]).all(), name
     assert (pairs["gamma_feature_p"] == 1).all()  # targets do not enter it
     accuracies = told.to_pandas("accuracies")
