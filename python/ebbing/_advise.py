@@ -79,10 +79,14 @@ class Advice(Result):
 
         return _plotting.remedies(self, ax)
 
+    def about(self) -> str:
+        """Which number is which task, where they have names: sentences count."""
+        return numbers_of(self.tasks)
+
     def sentences(self) -> list[str]:
-        """What the numbers mean, in sentences; where tasks have names, last which number is which."""
+        """What the numbers mean, in sentences."""
         apart = [f"{row['remedy']} does not apply: {row['why']}." for row in self.remedies if not row["applies"]]
-        return list(self.answer) + apart + numbers_of(self.tasks)
+        return list(self.answer) + apart
 
     def tables(self) -> list[Table]:
         """The tables that are shown."""

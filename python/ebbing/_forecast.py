@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import Array, TaskSequence, as_sequence, native, task_names, two_of
-from ._order import OrderParameters
+from ._order import OrderParameters, by_name
 from ._progress import Listener, listener
 from ._result import Result
 from ._settings import bias_variance, encode, given, in_python, resamplings, weight_variance
@@ -82,7 +82,7 @@ class Forecast(Result):
             forgetting=_mean(outlook["forgetting"]),
             forgetting_error=_error(outlook["forgetting"]),
             pairs=pairs,
-            pair_errors=[pair["standard_error"] for pair in outlook["pairs"]],
+            pair_errors=[pair["standard_error"] and by_name(pair["standard_error"]) for pair in outlook["pairs"]],
             fit=ForgettingFit.of(outlook["fit"]) if outlook["fit"] else None,
             train_accuracy=_mean(outlook["train_accuracy"]),
             test_loss=_mean(test.get("loss")),
@@ -136,7 +136,9 @@ class Forecast(Result):
     def title(self) -> str:
         """What the result is called where it is shown."""
         of = " from given features" if self.settings.get("features") else ""
-        return f"Forecast of {len(self.tasks)} tasks{of}" + (f", mean of {self.seeds} draws" if self.seeds > 1 else "")
+        several = "s" if len(self.tasks) > 1 else ""
+        drawn = f", mean of {self.seeds} draws" if self.seeds > 1 else ""
+        return f"Forecast of {len(self.tasks)} task{several}{of}{drawn}"
 
     def plot(self, ax: Any = None) -> Any:
         """The forgetting matrix and the first task's curve with its fit (one of them into `ax`: the matrix)."""
@@ -144,9 +146,13 @@ class Forecast(Result):
 
         return _plotting.forecast(self, ax)
 
+    def about(self) -> str:
+        """Which number is which task, where they have names: sentences count."""
+        return numbers_of(self.tasks)
+
     def sentences(self) -> list[str]:
-        """What the numbers mean, in sentences; where tasks have names, last which number is which."""
-        return list(self.answer) + numbers_of(self.tasks)
+        """What the numbers mean, in sentences."""
+        return list(self.answer)
 
     def shown_pairs(self) -> list[OrderParameters]:
         """The pairs that are shown: all in the order learned if tasks are few, else consecutive ones."""
@@ -190,7 +196,7 @@ def named(numbers: Sequence[int], tasks: Sequence[str]) -> list[Any]:
 
 
 def by_names(sentence: str, tasks: Sequence[str]) -> str:
-    """A sentence whose order of tasks goes by their names.
+    """A sentence whose order or pair of tasks goes by their names.
 
     >>> by_names("The best order found is 2 1: 3 % less.", ["dogs", "cats"])
     'The best order found is cats, dogs: 3 % less.'
@@ -199,17 +205,21 @@ def by_names(sentence: str, tasks: Sequence[str]) -> str:
         return sentence
 
     def called(found: re.Match[str]) -> str:
-        return found[1] + ", ".join(named([int(t) for t in found[2].split()], tasks))
+        between = " and " if " and " in found[2] else ", "
+        return found[1] + between.join(map(str, named([int(t) for t in re.findall(r"\d+", found[2])], tasks)))
 
-    return re.sub(r"(order(?: found is)? )(\d+(?: \d+)+)", called, sentence)
+    return re.sub(r"(order |order found is |Tasks )(\d+(?:(?: and | )\d+)+)", called, sentence)
 
 
-def numbers_of(tasks: Sequence[str]) -> list[str]:
-    """Which number is which task, where tasks have names: sentences count."""
+def numbers_of(tasks: Sequence[str]) -> str:
+    """Which number is which task; empty where they have no names.
+
+    >>> numbers_of(["dogs", "cats"]), numbers_of(["task 1", "task 2"])
+    ('Tasks: 1 dogs, 2 cats', '')
+    """
     names = task_names(tasks)
-    if names == task_names(len(names)):
-        return []
-    return ["The tasks by their numbers: " + ", ".join(f"{t} {name}" for t, name in enumerate(names, 1)) + "."]
+    own = names != task_names(len(names))
+    return "Tasks: " + ", ".join(f"{t} {name}" for t, name in enumerate(names, 1)) if own else ""
 
 
 def forecast(

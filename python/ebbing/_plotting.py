@@ -49,11 +49,11 @@ def whole(axis: Any) -> None:
 
 
 def load_axis(axis: Any) -> None:
-    """Ticks of a logarithmic axis that can be read: 1, 2 and 5 of few decades, powers of ten of many; none between them."""
+    """Ticks of a logarithmic axis that can be read: powers of ten, and what lies between them where decades are few."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
-    subs = (1.0, 2.0, 5.0) if high < 200 * low else (1.0,)
+    subs = (1.0, 2.0, 3.0, 5.0, 7.0) if high < 10 * low else (1.0, 2.0, 5.0) if high < 200 * low else (1.0,)
     axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
@@ -92,7 +92,7 @@ Ends = list[tuple[float, float]]
 
 def bars(values: dict[str, float], title: str, ax: Any, ends: Ends | None = None, null: Ends | None = None) -> Any:
     """Horizontal bars, with intervals and the range of a null where there are some."""
-    ax = axes(ax, (3.4, 0.5 + 0.22 * len(values)))
+    ax = axes(ax, (5.4 if null else 3.4, 0.5 + 0.22 * len(values)))
     names = [as_math(symbol(name)) for name in values]
     numbers = without_rounding(np.array([value if np.isfinite(value) else np.nan for value in values.values()]))
     ax.barh(names, numbers, color=BLUE, height=0.6, label="tasks" if null else None)
@@ -262,9 +262,10 @@ def critical(found: Any, ax: Any = None) -> Any:
     for y, name in enumerate(names):
         if name in known:
             ax.plot(known[name], y, marker=MARKERS[y], color=COLOURS[y], linestyle="none")
-            ax.annotate(significant(known[name]), (known[name], y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=7)
+            at = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+            ax.annotate(significant(known[name]), (known[name], y), fontsize=7, **at)
         else:
-            ax.annotate("none found", (high, y), xytext=(-4, 0), textcoords="offset points", va="center", ha="right", fontsize=7)
+            ax.text(high, y, "none found ", va="center", ha="right", fontsize=7)
     ax.set_yticks(range(len(names)), [as_math(symbol(name)) for name in names])
     load_axis(ax.xaxis)
     ax.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))

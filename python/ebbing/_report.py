@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,7 +35,8 @@ def page(result: Result) -> str:
     """The page of a result. It needs no other file and no script."""
     title, said = html.escape(result.title()), result.sentences()
     opening, more = said[:OPENING], said[OPENING:]
-    parts = [f"<h1>{title}</h1>", bullets(opening), figure(result, opening[0] if opening else result.title())]
+    about = f"<p>{html.escape(result.about())}</p>" if result.about() else ""
+    parts = [f"<h1>{title}</h1>", about, bullets(opening), figure(result, opening[0] if opening else result.title())]
     parts += [table.html() for table in result.tables()]
     parts += [f"<h2>More</h2>{bullets(more)}"] if more else []
     parts += [f"<p>{as_html(result.__dict__['assumes'])}</p>"] if result.__dict__.get("assumes") else []
@@ -52,8 +53,14 @@ def bullets(sentences: list[str]) -> str:
 def asked(result: Result) -> str:
     """The settings that made the result."""
     settings = result.__dict__.get("settings") or {}
-    shown = {name: setting(value) if isinstance(value, float) else str(value) for name, value in settings.items()}
-    return Table("Settings", ["", ""], [[name, value] for name, value in shown.items()]).html() if shown else ""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, list):
+            return ", ".join(map(shown, value)) or "–"
+        return "–" if value is None else setting(value) if isinstance(value, float) else str(value)
+
+    rows = [[name, shown(value)] for name, value in settings.items()]
+    return Table("Settings", ["", ""], rows).html() if rows else ""
 
 
 def figure(result: Result, finding: str) -> str:

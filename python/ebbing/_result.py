@@ -59,6 +59,10 @@ class Result:
         name = type(self).__name__
         return "".join(" " + c.lower() if c.isupper() and i else c for i, c in enumerate(name))
 
+    def about(self) -> str:
+        """What has to be known to read the rest, below the title; empty where nothing has to."""
+        return ""
+
     def sentences(self) -> list[str]:
         """What the numbers say."""
         return []
@@ -71,7 +75,8 @@ class Result:
     def summary(self) -> str:
         """What there is to read: title, tables and sentences as plain text; `print` shows the same."""
         said = [textwrap.fill(as_text(sentence), 80) for sentence in self.sentences()]
-        return "\n\n".join([self.title(), *(table.text() for table in self.tables()), *said])
+        head = [part for part in (self.title(), textwrap.fill(self.about(), 80)) if part]
+        return "\n\n".join(["\n".join(head), *(table.text() for table in self.tables()), *said])
 
     def __str__(self) -> str:
         return self.summary()
@@ -88,7 +93,8 @@ class Result:
         Path(path).write_text(_report.page(self), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        parts = [f"<b>{html.escape(self.title())}</b>", *(table.html() for table in self.tables())]
+        head = [f"<b>{html.escape(self.title())}</b>", html.escape(self.about())]
+        parts = ["<br>".join(filter(None, head)), *(table.html() for table in self.tables())]
         return "\n".join(parts + [f"<p>{as_html(sentence)}</p>" for sentence in self.sentences()])
 
 

@@ -158,7 +158,8 @@ class Table(NamedTuple):
     def html(self) -> str:
         """The same for notebooks and reports."""
         caption = f"<caption>{as_html(self.caption)}</caption>" if self.caption else ""
-        head = "".join(f'<th style="{CELL}">{as_html(name)}</th>' for name in self.head)
+        first, *rest = map(as_html, self.head)
+        head = f'<th style="text-align:left">{first}</th>' + "".join(f'<th style="{CELL}">{name}</th>' for name in rest)
         body = "".join(f"<tr>{''.join(self._cells(t))}</tr>" for t in range(len(self.rows)))
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

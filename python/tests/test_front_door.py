@@ -1,5 +1,6 @@
 """What people do first: print, predict, save, compare, and give what they have."""
 
+import importlib.util
 import inspect
 import json
 import subprocess
@@ -121,6 +122,8 @@ def test_accuracy_among_a_tasks_own_classes():
     tasks = [part(20, classes) + part(30, classes) for classes in ([0, 1], [2, 3])]
     told = ebbing.forecast(tasks)
     assert told.task_accuracy.shape == (2, 2)
+    if importlib.util.find_spec("pandas"):
+        assert told.to_pandas("accuracies").loc[(2, 1), "task_accuracy"] == told.task_accuracy[1, 0]
     # Fewer classes to choose from: never less often right.
     assert (told.task_accuracy >= told.test_accuracy).all() and told.task_accuracy[1, 0] > told.test_accuracy[1, 0]
     assert any("task-incremental" in sentence for sentence in told.answer)
