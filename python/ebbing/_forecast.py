@@ -18,6 +18,10 @@ from ._statistics import ForgettingFit, Metrics, VarianceExplained
 from ._table import Table, frame, matrix_frame, matrix_table, significant, symbol
 
 
+#: The order parameters in tables of pairs.
+NAMES_SHOWN = ("gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f_pair", "gamma_sim")
+
+
 class Forecast(Result):
     """Everything `ebbing forecast` tells; matrices are indexed [t, s]: after task t, on task s, both from 0.
 
@@ -176,13 +180,9 @@ class Forecast(Result):
         values = Table(f"Order parameters, {which}", ["pair", *map(symbol, names)], rows)
         if not pairs[0].called():
             return [values, matrix]
-        of = " (first draw)" if self.seeds > 1 else ""
+        of = f" (of the first draw; values are means of {self.seeds})" if self.seeds > 1 else ""
         lines = [[self.arrow(p) if k == 0 else "", *p.row(name)] for p in pairs for k, name in enumerate(names)]
         return [values, Table(pairs[0].called() + of, ["pair", *pairs[0].head()], lines), matrix]
-
-
-#: The order parameters in tables of pairs.
-NAMES_SHOWN = ("gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f_pair", "gamma_sim")
 
 
 def named(numbers: Sequence[int], tasks: Sequence[str]) -> list[Any]:

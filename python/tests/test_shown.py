@@ -120,6 +120,14 @@ def test_intervals_null_and_p_are_shown_everywhere(told, tmp_path, agg):
     assert any(f"(p {ebbing._table.significant(p)})" in text for text in labels(pair.plot().yaxis))
 
 
+def test_draws_are_told_apart(tasks, told):
+    """Over several draws values are means, while half samples are of the first."""
+    both = ebbing.forecast([tasks, tasks[::-1]], bootstrap=20, order=False)
+    assert "of the first draw; values are means of 2" in str(both).replace("\n", " ") and "±" in str(both)
+    assert "mean of 2 draws" in str(both).splitlines()[0] and "first draw" not in str(told)
+    assert both.pair_errors[0]["f_pair"] >= 0 and both.settings["tasks"].startswith("2 draws of 3 tasks")
+
+
 @pytest.mark.parametrize("name", ["bootstrap", "shuffles"])
 def test_resampling_needs_as_many_as_the_program_asks_for(tasks, name):
     (X1, y1, *_), (X2, y2, *_) = tasks[:2]
