@@ -197,6 +197,7 @@ mod tests {
         study.limit_seeds(1);
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 3);
+        assert!(testing::mistakable(&study, &frame).is_empty());
         assert_eq!(study.claims(&frame).unwrap().len(), 6);
         // One readout with test losses a hundred times larger is beyond the range.
         let spoilt = frame.numbers("g22").unwrap().iter().map(|g| (100.0 * g).into()).collect();
