@@ -33,11 +33,6 @@ pub(super) fn svg_panels(study: &dyn Reproduction, frame: &Frame) -> usize {
     svg.matches("font-weight=\"bold\"").count()
 }
 
-/// The pairs of names in the legends of a study's first figure whose samples look the same: there are to be none.
-pub(super) fn mistakable(study: &dyn Reproduction, frame: &Frame) -> Vec<[String; 2]> {
-    study.draw(frame).unwrap().swap_remove(0).1.mistakable().unwrap()
-}
-
 /// The same rows with the values of one column, where there are any, in the opposite order.
 pub(super) fn reversed(frame: &Frame, name: &str) -> Frame {
     let values = frame.numbers(name).unwrap();
