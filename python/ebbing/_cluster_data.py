@@ -12,7 +12,7 @@ import numpy as np
 from . import _ebbing
 from ._arrays import Array, Labels, TaskSequence, labels, matrix, plain_array
 
-#: Bytes of an array in memory that are sent at once.
+#: Bytes that are sent at once.
 SENT = 4 << 20
 
 
@@ -24,7 +24,7 @@ class Rows(NamedTuple):
     features: int
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """The number of examples."""
         return sum(self.sizes)
 
@@ -200,7 +200,7 @@ def cluster_tasks(client: Any, tasks: Any, parts: int, gather: Any) -> list[Clus
         if note:
             warnings.warn(note, stacklevel=3)
     held_out = dict(zip(with_test, columns_test))
-    made = []
+    made: list[ClusterTask] = []
     for t, task in enumerate(sequence):
         label = f"task {t + 1}"
         x = spread_rows(client, task.x, f"{label}, X", parts, gather)
@@ -214,8 +214,8 @@ def _check_sizes(label: str, x: Rows, y: Array, x_test: Rows | None, y_test: Arr
     for part, rows, target in (("", x, y), ("_test", x_test, y_test)):
         if rows is None or target is None:
             continue
-        if rows.count != len(target):
-            raise ValueError(f"{label}: X{part} has {rows.count} rows, y{part} {len(target)}; there must be one target per example")
+        if rows.total != len(target):
+            raise ValueError(f"{label}: X{part} has {rows.total} rows, y{part} {len(target)}; there must be one target per example")
         if rows.features != features:
             raise ValueError(f"{label}: X{part} has {rows.features} features, task 1 has {features}; all tasks must have as many")
         if not np.any(target):

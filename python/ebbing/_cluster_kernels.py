@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import Array
-from ._cluster_data import Rows, identity
+from ._cluster_data import SENT, Rows, identity
 
 #: Bytes of inputs that a worker holds beside its panels while it grows one.
 GROUP = 64 << 20
@@ -136,7 +136,10 @@ class Cluster:
     def product(self, kind: Kind, rows: Rows, columns: Rows, v: Array, again: bool = True) -> Array:
         """`K(rows, columns) V`; where it is needed `again`, the kernel stays on the workers if they have room."""
         edges = columns.edges()
-        pieces = [self.client.submit(identity, v[a:b], pure=False) for a, b in zip(edges[:-1], edges[1:])]
+        pieces: list[Any] = [v[a:b] for a, b in zip(edges[:-1], edges[1:])]
+        if v.nbytes > SENT:
+            # Large ones are sent once and passed from worker to worker; small ones go with the work, which is sooner.
+            pieces = [self.client.submit(identity, piece, pure=False) for piece in pieces]
         panels = self._panels(kind, rows, columns) if again else None
         if panels is not None:
             parts = [self._at(i, panel_product, panel, pieces) for i, panel in enumerate(panels)]
@@ -190,7 +193,7 @@ class Cluster:
             self._kept[key] = self._kept.pop(key)
             return self._kept[key][0]
         # A task's own kernel, which every iteration needs, takes the room of others; one between tasks, needed twice, does not.
-        own, size = rows.parts is columns.parts, 8 * rows.count * columns.count
+        own, size = rows.parts is columns.parts, 8 * rows.total * columns.total
         while own and self._kept and not self.fits(size + self._bytes()):
             self._kept.pop(next(iter(self._kept)))
         if not self.fits(size + self._bytes()):

@@ -110,7 +110,7 @@ def parameters(pairs: dict[tuple[int, int], Pair], tasks: list[ClusterTask], rid
                     first=first + 1,
                     second=second + 1,
                     inverse="ridge" if ridge > 0 else "exact",
-                    ranks=[tasks[first].x.count, tasks[second].x.count],
+                    ranks=[tasks[first].x.total, tasks[second].x.total],
                     digits=digits,
                     low=None,
                     high=None,
@@ -162,7 +162,9 @@ def told(
     condition = max(solve["condition"] for solve in solves)
     digits = float(max(0.0, -np.log10(max(residual, np.finfo(float).eps)) - 0.5 * np.log10(condition)))
     y = [task.y for task in tasks]
+    # A task that is learned is right to the residual of its solve: what is left of its loss is zero.
     forgetting = np.array([[loss(f, target) for f, target in zip(row, y)] for row in outcome.train])
+    forgetting[forgetting <= 2 * residual**2] = 0.0
     free = loss(outcome.free, y[0]) if outcome.free is not None else None
     listed = parameters(pairs, tasks, asked["ridge"], digits)
     worst = worst_of(listed)

@@ -16,6 +16,8 @@ from ._arrays import Array
 
 #: Pivots that are drawn at once.
 BATCH = 50
+#: δ is at least this fraction of the mean of the diagonal.
+FLOOR = 1e-12
 #: The recursion ends at this fraction of the tolerance: the true residual is a little larger than its own.
 MARGIN = 0.5
 
@@ -60,8 +62,8 @@ def preconditioner(diagonal: Array, columns: Callable[[list[int]], Array], rank:
         made += wanted
     basis, triangle = np.linalg.qr(factor[:, :made])
     turn, singular, _ = np.linalg.svd(triangle)
-    # Where the factor is exact nothing is left; rounding keeps M invertible.
-    rest = max(float(left.mean()), np.finfo(float).eps * float(diagonal.mean()))
+    # Where the factor is exact nothing is left, and M must stay invertible well above rounding.
+    rest = max(float(left.mean()), FLOOR * float(diagonal.mean()))
     return Preconditioner(basis @ turn, singular**2, rest)
 
 
@@ -71,7 +73,7 @@ def _cholesky(block: Array) -> Array:
     top = float(np.trace(block))
     for shift in (1e-15, 1e-13, 1e-11, 1e-9, 1e-7):
         try:
-            return np.linalg.cholesky(block + shift * top * np.eye(len(block)))
+            return np.asarray(np.linalg.cholesky(block + shift * top * np.eye(len(block))), dtype=np.float64)
         except np.linalg.LinAlgError:
             continue
     return np.asarray(np.sqrt(top) * np.eye(len(block)))

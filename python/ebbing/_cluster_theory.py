@@ -75,7 +75,7 @@ class Theory:
             rows = self.tasks[t].x
             self.heard(f"preconditioner of task {t + 1}", 0.0)
             diagonal = self.cluster.diagonal(kind, rows)
-            rank = min(self.settings.rank, max(1, rows.count // 3))
+            rank = min(self.settings.rank, rows.total)
             seed = self.settings.seed + t
             found = preconditioner(diagonal, lambda at: self.cluster.columns(kind, rows, at), rank, seed)
             self._made[kind, t] = found._replace(rest=found.rest + self.settings.ridge)
@@ -150,13 +150,13 @@ class Theory:
     def _answers(self, learned: list[Array], t: int, rows: Rows, before: Array | None) -> Array:
         """`Σ_s K̃_ts(x, X_s) ū_s` of what is learned, after task t (from 0)."""
         if not learned:
-            return np.zeros((rows.count, self.tasks[0].y.shape[1]))
+            return np.zeros((rows.total, self.tasks[0].y.shape[1]))
         # In the stationary modes K̃_ts does not depend on t, and only the last task is new.
         last = len(learned) - 1
         if self.settings.mode != "gibbs" and before is not None:
             return before + self.between(self.settings.kind(t + 1, last + 1), rows, last, learned[last]) if last == t else before
         kinds = [self.settings.kind(t + 1, s + 1) for s in range(len(learned))]
-        return np.sum([self.between(kind, rows, s, learned[s]) for s, kind in enumerate(kinds)], axis=0)
+        return np.asarray(sum(self.between(kind, rows, s, learned[s]) for s, kind in enumerate(kinds)))
 
     def _alone(self, first: Array) -> tuple[Array | None, list[Array] | None]:
         """What a network that learned one task alone answers: task 2 on the inputs of task 1, each on its held-out ones."""
@@ -180,7 +180,7 @@ class _Pairs:
         count, self.columns = len(theory.tasks), theory.tasks[0].y.shape[1]
         rng = np.random.default_rng(theory.settings.seed)
         probes = theory.settings.probes if count > 1 else 0
-        self.signs = [rng.choice([-1.0, 1.0], size=(task.x.count, probes)) for task in self.tasks]
+        self.signs = [rng.choice([-1.0, 1.0], size=(task.x.total, probes)) for task in self.tasks]
         self.others = [[s for s in range(count) if s != t] for t in range(count)]
 
     def run(self, learning: bool) -> tuple[dict[tuple[int, int], Pair], Outcome | None]:
@@ -248,7 +248,8 @@ class _Pairs:
                 back[s, t], answer = found[:, : -self.columns], found[:, -self.columns :]
             elif answers is not None:
                 answer = self.theory.between(self.kind, task.x, t, new)
-            row.append(answer if not answers else answers[-1][s] + answer)
+            if answers is not None:
+                row.append(answers[-1][s] + answer if answers else answer)
         if answers is not None:
             answers.append(row)
 
@@ -268,12 +269,13 @@ class _Pairs:
             y, u = self.tasks[a].y, first[a][:, :q]
             # Of task a: its targets, its solution, what that says at b, b's solution for it, and what comes back.
             sides.append((y, u, out[b, a][:, :q], solved[b, a][:, :q], back[a, b][:, :q]))
-            smaller = min(self.tasks[a].x.count, self.tasks[b].x.count)
+            smaller = min(self.tasks[a].x.total, self.tasks[b].x.total)
             samples.append(np.sum(first[a][:, q:] * back[a, b][:, q:], axis=0) / smaller)
         drawn = np.concatenate(samples)
         gamma = float(drawn.mean())
         error = float(drawn.std(ddof=1) / np.sqrt(len(drawn)))
-        return Pair((values(*sides, gamma), values(*sides[::-1], gamma)), error)
+        one, two = sides
+        return Pair((values(one, two, gamma), values(two, one, gamma)), error)
 
     def _outcome(
         self, first: list[Array], out: dict[tuple[int, int], Array], learned: list[Array], answers: list[list[Array]]

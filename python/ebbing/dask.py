@@ -211,14 +211,14 @@ def _check_memory(memory: Memory, tasks: list[ClusterTask], settings: Settings) 
     """Even where kernels are made anew, a worker holds some inputs, one tile and the right-hand sides."""
     if memory.least is None or memory.limit is None:
         return
-    largest = max((task.x for task in tasks), key=lambda x: x.count)
+    largest = max((task.x for task in tasks), key=lambda x: x.total)
     columns = (len(tasks) - 1) * (tasks[0].y.shape[1] + settings.probes) + tasks[0].y.shape[1]
-    inputs = 2 * min(GROUP, 8 * largest.count * largest.features) + 8 * max(largest.sizes) * largest.features
-    needed = inputs + 8 * max(largest.sizes) * TILE + 3 * 8 * largest.count * columns
+    inputs = 2 * min(GROUP, 8 * largest.total * largest.features) + 8 * max(largest.sizes) * largest.features
+    needed = inputs + 8 * max(largest.sizes) * TILE + 3 * 8 * largest.total * columns
     if needed > memory.least:
         raise MemoryError(
             f"the workers have too little memory: the smallest has a limit of {_size(memory.limit)}, of which {_size(max(memory.least, 0))} can "
-            f"be planned with, and the inputs, tiles and right-hand sides of {largest.count} examples need {_size(needed)} beside the "
+            f"be planned with, and the inputs, tiles and right-hand sides of {largest.total} examples need {_size(needed)} beside the "
             "kernels; give every worker more memory (memory_limit=…, on Slurm memory=…), or more parts=…"
         )
 
