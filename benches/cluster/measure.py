@@ -1,22 +1,26 @@
 """Forecasts of two permuted tasks on a local Dask cluster: time, iterations, residuals and memory, as the system tells it.
 
-    python measure.py --examples 10000 --workers 4 --memory 640MB [--depth 3] [--data mnist] [--beside] [--predict]
+    python measure.py --examples 10000 --workers 4 --memory 640MB [--depth 3] [--data mnist] [--beside]
 
 --beside also runs the one-process path (ebbing.forecast) in the same run and sets the times beside each other; --blocks recompute
 makes kernels anew for each product. Without MNIST (`ebbing data get mnist`) images are made from the embedded sample by shifts of up
 to two pixels.
 """
 
-import argparse
-import json
 import os
-import time
 
-import numpy as np
+# Here the workers share the machine with what drives them, whose idle threads would wait at their expense.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import ebbing
-import ebbing.dask
-from distributed import LocalCluster
+import argparse  # noqa: E402
+import json  # noqa: E402
+import time  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+import ebbing  # noqa: E402
+import ebbing.dask  # noqa: E402
+from distributed import LocalCluster  # noqa: E402
 
 
 def images(data, count):
@@ -50,13 +54,14 @@ def peak():
 
 
 def on_cluster(tasks, args):
-    """The forecast, its seconds, and the peak of each worker."""
+    """The forecast, its seconds, the CPU seconds of the workers, and the peak of each."""
     options = {"n_workers": args.workers, "threads_per_worker": 1, "memory_limit": args.memory, "dashboard_address": None}
     with LocalCluster(processes=True, host="127.0.0.1", **options) as cluster, cluster.get_client() as client:
+        busy = sum(client.run(time.process_time).values())
         began = time.perf_counter()
         told = ebbing.dask.forecast(tasks, client=client, depth=args.depth, probes=args.probes, rank=args.rank, blocks=args.blocks)
         seconds = time.perf_counter() - began
-        return told, seconds, list(client.run(peak).values())
+        return told, seconds, sum(client.run(time.process_time).values()) - busy, list(client.run(peak).values())
 
 
 def main():
@@ -72,11 +77,12 @@ def main():
     parser.add_argument("--beside", action="store_true")
     args = parser.parse_args()
     tasks = permuted(args.data, args.examples)
-    told, seconds, peaks = on_cluster(tasks, args)
+    told, seconds, busy, peaks = on_cluster(tasks, args)
     account = {
         "examples": args.examples,
         "workers": args.workers,
         "seconds": round(seconds, 1),
+        "worker_cpu_s": round(busy, 1),
         "forgetting": told.forgetting[1, 0],
         "gamma_feature": [told.pair(1, 2).gamma_feature, told.pair(1, 2).standard_error["gamma_feature"]],
         "iterations": [solve["iterations"] for solve in told.solves],

@@ -66,18 +66,22 @@ def read_part(path: str, name: str) -> Any:
 def measured(piece: Any) -> tuple[int, int, str, tuple[int, int, float] | None]:
     """Rows, columns and kind of numbers of a piece, and its first number that is not finite."""
     array = np.asarray(piece)
-    flat = array.reshape(len(array), -1) if array.ndim > 1 else array[:, None]
-    bad = None
+    flat, bad = flattened(array), None
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
         row, column = (int(at) for at in np.argwhere(~np.isfinite(flat))[0])
         bad = row, column, float(flat[row, column])
     return flat.shape[0], flat.shape[1] if array.ndim > 1 else 0, array.dtype.kind, bad
 
 
+def flattened(array: Any) -> Any:
+    """One row per example, further axes as features; a vector is one column, and there may be no rows."""
+    return array.reshape(len(array), int(np.prod(array.shape[1:], dtype=int)))
+
+
 def assembled(pieces: list[Any], cuts: list[tuple[int, int]]) -> Array:
     """Some rows of each of several pieces, as one float64 matrix."""
     taken = [np.asarray(piece)[a:b] for piece, (a, b) in zip(pieces, cuts)]
-    return np.concatenate([part.reshape(len(part), -1).astype(np.float64, copy=False) for part in taken])
+    return np.concatenate([flattened(part).astype(np.float64, copy=False) for part in taken])
 
 
 def is_dask(values: Any) -> bool:
@@ -111,7 +115,9 @@ def _pieces(client: Any, values: Any, name: str, stored: str) -> Pieces:
         array = values if hasattr(values, "rechunk") else values.to_dask_array()
         if array.ndim < 2:
             raise ValueError(f"{name}: its shape is {array.shape}; it must have two axes, one example per row")
-        whole = array.rechunk({axis: -1 for axis in range(1, array.ndim)})
+        # Rows may be of unknown number, as of frames; only features that are cut are joined.
+        cut = {axis: -1 for axis in range(1, array.ndim) if len(array.chunks[axis]) > 1}
+        whole = array.rechunk(cut) if cut else array
         futures = client.compute(whole.to_delayed().ravel().tolist())
         return Pieces(futures, [f"chunk {k} of {len(futures)}" for k in range(1, len(futures) + 1)])
     array = matrix(values, name)

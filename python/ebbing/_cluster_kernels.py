@@ -16,8 +16,8 @@ from . import _ebbing
 from ._arrays import Array
 from ._cluster_data import SENT, Rows, identity
 
-#: Bytes of inputs that a worker holds beside its panels while it grows one.
-GROUP = 64 << 20
+#: The share of a worker's memory for inputs that it holds beside its panels while it grows one.
+GROUP = 1 / 32
 #: Columns of a kernel tile that is made, used and dropped.
 TILE = 2048
 #: The share of a worker's memory that is planned for: Dask moves data to disk above it.
@@ -45,7 +45,7 @@ class Kind(NamedTuple):
 
 def tile(network: Network, kind: Kind, x: Array, x2: Array) -> Array:
     """One block of a kernel, by the library's own code, with as many threads as the worker has."""
-    os.environ.setdefault("RAYON_NUM_THREADS", str(_threads()))
+    _set_threads()
     lam = network.lam if kind.kind == "ktilde" else float("inf")
     numbers = network.depth, kind.t, kind.s, lam, network.sigma2, network.bias2, kind.kind, network.activation
     made = _ebbing.kernel(x, x2, *numbers)
@@ -54,13 +54,15 @@ def tile(network: Network, kind: Kind, x: Array, x2: Array) -> Array:
     return made
 
 
-def _threads() -> int:
+def _set_threads() -> None:
+    """Before its first kernel a worker's process has as many threads as the worker; elsewhere nothing is changed."""
     from distributed import get_worker
 
     try:
-        return int(get_worker().state.nthreads)
+        threads = get_worker().state.nthreads
     except ValueError:
-        return os.cpu_count() or 1
+        return
+    os.environ.setdefault("RAYON_NUM_THREADS", str(threads))
 
 
 def grown(panel: tuple[Array, ...], network: Network, kind: Kind, x: Array, others: list[Array]) -> tuple[Array, ...]:
@@ -106,6 +108,11 @@ class Memory(NamedTuple):
     least: float | None
     limit: float | None
     seats: list[str]
+
+    @property
+    def group(self) -> float:
+        """Bytes of inputs that are used together."""
+        return 256 * 2**20 if self.limit is None else GROUP * self.limit
 
     @classmethod
     def of(cls, client: Any) -> Memory:
@@ -174,7 +181,7 @@ class Cluster:
         groups, start, size = [], 0, 0
         for i, count in enumerate(rows.sizes):
             size += count * rows.features * 8
-            if size > GROUP and i > start:
+            if size > self.memory.group and i > start:
                 groups.append(slice(start, i))
                 start, size = i, count * rows.features * 8
         return [*groups, slice(start, len(rows.sizes))]

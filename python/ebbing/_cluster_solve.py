@@ -16,7 +16,7 @@ from ._arrays import Array
 
 #: Pivots that are drawn at once.
 BATCH = 50
-#: δ is at least this fraction of the mean of the diagonal.
+#: δ is at least this fraction of the mean of the diagonal, S² of its largest.
 FLOOR = 1e-12
 #: The recursion ends at this fraction of the tolerance: the true residual is a little larger than its own.
 MARGIN = 0.5
@@ -60,11 +60,18 @@ def preconditioner(diagonal: Array, columns: Callable[[list[int]], Array], rank:
         left = np.maximum(left - np.sum(factor[:, made : made + wanted] ** 2, axis=1), 0.0)
         left[pivots] = 0.0
         made += wanted
-    basis, triangle = np.linalg.qr(factor[:, :made])
-    turn, singular, _ = np.linalg.svd(triangle)
     # Where the factor is exact nothing is left, and M must stay invertible well above rounding.
     rest = max(float(left.mean()), FLOOR * float(diagonal.mean()))
-    return Preconditioner(basis @ turn, singular**2, rest)
+    return Preconditioner(*_basis(factor[:, :made]), rest)
+
+
+def _basis(factor: Array) -> tuple[Array, Array]:
+    """U and S² of `F = U S Vᵀ` from products alone, twice, for a basis that is orthonormal to rounding."""
+    values, turn = np.linalg.eigh(factor.T @ factor)
+    sound = values > FLOOR * values[-1]
+    basis = factor @ (turn[:, sound] / np.sqrt(values[sound]))
+    lengths, turn2 = np.linalg.eigh(basis.T @ basis)
+    return np.asarray(basis @ (turn2 / np.sqrt(lengths)) @ turn2.T), np.asarray(values[sound])
 
 
 def _cholesky(block: Array) -> Array:

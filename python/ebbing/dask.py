@@ -19,11 +19,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ._cluster_data import ClusterTask, cluster_tasks
-from ._cluster_kernels import GROUP, TILE, Cluster, Memory, Network
+from ._cluster_kernels import TILE, Cluster, Memory, Network, tile
 from ._cluster_scores import ClusterForecast, told
 from ._cluster_theory import Settings, Theory
 from ._ebbing import __version__
+from ._forecast import metrics
 from ._progress import Listener, listener
 from ._settings import Seed, bias_variance, count, real, seed_of, weight_variance
 
@@ -94,14 +97,13 @@ def forecast(
     """
     _refuse(others)
     checked = _settings(mode, lam, sigma, bias, beta, tolerance, iterations, rank, probes, blocks, seed)
+    network = Network(count(depth, "depth"), activation, real(lam, "lam"), checked.sigma2, bias_variance(bias))
+    _try_out(network, checked, convention)
     client = _client(client)
     _check_package(client)
     memory = Memory.of(client)
     per_task = 2 * max(1, len(memory.seats)) if parts is None else max(1, count(parts, "parts"))
     data = cluster_tasks(client, tasks, per_task, _gather(client))
-    network = Network(max(1, count(depth, "depth")), activation, real(lam, "lam"), checked.sigma2, bias_variance(bias))
-    if count(depth, "depth") == 0:
-        raise ValueError("depth is 0; it must be at least 1")
     # The inputs are there by now: what is left of the memory is left for kernels.
     _distributed.wait([part for task in data for rows in (task.x, task.x_test) if rows is not None for part in rows.parts])
     memory = memory._replace(**{k: v for k, v in Memory.of(client)._asdict().items() if k != "seats"})
@@ -159,6 +161,13 @@ def _settings(
     return Settings(mode, 1.0 / inverse, weight_variance(sigma, "sigma"), *numbers)
 
 
+def _try_out(network: Network, settings: Settings, convention: str) -> None:
+    """The kernels at one point and the metrics of one task: what is wrong with their settings is said before any work."""
+    for time in (1, 2):
+        tile(network, settings.kind(time, time), np.ones((1, 1)), np.ones((1, 1)))
+    metrics([[1.0]], convention)
+
+
 def _client(client: Any) -> Any:
     """The client given, or the current one."""
     if client is None:
@@ -213,7 +222,8 @@ def _check_memory(memory: Memory, tasks: list[ClusterTask], settings: Settings) 
         return
     largest = max((task.x for task in tasks), key=lambda x: x.total)
     columns = (len(tasks) - 1) * (tasks[0].y.shape[1] + settings.probes) + tasks[0].y.shape[1]
-    inputs = 2 * min(GROUP, 8 * largest.total * largest.features) + 8 * max(largest.sizes) * largest.features
+    block = 8 * max(largest.sizes) * largest.features
+    inputs = 2 * max(block, min(memory.group, 8 * largest.total * largest.features)) + block
     needed = inputs + 8 * max(largest.sizes) * TILE + 3 * 8 * largest.total * columns
     if needed > memory.least:
         raise MemoryError(

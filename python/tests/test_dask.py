@@ -111,7 +111,10 @@ def test_any_form_of_input_gives_the_same_bits(client, tasks, tmp_path):
         train, test = tmp_path / f"train{t}.npz", tmp_path / f"test{t}.npz"
         np.savez(train, x=task.x, y=task.y), np.savez(test, x=task.x_test, y=task.y_test)
         zipped.append(([train], [train], [str(test)], [str(test)]))
-    for given in (chunked, files, zipped):
+    # Of a number of rows that only its workers know, and an empty chunk.
+    masked = [(da.concatenate([X, X[:0]])[np.ones(90, bool)], y, *test) for (X, y, *test) in chunked]
+    assert np.isnan(masked[0][0].shape[0])
+    for given in (chunked, files, zipped, masked):
         found = ebbing.dask.forecast(given, client=client)
         np.testing.assert_array_equal(found.forgetting, expected.forgetting)
         np.testing.assert_array_equal(found.test_loss, expected.test_loss)
@@ -242,6 +245,8 @@ def test_tasks_that_do_not_fit(client, tasks, sentence):
         ({"tolerance": 0.0}, "tolerance is 0.0"),
         ({"probes": 1}, "probes is 1; it must be at least 2"),
         ({"depth": 0}, "depth is 0"),
+        ({"activation": "tanh"}, "activation is tanh"),
+        ({"convention": "mine"}, "the convention of metrics is mine"),
         ({"blocks": "disk"}, "blocks is 'disk'"),
         ({"variance": True}, "variance: a forecast on a cluster has no such setting"),
         ({"replay": 5}, "replay: a forecast on a cluster has no such setting"),
