@@ -70,9 +70,9 @@ def grown(panel: tuple[Array, ...], network: Network, kind: Kind, x: Array, othe
     return (*panel, tile(network, kind, x, np.concatenate(others)))
 
 
-def panel_product(panel: tuple[Array, ...], vectors: list[Array]) -> Array:
+def panel_product(panel: tuple[Array, ...], v: Array) -> Array:
     """`K(X_i, X') V` of a panel that is there."""
-    v, start = np.concatenate(vectors), 0
+    start = 0
     out = np.zeros((len(panel[0]), v.shape[1]))
     for part in panel:
         out += part @ v[start : start + part.shape[1]]
@@ -80,12 +80,13 @@ def panel_product(panel: tuple[Array, ...], vectors: list[Array]) -> Array:
     return out
 
 
-def tiled_product(before: Array | None, network: Network, kind: Kind, x: Array, others: list[Array], vectors: list[Array]) -> Array:
-    """`K(X_i, X') V` over one group of points, added to that of the groups before; tiles are made and dropped."""
-    x2, v = np.concatenate(others), np.concatenate(vectors)
+def tiled_product(before: Array | None, network: Network, kind: Kind, x: Array, others: list[Array], v: Array, start: int) -> Array:
+    """`K(X_i, X') V` over the points from `start` on, added to that of those before; tiles are made and dropped."""
+    x2 = np.concatenate(others)
     out = np.zeros((len(x), v.shape[1])) if before is None else before.copy()
     for a in range(0, len(x2), TILE):
-        out += tile(network, kind, x, x2[a : a + TILE]) @ v[a : a + TILE]
+        made = tile(network, kind, x, x2[a : a + TILE])
+        out += made @ v[start + a : start + a + made.shape[1]]
     return out
 
 
@@ -142,16 +143,13 @@ class Cluster:
 
     def product(self, kind: Kind, rows: Rows, columns: Rows, v: Array, again: bool = True) -> Array:
         """`K(rows, columns) V`; where it is needed `again`, the kernel stays on the workers if they have room."""
-        edges = columns.edges()
-        pieces: list[Any] = [v[a:b] for a, b in zip(edges[:-1], edges[1:])]
-        if v.nbytes > SENT:
-            # Large ones are sent once and passed from worker to worker; small ones go with the work, which is sooner.
-            pieces = [self.client.submit(identity, piece, pure=False) for piece in pieces]
+        # Small ones go with the work, which is soonest; large ones are sent once and passed from worker to worker.
+        sent = v if v.nbytes <= SENT else self.client.submit(identity, v, pure=False)
         panels = self._panels(kind, rows, columns) if again else None
         if panels is not None:
-            parts = [self._at(i, panel_product, panel, pieces) for i, panel in enumerate(panels)]
+            parts = [self._at(i, panel_product, panel, sent) for i, panel in enumerate(panels)]
         else:
-            parts = [self._tiled(i, kind, x, columns, pieces) for i, x in enumerate(rows.parts)]
+            parts = [self._tiled(i, kind, x, columns, sent) for i, x in enumerate(rows.parts)]
         return np.concatenate(self.gather(parts))
 
     def diagonal(self, kind: Kind, rows: Rows) -> Array:
@@ -186,10 +184,10 @@ class Cluster:
                 start, size = i, count * rows.features * 8
         return [*groups, slice(start, len(rows.sizes))]
 
-    def _tiled(self, i: int, kind: Kind, x: Any, columns: Rows, pieces: list[Any]) -> Any:
-        out = None
+    def _tiled(self, i: int, kind: Kind, x: Any, columns: Rows, sent: Any) -> Any:
+        out, edges = None, columns.edges()
         for group in self._groups(columns):
-            out = self._at(i, tiled_product, out, self.network, kind, x, columns.parts[group], pieces[group])
+            out = self._at(i, tiled_product, out, self.network, kind, x, columns.parts[group], sent, edges[group.start])
         return out
 
     def _panels(self, kind: Kind, rows: Rows, columns: Rows) -> list[Any] | None:
