@@ -1,8 +1,8 @@
 """Two tasks of 10,000 examples on four workers of 640 MB: one kernel is 800 MB, so no worker can hold it, and all together can."""
 
+import json
 import subprocess
 import sys
-import json
 from pathlib import Path
 
 MEMORY_MB = 640

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ da = pytest.importorskip("dask.array", reason="dask and distributed are not inst
 
 import dask  # noqa: E402
 import ebbing.dask  # noqa: E402
-from distributed import Client, LocalCluster, Scheduler  # noqa: E402,F401
+from distributed import LocalCluster  # noqa: E402
 
 #: Errors of outputs are at most residual × √condition: 1e-8 × √(1e3) for the kernels here.
 CLOSE = 1e-6
