@@ -8,7 +8,7 @@ use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
-use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost};
+use ebbing::plan::{Cost, Sizes, forecast_cost, forgetting_cost, in_tiles, order_parameter_cost, whole_disk};
 use ebbing::stats::number::significant;
 use ebbing::tasks::preparation_words;
 use ebbing::theory::forecast::{ForecastSettings, PairForecast};
@@ -177,7 +177,8 @@ impl ForecastJob {
         Ok(())
     }
 
-    /// Computes the forecast; `before` hears the sequences and settings of each part of it, `hear` each step.
+    /// Computes the forecast; `before` hears the sequences and settings of each part of it, `hear` each step, and the share of
+    /// the work that is done where kernels do not fit into memory.
     ///
     /// # Errors
     /// What the library says.
@@ -185,14 +186,14 @@ impl ForecastJob {
         &self,
         sources: &Sources,
         before: &dyn Fn(&[TaskSequence], &ForecastSettings),
-        hear: &mut dyn FnMut(&str),
+        hear: &mut dyn FnMut(&str, Option<f64>),
     ) -> ebbing::Result<ForecastResult> {
         let (settings, seed) = (self.settings()?, self.seed()?);
         checked_seeds(self.seeds())?;
         let mut results = Vec::new();
         for (name, what, sequences) in self.sequences(sources)? {
             before(&sequences, &settings);
-            let forecast = Forecast::of(&sequences, &settings, hear)?;
+            let forecast = Forecast::with_shares(&sequences, &settings, hear)?;
             let heading = format!("Forecast for {}", self.heading(&what)?);
             results.push((name, heading, forecast, sequences.into_iter().next()));
         }
@@ -283,8 +284,22 @@ impl ForecastJob {
         })
     }
 
-    pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
-        forgetting_cost(sizes).then(order_parameter_cost(sizes)).times(self.features.len().max(1))
+    /// What it costs with tasks of these sizes, for one seed.
+    pub fn cost_of(&self, sizes: &Sizes) -> Cost {
+        match self.features.len() {
+            0 => forecast_cost(sizes, self.kernels()),
+            layers => forgetting_cost(sizes).then(order_parameter_cost(sizes)).times(layers),
+        }
+    }
+
+    /// Bytes of disk that finished parts take while it runs, where kernels of these sizes do not fit into memory.
+    pub fn disk_of(&self, sizes: &Sizes) -> Option<f64> {
+        (self.features.is_empty() && in_tiles(sizes)).then(|| whole_disk(sizes, self.kernels()))
+    }
+
+    /// How many kernels of each task are inverted: that of order parameters, and another one where all weights learn.
+    fn kernels(&self) -> usize {
+        if self.mode == Mode::Rf { 1 } else { 2 }
     }
 }
 
