@@ -30,7 +30,8 @@ class OrderParameters(Result):
     `gamma_feature`, `gamma_rf`, `gamma_rule`, `gamma_sim`, `conflict` = γ_RF − γ_rule, `f21` (forgetting of the first task
     after the second), `cos`, `proj`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also
     `low`, `high` and `standard_error`, with `shuffles` also `null` (`mean`, `deviation`, `low`, `high`, `p_value`):
-    dictionaries by name.
+    dictionaries by name. `gamma_feature_error` is the standard error of γ_feature, and so of γ_sim, where it was estimated:
+    in forecasts of sets whose kernels do not fit into memory.
     """
 
     gamma_feature: float
@@ -52,6 +53,7 @@ class OrderParameters(Result):
     high: dict[str, float] | None
     standard_error: dict[str, float] | None
     null: dict[str, Any] | None
+    gamma_feature_error: float | None
 
     @classmethod
     def of_pair(cls, pair: dict[str, Any]) -> OrderParameters:
@@ -59,7 +61,8 @@ class OrderParameters(Result):
         interval = pair["interval"] or {}
         ends = {name: interval.get(name) for name in ("low", "high", "standard_error")}
         rest = {name: pair[name] for name in ("first", "second", "inverse", "ranks", "digits", "null")}
-        return cls(**{name: pair["values"][name] for name in NAMES}, **rest, **ends)
+        error = pair.get("gamma_feature_error")
+        return cls(**{name: pair["values"][name] for name in NAMES}, **rest, **ends, gamma_feature_error=error)
 
     def values(self) -> dict[str, float]:
         """The order parameters by name."""

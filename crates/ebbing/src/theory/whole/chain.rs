@@ -90,9 +90,9 @@ impl Whole<'_> {
         };
         // K̃ u = rest − what is left − ridge u, as it was solved for.
         let own = rest - &left - &dual * Scale(system.ridge);
-        for t in r..self.tasks.len() {
-            chain.train[t][r] += &own;
-        }
+        // At later times it is the same kernel, where kernels do not depend on them.
+        let until = if self.kernels.stationary() { self.tasks.len() } else { r + 1 };
+        (r..until).for_each(|t| chain.train[t][r] += &own);
         let condition = self.heard.iter().find(|(known, _)| *known == system).and_then(|(_, n)| n.get("condition"));
         chain.conditions.push(condition.copied().unwrap_or(f64::NAN));
         chain.duals.push(over(dual, scale));

@@ -99,6 +99,8 @@ pub(super) struct Whole<'a> {
     kept: Vec<(System, Arc<TiledCholesky>)>,
     /// How well each system was solved.
     heard: Vec<(System, Numbers)>,
+    /// Systems whose factors are among the work done.
+    counted: Vec<System>,
 }
 
 /// Forecasts a sequence; `hear` is told what comes next and which share of the work is done.
@@ -134,6 +136,7 @@ pub(crate) fn forecast(
         work: Work::new(whole_cost(&sizes, per_task).flops, hear),
         kept: vec![],
         heard: vec![],
+        counted: vec![],
     };
     let found = whole.found()?;
     whole.scratch.remove();

@@ -69,12 +69,13 @@ impl Whole<'_> {
         self.work.begin(format!("factor of {}", self.tasks[system.task].name));
         let mut factor = TiledCholesky::begin(size, block);
         // Operations grow with the number of columns before.
-        let all = factor_operations(size as f64, self.dim());
-        let weight = |j: usize| ((j + 1) * (factor_blocks(size, block) - j)) as f64;
-        let weights: f64 = (0..factor_blocks(size, block)).map(weight).sum();
+        let all = if self.is_new(system) { factor_operations(size as f64, self.dim()) } else { 0.0 };
+        let blocks = factor.blocks();
+        let weight = |j: usize| ((j + 1) * (blocks - j)) as f64;
+        let weights: f64 = (0..blocks).map(weight).sum();
         let name = system.name();
         for (j, (start, width)) in cut(size, block).enumerate() {
-            match self.stored_column(&name, j, factor.blocks() - j)? {
+            match self.stored_column(&name, j, blocks - j)? {
                 Some((column, shift)) => factor.restore(column, shift),
                 None => {
                     let columns = part(points, start, width);
@@ -140,7 +141,8 @@ impl Whole<'_> {
         let p = self.points(system.task).len() as f64;
         if let Some((both, numbers)) = self.scratch.read::<f64>(name)? {
             let half = both.ncols() / 2;
-            self.work.did(solve_operations(p, self.dim(), half as f64));
+            let factor = if self.is_new(system) { factor_operations(p, self.dim()) } else { 0.0 };
+            self.work.did(factor + solve_operations(p, self.dim(), half as f64));
             let solved = Solved { x: columns(&both, 0, half), residual: columns(&both, half, half), numbers };
             self.heard(system, &solved.numbers);
             return Ok(solved);
@@ -185,8 +187,10 @@ impl Whole<'_> {
         b: &Mat<f64>,
     ) -> Result<(Mat<f64>, Mat<f64>, f64, usize)> {
         let size: Vec<f64> = (0..b.ncols()).map(|j| b.col(j).norm_l2()).collect();
+        let square = 4.0 * (b.nrows() as f64).powi(2);
         let mut x = factor.solve(b.as_ref());
         let mut r = b - self.apply(system, x.as_ref())?;
+        self.work.did(square * b.ncols() as f64);
         let mut p = Mat::<f64>::zeros(b.nrows(), b.ncols());
         let mut rho_before = vec![0.0; b.ncols()];
         let relative = |r: &Mat<f64>, j: usize| if size[j] > 0.0 { r.col(j).norm_l2() / size[j] } else { 0.0 };
@@ -205,6 +209,7 @@ impl Whole<'_> {
                 rho_before[j] = rho[k];
             }
             let q = self.apply(system, chosen(&p).as_ref())?;
+            self.work.did(square * open.len() as f64);
             for (k, &j) in open.iter().enumerate() {
                 let step = rho[k] / dot(p.col_as_slice(j), q.col_as_slice(k));
                 if !step.is_finite() {
@@ -222,6 +227,15 @@ impl Whole<'_> {
         }
         let worst = worst_of(&r);
         Ok((x, r, worst, steps))
+    }
+
+    /// Whether the operations of a system's factor have not been counted yet.
+    fn is_new(&mut self, system: System) -> bool {
+        let new = !self.counted.contains(&system);
+        if new {
+            self.counted.push(system);
+        }
+        new
     }
 
     /// The condition number of a system, estimated once.
@@ -245,10 +259,6 @@ impl Whole<'_> {
             *worst = worst.max(*value);
         }
     }
-}
-
-fn factor_blocks(size: usize, block: usize) -> usize {
-    size.div_ceil(block)
 }
 
 fn tile_name(name: &str, j: usize, below: usize) -> String {

@@ -251,6 +251,7 @@ fn residuals_are_true() {
         work: Work::new(1.0, &mut nobody),
         kept: vec![],
         heard: vec![],
+        counted: vec![],
     };
     let system = whole.gaussian(0);
     let b = Mat::from_fn(160, 3, |i, j| ((i * 5 + j) % 7) as f64 - 3.0);
