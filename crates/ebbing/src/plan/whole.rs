@@ -51,17 +51,19 @@ pub(crate) fn step_operations(p: f64, dim: f64, columns: f64) -> f64 {
 /// there is room.
 pub fn whole_cost(sizes: &Sizes, kernels: usize) -> Cost {
     let (tasks, dim) = (sizes.train.len() as f64, sizes.dim as f64);
-    let columns = sizes.columns as f64;
-    let wide = columns + if tasks > 1.0 { 2.0 * PROBES as f64 } else { 0.0 };
+    let (columns, others) = (sizes.columns as f64, tasks - 1.0);
+    let probes = if tasks > 1.0 { PROBES as f64 } else { 0.0 };
     let factors = kernels as f64 * sizes.sum(|p| factor_operations(p, dim));
-    let across = sizes.pairs(|p, q| 2.0 * pass_operations(p, q, dim, wide));
+    let solves = |wide: f64| sizes.sum(|p| solve_operations(p, dim, wide));
+    let second = if tasks > 1.0 { solves(others * (columns + 0.5 * probes)) } else { 0.0 };
+    let passes = |wide: f64| sizes.pairs(|p, q| pass_operations(p, q, dim, wide));
+    let across = passes(2.0 * (columns + probes)) + passes(2.0 * columns);
     let chained = kernels > 1 || tasks > 2.0;
-    let solves = sizes.sum(|p| solve_operations(p, dim, wide)) * if tasks > 1.0 { 2.0 } else { 1.0 };
-    let chain = sizes.sum(|p| solve_operations(p, dim, columns))
-        + sizes.pairs(|p, q| 2.0 * pass_operations(p, q, dim, columns));
+    let chain = if chained { solves(columns) + 2.0 * passes(columns) } else { 0.0 };
     let tested: f64 = sizes.test.iter().map(|&p| p as f64).sum();
     let tests = pass_operations(tested, sizes.sum(|p| p), dim, columns);
-    let flops = factors + across + solves + tests + if chained { chain } else { 0.0 };
+    let flops = factors + solves(columns + probes) + across + second + chain + tests;
+    let wide = columns + 2.0 * probes;
     let tile = tile_rows(sizes.largest() as usize) as f64;
     let vectors = sizes.rows() * (6.0 * wide + tasks * columns) + 6.0 * sizes.largest() * wide;
     let scratch = 10.0 * tile * tile;

@@ -94,7 +94,7 @@ mod tests {
         let bad = good.worse(Quality { residual: 4e-7, shift: 1e-6, error: 0.002, probes: 8, ..good });
         let said = bad.notes().join("\n");
         assert!(
-            said.contains("40.0 times as large") && said.contains("1.00e-6 more") && said.contains("8 random"),
+            said.contains("40.0 times as large") && said.contains("1e-6 more") && said.contains("8 random"),
             "{said}"
         );
     }

@@ -39,7 +39,7 @@ fn theory(mode: Mode) -> SingleHeadSettings {
 }
 
 fn cut(folder: &std::path::Path, block: usize) -> Cut {
-    Cut { block, room: 0.0, probes: 16, scratch: folder.to_path_buf() }
+    Cut { block, room: 0.0, probes: PROBES, scratch: folder.to_path_buf() }
 }
 
 fn found(sequence: &TaskSequence, theory: &SingleHeadSettings, block: usize) -> Found {
@@ -101,7 +101,7 @@ fn same_pairs(a: &[PairOrderParameters], b: &[PairOrderParameters]) {
         ];
         exact.iter().enumerate().for_each(|(k, get)| close(get(&a.values), get(&b.values), &format!("parameter {k}")));
         let error = a.gamma_feature_error.unwrap();
-        // An estimate is off by more than five standard errors (themselves estimated from 16 probes) once in 10⁴ times.
+        // An estimate is off by more than five standard errors (themselves estimated from 32 probes) once in 10⁵ times.
         assert!(error > 0.0 && error < 0.05, "{error}");
         assert!((a.values.gamma_feature - b.values.gamma_feature).abs() < 5.0 * error, "{a:?} {b:?}");
         let difference = a.values.gamma_sim - b.values.gamma_sim;
@@ -148,7 +148,7 @@ fn larger_sets_and_class_labels() {
         same_forecast(&tiled.forecast, &forecast);
         same_pairs(&tiled.pairs, &pairs);
         let said = tiled.quality.notes().join(" ");
-        assert!(said.contains("single precision") && said.contains("16 random probes"), "{said}");
+        assert!(said.contains("single precision") && said.contains("32 random probes"), "{said}");
         assert!(!said.contains("forbids"), "{said}");
     }
 }
