@@ -56,11 +56,11 @@ class ForgettingFit(Result):
         return _plotting.fitted(self, ax)
 
 
-def fit_forgetting(curve: Any, times: Any = None) -> ForgettingFit:
+def fit_forgetting(curve: Any, times: Any = None, *, rising: bool = False) -> ForgettingFit:
     """Fits `F_t = F_max (1 − e^{−(t−1)/τ})` to a forgetting curve by unweighted least squares.
 
-    `curve` holds the forgetting of a task after 1, 2, … tasks (or after `times`, counted from 1); where it is not monotonic
-    it is cut after its maximum.
+    `curve` holds the forgetting of a task after 1, 2, … tasks (or after `times`, counted from 1). With
+    `rising`, a curve that is not monotonic is cut after its maximum, as the paper does at very low permutation ratios.
 
     >>> import numpy as np
     >>> fit = fit_forgetting(0.5 * (1 - np.exp(-np.arange(10) / 3)))
@@ -69,7 +69,7 @@ def fit_forgetting(curve: Any, times: Any = None) -> ForgettingFit:
     """
     values = vector(curve, "curve")
     at = np.arange(1.0, len(values) + 1) if times is None else vector(times, "times")
-    return ForgettingFit.of(_ebbing.fit_forgetting(at.tolist(), values.tolist()))
+    return ForgettingFit.of(_ebbing.fit_forgetting(at.tolist(), values.tolist(), rising))
 
 
 class VarianceExplained(Result):
@@ -340,7 +340,8 @@ def forecast(
     | `widths` | widths N to set beside it with a readout per task, at `lam` or each of `lambdas` |
     | `order` | whether the best order of tasks is searched |
     | `convention` | of the accuracy metrics: gem, avalanche or chaudhry |
-    | `features`, `ridge` | inputs are feature matrices; ridge on singular kernels |
+    | `features` | inputs are feature matrices: `K = ΦΦᵀ/N`, pseudo-inverses where it is singular |
+    | `ridge` | on each task's kernel, beside 1/beta |
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)

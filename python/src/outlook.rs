@@ -92,10 +92,16 @@ pub fn advise<'py>(
     Ok(told)
 }
 
-/// `F_t = F_max (1 − e^{−(t−1)/τ})` fitted to a curve.
+/// `F_t = F_max (1 − e^{−(t−1)/τ})` fitted to a curve, or to what of it rises.
 #[pyfunction]
-pub fn fit_forgetting<'py>(py: Python<'py>, times: Vec<f64>, values: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
-    object(py, &ForgettingFit::new(&times, &values).map_err(python)?)
+pub fn fit_forgetting<'py>(
+    py: Python<'py>,
+    times: Vec<f64>,
+    values: Vec<f64>,
+    rising: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fit = if rising { ForgettingFit::rising } else { ForgettingFit::new };
+    object(py, &fit(&times, &values).map_err(python)?)
 }
 
 /// How much of the variance of y each column of x explains.

@@ -1,5 +1,6 @@
 //! The one error type: every variant carries the facts that a user needs to act.
 
+use crate::stats::number::significant;
 use std::path::PathBuf;
 
 /// Shorthand for results of this library.
@@ -49,7 +50,8 @@ pub enum Error {
     },
     /// A matrix that must be positive definite is singular or indefinite.
     #[error(
-        "{matrix} is not positive definite: pivot {pivot} of {size} is {pivot_value:.3e}, smallest eigenvalue about {smallest_eigenvalue:.3e}; {advice}"
+        "{matrix} is not positive definite: pivot {pivot} of {size} is {}, smallest eigenvalue about {}; {advice}",
+        significant(*pivot_value), significant(*smallest_eigenvalue)
     )]
     NotPositiveDefinite {
         /// The matrix, as the user would call it ("kernel of task 2").

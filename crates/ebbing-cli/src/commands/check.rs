@@ -72,9 +72,10 @@ fn try_out(path: &Path, check: &mut TaskCheck) {
         }
         let tried = match computation.command.as_str() {
             "forecast" => Forecast::of(std::slice::from_ref(&sequence), &settings, &mut |_| ()).map(|_| ()),
-            _ => TwoTasks::new(&sequence.tasks, &MultiHeadSettings::default())
-                .and_then(|two| two.critical_load())
-                .map(|_| ()),
+            // Of more than two tasks every two that follow each other: each kernel is seen.
+            _ => sequence.tasks.windows(2).try_for_each(|pair| {
+                TwoTasks::new(pair, &MultiHeadSettings::default()).and_then(|two| two.critical_load()).map(|_| ())
+            }),
         };
         computation.refused = tried.err().map(|error| error.to_string());
     }
@@ -109,7 +110,10 @@ fn account(name: &str, file: &str, check: &TaskCheck) -> String {
             }
         }
     }
-    for (title, lines) in [("notes", &check.notes), ("warnings", &check.warnings), ("problems", &check.problems)] {
+    // Each thing once: what a command refuses stands in its line.
+    let told = |problem: &&String| !check.computations.iter().any(|c| c.refused.as_ref() == Some(problem));
+    let problems: Vec<String> = check.problems.iter().filter(told).cloned().collect();
+    for (title, lines) in [("notes", &check.notes), ("warnings", &check.warnings), ("problems", &problems)] {
         if !lines.is_empty() {
             text += &format!("\n{title}\n");
             lines.iter().for_each(|line| text += &wrap(line, "  ", "    "));
@@ -168,8 +172,20 @@ fn targets(columns: &[TargetSummary]) -> String {
             values.iter().map(|(value, n)| format!("{n}× {value}")).collect::<Vec<_>>().join(", ")
         }
     };
+    // How many examples name each column, where every row names one.
+    let ones = |c: &TargetSummary| match c {
+        TargetSummary::Values(values) if values.iter().all(|(v, _)| *v == 0.0 || *v == 1.0) => {
+            Some(values.iter().find(|(v, _)| *v == 1.0).map_or(0, |(_, n)| *n))
+        }
+        _ => None,
+    };
     match columns {
         [one] => column(one),
+        many if many.iter().all(|c| ones(c).is_some()) => {
+            let named = many.iter().enumerate().filter_map(|(k, c)| ones(c).filter(|&n| n > 0).map(|n| (k + 1, n)));
+            let counts: Vec<String> = named.map(|(k, n)| format!("{n} in column {k}")).collect();
+            format!("{} columns: {}", many.len(), counts.join(", "))
+        }
         [first, ..] => format!("{} columns, the first: {}", columns.len(), column(first)),
         [] => "none".into(),
     }

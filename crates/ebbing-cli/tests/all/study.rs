@@ -191,7 +191,7 @@ fn damaged_and_foreign_folders_are_told() {
     let sound = fs::read(&cell).unwrap();
     fs::write(&cell, &sound[..sound.len() / 2]).unwrap();
     let said = refusal(&folder.ebbing().args(["study", "collect"]).arg(&out).output().unwrap(), 2);
-    assert!(said.contains("1 of 64 cells are not there yet (the first is cell 5)"), "{said}");
+    assert!(said.contains("1 of 64 cells are not there (the first is cell 5)"), "{said}");
     assert_eq!(status(&out)["counts"]["damaged"], 1);
     let output = run(&file, &out, &[]);
     let noted = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -130,7 +130,7 @@ impl BestFit {
     /// τ = 0 or ∞.
     pub fn of(curve: &[f64], cut: bool) -> Result<Option<BestFit>> {
         let times: Vec<f64> = (1..=curve.len()).map(|t| t as f64).collect();
-        let fit = if cut { ForgettingFit::new(&times, curve)? } else { ForgettingFit::whole(&times, curve)? };
+        let fit = if cut { ForgettingFit::rising(&times, curve)? } else { ForgettingFit::new(&times, curve)? };
         let Some((f_max, tau)) = fit.optimum else { return Ok(None) };
         let best = BestFit { f_max, tau, r2: f64::NAN, determined: fit.shape == CurveShape::Saturating };
         let fitted = &curve[..fit.points];

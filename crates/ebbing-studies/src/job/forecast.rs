@@ -87,8 +87,8 @@ pub struct ForecastJob {
     /// Label shuffles for the order parameters of unrelated labels; 0 for none
     #[arg(long, value_name = "B", default_value_t = 0)]
     pub shuffles: usize,
-    /// Ridge on feature kernels [default: pseudo-inverse]
-    #[arg(long, value_parser = number, value_name = "RIDGE", default_value_t = 0.0, requires = "features")]
+    /// Ridge on each task's kernel, beside 1/beta; features without one have pseudo-inverses
+    #[arg(long, value_parser = number, value_name = "RIDGE", default_value_t = 0.0)]
     pub ridge: f64,
     /// Names and formulas of the accuracy metrics
     #[arg(long, value_parser = choice::<Convention>(CONVENTIONS), default_value = "gem")]

@@ -364,8 +364,8 @@ impl PhaseJob {
         if self.tasks.tasks.is_some() || !self.pair.is_empty() {
             return self.tasks.recipe();
         }
-        let mut keys = self.tasks.clone().or_examples(self.default_examples());
-        keys.protocol = Some(protocol);
+        let keys = TaskKeys { protocol: Some(protocol), ..self.tasks.clone() };
+        let mut keys = keys.or_examples(self.default_examples());
         if protocol != ProtocolKind::PartialSplit {
             keys.length.get_or_insert(2);
         }

@@ -187,11 +187,13 @@ impl TaskKeys {
         self.kind().to_possible_value().map_or(String::new(), |v| v.get_name().replace('-', " "))
     }
 
-    /// Examples and test examples, where tasks are drawn and none were asked for.
+    /// Examples and test examples, where tasks are drawn and none were asked for. Tasks that divide the classes are tested on
+    /// 200 at most, as their protocols do: the embedded images have 100 of a class.
     pub fn or_examples(mut self, p: usize) -> TaskKeys {
         if self.tasks.is_none() {
+            let by_class = matches!(self.kind(), ProtocolKind::Split | ProtocolKind::PartialSplit);
             self.examples.get_or_insert(p);
-            self.test_examples.get_or_insert(p);
+            self.test_examples.get_or_insert(if by_class { p.min(200) } else { p });
         }
         self
     }

@@ -24,8 +24,9 @@ impl Store {
         }
         let first = absent.first().copied().unwrap_or_default();
         if results.is_empty() || !(partial || absent.is_empty()) {
+            let rest = if results.is_empty() { "" } else { ", or collect the others alone (--partial)" };
             let problem = format!(
-                "{} of {} cells are not there yet (the first is cell {first}); run the study again to compute them",
+                "{} of {} cells are not there (the first is cell {first}); run the study again to compute them{rest}",
                 absent.len(),
                 self.count()
             );

@@ -145,7 +145,7 @@ fn damaged_cells_are_told_and_computed_again() {
         fs::write(&path, &sound[..cut]).unwrap();
         assert!(matches!(&store.status().unwrap().cells[2], CellState::Damaged(_)), "{cut} bytes");
         let said = store.frame(false).unwrap_err().to_string();
-        assert!(said.contains("1 of 4 cells are not there yet (the first is cell 3)"), "{said}");
+        assert!(said.contains("1 of 4 cells are not there (the first is cell 3)"), "{said}");
         assert_eq!(store.frame(true).unwrap().len(), 6);
         let (outcome, events) = run(&study, &store, &Share::All, 1);
         assert_eq!((outcome.found, outcome.computed), (3, 1));

@@ -106,25 +106,25 @@ fn advice(a: MatRef<'_, f64>, smallest: f64, norm: f64) -> String {
     let zero: Vec<String> = (0..n).filter(|&i| a[(i, i)] == 0.0).map(|i| i.to_string()).collect();
     if !zero.is_empty() {
         return format!(
-            "the diagonal is zero at row {}: remove the examples that are zero, or add a ridge of {ridge:.1e} (a beta of {beta:.1e})",
+            "the diagonal is zero at row {}: remove the examples that are zero, or set beta to {beta:.1e} (a ridge of {ridge:.1e})",
             list(&zero)
         );
     }
     if smallest < -(n as f64) * f64::EPSILON * norm {
         return format!(
-            "it is indefinite by more than rounding, which no kernel is: check how it was made, or add a ridge of {ridge:.1e} (a beta of {beta:.1e})"
+            "it is indefinite by more than rounding, which no kernel is: check how it was made, or set beta to {beta:.1e} (a ridge of {ridge:.1e})"
         );
     }
     let pairs = dependent_pairs(a);
     if !pairs.is_empty() {
         return format!(
-            "{}: remove one of each pair, or add a ridge of {ridge:.1e} (a beta of {beta:.1e})",
+            "{}: remove one of each pair, or set beta to {beta:.1e} (a ridge of {ridge:.1e})",
             list(&pairs)
         );
     }
     format!(
         "no two rows are multiples of each other, but the rows are linearly dependent to rounding (more examples than \
-         features?): remove examples, use the pseudo-inverse, or add a ridge of {ridge:.1e} (a beta of {beta:.1e})"
+         features?): remove examples, or set beta to {beta:.1e} (a ridge of {ridge:.1e})"
     )
 }
 

@@ -24,11 +24,15 @@ use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, Par, Spec};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Columns of a tile that are turned into double precision at a time: with 2000 rows, they stay in the cache.
 const STRIP: usize = 96;
 /// The first shift that is tried, relative to the largest entry on the diagonal; each next one is ten times as large.
 const FIRST_SHIFT: f64 = 1e-6;
+
+/// The tiles of a block column, from the diagonal down; shared, so that they can be written while others are made.
+pub(crate) type Column = Arc<Vec<Mat<f32>>>;
 
 /// The lower half of a factor in tiles.
 #[derive(Debug, Clone)]
@@ -36,7 +40,7 @@ pub(crate) struct TiledCholesky {
     size: usize,
     block: usize,
     /// `columns[j][i − j]` is `L_ij`.
-    columns: Vec<Vec<Mat<f32>>>,
+    columns: Vec<Column>,
     shift: f64,
 }
 
@@ -67,13 +71,13 @@ impl TiledCholesky {
     }
 
     /// The tiles of block column j, from the diagonal down.
-    pub fn column(&self, j: usize) -> &[Mat<f32>] {
-        &self.columns[j]
+    pub fn column(&self, j: usize) -> Column {
+        self.columns[j].clone()
     }
 
     /// Takes a finished block column back in.
     pub fn restore(&mut self, column: Vec<Mat<f32>>, shift: f64) {
-        self.columns.push(column);
+        self.columns.push(Arc::new(column));
         self.shift = self.shift.max(shift);
     }
 
@@ -98,7 +102,7 @@ impl TiledCholesky {
             solve_lower_triangular_in_place(l, tile.as_mut().transpose_mut(), par());
         };
         each_tile(below, &solve);
-        self.columns.push(column);
+        self.columns.push(Arc::new(column));
         Ok(())
     }
 
@@ -356,7 +360,7 @@ mod tests {
         assert!(factor.shift() >= 5e-5 && factor.shift() < 5e-3, "{}", factor.shift());
         let again = factored(&a, 16);
         let mut taken_up = TiledCholesky::begin(60, 16);
-        (0..4).for_each(|j| taken_up.restore(again.column(j).to_vec(), again.shift()));
+        (0..4).for_each(|j| taken_up.restore((*again.column(j)).clone(), again.shift()));
         let b = Mat::from_fn(60, 1, |i, _| i as f64);
         assert_eq!(taken_up.solve(b.as_ref()), factor.solve(b.as_ref()));
     }

@@ -64,7 +64,8 @@ pub fn squared_loss(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<
 /// chance. Rows whose target names no class (a zero, or no single largest column) are left out.
 ///
 /// # Errors
-/// [`Error::Data`] where shapes differ, a number is not finite, a variance is negative, or no row has a class.
+/// [`Error::Data`] where shapes differ, a number is not finite, a variance is negative, no row has a class, or targets are real
+/// numbers rather than names of classes: of one column those of one magnitude are, of several those of two values a column.
 pub fn accuracy(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) -> Result<f64> {
     check(mean, y, variance)?;
     let (mut right, mut counted) = (0.0, 0usize);
@@ -80,6 +81,9 @@ pub fn accuracy(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f6
             right += chance;
             counted += 1;
         }
+    }
+    if !(0..y.ncols()).all(|j| names_classes(y, j)) {
+        return Err(Error::data("targets", "they are real numbers, not classes; an accuracy needs classes"));
     }
     if counted == 0 {
         return Err(Error::data("targets", "no row names a class; an accuracy needs labels other than zero"));
@@ -121,6 +125,22 @@ fn own_columns(y: MatRef<'_, f64>) -> Vec<usize> {
         }
     }
     (0..y.ncols()).filter(|&j| named[j]).collect()
+}
+
+/// Whether column j holds names of classes: ±c or 0 where it is the only one, one of two values where there are several.
+fn names_classes(y: MatRef<'_, f64>, j: usize) -> bool {
+    let value = |i: usize| if y.ncols() == 1 { y[(i, 0)].abs() } else { y[(i, j)] };
+    let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()); // scaled labels, to rounding
+    let mut seen = if y.ncols() == 1 { vec![0.0] } else { Vec::new() };
+    for v in (0..y.nrows()).map(value) {
+        if !seen.iter().any(|&s| same(s, v)) {
+            seen.push(v);
+        }
+        if seen.len() > 2 {
+            return false;
+        }
+    }
+    true
 }
 
 /// `P(f y > 0)` for `f ~ N(mean, deviation²)`; none for a target of zero.

@@ -35,6 +35,16 @@ pub fn significant(value: f64) -> String {
     }
 }
 
+/// A number that was chosen, not computed, with the digits that it has: `20`, `0.1`, `1e6`, `∞`.
+pub fn chosen(value: f64) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "∞".into() } else { "-∞".into() };
+    }
+    // Grids of logarithms end in rounding.
+    let value = format!("{value:.11e}").parse().unwrap_or(value);
+    if value == 0.0 || (1e-3..1e5).contains(&value.abs()) { format!("{value}") } else { format!("{value:e}") }
+}
+
 /// Fixed notation with three significant digits, for values from 0.001 to 9999.
 fn significant_fixed(value: f64) -> String {
     let decimals = (2 - exponent(value, 2)).max(0) as usize;
@@ -93,6 +103,15 @@ fn scientific(value: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chosen_numbers_have_the_digits_that_they_have() {
+        let all =
+            [(20.0, "20"), (0.1, "0.1"), (0.010000000000000004, "0.01"), (1e6, "1e6"), (0.0, "0"), (2.5e-4, "2.5e-4")];
+        for (value, text) in all.into_iter().chain([(f64::INFINITY, "∞")]) {
+            assert_eq!(chosen(value), text);
+        }
+    }
 
     #[test]
     fn three_significant_digits() {

@@ -118,6 +118,7 @@ pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
         report.warnings.extend(warnings(&task.label(t), task, &summary));
         report.tasks.push(summary);
     }
+    report.warnings.extend(uneven_norms(&report.tasks));
     let with_test = sequence.tasks.iter().filter(|task| task.test.is_some()).count();
     if with_test > 0 && with_test < sequence.tasks.len() {
         let all = sequence.tasks.len();
@@ -242,20 +243,27 @@ fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
     if summary.p == 1 {
         found.push(format!("{label}: it has a single example"));
     }
-    let [low, mean, high] = summary.norm2;
-    if low == 0.0 {
+    if summary.norm2[0] == 0.0 {
         found.push(format!("{label}: an input is all zero: its kernel is singular; drop it"));
-    } else if high - low > 1e-6 * high {
-        found.push(format!(
-            "{label}: squared norms per feature run from {low:.3} to {high:.3} (mean {mean:.3}); the theory takes them \
-             as they are, preprocessing would make them equal"
-        ));
     }
     if summary.test_in_train > 0 {
         let (n, all) = (summary.test_in_train, summary.p_test);
         found.push(format!("{label}: {n} of {all} test inputs are training inputs too"));
     }
     found
+}
+
+/// That inputs differ in length, in one sentence for all tasks.
+fn uneven_norms(tasks: &[TaskSummary]) -> Option<String> {
+    let [low, high] = tasks
+        .iter()
+        .fold([f64::INFINITY, 0.0], |[low, high]: [f64; 2], task| [low.min(task.norm2[0]), high.max(task.norm2[2])]);
+    (low > 0.0 && high - low > 1e-6 * high).then(|| {
+        format!(
+            "inputs: squared norms per feature run from {low:.3} to {high:.3}; the theory takes them as they are, \
+             --norm would make them equal"
+        )
+    })
 }
 
 /// What the commands would do with a usable sequence.

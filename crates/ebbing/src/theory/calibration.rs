@@ -199,13 +199,15 @@ impl Expected {
             Training::Gating => "Adam or SGD with gated units",
         };
         let images = if self.whitened { "whitened images" } else { "images, standardised and not whitened" };
-        let between = |[low, high]: [f64; 2]| format!("{low:.2} to {high:.2}");
+        // A loss that rounds to 0 has no sign.
+        let two = |value: f64| format!("{:.2}", (100.0 * value).round() / 100.0 + 0.0);
+        let between = |[low, high]: [f64; 2]| format!("{} to {}", two(low), two(high));
         format!(
-            "Networks that people train ({how}) can be expected to lose {:.2} of accuracy ({}) and to end with an average \
-             accuracy of {:.2} ({}); in brackets the range of {:.0} % of measured networks ({} sequences of {images}).",
-            self.lost,
+            "Networks that people train ({how}) can be expected to lose {} of accuracy ({}) and to end with an average \
+             accuracy of {} ({}); in brackets the range of {:.0} % of measured networks ({} sequences of {images}).",
+            two(self.lost),
             between(self.lost_interval),
-            self.accuracy,
+            two(self.accuracy),
             between(self.accuracy_interval),
             100.0 * self.level,
             self.sequences,

@@ -334,11 +334,13 @@ impl CriticalLoad {
             return Err(Error::setting(
                 "width",
                 width,
-                "equals the number of examples: alpha = 1 is the boundary of fixed representations",
+                "equals the number of examples: alpha = 1 is the boundary of fixed representations, where the theory has no value; \
+                 take another width",
             ));
         }
         let (regime, near_critical) = self.regime(alpha);
-        let generalises_below = self.alpha_c.is_finite().then(|| p / self.alpha_c);
+        // A width of less than one unit is none.
+        let generalises_below = Some(p / self.alpha_c).filter(|&below| below >= 1.0);
         let advice = match (regime, generalises_below) {
             (Regime::Overfitting, Some(below)) => format!(
                 "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \

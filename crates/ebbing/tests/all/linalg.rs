@@ -177,10 +177,11 @@ fn dependent_rows_are_named() {
         assert!(value.abs() <= 20.0 * f64::EPSILON * a[(17, 17)]);
         // A singular matrix: zero up to the rounding n ε ‖A‖.
         assert!(smallest.abs() <= 20.0 * f64::EPSILON * norm(a.as_ref()));
-        let expected = format!("rows 3 and 17 are {relation}: remove one of each pair, or add a ridge of ");
+        let expected = format!("rows 3 and 17 are {relation}: remove one of each pair, or set beta to ");
         assert!(advice.starts_with(&expected), "{advice}");
-        // The ridge that is suggested helps.
-        let ridge: f64 = advice[expected.len()..].split(' ').next().unwrap().parse().unwrap();
+        // The ridge 1/β that is suggested helps.
+        let beta: f64 = advice[expected.len()..].split(' ').next().unwrap().parse().unwrap();
+        let ridge = 1.0 / beta;
         let mended = Mat::from_fn(20, 20, |i, j| a[(i, j)] + if i == j { ridge } else { 0.0 });
         assert!(Cholesky::factor(mended.as_ref(), "mended").is_ok());
     }

@@ -100,7 +100,7 @@ mod tests {
         let said = used(&study.data, Images::Embedded, Some(1));
         assert!(said.ends_with("At most 1 seed (--seeds)."), "{said}");
         let all = |store: &Store| write("0", &Tiny, (&study.data, Some(1)), &said, store);
-        assert!(all(&store).unwrap_err().to_string().contains("2 of 2 cells are not there yet"));
+        assert!(all(&store).unwrap_err().to_string().contains("2 of 2 cells are not there"));
         part(&Console::new(true), &study, &store, &Share::All).unwrap();
         let claims = all(&store).unwrap();
         assert_eq!((claims.len(), claims[0].value), (1, 4.0));

@@ -4,6 +4,7 @@ use super::bench::{Bench, no_network, with_depth};
 use super::heads::at_width;
 use super::{AdviseSettings, OrderRange, Remedy, RemedyKind, ReplayPoint};
 use crate::error::{Error, Result};
+use crate::stats::number::chosen;
 use crate::tasks::{TaskSequence, WithContext};
 use crate::theory::Inputs;
 use crate::theory::calibration::{self, Expected, Training};
@@ -50,7 +51,7 @@ pub(super) struct Search<'a> {
 
 /// A penalty in a name.
 pub(super) fn penalty(lambda: f64) -> String {
-    if lambda.is_infinite() { "∞".into() } else { lambda.to_string() }
+    chosen(lambda)
 }
 
 fn mean(outcomes: &[Outcome]) -> f64 {

@@ -103,7 +103,7 @@ impl Advice {
         let judged = match row.beyond_noise {
             Some(true) => format!("beyond the noise of {} draws", self.draws),
             Some(false) => format!("within the noise of {} draws", self.draws),
-            None => "of one draw, whose noise is unknown: --seeds tells".into(),
+            None => "of one draw, whose noise is unknown: several seeds tell".into(),
         };
         let found = if gain <= 0.0 {
             format!("No better order was found ({judged}).")

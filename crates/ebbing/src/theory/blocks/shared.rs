@@ -233,8 +233,10 @@ pub(crate) fn check(given: &[Given<'_>], numbers: &[Vec<usize>], exact: bool) ->
         }
         let same = |i: usize, k: usize| (0..y.ncols()).all(|j| y[(i, j)] == y[(k, j)]);
         if (1..p).all(|i| same(i, 0)) {
-            let problem = format!("its targets are all {}; at least two different ones are needed", y[(0, 0)]);
-            return Err(Error::data(&task.name, problem));
+            return Err(Error::data(
+                &task.name,
+                "its targets are all the same; at least two different ones are needed",
+            ));
         }
         let mut first: HashMap<usize, usize> = HashMap::new();
         for (row, number) in numbers.iter().enumerate().filter(|_| exact) {

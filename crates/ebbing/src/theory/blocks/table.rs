@@ -141,7 +141,7 @@ pub(crate) fn given(KernelTable { nngp, ntk, tasks }: &KernelTable) -> Result<Ve
 pub(crate) fn from_kernel_task(t: usize, task: &KernelTask) -> Given<'_> {
     let number = format!("task {}", t + 1);
     Given {
-        name: if task.name.is_empty() { number } else { format!("{number} ({})", task.name) },
+        name: if task.name.is_empty() || task.name == number { number } else { format!("{number} ({})", task.name) },
         points: task.rows.as_slice().into(),
         y: task.y.as_ref(),
         test: task.test.as_ref().map(|(rows, y)| (rows.as_slice().into(), y.as_ref())),

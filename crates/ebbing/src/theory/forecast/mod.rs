@@ -50,7 +50,7 @@ use serde::{Deserialize, Serialize};
 /// | `order` | true | whether the best order of tasks is searched, of the mean over seeds |
 /// | `convention` | `gem` | names and formulas of the accuracy metrics |
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
-/// | `ridge` | 0 | ridge on singular feature kernels |
+/// | `ridge` | 0 | ridge on every task's own kernel, beside 1/β; features without one have pseudo-inverses |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ForecastSettings {
@@ -74,7 +74,7 @@ pub struct ForecastSettings {
     pub convention: Convention,
     /// Whether inputs are feature matrices.
     pub features: bool,
-    /// The ridge on feature kernels.
+    /// The ridge on every task's own kernel, beside 1/β.
     pub ridge: f64,
 }
 
@@ -82,6 +82,16 @@ impl ForecastSettings {
     /// How many settings are set beside the forecast: steps of its progress.
     pub fn sweeps(&self) -> usize {
         self.depths.len() + self.lambdas.len() + self.widths.len()
+    }
+
+    /// `1/β + ridge` is the temperature of a network: its ridge is part of it. That of features stays beside it.
+    fn with_one_ridge(&self) -> ForecastSettings {
+        let mut settings = self.clone();
+        if !self.features && self.ridge > 0.0 {
+            settings.theory.beta = 1.0 / (1.0 / self.theory.beta + self.ridge);
+            settings.ridge = 0.0;
+        }
+        settings
     }
 }
 
@@ -209,6 +219,7 @@ impl Forecast {
     ) -> Result<Self> {
         let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
         check(sequences, settings)?;
+        let settings = &settings.with_one_ridge();
         if tiles::needed(sequences, settings) {
             return tiles::forecast(sequences, settings, progress);
         }

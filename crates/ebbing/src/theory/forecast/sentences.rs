@@ -2,7 +2,7 @@
 
 use super::{Averaged, Forecast, SweepForecast};
 use crate::metrics::ContinualMetrics;
-use crate::stats::number::{significant, within};
+use crate::stats::number::{chosen, significant, within};
 use crate::stats::{CurveShape, Estimate, ForgettingFit, VarianceExplained};
 use crate::theory::calibration::Expected;
 use crate::theory::task_order::TaskOrder;
@@ -52,8 +52,12 @@ impl Forecast {
         all.extend(best_of("Of the penalties tried", &self.lambdas));
         all.extend(best_of("With a readout per task, of the widths tried", &self.widths));
         all.extend(self.order.as_ref().map(best_order));
-        if self.drawn && self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
-            all.push("Of one draw of tasks some order is always the best; several seeds tell whether it is more than chance.".into());
+        if self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
+            let told =
+                if self.drawn { "several seeds tell" } else { "several seeds of a part of the examples (max_p) tell" };
+            all.push(format!(
+                "Of one draw of tasks some order is always the best; {told} whether it is more than chance."
+            ));
         }
         all.extend(self.notes.iter().map(|note| format!("Note: {note}.")));
         all
@@ -74,7 +78,8 @@ impl Forecast {
 fn shape(fit: &ForgettingFit) -> String {
     match (fit.shape, fit.f_max, fit.tau) {
         (CurveShape::Saturating, Some(f_max), Some(tau)) => {
-            let r2 = fit.r2.map_or(String::new(), |r2| format!(", R² {}", significant(r2)));
+            // Two points after the first determine two parameters: that they are met says nothing.
+            let r2 = fit.r2.filter(|_| fit.points > 3).map_or(String::new(), |r2| format!(", R² {}", significant(r2)));
             format!(", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {f_max} and τ {tau} tasks{r2}")
         }
         (shape, ..) => format!(" (no saturating exponential fits: the curve is {shape:?})").to_lowercase(),
@@ -109,11 +114,14 @@ fn explained(found: &VarianceExplained) -> String {
     )
 }
 
-/// The best point of a sweep: by accuracy where targets name classes, else by forgetting; nothing to say of a single one.
+/// The best point of a sweep: by accuracy where targets name classes, then by forgetting; nothing to say of a single one.
 fn best_of(which: &str, sweep: &[SweepForecast]) -> Option<String> {
     let told: Vec<&SweepForecast> = sweep.iter().filter(|point| point.final_forgetting.is_some()).collect();
-    let lost = |point: &SweepForecast| point.accuracy.map_or(point.final_forgetting, |a| Some(-a)).unwrap_or(f64::NAN);
-    let order = |a: &&&SweepForecast, b: &&&SweepForecast| lost(a).total_cmp(&lost(b));
+    let lost = |point: &SweepForecast| (-point.accuracy.unwrap_or(0.0), point.final_forgetting.unwrap_or(f64::NAN));
+    let order = |a: &&&SweepForecast, b: &&&SweepForecast| {
+        let (a, b) = (lost(a), lost(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
     let (best, worst) = (told.iter().min_by(order)?, told.iter().max_by(order)?);
     if lost(best) == lost(worst) {
         return None;
@@ -122,15 +130,10 @@ fn best_of(which: &str, sweep: &[SweepForecast]) -> Option<String> {
         let forgetting = Estimate { value: point.final_forgetting?, standard_error: point.standard_error };
         let accuracy = point.accuracy.map(|value| Estimate { value, standard_error: point.accuracy_error });
         let accuracy = accuracy.map_or(String::new(), |a| format!("accuracy {a}, "));
-        let width = point.width.map_or(String::new(), |n| format!("N = {}, ", significant(n)));
-        Some(format!("{width}λ = {} ({accuracy}forgetting {forgetting} after the last task)", lambda(point.lambda)))
+        let width = point.width.map_or(String::new(), |n| format!("N = {}, ", chosen(n)));
+        Some(format!("{width}λ = {} ({accuracy}forgetting {forgetting} after the last task)", chosen(point.lambda)))
     };
     Some(format!("{which}, the best is {}, the worst {}.", told(best)?, told(worst)?))
-}
-
-/// A penalty for a reader.
-fn lambda(value: f64) -> String {
-    if value.is_infinite() { "∞".into() } else { significant(value) }
 }
 
 /// Accuracies among each task's own classes.

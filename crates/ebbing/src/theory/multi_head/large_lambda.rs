@@ -6,20 +6,26 @@ use crate::error::{Error, Result};
 use crate::tasks::Task;
 use serde::Serialize;
 
+/// A loss grows without bound where its exponent is above the first of these and changed by less than the second in a decade
+/// of λ. (Exponents are 0 or ½; near a transition they pass through what lies between, and change.)
+const GROWTH: (f64, f64) = (0.45, 0.02);
+
 /// What changes between two values of λ a factor of ten apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LambdaEvidence {
     /// The smaller λ.
     pub lambda: f64,
-    /// `max_h |F_{T,h}(10λ) − F_{T,h}(λ)|`.
+    /// `max_h |F_{T,h}(10λ) − F_{T,h}(λ)|` over the heads whose forgetting has a limit.
     pub change: f64,
+    /// `d ln F_{T,h} / d ln λ` for every head: ½ where the forgetting of a task in the middle grows with its readout's norm.
+    pub forgetting_exponents: Vec<f64>,
     /// `d ln u1(h,h) / d ln λ` for every head: 0 where its norm has a limit, ½ where it diverges as in overfitting.
     pub readout_exponents: Vec<f64>,
 }
 
 impl Finite {
-    /// Raises λ tenfold from 1e4 until no forgetting `F_{T,h}` changes by more than `tolerance` at ten times that λ. The
-    /// settings' own λ is not read. Since the approach to the limit is as slow as λ^(-1/2), up to half the last change
+    /// Raises λ tenfold from 1e4 until no forgetting `F_{T,h}` that has a limit changes by more than `tolerance` at ten times that
+    /// λ; one that grows as λ^½ at a steady rate has none. The settings' own λ is not read. Since the approach to the limit is as slow as λ^(-1/2), up to half the last change
     /// again may lie between this λ and ∞. One entry of evidence per λ tried; the last one met the tolerance.
     ///
     /// # Errors
@@ -41,9 +47,18 @@ impl Finite {
         while theory.lambda() < 1e11 {
             let next = at(10.0 * theory.lambda())?;
             let then = losses(&next)?;
+            // The newest task is learned exactly, but for rounding.
+            let grown = |a: f64, b: f64| if a.min(b) < 1e-10 { 0.0 } else { (b / a).log10() };
+            let exponents: Vec<f64> = now.iter().zip(&then).map(|(&a, &b)| grown(a, b)).collect();
+            let steady = |h: usize| {
+                let before = evidence.last().map_or(f64::NAN, |e| e.forgetting_exponents[h]);
+                exponents[h] > GROWTH.0 && (exponents[h] - before).abs() < GROWTH.1
+            };
+            let changes = (0..now.len()).filter(|&h| !steady(h)).map(|h| (now[h] - then[h]).abs());
             evidence.push(LambdaEvidence {
                 lambda: theory.lambda(),
-                change: now.iter().zip(&then).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs())),
+                change: changes.fold(0.0, f64::max),
+                forgetting_exponents: exponents,
                 readout_exponents: (1..=theory.tasks()).map(|h| (next.u1(h, h) / theory.u1(h, h)).log10()).collect(),
             });
             if evidence.last().is_some_and(|e| e.change <= tolerance) {

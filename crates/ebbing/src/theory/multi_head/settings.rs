@@ -184,7 +184,7 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
 
 /// "task 2 (permuted)".
 pub(super) fn task_name(tasks: &[Task], i: usize) -> String {
-    if tasks[i].name.is_empty() { format!("task {}", i + 1) } else { format!("task {} ({})", i + 1, tasks[i].name) }
+    tasks[i].label(i)
 }
 
 /// The labels of a task as a vector.

@@ -93,7 +93,7 @@ pub(super) struct Whole<'a> {
     block: usize,
     room: f64,
     probes: usize,
-    scratch: Scratch,
+    scratch: Arc<Scratch>,
     work: Work<'a>,
     /// Factors in memory, the oldest first.
     kept: Vec<(System, Arc<TiledCholesky>)>,
@@ -132,7 +132,7 @@ pub(crate) fn forecast(
         block: cut.block,
         room: cut.room,
         probes: cut.probes,
-        scratch,
+        scratch: Arc::new(scratch),
         work: Work::new(whole_cost(&sizes, per_task).flops, hear),
         kept: vec![],
         heard: vec![],

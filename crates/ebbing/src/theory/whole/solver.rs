@@ -18,6 +18,7 @@ use crate::linalg::{Mat, TiledCholesky, dot};
 use crate::plan::{PASSES, factor_bytes, factor_operations, solve_operations, step_operations};
 use crate::theory::blocks::kernels::Which;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 /// A relative residual at which a right-hand side counts as solved.
 pub(super) const RESIDUAL: f64 = 1e-8;
@@ -74,6 +75,7 @@ impl Whole<'_> {
         let weight = |j: usize| ((j + 1) * (blocks - j)) as f64;
         let weights: f64 = (0..blocks).map(weight).sum();
         let name = system.name();
+        let mut writing = Writing(None);
         for (j, (start, width)) in cut(size, block).enumerate() {
             match self.stored_column(&name, j, blocks - j)? {
                 Some((column, shift)) => factor.restore(column, shift),
@@ -89,11 +91,13 @@ impl Whole<'_> {
                         tiles.push(single(&tile, ridge));
                     }
                     factor.extend(tiles)?;
-                    self.store_column(&name, j, &factor)?;
+                    writing.finished()?;
+                    writing = self.store_column(&name, j, &factor);
                 }
             }
             self.work.did(all * weight(j) / weights);
         }
+        writing.finished()?;
         let factor = Arc::new(factor);
         self.kept.push((system, factor.clone()));
         Ok(factor)
@@ -122,10 +126,14 @@ impl Whole<'_> {
         Ok(Some((column, shift)))
     }
 
-    fn store_column(&self, name: &str, j: usize, factor: &TiledCholesky) -> Result<()> {
+    /// Puts a block column away while the next one is made.
+    fn store_column(&self, name: &str, j: usize, factor: &TiledCholesky) -> Writing {
         let numbers: Numbers = [("shift".to_string(), factor.shift())].into();
-        let tiles = factor.column(j).iter().enumerate();
-        tiles.map(|(below, tile)| self.scratch.write(&tile_name(name, j, below), tile, &numbers)).collect()
+        let (scratch, column, name) = (self.scratch.clone(), factor.column(j), name.to_string());
+        Writing(Some(std::thread::spawn(move || {
+            let tiles = column.iter().enumerate();
+            tiles.map(|(below, tile)| scratch.write(&tile_name(&name, j, below), tile, &numbers)).collect()
+        })))
     }
 
     /// Solves for the right-hand sides that `of` makes of the factor; a part called `name`.
@@ -258,6 +266,26 @@ impl Whole<'_> {
             let worst = self.heard[at].1.entry(name.clone()).or_insert(*value);
             *worst = worst.max(*value);
         }
+    }
+}
+
+/// What is being put away; nobody goes on, in whatever way, before it is.
+struct Writing(Option<JoinHandle<Result<()>>>);
+
+impl Writing {
+    fn finished(&mut self) -> Result<()> {
+        match self.0.take().map(JoinHandle::join) {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(fault)) => std::panic::resume_unwind(fault),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        // Only where the run ends early: what the write came to matters no more.
+        let _ = self.0.take().map(JoinHandle::join);
     }
 }
 

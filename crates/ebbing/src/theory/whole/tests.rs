@@ -247,7 +247,7 @@ fn residuals_are_true() {
         block: 50,
         room: 0.0,
         probes: 4,
-        scratch: Scratch::open(folder.path(), "0123456789abcdef", 1.0).unwrap(),
+        scratch: Arc::new(Scratch::open(folder.path(), "0123456789abcdef", 1.0).unwrap()),
         work: Work::new(1.0, &mut nobody),
         kept: vec![],
         heard: vec![],

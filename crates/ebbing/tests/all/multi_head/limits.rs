@@ -1,6 +1,9 @@
 //! What remains where a setting tends to its end: λ → ∞, β → ∞, α → 0, and λ = 0.
 
 use super::*;
+use ebbing::Recipe;
+use ebbing::data::{Preprocess, Sources};
+use ebbing::tasks::{Interpolated, Permuted, PostSteps, Protocol, TaskOrigin};
 
 #[test]
 fn wide_networks_learn_every_task_alone() {
@@ -167,6 +170,26 @@ fn a_lambda_that_stands_for_infinity() {
     three.push(variant(&tasks[0], 0.7, 0.2, &mut stream));
     let large = MultiHead::at_large_lambda(&three, &at(1.0, 0.7), 1e-3).unwrap();
     assert!(large.evidence().iter().all(|e| e.readout_exponents.len() == 3));
+}
+
+#[test]
+fn a_task_in_the_middle_may_be_forgotten_without_bound() {
+    // The last readout overfits; at this load what the one in the middle computes grows with its norm, as √λ: it has no limit.
+    let protocol = Permuted { tasks: 2, p: 30, p_test: 20, ratio: 0.15, permute_first: false, ..Permuted::default() };
+    let recipe = Recipe {
+        origin: TaskOrigin::Drawn { data: "mnist-sample".into(), protocol: Protocol::Permuted(protocol) },
+        preprocess: Some(Preprocess::default()),
+        post: PostSteps { interpolate: Some(Interpolated { steps: 1 }), ..PostSteps::default() },
+        seed: 0,
+    };
+    let three = recipe.draw(&Sources::new(), 0).unwrap().tasks;
+    let large = MultiHead::at_large_lambda(&three, &at(1.0, 1.5), 1e-3).unwrap();
+    let last = large.evidence().last().unwrap();
+    assert!(last.change <= 1e-3, "{last:?}");
+    // The approach to the exponent is that to the limit, a few per cent where the search ends.
+    close(last.forgetting_exponents[1], 0.5, 0.05, 1.0, "exponent of the forgetting");
+    close(last.readout_exponents[1], 0.5, 0.05, 1.0, "exponent of the readout");
+    assert!(large.forgetting(3, 2).unwrap() > 10.0 * large.forgetting(3, 1).unwrap());
 }
 
 #[test]

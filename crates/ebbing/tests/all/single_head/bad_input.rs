@@ -37,7 +37,7 @@ fn bad_input_is_refused_in_one_sentence() {
     refuse(&|t| t.tasks[1] = random_tasks(&[6], 9, 1, 0).tasks.remove(0), "task 2");
     refuse(&|t| t.tasks[1] = random_tasks(&[6], 10, 2, 0).tasks.remove(0), "2 target columns");
     refuse(&|t| t.tasks[1] = random_tasks(&[1], 10, 1, 0).tasks.remove(0), "1 example");
-    refuse(&|t| t.tasks[0].y = Mat::from_fn(6, 1, |_, _| 1.0), "targets are all 1");
+    refuse(&|t| t.tasks[0].y = Mat::from_fn(6, 1, |_, _| 1.0), "targets are all the same");
     refuse(&|t| t.tasks[0].y[(2, 0)] = f64::NAN, "NaN");
     refuse(&|t| t.tasks[0].x[(2, 4)] = f64::INFINITY, "inf");
     refuse(&|t| t.tasks[0].y = Mat::zeros(5, 1), "5 targets");
