@@ -83,7 +83,8 @@ fn main() -> Result<()> {
                 );
             }
         };
-        let (tiled, [wall, cpu]) = timed(|| Forecast::with_shares(&[sequence.clone()], &settings, &mut told));
+        let (tiled, [wall, cpu]) =
+            timed(|| Forecast::with_shares(std::slice::from_ref(&sequence), &settings, &mut told));
         let tiled = tiled?;
         if tiled.notes.iter().all(|note| !note.contains("single precision")) {
             return Err(Error::data("the bench", "the forecast was computed in memory, not in tiles"));
@@ -100,7 +101,7 @@ fn main() -> Result<()> {
         tiled.notes.iter().for_each(|note| println!("  {note}"));
         set_memory_limit(MemoryLimit::None);
         if p <= IN_MEMORY {
-            let (whole, [wall, _]) = timed(|| Forecast::of(&[sequence], &settings, &mut |_| ()));
+            let (whole, [wall, _]) = timed(|| Forecast::of(std::slice::from_ref(&sequence), &settings, &mut |_| ()));
             let whole = whole?;
             let (a, b) = (tiled.forgetting.mean[1][0], whole.forgetting.mean[1][0]);
             let exact = whole.pairs[0].values.gamma_feature;

@@ -131,8 +131,8 @@ impl Whole<'_> {
         let numbers: Numbers = [("shift".to_string(), factor.shift())].into();
         let (scratch, column, name) = (self.scratch.clone(), factor.column(j), name.to_string());
         Writing(Some(std::thread::spawn(move || {
-            let tiles = column.iter().enumerate();
-            tiles.map(|(below, tile)| scratch.write(&tile_name(&name, j, below), tile, &numbers)).collect()
+            let mut tiles = column.iter().enumerate();
+            tiles.try_for_each(|(below, tile)| scratch.write(&tile_name(&name, j, below), tile, &numbers))
         })))
     }
 
