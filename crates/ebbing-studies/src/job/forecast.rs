@@ -360,6 +360,7 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("generalisation", "test loss of task s after task t over that of learning it alone"),
     ("test_accuracy", "share of test examples of task s on the right side after task t"),
     ("gamma_feature", "overlap of all features of tasks s and t"),
+    ("gamma_feature_error", "its standard error, where it is an estimate: of sets too large for memory"),
     ("gamma_rf", "how much task t drives features that task s uses"),
     ("gamma_rule", "how far the rules of tasks s and t agree on them"),
     ("conflict", "gamma_rf - gamma_rule"),
@@ -406,6 +407,9 @@ fn rows(forecast: &Forecast) -> Vec<Row> {
 /// The order parameters of a pair, with intervals and null where they were asked for.
 fn with_pair(row: Row, pair: &PairForecast) -> Row {
     let mut row = with_parameters(row, &pair.values, "");
+    if let Some(error) = pair.detail.gamma_feature_error {
+        row = row.with("gamma_feature_error", error);
+    }
     if let Some(interval) = &pair.detail.interval {
         row = with_parameters(row, &interval.low, "_low");
         row = with_parameters(row, &interval.high, "_high");

@@ -92,7 +92,7 @@ impl Whole<'_> {
                     }
                     factor.extend(tiles)?;
                     writing.finished()?;
-                    writing = self.store_column(&name, j, &factor);
+                    writing = self.store_column(&name, j, &factor)?;
                 }
             }
             self.work.did(all * weight(j) / weights);
@@ -126,14 +126,19 @@ impl Whole<'_> {
         Ok(Some((column, shift)))
     }
 
-    /// Puts a block column away while the next one is made.
-    fn store_column(&self, name: &str, j: usize, factor: &TiledCholesky) -> Writing {
+    /// Puts a block column away while the next one is made; at once where there is no other thread to be had.
+    fn store_column(&self, name: &str, j: usize, factor: &TiledCholesky) -> Result<Writing> {
         let numbers: Numbers = [("shift".to_string(), factor.shift())].into();
         let (scratch, column, name) = (self.scratch.clone(), factor.column(j), name.to_string());
-        Writing(Some(std::thread::spawn(move || {
+        let write = Arc::new(move || {
             let mut tiles = column.iter().enumerate();
             tiles.try_for_each(|(below, tile)| scratch.write(&tile_name(&name, j, below), tile, &numbers))
-        })))
+        });
+        let aside = write.clone();
+        match std::thread::Builder::new().spawn(move || aside()) {
+            Ok(handle) => Ok(Writing(Some(handle))),
+            Err(_) => write().map(|()| Writing(None)),
+        }
     }
 
     /// Solves for the right-hand sides that `of` makes of the factor; a part called `name`.
