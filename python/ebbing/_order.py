@@ -40,6 +40,8 @@ class OrderParameters(Result):
     after the second, these two learned alone), `cos`, `proj`, `f_pair_at_lambda_zero` (the same without penalty),
     `delta_f_pair`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also `low`, `high` and
     `standard_error`, with `shuffles` also `null` (`mean`, `deviation`, `low`, `high`, `p_value`): dictionaries by name.
+    `gamma_feature_error` is the standard error of γ_feature, and so of γ_sim, where it was estimated: in forecasts of sets whose
+    kernels do not fit into memory.
     """
 
     gamma_feature: float
@@ -61,6 +63,7 @@ class OrderParameters(Result):
     high: dict[str, float] | None
     standard_error: dict[str, float] | None
     null: dict[str, Any] | None
+    gamma_feature_error: float | None
 
     @property
     def f21(self) -> float:
@@ -75,6 +78,7 @@ class OrderParameters(Result):
         if null:
             null = {part: by_name(values) if isinstance(values, dict) else values for part, values in null.items()}
         rest = {name: pair[name] for name in ("first", "second", "inverse", "ranks", "digits")}
+        rest["gamma_feature_error"] = pair.get("gamma_feature_error")
         return cls(**by_name(pair["values"]), **rest, null=null, **ends, **more)
 
     def values(self) -> dict[str, float]:

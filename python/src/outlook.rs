@@ -24,7 +24,19 @@ pub fn forecast<'py>(
     let order = asked.order && sequences.first().is_some_and(|s| s.tasks.len() > 1);
     let steps = 2 * sequences.len() + asked.sweeps() + usize::from(order);
     let features = asked.features;
-    let outlook = stepped(py, progress, steps, move |hear| Forecast::of(&sequences, &asked, hear))?;
+    let steps = steps as f64;
+    let outlook = run(py, progress, move |reporter| {
+        let mut done = 0.0;
+        let told = Forecast::with_shares(&sequences, &asked, &mut |next, share| match share {
+            Some(share) => reporter.step(share * steps, steps, next),
+            None => {
+                reporter.step(done, steps, next);
+                done += 1.0;
+            }
+        })?;
+        reporter.step(steps, steps, "done");
+        Ok(told)
+    })?;
     let words = outlook.worst.as_ref().map(|worst| worst.words());
     let told = object(py, &outlook)?;
     if let (Some(words), Ok(worst)) = (words, told.get_item("worst")) {

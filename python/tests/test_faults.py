@@ -57,3 +57,26 @@ def test_the_limit_of_memory_can_be_set_and_lifted() -> None:
         ebbing.memory_limit(None)
     with pytest.raises(ValueError, match="bytes is -1"):
         ebbing.memory_limit(-1)
+
+
+def test_little_memory_gives_the_same_forecast() -> None:
+    random = np.random.default_rng(1)
+    large = [(random.normal(size=(700, 20)), np.sign(random.normal(size=700))) for _ in range(2)]
+    whole = ebbing.forecast(large, depth=2)
+    shares: list[float] = []
+    try:
+        # Kernels of 3.9 MB, four at a time, do not fit; tiles of them do.
+        ebbing.memory_limit(14e6)
+        tiled = ebbing.forecast(large, depth=2, progress=lambda done, total, _: shares.append(done / total))
+        with pytest.raises(ValueError, match="variance"):
+            ebbing.forecast(large, variance=True)
+    finally:
+        ebbing.memory_limit(None)
+    # Residuals of 1e-8, which outputs at other inputs magnify by less than 100.
+    np.testing.assert_allclose(tiled.forgetting, whole.forgetting, rtol=1e-6, atol=1e-10)
+    pair, known = tiled.pair(1, 2), whole.pair(1, 2)
+    assert abs(pair.gamma_rf - known.gamma_rf) < 1e-6 and known.gamma_feature_error is None
+    # Five standard errors of an estimate from 32 probes.
+    assert abs(pair.gamma_feature - known.gamma_feature) < 5 * pair.gamma_feature_error < 0.1
+    assert tiled.order is None and any("random probes" in note for note in tiled.notes)
+    assert len(shares) > 10 and shares[-1] == 1.0

@@ -78,7 +78,8 @@ fn limited(home: &Home, kilobytes: usize, words: &str) -> Output {
 fn a_limit_of_addresses_is_heeded_and_its_breach_told() {
     let home = Home::new();
     let words = "forecast -p 2000 --length 2 --test-examples 0 --threads 1 --no-order";
-    let sentence = refusal(&limited(&home, 200_000, words), 2);
+    // Too little for tiles of kernels, too.
+    let sentence = refusal(&limited(&home, 90_000, words), 2);
     assert!(sentence.contains("left by ulimit -v") && sentence.contains("examples per task would fit"), "{sentence}");
     // Forced all the same: wherever memory runs out, it is said, and nothing aborts.
     let mut exhausted = 0;

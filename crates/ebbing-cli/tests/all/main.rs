@@ -14,3 +14,4 @@ mod program;
 mod server;
 mod study;
 mod support;
+mod whole;

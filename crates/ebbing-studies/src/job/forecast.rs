@@ -8,7 +8,9 @@ use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
-use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost, sequence_cost};
+use ebbing::plan::{
+    Cost, Sizes, forecast_cost, forgetting_cost, in_tiles, order_parameter_cost, sequence_cost, whole_disk,
+};
 use ebbing::stats::number::significant;
 use ebbing::tasks::preparation_words;
 use ebbing::theory::forecast::{ForecastSettings, PairForecast};
@@ -177,7 +179,8 @@ impl ForecastJob {
         Ok(())
     }
 
-    /// Computes the forecast; `before` hears the sequences and settings of each part of it, `hear` each step.
+    /// Computes the forecast; `before` hears the sequences and settings of each part of it, `hear` each step, and the share of
+    /// the work that is done where kernels do not fit into memory.
     ///
     /// # Errors
     /// What the library says.
@@ -185,14 +188,14 @@ impl ForecastJob {
         &self,
         sources: &Sources,
         before: &dyn Fn(&[TaskSequence], &ForecastSettings),
-        hear: &mut dyn FnMut(&str),
+        hear: &mut dyn FnMut(&str, Option<f64>),
     ) -> ebbing::Result<ForecastResult> {
         let (settings, seed) = (self.settings()?, self.seed()?);
         checked_seeds(self.seeds())?;
         let mut results = Vec::new();
         for (name, what, sequences) in self.sequences(sources)? {
             before(&sequences, &settings);
-            let forecast = Forecast::of(&sequences, &settings, hear)?;
+            let forecast = Forecast::with_shares(&sequences, &settings, hear)?;
             let heading = format!("Forecast for {}", self.heading(&what)?);
             results.push((name, heading, forecast, sequences.into_iter().next()));
         }
@@ -283,12 +286,26 @@ impl ForecastJob {
         })
     }
 
-    pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
-        let one = forgetting_cost(sizes).then(order_parameter_cost(sizes)).times(self.features.len().max(1));
+    /// What it costs with tasks of these sizes, for one seed.
+    pub fn cost_of(&self, sizes: &Sizes) -> Cost {
+        let one = match self.features.len() {
+            0 => forecast_cost(sizes, self.kernels()),
+            layers => forgetting_cost(sizes).then(order_parameter_cost(sizes)).times(layers),
+        };
         // What is set beside it: other depths and penalties of one readout, widths of a readout per task at every penalty.
         let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));
         let one = if beside > 0 { one.then(forgetting_cost(sizes).times(beside)) } else { one };
         if heads > 0 { one.then(sequence_cost(sizes).times(heads)) } else { one }
+    }
+
+    /// Bytes of disk that finished parts take while it runs, where kernels of these sizes do not fit into memory.
+    pub fn disk_of(&self, sizes: &Sizes) -> Option<f64> {
+        (self.features.is_empty() && in_tiles(sizes)).then(|| whole_disk(sizes, self.kernels()))
+    }
+
+    /// How many kernels of each task are inverted: that of order parameters, and another one where all weights learn.
+    fn kernels(&self) -> usize {
+        if self.mode == Mode::Rf { 1 } else { 2 }
     }
 }
 
@@ -350,6 +367,7 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("generalisation", "test loss of task s after task t over that of learning it alone"),
     ("test_accuracy", "share of test examples of task s on the right side after task t"),
     ("gamma_feature", "overlap of all features of tasks s and t"),
+    ("gamma_feature_error", "its standard error, where it is an estimate: of sets too large for memory"),
     ("gamma_rf", "how much task t drives features that task s uses"),
     ("gamma_rule", "how far the rules of tasks s and t agree on them"),
     ("conflict", "gamma_rf - gamma_rule"),
@@ -396,6 +414,9 @@ fn rows(forecast: &Forecast) -> Vec<Row> {
 /// The order parameters of a pair, with intervals and null where they were asked for.
 fn with_pair(row: Row, pair: &PairForecast) -> Row {
     let mut row = with_parameters(row, &pair.values, "");
+    if let Some(error) = pair.detail.gamma_feature_error {
+        row = row.with("gamma_feature_error", error);
+    }
     if let Some(interval) = &pair.detail.interval {
         row = with_parameters(row, &interval.low, "_low");
         row = with_parameters(row, &interval.high, "_high");

@@ -16,7 +16,7 @@ use super::update::Params;
 use crate::data::{hex, write_atomic};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
-use crate::tasks::Task;
+use crate::tasks::{Task, fingerprint};
 use safetensors::tensor::{Dtype, Metadata, TensorView};
 use safetensors::{SafeTensors, serialize};
 use serde::{Deserialize, Serialize};
@@ -172,20 +172,4 @@ fn whole(trained: &Trained, tasks: usize) -> bool {
         && triangle(&trained.test_loss, done)
         && triangle(&trained.train_accuracy, done)
         && triangle(&trained.test_accuracy, done)
-}
-
-/// SHA-256 over the shapes and entries of all tasks.
-fn fingerprint(tasks: &[Task]) -> String {
-    let mut hash = Sha256::new();
-    for task in tasks {
-        let parts = [Some((&task.x, &task.y)), task.test.as_ref().map(|t| (&t.x, &t.y))];
-        for m in parts.into_iter().flatten().flat_map(|(x, y)| [x, y]) {
-            hash.update((m.nrows() as u64).to_le_bytes());
-            hash.update((m.ncols() as u64).to_le_bytes());
-            for j in 0..m.ncols() {
-                (0..m.nrows()).for_each(|i| hash.update(m[(i, j)].to_le_bytes()));
-            }
-        }
-    }
-    hex(&hash.finalize())
 }

@@ -7,6 +7,7 @@ use super::{Cost, Sizes, size};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// What [`set_memory_limit`] chose: 0 for what the machine has, `u64::MAX` for no limit.
 static CHOSEN: AtomicU64 = AtomicU64::new(0);
@@ -30,6 +31,21 @@ pub fn set_memory_limit(limit: MemoryLimit) {
         MemoryLimit::None => u64::MAX,
     };
     CHOSEN.store(stored, Ordering::Relaxed);
+}
+
+/// Where [`set_scratch`] puts finished parts.
+static SCRATCH: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Chooses the folder in which computations that do not fit into memory keep what is finished, until they are done; `None` for
+/// one in the system's folder of temporary files.
+pub fn set_scratch(folder: Option<PathBuf>) {
+    *SCRATCH.lock().unwrap_or_else(PoisonError::into_inner) = folder;
+}
+
+/// The folder that [`set_scratch`] chose.
+pub fn scratch_folder() -> PathBuf {
+    let chosen = SCRATCH.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    chosen.unwrap_or_else(|| std::env::temp_dir().join("ebbing-unfinished"))
 }
 
 /// Free memory and what bounds it, in words.

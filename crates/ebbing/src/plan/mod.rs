@@ -5,6 +5,7 @@
 //! | [`Cost`] | operations and peak memory of a computation |
 //! | [`Sizes`] | the sizes of a task sequence, of which a cost is a function |
 //! | [`forgetting_cost`], [`order_parameter_cost`], [`phase_cost`] | costs of the theory's parts |
+//! | [`whole_cost`], [`whole_disk`], [`forecast_cost`] | the same where kernels do not fit into memory |
 //! | [`check_memory`] | whether a computation fits into what the machine has, and what would |
 //! | [`Speed`] | how fast this machine multiplies matrices, measured in 20 ms |
 //!
@@ -23,11 +24,16 @@ mod memory;
 mod nets;
 mod theory;
 mod told;
+mod whole;
 
-pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, set_memory_limit};
+pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, scratch_folder, set_memory_limit, set_scratch};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{critical_load_cost, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost};
 pub use told::{size, time};
+pub(crate) use whole::{
+    PASSES, PROBES, factor_bytes, factor_operations, pass_operations, solve_operations, step_operations, tile_rows,
+};
+pub use whole::{forecast_cost, in_tiles, whole_cost, whole_disk};
 
 use crate::linalg::{Mat, matmul_into};
 use serde::Serialize;

@@ -5,7 +5,7 @@ use super::load::{Loaded, read};
 use super::pool::number_inputs;
 use super::{Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
-use crate::plan::{Cost, Speed, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost};
+use crate::plan::{Cost, Speed, forecast_cost, in_tiles, phase_cost, sequence_cost, size, whole_disk};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -296,7 +296,10 @@ fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
     if with_test > 0 {
         what += ", generalisation and accuracy on test sets";
     }
-    let forecast = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
+    let forecast = forecast_cost(&sizes, 1);
+    if in_tiles(&sizes) {
+        what += &format!(", in tiles on {} of disk", size(whole_disk(&sizes, 1)));
+    }
     let refused = if n < 2 {
         Some("it takes two tasks at least".to_string())
     } else if own_readouts(&sequence.tasks)[0].y.ncols() != 1 {

@@ -1,8 +1,10 @@
 //! A task, its test set, and a sequence of tasks that remembers which rows are the same input.
 
+use crate::data::hex;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::Sizes;
+use sha2::{Digest, Sha256};
 
 /// Which input a row is: rows with equal `image` and equal `view` are the same input vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,6 +58,23 @@ pub struct TaskSequence {
     pub tasks: Vec<Task>,
     /// Everything that made the sequence (data set, hash, protocol, seed, preprocessing), written into every result.
     pub settings: serde_json::Value,
+}
+
+/// SHA-256 over the shapes and entries of all tasks.
+pub(crate) fn fingerprint(tasks: &[Task]) -> String {
+    let mut hash = Sha256::new();
+    for task in tasks {
+        let parts = [Some((&task.x, &task.y)), task.test.as_ref().map(|t| (&t.x, &t.y))];
+        for m in parts.into_iter().flatten().flat_map(|(x, y)| [x, y]) {
+            hash.update((m.nrows() as u64).to_le_bytes());
+            hash.update((m.ncols() as u64).to_le_bytes());
+            for j in 0..m.ncols() {
+                let column: Vec<u8> = m.col_as_slice(j).iter().flat_map(|v| v.to_le_bytes()).collect();
+                hash.update(&column);
+            }
+        }
+    }
+    hex(&hash.finalize())
 }
 
 /// The sizes of tasks, with inputs that they may share not counted once.

@@ -46,6 +46,7 @@ pub mod order_parameters;
 pub mod phase;
 pub mod single_head;
 pub mod task_order;
+pub(crate) mod whole;
 
 pub use blocks::inputs::Inputs;
 pub use blocks::kernels::Points;

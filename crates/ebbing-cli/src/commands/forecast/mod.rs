@@ -3,11 +3,11 @@
 mod pages;
 mod words;
 
-use crate::console::Console;
+use crate::console::{Console, Progress};
 use crate::output::Output;
 use ebbing::TaskSequence;
 use ebbing::data::Sources;
-use ebbing::plan::{Speed, forgetting_cost, order_parameter_cost, sequence_cost};
+use ebbing::plan::{Speed, forgetting_cost, order_parameter_cost, scratch_folder, sequence_cost, set_scratch};
 use ebbing::plan::{size, time};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing_studies::job::ForecastJob;
@@ -46,17 +46,30 @@ impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let _held = self.output.begin(self.job.clone())?;
+        if let Some(folder) = &self.output.out {
+            set_scratch(Some(folder.join("unfinished")));
+        }
         let settings = self.job.settings()?;
         let layers = self.job.features.len().max(1);
         let parts = layers * (2 * self.job.seeds() + settings.sweeps() + usize::from(settings.order));
         let mut bar = console.steps("forecast", parts as u64);
+        let mut whole: Option<Progress> = None;
         let mut done = 0;
         let sources = Sources::new();
-        let told =
-            self.job.run(&sources, &|sequences, settings| announce(console, sequences, settings), &mut |_| {
+        let before =
+            |sequences: &[TaskSequence], settings: &ForecastSettings| self.announce(console, sequences, settings);
+        let told = self.job.run(&sources, &before, &mut |what, share| match share {
+            Some(share) => {
+                let bar = whole.get_or_insert_with(|| console.share("forecast"));
+                bar.note(what);
+                bar.set((1e4 * share) as u64);
+            }
+            None => {
                 bar.set(done);
                 done += 1;
-            })?;
+            }
+        })?;
+        drop(whole);
         let advice = if self.advice { told.in_short()? } else { None };
         drop(bar);
         if self.output.out.is_some() {
@@ -67,17 +80,28 @@ impl Args {
         }
         console.print(&words::page(&told, advice.as_deref(), &self.output)?)
     }
-}
 
-/// Says how long it will take and how much memory, where that is worth saying.
-fn announce(console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings) {
-    let sizes = sequences[0].sizes();
-    let cost = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
-    let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
-    let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
-    let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
-    let seconds = cost.seconds(Speed::measure());
-    if seconds > LONG {
-        console.remark(&format!("about {} and {} of memory", time(seconds), size(cost.bytes)));
+    /// Says how long it will take and how much memory and disk, where that is worth saying.
+    fn announce(&self, console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings) {
+        let (sizes, speed) = (sequences[0].sizes(), Speed::measure());
+        if let Some(disk) = self.job.disk_of(&sizes) {
+            let cost = self.job.cost_of(&sizes).times(sequences.len());
+            console.remark(&format!(
+                "the kernels do not fit into memory: in tiles, about {}, {} of memory, and {} of disk in {} until it is done",
+                time(cost.seconds(speed)),
+                size(cost.bytes),
+                size(disk),
+                scratch_folder().display()
+            ));
+            return;
+        }
+        let cost = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
+        let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
+        let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
+        let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
+        let seconds = cost.seconds(speed);
+        if seconds > LONG {
+            console.remark(&format!("about {} and {} of memory", time(seconds), size(cost.bytes)));
+        }
     }
 }

@@ -253,6 +253,21 @@ pub(crate) struct Which {
 impl Which {
     /// `K_GP` itself.
     pub const NNGP: Which = Which { term: Term::Nngp, scale: 1.0 };
+
+    /// The kernel itself, and what it is multiplied by.
+    pub fn unscaled(self) -> (Which, f64) {
+        (Which { scale: 1.0, ..self }, self.scale)
+    }
+
+    /// A word for file names: equal words, equal kernels (but for the multiple).
+    pub fn word(self) -> String {
+        match self.term {
+            Term::Nngp => "nngp".into(),
+            Term::Ntk => "ntk".into(),
+            Term::Tilde(t, s) => format!("tilde.{t}.{s}"),
+            Term::K1(t, s) => format!("k1.{t}.{s}"),
+        }
+    }
 }
 
 /// The kernels of a source as the theory's mode uses them; times count from 1.

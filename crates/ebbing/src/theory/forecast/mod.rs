@@ -16,6 +16,7 @@ mod orders;
 mod reading;
 mod sentences;
 mod sweeps;
+mod tiles;
 
 pub use average::Averaged;
 pub use orders::ForecastOrders;
@@ -200,9 +201,37 @@ impl Forecast {
     /// # Errors
     /// Any error of the theory for these data and settings.
     pub fn of(sequences: &[TaskSequence], settings: &ForecastSettings, progress: &mut dyn FnMut(&str)) -> Result<Self> {
+        Self::with_shares(sequences, settings, &mut |next, _| progress(next))
+    }
+
+    /// The same; `progress` also hears which share of the work is done where that is known better than by counting parts: where
+    /// kernels do not fit into memory ([`crate::plan::in_tiles`]), and one part may take an hour.
+    ///
+    /// Such a forecast is of means, without intervals, replay, other depths, penalties or widths; the best order is not
+    /// searched. Finished parts are kept on disk ([`crate::plan::set_scratch`]), and a run that was killed goes on from them.
+    ///
+    /// # Errors
+    /// As for [`Forecast::of`]; [`Error::Setting`] for what needs kernels in memory, [`Error::Io`] where the disk is full.
+    pub fn with_shares(
+        sequences: &[TaskSequence],
+        settings: &ForecastSettings,
+        progress: &mut dyn FnMut(&str, Option<f64>),
+    ) -> Result<Self> {
         let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
         check(sequences, settings)?;
         let settings = &settings.with_one_ridge();
+        if tiles::needed(sequences, settings) {
+            return tiles::forecast(sequences, settings, progress);
+        }
+        Self::in_memory(first, sequences, settings, &mut |next| progress(next, None))
+    }
+
+    fn in_memory(
+        first: &TaskSequence,
+        sequences: &[TaskSequence],
+        settings: &ForecastSettings,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Self> {
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
         let mut trained: Vec<Option<Outcome>> = Vec::new();

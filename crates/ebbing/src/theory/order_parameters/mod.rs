@@ -33,6 +33,7 @@ mod pair;
 mod resample;
 mod sequence;
 
+pub(crate) use pair::{Side, values};
 pub(crate) use sequence::all_pairs;
 
 pub use resample::{Interval, Null};
@@ -127,7 +128,7 @@ pub struct OrderParameters {
 
 impl OrderParameters {
     /// The same, 0 where they are zero within an accuracy; what is a sum of squares is as good as its square.
-    fn within(&self, accuracy: f64) -> OrderParameters {
+    pub(crate) fn within(&self, accuracy: f64) -> OrderParameters {
         let (plain, square) = (|v: f64| within(v, accuracy), |v: f64| within(v, accuracy * accuracy));
         OrderParameters {
             gamma_feature: plain(self.gamma_feature),
@@ -175,6 +176,9 @@ pub struct PairOrderParameters {
     pub interval: Option<Interval>,
     /// What shuffled targets give.
     pub null: Option<Null>,
+    /// The standard error of γ_feature, and so of γ_sim, where it was estimated: for sets too large for memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gamma_feature_error: Option<f64>,
 }
 
 /// Order parameters of all ordered pairs of tasks, pair (1, 2) first, then (1, 3) … (2, 1) …

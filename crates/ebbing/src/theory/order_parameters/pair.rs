@@ -78,22 +78,23 @@ pub(super) fn evaluate(
 }
 
 /// One task's targets and what becomes of them in the other task (target norms not divided out).
-struct Side {
-    y: Mat<f64>,
+pub(crate) struct Side {
+    /// `Y_i`.
+    pub y: Mat<f64>,
     /// `K_ii^{-1} Y_i`.
-    u: Mat<f64>,
+    pub u: Mat<f64>,
     /// `K_ji K_ii^{-1} Y_i`: what the task predicts at the other's inputs.
-    out: Mat<f64>,
+    pub out: Mat<f64>,
     /// `K_ij K_jj^{-1}` of that: back at its own inputs.
-    back: Mat<f64>,
+    pub back: Mat<f64>,
     /// `K_jj^{-1} K_ji K_ii^{-1} Y_i`.
-    solved: Mat<f64>,
+    pub solved: Mat<f64>,
     /// The norm of its targets.
-    norm: f64,
+    pub norm: f64,
 }
 
 /// The order parameters of `one` learned before `two`.
-fn values(one: &Side, two: &Side, gamma_feature: f64) -> OrderParameters {
+pub(crate) fn values(one: &Side, two: &Side, gamma_feature: f64) -> OrderParameters {
     let (n1, n2) = (one.norm, two.norm);
     // a = K_12 w_2, c = K_21 w_1; e = K_21 K_11^{-1} a and d = K_12 K_22^{-1} c.
     let (a, e) = (two.out.norm_l2() / n2, two.back.norm_l2() / n2);

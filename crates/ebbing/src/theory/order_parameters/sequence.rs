@@ -147,6 +147,7 @@ impl<'a> Tasks<'a> {
             digits,
             interval: intervals.as_ref().map(|both| both[way].clone()),
             null: nulls.as_ref().map(|both| both[way].clone()),
+            gamma_feature_error: None,
         };
         Ok([order(i, j, 0), order(j, i, 1)])
     }

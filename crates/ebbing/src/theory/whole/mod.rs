@@ -1,0 +1,211 @@
+//! Single-head forecasts of sets whose kernels do not fit into memory: 60 000 examples per task within 24 GiB.
+//!
+//! | step | precision | what it takes |
+//! |---|---|---|
+//! | factor `K_tt ≈ L Lᵀ` in tiles, in place | single | `P³/3` operations, `2P²` bytes |
+//! | solves by conjugate gradients that L preconditions | double | a pass over the kernel for each of a few steps |
+//! | products with kernels between tasks | double | a pass each |
+//!
+//! A pass makes the kernel anew, tile by tile, at the speed of a product. The numbers are those of the forecast in memory to
+//! the relative residual of the solves, 1e-8, but for γ_feature, and γ_sim with it: their trace would take `2P³` operations
+//! more, and is estimated, with its standard error.
+//!
+//! Finished parts (block columns of factors, solutions, products) are kept on disk until the end
+//! ([`crate::plan::set_scratch`]): a run that is killed goes on from the last of them, to the same bits.
+
+mod chain;
+mod pairs;
+mod products;
+mod quality;
+mod scratch;
+mod solver;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use super::blocks::kernels::{KernelSource, Kernels, Points};
+use super::blocks::shared::{Given, check, number};
+use super::order_parameters::PairOrderParameters;
+use super::single_head::score::Scores;
+use super::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
+use crate::error::{Error, Result};
+use crate::linalg::TiledCholesky;
+use crate::plan::{self, PROBES, free_memory, pass_operations, scratch_folder, tile_rows, whole_cost, whole_disk};
+use crate::tasks::{TaskSequence, fingerprint, inputs_only};
+pub(crate) use quality::Quality;
+use scratch::{Numbers, Scratch};
+use solver::System;
+use std::path::PathBuf;
+use std::sync::Arc;
+use work::Work;
+
+/// Everything found about one sequence.
+pub(crate) struct Found {
+    /// What becomes of every task.
+    pub forecast: SingleHeadForecast,
+    /// The order parameters of all pairs.
+    pub pairs: Vec<PairOrderParameters>,
+    /// What is left of all tasks after the last one.
+    pub outcome: Outcome,
+    /// How well it is known.
+    pub quality: Quality,
+}
+
+/// How the work is cut.
+#[derive(Debug, Clone)]
+pub(crate) struct Cut {
+    /// Rows of a tile.
+    pub block: usize,
+    /// Bytes of factors that may be in memory at a time; one is in any case.
+    pub room: f64,
+    /// Random probes of γ_feature.
+    pub probes: usize,
+    /// Where finished parts are kept.
+    pub scratch: PathBuf,
+}
+
+impl Cut {
+    /// For tasks of a sequence, by what memory there is.
+    pub fn of(sequence: &TaskSequence, theory: &SingleHeadSettings) -> Cut {
+        let (sizes, largest) = (sequence.sizes(), sequence.tasks.iter().map(|task| task.x.nrows()).max());
+        let block = tile_rows(largest.unwrap_or(0));
+        let one = plan::factor_bytes(largest.unwrap_or(0) as f64, block as f64);
+        // The tasks themselves are there already.
+        let rest = whole_cost(&sizes, kernels(theory)).bytes - one;
+        let room = free_memory().map_or(f64::INFINITY, |free| SHARE * free.bytes - rest);
+        Cut { block, room, probes: PROBES, scratch: scratch_folder() }
+    }
+}
+
+/// The share of free memory that is used.
+const SHARE: f64 = 0.9;
+
+/// How many kernels of each task are factored.
+pub(crate) fn kernels(theory: &SingleHeadSettings) -> usize {
+    if theory.mode == Mode::Rf { 1 } else { 2 }
+}
+
+/// The computation while it runs.
+pub(super) struct Whole<'a> {
+    kernels: Kernels,
+    tasks: Vec<Given<'a>>,
+    ridge: f64,
+    block: usize,
+    room: f64,
+    probes: usize,
+    scratch: Arc<Scratch>,
+    work: Work<'a>,
+    /// Factors in memory, the oldest first.
+    kept: Vec<(System, Arc<TiledCholesky>)>,
+    /// How well each system was solved.
+    heard: Vec<(System, Numbers)>,
+    /// Systems whose factors are among the work done.
+    counted: Vec<System>,
+}
+
+/// Forecasts a sequence; `hear` is told what comes next and which share of the work is done.
+///
+/// # Errors
+/// [`Error::Data`] for tasks that cannot be learned, [`Error::Io`] where parts cannot be put away,
+/// [`Error::NotConverged`] and [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
+pub(crate) fn forecast(
+    sequence: &TaskSequence,
+    theory: &SingleHeadSettings,
+    cut: &Cut,
+    hear: &mut dyn FnMut(&str, f64),
+) -> Result<Found> {
+    let prior = theory.checked()?;
+    sequence.validate()?;
+    inputs_only(&sequence.tasks)?;
+    let given: Vec<Given<'_>> = sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
+    let numbers = number(&given);
+    check(&given, &numbers, theory.beta.is_infinite())?;
+    if theory.beta.is_infinite() {
+        refuse_repeated(&given, &numbers)?;
+    }
+    let (sizes, per_task) = (sequence.sizes(), kernels(theory));
+    let scratch = Scratch::open(&cut.scratch, &run(sequence, theory, cut)?, whole_disk(&sizes, per_task))?;
+    let mut whole = Whole {
+        kernels: Kernels::new(KernelSource::network(theory.architecture, prior), theory)?,
+        tasks: given,
+        ridge: theory.ridge(),
+        block: cut.block,
+        room: cut.room,
+        probes: cut.probes,
+        scratch: Arc::new(scratch),
+        work: Work::new(whole_cost(&sizes, per_task).flops, hear),
+        kept: vec![],
+        heard: vec![],
+        counted: vec![],
+    };
+    let found = whole.found()?;
+    whole.scratch.remove();
+    Ok(found)
+}
+
+/// All that the numbers depend on, in one word.
+fn run(sequence: &TaskSequence, theory: &SingleHeadSettings, cut: &Cut) -> Result<String> {
+    use sha2::{Digest, Sha256};
+    let settings = serde_json::to_string(theory).map_err(|e| Error::data("settings", e.to_string()))?;
+    let version = env!("CARGO_PKG_VERSION");
+    let all = format!("{version} {settings} {} {} {}", cut.block, cut.probes, fingerprint(&sequence.tasks));
+    Ok(crate::data::hex(&Sha256::digest(all)))
+}
+
+/// Refuses a task that holds an input twice: its kernel is singular.
+fn refuse_repeated(given: &[Given<'_>], numbers: &[Vec<usize>]) -> Result<()> {
+    for (task, numbers) in given.iter().zip(numbers) {
+        let mut first = std::collections::HashMap::new();
+        for (row, number) in numbers.iter().enumerate() {
+            if let Some(earlier) = first.insert(number, row) {
+                let problem = format!(
+                    "rows {earlier} and {row} are the same input; remove one, or set a temperature (finite beta)"
+                );
+                return Err(Error::data(&task.name, problem));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl<'a> Whole<'a> {
+    fn points(&self, task: usize) -> Points<'a> {
+        self.tasks[task].points
+    }
+
+    fn columns(&self) -> usize {
+        self.tasks[0].y.ncols()
+    }
+
+    fn dim(&self) -> f64 {
+        match self.tasks[0].points {
+            Points::Inputs(x) => x.ncols() as f64,
+            Points::Rows(_) => 0.0,
+        }
+    }
+
+    /// A pass was read and not made.
+    fn skipped(&mut self, (rows, columns): (Points<'_>, Points<'_>), wide: usize) {
+        self.work.did(pass_operations(rows.len() as f64, columns.len() as f64, self.dim(), wide as f64));
+    }
+
+    fn found(&mut self) -> Result<Found> {
+        let count = self.tasks.len();
+        // In the mode lazy a single task needs no other kernel.
+        let needed = count > 1 || self.kernels.tilde(1, 1).unscaled().0 == self.gaussian(0).which;
+        let firsts = if needed { (0..count).map(|t| self.first(t)).collect::<Result<Vec<_>>>()? } else { vec![] };
+        let pairs = if count > 1 { Some(self.pairs(&firsts)?) } else { None };
+        let scores = self.chain(&firsts, pairs.as_ref())?;
+        let right = self.digits()?;
+        let parameters = pairs.as_ref().map(|pairs| self.order_parameters(&firsts, pairs, right)).unwrap_or_default();
+        let quality = self.quality(&parameters);
+        let learned = (0..count).map(|t| self.points(t).len()).sum();
+        let outcome = outcome(&scores, learned)?;
+        Ok(Found { forecast: SingleHeadForecast::of(scores, right, false), pairs: parameters, outcome, quality })
+    }
+}
+
+/// What is left of all tasks after the last one.
+fn outcome(scores: &Scores, learned: usize) -> Result<Outcome> {
+    Outcome::of(&scores.train, scores.test.as_ref().map(|(test, _)| test.as_slice()), learned)
+}

@@ -1,0 +1,312 @@
+//! `(K + ridge) X = B` for a kernel of which only a factor in single precision fits into memory.
+//!
+//! ```math
+//! x_0 = M^{-1}b, \qquad p_k = M^{-1}r_k + \frac{r_k\cdot M^{-1}r_k}{r_{k-1}\cdot M^{-1}r_{k-1}}\,p_{k-1}, \qquad
+//! x_{k+1} = x_k + \frac{r_k\cdot M^{-1}r_k}{p_k\cdot Kp_k}\,p_k
+//! ```
+//!
+//! Conjugate gradients in double precision for all right-hand sides at once, each with steps of its own; `M = L Lᵀ` is the
+//! factor in single precision, K the kernel itself, made anew in every pass. M differs from K by rounding in single
+//! precision, so that a few steps do (M. R. Hestenes and E. Stiefel, J. Res. NBS 49, 409 (1952); for factors of low
+//! precision N. J. Higham and S. Pranesh, SIAM J. Sci. Comput. 43, A258 (2021)).
+
+use super::Whole;
+use super::products::{columns, cut, part};
+use super::scratch::Numbers;
+use crate::error::{Error, Result};
+use crate::linalg::{Mat, TiledCholesky, dot};
+use crate::plan::{PASSES, factor_bytes, factor_operations, solve_operations, step_operations};
+use crate::theory::blocks::kernels::Which;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// A relative residual at which a right-hand side counts as solved.
+pub(super) const RESIDUAL: f64 = 1e-8;
+/// A relative residual above which a result is an error and not a note.
+const WORST: f64 = 1e-4;
+/// Steps after which no more is expected.
+const MOST_STEPS: usize = 60;
+/// Steps without progress after which no more is expected.
+const IDLE_STEPS: usize = 6;
+
+/// The kernel of a task with itself plus a ridge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct System {
+    /// The kernel, not scaled.
+    pub which: Which,
+    /// The task, from 0.
+    pub task: usize,
+    /// What is added to the diagonal.
+    pub ridge: f64,
+}
+
+impl System {
+    /// What files call it.
+    pub fn name(&self) -> String {
+        match self.ridge {
+            0.0 => format!("{}-task{}", self.which.word(), self.task + 1),
+            ridge => format!("{}-task{}-ridge{ridge:e}", self.which.word(), self.task + 1),
+        }
+    }
+}
+
+/// What is solved, and what is left: `B − (K + ridge) X`.
+#[derive(Debug, Clone)]
+pub(super) struct Solved {
+    pub x: Mat<f64>,
+    pub residual: Mat<f64>,
+    pub numbers: Numbers,
+}
+
+impl Whole<'_> {
+    /// The factor of a system: from memory, from disk, or made, block column by block column, each put away.
+    pub(super) fn factor(&mut self, system: System) -> Result<Arc<TiledCholesky>> {
+        if let Some((_, factor)) = self.kept.iter().find(|(kept, _)| *kept == system) {
+            return Ok(factor.clone());
+        }
+        let points = self.points(system.task);
+        let (size, block) = (points.len(), self.block);
+        self.make_room(factor_bytes(size as f64, block as f64));
+        self.work.begin(format!("factor of {}", self.tasks[system.task].name));
+        let mut factor = TiledCholesky::begin(size, block);
+        // Operations grow with the number of columns before.
+        let all = if self.is_new(system) { factor_operations(size as f64, self.dim()) } else { 0.0 };
+        let blocks = factor.blocks();
+        let weight = |j: usize| ((j + 1) * (blocks - j)) as f64;
+        let weights: f64 = (0..blocks).map(weight).sum();
+        let name = system.name();
+        let mut writing = Writing(None);
+        for (j, (start, width)) in cut(size, block).enumerate() {
+            match self.stored_column(&name, j, blocks - j)? {
+                Some((column, shift)) => factor.restore(column, shift),
+                None => {
+                    let columns = part(points, start, width);
+                    let mut tiles = vec![];
+                    for (i, height) in cut(size, block).skip(j) {
+                        let tile = match i == start {
+                            true => self.kernels.symmetric(system.which, columns)?,
+                            false => self.kernels.block(system.which, part(points, i, height), columns)?,
+                        };
+                        let ridge = if i == start { system.ridge } else { 0.0 };
+                        tiles.push(single(&tile, ridge));
+                    }
+                    factor.extend(tiles)?;
+                    writing.finished()?;
+                    writing = self.store_column(&name, j, &factor)?;
+                }
+            }
+            self.work.did(all * weight(j) / weights);
+        }
+        writing.finished()?;
+        let factor = Arc::new(factor);
+        self.kept.push((system, factor.clone()));
+        Ok(factor)
+    }
+
+    /// Lets go of factors, the oldest first, until so many bytes more fit; the last one goes in any case if it must.
+    fn make_room(&mut self, bytes: f64) {
+        let size = |factor: &TiledCholesky| factor_bytes(factor.size() as f64, self.block as f64);
+        while !self.kept.is_empty() && self.kept.iter().map(|(_, f)| size(f)).sum::<f64>() + bytes > self.room {
+            self.kept.remove(0);
+        }
+    }
+
+    fn stored_column(&self, name: &str, j: usize, tiles: usize) -> Result<Option<(Vec<Mat<f32>>, f64)>> {
+        // The last tile is written last.
+        if !self.scratch.has(&tile_name(name, j, tiles - 1)) {
+            return Ok(None);
+        }
+        let mut shift = 0f64;
+        let mut column = vec![];
+        for below in 0..tiles {
+            let Some((tile, numbers)) = self.scratch.read::<f32>(&tile_name(name, j, below))? else { return Ok(None) };
+            shift = shift.max(numbers.get("shift").copied().unwrap_or(0.0));
+            column.push(tile);
+        }
+        Ok(Some((column, shift)))
+    }
+
+    /// Puts a block column away while the next one is made; at once where there is no other thread to be had.
+    fn store_column(&self, name: &str, j: usize, factor: &TiledCholesky) -> Result<Writing> {
+        let numbers: Numbers = [("shift".to_string(), factor.shift())].into();
+        let (scratch, column, name) = (self.scratch.clone(), factor.column(j), name.to_string());
+        let write = Arc::new(move || {
+            let mut tiles = column.iter().enumerate();
+            tiles.try_for_each(|(below, tile)| scratch.write(&tile_name(&name, j, below), tile, &numbers))
+        });
+        let aside = write.clone();
+        match std::thread::Builder::new().spawn(move || aside()) {
+            Ok(handle) => Ok(Writing(Some(handle))),
+            Err(_) => write().map(|()| Writing(None)),
+        }
+    }
+
+    /// Solves for the right-hand sides that `of` makes of the factor; a part called `name`.
+    ///
+    /// # Errors
+    /// [`Error::NotConverged`] for a relative residual above 1e-4.
+    pub(super) fn solve(
+        &mut self,
+        name: &str,
+        system: System,
+        of: impl FnOnce(&TiledCholesky) -> Mat<f64>,
+    ) -> Result<Solved> {
+        let p = self.points(system.task).len() as f64;
+        if let Some((both, numbers)) = self.scratch.read::<f64>(name)? {
+            let half = both.ncols() / 2;
+            let factor = if self.is_new(system) { factor_operations(p, self.dim()) } else { 0.0 };
+            self.work.did(factor + solve_operations(p, self.dim(), half as f64));
+            let solved = Solved { x: columns(&both, 0, half), residual: columns(&both, half, half), numbers };
+            self.heard(system, &solved.numbers);
+            return Ok(solved);
+        }
+        let factor = self.factor(system)?;
+        let b = of(&factor);
+        self.work.begin(format!("solutions of {}", self.tasks[system.task].name));
+        let (x, residual, worst, steps) = self.iterate(system, &factor, &b)?;
+        let step = step_operations(p, self.dim(), b.ncols() as f64);
+        self.work.correct(PASSES * step, (1 + steps) as f64 * step);
+        let numbers: Numbers = [
+            ("residual".to_string(), worst),
+            ("steps".to_string(), steps as f64),
+            ("shift".to_string(), factor.shift()),
+            ("condition".to_string(), self.condition(system, &factor)),
+        ]
+        .into();
+        let solved = Solved { x, residual, numbers };
+        let both = super::products::beside(&[solved.x.as_ref(), solved.residual.as_ref()]);
+        self.scratch.write(name, &both, &solved.numbers)?;
+        self.heard(system, &solved.numbers);
+        if worst > WORST {
+            return Err(Error::NotConverged {
+                what: format!("the solution of {}", self.tasks[system.task].name),
+                residual: worst,
+                steps,
+                trace: vec![],
+                advice:
+                    "its kernel is too ill-conditioned: remove examples that are nearly equal, or set a temperature \
+                         (finite beta)"
+                        .into(),
+            });
+        }
+        Ok(solved)
+    }
+
+    /// The solutions, what is left, the largest relative residual, and the steps taken.
+    fn iterate(
+        &mut self,
+        system: System,
+        factor: &TiledCholesky,
+        b: &Mat<f64>,
+    ) -> Result<(Mat<f64>, Mat<f64>, f64, usize)> {
+        let size: Vec<f64> = (0..b.ncols()).map(|j| b.col(j).norm_l2()).collect();
+        let square = 4.0 * (b.nrows() as f64).powi(2);
+        let mut x = factor.solve(b.as_ref());
+        let mut r = b - self.apply(system, x.as_ref())?;
+        self.work.did(square * b.ncols() as f64);
+        let mut p = Mat::<f64>::zeros(b.nrows(), b.ncols());
+        let mut rho_before = vec![0.0; b.ncols()];
+        let relative = |r: &Mat<f64>, j: usize| if size[j] > 0.0 { r.col(j).norm_l2() / size[j] } else { 0.0 };
+        let worst_of = |r: &Mat<f64>| (0..b.ncols()).map(|j| relative(r, j)).fold(0.0, f64::max);
+        let (mut best, mut idle, mut steps) = (worst_of(&r), 0, 0);
+        while best > RESIDUAL && steps < MOST_STEPS && idle < IDLE_STEPS {
+            let open: Vec<usize> = (0..b.ncols()).filter(|&j| relative(&r, j) > RESIDUAL).collect();
+            let chosen = |m: &Mat<f64>| Mat::from_fn(m.nrows(), open.len(), |i, k| m[(i, open[k])]);
+            let z = factor.solve(chosen(&r).as_ref());
+            let mut rho = vec![0.0; open.len()];
+            for (k, &j) in open.iter().enumerate() {
+                rho[k] = dot(r.col_as_slice(j), z.col_as_slice(k));
+                let turn = if rho_before[j] > 0.0 { rho[k] / rho_before[j] } else { 0.0 };
+                let old = p.col_as_slice_mut(j).iter_mut().zip(z.col_as_slice(k));
+                old.for_each(|(p, z)| *p = z + turn * *p);
+                rho_before[j] = rho[k];
+            }
+            let q = self.apply(system, chosen(&p).as_ref())?;
+            self.work.did(square * open.len() as f64);
+            for (k, &j) in open.iter().enumerate() {
+                let step = rho[k] / dot(p.col_as_slice(j), q.col_as_slice(k));
+                if !step.is_finite() {
+                    continue;
+                }
+                let along = x.col_as_slice_mut(j).iter_mut().zip(p.col_as_slice(j));
+                along.for_each(|(x, p)| *x += step * p);
+                let left = r.col_as_slice_mut(j).iter_mut().zip(q.col_as_slice(k));
+                left.for_each(|(r, q)| *r -= step * q);
+            }
+            steps += 1;
+            let now = worst_of(&r);
+            idle = if now < 0.9 * best { 0 } else { idle + 1 };
+            best = best.min(now);
+        }
+        let worst = worst_of(&r);
+        Ok((x, r, worst, steps))
+    }
+
+    /// Whether the operations of a system's factor have not been counted yet.
+    fn is_new(&mut self, system: System) -> bool {
+        let new = !self.counted.contains(&system);
+        if new {
+            self.counted.push(system);
+        }
+        new
+    }
+
+    /// The condition number of a system, estimated once.
+    fn condition(&self, system: System, factor: &TiledCholesky) -> f64 {
+        let known =
+            self.heard.iter().find(|(known, _)| *known == system).and_then(|(_, n)| n.get("condition").copied());
+        known.unwrap_or_else(|| factor.condition())
+    }
+
+    /// Remembers how well a system was solved: the worst of all times.
+    fn heard(&mut self, system: System, numbers: &Numbers) {
+        let at = match self.heard.iter().position(|(known, _)| *known == system) {
+            Some(at) => at,
+            None => {
+                self.heard.push((system, Numbers::new()));
+                self.heard.len() - 1
+            }
+        };
+        for (name, value) in numbers {
+            let worst = self.heard[at].1.entry(name.clone()).or_insert(*value);
+            *worst = worst.max(*value);
+        }
+    }
+}
+
+/// What is being put away; nobody goes on, in whatever way, before it is.
+struct Writing(Option<JoinHandle<Result<()>>>);
+
+impl Writing {
+    fn finished(&mut self) -> Result<()> {
+        match self.0.take().map(JoinHandle::join) {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(fault)) => std::panic::resume_unwind(fault),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        // Only where the run ends early: what the write came to matters no more.
+        let _ = self.0.take().map(JoinHandle::join);
+    }
+}
+
+fn tile_name(name: &str, j: usize, below: usize) -> String {
+    format!("factor-{name}-{j}-{below}")
+}
+
+/// A tile in single precision, with a ridge on its diagonal.
+fn single(tile: &Mat<f64>, ridge: f64) -> Mat<f32> {
+    let mut single = Mat::<f32>::zeros(tile.nrows(), tile.ncols());
+    for j in 0..tile.ncols() {
+        let entries = single.col_as_slice_mut(j).iter_mut().zip(tile.col_as_slice(j));
+        entries.for_each(|(to, from)| *to = *from as f32);
+    }
+    if ridge > 0.0 {
+        (0..tile.nrows()).for_each(|i| single[(i, i)] = (tile[(i, i)] + ridge) as f32);
+    }
+    single
+}
