@@ -87,7 +87,7 @@ fn accuracies_among_all_classes_and_among_a_tasks_own_stand_side_by_side() {
     let json = home.json("out/forecast.json");
     let own = json["forecast"]["test"]["task_accuracy"]["mean"][1][0].as_f64().unwrap();
     let csv = fs::read_to_string(home.join("out/test_task_accuracy.csv")).unwrap();
-    assert!(csv.lines().last().unwrap().split(',').any(|cell| cell.parse() == Ok(own)), "{own}: {csv}");
+    assert!(csv.split(['\n', ',']).any(|cell| cell.parse() == Ok(own)), "{own}: {csv}");
     let page = fs::read_to_string(home.join("out/report.html")).unwrap();
     assert!(page.contains("own classes (task-incremental)") && page.contains("all classes (class-incremental)"));
     assert!(told.contains("test accuracy  transfer"), "{told}");

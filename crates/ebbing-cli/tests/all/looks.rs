@@ -86,7 +86,7 @@ fn symbols_have_one_notation() {
     {
         let told = home.told(&format!("{words} --out out"));
         let page = fs::read_to_string(home.join("out/report.html")).unwrap();
-        let read = between(&page, "<main>", "How this was made");
+        let read = between(&page, "<main>", "<figure>");
         for raw in ["gamma_", "alpha_c", "lambda", "γ_sim", "γ_RF", "F_max", "e^("] {
             assert!(!read.contains(raw), "{words}: {raw} in the report");
         }

@@ -181,11 +181,11 @@ fn test(forecast: &Forecast) -> Figure {
     let mut panels = Vec::new();
     if let Some(test) = &forecast.test {
         panels.push(Panel::matrix(
-            &Matrix::tasks("normalised test loss G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
+            &Matrix::tasks("test loss G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
         ));
         let among = if test.task_accuracy.is_some() { ", all classes" } else { "" };
-        let class = test.accuracy.as_ref().map(|accuracy| (format!("test accuracy{among}"), accuracy));
-        let own = test.task_accuracy.as_ref().map(|accuracy| ("test accuracy, own classes".to_string(), accuracy));
+        let class = test.accuracy.as_ref().map(|accuracy| (format!("accuracy{among}"), accuracy));
+        let own = test.task_accuracy.as_ref().map(|accuracy| ("accuracy, own classes".to_string(), accuracy));
         for (name, accuracy) in class.into_iter().chain(own) {
             panels.push(Panel::matrix(&Matrix::tasks(&name, &accuracy.mean)));
         }
