@@ -180,9 +180,7 @@ fn against_null(pairs: &[&PairOrderParameters]) -> String {
 fn test(forecast: &Forecast) -> Figure {
     let mut panels = Vec::new();
     if let Some(test) = &forecast.test {
-        panels.push(Panel::matrix(
-            &Matrix::tasks("test loss G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
-        ));
+        panels.push(Panel::matrix(&Matrix::tasks("test loss G_{ts}", &test.generalisation.mean).only(|t, s| s <= t)));
         let among = if test.task_accuracy.is_some() { ", all classes" } else { "" };
         let class = test.accuracy.as_ref().map(|accuracy| (format!("accuracy{among}"), accuracy));
         let own = test.task_accuracy.as_ref().map(|accuracy| ("accuracy, own classes".to_string(), accuracy));

@@ -49,8 +49,8 @@ impl Forecast {
         all.extend(self.test.as_ref().and_then(|test| test.task_accuracy.as_ref()).map(task_incremental));
         all.extend(self.expected.as_ref().map(Expected::sentence));
         all.extend(self.explained.as_ref().map(explained));
-        all.extend(best_of("Of the penalties tried", &self.lambdas));
-        all.extend(best_of("With a readout per task, of the widths tried", &self.widths));
+        all.extend(best_of("Of the penalties tried", &self.lambdas, self.test.is_some()));
+        all.extend(best_of("With a readout per task, of the widths tried", &self.widths, self.test.is_some()));
         all.extend(self.order.as_ref().map(|order| best_order(order, |t| self.called(t))));
         if self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
             let told =
@@ -123,7 +123,7 @@ fn explained(found: &VarianceExplained) -> String {
 }
 
 /// The best point of a sweep: by accuracy where targets name classes, then by forgetting; nothing to say of a single one.
-fn best_of(which: &str, sweep: &[SweepForecast]) -> Option<String> {
+fn best_of(which: &str, sweep: &[SweepForecast], tested: bool) -> Option<String> {
     let told: Vec<&SweepForecast> = sweep.iter().filter(|point| point.final_forgetting.is_some()).collect();
     let lost = |point: &SweepForecast| (-point.accuracy.unwrap_or(0.0), point.final_forgetting.unwrap_or(f64::NAN));
     let order = |a: &&&SweepForecast, b: &&&SweepForecast| {
@@ -137,7 +137,8 @@ fn best_of(which: &str, sweep: &[SweepForecast]) -> Option<String> {
     let told = |point: &SweepForecast| {
         let forgetting = Estimate { value: point.final_forgetting?, standard_error: point.standard_error };
         let accuracy = point.accuracy.map(|value| Estimate { value, standard_error: point.accuracy_error });
-        let accuracy = accuracy.map_or(String::new(), |a| format!("accuracy {a}, "));
+        let of = if tested { "accuracy" } else { "training accuracy" };
+        let accuracy = accuracy.map_or(String::new(), |a| format!("{of} {a}, "));
         let width = point.width.map_or(String::new(), |n| format!("N = {}, ", chosen(n)));
         Some(format!("{width}λ = {} ({accuracy}forgetting {forgetting} after the last task)", chosen(point.lambda)))
     };
