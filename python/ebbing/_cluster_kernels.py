@@ -72,7 +72,8 @@ def grown(panel: tuple[Array, ...], network: Network, kind: Kind, x: Array, othe
 
 def panel_product(panel: tuple[Array, ...], v: Array) -> Array:
     """`K(X_i, X') V` of a panel that is there."""
-    start = 0
+    # As it was received it may lie anywhere, and products of unaligned numbers are summed otherwise: a copy has one form.
+    v, start = np.array(v, order="C"), 0
     out = np.zeros((len(panel[0]), v.shape[1]))
     for part in panel:
         out += part @ v[start : start + part.shape[1]]
@@ -82,7 +83,7 @@ def panel_product(panel: tuple[Array, ...], v: Array) -> Array:
 
 def tiled_product(before: Array | None, network: Network, kind: Kind, x: Array, others: list[Array], v: Array, start: int) -> Array:
     """`K(X_i, X') V` over the points from `start` on, added to that of those before; tiles are made and dropped."""
-    x2 = np.concatenate(others)
+    x2, v = np.concatenate(others), np.array(v, order="C")
     out = np.zeros((len(x), v.shape[1])) if before is None else before.copy()
     for a in range(0, len(x2), TILE):
         made = tile(network, kind, x, x2[a : a + TILE])
