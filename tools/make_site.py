@@ -109,13 +109,15 @@ def python_reference():
             modules.append(name)
         elif callable(thing):
             parts.append(described(f"ebbing.{name}", thing, 2))
-    for name in [*modules, "sklearn"]:
+    for name in [*modules, "sklearn", "dask"]:
         try:
             module = importlib.import_module(f"ebbing.{name}")
         except ImportError as error:
             sys.exit(f"ebbing.{name} needs a package that is not here: {error}")
         parts.append(f"## ebbing.{name}\n\n{fenced(module.__doc__ or '')}\n")
-        own = [n for n, v in vars(module).items() if not n.startswith("_") and getattr(v, "__module__", "") == module.__name__]
+        listed = getattr(module, "__all__", ())
+        mine = lambda n, v: not n.startswith("_") and (n in listed or getattr(v, "__module__", "") == module.__name__)
+        own = [n for n, v in vars(module).items() if mine(n, v)]
         parts += [described(f"ebbing.{name}.{n}", getattr(module, n), 3) for n in own if callable(getattr(module, n))]
     return "\n".join(parts)
 

@@ -15,28 +15,10 @@ from ._advise import Advice, advise
 from ._arrays import Task, TaskSequence
 from ._avalanche import from_avalanche
 from ._ebbing import NumericalError, __version__, memory_limit
-from ._forecast import (
-    Forecast,
-    ForgettingFit,
-    Metrics,
-    VarianceExplained,
-    fit_forgetting,
-    forecast,
-    metrics,
-    variance_explained,
-)
+from ._curves import BestLambda, PhaseCurves, best_lambda, phase_curves
+from ._forecast import Forecast, forecast
 from ._kernel import kernel
-from ._multi_head import (
-    BestLambda,
-    CriticalLoad,
-    MultiHead,
-    PhaseCurves,
-    TwoTaskLimit,
-    best_lambda,
-    critical_load,
-    phase_curves,
-    two_task_limit,
-)
+from ._multi_head import CriticalLoad, MultiHead, TwoTaskLimit, critical_load, two_task_limit
 from ._networks import SampledPosterior, Trained, sample_posterior, train
 from ._order import (
     OrderParameters,
@@ -44,8 +26,9 @@ from ._order import (
     order_parameters_from_features,
     order_parameters_from_kernels,
 )
-from ._phase import Phase, phase
+from ._phase import Phase, PhasePairs, phase, phase_pairs
 from ._single_head import SingleHead
+from ._statistics import ForgettingFit, Metrics, VarianceExplained, fit_forgetting, metrics, variance_explained
 
 __all__ = [
     "Advice",
@@ -59,6 +42,7 @@ __all__ = [
     "OrderParameters",
     "Phase",
     "PhaseCurves",
+    "PhasePairs",
     "SampledPosterior",
     "SingleHead",
     "Task",
@@ -82,6 +66,7 @@ __all__ = [
     "order_parameters_from_kernels",
     "phase",
     "phase_curves",
+    "phase_pairs",
     "sample_posterior",
     "tasks",
     "torch",

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _ebbing
-from ._forecast import sequences
+from ._forecast import by_names, described, draws, named, numbers_of, sequences
 from ._progress import Listener, listener
-from ._result import Result, pandas, significant, table
-from ._settings import bias_variance, encode, weight_variance
+from ._result import Result
+from ._settings import bias_variance, encode, given, in_python, weight_variance
+from ._table import Table, frame, significant
 
 #: The columns of the table of remedies, those that everyone asks for first.
 COLUMNS = (
@@ -56,10 +57,21 @@ class Advice(Result):
     features: bool
     answer: list[str]
     assumes: str
+    tasks: list[str]
+    settings: dict[str, Any]
+
+    @property
+    def best_order(self) -> list[Any] | None:
+        """The best order found, by the names of tasks or their numbers; None where it was not searched."""
+        return None if self.order is None else named(self.order, self.tasks)
+
+    def title(self) -> str:
+        """What the result is called where it is shown."""
+        return f"What would help {len(self.tasks)} tasks against forgetting"
 
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per remedy: `remedy`, `forgetting`, `accuracy`, `cost`, `applies`, and more."""
-        return pandas().DataFrame([{name: row[name] for name in COLUMNS} for row in self.remedies])
+        return frame([{name: row[name] for name in COLUMNS} for row in self.remedies])
 
     def plot(self, ax: Any = None) -> Any:
         """Forgetting against cost, replay as a curve."""
@@ -67,29 +79,24 @@ class Advice(Result):
 
         return _plotting.remedies(self, ax)
 
+    def about(self) -> str:
+        """Which number is which task, where they have names: sentences count."""
+        return numbers_of(self.tasks)
+
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
-        return list(self.answer)
+        apart = [f"{row['remedy']} does not apply: {row['why']}." for row in self.remedies if not row["applies"]]
+        return list(self.answer) + apart
 
-    def _rows(self) -> list[list[str]]:
+    def tables(self) -> list[Table]:
+        """The tables that are shown."""
         names = ("forgetting", "accuracy", "cost")
 
         def shown(value: float | None) -> str:
-            return "–" if value is None else significant(value if abs(value) > 1e-12 else 0.0)
+            return "–" if value is None else significant(value)
 
-        return [[row["remedy"], *(shown(row[name]) for name in names), row["why"] or ""] for row in self.remedies]
-
-    def tables(self) -> list[str]:
-        """The tables that are shown."""
-        return [table(["remedy", "forgetting", "accuracy", "cost", ""], self._rows())]
-
-    def __str__(self) -> str:
-        head = f"{'remedy':<40}{'forgetting':>11}{'accuracy':>10}{'cost':>8}"
-        rows = [
-            f"{name:<40}{f:>11}{a:>10}{c:>8}" if not why else f"{name} does not apply: {why}"
-            for name, f, a, c, why in self._rows()
-        ]
-        return "\n".join([head, *rows, "", *self.answer])
+        rows = [[row["remedy"], *(shown(row[name]) for name in names)] for row in self.remedies if row["applies"]]
+        return [Table("", ["remedy", *names], rows)]
 
 
 def advise(
@@ -113,7 +120,8 @@ def advise(
 ) -> Advice:
     """Tells what each remedy against forgetting would do for these tasks, best first: what `ebbing advise` tells.
 
-    `tasks` is a list of (X, y) or (X, y, X_test, y_test), or a list of such `TaskSequence`s, one per seed, to average over.
+    `tasks` is a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, the path of a file that `tasks.load`
+    reads, or a list of `TaskSequence`s, one per seed, to average over.
 
     | setting | |
     |---|---|
@@ -132,6 +140,7 @@ def advise(
     >>> told.examples_needed <= 20, told.remedies[-1]["applies"]
     (True, True)
     """
+    settings = given(locals())
     theory = {"mode": mode, "sigma2": weight_variance(sigma, "sigma"), "bias2": bias_variance(bias), "beta": beta, "architecture": {"depth": depth, "activation": activation}}
     asked = encode(
         theory=theory,
@@ -144,5 +153,9 @@ def advise(
         lambdas=list(lambdas),
         max_p=max_p,
     )
-    told = _ebbing.advise(sequences(tasks), asked, listener(progress, "advise"))
-    return Advice(**told)
+    drawn = draws(tasks)
+    told = _ebbing.advise(sequences(drawn), asked, listener(progress, "advise"))
+    names = drawn[0].names
+    told["answer"] = [by_names(said, names) for said in in_python(told["answer"])]
+    told["remedies"] = [{**row, "remedy": by_names(row["remedy"], names)} for row in told["remedies"]]
+    return Advice(**told, tasks=names, settings=described(drawn) | settings)

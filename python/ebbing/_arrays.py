@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +90,7 @@ def classes_of(tasks: Iterable[Any]) -> list[Any] | None:
     (['a', 'b'], None)
     """
     settings = getattr(tasks, "settings", {})
-    rule = settings["targets"] if "targets" in settings else target_columns([as_task(task, 0).y for task in tasks])[2]
+    rule = settings["targets"] if "targets" in settings else target_columns([task.y for task in as_sequence(tasks)])[2]
     return list(next(iter(rule.values()))) if isinstance(rule, dict) else None
 
 
@@ -175,20 +176,39 @@ class Task(_Parts):
 
 
 class TaskSequence(list[Task]):
-    """Tasks in the order in which they are learned: a list of `Task` with names and with what made them."""
+    """Tasks in the order in which they are learned: a list of `Task` with names and with what made them.
+
+    A dictionary `{name: (X, y)}` gives tasks with their names; a slice keeps them.
+
+    >>> tasks = TaskSequence({name: (np.eye(2), [1, -1]) for name in ("dogs", "cats", "mice")})
+    >>> tasks.names, tasks[1:].names
+    (['dogs', 'cats', 'mice'], ['cats', 'mice'])
+    """
 
     names: list[str]
     settings: dict[str, Any]
 
-    def __init__(self, tasks: Iterable[Any], names: Sequence[str] = (), settings: dict[str, Any] | None = None) -> None:
+    def __init__(self, tasks: Any, names: Sequence[str] = (), settings: dict[str, Any] | None = None) -> None:
+        if isinstance(tasks, Mapping):
+            tasks, names = tasks.values(), list(names) or [str(name) for name in tasks]
         super().__init__(as_task(task, t) for t, task in enumerate(tasks))
         self.names = list(names) or [f"task {t + 1}" for t in range(len(self))]
+        if len(self.names) != len(self):
+            raise ValueError(f"names has {len(self.names)} entries; there are {len(self)} tasks")
         self.settings = dict(settings or {})
+
+    @overload
+    def __getitem__(self, which: SupportsIndex) -> Task: ...
+    @overload
+    def __getitem__(self, which: slice) -> TaskSequence: ...
+    def __getitem__(self, which: Any) -> Any:
+        chosen = super().__getitem__(which)
+        return TaskSequence(chosen, self.names[which], self.settings) if isinstance(which, slice) else chosen
 
     def __repr__(self) -> str:
         sizes = sorted({len(task.y) for task in self})
         examples = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}" if sizes else "no"
-        features = np.shape(self[0].x)[1] if self else 0
+        features = np.prod(np.shape(self[0].x)[1:], dtype=int) if self else 0
         return f"<{len(self)} tasks of {examples} examples with {features} features>"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -206,11 +226,51 @@ def as_task(task: Any, t: int) -> Task:
     return Task(*task)
 
 
+def as_sequence(tasks: Any) -> TaskSequence:
+    """Tasks as users give them: a list of (X, y), a dictionary of them by name, or the path of a file or folder."""
+    if isinstance(tasks, TaskSequence):
+        return tasks
+    if isinstance(tasks, (str, os.PathLike)):
+        from .tasks import load
+
+        return load(tasks)
+    if isinstance(tasks, bytes) or not isinstance(tasks, Iterable):
+        ways = "give a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, or the path of a file"
+        raise TypeError(f"tasks: a {type(tasks).__name__}; {ways}")
+    return TaskSequence(tasks)
+
+
+def task_names(names: Sequence[str] | int) -> list[Any]:
+    """Names of tasks, or numbers from 1 where they have none of their own.
+
+    >>> task_names(["task 1", "task 2"]), task_names(["digits", "letters"]), task_names(2)
+    ([1, 2], ['digits', 'letters'], [1, 2])
+    """
+    if isinstance(names, int):
+        return list(range(1, names + 1))
+    numbered = all(name in ("", f"task {t}") for t, name in enumerate(names, 1))
+    return task_names(len(names)) if numbered or len(set(names)) < len(names) else list(names)
+
+
+def two_of(pair: Any, names: Sequence[str]) -> tuple[int, int]:
+    """Two different tasks, each by its number from 1 or by its name, as numbers from 1.
+
+    >>> two_of(("cats", 1), ["dogs", "cats"])
+    (2, 1)
+    """
+    known = task_names(names)
+    places = {name: t for t, name in enumerate(known, 1)} | {t: t for t in range(1, len(names) + 1)}
+    chosen = list(pair) if isinstance(pair, (list, tuple)) else []
+    found = [places.get(one) for one in chosen]
+    if len(found) != 2 or None in found or found[0] == found[1]:
+        named = "" if known == task_names(len(names)) else f" or of {', '.join(map(str, known))}"
+        raise ValueError(f"pair is {pair}; it must be two different tasks from 1 to {len(names)}{named}, such as (1, 2)")
+    return found[0], found[1]  # type: ignore[return-value]
+
+
 def native(tasks: Any) -> list[Native]:
     """Tasks for the compiled half; warns where real targets look like class labels."""
-    if isinstance(tasks, (str, bytes)) or not isinstance(tasks, Iterable):
-        raise TypeError(f"tasks: a {type(tasks).__name__}; give a list of (X, y) or (X, y, X_test, y_test)")
-    sequence = tasks if isinstance(tasks, TaskSequence) else TaskSequence(tasks)
+    sequence = as_sequence(tasks)
     made: list[Native] = []
     for t, (task, name) in enumerate(zip(sequence, sequence.names)):
         label = f"task {t + 1}"

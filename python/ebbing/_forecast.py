@@ -1,153 +1,25 @@
-"""Everything a forecast tells about a sequence of tasks, fits of forgetting curves, metrics of accuracies."""
+"""Everything a forecast tells about a sequence of tasks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _ebbing
-from ._arrays import Array, TaskSequence, matrix, native, vector
-from ._order import OrderParameters
+from ._arrays import Array, TaskSequence, as_sequence, native, task_names, two_of
+from ._order import OrderParameters, by_name
 from ._progress import Listener, listener
-from ._result import Result, heat_table, matrix_frame, pandas, table, task_names, text_table, with_error
-from ._settings import bias_variance, encode, weight_variance
-
-class ForgettingFit(Result):
-    """`F_t = F_max (1 − e^{−(t−1)/τ})`: `f_max`, `tau` (None where the curve does not tell), `stderr` by name, `shape`, `r2`."""
-
-    f_max: float | None
-    tau: float | None
-    stderr: dict[str, float | None]
-    shape: str
-    slope: float | None
-    tau_interval: tuple[float | None, float | None]
-    r2: float | None
-    points: int
-    cut: bool
-
-    @classmethod
-    def of(cls, fit: dict[str, Any]) -> ForgettingFit:
-        """From what the compiled half tells of a fit."""
-        known = {name: fit[name] for name in ("f_max", "tau", "slope")}
-        return cls(
-            **{name: found and found["value"] for name, found in known.items()},
-            stderr={name: found and found["standard_error"] for name, found in known.items()},
-            tau_interval=tuple(fit["tau_interval"]),
-            **{name: fit[name] for name in ("shape", "r2", "points", "cut")},
-        )
-
-    def at(self, t: Any) -> Array:
-        """The fitted curve after t tasks; nan where the shape is undetermined."""
-        t = np.asarray(t, dtype=float)
-        if self.shape == "saturating" and self.f_max is not None and self.tau is not None:
-            return np.asarray(-self.f_max * np.expm1((1 - t) / self.tau))
-        if self.shape == "linear" and self.slope is not None:
-            return np.asarray(self.slope * (t - 1))
-        if self.shape == "step" and self.f_max is not None:
-            return np.where(t > 1, self.f_max, 0.0)
-        return np.full_like(t, 0.0 if self.shape == "zero" else np.nan)
-
-    def plot(self, ax: Any = None) -> Any:
-        """The fitted curve."""
-        from . import _plotting
-
-        return _plotting.fitted(self, ax)
+from ._result import Result
+from ._settings import bias_variance, encode, given, in_python, resamplings, weight_variance
+from ._statistics import ForgettingFit, Metrics, VarianceExplained
+from ._table import Table, frame, matrix_frame, matrix_table, significant, symbol
 
 
-def fit_forgetting(curve: Any, times: Any = None, *, rising: bool = False) -> ForgettingFit:
-    """Fits `F_t = F_max (1 − e^{−(t−1)/τ})` to a forgetting curve by unweighted least squares.
-
-    `curve` holds the forgetting of a task after 1, 2, … tasks (or after `times`, counted from 1). With
-    `rising`, a curve that is not monotonic is cut after its maximum, as the paper does at very low permutation ratios.
-
-    >>> import numpy as np
-    >>> fit = fit_forgetting(0.5 * (1 - np.exp(-np.arange(10) / 3)))
-    >>> round(fit.f_max, 6), round(fit.tau, 6), fit.shape
-    (0.5, 3.0, 'saturating')
-    """
-    values = vector(curve, "curve")
-    at = np.arange(1.0, len(values) + 1) if times is None else vector(times, "times")
-    return ForgettingFit.of(_ebbing.fit_forgetting(at.tolist(), values.tolist(), rising))
-
-
-class VarianceExplained(Result):
-    """`PVE_j = (R² − R²_without j) / R²`: how much of the variance of y each predictor explains.
-
-    `r2` of the regression on all predictors and a constant, `pve` of every predictor, `share`: the same, scaled to sum 1.
-    """
-
-    r2: float
-    pve: Array
-    share: Array
-
-    @classmethod
-    def of(cls, found: dict[str, Any]) -> VarianceExplained:
-        """From what the compiled half tells."""
-        return cls(r2=found["r2"], pve=np.array(found["pve"]), share=np.array(found["share"]))
-
-    def to_pandas(self) -> Any:
-        """A `DataFrame` with one row per predictor."""
-        return pandas().DataFrame({"pve": self.pve, "share": self.share})
-
-
-def variance_explained(X: Any, y: Any) -> VarianceExplained:
-    """Regresses `y` on the columns of `X` and a constant, and again with each column left out.
-
-    For instance the forgetting of many pairs of tasks on their order parameters: which one says most about it?
-
-    >>> import numpy as np
-    >>> X = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
-    >>> variance_explained(X, 2 * X[:, 0] + X[:, 1]).share  # uncorrelated predictors explain 4 : 1
-    array([0.8, 0.2])
-    """
-    return VarianceExplained.of(_ebbing.variance_explained(matrix(X, "X"), vector(y, "y").tolist()))
-
-
-class Metrics(Result):
-    """Continual-learning metrics by a named convention; None where one is undefined."""
-
-    convention: str
-    average_accuracy: float
-    average_accuracy_after: Array
-    learning_accuracy: float
-    backward_transfer: float | None
-    forward_transfer: float | None
-    forgetting: float | None
-    forgetting_matrix: Array
-    intransigence: float | None
-    intransigence_by_task: Array | None
-
-    @classmethod
-    def of(cls, found: dict[str, Any]) -> Metrics:
-        """From what the compiled half tells."""
-        return cls(**{name: np.array(v) if isinstance(v, list) else v for name, v in found.items()})
-
-
-def metrics(
-    accuracies: Any,
-    convention: str = "gem",
-    *,
-    untrained: Any = None,
-    reference: Any = None,
-    test_sizes: Any = None,
-) -> Metrics:
-    """`ACC = mean_s R[T, s]`, `BWT = mean_{s<T} R[T, s] − R[s, s]` and their kin from accuracies R[t, s].
-
-    Conventions: `gem`, `avalanche`, `chaudhry`. Rows hold all tasks, or row t the tasks up to t. Forward transfer needs the
-    accuracies of an `untrained` network, intransigence those of a `reference`.
-
-    >>> found = metrics([[0.9, 0.5], [0.7, 0.8]])
-    >>> found.average_accuracy, round(found.backward_transfer, 6)
-    (0.75, -0.2)
-    """
-    rows = [vector(row, f"accuracies, row {t}") for t, row in enumerate(accuracies)]
-    rows = [row[~np.isnan(row)] if np.isnan(row).any() else row for row in rows]
-    before = None if untrained is None else vector(untrained, "untrained").tolist()
-    best = None if reference is None else vector(reference, "reference").tolist()
-    sizes = None if test_sizes is None else [int(n) for n in test_sizes]
-    return Metrics.of(_ebbing.metrics([row.tolist() for row in rows], convention, before, best, sizes))
+#: The order parameters in tables of pairs.
+NAMES_SHOWN = ("gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f_pair", "gamma_sim")
 
 
 class Forecast(Result):
@@ -196,22 +68,25 @@ class Forecast(Result):
     notes: list[str]
     answer: list[str]
     assumes: str
+    settings: dict[str, Any]
 
     @classmethod
-    def of(cls, outlook: dict[str, Any]) -> Forecast:
+    def of(cls, outlook: dict[str, Any], settings: dict[str, Any]) -> Forecast:
         """From what the compiled half tells."""
         test = outlook["test"] or {}
         pairs = [OrderParameters.of_pair({**pair["detail"], "values": pair["values"]}) for pair in outlook["pairs"]]
         kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes")
         return cls(
-            **{name: outlook[name] for name in (*kept, "answer", "assumes")},
+            **{name: outlook[name] for name in (*kept, "assumes")},
+            answer=[by_names(said, outlook["tasks"]) for said in in_python(outlook["answer"])],
+            settings=settings,
             explained=VarianceExplained.of(outlook["explained"]) if outlook.get("explained") else None,
             lambdas=_swept(outlook.get("lambdas", [])),
             widths=_swept(outlook.get("widths", [])),
             forgetting=_mean(outlook["forgetting"]),
             forgetting_error=_error(outlook["forgetting"]),
             pairs=pairs,
-            pair_errors=[pair["standard_error"] for pair in outlook["pairs"]],
+            pair_errors=[pair["standard_error"] and by_name(pair["standard_error"]) for pair in outlook["pairs"]],
             fit=ForgettingFit.of(outlook["fit"]) if outlook["fit"] else None,
             train_accuracy=_mean(outlook["train_accuracy"]),
             test_loss=_mean(test.get("loss")),
@@ -221,12 +96,15 @@ class Forecast(Result):
             metrics=Metrics.of(test["metrics"]) if test.get("metrics") else None,
         )
 
-    def pair(self, first: int, second: int) -> OrderParameters:
-        """Order parameters of a pair, tasks counted from 1."""
-        for pair in self.pairs:
-            if (pair.first, pair.second) == (first, second):
-                return pair
-        raise ValueError(f"the pair is ({first}, {second}); tasks count from 1 to {len(self.tasks)} and must differ")
+    def pair(self, first: int | str, second: int | str) -> OrderParameters:
+        """Order parameters of a pair, tasks by name or counted from 1."""
+        wanted = two_of((first, second), self.tasks)
+        return next(pair for pair in self.pairs if (pair.first, pair.second) == wanted)
+
+    @property
+    def best_order(self) -> list[Any] | None:
+        """The best order found, by the names of tasks or their numbers; None where it was not searched."""
+        return None if self.order is None else named(self.order["order"], self.tasks)
 
     def to_pandas(self, what: str = "forgetting") -> Any:
         """A `DataFrame`: the `forgetting` matrix, all `pairs` (intervals, null and p-values where there are some), all
@@ -238,29 +116,33 @@ class Forecast(Result):
         if what == "forgetting":
             return matrix_frame(self.forgetting, self.tasks)
         if what == "pairs":
-            rows = [{"first": p.first, "second": p.second, **p.flat()} for p in self.pairs]
-            return pandas().DataFrame(rows).set_index(["first", "second"])
+            both = [dict(zip(("first", "second"), named((p.first, p.second), self.tasks))) for p in self.pairs]
+            return frame([called | p.flat() for called, p in zip(both, self.pairs)], ["first", "second"])
         if what == "accuracies":
             return self._accuracies()
         if what in ("lambdas", "widths"):
             points = getattr(self, what)
             if not points:
                 raise ValueError(f"no {what} were swept; give {what}=[…] to forecast")
-            return pandas().DataFrame(points).set_index(["width", "lambda"] if what == "widths" else "lambda")
+            return frame(points, ["width", "lambda"] if what == "widths" else ["lambda"])
         raise ValueError(f"what is {what!r}; it must be forgetting, pairs, accuracies, lambdas or widths")
 
     def _accuracies(self) -> Any:
         names = task_names(self.tasks)
         matrices = {"forgetting": self.forgetting, "train_accuracy": self.train_accuracy, "test_loss": self.test_loss}
         matrices |= {"generalization": self.generalization, "test_accuracy": self.test_accuracy}
+        matrices |= {"task_accuracy": self.task_accuracy}
         known = {name: matrix for name, matrix in matrices.items() if matrix is not None}
         cells = [(t, s) for t in range(len(names)) for s in range(len(names))]
         rows = [{"after task": names[t], "on task": names[s], **{k: m[t, s] for k, m in known.items()}} for t, s in cells]
-        return pandas().DataFrame(rows).set_index(["after task", "on task"])
+        return frame(rows, ["after task", "on task"])
 
     def title(self) -> str:
         """What the result is called where it is shown."""
-        return f"Forecast of {len(self.tasks)} tasks" + (f", mean of {self.seeds} draws" if self.seeds > 1 else "")
+        of = " from given features" if self.settings.get("features") else ""
+        several = "s" if len(self.tasks) > 1 else ""
+        drawn = f", mean of {self.seeds} draws" if self.seeds > 1 else ""
+        return f"Forecast of {len(self.tasks)} task{several}{of}{drawn}"
 
     def plot(self, ax: Any = None) -> Any:
         """The forgetting matrix and the first task's curve with its fit (one of them into `ax`: the matrix)."""
@@ -268,34 +150,76 @@ class Forecast(Result):
 
         return _plotting.forecast(self, ax)
 
+    def about(self) -> str:
+        """Which number is which task, where they have names: sentences count."""
+        return numbers_of(self.tasks)
+
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
         return list(self.answer)
 
-    def text_tables(self) -> list[str]:
-        """The tables of a printed summary."""
-        names = task_names(self.tasks)
-        learned = np.tri(len(names), dtype=bool)
-        errors = self.forgetting_error
-        rows = [
-            [str(names[t])]
-            + [
-                with_error(self.forgetting[t, s], None if errors is None else errors[t, s]) if learned[t, s] else ""
-                for s in range(len(names))
-            ]
-            for t in range(len(names))
-        ]
-        matrix = text_table(["after task", *(f"on {name}" for name in names)], rows)
-        return [f"Forgetting F (0: remembered, 1: as bad as answering 0)\n{matrix}"]
+    def shown_pairs(self) -> list[OrderParameters]:
+        """The pairs that are shown: all in the order learned if tasks are few, else consecutive ones."""
+        few = len(self.tasks) <= 4
+        return [p for p in self.pairs if (p.first < p.second if few else p.second == p.first + 1)]
 
-    def tables(self) -> list[str]:
+    def arrow(self, pair: OrderParameters) -> str:
+        """A pair by its tasks: `dogs → cats`."""
+        return " → ".join(map(str, named((pair.first, pair.second), self.tasks)))
+
+    def tables(self) -> list[Table]:
         """The tables that are shown."""
-        names = ["gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f21", "gamma_sim"]
-        learned = [pair for pair in self.pairs if pair.first < pair.second]
-        rows = [[f"{pair.first} → {pair.second}", *(getattr(pair, name) for name in names)] for pair in learned]
-        shown = np.where(np.tri(len(self.tasks), dtype=bool), self.forgetting, np.nan)
-        matrix = heat_table("Forgetting F (0: remembered, 1: as bad as answering 0)", shown, self.tasks)
-        return [table(["tasks", *names], rows), matrix] if rows else [matrix]
+        learned = np.where(np.tri(len(self.tasks), dtype=bool), self.forgetting, np.nan)
+        caption = "Forgetting F (0: remembered, 1: as bad as answering 0)"
+        matrix = matrix_table(caption, learned, self.tasks, self.forgetting_error)
+        pairs, names = self.shown_pairs(), NAMES_SHOWN
+        if not pairs:
+            return [matrix]
+        which = "pairs in the order learned" if len(self.tasks) <= 4 else "consecutive pairs"
+        rows = [[self.arrow(p), *(significant(getattr(p, name), p.accuracy()) for name in names)] for p in pairs]
+        values = Table(f"Order parameters, {which}", ["pair", *map(symbol, names)], rows)
+        if not pairs[0].called():
+            return [values, matrix]
+        of = f" (of the first draw; values are means of {self.seeds})" if self.seeds > 1 else ""
+        lines = [[self.arrow(p) if k == 0 else "", *p.row(name)] for p in pairs for k, name in enumerate(names)]
+        return [values, Table(pairs[0].called() + of, ["pair", *pairs[0].head()], lines), matrix]
+
+
+def named(numbers: Sequence[int], tasks: Sequence[str]) -> list[Any]:
+    """Tasks that count from 1 by their names, where they have some.
+
+    >>> named([2, 1], ["dogs", "cats"]), named([2, 1], ["task 1", "task 2"])
+    (['cats', 'dogs'], [2, 1])
+    """
+    names = task_names(tasks)
+    return [names[number - 1] for number in numbers]
+
+
+def by_names(sentence: str, tasks: Sequence[str]) -> str:
+    """A sentence whose order or pair of tasks goes by their names.
+
+    >>> by_names("The best order found is 2 1: 3 % less.", ["dogs", "cats"])
+    'The best order found is cats, dogs: 3 % less.'
+    """
+    if not numbers_of(tasks):
+        return sentence
+
+    def called(found: re.Match[str]) -> str:
+        between = " and " if " and " in found[2] else ", "
+        return found[1] + between.join(map(str, named([int(t) for t in re.findall(r"\d+", found[2])], tasks)))
+
+    return re.sub(r"(order |order found is |Tasks )(\d+(?:(?: and | )\d+)+)", called, sentence)
+
+
+def numbers_of(tasks: Sequence[str]) -> str:
+    """Which number is which task; empty where they have no names.
+
+    >>> numbers_of(["dogs", "cats"]), numbers_of(["task 1", "task 2"])
+    ('Tasks: 1 dogs, 2 cats', '')
+    """
+    names = task_names(tasks)
+    own = names != task_names(len(names))
+    return "Tasks: " + ", ".join(f"{t} {name}" for t, name in enumerate(names, 1)) if own else ""
 
 
 def forecast(
@@ -325,7 +249,8 @@ def forecast(
 ) -> Forecast:
     """Forecasts forgetting from the data alone: what `ebbing forecast` tells.
 
-    `tasks` is a list of (X, y) or (X, y, X_test, y_test), or a list of such `TaskSequence`s, one per seed, to average over.
+    `tasks` is a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, the path of a file that `tasks.load`
+    reads, or a list of `TaskSequence`s, one per seed, to average over.
 
     | setting | |
     |---|---|
@@ -352,14 +277,15 @@ def forecast(
     >>> print(told.summary().splitlines()[0])
     Forecast of 3 tasks
     """
+    settings = given(locals())
     network = {"depth": depth, "activation": activation}
     theory: dict[str, Any] = {"mode": mode, "lambda": lam, "sigma2": weight_variance(sigma, "sigma"), "beta": beta, "variance": variance, "architecture": network}
     theory["bias2"] = bias_variance(bias)
     theory["replay"] = {"examples": replay, "budget": replay_budget, "selection": replay_selection}
     asked = encode(
         theory=theory,
-        half_samples=bootstrap,
-        shuffles=shuffles,
+        half_samples=resamplings(bootstrap, "bootstrap"),
+        shuffles=resamplings(shuffles, "shuffles"),
         depths=list(depths),
         lambdas=list(lambdas),
         widths=list(widths),
@@ -368,14 +294,26 @@ def forecast(
         features=features,
         ridge=ridge,
     )
-    return Forecast.of(_ebbing.forecast(sequences(tasks), asked, listener(progress, "forecast")))
+    drawn = draws(tasks)
+    outlook = _ebbing.forecast(sequences(drawn), asked, listener(progress, "forecast"))
+    return Forecast.of(outlook, described(drawn) | settings)
 
 
-def sequences(tasks: Any) -> list[Any]:
-    """Native tasks of every seed, with what made them."""
+def draws(tasks: Any) -> list[TaskSequence]:
+    """The sequences of a list of them, one per seed, or the one that is given."""
     several = isinstance(tasks, (list, tuple)) and tasks and all(isinstance(one, TaskSequence) for one in tasks)
-    made = [getattr(one, "settings", {}) for one in (tasks if several else [tasks])]
-    return [(native(one), encode(**settings)) for one, settings in zip(tasks if several else [tasks], made)]
+    return list(tasks) if several else [as_sequence(tasks)]
+
+
+def sequences(drawn: list[TaskSequence]) -> list[Any]:
+    """Native tasks of every seed, with what made them."""
+    return [(native(one), encode(**one.settings)) for one in drawn]
+
+
+def described(drawn: list[TaskSequence]) -> dict[str, str]:
+    """The tasks in words, for what a result records."""
+    words = repr(drawn[0]).strip("<>")
+    return {"tasks": words if len(drawn) == 1 else f"{len(drawn)} draws of {words}"}
 
 
 def _swept(points: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import _ebbing
-from ._arrays import Array, classes_of, decided, lower, matrix, native, vector
-from ._result import Result, heat_table, key_value, pandas, table
-from ._settings import count, real, weight_variance
+from ._arrays import Array, as_sequence, classes_of, decided, lower, matrix, native, vector
+from ._result import Result
+from ._settings import count, given, real, weight_variance
+from ._table import Table, frame, matrix_table, power, setting, shortened, symbol, values_table, without_rounding
 
 #: What the library's regimes are called.
 REGIMES = {
@@ -56,6 +56,7 @@ class MultiHead:
         sigma_readout: float | None = None,
         readout_norm: float | None = None,
     ) -> None:
+        tasks = as_sequence(tasks)
         self._tasks = native(tasks)
         # Each head has its own two classes.
         labelled = all(not isinstance(y, np.ndarray) for _, y, *_ in self._tasks) and classes_of(tasks) is not None
@@ -126,8 +127,11 @@ class MultiHead:
         return self._predict(X, head, t)[1]
 
     def forgetting(self) -> Array:
-        """`F[t, s]`: the loss of head s on its training data after task t, variance included; nan before s is learned."""
-        return lower(self._theory.forgetting())
+        """`F[t, s]`: the loss of head s on its training data after task t, variance included; nan before s is learned.
+
+        0 where only rounding is left (below 1e-12).
+        """
+        return without_rounding(lower(self._theory.forgetting()))
 
     def generalization(self) -> Array:
         """`G[t, s]`: the same on held-out data, over that of a network of the same width that learned s alone."""
@@ -146,12 +150,30 @@ class MultiHead:
         return self._theory.representation_change(matrix(X, "X"))
 
     def __repr__(self) -> str:
-        return f"<MultiHead of {self.tasks} tasks at alpha = {self.alpha:.3g}, residual {self.residual:.1e}>"
+        return f"<MultiHead of {self.tasks} tasks at alpha = {setting(self.alpha)}, lam = {setting(self._settings[2])}>"
+
+    def tables(self) -> list[Table]:
+        """The tables that print and notebook show."""
+        values = {"width": setting(self.width), "alpha": setting(self.alpha), "lam": setting(self._settings[2])}
+        values |= {} if self.lam_used == self._settings[2] else {"λ that stands for it": setting(self.lam_used)}
+        values |= {"regime": self.regime} if self.regime else {}
+        names = [task[4] for task in self._tasks]
+        tables = [values_table(values), matrix_table("Forgetting F, a readout per task", self.forgetting(), names)]
+        if all(task[2] is not None for task in self._tasks):
+            caption = "Test loss G over that of a network that learned the task alone"
+            tables.append(matrix_table(caption, self.generalization(), names))
+        return tables
+
+    def summary(self) -> str:
+        """What there is to read, as plain text; `print` shows the same."""
+        title = f"A readout for each of {self.tasks} tasks"
+        return "\n\n".join([title, *(table.text() for table in self.tables())])
+
+    def __str__(self) -> str:
+        return self.summary()
 
     def _repr_html_(self) -> str:
-        values: dict[str, Any] = {"width": self.width, "alpha": self.alpha, "lam": self.lam_used}
-        values |= {"regime": self.regime} if self.regime else {}
-        return key_value({**values, "largest residual": self.residual}) + heat_table("Forgetting F", self.forgetting())
+        return "".join(table.html() for table in self.tables())
 
 
 class TwoTaskLimit(Result):
@@ -169,6 +191,7 @@ class TwoTaskLimit(Result):
     u0: Any
     d: Any
     u22: Any
+    settings: dict[str, Any]
 
     @classmethod
     def of_points(cls, points: list[dict[str, Any]], scalar: bool) -> TwoTaskLimit:
@@ -189,8 +212,8 @@ class TwoTaskLimit(Result):
 
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per load."""
-        values = {name: np.atleast_1d(value) for name, value in self.__dict__.items()}
-        return pandas().DataFrame(values).set_index("alpha")
+        values = {name: np.atleast_1d(value) for name, value in self.__dict__.items() if name != "settings"}
+        return frame(values, ["alpha"])
 
     def plot(self, ax: Any = None) -> Any:
         """F_21 and the readout norm against the load, with the regimes behind them."""
@@ -198,13 +221,24 @@ class TwoTaskLimit(Result):
 
         return _plotting.loads(self, ax)
 
-    def tables(self) -> list[str]:
-        """The tables that are shown."""
-        if np.ndim(self.alpha) == 0:
-            return super().tables()
-        names = ["alpha", "regime", "u11", "u12", "u22", "rho"] + (["f21"] if "f21" in self.__dict__ else [])
-        rows = [[np.asarray(self.__dict__[name])[i].item() for name in names] for i in range(len(self.alpha))]
-        return [table(names, rows)]
+    def title(self) -> str:
+        """What the result is called where it is shown."""
+        return "Two tasks with a readout each, as λ grows"
+
+    def tables(self) -> list[Table]:
+        """The tables that are shown; powers of λ where there is no finite limit."""
+        names = ["u22", *(name for name in ("f21", "g21", "g22") if name in self.__dict__)]
+        columns = [[setting(a) for a in np.atleast_1d(self.alpha)], list(np.atleast_1d(self.regime))]
+        columns += [[float(v) for v in np.atleast_1d(self.__dict__[name])] for name in ("u11", "u12", "rho")]
+        columns += [powers(self, name) for name in names]
+        head = [symbol("alpha"), "regime", *map(symbol, ["u11", "u12", "rho", *names])]
+        return [shortened("", head, [list(row) for row in zip(*columns)])]
+
+
+def powers(result: Result, name: str) -> list[str]:
+    """A quantity and its exponents of λ, written."""
+    both = np.ravel(result.__dict__[name]), np.ravel(result.__dict__[f"{name}_exponent"])
+    return [power(value, exponent) for value, exponent in zip(*both)]
 
 
 class CriticalLoad(Result):
@@ -224,6 +258,21 @@ class CriticalLoad(Result):
     label_scale: list[float]
     notes: list[str]
 
+    def title(self) -> str:
+        """What the result is called where it is shown."""
+        return "Similarity and critical loads of two tasks"
+
+    def tables(self) -> list[Table]:
+        """The tables that are shown."""
+        names = ("gamma_sim", "alpha_c", "alpha_c_gamma_sim", "alpha_c_u11", "gamma_feature", "cos", "proj")
+        return [values_table({name: getattr(self, name) for name in names})]
+
+    def plot(self, ax: Any = None) -> Any:
+        """The critical load and its estimates on the axis of loads, with the regimes behind them."""
+        from . import _plotting
+
+        return _plotting.critical(self, ax)
+
     def regime(self, alpha: float) -> str:
         """The regime at a load.
 
@@ -236,7 +285,7 @@ class CriticalLoad(Result):
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
-        return list(self.notes)
+        return [f"{note[:1].upper()}{note[1:]}." for note in self.notes]
 
 
 def two_task_limit(
@@ -265,9 +314,12 @@ def two_task_limit(
     >>> two_task_limit(X1, y1, X2, y2, alpha=0.5).rho
     0.0
     """
+    settings = given(locals())
     readout = _readout(sigma_readout, readout_norm)
     curve = _two_tasks(X1, y1, X2, y2, sigma, activation, readout).curve(several(alpha, "alpha"))
-    return TwoTaskLimit.of_points(curve["points"], scalar=np.ndim(alpha) == 0)
+    limit = TwoTaskLimit.of_points(curve["points"], scalar=np.ndim(alpha) == 0)
+    limit.settings = settings
+    return limit
 
 
 def critical_load(
@@ -288,14 +340,15 @@ def critical_load(
     >>> critical_load(X, y, X, y).alpha_c  # identical tasks: no overfitting
     1.0
     """
+    settings = given(locals())
     readout = _readout(sigma_readout, None)
-    return critical_of(_two_tasks(X1, y1, X2, y2, sigma, activation, readout))
+    return critical_of(_two_tasks(X1, y1, X2, y2, sigma, activation, readout), settings=settings)
 
 
-def critical_of(two: _ebbing.TwoTasks) -> CriticalLoad:
+def critical_of(two: _ebbing.TwoTasks, **more: Any) -> CriticalLoad:
     """The critical load of two tasks that are decomposed."""
     found = two.critical_load()
-    return CriticalLoad(**{name: math.inf if value is None else value for name, value in found.items()})
+    return CriticalLoad(**{name: math.inf if value is None else value for name, value in found.items()}, **more)
 
 
 def _two_tasks(
@@ -317,174 +370,3 @@ def several(values: Any, name: str) -> list[float]:
     if not found.size:
         raise ValueError(f"{name}: it is empty; give one number or more")
     return list(found.tolist())
-
-
-#: What a curve tells at every λ and load, each with its exponent of λ.
-QUANTITIES = ("u_tt", "f_t1", "g_t1", "g_tt")
-
-
-class PhaseCurves(Result):
-    """T tasks with a readout each against λ and the load: arrays [λ, α], without the axis of a single number.
-
-    `f_t1` = F_{T,1}, `g_t1` = G_{T,1}, `g_tt` = G_{T,T} (both only with held-out data) and `u_tt` = |a_T|²/N. At lam = inf
-    each may grow as a power of λ: it is a coefficient, beside its exponent (`g_tt_exponent`, …), which is 0 where there is a
-    finite limit. `lam_used` is `lam`, or the large λ that stands for inf; `regime` is known for two tasks at lam = beta = inf,
-    elsewhere None; `critical` is the `CriticalLoad` there.
-    """
-
-    lam: Any
-    alpha: Any
-    width: Any
-    lam_used: Any
-    regime: Any
-    u_tt: Any
-    u_tt_exponent: Any
-    f_t1: Any
-    f_t1_exponent: Any
-    critical: CriticalLoad | None
-
-    @classmethod
-    def of_curves(cls, curves: list[dict[str, Any]], lam: Any, alpha: Any) -> PhaseCurves:
-        """From what the compiled half tells of every λ."""
-        keep = tuple(slice(None) if np.ndim(axis) else 0 for axis in (lam, alpha))
-
-        def grid(get: Callable[[dict[str, Any]], Any], dtype: Any = float) -> Any:
-            return np.array([[get(point) for point in curve["points"]] for curve in curves], dtype=dtype)[keep]
-
-        found = {"width": grid(lambda p: p["width"]), "lam_used": grid(lambda p: p["lambda"])}
-        found["regime"] = grid(lambda p: p["regime"] and REGIMES[p["regime"]], object)
-        for name in QUANTITIES:
-            if curves[0]["points"][0][name] is not None:
-                found[name] = grid(lambda p: p[name]["coefficient"])
-                found[f"{name}_exponent"] = grid(lambda p: p[name]["exponent"])
-        critical = next((CriticalLoad(**curve["critical"]) for curve in curves if curve["critical"]), None)
-        axes = {"lam": np.asarray(lam, dtype=float)[()], "alpha": np.asarray(alpha, dtype=float)[()]}
-        return cls(**axes, **found, critical=critical)
-
-    def to_pandas(self) -> Any:
-        """A `DataFrame` with one row per λ and load."""
-        lam, alpha = np.meshgrid(self.lam, self.alpha, indexing="ij")
-        values = {name: np.ravel(v) for name, v in self.__dict__.items() if name not in ("lam", "alpha", "critical")}
-        frame = pandas().DataFrame({"lam": lam.ravel(), "alpha": alpha.ravel(), **values})
-        return frame.set_index(["lam", "alpha"])
-
-    def plot(self, ax: Any = None, quantity: str = "f_t1") -> Any:
-        """A quantity against the load, a line per λ; nothing where it diverges."""
-        from . import _plotting
-
-        return _plotting.curves(self, quantity, ax)
-
-    def tables(self) -> list[str]:
-        """The tables that are shown."""
-        names = ["lam", "alpha", *(name for name in QUANTITIES if name in self.__dict__)]
-        shape = (np.size(self.lam), np.size(self.alpha))
-        columns = [np.broadcast_to(np.reshape(self.lam, (-1, 1)), shape), np.broadcast_to(self.alpha, shape)]
-        columns += [np.reshape(self.__dict__[name], shape) for name in names[2:]]
-        return [table(names, [list(row) for row in zip(*(np.ravel(column).tolist() for column in columns))])]
-
-    def sentences(self) -> list[str]:
-        """What the numbers mean, in sentences."""
-        return self.critical.sentences() if self.critical else []
-
-
-def phase_curves(
-    tasks: Any,
-    *,
-    alpha: Any,
-    lam: Any = float("inf"),
-    sigma: float = 1.0,
-    beta: float = float("inf"),
-    activation: str = "relu",
-    sigma_readout: float | None = None,
-    readout_norm: float | None = None,
-) -> PhaseCurves:
-    """Any number of tasks with a readout each, at every load α = P_T/N and every λ (inf included).
-
-    Two tasks at beta = inf are decomposed once per λ; all else is solved load by load, at lam = inf with a large λ that
-    stands for it.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(1)
-    >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(2)]
-    >>> curves = phase_curves(tasks, lam=[10.0, np.inf], alpha=[0.5, 1.5])
-    >>> curves.f_t1.shape, curves.regime[1].tolist()
-    ((2, 2), ['fixed-representations', 'overfitting'])
-    >>> curves.u_tt_exponent[1].tolist()  # the second readout grows as √λ where it overfits
-    [0.0, 0.5]
-    >>> float(phase_curves(tasks, alpha=1.5, readout_norm=2.0).u_tt_exponent)  # and not where its norm is bounded
-    0.0
-
-    `sigma_readout` is the prior deviation of readouts where it is not that of all weights (`sigma`); `readout_norm` bounds
-    |a|²/N of each, at beta = inf.
-    """
-    lams, loads = several(lam, "lam"), several(alpha, "alpha")
-    readout = _readout(sigma_readout, readout_norm)
-    found = _ebbing.phase_curves(
-        native(tasks), lams, loads, weight_variance(sigma, "sigma"), real(beta, "beta"), activation, readout
-    )
-    return PhaseCurves.of_curves(found, lam, alpha)
-
-
-class BestLambda(Result):
-    """The λ that minimises max(G_21, G_22): `lam` with its `f21`, `g21`, `g22`, and every λ `tried`, ascending.
-
-    `at_edge` says that it is an end of the range searched, so that the minimum may lie beyond.
-    """
-
-    lam: float
-    f21: float
-    g21: float
-    g22: float
-    at_edge: bool
-    tried: dict[str, Array]
-
-    def to_pandas(self) -> Any:
-        """A `DataFrame` with one row per λ tried."""
-        return pandas().DataFrame(self.tried).set_index("lam")
-
-    def plot(self, ax: Any = None) -> Any:
-        """G_21 and G_22 against λ."""
-        from . import _plotting
-
-        return _plotting.penalties(self, ax)
-
-
-def best_lambda(
-    tasks: Any,
-    *,
-    width: float | None = None,
-    alpha: float | None = None,
-    low: float = 1e-3,
-    high: float = 1e6,
-    sigma: float = 1.0,
-    beta: float = float("inf"),
-    activation: str = "relu",
-    sigma_readout: float | None = None,
-    readout_norm: float | None = None,
-) -> BestLambda:
-    """Searches `low` … `high` for the λ that minimises `max(G_21, G_22)` of two tasks with held-out data.
-
-    Give `width` N or `alpha` = P/N of the second task.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(1)
-    >>> part = lambda p: (rng.normal(size=(p, 30)), np.sign(rng.normal(size=p)))
-    >>> best = best_lambda([part(20) + part(10) for _ in range(2)], alpha=1.5, low=0.1, high=1e4)
-    >>> best.lam in best.tried["lam"]
-    True
-    """
-    found = _ebbing.best_lambda(
-        native(tasks),
-        real(low, "low"),
-        real(high, "high"),
-        None if width is None else real(width, "width"),
-        None if alpha is None else real(alpha, "alpha"),
-        weight_variance(sigma, "sigma"),
-        real(beta, "beta"),
-        activation,
-        _readout(sigma_readout, readout_norm),
-    )
-    names = {"lam": "lambda", "f21": "f21", "g21": "g21", "g22": "g22"}
-    tried = {name: np.array([point[key] for point in found["curve"]]) for name, key in names.items()}
-    best = {name: found["best"][key] for name, key in names.items()}
-    return BestLambda(**best, at_edge=found["at_edge"], tried=tried)

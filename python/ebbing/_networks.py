@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _ebbing
-from ._arrays import Array, lower, native
+from ._arrays import Array, as_sequence, lower, native, task_names
+from ._forecast import described
 from ._progress import Listener, listener
-from ._result import Result, heat_table, matrix_frame, table, with_error
-from ._settings import encode, real, Seed, seed_of, weight_variance
+from ._result import Result
+from ._settings import Seed, encode, given, real, seed_of, weight_variance
+from ._table import Table, frame, matrix_frame, matrix_table, significant, with_error
 
 
 class Trained(Result):
@@ -29,26 +31,47 @@ class Trained(Result):
     test_accuracy: Array
     reports: list[dict[str, Any]]
     weights: list[npt.NDArray[np.float32]]
+    tasks: list[str]
+    settings: dict[str, Any]
+
+    def title(self) -> str:
+        """What the result is called where it is shown."""
+        return f"A network trained on {len(self.reports)} tasks, one after another"
 
     def forgetting(self) -> Array:
         """`F[t, s] = Σ(f_t(x)−y)²/|Y_s|²` on training data."""
         return self.train_loss
 
     def to_pandas(self) -> Any:
-        """The forgetting matrix as a `DataFrame`, tasks counted from 1."""
-        return matrix_frame(self.train_loss)
+        """The forgetting matrix as a `DataFrame`, tasks by name or counted from 1."""
+        return matrix_frame(self.train_loss, self.tasks)
 
     def plot(self, ax: Any = None) -> Any:
         """The forgetting matrix."""
         from . import _plotting
 
-        return _plotting.heat_map(self.train_loss, "F, trained network", ax)
+        return _plotting.heat_map(self.train_loss, "F, trained network", ax, self.tasks)
 
-    def tables(self) -> list[str]:
+    def tables(self) -> list[Table]:
         """The tables that are shown."""
-        names = ["steps", "mse", "learned", "stop", "moved"]
-        rows = [[t + 1, *(report[name] for name in names)] for t, report in enumerate(self.reports)]
-        return [heat_table("Forgetting F of a trained network", self.train_loss), table(["task", *names], rows)]
+        shown = [matrix_table("Forgetting F (0: remembered, 1: as bad as answering 0)", self.train_loss, self.tasks)]
+        if np.isfinite(self.test_accuracy).any():
+            shown.append(matrix_table("Test accuracy", self.test_accuracy, self.tasks))
+        names = {"steps": "steps", "mse": "training error", "stop": "stopped", "moved": "moved"}
+        rows = [
+            [str(name), "yes" if report["learned"] else "no", *(report[key] for key in names)]
+            for name, report in zip(task_names(self.tasks), self.reports)
+        ]
+        return [*shown, Table("How each task was learned", ["task", "learned", *names.values()], rows)]
+
+    def sentences(self) -> list[str]:
+        """What the numbers mean, in sentences."""
+        names = task_names(self.tasks)
+        missed = [str(name) for name, report in zip(names, self.reports) if not report["learned"]]
+        said = [f"Not learned to the threshold: {', '.join(missed)}; more max_steps may help."] if missed else []
+        last = len(names) - 1
+        lost = f"{names[0]} after {last + 1} tasks is {significant(float(self.train_loss[last, 0]))}"
+        return said + ([f"Forgetting of task {lost}."] if last else [])
 
 
 def train(
@@ -101,6 +124,8 @@ def train(
     >>> [w.shape for w in run.weights]
     [(100, 30), (1, 100)]
     """
+    settings = given(locals())
+    tasks = as_sequence(tasks)
     rule: dict[str, Any] = {"rule": learner}
     if learner in ("l2", "ewc"):
         if kappa is None:
@@ -133,7 +158,13 @@ def train(
     )
     found = _ebbing.train(native(tasks), asked, listener(progress, "train"))
     matrices = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
-    return Trained(**{name: lower(found[name]) for name in matrices}, reports=found["reports"], weights=found["weights"])
+    return Trained(
+        **{name: lower(found[name]) for name in matrices},
+        reports=found["reports"],
+        weights=found["weights"],
+        tasks=tasks.names,
+        settings=described([tasks]) | settings,
+    )
 
 
 class SampledPosterior(Result):
@@ -157,35 +188,41 @@ class SampledPosterior(Result):
     convergence: list[dict[str, Any]]
     divergent: int
     warnings: list[str]
+    tasks: list[str]
+    settings: dict[str, Any]
 
-    def tables(self) -> list[str]:
+    def title(self) -> str:
+        """What the result is called where it is shown."""
+        return f"Networks sampled after {len(self.forgetting)} tasks"
+
+    def tables(self) -> list[Table]:
         """The tables that are shown."""
-        columns = ("forgetting", "test_loss", "learned")
+        known = {"forgetting": "F", "test_loss": "test loss", "label_kernel": "label kernel", "learned": "learned"}
+        columns = {name: said for name, said in known.items() if np.isfinite(self.__dict__[name]).any()}
         rows = [
-            [t + 1, *(with_error(self.__dict__[name][t], self.__dict__[f"{name}_error"][t]) for name in columns)]
-            for t in range(len(self.forgetting))
+            [str(task), *(with_error(self.__dict__[name][t], self.__dict__[f"{name}_error"][t]) for name in columns)]
+            for t, task in enumerate(task_names(self.tasks))
         ]
-        return [table(["task", *columns], rows)]
+        return [Table("After the last task, ± standard error over chains", ["task", *columns.values()], rows)]
 
     def to_pandas(self) -> Any:
-        """A `DataFrame` with one row per task."""
-        from ._result import pandas
-
+        """A `DataFrame` with one row per task, by name or counted from 1."""
         names = [name for name in self.__dict__ if isinstance(self.__dict__[name], np.ndarray) and "u1" not in name]
-        frame = pandas().DataFrame({name: self.__dict__[name] for name in names})
-        return frame.set_index(pandas().RangeIndex(1, len(frame) + 1, name="task"))
+        return frame({"task": task_names(self.tasks)} | {name: self.__dict__[name] for name in names}, ["task"])
 
     def plot(self, ax: Any = None) -> Any:
         """Forgetting by task with its standard error."""
         from . import _plotting
 
-        values = {f"task {t + 1}": float(v) for t, v in enumerate(self.forgetting)}
+        called = [f"task {name}" if isinstance(name, int) else name for name in task_names(self.tasks)]
+        values = {name: float(v) for name, v in zip(called, self.forgetting)}
         ends = [(float(v - e), float(v + e)) for v, e in zip(self.forgetting, self.forgetting_error)]
         return _plotting.bars(values, "F after the last task, ± standard error", ax, ends)
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
-        return list(self.warnings)
+        accepted = f"{np.min(self.acceptance):.2f} to {np.max(self.acceptance):.2f}"
+        return [f"Proposals accepted: {accepted}; divergent: {self.divergent}.", *self.warnings]
 
 
 def sample_posterior(
@@ -215,6 +252,8 @@ def sample_posterior(
     >>> found.u1.shape, found.forgetting.shape
     ((2, 2), (2,))
     """
+    settings = given(locals())
+    tasks = as_sequence(tasks)
     if not np.isfinite(real(lam, "lam")) or not np.isfinite(real(beta, "beta")):
         raise ValueError(f"lam is {lam} and beta is {beta}; both must be finite to sample")
     asked = encode(
@@ -241,7 +280,7 @@ def sample_posterior(
         values[f"{name}_error"] = np.array([np.nan if e is None else e["standard_error"] for e in found[name]])
     values["acceptance"] = np.array(found["acceptance"])
     kept = {name: found[name] for name in ("convergence", "divergent", "warnings")}
-    return SampledPosterior(**values, **kept)
+    return SampledPosterior(**values, **kept, tasks=tasks.names, settings=described([tasks]) | settings)
 
 
 def _symmetric(rows: list[list[dict[str, float]]], part: str) -> Array:

@@ -6,8 +6,9 @@ from typing import Any
 
 from . import _ebbing
 from ._arrays import matrix, native, target_columns
-from ._result import Result, key_value, pandas, table, with_error
-from ._settings import bias_variance, count, real, Seed, seed_of, weight_variance
+from ._result import Result
+from ._settings import Seed, bias_variance, count, given, real, resamplings, seed_of, weight_variance
+from ._table import ROUNDING, Table, frame, significant, symbol, with_error
 
 #: The order parameters, in the order in which they are shown.
 NAMES = (
@@ -16,22 +17,31 @@ NAMES = (
     "gamma_rule",
     "gamma_sim",
     "conflict",
-    "f21",
+    "f_pair",
     "cos",
     "proj",
-    "f21_at_lambda_zero",
-    "delta_f21",
+    "f_pair_at_lambda_zero",
+    "delta_f_pair",
 )
+
+#: What the compiled half calls them, where that is something else.
+THEIRS = {"f_pair": "f21", "f_pair_at_lambda_zero": "f21_at_lambda_zero", "delta_f_pair": "delta_f21"}
+
+
+def by_name(values: dict[str, float]) -> dict[str, float]:
+    """Order parameters by the names used here."""
+    return {name: values[THEIRS.get(name, name)] for name in NAMES}
 
 
 class OrderParameters(Result):
     """Order parameters of two tasks, learned one after the other.
 
-    `gamma_feature`, `gamma_rf`, `gamma_rule`, `gamma_sim`, `conflict` = γ_RF − γ_rule, `f21` (forgetting of the first task
-    after the second), `cos`, `proj`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also
-    `low`, `high` and `standard_error`, with `shuffles` also `null` (`mean`, `deviation`, `low`, `high`, `p_value`):
-    dictionaries by name. `gamma_feature_error` is the standard error of γ_feature, and so of γ_sim, where it was estimated:
-    in forecasts of sets whose kernels do not fit into memory.
+    `gamma_feature`, `gamma_rf`, `gamma_rule`, `gamma_sim`, `conflict` = γ_RF − γ_rule, `f_pair` (forgetting of the first task
+    after the second, these two learned alone), `cos`, `proj`, `f_pair_at_lambda_zero` (the same without penalty),
+    `delta_f_pair`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also `low`, `high` and
+    `standard_error`, with `shuffles` also `null` (`mean`, `deviation`, `low`, `high`, `p_value`): dictionaries by name.
+    `gamma_feature_error` is the standard error of γ_feature, and so of γ_sim, where it was estimated: in forecasts of sets whose
+    kernels do not fit into memory.
     """
 
     gamma_feature: float
@@ -39,11 +49,11 @@ class OrderParameters(Result):
     gamma_rule: float
     gamma_sim: float
     conflict: float
-    f21: float
+    f_pair: float
     cos: float
     proj: float
-    f21_at_lambda_zero: float
-    delta_f21: float
+    f_pair_at_lambda_zero: float
+    delta_f_pair: float
     first: int
     second: int
     inverse: str
@@ -55,14 +65,21 @@ class OrderParameters(Result):
     null: dict[str, Any] | None
     gamma_feature_error: float | None
 
+    @property
+    def f21(self) -> float:
+        """`f_pair`, which is F_21 of these two tasks alone."""
+        return self.f_pair
+
     @classmethod
-    def of_pair(cls, pair: dict[str, Any]) -> OrderParameters:
+    def of_pair(cls, pair: dict[str, Any], **more: Any) -> OrderParameters:
         """From what the compiled half tells of a pair."""
-        interval = pair["interval"] or {}
-        ends = {name: interval.get(name) for name in ("low", "high", "standard_error")}
-        rest = {name: pair[name] for name in ("first", "second", "inverse", "ranks", "digits", "null")}
-        error = pair.get("gamma_feature_error")
-        return cls(**{name: pair["values"][name] for name in NAMES}, **rest, **ends, gamma_feature_error=error)
+        interval, null = pair["interval"] or {}, pair["null"]
+        ends = {name: interval and by_name(interval[name]) or None for name in ("low", "high", "standard_error")}
+        if null:
+            null = {part: by_name(values) if isinstance(values, dict) else values for part, values in null.items()}
+        rest = {name: pair[name] for name in ("first", "second", "inverse", "ranks", "digits")}
+        rest["gamma_feature_error"] = pair.get("gamma_feature_error")
+        return cls(**by_name(pair["values"]), **rest, null=null, **ends, **more)
 
     def values(self) -> dict[str, float]:
         """The order parameters by name."""
@@ -70,7 +87,7 @@ class OrderParameters(Result):
 
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per order parameter: value, and interval, null and p-value where there are some."""
-        return pandas().DataFrame(self._columns())
+        return frame(self._columns())
 
     def _columns(self) -> dict[str, dict[str, float]]:
         """Everything that is known of every order parameter."""
@@ -82,33 +99,63 @@ class OrderParameters(Result):
         return columns
 
     def flat(self) -> dict[str, float]:
-        """Everything that is known by one name each: `f21`, `f21_low`, `f21_p`, …"""
+        """Everything that is known by one name each: `f_pair`, `f_pair_low`, `f_pair_p`, …"""
         columns = self._columns()
         flat = columns.pop("value")
         return flat | {f"{name}_{part}": values[name] for part, values in columns.items() for name in NAMES}
 
+    def accuracy(self) -> float:
+        """What is 0 within the digits that are right."""
+        return max(ROUNDING, float(10.0**-self.digits))
+
+    def p(self, name: str) -> float | None:
+        """The two-sided p-value against shuffled targets; None where targets do not enter."""
+        entered = self.null is not None and self.null["deviation"][name] > self.accuracy()
+        return float(self.null["p_value"][name]) if self.null is not None and entered else None
+
     def plot(self, ax: Any = None) -> Any:
-        """Bars of the order parameters, with intervals and the range of shuffled targets where there are some."""
+        """Bars of the order parameters, with intervals, the range of shuffled targets and p-values where there are some."""
         from . import _plotting
 
         names = NAMES[:8]
-        ends = None
-        if self.low and self.high:
-            ends = [(self.low[name], self.high[name]) for name in names]
-        null = None
-        if self.null:
-            null = [(self.null["low"][name], self.null["high"][name]) for name in names]
-        return _plotting.bars({name: getattr(self, name) for name in names}, "", ax, ends, null)
+        ends = [(self.low[name], self.high[name]) for name in names] if self.low and self.high else None
+        null = [(self.null["low"][name], self.null["high"][name]) for name in names] if self.null else None
+        found = {name: self.p(name) for name in names}
+        labels = {name: symbol(name) + ("" if p is None else f"  (p {significant(p)})") for name, p in found.items()}
+        title = "with 95 % intervals" if ends else ""
+        return _plotting.bars({labels[name]: getattr(self, name) for name in names}, title, ax, ends, null)
 
-    def tables(self) -> list[str]:
+    def called(self) -> str:
+        """What was resampled and how often, as the head of a table; empty where nothing was."""
+        said = []
+        if self.low:
+            said.append("from … to: 95 % intervals from half samples of the examples")
+        if self.null:
+            said.append(f"null ± SD and two-sided p from {self.null['samples']} shuffles of the targets")
+        return "; ".join(said)
+
+    def head(self) -> list[str]:
+        """The head of `row`."""
+        return ["", "value", *(["from", "to"] if self.low else []), *(["null", "p"] if self.null else [])]
+
+    def row(self, name: str) -> list[Any]:
+        """One order parameter: value, interval, null and p-value."""
+        accuracy = self.accuracy()
+        cells = [symbol(name), significant(getattr(self, name), accuracy)]
+        if self.low and self.high:
+            cells += [significant(self.low[name], accuracy), significant(self.high[name], accuracy)]
+        if self.null:
+            mean, sd, p = self.null["mean"][name], self.null["deviation"][name], self.p(name)
+            cells += ["", ""] if p is None else [with_error(mean, sd, accuracy), significant(p)]
+        return cells
+
+    def title(self) -> str:
+        """What the result is called where it is shown."""
+        return "Order parameters of two tasks"
+
+    def tables(self) -> list[Table]:
         """The tables that are shown."""
-        columns = self._columns()
-        if len(columns) == 1:
-            return [key_value(self.values())]
-        errors = columns.pop("standard_error", {})
-        values = {name: with_error(value, errors.get(name)) for name, value in columns.pop("value").items()}
-        rows = [[name, value, *(part[name] for part in columns.values())] for name, value in values.items()]
-        return [table(["", "value", *columns], rows)]
+        return [Table(self.called(), self.head(), [self.row(name) for name in NAMES])]
 
 
 def order_parameters(
@@ -134,10 +181,12 @@ def order_parameters(
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))
     >>> same = order_parameters(X, y, X, y)
-    >>> round(same.gamma_feature, 6), round(same.gamma_sim, 6), abs(same.f21) < 1e-9
+    >>> round(same.gamma_feature, 6), round(same.gamma_sim, 6), abs(same.f_pair) < 1e-9
     (1.0, 1.0, True)
     """
-    return _pair([(X1, y1), (X2, y2)], False, depth, sigma, bias, activation, ridge, bootstrap, shuffles, seed)
+    asked = given(locals())
+    network = count(depth, "depth"), weight_variance(sigma, "sigma"), bias_variance(bias), activation
+    return _pair([(X1, y1), (X2, y2)], False, network, _resampling(ridge, bootstrap, shuffles, seed), asked)
 
 
 def order_parameters_from_features(
@@ -156,7 +205,9 @@ def order_parameters_from_features(
     >>> found.ranks, round(found.gamma_feature, 6)  # both recordings span all neurons
     ([12, 12], 1.0)
     """
-    return _pair([(phi1, y1), (phi2, y2)], True, 1, 1.0, 0.0, "relu", ridge, bootstrap, shuffles, seed)
+    asked = given(locals())
+    network = 1, 1.0, 0.0, "relu"
+    return _pair([(phi1, y1), (phi2, y2)], True, network, _resampling(ridge, bootstrap, shuffles, seed), asked)
 
 
 def order_parameters_from_kernels(
@@ -176,33 +227,27 @@ def order_parameters_from_kernels(
     >>> import numpy as np
     >>> y = np.array([1, 1, -1, -1])
     >>> found = order_parameters_from_kernels(np.eye(4), np.zeros((4, 4)), np.eye(4), y, y)
-    >>> found.gamma_feature, found.f21  # nothing in common, nothing forgotten
+    >>> found.gamma_feature, found.f_pair  # nothing in common, nothing forgotten
     (0.0, 0.0)
     """
+    asked = given(locals())
     kernels = matrix(K11, "K11"), matrix(K12, "K12"), matrix(K22, "K22")
     resampling = _resampling(ridge, bootstrap, shuffles, seed)
     first, second = target_columns([y1, y2])[0]
     pair = _ebbing.order_parameters_of_kernels(*(*kernels, first, second, *resampling))
-    return OrderParameters.of_pair(pair)
+    return OrderParameters.of_pair(pair, settings=asked)
 
 
 def _resampling(ridge: float, bootstrap: int, shuffles: int, seed: Seed) -> tuple[float, int, int, int]:
-    return real(ridge, "ridge"), count(bootstrap, "bootstrap"), count(shuffles, "shuffles"), seed_of(seed)
+    return real(ridge, "ridge"), resamplings(bootstrap, "bootstrap"), resamplings(shuffles, "shuffles"), seed_of(seed)
 
 
 def _pair(
     tasks: list[tuple[Any, Any]],
     features: bool,
-    depth: int,
-    sigma: float,
-    bias: float,
-    activation: str,
-    ridge: float,
-    bootstrap: int,
-    shuffles: int,
-    seed: Seed,
+    network: tuple[int, float, float, str],
+    resampling: tuple[float, int, int, int],
+    asked: dict[str, Any],
 ) -> OrderParameters:
-    network = count(depth, "depth"), weight_variance(sigma, "sigma"), bias_variance(bias), activation
-    resampling = _resampling(ridge, bootstrap, shuffles, seed)
-    pairs = _ebbing.order_parameters(*(native(tasks), features, *network, *resampling))
-    return OrderParameters.of_pair(pairs[0])
+    pairs = _ebbing.order_parameters(native(tasks), features, *network, *resampling)
+    return OrderParameters.of_pair(pairs[0], settings=asked)

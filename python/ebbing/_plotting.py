@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ._arrays import Array
-from ._result import without_rounding
+from ._arrays import Array, task_names
+from ._table import as_math, setting, significant, symbol, without_rounding
 
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: Colours, dashes and markers of categories, in that order: what differs in one differs in all.
@@ -47,6 +48,25 @@ def whole(axis: Any) -> None:
     axis.set_major_locator(MaxNLocator(integer=True, nbins=6))
 
 
+def load_axis(axis: Any) -> None:
+    """Ticks of a logarithmic axis that can be read: powers of ten, and what lies between them where decades are few."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    subs = (1.0, 2.0, 3.0, 5.0, 7.0) if high < 10 * low else (1.0, 2.0, 5.0) if high < 200 * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def from_zero(ax: Any, values: Any) -> None:
+    """An axis of losses that reaches 1 where all of them are 0."""
+    finite = np.asarray(values)[np.isfinite(values)]
+    top = finite.max() if finite.size else 0.0
+    if top <= 0:
+        ax.set_ylim(-0.03, 1)
+
+
 def tint(ax: Any, low: float, high: float, critical: float) -> None:
     """The regimes behind an axis of loads, each named once in the legend."""
     edges = {"fixed-representations": (low, min(high, 1.0)), "overfitting": (max(low, 1.0), min(high, critical))}
@@ -72,9 +92,9 @@ Ends = list[tuple[float, float]]
 
 def bars(values: dict[str, float], title: str, ax: Any, ends: Ends | None = None, null: Ends | None = None) -> Any:
     """Horizontal bars, with intervals and the range of a null where there are some."""
-    ax = axes(ax, (3.4, 0.5 + 0.22 * len(values)))
-    names = [SYMBOLS.get(name, name) for name in values]
-    numbers = np.array([value if np.isfinite(value) else np.nan for value in values.values()])
+    ax = axes(ax, (5.4 if null else 3.4, 0.5 + 0.22 * len(values)))
+    names = [as_math(symbol(name)) for name in values]
+    numbers = without_rounding(np.array([value if np.isfinite(value) else np.nan for value in values.values()]))
     ax.barh(names, numbers, color=BLUE, height=0.6, label="tasks" if null else None)
     if ends:
         reach = np.abs(np.array(ends).T - numbers)
@@ -84,23 +104,15 @@ def bars(values: dict[str, float], title: str, ax: Any, ends: Ends | None = None
         ax.hlines(np.arange(len(names)) + 0.38, low, high, color=VERMILLION, linewidth=2.5, label="shuffled targets")
         ax.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     ax.axvline(0, color="black", linewidth=0.8)
+    if not np.nanmax(np.abs(numbers), initial=0.0):
+        ax.set_xlim(0, 1)
     ax.invert_yaxis()
-    ax.set_title(title, fontsize=9)
+    ax.set_title(as_math(title), fontsize=9)
     return clean(ax)
 
 
-#: Order parameters as they are written.
-SYMBOLS = {
-    "gamma_feature": "γ$_\\mathregular{feature}$",
-    "gamma_rf": "γ$_\\mathregular{RF}$",
-    "gamma_rule": "γ$_\\mathregular{rule}$",
-    "gamma_sim": "γ$_\\mathregular{sim}$",
-    "f21": "F$_\\mathregular{21}$",
-}
-
-
-def heat_map(values: Array, label: str, ax: Any = None) -> Any:
-    """A matrix [t, s]: after task downwards, on task to the right, tasks from 1."""
+def heat_map(values: Array, label: str, ax: Any = None, names: Sequence[str] | None = None) -> Any:
+    """A matrix [t, s]: after task downwards, on task to the right, tasks by name or from 1."""
     ax = axes(ax)
     shown = without_rounding(values)
     tasks = len(shown)
@@ -109,8 +121,10 @@ def heat_map(values: Array, label: str, ax: Any = None) -> Any:
     step = 1 + (tasks - 1) // 10
     numbered = range(0, tasks, step)
     ax.set(xlabel="on task", ylabel="after task", xticks=numbered, yticks=numbered)
-    ax.set_xticklabels([t + 1 for t in numbered])
-    ax.set_yticklabels([t + 1 for t in numbered])
+    called = [str(name) for name in task_names(names if names is not None else tasks)]
+    long = max(map(len, called)) > 3
+    ax.set_xticklabels([called[t] for t in numbered], rotation=45 if long else 0, ha="right" if long else "center")
+    ax.set_yticklabels([called[t] for t in numbered])
     ax.spines[:].set_visible(False)
     if tasks <= 10:
         middle = 0.5 * np.nanmax(shown)
@@ -123,34 +137,63 @@ def heat_map(values: Array, label: str, ax: Any = None) -> Any:
 
 
 def forecast(told: Any, ax: Any = None) -> Any:
-    """The forgetting matrix; beside it, unless axes were given, the first task's curve with its fit."""
+    """The forgetting matrix; beside it, unless axes were given, the first task's curve with its fit, and where pairs have
+    intervals or a null these below."""
     learned = np.where(np.tri(len(told.tasks), dtype=bool), told.forgetting, np.nan)
     if ax is not None:
-        return heat_map(learned, "forgetting F", ax)
+        return heat_map(learned, "forgetting F", ax, told.tasks)
     import matplotlib.pyplot as plt
 
-    _, (left, right) = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
-    heat_map(learned, "forgetting F", left)
+    pairs = [pair for pair in told.shown_pairs() if pair.called()]
+    below = 0.8 + 0.25 * len(pairs)
+    shape: dict[str, Any] = {"figsize": (7, 2.8), "layout": "constrained"}
+    if pairs:
+        shape["figsize"] = (8.5, 3.2 + below)
+        _, grid = plt.subplot_mosaic("LR;PP", **shape, height_ratios=(3.2, below))
+        drawn = [grid[place] for place in "LRP"]
+        conflicts(told, pairs, drawn[2])
+    else:
+        drawn = list(plt.subplots(1, 2, **shape)[1])
+    heat_map(learned, "forgetting F", drawn[0], told.tasks)
+    first_task(told, drawn[1])
+    return np.array(drawn)
+
+
+def first_task(told: Any, ax: Any) -> None:
+    """The forgetting of the first task with its fit."""
     t = np.arange(1, len(told.tasks) + 1)
     errors = None if told.forgetting_error is None else told.forgetting_error[:, 0]
-    curve = told.forgetting[:, 0]
+    curve = without_rounding(told.forgetting[:, 0])
     if errors is not None:
-        right.fill_between(t, curve - errors, curve + errors, color=BLUE, alpha=0.22, linewidth=0, label="± standard error")
-    right.plot(t, curve, color=BLUE, label="theory")
-    if told.fit is not None:
-        fitted(told.fit, right, len(told.tasks))
-    right.set(xlabel="tasks learned, t", ylabel="forgetting of task 1, F$_\\mathregular{t1}$", ylim=(0, None))
-    whole(right.xaxis)
-    right.legend(frameon=False, fontsize=7)
-    return np.array([left, clean(right)])
+        ax.fill_between(t, curve - errors, curve + errors, color=BLUE, alpha=0.22, linewidth=0, label="± standard error")
+    ax.plot(t, curve, color=BLUE, label="theory")
+    if told.fit is not None and told.fit.shape != "undetermined":
+        fitted(told.fit, ax, len(told.tasks))
+    name = task_names(told.tasks)[0]
+    called = "task 1" if name == 1 else str(name)
+    ax.set(xlabel="tasks learned, t", ylabel=as_math(f"forgetting of {called}, F_{{t1}}"), ylim=(0, None))
+    from_zero(ax, curve)
+    whole(ax.xaxis)
+    ax.legend(frameon=False, fontsize=7)
+    clean(ax)
+
+
+def conflicts(told: Any, pairs: list[Any], ax: Any) -> None:
+    """The conflict of pairs with intervals, the range of shuffled targets and p-values."""
+    found = [pair.p("conflict") for pair in pairs]
+    names = [told.arrow(pair) + ("" if p is None else f"  (p {significant(p)})") for pair, p in zip(pairs, found)]
+    ends = [(p.low["conflict"], p.high["conflict"]) for p in pairs] if pairs[0].low else None
+    null = [(p.null["low"]["conflict"], p.null["high"]["conflict"]) for p in pairs] if pairs[0].null else None
+    bars(dict(zip(names, (pair.conflict for pair in pairs))), "", ax, ends, null)
+    ax.set_xlabel(as_math("conflict γ_{RF} − γ_{rule}" + (", 95 % interval" if ends else "")))
 
 
 def fitted(fit: Any, ax: Any = None, last: int | None = None) -> Any:
-    """The fitted exponential."""
+    """The fitted curve."""
     ax = axes(ax)
     t = np.linspace(1, last or fit.points, 100)
-    ax.plot(t, fit.at(t), **look(1), label="F$_\\mathregular{max}$(1 − e$^\\mathregular{−(t−1)/τ}$)")
-    ax.set(xlabel="tasks learned, t", ylabel="forgetting, F$_\\mathregular{t1}$")
+    ax.plot(t, fit.at(t), **look(1), label=as_math(fit.formula()))
+    ax.set(xlabel="tasks learned, t", ylabel=as_math("forgetting, F_{t1}"))
     whole(ax.xaxis)
     return clean(ax)
 
@@ -163,13 +206,16 @@ def loads(limit: Any, ax: Any = None) -> Any:
     edges = np.concatenate([alpha[:1], np.sqrt(alpha[1:] * alpha[:-1]), alpha[-1:]])
     for low, high, name in zip(edges[:-1], edges[1:], regime):
         ax.axvspan(low, high, color=TINTS[name], linewidth=0, label=name.replace("-", " "))
-    for k, (name, label) in enumerate((("f21", "F$_\\mathregular{21}$"), ("u22", "|a$_\\mathregular{2}$|²/N"))):
+    for k, name in enumerate(("f21", "u22")):
         if name in limit.__dict__:
-            value = np.atleast_1d(limit.__dict__[name])[order]
+            value = without_rounding(np.atleast_1d(limit.__dict__[name])[order])
             finite = np.atleast_1d(limit.__dict__[f"{name}_exponent"])[order] == 0
             mark = "." if alpha.size < 8 else ""
-            ax.plot(alpha, np.where(finite, value, np.nan), marker=mark, **look(k), label=label)
+            ax.plot(alpha, np.where(finite, value, np.nan), marker=mark, **look(k), label=as_math(symbol(name)))
     ax.set(xscale="log", xlabel="load α = P/N", ylabel="limit for λ → ∞, where finite")
+    if alpha.size > 1:
+        ax.set_xlim(alpha.min(), alpha.max())
+    load_axis(ax.xaxis)
     key(ax)
     return clean(ax)
 
@@ -179,13 +225,15 @@ def curves(found: Any, quantity: str, ax: Any = None) -> Any:
     ax = axes(ax)
     alpha, lam = np.atleast_1d(found.alpha), np.atleast_1d(found.lam)
     order, shape = np.argsort(alpha), (lam.size, alpha.size)
-    value = np.reshape(getattr(found, quantity), shape)
+    value = without_rounding(np.reshape(getattr(found, quantity), shape))
     finite = np.reshape(getattr(found, f"{quantity}_exponent"), shape) == 0
     mark = "." if alpha.size < 8 else ""
     for k, (row, shown, each) in enumerate(zip(value, finite, lam)):
-        name = "λ → ∞" if np.isinf(each) else f"λ = {each:g}"
+        name = "λ → ∞" if np.isinf(each) else f"λ = {setting(each)}"
         ax.plot(alpha[order], np.where(shown, row, np.nan)[order], marker=mark, **look(k), label=name)
-    ax.set(xscale="log", xlabel="load α = P/N", ylabel=QUANTITIES[quantity])
+    ax.set(xscale="log", xlabel="load α = P/N", ylabel=as_math(QUANTITIES[quantity]))
+    from_zero(ax, np.where(finite, value, np.nan))
+    load_axis(ax.xaxis)
     key(ax)
     return clean(ax)
 
@@ -195,7 +243,7 @@ def phase(told: Any, ax: Any = None) -> Any:
     ax = axes(ax, (4.6, 2.6))
     alpha = np.atleast_1d(told.curves.alpha)
     tint(ax, alpha.min(), alpha.max(), told.critical.alpha_c)
-    ax.set_xlim(alpha.min(), alpha.max())
+    ax.set(xscale="log", xlim=(alpha.min(), alpha.max()))
     curves(told.curves, "f_t1", ax)
     if told.location is not None:
         ax.axvline(told.location["alpha"], color="black", linewidth=1, label=f"N = {told.location['width']:g}")
@@ -203,21 +251,42 @@ def phase(told: Any, ax: Any = None) -> Any:
     return clean(ax)
 
 
+def critical(found: Any, ax: Any = None) -> Any:
+    """The critical load and its estimates on the axis of loads, the regimes behind them."""
+    ax = axes(ax, (4.6, 1.5))
+    names = ("alpha_c", "alpha_c_gamma_sim", "alpha_c_u11")
+    known = {name: getattr(found, name) for name in names if np.isfinite(getattr(found, name))}
+    high = 10.0 ** np.ceil(np.log10(3 * max([1.0, *known.values()])))
+    ax.set(xscale="log", xlim=(0.1, high), ylim=(len(names) - 0.5, -0.5), xlabel="load α = P/N")
+    tint(ax, 0.1, high, found.alpha_c)
+    for y, name in enumerate(names):
+        if name in known:
+            ax.plot(known[name], y, marker=MARKERS[y], color=COLOURS[y], linestyle="none")
+            at = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+            ax.annotate(significant(known[name]), (known[name], y), fontsize=7, **at)
+        else:
+            ax.text(high, y, "none found ", va="center", ha="right", fontsize=7)
+    ax.set_yticks(range(len(names)), [as_math(symbol(name)) for name in names])
+    load_axis(ax.xaxis)
+    ax.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return clean(ax)
+
+
 #: What a curve against the load shows.
 QUANTITIES = {
-    "f_t1": "forgetting F$_\\mathregular{T1}$",
-    "g_t1": "normalised test loss G$_\\mathregular{T1}$",
-    "g_tt": "normalised test loss G$_\\mathregular{TT}$",
-    "u_tt": "|a$_\\mathregular{T}$|²/N",
+    "f_t1": "forgetting F_{T1}",
+    "g_t1": "normalised test loss G_{T1}",
+    "g_tt": "normalised test loss G_{TT}",
+    "u_tt": "|a_{T}|²/N",
 }
 
 
 def penalties(found: Any, ax: Any = None) -> Any:
     """G_21 and G_22 against λ, with the best one."""
     ax = axes(ax)
-    for k, (name, label) in enumerate((("g21", "G$_\\mathregular{21}$"), ("g22", "G$_\\mathregular{22}$"))):
-        ax.plot(found.tried["lam"], found.tried[name], **look(k), label=label)
-    ax.axvline(found.lam, color="grey", linewidth=0.8, linestyle="--", label=f"best λ = {found.lam:.3g}")
+    for k, name in enumerate(("g21", "g22")):
+        ax.plot(found.tried["lam"], found.tried[name], **look(k), label=as_math(symbol(name)))
+    ax.axvline(found.lam, color="grey", linewidth=0.8, linestyle="--", label=f"best λ = {significant(found.lam)}")
     ax.set(xscale="log", yscale="log", xlabel="penalty λ", ylabel="normalised test loss")
     key(ax)
     return clean(ax)
@@ -230,22 +299,23 @@ def remedies(advice: Any, ax: Any = None) -> Any:
     applied = [row for row in advice.remedies if row["applies"]]
     most = max(row["forgetting"] for row in applied)
     # Numbers of points that lie together stand together.
-    tags: list[tuple[float, float, list[int]]] = []
+    reach = 0.1 * np.log(max(row["cost"] for row in applied) / min(row["cost"] for row in applied)) + 1e-9
+    tags: list[list[Any]] = []
     for k, row in enumerate(applied):
-        forgotten = 0.0 if abs(row["forgetting"]) < 1e-12 else row["forgetting"]
+        forgotten = float(without_rounding(np.array(row["forgetting"])))
         style = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[(k // len(COLOURS) + k) % len(MARKERS)]}
         ax.plot(row["cost"], forgotten, linestyle="none", label=f"{k + 1} {row['remedy']}", **style)
-        near = [t for t in tags if abs(np.log(t[0] / row["cost"])) < 0.08 and abs(t[1] - forgotten) < 0.05 * most]
+        near = [t for t in tags if abs(np.log(t[0] / row["cost"])) < reach and abs(t[1] - forgotten) < 0.05 * most]
         if near:
+            near[0][0] = max(near[0][0], row["cost"])
             near[0][2].append(k + 1)
         else:
-            tags.append((row["cost"], forgotten, [k + 1]))
+            tags.append([row["cost"], forgotten, [k + 1]])
     for cost, forgotten, numbers in tags:
         text = ", ".join(str(k) for k in numbers)
         ax.annotate(text, (cost, forgotten), xytext=(6, 0), textcoords="offset points", fontsize=6, va="center")
-    ax.axhline(advice.target, color="grey", linewidth=0.8, linestyle="--", label=f"asked for, {advice.target:.3g}")
+    ax.axhline(advice.target, color="grey", linewidth=0.8, linestyle="--", label=f"asked for, {significant(advice.target)}")
     ax.set(xlabel="work of training, doing nothing = 1", ylabel="mean final forgetting", xscale="log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_formatter("")
+    load_axis(ax.xaxis)
     ax.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))
     return clean(ax)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import operator
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -84,3 +86,50 @@ def weight_variance(sigma: Any, name: str) -> float:
     if not 0 < deviation < math.inf:
         raise ValueError(f"{name} is {sigma}; must be positive and finite")
     return deviation**2
+
+
+#: Arguments that are data or talk, not settings.
+DATA = {"tasks", "X", "y", "X1", "y1", "X2", "y2", "phi1", "phi2", "K11", "K12", "K22", "progress"}
+
+
+def given(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The settings among a function's arguments, as a result records them.
+
+    >>> given({"tasks": [], "depth": 2, "lam": float("inf")})
+    {'depth': 2, 'lam': inf}
+    """
+    return {name: recorded(value) for name, value in arguments.items() if name not in DATA}
+
+
+def recorded(value: Any) -> Any:
+    """A setting as numbers, words and lists."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (list, tuple, set, range)):
+        return [recorded(inner) for inner in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else type(value).__name__
+
+
+def resamplings(value: Any, name: str) -> int:
+    """How many half samples or shuffles: 0, or as many as quantiles need."""
+    found = count(value, name)
+    if 0 < found < 20:
+        raise ValueError(f"{name} is {found}; must be 0 (none) or at least 20")
+    return found
+
+
+#: What the program's flags are called here, where that is no setting of the same name.
+SAID = {"--seeds tells": "a list of TaskSequences, one per seed, tells"}
+
+
+def in_python(sentences: Sequence[str]) -> list[str]:
+    """Sentences of the program in Python's words.
+
+    >>> in_python(["300 of 400 examples were used; --max-p takes more."])
+    ['300 of 400 examples were used; max_p takes more.']
+    """
+    said = list(sentences)
+    for theirs, ours in SAID.items():
+        said = [sentence.replace(theirs, ours) for sentence in said]
+    flag = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
+    return [flag.sub(lambda found: found[1].replace("-", "_"), sentence) for sentence in said]

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _ebbing
-from ._arrays import Array, as_task, classes_of, decided, matrix, native, squeezed, target_columns
-from ._result import heat_table, significant
+from ._arrays import Array, as_sequence, classes_of, decided, matrix, native, squeezed, target_columns
+from ._table import Table, matrix_table
 from ._settings import bias_variance, count, real, Seed, seed_of, weight_variance
 
 Rows = npt.NDArray[np.int64]
@@ -50,6 +50,7 @@ class SingleHead:
         beta: float = float("inf"),
         activation: str = "relu",
     ) -> None:
+        tasks = as_sequence(tasks)
         prior = weight_variance(sigma, "sigma"), bias_variance(bias)
         network = count(depth, "depth"), mode, real(lam, "lam"), *prior, real(beta, "beta"), activation
         self._setup("inputs", native(tasks), network, classes_of(tasks))
@@ -67,6 +68,7 @@ class SingleHead:
         True
         """
         self = cls.__new__(cls)
+        features = as_sequence(features)
         network = 1, "rf", float("inf"), weight_variance(sigma, "sigma"), 0.0, real(beta, "beta"), "relu"
         self._setup("features", native(features), network, classes_of(features))
         return self
@@ -95,14 +97,14 @@ class SingleHead:
         True
         """
         self = cls.__new__(cls)
-        sequence = [as_task(task, t) for t, task in enumerate(tasks)]
+        sequence = as_sequence(tasks)
         tested = [task for task in sequence if task.x_test is not None]
         train, test, _ = target_columns([task.y for task in sequence], [task.y_test for task in tested])
         held_out = {id(task): y for task, y in zip(tested, test)}
         given = []
-        for t, (task, y) in enumerate(zip(sequence, train), 1):
+        for name, task, y in zip(sequence.names, sequence, train):
             rows = None if task.x_test is None else _rows(task.x_test)
-            given.append((_rows(task.x), y, rows, held_out.get(id(task)), f"task {t}"))
+            given.append((_rows(task.x), y, rows, held_out.get(id(task)), name))
         kernels = matrix(K, "K"), None if ntk is None else matrix(ntk, "ntk")
         classes = classes_of(sequence)
         self._setup("kernels", (kernels, given), (mode, weight_variance(sigma, "sigma"), real(beta, "beta")), classes)
@@ -213,9 +215,22 @@ class SingleHead:
     def __repr__(self) -> str:
         return f"<SingleHead of {self.tasks} tasks, about {self.digits:.0f} digits>"
 
+    def _table(self) -> Table:
+        """The forgetting matrix, what is learned of it."""
+        given = self._data[1] if self._kind == "kernels" else self._data
+        learned = np.where(np.tri(self.tasks, dtype=bool), self.forgetting(), np.nan)
+        caption = f"Forgetting F, {self.tasks} tasks, about {self.digits:.0f} digits"
+        return matrix_table(caption, learned, [task[4] for task in given])
+
+    def summary(self) -> str:
+        """What there is to read, as plain text; `print` shows the same."""
+        return self._table().text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
     def _repr_html_(self) -> str:
-        caption = f"Forgetting F, {self.tasks} tasks, about {significant(self.digits)} digits"
-        return heat_table(caption, self.forgetting())
+        return self._table().html()
 
 
 def _rows(points: Any) -> list[int]:

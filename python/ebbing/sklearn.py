@@ -87,7 +87,8 @@ class WideNetworkRegressor(RegressorMixin, _WideNetwork):  # type: ignore[misc]
 class WideNetworkClassifier(ClassifierMixin, _WideNetwork):  # type: ignore[misc]
     """The class with the largest `<f(x)>` of a wide network that learned ±1 (two classes) or one-hot columns.
 
-    Settings are those of `WideNetworkRegressor`.
+    Settings are those of `WideNetworkRegressor`. There is no `predict_proba`: targets are fitted by squared loss, so outputs are
+    no probabilities; `decision_function` has them as they are.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _ebbing
-from ._arrays import Task, TaskSequence, native
+from ._arrays import Task, TaskSequence, as_sequence, native
 from ._settings import count, encode, real, Seed, seed_of
 from .data import Dataset
 from .data import load as load_data
@@ -37,7 +37,7 @@ __all__ = [
 def permuted(
     data: Dataset | str | None = None,
     *,
-    tasks: int = 5,
+    length: int | None = None,
     p: int = 1000,
     p_test: int = 500,
     ratio: float = 1.0,
@@ -45,22 +45,24 @@ def permuted(
     fresh_images: bool = False,
     positive: Any = None,
     seed: Seed = 0,
+    tasks: int | None = None,
 ) -> TaskSequence:
     """`x_t[j] = x[π_t(j)]`: each task sees the images through its own shuffle of round(ratio·N0) pixels.
 
-    `data` is a `Dataset`, the name of one, or None for the embedded sample. Classes in `positive` (a random half) become +1.
+    `data` is a `Dataset`, the name of one, or None for the embedded sample; `length` tasks are drawn (5; `tasks`, as recipes
+    call it, is the same). Classes in `positive` (a random half) become +1.
 
-    >>> permuted(tasks=3, p=100, p_test=50, ratio=0.15)
+    >>> permuted(length=3, p=100, p_test=50, ratio=0.15)
     <3 tasks of 100 examples with 784 features>
     """
-    settings = dict(tasks=tasks, p=p, p_test=p_test, ratio=ratio, permute_first=permute_first)
+    settings = dict(tasks=_length(length, tasks), p=p, p_test=p_test, ratio=ratio, permute_first=permute_first)
     return _draw(data, "permuted", seed, **settings, fresh_images=fresh_images, positive=positive)
 
 
 def split(
     data: Dataset | str | None = None,
     *,
-    tasks: int = 5,
+    length: int | None = None,
     p: int = 600,
     p_test: int = 200,
     groups: int = 2,
@@ -68,13 +70,14 @@ def split(
     labels: str = "sign",
     assignment: Any = None,
     seed: Seed = 0,
+    tasks: int | None = None,
 ) -> TaskSequence:
     """Disjoint groups of classes per task, labelled by group: `sign`, `one-hot` or `one-hot-all`.
 
-    >>> split(tasks=2, p=100, p_test=0, assignment=[[[0], [1]], [[2], [3]]])[0].x_test is None
+    >>> split(length=2, p=100, p_test=0, assignment=[[[0], [1]], [[2], [3]]])[0].x_test is None
     True
     """
-    settings = dict(tasks=tasks, p=p, p_test=p_test, groups=groups, classes_per_group=classes_per_group)
+    settings = dict(tasks=_length(length, tasks), p=p, p_test=p_test, groups=groups, classes_per_group=classes_per_group)
     return _draw(data, "split", seed, **settings, labels=labels, assignment=assignment)
 
 
@@ -99,7 +102,7 @@ def partial_split(
 def target_distractor(
     data: Dataset | str | None = None,
     *,
-    tasks: int = 5,
+    length: int | None = None,
     p: int = 1000,
     rho_target: float = 0.5,
     rho_shared: float = 0.5,
@@ -108,14 +111,15 @@ def target_distractor(
     test_noise: float = 0.2,
     p_test: int | None = None,
     seed: Seed = 0,
+    tasks: int | None = None,
 ) -> TaskSequence:
     """A fraction of each task's images carries ±1 (targets), the rest 0; tasks share ρ_target of the targets and ρ_shared of all.
 
-    >>> made = target_distractor(tasks=2, p=100)
+    >>> made = target_distractor(length=2, p=100)
     >>> int((made[0].y != 0).sum())
     10
     """
-    settings = dict(tasks=tasks, p=p, rho_target=rho_target, rho_shared=rho_shared, rho_flip=rho_flip)
+    settings = dict(tasks=_length(length, tasks), p=p, rho_target=rho_target, rho_shared=rho_shared, rho_flip=rho_flip)
     more = dict(label_fraction=label_fraction, test_noise=test_noise, p_test=p_test)
     return _draw(data, "target-distractor", seed, **settings, **more)
 
@@ -123,9 +127,10 @@ def target_distractor(
 def interpolated(tasks: Any, *, steps: int = 1, seed: Seed = 0) -> TaskSequence:
     """`steps` datasets between two tasks: dataset k takes round(k/(steps+1)·P) rows from the second and the rest from the first.
 
-    >>> len(interpolated(permuted(tasks=2, p=50, p_test=0), steps=3))
+    >>> len(interpolated(permuted(length=2, p=50, p_test=0), steps=3))
     5
     """
+    tasks = as_sequence(tasks)
     made = _ebbing.interpolated(native(tasks), count(steps, "steps"), seed_of(seed))
     return _sequence(made, tasks)
 
@@ -135,9 +140,10 @@ def with_context(
 ) -> TaskSequence:
     """Appends a context `c_t ~ N(0, variance·I)` of `dim` entries, drawn once per task, to every input of task t.
 
-    >>> with_context(permuted(tasks=2, p=50, p_test=0), dim=16)[0].x.shape
+    >>> with_context(permuted(length=2, p=50, p_test=0), dim=16)[0].x.shape
     (50, 800)
     """
+    tasks = as_sequence(tasks)
     context = count(dim, "dim"), real(variance, "variance"), bool(renormalise), seed_of(seed)
     return _sequence(_ebbing.with_context(native(tasks), *context), tasks)
 
@@ -182,6 +188,13 @@ def _from_matlab(path: str | os.PathLike[str]) -> TaskSequence:
 def save(path: str | os.PathLike[str], tasks: Any) -> None:
     """Writes tasks as an `.npz` file that `load` and the program read."""
     _ebbing.save_tasks(native(tasks), os.fspath(path))
+
+
+def _length(length: int | None, tasks: int | None) -> int:
+    """How many tasks: `length` is the program's word, `tasks` that of recipes."""
+    if length is not None and tasks is not None:
+        raise ValueError(f"length is {length} and tasks is {tasks}; both say how many tasks there are, give one")
+    return 5 if length is None and tasks is None else count(tasks if length is None else length, "length")
 
 
 def _draw(data: Dataset | str | None, kind: str, seed: Seed, **settings: Any) -> TaskSequence:

@@ -7,7 +7,7 @@ import ebbing
 
 @dask.delayed
 def regime(alpha: float) -> str:
-    tasks = ebbing.tasks.permuted(tasks=2, p=100, p_test=0, ratio=0.05, permute_first=False)
+    tasks = ebbing.tasks.permuted(length=2, p=100, p_test=0, ratio=0.05, permute_first=False)
     return f"alpha {alpha}: {ebbing.MultiHead(tasks, alpha=alpha).regime}"
 
 

@@ -11,7 +11,7 @@ import pytest
 HERE = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((HERE / "examples").glob("*.py"))
 NOTEBOOKS = sorted((HERE / "notebooks").glob("*.ipynb"))
-NEEDS = {"sweep_joblib": "joblib", "sweep_dask": "dask", "pytorch-model": "torch"}
+NEEDS = {"sweep_joblib": "joblib", "sweep_dask": "dask", "slurm_dask": "dask_jobqueue", "pytorch-model": "torch"}
 
 
 def skip_without_what_it_needs(path):

@@ -1,5 +1,6 @@
 """What people do first: print, predict, save, compare, and give what they have."""
 
+import importlib.util
 import inspect
 import json
 import subprocess
@@ -40,8 +41,8 @@ def test_frames_of_pairs_and_accuracies(make_tasks):
     assert list(frame.index) == list(frame.columns) == ["digits", "letters"]
     assert frame.loc["digits", "digits"] == 0 and "e-" not in frame.to_string()
     pairs = told.to_pandas("pairs")
-    assert pairs.index.tolist() == [(1, 2), (2, 1)]
-    for name in ("f21", "f21_low", "f21_high", "f21_null_mean", "f21_null_sd", "f21_p"):
+    assert pairs.index.tolist() == [("digits", "letters"), ("letters", "digits")]
+    for name in ("f_pair", "f_pair_low", "f_pair_high", "f_pair_null_mean", "f_pair_null_sd", "f_pair_p"):
         assert np.isfinite(pairs[name]).all(), name
     assert (pairs["gamma_feature_p"] == 1).all()  # targets do not enter it
     accuracies = told.to_pandas("accuracies")
@@ -121,6 +122,8 @@ def test_accuracy_among_a_tasks_own_classes():
     tasks = [part(20, classes) + part(30, classes) for classes in ([0, 1], [2, 3])]
     told = ebbing.forecast(tasks)
     assert told.task_accuracy.shape == (2, 2)
+    if importlib.util.find_spec("pandas"):
+        assert told.to_pandas("accuracies").loc[(2, 1), "task_accuracy"] == told.task_accuracy[1, 0]
     # Fewer classes to choose from: never less often right.
     assert (told.task_accuracy >= told.test_accuracy).all() and told.task_accuracy[1, 0] > told.test_accuracy[1, 0]
     assert any("task-incremental" in sentence for sentence in told.answer)

@@ -17,7 +17,7 @@ MODULES = ["ebbing"] + [f"ebbing.{module.name}" for module in pkgutil.iter_modul
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings(name):
-    needs = {"ebbing.sklearn": ("sklearn", "scikit-learn"), "ebbing.torch": ("torch", "PyTorch")}
+    needs = {"ebbing.sklearn": ("sklearn", "scikit-learn"), "ebbing.torch": ("torch", "PyTorch"), "ebbing.dask": ("distributed", "Dask")}
     if name in needs:
         pytest.importorskip(needs[name][0], reason=f"{needs[name][1]} is not installed")
     assert doctest.testmod(importlib.import_module(name)).failed == 0

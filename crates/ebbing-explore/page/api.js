@@ -15,11 +15,12 @@ export async function ask(view, state, { signal, progress = () => {}, ahead = fa
   if (window.innerWidth < 700) query.append("page.narrow", "1");
   const response = await fetch(`/api/view/${view}?${query}`, { signal });
   if (!response.ok) throw new Error(await response.text());
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
   let text = "";
   for (;;) {
     const { value, done } = await reader.read();
-    text += value ?? "";
+    text += decoder.decode(value, { stream: !done });
     const lines = text.split("\n");
     text = lines.pop();
     for (const line of lines) {

@@ -2,6 +2,7 @@
 
 import { Newest, ask, sendFile, start } from "./api.js";
 import { el } from "./dom.js";
+import { put } from "./figures.js";
 import * as tasks from "./tasks.js";
 import * as forecast from "./forecast.js";
 import * as phase from "./phase.js";
@@ -12,12 +13,16 @@ const views = { tasks, forecast, phase, advise, take };
 const $ = (id) => document.getElementById(id);
 /** After so long without a move, what the user may ask next is computed ahead. */
 const IDLE = 700;
+/** So long after an answer what is in view has been painted. */
+const PAINTED = 80;
 
 const app = {
   state: new Map(),
   origins: { data: [], files: [] },
   largest: 0,
   told: {},
+  /** Shows what is left of the last result. */
+  rest() {},
 
   get view() {
     return this.state.get("view") ?? "forecast";
@@ -72,6 +77,20 @@ const app = {
     newest.send(this.view, this.address());
   },
 
+  /** Asks for something beside the view; the next move leaves it. */
+  async beside(what) {
+    clearTimeout(this.idle);
+    this.ahead?.abort();
+    try {
+      const told = await ask(what, this.address(), { progress: (step) => newest.progress(step) });
+      this.status();
+      return told.result;
+    } catch (error) {
+      if (error.name !== "AbortError") this.problem(error.message);
+      return null;
+    }
+  },
+
   problem(sentence) {
     $("problem").textContent = sentence ?? "";
     $("problem").hidden = !sentence;
@@ -88,7 +107,10 @@ const app = {
     this.idle = setTimeout(async () => {
       this.ahead = new AbortController();
       const { signal } = this.ahead;
-      for (const changes of list) {
+      const said = $("status").textContent;
+      for (const [k, changes] of list.entries()) {
+        // Not for screen readers, which would hear it ten times.
+        app.status(said, el("span", { "aria-hidden": "true" }, `; computing ahead, ${k + 1} of ${list.length}`));
         const query = new URLSearchParams(this.address());
         for (const [key, value] of Object.entries(changes)) query.set(key, value);
         try {
@@ -97,6 +119,7 @@ const app = {
           return;
         }
       }
+      app.status(said);
       document.body.dataset.ahead = this.address();
     }, IDLE);
   },
@@ -111,16 +134,25 @@ const newest = new Newest({
     app.told[view] = told.result;
     if (view !== app.view) return;
     if (told.result.heading) $("heading").textContent = told.result.heading;
-    $("result").replaceChildren(...views[view].show(app, told.result));
-    const shown = performance.now();
+    const begin = performance.now();
+    clearTimeout(app.later);
+    app.rest = put($("result"), () => views[view].show(app, told.result));
+    document.body.dataset.building = (performance.now() - begin).toFixed(1);
     app.status(`computed in ${Math.round(told.milliseconds)} ms`);
-    document.body.dataset.shown = asked;
     document.body.dataset.milliseconds = milliseconds.toFixed(1);
     document.body.dataset.server = told.milliseconds.toFixed(1);
-    document.body.dispatchEvent(new CustomEvent("shown", { detail: { milliseconds, shown } }));
+    document.body.dispatchEvent(new CustomEvent("shown"));
+    // What lies out of view follows when what is in view has been painted, and the user does not move on at once.
+    app.later = setTimeout(() => {
+      app.rest();
+      document.body.dataset.shown = asked;
+      document.body.dispatchEvent(new CustomEvent("drawn"));
+    }, PAINTED);
     app.lookAhead();
   },
   failed(asked, sentence) {
+    clearTimeout(app.later);
+    app.rest();
     app.status();
     app.problem(sentence);
     document.body.dataset.shown = asked;

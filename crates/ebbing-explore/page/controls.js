@@ -60,6 +60,13 @@ export function count(app, key, label, { min = 0, max, placeholder = "", also = 
   return field(label, input);
 }
 
+/** Numbers with commas between them; empty for none. */
+export function list(app, key, label, placeholder) {
+  const input = el("input", { type: "text", inputmode: "decimal", placeholder, value: app.state.get(key) ?? "", "data-key": key,
+    onchange: () => app.set({ [key]: input.value.replaceAll(" ", "") }) });
+  return field(label, input);
+}
+
 /** A switch. */
 export function toggle(app, key, label) {
   const input = el("input", { type: "checkbox", checked: app.state.get(key) === "true", "data-key": key,
@@ -71,6 +78,10 @@ export function toggle(app, key, label) {
 export function group(title, ...fields) {
   return el("fieldset", {}, el("legend", {}, title), ...fields.filter(Boolean));
 }
+
+/** The nonlinearity of the network. */
+export const activation = (app) =>
+  choice(app, "activation", "nonlinearity", [["relu", "ReLU"], ["linear", "linear"], ["erf", "erf"], ["gelu", "GELU"]], "relu");
 
 /** λ in words. */
 export const penalty = (value) => (value === "inf" || Number(value) === Infinity ? "∞" : significant(Number(value)));

@@ -32,7 +32,8 @@ export function number(value) {
 /** A table with a caption; rows are lists of cells or of words. */
 export function table(caption, heads, rows, name) {
   const cell = (c) => (c instanceof Node ? c : el("td", {}, String(c)));
-  const head = heads.map((h, k) => el("th", { scope: "col", class: k > 0 ? "n" : null }, h));
+  const numeric = (k) => rows.some((row) => row[k] instanceof Node && row[k].classList.contains("n"));
+  const head = heads.map((h, k) => el("th", { scope: "col", class: k > 0 && numeric(k) ? "n" : null }, h));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     el("table", { "data-table": name },
       el("caption", {}, caption),

@@ -27,27 +27,44 @@ function places(panel) {
   return [...new Set(panel.series.flatMap((s) => s.x))].filter((x) => x !== null).sort((a, b) => a - b);
 }
 
+/** The figure of an element. */
+const drawings = new WeakMap();
+
 /** One figure: the drawing, its crosshair, its caption. */
 class Drawn {
   constructor(figure) {
+    this.figure = figure;
     this.panels = figure.panels;
-    const parsed = new DOMParser().parseFromString(figure.svg, "image/svg+xml").documentElement;
-    this.svg = document.importNode(parsed, true);
-    this.svg.setAttribute("tabindex", "0");
-    this.svg.setAttribute("aria-label", figure.finding);
-    this.svg.setAttribute("aria-roledescription", "figure, arrow keys read values");
-    this.marks = mark("g", {});
-    this.svg.append(this.marks);
+    // Until it is drawn, an empty place of the same size.
+    const [, width, height] = figure.svg.match(/viewBox="0 0 ([\d.]+) ([\d.]+)"/) ?? [0, 1, 1];
+    this.place = el("div", { class: "place", "aria-hidden": "true" });
+    this.place.style.aspectRatio = `${width} / ${height}`;
     this.tip = el("div", { class: "tip", role: "status", hidden: true });
-    this.card = el("div", { class: "card" }, this.svg, this.tip);
+    this.card = el("div", { class: "card" }, this.place, this.tip);
     const caption = el("figcaption");
     // The caption is made by the report from its own words.
     caption.innerHTML = figure.caption;
     this.root = el("figure", { "data-figure": figure.name }, this.card, caption);
+    drawings.set(this.root, this);
+  }
+
+  /** Puts the drawing in its place, once. */
+  draw() {
+    if (this.svg) return this;
+    const drawing = document.createElement("template");
+    drawing.innerHTML = this.figure.svg;
+    this.svg = drawing.content.querySelector("svg");
+    this.svg.setAttribute("tabindex", "0");
+    this.svg.setAttribute("aria-label", this.figure.finding);
+    this.svg.setAttribute("aria-roledescription", "figure, arrow keys read values");
+    this.marks = mark("g", {});
+    this.svg.append(this.marks);
+    this.place.replaceWith(this.svg);
     this.svg.addEventListener("pointermove", (event) => this.point(event));
     this.svg.addEventListener("pointerleave", () => this.clear());
     this.svg.addEventListener("keydown", (event) => this.key(event));
     this.svg.addEventListener("blur", () => this.clear());
+    return this;
   }
 
   /** The point of the drawing under the pointer. */
@@ -148,14 +165,41 @@ class Drawn {
   }
 }
 
-/** Figures as elements. */
+/** Figures as elements, empty until `put` draws them. */
 export function figures(all) {
   return all.map((figure) => new Drawn(figure).root);
 }
 
+const kind = (part) => part.dataset.figure ?? part.querySelector("table")?.dataset.table ?? part.tagName;
+const draw = (part) => drawings.get(part)?.draw();
+
+function inView(part) {
+  const { top, bottom } = part.getBoundingClientRect();
+  return top < window.innerHeight && bottom > 0;
+}
+
+/** Puts the parts that `make` makes in place of the last result's: those that the user sees at once; returns what does the others. */
+export function put(box, make) {
+  const old = [...box.children];
+  // Asked before anything changes, while the last layout holds: another one would take longer than all else.
+  const seen = new Set([...old.keys()].filter((k) => inView(old[k])));
+  const parts = make();
+  if (old.length !== parts.length || old.some((part, k) => kind(part) !== kind(parts[k]))) {
+    box.replaceChildren(...parts);
+    parts.filter(inView).forEach(draw);
+    return () => parts.forEach(draw);
+  }
+  const replace = (some) => some.forEach((k) => {
+    draw(parts[k]);
+    old[k].replaceWith(parts[k]);
+  });
+  replace([...seen]);
+  return () => replace([...parts.keys()].filter((k) => !seen.has(k)));
+}
+
 /** A figure whose panels along `axis` have a marker that can be dragged; `moved` hears the values. */
 export function withMarker(figure, axis, value, label, moved) {
-  const drawn = new Drawn(figure);
+  const drawn = new Drawn(figure).draw();
   const panels = drawn.panels.filter((panel) => panel.x.name.startsWith(axis));
   const group = mark("g", {});
   drawn.svg.append(group);

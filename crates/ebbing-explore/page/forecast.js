@@ -1,10 +1,13 @@
 // The forecast, with tasks that can be dragged into another order.
 
-import { PENALTIES, choice, group, penalty, slider, stops } from "./controls.js";
+import { PENALTIES, activation, choice, group, list as numbers, penalty, slider, stops } from "./controls.js";
 import { el, matrix, number, sentences, table } from "./dom.js";
 import { figures } from "./figures.js";
 
 const MODES = [["rf", "only the readout learns"], ["ntk", "all weights, strong penalty"], ["lazy", "all weights, plain descent"], ["gibbs", "all weights, penalty λ"]];
+
+/** Keys of what is set beside a forecast. */
+const BESIDE = ["depths", "lambdas", "widths"];
 
 /** The order that the page shows: the state's, or as the tasks come. */
 function order(app, count) {
@@ -21,7 +24,14 @@ export function controls(app) {
       slider(app, "depth", "hidden layers", { min: 1, max: 10, fallback: 1, show: String }),
       mode,
       stops(app, "lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty, disabled: !gibbs }),
-      choice(app, "activation", "nonlinearity", [["relu", "ReLU"], ["linear", "linear"], ["erf", "erf"]], "relu")),
+      activation(app),
+      slider(app, "bias", "biases, prior deviation", { min: 0, max: 2, step: 0.05, fallback: 0 })),
+    el("details", { open: BESIDE.some((key) => app.state.has(key)) }, el("summary", {}, "Beside it: other depths, penalties, widths"),
+      group("Numbers with commas between them",
+        numbers(app, "depths", "hidden layers", "2,5"),
+        numbers(app, "lambdas", "penalties λ", "1,100,inf"),
+        numbers(app, "widths", "widths, a readout per task", "50,500")),
+      el("p", { class: "note" }, "With these, every order is computed anew.")),
   ];
 }
 
@@ -31,17 +41,29 @@ function list(app, told) {
   // In a forecast tasks are named by their place; here each keeps the number that it had.
   const names = new Map(told.order.map((task, place) => [task, told.forecast.tasks[place]]));
   const items = now.map((task, place) => item(app, now, task, place, names.get(task)));
-  const best = told.best && told.best.join() !== now.join();
+  // Where it is not known with every forecast, it is searched when it is asked for.
+  const best = told.best ? told.best.join() !== now.join() : now.length > 1;
   const given = now.every((task, k) => task === k + 1);
   const box = document.getElementById("order");
   const held = document.activeElement?.dataset?.task;
   if (!box || box.querySelector(".held")) return;
+  const why = "With these settings every order has kernels of its own: the best one is searched when you ask for it, which takes a while.";
   box.replaceChildren(el("legend", {}, "Order of the tasks"),
     el("ol", { class: "order", "aria-label": "Tasks in the order in which they are learned" }, items),
-    el("button", { id: "best", disabled: !best, onclick: () => set(app, told.best) }, "Best order"), " ",
+    el("button", { id: "best", disabled: !best, onclick: () => (told.best ? set(app, told.best) : search(app)) }, "Best order"), " ",
     el("button", { id: "given", disabled: given, onclick: () => set(app, []) }, "As they came"),
+    ...(told.best || now.length < 2 ? [] : [el("p", { class: "note" }, why)]),
     el("p", { class: "note" }, "Drag a task, use its arrows, or press the arrow keys on its name. Below, tasks are numbered in this order."));
   if (held) box.querySelector(`[data-task="${held}"]`)?.focus();
+}
+
+/** Searches the best order; the next move leaves the search. */
+async function search(app) {
+  const found = await app.beside("best");
+  if (!found) return;
+  const now = order(app, found.order.length);
+  if (found.order.join() === now.join()) app.status("No better order was found.");
+  else set(app, found.order);
 }
 
 function set(app, now) {
@@ -112,8 +134,21 @@ export function show(app, told) {
     matrix("Forecast forgetting: loss on training data (0: remembered, 1: as bad as answering 0)", forecast.forgetting.mean, "forgetting")];
   if (forecast.test?.accuracy) shown.push(matrix("Test accuracy", forecast.test.accuracy.mean, "accuracy", false));
   if (forecast.pairs.length) shown.push(pairs(forecast.pairs));
+  shown.push(...beside(forecast));
   shown.push(el("p", { class: "note" }, told.assumes));
   return shown;
+}
+
+/** What other depths, penalties and widths would do, where that was asked for. */
+function beside({ depths, lambdas = [], widths = [] }) {
+  const cells = (row) => [number(row.final_forgetting), number(row.accuracy ?? null)];
+  const failed = (row) => (row.why ? [el("td", { colspan: 2, class: "wrap" }, row.why)] : cells(row));
+  const heads = ["forgetting of earlier tasks", "accuracy"];
+  return [
+    depths.length && table("Other depths", ["hidden layers", heads[0], "F₂₁"], depths.map((row) => [String(row.depth), number(row.final_forgetting), number(row.f21)]), "depths"),
+    lambdas.length && table("Other penalties, all weights learning", ["λ", ...heads], lambdas.map((row) => [penalty(row.lambda), ...failed(row)]), "lambdas"),
+    widths.length && table("Other widths, a readout per task", ["N", "λ", ...heads], widths.map((row) => [String(row.width), penalty(row.lambda), ...failed(row)]), "widths"),
+  ].filter(Boolean);
 }
 
 function pairs(all) {

@@ -1,7 +1,7 @@
 // Two tasks with a readout each: where a width lies, and where a wider or a narrower one would.
 
-import { PENALTIES, choice, group, penalty, stops } from "./controls.js";
-import { el, sentences, significant } from "./dom.js";
+import { PENALTIES, activation, group, penalty, stops, toggle } from "./controls.js";
+import { el, number, sentences, significant, table } from "./dom.js";
 import { withMarker } from "./figures.js";
 
 /** Widths that the slider reaches, as loads P/N: those of the figure. */
@@ -23,7 +23,8 @@ export function controls(app) {
     group("Two of the tasks", el("p", {}, select(i, "learned first", (v) => pair(v, v === j ? i : j)), " then ", select(j, "learned second", (v) => pair(v === i ? j : i, v)))),
     group("Network", el("div", { id: "width" }),
       stops(app, "phase.lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty }),
-      choice(app, "activation", "nonlinearity", [["relu", "ReLU"], ["linear", "linear"], ["erf", "erf"]], "relu"),
+      activation(app),
+      toggle(app, "phase.representation", "look at the hidden layer"),
       el("p", { class: "note" }, "One hidden layer, and a readout for each task.")),
   ];
 }
@@ -65,14 +66,23 @@ export function show(app, told) {
   const { width, alpha } = told.location;
   widths(app, size, width);
   const figure = withMarker(told.figures[0], "load", alpha, `N = ${width}`, (load) => app.set({ "phase.width": legal(size / load, size) }));
-  return [numbers(told), ruler(told, size), sentences(told.sentences), figure, el("p", { class: "note" }, told.defined)];
+  return [numbers(told), ...ruler(told, size), sentences(told.sentences), figure, hidden(told.representation), el("p", { class: "note" }, told.defined)]
+    .filter(Boolean);
+}
+
+/** What the two tasks do to the hidden layer, on the inputs of each. */
+function hidden(all) {
+  if (!all.length) return null;
+  const heads = ["inputs of task", "K sim and labels, alignment", "|ΔΦ|²/N", "ΔΦ and labels, alignment"];
+  const rows = all.map((r) => [String(r.task), number(r.alignment), number(r.change), number(r.change_alignment)]);
+  return table("The hidden layer at your width: what is learned of its kernel, and what task 2 changes (as λ grows)", heads, rows, "hidden");
 }
 
 /** A number, or the power of λ that it grows with. */
 function grown(power) {
   if (!power) return "–";
   if (power.value === "inf" && power.exponent > 0 && power.coefficient !== "inf") {
-    return `${significant(power.coefficient)} λ^${power.exponent === 0.5 ? "½" : power.exponent}`;
+    return `${significant(power.coefficient)} ${power.exponent === 0.5 ? "√λ" : `λ^${power.exponent}`}`;
   }
   return significant(power.value);
 }
@@ -99,7 +109,10 @@ function ruler(told, size) {
   });
   const own = el("i");
   own.style.left = `calc(${100 * part(told.location.alpha)}% - 1px)`;
-  return el("div", { class: "ruler", role: "img", "aria-label": `Wide networks to the left: ${told.location.advice}` }, spans, own);
+  // On a phone there is no room for words in the ruler: they stand below it.
+  const key = parts.map(([kind, name, widths], k) => edges[k + 1] > edges[k] && el("span", {}, el("i", { class: kind }), `${name} ${widths}`)).filter(Boolean);
+  return [el("div", { class: "ruler", role: "img", "aria-label": `Wide networks to the left: ${told.location.advice}` }, spans, own),
+    el("p", { class: "ruler-key", "aria-hidden": "true" }, key)];
 }
 
 /** What the user may ask next: the other penalties. */

@@ -52,7 +52,7 @@ impl Files {
         let content = if path.extension().is_some_and(|ending| ending == "toml") {
             Content::Recipe(Box::new(Recipe::read(path)?))
         } else {
-            Content::Tasks(Arc::new(TaskSequence::load(path)?))
+            Content::Tasks(Arc::new(TaskSequence::load(path).map_err(|error| of_file(path, error))?))
         };
         let name = path.file_name().map_or_else(|| "tasks".into(), |name| name.to_string_lossy().into_owned());
         let hash = hash(format!("{path:?}").as_bytes());
@@ -99,6 +99,12 @@ impl Files {
         }
         Ok(name)
     }
+}
+
+/// What is wrong with tasks, told with the file that they are in.
+fn of_file(path: &Path, error: Error) -> Error {
+    let (file, said) = (path.display().to_string(), error.to_string());
+    if said.contains(&file) { error } else { Error::data(file, said) }
 }
 
 fn hash(bytes: &[u8]) -> String {

@@ -33,8 +33,14 @@ use views::App;
 
 /// The port that is tried where none is asked for.
 pub const PORT: u16 = 8738;
-/// Bytes of kernels, factors and results that are kept by default.
-pub const KEEP_BYTES: usize = 1 << 30;
+/// The most bytes of kernels, factors and results that are kept by default: the penalties of one pair of tasks of 1000 examples
+/// beside their forecast.
+const KEEP_BYTES: usize = 2 << 30;
+
+/// Bytes that are kept by default: a quarter of the memory that is free, within [`KEEP_BYTES`].
+fn keep_bytes() -> usize {
+    ebbing::plan::free_memory().map_or(KEEP_BYTES, |free| KEEP_BYTES.min((free.bytes / 4.0) as usize))
+}
 
 /// How the page is started.
 #[derive(Debug, Clone)]
@@ -51,7 +57,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { tasks: None, port: None, browser: true, keep_bytes: KEEP_BYTES }
+        Options { tasks: None, port: None, browser: true, keep_bytes: keep_bytes() }
     }
 }
 

@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::serve::ListenerExt;
 use ebbing::Error;
 use ebbing_studies::job::flag_of;
 use serde_json::{Value, json};
@@ -21,6 +22,9 @@ use std::collections::HashMap;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// What is asked for like a view: the best order of the tasks.
+const BEST: &str = "best";
 
 /// Serves until the program is told to end.
 ///
@@ -31,7 +35,9 @@ pub fn serve(listener: TcpListener, app: App, port: u16) -> ebbing::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let served = runtime.block_on(async {
         listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+        // The last part of an answer is not to wait for more.
+        let nodelay = |stream: &mut tokio::net::TcpStream| drop(stream.set_nodelay(true));
+        let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(nodelay);
         tokio::select! {
             served = axum::serve(listener, router(Arc::new(app), port)).into_future() => served,
             () = told_to_end() => Ok(()),
@@ -132,7 +138,7 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
     tokio::spawn(async move {
         let told = match state {
             Err(error) => json!({ "refused": sentence(&error) }),
-            Ok(_) if !VIEWS.contains(&name.as_str()) => json!({ "refused": "There is no such view." }),
+            Ok(_) if name != BEST && !VIEWS.contains(&name.as_str()) => json!({ "refused": "There is no such view." }),
             Ok(state) => {
                 let progress = writer.clone();
                 let ready = is_ready(&name, &app, &state);
@@ -147,6 +153,7 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
                         "phase" => phase::view(&mut asked),
                         "advise" => advise::view(&mut asked),
                         "take" => take::view(app, &state, hear),
+                        BEST => forecast::best(&mut asked),
                         _ => forecast::view(&mut asked),
                     }
                 };
@@ -171,6 +178,7 @@ fn is_ready(view: &str, app: &App, state: &State) -> bool {
         "tasks" => tasks::ready(app, state),
         "phase" => phase::ready(app, state),
         "advise" => advise::ready(app, state),
+        BEST => false,
         _ => forecast::ready(app, state),
     }
 }

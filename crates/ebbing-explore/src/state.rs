@@ -5,6 +5,7 @@
 //! |---|---|
 //! | those of `ebbing forecast` | which tasks, and how they are learned; `tasks` names a file that the page knows |
 //! | `phase.pair`, `phase.lambda`, `phase.width` | two of the tasks, the penalty and the width of the view *Phase* |
+//! | `phase.representation` | whether it looks at the hidden layer |
 //! | `advise.keep-forgetting-below`, `advise.budget` | of the view *What to do* |
 //! | `view` | the view that is open |
 
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Keys of tasks and theory, in the order in which addresses and command lines write them.
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 36] = [
     "tasks",
     "data",
     "protocol",
@@ -48,17 +49,29 @@ const KEYS: [&str; 32] = [
     "mode",
     "lambda",
     "sigma",
+    "bias",
     "beta",
     "replay",
     "replay-budget",
+    "depths",
+    "lambdas",
+    "widths",
 ];
 /// Those that are flags without a value.
-const SWITCHES: [&str; 7] = ["first-unpermuted", "fresh-images", "one-hot", "whiten", "no-whiten", "norm", "no-norm"];
-/// Keys of the theory, which a file of tasks leaves open.
-const OF_THEORY: [&str; 8] = ["depth", "activation", "mode", "lambda", "sigma", "beta", "replay", "replay-budget"];
+const SWITCHES: [&str; 8] =
+    ["first-unpermuted", "fresh-images", "one-hot", "whiten", "no-whiten", "norm", "no-norm", "representation"];
+/// How many of them are of the tasks; those that follow are of the theory, which a file of tasks leaves open.
+const OF_TASKS: usize = 24;
 /// Keys of the views.
-const OF_VIEWS: [&str; 6] =
-    ["view", "phase.pair", "phase.lambda", "phase.width", "advise.keep-forgetting-below", "advise.budget"];
+const OF_VIEWS: [&str; 7] = [
+    "view",
+    "phase.pair",
+    "phase.lambda",
+    "phase.width",
+    "phase.representation",
+    "advise.keep-forgetting-below",
+    "advise.budget",
+];
 /// The views.
 pub const VIEWS: [&str; 5] = ["tasks", "forecast", "phase", "advise", "take"];
 /// What the page shows first: tasks that are there within a moment.
@@ -81,6 +94,8 @@ pub struct State {
     pub phase_lambda: f64,
     /// The width there.
     pub width: Option<f64>,
+    /// Whether the hidden layer is looked at there.
+    pub representation: bool,
     /// What replay is to reach.
     pub keep_below: Option<f64>,
     /// The most examples that may be kept.
@@ -118,6 +133,11 @@ impl State {
         if let Some(narrow) = width.filter(|n| *n < 1.0) {
             return Err(Error::setting("phase.width", narrow, "must be a number of units, at least 1"));
         }
+        let representation = match of_views.get("phase.representation").map(String::as_str) {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(other) => return Err(Error::setting("phase.representation", other, "must be true or false")),
+        };
         let budget = of_views
             .get("advise.budget")
             .map(|m| m.parse().map_err(|_| Error::setting("advise.budget", m, "must be a whole number, at least 0")));
@@ -126,6 +146,7 @@ impl State {
             phase_lambda: number("phase.lambda")?.unwrap_or(f64::INFINITY),
             keep_below: number("advise.keep-forgetting-below")?,
             budget: budget.transpose()?,
+            representation,
             given,
             file,
             job,
@@ -145,7 +166,7 @@ impl State {
             keys.tasks = self.file.as_ref().map(|_| "tasks.npz".into());
             return keys.recipe();
         };
-        let own = |key: &&&str| !OF_THEORY.contains(*key) && !["tasks", "seed", "order"].contains(*key);
+        let own = |key: &&&str| !State::is_of_theory(key) && !["tasks", "seed", "order"].contains(*key);
         if let Some(key) = self.given.keys().find(own) {
             return Err(Error::setting(*key, &self.given[key], "the recipe says itself which tasks are drawn"));
         }
@@ -155,12 +176,21 @@ impl State {
 
     /// The order in which tasks are learned, from 1: the one asked for, or a recipe's own, or as they come.
     pub fn order(&self, count: usize) -> Vec<usize> {
-        let own = match &self.file {
-            Some(OwnFile { content: Content::Recipe(recipe), .. }) => recipe.post.order.clone(),
-            _ => Vec::new(),
-        };
-        let asked = if self.job.tasks.order.is_empty() { own } else { self.job.tasks.order.clone() };
-        if asked.is_empty() { (1..=count).collect() } else { asked }
+        let asked = if self.job.tasks.order.is_empty() { self.own_order() } else { &self.job.tasks.order };
+        if asked.is_empty() { (1..=count).collect() } else { asked.to_vec() }
+    }
+
+    /// The order that a recipe itself puts its tasks in.
+    fn own_order(&self) -> &[usize] {
+        match &self.file {
+            Some(OwnFile { content: Content::Recipe(recipe), .. }) => &recipe.post.order,
+            _ => &[],
+        }
+    }
+
+    /// The number that a task has for those who read the file themselves: its place, where a recipe has an order of its own.
+    pub fn as_read(&self, task: usize) -> usize {
+        self.own_order().iter().position(|t| *t == task).map_or(task, |place| place + 1)
     }
 
     /// Where the tasks come from, in words.
@@ -182,6 +212,7 @@ impl State {
             pair: self.pair.to_vec(),
             width: self.width,
             lambda: vec![self.phase_lambda],
+            representation: self.representation && self.width.is_some(),
             ..PhaseJob::default()
         }
     }
@@ -195,6 +226,7 @@ impl State {
             activation: job.activation,
             mode: job.mode,
             sigma: job.sigma,
+            bias: job.bias,
             beta: job.beta,
             keep_forgetting_below: self.keep_below,
             budget: self.budget,
@@ -215,7 +247,7 @@ impl State {
 
     /// Whether a key is one of the theory, not of the tasks.
     pub fn is_of_theory(key: &str) -> bool {
-        OF_THEORY.contains(&key)
+        KEYS[OF_TASKS..].contains(&key)
     }
 
     /// What the tasks depend on: equal words, equal tasks.
@@ -309,6 +341,7 @@ mod tests {
         assert!(state.recipe().unwrap().post.order.is_empty() && state.phase_lambda.is_infinite());
         let underscored = State::read("test_examples=20&rho_target=0.25&protocol=target-distractor", &files).unwrap();
         assert_eq!((underscored.job.tasks.test_examples, underscored.job.tasks.rho_target), (Some(20), Some(0.25)));
+        assert!(State::is_of_theory("depth") && !State::is_of_theory("order"));
         let first = State::read(FIRST, &files).unwrap();
         assert_eq!(first.order(3), [1, 2, 3]);
         let written: Vec<String> = first.given().map(|(key, value)| format!("{key}={value}")).collect();
@@ -334,6 +367,9 @@ mod tests {
             ("phase.pair=x", "two different tasks"),
             ("phase.width=0.5", "at least 1"),
             ("phase.width=-3", "phase.width"),
+            ("phase.representation=1", "true or false"),
+            ("bias=-1", "bias"),
+            ("widths=ten", "widths"),
             ("seed=-1", "seed is -1"),
             ("advise.budget=many", "advise.budget"),
             (long.as_str(), "too long"),

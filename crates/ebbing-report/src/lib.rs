@@ -29,4 +29,4 @@ pub use style::{
 };
 pub use table::{Spread, Table};
 pub use terminal::{Screen, set_terminal_columns, wrap};
-pub use text::{escape_markup, plain_text};
+pub use text::{escape_markup, plain_text, typeset};

@@ -3,7 +3,7 @@
 
 use ebbing::theory::multi_head::{Power, Regime};
 use ebbing::theory::phase::PhasePoint;
-use ebbing_report::{Band, Direction, Line, OKABE_ITO, Panel};
+use ebbing_report::{Band, Dash, Direction, Line, OKABE_ITO, Panel};
 
 /// A quantity at one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +23,8 @@ pub struct LoadCurve {
     pub label: String,
     /// The category of its colour.
     pub category: usize,
+    /// Its dash where colours alone stand for something else: samples in the legend name both, and not the curve.
+    pub dash: Option<Dash>,
     /// Its values, by increasing load.
     pub points: Vec<LoadPoint>,
 }
@@ -38,7 +40,13 @@ impl LoadCurve {
         let point = |p: &PhasePoint| {
             Some(LoadPoint { alpha: p.factors.alpha, value: quantity(p)?, regime: p.factors.regime() })
         };
-        LoadCurve { label: label.into(), category, points: points.iter().filter_map(point).collect() }
+        LoadCurve { label: label.into(), category, dash: None, points: points.iter().filter_map(point).collect() }
+    }
+
+    /// With a dash of its own, and named in the legend by samples of colours and dashes.
+    pub fn dashed(mut self, dash: Dash) -> LoadCurve {
+        self.dash = Some(dash);
+        self
     }
 
     /// With its lines, one per regime, interrupted where the quantity diverges.
@@ -47,7 +55,11 @@ impl LoadCurve {
             let limits = run.iter().map(|p| (p.alpha, p.value.limit())).filter(|(_, y)| y.is_finite());
             let (x, y): (Vec<f64>, Vec<f64>) = limits.unzip();
             if !x.is_empty() {
-                panel = panel.line(Line::new(&self.label, &x, &y).category(self.category));
+                let line = Line::new(&self.label, &x, &y).category(self.category);
+                panel = panel.line(match self.dash {
+                    Some(dash) => line.colour(OKABE_ITO[self.category % OKABE_ITO.len()]).dash(dash).unlisted(),
+                    None => line,
+                });
             }
         }
         panel
@@ -123,7 +135,7 @@ mod tests {
             point(9.0, 0.0, Regime::Generalisation),
             point(10.0, 0.0, Regime::Generalisation),
         ];
-        let curve = LoadCurve { label: "G".into(), category: 0, points };
+        let curve = LoadCurve { label: "G".into(), category: 0, dash: None, points };
         assert_eq!(curve.diverges_at(), Some(4.0));
         let svg = |panel: Panel| Figure::single(panel.x("α").y("G")).to_svg().unwrap();
         assert!(svg(curves(Panel::new(), std::slice::from_ref(&curve))).contains("∝"));

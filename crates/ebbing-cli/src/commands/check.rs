@@ -20,10 +20,15 @@ Without it the embedded sample is checked: five permuted tasks of MNIST.
 
 Examples:
   ebbing check my-tasks.npz
+  ebbing check recordings.npz --features         x_1, … are features, as forecast
+                                                 --features takes them
   ebbing check recipe.toml --json")]
 pub struct Args {
     /// The file or folder
     file: Option<PathBuf>,
+    /// Inputs are features (of a network's layer, of neurons): kernels are their products
+    #[arg(long, requires = "file")]
+    features: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -36,13 +41,17 @@ impl Args {
             Some(path) => (path.display().to_string(), check_tasks(path)),
             None => ("embedded sample of MNIST".into(), check_sample()?),
         };
+        if self.features {
+            check.of_features();
+        }
         if let Some(path) = self.file.as_ref().filter(|_| check.usable()) {
-            try_out(path, &mut check);
+            try_out(path, self.features, &mut check);
         }
         if self.json {
             console.print_json(&check)?;
         } else {
-            let file = self.file.as_ref().map(|path| format!(" --tasks {}", path.display())).unwrap_or_default();
+            let flag = if self.features { "--features" } else { "--tasks" };
+            let file = self.file.as_ref().map(|path| format!(" {flag} {}", path.display())).unwrap_or_default();
             console.print(&account(&name, &file, &check))?;
         }
         match check.problems.split_first() {
@@ -58,12 +67,12 @@ impl Args {
 const LONGEST_TRIAL: f64 = 20.0;
 
 /// Computes what the commands would, and keeps what they refuse: a kernel that is singular shows only then.
-fn try_out(path: &Path, check: &mut TaskCheck) {
+fn try_out(path: &Path, features: bool, check: &mut TaskCheck) {
     let recipe = path.extension().is_some_and(|ending| ending == "toml");
     let read = if recipe { Recipe::read(path).and_then(|r| r.sequence()) } else { TaskSequence::load(path) };
     // What cannot be read is among the problems already.
     let Ok(sequence) = read else { return };
-    let settings = ForecastSettings { order: false, ..ForecastSettings::default() };
+    let settings = ForecastSettings { order: false, features, ..ForecastSettings::default() };
     for computation in check.computations.iter_mut().filter(|c| c.refused.is_none()) {
         if computation.seconds > LONGEST_TRIAL {
             let untried = format!("ebbing {} was not tried out: it would take too long here", computation.command);

@@ -3,10 +3,11 @@
 use crate::console::Console;
 use crate::output::Output;
 use ebbing::data::Sources;
-use ebbing::nets::{PosteriorSettings, SampledPosterior};
+use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
 use ebbing::{Task, sample_posterior};
 use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, json_number, significant};
 use ebbing_studies::job::{Comparison, SampleJob, SampleResult};
+use ebbing_studies::show::{counted, labels_became};
 use serde_json::json;
 
 /// Sample networks from the posterior and compare them with the theory
@@ -40,14 +41,15 @@ impl Args {
     ) -> anyhow::Result<()> {
         let sizes: Vec<String> = sequence.tasks.iter().map(|t| t.x.nrows().to_string()).collect();
         let title = format!(
-            "Posterior of {} tasks of {} examples: width {}, depth {}, lambda {}, beta {}, {} chains, seed {}",
+            "Posterior of {} tasks of {} examples{}: width {}, depth {}, λ = {}, β = {}, {}, seed {}",
             sequence.tasks.len(),
             sizes.join(", "),
+            labels_became(&sequence.settings, settings.heads == Heads::Multi),
             settings.width,
             settings.architecture.depth,
             settings.lambda,
             settings.beta,
-            settings.chains,
+            counted(settings.chains, "chain"),
             settings.seed
         );
         let metadata = self.output.metadata("sample", Some(settings.seed), &sequence.settings, settings)?;

@@ -128,3 +128,27 @@ fn what_a_forecast_refuses_is_found_before() {
         }
     }
 }
+
+#[test]
+fn more_than_two_tasks_go_with_phase_and_each_thing_is_said_once() {
+    let folder = Home::new();
+    let three: Vec<(String, Mat<f64>)> =
+        (1..=3).flat_map(|t| [(format!("x_{t}"), x(8, 4.0 * f64::from(t))), (format!("y_{t}"), y(8))]).collect();
+    let named: Vec<(&str, Mat<f64>)> = three.iter().map(|(name, m)| (name.as_str(), m.clone())).collect();
+    let text = done(&check(&npz(folder.path(), "three.npz", &named)));
+    assert!(text.contains("more: ebbing phase --tasks ") && !text.contains("no: "), "{text}");
+    assert_eq!(text.matches("squared norms").count(), 1, "{text}");
+}
+
+#[test]
+fn features_are_checked_as_features() {
+    let folder = Home::new();
+    // More examples than features: a network's kernel is not singular for it, that of features is, and has a pseudo-inverse.
+    let arrays = [("x_1", x(12, 0.0)), ("y_1", y(12)), ("x_2", x(9, 5.0)), ("y_2", y(9))];
+    npz(folder.path(), "recorded.npz", &arrays);
+    let text = done(&folder.run("check recorded.npz --features"));
+    assert!(text.contains("\nmore: ebbing forecast --features recorded.npz"), "{text}");
+    assert!(!text.contains("phase") && !text.contains("squared norms"), "{text}");
+    done(&folder.run("forecast --features recorded.npz"));
+    assert!(refusal(&folder.run("check --features"), 2).contains("FILE"));
+}

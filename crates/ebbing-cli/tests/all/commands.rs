@@ -159,6 +159,14 @@ fn phase_takes_longer_sequences_and_temperatures() {
     }
 }
 
+/// The help's own examples, on embedded images: classes have few test images, and a task in the middle need not have a limit.
+#[test]
+fn phase_draws_split_tasks_and_intermediate_ones_without_sizes() {
+    let home = Home::new();
+    assert!(home.told("phase --protocol split --width 50").contains("N = 50"));
+    assert!(home.told("phase --intermediate 1 --ratio 0.15 --alpha 1.5").contains("1.50"));
+}
+
 #[test]
 fn phase_sweeps_every_protocol() {
     let home = Home::new();

@@ -4,16 +4,24 @@ use crate::support::{Home, done, done_json};
 use ebbing::data::{Array, Values, write_npz};
 use ebbing::linalg::Mat;
 use ebbing::rng::Stream;
+use std::fs;
 
 /// Two tasks of random inputs with integer labels, class `first + 2 t` or the one after it, in `tasks.npz`.
 fn tasks(home: &Home, next: i64) {
+    with_tests(home, next, false);
+}
+
+/// The same, with as many examples for a test where they are wanted.
+fn with_tests(home: &Home, next: i64, tested: bool) {
     let mut stream = Stream::new(1, "labels test", 0);
     let mut arrays = Vec::new();
     for t in 0..2i64 {
-        let x = Mat::from_fn(20, 30, |_, _| stream.normal());
-        let y = (0..20).map(|i| next * t + i % 2).collect();
-        arrays.push((format!("x_{}", t + 1), Array::from_mat(x.as_ref())));
-        arrays.push((format!("y_{}", t + 1), Array { shape: vec![20], values: Values::Integers(y) }));
+        for part in if tested { &["", "_test"][..] } else { &[""][..] } {
+            let x = Mat::from_fn(20, 30, |_, _| stream.normal());
+            let y = (0..20).map(|i| next * t + i % 2).collect();
+            arrays.push((format!("x_{}{part}", t + 1), Array::from_mat(x.as_ref())));
+            arrays.push((format!("y_{}{part}", t + 1), Array { shape: vec![20], values: Values::Integers(y) }));
+        }
     }
     let named: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (name.as_str(), array)).collect();
     write_npz(home.join("tasks.npz"), &named).unwrap();
@@ -40,4 +48,56 @@ fn classes_are_told_by_check_forecast_and_phase() {
     assert_eq!(critical(&home), own);
     let told = done(&home.run("forecast --tasks tasks.npz"));
     assert!(told.contains("classes 0 and 1 are -1 and +1"), "{told}");
+}
+
+/// A text without its line breaks.
+fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn training_and_sampling_tell_what_labels_became() {
+    let home = Home::new();
+    tasks(&home, 2);
+    let told = flowing(&home.told("train --tasks tasks.npz --width 20 --max-steps 20 --learners gd,l2 --out out"));
+    let head = "Training on 2 tasks of 20 examples (4 classes (0, 1, 2, 3), one target column each): depth 1, width 20, squared \
+                loss summed over examples, 1 seed";
+    assert!(told.starts_with(head) && !told.contains("seed(s)"), "{told}");
+    // One row for each learner, task learned and task looked at: one after the first, two after the second.
+    let csv = fs::read_to_string(home.join("out/train.csv")).unwrap();
+    let rows: Vec<&str> = csv.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(rows.len(), 1 + 2 * 3, "{csv}");
+    assert!(rows[0].starts_with("learner,t,s,train_loss,train_accuracy"), "{}", rows[0]);
+    let runs = &home.json("out/train.json")["learners"][0]["runs"][0];
+    let loss: f64 = rows[2].split(',').nth(3).unwrap().parse().unwrap();
+    assert_eq!(loss, runs["train_loss"][1][0].as_f64().unwrap());
+    let own = flowing(&home.told("train --tasks tasks.npz --width 20 --max-steps 20 --heads multi --learners l2"));
+    assert!(own.contains("(in each task the smaller class is -1, the larger +1)"), "{own}");
+    let sampled = flowing(&home.told("sample --tasks tasks.npz --width 10 --chains 2 --warmup 20 --draws 20"));
+    assert!(sampled.contains("smaller class is -1, the larger +1): width 10, depth 1, λ = "), "{sampled}");
+}
+
+#[test]
+fn accuracies_among_all_classes_and_among_a_tasks_own_stand_side_by_side() {
+    let home = Home::new();
+    with_tests(&home, 2, true);
+    let told = home.told("forecast --tasks tasks.npz --lambdas 0,1 --out out");
+    assert!(told.contains("Test accuracy when a task was learned and after the last, among all classes"), "{told}");
+    assert!(told.contains("all, learned  all, last  own, learned  own, last"), "{told}");
+    let json = home.json("out/forecast.json");
+    let own = json["forecast"]["test"]["task_accuracy"]["mean"][1][0].as_f64().unwrap();
+    let csv = fs::read_to_string(home.join("out/test_task_accuracy.csv")).unwrap();
+    assert!(csv.split(['\n', ',']).any(|cell| cell.parse() == Ok(own)), "{own}: {csv}");
+    let page = fs::read_to_string(home.join("out/report.html")).unwrap();
+    assert!(page.contains("own classes (task-incremental)") && page.contains("all classes (class-incremental)"));
+    assert!(told.contains("test accuracy  transfer"), "{told}");
+    // Without test data it is the training accuracy, and called that.
+    tasks(&home, 2);
+    let told = home.told("forecast --tasks tasks.npz --lambdas 0,1");
+    assert!(
+        told.contains("Training accuracy (there are no test data)") && told.contains("training accuracy  transfer"),
+        "{told}"
+    );
+    let told = home.told("advise --tasks tasks.npz");
+    assert!(told.contains("train acc.") && !told.contains("test acc."), "{told}");
 }

@@ -65,3 +65,64 @@ fn a_bound_on_readouts_is_known_to_the_sentence_on_overfitting() {
     let bounded = words("--readout-norm 2");
     assert!(bounded.contains("nothing grows without bound") && !bounded.contains("G₂₂ grows as"), "{bounded}");
 }
+
+#[test]
+fn files_of_a_phase_diagram_record_what_was_asked() {
+    let home = Home::new();
+    home.tasks(3, 40);
+    home.told("phase --tasks tasks.npz --pair 1,3 --width 20 --alpha 0.5,2 --lambda 10,inf --out out");
+    let told = home.json("out/phase.json")["metadata"]["settings"]["settings"].clone();
+    assert_eq!((&told["width"], &told["pair"]), (&20.0.into(), &serde_json::json!([1, 3])));
+    assert_eq!((&told["lambdas"], &told["alpha"]), (&serde_json::json!([10.0, "inf"]), &"0.5,2".into()));
+    let page = fs::read_to_string(home.join("out/report.html")).unwrap();
+    assert!(page.contains("&quot;width&quot;: 20") && page.contains("&quot;pair&quot;"));
+}
+
+#[test]
+fn symbols_have_one_notation() {
+    let home = Home::new();
+    home.tasks(4, 40);
+    for words in ["phase --values 0,0.2,1 --curves 0.2 --examples 40 --test-examples 20", "forecast --tasks tasks.npz"]
+    {
+        let told = home.told(&format!("{words} --out out"));
+        let page = fs::read_to_string(home.join("out/report.html")).unwrap();
+        let read = between(&page, "<main>", "<figure>");
+        for raw in ["gamma_", "alpha_c", "lambda", "γ_sim", "γ_RF", "F_max", "e^("] {
+            assert!(!read.contains(raw), "{words}: {raw} in the report");
+        }
+        for raw in ["gamma_", "alpha_c", "lambda "] {
+            assert!(!told.contains(raw), "{words}: {raw} in {told}");
+        }
+    }
+}
+
+#[test]
+fn a_sweep_of_values_and_penalties_tells_them_apart() {
+    let home = Home::new();
+    let words =
+        "phase --values 0.05,0.15,0.4 --curves 0.05,0.15,0.4 --lambda 1e2,1e4,inf --examples 40 --alpha 0.5:4:4";
+    home.told(&format!("{words} --out out"));
+    let svg = fs::read_to_string(home.join("out/phase.svg")).unwrap();
+    for name in ["permutation ratio 0.05", "permutation ratio 0.4", "λ = 100", "λ → ∞"] {
+        assert_eq!(
+            svg.matches(&format!(">{name}<")).count(),
+            1,
+            "{name}: colours and dashes have samples of their own"
+        );
+    }
+    assert!(!svg.contains("0.05, λ = 100"));
+}
+
+#[test]
+fn features_are_called_features() {
+    let home = Home::new();
+    home.tasks(3, 40);
+    let told = home.told("forecast --features tasks.npz --shuffles 40 --out out");
+    assert!(told.replace('\n', " ").contains("a linear readout of them learns, seed"), "{told}");
+    let page = fs::read_to_string(home.join("out/report.html")).unwrap();
+    assert!(
+        page.contains("<h1>What a readout of these features will forget</h1>") && !page.contains("random features,")
+    );
+    let figure = fs::read_to_string(home.join("out/intervals.svg")).unwrap();
+    assert!(figure.contains(">1→2<") && figure.contains("Of 3 pairs "), "{figure}");
+}

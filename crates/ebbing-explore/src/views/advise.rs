@@ -11,9 +11,18 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 fn key(state: &State, tasks: &str, count: usize) -> String {
-    let AdviseJob { tasks: _, ref depth, ref activation, ref mode, ref sigma, ref beta, ref replay_budget, .. } =
-        state.advise();
-    let theory = format!("{depth} {activation:?} {mode:?} {sigma} {beta} {replay_budget:?}");
+    let AdviseJob {
+        tasks: _,
+        ref depth,
+        ref activation,
+        ref mode,
+        ref sigma,
+        ref bias,
+        ref beta,
+        ref replay_budget,
+        ..
+    } = state.advise();
+    let theory = format!("{depth} {activation:?} {mode:?} {sigma} {bias} {beta} {replay_budget:?}");
     format!("advice {tasks} {theory} {:?} {:?} {:?}", state.keep_below, state.budget, state.order(count))
 }
 
@@ -56,9 +65,8 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
     let shown = show::advise::shown(&told, &Metadata::new("", "")).map_err(said)?;
     let sentences = told.advice.sentences();
     let finding = sentences.first().cloned().unwrap_or_default();
-    let figures = shown.figures.iter().map(|(name, figure)| asked.figure(name, figure, &finding));
     Ok(json!({
-        "figures": figures.collect::<Result<Vec<_>>>()?,
+        "figures": asked.figures(&shown.figures, &|_| finding.clone())?,
         "heading": told.heading,
         "sentences": sentences,
         "assumes": told.advice.assumes(),

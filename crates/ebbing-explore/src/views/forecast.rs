@@ -1,10 +1,11 @@
 //! The forecast of the tasks in the order that the page shows.
 
-use super::tasks::{Drawn, bytes, drawn};
+use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result, said};
 use crate::state::State;
-use ebbing::Forecast;
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings, assumes};
+use ebbing::theory::task_order::{OrderSearchSettings, best_order_told};
+use ebbing::{Forecast, TaskSequence};
 use ebbing_report::{Metadata, significant};
 use ebbing_studies::job::ForecastResult;
 use ebbing_studies::show;
@@ -50,9 +51,10 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<
         } else {
             Forecast::of(&[drawn.sequence.ordered(&order)?], &settings, hear)?
         };
-        let first = drawn.sequence.ordered(&order)?;
+        // The examples stay with the tasks: of an order only its numbers are kept.
+        let first = TaskSequence { tasks: Vec::new(), settings: drawn.sequence.ordered_settings(&order)? };
         let heading = format!("Forecast for {}", state.job.heading_of(&drawn.sequence, &state.origin())?);
-        let bytes = 4096 + forecast.pairs.len() * 1024 + bytes(&first);
+        let bytes = 4096 + forecast.pairs.len() * 1024;
         Ok((ForecastResult { heading, forecast, settings, seed: drawn.seed, first, layers: Vec::new() }, bytes))
     })
 }
@@ -71,6 +73,22 @@ fn orders(
     })
 }
 
+/// The best order that a search from the present one finds, where it is not told with every forecast.
+///
+/// # Errors
+/// What the library says.
+pub fn best(asked: &mut Asked<'_>) -> Result<Value> {
+    let drawn = drawn(asked.app, asked.state, asked.hear)?;
+    let order = asked.state.order(drawn.sequence.tasks.len());
+    let search = OrderSearchSettings { theory: asked.state.job.settings()?.theory, ..Default::default() };
+    let key = format!("best order {} {search:?} {order:?}", drawn.key);
+    let found = asked.app.cache.or_make(&key, || {
+        let found = best_order_told(&drawn.sequence.ordered(&order)?, &search, asked.hear)?;
+        Ok((found.order.iter().map(|place| order[place - 1]).collect::<Vec<_>>(), 0))
+    })?;
+    Ok(json!({ "order": *found }))
+}
+
 /// The view.
 ///
 /// # Errors
@@ -79,8 +97,7 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
     let told = told(asked.app, asked.state, asked.hear)?;
     let forecast = &told.forecast;
     let shown = show::forecast::shown(&told, &Metadata::new("", "")).map_err(said)?;
-    let figures = shown.figures.iter().map(|(name, figure)| asked.figure(name, figure, &finding(name, forecast)));
-    let figures = figures.collect::<Result<Vec<_>>>()?;
+    let figures = asked.figures(&shown.figures, &|name| finding(name, forecast))?;
     let order = asked.state.order(forecast.tasks.len());
     let best = forecast.order.as_ref().map(|best| best.order.iter().map(|place| order[place - 1]).collect::<Vec<_>>());
     Ok(json!({

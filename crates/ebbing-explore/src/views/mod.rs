@@ -11,6 +11,7 @@ use crate::desk::Desk;
 use crate::files::Files;
 use crate::state::State;
 use ebbing_report::Figure;
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
 /// What goes wrong: the library's sentences.
@@ -40,14 +41,22 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// A figure for the page: `finding` is what it shows, for those who cannot see it.
-    pub fn figure(&self, name: &str, figure: &Figure, finding: &str) -> Result<Value> {
-        let marked = ebbing_report::escape_markup(finding);
-        let figure = figure.clone().title(marked.trim_end_matches('.')).finding(&marked);
-        let figure = if self.narrow { figure.narrow() } else { figure };
-        let (svg, panels) = figure.to_svg_with_readings().map_err(said)?;
-        Ok(json!({ "name": name, "finding": finding, "caption": figure.caption_html(), "svg": svg, "panels": panels }))
+    /// Figures for the page, drawn beside each other: `finding` is what one shows, for those who cannot see it.
+    ///
+    /// # Errors
+    /// What the report says.
+    pub fn figures(&self, all: &[(&str, Figure)], finding: &(dyn Fn(&str) -> String + Sync)) -> Result<Vec<Value>> {
+        let narrow = self.narrow;
+        all.par_iter().map(|(name, figure)| drawn(name, figure, &finding(name), narrow)).collect()
     }
+}
+
+fn drawn(name: &str, figure: &Figure, finding: &str, narrow: bool) -> Result<Value> {
+    let marked = ebbing_report::escape_markup(finding);
+    let figure = figure.clone().title(marked.trim_end_matches('.')).finding(&marked);
+    let figure = if narrow { figure.narrow() } else { figure };
+    let (svg, panels) = figure.to_svg_with_readings().map_err(said)?;
+    Ok(json!({ "name": name, "finding": finding, "caption": figure.caption_html(), "svg": svg, "panels": panels }))
 }
 
 /// What the report refuses, as the library would say it.

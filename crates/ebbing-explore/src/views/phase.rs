@@ -1,15 +1,13 @@
 //! Two of the tasks with a readout each, against the load: decomposed once per penalty, then any width at once.
 
-use super::tasks::drawn;
+use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result};
 use crate::state::State;
-use ebbing::plan::critical_load_cost;
-use ebbing::tasks::sizes_of;
 use ebbing::theory::multi_head::{Power, TwoTasks};
 use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
 use ebbing::{Error, Task};
 use ebbing_report::{Metadata, plain_text, significant};
-use ebbing_studies::job::{PhaseJob, PhasePlace};
+use ebbing_studies::job::{PhaseJob, PhasePlace, Representation};
 use ebbing_studies::show;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -68,13 +66,13 @@ fn pair(app: &App, state: &State, lambda: f64, hear: &mut dyn FnMut(&str)) -> Re
     let drawn = drawn(app, state, hear)?;
     app.cache.or_make(&pair_key(&drawn.key, state, lambda)?, || {
         let tasks = chosen(state, &drawn.sequence.tasks)?;
-        let bytes = critical_load_cost(&sizes_of(&tasks)).bytes as usize;
         let mut settings = state.phase().theory()?;
         settings.lambda = lambda;
         hear(&format!("kernels and pencil at λ = {lambda}"));
         let two = TwoTasks::new(&tasks, &settings)?;
         hear(&format!("losses at λ = {lambda}"));
         let maps = two.loss_maps()?;
+        let bytes = two.bytes() + maps.bytes();
         Ok((Pair { two, maps }, bytes))
     })
 }
@@ -99,23 +97,51 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Told
     let (job, lambda) = (state.phase(), state.phase_lambda);
     let alphas = job.alpha.grid()?;
     let limit = pair(app, state, f64::INFINITY, hear)?;
-    let curve = app.cache.or_make(&curve_key(&drawn.key, state, lambda)?, || {
-        let own = pair(app, state, lambda, hear)?;
-        hear("curves against the load");
-        let curve: PhaseCurve = own.two.curve_from(&own.maps, &alphas)?;
-        Ok((curve, alphas.len() * 1024))
-    })?;
-    let settings = drawn.sequence.settings.clone();
-    let place = PhasePlace::of((&limit.two, &limit.maps), job.width, &alphas, vec![(*curve).clone()], settings)?;
-    // Kept apart from the decomposition: what many penalties give at one width takes no memory to speak of.
-    let point = app.cache.or_make(&point_key(&drawn.key, state, lambda)?, || {
-        let Some(location) = &place.location else { return Ok((None, 0)) };
-        let own = pair(app, state, lambda, hear)?;
-        let point: Option<PhasePoint> = own.two.curve_from(&own.maps, &[location.alpha])?.points.pop();
-        Ok((point, 1024))
-    })?;
-    let point = (*point).clone();
+    // Kept apart from the decomposition: what many penalties give takes no memory to speak of.
+    let curve = |lambda: f64, hear: &mut dyn FnMut(&str)| {
+        app.cache.or_make(&curve_key(&drawn.key, state, lambda)?, || {
+            let own = pair(app, state, lambda, hear)?;
+            hear("curves against the load");
+            Ok((own.two.curve_from(&own.maps, &alphas)?, alphas.len() * 1024))
+        })
+    };
+    let point = |lambda: f64, alpha: f64, hear: &mut dyn FnMut(&str)| {
+        app.cache.or_make(&point_key(&drawn.key, state, lambda)?, || {
+            let own = pair(app, state, lambda, hear)?;
+            Ok((own.two.curve_from(&own.maps, &[alpha])?, 1024))
+        })
+    };
+    let (shown, everywhere) = (curve(lambda, hear)?, curve(f64::INFINITY, hear)?);
+    let with_own = |alpha: f64| {
+        let own = point(f64::INFINITY, alpha, hear)?;
+        let points = own.points.iter().chain(&everywhere.points).cloned().collect();
+        Ok(PhaseCurve { points, ..(*own).clone() })
+    };
+    let (settings, curves) = (drawn.sequence.settings.clone(), vec![(*shown).clone()]);
+    let mut place = PhasePlace::of((&limit.two, &limit.maps), job.width, with_own, curves, settings)?;
+    if job.representation {
+        place.representation = (*hidden_layer(app, state, &drawn, hear)?).clone();
+    }
+    let own = place.location.as_ref().map(|l| point(lambda, l.alpha, hear)).transpose()?;
+    let point = own.and_then(|curve| curve.points.first().cloned());
     Ok(Told { place, point, job, seed: drawn.seed })
+}
+
+/// What the chosen pair does to the hidden layer.
+fn hidden_layer(
+    app: &App,
+    state: &State,
+    drawn: &Drawn,
+    hear: &mut dyn FnMut(&str),
+) -> Result<Arc<Vec<Representation>>> {
+    let lambda = state.phase_lambda;
+    app.cache.or_make(&format!("hidden {}", point_key(&drawn.key, state, lambda)?), || {
+        let own = pair(app, state, lambda, hear)?;
+        hear("the hidden layer");
+        let told = state.phase().representations_of(&own.two, &chosen(state, &drawn.sequence.tasks)?)?;
+        let bytes = told.len() * 256;
+        Ok((told, bytes))
+    })
 }
 
 /// The view.
@@ -128,9 +154,8 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
     let (heading, sentences) = show::phase::told(place, told.job.sigma);
     let shown = show::phase::shown(place, &told.job, &Metadata::new("", ""));
     let point = told.point.as_ref().map(|p| numbers(p, asked.state.phase_lambda));
-    let figures = shown.figures.iter().map(|(name, figure)| asked.figure(name, figure, &finding(&told)));
     Ok(json!({
-        "figures": figures.collect::<Result<Vec<_>>>()?,
+        "figures": asked.figures(&shown.figures, &|_| finding(&told))?,
         "heading": plain_text(&heading),
         "sentences": sentences.iter().map(|s| plain_text(s)).collect::<Vec<_>>(),
         "defined": plain_text(show::phase::DEFINED),
@@ -142,6 +167,7 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
         "point": point,
         "lambdas": LAMBDAS.map(|l| if l.is_infinite() { json!("inf") } else { json!(l) }),
         "curves": place.curves.curves,
+        "representation": place.representation,
     }))
 }
 

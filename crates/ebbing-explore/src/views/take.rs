@@ -1,7 +1,7 @@
 //! What can be taken along: figures, tables, the report, and the lines that compute the same numbers elsewhere.
 
 use super::{App, Result, advise, forecast, phase, said};
-use crate::files::Content;
+use crate::files::{Content, OwnFile};
 use crate::state::State;
 use ebbing::Error;
 use ebbing::data::Preprocess;
@@ -112,7 +112,7 @@ pub fn command_line(command: &str, state: &State) -> String {
         let here = match (command, key) {
             ("phase", "order") => false,
             ("phase", key) if State::is_of_theory(key) => ["activation", "sigma"].contains(&key),
-            ("advise", "lambda" | "replay") => false,
+            ("advise", "lambda" | "replay" | "depths" | "lambdas" | "widths") => false,
             (_, key) if State::is_switch(key) => value == "true",
             _ => true,
         };
@@ -125,9 +125,10 @@ pub fn command_line(command: &str, state: &State) -> String {
     let mut more = |key: &str, value: Option<String>| value.iter().for_each(|value| push(key, value));
     match command {
         "phase" => {
-            more("pair", Some(state.pair.map(|t| t.to_string()).join(",")));
+            more("pair", Some(state.pair.map(|t| state.as_read(t).to_string()).join(",")));
             more("lambda", state.phase_lambda.is_finite().then(|| state.phase_lambda.to_string()));
             more("width", state.width.map(|n| n.to_string()));
+            more("representation", state.phase().representation.then(String::new));
         }
         "advise" => {
             more("keep-forgetting-below", state.keep_below.map(|f| f.to_string()));
@@ -140,9 +141,13 @@ pub fn command_line(command: &str, state: &State) -> String {
 
 /// The Python lines that compute the same numbers.
 fn python(command: &str, state: &State) -> Result<String> {
-    let mut lines = vec!["import ebbing".to_string(), String::new(), format!("tasks = {}", python_tasks(state)?)];
     let recipe = state.recipe()?;
-    if state.file.is_none() {
+    let mut lines = vec!["import ebbing".to_string(), String::new()];
+    match (&state.file, &recipe.preprocess) {
+        (Some(OwnFile { content: Content::Tasks(_), path, .. }), Some(asked)) => lines.extend(prepared(path, asked)?),
+        _ => lines.push(format!("tasks = {}", python_tasks(state)?)),
+    }
+    if !matches!(&state.file, Some(OwnFile { content: Content::Recipe(_), .. })) {
         let steps = recipe.post.interpolate.as_ref().map(|step| step.steps);
         lines.extend(
             steps.map(|s| format!("tasks = ebbing.tasks.interpolated(tasks, steps={s}, seed={})", recipe.seed)),
@@ -152,18 +157,11 @@ fn python(command: &str, state: &State) -> Result<String> {
     }
     let order = &state.job.tasks.order;
     if !order.is_empty() && command != "phase" {
-        let places: Vec<String> = order.iter().map(|t| (t - 1).to_string()).collect();
+        let places: Vec<String> = order.iter().map(|t| (state.as_read(*t) - 1).to_string()).collect();
         lines.push(format!("tasks = [tasks[t] for t in ({},)]", places.join(", ")));
     }
     lines.push(match command {
-        "phase" => {
-            let [i, j] = state.pair.map(|t| t - 1);
-            let width = state.width.map_or(String::new(), |n| format!(", width={n}"));
-            let lambda = state.phase_lambda;
-            let lambda = if lambda.is_finite() { format!(", lam={lambda}") } else { String::new() };
-            let sigma = keyword("sigma", state.job.sigma, 1.0);
-            format!("told = ebbing.MultiHead([tasks[{i}], tasks[{j}]]{width}{lambda}{sigma})\nprint(told.regime)")
-        }
+        "phase" => python_phase(state),
         "advise" => {
             let below = state.keep_below.map_or(String::new(), |f| format!(", keep_forgetting_below={f}"));
             let budget = state.budget.map_or(String::new(), |m| format!(", budget={m}"));
@@ -174,8 +172,65 @@ fn python(command: &str, state: &State) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
+/// Own tasks whose inputs are prepared: a recipe says how.
+fn prepared(path: &str, asked: &Preprocess) -> Result<[String; 3]> {
+    let failed = |e: serde_json::Error| Error::data("the preparation of inputs", e.to_string());
+    let keys = toml_value(&serde_json::to_value(asked).map_err(failed)?);
+    Ok([
+        "with open(\"prepared.toml\", \"w\") as recipe:".to_string(),
+        format!("    recipe.write({})", json!(format!("tasks = {}\npreprocess = {keys}\n", json!(path)))),
+        "tasks = ebbing.tasks.load(\"prepared.toml\")".to_string(),
+    ])
+}
+
+/// A value as TOML writes it in one line.
+fn toml_value(value: &Value) -> String {
+    match value {
+        Value::Object(keys) => {
+            let given = keys.iter().filter(|(_, value)| !value.is_null());
+            let pairs: Vec<String> = given.map(|(key, value)| format!("{key} = {}", toml_value(value))).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The numbers at the width asked about, or the boundary of the regimes.
+fn python_phase(state: &State) -> String {
+    let [i, j] = state.pair.map(|t| state.as_read(t) - 1);
+    let settings = keyword("sigma", state.job.sigma, 1.0) + &named("activation", &state.job.activation, "relu");
+    let Some(width) = state.width else {
+        let first = format!("first, second = tasks[{i}], tasks[{j}]");
+        let call = format!("told = ebbing.critical_load(first.x, first.y, second.x, second.y{settings})");
+        return format!("{first}\n{call}\nprint(told)");
+    };
+    let lambda = keyword("lam", state.phase_lambda, f64::INFINITY);
+    let call = format!("told = ebbing.MultiHead([tasks[{i}], tasks[{j}]], width={width}{lambda}{settings})");
+    let mut lines = vec![call, "print(told.regime, told.forgetting()[1, 0], told.u1[1, 1])".to_string()];
+    lines.push("print(told.generalization()[1])  # needs test examples".to_string());
+    if state.phase().representation {
+        lines.push(format!("hidden = told.hidden_kernel(tasks[{i}].x, learned=True)"));
+    }
+    lines.join("\n")
+}
+
 fn keyword(name: &str, value: f64, default: f64) -> String {
-    if value == default { String::new() } else { format!(", {name}={value}") }
+    if value == default { String::new() } else { format!(", {name}={}", number(value)) }
+}
+
+fn named(name: &str, value: &impl serde::Serialize, default: &str) -> String {
+    let value = word(value);
+    if value == default { String::new() } else { format!(", {name}=\"{value}\"") }
+}
+
+fn listed(name: &str, values: &[f64]) -> String {
+    let values: Vec<String> = values.iter().map(|value| number(*value)).collect();
+    if values.is_empty() { String::new() } else { format!(", {name}=[{}]", values.join(", ")) }
+}
+
+/// A number as Python reads it.
+fn number(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { "float(\"inf\")".to_string() }
 }
 
 fn word(value: &impl serde::Serialize) -> String {
@@ -187,17 +242,19 @@ fn python_theory(job: &ForecastJob, whole: bool) -> String {
     if job.depth != 1 {
         out += &format!(", depth={}", job.depth);
     }
-    for (name, value, default) in [("activation", word(&job.activation), "relu"), ("mode", word(&job.mode), "rf")] {
-        if value != default {
-            out += &format!(", {name}=\"{value}\"");
-        }
-    }
+    out += &named("activation", &job.activation, "relu");
+    out += &named("mode", &job.mode, "rf");
     out += &keyword("sigma", job.sigma, 1.0);
+    out += &keyword("bias", job.bias, 0.0);
     out += &keyword("beta", job.beta, f64::INFINITY);
     if whole {
         out += &keyword("lam", job.lambda, f64::INFINITY);
         if job.replay.replay > 0 {
             out += &format!(", replay={}, replay_budget=\"{}\"", job.replay.replay, word(&job.replay.replay_budget));
+        }
+        let depths: Vec<f64> = job.depths.iter().map(|depth| *depth as f64).collect();
+        for (name, values) in [("depths", &depths), ("lambdas", &job.lambdas), ("widths", &job.widths)] {
+            out += &listed(name, values);
         }
     }
     out
@@ -206,11 +263,7 @@ fn python_theory(job: &ForecastJob, whole: bool) -> String {
 /// The Python call that makes the tasks.
 fn python_tasks(state: &State) -> Result<String> {
     if let Some(file) = &state.file {
-        let prepared = match &file.content {
-            Content::Tasks(_) if state.recipe()?.preprocess.is_some() => "  # and prepared as the command line says",
-            _ => "",
-        };
-        return Ok(format!("ebbing.tasks.load({}){prepared}", json!(file.path)));
+        return Ok(format!("ebbing.tasks.load({})", json!(file.path)));
     }
     let recipe = state.recipe()?;
     let TaskOrigin::Drawn { data, protocol } = &recipe.origin else {

@@ -64,6 +64,61 @@ fn every_view_answers() {
 }
 
 #[test]
+fn memory_is_bounded_whatever_is_asked_for() {
+    // The data set takes 30 MiB of it, the tasks of a seed and what is computed with them some 3.
+    const BOUND: usize = 36 << 20;
+    let server = Server::keeping(BOUND);
+    for seed in 0..6 {
+        for view in ["tasks", "forecast", "phase"] {
+            let told = result(&server, view, &format!("{SMALL}&seed={seed}&phase.width=25"));
+            let kept = told["kept"].as_u64().unwrap();
+            assert!(kept as usize <= BOUND, "{kept}");
+        }
+    }
+    // What was let go of is computed anew.
+    let again = |seed: usize| result(&server, "forecast", &format!("{SMALL}&seed={seed}"));
+    assert_eq!((again(5)["ready"].clone(), again(0)["ready"].clone()), (true.into(), false.into()));
+    assert_eq!(again(0)["ready"], true);
+}
+
+#[test]
+fn widths_and_penalties_come_from_decompositions_that_are_there() {
+    let server = Server::start();
+    let ask = |more: &str| result(&server, "phase", &format!("{SMALL}&phase.pair=3,1{more}"));
+    for lambda in ["inf", "10"] {
+        let first = ask(&format!("&phase.lambda={lambda}&phase.width=25"));
+        assert_eq!(first["ready"], false, "{lambda}");
+    }
+    for (lambda, width) in [("inf", 90), ("10", 90), ("inf", 7), ("10", 25)] {
+        let told = ask(&format!("&phase.lambda={lambda}&phase.width={width}"));
+        assert_eq!(told["ready"], true, "{lambda} {width}");
+        assert_eq!(told["result"]["point"]["alpha"].as_f64().unwrap(), 40.0 / f64::from(width));
+    }
+    let hidden = ask("&phase.width=25&phase.representation=true");
+    assert_eq!(hidden["result"]["representation"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_best_order_is_searched_in_every_mode() {
+    let server = Server::start();
+    let gibbs = format!("{SMALL}&mode=gibbs&lambda=3");
+    let (steps, told) = server.get(&format!("/api/view/best?{gibbs}")).lines();
+    assert!(steps.iter().any(|step| step == "the order 3, 2, 1"), "{steps:?}");
+    let order: Vec<u64> = told["result"]["order"].as_array().unwrap().iter().map(|t| t.as_u64().unwrap()).collect();
+    let mean = |order: &[u64]| {
+        let order: Vec<String> = order.iter().map(u64::to_string).collect();
+        let told = result(&server, "forecast", &format!("{gibbs}&order={}", order.join(",")));
+        let row = &told["result"]["forecast"]["forgetting"]["mean"][2];
+        row[0].as_f64().unwrap() + row[1].as_f64().unwrap()
+    };
+    let best = mean(&order);
+    // All orders of three tasks are tried: none is better, but for rounding.
+    for other in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
+        assert!(best <= mean(&other) + 1e-9, "{order:?} {other:?}");
+    }
+}
+
+#[test]
 fn newer_requests_overtake_and_closed_connections_are_heard() {
     let server = Server::start();
     // Heavy enough to be under way for a while: each seed has kernels of its own.

@@ -34,7 +34,12 @@ impl Answer {
 
 impl Server {
     pub fn start() -> Server {
-        let explorer = Explorer::new(Options { port: Some(0), browser: false, ..Options::default() }).unwrap();
+        Server::keeping(Options::default().keep_bytes)
+    }
+
+    /// A server whose cache is bounded.
+    pub fn keeping(keep_bytes: usize) -> Server {
+        let explorer = Explorer::new(Options { port: Some(0), browser: false, keep_bytes, tasks: None }).unwrap();
         let host = explorer.url().trim_start_matches("http://").trim_end_matches('/').to_string();
         std::thread::spawn(move || explorer.run(&|_| ()));
         Server { host }

@@ -15,17 +15,20 @@ from devtools import Browser, Program, chromium
 
 
 def moved(page, script, moves, seconds=120):
-    """Milliseconds of every move: until the answer is drawn, and the server's part."""
-    times, server = [], []
+    """Milliseconds of every move until what is in view is drawn; until all is, and the parts: server, transfer, elements, frame."""
+    times, parts = [], []
     for k in range(moves):
         told = page.run(f"""new Promise((done) => {{
             const begin = performance.now();
-            document.body.addEventListener('shown', () => requestAnimationFrame(() =>
-                done([performance.now() - begin, Number(document.body.dataset.server)])), {{ once: true }});
+            let seen;
+            document.body.addEventListener('shown', () => requestAnimationFrame(() => {{ seen = performance.now() - begin; }}), {{ once: true }});
+            document.body.addEventListener('drawn', () => requestAnimationFrame(() => done([seen, performance.now() - begin,
+                ...['server', 'milliseconds', 'building'].map((k) => Number(document.body.dataset[k]))])), {{ once: true }});
             ({script})({k}); }})""")
         times.append(told[0])
-        server.append(told[1])
-    return times, server
+        seen, whole, server, answer, building = told
+        parts.append((whole, server, answer - server, building, seen - answer - building))
+    return times, parts
 
 
 def swaps(count):
@@ -43,10 +46,11 @@ def swaps(count):
         way = [-w if t > task else w for t, w in enumerate(way)]
 
 
-def row(name, examples, times, server):
+def row(name, examples, times, parts):
     ordered = sorted(times)
     high = ordered[int(0.9 * (len(ordered) - 1))]
-    print(f"| {name} | {examples} | {statistics.median(times):.0f} | {high:.0f} | {statistics.median(server):.0f} |", flush=True)
+    means = " | ".join(f"{statistics.median(part):.0f}" for part in zip(*parts))
+    print(f"| {name} | {examples} | {statistics.median(times):.0f} | {high:.0f} | {means} |", flush=True)
 
 
 def main():
@@ -59,7 +63,7 @@ def main():
     parser.add_argument("--moves", type=int, default=40)
     options = parser.parse_args()
     program, browser = Program(os.path.abspath(options.program)), Browser()
-    print("| move | P | median, ms | 90 %, ms | of it in the server, ms |\n|---|---|---|---|---|")
+    print("| move | P | median, ms | 90 %, ms | all drawn | server | transfer | elements | frame |\n|---|---|---|---|---|---|---|---|---|")
     try:
         for p in map(int, options.examples.split(",")):
             state = f"data=mnist-sample&protocol=permuted&length=5&examples={p}&test-examples=500"

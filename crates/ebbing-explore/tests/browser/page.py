@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """The page of `ebbing explore` in a real browser. Ends with 77 where there is no Chromium.
 
-python3 page.py --program target/debug/ebbing [--pictures FOLDER] [--axe axe.min.js] [NAME…]
+python3 page.py --program target/debug/ebbing [--python PYTHON] [--pictures FOLDER] [--axe axe.min.js] [NAME…]
+
+With an interpreter that has the package the Python lines that the page shows are run too.
 """
 
 import argparse
 import io
 import json
 import os
+import shlex
+import stat
 import struct
 import subprocess
 import sys
@@ -22,7 +26,7 @@ from devtools import Browser, Program, chromium
 
 # Small tasks: every answer within a moment.
 SMALL = "data=mnist-sample&protocol=permuted&length=4&examples=60&test-examples=40"
-OPTIONS = argparse.Namespace(program="target/debug/ebbing", pictures=None, axe=None)
+OPTIONS = argparse.Namespace(program="target/debug/ebbing", python=None, pictures=None, axe=None)
 
 
 def npz(broken=False):
@@ -86,11 +90,22 @@ class Case(unittest.TestCase):
     def line(self, command):
         """What the program says to the command line that the page shows."""
         self.page.click("[data-view=take]")
-        words = self.page.until(f"document.querySelector('[data-line={command}]')?.textContent").split()
+        words = shlex.split(self.page.until(f"document.querySelector('[data-line={command}]')?.textContent"))
         self.assertEqual(words[0], "ebbing")
         done = subprocess.run([OPTIONS.program, *words[1:], "--json"], capture_output=True, text=True, cwd=self.folder.name)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
+
+    def python(self, command, numbers):
+        """What the Python lines that the page shows make of an expression of their `told`; None without the package."""
+        if not OPTIONS.python:
+            return None
+        self.page.click("[data-view=take]")
+        lines = self.page.until(f"document.querySelector('[data-python={command}]')?.textContent")
+        more = f"import json, numpy\nprint('NUMBERS ' + json.dumps({numbers}))"
+        done = subprocess.run([OPTIONS.python, "-c", f"{lines}\n{more}"], capture_output=True, text=True, cwd=self.folder.name)
+        self.assertEqual(done.returncode, 0, f"{lines}\n{done.stderr}")
+        return json.loads(done.stdout.split("NUMBERS ")[1])
 
     def table(self, name):
         script = f"""[...document.querySelectorAll('[data-table={name}] tbody tr')].map((row) =>
@@ -110,6 +125,63 @@ ROUNDING = 1e-9
 class Numbers(Case):
     def close_to(self, shown, known, what):
         self.assertTrue(abs(shown - known) <= ROUNDING * (1 + abs(known)), f"{what}: {shown} {known}")
+
+    def triangle_close(self, shown, known, what):
+        for t, row in enumerate(shown):
+            self.assertEqual(len(row), t + 1, what)
+            for s, value in enumerate(row):
+                self.close_to(value, known[t][s], f"{what} {t} {s}")
+
+    def test_the_lines_that_the_page_shows_compute_its_forecast(self):
+        own = "tasks=lines.npz"
+        self.visit(SMALL + "&view=tasks")
+        self.page.upload("#file", self.saved("lines.npz", npz()))
+        self.page.until("location.hash.includes('lines.npz')")
+        recipe = b'data = "mnist-sample"\norder = [2, 1, 3]\n[protocol]\nkind = "permuted"\ntasks = 3\np = 40\np_test = 20\n'
+        self.page.upload("#file", self.saved("lines.toml", recipe))
+        self.page.until("location.hash.includes('lines.toml')")
+        self.page.settled()
+        for state in (
+            SMALL + "&order=3,1,4,2&bias=0.5&depths=2",
+            "data=mnist-sample&protocol=split&length=3&examples=40&test-examples=20&one-hot=true&mode=ntk&seed=5",
+            "data=mnist-sample&protocol=partial-split&examples=40&test-examples=20&ratio=0.3&activation=erf&beta=50",
+            "data=mnist-sample&protocol=target-distractor&length=3&examples=40&rho-target=0.75&rho-flip=0.1&mode=lazy&depth=2",
+            SMALL + "&context=16&no-whiten=true&centre=pixel&replay=5&lambdas=1,inf",
+            "data=mnist-sample&protocol=permuted&length=2&examples=40&test-examples=20&intermediate=1&mode=gibbs&lambda=3",
+            own + "&order=2,3,1",
+            own + "&centre=pixel&norm=true&context=4",
+            "tasks=lines.toml",
+            "tasks=lines.toml&order=3,2,1",
+        ):
+            self.visit(state)
+            shown = self.table("forgetting")
+            self.triangle_close(shown, self.line("forecast")["forecast"]["forgetting"]["mean"], state)
+            known = self.python("forecast", "told.forgetting.tolist()")
+            if known:
+                self.triangle_close(shown, known, f"Python {state}")
+
+    def test_the_lines_that_the_page_shows_compute_its_phase(self):
+        value = lambda name: float(self.page.run(f"document.querySelector('[data-name=\"{name}\"]').dataset.value"))
+        for state in ("phase.pair=3,1&phase.width=45", "phase.pair=1,2&phase.width=100&phase.lambda=10", "phase.width=90&activation=erf&sigma=1.5"):
+            self.visit(f"{SMALL}&view=phase&{state}")
+            f21, g21, g22 = value("F21"), value("G21"), value("G22")
+            lambda_ = "inf" if "phase.lambda" not in state else "10"
+            told = self.line("phase")
+            if lambda_ == "inf":
+                self.close_to(g21, told["widths"][0]["g21"], state)
+            known = self.python("phase", "[told.forgetting()[1, 0], *told.generalization()[1].tolist()]")
+            for shown, right in zip((f21, g21, g22), known or ()):
+                self.assertTrue(shown == right or abs(shown - right) <= 1e-7 * (1 + abs(right)), f"{state}: {shown} {right}")
+
+    def test_the_hidden_layer_is_that_of_the_program(self):
+        self.visit(SMALL + "&view=phase&phase.pair=1,2&phase.width=30")
+        self.assertEqual(self.table("hidden"), [])
+        self.page.choose("[data-key='phase.representation']", True)
+        self.page.settled()
+        shown = self.table("hidden")
+        for row, known in zip(shown, self.line("phase")["representation"], strict=True):
+            for value, name in zip(row, ("alignment", "change", "change_alignment")):
+                self.close_to(value, known[name], name)
 
     def test_forecast_of_another_order_is_that_of_the_program(self):
         for more in ("", "&order=3,1,4,2", "&order=2,1,3,4&mode=ntk&depth=2", "&mode=gibbs&lambda=10&order=4,3,2,1"):
@@ -143,6 +215,8 @@ class Numbers(Case):
         self.assertEqual(len([row for row in shown if row]), len(known))
         for row, remedy in zip(shown, known):
             self.close_to(row[0], remedy["forgetting"], remedy["remedy"])
+        for row, value in zip(shown, self.python("advise", "[r['forgetting'] for r in told.remedies if r['applies']]") or ()):
+            self.close_to(row[0], value, "Python")
 
 
 class Controls(Case):
@@ -187,10 +261,36 @@ class Controls(Case):
         self.assertLessEqual(mean(), before + ROUNDING)
         self.assertTrue(self.page.run("document.getElementById('best').disabled"))
 
+    def test_the_best_order_is_searched_where_orders_share_no_kernels(self):
+        self.visit("data=mnist-sample&protocol=split&length=3&examples=30&test-examples=20&mode=gibbs&lambda=3")
+        mean = lambda: sum(self.table("forgetting")[-1][:-1])
+        before = mean()
+        self.page.click("#best")
+        self.page.until("location.hash.includes('order=') || document.getElementById('status').textContent.includes('No better order')", 60)
+        self.page.settled()
+        self.assertLessEqual(mean(), before + ROUNDING)
+        best = self.line("forecast")["forecast"]["order"]
+        # From the order found no better one is found: the search of the program starts where the page ended.
+        self.assertLessEqual(best["gain"], ROUNDING)
+
+    def test_other_depths_penalties_and_widths_stand_beside(self):
+        self.visit("data=mnist-sample&protocol=permuted&length=3&examples=30&test-examples=20")
+        for key, value in (("depths", "2, 3"), ("lambdas", "1,inf"), ("widths", "20,80")):
+            self.page.choose(f"[data-key={key}]", value)
+            self.page.settled()
+        told = self.line("forecast")["forecast"]
+        self.page.click("[data-view=forecast]")
+        self.page.until("Boolean(document.querySelector('[data-table=widths]'))")
+        for name, count in (("depths", 2), ("lambdas", 2), ("widths", 4)):
+            shown = [row[0] for row in self.table(name)]
+            self.assertEqual(len(shown), count, name)
+            for value, row in zip(shown, told[name], strict=True):
+                self.assertAlmostEqual(value, row["final_forgetting"], delta=ROUNDING)
+
     def test_every_control_of_the_network(self):
         self.visit(SMALL)
         before = self.table("forgetting")[1][0]
-        for key, value in (("depth", 3), ("mode", "lazy"), ("activation", "erf")):
+        for key, value in (("depth", 3), ("mode", "lazy"), ("activation", "erf"), ("bias", 0.5)):
             self.page.choose(f"[data-key={key}]", value)
             self.page.settled()
             self.assertIn(f"{key}={value}", self.page.run("location.hash"))
@@ -385,19 +485,20 @@ class Uploads(Case):
 class TakenAlong(Case):
     def test_every_file_can_be_saved(self):
         self.visit(SMALL + "&view=phase&phase.width=45")
+        # Files of what has not been asked for are made when they are.
+        self.page.click("[data-view=advise]")
+        self.page.settled()
         self.page.click("[data-view=take]")
         self.page.settled()
         links = self.page.run("[...document.querySelectorAll('.files a')].map((a) => a.href)")
         endings = {"svg": b"<svg", "png": b"\x89PNG", "csv": b"# program: ebbing", "html": b"<!DOCTYPE html>"}
         seen = set()
         for link in links:
-            ending = link.split("?")[0].rsplit(".", 1)[1]
-            if "/advise/" in link:
-                continue
+            command, ending = link.split("/take/")[1].split("/")[0], link.split("?")[0].rsplit(".", 1)[1]
             content = urllib.request.urlopen(link, timeout=60).read()
             self.assertTrue(content.startswith(endings[ending]), link)
-            seen.add(ending)
-        self.assertEqual(seen, set(endings))
+            seen.add((command, ending))
+        self.assertEqual(seen, {(command, ending) for command in ("forecast", "phase", "advise") for ending in endings})
         python = self.page.run("document.querySelector('[data-python=forecast]').textContent")
         self.assertIn("ebbing.tasks.permuted(None, tasks=4, p=60, p_test=40", python)
 
@@ -517,6 +618,45 @@ class Endings(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"--port is {port}; is in use", done.stderr)
 
+    def test_the_browser_is_opened_at_the_tasks_given(self):
+        with tempfile.TemporaryDirectory() as folder:
+            opener, opened, tasks = (os.path.join(folder, name) for name in ("open", "opened", "own.npz"))
+            with open(tasks, "wb") as file:
+                file.write(npz())
+            with open(opener, "w", encoding="utf-8") as file:
+                file.write(f'#!/bin/sh\nprintf %s "$1" > {opened}\n')
+            os.chmod(opener, stat.S_IRWXU)
+            pipe = subprocess.PIPE
+            command = [OPTIONS.program, "explore", "--port", "0", "--tasks", tasks]
+            process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env={**os.environ, "BROWSER": opener})
+            address = process.stdout.readline().strip()
+            self.assertIn("#tasks=own.npz&view=tasks", address)
+            for _ in range(100):
+                if os.path.exists(opened) and os.path.getsize(opened):
+                    break
+                time.sleep(0.1)
+            with open(opened, encoding="utf-8") as file:
+                self.assertEqual(file.read(), address)
+            base = address.split("#")[0]
+            answer = urllib.request.urlopen(f"{base}api/view/forecast?tasks=own.npz&page.number=1", timeout=60).read()
+            told = json.loads(answer.decode().strip().split("\n")[-1])
+            self.assertEqual(len(told["result"]["forecast"]["tasks"]), 3)
+            process.terminate()
+            self.assertEqual(process.wait(10), 0)
+            with process.stdout, process.stderr:
+                self.assertNotIn("No browser", process.stderr.read())
+
+    def test_tasks_that_cannot_be_read_end_in_a_sentence(self):
+        for name in ("gone.npz", "bad.npz"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, name)
+                if name == "bad.npz":
+                    with open(path, "wb") as file:
+                        file.write(npz(broken=True))
+                done = subprocess.run([OPTIONS.program, "explore", "--tasks", path, "--no-browser"], capture_output=True, text=True, timeout=30)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(path, done.stderr)
+
     def test_without_a_browser_the_server_goes_on(self):
         environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
         pipe = subprocess.PIPE
@@ -535,6 +675,7 @@ def main():
         return 77
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", default=OPTIONS.program)
+    parser.add_argument("--python")
     parser.add_argument("--pictures")
     parser.add_argument("--axe")
     parser.add_argument("names", nargs="*")

@@ -1,6 +1,6 @@
 //! Axes: their range, four to six ticks with labels, and where a value lies between the ends.
 
-use crate::style::{significant, with_minus};
+use crate::style::with_minus;
 
 /// How values are spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +84,13 @@ fn spread(scale: Scale, low: f64, high: f64) -> (f64, f64) {
         _ if !low.is_finite() || !high.is_finite() || !(high - low).is_finite() => (0.0, 1.0),
         // A range narrower than rounding can tell apart counts as one value.
         Scale::Linear | Scale::Integer if high - low <= 1e-12 * high.abs().max(low.abs()) => {
-            let half = if low == 0.0 { 1.0 } else { 0.1 * low.abs() };
-            (low - half, high + half)
+            let half = 0.1 * low.abs();
+            match (low == 0.0, scale) {
+                // What is 0 everywhere lies on the bottom of an axis of the usual size.
+                (true, Scale::Linear) => (0.0, 1.0),
+                (true, _) => (-1.0, 1.0),
+                _ => (low - half, high + half),
+            }
         }
         _ => (low, high),
     }
@@ -161,11 +166,15 @@ fn labelled(low: f64, high: f64, values: Vec<f64>, decimals: i32) -> Axis {
 }
 
 fn integer(low: f64, high: f64, fixed: bool, most: usize) -> Axis {
-    let (first, last) = (low.ceil(), high.floor());
+    let (mut first, last) = (low.ceil(), high.floor());
     let step = [1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0]
         .into_iter()
         .find(|s| ((last - first) / s).floor() < most as f64)
         .unwrap_or(((last - first) / 5.0).ceil());
+    // Long steps count from 0, as one would.
+    if step >= 5.0 {
+        first = (first / step).ceil() * step;
+    }
     let count = ((last - first) / step).floor() as i64;
     let values = (0..=count).map(|k| first + k as f64 * step);
     let ticks = values.map(|value| Tick { value, label: with_minus(&format!("{value:.0}")) }).collect();
@@ -199,19 +208,25 @@ fn log(low: f64, high: f64, fixed: bool, most: usize) -> Axis {
         [1, 2, 3, 5, 10, 20, 50, 100, 200].into_iter().find(|s| (last - first) / s < most as i32).unwrap_or(200);
     // Strides count from 10^0 where that is on the axis.
     let powers: Vec<i32> = (first..=last).filter(|p| p.rem_euclid(stride) == 0).collect();
-    let plain = powers.iter().all(|p| (-2..=3).contains(p));
-    let label = |p: i32| match p {
-        _ if plain && p < 0 => format!("{:.*}", (-p) as usize, 10f64.powi(p)),
-        _ if plain => format!("{}", 10i64.pow(p as u32)),
-        _ => format!("10^{{{}}}", with_minus(&p.to_string())),
+    // One style for all labels of an axis: decimals where they are short, else powers.
+    let plain = powers.iter().all(|p| (-2..=3).contains(p)) && a > -3.0 && b < 4.0;
+    let tick = |mantissa: u8, power: i32| {
+        let value: f64 = format!("{mantissa}e{power}").parse().unwrap_or(1.0);
+        let power = with_minus(&power.to_string());
+        let label = match (plain, mantissa) {
+            (true, _) => format!("{value}"),
+            (false, 1) => format!("10^{{{power}}}"),
+            (false, _) => format!("{mantissa}·10^{{{power}}}"),
+        };
+        Tick { value, label }
     };
-    let mut ticks: Vec<Tick> = powers.into_iter().map(|p| Tick { value: 10f64.powi(p), label: label(p) }).collect();
+    let mut ticks: Vec<Tick> = powers.iter().map(|&p| tick(1, p)).collect();
     let minor =
         if last - first <= 4 { between_powers(a, b, &[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) } else { vec![] };
     // One power of ten does not tell the scale: where the range was fixed around it, twos and fives have labels too.
     if ticks.len() < 2 {
-        let more = between_powers(a, b, &[2.0, 5.0]).into_iter();
-        ticks.extend(more.map(|value| Tick { value, label: significant(value) }));
+        let around = (a.floor() as i32..=b.ceil() as i32).flat_map(|p| [tick(2, p), tick(5, p)]);
+        ticks.extend(around.filter(|t| (a - slack..=b + slack).contains(&t.value.log10())));
         ticks.sort_by(|a, b| a.value.total_cmp(&b.value));
     }
     Axis { scale: Scale::Log, low: 10f64.powf(a), high: 10f64.powf(b), ticks, minor, factor: None, named: false }
@@ -292,7 +307,23 @@ mod tests {
     }
 
     #[test]
+    fn labels_of_an_axis_have_one_style() {
+        assert_eq!(labels(&Axis::new(Scale::Log, 0.5, 6.3, true, MOST)), ["0.5", "1", "2", "5"]);
+        assert_eq!(labels(&Axis::new(Scale::Log, 30.0, 700.0, true, MOST)), ["50", "100", "200", "500"]);
+        let small = Axis::new(Scale::Log, 0.4e-5, 3e-5, true, MOST);
+        assert_eq!(labels(&small), ["5·10^{−6}", "10^{−5}", "2·10^{−5}"]);
+    }
+
+    #[test]
+    fn what_is_zero_everywhere_lies_on_the_bottom() {
+        let axis = Axis::new(Scale::Linear, 0.0, 0.0, false, MOST);
+        assert_eq!((axis.low, axis.share(0.0)), (0.0, Some(0.0)));
+        assert!(axis.high > 0.0 && labels(&axis)[0] == "0");
+    }
+
+    #[test]
     fn whole_numbers_stay_whole() {
+        assert_eq!(labels(&Axis::new(Scale::Integer, 1.0, 20.0, false, MOST)), ["5", "10", "15", "20"]);
         assert_eq!(labels(&Axis::new(Scale::Integer, 1.0, 5.0, false, MOST)), ["1", "2", "3", "4", "5"]);
         assert_eq!(labels(&Axis::new(Scale::Integer, 1.0, 9.0, false, MOST)), ["1", "3", "5", "7", "9"]);
         assert_eq!(labels(&Axis::new(Scale::Integer, 1.0, 15.0, false, MOST)), ["1", "4", "7", "10", "13"]);

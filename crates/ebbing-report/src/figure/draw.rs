@@ -23,7 +23,7 @@ fn depth(layer: &Layer) -> usize {
     }
 }
 
-/// Draws everything inside the frame and says what could not be drawn.
+/// Draws the axes and everything inside the frame, and says what could not be drawn.
 pub(crate) fn draw_data(canvas: &mut Canvas, slot: &Slot) -> Vec<String> {
     let mut notes = Vec::new();
     let (panel, frame) = (slot.panel, &slot.frame);
@@ -39,6 +39,8 @@ pub(crate) fn draw_data(canvas: &mut Canvas, slot: &Slot) -> Vec<String> {
     if panel.grid {
         draw_grid(canvas, slot);
     }
+    // Data lie over the axes, so that a line along zero is seen.
+    draw_axes(canvas, slot);
     let mut order: Vec<usize> = (0..panel.layers.len()).collect();
     order.sort_by_key(|k| depth(&panel.layers[*k]));
     for k in order {
@@ -65,7 +67,8 @@ fn draw_axes(canvas: &mut Canvas, slot: &Slot) {
     let is_matrix = slot.panel.matrix.is_some();
     // Bars stand on a line of their own; the cells of a matrix have edges enough.
     let corners = [(r.x0, r.y0), (r.x0, r.y1), (r.x1, r.y1)];
-    let lines = match (is_matrix, slot.frame.x.named) {
+    let on_bars = slot.panel.has_bars();
+    let lines = match (is_matrix, on_bars) {
         (true, _) => 0,
         (false, true) => 2,
         (false, false) => 3,
@@ -73,7 +76,7 @@ fn draw_axes(canvas: &mut Canvas, slot: &Slot) {
     canvas.stroke(Role::Frame, polyline(&corners[..lines]), Rgb::BLACK, size::THIN_LINE, &[]);
     for tick in &slot.frame.x.ticks {
         let Some(x) = slot.frame.x_at(tick.value) else { continue };
-        if !slot.frame.x.named {
+        if !is_matrix && !on_bars {
             canvas.segment(Role::Frame, (x, r.y1), (x, r.y1 + size::TICK), Rgb::BLACK, size::THIN_LINE);
         }
         let rich = Rich::parse(&tick.label);
@@ -142,7 +145,6 @@ fn draw_names(canvas: &mut Canvas, slot: &Slot, letter: Option<char>) {
 /// Draws a whole panel; returns its notes.
 pub(crate) fn draw_panel(canvas: &mut Canvas, slot: &Slot, letter: Option<char>) -> Vec<String> {
     let mut notes = draw_data(canvas, slot);
-    draw_axes(canvas, slot);
     draw_names(canvas, slot, letter);
     if let Some(colours) = &slot.colours {
         draw_bar(canvas, &slot.frame.rect, colours);
@@ -150,7 +152,6 @@ pub(crate) fn draw_panel(canvas: &mut Canvas, slot: &Slot, letter: Option<char>)
     if let Some(inner) = inset(slot) {
         canvas.panel += 1;
         notes.extend(draw_data(canvas, &inner));
-        draw_axes(canvas, &inner);
         draw_names(canvas, &inner, None);
         canvas.panel -= 1;
     }

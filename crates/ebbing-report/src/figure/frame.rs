@@ -104,7 +104,8 @@ impl Panel {
             visit(layer, &mut |v| x.see(v), &mut |v| y.see(v));
         }
         let y = axis(&y, self.y_range, filled, most_y);
-        match self.layers.iter().find_map(|l| if let Layer::Bars(b) = l { Some(&b.names) } else { None }) {
+        let of_bars = self.layers.iter().find_map(|l| if let Layer::Bars(b) = l { Some(&b.names) } else { None });
+        match of_bars.or(self.x_names.as_ref()) {
             Some(names) => (Axis::named(names), y),
             None => (axis(&x, self.x_range, filled, most_x), y),
         }

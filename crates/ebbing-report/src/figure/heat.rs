@@ -4,6 +4,7 @@ use super::axis::{Axis, MOST, Scale};
 use super::canvas::{Anchor, CAP, Canvas, Label, Rect, Role};
 use super::frame::Frame;
 use super::layers::{Cells, Layer, Map};
+use super::layout::{LEADING, wrap};
 use super::panel::Panel;
 use crate::matrix::Matrix;
 use crate::style::{ColourScale, Rgb, size, tint, with_minus};
@@ -23,6 +24,8 @@ pub(crate) struct ColourAxis {
     pub scale: ColourScale,
     /// Name at the bar (markup).
     pub name: String,
+    /// The name with the power of ten taken out of the tick labels, in as many lines as it needs.
+    pub lines: Vec<String>,
 }
 
 impl ColourAxis {
@@ -40,7 +43,9 @@ impl ColourAxis {
             (false, false) => (0.0, if high > 0.0 { high } else { 1.0 }, ColourScale::Magnitude),
         };
         let axis = Axis::new(if log { Scale::Log } else { Scale::Linear }, low, high, !log, MOST);
-        ColourAxis { axis, scale, name: name.into() }
+        let mut colours = ColourAxis { axis, scale, name: name.into(), lines: Vec::new() };
+        colours.wrap(f64::INFINITY);
+        colours
     }
 
     /// The colour bar that a panel needs.
@@ -65,15 +70,18 @@ impl ColourAxis {
         }
     }
 
-    /// Its name with the power of ten taken out of the tick labels.
-    fn full_name(&self) -> Rich {
-        Rich::parse(&with_factor(&self.name, self.axis.factor))
+    /// Breaks its name into lines beside a bar of this height, and says whether their number changed.
+    pub fn wrap(&mut self, height: f64) -> bool {
+        let before = self.lines.len();
+        self.lines = wrap(&with_factor(&self.name, self.axis.factor), size::NORMAL, height);
+        self.lines.len() != before
     }
 
     /// Width of the bar with its labels, pt.
     pub fn room(&self) -> f64 {
         let labels = self.axis.ticks.iter().map(|t| text_width(&Rich::parse(&t.label), size::SMALL, false));
-        let name = if self.name.is_empty() { 0.0 } else { 4.0 + size::NORMAL };
+        let further = self.lines.len().saturating_sub(1) as f64 * size::NORMAL * LEADING;
+        let name = if self.name.is_empty() { 0.0 } else { 4.0 + size::NORMAL + further };
         7.0 + BAR + size::TICK + 2.0 + labels.fold(0.0, f64::max) + name + 2.0
     }
 }
@@ -112,9 +120,11 @@ pub(crate) fn draw_bar(canvas: &mut Canvas, frame: &Rect, colours: &ColourAxis) 
         canvas.label(Role::TickY, label);
     }
     let x = x1 + size::TICK + 2.0 + widest + 4.0 + CAP * size::NORMAL;
-    let mut name = Label::new(colours.full_name(), x, (frame.y0 + frame.y1) / 2.0, Anchor::Middle, size::NORMAL);
-    name.upwards = true;
-    canvas.label(Role::Name, name);
+    for (k, line) in colours.lines.iter().enumerate() {
+        let at = (x + k as f64 * size::NORMAL * LEADING, (frame.y0 + frame.y1) / 2.0);
+        let name = Label::new(Rich::parse(line), at.0, at.1, Anchor::Middle, size::NORMAL);
+        canvas.label(Role::Name, Label { upwards: true, ..name });
+    }
 }
 
 /// Edges of the cells around grid points: halfway between neighbours (on the axis' own scale), cut at the ends.

@@ -20,12 +20,25 @@ pub struct Line {
     pub(crate) y: Vec<f64>,
     pub(crate) style: SeriesStyle,
     pub(crate) width: Option<f64>,
+    /// Whether the legend names it.
+    pub(crate) listed: bool,
 }
 
 impl Line {
     /// A line; an empty label keeps it out of the legend.
     pub fn new(label: &str, x: &[f64], y: &[f64]) -> Line {
-        Line { label: label.into(), x: x.into(), y: y.into(), style: SeriesStyle::default(), width: None }
+        Line { label: label.into(), x: x.into(), y: y.into(), style: SeriesStyle::default(), width: None, listed: true }
+    }
+
+    /// A sample in the legend for what several lines have in common, such as a colour or a dash; nothing is drawn.
+    pub fn sample(label: &str) -> Line {
+        Line::new(label, &[], &[])
+    }
+
+    /// Keeps its name for those who point at it, but out of the legend.
+    pub fn unlisted(mut self) -> Line {
+        self.listed = false;
+        self
     }
 
     /// Colour and dash of category `k` (from 0). By default the first line is 0, the second 1, and so on.

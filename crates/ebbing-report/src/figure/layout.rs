@@ -146,7 +146,10 @@ impl<'a> Slot<'a> {
         let step = width / self.frame.x.ticks.len().max(1) as f64;
         let numbers = self.frame.x.ticks.iter().all(|t| t.label.parse::<u32>().is_ok());
         self.upright = self.frame.x.named && !numbers && widest(&self.frame.x) > step - 3.0;
-        if numbers || !self.frame.x.named {
+        // So many names that they would touch even upright are thinned out.
+        let crowd = self.upright && step < size::SMALL + 1.0;
+        self.upright &= !crowd;
+        if numbers || crowd || !self.frame.x.named {
             thin(&mut self.frame.x, width, |label| text_width(&Rich::parse(label), size::SMALL, false) + 3.0);
         }
     }
@@ -327,6 +330,8 @@ pub(crate) fn improve(slots: &mut [Slot]) -> bool {
         let lines = wrap(&name, size::NORMAL, slot.frame.rect.height() + 6.0);
         again |= lines.len() != slot.y_name.len();
         slot.y_name = lines;
+        let height = slot.frame.rect.height() + 6.0;
+        again |= slot.colours.as_mut().is_some_and(|colours| colours.wrap(height));
         let outside = matches!(slot.place, Place::Right | Place::Below);
         if slot.panel.legend != Legend::Auto || outside || slot.entries.is_empty() {
             continue;

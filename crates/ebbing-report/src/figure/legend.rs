@@ -13,6 +13,8 @@ const SAMPLE: f64 = 19.0;
 const GAP: f64 = 4.0;
 /// Distance from one entry to the next, pt.
 pub(crate) const LINE: f64 = 9.8;
+/// The same where they are many, pt: letters of neighbours just do not touch.
+pub(crate) const CLOSE_LINE: f64 = 8.8;
 /// Distance between entries side by side, pt.
 const BETWEEN: f64 = 10.0;
 
@@ -44,10 +46,24 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Whether all its samples are among another's.
+    fn within(&self, other: &Entry) -> bool {
+        self.symbols.iter().all(|s| other.symbols.iter().any(|t| s.agrees(t)))
+    }
+
     /// Whether another panel's entry says the same: the label, and no sample that contradicts.
     pub fn agrees(&self, other: &Entry) -> bool {
-        let within = |a: &Entry, b: &Entry| a.symbols.iter().all(|s| b.symbols.iter().any(|t| s.agrees(t)));
-        self.label == other.label && (within(self, other) || within(other, self))
+        self.label == other.label && (self.within(other) || other.within(self))
+    }
+
+    /// Whether another entry has the same samples under another name: readers cannot tell them apart.
+    pub fn is_mistaken_for(&self, other: &Entry) -> bool {
+        self.label != other.label && self.within(other) && other.within(self)
+    }
+
+    /// Its name, plain text.
+    pub fn name(&self) -> String {
+        Rich::parse(&self.label).plain()
     }
 
     /// Takes the samples of an entry that agrees.
@@ -116,6 +132,7 @@ pub(crate) fn entries(layers: &[Layer], looks: &[Look]) -> Vec<Entry> {
     };
     for (layer, look) in layers.iter().zip(looks) {
         match layer {
+            Layer::Line(l) if !l.listed => {}
             Layer::Line(l) => add(&l.label, Symbol::Line(look.colour, look.dash, l.width.unwrap_or(size::DATA_LINE))),
             Layer::Markers(m) => add(&m.label, Symbol::Marker(*look)),
             Layer::Band(b) => match b.fill {
@@ -155,8 +172,17 @@ pub(crate) fn column_size(entries: &[Entry]) -> (f64, f64) {
 
 /// Draws the entries one below the other from a top left corner.
 pub(crate) fn draw_column(canvas: &mut Canvas, entries: &[Entry], x: f64, y: f64) {
+    draw_steps(canvas, entries, (x, y), LINE);
+}
+
+/// Draws the entries one below the other, closer together where a height asks for that.
+pub(crate) fn draw_column_within(canvas: &mut Canvas, entries: &[Entry], at: (f64, f64), height: f64) {
+    draw_steps(canvas, entries, at, LINE.min(height / entries.len() as f64));
+}
+
+fn draw_steps(canvas: &mut Canvas, entries: &[Entry], (x, y): (f64, f64), step: f64) {
     for (k, entry) in entries.iter().enumerate() {
-        entry.draw(canvas, x, y + (k as f64 + 0.5) * LINE);
+        entry.draw(canvas, x, y + (k as f64 + 0.5) * step);
     }
 }
 

@@ -62,6 +62,7 @@ struct Drawn {
     canvas: Canvas,
     notes: Vec<String>,
     readings: Vec<PanelReading>,
+    mistakable: Vec<[String; 2]>,
 }
 
 impl Figure {
@@ -158,7 +159,8 @@ impl Figure {
         height += draw::draw_notes(&mut canvas, &notes, height, width);
         canvas.shift(margin, margin);
         (canvas.width, canvas.height) = (width + 2.0 * margin, height + 2.0 * margin);
-        Ok(Drawn { canvas, notes, readings })
+        let mistakable = shared.mistakable(&slots);
+        Ok(Drawn { canvas, notes, readings, mistakable })
     }
 
     /// What a pointer over the drawing can read off, panel by panel.
@@ -196,6 +198,14 @@ impl Figure {
     /// When a layer's arrays do not fit together.
     pub fn notes(&self) -> Result<Vec<String>> {
         Ok(self.draw()?.notes.iter().map(|n| Rich::parse(n).plain()).collect())
+    }
+
+    /// Pairs of names in a legend whose samples look the same: none in a figure that can be read.
+    ///
+    /// # Errors
+    /// When a layer's arrays do not fit together.
+    pub fn mistakable(&self) -> Result<Vec<[String; 2]>> {
+        Ok(self.draw()?.mistakable)
     }
 
     fn plain_title(&self) -> String {

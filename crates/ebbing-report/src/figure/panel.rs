@@ -31,6 +31,8 @@ pub struct Panel {
     pub(crate) y_scale: Scale,
     pub(crate) x_range: Option<(f64, f64)>,
     pub(crate) y_range: Option<(f64, f64)>,
+    /// Names at x = 0, 1, 2, … instead of numbers.
+    pub(crate) x_names: Option<Vec<String>>,
     pub(crate) grid: bool,
     pub(crate) layers: Vec<Layer>,
     pub(crate) matrix: Option<Matrix>,
@@ -59,6 +61,7 @@ impl Panel {
             y_scale: Scale::Linear,
             x_range: None,
             y_range: None,
+            x_names: None,
             grid: false,
             layers: Vec::new(),
             matrix: None,
@@ -113,6 +116,18 @@ impl Panel {
     /// Ticks at whole numbers of x only, as for tasks and depths.
     pub fn integer_x(mut self) -> Panel {
         self.x_scale = Scale::Integer;
+        self
+    }
+
+    /// Ticks at whole numbers of y only, as for counts.
+    pub fn integer_y(mut self) -> Panel {
+        self.y_scale = Scale::Integer;
+        self
+    }
+
+    /// Names (markup) at x = 0, 1, 2, … instead of numbers.
+    pub fn names_x(mut self, names: &[String]) -> Panel {
+        self.x_names = Some(names.to_vec());
         self
     }
 
@@ -220,6 +235,11 @@ impl Panel {
     /// A short text centred at a point.
     pub fn text(self, x: f64, y: f64, text: &str) -> Panel {
         self.layer(Layer::Text { x, y, text: text.into() })
+    }
+
+    /// Whether bars stand on names.
+    pub(crate) fn has_bars(&self) -> bool {
+        self.layers.iter().any(|layer| matches!(layer, Layer::Bars(_)))
     }
 
     /// Whether numbers are shown as colours behind the layers, some of them dark.

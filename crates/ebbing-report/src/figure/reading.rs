@@ -78,7 +78,8 @@ impl PanelReading {
                 Layer::Markers(markers) => (&markers.label, &markers.x, &markers.y),
                 _ => return None,
             };
-            Some(SeriesReading { label: plain(label), x: x.clone(), y: y.clone() })
+            // A sample in the legend has no points.
+            (!x.is_empty()).then(|| SeriesReading { label: plain(label), x: x.clone(), y: y.clone() })
         };
         let cells = panel.matrix.as_ref().map(|m| {
             let shown = |(row, values): (usize, &Vec<f64>)| {

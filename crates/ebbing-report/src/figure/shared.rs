@@ -1,21 +1,35 @@
-//! Legends that several panels share: what stands in one panel only stays there, what panels of one row share goes above the
-//! row, what panels of several rows share goes above the figure; a free cell of the grid takes them all if they fit.
+//! Legends that several panels share: what stands in one panel only stays there, what several share goes above the first row that
+//! shows it; a free cell of the grid takes them all if they fit.
 
 use super::canvas::{Canvas, Rect};
 use super::layout::{GUTTER, Place, Slot};
 use super::legend::{self, Entry};
+use super::panel::Legend;
+use std::collections::BTreeSet;
 
 /// Room between a legend and the panels below it, pt.
 const BELOW: f64 = 4.0;
 
 /// The legends of several panels.
 pub(crate) struct Shared {
-    /// What stands above each row; the figure's own above the first.
+    /// What stands above each row.
     above: Vec<Vec<Entry>>,
     /// What stands in the free cell.
     free: Vec<Entry>,
     columns: usize,
     width: f64,
+}
+
+/// What leaves the panels: entries that several of them have, and what else those panels name, so that they need no second
+/// legend; only what could be taken for something else there stays.
+fn chosen(found: Vec<(Entry, Vec<usize>)>, slots: &[Slot]) -> Vec<(Entry, Vec<usize>)> {
+    let sharing: BTreeSet<usize> = found.iter().filter(|(_, p)| p.len() > 1).flat_map(|(_, p)| p.clone()).collect();
+    let joins = |(entry, panels): &&(Entry, Vec<usize>)| {
+        let auto = |k: &usize| sharing.contains(k) && slots[*k].panel.legend == Legend::Auto;
+        let alike = |(other, _): &(Entry, Vec<usize>)| other.is_mistaken_for(entry);
+        panels.len() > 1 || (panels.iter().all(auto) && !found.iter().any(alike))
+    };
+    found.iter().filter(joins).cloned().collect()
 }
 
 impl Shared {
@@ -35,18 +49,28 @@ impl Shared {
             }
         }
         let mut above: Vec<Vec<Entry>> = vec![Vec::new(); rows];
-        for (entry, panels) in found.into_iter().filter(|(_, panels)| panels.len() > 1) {
+        for (entry, panels) in chosen(found, slots) {
             for &k in &panels {
                 slots[k].entries.retain(|own| !entry.agrees(own));
             }
-            let row = panels[0] / columns;
-            let one_row = panels.iter().all(|k| k / columns == row);
-            above[if one_row { row } else { 0 }].push(entry);
+            above[panels[0] / columns].push(entry);
         }
         for slot in slots.iter_mut().filter(|slot| slot.entries.is_empty()) {
             slot.place = Place::Nowhere;
         }
         Shared { above, free: Vec::new(), columns, width }
+    }
+
+    /// Legends with entries that look the same though they mean different things, as pairs of names.
+    pub fn mistakable(&self, slots: &[Slot]) -> Vec<[String; 2]> {
+        let mut pairs = Vec::new();
+        for legend in slots.iter().map(|slot| &slot.entries).chain(&self.above).chain(std::iter::once(&self.free)) {
+            for (k, entry) in legend.iter().enumerate() {
+                let alike = legend[..k].iter().filter(|other| other.is_mistaken_for(entry));
+                pairs.extend(alike.map(|other| [other.name(), entry.name()]));
+            }
+        }
+        pairs
     }
 
     /// Moves everything that stands above panels, and below them, into the free cell at the end of the grid if there is one
@@ -58,7 +82,8 @@ impl Shared {
         let lower: Vec<Entry> = slots.iter_mut().filter(below).flat_map(|slot| slot.entries.clone()).collect();
         let all = [taken.clone(), lower].concat();
         let fits = |entries: &[Entry]| {
-            let (width, height) = legend::column_size(entries);
+            let (width, _) = legend::column_size(entries);
+            let height = entries.len() as f64 * legend::CLOSE_LINE;
             !entries.is_empty() && width <= room.width() && height <= room.height()
         };
         if fits(&all) {
@@ -96,7 +121,7 @@ impl Shared {
             legend::draw_flow(canvas, entries, 0.0, top, self.width);
         }
         if let Some(room) = self.free_cell(slots).filter(|_| !self.free.is_empty()) {
-            legend::draw_column(canvas, &self.free, room.x0, room.y0);
+            legend::draw_column_within(canvas, &self.free, (room.x0, room.y0), room.height());
         }
     }
 }

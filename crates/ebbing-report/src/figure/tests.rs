@@ -340,3 +340,51 @@ fn drawing_twice_gives_the_same_bytes() {
         assert_eq!(figure.to_png().unwrap(), figure.to_png().unwrap());
     }
 }
+
+/// How often the legends of a figure name something.
+fn named(figure: &Figure, name: &str) -> usize {
+    let canvas = figure.draw().unwrap().canvas;
+    labels(&canvas, |role| role == Role::Legend).iter().filter(|(.., label)| label.rich.plain() == name).count()
+}
+
+#[test]
+fn panels_that_share_a_legend_have_no_second_one() {
+    let x = [1.0, 2.0, 3.0];
+    let panel = || Panel::new().x("t").y("F").markers(Markers::new("networks", &x, &[0.1, 0.5, 0.4]).category(1));
+    let with_theory = panel().line(Line::new("theory", &x, &[0.0, 0.4, 0.5]).category(0));
+    let figure = Figure::grid(vec![with_theory, panel(), panel()], 3);
+    assert_tidy(&figure, "one row");
+    assert_eq!((named(&figure, "theory"), named(&figure, "networks")), (1, 1));
+    let canvas = figure.draw().unwrap().canvas;
+    let heights: Vec<f64> = labels(&canvas, |role| role == Role::Legend).iter().map(|(.., label)| label.y).collect();
+    assert!(heights.windows(2).all(|pair| pair[0] == pair[1]), "both stand in one line above the row: {heights:?}");
+}
+
+#[test]
+fn samples_that_look_the_same_are_found() {
+    let x = [1.0, 2.0];
+    let two = |k: usize| {
+        let panel = Panel::new().line(Line::new("a", &x, &x).category(0)).line(Line::new("b", &x, &x).category(k));
+        Figure::single(panel).mistakable().unwrap()
+    };
+    assert_eq!(two(0), [["a".to_string(), "b".to_string()]]);
+    assert!(two(7).is_empty(), "the palette is used up, dashes are not");
+    let nine =
+        (0..9).fold(Panel::new(), |panel, k| panel.line(Line::new(&format!("series {k}"), &x, &[0.0, k as f64])));
+    assert!(Figure::single(nine).mistakable().unwrap().is_empty());
+}
+
+#[test]
+fn names_stand_under_markers() {
+    let names: Vec<String> = ["1→2", "1→3", "2→3"].map(String::from).to_vec();
+    let panel =
+        Panel::new().x("pair").y("F").names_x(&names).markers(Markers::new("", &[0.0, 1.0, 2.0], &[0.1, 0.2, 0.3]));
+    let figure = Figure::single(panel);
+    assert_tidy(&figure, "names");
+    let ticks = labels(&figure.draw().unwrap().canvas, |role| role == Role::TickX);
+    assert_eq!(ticks.iter().map(|(.., label)| label.rich.plain()).collect::<Vec<_>>(), names);
+    // So many that not even upright ones have room: some are left out, none overlap.
+    let many: Vec<String> = (1..60).map(|k| format!("{k}→{}", k + 1)).collect();
+    let x: Vec<f64> = (0..59).map(f64::from).collect();
+    assert_tidy(&Figure::single(Panel::new().names_x(&many).markers(Markers::new("", &x, &x))), "many names");
+}

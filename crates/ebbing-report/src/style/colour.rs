@@ -57,6 +57,11 @@ pub const OKABE_ITO: [Rgb; 7] = [
     Rgb::BLACK,
 ];
 
+/// The place of category `k` among seven patterns: one further with every round, so that a colour meets another pattern.
+fn shifted(k: usize) -> usize {
+    (k + k / OKABE_ITO.len()) % OKABE_ITO.len()
+}
+
 /// Colour of category `k`; the palette repeats after seven.
 pub(crate) fn category(k: usize) -> Rgb {
     OKABE_ITO[k % OKABE_ITO.len()]
@@ -85,9 +90,9 @@ impl Dash {
     const ALL: [Dash; 7] =
         [Dash::Solid, Dash::Dashed, Dash::Dotted, Dash::DashDot, Dash::LongDash, Dash::DashDotDot, Dash::ShortDash];
 
-    /// Dash of category `k`; the patterns repeat after seven.
+    /// Dash of category `k`. Every round through the seven colours pairs them with other patterns, so that 49 categories differ.
     pub fn category(k: usize) -> Dash {
-        Dash::ALL[k % Dash::ALL.len()]
+        Dash::ALL[shifted(k)]
     }
 
     /// Lengths of dashes and gaps in turn, pt.
@@ -127,9 +132,9 @@ impl Marker {
     const ALL: [Marker; 7] =
         [Marker::Circle, Marker::Square, Marker::Up, Marker::Diamond, Marker::Down, Marker::Plus, Marker::Cross];
 
-    /// Marker of category `k`; the shapes repeat after seven.
+    /// Marker of category `k`. Every round through the seven colours pairs them with other shapes, so that 49 categories differ.
     pub fn category(k: usize) -> Marker {
-        Marker::ALL[k % Marker::ALL.len()]
+        Marker::ALL[shifted(k)]
     }
 }
 
@@ -209,6 +214,17 @@ mod tests {
         assert_eq!(ColourScale::Signed.at(0.5), Rgb::WHITE);
         assert_eq!(ColourScale::Signed.at(-3.0), Rgb::hex(0x2166AC));
         assert_eq!(ColourScale::Signed.at(7.0), Rgb::hex(0xB2182B));
+    }
+
+    #[test]
+    fn no_two_of_49_categories_look_the_same() {
+        for k in 0..49 {
+            for other in 0..k {
+                let colours = category(k) == category(other);
+                assert!(!(colours && Dash::category(k) == Dash::category(other)), "{k} {other}");
+                assert!(!(colours && Marker::category(k) == Marker::category(other)), "{k} {other}");
+            }
+        }
     }
 
     #[test]

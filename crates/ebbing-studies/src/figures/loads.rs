@@ -219,7 +219,12 @@ pub(super) fn draw_limit(panel: Panel, examples: &[(&Frame, &str, usize)], name:
             value: Power { coefficient: values[i], exponent: exponents[i] },
             regime: Regime::ALL.into_iter().find(|regime| is_regime(&regimes[i], *regime)),
         };
-        curves.push(LoadCurve { label: label.into(), category, points: (0..alphas.len()).map(point).collect() });
+        curves.push(LoadCurve {
+            label: label.into(),
+            category,
+            dash: None,
+            points: (0..alphas.len()).map(point).collect(),
+        });
     }
     Ok(draw::curves(panel, &curves))
 }

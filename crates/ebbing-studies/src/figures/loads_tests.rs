@@ -98,6 +98,8 @@ fn figure_5_from_cells_to_claims() {
 fn figure_6_from_cells_to_claims() {
     let study = Fig6::tiny();
     let shown = Shown::new(&study);
+    let figures = study.draw(&shown.frame(&shown.rows)).unwrap();
+    assert!(figures.iter().all(|(_, figure)| figure.mistakable().unwrap().is_empty()));
     assert_eq!(verdict(&shown.claims, "γ_sim at permutation ratio 5 %"), Verdict::Open);
     let (falls, share) = ("γ_sim falls with the split ratio", "share of draws with three regimes");
     shown.pass(&["γ_sim at permutation ratio 0 %", falls, share]);

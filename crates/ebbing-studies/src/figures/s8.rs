@@ -197,6 +197,8 @@ mod tests {
         study.limit_seeds(1);
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 3);
+        let figures = study.draw(&frame).unwrap();
+        assert!(figures.iter().all(|(_, figure)| figure.mistakable().unwrap().is_empty()));
         assert_eq!(study.claims(&frame).unwrap().len(), 6);
         // One readout with test losses a hundred times larger is beyond the range.
         let spoilt = frame.numbers("g22").unwrap().iter().map(|g| (100.0 * g).into()).collect();

@@ -8,7 +8,9 @@ use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
-use ebbing::plan::{Cost, Sizes, forecast_cost, forgetting_cost, in_tiles, order_parameter_cost, whole_disk};
+use ebbing::plan::{
+    Cost, Sizes, forecast_cost, forgetting_cost, in_tiles, order_parameter_cost, sequence_cost, whole_disk,
+};
 use ebbing::stats::number::significant;
 use ebbing::tasks::preparation_words;
 use ebbing::theory::forecast::{ForecastSettings, PairForecast};
@@ -286,10 +288,14 @@ impl ForecastJob {
 
     /// What it costs with tasks of these sizes, for one seed.
     pub fn cost_of(&self, sizes: &Sizes) -> Cost {
-        match self.features.len() {
+        let one = match self.features.len() {
             0 => forecast_cost(sizes, self.kernels()),
             layers => forgetting_cost(sizes).then(order_parameter_cost(sizes)).times(layers),
-        }
+        };
+        // What is set beside it: other depths and penalties of one readout, widths of a readout per task at every penalty.
+        let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));
+        let one = if beside > 0 { one.then(forgetting_cost(sizes).times(beside)) } else { one };
+        if heads > 0 { one.then(sequence_cost(sizes).times(heads)) } else { one }
     }
 
     /// Bytes of disk that finished parts take while it runs, where kernels of these sizes do not fit into memory.
@@ -342,12 +348,13 @@ fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
         0.0 => String::new(),
         bias2 => format!(", biases of deviation {}", significant(bias2.sqrt())),
     };
-    let network = match settings.features {
-        true => "given features".to_string(),
-        false => format!("{activation} depth {}{biases}", theory.architecture.depth),
+    let learns = match (settings.features, theory.mode) {
+        (true, Mode::Rf) => "a linear readout of them learns".to_string(),
+        (true, _) => format!("a readout of them, {mode}"),
+        (false, _) => format!("{activation} depth {}{biases}, {mode}", theory.architecture.depth),
     };
     let seeds = if seeds > 1 { format!("{seeds} seeds from {seed}") } else { format!("seed {seed}") };
-    format!("{network}, {mode}{replay}, {seeds}")
+    format!("{learns}{replay}, {seeds}")
 }
 
 /// What the columns mean.

@@ -153,15 +153,16 @@ pub struct PhasePlace {
 }
 
 impl PhasePlace {
-    /// Two tasks in the diagram, from their decomposition at λ → ∞ and the maps of their losses; `curves` are those to be drawn.
-    /// The best penalty is not searched, and the hidden layer not looked at.
+    /// Two tasks in the diagram, from their decomposition at λ → ∞ and the maps of their losses; `with_own` makes the curve at
+    /// λ → ∞ whose first point is the load given, and `curves` are those to be drawn. The best penalty is not searched, and the
+    /// hidden layer not looked at.
     ///
     /// # Errors
     /// As for [`CriticalLoad::locate`] and [`TwoTasks::curve_from`].
     pub fn of(
         (two, maps): (&TwoTasks, &LossMaps),
         width: Option<f64>,
-        alphas: &[f64],
+        with_own: impl FnOnce(f64) -> ebbing::Result<PhaseCurve>,
         curves: Vec<PhaseCurve>,
         settings: serde_json::Value,
     ) -> ebbing::Result<PhasePlace> {
@@ -170,8 +171,7 @@ impl PhasePlace {
         let location = width.map(|n| critical.locate(sizes[1], n)).transpose()?;
         let widths = match &location {
             Some(location) => {
-                let with_own: Vec<f64> = std::iter::once(location.alpha).chain(alphas.iter().copied()).collect();
-                let curve = two.curve_from(maps, &with_own)?;
+                let curve = with_own(location.alpha)?;
                 curve.widths().zip(curve.best_width()).map(|(all, best)| [all[0], best])
             }
             None => None,
@@ -445,7 +445,12 @@ impl PhaseJob {
         let (settings, tasks) = self.two_tasks(sources)?;
         let two = TwoTasks::new(&tasks, &theory)?;
         let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas)?;
-        let mut place = PhasePlace::of((&two, &two.loss_maps()?), self.width, &alphas, curves, settings)?;
+        let maps = two.loss_maps()?;
+        let with_own = |own: f64| {
+            let loads: Vec<f64> = std::iter::once(own).chain(alphas.iter().copied()).collect();
+            two.curve_from(&maps, &loads)
+        };
+        let mut place = PhasePlace::of((&two, &maps), self.width, with_own, curves, settings)?;
         if let (Some(location), Some(norm)) = (&mut place.location, self.readout_norm)
             && location.regime == Regime::Overfitting
         {

@@ -82,28 +82,37 @@ impl PhaseJob {
         tasks: &[Task],
         theory: &MultiHeadSettings,
     ) -> ebbing::Result<Vec<Representation>> {
-        let width = self.width.ok_or_else(|| Error::setting("--representation", "given", "needs --width N"))?;
-        let labelled = own_readouts(tasks);
         let mut all = Vec::new();
         for &lambda in &self.lambda {
             let two = TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..theory.clone() })?;
-            let point = two.point(tasks[1].x.nrows() as f64 / width)?;
-            for (t, task) in labelled.iter().enumerate() {
-                let count = task.x.nrows().min(LOOKED_AT);
-                let (x, y) =
-                    (task.x.subrows(0, count), task.y.col(0).iter().take(count).copied().collect::<Vec<f64>>());
-                let alignment = centred_alignment(two.learned_kernel(&point, x)?.as_ref(), &y).ok();
-                let change = if lambda.is_infinite() { Some(two.representation_change(&point, x)?) } else { None };
-                // Plus zero: fixed representations change by 0, not by −0.
-                let size = |k: &Mat<f64>| (0..count).map(|i| k[(i, i)]).sum::<f64>() / (count as f64 * width) + 0.0;
-                all.push(Representation {
-                    lambda,
-                    task: t + 1,
-                    alignment,
-                    change: change.as_ref().map(size),
-                    change_alignment: change.and_then(|k| centred_alignment(k.as_ref(), &y).ok()),
-                });
-            }
+            all.extend(self.representations_of(&two, tasks)?);
+        }
+        Ok(all)
+    }
+
+    /// The same at one λ, from the decomposition there.
+    ///
+    /// # Errors
+    /// What the library says; [`Error::Setting`] without a width.
+    pub fn representations_of(&self, two: &TwoTasks, tasks: &[Task]) -> ebbing::Result<Vec<Representation>> {
+        let width = self.width.ok_or_else(|| Error::setting("--representation", "given", "needs --width N"))?;
+        let (labelled, lambda) = (own_readouts(tasks), two.lambda());
+        let point = two.point(tasks[1].x.nrows() as f64 / width)?;
+        let mut all = Vec::new();
+        for (t, task) in labelled.iter().enumerate() {
+            let count = task.x.nrows().min(LOOKED_AT);
+            let (x, y) = (task.x.subrows(0, count), task.y.col(0).iter().take(count).copied().collect::<Vec<f64>>());
+            let alignment = centred_alignment(two.learned_kernel(&point, x)?.as_ref(), &y).ok();
+            let change = if lambda.is_infinite() { Some(two.representation_change(&point, x)?) } else { None };
+            // Plus zero: fixed representations change by 0, not by −0.
+            let size = |k: &Mat<f64>| (0..count).map(|i| k[(i, i)]).sum::<f64>() / (count as f64 * width) + 0.0;
+            all.push(Representation {
+                lambda,
+                task: t + 1,
+                alignment,
+                change: change.as_ref().map(size),
+                change_alignment: change.and_then(|k| centred_alignment(k.as_ref(), &y).ok()),
+            });
         }
         Ok(all)
     }

@@ -4,7 +4,7 @@ use super::{Shown, bibtex};
 use crate::job::AdviseResult;
 use ebbing::theory::advise::{Advice, Remedy, RemedyKind};
 use ebbing_report::{
-    Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup, significant,
+    Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup, significant, typeset,
 };
 
 /// Everything that advice tells.
@@ -14,9 +14,9 @@ use ebbing_report::{
 pub fn shown(told: &AdviseResult, metadata: &Metadata) -> Result<Shown> {
     let figure = figure(&told.advice).metadata(metadata);
     let remedies = table(&told.advice, "Remedies, the least forgetting first", true);
-    let sentences: Vec<String> = told.advice.sentences().iter().map(|s| escape_markup(s)).collect();
+    let sentences: Vec<String> = told.advice.sentences().iter().map(|s| typeset(s)).collect();
     let report = Report::telling("What to do against forgetting", &sentences)
-        .about(&escape_markup(&told.heading))
+        .about(&typeset(&told.heading))
         .note(told.advice.assumes())
         .figure(&figure)
         .table(&remedies)
@@ -44,9 +44,13 @@ pub fn table(advice: &Advice, title: &str, all: bool) -> Table {
     table = table
         .number("gain", &column(|r| r.gain))
         .meaning("forgetting spared against doing nothing")
-        .number("acc.", &column(|r| r.accuracy))
+        .number(if advice.held_out { "test acc." } else { "train acc." }, &column(|r| r.accuracy))
         .key("accuracy")
-        .meaning("average over all tasks after the last")
+        .meaning(if advice.held_out {
+            "test accuracy, average over all tasks after the last"
+        } else {
+            "training accuracy (there are no test data), average over all tasks after the last"
+        })
         .number("transfer", &column(|r| r.backward_transfer))
         .key("backward_transfer")
         .meaning("backward transfer of accuracy: below 0 earlier tasks are forgotten")

@@ -13,7 +13,7 @@ pub mod phase;
 
 pub use cite::bibtex;
 
-use ebbing_report::{Figure, Metadata, Report, Result, Table, write_table};
+use ebbing_report::{Figure, Metadata, Report, Result, Table, escape_markup, write_table};
 use serde::Serialize;
 use std::path::Path;
 
@@ -62,6 +62,18 @@ pub fn metadata(
     }
     let (name, hash) = dataset(tasks);
     Ok(metadata.dataset(&name, &hash))
+}
+
+/// What became of labels, for the end of a line: with a readout each, the classes of every task are told apart.
+pub fn labels_became(tasks: &serde_json::Value, readout_each: bool) -> String {
+    let rule = ebbing::tasks::target_rule(tasks);
+    let words = if readout_each { rule.own_words() } else { rule.words() };
+    words.map_or(String::new(), |words| format!(" ({})", escape_markup(&words)))
+}
+
+/// "1 seed", "3 seeds".
+pub fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// The name and hash of the data behind a sequence, as its settings tell them: those of the data set, or of the files.

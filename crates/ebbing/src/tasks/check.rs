@@ -138,6 +138,14 @@ impl TaskCheck {
         self.problems.is_empty() && !self.tasks.is_empty()
     }
 
+    /// The same tasks with features for inputs: only forecasts take them, of any lengths and as often as they come, since
+    /// singular kernels have pseudo-inverses.
+    pub fn of_features(&mut self) {
+        self.computations.retain(|computation| computation.command == "forecast");
+        let uneven = uneven_norms(&self.tasks);
+        self.warnings.retain(|warning| Some(warning) != uneven.as_ref() && !warning.ends_with(SINGULAR));
+    }
+
     fn empty() -> Self {
         TaskCheck {
             kind: "sequence".into(),
@@ -220,6 +228,9 @@ fn overlap(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> usize {
     numbers[1].iter().filter(|&&number| number < known).count()
 }
 
+/// The end of what is said of repeated rows.
+const SINGULAR: &str = ": its kernel is singular; drop them";
+
 /// What to know about a task.
 fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
     let mut found = Vec::new();
@@ -231,7 +242,7 @@ fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
         ));
     } else if summary.duplicates > 0 {
         let (n, p) = (summary.duplicates, summary.p);
-        found.push(format!("{label}: {n} of {p} rows repeat an earlier input: its kernel is singular; drop them"));
+        found.push(format!("{label}: {n} of {p} rows repeat an earlier input{SINGULAR}"));
     }
     let constant = |target: &TargetSummary| matches!(target, TargetSummary::Values(values) if values.len() == 1);
     if summary.p > 1 && !summary.targets.is_empty() && summary.targets.iter().all(constant) {

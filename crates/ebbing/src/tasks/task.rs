@@ -116,11 +116,19 @@ impl TaskSequence {
     /// # Errors
     /// [`Error::Setting`] for an order that leaves a task out, names one twice, or names one that is not there.
     pub fn ordered(&self, order: &[usize]) -> Result<TaskSequence> {
+        let settings = self.ordered_settings(order)?;
+        Ok(TaskSequence { tasks: order.iter().map(|&t| self.tasks[t - 1].clone()).collect(), settings })
+    }
+
+    /// Everything that made the sequence in that order, without its examples.
+    ///
+    /// # Errors
+    /// As [`TaskSequence::ordered`].
+    pub fn ordered_settings(&self, order: &[usize]) -> Result<serde_json::Value> {
         check_order(order, self.tasks.len())?;
-        let tasks = order.iter().map(|&t| self.tasks[t - 1].clone()).collect();
         let mut settings = self.settings.clone();
         super::note(&mut settings, "order", serde_json::json!(order));
-        Ok(TaskSequence { tasks, settings })
+        Ok(settings)
     }
 
     /// "5 tasks of 300 examples", or "2 tasks of 200 to 300 examples" where they differ.

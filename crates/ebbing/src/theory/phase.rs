@@ -17,7 +17,7 @@ use super::multi_head::{
 };
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
-use crate::stats::number::{accuracy, within};
+use crate::stats::number::{accuracy, significant, within};
 use crate::tasks::{Task, TestSet, own_readouts};
 use serde::Serialize;
 
@@ -152,6 +152,12 @@ impl LossMaps {
     pub fn tested(&self) -> bool {
         self.tested.iter().all(Option::is_some)
     }
+
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        let tested = self.tested.iter().flatten().map(|(maps, _)| maps.bytes());
+        self.training.bytes() + tested.sum::<usize>()
+    }
 }
 
 /// Losses over those of learning alone.
@@ -196,6 +202,9 @@ pub struct SequencePoint {
     pub g_tt: Option<Power>,
     /// The regime, known for two tasks at λ = β = ∞.
     pub regime: Option<Regime>,
+    /// How far losses still move when the λ that stands for ∞ grows tenfold, where that is more than 1e-3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsettled: Option<f64>,
 }
 
 impl SequencePoint {
@@ -210,6 +219,7 @@ impl SequencePoint {
             g_t1: point.g21,
             g_tt: point.g22,
             regime: factors.regime(),
+            unsettled: None,
         }
     }
 
@@ -235,6 +245,7 @@ impl SequencePoint {
             g_t1: tested(1, 0.0)?,
             g_tt: tested(last, growth)?,
             regime: theory.regime(),
+            unsettled: theory.unsettled(),
         })
     }
 }
@@ -249,6 +260,23 @@ pub struct SequenceCurve {
     pub critical: Option<CriticalLoad>,
     /// One point per load.
     pub points: Vec<SequencePoint>,
+}
+
+impl SequenceCurve {
+    /// Where the limit λ → ∞ is told by a λ at which losses still move, in a sentence.
+    pub fn unsettled(&self) -> Option<String> {
+        let all: Vec<(f64, f64)> = self.points.iter().filter_map(|p| Some((p.alpha, p.unsettled?))).collect();
+        let (from, to) = (all.first()?.0, all.last()?.0);
+        let loads = if from == to {
+            format!("At load {}", significant(from))
+        } else {
+            format!("At {} loads from {} to {}", all.len(), significant(from), significant(to))
+        };
+        Some(format!(
+            "{loads}, next to a transition, λ → ∞ is not quite reached: losses still move by up to {} when λ grows tenfold.",
+            significant(all.iter().fold(0.0, |most, (_, change)| change.max(most)))
+        ))
+    }
 }
 
 /// `u1(T,T)`, `F_{T,1}`, `G_{T,1}` and `G_{T,T}` of any number of tasks against the load, at the settings' λ (∞ included) and
@@ -342,11 +370,12 @@ impl CriticalLoad {
         // A width of less than one unit is none.
         let generalises_below = Some(p / self.alpha_c).filter(|&below| below >= 1.0);
         let advice = match (regime, generalises_below) {
-            (Regime::Overfitting, Some(below)) => format!(
+            // A boundary below one unit is none that a network can have.
+            (Regime::Overfitting, Some(below)) if below >= 1.5 => format!(
                 "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
                  fixed, below {below:.0} task 2 is learned at the cost of task 1, and at any width a smaller lambda helps"
             ),
-            (Regime::Overfitting, None) => format!(
+            (Regime::Overfitting, _) => format!(
                 "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
                  fixed, and at any width a smaller lambda helps (no smaller width generalises)"
             ),

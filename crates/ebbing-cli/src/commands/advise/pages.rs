@@ -2,7 +2,7 @@
 
 use crate::output::Output;
 use ebbing::theory::advise::Advice;
-use ebbing_report::{Metadata, Screen, escape_markup};
+use ebbing_report::{Metadata, Screen, typeset};
 use ebbing_studies::job::AdviseResult;
 use ebbing_studies::show::advise::{shown, table};
 use serde_json::{Value, json};
@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 /// # Errors
 /// Where the table is not sound.
 pub fn screen(told: &AdviseResult, output: &Output) -> ebbing_report::Result<String> {
-    let mut screen = Screen::new(&escape_markup(&told.heading));
+    let mut screen = Screen::new(&typeset(&told.heading));
     let sentences = told.advice.sentences();
     let (first, rest) = sentences.split_at(1.min(sentences.len()));
     for sentence in first {
-        screen = screen.paragraph(&escape_markup(sentence));
+        screen = screen.paragraph(&typeset(sentence));
     }
     screen = screen.table(&table(&told.advice, "Remedies, the least forgetting F first", false))?;
     for sentence in rest.iter().map(String::as_str).chain(refused(&told.advice).iter().map(String::as_str)) {
-        screen = screen.paragraph(&escape_markup(sentence));
+        screen = screen.paragraph(&typeset(sentence));
     }
     screen = screen.paragraph(told.advice.assumes());
     screen = match &output.out {

@@ -22,7 +22,7 @@ use ebbing_studies::job::ForecastJob;
   ebbing forecast --data mnist --protocol split --depth 3 --seeds 5
   ebbing forecast --depths 1,3,5,7,9             what depth would change
   ebbing forecast --lambdas 0,1,10,100,inf       what a penalty would change
-  ebbing forecast --widths 50,200 --lambdas 1,10 a readout per task, at these widths
+  ebbing forecast -p 200 --widths 50,200         a readout per task, at these widths
   ebbing forecast --features layer.npz           order parameters of a layer or of recordings")]
 pub struct Args {
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use crate::output::Output;
 use ebbing::theory::forecast::assumes;
-use ebbing_report::{Screen, escape_markup};
+use ebbing_report::{Screen, escape_markup, typeset};
 use ebbing_studies::job::ForecastResult;
 use ebbing_studies::show::forecast::{matrix, tables};
 
@@ -12,7 +12,7 @@ use ebbing_studies::show::forecast::{matrix, tables};
 /// Where a table is not sound.
 pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebbing_report::Result<String> {
     let forecast = &told.forecast;
-    let mut screen = Screen::new(&escape_markup(&told.heading));
+    let mut screen = Screen::new(&typeset(&told.heading));
     if !forecast.pairs.is_empty() {
         screen = screen.table(&tables::shown_pairs(forecast, "Order parameters"))?;
         if let Some(intervals) = tables::intervals(forecast, &tables::chosen(forecast).0) {
@@ -24,6 +24,9 @@ pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebb
     }
     let title = "Forecast forgetting F, loss on training data (0: remembered, 1: as bad as answering 0)";
     screen = screen.matrix(&matrix(title, &forecast.forgetting))?;
+    if let Some(accuracies) = tables::accuracies(forecast) {
+        screen = screen.table(&accuracies)?;
+    }
     if !forecast.depths.is_empty() {
         screen = screen.table(&tables::depths(forecast))?;
     }
@@ -31,7 +34,7 @@ pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebb
         screen = screen.table(&sweep)?;
     }
     for sentence in forecast.sentences().iter().map(String::as_str).chain(advice) {
-        screen = screen.paragraph(&escape_markup(sentence));
+        screen = screen.paragraph(&typeset(sentence));
     }
     screen = screen.paragraph(assumes(told.settings.features));
     screen = match &output.out {

@@ -31,12 +31,14 @@ impl Args {
         let told = self.job.sequence(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
         drop(bar);
         let PhaseSequence { settings, sizes, curves, at_width } = told;
-        let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;
+        let metadata =
+            self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &settings)?)?;
         let result = json!({ "metadata": metadata, "tasks": sizes, "load_of_width": at_width, "curves": curves });
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let done = show::done(&settings);
         let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
-        let sentences: Vec<String> = curves.iter().map(critical).collect();
+        let told = |curve| std::iter::once(critical(curve)).chain(curve.unsettled());
+        let sentences: Vec<String> = curves.iter().flat_map(told).collect();
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
             let own = at_width.zip(self.job.width);

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::console::Console;
 use ebbing::data::Sources;
-use ebbing_report::{Report, Screen, Table, escape_markup, significant, write_table};
+use ebbing_report::{Report, Screen, Table, significant, typeset, write_table};
 use ebbing_studies::job::{PhasePair, PhasePairs};
 use ebbing_studies::show::bibtex;
 use ebbing_studies::show::phase as show;
@@ -16,7 +16,8 @@ impl Args {
         let told = self.job.all_pairs(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
         drop(bar);
         let PhasePairs { settings, sizes, pairs } = told;
-        let metadata = self.output.metadata("phase", Some(self.job.seed()?), &settings, &self.job.theory()?)?;
+        let metadata =
+            self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &settings)?)?;
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let done = show::done(&settings);
         let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
@@ -26,13 +27,13 @@ impl Args {
             crate::files::make_folder(folder)?;
             self.output.write_json("phase.json", &result)?;
             write_table(folder, "phase-pairs", &table, &metadata)?;
-            let report = Report::telling("Tasks with a readout each", &[escape_markup(&sentence)]).about(&heading);
+            let report = Report::telling("Tasks with a readout each", &[typeset(&sentence)]).about(&heading);
             report.table(&table).metadata(&metadata).bibtex(&bibtex()).save(&folder.join("report.html"))?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
-        let screen = Screen::new(&heading).table(&table)?.paragraph(&escape_markup(&sentence));
+        let screen = Screen::new(&heading).table(&table)?.paragraph(&typeset(&sentence));
         let screen = match &self.output.out {
             Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
             None => screen.next("more", "ebbing phase --pair I,J (one pair, with its curves)"),

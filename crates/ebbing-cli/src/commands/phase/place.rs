@@ -12,7 +12,8 @@ impl Args {
     /// Places the tasks in the diagram.
     pub(super) fn place(&self, console: &Console) -> anyhow::Result<()> {
         let place = self.job.place(&Sources::new())?;
-        let metadata = self.output.metadata("phase", Some(self.job.seed()?), &place.settings, &self.job.theory()?)?;
+        let settings = show::settings(&self.job, &place.settings)?;
+        let metadata = self.output.metadata("phase", Some(self.job.seed()?), &place.settings, &settings)?;
         let PhasePlace { critical, location, best, widths, curves, representation, .. } = &place;
         let result = json!({
             "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "widths": widths,

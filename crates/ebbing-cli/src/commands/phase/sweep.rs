@@ -7,7 +7,7 @@ use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::CriticalLoad;
 use ebbing_report::{Screen, Spread, Table, escape_markup, significant, write_table};
 use ebbing_studies::job::{PhaseSweep, SweptCurves, SweptLoads};
-use ebbing_studies::show::phase as figures;
+use ebbing_studies::show::{counted, phase as figures};
 use serde_json::json;
 
 impl Args {
@@ -32,7 +32,8 @@ impl Args {
         swept: &[SweptLoads],
         curves: &[SweptCurves],
     ) -> anyhow::Result<()> {
-        let metadata = self.output.metadata("phase", Some(self.job.seed()?), tasks, &self.job.theory()?)?;
+        let settings = figures::settings(&self.job, tasks)?;
+        let metadata = self.output.metadata("phase", Some(self.job.seed()?), tasks, &settings)?;
         let result = json!({
             "metadata": metadata,
             "sweep": sweep.axis().replace(['{', '}'], ""),
@@ -41,15 +42,14 @@ impl Args {
             "curves": curves.iter().map(|c| json!({ "value": c.value, "curves": c.curves })).collect::<Vec<_>>(),
         });
         let heading = format!(
-            "Phase boundary of two tasks of {} examples ({}), σ = {}, {} seed(s)",
+            "Phase boundary of two tasks of {} examples ({}), σ = {}, {}",
             self.job.examples(),
             escape_markup(self.job.tasks.data()),
             self.job.sigma,
-            self.job.seeds
+            counted(self.job.seeds, "seed")
         );
         let boundary = boundary(sweep, swept, self.job.seeds);
-        let mut sentences = vec![rule(self.job.readout_norm), reach(sweep, swept)];
-        sentences.extend(notes(swept).iter().map(|note| escape_markup(note)));
+        let (sentences, notes) = ([rule(self.job.readout_norm), reach(sweep, swept)], notes(sweep, swept));
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
             let figure = figures::diagram(sweep.axis(), swept, curves, &self.job.alpha.grid()?, self.job.seeds);
@@ -59,14 +59,15 @@ impl Args {
             let against_load = figures::curve_table(curves);
             write_table(folder, "phase-boundary", &boundary, &metadata)?;
             write_table(folder, "phase-curves", &against_load, &metadata)?;
-            let sentences = [sentences.clone(), vec![figures::DEFINED.into()]].concat();
-            super::report(folder, (&heading, &sentences), &figure, &[&boundary], &metadata)?;
+            let bullets = [&sentences[..], &[figures::DEFINED.to_string()]].concat();
+            let report = figures::report((&heading, &bullets), &figure, &[&boundary], &metadata);
+            notes.iter().fold(report, |report, note| report.note(note)).save(&folder.join("report.html"))?;
         }
         if self.output.json {
             return console.print_json(&result);
         }
         let mut screen = Screen::new(&heading).table(&boundary)?;
-        for sentence in &sentences {
+        for sentence in sentences.iter().chain(&notes) {
             screen = screen.paragraph(sentence);
         }
         screen = match &self.output.out {
@@ -106,18 +107,37 @@ fn reach(sweep: PhaseSweep, swept: &[SweptLoads]) -> String {
     }
 }
 
-/// What the library says beside the numbers, each sentence once, with the values it is about.
-fn notes(swept: &[SweptLoads]) -> Vec<String> {
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for s in swept {
-        for note in &s.loads[0].notes {
-            match all.iter_mut().find(|(n, _)| n == note) {
-                Some((_, values)) => values.push(significant(s.value)),
-                None => all.push((note.clone(), vec![significant(s.value)])),
-            }
-        }
+/// What to know beside the numbers, each once, with the values it is about (markup).
+fn notes(sweep: PhaseSweep, swept: &[SweptLoads]) -> Vec<String> {
+    let at = |holds: &dyn Fn(&CriticalLoad) -> bool| {
+        let values: Vec<f64> = swept.iter().filter(|s| s.loads.iter().any(holds)).map(|s| s.value).collect();
+        (!values.is_empty()).then(|| format!("{} {}", sweep.axis(), listed(&values)))
+    };
+    let scales = swept.iter().flat_map(|s| &s.loads).flat_map(|load| load.label_scale);
+    let (low, high) = scales.fold((f64::INFINITY, 0.0f64), |(low, high), scale| (low.min(scale), high.max(scale)));
+    let mut all = Vec::new();
+    all.extend(
+        at(&|c| c.alpha_c == 1.0).map(|at| format!("At {at} nothing overfits: every load above 1 generalises.")),
+    );
+    all.extend(at(&|c| c.alpha_c.is_infinite()).map(|at| format!("At {at} every load above 1 overfits task 2.")));
+    let none = "the estimate γ_{sim}^{−2} knows no generalisation, as γ_{sim} is not positive";
+    all.extend(at(&|c| c.gamma_sim <= 0.0).map(|at| format!("At {at} {none}.")));
+    if (low - 1.0).abs().max((high - 1.0).abs()) > 0.1 {
+        let [low, high] = [low, high].map(significant);
+        let here = if low == high { low } else { format!("{low} to {high}") };
+        all.push(format!(
+            "The estimate γ_{{sim}}^{{−2}} assumes labels with YᵀK⁻¹Y/P = 1; here that is {here} (--rescale-labels makes it 1)."
+        ));
     }
-    all.into_iter().map(|(note, values)| format!("At {}: {note}.", values.join(", "))).collect()
+    all
+}
+
+/// A few values one by one, more of them by their ends.
+fn listed(values: &[f64]) -> String {
+    match values {
+        [first, _, _, .., last] => format!("{first} to {last}"),
+        few => few.iter().map(f64::to_string).collect::<Vec<_>>().join(" and "),
+    }
 }
 
 /// The boundary, one row per value of the sweep.

@@ -58,8 +58,16 @@ impl Args {
         let (curves, seeds) = self.curves(&frame)?;
         let label = |name: &str| escape_markup(&name.replace('_', " "));
         let mut panel = Panel::new().x(&label(&self.x)).y(&label(&self.y));
-        panel = if self.logx { panel.log_x() } else { panel };
-        panel = if self.logy { panel.log_y() } else { panel };
+        panel = match (self.logx, counts(curves.iter().flat_map(|curve| &curve.x))) {
+            (true, _) => panel.log_x(),
+            (false, true) => panel.integer_x(),
+            (false, false) => panel,
+        };
+        panel = match (self.logy, counts(curves.iter().flat_map(|curve| &curve.mean))) {
+            (true, _) => panel.log_y(),
+            (false, true) => panel.integer_y(),
+            (false, false) => panel,
+        };
         for (k, curve) in curves.iter().enumerate() {
             let markers = Markers::new(&escape_markup(&curve.label), &curve.x, &curve.mean).category(k);
             panel = panel.line(Line::new("", &curve.x, &curve.mean).category(k));
@@ -129,6 +137,14 @@ impl Args {
         }
         Ok((curves, most))
     }
+}
+
+/// Whether values are whole numbers so few that ticks between them would mislead, as depths and tasks are.
+fn counts<'a>(values: impl Iterator<Item = &'a f64> + Clone) -> bool {
+    /// Over longer ranges ticks are whole anyway.
+    const LONGEST: f64 = 20.0;
+    let (low, high) = values.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
+    high > low && high - low <= LONGEST && values.clone().all(|v| v.fract() == 0.0)
 }
 
 /// An average is over seeds: several rows of one seed at one point differ in something that must be fixed first.

@@ -1,7 +1,7 @@
 //! The three regimes by descent: two tasks, a readout each, at several loads α = P/N.
 
 use super::runs::{self, Run, RunEnd};
-use super::{Args, Told};
+use super::{Args, Told, loss_words};
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, MeanInterference, Solver};
@@ -9,8 +9,9 @@ use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::PhasePoint;
 use ebbing::{Error, TaskSequence};
-use ebbing_report::{Figure, Markers, Panel, Table, escape_markup, json_number, significant, with_error};
+use ebbing_report::{Figure, Markers, Panel, Spread, Table, escape_markup, json_number, significant, typeset};
 use ebbing_studies::draw::{self, LoadCurve};
+use ebbing_studies::show::{counted, labels_became};
 use serde_json::{Value, json};
 
 /// What was measured at one load.
@@ -92,27 +93,35 @@ impl Args {
                 "steps": json_number(q.steps), "diverged": q.diverged,
             })).collect::<Vec<_>>(),
         });
-        let show = |v: Option<(f64, f64)>| match v {
-            Some((m, e)) if self.job.seeds > 1 => with_error(m, e),
-            Some((m, _)) => significant(m),
-            None => "-".into(),
-        };
         let texts = |get: &dyn Fn(&MeasuredLoad) -> String| points.iter().map(get).collect::<Vec<String>>();
-        let table =
-            Table::new("F_{21}: loss of task 1 after task 2; G_{22}: test loss of task 2 over learning it alone")
-                .number("load P/N", &points.iter().map(|q| q.alpha).collect::<Vec<_>>())
-                .integer("width", &points.iter().map(|q| q.width as i64).collect::<Vec<_>>())
-                .text("F_{21}", &texts(&|q| show(q.f21)))
-                .text("G_{22}", &texts(&|q| show(q.g22)))
-                .number("task 2's MSE", &points.iter().map(|q| q.newest).collect::<Vec<_>>())
-                .text("learned", &texts(&|q| format!("{}/{}", q.learned, q.runs)))
-                .text("regime (theory)", &texts(&|q| q.regime.to_string()));
+        let whole = |get: fn(&MeasuredLoad) -> usize| points.iter().map(|q| get(q) as i64).collect::<Vec<i64>>();
+        let number = |get: fn(&MeasuredLoad) -> f64| points.iter().map(get).collect::<Vec<f64>>();
+        let measured = |table: Table, head: &str, get: fn(&MeasuredLoad) -> Option<(f64, f64)>| {
+            let (mean, error): (Vec<f64>, Vec<f64>) =
+                points.iter().map(|q| get(q).unwrap_or((f64::NAN, f64::NAN))).unzip();
+            match self.job.seeds > 1 {
+                true => table.estimate(head, &mean, Spread::StandardError, &error),
+                false => table.number(head, &mean),
+            }
+        };
+        let title = "F_{21}: loss of task 1 after task 2; G_{22}: test loss of task 2 over learning it alone";
+        let table = Table::new(title).number("load P/N", &number(|q| q.alpha)).integer("width", &whole(|q| q.width));
+        let table = measured(measured(table, "F_{21}", |q| q.f21), "G_{22}", |q| q.g22)
+            .number("task 2's MSE", &number(|q| q.newest))
+            .meaning("mean squared training error of task 2");
+        let regimes = texts(&|q| q.regime.to_string());
+        let in_files = table.clone().integer("learned", &whole(|q| q.learned)).meaning("runs that learned task 2");
+        let in_files = in_files.integer("runs", &whole(|q| q.runs)).integer("settled", &whole(|q| q.settled));
+        let in_files = in_files.number("steps", &number(|q| q.steps)).text("regime", &regimes);
+        let learned = texts(&|q| format!("{}/{}", q.learned, q.runs));
+        let table = table.text("learned", &learned).text("regime (theory)", &regimes);
         let heading = format!(
-            "Two tasks of {} examples learned by {}, loss {:?}, {} seed(s); exact critical load {}",
+            "Two tasks of {} examples{} learned by {}, {}, {}; exact critical load {}",
             sequence.tasks[1].x.nrows(),
-            escape_markup(&self.job.rules()[0].name()),
-            settings.loss,
-            self.job.seeds,
+            labels_became(&sequence.settings, true),
+            typeset(&self.job.rules()[0].name()),
+            loss_words(settings.loss),
+            counted(self.job.seeds, "seed"),
             significant(critical)
         );
         let (settled, runs) = points.iter().fold((0, 0), |(s, r), q| (s + q.settled, r + q.runs));
@@ -129,7 +138,7 @@ impl Args {
         let mut sentences = vec![outcome(points, critical), ended];
         let diverged = points.iter().flat_map(|q| &q.diverged);
         sentences.extend(diverged.map(|sentence| escape_markup(&format!("Left out: {sentence}."))));
-        let told = Told { heading, table, sentences };
+        let told = Told { heading, table, in_files, sentences };
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
             told.write(folder, "train-loads", figure(points, theory, critical, self.job.seeds)?, &metadata)?;

@@ -1,12 +1,14 @@
 //! `ebbing train`: networks of finite width learn the tasks by gradient descent, beside what the theory says.
 
+mod cells;
 mod loads;
 mod runs;
 mod sequence_figure;
 
 use crate::console::Console;
 use crate::output::Output;
-use ebbing_report::{Figure, Metadata, Report, Screen, Table};
+use ebbing::nets::LossScale;
+use ebbing_report::{Figure, Metadata, Report, Screen, Table, write_table};
 use ebbing_studies::job::TrainJob;
 use ebbing_studies::show::bibtex;
 use std::path::Path;
@@ -32,18 +34,28 @@ pub struct Args {
     output: Output,
 }
 
-/// What a run of networks tells: a heading, a table and sentences (markup).
+/// What a run of networks tells: a heading, a table and sentences (markup), and the table that files hold.
 struct Told {
     heading: String,
     table: Table,
+    in_files: Table,
     sentences: Vec<String>,
 }
 
+/// The loss that descent minimises, in words.
+fn loss_words(loss: LossScale) -> &'static str {
+    match loss {
+        LossScale::Sum => "squared loss summed over examples",
+        LossScale::Mean => "squared loss averaged over examples",
+    }
+}
+
 impl Told {
-    /// Writes the figure under its name and the report into a folder.
+    /// Writes figure and table under one name, and the report, into a folder.
     fn write(&self, folder: &Path, name: &str, figure: Figure, metadata: &Metadata) -> anyhow::Result<()> {
         let figure = figure.finding(&self.sentences[0]).metadata(metadata);
         figure.save(folder, name)?;
+        write_table(folder, name, &self.in_files, metadata)?;
         Report::telling("What trained networks forget", &self.sentences)
             .about(&self.heading)
             .figure(&figure)

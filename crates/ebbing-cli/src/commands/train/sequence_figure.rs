@@ -1,14 +1,15 @@
 //! Forgetting of the first task over a sequence: every learner, and the theory.
 
 use super::runs::{self, Run, RunEnd};
-use super::{Args, Told};
+use super::{Args, Told, cells, loss_words};
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner, Minimum, TaskReport, Trained};
 use ebbing::stats::{mean_curve, mean_with_error};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{SingleHead, TaskSequence};
-use ebbing_report::{Figure, Line, Markers, Panel, Spread, Table, escape_markup, significant};
+use ebbing_report::{Figure, Line, Markers, Panel, Spread, Table, significant, typeset};
+use ebbing_studies::show::{counted, labels_became};
 use serde_json::{Value, json};
 
 /// A curve over the tasks with its standard error where there are several seeds.
@@ -107,16 +108,18 @@ impl Args {
             "theory": theory.map(|c| json!({ "name": c.name, "loss_of_task_1": c.mean, "se": c.error })),
         });
         let heading = format!(
-            "Training on {}: depth {}, width {}, loss {:?}, {} seed(s)",
+            "Training on {}{}: depth {}, width {}, {}, {}",
             sequence.described(),
+            labels_became(&sequence.settings, shown.heads == Heads::Multi),
             shown.architecture.depth,
             shown.width,
-            shown.loss,
-            self.job.seeds
+            loss_words(shown.loss),
+            counted(self.job.seeds, "seed")
         );
         let (table, mut sentences) = self.table(groups, &losses, theory)?;
         sentences.insert(0, outcome(&losses, theory));
-        let told = Told { heading, table, sentences };
+        let runs: Vec<(String, &[Trained])> = groups.iter().map(|g| (g.learner.name(), &g.done[..])).collect();
+        let told = Told { heading, table, in_files: cells::table(&runs, self.job.seeds)?, sentences };
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
             told.write(folder, "train", figure(groups, &losses, theory, self.job.seeds)?, &metadata)?;
@@ -135,7 +138,7 @@ impl Args {
         losses: &[LossCurve],
         theory: Option<&LossCurve>,
     ) -> anyhow::Result<(Table, Vec<String>)> {
-        let mut names: Vec<String> = losses.iter().map(|c| escape_markup(&c.name)).collect();
+        let mut names: Vec<String> = losses.iter().map(|c| typeset(&c.name)).collect();
         let last = |c: &LossCurve| (c.mean[c.mean.len() - 1], c.error[c.error.len() - 1]);
         let mut loss: Vec<(f64, f64)> = losses.iter().map(last).collect();
         let (mut newest, mut learned, mut steps) = (Vec::new(), Vec::new(), Vec::new());
@@ -163,7 +166,7 @@ impl Args {
         let mut sentences: Vec<String> = groups.iter().filter_map(unlearned).collect();
         sentences.extend(minima(groups));
         sentences.extend(groups.iter().flat_map(|g| &g.diverged).map(|sentence| format!("Left out: {sentence}.")));
-        Ok((table, sentences.iter().map(|sentence| escape_markup(sentence)).collect()))
+        Ok((table, sentences.iter().map(|sentence| typeset(sentence)).collect()))
     }
 }
 
@@ -171,7 +174,7 @@ impl Args {
 fn outcome(losses: &[LossCurve], theory: Option<&LossCurve>) -> String {
     let end = |curve: &LossCurve| {
         let last = curve.mean.last().copied().unwrap_or(f64::NAN);
-        format!("{} with {}", significant(last), escape_markup(&curve.name))
+        format!("{} with {}", significant(last), typeset(&curve.name))
     };
     let ends: Vec<String> = losses.iter().chain(theory).map(end).collect();
     let tasks = losses.iter().chain(theory).map(|curve| curve.mean.len()).max().unwrap_or_default();
@@ -215,10 +218,10 @@ fn figure(groups: &[Group], losses: &[LossCurve], theory: Option<&LossCurve>, se
     let times = |n: usize| (1..=n).map(|t| t as f64).collect::<Vec<_>>();
     let mut loss = Panel::new().x("tasks learned, t").y("loss of task 1, F_{t1}").integer_x();
     if let Some(theory) = theory {
-        loss = loss.line(Line::new(&escape_markup(&theory.name), &times(theory.mean.len()), &theory.mean).category(0));
+        loss = loss.line(Line::new(&typeset(&theory.name), &times(theory.mean.len()), &theory.mean).category(0));
     }
     for (k, curve) in losses.iter().enumerate() {
-        let markers = Markers::new(&escape_markup(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
+        let markers = Markers::new(&typeset(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
         loss = loss.markers(if seeds > 1 { markers.errors(&curve.error) } else { markers });
     }
     let mut panels = vec![loss];
@@ -235,8 +238,7 @@ fn figure(groups: &[Group], losses: &[LossCurve], theory: Option<&LossCurve>, se
                 continue;
             };
             let curve = LossCurve::of(&group.learner.name(), &runs)?;
-            let markers =
-                Markers::new(&escape_markup(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
+            let markers = Markers::new(&typeset(&curve.name), &times(curve.mean.len()), &curve.mean).category(k + 1);
             panel = panel.markers(if seeds > 1 { markers.errors(&curve.error) } else { markers });
             any = true;
         }

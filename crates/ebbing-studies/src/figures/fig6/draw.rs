@@ -25,7 +25,7 @@ pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {
          by the exact α_{{c}}; dashed: its estimate γ_{{sim}}^{{−2}}. Right of them, the estimate over the exact value, for \
          labels ±1 and for labels with YᵀK⁻¹Y/P = 1, which the estimate assumes. **c**, **f** For two ratios (one draw) \
          forgetting F_{{21}} of task 1, test loss G_{{22}} of task 2 over learning it alone and the norm of its readout; \
-         arrows where they diverge, grey lines at the exact α_{{c}}.",
+         arrows where they diverge (as 1/(1 − α) towards load 1, as λ^{{1/2}} above it), grey lines at the exact α_{{c}}.",
         study.setup.data_name(),
         study.setup.p,
         study.seeds,
@@ -71,7 +71,8 @@ fn gap(benchmark: &Benchmark, given: &Frame, scaled: &Frame) -> Result<Panel> {
         .log_y()
         .x_range(0.0, 1.0)
         .horizontal("", 1.0);
-    for (k, (rows, label)) in [(given, "labels ±1"), (scaled, "scaled labels")].into_iter().enumerate() {
+    // Looks of their own: the boundaries and the examples of the other panels have the first ones.
+    for (k, rows, label) in [(2, given, "labels ±1"), (3, scaled, "scaled labels")] {
         // Where a boundary is infinite there is no ratio.
         let shown = gaps(rows)?.into_iter().filter(|(_, gap)| gap.is_finite() && *gap > -1.0);
         let (x, y): (Vec<f64>, Vec<f64>) = shown.map(|(ratio, gap)| (ratio, 1.0 + gap)).unzip();
@@ -94,7 +95,7 @@ fn curves(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
     if name != "f21" {
         panel = panel.log_y();
         for k in 0..2 {
-            panel = panel.diverges("∝ 1/(1 − α)", 0.98 - 0.05 * k as f64, Direction::Up, colour(LOOKS[k]));
+            panel = panel.diverges("", 0.98 - 0.05 * k as f64, Direction::Up, colour(LOOKS[k]));
         }
     }
     let draw = frame.only("protocol", benchmark.protocol)?.only("part", "curve")?.only("seed", 0usize)?;

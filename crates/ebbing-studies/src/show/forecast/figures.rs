@@ -1,5 +1,6 @@
 //! The figures of a forecast.
 
+use super::super::counted;
 use super::tables;
 use crate::job::ForecastResult;
 use ebbing::Forecast;
@@ -104,7 +105,8 @@ fn intervals(forecast: &Forecast) -> Option<Figure> {
     if interval.is_none() && null.is_none() {
         return None;
     }
-    let x: Vec<f64> = (1..=pairs.len()).map(|k| k as f64).collect();
+    let x: Vec<f64> = (0..pairs.len()).map(|k| k as f64).collect();
+    let names: Vec<String> = pairs.iter().map(|pair| tables::name_of(pair)).collect();
     let panel = |name: &str, get: fn(&OrderParameters) -> f64| {
         let each = |part: &dyn Fn(&PairOrderParameters) -> Option<&OrderParameters>| -> Option<Vec<f64>> {
             pairs.iter().map(|pair| part(&pair.detail).map(get)).collect()
@@ -114,8 +116,8 @@ fn intervals(forecast: &Forecast) -> Option<Figure> {
         if let Some((low, high)) = low.zip(each(&|p| p.interval.as_ref().map(|i| &i.high))) {
             markers = markers.interval(&low, &high);
         }
-        let mut panel = Panel::new().x("pair, in the order of the tables").y(name).integer_x();
-        panel = panel.x_range(0.5, pairs.len() as f64 + 0.5).horizontal("", 0.0).markers(markers);
+        let mut panel = Panel::new().x("pair of tasks, first → second").y(name).names_x(&names);
+        panel = panel.horizontal("", 0.0).markers(markers);
         let mean = each(&|p| p.null.as_ref().map(|n| &n.mean));
         let low = each(&|p| p.null.as_ref().map(|n| &n.low));
         if let Some(((mean, low), high)) = mean.zip(low).zip(each(&|p| p.null.as_ref().map(|n| &n.high))) {
@@ -142,21 +144,36 @@ fn intervals(forecast: &Forecast) -> Option<Figure> {
         let share = 100.0 * n.confidence;
         bars.push(format!("Beside them mean and central {share} % of {} shuffles of the targets.", n.samples));
     }
-    let apart = pairs.iter().filter(|p| outside(&p.detail)).count();
-    let finding = match null {
-        Some(_) => format!("Of {} pairs, {apart} conflict beyond what shuffled targets do.", pairs.len()),
-        None => String::new(),
-    };
+    let finding = against_null(&pairs.iter().map(|pair| &pair.detail).collect::<Vec<_>>());
     Some(Figure::grid(panels, 2).title("How well order parameters are known").finding(&finding).caption(&format!(
         "Order parameters of pairs of tasks over the choice of examples, and against targets without meaning. {}",
         bars.join(" ")
     )))
 }
 
-/// Whether the conflict of a pair lies outside the central range of its null.
-fn outside(pair: &PairOrderParameters) -> bool {
-    let value = pair.values.conflict;
-    pair.null.as_ref().is_some_and(|null| value < null.low.conflict || value > null.high.conflict)
+/// How many pairs conflict more than shuffled targets do, and how many less, by their p-values; nothing without a null.
+fn against_null(pairs: &[&PairOrderParameters]) -> String {
+    let Some(level) = pairs.iter().find_map(|pair| pair.null.as_ref()).map(|null| 1.0 - null.confidence) else {
+        return String::new();
+    };
+    let (mut more, mut less) = (0, 0);
+    for pair in pairs {
+        let Some(null) = pair.null.as_ref().filter(|null| null.p_value.conflict <= level + 1e-12) else { continue };
+        match pair.values.conflict > null.mean.conflict {
+            true => more += 1,
+            false => less += 1,
+        }
+    }
+    let verb = |n: usize| if n == 1 { "conflicts" } else { "conflict" };
+    format!(
+        "Of {} {more} {} more than with shuffled targets, {less} less (two-sided p ≤ {} each); the other {} cannot be told from \
+         chance.",
+        counted(pairs.len(), "pair"),
+        verb(more),
+        // As it was given, without the rounding of 1 − 0.95.
+        (1e6 * level).round() / 1e6,
+        pairs.len() - more - less
+    )
 }
 
 /// Held-out data: normalised loss and accuracy.
@@ -164,10 +181,13 @@ fn test(forecast: &Forecast) -> Figure {
     let mut panels = Vec::new();
     if let Some(test) = &forecast.test {
         panels.push(Panel::matrix(
-            &Matrix::tasks("test loss over learning alone, G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
+            &Matrix::tasks("test loss G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
         ));
-        if let Some(accuracy) = &test.accuracy {
-            panels.push(Panel::matrix(&Matrix::tasks("test accuracy", &accuracy.mean)));
+        let among = if test.task_accuracy.is_some() { ", all classes" } else { "" };
+        let class = test.accuracy.as_ref().map(|accuracy| (format!("accuracy{among}"), accuracy));
+        let own = test.task_accuracy.as_ref().map(|accuracy| ("accuracy, own classes".to_string(), accuracy));
+        for (name, accuracy) in class.into_iter().chain(own) {
+            panels.push(Panel::matrix(&Matrix::tasks(&name, &accuracy.mean)));
         }
     }
     let columns = panels.len();
@@ -178,10 +198,17 @@ fn test(forecast: &Forecast) -> Figure {
             significant(g)
         )
     });
-    Figure::grid(panels, columns).title("Held-out data").finding(&finding).caption(
+    let (all, own) = match forecast.test.as_ref().is_some_and(|test| test.task_accuracy.is_some()) {
+        true => (
+            " among all classes (class-incremental)",
+            " **c** The same among the classes of the task alone, as where the task is known (task-incremental).",
+        ),
+        false => ("", ""),
+    };
+    Figure::grid(panels, columns).title("Held-out data").finding(&finding).caption(&format!(
         "Held-out data. **a** Test loss of each task after each task over that of a network which learns the task alone. **b** Share \
-         of test examples on the right side; above the diagonal tasks not yet learned.",
-    )
+         of test examples classified correctly{all}; above the diagonal tasks not yet learned.{own}"
+    ))
 }
 
 /// What depth changes; the network's own depth is marked.
@@ -220,4 +247,36 @@ fn depth(forecast: &Forecast, own: usize) -> Figure {
         "What depth changes. **a** Short-term forgetting F_{21} and the mean forgetting of all earlier tasks after the last. \
          **b** Order parameters averaged over consecutive pairs of tasks.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ebbing::data::{Dataset, Preprocess, Source};
+    use ebbing::tasks::Permuted;
+    use ebbing::theory::order_parameters::{self, OrderParameterSettings};
+
+    #[test]
+    fn the_finding_looks_at_the_side_and_at_the_p_value() {
+        let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
+        let tasks = Permuted { tasks: 2, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
+        let settings = OrderParameterSettings { shuffles: 40, ..OrderParameterSettings::default() };
+        let mut pair = order_parameters::pair(&tasks.tasks[0], &tasks.tasks[1], &settings).unwrap();
+        let mut told = |conflict: f64, p: f64| {
+            let null = pair.null.as_mut().unwrap();
+            (null.mean.conflict, null.low.conflict, null.high.conflict) = (1.1, 0.8, 1.4);
+            (null.p_value.conflict, null.confidence) = (p, 0.95);
+            pair.values.conflict = conflict;
+            against_null(&[&pair])
+        };
+        assert!(
+            told(1.6, 0.01)
+                .starts_with("Of 1 pair 1 conflicts more than with shuffled targets, 0 less (two-sided p ≤ 0.05 each")
+        );
+        assert!(told(0.326, 0.01).starts_with("Of 1 pair 0 conflict more than with shuffled targets, 1 less"));
+        // Outside the central range, yet not significant.
+        assert!(told(0.326, 0.059).contains("0 less") && told(0.326, 0.059).contains("the other 1 cannot be told"));
+        pair.null = None;
+        assert_eq!(against_null(&[&pair]), "");
+    }
 }

@@ -6,7 +6,7 @@ pub mod tables;
 use super::{Shown, bibtex};
 use crate::job::ForecastResult;
 use ebbing::theory::forecast::{Averaged, assumes};
-use ebbing_report::{Matrix, Metadata, Report, Result, Spread, escape_markup};
+use ebbing_report::{Matrix, Metadata, Report, Result, Spread, escape_markup, typeset};
 
 /// Everything the forecast tells.
 ///
@@ -14,10 +14,13 @@ use ebbing_report::{Matrix, Metadata, Report, Result, Spread, escape_markup};
 /// Where a table is not sound.
 pub fn shown(told: &ForecastResult, metadata: &Metadata) -> Result<Shown> {
     let forecast = &told.forecast;
-    let sentences: Vec<String> = told.forecast.sentences().iter().map(|s| escape_markup(s)).collect();
-    let mut report = Report::telling("What the network will forget", &sentences)
-        .about(&escape_markup(&told.heading))
-        .note(assumes(told.settings.features));
+    let sentences: Vec<String> = told.forecast.sentences().iter().map(|s| typeset(s)).collect();
+    let title = match told.settings.features {
+        true => "What a readout of these features will forget",
+        false => "What the network will forget",
+    };
+    let mut report =
+        Report::telling(title, &sentences).about(&typeset(&told.heading)).note(assumes(told.settings.features));
     let figures: Vec<_> = figures::all(told).into_iter().map(|(name, f)| (name, f.metadata(metadata))).collect();
     for (_, figure) in &figures {
         report = report.figure(figure);
@@ -26,7 +29,16 @@ pub fn shown(told: &ForecastResult, metadata: &Metadata) -> Result<Shown> {
     let mut matrices = vec![("forgetting", matrix("forgetting", &forecast.forgetting))];
     if let Some(test) = &forecast.test {
         matrices.push(("test_loss", matrix("test loss", &test.loss)));
-        matrices.extend(test.accuracy.as_ref().map(|accuracy| ("test_accuracy", matrix("test accuracy", accuracy))));
+        let of = if test.task_accuracy.is_some() {
+            "test accuracy among all classes (class-incremental)"
+        } else {
+            "test accuracy"
+        };
+        matrices.extend(test.accuracy.as_ref().map(|accuracy| ("test_accuracy", matrix(of, accuracy))));
+        let own = "test accuracy among the task's own classes (task-incremental)";
+        matrices.extend(test.task_accuracy.as_ref().map(|accuracy| ("test_task_accuracy", matrix(own, accuracy))));
+    } else if let Some(accuracy) = &forecast.train_accuracy {
+        matrices.push(("train_accuracy", matrix("training accuracy (there are no test data)", accuracy)));
     }
     for (name, matrix) in &matrices {
         tables.push((name.to_string(), matrix.to_table()?));

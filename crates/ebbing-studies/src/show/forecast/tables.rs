@@ -25,7 +25,7 @@ const SHOWN: usize = 6;
 /// Order parameters of consecutive pairs, or of all pairs in the order learned if tasks are few.
 pub fn shown_pairs(forecast: &Forecast, title: &str) -> Table {
     let (pairs, which) = chosen(forecast);
-    let names: Vec<String> = pairs.iter().map(|p| format!("{}→{}", p.first, p.second)).collect();
+    let names: Vec<String> = pairs.iter().map(|p| name_of(p)).collect();
     columns(Table::new(&format!("{title}, {which}")).text("pair", &names), &pairs, SHOWN)
 }
 
@@ -91,7 +91,7 @@ pub fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<Table> 
         column(&|p, k| get(&p.detail).map_or(f64::NAN, PARAMETERS[k].1))
     };
     let names = |(pair, k): &(&PairForecast, usize)| {
-        if *k == 0 { format!("{}→{}", pair.first, pair.second) } else { String::new() }
+        if *k == 0 { name_of(pair) } else { String::new() }
     };
     let mut table = Table::new(&format!("{}{of}", title.join("; ")))
         .text("pair", &rows.iter().map(names).collect::<Vec<_>>())
@@ -105,6 +105,11 @@ pub fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<Table> 
         table = table.estimate("null", &part(2), Spread::StandardDeviation, &part(3)).number("p", &part(4));
     }
     Some(table)
+}
+
+/// A pair by its tasks, in the order learned.
+pub(super) fn name_of(pair: &PairForecast) -> String {
+    format!("{}→{}", pair.first, pair.second)
 }
 
 /// The pairs that the terminal shows: consecutive ones, or all in the order learned if tasks are few; and which these are.
@@ -128,6 +133,31 @@ fn columns(mut table: Table, pairs: &[&PairForecast], count: usize) -> Table {
         table = table.meaning(meaning);
     }
     table
+}
+
+/// Accuracy on every task when it was learned and after the last, among all classes and among the task's own; training accuracy
+/// where there are no test data, and nothing where targets name no classes.
+pub fn accuracies(forecast: &Forecast) -> Option<Table> {
+    let test = forecast.test.as_ref();
+    let all = test.map_or(forecast.train_accuracy.as_ref(), |test| test.accuracy.as_ref())?;
+    let own = test.and_then(|test| test.task_accuracy.as_ref());
+    let of = if test.is_some() { "Test accuracy" } else { "Training accuracy (there are no test data)" };
+    let among = if own.is_some() { ", among all classes and among the task's own" } else { "" };
+    let last = all.mean.len() - 1;
+    let mut table = Table::new(&format!("{of} when a task was learned and after the last{among}"))
+        .integer("task", &(1..=all.mean.len() as i64).collect::<Vec<_>>());
+    for (accuracy, which) in [(Some(all), if own.is_some() { "all, " } else { "" }), (own, "own, ")] {
+        let Some(accuracy) = accuracy else { continue };
+        for (head, at) in [("learned", None), ("last", Some(last))] {
+            let pick = |m: &[Vec<f64>]| (0..=last).map(|s| m[at.unwrap_or(s)][s]).collect::<Vec<f64>>();
+            let (head, values) = (format!("{which}{head}"), pick(&accuracy.mean));
+            table = match &accuracy.standard_error {
+                Some(errors) => table.estimate(&head, &values, Spread::StandardError, &pick(errors)),
+                None => table.number(&head, &values),
+            };
+        }
+    }
+    Some(table)
 }
 
 /// What depth would change.
@@ -161,10 +191,11 @@ pub fn sweeps(forecast: &Forecast) -> Vec<(&'static str, Table)> {
         ("widths", &forecast.widths, "A readout per task at other widths N"),
     ];
     let asked = titles.into_iter().filter(|(_, points, _)| !points.is_empty());
-    asked.map(|(name, points, title)| (name, sweep(title, points, forecast.seeds > 1))).collect()
+    asked.map(|(name, points, title)| (name, sweep(title, points, forecast))).collect()
 }
 
-fn sweep(title: &str, points: &[SweepForecast], several: bool) -> Table {
+fn sweep(title: &str, points: &[SweepForecast], forecast: &Forecast) -> Table {
+    let several = forecast.seeds > 1;
     let column = |get: fn(&SweepForecast) -> Option<f64>| {
         points.iter().map(|point| get(point).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
     };
@@ -180,8 +211,10 @@ fn sweep(title: &str, points: &[SweepForecast], several: bool) -> Table {
     table = estimate(table, "final F", &column(|p| p.final_forgetting), &column(|p| p.standard_error))
         .meaning("mean forgetting of all earlier tasks after the last");
     if points.iter().any(|point| point.accuracy.is_some()) {
-        table = estimate(table, "accuracy", &column(|p| p.accuracy), &column(|p| p.accuracy_error))
-            .meaning("average over all tasks after the last, on test data where every task has some");
+        let head = if forecast.test.is_some() { "test accuracy" } else { "training accuracy" };
+        table = estimate(table, head, &column(|p| p.accuracy), &column(|p| p.accuracy_error))
+            .key("accuracy")
+            .meaning(&format!("{head}, average over all tasks after the last"));
         table = table
             .number("transfer", &column(|p| p.backward_transfer))
             .key("backward_transfer")

@@ -2,9 +2,10 @@
 
 use crate::draw::{self, LoadCurve};
 use crate::job::{SweptCurves, SweptLoads};
+use ebbing::stats::number::within;
 use ebbing::theory::multi_head::{CriticalLoad, Power};
-use ebbing::theory::phase::{PhaseCurve, PhasePoint};
-use ebbing_report::{Dash, Figure, Line, Markers, OKABE_ITO, Panel, Table, significant};
+use ebbing::theory::phase::PhasePoint;
+use ebbing_report::{Dash, Figure, Line, Markers, OKABE_ITO, Panel, Rgb, Table, significant};
 
 /// γ_sim, the diagram with its boundaries, and the curves of the chosen values.
 pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas: &[f64], seeds: usize) -> Figure {
@@ -27,7 +28,8 @@ pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas:
         .line(Line::new("exact α_{c}", &x, &exact).colour(OKABE_ITO[6]))
         .line(Line::new("γ_{sim}^{−2}", &x, &drawable(mean(|c| c.alpha_c_gamma_sim))).category(1).dash(Dash::Dashed));
     let mut panels = vec![similarity, map];
-    panels.extend(curve_panels(axis, curves));
+    // The boundaries have the first two categories.
+    panels.extend(curve_panels(axis, curves, 2));
     let bars = if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds.") } else { String::new() };
     Figure::grid(panels, 3).title("Regimes of two tasks with a readout each").caption(&format!(
         "Regimes at λ → ∞ of two tasks with a readout each. **a** Similarity of the tasks. **b** The phase diagram: the exact \
@@ -37,42 +39,66 @@ pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas:
     ))
 }
 
-/// F_21, G_22 and ‖a_2‖²/N against the load.
-pub fn curve_panels(axis: &str, curves: &[SweptCurves]) -> Vec<Panel> {
+/// F_21, G_22 and ‖a_2‖²/N against the load; the first curve has the category `base`.
+pub fn curve_panels(axis: &str, curves: &[SweptCurves], base: usize) -> Vec<Panel> {
+    // Losses are of order 1: what is below rounding is 0.
+    let forgetting = |p: &PhasePoint| Some(Power { coefficient: within(p.f21.coefficient, 1e-12), ..p.f21 });
     let mut panels = vec![
-        quantity(axis, curves, "forgetting F_{21}", false, |p| Some(p.f21)),
-        quantity(axis, curves, "|a_{2}|^{2}/N", true, |p| Some(p.factors.u22)),
+        quantity(axis, curves, ("forgetting F_{21}", base), false, &forgetting),
+        quantity(axis, curves, ("|a_{2}|^{2}/N", base), true, &|p| Some(p.factors.u22)),
     ];
     if curves.iter().flat_map(|c| &c.curves).all(|c| c.points.iter().all(|p| p.g22.is_some())) {
-        panels.insert(1, quantity(axis, curves, "normalised test loss G_{22}", true, |p| p.g22));
+        panels.insert(1, quantity(axis, curves, ("normalised test loss G_{22}", base), true, &|p| p.g22));
     }
     panels
 }
 
-fn quantity(axis: &str, curves: &[SweptCurves], name: &str, log: bool, get: fn(&PhasePoint) -> Option<Power>) -> Panel {
+fn quantity(
+    axis: &str,
+    curves: &[SweptCurves],
+    (name, base): (&str, usize),
+    log: bool,
+    get: &dyn Fn(&PhasePoint) -> Option<Power>,
+) -> Panel {
     let mut panel = Panel::new().x("load α = P/N").y(name).log_x();
     if log {
         panel = panel.log_y();
     }
-    let several = curves.iter().any(|c| c.curves.len() > 1);
-    let all = curves.iter().flat_map(|c| c.curves.iter().map(move |curve| (c.value, curve)));
-    let drawn = all
-        .enumerate()
-        .map(|(k, (value, curve))| LoadCurve::new(&label(axis, value, curve, several), k, &curve.points, get));
-    draw::curves(panel, &drawn.collect::<Vec<_>>())
+    let penalties = curves.iter().map(|c| c.curves.len()).max().unwrap_or_default();
+    let mut drawn = Vec::new();
+    if curves.len() > 1 && penalties > 1 && curves.len().max(penalties) <= OKABE_ITO.len() {
+        // Colours tell the values, dashes the penalties, each with samples of its own.
+        for (k, c) in curves.iter().enumerate() {
+            let colour = OKABE_ITO[(base + k) % OKABE_ITO.len()];
+            panel = panel.line(Line::sample(&valued(axis, c.value)).colour(colour).dash(Dash::Solid));
+            for (j, curve) in c.curves.iter().enumerate() {
+                let label = format!("{}, {}", valued(axis, c.value), penalty(curve.lambda));
+                drawn.push(LoadCurve::new(&label, base + k, &curve.points, get).dashed(Dash::category(j)));
+            }
+        }
+        for (j, curve) in curves[0].curves.iter().enumerate() {
+            panel = panel.line(Line::sample(&penalty(curve.lambda)).colour(Rgb::GREY).dash(Dash::category(j)));
+        }
+    } else {
+        let all = curves.iter().flat_map(|c| c.curves.iter().map(move |curve| (c.value, curve)));
+        for (k, (value, curve)) in all.enumerate() {
+            let label = match (penalties > 1, value.is_nan()) {
+                (false, false) => valued(axis, value),
+                (_, true) => penalty(curve.lambda),
+                (true, false) => format!("{}, {}", valued(axis, value), penalty(curve.lambda)),
+            };
+            drawn.push(LoadCurve::new(&label, base + k, &curve.points, get));
+        }
+    }
+    draw::curves(panel, &drawn)
 }
 
-fn label(axis: &str, value: f64, curve: &PhaseCurve, several: bool) -> String {
-    let value = if value.is_nan() { String::new() } else { format!("{axis} {value}") };
-    let lambda = match curve.lambda {
-        l if l.is_infinite() => "λ → ∞".to_string(),
-        l => format!("λ = {}", significant(l)),
-    };
-    match (several, value.is_empty()) {
-        (false, false) => value,
-        (_, true) => lambda,
-        (true, false) => format!("{value}, {lambda}"),
-    }
+fn valued(axis: &str, value: f64) -> String {
+    format!("{axis} {value}")
+}
+
+fn penalty(lambda: f64) -> String {
+    if lambda.is_infinite() { "λ → ∞".into() } else { format!("λ = {}", significant(lambda)) }
 }
 
 /// The curves as a table: coefficient and exponent of λ of every quantity.

@@ -4,12 +4,12 @@ mod figures;
 
 pub use figures::{curve_panels, curve_table, diagram};
 
-use super::{Shown, bibtex};
+use super::{Shown, bibtex, labels_became};
 use crate::draw;
 use crate::job::{PhaseJob, PhasePlace, Representation, SweptCurves};
 use ebbing::theory::best_lambda::BestLambda;
 use ebbing::theory::phase::{Location, WidthPoint};
-use ebbing_report::{Figure, Line, Metadata, Panel, Report, Table, escape_markup, significant};
+use ebbing_report::{Dash, Figure, Line, Metadata, Panel, Report, Table, json_number, significant, typeset};
 
 /// Two tasks in words (markup): the line that opens, and sentences.
 pub fn told(place: &PhasePlace, sigma: f64) -> (String, Vec<String>) {
@@ -18,7 +18,7 @@ pub fn told(place: &PhasePlace, sigma: f64) -> (String, Vec<String>) {
     let heading = format!("Two tasks of {examples} examples{done}, σ = {sigma}");
     let mut sentences = answer(place.location.as_ref(), place.best.as_ref(), place.tested);
     sentences.extend(place.widths.map(|[own, best]| by_the_numbers(own, best)));
-    sentences.extend(place.critical.notes.iter().map(|note| escape_markup(&sentence(note))));
+    sentences.extend(place.critical.notes.iter().map(|note| typeset(&sentence(note))));
     (heading, sentences)
 }
 
@@ -65,8 +65,28 @@ pub const DEFINED: &str = "F_{21} is the training loss of task 1 after task 2 (0
 
 /// What was done to labels, for the end of the first line.
 pub fn done(settings: &serde_json::Value) -> String {
-    let words = ebbing::tasks::target_rule(settings).own_words();
-    words.map_or(String::new(), |words| format!(" ({})", escape_markup(&words)))
+    labels_became(settings, true)
+}
+
+/// The settings that files record: those of the theory, and what was asked of it.
+///
+/// # Errors
+/// [`ebbing::Error::Setting`] for a setting out of its range.
+pub fn settings(job: &PhaseJob, tasks: &serde_json::Value) -> ebbing::Result<serde_json::Value> {
+    let mut all = serde_json::to_value(job.theory()?).unwrap_or_default();
+    let lambdas: Vec<serde_json::Value> = job.lambda.iter().map(|l| json_number(*l)).collect();
+    let rest = serde_json::json!({
+        "width": job.width, "pair": job.pair, "pairs": job.pairs, "sweep": job.sweep(), "values": job.values, "curves": job.curves,
+        "alpha": job.alpha, "lambdas": lambdas, "rescale_labels": job.rescale_labels, "seeds": job.seeds,
+        "representation": job.representation, "labels": ebbing::tasks::target_rule(tasks).own_words(),
+    });
+    if let (Some(all), Some(rest)) = (all.as_object_mut(), rest.as_object()) {
+        // What was not given is not recorded.
+        let given =
+            |value: &serde_json::Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
+        all.extend(rest.iter().filter(|(_, value)| given(value)).map(|(name, value)| (name.clone(), value.clone())));
+    }
+    Ok(all)
 }
 
 /// What learning does to the hidden layer, one row per penalty and task; none where that was not asked for.
@@ -106,7 +126,7 @@ pub fn answer(location: Option<&Location>, best: Option<&BestLambda>, tested: bo
         return vec!["Give --width N to be told in which regime a network of that width is.".into()];
     };
     let near = if location.near_critical { " This load is within 0.1 % of the boundary: near critical." } else { "" };
-    let mut told = vec![format!("Load {}: {}.{near}", significant(location.alpha), escape_markup(&location.advice))];
+    let mut told = vec![format!("Load {}: {}.{near}", significant(location.alpha), typeset(&location.advice))];
     match best {
         Some(best) => {
             let edge = if best.at_edge { " (an end of the range searched)" } else { "" };
@@ -129,10 +149,10 @@ pub fn by_the_numbers(own: WidthPoint, best: WidthPoint) -> String {
     let losses =
         |point: &WidthPoint| format!("G_{{21}} {}, G_{{22}} {}", significant(point.g21), significant(point.g22));
     if best.width == own.width {
-        return format!("As lambda grows no width computed does better than N = {}: {}.", own.width, losses(&own));
+        return format!("As λ grows no width computed does better than N = {}: {}.", own.width, losses(&own));
     }
     format!(
-        "As lambda grows N = {} has {}; the best of the widths computed is N = {:.0} with {}.",
+        "As λ grows N = {} has {}; the best of the widths computed is N = {:.0} with {}.",
         own.width,
         losses(&own),
         best.width,
@@ -169,7 +189,7 @@ fn figure(curves: &SweptCurves, marks: &Marks, best: Option<&BestLambda>) -> Fig
     let loads: Vec<f64> = curves.curves.iter().flat_map(|c| c.points.iter().map(|p| p.factors.alpha)).collect();
     let alphas = loads.iter().copied().chain(marks.location.map(|l| l.alpha));
     let (low, high) = alphas.fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(v), b.max(v)));
-    let panels = curve_panels("", std::slice::from_ref(curves));
+    let panels = curve_panels("", std::slice::from_ref(curves), 0);
     let tinted = panels.into_iter().map(|panel| marks.on_loads(panel.x_range(low, high), (low, high)));
     let mut panels: Vec<Panel> = tinted.collect();
     if let Some(best) = best {
@@ -181,8 +201,8 @@ fn figure(curves: &SweptCurves, marks: &Marks, best: Option<&BestLambda>) -> Fig
             .y("normalised test loss")
             .log_x()
             .log_y()
-            .line(Line::new("G_{21}", &x, &g21).category(2))
-            .line(Line::new("G_{22}", &x, &g22).category(3))
+            .line(Line::new("G_{21}", &x, &g21).category(4).dash(Dash::Solid))
+            .line(Line::new("G_{22}", &x, &g22).category(3).dash(Dash::Dashed))
             .vertical("best λ", best.best.lambda);
         panels.push(marks.on_penalties(panel, (x[0], x[x.len() - 1])));
     }

@@ -42,7 +42,14 @@ pub struct ForecastOrders {
     /// The same by the theory that came closest to networks that people train, where it is one that orders share kernels in.
     trained: Option<Engine>,
     pairs: Vec<PairOrderParameters>,
-    best: Option<SearchResult>,
+    best: Option<BestOrder>,
+}
+
+/// The best order, and the forgetting that it leaves.
+#[derive(Debug)]
+struct BestOrder {
+    found: SearchResult,
+    forgetting: Vec<Vec<f64>>,
 }
 
 impl ForecastOrders {
@@ -79,18 +86,21 @@ impl ForecastOrders {
         let trained = closest.map(|theory| self::engine(sequence, &bench, settings, &theory, progress));
         progress("order parameters");
         let pairs = bench.pairs(true)?;
-        let best = (settings.order && given.len() > 1).then(|| {
+        let found = (settings.order && given.len() > 1).then(|| {
             progress("order of tasks");
             engine.best()
         });
-        Ok(ForecastOrders {
+        let found = found.transpose()?;
+        let mut orders = ForecastOrders {
             told: Told::of(sequence),
             settings: settings.clone(),
-            best: best.transpose()?,
+            best: None,
             engine,
             trained: trained.transpose()?,
             pairs,
-        })
+        };
+        orders.best = found.map(|found| orders.best(found)).transpose()?;
+        Ok(orders)
     }
 
     /// The number of tasks.
@@ -110,11 +120,12 @@ impl ForecastOrders {
     pub fn forecast(&self, order: &[usize]) -> Result<Forecast> {
         check_order(order, self.tasks())?;
         let places: Vec<usize> = order.iter().map(|t| t - 1).collect();
-        let learned = self.learned(&places)?;
-        let best = self.best.as_ref().map(|found| self.beside(&places, &learned.forgetting, found)).transpose()?;
+        // The two theories have kernels of their own: neither waits for the other.
+        let (learned, trained) = rayon::join(|| self.learned(&places), || self.trained(&places));
+        let (learned, trained) = (learned?, [trained?]);
+        let best = self.best.as_ref().map(|best| beside(&places, &learned.forgetting, best, self.engine.examples()));
         let mut told = self.told.clone();
         told.names = places.iter().map(|&t| self.told.names[t].clone()).collect();
-        let trained = [self.trained(&places)?];
         let beside = Beside { order: best, ..Beside::default() };
         told.forecast(&self.settings, (&[learned], &trained), vec![self.pairs_of(order)], beside)
     }
@@ -134,27 +145,10 @@ impl ForecastOrders {
         Outcome::of(&scores.train, held_out, engine.learned()).map(Some)
     }
 
-    /// The best order beside one that is given; its tasks are named by their places in that one.
-    fn beside(&self, places: &[usize], forgetting: &[Vec<f64>], found: &SearchResult) -> Result<TaskOrder> {
-        let given = final_forgetting(forgetting);
-        let forecast = self.learned(&found.order)?.forgetting;
-        let after = final_forgetting(&forecast);
-        let better = after < given;
-        let place = |task: &usize| places.iter().position(|p| p == task).map_or(0, |at| at + 1);
-        Ok(TaskOrder {
-            order: if better { found.order.iter().map(place).collect() } else { (1..=places.len()).collect() },
-            forgetting: if better { after } else { given },
-            given,
-            gain: if better { given - after } else { 0.0 },
-            accuracy: None,
-            worst: found.worst,
-            gain_error: None,
-            within_noise: None,
-            forecast: if better { forecast } else { forgetting.to_vec() },
-            method: found.method,
-            tried: found.tried,
-            examples: self.engine.examples(),
-        })
+    /// The best order with what it leaves.
+    fn best(&self, found: SearchResult) -> Result<BestOrder> {
+        let forgetting = self.learned(&found.order)?.forgetting;
+        Ok(BestOrder { found, forgetting })
     }
 
     /// The order parameters of all pairs, tasks numbered by their place.
@@ -168,6 +162,28 @@ impl ForecastOrders {
         let mut pairs: Vec<PairOrderParameters> = self.pairs.iter().map(renamed).collect();
         pairs.sort_by_key(|pair| (pair.first, pair.second));
         pairs
+    }
+}
+
+/// The best order beside one that is given; its tasks are named by their places in that one.
+fn beside(places: &[usize], forgetting: &[Vec<f64>], best: &BestOrder, examples: usize) -> TaskOrder {
+    let (given, after) = (final_forgetting(forgetting), final_forgetting(&best.forgetting));
+    let better = after < given;
+    let found = &best.found;
+    let place = |task: &usize| places.iter().position(|p| p == task).map_or(0, |at| at + 1);
+    TaskOrder {
+        order: if better { found.order.iter().map(place).collect() } else { (1..=places.len()).collect() },
+        forgetting: if better { after } else { given },
+        given,
+        gain: if better { given - after } else { 0.0 },
+        accuracy: None,
+        worst: found.worst,
+        gain_error: None,
+        within_noise: None,
+        forecast: if better { best.forgetting.clone() } else { forgetting.to_vec() },
+        method: found.method,
+        tried: found.tried,
+        examples,
     }
 }
 

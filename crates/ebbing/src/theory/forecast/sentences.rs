@@ -27,8 +27,8 @@ impl Forecast {
         if let Some(worst) = &self.worst {
             all.push(format!(
                 "Tasks {} and {} conflict most (conflict {}): {}.",
-                worst.first,
-                worst.second,
+                self.called(worst.first),
+                self.called(worst.second),
                 significant(worst.conflict),
                 worst.words()
             ));
@@ -51,7 +51,7 @@ impl Forecast {
         all.extend(self.explained.as_ref().map(explained));
         all.extend(best_of("Of the penalties tried", &self.lambdas));
         all.extend(best_of("With a readout per task, of the widths tried", &self.widths));
-        all.extend(self.order.as_ref().map(best_order));
+        all.extend(self.order.as_ref().map(|order| best_order(order, |t| self.called(t))));
         if self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
             let told =
                 if self.drawn { "several seeds tell" } else { "several seeds of a part of the examples (max_p) tell" };
@@ -63,6 +63,14 @@ impl Forecast {
         all
     }
 
+    /// Task t (from 1) as it is spoken of: its number, and the name that it was given.
+    fn called(&self, t: usize) -> String {
+        match self.tasks.get(t - 1) {
+            Some(name) if !name.is_empty() && *name != format!("task {t}") => format!("{t} ({name})"),
+            _ => t.to_string(),
+        }
+    }
+
     /// What is left of the first task after the last; nothing to say of one task.
     fn first_task(&self) -> Option<String> {
         let after = self.forgetting.mean.len();
@@ -70,7 +78,7 @@ impl Forecast {
         let standard_error = self.forgetting.standard_error.as_ref().map(|e| e[last][0]);
         let forgetting = Estimate { value: self.forgetting.mean[last][0], standard_error };
         let shape = self.fit.as_ref().map_or(String::new(), shape);
-        Some(format!("Forecast forgetting of task 1 after {after} tasks is {forgetting}{shape}."))
+        Some(format!("Forecast forgetting of task {} after {after} tasks is {forgetting}{shape}.", self.called(1)))
     }
 }
 
@@ -150,7 +158,7 @@ fn task_incremental(accuracy: &Averaged) -> String {
 }
 
 /// The best order of tasks, or that the given one is the best.
-fn best_order(order: &TaskOrder) -> String {
+fn best_order(order: &TaskOrder, called: impl Fn(usize) -> String) -> String {
     if order.gain <= 0.0 {
         return format!(
             "The given order is the best of {} tried (mean final forgetting {}).",
@@ -158,7 +166,8 @@ fn best_order(order: &TaskOrder) -> String {
             significant(order.given)
         );
     }
-    let names: Vec<String> = order.order.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = order.order.iter().map(|&t| called(t)).collect();
+    let between = if names.iter().any(|name| name.contains(' ')) { ", " } else { " " };
     let noise = match (order.within_noise, order.gain_error) {
         (Some(true), Some(error)) => format!(
             " The gain, {}, is within noise: the luckiest of {} orders of exchangeable tasks would gain as much.",
@@ -172,7 +181,7 @@ fn best_order(order: &TaskOrder) -> String {
     };
     format!(
         "The best order found is {}: mean final forgetting {} instead of {} ({:.1} % less; {} orders tried).{noise}",
-        names.join(" "),
+        names.join(between),
         significant(order.forgetting),
         significant(order.given),
         100.0 * order.gain / order.given,
@@ -199,6 +208,9 @@ mod tests {
             Some(TaskOrder { order: vec![2, 1, 3], forgetting: 0.2, given: 0.25, gain: 0.05, ..told.order.unwrap() });
         told.notes = vec!["mind this".into()];
         let said = told.sentences();
+        told.tasks[1] = "cats".into();
+        let named = told.sentences().join(" ");
+        assert!(named.contains("The best order found is 2 (cats), 1, 3: "), "{named}");
         assert!(said[0].starts_with("Tasks ") && said[0].contains(&told.worst.unwrap().words()), "{said:?}");
         assert!(said[1].starts_with("Forecast forgetting of task 1 after 3 tasks is 0.31 ± 0.02"), "{said:?}");
         assert_eq!(

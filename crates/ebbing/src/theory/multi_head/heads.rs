@@ -71,7 +71,7 @@ impl MultiHead {
     /// # Errors
     /// [`Error::OutsideTheory`] for several hidden layers or target columns, [`Error::Setting`] and [`Error::Data`] for bad
     /// settings and tasks (α = 1 has no limit λ = ∞), [`Error::NotPositiveDefinite`] or [`Error::LostAccuracy`] for singular
-    /// kernels, [`Error::NotConverged`] with its trace where the equations are not solved or no λ up to 1e11 stands for ∞.
+    /// kernels, [`Error::NotConverged`] with its trace where the equations are not solved.
     pub fn new(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
         let tasks = &own_readouts(tasks)[..];
         check_tasks(tasks)?;
@@ -98,6 +98,11 @@ impl MultiHead {
     pub fn at_large_lambda(tasks: &[Task], settings: &MultiHeadSettings, tolerance: f64) -> Result<Self> {
         let (finite, evidence) = Finite::at_large_lambda(&own_readouts(tasks), settings, tolerance)?;
         Ok(MultiHead { finite, limit: None, evidence })
+    }
+
+    /// How far losses still move when the λ that stands for ∞ grows tenfold, where that is more than 1e-3: next to a transition.
+    pub fn unsettled(&self) -> Option<f64> {
+        self.evidence.last().map(|last| last.change).filter(|&change| change > TOLERANCE)
     }
 
     /// The number T of tasks.

@@ -231,6 +231,12 @@ impl HeadMaps {
         self.target.iter().enumerate().map(|(i, y)| (f(i) - y).powi(2)).sum()
     }
 
+    /// Bytes that its matrices take.
+    pub(in crate::theory) fn bytes(&self) -> usize {
+        let matrices = self.h.iter().chain(&self.q).chain([&self.d]);
+        matrices.map(|m| m.nrows() * m.ncols() * size_of::<f64>()).sum()
+    }
+
     /// The head, 1 or 2.
     pub fn head(&self) -> usize {
         self.head

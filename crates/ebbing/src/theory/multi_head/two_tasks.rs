@@ -225,6 +225,16 @@ impl TwoTasks {
         [self.tasks[0].x.nrows(), self.tasks[1].x.nrows()]
     }
 
+    /// Bytes that the examples and their decomposition take.
+    pub fn bytes(&self) -> usize {
+        let of = |m: &Mat<f64>| m.nrows() * m.ncols();
+        let test = |task: &Task| task.test.as_ref().map_or(0, |test| of(&test.x) + of(&test.y));
+        let tasks: usize = self.tasks.iter().map(|task| of(&task.x) + of(&task.y) + test(task)).sum();
+        let [first, _] = self.sizes();
+        let kept = first * first + of(&self.basis.vectors) + of(&self.half) + self.g.get().map_or(0, of);
+        (tasks + kept) * size_of::<f64>()
+    }
+
     /// The decimal digits that the worse conditioned kernel leaves, at least 4.
     pub fn digits(&self) -> f64 {
         self.first.digits().min(digits(self.basis.condition))

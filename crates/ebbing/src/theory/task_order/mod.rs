@@ -21,6 +21,7 @@ use crate::theory::blocks::made::Made;
 use crate::theory::blocks::shared::{Given, Shared};
 use engine::Engine;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// Rounds of moves after which the search gives up improving.
 const ROUNDS: usize = 50;
@@ -118,31 +119,48 @@ pub fn best_order<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderSearchSetti
     best_order_of(&[inputs.into()], settings)
 }
 
+/// [`best_order`], which may take long where every order has kernels of its own (mode `gibbs`): `hear` is told before each is
+/// followed.
+///
+/// # Errors
+/// As for [`best_order`].
+pub fn best_order_told<'a>(
+    inputs: impl Into<Inputs<'a>>,
+    settings: &OrderSearchSettings,
+    hear: &mut dyn FnMut(&str),
+) -> Result<TaskOrder> {
+    search_of(&[inputs.into()], settings, hear)
+}
+
 /// [`best_order`] of the mean over several draws of the same tasks (as many tasks in each); `forecast` is that of the first.
 ///
 /// # Errors
 /// As for [`best_order`].
 pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings) -> Result<TaskOrder> {
+    search_of(draws, settings, &mut |_| ())
+}
+
+fn search_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings, hear: &mut dyn FnMut(&str)) -> Result<TaskOrder> {
     let made = draws.iter().map(|draw| made(draw, settings)).collect::<Result<Vec<_>>>()?;
     let all = draws.iter().zip(&made).map(|(draw, made)| match made {
         Some(made) => Draw::of_made(made, settings),
         None => Draw::new(*draw, settings),
     });
-    searched(&all.collect::<Result<Vec<_>>>()?, settings)
+    searched(&all.collect::<Result<Vec<_>>>()?, settings, hear)
 }
 
 /// [`best_order`] from kernels that are there, those of held-out data too where orders are ranked by it.
 pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings) -> Result<TaskOrder> {
-    searched(&[Draw::of_made(made, settings)?], settings)
+    searched(&[Draw::of_made(made, settings)?], settings, &mut |_| ())
 }
 
-fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings) -> Result<TaskOrder> {
+fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings, hear: &mut dyn FnMut(&str)) -> Result<TaskOrder> {
     let first = all.first().ok_or_else(|| Error::data("the task sequence", "there is none to order"))?;
     let count = first.tasks.len();
     let found = match all {
-        [one] => one.searched(settings)?,
+        [one] => one.searched(settings, hear)?,
         // Orders are listed, not followed together: fewer of them are tried.
-        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: all })?,
+        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged::new(all, hear))?,
     };
     let learned = |order: &[usize]| all.iter().map(|draw| draw.learned(order)).collect::<Result<Vec<_>>>();
     let (given, reordered) = (learned(&(0..count).collect::<Vec<_>>())?, learned(&found.order)?);
@@ -226,21 +244,28 @@ impl<'a> Draw<'a> {
         SingleHead::learn(self.theory, (self.source)(), &ordered)
     }
 
-    fn searched(&self, settings: &OrderSearchSettings) -> Result<SearchResult> {
+    fn searched(&self, settings: &OrderSearchSettings, hear: &mut dyn FnMut(&str)) -> Result<SearchResult> {
         let count = self.tasks.len();
         match &self.engine {
             Some(engine) => search(count, settings.exhaustive_up_to, engine),
-            None => search(count, settings.exhaustive_up_to.min(4), &Averaged { draws: std::slice::from_ref(self) }),
+            None => {
+                let alone = Averaged::new(std::slice::from_ref(self), hear);
+                search(count, settings.exhaustive_up_to.min(4), &alone)
+            }
         }
     }
 
     /// How good orders are: less is better.
-    fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
+    fn of(&self, orders: &[Vec<usize>], hear: &mut dyn FnMut(&[usize])) -> Result<Vec<f64>> {
         match &self.engine {
             Some(engine) => engine.of(orders),
             None => {
                 let value = |(forgetting, accuracy)| self.rank.value(forgetting, accuracy);
-                orders.iter().map(|order| self.rank.result(&self.learned(order)?).map(value)).collect()
+                let each = |order: &Vec<usize>| {
+                    hear(order);
+                    self.rank.result(&self.learned(order)?).map(value)
+                };
+                orders.iter().map(each).collect()
             }
         }
     }
@@ -249,6 +274,18 @@ impl<'a> Draw<'a> {
 /// The mean over draws, order by order.
 struct Averaged<'a> {
     draws: &'a [Draw<'a>],
+    hear: RefCell<&'a mut dyn FnMut(&str)>,
+}
+
+impl<'a> Averaged<'a> {
+    fn new(draws: &'a [Draw<'a>], hear: &'a mut dyn FnMut(&str)) -> Averaged<'a> {
+        Averaged { draws, hear: RefCell::new(hear) }
+    }
+
+    fn tell(&self, order: &[usize]) {
+        let tasks: Vec<String> = order.iter().map(|task| (task + 1).to_string()).collect();
+        (self.hear.borrow_mut())(&format!("the order {}", tasks.join(", ")));
+    }
 }
 
 /// Kernels made once for the search and the forecasts of what it finds, where half of the budget holds them.
@@ -404,7 +441,8 @@ fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster) -> Result<(Vec<u
 
 impl Forecaster for Averaged<'_> {
     fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
-        let each = self.draws.iter().map(|draw| draw.of(orders)).collect::<Result<Vec<_>>>()?;
+        let told = |draw: &Draw<'_>| draw.of(orders, &mut |order| self.tell(order));
+        let each = self.draws.iter().map(told).collect::<Result<Vec<_>>>()?;
         let mean = |k: usize| each.iter().map(|values| values[k]).sum::<f64>() / each.len() as f64;
         Ok((0..orders.len()).map(mean).collect())
     }

@@ -36,11 +36,17 @@ fn curves_searches_and_ways_out() {
 
     let inside = critical.locate(24, 24.0 / (1.0 + 0.5 * (critical.alpha_c - 1.0))).unwrap();
     assert_eq!(inside.regime, Regime::Overfitting);
-    assert!(inside.advice.contains("above 24 hidden units") && inside.advice.contains("below"), "{}", inside.advice);
+    let narrow = if 24.0 / critical.alpha_c >= 1.5 { "below" } else { "no smaller width" };
+    assert!(inside.advice.contains("above 24 hidden units") && inside.advice.contains(narrow), "{}", inside.advice);
     let out = inside.generalises_below.unwrap();
     assert_eq!(critical.locate(24, 0.999 * out).unwrap().regime, Regime::Generalisation);
     assert_eq!(critical.locate(24, 1.001 * inside.fixed_above).unwrap().regime, Regime::FixedRepresentations);
     assert!(critical.locate(24, out * 1.0005).unwrap().near_critical);
+    // Where less than one unit would do, no width does.
+    let mut beyond = critical.clone();
+    beyond.alpha_c = 100.0;
+    let told = beyond.locate(24, 12.0).unwrap();
+    assert!(told.advice.contains("no smaller width generalises") && told.generalises_below == Some(0.24), "{told:?}");
     assert!(critical.locate(24, 0.0).is_err() && critical.locate(24, 24.0).is_err());
 
     let settings = at(1.0, 1.0 + 0.5 * (critical.alpha_c - 1.0));

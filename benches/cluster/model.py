@@ -1,0 +1,139 @@
+"""What a forecast of two tasks of P examples costs on k workers: constants measured here, a prediction, and its check.
+
+    python model.py [--data mnist] [--depth 3] [--check account.json]
+
+Measures on one core the seconds per entry of a kernel tile and of a product with a kernel that is there, and the iterations of the
+preconditioned solve at four sizes with the growth that fits them; then tells time and memory from 10⁴ to 10⁶ examples.
+--check takes what measure.py printed at another size and sets prediction beside measurement.
+"""
+
+import os
+
+for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import time  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+import ebbing  # noqa: E402
+from distributed import LocalCluster  # noqa: E402
+from ebbing._cluster_data import spread_rows  # noqa: E402
+from ebbing._cluster_kernels import Cluster, Kind, Memory, Network  # noqa: E402
+from ebbing._cluster_solve import conjugate_gradients, preconditioner  # noqa: E402
+from measure import images  # noqa: E402
+
+RANK, COLUMNS = 400, 5
+#: Solves and passes of two tasks: own kernels, and each way between them.
+SOLVES, PASSES = 4, 4
+SIZES = (1000, 1600, 2500, 4000)
+#: Bytes per second of one machine's network, which is assumed, and features of an example.
+LINK, FEATURES = 1e9, 784
+
+
+def seconds_of(work, repeats=5):
+    """CPU seconds of one call, the best of some: other processes only ever add to it."""
+    taken = []
+    for _ in range(repeats):
+        began = time.process_time()
+        work()
+        taken.append(time.process_time() - began)
+    return min(taken)
+
+
+def constants(x, depth):
+    """Seconds per entry of a tile and of a product, and per number of the preconditioner that is used once, on one core."""
+    rows, v = x[:1000], np.random.default_rng(0).normal(size=(4000, COLUMNS))
+    panel = ebbing.kernel(rows, x[:4000], depth=depth)
+    basis = np.random.default_rng(0).normal(size=(4000, RANK))
+    return {
+        "tile": seconds_of(lambda: ebbing.kernel(rows, x[:2000], depth=depth)) / (1000 * 2000),
+        "product": seconds_of(lambda: panel @ v) / panel.size,
+        "precondition": seconds_of(lambda: basis @ (basis.T @ v)) / basis.size,
+    }
+
+
+def iterations(x, y, depth):
+    """Iterations to a residual of 1e-8 at each size, for the targets and four probes."""
+    found = []
+    for size in SIZES:
+        kernel = ebbing.kernel(x[:size], depth=depth)
+        factor = preconditioner(np.diag(kernel).copy(), lambda at: kernel[:, at], RANK, seed=0)
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, COLUMNS - 1))
+        b = np.hstack([y[:size, None], factor.power(0.5, signs)])
+        told = conjugate_gradients(lambda v: kernel @ v, lambda v: factor.power(-1.0, v), b, 1e-8, 2000)
+        found.append(told.iterations)
+    return found
+
+
+def task_seconds():
+    """CPU seconds of client and scheduler per piece of work: the slope between products in few and in many parts."""
+    x = np.random.default_rng(0).normal(size=(512, 8))
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    with LocalCluster(**options) as local, local.get_client() as client:
+        spent = []
+        for parts in (8, 128):
+            network = Network(1, "relu", float("inf"), 1.0, 0.0)
+            rows = spread_rows(client, x, "X", parts, client.gather)
+            cluster = Cluster(client, client.gather, network, Memory.of(client), "keep")
+            v = np.ones((512, COLUMNS))
+            cluster.product(Kind("nngp"), rows, rows, v)
+            spent.append(seconds_of(lambda: cluster.product(Kind("nngp"), rows, rows, v)))
+    return (spent[1] - spent[0]) / 120
+
+
+def predicted(size, workers, c, growth):
+    """Cost at a size with so many workers of one thread; kernels between tasks are made for each pass, own ones for each solve."""
+    steps = growth["at_1000"] * (size / 1000) ** growth["power"]
+    products = SOLVES * (steps + 1)
+    tiles = c["tile"] * size**2 * (SOLVES + PASSES)
+    hours = {
+        "tiles": tiles / workers,
+        "products": c["product"] * size**2 * products / workers,
+        "here": c["precondition"] * size * RANK * products,
+        "tasks": c["task"] * 2 * workers * (products + PASSES),
+        "network": 2 * 8 * size * COLUMNS * products / LINK + 8 * size * FEATURES * (SOLVES + PASSES) / LINK,
+    }
+    told = {name: seconds / 3600 for name, seconds in hours.items()}
+    return {
+        **told,
+        "iterations": steps,
+        "worker_cpu_s": tiles + c["product"] * size**2 * products,
+        "hours": sum(told.values()),
+        "GB/worker": 8 * size**2 / workers / 1e9,
+        "GB here": 2 * 8 * size * RANK / 1e9,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", choices=["mnist", "made"], default="made")
+    parser.add_argument("--depth", type=int, default=3)
+    parser.add_argument("--check", nargs="*", default=[])
+    args = parser.parse_args()
+    x, y = images(args.data, max(SIZES))
+    y = np.where(y % 2 == 1, 1.0, -1.0)
+    c, counts = constants(x, args.depth) | {"task": task_seconds()}, iterations(x, y, args.depth)
+    power, log = np.polyfit(np.log(np.array(SIZES) / 1000), np.log(counts), 1)
+    growth = {"power": float(power), "at_1000": float(np.exp(log))}
+    print(f"depth {args.depth}, on one core: {c['tile'] * 1e9:.1f} ns per entry of a tile, {c['product'] * 1e9:.2f} ns per entry of a product of")
+    print(f"{COLUMNS} columns, {c['precondition'] * 1e9:.2f} ns per number of the preconditioner, {c['task'] * 1e3:.1f} ms per task")
+    print(f"iterations at P = {SIZES}: {counts}; {growth['at_1000']:.0f} (P/1000)^{power:.2f}")
+    for path in args.check:
+        with open(path, encoding="utf-8") as file:
+            told = json.load(file)
+        expected = predicted(told["examples"], told["workers"], c, growth)
+        took = told["worker_cpu_s"]
+        print(f"P = {told['examples']}: predicted {expected['iterations']:.0f} iterations, measured {told['iterations']};")
+        print(f"  predicted {expected['worker_cpu_s']:.0f} s of workers' CPU time, measured {took:.0f} s")
+    head = ["iterations", "hours", "tiles", "products", "here", "tasks", "network", "GB/worker", "GB here"]
+    print("".join(f"{name:>11}" for name in ["examples", "workers", *head]))
+    for size, workers in ((10**4, 4), (10**5, 16), (10**5, 64), (10**6, 256), (10**6, 1024)):
+        t = predicted(size, workers, c, growth)
+        print(f"{size:>11}{workers:>11}" + "".join(f"{t[name]:>11.0f}" if name == "iterations" else f"{t[name]:>11.2g}" for name in head))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Losses and accuracies of outputs, and the result of a forecast on a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array
+from ._forecast import Forecast, fit_forgetting, metrics
+from ._cluster_data import ClusterTask
+from ._cluster_theory import Outcome, Pair
+from ._order import NAMES, OrderParameters
+from ._result import significant, pandas
+
+
+class ClusterForecast(Forecast):
+    """What `ebbing.dask.forecast` tells: a `Forecast` with what every solve took.
+
+    `solves` holds one dictionary per block of right-hand sides: `task`, `what`, `kernel`, `columns`, `iterations`, `residual` (the
+    largest relative one of its columns, from a product of its own) and `condition` (estimated). `residual` is the largest of all,
+    `converged` whether each is within the `tolerance`. `kernel_bytes` is what of kernels the workers held at most.
+
+    γ_feature and γ_sim are estimated from random probes: `standard_error` of each pair has their error, 0 for the others.
+    `digits` is `−log₁₀(residual √condition)`, a bound on the outputs' error at the residuals reached. What needs all orders, other
+    depths, or factors of kernels (`order`, `depths`, `lambdas`, `widths`, `expected`) is None or empty.
+    """
+
+    solves: list[dict[str, Any]]
+    residual: float
+    tolerance: float
+    converged: bool
+    kernel_bytes: int
+
+    def to_pandas(self, what: str = "forgetting") -> Any:
+        """As of a `Forecast`, and `solves`: one row per block of right-hand sides."""
+        return pandas().DataFrame(self.solves) if what == "solves" else super().to_pandas(what)
+
+
+def loss(f: Array, y: Array) -> float:
+    """`Σ (f − y)²/|Y|²`."""
+    return float(np.sum((f - y) ** 2) / np.sum(y**2))
+
+
+def accuracy(f: Array, y: Array) -> float | None:
+    """The share of rows with the target's sign, or its largest column; a tie is a fair draw; None where no row names a class.
+
+    >>> accuracy(np.array([[0.5], [-1.0], [0.0]]), np.array([[1.0], [1.0], [-1.0]]))
+    0.5
+    >>> accuracy(np.array([[1.0, 1.0, 0.0]]), np.array([[0.0, 1.0, 0.0]])), accuracy(np.ones((2, 1)), np.zeros((2, 1)))
+    (0.5, None)
+    """
+    if y.shape[1] == 1:
+        named = y[:, 0] != 0
+        margin = (f * np.sign(y))[named, 0]
+        right = np.where(margin == 0, 0.5, margin > 0)
+    else:
+        largest = y == y.max(axis=1, keepdims=True)
+        named = largest.sum(axis=1) == 1
+        best = f[named] == f[named].max(axis=1, keepdims=True)
+        right = np.sum(best & largest[named], axis=1) / best.sum(axis=1)
+    return float(np.mean(right)) if named.any() else None
+
+
+def task_accuracy(f: Array, y: Array) -> float | None:
+    """The same among the columns that some target names: what a network answers that knows the task."""
+    if y.shape[1] == 1:
+        return accuracy(f, y)
+    largest = y == y.max(axis=1, keepdims=True)
+    own = np.flatnonzero(largest[largest.sum(axis=1) == 1].any(axis=0))
+    if len(own) in (0, y.shape[1]):
+        return accuracy(f, y)
+    # A task of one class is always right.
+    return accuracy(f[:, own], y[:, own]) if len(own) > 1 else 1.0
+
+
+def scored(outputs: list[list[Array]], targets: list[Array], score: Any) -> Array | None:
+    """A score of every output [t][s]; None where one is undefined."""
+    rows = [[score(f, y) for f, y in zip(row, targets)] for row in outputs]
+    return None if any(value is None for row in rows for value in row) else np.array(rows)
+
+
+def held_out(outcome: Outcome, tasks: list[ClusterTask], convention: str) -> dict[str, Any]:
+    """Losses, accuracies and metrics on held-out data, where every task has some."""
+    names = "test_loss", "generalization", "test_accuracy", "task_accuracy", "metrics"
+    if outcome.test is None or outcome.alone_test is None:
+        return dict.fromkeys(names)
+    y = [task.y_test for task in tasks if task.y_test is not None]
+    losses = np.array([[loss(f, target) for f, target in zip(row, y)] for row in outcome.test])
+    alone = np.array([loss(f, target) for f, target in zip(outcome.alone_test, y)])
+    right, own = scored(outcome.test, y, accuracy), scored(outcome.test, y, task_accuracy)
+    same = own is None or (right is not None and np.array_equal(own, right))
+    found = None
+    if right is not None:
+        found = metrics(right, convention, reference=[accuracy(f, target) for f, target in zip(outcome.alone_test, y)])
+    # What a network solves from the start it solves alone as well.
+    ratio = np.where(losses == alone, 1.0, losses / np.where(alone > 0, alone, np.nan))
+    return dict(zip(names, (losses, ratio, right, None if same else own, found)))
+
+
+def parameters(pairs: dict[tuple[int, int], Pair], tasks: list[ClusterTask], ridge: float, digits: float) -> list[OrderParameters]:
+    """Order parameters of all ordered pairs."""
+    made = []
+    for (i, j), pair in pairs.items():
+        errors = {name: pair.error if name in ("gamma_feature", "gamma_sim") else 0.0 for name in NAMES}
+        for (first, second), told in zip(((i, j), (j, i)), pair.values):
+            made.append(
+                OrderParameters(
+                    **told,
+                    first=first + 1,
+                    second=second + 1,
+                    inverse="ridge" if ridge > 0 else "exact",
+                    ranks=[tasks[first].x.total, tasks[second].x.total],
+                    digits=digits,
+                    low=None,
+                    high=None,
+                    standard_error=errors,
+                    null=None,
+                )
+            )
+    return sorted(made, key=lambda pair: (pair.first, pair.second))
+
+
+def worst_of(pairs: list[OrderParameters]) -> dict[str, Any] | None:
+    """The pair that conflicts most, of those in the order in which they are learned."""
+    learned = [pair for pair in pairs if pair.first < pair.second]
+    if not learned:
+        return None
+    top = max(learned, key=lambda pair: pair.conflict)
+    return {name: getattr(top, name) for name in ("first", "second", "conflict", "gamma_rf")}
+
+
+def sentences(forgetting: Array, worst: dict[str, Any] | None, free: float | None, notes: list[str]) -> list[str]:
+    """What the numbers say."""
+    said = []
+    if worst is not None:
+        said.append(f"Tasks {worst['first']} and {worst['second']} conflict most (conflict {significant(worst['conflict'])}).")
+    if len(forgetting) > 1:
+        said.append(f"Forecast forgetting of task 1 after {len(forgetting)} tasks is {significant(forgetting[-1, 0])}.")
+    if free is not None:
+        said.append(f"Without the penalty the forgetting of task 1 after task 2 would be {significant(free)}.")
+    return said + [f"Note: {note}." for note in notes]
+
+
+ASSUMES = (
+    "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last solution; losses are "
+    "those of the mean over networks."
+)
+
+
+def told(
+    tasks: list[ClusterTask],
+    outcome: Outcome,
+    pairs: dict[tuple[int, int], Pair],
+    solves: list[dict[str, Any]],
+    asked: dict[str, Any],
+    notes: list[str],
+    kernel_bytes: int,
+) -> ClusterForecast:
+    """The forecast from its parts; `asked` holds ridge, tolerance and convention."""
+    residual = max(solve["residual"] for solve in solves)
+    condition = max(solve["condition"] for solve in solves)
+    digits = float(max(0.0, -np.log10(max(residual, np.finfo(float).eps)) - 0.5 * np.log10(condition)))
+    y = [task.y for task in tasks]
+    # A task that is learned is right to the residual of its solve: what is left of its loss is zero.
+    forgetting = np.array([[loss(f, target) for f, target in zip(row, y)] for row in outcome.train])
+    forgetting[forgetting <= 2 * residual**2] = 0.0
+    free = loss(outcome.free, y[0]) if outcome.free is not None else None
+    listed = parameters(pairs, tasks, asked["ridge"], digits)
+    worst = worst_of(listed)
+    return ClusterForecast(
+        tasks=[task.name for task in tasks],
+        seeds=1,
+        forgetting=forgetting,
+        forgetting_error=None,
+        pairs=listed,
+        pair_errors=[None] * len(listed),
+        worst=worst,
+        fit=fit_forgetting(forgetting[:, 0]) if len(tasks) > 2 else None,
+        train_accuracy=scored(outcome.train, y, accuracy),
+        **held_out(outcome, tasks, asked["convention"]),
+        f21_at_lambda_zero=free,
+        delta_f21=None if free is None else float(forgetting[1, 0] - free),
+        **{name: [] for name in ("depths", "lambdas", "widths")},
+        **dict.fromkeys(("explained", "order", "expected")),
+        digits=digits,
+        notes=notes,
+        answer=sentences(forgetting, worst, free, notes),
+        assumes=ASSUMES,
+        solves=solves,
+        residual=residual,
+        tolerance=asked["tolerance"],
+        converged=residual <= asked["tolerance"],
+        kernel_bytes=kernel_bytes,
+    )

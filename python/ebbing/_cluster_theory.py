@@ -1,0 +1,325 @@
+"""The single-head theory from products and solves alone: what is learned, what it answers everywhere, and order parameters.
+
+`ū_t = K̃_tt⁻¹ (Y_t − Σ_{s<t} K̃_ts ū_s)` and `f_t(x) = Σ_{s≤t} K̃_ts(x, X_s) ū_s`, with K̃_ts = K_GP in mode `rf`; `σ² K_GP` for
+s = 1 and K_NTK otherwise in mode `ntk`; K_NTK in mode `lazy`; `m1 K¹ − m0 K⁰` in mode `gibbs`.
+
+γ_feature = `Tr(K_22⁻¹ K_21 K_11⁻¹ K_12)/P` is the mean of `(K_22⁻¹ M^½ ε)·(K_21 K_11⁻¹ K_12 M^{−½} ε)/P` over random signs ε, for any
+M; with M close to K_22 the form is close to symmetric and varies least. The preconditioner is such an M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._arrays import Array
+from ._cluster_data import ClusterTask, Rows
+from ._cluster_kernels import Cluster, Kind
+from ._cluster_solve import Preconditioner, conjugate_gradients, preconditioner
+
+#: Hears what is being done, and how far it is.
+Heard = Callable[[str, float], None]
+
+
+class Settings(NamedTuple):
+    """What a forecast on a cluster is asked for."""
+
+    mode: str
+    ridge: float
+    sigma2: float
+    tolerance: float
+    most: int
+    rank: int
+    probes: int
+    seed: int
+
+    def kind(self, t: int, s: int) -> Kind:
+        """`K̃_ts`, times counted from 1."""
+        if self.mode == "rf":
+            return Kind("nngp")
+        if self.mode == "ntk" and s == 1:
+            return Kind("nngp", scale=self.sigma2)
+        return Kind("ktilde", t, s) if self.mode == "gibbs" else Kind("ntk")
+
+
+class Pair(NamedTuple):
+    """Two tasks in both orders: the order parameters of each, and the standard error of γ_feature."""
+
+    values: tuple[dict[str, float], dict[str, float]]
+    error: float
+
+
+class Outcome(NamedTuple):
+    """Outputs [t][s] after task t on task s, on training and held-out inputs; those of a network that learned task s alone."""
+
+    train: list[list[Array]]
+    test: list[list[Array]] | None
+    alone_test: list[Array] | None
+    free: Array | None
+
+
+class Theory:
+    """Solves and products of a sequence of tasks."""
+
+    def __init__(self, cluster: Cluster, tasks: list[ClusterTask], settings: Settings, heard: Heard) -> None:
+        self.cluster, self.tasks, self.settings, self.heard = cluster, tasks, settings, heard
+        self._made: dict[tuple[Kind, int], Preconditioner] = {}
+        #: What every solve took.
+        self.solves: list[dict[str, Any]] = []
+
+    def preconditioner(self, kind: Kind, t: int) -> Preconditioner:
+        """Of the kernel of task t with itself."""
+        if (kind, t) not in self._made:
+            rows = self.tasks[t].x
+            self.heard(f"preconditioner of task {t + 1}", 0.0)
+            diagonal = self.cluster.diagonal(kind, rows)
+            rank = min(self.settings.rank, rows.total)
+            seed = self.settings.seed + t
+            found = preconditioner(diagonal, lambda at: self.cluster.columns(kind, rows, at), rank, seed)
+            self._made[kind, t] = found._replace(rest=found.rest + self.settings.ridge)
+        return self._made[kind, t]
+
+    def own(self, kind: Kind, t: int, v: Array) -> Array:
+        """`(K + 1/β) V` of task t with itself."""
+        x = self.tasks[t].x
+        return self.cluster.product(kind, x, x, v) + self.settings.ridge * v
+
+    def solve(self, kind: Kind, t: int, b: Array, what: str) -> Array:
+        """`(K + 1/β)⁻¹ b` of task t."""
+        chosen = self.preconditioner(kind, t)
+        text = f"{what}, task {t + 1}"
+        goal = -np.log10(self.settings.tolerance)
+
+        def hear(iterations: int, residual: float) -> None:
+            self.heard(text, min(1.0, max(0.0, -np.log10(max(residual, 1e-300)) / goal)))
+
+        self.heard(text, 0.0)
+        product: Callable[[Array], Array] = lambda v: self.own(kind, t, v)
+        found = conjugate_gradients(
+            product, lambda v: chosen.power(-1.0, v), b, self.settings.tolerance, self.settings.most, hear
+        )
+        norms = np.sum(found.x**2, axis=0)
+        energy = np.sum(found.x * b, axis=0)
+        # Of all directions that were solved for, the flattest: an estimate of the smallest eigenvalue from above.
+        flattest = float(np.min(energy[norms > 0] / norms[norms > 0])) if np.any(norms > 0) else np.nan
+        largest = float(chosen.values.max(initial=0.0) + chosen.rest)
+        self.solves.append(
+            {
+                "task": t + 1,
+                "what": what,
+                "kernel": kind.kind,
+                "columns": b.shape[1],
+                "iterations": found.iterations,
+                "residual": float(found.residuals.max()),
+                "condition": largest / flattest if flattest > 0 else np.inf,
+            }
+        )
+        return found.x
+
+    def between(self, kind: Kind, rows: Rows, s: int, v: Array, again: bool = False) -> Array:
+        """`K(rows, X_s) V`."""
+        return self.cluster.product(kind, rows, self.tasks[s].x, v, again or rows.parts is self.tasks[s].x.parts)
+
+    def sets(self) -> list[tuple[Rows, Rows | None]]:
+        """Training and held-out inputs of every task."""
+        return [(task.x, task.x_test) for task in self.tasks]
+
+    def tested(self) -> bool:
+        """Whether every task has held-out data."""
+        return all(task.x_test is not None for task in self.tasks)
+
+    def learn(self) -> Outcome:
+        """Everything that is learned in a mode other than `rf`, where order parameters share no solve with it."""
+        learned: list[Array] = []
+        train: list[list[Array]] = []
+        test: list[list[Array]] = []
+        for t, task in enumerate(self.tasks):
+            known = self._answers(learned, t, task.x, train[-1][t] if train else None)
+            learned.append(self.solve(self.settings.kind(t + 1, t + 1), t, task.y - known, "learning"))
+            self.heard(f"outputs after task {t + 1}", 0.0)
+            row = [self._answers(learned, t, other.x, train[-1][s] if train else None) for s, other in enumerate(self.tasks)]
+            train.append(row)
+            if self.tested():
+                before = test[-1] if test else [None] * len(self.tasks)
+                test.append([self._answers(learned, t, o.x_test, before[s]) for s, o in enumerate(self.tasks) if o.x_test])
+        free, alone_test = self._alone(learned[0])
+        return Outcome(train, test or None, alone_test, free)
+
+    def _answers(self, learned: list[Array], t: int, rows: Rows, before: Array | None) -> Array:
+        """`Σ_s K̃_ts(x, X_s) ū_s` of what is learned, after task t (from 0)."""
+        if not learned:
+            return np.zeros((rows.total, self.tasks[0].y.shape[1]))
+        # In the stationary modes K̃_ts does not depend on t, and only the last task is new.
+        last = len(learned) - 1
+        if self.settings.mode != "gibbs" and before is not None:
+            return before + self.between(self.settings.kind(t + 1, last + 1), rows, last, learned[last]) if last == t else before
+        kinds = [self.settings.kind(t + 1, s + 1) for s in range(len(learned))]
+        return np.asarray(sum(self.between(kind, rows, s, learned[s]) for s, kind in enumerate(kinds)))
+
+    def _alone(self, first: Array) -> tuple[Array | None, list[Array] | None]:
+        """What a network that learned one task alone answers: task 2 on the inputs of task 1, each on its held-out ones."""
+        kind = self.settings.kind(1, 1)
+        wanted = range(len(self.tasks)) if self.tested() else range(min(2, len(self.tasks)))
+        alone = {t: first if t == 0 else self.solve(kind, t, self.tasks[t].y, "alone") for t in wanted}
+        free = self.between(kind, self.tasks[0].x, 1, alone[1]) if len(self.tasks) > 1 else None
+        test = [self.between(kind, task.x_test, t, alone[t]) for t, task in enumerate(self.tasks) if task.x_test]
+        return free, test if self.tested() else None
+
+    def pairs(self, learning: bool) -> tuple[dict[tuple[int, int], Pair], Outcome | None]:
+        """Order parameters of all pairs; with `learning` also everything that is learned in mode `rf`, from the same solves."""
+        return _Pairs(self).run(learning)
+
+
+class _Pairs:
+    """Order parameters: two rounds of solves per task, and two passes over the kernel between any two tasks."""
+
+    def __init__(self, theory: Theory) -> None:
+        self.theory, self.tasks, self.kind = theory, theory.tasks, Kind("nngp")
+        count, self.columns = len(theory.tasks), theory.tasks[0].y.shape[1]
+        rng = np.random.default_rng(theory.settings.seed)
+        probes = theory.settings.probes if count > 1 else 0
+        self.signs = [rng.choice([-1.0, 1.0], size=(task.x.total, probes)) for task in self.tasks]
+        self.others = [[s for s in range(count) if s != t] for t in range(count)]
+
+    def run(self, learning: bool) -> tuple[dict[tuple[int, int], Pair], Outcome | None]:
+        first = [self._first_round(t) for t in range(len(self.tasks))]
+        # out[s, t]: K_st [u_t, M_t^{-1/2} ε_t].
+        out = {(s, t): self._out(s, t, first[t]) for t in range(len(self.tasks)) for s in self.others[t]}
+        back: dict[tuple[int, int], Array] = {}
+        solved: dict[tuple[int, int], Array] = {}
+        learned: list[Array] = []
+        answers: list[list[Array]] = []
+        for t in range(len(self.tasks)):
+            new = self._second_round(t, out, first, answers if learning else None, solved)
+            self._back(t, new, solved, back, answers if learning else None)
+            learned.append(new)
+        pairs = {(i, j): self._pair(i, j, first, out, back, solved) for i in range(len(self.tasks)) for j in self.others[i] if i < j}
+        return pairs, self._outcome(first, out, learned, answers) if learning else None
+
+    def _first_round(self, t: int) -> Array:
+        """`K⁻¹ [Y, M^½ ε]`."""
+        root = self.theory.preconditioner(self.kind, t).power(0.5, self.signs[t])
+        return self.theory.solve(self.kind, t, np.hstack([self.tasks[t].y, root]), "targets and probes")
+
+    def _out(self, s: int, t: int, first: Array) -> Array:
+        self.theory.heard(f"kernel between tasks {s + 1} and {t + 1}", 0.0)
+        turned = self.theory.preconditioner(self.kind, t).power(-0.5, self.signs[t])
+        return self.theory.between(self.kind, self.tasks[s].x, t, np.hstack([first[:, : self.columns], turned]), again=True)
+
+    def _second_round(
+        self,
+        t: int,
+        out: dict[tuple[int, int], Array],
+        first: list[Array],
+        answers: list[list[Array]] | None,
+        solved: dict[tuple[int, int], Array],
+    ) -> Array:
+        """`K_tt⁻¹` of what comes from every other task, and what is learned of task t itself."""
+        u = first[t][:, : self.columns]
+        parts = [out[t, s] for s in self.others[t]]
+        # What was learned before answers on X_t; after one task that is what already came from it.
+        known = answers[-1][t] if answers and t > 1 else None
+        if not parts:
+            return u
+        found = self.theory.solve(self.kind, t, np.hstack([*parts, *([] if known is None else [known])]), "other tasks")
+        width = parts[0].shape[1]
+        for k, s in enumerate(self.others[t]):
+            solved[t, s] = found[:, k * width : (k + 1) * width]
+        if known is not None:
+            return u - found[:, len(parts) * width :]
+        return u - solved[1, 0][:, : self.columns] if t == 1 else u
+
+    def _back(
+        self,
+        t: int,
+        new: Array,
+        solved: dict[tuple[int, int], Array],
+        back: dict[tuple[int, int], Array],
+        answers: list[list[Array]] | None,
+    ) -> None:
+        """`K_st K_tt⁻¹ K_ts …`, and what the network answers everywhere after task t."""
+        row = []
+        for s, task in enumerate(self.tasks):
+            if s != t:
+                self.theory.heard(f"kernel between tasks {s + 1} and {t + 1}", 0.5)
+                found = self.theory.between(self.kind, task.x, t, np.hstack([solved[t, s], new]), again=True)
+                back[s, t], answer = found[:, : -self.columns], found[:, -self.columns :]
+            elif answers is not None:
+                answer = self.theory.between(self.kind, task.x, t, new)
+            if answers is not None:
+                row.append(answers[-1][s] + answer if answers else answer)
+        if answers is not None:
+            answers.append(row)
+
+    def _pair(
+        self,
+        i: int,
+        j: int,
+        first: list[Array],
+        out: dict[tuple[int, int], Array],
+        back: dict[tuple[int, int], Array],
+        solved: dict[tuple[int, int], Array],
+    ) -> Pair:
+        q = self.columns
+        sides = []
+        samples = []
+        for a, b in ((i, j), (j, i)):
+            y, u = self.tasks[a].y, first[a][:, :q]
+            # Of task a: its targets, its solution, what that says at b, b's solution for it, and what comes back.
+            sides.append((y, u, out[b, a][:, :q], solved[b, a][:, :q], back[a, b][:, :q]))
+            smaller = min(self.tasks[a].x.total, self.tasks[b].x.total)
+            samples.append(np.sum(first[a][:, q:] * back[a, b][:, q:], axis=0) / smaller)
+        drawn = np.concatenate(samples)
+        gamma = float(drawn.mean())
+        error = float(drawn.std(ddof=1) / np.sqrt(len(drawn)))
+        one, two = sides
+        return Pair((values(one, two, gamma), values(two, one, gamma)), error)
+
+    def _outcome(
+        self, first: list[Array], out: dict[tuple[int, int], Array], learned: list[Array], answers: list[list[Array]]
+    ) -> Outcome:
+        """Held-out answers of what was learned, and of each task alone."""
+        q = self.columns
+        free = out[0, 1][:, :q] if len(self.tasks) > 1 else None
+        if not self.theory.tested():
+            return Outcome(answers, None, None, free)
+        test: list[list[Array]] = [[] for _ in self.tasks]
+        alone = []
+        for s, task in enumerate(self.tasks):
+            assert task.x_test is not None
+            for t in range(len(self.tasks)):
+                self.theory.heard(f"held-out data of task {s + 1}", t / len(self.tasks))
+                v = np.hstack([learned[t], first[t][:, :q]]) if s == t else learned[t]
+                found = self.theory.between(self.kind, task.x_test, t, v)
+                test[t].append(found[:, :q] + (test[t - 1][s] if t else 0.0))
+                if s == t:
+                    alone.append(found[:, q:])
+        return Outcome(answers, test, alone, free)
+
+
+def values(one: tuple[Array, ...], two: tuple[Array, ...], gamma_feature: float) -> dict[str, float]:
+    """The order parameters of `one` learned before `two`, each given as targets y, `u = K_ii⁻¹ y`, `K_ji u`, `K_jj⁻¹ K_ji u` and
+    `K_ij K_jj⁻¹ K_ji u`."""
+    (y1, u1, c, b2, d), (y2, u2, a, _, e) = one, two
+    n1, n2 = np.linalg.norm(y1), np.linalg.norm(y2)
+    v1, v2 = np.sum(y1 * u1) / n1**2, np.sum(y2 * u2) / n2**2
+    gamma_rf = 0.5 * (np.sum(a**2) + np.sum(e**2)) / n2**2
+    gamma_rule = 0.5 * (np.sum(a * d) + np.sum(e * c)) / (n1 * n2)
+    cos = np.sum(u2 * c) / (n1 * n2) / np.sqrt(v1 * v2)
+    proj = np.sum(c * b2) / n1**2 / v1
+    f21, free = np.sum((a - d) ** 2) / n1**2, np.sum((a - y1) ** 2) / n1**2
+    found = {
+        "gamma_feature": gamma_feature,
+        "gamma_rf": gamma_rf,
+        "gamma_rule": gamma_rule,
+        "gamma_sim": gamma_feature + cos**2 - proj,
+        "conflict": gamma_rf - gamma_rule,
+        "f21": f21,
+        "cos": cos,
+        "proj": proj,
+        "f21_at_lambda_zero": free,
+        "delta_f21": f21 - free,
+    }
+    return {name: float(value) for name, value in found.items()}

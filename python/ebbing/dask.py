@@ -1,0 +1,275 @@
+"""Forecasts of tasks that are too large for one machine, on a Dask cluster.
+
+Kernels are made on the workers by the library's own code and stay there in row panels; solves are conjugate gradients with a
+randomly pivoted partial Cholesky factor as preconditioner, whose residuals are told. No P × P matrix is ever in one place, and a worker
+that dies is made good for. `pip install 'ebbing[dask]'` brings what it needs; the workers need the package too.
+
+>>> from distributed import Client
+>>> import numpy as np, ebbing, ebbing.dask
+>>> rng = np.random.default_rng(1)
+>>> tasks = [(rng.normal(size=(60, 30)), np.sign(rng.normal(size=60))) for _ in range(2)]
+>>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+...     told = ebbing.dask.forecast(tasks, client=client)
+>>> bool(abs(told.forgetting[1, 0] - ebbing.forecast(tasks).forgetting[1, 0]) < 1e-6), told.converged
+(True, True)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._cluster_data import ClusterTask, cluster_tasks
+from ._cluster_kernels import TILE, Cluster, Memory, Network, tile
+from ._cluster_scores import ClusterForecast, told
+from ._cluster_theory import Settings, Theory
+from ._ebbing import __version__
+from ._forecast import metrics
+from ._progress import Listener, listener
+from ._settings import Seed, bias_variance, count, real, seed_of, weight_variance
+
+try:
+    import distributed as _distributed
+except ImportError as error:
+    raise ImportError("ebbing.dask needs Dask: pip install 'ebbing[dask]', or pip install 'dask[array,distributed]'") from error
+
+__all__ = ["ClusterForecast", "forecast"]
+
+#: What `ebbing.forecast` does and this does not, and what to do instead.
+_ELSEWHERE = {
+    "variance": "it needs factors of kernels; losses here are those of the mean",
+    "replay": "stored examples are not learned again here",
+    "replay_budget": "stored examples are not learned again here",
+    "replay_selection": "stored examples are not learned again here",
+    "bootstrap": "intervals need many subsamples; forecast subsamples that fit one machine",
+    "shuffles": "a null needs many shuffles; forecast subsamples that fit one machine",
+    "depths": "call forecast once per depth",
+    "lambdas": "call forecast once per penalty, with mode='gibbs'",
+    "widths": "a readout per task needs factors of kernels",
+    "order": "the best order is searched on one machine; forecast a subsample",
+    "features": "kernels of given features are singular beyond their number; give inputs",
+    "ridge": "give beta: a temperature is a ridge of 1/beta",
+}
+
+
+def forecast(
+    tasks: Any,
+    *,
+    client: Any = None,
+    depth: int = 1,
+    activation: str = "relu",
+    mode: str = "rf",
+    lam: float = float("inf"),
+    sigma: float = 1.0,
+    bias: float = 0.0,
+    beta: float = float("inf"),
+    convention: str = "gem",
+    probes: int = 8,
+    rank: int = 400,
+    tolerance: float = 1e-8,
+    iterations: int = 2000,
+    blocks: str = "auto",
+    parts: int | None = None,
+    seed: Seed = 0,
+    progress: bool | Listener = False,
+    **others: Any,
+) -> ClusterForecast:
+    """What `ebbing.forecast` tells, of tasks whose inputs lie on a cluster's workers.
+
+    `tasks` is a list of (X, y) or (X, y, X_test, y_test). Each X is a Dask array chunked by rows, a list of `.npy` or `.npz` files (an
+    array `x`, or their only one) that every worker can read, or an array in memory; each y the same (an array `y`) or any labels, by the
+    rule of `ebbing.forecast`.
+
+    | setting | |
+    |---|---|
+    | `client` | of `distributed`; the current one unless told |
+    | `depth`, `activation`, `mode`, `lam`, `sigma`, `bias`, `beta`, `convention` | as in `ebbing.forecast` |
+    | `probes` | random probes per task for γ_feature and γ_sim (at least 2); all else needs none |
+    | `rank` | columns of the preconditioner: P × rank numbers are held here |
+    | `tolerance`, `iterations` | the relative residual that every solve is to reach, and how many iterations it may take |
+    | `blocks` | `keep`: kernels stay on the workers; `recompute`: they are made for every product; `auto`: as memory allows |
+    | `parts` | row blocks per task (twice the cluster's threads unless told); numbers are the same to the last bit for the same |
+    | `seed` | of pivots and probes |
+
+    Where a solve ends above the tolerance, `converged` is False and `notes` say by how much.
+    """
+    _refuse(others)
+    checked = _settings(mode, lam, sigma, bias, beta, tolerance, iterations, rank, probes, blocks, seed)
+    network = Network(count(depth, "depth"), activation, real(lam, "lam"), checked.sigma2, bias_variance(bias))
+    _try_out(network, checked, convention)
+    client = _client(client)
+    _check_package(client)
+    memory = Memory.of(client)
+    per_task = 2 * max(1, len(memory.seats)) if parts is None else max(1, count(parts, "parts"))
+    data = cluster_tasks(client, tasks, per_task, _gather(client))
+    # The inputs are there by now: what is left of the memory is left for kernels.
+    _distributed.wait([part for task in data for rows in (task.x, task.x_test) if rows is not None for part in rows.parts])
+    memory = memory._replace(**{k: v for k, v in Memory.of(client)._asdict().items() if k != "seats"})
+    _check_memory(memory, data, checked)
+    cluster = Cluster(client, _gather(client), network, memory, blocks)
+    theory = Theory(cluster, data, checked, _heard(progress, data, checked.mode))
+    outcome = theory.learn() if checked.mode != "rf" else None
+    pairs, shared = theory.pairs(learning=outcome is None)
+    final = outcome if outcome is not None else shared
+    assert final is not None
+    asked = {"ridge": checked.ridge, "tolerance": checked.tolerance, "convention": convention}
+    return told(data, final, pairs, theory.solves, asked, _notes(theory, cluster), cluster.held)
+
+
+def _refuse(others: dict[str, Any]) -> None:
+    for name in others:
+        if name in _ELSEWHERE:
+            raise TypeError(f"{name}: a forecast on a cluster has no such setting ({_ELSEWHERE[name]})")
+        raise TypeError(f"forecast() got an unexpected keyword argument {name!r}")
+
+
+def _settings(
+    mode: str,
+    lam: float,
+    sigma: float,
+    bias: float,
+    beta: float,
+    tolerance: float,
+    iterations: int,
+    rank: int,
+    probes: int,
+    blocks: str,
+    seed: Seed,
+) -> Settings:
+    """Settings in their ranges; λ = ∞ in mode `gibbs` is mode `ntk`."""
+    if mode not in ("rf", "ntk", "lazy", "gibbs"):
+        raise ValueError(f"mode is {mode!r}; it must be rf, ntk, lazy or gibbs")
+    if blocks not in ("auto", "keep", "recompute"):
+        raise ValueError(f"blocks is {blocks!r}; it must be auto, keep or recompute")
+    penalty, inverse = real(lam, "lam"), real(beta, "beta")
+    if math.isnan(penalty) or penalty < 0:
+        raise ValueError(f"lam is {lam}; it must be at least 0 (inf for the limit)")
+    if mode != "gibbs" and math.isfinite(penalty):
+        raise ValueError(f"lam is {lam}; it must be inf but in mode gibbs: the others are limits of strong penalty, or have none")
+    if not inverse > 0:
+        raise ValueError(f"beta is {beta}; it must be positive (inf, the default, is zero temperature)")
+    if not 1e-14 <= real(tolerance, "tolerance") < 1:
+        raise ValueError(f"tolerance is {tolerance}; it must be a relative residual, from 1e-14 to below 1")
+    for name, value, least in (("iterations", iterations, 1), ("rank", rank, 1), ("probes", probes, 2)):
+        if count(value, name) < least:
+            raise ValueError(f"{name} is {value}; it must be at least {least}")
+    bias_variance(bias)
+    mode = "ntk" if mode == "gibbs" and math.isinf(penalty) else mode
+    numbers = float(tolerance), int(iterations), int(rank), int(probes), seed_of(seed)
+    return Settings(mode, 1.0 / inverse, weight_variance(sigma, "sigma"), *numbers)
+
+
+def _try_out(network: Network, settings: Settings, convention: str) -> None:
+    """The kernels at one point and the metrics of one task: what is wrong with their settings is said before any work."""
+    for time in (1, 2):
+        tile(network, settings.kind(time, time), np.ones((1, 1)), np.ones((1, 1)))
+    metrics([[1.0]], convention)
+
+
+def _client(client: Any) -> Any:
+    """The client given, or the current one."""
+    if client is None:
+        try:
+            client = _distributed.get_client()
+        except ValueError:
+            raise ValueError("client: there is no current one; give client=distributed.Client(…)") from None
+    if not isinstance(client, _distributed.Client):
+        raise TypeError(f"client is a {type(client).__name__}; it must be a distributed.Client (that of a cluster: cluster.get_client())")
+    if client.asynchronous:
+        raise TypeError("client is asynchronous; give one made without asynchronous=True")
+    if not client.scheduler_info(n_workers=-1)["workers"]:
+        raise RuntimeError("client: its cluster has no workers yet; start some, and call client.wait_for_workers(1) before")
+    return client
+
+
+def _check_package(client: Any) -> None:
+    """Every worker has this version of the package."""
+    found = client.run(eval, "__import__('ebbing').__version__", on_error="return")
+    for address, version in found.items():
+        if isinstance(version, BaseException):
+            raise RuntimeError(
+                f"worker {address}: it cannot import ebbing ({type(version).__name__}: {version}); "
+                f"install ebbing {__version__} in the environment in which workers start"
+            )
+        if version != __version__:
+            raise RuntimeError(f"worker {address}: it has ebbing {version}, this is {__version__}; install the same everywhere")
+
+
+def _gather(client: Any) -> Any:
+    """Gathers results, with what ended workers in one sentence."""
+
+    def gather(futures: list[Any]) -> list[Any]:
+        try:
+            return list(client.gather(futures))
+        except _distributed.scheduler.KilledWorker as error:
+            raise MemoryError(
+                f"one part of the work ended {error.allowed_failures + 1} workers, one after another, most likely for want of memory: give "
+                "workers more memory, or more parts=… so that each is smaller"
+            ) from error
+        except ModuleNotFoundError as error:
+            raise RuntimeError(
+                f"a worker cannot import {error.name}; install ebbing {__version__} in the environment in which workers start"
+            ) from error
+
+    return gather
+
+
+def _check_memory(memory: Memory, tasks: list[ClusterTask], settings: Settings) -> None:
+    """Even where kernels are made anew, a worker holds some inputs, one tile and the right-hand sides."""
+    if memory.least is None or memory.limit is None:
+        return
+    largest = max((task.x for task in tasks), key=lambda x: x.total)
+    columns = (len(tasks) - 1) * (tasks[0].y.shape[1] + settings.probes) + tasks[0].y.shape[1]
+    block = 8 * max(largest.sizes) * largest.features
+    inputs = 2 * max(block, min(memory.group, 8 * largest.total * largest.features)) + block
+    needed = inputs + 8 * max(largest.sizes) * TILE + 3 * 8 * largest.total * columns
+    if needed > memory.least:
+        raise MemoryError(
+            f"the workers have too little memory: the smallest has a limit of {_size(memory.limit)}, of which {_size(max(memory.least, 0))} can "
+            f"be planned with, and the inputs, tiles and right-hand sides of {largest.total} examples need {_size(needed)} beside the "
+            "kernels; give every worker more memory (memory_limit=…, on Slurm memory=…), or more parts=…"
+        )
+
+
+def _size(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+def _notes(theory: Theory, cluster: Cluster) -> list[str]:
+    """What a reader should know."""
+    notes = []
+    tolerance = theory.settings.tolerance
+    missed = [solve for solve in theory.solves if not solve["residual"] <= tolerance]
+    if missed:
+        top = max(missed, key=lambda solve: solve["residual"])
+        notes.append(
+            f"{len(missed)} of {len(theory.solves)} solves did not reach the relative residual {tolerance:.0e}: the worst ended at "
+            f"{top['residual']:.1e} after {top['iterations']} iterations ({top['what']}, task {top['task']}; condition about "
+            f"{top['condition']:.0e}); more iterations=…, a larger rank=… or a finite beta=… help"
+        )
+    if cluster.recomputed:
+        notes.append(
+            f"the workers have no room for a kernel, so tiles were made anew in each of {cluster.recomputed} products; more or larger "
+            "workers are faster"
+        )
+    return notes
+
+
+def _heard(progress: bool | Listener, tasks: list[ClusterTask], mode: str) -> Any:
+    """Hears of each step; a step has a name and a part that is done."""
+    hears = listener(progress, "forecast")
+    if hears is None:
+        return lambda text, part: None
+    number = len(tasks)
+    tested = number * number if all(task.x_test is not None for task in tasks) else 0
+    steps = number * 3 + 2 * number * (number - 1) + (tested if mode == "rf" else 4 * number)
+    past: list[str] = []
+
+    def heard(text: str, part: float) -> None:
+        if not past or past[-1] != text:
+            past.append(text)
+        hears(min(len(past) - 1 + part, steps - 0.01), steps, text)
+
+    return heard

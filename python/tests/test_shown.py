@@ -1,0 +1,253 @@
+"""What people read: prints, notebook tables, data frames, reports and figures, by the names of tasks and without noise."""
+
+import re
+
+import numpy as np
+import pytest
+
+import ebbing
+
+NAMES = ["dogs", "cats", "mice"]
+#: Powers of ten that only rounding has, in text as in HTML.
+NOISE = re.compile(r"\de-(1[3-9]|[2-9]\d)\b")
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    rng = np.random.default_rng(1)
+    part = lambda p: (rng.normal(size=(p, 30)), np.sign(rng.normal(size=p)))
+    return ebbing.TaskSequence({name: part(20) + part(10) for name in NAMES})
+
+
+@pytest.fixture(scope="module")
+def told(tasks):
+    return ebbing.forecast(tasks, bootstrap=20, shuffles=20)
+
+
+@pytest.fixture
+def agg():
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def labels(axis):
+    axis.figure.canvas.draw()
+    return [text.get_text() for text in axis.get_ticklabels() if text.get_text()]
+
+
+@pytest.fixture(scope="module")
+def results(tasks, told):
+    (X1, y1, *_), (X2, y2, *_) = tasks[:2]
+    small = [(task.x[:6], task.y[:6]) for task in tasks[:2]]
+    return {
+        "forecast": told,
+        "pair": told.pair(1, 2),
+        "advice": ebbing.advise(tasks),
+        "phase": ebbing.phase(tasks, pair=(1, 2), width=12),
+        "pairs": ebbing.phase_pairs(tasks, width=12),
+        "curves": ebbing.phase_curves(tasks[:2], lam=[10.0, np.inf], alpha=np.geomspace(0.2, 5, 30)),
+        "limit": ebbing.two_task_limit(X1, y1, X2, y2, alpha=np.geomspace(0.2, 5, 30)),
+        "one load": ebbing.two_task_limit(X1, y1, X2, y2, alpha=0.5),
+        "critical": ebbing.critical_load(X1, y1, X2, y2),
+        "best": ebbing.best_lambda(tasks[:2], alpha=1.5, low=0.1, high=100.0),
+        "trained": ebbing.train(tasks, width=50, max_steps=200),
+        "sampled": ebbing.sample_posterior(small, width=8, beta=20.0, chains=2, warmup=20, draws=20),
+        "explained": ebbing.variance_explained(X1[:, :3], y1),
+        "heads": ebbing.MultiHead(tasks[:2], alpha=0.5),
+        "network": ebbing.SingleHead(tasks),
+    }
+
+
+RESULTS = ["forecast", "pair", "advice", "phase", "pairs", "curves", "limit", "one load", "critical", "best", "trained"]
+RESULTS += ["sampled", "explained", "heads", "network"]
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_print_is_a_short_readable_table(results, name):
+    text, page = str(results[name]), results[name]._repr_html_()
+    assert text == results[name].summary() and len(text.splitlines()) > 4
+    # 80 columns, and a rule under the head of every table.
+    assert max(map(len, text.splitlines())) <= 80 and "\n---" in text
+    assert not NOISE.search(text) and not NOISE.search(page), text
+    assert "nan" not in text.lower().split() and "gamma_rf" not in text and "f21" not in text.lower().replace("f_21", "")
+    assert page.count("<table") == page.count("</table>") >= 1
+
+
+def test_long_grids_are_shortened_and_say_so(results):
+    for name, rows in (("limit", 30), ("curves", 60)):
+        text = str(results[name])
+        assert f"(12 of {rows}; to_pandas() has all)" in text
+        assert len(results[name].to_pandas()) == rows
+    # Where a readout grows without limit its power of λ is told.
+    assert "λ^0.5" in str(results["limit"])
+
+
+def test_zero_within_accuracy_is_zero(results, tasks):
+    from ebbing._table import significant, with_error
+
+    assert significant(-2e-16) == significant(3e-10, accuracy=1e-9) == with_error(1e-17, 1e-17) == "0"
+    assert significant(4.1e-7) == "4.1e-7"
+    heads = ebbing.MultiHead(tasks[:2], alpha=0.5).forgetting()
+    # Fixed representations forget nothing: what the theory leaves is rounding, far below 1e-12.
+    assert heads[1, 0] == 0 and (heads[np.tri(2, dtype=bool)] >= 0).all()
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    pairs = results["forecast"].to_pandas("pairs")
+    assert (pairs["gamma_feature_null_sd"] == 0).all()  # targets do not enter it
+    for name in ("forecast", "limit", "curves", "pair", "advice"):
+        values = results[name].to_pandas().select_dtypes("float").to_numpy().ravel()
+        assert not np.any((np.abs(values) > 0) & (np.abs(values) < 1e-12)), name
+
+
+def test_intervals_null_and_p_are_shown_everywhere(told, tmp_path, agg):
+    pair = told.pair("dogs", "cats")
+    p = pair.p("conflict")
+    assert p == pair.null["p_value"]["conflict"] and pair.p("gamma_feature") is None
+    head = ["from", "to", "null", "p"]
+    told.report(tmp_path / "told.html")
+    for shown in (str(told), str(pair), told._repr_html_(), pair._repr_html_(), (tmp_path / "told.html").read_text()):
+        assert "95 % intervals" in shown and "20 shuffles of the targets" in shown
+        assert all(re.search(rf"(>|\s){word}(<|\s)", shown) for word in head)
+        assert ebbing._table.significant(p) in shown
+    plain = ebbing.order_parameters(*[a for t in ([[1.0, 0], [0, 1]], [[1.0, 1], [0, 1]]) for a in (t, [1.0, -1.0])])
+    assert "from" not in str(plain) and "null" not in str(plain)
+    *_, below = told.plot()
+    assert any(f"(p {ebbing._table.significant(p)})" in text for text in labels(below.yaxis))
+    assert "shuffled targets" in [text.get_text() for text in below.get_legend().get_texts()]
+    assert any(f"(p {ebbing._table.significant(p)})" in text for text in labels(pair.plot().yaxis))
+
+
+def test_draws_are_told_apart(tasks, told):
+    """Over several draws values are means, while half samples are of the first."""
+    both = ebbing.forecast([tasks, tasks[::-1]], bootstrap=20, order=False)
+    assert "of the first draw; values are means of 2" in str(both).replace("\n", " ") and "±" in str(both)
+    assert "mean of 2 draws" in str(both).splitlines()[0] and "first draw" not in str(told)
+    assert both.pair_errors[0]["f_pair"] >= 0 and both.settings["tasks"].startswith("2 draws of 3 tasks")
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "shuffles"])
+def test_resampling_needs_as_many_as_the_program_asks_for(tasks, name):
+    (X1, y1, *_), (X2, y2, *_) = tasks[:2]
+    for call in (
+        lambda: ebbing.forecast(tasks, **{name: 5}),
+        lambda: ebbing.order_parameters(X1, y1, X2, y2, **{name: 5}),
+        lambda: ebbing.order_parameters_from_features(X1, y1, X2, y2, **{name: 19}),
+    ):
+        with pytest.raises(ValueError, match=rf"{name} is \d+; must be 0 \(none\) or at least 20"):
+            call()
+
+
+def test_names_are_used_wherever_tasks_are_shown(tasks, told, results, agg):
+    assert tasks[1:].names == ["cats", "mice"] and isinstance(tasks[1:], ebbing.TaskSequence) and tasks[0].x.shape == (20, 30)
+    assert told.pair("dogs", "cats") == told.pair(1, 2) == told.pair("dogs", 2)
+    with pytest.raises(ValueError, match=r"pair is \('dogs', 'apes'\).*dogs, cats, mice"):
+        told.pair("dogs", "apes")
+    assert ebbing.phase(tasks, pair=("dogs", "mice"), alpha=1.5).tasks == ["dogs", "mice"]
+    assert told.best_order == [NAMES[t - 1] for t in told.order["order"]]
+    assert any("The best order found is " + ", ".join(told.best_order) in said for said in told.answer)
+    assert "dogs → cats" in str(told) and "Tasks: 1 dogs, 2 cats, 3 mice" in str(told) and "on mice" in str(told)
+    assert any("order " + ", ".join(results["advice"].best_order) in row["remedy"] for row in results["advice"].remedies)
+    assert "dogs" in str(results["trained"]) and "on cats" in str(results["heads"]) and "on mice" in str(results["network"])
+    matrix, curve, _ = told.plot()
+    assert labels(matrix.xaxis) == labels(matrix.yaxis) == NAMES and "dogs" in curve.get_ylabel()
+    assert labels(results["trained"].plot().xaxis) == NAMES
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    assert list(results["trained"].to_pandas().index) == NAMES
+    assert told.to_pandas("pairs").index[0] == ("dogs", "cats")
+    with pytest.raises(ValueError, match="names has 1 entries; there are 3 tasks"):
+        ebbing.TaskSequence(list(tasks), names=["dogs"])
+
+
+def test_tasks_by_dictionary_and_by_path(tasks, told, tmp_path):
+    given = ebbing.forecast(dict(zip(NAMES, tasks)), order=False)
+    assert given.tasks == NAMES and np.array_equal(given.forgetting, told.forgetting)
+    ebbing.tasks.save(tmp_path / "tasks.npz", tasks)
+    for path in (tmp_path / "tasks.npz", str(tmp_path / "tasks.npz")):
+        assert np.array_equal(ebbing.SingleHead(path).forgetting(), ebbing.SingleHead(tasks).forgetting())
+    io = pytest.importorskip("scipy.io", reason="SciPy is not installed")
+    io.savemat(tmp_path / "tasks.mat", {f"{n}_{t}": v for t, task in enumerate(tasks, 1) for n, v in zip("xy", task)})
+    assert np.array_equal(ebbing.forecast(tmp_path / "tasks.mat", order=False).forgetting, told.forgetting)
+    with pytest.raises(OSError, match="missing.npz"):
+        ebbing.forecast(tmp_path / "missing.npz")
+    with pytest.raises(TypeError, match="a dictionary of them by name, or the path of a file"):
+        ebbing.forecast(3)
+
+
+def test_a_report_opens_with_a_few_points_and_records_its_settings(results, tmp_path):
+    for name in ("forecast", "advice", "phase", "trained"):
+        results[name].report(tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text()
+        first = page.split("<ul>", 1)[1].split("</ul>", 1)[0]
+        assert 1 <= first.count("<li>") <= 5 and page.index("<ul>") < page.index("<table")
+        assert "<script" not in page and not re.search(r'(src|href)="http', page)
+        assert "Settings" in page and f"{2 if name == 'phase' else 3} tasks of 20 examples with 30 features" in page
+        assert f"ebbing {ebbing.__version__}" in page and "arXiv:2407.10315" in page
+    results["forecast"].report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "γ<sub>RF</sub>" in page and "gamma_rf" not in page and "F<sub>pair</sub>" in page
+    assert re.search(r"bootstrap</th><td[^>]*>20<", page)
+    # What was asked is recorded, and two results are the same whatever was asked to get them.
+    assert results["forecast"].settings["shuffles"] == 20 and results["forecast"].settings["lam"] == np.inf
+    features = ebbing.forecast([(np.eye(4), [1.0, -1.0, 1.0, -1.0])], features=True)
+    assert features.title() == "Forecast of 1 task from given features"
+
+
+def test_phase_defines_its_losses_and_names_the_best_width(results, tasks):
+    said = str(results["phase"]).replace("\n", " ")
+    assert "G_21 and G_22 are test losses" in said and "F_21 is the training loss of task 1" in said
+    own, best = results["phase"].widths["own"], results["phase"].widths["best"]
+    assert own["width"] == 12 and max(best["g21"], best["g22"]) <= max(own["g21"], own["g22"])
+    assert f"the best of the widths computed is N = {best['width']:.0f}" in said
+    # The same numbers as a network of that width.
+    heads = ebbing.MultiHead(tasks[:2], width=best["width"]).generalization()
+    # Two ways to the same limit, each to rounding times the kernels' condition.
+    assert best["g22"] == pytest.approx(heads[1, 1], rel=1e-6)
+
+
+def test_all_pairs_are_those_of_single_pairs(results, tasks):
+    assert len(results["pairs"].pairs) == 3
+    for row in results["pairs"].pairs:
+        one = ebbing.phase(tasks, pair=(row["first"], row["second"]), width=12, alpha=1.5)
+        assert (row["gamma_sim"], row["alpha_c"]) == (one.critical.gamma_sim, one.critical.alpha_c)
+        assert (row["alpha"], row["regime"]) == (one.location["alpha"], one.regime)
+    with pytest.raises(ValueError, match="there are 1; pairs need at least two"):
+        ebbing.phase_pairs(tasks[:1])
+    with pytest.raises(ValueError, match="there are 3; best_lambda weighs two"):
+        ebbing.best_lambda(tasks, alpha=1.5)
+
+
+def test_python_is_told_in_pythons_words(tasks):
+    advice = ebbing.advise(tasks, max_p=10)
+    assert not any("--" in said for said in advice.sentences())
+    assert any("max_p takes more" in said for said in advice.sentences())
+
+
+def test_length_is_the_programs_word_for_the_number_of_tasks():
+    assert len(ebbing.tasks.permuted(length=2, p=20, p_test=0)) == len(ebbing.tasks.permuted(tasks=2, p=20, p_test=0)) == 2
+    assert len(ebbing.tasks.permuted(p=20, p_test=0)) == 5
+    with pytest.raises(ValueError, match="length is 2 and tasks is 3"):
+        ebbing.tasks.permuted(length=2, tasks=3)
+
+
+def test_figures_can_be_read(results, tasks, agg):
+    def apart(axis):
+        """No two tick labels overlap."""
+        axis.figure.canvas.draw()
+        boxes = sorted((t.get_window_extent() for t in axis.get_ticklabels(which="both") if t.get_text()), key=lambda b: b.x0)
+        assert len(boxes) > 1 and all(a.x1 < b.x0 for a, b in zip(boxes, boxes[1:]))
+
+    for name in ("curves", "limit", "phase", "advice", "critical"):
+        apart(results[name].plot().xaxis)
+    # Where nothing is forgotten the axis still is one of losses.
+    zero = ebbing.phase_curves(tasks[:2], alpha=[0.3, 0.5, 0.8]).plot()
+    assert zero.get_ylim() == (-0.03, 1)
+    # The bound of the search for a critical load is no result.
+    critical = results["critical"]
+    known = [load for load in (critical.alpha_c, critical.alpha_c_gamma_sim, critical.alpha_c_u11) if np.isfinite(load)]
+    # The axis ends at a power of ten above three times the largest load.
+    assert critical.bound == 1e6 and critical.plot().get_xlim()[1] <= 30 * max(1, *known)
+    straight = ebbing.fit_forgetting([0, 0.1, 0.2, 0.3, 0.4])
+    assert straight.shape == "linear" and straight.plot().get_lines()[0].get_label() == "slope · (t−1)"
