@@ -87,7 +87,7 @@ impl Args {
         if let Some(disk) = self.job.disk_of(&sizes) {
             let cost = self.job.cost_of(&sizes).times(sequences.len());
             console.remark(&format!(
-                "the kernels do not fit into memory: in tiles, about {}, {} of memory, and {} of disk in {} until it is done",
+                "the kernels do not fit into memory: in tiles, about {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
                 time(cost.seconds(speed)),
                 size(cost.bytes),
                 size(disk),
