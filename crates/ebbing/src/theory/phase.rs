@@ -367,8 +367,7 @@ impl CriticalLoad {
             ));
         }
         let (regime, near_critical) = self.regime(alpha);
-        // A width of less than one unit is none.
-        let generalises_below = Some(p / self.alpha_c).filter(|&below| below >= 1.0);
+        let generalises_below = self.alpha_c.is_finite().then(|| p / self.alpha_c);
         let advice = match (regime, generalises_below) {
             // A boundary below one unit is none that a network can have.
             (Regime::Overfitting, Some(below)) if below >= 1.5 => format!(
