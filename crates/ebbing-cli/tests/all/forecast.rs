@@ -89,7 +89,7 @@ fn a_width_is_advised_by_the_losses_computed() {
     assert!(worst(best) <= least, "{best} {least}");
     let text = one_line(&home.told("phase --tasks tasks.npz --width 20"));
     assert!(
-        text.contains("As lambda grows") && text.contains("G₂₁ and G₂₂ are test losses of tasks 1 and 2"),
+        text.contains("As λ grows") && text.contains("G₂₁ and G₂₂ are test losses of tasks 1 and 2"),
         "{text}"
     );
 }
