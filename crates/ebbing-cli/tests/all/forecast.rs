@@ -88,10 +88,7 @@ fn a_width_is_advised_by_the_losses_computed() {
     let least = all.iter().map(|p| of_curve(p).into_iter().fold(0.0, f64::max)).fold(f64::INFINITY, f64::min);
     assert!(worst(best) <= least, "{best} {least}");
     let text = one_line(&home.told("phase --tasks tasks.npz --width 20"));
-    assert!(
-        text.contains("As λ grows") && text.contains("G₂₁ and G₂₂ are test losses of tasks 1 and 2"),
-        "{text}"
-    );
+    assert!(text.contains("As λ grows") && text.contains("G₂₁ and G₂₂ are test losses of tasks 1 and 2"), "{text}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Whole<'_> {
     }
 
     /// A kernel of a task as a system, and what its solutions are to be divided by.
-    fn system(&self, which: Which, task: usize) -> (System, f64) {
+    pub(super) fn system(&self, which: Which, task: usize) -> (System, f64) {
         let (which, scale) = which.unscaled();
         (System { which, task, ridge: self.ridge / scale }, scale)
     }

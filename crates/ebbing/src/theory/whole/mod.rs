@@ -30,7 +30,10 @@ use super::single_head::score::Scores;
 use super::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::linalg::TiledCholesky;
-use crate::plan::{self, PROBES, free_memory, pass_operations, scratch_folder, tile_rows, whole_cost, whole_disk};
+use crate::plan::{
+    self, PROBES, Sizes, factor_operations, free_memory, pass_operations, scratch_folder, solve_operations, tile_rows,
+    whole_cost, whole_disk,
+};
 use crate::tasks::{TaskSequence, fingerprint, inputs_only};
 pub(crate) use quality::Quality;
 use scratch::{Numbers, Scratch};
@@ -138,9 +141,24 @@ pub(crate) fn forecast(
         heard: vec![],
         counted: vec![],
     };
+    whole.leave_out_what_is_shared(&sizes, per_task);
     let found = whole.found()?;
     whole.scratch.remove();
     Ok(found)
+}
+
+impl Whole<'_> {
+    /// Where a task's own kernel is that of its order parameters (the first one's, as λ → ∞), one factor and one solve less than
+    /// planned are made.
+    fn leave_out_what_is_shared(&mut self, sizes: &Sizes, per_task: usize) {
+        let (dim, columns) = (sizes.dim as f64, sizes.columns as f64);
+        for (t, &p) in sizes.train.iter().enumerate().filter(|_| per_task > 1) {
+            if self.system(self.kernels.tilde(t + 1, t + 1), t).0 == self.gaussian(t) {
+                let planned = factor_operations(p as f64, dim) + solve_operations(p as f64, dim, columns);
+                self.work.correct(planned, 0.0);
+            }
+        }
+    }
 }
 
 /// All that the numbers depend on, in one word.

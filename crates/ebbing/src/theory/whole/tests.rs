@@ -203,9 +203,8 @@ fn a_run_that_is_killed_goes_on_to_the_same_bits() {
         let again = forecast(&tasks, &theory, &cut, &mut |_, done| shares.push(done)).unwrap();
         assert_eq!((&again.forecast, &again.pairs, again.quality), (&whole.forecast, &whole.pairs, whole.quality));
         assert!(shares.windows(2).all(|pair| pair[1] >= pair[0] - 0.05), "progress goes on: {shares:?}");
-        // Planned are two factors per task; in this mode the first task's kernel is that of the order parameters: an eighth of the
-        // work is not there.
-        assert!(*shares.last().unwrap() > 0.85, "{shares:?}");
+        // Solves take the steps that they take: a few per cent more or less than planned.
+        assert!(*shares.last().unwrap() > 0.9, "{shares:?}");
         // Other settings find nothing of it.
         let other = SingleHeadSettings { sigma2: 2.0, ..theory };
         assert_ne!(run(&tasks, &other, &cut).unwrap(), run(&tasks, &theory, &cut).unwrap());
