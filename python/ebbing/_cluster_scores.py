@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array
-from ._forecast import Forecast, fit_forgetting, metrics
 from ._cluster_data import ClusterTask
 from ._cluster_theory import Outcome, Pair
-from ._order import NAMES, OrderParameters
-from ._result import significant, pandas
+from ._forecast import Forecast
+from ._order import NAMES, OrderParameters, by_name
+from ._statistics import fit_forgetting, metrics
+from ._table import pandas, significant
 
 
 class ClusterForecast(Forecast):
@@ -106,7 +107,7 @@ def parameters(pairs: dict[tuple[int, int], Pair], tasks: list[ClusterTask], rid
         for (first, second), told in zip(((i, j), (j, i)), pair.values):
             made.append(
                 OrderParameters(
-                    **told,
+                    **by_name(told),
                     first=first + 1,
                     second=second + 1,
                     inverse="ridge" if ridge > 0 else "exact",
@@ -116,6 +117,7 @@ def parameters(pairs: dict[tuple[int, int], Pair], tasks: list[ClusterTask], rid
                     high=None,
                     standard_error=errors,
                     null=None,
+                    gamma_feature_error=pair.error,
                 )
             )
     return sorted(made, key=lambda pair: (pair.first, pair.second))
@@ -171,6 +173,7 @@ def told(
     return ClusterForecast(
         tasks=[task.name for task in tasks],
         seeds=1,
+        settings=asked["settings"],
         forgetting=forgetting,
         forgetting_error=None,
         pairs=listed,

@@ -26,9 +26,9 @@ from ._cluster_kernels import TILE, Cluster, Memory, Network, tile
 from ._cluster_scores import ClusterForecast, told
 from ._cluster_theory import Settings, Theory
 from ._ebbing import __version__
-from ._forecast import metrics
 from ._progress import Listener, listener
-from ._settings import Seed, bias_variance, count, real, seed_of, weight_variance
+from ._settings import Seed, bias_variance, count, given, real, seed_of, weight_variance
+from ._statistics import metrics
 
 try:
     import distributed as _distributed
@@ -95,6 +95,7 @@ def forecast(
 
     Where a solve ends above the tolerance, `converged` is False and `notes` say by how much.
     """
+    asked = {name: value for name, value in given(locals()).items() if name not in ("client", "others")}
     _refuse(others)
     checked = _settings(mode, lam, sigma, bias, beta, tolerance, iterations, rank, probes, blocks, seed)
     network = Network(count(depth, "depth"), activation, real(lam, "lam"), checked.sigma2, bias_variance(bias))
@@ -114,8 +115,8 @@ def forecast(
     pairs, shared = theory.pairs(learning=outcome is None)
     final = outcome if outcome is not None else shared
     assert final is not None
-    asked = {"ridge": checked.ridge, "tolerance": checked.tolerance, "convention": convention}
-    return told(data, final, pairs, theory.solves, asked, _notes(theory, cluster), cluster.held)
+    checks = {"ridge": checked.ridge, "tolerance": checked.tolerance, "convention": convention, "settings": asked}
+    return told(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
 
 
 def _refuse(others: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 //! `ebbing forecast`, the main job: what a network forgets of a task sequence, from the data alone.
 
+mod memory;
 mod pages;
 mod words;
 
@@ -7,10 +8,11 @@ use crate::console::{Console, Progress};
 use crate::output::Output;
 use ebbing::TaskSequence;
 use ebbing::data::Sources;
+use ebbing::plan::{MemoryLimit, set_memory_limit, size, time};
 use ebbing::plan::{Speed, forgetting_cost, order_parameter_cost, scratch_folder, sequence_cost, set_scratch};
-use ebbing::plan::{size, time};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing_studies::job::ForecastJob;
+use memory::bytes;
 
 /// Forecast what a network forgets of a task sequence, before anything is trained
 ///
@@ -29,6 +31,9 @@ pub struct Args {
     job: ForecastJob,
     #[command(flatten)]
     output: Output,
+    /// Plan with this much memory, such as 20GiB [default: what is free]; what needs more is computed in tiles
+    #[arg(long, value_name = "SIZE", value_parser = bytes, conflicts_with = "force")]
+    memory: Option<u64>,
     /// Whether the page ends with what would help most.
     #[arg(skip)]
     advice: bool,
@@ -40,11 +45,14 @@ const LONG: f64 = 2.0;
 impl Args {
     /// What plain `ebbing` does: the forecast with no arguments.
     pub fn plain() -> Self {
-        Args { job: ForecastJob::default(), output: Output::default(), advice: true }
+        Args { job: ForecastJob::default(), output: Output::default(), memory: None, advice: true }
     }
 
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        if let Some(bytes) = self.memory {
+            set_memory_limit(MemoryLimit::Bytes(bytes));
+        }
         let _held = self.output.begin(self.job.clone())?;
         if let Some(folder) = &self.output.out {
             set_scratch(Some(folder.join("unfinished")));
