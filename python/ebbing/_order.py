@@ -141,7 +141,8 @@ class OrderParameters(Result):
     def row(self, name: str) -> list[Any]:
         """One order parameter: value, interval, null and p-value."""
         accuracy = self.accuracy()
-        cells = [symbol(name), significant(getattr(self, name), accuracy)]
+        error = self.gamma_feature_error if name in ("gamma_feature", "gamma_sim") else None
+        cells = [symbol(name), with_error(getattr(self, name), error, accuracy)]
         if self.low and self.high:
             cells += [significant(self.low[name], accuracy), significant(self.high[name], accuracy)]
         if self.null:
