@@ -78,7 +78,7 @@ class Forecast(Result):
         kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes")
         return cls(
             **{name: outlook[name] for name in (*kept, "assumes")},
-            answer=[by_names(said, outlook["tasks"]) for said in in_python(outlook["answer"])],
+            answer=in_python(outlook["answer"]),
             settings=settings,
             explained=VarianceExplained.of(outlook["explained"]) if outlook.get("explained") else None,
             lambdas=_swept(outlook.get("lambdas", [])),

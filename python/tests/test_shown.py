@@ -147,7 +147,8 @@ def test_names_are_used_wherever_tasks_are_shown(tasks, told, results, agg):
         told.pair("dogs", "apes")
     assert ebbing.phase(tasks, pair=("dogs", "mice"), alpha=1.5).tasks == ["dogs", "mice"]
     assert told.best_order == [NAMES[t - 1] for t in told.order["order"]]
-    assert any("The best order found is " + ", ".join(told.best_order) in said for said in told.answer)
+    order = ", ".join(f"{t} ({NAMES[t - 1]})" for t in told.order["order"])
+    assert any(f"The best order found is {order}" in said for said in told.answer)
     assert "dogs → cats" in str(told) and "Tasks: 1 dogs, 2 cats, 3 mice" in str(told) and "on mice" in str(told)
     assert any("order " + ", ".join(results["advice"].best_order) in row["remedy"] for row in results["advice"].remedies)
     assert "dogs" in str(results["trained"]) and "on cats" in str(results["heads"]) and "on mice" in str(results["network"])

@@ -216,7 +216,11 @@ fn failures_are_kept_apart_and_tried_again() {
     (study.failing, study.panicking) = (None, None);
     assert_eq!(run(&study, &store, &Share::All, 1).0.computed, 2);
     assert_eq!(store.status().unwrap().done(), 5);
+    // What a run left that was killed after its last cell goes where nothing is left to write.
+    let hidden = folder.path().join("cells/.ebbing-writing");
+    std::fs::create_dir(&hidden).unwrap();
     assert_eq!(collected(&store), whole(&squares(5), &folder.path().join("clean")));
+    assert!(!hidden.exists());
 }
 
 #[test]

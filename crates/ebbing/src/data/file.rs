@@ -114,6 +114,13 @@ fn write_in(hidden: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.persist(path).map(|_| ()).map_err(|e| e.error)
 }
 
+/// Removes what killed processes of this machine left in `folder` while they wrote there; the next write does so too.
+pub fn remove_unfinished(folder: &Path) {
+    let hidden = folder.join(WRITING);
+    remove_orphans(&hidden);
+    let _ = std::fs::remove_dir(hidden);
+}
+
 /// Removes what processes of this machine that are gone left behind.
 fn remove_orphans(hidden: &Path) {
     let Ok(entries) = std::fs::read_dir(hidden) else { return };

@@ -54,7 +54,7 @@ pub(crate) use csv::csv_arrays;
 pub use csv::{CsvOptions, LabelColumn, parse_csv, read_csv};
 pub use dataset::{Dataset, Features, Part, Provenance, Targets};
 pub(crate) use digest::hex;
-pub use file::{MAX_DECODED, host, sync_folder_of, write_atomic};
+pub use file::{MAX_DECODED, host, remove_unfinished, sync_folder_of, write_atomic};
 pub use grey::to_grey;
 pub use idx::{parse_idx, read_idx};
 pub use import::ImportOptions;
