@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import Array, as_sequence, native
-from ._multi_head import REGIMES, CriticalLoad, _readout, powers, several
+from ._multi_head import REGIMES, CriticalLoad, _readout, powers, several, unsettled
 from ._result import Result
 from ._settings import given, real, weight_variance
 from ._table import Table, frame, setting, shortened, significant, symbol
@@ -56,6 +56,7 @@ class PhaseCurves(Result):
         def grid(get: Callable[[dict[str, Any]], Any], dtype: Any = float) -> Any:
             return np.array([[get(point) for point in curve["points"]] for curve in curves], dtype=dtype)[keep]
 
+        unsettled(max((point.get("unsettled") or 0.0 for curve in curves for point in curve["points"]), default=None))
         found = {"width": grid(lambda p: p["width"]), "lam_used": grid(lambda p: p["lambda"])}
         found["regime"] = grid(lambda p: p["regime"] and REGIMES[p["regime"]], object)
         for name in QUANTITIES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,17 @@ REGIMES = {
 
 #: The prior variance of readouts and the bound on their norm.
 Readout = tuple[float | None, float | None]
+
+
+#: Where a large λ stands for ∞, losses that have a limit move by no more than this when it grows tenfold.
+SETTLED = 1e-3
+
+
+def unsettled(change: float | None) -> None:
+    """Warns where the λ that stands for ∞ is not quite there, as next to a transition."""
+    if change is not None and change > SETTLED:
+        told = f"losses still move by up to {change:.2g} when lam grows tenfold"
+        warnings.warn(f"lam = inf is not quite reached, next to a transition: {told}", stacklevel=4)
 
 
 class MultiHead:
@@ -85,6 +97,7 @@ class MultiHead:
         self.residuals: list[dict[str, Any]] = found["residuals"]
         self.residual: float = max(r["residual"] for r in self.residuals)
         self.evidence: list[dict[str, Any]] | None = found["evidence"]
+        unsettled(self.evidence[-1]["change"] if self.evidence else None)
         self.limit: TwoTaskLimit | None = None
         if found["limit"] is not None:
             self.limit = TwoTaskLimit.of_points([{"factors": found["limit"]}], scalar=True)

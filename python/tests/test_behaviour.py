@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -182,3 +183,16 @@ def test_results_have_the_same_bits_at_any_number_of_threads():
         for n in ("1", "2", "5")
     }
     assert len(outputs) == 1
+
+
+def test_a_limit_that_is_not_reached_is_told():
+    """Next to a transition of three tasks no λ stands for ∞; away from it there is nothing to say."""
+    three = ebbing.tasks.interpolated(
+        ebbing.tasks.permuted(length=2, p=100, p_test=20, ratio=0.15, permute_first=False), steps=1
+    )
+    for compute in (ebbing.MultiHead, ebbing.phase_curves):
+        with pytest.warns(UserWarning, match="lam = inf is not quite reached.*when lam grows tenfold"):
+            compute(three, alpha=1.7)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            compute(three, alpha=0.5)
