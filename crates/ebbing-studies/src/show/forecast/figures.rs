@@ -4,6 +4,7 @@ use super::super::counted;
 use super::tables;
 use crate::job::ForecastResult;
 use ebbing::Forecast;
+use ebbing::stats::CurveShape;
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
 use ebbing_report::{Band, Figure, Line, Markers, Matrix, Panel, significant};
 
@@ -51,7 +52,12 @@ fn forgetting(forecast: &Forecast) -> Figure {
         let fine: Vec<f64> = (0..=100).map(|k| 1.0 + (last - 1.0) * f64::from(k) / 100.0).collect();
         let fitted: Option<Vec<f64>> = fine.iter().map(|&t| fit.at(t)).collect();
         if let Some(fitted) = fitted {
-            panel = panel.line(Line::new("F_{max}(1 − e^{−(t−1)/τ})", &fine, &fitted).category(1));
+            let name = match fit.shape {
+                CurveShape::Linear => "straight line",
+                CurveShape::Step => "plateau",
+                _ => "F_{max}(1 − e^{−(t−1)/τ})",
+            };
+            panel = panel.line(Line::new(name, &fine, &fitted).category(1));
         }
     }
     let bars = match forecast.seeds {
@@ -276,5 +282,18 @@ mod tests {
         assert!(told(0.326, 0.059).contains("0 less") && told(0.326, 0.059).contains("the other 1 cannot be told"));
         pair.null = None;
         assert_eq!(against_null(&[&pair]), "");
+    }
+
+    #[test]
+    fn a_fit_is_called_by_its_shape() {
+        let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
+        let tasks = Permuted { tasks: 3, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
+        let settings = ebbing::theory::forecast::ForecastSettings { order: false, ..Default::default() };
+        let mut told = Forecast::of(&[tasks], &settings, &mut |_| ()).unwrap();
+        let times = [1.0, 2.0, 3.0, 4.0];
+        for (curve, name) in [([0.0, 0.1, 0.2, 0.3], "straight line"), ([0.0, 0.4, 0.4, 0.4], "plateau")] {
+            told.fit = Some(ebbing::stats::ForgettingFit::new(&times, &curve).unwrap());
+            assert!(forgetting(&told).to_svg().unwrap().contains(name), "{name}");
+        }
     }
 }
