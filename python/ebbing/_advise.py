@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _ebbing
-from ._forecast import by_names, described, draws, named, numbers_of, sequences
+from ._forecast import described, draws, named, numbers_of, sequences
 from ._progress import Listener, listener
 from ._result import Result
 from ._settings import bias_variance, encode, given, in_python, weight_variance
@@ -155,7 +155,5 @@ def advise(
     )
     drawn = draws(tasks)
     told = _ebbing.advise(sequences(drawn), asked, listener(progress, "advise"))
-    names = drawn[0].names
-    told["answer"] = [by_names(said, names) for said in in_python(told["answer"])]
-    told["remedies"] = [{**row, "remedy": by_names(row["remedy"], names)} for row in told["remedies"]]
-    return Advice(**told, tasks=names, settings=described(drawn) | settings)
+    told["answer"] = in_python(told["answer"])
+    return Advice(**told, tasks=drawn[0].names, settings=described(drawn) | settings)

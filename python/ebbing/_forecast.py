@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -193,22 +192,6 @@ def named(numbers: Sequence[int], tasks: Sequence[str]) -> list[Any]:
     """
     names = task_names(tasks)
     return [names[number - 1] for number in numbers]
-
-
-def by_names(sentence: str, tasks: Sequence[str]) -> str:
-    """A sentence whose order or pair of tasks goes by their names.
-
-    >>> by_names("The best order found is 2 1: 3 % less.", ["dogs", "cats"])
-    'The best order found is cats, dogs: 3 % less.'
-    """
-    if not numbers_of(tasks):
-        return sentence
-
-    def called(found: re.Match[str]) -> str:
-        between = " and " if " and " in found[2] else ", "
-        return found[1] + between.join(map(str, named([int(t) for t in re.findall(r"\d+", found[2])], tasks)))
-
-    return re.sub(r"(order |order found is |Tasks )(\d+(?:(?: and | )\d+)+)", called, sentence)
 
 
 def numbers_of(tasks: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ pub use split::{Labels, Split};
 pub(crate) use subsample::rows_of;
 pub use target_distractor::TargetDistractor;
 pub use task::{PoolRow, Present, Task, TaskSequence, TestSet, sizes_of};
-pub(crate) use task::{check_order, fingerprint, inputs_only};
+pub(crate) use task::{called, check_order, fingerprint, in_order, inputs_only};
 
 /// Adds an entry to the settings of a sequence.
 fn note(settings: &mut serde_json::Value, key: &str, value: serde_json::Value) {

@@ -334,6 +334,17 @@ pub(crate) fn check_order(order: &[usize], count: usize) -> Result<()> {
     Err(Error::setting("order", given.join(","), expected))
 }
 
+/// Task t (from 1) as it is spoken of: its number, and the name that it was given.
+pub(crate) fn called(t: usize, name: &str) -> String {
+    if name.is_empty() || name == format!("task {t}") { t.to_string() } else { format!("{t} ({name})") }
+}
+
+/// Tasks (from 1) in an order, each as it is spoken of: "2 1", or "2 (cats), 1 (dogs)".
+pub(crate) fn in_order(order: &[usize], names: &[impl AsRef<str>]) -> String {
+    let all: Vec<String> = order.iter().map(|&t| called(t, names[t - 1].as_ref())).collect();
+    all.join(if all.iter().any(|one| one.contains(' ')) { ", " } else { " " })
+}
+
 /// "2,1,3": the first two tasks swapped.
 fn words(count: usize) -> String {
     let mut order: Vec<usize> = (1..=count).collect();

@@ -371,14 +371,14 @@ impl CriticalLoad {
         let advice = match (regime, generalises_below) {
             // A boundary below one unit is none that a network can have.
             (Regime::Overfitting, Some(below)) if below >= 1.5 => format!(
-                "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
-                 fixed, below {below:.0} task 2 is learned at the cost of task 1, and at any width a smaller lambda helps"
+                "at N = {width} the network overfits task 2 as λ grows; above {size} hidden units representations stay \
+                 fixed, below {below:.0} task 2 is learned at the cost of task 1, and at any width a smaller λ helps"
             ),
             (Regime::Overfitting, _) => format!(
-                "at N = {width} the network overfits task 2 as lambda grows; above {size} hidden units representations stay \
-                 fixed, and at any width a smaller lambda helps (no smaller width generalises)"
+                "at N = {width} the network overfits task 2 as λ grows; above {size} hidden units representations stay \
+                 fixed, and at any width a smaller λ helps (no smaller width generalises)"
             ),
-            (regime, _) => format!("at N = {width} the network is in the regime of {regime} as lambda grows"),
+            (regime, _) => format!("at N = {width} the network is in the regime of {regime} as λ grows"),
         };
         Ok(Location { width, alpha, regime, near_critical, fixed_above: p, generalises_below, advice })
     }

@@ -5,7 +5,7 @@ use super::heads::at_width;
 use super::{AdviseSettings, OrderRange, Remedy, RemedyKind, ReplayPoint};
 use crate::error::{Error, Result};
 use crate::stats::number::chosen;
-use crate::tasks::{TaskSequence, WithContext};
+use crate::tasks::{TaskSequence, WithContext, in_order};
 use crate::theory::Inputs;
 use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::single_head::{Mode, Outcome, Replay, ReplayBudget, Selection, SingleHead, SingleHeadSettings};
@@ -306,8 +306,8 @@ impl<'a> Search<'a> {
             let outcomes = self.bases.iter().map(|b| b.outcome(self.theory, &order)).collect::<Result<Vec<_>>>();
             match outcomes {
                 Ok(outcomes) => {
-                    let places: Vec<String> = found.order.iter().map(usize::to_string).collect();
-                    let name = format!("order {}{why}", places.join(" "));
+                    let names: Vec<&str> = self.draws[0].tasks.iter().map(|task| task.name.as_str()).collect();
+                    let name = format!("order {}{why}", in_order(&found.order, &names));
                     self.push(RemedyKind::Order, &Trial { name, needs: "all tasks known before", cost: 1.0, outcomes });
                     self.order.get_or_insert(order);
                 }

@@ -4,6 +4,7 @@ use super::{Averaged, Forecast, SweepForecast};
 use crate::metrics::ContinualMetrics;
 use crate::stats::number::{chosen, significant, within};
 use crate::stats::{CurveShape, Estimate, ForgettingFit, VarianceExplained};
+use crate::tasks::{called, in_order};
 use crate::theory::calibration::Expected;
 use crate::theory::task_order::TaskOrder;
 
@@ -51,7 +52,7 @@ impl Forecast {
         all.extend(self.explained.as_ref().map(explained));
         all.extend(best_of("Of the penalties tried", &self.lambdas, self.test.is_some()));
         all.extend(best_of("With a readout per task, of the widths tried", &self.widths, self.test.is_some()));
-        all.extend(self.order.as_ref().map(|order| best_order(order, |t| self.called(t))));
+        all.extend(self.order.as_ref().map(|order| best_order(order, &self.tasks)));
         if self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
             let told =
                 if self.drawn { "several seeds tell" } else { "several seeds of a part of the examples (max_p) tell" };
@@ -65,10 +66,7 @@ impl Forecast {
 
     /// Task t (from 1) as it is spoken of: its number, and the name that it was given.
     fn called(&self, t: usize) -> String {
-        match self.tasks.get(t - 1) {
-            Some(name) if !name.is_empty() && *name != format!("task {t}") => format!("{t} ({name})"),
-            _ => t.to_string(),
-        }
+        called(t, &self.tasks[t - 1])
     }
 
     /// What is left of the first task after the last; nothing to say of one task.
@@ -159,7 +157,7 @@ fn task_incremental(accuracy: &Averaged) -> String {
 }
 
 /// The best order of tasks, or that the given one is the best.
-fn best_order(order: &TaskOrder, called: impl Fn(usize) -> String) -> String {
+fn best_order(order: &TaskOrder, names: &[String]) -> String {
     if order.gain <= 0.0 {
         return format!(
             "The given order is the best of {} tried (mean final forgetting {}).",
@@ -167,8 +165,6 @@ fn best_order(order: &TaskOrder, called: impl Fn(usize) -> String) -> String {
             significant(order.given)
         );
     }
-    let names: Vec<String> = order.order.iter().map(|&t| called(t)).collect();
-    let between = if names.iter().any(|name| name.contains(' ')) { ", " } else { " " };
     let noise = match (order.within_noise, order.gain_error) {
         (Some(true), Some(error)) => format!(
             " The gain, {}, is within noise: the luckiest of {} orders of exchangeable tasks would gain as much.",
@@ -182,7 +178,7 @@ fn best_order(order: &TaskOrder, called: impl Fn(usize) -> String) -> String {
     };
     format!(
         "The best order found is {}: mean final forgetting {} instead of {} ({:.1} % less; {} orders tried).{noise}",
-        names.join(between),
+        in_order(&order.order, names),
         significant(order.forgetting),
         significant(order.given),
         100.0 * order.gain / order.given,

@@ -160,18 +160,18 @@ impl CriticalLoad {
         }
         if self.alpha_c.is_infinite() {
             self.notes.push(format!(
-                "no alpha_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime"
+                "no α_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime"
             ));
         }
         if self.gamma_sim <= 0.0 {
             self.notes.push(format!(
-                "gamma_sim = {:.3} is not positive: the gamma_sim law gives no generalisation regime at any load",
+                "γ_sim = {:.3} is not positive: the γ_sim law gives no generalisation regime at any load",
                 self.gamma_sim
             ));
         }
         if self.label_scale.iter().any(|s| (s - 1.0).abs() > 0.1) {
             self.notes.push(format!(
-                "the gamma_sim law assumes labels with YᵀK⁻¹Y/P = 1; here they have {:.3} and {:.3}",
+                "the γ_sim law assumes labels with YᵀK⁻¹Y/P = 1; here they have {:.3} and {:.3}",
                 self.label_scale[0], self.label_scale[1]
             ));
         }

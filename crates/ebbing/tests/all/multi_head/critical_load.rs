@@ -72,7 +72,7 @@ fn a_negative_gamma_sim_is_said_beside_the_exact_answer() {
         let critical = limit(&[first, second]).critical_load().unwrap();
         if critical.gamma_sim <= 0.0 {
             assert_eq!(critical.alpha_c_gamma_sim, f64::INFINITY);
-            assert!(critical.notes.iter().any(|n| n.contains("gamma_sim law gives no generalisation regime")));
+            assert!(critical.notes.iter().any(|n| n.contains("γ_sim law gives no generalisation regime")));
             assert!(critical.alpha_c > 1.0);
             return;
         }
