@@ -101,6 +101,7 @@ impl Figure2 {
         let ends: Vec<Estimate> = series.iter().map(|(_, s)| s[last]).collect();
         let worst = ends.iter().copied().max_by(|a, b| a.value.abs().total_cmp(&b.value.abs()));
         let worst = worst.unwrap_or(Estimate { value: f64::NAN, standard_error: None });
+        let errors = worst.value.abs() / worst.standard_error.unwrap_or(f64::NAN);
         let starts: Vec<Estimate> = series.iter().map(|(_, s)| s[0]).collect();
         let above = |(_, s): &(String, Vec<Estimate>)| range(s[1..].iter().map(|u| u.value)).1 - s[0].value;
         let excess = range(series.iter().map(above)).1;
@@ -111,7 +112,7 @@ impl Figure2 {
             Trend::Falls.claim("2g", "γ_rule falls with ρ_flip at each ρ_target > 0", &series)?,
             Claim::below("2g", "largest |γ_rule| at ρ_flip = 0.5, mean over ρ_shared", worst.value.abs(), 0.05)
                 .error(worst.standard_error)
-                .if_failing("scatter of few labelled images and seeds: within two standard errors of 0"),
+                .if_failing(&format!("{errors:.1} standard errors from 0, the largest of {}", ends.len())),
             Trend::Rises.claim("2g", "γ_rule at ρ_flip = 0 grows with ρ_target", &[("".into(), starts)])?,
             Claim::below("2g", "largest γ_rule at ρ_flip > 0 minus that at ρ_flip = 0", excess, 0.0),
             Claim::new("text", "γ_feature in [0, 1] and γ_RF ≥ 0: largest excess", beyond, "≤ 1e-12", beyond <= 1e-12),

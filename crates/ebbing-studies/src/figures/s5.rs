@@ -119,7 +119,12 @@ impl Reproduction for FigureS5 {
             claims.push(
                 Claim::above(panel, &statement, f[n - 1].value, 0.0)
                     .error(f[n - 1].standard_error)
-                    .note(format!("the last doubling brings {:.0} % of the whole gain", 100.0 * step)),
+                    .note(format!(
+                        "the last step, from {} to {}, brings {:.0} % of the whole gain",
+                        self.context[n - 2],
+                        self.context[n - 1],
+                        100.0 * step
+                    )),
             );
         }
         let absolute = |f: &[Estimate]| f[0].value - f[f.len() - 1].value;

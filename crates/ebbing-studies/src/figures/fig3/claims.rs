@@ -1,12 +1,12 @@
 //! The claims of figure 3.
 
-use super::super::common::{Trend, TrendClaim, exactly};
+use super::super::common::{Trend, TrendClaim};
 use super::{Fitted, SMALL, Slow, binned, examples};
 use crate::claim::Claim;
 use crate::error::Result;
 use crate::figures::targets::Point;
 use ebbing::linalg::Mat;
-use ebbing::stats::{LinearFit, VarianceExplained, median, pearson};
+use ebbing::stats::{Estimate, LinearFit, VarianceExplained, median, pearson};
 
 pub(super) fn all(fitted: &[Fitted]) -> Result<Vec<Claim>> {
     let mut claims = short_term(fitted)?;
@@ -138,13 +138,17 @@ pub(in crate::figures) fn times(panel: &str, points: &Slow, steeper: f64) -> Res
     let mut claims = vec![];
     for (which, points, reason) in [("", &points.all, CONSISTENT), (", ρ_flip = 0 left out", &points.inconsistent, FEW)]
     {
-        let means: Vec<f64> = binned(points).iter().map(|b| b[1]).collect();
+        let in_bin = |&[_, value, deviation, n]: &[f64; 4]| {
+            // One sequence in a bin tells no scatter.
+            Estimate { value, standard_error: (n > 1.0).then(|| deviation / n.sqrt()) }
+        };
+        let means: Vec<Estimate> = binned(points).iter().map(in_bin).collect();
         let statement = format!("τ_F falls with γ_RF where F_21 < 0.05, in bins{which}");
         let falls = match means.len() {
             0 | 1 => Claim::new(panel, &statement, f64::NAN, "rank correlation ≤ −0.9", false)
                 .note("fewer than two bins hold a sequence"),
             n => Trend::Falls
-                .claim(panel, &statement, &[("bins".into(), exactly(&means))])?
+                .claim(panel, &statement, &[("bins".into(), means)])?
                 .note(format!("{} sequences in {n} bins", points.len())),
         };
         let slope = |keep: &dyn Fn(f64) -> bool| {

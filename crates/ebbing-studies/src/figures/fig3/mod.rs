@@ -79,7 +79,7 @@ impl Fitted {
 const EDGES: [f64; 12] = [0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8, f64::INFINITY];
 
 /// Mean γ_RF, mean τ and its standard deviation in each bin that is not empty, of points (γ_RF, τ).
-pub(super) fn binned(points: &[(f64, f64)]) -> Vec<[f64; 3]> {
+pub(super) fn binned(points: &[(f64, f64)]) -> Vec<[f64; 4]> {
     let bin = |w: &[f64]| {
         let inside: Vec<&(f64, f64)> = points.iter().filter(|p| p.0 >= w[0] && p.0 < w[1]).collect();
         let n = inside.len() as f64;
@@ -87,7 +87,7 @@ pub(super) fn binned(points: &[(f64, f64)]) -> Vec<[f64; 3]> {
         let (x, y) = (mean(&|p| p.0), mean(&|p| p.1));
         let square = mean(&|p| (p.1 - y).powi(2));
         let deviation = if n > 1.0 { (square * n / (n - 1.0)).sqrt() } else { 0.0 };
-        (n > 0.0).then_some([x, y, deviation])
+        (n > 0.0).then_some([x, y, deviation, n])
     };
     EDGES.windows(2).filter_map(bin).collect()
 }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn bins_hold_means_and_deviations() {
         let bins = binned(&[(0.001, 4.0), (0.003, 6.0), (0.9, 1.0)]);
-        assert_eq!(bins, [[0.002, 5.0, 2f64.sqrt()], [0.9, 1.0, 0.0]]);
+        assert_eq!(bins, [[0.002, 5.0, 2f64.sqrt(), 2.0], [0.9, 1.0, 0.0, 1.0]]);
     }
 
     #[test]

@@ -144,7 +144,6 @@ impl Reproduction for Fig5 {
         at_most(&mut self.seeds[0], most);
         at_most(&mut self.seeds[1], most);
         at_most(&mut self.seeds[2], most);
-        at_most(&mut self.sampled, most);
     }
 
     fn study(&self) -> Result<Study> {

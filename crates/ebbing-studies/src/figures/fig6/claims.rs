@@ -84,8 +84,9 @@ fn transition(study: &Fig6, benchmark: &Benchmark, frame: &Frame, rows: &Frame) 
         let here = rows.only("ratio", ratio)?;
         let (exact, law) = (mean(&here, "alpha_c")?, mean(&here, "gamma_sim")?.value.powi(-2));
         // What the tolerance of γ_sim leaves to its power.
-        let tolerance = (2.0 * tolerance * gamma.powi(-3) * 100.0).round() / 100.0;
-        let claim = Claim::near(&panel, &format!("{name}: γ_sim^−2"), law, printed, tolerance).paper(printed);
+        let (low, high) = ((gamma + tolerance).powi(-2), (gamma - tolerance).powi(-2));
+        let band = format!("{low:.2} … {high:.2}");
+        let claim = Claim::new(&panel, &format!("{name}: γ_sim^−2"), law, &band, (low..=high).contains(&law)).paper(printed);
         let beside = format!("exact α_c = {:.3} ± {:.3}", exact.value, exact.standard_error.unwrap_or(f64::NAN));
         claims.push(if study.setup.is_paper() {
             claim.note(beside)

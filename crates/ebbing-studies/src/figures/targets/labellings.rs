@@ -41,12 +41,15 @@ impl Labellings {
         Recipe::drawn(&self.data, Protocol::TargetDistractor(self.protocol.clone()))
     }
 
+    /// The seed of this point of the grid: points are drawn independently of each other, labels too.
+    fn own_seed(&self) -> u64 {
+        let TargetDistractor { rho_shared, rho_target, .. } = &self.protocol;
+        Stream::new(self.seed, &format!("target-distractor {rho_shared} {rho_target}"), 0).bits()
+    }
+
     /// The images, with the protocol's own labels at ρ_flip = 0.
     fn sequence(&self, sources: &Sources) -> Result<TaskSequence> {
-        let TargetDistractor { rho_shared, rho_target, .. } = &self.protocol;
-        // Points of the grid are drawn independently of each other.
-        let seed = Stream::new(self.seed, &format!("target-distractor {rho_shared} {rho_target}"), 0).bits();
-        Ok(self.recipe().draw(sources, seed)?)
+        Ok(self.recipe().draw(sources, self.own_seed())?)
     }
 
     /// Of tasks 1 and 2 for every target column, from one set of kernels.
@@ -67,7 +70,7 @@ impl Work for Labellings {
     }
 
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        let labelled = labelled(&self.sequence(sources)?, &self.flips, self.labellings, self.seed);
+        let labelled = labelled(&self.sequence(sources)?, &self.flips, self.labellings, self.own_seed());
         let parameters = self.order_parameters(&labelled)?;
         let mut rf = vec![];
         let mut full = vec![];
@@ -202,7 +205,7 @@ mod tests {
         let work = targets.work(0.5, 1.0, 2);
         let rows = work.rows(&sources).unwrap();
         assert_eq!(rows.len(), 4);
-        let all = labelled(&work.sequence(&sources).unwrap(), &[0.0, 0.3], 2, 2);
+        let all = labelled(&work.sequence(&sources).unwrap(), &[0.0, 0.3], 2, work.own_seed());
         let settings = OrderParameterSettings { architecture: relu(2), ..Default::default() };
         let column = |k: usize| {
             let mut one = all.clone();
