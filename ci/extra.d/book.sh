@@ -8,7 +8,7 @@ export PATH=$EBBING_EXTRA/mdbook/bin:$PATH
 cargo build --locked -p ebbing-cli
 venv=$EBBING_EXTRA/book
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2' latex2mathml scikit-learn
+"$venv/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2' latex2mathml scikit-learn 'dask[array,distributed]>=2024.1'
 PATH=$venv/bin:$PATH "$venv/bin/pip" install --quiet --disable-pip-version-check --no-build-isolation --force-reinstall --no-deps \
   --config-settings=build-args="--profile dev --locked" ./python
 "$venv/bin/python" tools/make_site.py --program target/debug/ebbing --math

@@ -12,7 +12,17 @@ create_exception!(
 );
 
 /// Settings whose Python name differs from the library's.
-const RENAMED: [(&str, &str); 3] = [("lambda", "lam"), ("half_samples", "bootstrap"), ("time", "t")];
+const RENAMED: [(&str, &str); 9] = [
+    ("lambda", "lam"),
+    ("half_samples", "bootstrap"),
+    ("time", "t"),
+    ("tasks", "length"),
+    ("p", "examples"),
+    ("p_test", "test_examples"),
+    ("split", "ratio"),
+    ("steps", "intermediate"),
+    ("normalise", "norm"),
+];
 
 /// The Python exception for an error, with the library's sentence.
 pub fn python(error: Error) -> PyErr {

@@ -2,7 +2,7 @@
 
 use crate::arrays::{Given, array, owned, view};
 use crate::errors::python;
-use crate::run::run;
+use crate::run::{pool, run};
 use crate::values::activation;
 use ebbing::kernels::{Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Mat, MatRef};
@@ -43,7 +43,8 @@ pub fn kernel<'py>(
         let a = copy.as_ref().map(|c| c.as_ref()).or_else(|| view(&x));
         let b = copy2.as_ref().map(|c| c.as_ref()).or_else(|| x2.as_ref().and_then(view));
         let a = a.ok_or_else(|| PyRuntimeError::new_err("an array is neither contiguous nor was it copied"))?;
-        py.detach(|| gram(&kernel, a, b)).map_err(python)?
+        let pool = pool(py)?;
+        py.detach(|| pool.install(|| gram(&kernel, a, b))).map_err(python)?
     };
     array(py, result)
 }

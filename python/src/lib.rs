@@ -36,7 +36,7 @@ mod _ebbing {
     #[pymodule_export]
     use super::single_head::SingleHead;
     #[pymodule_export]
-    use super::values::written;
+    use super::values::{chosen, written};
 
     use super::*;
 

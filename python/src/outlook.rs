@@ -11,12 +11,14 @@ use ebbing::theory::forecast::{ForecastSettings, assumes};
 use ebbing::{Forecast, TaskSequence};
 use pyo3::prelude::*;
 
-/// The outlook of one sequence per seed: its tasks, and what made them as JSON.
+/// The outlook of one sequence per seed: its tasks, and what made them as JSON. With `max_p` at most so many examples of every
+/// task are used, other ones for every seed.
 #[pyfunction]
 pub fn forecast<'py>(
     py: Python<'py>,
     sequences: Vec<(Vec<GivenTask<'py>>, String)>,
     settings_json: &str,
+    max_p: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: ForecastSettings = settings(settings_json)?;
@@ -26,6 +28,11 @@ pub fn forecast<'py>(
     let features = asked.features;
     let steps = steps as f64;
     let outlook = run(py, progress, move |reporter| {
+        let part = |(sequence, seed): (TaskSequence, u64)| match max_p {
+            Some(p) => sequence.subsampled(p, p, seed),
+            None => Ok(sequence),
+        };
+        let sequences = sequences.into_iter().zip(0..).map(part).collect::<ebbing::Result<Vec<_>>>()?;
         let mut done = 0.0;
         let told = Forecast::with_shares(&sequences, &asked, &mut |next, share| match share {
             Some(share) => reporter.step(share * steps, steps, next),

@@ -1,9 +1,10 @@
 //! Long work on a thread of its own, while the interpreter stays free and listens for Ctrl-C.
 
 use crate::errors::python;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -55,7 +56,7 @@ pub fn run<T: Send + 'static>(
     let (sender, mut receiver) = channel();
     let stopped = Arc::new(AtomicBool::new(false));
     let reporter = Reporter { sender, heard: progress.is_some(), stopped: stopped.clone() };
-    let pool = pool()?;
+    let pool = pool(py)?;
     let worker = move || {
         let result = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&reporter))));
         let _ = reporter.sender.send(Event::Done(result));
@@ -85,9 +86,19 @@ pub fn run<T: Send + 'static>(
 /// More threads than this per core only wait for each other.
 const PER_CORE: usize = 8;
 
-/// The threads that compute, of this very process: a child that was forked from one that has computed has none of its
-/// parent's, and would wait for them forever.
-fn pool() -> PyResult<Arc<ThreadPool>> {
+/// The threads that compute; warns, when they start, where there are fewer than were asked for.
+pub fn pool(py: Python<'_>) -> PyResult<Arc<ThreadPool>> {
+    let (pool, fewer) = threads()?;
+    if let Some(sentence) = fewer {
+        // Of the caller of the package's function.
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(sentence)?, 2)?;
+    }
+    Ok(pool)
+}
+
+/// The threads of this very process (a child that was forked from one that has computed has none of its parent's, and would
+/// wait for them forever), and when they start what there is to say of their number.
+fn threads() -> PyResult<(Arc<ThreadPool>, Option<String>)> {
     static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
     let mut kept = POOL.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let process = std::process::id();
@@ -98,14 +109,19 @@ fn pool() -> PyResult<Arc<ThreadPool>> {
         None => {}
     }
     if let Some((_, pool)) = &*kept {
-        return Ok(pool.clone());
+        return Ok((pool.clone(), None));
     }
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
-    let built = ThreadPoolBuilder::new().num_threads(asked.unwrap_or(cores).min(PER_CORE * cores)).build();
+    let asked = asked.unwrap_or(cores);
+    let used = asked.min(PER_CORE * cores);
+    let built = ThreadPoolBuilder::new().num_threads(used).build();
     let pool = Arc::new(built.map_err(|e| PyRuntimeError::new_err(format!("the threads did not start ({e})")))?);
     *kept = Some((process, pool.clone()));
-    Ok(pool)
+    let fewer = (used < asked).then(|| {
+        format!("RAYON_NUM_THREADS is {asked}; this machine has {cores} cores, and {used} threads are used")
+    });
+    Ok((pool, fewer))
 }
 
 /// The next event, or a time-out; hands the receiver back.

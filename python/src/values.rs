@@ -1,7 +1,7 @@
 //! Serialised results as Python's own dictionaries, lists and numbers; settings the other way.
 
 use crate::errors::python;
-use ebbing::stats::number::{significant, with_error};
+use ebbing::stats::number::{self, significant, with_error};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -67,4 +67,10 @@ pub fn activation(name: &str) -> PyResult<ebbing::kernels::Activation> {
 #[pyo3(signature = (value, error=None))]
 pub fn written(value: f64, error: Option<f64>) -> String {
     error.map_or_else(|| significant(value), |error| with_error(value, error))
+}
+
+/// A number that was chosen, not computed, with the digits that it has.
+#[pyfunction]
+pub fn chosen(value: f64) -> String {
+    number::chosen(value)
 }

@@ -28,5 +28,5 @@ pub use style::{
     significant, with_error,
 };
 pub use table::{Spread, Table};
-pub use terminal::{Screen, set_terminal_columns, wrap};
+pub use terminal::{Screen, Style, set_terminal_columns, stdout_takes_styles, wrap};
 pub use text::{escape_markup, plain_text, typeset};

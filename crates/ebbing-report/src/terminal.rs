@@ -223,10 +223,10 @@ impl Screen {
         self
     }
 
-    /// The whole text; `bold` sets the first line in bold type for terminals.
-    pub fn render(&self, bold: bool) -> String {
+    /// The whole text; `styled` sets the first line in bold type for terminals.
+    pub fn render(&self, styled: bool) -> String {
         let heading = wrap(&plain(&self.heading), "", "");
-        let mut out = if bold { format!("\u{1b}[1m{}\u{1b}[0m\n", heading.trim_end()) } else { heading };
+        let mut out = format!("{}\n", Style::Bold.on(heading.trim_end(), styled));
         let mut after_next = false;
         for part in &self.parts {
             let is_next = matches!(part, Section::Next(..));
@@ -248,9 +248,42 @@ impl Screen {
 
     /// The whole text as it suits the standard output: plain unless that is a terminal that takes bold type.
     pub fn render_for_stdout(&self) -> String {
-        let plain = std::env::var_os("NO_COLOR").is_some() || std::env::var_os("TERM").is_none_or(|t| t == "dumb");
-        self.render(std::io::stdout().is_terminal() && !plain)
+        self.render(stdout_takes_styles())
     }
+}
+
+/// How a word of a text stands out on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Bold type.
+    Bold,
+    /// What holds, in green.
+    Good,
+    /// What does not, in red and bold.
+    Bad,
+}
+
+impl Style {
+    /// The text in this style, or as it is where `styled` is false.
+    pub fn on(self, text: &str, styled: bool) -> String {
+        let code = match self {
+            Style::Bold => "1",
+            Style::Good => "32",
+            Style::Bad => "1;31",
+        };
+        if styled { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.into() }
+    }
+}
+
+/// Whether the standard output is a terminal that takes bold type and colour, and nobody asked for none (`NO_COLOR`).
+pub fn stdout_takes_styles() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    takes_styles(std::io::stdout().is_terminal(), set("NO_COLOR"), dumb)
+}
+
+fn takes_styles(terminal: bool, no_colour: bool, dumb: bool) -> bool {
+    terminal && !no_colour && !dumb
 }
 
 #[cfg(test)]
@@ -338,6 +371,14 @@ after task      1    2
         assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'));
         assert!(text.ends_with("\n\nreport: out/report.html\n"));
         assert!(screen.render(true).starts_with("\u{1b}[1m"));
+    }
+
+    #[test]
+    fn styles_are_for_terminals_that_take_them() {
+        assert!(takes_styles(true, false, false));
+        assert!(![(false, false, false), (true, true, false), (true, false, true)].map(|(t, n, d)| takes_styles(t, n, d)).contains(&true));
+        assert_eq!(Style::Bad.on("FAIL", true), "\u{1b}[1;31mFAIL\u{1b}[0m");
+        assert_eq!(Style::Good.on("pass", false), "pass");
     }
 
     #[test]

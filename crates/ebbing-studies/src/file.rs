@@ -86,7 +86,11 @@ impl StudyFile {
         let constants = self.constants.iter().map(|(key, value)| (key.as_str(), value));
         let own = cell.settings.iter().map(|(key, value)| (key.as_str(), value));
         let job = Job::new(&self.command, &constants.chain(own).collect(), cell.seed);
-        let checked = job.and_then(|job| job.check().and_then(|()| check_tasks(&job)).map(|()| job));
+        let checked = job.and_then(|job| {
+            job.check()?;
+            check_tasks(&job)?;
+            job.check_sizes().map(|()| job)
+        });
         checked.map_err(|error| {
             let error = in_keys(error);
             let place = match &error {

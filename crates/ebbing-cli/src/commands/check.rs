@@ -8,7 +8,7 @@ use ebbing::tasks::{Permuted, TargetSummary, TaskCheck, TaskSummary, check_seque
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing::{Dataset, Forecast, Recipe, Source, TaskSequence};
-use ebbing_report::wrap;
+use ebbing_report::{Style, stdout_takes_styles, wrap};
 use std::path::{Path, PathBuf};
 
 /// Say what a task file holds and costs, and what is wrong with it
@@ -52,7 +52,7 @@ impl Args {
         } else {
             let flag = if self.features { "--features" } else { "--tasks" };
             let file = self.file.as_ref().map(|path| format!(" {flag} {}", path.display())).unwrap_or_default();
-            console.print(&account(&name, &file, &check))?;
+            console.print(&account(&name, &file, &check, stdout_takes_styles()))?;
         }
         match check.problems.split_first() {
             None if check.usable() => Ok(()),
@@ -99,7 +99,7 @@ fn check_sample() -> ebbing::Result<TaskCheck> {
 }
 
 /// The account in words; `file` is how to name the tasks to the commands that compute with them.
-fn account(name: &str, file: &str, check: &TaskCheck) -> String {
+fn account(name: &str, file: &str, check: &TaskCheck, styled: bool) -> String {
     let mut text = wrap(&heading(name, check), "", "  ");
     if !check.tasks.is_empty() {
         text += &format!("\n{}", tasks_table(&check.tasks));
@@ -111,7 +111,10 @@ fn account(name: &str, file: &str, check: &TaskCheck) -> String {
     for computation in &check.computations {
         let command = &computation.command;
         match &computation.refused {
-            Some(why) => text += &wrap(&format!("no: {why}"), &format!("{command:10}  "), &" ".repeat(12)),
+            Some(why) => {
+                let told = wrap(&format!("no: {why}"), &format!("{command:10}  "), &" ".repeat(12));
+                text += &told.replacen("no:", &Style::Bad.on("no:", styled), 1);
+            }
             None => {
                 let (took, memory) = (time(computation.seconds), size(computation.cost.bytes));
                 let first = format!("{command:10}  {took:11}  {memory:>7}  ");
@@ -124,7 +127,8 @@ fn account(name: &str, file: &str, check: &TaskCheck) -> String {
     let problems: Vec<String> = check.problems.iter().filter(told).cloned().collect();
     for (title, lines) in [("notes", &check.notes), ("warnings", &check.warnings), ("problems", &problems)] {
         if !lines.is_empty() {
-            text += &format!("\n{title}\n");
+            let bad = styled && title == "problems";
+            text += &format!("\n{}\n", Style::Bad.on(title, bad));
             lines.iter().for_each(|line| text += &wrap(line, "  ", "    "));
         }
     }

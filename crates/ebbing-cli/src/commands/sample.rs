@@ -7,7 +7,7 @@ use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
 use ebbing::{Task, sample_posterior};
 use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, json_number, significant};
 use ebbing_studies::job::{Comparison, SampleJob, SampleResult};
-use ebbing_studies::show::{counted, labels_became};
+use ebbing_studies::show::{counted, prepared};
 use serde_json::json;
 
 /// Sample networks from the posterior and compare them with the theory
@@ -39,12 +39,10 @@ impl Args {
         console: &Console,
         SampleResult { sequence, settings, sampled, alone, comparison: rows }: &SampleResult,
     ) -> anyhow::Result<()> {
-        let sizes: Vec<String> = sequence.tasks.iter().map(|t| t.x.nrows().to_string()).collect();
         let title = format!(
-            "Posterior of {} tasks of {} examples{}: width {}, depth {}, λ = {}, β = {}, {}, seed {}",
-            sequence.tasks.len(),
-            sizes.join(", "),
-            labels_became(&sequence.settings, settings.heads == Heads::Multi),
+            "Posterior of {}{}: width {}, depth {}, λ = {}, β = {}, {}, seed {}",
+            sequence.described(),
+            prepared(sequence, settings.heads == Heads::Multi),
             settings.width,
             settings.architecture.depth,
             settings.lambda,

@@ -57,6 +57,25 @@ fn inputs_are_prepared_as_asked_and_told() {
     assert!(one_line(&text).contains("inputs centred one by one)"), "{text}");
     let text = done(&home.run("forecast --length 2 -p 20 --test-examples 0 --no-order"));
     assert!(one_line(&text).contains("inputs centred one by one, whitened, scaled to one norm)"), "{text}");
+    for command in [
+        "phase --alpha 0.5,2",
+        "phase --pairs",
+        "train --width 10 --max-steps 10 --learners l2",
+        "train --width 10 --max-steps 10 --learners l2 --heads multi --loads 0.5,2",
+        "sample --width 10 --chains 2 --warmup 10 --draws 10",
+        "advise",
+    ] {
+        let (name, flags) = command.split_once(' ').unwrap_or((command, ""));
+        let told = one_line(&home.told(&format!("{name} --tasks own.npz --centre image {flags}")));
+        assert!(told.contains("inputs centred one by one"), "{command}: {told}");
+    }
+    // Features are given as they are: nothing that speaks of inputs or of a network is taken beside them.
+    for (flag, value) in
+        [("--centre", "image"), ("--norm", ""), ("--depth", "3"), ("--activation", "erf"), ("--length", "2")]
+    {
+        let said = refusal(&home.run(&format!("forecast --features own.npz {flag} {value}")), 2);
+        assert!(said.contains(flag) && said.contains("is not used with --features"), "{said}");
+    }
 }
 
 #[test]

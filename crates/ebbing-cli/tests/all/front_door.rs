@@ -82,7 +82,12 @@ fn every_pair_of_several_tasks_has_its_row() {
     assert_eq!(same["critical_load"], one["critical_load"]);
     assert_eq!(same["location"], one["location"]);
     assert!(home.join("out/report.html").is_file() && home.join("out/phase-pairs.csv").is_file());
-    for (flags, word) in [("--lambda 10", "--lambda"), ("--beta 5", "--beta"), ("--alpha 0.5,2", "--alpha")] {
+    for (flags, word) in [
+        ("--lambda 10", "--lambda"),
+        ("--beta 5", "--beta"),
+        ("--alpha 0.5,2", "--alpha"),
+        ("--readout-norm 2", "--readout-norm"),
+    ] {
         let refused = refusal(&home.run(&format!("phase --tasks tasks.npz --pairs {flags}")), 2);
         assert!(refused.contains(word) && refused.contains("--pairs"), "{refused}");
     }

@@ -50,6 +50,51 @@ fn classes_are_told_by_check_forecast_and_phase() {
     assert!(told.contains("classes 0 and 1 are -1 and +1"), "{told}");
 }
 
+#[test]
+fn three_classes_of_a_readout_have_a_column_each() {
+    let home = Home::new();
+    let mut stream = Stream::new(2, "labels test", 0);
+    let mut arrays = Vec::new();
+    for t in 0..2i64 {
+        let x = Mat::from_fn(20, 30, |_, _| stream.normal());
+        let y = (0..20).map(|i| 3 * t + i % 3).collect();
+        arrays.push((format!("x_{}", t + 1), Array::from_mat(x.as_ref())));
+        arrays.push((format!("y_{}", t + 1), Array { shape: vec![20], values: Values::Integers(y) }));
+    }
+    let named: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (name.as_str(), array)).collect();
+    write_npz(home.join("tasks.npz"), &named).unwrap();
+    let told = flowing(&home.told("train --tasks tasks.npz --width 20 --max-steps 20 --heads multi --learners l2"));
+    assert!(told.contains("6 classes") && !told.contains("smaller class"), "{told}");
+}
+
+#[test]
+fn whole_numbers_stored_as_floats_are_pointed_out_by_every_command() {
+    let home = Home::new();
+    let mut stream = Stream::new(3, "labels test", 0);
+    let mut arrays = Vec::new();
+    for name in ["1", "1_test", "2", "2_test"] {
+        let x = Mat::from_fn(20, 30, |_, _| stream.normal());
+        arrays.push((format!("x_{name}"), Array::from_mat(x.as_ref())));
+        arrays.push((format!("y_{name}"), Array::from_mat(Mat::from_fn(20, 1, |i, _| (i % 2) as f64).as_ref())));
+    }
+    let named: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (name.as_str(), array)).collect();
+    write_npz(home.join("tasks.npz"), &named).unwrap();
+    let few = "--width 10 --max-steps 10 --learners l2";
+    for command in [
+        "check tasks.npz",
+        "forecast --tasks tasks.npz",
+        "advise --tasks tasks.npz",
+        "phase --tasks tasks.npz --alpha 0.5,2",
+        "phase --tasks tasks.npz --pairs",
+        &format!("train --tasks tasks.npz {few}"),
+        &format!("train --tasks tasks.npz {few} --heads multi --loads 0.5,2"),
+        "sample --tasks tasks.npz --width 10 --chains 2 --warmup 10 --draws 10",
+    ] {
+        let told = flowing(&home.told(command).replace(" # ", " "));
+        assert_eq!(told.matches("stored as floats and are taken as real targets").count(), 1, "{command}: {told}");
+    }
+}
+
 /// A text without its line breaks.
 fn flowing(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -60,8 +105,8 @@ fn training_and_sampling_tell_what_labels_became() {
     let home = Home::new();
     tasks(&home, 2);
     let told = flowing(&home.told("train --tasks tasks.npz --width 20 --max-steps 20 --learners gd,l2 --out out"));
-    let head = "Training on 2 tasks of 20 examples (4 classes (0, 1, 2, 3), one target column each): depth 1, width 20, squared \
-                loss summed over examples, 1 seed";
+    let head = "Training on 2 tasks of 20 examples (inputs as stored; 4 classes (0, 1, 2, 3), one target column each): depth 1, \
+                width 20, squared loss summed over examples, 1 seed";
     assert!(told.starts_with(head) && !told.contains("seed(s)"), "{told}");
     // One row for each learner, task learned and task looked at: one after the first, two after the second.
     let csv = fs::read_to_string(home.join("out/train.csv")).unwrap();
@@ -72,7 +117,7 @@ fn training_and_sampling_tell_what_labels_became() {
     let loss: f64 = rows[2].split(',').nth(3).unwrap().parse().unwrap();
     assert_eq!(loss, runs["train_loss"][1][0].as_f64().unwrap());
     let own = flowing(&home.told("train --tasks tasks.npz --width 20 --max-steps 20 --heads multi --learners l2"));
-    assert!(own.contains("(in each task the smaller class is -1, the larger +1)"), "{own}");
+    assert!(own.contains("; in each task the smaller class is -1, the larger +1)"), "{own}");
     let sampled = flowing(&home.told("sample --tasks tasks.npz --width 10 --chains 2 --warmup 20 --draws 20"));
     assert!(sampled.contains("smaller class is -1, the larger +1): width 10, depth 1, λ = "), "{sampled}");
 }

@@ -117,8 +117,9 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Told
         let points = own.points.iter().chain(&everywhere.points).cloned().collect();
         Ok(PhaseCurve { points, ..(*own).clone() })
     };
-    let (settings, curves) = (drawn.sequence.settings.clone(), vec![(*shown).clone()]);
-    let mut place = PhasePlace::of((&limit.two, &limit.maps), job.width, with_own, curves, settings)?;
+    let (tasks, curves) = (chosen(state, &drawn.sequence.tasks)?, vec![(*shown).clone()]);
+    let made = (drawn.sequence.settings.clone(), &tasks[..]);
+    let mut place = PhasePlace::of((&limit.two, &limit.maps), job.width, with_own, curves, made)?;
     if job.representation {
         place.representation = (*hidden_layer(app, state, &drawn, hear)?).clone();
     }

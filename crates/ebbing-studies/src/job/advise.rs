@@ -9,6 +9,7 @@ use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::Activation;
 use ebbing::plan::{Cost, Sizes, forgetting_cost};
+use ebbing::tasks::whole_targets;
 use ebbing::theory::advise::{Advice, AdviseSettings, Remedy, ReplayPoint};
 use ebbing::theory::single_head::{Mode, ReplayBudget};
 use ebbing::{Error, TaskSequence};
@@ -153,6 +154,19 @@ impl AdviseJob {
         self.forecast().check()
     }
 
+    /// Refuses settings that tasks of these sizes do not allow.
+    pub(super) fn check_sizes(&self, sizes: &Sizes) -> ebbing::Result<()> {
+        if sizes.train.len() < 2 {
+            return Err(Error::setting("--length", sizes.train.len(), "must be at least 2 tasks: of one nothing is forgotten"));
+        }
+        let settings = self.settings()?;
+        let most = settings.replay.most_of(&sizes.train);
+        match settings.budget.filter(|budget| *budget > most) {
+            Some(budget) => Err(Error::setting("budget", budget, format!("must be at most {most}, what there is to be stored"))),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn sizes(&self) -> ebbing::Result<Sizes> {
         ForecastJob { max_p: Some(self.settings()?.max_p), ..self.forecast() }.sizes()
     }
@@ -199,7 +213,9 @@ impl AdviseJob {
         let (forecast, settings) = (self.forecast(), self.settings()?);
         let (what, sequences) = forecast.drawn(sources)?;
         let advice = Advice::of(&sequences, &settings, hear)?;
-        let heading = format!("Advice for {}", forecast.heading(&what)?);
+        let targets: Vec<_> = sequences[0].tasks.iter().map(|task| task.y.as_ref()).collect();
+        let look = whole_targets(&targets).map_or(String::new(), |words| format!("; {words}"));
+        let heading = format!("Advice for {}{look}", forecast.heading(&what)?);
         let tasks = sequences[0].settings.clone();
         Ok(AdviseResult { heading, advice, settings, seed: forecast.seed()?, tasks })
     }

@@ -165,7 +165,38 @@ impl ForecastJob {
     pub(super) fn check(&self) -> ebbing::Result<()> {
         checked_seeds(self.seeds())?;
         self.settings()?;
-        if self.features.is_empty() { self.tasks.recipe().map(|_| ()) } else { Ok(()) }
+        if let Some(p) = self.max_p.filter(|p| *p == 0) {
+            return Err(Error::setting("--max-p", p, "must be at least 1 example"));
+        }
+        if self.features.is_empty() { self.tasks.recipe().map(|_| ()) } else { self.refuse_beside_features() }
+    }
+
+    /// Refuses what speaks of inputs or of a network: features are given as they are.
+    fn refuse_beside_features(&self) -> ebbing::Result<()> {
+        let unused = "is not used with --features, which are given as they are";
+        let plain = TaskKeys { seed: self.tasks.seed, ..TaskKeys::default() };
+        if let Some((key, value)) = self.tasks.first_other_than(&plain) {
+            return Err(Error::setting(format!("--{}", key.replace('_', "-")), value, unused));
+        }
+        let default = ForecastJob::default();
+        if self.depth != default.depth {
+            return Err(Error::setting("--depth", self.depth, unused));
+        }
+        if self.activation != default.activation {
+            return Err(Error::setting("--activation", format!("{:?}", self.activation).to_lowercase(), unused));
+        }
+        Ok(())
+    }
+
+    /// Refuses settings that tasks of these sizes do not allow.
+    pub(super) fn check_sizes(&self, sizes: &Sizes) -> ebbing::Result<()> {
+        let settings = self.settings()?;
+        settings.checked(sizes.train.len())?;
+        let (replay, most) = (&settings.theory.replay, settings.theory.replay.most_of(&sizes.train));
+        if replay.examples <= most {
+            return Ok(());
+        }
+        Err(Error::setting("replay", replay.examples, format!("must be at most {most}, what there is to be stored")))
     }
 
     /// Refuses a second seed where nothing is drawn: a study would compute the same cell again.
@@ -366,13 +397,14 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("test_loss", "test loss of task s after task t over the norm of its targets"),
     ("generalisation", "test loss of task s after task t over that of learning it alone"),
     ("test_accuracy", "share of test examples of task s on the right side after task t"),
+    ("test_task_accuracy", "the same among the classes of task s alone"),
     ("gamma_feature", "overlap of all features of tasks s and t"),
     ("gamma_feature_error", "its standard error, where it is an estimate: of sets too large for memory"),
     ("gamma_rf", "how much task t drives features that task s uses"),
     ("gamma_rule", "how far the rules of tasks s and t agree on them"),
     ("conflict", "gamma_rf - gamma_rule"),
     ("gamma_sim", "similarity of tasks s and t that have readouts of their own"),
-    ("f21", "forgetting of task s after task t alone"),
+    ("f_pair", "forgetting of task s after task t alone"),
     ("f_max", "fitted plateau of the first task's forgetting"),
     ("tau", "fitted number of tasks over which the first task is forgotten"),
     ("fit_r2", "share of variance that the fit explains"),
@@ -395,6 +427,9 @@ fn rows(forecast: &Forecast) -> Vec<Row> {
             row = row.with("test_loss", test.loss.mean[t][s]).with("generalisation", test.generalisation.mean[t][s]);
             if let Some(accuracy) = &test.accuracy {
                 row = row.with("test_accuracy", accuracy.mean[t][s]);
+            }
+            if let Some(accuracy) = &test.task_accuracy {
+                row = row.with("test_task_accuracy", accuracy.mean[t][s]);
             }
         }
         if let Some(pair) = forecast.pairs.iter().find(|pair| (pair.first, pair.second) == (s + 1, t + 1)) {
@@ -436,7 +471,7 @@ fn with_parameters(row: Row, p: &OrderParameters, ending: &str) -> Row {
         ("gamma_rule", p.gamma_rule),
         ("conflict", p.conflict),
         ("gamma_sim", p.gamma_sim),
-        ("f21", p.f21),
+        ("f_pair", p.f21),
     ];
     all.into_iter().fold(row, |row, (name, value)| row.with(&format!("{name}{ending}"), value))
 }

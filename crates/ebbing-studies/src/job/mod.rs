@@ -164,6 +164,20 @@ impl Job {
         }
     }
 
+    /// Refuses settings that the sizes of the tasks do not allow.
+    ///
+    /// # Errors
+    /// Whatever is wrong, in one sentence.
+    pub fn check_sizes(&self) -> ebbing::Result<()> {
+        let sizes = self.sizes()?;
+        match self {
+            Job::Forecast(job) => job.check_sizes(&sizes),
+            Job::Phase(job) => job.check_sizes(&sizes),
+            Job::Advise(job) => job.check_sizes(&sizes),
+            Job::Train(_) | Job::Sample(_) => Ok(()),
+        }
+    }
+
     /// The sizes of its tasks.
     fn sizes(&self) -> ebbing::Result<Sizes> {
         match self {

@@ -10,7 +10,7 @@ use ebbing::data::Sources;
 use ebbing::kernels::Activation;
 use ebbing::plan::{Cost, Sizes, phase_cost, sequence_cost};
 use ebbing::stats::Estimate;
-use ebbing::tasks::{Protocol, TaskOrigin};
+use ebbing::tasks::{Protocol, TaskOrigin, prepared_words};
 use ebbing::theory::best_lambda::{BestLambda, best_lambda};
 use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::{
@@ -134,6 +134,8 @@ pub struct SweptCurves {
 pub struct PhasePlace {
     /// Everything that made the tasks.
     pub settings: serde_json::Value,
+    /// What was done to inputs and targets, in words.
+    pub prepared: String,
     /// Examples of either task.
     pub sizes: Vec<usize>,
     /// The critical load.
@@ -164,7 +166,7 @@ impl PhasePlace {
         width: Option<f64>,
         with_own: impl FnOnce(f64) -> ebbing::Result<PhaseCurve>,
         curves: Vec<PhaseCurve>,
-        settings: serde_json::Value,
+        (settings, tasks): (serde_json::Value, &[Task]),
     ) -> ebbing::Result<PhasePlace> {
         let sizes = two.sizes();
         let critical = maps.critical.clone().map_or_else(|| two.critical_load(), Ok)?;
@@ -178,8 +180,9 @@ impl PhasePlace {
         };
         let curves = SweptCurves { value: f64::NAN, curves };
         let (sizes, tested) = (sizes.to_vec(), maps.tested());
-        let representation = vec![];
-        Ok(PhasePlace { settings, sizes, critical, location, best: None, widths, tested, curves, representation })
+        let (prepared, representation) = (prepared_words(&settings, tasks, true), vec![]);
+        let best = None;
+        Ok(PhasePlace { settings, prepared, sizes, critical, location, best, widths, tested, curves, representation })
     }
 }
 
@@ -280,6 +283,15 @@ impl PhaseJob {
             return Err(Error::setting("--width", width, "must be a number of units, at least 1"));
         }
         self.task_recipe().map(|_| ())
+    }
+
+    /// Refuses settings that tasks of these sizes do not allow.
+    pub(super) fn check_sizes(&self, sizes: &Sizes) -> ebbing::Result<()> {
+        let tasks = sizes.train.len();
+        if tasks < 2 {
+            return Err(Error::setting("--length", tasks, "must be at least 2 tasks"));
+        }
+        if self.pair.is_empty() { Ok(()) } else { check_pair(&self.pair, tasks) }
     }
 
     /// What is swept, where tasks are: neither are they given, nor does a setting choose two of them.
@@ -450,7 +462,7 @@ impl PhaseJob {
             let loads: Vec<f64> = std::iter::once(own).chain(alphas.iter().copied()).collect();
             two.curve_from(&maps, &loads)
         };
-        let mut place = PhasePlace::of((&two, &maps), self.width, with_own, curves, settings)?;
+        let mut place = PhasePlace::of((&two, &maps), self.width, with_own, curves, (settings, &tasks))?;
         if let (Some(location), Some(norm)) = (&mut place.location, self.readout_norm)
             && location.regime == Regime::Overfitting
         {
@@ -493,14 +505,16 @@ impl PhaseJob {
             curves.push(curve);
         }
         let sizes = tasks.iter().map(|t| t.x.nrows()).collect();
-        Ok(PhaseSequence { settings, sizes, curves, at_width })
+        let prepared = prepared_words(&settings, &tasks, true);
+        Ok(PhaseSequence { settings, prepared, sizes, curves, at_width })
     }
 
     pub(super) fn drawn_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
         let recipe = self.recipe(self.tasks.kind())?;
         let mut sequence = recipe.draw(sources, recipe.seed)?;
         if !self.pair.is_empty() {
-            sequence.tasks = pair(&self.pair, sequence.tasks)?;
+            check_pair(&self.pair, sequence.tasks.len())?;
+            sequence.tasks = self.pair.iter().map(|t| sequence.tasks[t - 1].clone()).collect();
         }
         if sequence.tasks.len() < 2 {
             let problem = format!("it holds {} task; at least two are needed", sequence.tasks.len());
@@ -544,16 +558,14 @@ impl PhaseJob {
     }
 }
 
-/// The two tasks with these numbers, from 1.
-fn pair(numbers: &[usize], tasks: Vec<Task>) -> ebbing::Result<Vec<Task>> {
-    let known = 1..=tasks.len();
+/// Refuses numbers that are not those of two of the tasks, from 1.
+fn check_pair(numbers: &[usize], tasks: usize) -> ebbing::Result<()> {
+    let known = 1..=tasks;
     match numbers {
-        [i, j] if i != j && known.contains(i) && known.contains(j) => {
-            Ok(vec![tasks[i - 1].clone(), tasks[j - 1].clone()])
-        }
+        [i, j] if i != j && known.contains(i) && known.contains(j) => Ok(()),
         _ => {
             let given: Vec<String> = numbers.iter().map(usize::to_string).collect();
-            let expected = format!("must be two different tasks from 1 to {}, such as 1,2", tasks.len());
+            let expected = format!("must be two different tasks from 1 to {tasks}, such as 1,2");
             Err(Error::setting("--pair", given.join(","), expected))
         }
     }
@@ -564,6 +576,8 @@ fn pair(numbers: &[usize], tasks: Vec<Task>) -> ebbing::Result<Vec<Task>> {
 pub struct PhaseSequence {
     /// Everything that made the tasks.
     pub settings: serde_json::Value,
+    /// What was done to inputs and targets, in words.
+    pub prepared: String,
     /// Examples of each task.
     pub sizes: Vec<usize>,
     /// One per λ.

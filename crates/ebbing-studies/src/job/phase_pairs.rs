@@ -3,7 +3,7 @@
 use super::phase::PhaseJob;
 use ebbing::data::Sources;
 use ebbing::linalg::Mat;
-use ebbing::tasks::own_readouts;
+use ebbing::tasks::{own_readouts, prepared_words};
 use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centred_alignment};
 use ebbing::theory::phase::Location;
 use ebbing::{Error, Task};
@@ -30,6 +30,8 @@ pub struct PhasePair {
 pub struct PhasePairs {
     /// Everything that made the tasks.
     pub settings: serde_json::Value,
+    /// What was done to inputs and targets, in words.
+    pub prepared: String,
     /// Examples of each task.
     pub sizes: Vec<usize>,
     /// The pairs.
@@ -70,7 +72,8 @@ impl PhaseJob {
             pairs.push(PhasePair { first: i + 1, second: j + 1, critical_load, location });
             hear(pairs.len(), all.len());
         }
-        Ok(PhasePairs { settings, sizes: tasks.iter().map(|t| t.x.nrows()).collect(), pairs })
+        let prepared = prepared_words(&settings, &tasks, true);
+        Ok(PhasePairs { settings, prepared, sizes: tasks.iter().map(|t| t.x.nrows()).collect(), pairs })
     }
 
     /// What the two tasks do to the hidden layer of the width asked about, at every λ.
@@ -125,6 +128,9 @@ impl PhaseJob {
         }
         if self.beta.is_finite() {
             return Err(Error::setting("--beta", self.beta, unused));
+        }
+        if let Some(norm) = self.readout_norm {
+            return Err(Error::setting("--readout-norm", norm, unused));
         }
         if self.alpha != PhaseJob::default().alpha {
             return Err(Error::setting("--alpha", &self.alpha, unused));

@@ -172,6 +172,13 @@ impl TaskKeys {
         self.seed.unwrap_or(0)
     }
 
+    /// The first key whose value is not that of `others`, and the value.
+    pub(super) fn first_other_than(&self, others: &TaskKeys) -> Option<(String, String)> {
+        let [own, other] = [self, others].map(|keys| serde_json::to_value(keys).unwrap_or_default());
+        let (key, value) = own.as_object()?.iter().find(|(key, value)| other.get(key.as_str()) != Some(*value))?;
+        Some((key.clone(), value.as_str().map_or_else(|| value.to_string(), String::from)))
+    }
+
     /// The data set that tasks are drawn from.
     pub fn data(&self) -> &str {
         self.data.as_deref().unwrap_or("mnist-sample")

@@ -13,6 +13,8 @@ pub mod phase;
 
 pub use cite::bibtex;
 
+use ebbing::TaskSequence;
+use ebbing::tasks::prepared_words;
 use ebbing_report::{Figure, Metadata, Report, Result, Table, escape_markup, write_table};
 use serde::Serialize;
 use std::path::Path;
@@ -64,11 +66,14 @@ pub fn metadata(
     Ok(metadata.dataset(&name, &hash))
 }
 
-/// What became of labels, for the end of a line: with a readout each, the classes of every task are told apart.
-pub fn labels_became(tasks: &serde_json::Value, readout_each: bool) -> String {
-    let rule = ebbing::tasks::target_rule(tasks);
-    let words = if readout_each { rule.own_words() } else { rule.words() };
-    words.map_or(String::new(), |words| format!(" ({})", escape_markup(&words)))
+/// What was done to inputs and targets, for the first line (markup): with a readout each, the classes of every task are told apart.
+pub fn prepared(sequence: &TaskSequence, readout_each: bool) -> String {
+    in_brackets(&prepared_words(&sequence.settings, &sequence.tasks, readout_each))
+}
+
+/// Plain words as the end of a line (markup).
+pub fn in_brackets(words: &str) -> String {
+    format!(" ({})", escape_markup(words))
 }
 
 /// "1 seed", "3 seeds".

@@ -73,13 +73,22 @@ impl Manifest {
         serde_json::to_value(self).map_err(|e| Error::data("the study's settings", e.to_string()))
     }
 
-    /// The checksum of what decides the result of every cell besides its own settings.
+    /// The checksum of what decides the result of every cell besides its own settings and the data that they name.
     pub(super) fn shared(&self) -> Result<String> {
         let mut shared = self.json()?;
-        for key in ["cells", "columns"] {
+        for key in ["cells", "columns", "data"] {
             shared.as_object_mut().and_then(|manifest| manifest.remove(key));
         }
+        shared["settings"].as_object_mut().and_then(|settings| settings.remove("files"));
         Ok(digest(shared.to_string().as_bytes()))
+    }
+
+    /// Whether every data set and task file of this one is the same in the other, which may have more.
+    fn data_is_in(&self, other: &Manifest) -> bool {
+        let files = |manifest: &Manifest| manifest.settings["files"].as_object().cloned().unwrap_or_default();
+        let theirs = files(other);
+        self.data.iter().all(|(name, sha256)| other.data.get(name) == Some(sha256))
+            && files(self).iter().all(|(name, sha256)| theirs.get(name) == Some(sha256))
     }
 
     /// The content of `study.json`.
@@ -109,7 +118,7 @@ impl Manifest {
     /// Whether the folder holds just what is wanted, or (`false`) a part of its cells. Refuses a folder of another version,
     /// other settings, other data or other cells: nothing is mixed.
     pub(super) fn check_same(&self, wanted: &Manifest, path: &Path) -> Result<bool> {
-        if self.shared()? == wanted.shared()? && self.columns == wanted.columns {
+        if self.shared()? == wanted.shared()? && self.columns == wanted.columns && self.data_is_in(wanted) {
             let keys = |manifest: &Manifest| manifest.cells.iter().map(super::cells::key).collect::<Result<Vec<_>>>();
             let (here, wanted) = (keys(self)?, keys(wanted)?);
             let every: std::collections::BTreeSet<&String> = wanted.iter().collect();

@@ -198,6 +198,17 @@ fn a_larger_grid_goes_on_in_place() {
     assert_eq!(large.computed.load(Ordering::Relaxed), 4, "three were there");
     // The smaller one would lose cells that are there.
     assert!(Store::create(folder.path(), &small.study()).is_err());
+    // More task files are taken too, another content of one that is there is not.
+    let with = |files: serde_json::Value, n: u64| {
+        let mut study = squares(n).study();
+        study.settings = serde_json::json!({ "files": files });
+        study
+    };
+    let own = folder.path().join("files");
+    Store::create(&own, &with(serde_json::json!({ "a.npz": "1" }), 3)).unwrap();
+    let said = Store::create(&own, &with(serde_json::json!({ "a.npz": "2", "b.npz": "1" }), 4)).unwrap_err().to_string();
+    assert!(said.contains("settings.files.a.npz"), "{said}");
+    Store::create(&own, &with(serde_json::json!({ "a.npz": "1", "b.npz": "1" }), 4)).unwrap();
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What targets mean, at every door: classes become ±1 or one-hot columns, real numbers stay as they are.
 
-use super::{Present, Task, TaskSequence, TestSet, note};
+use super::{Present, Task, TaskSequence, TestSet, note, preparation_words};
 use crate::data::{Array, Values};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
@@ -191,9 +191,11 @@ impl TargetRule {
     }
 
     /// [`TargetRule::words`] where every task has a readout of its own: see [`own_readouts`].
-    pub fn own_words(&self) -> Option<String> {
+    fn own_words(&self, tasks: &[Task]) -> Option<String> {
         match self {
-            TargetRule::OneHot(_) => Some("in each task the smaller class is -1, the larger +1".into()),
+            TargetRule::OneHot(_) if matches!(own_readouts(tasks), Cow::Owned(_)) => {
+                Some("in each task the smaller class is -1, the larger +1".into())
+            }
             other => other.words(),
         }
     }
@@ -233,6 +235,15 @@ impl TaskSequence {
         let whole = whole_targets(&self.tasks.iter().map(|task| task.y.as_ref()).collect::<Vec<_>>());
         self.target_words().into_iter().chain(whole).collect()
     }
+}
+
+/// What was done to inputs and targets, as part of a sentence: how inputs were prepared, and what classes became, with a readout for
+/// all or (`readout_each`) one for each task, or that real targets look like classes.
+pub fn prepared_words(settings: &serde_json::Value, tasks: &[Task], readout_each: bool) -> String {
+    let rule = target_rule(settings);
+    let words = if readout_each { rule.own_words(tasks) } else { rule.words() };
+    let targets = words.or_else(|| whole_targets(&tasks.iter().map(|task| task.y.as_ref()).collect::<Vec<_>>()));
+    format!("{}{}", preparation_words(settings), targets.map_or(String::new(), |words| format!("; {words}")))
 }
 
 /// The rule that made the targets of a sequence, from its settings.

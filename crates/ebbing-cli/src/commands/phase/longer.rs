@@ -8,7 +8,7 @@ use ebbing::theory::multi_head::Power;
 use ebbing::theory::phase::{SequenceCurve, SequencePoint};
 use ebbing_report::{Figure, Line, Panel, Screen, Table, significant, write_table};
 use ebbing_studies::job::PhaseSequence;
-use ebbing_studies::show::phase as show;
+use ebbing_studies::show::{in_brackets, phase as show};
 use serde_json::json;
 
 /// Loads that the terminal shows of a curve.
@@ -30,19 +30,20 @@ impl Args {
         let mut bar = console.share("curves against the load");
         let told = self.job.sequence(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
         drop(bar);
-        let PhaseSequence { settings, sizes, curves, at_width } = told;
+        let PhaseSequence { settings, prepared, sizes, curves, at_width } = told;
         let metadata =
-            self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &settings)?)?;
+            self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &prepared)?)?;
         let result = json!({ "metadata": metadata, "tasks": sizes, "load_of_width": at_width, "curves": curves });
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        let done = show::done(&settings);
+        let done = in_brackets(&prepared);
         let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
         let told = |curve| std::iter::once(critical(curve)).chain(curve.unsettled());
-        let sentences: Vec<String> = curves.iter().flat_map(told).collect();
+        let defined = std::iter::once(show::DEFINED_FOR_MORE.to_string());
+        let sentences: Vec<String> = curves.iter().flat_map(told).chain(defined).collect();
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
             let own = at_width.zip(self.job.width);
-            let figure = figure(&curves, sizes.len(), own).finding(&sentences.join(" ")).metadata(&metadata);
+            let figure = figure(&curves, sizes.len(), own).finding(&sentences[0]).metadata(&metadata);
             figure.save(folder, "phase")?;
             self.output.write_json("phase.json", &result)?;
             let all = table(&curves, &|_| true);

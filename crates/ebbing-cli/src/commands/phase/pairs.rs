@@ -5,7 +5,7 @@ use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing_report::{Report, Screen, Table, significant, typeset, write_table};
 use ebbing_studies::job::{PhasePair, PhasePairs};
-use ebbing_studies::show::bibtex;
+use ebbing_studies::show::{bibtex, in_brackets};
 use ebbing_studies::show::phase as show;
 use serde_json::json;
 
@@ -15,11 +15,11 @@ impl Args {
         let mut bar = console.share("pairs of tasks");
         let told = self.job.all_pairs(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
         drop(bar);
-        let PhasePairs { settings, sizes, pairs } = told;
+        let PhasePairs { settings, prepared, sizes, pairs } = told;
         let metadata =
-            self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &settings)?)?;
+            self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &prepared)?)?;
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        let done = show::done(&settings);
+        let done = in_brackets(&prepared);
         let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
         let (table, sentence) = (table(&pairs), closest(&pairs));
         let result = json!({ "metadata": metadata, "tasks": sizes, "pairs": pairs, "answer": sentence });

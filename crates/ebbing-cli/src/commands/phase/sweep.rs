@@ -70,6 +70,7 @@ impl Args {
         for sentence in sentences.iter().chain(&notes) {
             screen = screen.paragraph(sentence);
         }
+        screen = screen.paragraph(figures::DEFINED);
         screen = match &self.output.out {
             Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
             None => screen.next("more", "ebbing phase --out DIR (report, figure and tables)"),

@@ -1,6 +1,6 @@
 //! The claims of figures: a table for the screen, and `claims.toml`.
 
-use ebbing_report::{TERMINAL_COLUMNS, significant, with_error, wrap};
+use ebbing_report::{Style, TERMINAL_COLUMNS, significant, with_error, wrap};
 use ebbing_studies::{Claim, Verdict};
 use serde::Serialize;
 use std::path::Path;
@@ -62,8 +62,8 @@ fn line(cells: [&str; 4], words: &str) -> String {
     wrap(words, &format!("{first:<WORDS$}"), &blank)
 }
 
-/// The table of claims, with the reasons of those that fail or stay open.
-pub fn table(heading: &str, claims: &[(&str, Claim)], out: &Path) -> String {
+/// The table of claims, with the reasons of those that fail or stay open; `styled` colours the verdicts.
+pub fn table(heading: &str, claims: &[(&str, Claim)], out: &Path, styled: bool) -> String {
     let count = |wanted: Verdict| claims.iter().filter(|(_, claim)| claim.verdict == wanted).count();
     let mut text = format!(
         "{heading}: {} pass, {} fail, {} open\n\n",
@@ -79,7 +79,12 @@ pub fn table(heading: &str, claims: &[(&str, Claim)], out: &Path) -> String {
         if let Some(paper) = claim.paper {
             words += &format!(" (paper: {})", significant(paper));
         }
-        text += &line([&claim.panel, verdict(claim), &value(claim), &claim.threshold], &words);
+        let told = line([&claim.panel, verdict(claim), &value(claim), &claim.threshold], &words);
+        text += &match claim.verdict {
+            Verdict::Open => told,
+            Verdict::Pass => told.replacen("pass", &Style::Good.on("pass", styled), 1),
+            Verdict::Fail => told.replacen("FAIL", &Style::Bad.on("FAIL", styled), 1),
+        };
         if claim.verdict != Verdict::Pass && !claim.note.is_empty() {
             text += &wrap(&claim.note, "       because: ", "       ");
         }
@@ -108,7 +113,9 @@ mod tests {
                 ),
             ),
         ];
-        let text = table("Claims at quick scale", &claims, Path::new("out"));
+        let coloured = table("Claims at quick scale", &claims, Path::new("out"), true);
+        assert_eq!((coloured.matches("\u{1b}[1;31mFAIL\u{1b}[0m").count(), coloured.matches("\u{1b}[32mpass").count()), (2, 1));
+        let text = table("Claims at quick scale", &claims, Path::new("out"), false);
         assert!(text.lines().all(|l| l.chars().count() <= TERMINAL_COLUMNS), "{text}");
         for word in
             ["1 pass, 2 fail, 0 open", "0.998 ± 0.004", "(paper: 1.00)", "FAIL", "because: few seeds", "figures: out"]

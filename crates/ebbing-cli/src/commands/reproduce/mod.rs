@@ -10,7 +10,7 @@ use crate::failure::Refused;
 use clap::ValueEnum;
 use ebbing::data::{Places, Sources};
 use ebbing::plan::time;
-use ebbing_report::{Screen, escape_markup};
+use ebbing_report::{Screen, escape_markup, stdout_takes_styles};
 use ebbing_studies::{
     ENTRIES, Entry, Frame, Images, Needs, Reproduction, Scale, Share, SlurmArgs, SlurmOptions, Store, Study,
 };
@@ -205,7 +205,7 @@ impl Args {
                 }))?;
             } else {
                 let heading = format!("Claims at {}", self.size());
-                console.print(&claims::table(&heading, &told, &self.out))?;
+                console.print(&claims::table(&heading, &told, &self.out, stdout_takes_styles()))?;
             }
         }
         if failed.is_empty() {

@@ -11,7 +11,7 @@ use ebbing::theory::phase::PhasePoint;
 use ebbing::{Error, TaskSequence};
 use ebbing_report::{Figure, Markers, Panel, Spread, Table, escape_markup, json_number, significant, typeset};
 use ebbing_studies::draw::{self, LoadCurve};
-use ebbing_studies::show::{counted, labels_became};
+use ebbing_studies::show::{counted, prepared};
 use serde_json::{Value, json};
 
 /// What was measured at one load.
@@ -116,9 +116,9 @@ impl Args {
         let learned = texts(&|q| format!("{}/{}", q.learned, q.runs));
         let table = table.text("learned", &learned).text("regime (theory)", &regimes);
         let heading = format!(
-            "Two tasks of {} examples{} learned by {}, {}, {}; exact critical load {}",
-            sequence.tasks[1].x.nrows(),
-            labels_became(&sequence.settings, true),
+            "{}{} learned by {}, {}, {}; exact critical load {}",
+            sequence.described(),
+            prepared(sequence, true),
             typeset(&self.job.rules()[0].name()),
             loss_words(settings.loss),
             counted(self.job.seeds, "seed"),
@@ -136,6 +136,12 @@ impl Args {
             ),
         };
         let mut sentences = vec![outcome(points, critical), ended];
+        let learned: usize = points.iter().map(|q| q.learned).sum();
+        if learned < runs {
+            let share = if learned == 0 { "No run".to_string() } else { format!("Only {learned} of {runs} runs") };
+            let read = "what the others remember of task 1 says nothing about forgetting";
+            sentences.push(format!("{share} learned task 2 to the threshold: {read}."));
+        }
         let diverged = points.iter().flat_map(|q| &q.diverged);
         sentences.extend(diverged.map(|sentence| escape_markup(&format!("Left out: {sentence}."))));
         let told = Told { heading, table, in_files, sentences };

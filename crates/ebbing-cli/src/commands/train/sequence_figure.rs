@@ -9,7 +9,7 @@ use ebbing::stats::{mean_curve, mean_with_error};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{SingleHead, TaskSequence};
 use ebbing_report::{Figure, Line, Markers, Panel, Spread, Table, significant, typeset};
-use ebbing_studies::show::{counted, labels_became};
+use ebbing_studies::show::{counted, prepared};
 use serde_json::{Value, json};
 
 /// A curve over the tasks with its standard error where there are several seeds.
@@ -110,7 +110,7 @@ impl Args {
         let heading = format!(
             "Training on {}{}: depth {}, width {}, {}, {}",
             sequence.described(),
-            labels_became(&sequence.settings, shown.heads == Heads::Multi),
+            prepared(sequence, shown.heads == Heads::Multi),
             shown.architecture.depth,
             shown.width,
             loss_words(shown.loss),

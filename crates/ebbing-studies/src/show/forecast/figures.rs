@@ -210,7 +210,7 @@ fn test(forecast: &Forecast) -> Figure {
         false => ("", ""),
     };
     Figure::grid(panels, columns).title("Held-out data").finding(&finding).caption(&format!(
-        "Held-out data. **a** Test loss of each task after each task over that of a network which learns the task alone. **b** Share \
+        "Held-out data. **a** Test loss of each task after each task over that of learning the task alone. **b** Share \
          of test examples classified correctly{all}; above the diagonal tasks not yet learned.{own}"
     ))
 }

@@ -167,7 +167,7 @@ pub fn depths(forecast: &Forecast) -> Table {
     };
     let errors = column(|d| d.standard_error.unwrap_or(f64::NAN));
     let last = column(|d| d.final_forgetting);
-    let table = Table::new("What depth would change: order parameters over consecutive pairs, mean final forgetting")
+    let table = Table::new("What depth would change: order parameters over consecutive pairs; F_{21}, the loss of task 1 after task 2; mean final forgetting")
         .integer("depth", &forecast.depths.iter().map(|d| d.depth as i64).collect::<Vec<_>>())
         .number("γ_{RF}", &column(|d| d.order_parameters.gamma_rf))
         .number("γ_{rule}", &column(|d| d.order_parameters.gamma_rule))

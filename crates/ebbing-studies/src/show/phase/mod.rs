@@ -4,7 +4,7 @@ mod figures;
 
 pub use figures::{curve_panels, curve_table, diagram};
 
-use super::{Shown, bibtex, labels_became};
+use super::{Shown, bibtex, in_brackets};
 use crate::draw;
 use crate::job::{PhaseJob, PhasePlace, Representation, SweptCurves};
 use ebbing::theory::best_lambda::BestLambda;
@@ -14,8 +14,7 @@ use ebbing_report::{Dash, Figure, Line, Metadata, Panel, Report, Table, json_num
 /// Two tasks in words (markup): the line that opens, and sentences.
 pub fn told(place: &PhasePlace, sigma: f64) -> (String, Vec<String>) {
     let sizes: Vec<String> = place.sizes.iter().map(usize::to_string).collect();
-    let (examples, done) = (sizes.join(" and "), done(&place.settings));
-    let heading = format!("Two tasks of {examples} examples{done}, σ = {sigma}");
+    let heading = format!("Two tasks of {} examples{}, σ = {sigma}", sizes.join(" and "), in_brackets(&place.prepared));
     let mut sentences = answer(place.location.as_ref(), place.best.as_ref(), place.tested);
     sentences.extend(place.widths.map(|[own, best]| by_the_numbers(own, best)));
     sentences.extend(place.critical.notes.iter().map(|note| typeset(&sentence(note))));
@@ -63,22 +62,21 @@ pub fn report(
 pub const DEFINED: &str = "F_{21} is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0); G_{21} and G_{22} are \
      test losses of tasks 1 and 2 after task 2, over those of a network that learned the task alone.";
 
-/// What was done to labels, for the end of the first line.
-pub fn done(settings: &serde_json::Value) -> String {
-    labels_became(settings, true)
-}
+/// What the losses of longer sequences are.
+pub const DEFINED_FOR_MORE: &str = "F_{T1} is the training loss of task 1 after the last (0: remembered, 1: as bad as answering 0); G_{T1} and \
+     G_{TT} are test losses of the first and the last task then, over those of a network that learned the task alone.";
 
 /// The settings that files record: those of the theory, and what was asked of it.
 ///
 /// # Errors
 /// [`ebbing::Error::Setting`] for a setting out of its range.
-pub fn settings(job: &PhaseJob, tasks: &serde_json::Value) -> ebbing::Result<serde_json::Value> {
+pub fn settings(job: &PhaseJob, prepared: &str) -> ebbing::Result<serde_json::Value> {
     let mut all = serde_json::to_value(job.theory()?).unwrap_or_default();
     let lambdas: Vec<serde_json::Value> = job.lambda.iter().map(|l| json_number(*l)).collect();
     let rest = serde_json::json!({
         "width": job.width, "pair": job.pair, "pairs": job.pairs, "sweep": job.sweep(), "values": job.values, "curves": job.curves,
         "alpha": job.alpha, "lambdas": lambdas, "rescale_labels": job.rescale_labels, "seeds": job.seeds,
-        "representation": job.representation, "labels": ebbing::tasks::target_rule(tasks).own_words(),
+        "representation": job.representation, "prepared": prepared,
     });
     if let (Some(all), Some(rest)) = (all.as_object_mut(), rest.as_object()) {
         // What was not given is not recorded.

@@ -115,10 +115,9 @@ impl Advice {
         let accuracy = range.accuracy.map_or(String::new(), |[best, worst]| {
             format!(" and average test accuracy between {} and {}", significant(worst), significant(best))
         });
-        Some(format!(
-            "{found} {} orders were tried: forgetting lies between {best} and {worst}{accuracy}; forecasts rank the orders of trained networks only roughly.",
-            range.tried
-        ))
+        let roughly = if self.features { "" } else { "; forecasts rank the orders of trained networks only roughly" };
+        let tried = range.tried;
+        Some(format!("{found} {tried} orders were tried: forgetting lies between {best} and {worst}{accuracy}{roughly}."))
     }
 }
 

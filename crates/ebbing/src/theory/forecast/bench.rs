@@ -6,7 +6,7 @@ use crate::plan::forgetting_cost;
 use crate::tasks::TaskSequence;
 use crate::theory::blocks::made::Made;
 use crate::theory::calibration::{self, Expected, Training};
-use crate::theory::order_parameters::{OrderParameterSettings, PairOrderParameters, all_pairs, order_parameters};
+use crate::theory::order_parameters::{PairOrderParameters, all_pairs, order_parameters};
 use crate::theory::single_head::{Outcome, SingleHead, SingleHeadForecast, SingleHeadSettings};
 
 /// A sequence, and its kernels where they can be made once for all.
@@ -51,20 +51,14 @@ impl<'a> Bench<'a> {
 
     /// The order parameters of all pairs of tasks.
     pub fn pairs(&self, detailed: bool) -> Result<Vec<PairOrderParameters>> {
-        let (settings, theory) = (self.settings, &self.settings.theory);
+        let settings = self.settings;
         if self.sequence.tasks.len() < 2 {
             return Ok(Vec::new());
         }
-        let asked = OrderParameterSettings {
-            architecture: theory.architecture,
-            sigma2: theory.sigma2,
-            bias2: theory.bias2,
-            // A temperature is a ridge of 1/β.
-            ridge: settings.ridge + 1.0 / theory.beta,
-            half_samples: if detailed { settings.half_samples } else { 0 },
-            shuffles: if detailed { settings.shuffles } else { 0 },
-            ..OrderParameterSettings::default()
-        };
+        let mut asked = settings.of_pairs();
+        if !detailed {
+            (asked.half_samples, asked.shuffles) = (0, 0);
+        }
         match &self.made {
             Some(made) => all_pairs(&asked, made.source(), &made.given()),
             None => order_parameters(inputs(self.sequence, settings.features), &asked),

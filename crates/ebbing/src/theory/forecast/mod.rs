@@ -26,7 +26,7 @@ pub use sweeps::{DepthForecast, SweepForecast};
 
 use super::Inputs;
 use super::calibration::Expected;
-use super::order_parameters::{OrderParameters, PairOrderParameters};
+use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{Outcome, SingleHeadForecast, SingleHeadSettings};
 use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
 use crate::error::{Error, Result};
@@ -82,6 +82,34 @@ impl ForecastSettings {
     /// How many settings are set beside the forecast: steps of its progress.
     pub fn sweeps(&self) -> usize {
         self.depths.len() + self.lambdas.len() + self.widths.len()
+    }
+
+    /// Refuses settings that this many tasks cannot be forecast with.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] that names the setting.
+    pub fn checked(&self, tasks: usize) -> Result<()> {
+        self.theory.checked()?;
+        if !(self.ridge >= 0.0 && self.ridge.is_finite()) {
+            return Err(Error::setting("ridge", self.ridge, "must be at least 0 and finite"));
+        }
+        self.of_pairs().checked()?;
+        sweeps::check(tasks, self)
+    }
+
+    /// What is asked of the order parameters of pairs.
+    fn of_pairs(&self) -> OrderParameterSettings {
+        let theory = &self.theory;
+        OrderParameterSettings {
+            architecture: theory.architecture,
+            sigma2: theory.sigma2,
+            bias2: theory.bias2,
+            // A temperature is a ridge of 1/β.
+            ridge: self.ridge + 1.0 / theory.beta,
+            half_samples: self.half_samples,
+            shuffles: self.shuffles,
+            ..OrderParameterSettings::default()
+        }
     }
 
     /// `1/β + ridge` is the temperature of a network: its ridge is part of it. That of features stays beside it.
@@ -342,7 +370,7 @@ fn check(sequences: &[TaskSequence], settings: &ForecastSettings) -> Result<()> 
         let problem = format!("one has {count} tasks, another {}; averages need as many", other.tasks.len());
         return Err(Error::data("the sequences", problem));
     }
-    sweeps::check(&sequences[0], settings)
+    settings.checked(count)
 }
 
 fn inputs(sequence: &TaskSequence, features: bool) -> Inputs<'_> {

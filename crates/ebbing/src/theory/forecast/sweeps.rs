@@ -85,8 +85,8 @@ impl SweepForecast {
     }
 }
 
-/// Refuses sweeps that the tasks or the settings do not allow.
-pub(super) fn check(sequence: &TaskSequence, settings: &ForecastSettings) -> Result<()> {
+/// Refuses sweeps that the number of tasks or the settings do not allow.
+pub(super) fn check(tasks: usize, settings: &ForecastSettings) -> Result<()> {
     if settings.depths.contains(&0) {
         return Err(Error::setting("depths", 0, "must be at least 1 hidden layer"));
     }
@@ -97,7 +97,7 @@ pub(super) fn check(sequence: &TaskSequence, settings: &ForecastSettings) -> Res
         if asked && settings.features {
             return out(name, "with features: they are the network's last layer, there is no network to change");
         }
-        if asked && name != "depths" && sequence.tasks.len() < 2 {
+        if asked && name != "depths" && tasks < 2 {
             return out(name, "with one task: nothing is forgotten of it");
         }
     }

@@ -252,7 +252,7 @@ fn same_neurons(features: &TaskSequence) -> Result<()> {
 
 impl OrderParameterSettings {
     /// The prior of a weight, after every setting has been checked.
-    fn checked(&self) -> Result<WeightPrior> {
+    pub(crate) fn checked(&self) -> Result<WeightPrior> {
         let range = |name: &str, value: f64, sound: bool, expected: &str| {
             if sound { Ok(()) } else { Err(Error::setting(name, value, expected)) }
         };

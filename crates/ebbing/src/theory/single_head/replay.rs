@@ -192,6 +192,15 @@ impl Replay {
         Err(Error::setting("replay", self.examples, format!("must be at most {most}, the examples of {of}")))
     }
 
+    /// The most that can be stored of tasks of these sizes; classes are not counted.
+    pub fn most_of(&self, train: &[usize]) -> usize {
+        let stored = &train[..train.len().saturating_sub(1)];
+        match self.budget {
+            ReplayBudget::InAll => stored.iter().sum(),
+            _ => stored.iter().copied().min().unwrap_or(usize::MAX),
+        }
+    }
+
     /// The most that can be stored, and what has no more.
     ///
     /// # Errors
