@@ -61,7 +61,6 @@ fn inputs_are_prepared_as_asked_and_told() {
         "phase --alpha 0.5,2",
         "phase --pairs",
         "train --width 10 --max-steps 10 --learners l2",
-        "train --width 10 --max-steps 10 --learners l2 --heads multi --loads 0.5,2",
         "sample --width 10 --chains 2 --warmup 10 --draws 10",
         "advise",
     ] {

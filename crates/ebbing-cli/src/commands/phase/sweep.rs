@@ -4,6 +4,7 @@ use super::Args;
 use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing::stats::Estimate;
+use ebbing::tasks::preparation_words;
 use ebbing::theory::multi_head::CriticalLoad;
 use ebbing_report::{Screen, Spread, Table, escape_markup, significant, write_table};
 use ebbing_studies::job::{PhaseSweep, SweptCurves, SweptLoads};
@@ -32,7 +33,8 @@ impl Args {
         swept: &[SweptLoads],
         curves: &[SweptCurves],
     ) -> anyhow::Result<()> {
-        let settings = figures::settings(&self.job, tasks)?;
+        let prepared = preparation_words(tasks);
+        let settings = figures::settings(&self.job, &prepared)?;
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), tasks, &settings)?;
         let result = json!({
             "metadata": metadata,
@@ -42,7 +44,7 @@ impl Args {
             "curves": curves.iter().map(|c| json!({ "value": c.value, "curves": c.curves })).collect::<Vec<_>>(),
         });
         let heading = format!(
-            "Phase boundary of two tasks of {} examples ({}), σ = {}, {}",
+            "Phase boundary of two tasks of {} examples ({}; {prepared}), σ = {}, {}",
             self.job.examples(),
             escape_markup(self.job.tasks.data()),
             self.job.sigma,
