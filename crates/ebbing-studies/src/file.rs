@@ -309,7 +309,7 @@ fn at_line(path: &Path, text: &str, error: &toml::de::Error) -> Error {
 /// An error with the key of the file in the place of the library's setting.
 fn in_keys(error: Error) -> Error {
     match error {
-        Error::Setting { name, value, expected } if flag_of(&name) != name => {
+        Error::Setting { name, value, expected } if flag_of(&name).starts_with("--") => {
             Error::setting(flag_of(&name).trim_start_matches('-').replace('-', "_"), value, expected)
         }
         other => other,

@@ -166,7 +166,7 @@ impl ForecastJob {
         checked_seeds(self.seeds())?;
         self.settings()?;
         if let Some(p) = self.max_p.filter(|p| *p == 0) {
-            return Err(Error::setting("--max-p", p, "must be at least 1 example"));
+            return Err(Error::setting("max_p", p, "must be at least 1 example"));
         }
         if self.features.is_empty() { self.tasks.recipe().map(|_| ()) } else { self.refuse_beside_features() }
     }

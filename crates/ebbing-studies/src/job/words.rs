@@ -148,7 +148,7 @@ impl Loads {
 }
 
 /// Settings of the library and the flags that set them.
-const FLAGS: [(&str, &str); 24] = [
+const FLAGS: [(&str, &str); 25] = [
     ("tasks", "--length"),
     ("order", "--order"),
     ("p", "--examples"),
@@ -172,6 +172,7 @@ const FLAGS: [(&str, &str); 24] = [
     ("eta_factor", "--eta-factor"),
     ("width", "--width"),
     ("budget", "--budget"),
+    ("max_p", "--max-p"),
     ("keep_forgetting_below", "--keep-forgetting-below"),
 ];
 
