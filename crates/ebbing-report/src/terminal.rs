@@ -376,7 +376,11 @@ after task      1    2
     #[test]
     fn styles_are_for_terminals_that_take_them() {
         assert!(takes_styles(true, false, false));
-        assert!(![(false, false, false), (true, true, false), (true, false, true)].map(|(t, n, d)| takes_styles(t, n, d)).contains(&true));
+        assert!(
+            ![(false, false, false), (true, true, false), (true, false, true)]
+                .map(|(t, n, d)| takes_styles(t, n, d))
+                .contains(&true)
+        );
         assert_eq!(Style::Bad.on("FAIL", true), "\u{1b}[1;31mFAIL\u{1b}[0m");
         assert_eq!(Style::Good.on("pass", false), "pass");
     }

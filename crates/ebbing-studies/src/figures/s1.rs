@@ -27,7 +27,8 @@ fn targets(scale: Scale, images: Images) -> Targets {
     match scale {
         Scale::Paper => Targets { full: true, ..targets },
         Scale::Quick => {
-            let (target, flip) = (vec![0.0, 0.05, 0.1, 0.2, 0.5, 1.0], vec![0.0, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.25]);
+            let (target, flip) =
+                (vec![0.0, 0.05, 0.1, 0.2, 0.5, 1.0], vec![0.0, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.25]);
             let p = if targets.data == SAMPLE { 250 } else { 300 };
             Targets { full: true, p, seeds: 3, target, flip, ..targets }
         }

@@ -116,16 +116,14 @@ impl Reproduction for FigureS5 {
             let n = f.len();
             let step = (f[n - 2].value - f[n - 1].value) / (f[0].value - f[n - 1].value);
             let statement = format!("F_21 at the longest context, L = {depth}");
-            claims.push(
-                Claim::above(panel, &statement, f[n - 1].value, 0.0)
-                    .error(f[n - 1].standard_error)
-                    .note(format!(
-                        "the last step, from {} to {}, brings {:.0} % of the whole gain",
-                        self.context[n - 2],
-                        self.context[n - 1],
-                        100.0 * step
-                    )),
-            );
+            claims.push(Claim::above(panel, &statement, f[n - 1].value, 0.0).error(f[n - 1].standard_error).note(
+                format!(
+                    "the last step, from {} to {}, brings {:.0} % of the whole gain",
+                    self.context[n - 2],
+                    self.context[n - 1],
+                    100.0 * step
+                ),
+            ));
         }
         let absolute = |f: &[Estimate]| f[0].value - f[f.len() - 1].value;
         claims.push(

@@ -157,12 +157,18 @@ impl AdviseJob {
     /// Refuses settings that tasks of these sizes do not allow.
     pub(super) fn check_sizes(&self, sizes: &Sizes) -> ebbing::Result<()> {
         if sizes.train.len() < 2 {
-            return Err(Error::setting("--length", sizes.train.len(), "must be at least 2 tasks: of one nothing is forgotten"));
+            return Err(Error::setting(
+                "--length",
+                sizes.train.len(),
+                "must be at least 2 tasks: of one nothing is forgotten",
+            ));
         }
         let settings = self.settings()?;
         let most = settings.replay.most_of(&sizes.train);
         match settings.budget.filter(|budget| *budget > most) {
-            Some(budget) => Err(Error::setting("budget", budget, format!("must be at most {most}, what there is to be stored"))),
+            Some(budget) => {
+                Err(Error::setting("budget", budget, format!("must be at most {most}, what there is to be stored")))
+            }
             None => Ok(()),
         }
     }

@@ -206,7 +206,8 @@ fn a_larger_grid_goes_on_in_place() {
     };
     let own = folder.path().join("files");
     Store::create(&own, &with(serde_json::json!({ "a.npz": "1" }), 3)).unwrap();
-    let said = Store::create(&own, &with(serde_json::json!({ "a.npz": "2", "b.npz": "1" }), 4)).unwrap_err().to_string();
+    let said =
+        Store::create(&own, &with(serde_json::json!({ "a.npz": "2", "b.npz": "1" }), 4)).unwrap_err().to_string();
     assert!(said.contains("settings.files.a.npz"), "{said}");
     Store::create(&own, &with(serde_json::json!({ "a.npz": "1", "b.npz": "1" }), 4)).unwrap();
 }

@@ -53,7 +53,9 @@ pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequen
 pub use context::WithContext;
 pub use interpolated::Interpolated;
 pub use keys::unknown_key;
-pub use labels::{Class, GivenTargets, GivenTask, TargetRule, own_readouts, prepared_words, target_rule, whole_targets};
+pub use labels::{
+    Class, GivenTargets, GivenTask, TargetRule, own_readouts, prepared_words, target_rule, whole_targets,
+};
 pub use partial_split::PartialSplit;
 pub use permuted::Permuted;
 pub use pool::Pool;

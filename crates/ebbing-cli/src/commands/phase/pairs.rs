@@ -5,8 +5,8 @@ use crate::console::Console;
 use ebbing::data::Sources;
 use ebbing_report::{Report, Screen, Table, significant, typeset, write_table};
 use ebbing_studies::job::{PhasePair, PhasePairs};
-use ebbing_studies::show::{bibtex, in_brackets};
 use ebbing_studies::show::phase as show;
+use ebbing_studies::show::{bibtex, in_brackets};
 use serde_json::json;
 
 impl Args {

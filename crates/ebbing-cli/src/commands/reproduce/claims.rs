@@ -114,7 +114,10 @@ mod tests {
             ),
         ];
         let coloured = table("Claims at quick scale", &claims, Path::new("out"), true);
-        assert_eq!((coloured.matches("\u{1b}[1;31mFAIL\u{1b}[0m").count(), coloured.matches("\u{1b}[32mpass").count()), (2, 1));
+        assert_eq!(
+            (coloured.matches("\u{1b}[1;31mFAIL\u{1b}[0m").count(), coloured.matches("\u{1b}[32mpass").count()),
+            (2, 1)
+        );
         let text = table("Claims at quick scale", &claims, Path::new("out"), false);
         assert!(text.lines().all(|l| l.chars().count() <= TERMINAL_COLUMNS), "{text}");
         for word in

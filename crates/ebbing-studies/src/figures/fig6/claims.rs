@@ -86,7 +86,8 @@ fn transition(study: &Fig6, benchmark: &Benchmark, frame: &Frame, rows: &Frame) 
         // What the tolerance of γ_sim leaves to its power.
         let (low, high) = ((gamma + tolerance).powi(-2), (gamma - tolerance).powi(-2));
         let band = format!("{low:.2} … {high:.2}");
-        let claim = Claim::new(&panel, &format!("{name}: γ_sim^−2"), law, &band, (low..=high).contains(&law)).paper(printed);
+        let claim =
+            Claim::new(&panel, &format!("{name}: γ_sim^−2"), law, &band, (low..=high).contains(&law)).paper(printed);
         let beside = format!("exact α_c = {:.3} ± {:.3}", exact.value, exact.standard_error.unwrap_or(f64::NAN));
         claims.push(if study.setup.is_paper() {
             claim.note(beside)

@@ -117,7 +117,9 @@ impl Advice {
         });
         let roughly = if self.features { "" } else { "; forecasts rank the orders of trained networks only roughly" };
         let tried = range.tried;
-        Some(format!("{found} {tried} orders were tried: forgetting lies between {best} and {worst}{accuracy}{roughly}."))
+        Some(format!(
+            "{found} {tried} orders were tried: forgetting lies between {best} and {worst}{accuracy}{roughly}."
+        ))
     }
 }
 

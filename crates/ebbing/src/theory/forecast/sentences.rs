@@ -54,8 +54,11 @@ impl Forecast {
         all.extend(best_of("With a readout per task, of the widths tried", &self.widths, self.test.is_some()));
         all.extend(self.order.as_ref().map(|order| best_order(order, &self.tasks)));
         if self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
-            let told =
-                if self.drawn { "several seeds tell" } else { "several seeds of a part of the examples (--max-p) tell" };
+            let told = if self.drawn {
+                "several seeds tell"
+            } else {
+                "several seeds of a part of the examples (--max-p) tell"
+            };
             all.push(format!(
                 "Of one draw of tasks some order is always the best; {told} whether it is more than chance."
             ));

@@ -159,9 +159,8 @@ impl CriticalLoad {
             );
         }
         if self.alpha_c.is_infinite() {
-            self.notes.push(format!(
-                "no α_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime"
-            ));
+            self.notes
+                .push(format!("no α_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime"));
         }
         if self.gamma_sim <= 0.0 {
             self.notes.push(format!(
