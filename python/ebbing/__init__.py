@@ -1,7 +1,7 @@
 """Forecasts what a neural network forgets, and fails to learn, when it learns tasks one after another: from the data alone.
 
 >>> import ebbing
->>> tasks = ebbing.tasks.permuted(tasks=3, p=200, p_test=0)
+>>> tasks = ebbing.tasks.permuted(length=3, examples=200, test_examples=0)
 >>> told = ebbing.forecast(tasks)
 >>> told.forgetting.shape  # [t, s]: after task t, on task s
 (3, 3)

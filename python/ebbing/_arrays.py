@@ -89,9 +89,30 @@ def classes_of(tasks: Iterable[Any]) -> list[Any] | None:
     >>> classes_of([(np.eye(2), ["b", "a"])]), classes_of([(np.eye(2), [0.5, 1.0])])
     (['a', 'b'], None)
     """
-    settings = getattr(tasks, "settings", {})
-    rule = settings["targets"] if "targets" in settings else target_columns([task.y for task in as_sequence(tasks)])[2]
-    return list(next(iter(rule.values()))) if isinstance(rule, dict) else None
+    return _columns_and_classes(as_sequence(tasks))[1]
+
+
+def own_classes(tasks: TaskSequence) -> list[list[Any]] | None:
+    """The same where every task has a readout of its own: those of each task.
+
+    >>> own_classes(TaskSequence([(np.eye(2), [3, 5]), (np.eye(2), [9, 7])]))
+    [[3, 5], [7, 9]]
+    """
+    columns, classes = _columns_and_classes(tasks)
+    if classes is None:
+        return None
+    # One column is of both classes, whichever of them a task has.
+    used = [np.flatnonzero(y.any(axis=0)) if y.shape[1] > 1 else range(len(classes)) for y in columns]
+    return [[classes[k] for k in own] for own in used]
+
+
+def _columns_and_classes(tasks: TaskSequence) -> tuple[list[Array], list[Any] | None]:
+    """Target columns of every task, and the classes behind them."""
+    if "targets" in tasks.settings:
+        columns, rule = [targets(task.y) for task in tasks], tasks.settings["targets"]
+    else:
+        columns, _, rule = target_columns([task.y for task in tasks])
+    return columns, list(next(iter(rule.values()))) if isinstance(rule, dict) else None
 
 
 def decided(outputs: Array, classes: Sequence[Any] | None) -> Any:
@@ -187,6 +208,8 @@ class TaskSequence(list[Task]):
 
     names: list[str]
     settings: dict[str, Any]
+    #: Whether it was told that its real targets look like class labels.
+    _told: bool = False
 
     def __init__(self, tasks: Any, names: Sequence[str] = (), settings: dict[str, Any] | None = None) -> None:
         if isinstance(tasks, Mapping):
@@ -269,7 +292,7 @@ def two_of(pair: Any, names: Sequence[str]) -> tuple[int, int]:
 
 
 def native(tasks: Any) -> list[Native]:
-    """Tasks for the compiled half; warns where real targets look like class labels."""
+    """Tasks for the compiled half; warns, once of a sequence, where real targets look like class labels."""
     sequence = as_sequence(tasks)
     made: list[Native] = []
     for t, (task, name) in enumerate(zip(sequence, sequence.names)):
@@ -288,10 +311,11 @@ def native(tasks: Any) -> list[Native]:
                 None if task.f_test is None else targets(task.f_test, f"{label}, f_test"),
             )
         )
-    if "targets" not in sequence.settings:
+    if "targets" not in sequence.settings and not sequence._told:
         real = [y for _, y, *_ in made if isinstance(y, np.ndarray)]
         note = _ebbing.whole_targets(real) if len(real) == len(made) else None
         if note:
+            sequence._told = True
             warnings.warn(note, stacklevel=3)
     return made
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import Array, as_sequence, native
-from ._multi_head import REGIMES, CriticalLoad, _readout, powers, several, unsettled
+from ._multi_head import DEFINED, REGIMES, CriticalLoad, _readout, powers, several, unsettled
 from ._result import Result
 from ._settings import given, real, weight_variance
 from ._table import Table, frame, setting, shortened, significant, symbol
@@ -17,10 +17,11 @@ from ._table import Table, frame, setting, shortened, significant, symbol
 #: The losses of two tasks.
 LOSSES = ("g21", "g22", "f21")
 
-#: What they are.
-DEFINED = (
-    "F_{21} is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0); G_{21} and G_{22} are test "
-    "losses of tasks 1 and 2 after task 2, over those of a network that learned the task alone."
+#: What the losses of any number of tasks are: on training data, and with those on test data.
+F_T1 = "F_{T1} is the training loss of task 1 after the last (0: remembered, 1: as bad as answering 0)"
+DEFINED_FOR_MORE = (
+    f"{F_T1}; G_{{T1}} and G_{{TT}} are test losses of the first and the last task then, over those of a network that learned "
+    "the task alone."
 )
 
 #: What a curve tells at every λ and load, each with its exponent of λ.
@@ -84,8 +85,8 @@ class PhaseCurves(Result):
         """What the result is called where it is shown."""
         return "Tasks with a readout each against the load"
 
-    def tables(self) -> list[Table]:
-        """The tables that are shown; powers of λ where there is no finite limit."""
+    def tables(self, load: float | None = None) -> list[Table]:
+        """The tables that are shown, of one load where it is given; powers of λ where there is no finite limit."""
         lam, alpha = (np.ravel(axis) for axis in np.meshgrid(self.lam, self.alpha, indexing="ij"))
         names = [name for name in QUANTITIES if name in self.__dict__]
         columns: list[list[Any]] = [[setting(value) for value in lam], [setting(value) for value in alpha]]
@@ -93,11 +94,13 @@ class PhaseCurves(Result):
         columns += [regimes] if any(regimes) else []
         columns += [powers(self, name) for name in names]
         head = [symbol("lam"), symbol("alpha"), *(["regime"] if any(regimes) else []), *map(symbol, names)]
-        return [shortened("", head, [list(row) for row in zip(*columns)])]
+        rows = [list(row) for row, each in zip(zip(*columns), alpha) if load is None or each == load]
+        return [shortened("", head, rows)]
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
-        return self.critical.sentences() if self.critical else []
+        defined = DEFINED_FOR_MORE if "g_t1" in self.__dict__ else f"{F_T1}."
+        return [*(self.critical.sentences() if self.critical else []), defined]
 
 
 def phase_curves(

@@ -12,10 +12,18 @@ from ._arrays import Array, TaskSequence, as_sequence, native, task_names, two_o
 from ._order import OrderParameters, by_name
 from ._progress import Listener, listener
 from ._result import Result
-from ._settings import bias_variance, encode, given, in_python, resamplings, weight_variance
+from ._settings import bias_variance, count, encode, given, in_python, resamplings, weight_variance
 from ._statistics import ForgettingFit, Metrics, VarianceExplained
-from ._table import Table, frame, matrix_frame, matrix_table, significant, symbol
+from ._table import Table, frame, matrix_frame, matrix_table, setting, significant, symbol, with_error
 
+
+#: What the tables of sweeps tell.
+DEPTHS = (
+    "What depth would change: order parameters over consecutive pairs; F_{21}, the loss of task 1 after task 2; mean final "
+    "forgetting"
+)
+LAMBDAS = "What the penalty λ would change, where all weights learn (mode gibbs)"
+WIDTHS = "A readout per task at other widths N"
 
 #: The order parameters in tables of pairs.
 NAMES_SHOWN = ("gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f_pair", "gamma_sim")
@@ -171,17 +179,35 @@ class Forecast(Result):
         learned = np.where(np.tri(len(self.tasks), dtype=bool), self.forgetting, np.nan)
         caption = "Forgetting F (0: remembered, 1: as bad as answering 0)"
         matrix = matrix_table(caption, learned, self.tasks, self.forgetting_error)
+        return [*self._pair_tables(), matrix, *self._sweep_tables()]
+
+    def _pair_tables(self) -> list[Table]:
+        """The order parameters of the pairs that are shown, and below them intervals and null where there are some."""
         pairs, names = self.shown_pairs(), NAMES_SHOWN
         if not pairs:
-            return [matrix]
+            return []
         which = "pairs in the order learned" if len(self.tasks) <= 4 else "consecutive pairs"
         rows = [[self.arrow(p), *(significant(getattr(p, name), p.accuracy()) for name in names)] for p in pairs]
         values = Table(f"Order parameters, {which}", ["pair", *map(symbol, names)], rows)
         if not pairs[0].called():
-            return [values, matrix]
+            return [values]
         of = f" (of the first draw; values are means of {self.seeds})" if self.seeds > 1 else ""
         lines = [[self.arrow(p) if k == 0 else "", *p.row(name)] for p in pairs for k, name in enumerate(names)]
-        return [values, Table(pairs[0].called() + of, ["pair", *pairs[0].head()], lines), matrix]
+        return [values, Table(pairs[0].called() + of, ["pair", *pairs[0].head()], lines)]
+
+    def _sweep_tables(self) -> list[Table]:
+        """What other depths, penalties and widths would change, where asked for."""
+        tables = []
+        if self.depths:
+            names = ("gamma_rf", "gamma_rule", "conflict")
+            rows = [
+                [d["depth"], *(d["order_parameters"][name] for name in names), d["f21"], _final(d), _tau(d)] for d in self.depths
+            ]
+            head = ["depth", *map(symbol, (*names, "f21")), "final F", symbol("tau")]
+            tables.append(Table(DEPTHS, head, rows))
+        for points, caption in ((self.lambdas, LAMBDAS), (self.widths, WIDTHS)):
+            tables += [_swept_table(caption, points, self.test_loss is not None)] if points else []
+        return tables
 
 
 def named(numbers: Sequence[int], tasks: Sequence[str]) -> list[Any]:
@@ -224,6 +250,7 @@ def forecast(
     depths: Sequence[int] = (),
     lambdas: Sequence[float] = (),
     widths: Sequence[float] = (),
+    max_p: int | None = None,
     order: bool = True,
     convention: str = "gem",
     features: bool = False,
@@ -246,6 +273,7 @@ def forecast(
     | `depths` | other depths to set beside the forecast |
     | `lambdas` | penalties λ to set beside it, where all weights learn (inf included) |
     | `widths` | widths N to set beside it with a readout per task, at `lam` or each of `lambdas` |
+    | `max_p` | at most so many examples per task are used, other ones for every seed: `[sequence] * 5` gives error bars |
     | `order` | whether the best order of tasks is searched |
     | `convention` | of the accuracy metrics: gem, avalanche or chaudhry |
     | `features` | inputs are feature matrices: `K = ΦΦᵀ/N`, pseudo-inverses where it is singular |
@@ -277,8 +305,10 @@ def forecast(
         features=features,
         ridge=ridge,
     )
+    if max_p is not None and count(max_p, "max_p") < 1:
+        raise ValueError(f"max_p is {max_p}; must be at least 1 example")
     drawn = draws(tasks)
-    outlook = _ebbing.forecast(sequences(drawn), asked, listener(progress, "forecast"))
+    outlook = _ebbing.forecast(sequences(drawn), asked, max_p, listener(progress, "forecast"))
     return Forecast.of(outlook, described(drawn) | settings)
 
 
@@ -302,6 +332,37 @@ def described(drawn: list[TaskSequence]) -> dict[str, str]:
 def _swept(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Points of a sweep, with an infinite penalty as a number."""
     return [{**point, "lambda": float(point["lambda"])} for point in points]
+
+
+def _swept_table(caption: str, points: list[dict[str, Any]], tested: bool) -> Table:
+    """What is left of all tasks after the last at every point of a sweep, or why there is no number."""
+    columns: dict[str, list[Any]] = {}
+    if "width" in points[0]:
+        columns["N"] = [setting(point["width"]) for point in points]
+    columns["λ"] = [setting(point["lambda"]) for point in points]
+    columns["final F"] = [_final(point) for point in points]
+    if any(point["accuracy"] is not None for point in points):
+        name = "test accuracy" if tested else "training accuracy"
+        columns[name] = [_written(point["accuracy"], point["accuracy_error"]) for point in points]
+        columns["transfer"] = [point["backward_transfer"] for point in points]
+    if any(point.get("why") for point in points):
+        columns[""] = [point.get("why") for point in points]
+    return Table(caption, list(columns), [list(row) for row in zip(*columns.values())])
+
+
+def _final(point: dict[str, Any]) -> str:
+    """The mean forgetting of all earlier tasks after the last."""
+    return _written(point["final_forgetting"], point["standard_error"])
+
+
+def _tau(depth: dict[str, Any]) -> float | None:
+    """The fitted number of tasks over which the first is forgotten, where the curve tells."""
+    fit = depth["fit"]
+    return ForgettingFit.of(fit).tau if fit else None
+
+
+def _written(value: float | None, error: float | None) -> str:
+    return "" if value is None else with_error(value, error)
 
 
 def _mean(averaged: dict[str, Any] | None) -> Any:

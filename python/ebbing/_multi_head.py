@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from . import _ebbing
-from ._arrays import Array, as_sequence, classes_of, decided, lower, matrix, native, vector
+from ._arrays import Array, as_sequence, decided, lower, matrix, native, own_classes, vector
 from ._result import Result
 from ._settings import count, given, real, weight_variance
 from ._table import Table, frame, matrix_table, power, setting, shortened, symbol, values_table, without_rounding
@@ -24,6 +27,12 @@ REGIMES = {
 #: The prior variance of readouts and the bound on their norm.
 Readout = tuple[float | None, float | None]
 
+#: What the losses of two tasks are: on training data, and with those on test data.
+F_21 = "F_{21} is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0)"
+DEFINED = (
+    f"{F_21}; G_{{21}} and G_{{22}} are test losses of tasks 1 and 2 after task 2, over those of a network that learned the task "
+    "alone."
+)
 
 #: Where a large λ stands for ∞, losses that have a limit move by no more than this when it grows tenfold.
 SETTLED = 1e-3
@@ -34,6 +43,19 @@ def unsettled(change: float | None) -> None:
     if change is not None and change > SETTLED:
         told = f"losses still move by up to {change:.2g} when lam grows tenfold"
         warnings.warn(f"lam = inf is not quite reached, next to a transition: {told}", stacklevel=4)
+
+
+#: What errors advise that only functions with a `beta` or a `ridge` can do.
+WITH_BETA = re.compile(r", or (set beta to|use a finite beta).*|add a ridge to [^,]*, or ")
+
+
+@contextmanager
+def without_beta() -> Iterator[None]:
+    """Errors of what is defined at beta = inf alone advise what can be done there."""
+    try:
+        yield
+    except _ebbing.NumericalError as error:
+        raise _ebbing.NumericalError(WITH_BETA.sub("", str(error))) from None
 
 
 class MultiHead:
@@ -70,9 +92,7 @@ class MultiHead:
     ) -> None:
         tasks = as_sequence(tasks)
         self._tasks = native(tasks)
-        # Each head has its own two classes.
-        labelled = all(not isinstance(y, np.ndarray) for _, y, *_ in self._tasks) and classes_of(tasks) is not None
-        self._classes = [sorted(set(y)) for _, y, *_ in self._tasks] if labelled else None
+        self._classes = own_classes(tasks)
         self._settings = (
             None if width is None else real(width, "width"),
             None if alpha is None else real(alpha, "alpha"),
@@ -129,7 +149,7 @@ class MultiHead:
 
     def predict(self, X: Any, head: int | None = None, t: int | None = None) -> Any:
         """What head h (the last learned unless told) answers after t tasks: the task's own classes where it was given as
-        labels, else the mean output."""
+        labels (in a file or a PyTorch data set too), else the mean output."""
         time = self.tasks if t is None else count(t, "t")
         chosen = time if head is None else count(head, "head")
         mean = self.mean(X, chosen, time)
@@ -247,6 +267,10 @@ class TwoTaskLimit(Result):
         head = [symbol("alpha"), "regime", *map(symbol, ["u11", "u12", "rho", *names])]
         return [shortened("", head, [list(row) for row in zip(*columns)])]
 
+    def sentences(self) -> list[str]:
+        """What the numbers mean, in sentences."""
+        return [DEFINED] if "g21" in self.__dict__ else [f"{F_21}."] if "f21" in self.__dict__ else []
+
 
 def powers(result: Result, name: str) -> list[str]:
     """A quantity and its exponents of λ, written."""
@@ -329,7 +353,9 @@ def two_task_limit(
     """
     settings = given(locals())
     readout = _readout(sigma_readout, readout_norm)
-    curve = _two_tasks(X1, y1, X2, y2, sigma, activation, readout).curve(several(alpha, "alpha"))
+    loads = several(alpha, "alpha")
+    with without_beta():
+        curve = _two_tasks(X1, y1, X2, y2, sigma, activation, readout).curve(loads)
     limit = TwoTaskLimit.of_points(curve["points"], scalar=np.ndim(alpha) == 0)
     limit.settings = settings
     return limit
@@ -355,7 +381,8 @@ def critical_load(
     """
     settings = given(locals())
     readout = _readout(sigma_readout, None)
-    return critical_of(_two_tasks(X1, y1, X2, y2, sigma, activation, readout), settings=settings)
+    with without_beta():
+        return critical_of(_two_tasks(X1, y1, X2, y2, sigma, activation, readout), settings=settings)
 
 
 def critical_of(two: _ebbing.TwoTasks, **more: Any) -> CriticalLoad:

@@ -9,9 +9,9 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import TaskSequence, as_sequence, native, two_of
-from ._curves import DEFINED, BestLambda, PhaseCurves, best_lambda, phase_curves
+from ._curves import BestLambda, PhaseCurves, best_lambda, phase_curves
 from ._forecast import described, named
-from ._multi_head import REGIMES, CriticalLoad, _readout, critical_of
+from ._multi_head import DEFINED, REGIMES, CriticalLoad, _readout, critical_of, without_beta
 from ._result import Result
 from ._settings import given, real, weight_variance
 from ._table import Table, frame, setting, significant, symbol
@@ -22,14 +22,14 @@ class Phase(Result):
 
     | attribute | |
     |---|---|
-    | `critical` | the `CriticalLoad` α_c and its estimates |
+    | `critical` | the `CriticalLoad` α_c and its estimates; None at a finite beta, where there are no regimes |
     | `curves` | `PhaseCurves` of both tasks against the load, at every `lam` |
-    | `location` | where `width` lies: `regime`, `alpha`, the widths that leave it, `advice`; None without a width |
+    | `location` | where `width` lies: `alpha`, and at beta = inf `regime`, the widths that leave it, `advice`; None without one |
     | `best` | the `BestLambda` at that width, where both tasks have held-out data |
     | `widths` | `own`, the losses of that width as λ grows, and `best`, those of the best width computed, where both have held-out data |
     """
 
-    critical: CriticalLoad
+    critical: CriticalLoad | None
     curves: PhaseCurves
     location: dict[str, Any] | None
     best: BestLambda | None
@@ -40,7 +40,7 @@ class Phase(Result):
     @property
     def regime(self) -> str | None:
         """The regime of the width, as `lam` grows."""
-        return None if self.location is None else str(self.location["regime"])
+        return None if self.location is None else self.location.get("regime")
 
     def title(self) -> str:
         """What the result is called where it is shown."""
@@ -58,11 +58,15 @@ class Phase(Result):
 
     def tables(self) -> list[Table]:
         """The tables that are shown."""
+        if self.critical is None:
+            return self.curves.tables(None if self.location is None else self.location["alpha"])
         names = ("gamma_sim", "alpha_c", "alpha_c_gamma_sim", "alpha_c_u11")
         return [Table("Similarity and critical loads", list(map(symbol, names)), [[getattr(self.critical, n) for n in names]])]
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
+        if self.critical is None:
+            return ["Regimes and their critical load are those of beta = inf.", *self.curves.sentences()]
         if self.location is None:
             return ["Give width=N to be told in which regime a network of that width is.", *self.critical.sentences()]
         said = [f"Load {significant(self.location['alpha'])}: {self.location['advice']}."]
@@ -92,6 +96,7 @@ def phase(
     alpha: Any = None,
     lam: Any = float("inf"),
     sigma: float = 1.0,
+    beta: float = float("inf"),
     activation: str = "relu",
     sigma_readout: float | None = None,
     readout_norm: float | None = None,
@@ -99,7 +104,8 @@ def phase(
     """Places two tasks with a readout each in their phase diagram: fixed representations, overfitting, or generalization.
 
     `pair` chooses two of more tasks, by name or counted from 1 in the order learned (`phase_pairs` tells of all pairs); `alpha`
-    are the loads of the curves (60 from 0.1 to 10), `lam` their penalties.
+    are the loads of the curves (60 from 0.1 to 10), `lam` their penalties. A finite `beta` allows for singular kernels, and is told
+    as curves alone, solved load by load.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
@@ -117,6 +123,12 @@ def phase(
     loads = np.geomspace(0.1, 10, 60) if alpha is None else alpha
     same: dict[str, Any] = {"sigma": sigma, "activation": activation}
     same |= {"sigma_readout": sigma_readout, "readout_norm": readout_norm}
+    about: dict[str, Any] = {"tasks": chosen.names, "settings": described([chosen]) | settings}
+    if real(beta, "beta") != math.inf:
+        location = None if width is None else _load(chosen, width)
+        loads = loads if location is None else np.unique([*np.ravel(loads), location["alpha"]])
+        curves = phase_curves(chosen, alpha=loads, lam=lam, beta=beta, **same)
+        return Phase(critical=None, curves=curves, location=location, best=None, widths=None, **about)
     two = _ebbing.TwoTasks(native(chosen), weight_variance(sigma, "sigma"), activation, _readout(sigma_readout, readout_norm))
     location = best = widths = None
     if width is not None:
@@ -130,14 +142,20 @@ def phase(
         location=location,
         best=best,
         widths=widths,
-        tasks=chosen.names,
-        settings=described([chosen]) | settings,
+        **about,
     )
 
 
 def _both(tasks: TaskSequence, pair: tuple[int, int]) -> TaskSequence:
     """Two of the tasks, with their names."""
     return TaskSequence([tasks[t - 1] for t in pair], [tasks.names[t - 1] for t in pair], tasks.settings)
+
+
+def _load(tasks: TaskSequence, width: float) -> dict[str, float]:
+    """The load of a width."""
+    if not 0 < real(width, "width") < math.inf:
+        raise ValueError(f"width is {width}; must be positive and finite")
+    return {"width": float(width), "alpha": len(tasks[-1].y) / width}
 
 
 def _located(two: _ebbing.TwoTasks, width: float) -> dict[str, Any]:
@@ -218,11 +236,12 @@ def phase_pairs(
     if len(sequence) < 2:
         raise ValueError(f"tasks: there are {len(sequence)}; pairs need at least two")
     prior = weight_variance(sigma, "sigma"), activation, _readout(sigma_readout, None)
-    pairs = []
+    given_tasks, pairs = native(sequence), []
     for second in range(2, len(sequence) + 1):
         for first in range(1, second):
-            two = _ebbing.TwoTasks(native(_both(sequence, (first, second))), *prior)
-            critical = critical_of(two)
+            with without_beta():
+                two = _ebbing.TwoTasks([given_tasks[first - 1], given_tasks[second - 1]], *prior)
+                critical = critical_of(two)
             row = dict(zip(("first", "second"), named((first, second), sequence.names)))
             row |= {name: getattr(critical, name) for name in ("gamma_sim", "alpha_c", "alpha_c_gamma_sim")}
             if width is not None:

@@ -242,7 +242,8 @@ def phase(told: Any, ax: Any = None) -> Any:
     """Forgetting of task 1 against the load, the regimes behind it and the width asked about as a line."""
     ax = axes(ax, (4.6, 2.6))
     alpha = np.atleast_1d(told.curves.alpha)
-    tint(ax, alpha.min(), alpha.max(), told.critical.alpha_c)
+    if told.critical is not None:
+        tint(ax, alpha.min(), alpha.max(), told.critical.alpha_c)
     ax.set(xscale="log", xlim=(alpha.min(), alpha.max()))
     curves(told.curves, "f_t1", ax)
     if told.location is not None:

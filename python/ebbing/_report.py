@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _ebbing
-from ._table import Table, as_html, setting
+from ._table import Table, as_html, as_text, setting
 
 if TYPE_CHECKING:
     from ._result import Result
@@ -17,12 +17,24 @@ if TYPE_CHECKING:
 #: How many sentences open a report; what else there is to say follows its tables.
 OPENING = 5
 
-STYLE = (
-    "body{font-family:system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;line-height:1.5}"
-    "table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}"
+#: A shadow at the edge beyond which a table goes on, as in the program's reports.
+SCROLL = (
+    ".scroll{overflow-x:auto;margin:1rem 0;background:"
+    "linear-gradient(to right,var(--paper) 30%,transparent) left/2rem 100% no-repeat local,"
+    "linear-gradient(to left,var(--paper) 30%,transparent) right/2rem 100% no-repeat local,"
+    "linear-gradient(to right,var(--line),transparent) left/.6rem 100% no-repeat scroll,"
+    "linear-gradient(to left,var(--line),transparent) right/.6rem 100% no-repeat scroll}"
+)
+
+STYLE = SCROLL + (
+    ":root{color-scheme:light dark;--ink:#1a1a1a;--paper:#ffffff;--line:#c9c9c9}"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6e6e6;--paper:#16181c;--line:#454a52}}"
+    "body{font-family:system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;line-height:1.5;"
+    "color:var(--ink);background:var(--paper)}"
+    "table{border-collapse:collapse}"
     "caption{text-align:left;font-weight:bold;padding:4px 8px}thead th{border-bottom:1px solid}"
     "figure{margin:1rem 0;background:white}svg{max-width:100%;height:auto}"
-    "@media(prefers-color-scheme:dark){body{background:#16181c;color:#e6e6e6}}"
+    "@media print{.scroll{overflow:visible}}"
 )
 
 CITE = (
@@ -37,7 +49,7 @@ def page(result: Result) -> str:
     opening, more = said[:OPENING], said[OPENING:]
     about = f"<p>{html.escape(result.about())}</p>" if result.about() else ""
     parts = [f"<h1>{title}</h1>", about, bullets(opening), figure(result, opening[0] if opening else result.title())]
-    parts += [table.html() for table in result.tables()]
+    parts += [scrolled(table, result.title()) for table in result.tables()]
     parts += [f"<h2>More</h2>{bullets(more)}"] if more else []
     parts += [f"<p>{as_html(result.__dict__['assumes'])}</p>"] if result.__dict__.get("assumes") else []
     parts += [asked(result), f"<p>ebbing {_ebbing.__version__}. The theory: {CITE}</p>"]
@@ -50,6 +62,12 @@ def bullets(sentences: list[str]) -> str:
     return f"<ul>{''.join(f'<li>{as_html(said)}</li>' for said in sentences)}</ul>" if sentences else ""
 
 
+def scrolled(table: Table, title: str) -> str:
+    """A table that scrolls where it is wider than the page, with its caption (or the title) for a screen reader."""
+    name = html.escape(as_text(table.caption or title))
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">{table.html()}</div>'
+
+
 def asked(result: Result) -> str:
     """The settings that made the result."""
     settings = result.__dict__.get("settings") or {}
@@ -60,7 +78,7 @@ def asked(result: Result) -> str:
         return "–" if value is None else setting(value) if isinstance(value, float) else str(value)
 
     rows = [[name, shown(value)] for name, value in settings.items()]
-    return Table("Settings", ["", ""], rows).html() if rows else ""
+    return scrolled(Table("Settings", ["", ""], rows), "") if rows else ""
 
 
 def figure(result: Result, finding: str) -> str:
@@ -74,4 +92,4 @@ def figure(result: Result, finding: str) -> str:
         axes[0].figure.savefig(file, format="svg", bbox_inches="tight")
         drawn = file.getvalue()
     plt.close(axes[0].figure)
-    return f'<figure role="img" aria-label="{html.escape(finding)}">{drawn[drawn.index("<svg") :]}</figure>'
+    return f'<figure role="img" aria-label="{html.escape(as_text(finding))}">{drawn[drawn.index("<svg") :]}</figure>'

@@ -64,6 +64,18 @@ def seed_of(value: Any) -> int:
     return int(value.integers(2**63 - 1)) if isinstance(value, np.random.Generator) else count(value, "seed")
 
 
+def either(name: str, value: Any, other_name: str, other: Any, default: Any = None) -> Any:
+    """A setting of two names, the program's first; the default where neither is given.
+
+    >>> either("examples", None, "p", 30, 1000), either("examples", None, "p", None, 1000)
+    (30, 1000)
+    """
+    if value is not None and other is not None:
+        raise ValueError(f"{name} is {value} and {other_name} is {other}; both name the same setting, give one")
+    chosen = other if value is None else value
+    return default if chosen is None else chosen
+
+
 def real(value: Any, name: str) -> float:
     """A number."""
     try:
@@ -118,18 +130,21 @@ def resamplings(value: Any, name: str) -> int:
     return found
 
 
-#: What the program's flags are called here, where that is no setting of the same name.
-SAID = {"--seeds tells": "a list of TaskSequences, one per seed, tells"}
+#: What the library calls several seeds, and what gives them here.
+SAID = {
+    "several seeds tell": "a list of TaskSequences, one per seed, tells",
+    "several seeds of a part of the examples (max_p) tell": "the same TaskSequence several times in a list, with max_p, tells",
+}
 
 
 def in_python(sentences: Sequence[str]) -> list[str]:
-    """Sentences of the program in Python's words.
+    """Sentences of the library in Python's words.
 
     >>> in_python(["300 of 400 examples were used; --max-p takes more."])
     ['300 of 400 examples were used; max_p takes more.']
     """
-    said = list(sentences)
+    flag = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
+    said = [flag.sub(lambda found: found[1].replace("-", "_"), sentence) for sentence in sentences]
     for theirs, ours in SAID.items():
         said = [sentence.replace(theirs, ours) for sentence in said]
-    flag = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
-    return [flag.sub(lambda found: found[1].replace("-", "_"), sentence) for sentence in said]
+    return said

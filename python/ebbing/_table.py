@@ -16,6 +16,9 @@ from ._arrays import Array, task_names
 #: Values below this are rounding where nothing else is known of their accuracy.
 ROUNDING = 1e-12
 
+#: A number given by hand is not longer than this; one of a grid has twelve digits.
+GIVEN = 10
+
 #: How things are written, subscripts in braces.
 SYMBOLS = {
     "gamma_feature": "γ_{feature}",
@@ -102,12 +105,15 @@ def clean(value: float, accuracy: float = ROUNDING) -> float:
 
 
 def setting(value: float) -> str:
-    """A number that was given: λ, N or α, without digits that nobody gave.
+    """A number that was given: λ, N or α, with the digits that it has; three of one with more than anybody gives.
 
-    >>> setting(20.0), setting(0.010000000000000004), setting(float("inf"))
-    ('20', '0.01', '∞')
+    >>> setting(20.0), setting(0.1), setting(12345), setting(0.010000000000000004), setting(float("inf"))
+    ('20', '0.1', '12345', '0.01', '∞')
+    >>> setting(2 / 3)
+    '0.667'
     """
-    return "∞" if np.isposinf(value) else f"{value:.4g}"
+    shown = _ebbing.chosen(float(value))
+    return shown if len(shown) <= GIVEN else significant(float(value))
 
 
 def power(coefficient: float, exponent: float) -> str:

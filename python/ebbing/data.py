@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _ebbing
-from ._arrays import Array, matrix, numbers
-from ._settings import encode
+from ._arrays import Array, Labels, labels, matrix
+from ._settings import either, encode
 
 __all__ = ["Dataset", "from_arrays", "load", "sample", "whiten"]
 
@@ -21,7 +21,8 @@ Classes = npt.NDArray[np.int64]
 class Dataset:
     """A data set with its preprocessing fitted; the protocols in `ebbing.tasks` draw from it.
 
-    `x`, `y`, `x_test`, `y_test` are prepared examples and class labels; `settings` tells where it came from, with a hash.
+    `x`, `y`, `x_test`, `y_test` are prepared examples and class labels; `classes` are the names of classes 0, 1, … where labels
+    were strings, else None; `settings` tells where it came from, with a hash.
 
     >>> digits = sample()
     >>> digits
@@ -30,8 +31,9 @@ class Dataset:
     (2, 784)
     """
 
-    def __init__(self, how: str, arguments: tuple[Any, ...]) -> None:
-        self._made = how, arguments
+    def __init__(self, how: str, arguments: tuple[Any, ...], classes: list[str] | None = None) -> None:
+        self._made = how, arguments, classes
+        self.classes = classes
         make = _ebbing.Source.load if how == "load" else _ebbing.Source.from_arrays
         self._source: _ebbing.Source = make(*arguments)
 
@@ -102,6 +104,11 @@ def preprocessing(
     return encode(grey=grey, centre=centre, whiten=zca, normalise=normalise, order=order)
 
 
+def scaled(norm: bool | None, normalise: bool | None) -> bool:
+    """Whether inputs are scaled; `norm` is the program's word, `normalise` that of recipes."""
+    return bool(either("norm", norm, "normalise", normalise, True))
+
+
 def load(
     name: str,
     *,
@@ -109,18 +116,20 @@ def load(
     whiten: bool = True,
     ridge: float | None = None,
     covariance_of: str = "train",
-    normalise: bool = True,
+    norm: bool | None = None,
     grey: bool = True,
     order: str = "standard",
+    normalise: bool | None = None,
 ) -> Dataset:
     """A set by its name: mnist-sample, mnist, fashion-mnist, emnist, cifar10, cifar100, or one that was imported.
 
     Sets other than the sample are looked for where `ebbing data list` says; `ebbing data get NAME` fetches them. Examples are
     prepared in this order: `grey` levels, `centre` (image, pixel or none), ZCA whitening with a relative `ridge` (1e-7) and
-    the training covariance (or that of the set `covariance_of`), and scaling to `|x|² = N0`. The paper's authors scale
-    before whitening too, and have no ridge: `order="authors"`.
+    the training covariance (or that of the set `covariance_of`), and scaling to `|x|² = N0` unless `norm` is False (recipes
+    call it `normalise`, which is taken too). The paper's authors scale before whitening too, and have no ridge:
+    `order="authors"`.
     """
-    settings = preprocessing(centre, whiten, ridge, covariance_of, normalise, grey, order)
+    settings = preprocessing(centre, whiten, ridge, covariance_of, scaled(norm, normalise), grey, order)
     return Dataset("load", (str(name), settings))
 
 
@@ -130,15 +139,17 @@ def sample(
     centre: str = "image",
     whiten: bool = True,
     ridge: float | None = None,
-    normalise: bool = True,
+    norm: bool | None = None,
     order: str = "standard",
+    normalise: bool | None = None,
 ) -> Dataset:
     """4,000 training and 1,000 test images of MNIST, embedded: no file, no network.
 
     >>> sample().x.shape, sorted(set(sample().y.tolist())) == list(range(10))
     ((4000, 784), True)
     """
-    return load("mnist-sample", centre=centre, whiten=whiten, ridge=ridge, normalise=normalise, order=order)
+    steps: dict[str, Any] = dict(centre=centre, whiten=whiten, ridge=ridge, order=order)
+    return load("mnist-sample", norm=scaled(norm, normalise), **steps)
 
 
 def from_arrays(
@@ -151,10 +162,13 @@ def from_arrays(
     centre: str = "image",
     whiten: bool = True,
     ridge: float | None = None,
-    normalise: bool = True,
+    norm: bool | None = None,
     order: str = "standard",
+    normalise: bool | None = None,
 ) -> Dataset:
-    """A set of your own: inputs (one per row, further axes flattened) and integer class labels.
+    """A set of your own: inputs (one per row, further axes flattened) and class labels: integers, booleans or strings.
+
+    Classes by name count from 0 in alphabetical order, and `classes` has their names.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -164,41 +178,61 @@ def from_arrays(
     """
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test come together; one of them is missing")
-    parts = [(matrix(X, "X"), classes(y, "y"))]
+    inputs, given = [matrix(X, "X")], [labels(y, "y")]
     if X_test is not None:
-        parts.append((matrix(X_test, "X_test"), classes(y_test, "y_test")))
+        inputs.append(matrix(X_test, "X_test"))
+        given.append(labels(y_test, "y_test"))
+    numbers, names = class_numbers(given)
     digest = hashlib.sha256()
-    for inputs, labels in parts:
-        if len(inputs) != len(labels):
-            raise ValueError(f"X has {len(inputs)} rows and y {len(labels)}; each input needs one label")
-        digest.update(np.ascontiguousarray(inputs).tobytes())
-        digest.update(np.array(labels).tobytes())
-    (x, own), (x_test, own_test) = parts[0], parts[1] if len(parts) > 1 else (None, None)
-    settings = preprocessing(centre, whiten, ridge, "train", normalise, False, order)
-    return Dataset("arrays", (x, own, x_test, own_test, name, digest.hexdigest(), settings))
+    for x, own in zip(inputs, numbers):
+        if len(x) != len(own):
+            raise ValueError(f"X has {len(x)} rows and y {len(own)}; each input needs one label")
+        digest.update(np.ascontiguousarray(x).tobytes())
+        digest.update(np.array(own).tobytes())
+    digest.update("\n".join(names or []).encode())
+    test = (inputs[1], numbers[1]) if X_test is not None else (None, None)
+    settings = preprocessing(centre, whiten, ridge, "train", scaled(norm, normalise), False, order)
+    return Dataset("arrays", (inputs[0], numbers[0], *test, name, digest.hexdigest(), settings), names)
 
 
-def classes(labels: Any, name: str) -> list[int]:
-    """Integer class labels."""
-    array = numbers(labels, name)
-    if array.ndim != 1 or not np.array_equal(array, np.round(array)):
-        raise ValueError(f"{name}: class labels must be a vector of whole numbers")
-    return [int(label) for label in array]
+def class_numbers(given: list[Labels]) -> tuple[list[list[int]], list[str] | None]:
+    """Class labels of training and test sets as integers, and the names of classes 0, 1, … where labels are strings.
+
+    >>> class_numbers([["bee", "ape"], ["bee"]]), class_numbers([[3, 7]])
+    (([[1, 0], [1]], ['ape', 'bee']), ([[3, 7]], None))
+    """
+    for own, name in zip(given, ("y", "y_test")):
+        if isinstance(own, np.ndarray) and (own.shape[1] != 1 or (own != np.round(own)).any()):
+            raise ValueError(f"{name}: it holds real targets; class labels must be a vector of whole numbers or strings")
+    flat: list[list[Any]] = [own[:, 0].tolist() if isinstance(own, np.ndarray) else list(own) for own in given]
+    kinds = {isinstance(label, str) for own in flat for label in own}
+    if len(kinds) > 1:
+        raise ValueError("y: its classes are strings and those of y_test are numbers, or the reverse; give all in one way")
+    if kinds != {True}:
+        return [[int(label) for label in own] for own in flat], None
+    names = sorted({label for own in flat for label in own})
+    places = {name: k for k, name in enumerate(names)}
+    return [[places[label] for label in own] for own in flat], names
 
 
 def whiten(
-    X: Any, *others: Any, ridge: float = 1e-7, centre: str = "image", normalise: bool = True
+    X: Any,
+    *others: Any,
+    ridge: float = 1e-7,
+    centre: str = "image",
+    norm: bool | None = None,
+    normalise: bool | None = None,
 ) -> Array | tuple[Array, ...]:
-    """`x ← V (Λ + ridge·λ_max)^{-1/2} Vᵀ x` (ZCA) fitted to X after centring, then scaled to `|x|² = N0`.
+    """`x ← V (Λ + ridge·λ_max)^{-1/2} Vᵀ x` (ZCA) fitted to X after centring, then scaled to `|x|² = N0` unless `norm` is False.
 
     Returns X prepared, and each of `others` prepared with what was fitted to X.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(200, 10)) * np.arange(1, 11)
-    >>> white = whiten(X, centre="pixel", normalise=False)
+    >>> white = whiten(X, centre="pixel", norm=False)
     >>> bool(np.allclose(np.cov(white.T, bias=True), np.eye(10), atol=1e-4))
     True
     """
     sets = [matrix(X, "X"), *(matrix(x, f"others[{i}]") for i, x in enumerate(others))]
-    done = _ebbing.prepared(sets, preprocessing(centre, True, ridge, "train", normalise, False))
+    done = _ebbing.prepared(sets, preprocessing(centre, True, ridge, "train", scaled(norm, normalise), False))
     return tuple(done) if others else done[0]

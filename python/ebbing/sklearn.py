@@ -25,13 +25,13 @@ class _WideNetwork(BaseEstimator):  # type: ignore[misc]
         sigma: float = 1.0,
         beta: float = 1e3,
         activation: str = "relu",
-        bias: float = 1.0,
+        constant: float = 1.0,
     ) -> None:
         self.depth = depth
         self.sigma = sigma
         self.beta = beta
         self.activation = activation
-        self.bias = bias
+        self.constant = constant
 
     def _learn(self, X: Array, y: Array) -> None:
         """Learns inputs and target columns."""
@@ -41,7 +41,7 @@ class _WideNetwork(BaseEstimator):  # type: ignore[misc]
         self.network_ = SingleHead(tasks, **network)
 
     def _inputs(self, X: Array) -> Array:
-        return np.hstack([X, np.full((len(X), 1), self.bias)]) if self.bias else X
+        return np.hstack([X, np.full((len(X), 1), self.constant)]) if self.constant else X
 
     def _outputs(self, X: Any) -> tuple[Array, Array]:
         """Checked inputs and the network's mean outputs."""
@@ -53,8 +53,8 @@ class _WideNetwork(BaseEstimator):  # type: ignore[misc]
 class WideNetworkRegressor(RegressorMixin, _WideNetwork):  # type: ignore[misc]
     """`<f(x)> = k(x,X) (K + β⁻¹ I)⁻¹ y`: kernel regression with the kernel of a wide network.
 
-    `beta` is the inverse temperature (inf interpolates), `bias` a constant input appended to every example (0: none), without
-    which inputs of norm 0 have no kernel.
+    `beta` is the inverse temperature (inf interpolates), `constant` an input of this value appended to every example (0: none),
+    without which inputs of norm 0 have no kernel.
 
     >>> from sklearn.datasets import make_friedman1
     >>> X, y = make_friedman1(200, random_state=0)

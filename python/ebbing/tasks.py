@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from . import _ebbing
 from ._arrays import Task, TaskSequence, as_sequence, native
-from ._settings import count, encode, real, Seed, seed_of
+from ._settings import Seed, count, either, encode, real, seed_of
 from .data import Dataset
 from .data import load as load_data
 from .data import sample as sample_data
@@ -38,101 +39,120 @@ def permuted(
     data: Dataset | str | None = None,
     *,
     length: int | None = None,
-    p: int = 1000,
-    p_test: int = 500,
+    examples: int | None = None,
+    test_examples: int | None = None,
     ratio: float = 1.0,
     permute_first: bool = True,
     fresh_images: bool = False,
     positive: Any = None,
     seed: Seed = 0,
     tasks: int | None = None,
+    p: int | None = None,
+    p_test: int | None = None,
 ) -> TaskSequence:
     """`x_t[j] = x[π_t(j)]`: each task sees the images through its own shuffle of round(ratio·N0) pixels.
 
-    `data` is a `Dataset`, the name of one, or None for the embedded sample; `length` tasks are drawn (5; `tasks`, as recipes
-    call it, is the same). Classes in `positive` (a random half) become +1.
+    `data` is a `Dataset`, the name of one, or None for the embedded sample; `length` tasks are drawn (5), each with `examples`
+    (1000) and `test_examples` (500). Recipes call these `tasks`, `p` and `p_test`, which every protocol takes too. Classes in
+    `positive` (a random half) become +1.
 
-    >>> permuted(length=3, p=100, p_test=50, ratio=0.15)
+    >>> permuted(length=3, examples=100, test_examples=50, ratio=0.15)
     <3 tasks of 100 examples with 784 features>
     """
-    settings = dict(tasks=_length(length, tasks), p=p, p_test=p_test, ratio=ratio, permute_first=permute_first)
-    return _draw(data, "permuted", seed, **settings, fresh_images=fresh_images, positive=positive)
+    settings = _examples(examples, p, 1000, test_examples, p_test, 500) | {"tasks": _length(length, tasks), "ratio": ratio}
+    return _draw(
+        data, "permuted", seed, **settings, permute_first=permute_first, fresh_images=fresh_images, positive=positive
+    )
 
 
 def split(
     data: Dataset | str | None = None,
     *,
     length: int | None = None,
-    p: int = 600,
-    p_test: int = 200,
+    examples: int | None = None,
+    test_examples: int | None = None,
     groups: int = 2,
     classes_per_group: int = 1,
     labels: str = "sign",
     assignment: Any = None,
     seed: Seed = 0,
     tasks: int | None = None,
+    p: int | None = None,
+    p_test: int | None = None,
 ) -> TaskSequence:
-    """Disjoint groups of classes per task, labelled by group: `sign`, `one-hot` or `one-hot-all`.
+    """Disjoint groups of classes per task, labelled by group: `sign`, `one-hot` or `one-hot-all`; 600 examples and 200 for tests.
 
-    >>> split(length=2, p=100, p_test=0, assignment=[[[0], [1]], [[2], [3]]])[0].x_test is None
+    >>> split(length=2, examples=100, test_examples=0, assignment=[[[0], [1]], [[2], [3]]])[0].x_test is None
     True
     """
-    settings = dict(tasks=_length(length, tasks), p=p, p_test=p_test, groups=groups, classes_per_group=classes_per_group)
-    return _draw(data, "split", seed, **settings, labels=labels, assignment=assignment)
+    settings = _examples(examples, p, 600, test_examples, p_test, 200) | {"tasks": _length(length, tasks), "groups": groups}
+    return _draw(data, "split", seed, **settings, classes_per_group=classes_per_group, labels=labels, assignment=assignment)
 
 
 def partial_split(
     data: Dataset | str | None = None,
     *,
-    split: float = 0.5,
-    p: int = 600,
-    p_test: int = 200,
+    ratio: float | None = None,
+    examples: int | None = None,
+    test_examples: int | None = None,
     pairs: Any = None,
     seed: Seed = 0,
+    split: float | None = None,
+    p: int | None = None,
+    p_test: int | None = None,
 ) -> TaskSequence:
-    """Two tasks on two pairs of classes: task 1 takes (1 + split)/2 of its examples from the first pair, task 2 the others.
+    """Two tasks on two pairs of classes: task 1 takes (1 + ratio)/2 of its examples from the first pair, task 2 the others.
 
-    >>> first, second = partial_split(split=0.0, p=100)
+    The `ratio` (0.5) is what recipes call `split`; there are 600 examples and 200 for tests.
+
+    >>> first, second = partial_split(ratio=0.0, examples=100)
     >>> bool((first.x == second.x).all())  # no split: the same task twice
     True
     """
-    return _draw(data, "partial-split", seed, split=split, p=p, p_test=p_test, pairs=pairs)
+    settings = _examples(examples, p, 600, test_examples, p_test, 200)
+    return _draw(data, "partial-split", seed, **settings, split=either("ratio", ratio, "split", split, 0.5), pairs=pairs)
 
 
 def target_distractor(
     data: Dataset | str | None = None,
     *,
     length: int | None = None,
-    p: int = 1000,
+    examples: int | None = None,
+    test_examples: int | None = None,
     rho_target: float = 0.5,
     rho_shared: float = 0.5,
     rho_flip: float = 0.0,
     label_fraction: float = 0.1,
     test_noise: float = 0.2,
-    p_test: int | None = None,
     seed: Seed = 0,
     tasks: int | None = None,
+    p: int | None = None,
+    p_test: int | None = None,
 ) -> TaskSequence:
     """A fraction of each task's images carries ±1 (targets), the rest 0; tasks share ρ_target of the targets and ρ_shared of all.
 
-    >>> made = target_distractor(length=2, p=100)
+    There are 1000 examples, and as many noisy ones for tests.
+
+    >>> made = target_distractor(length=2, examples=100)
     >>> int((made[0].y != 0).sum())
     10
     """
-    settings = dict(tasks=_length(length, tasks), p=p, rho_target=rho_target, rho_shared=rho_shared, rho_flip=rho_flip)
-    more = dict(label_fraction=label_fraction, test_noise=test_noise, p_test=p_test)
-    return _draw(data, "target-distractor", seed, **settings, **more)
+    settings = _examples(examples, p, 1000, test_examples, p_test, None) | {"tasks": _length(length, tasks)}
+    shares = dict(rho_target=rho_target, rho_shared=rho_shared, rho_flip=rho_flip)
+    return _draw(data, "target-distractor", seed, **settings, **shares, label_fraction=label_fraction, test_noise=test_noise)
 
 
-def interpolated(tasks: Any, *, steps: int = 1, seed: Seed = 0) -> TaskSequence:
-    """`steps` datasets between two tasks: dataset k takes round(k/(steps+1)·P) rows from the second and the rest from the first.
+def interpolated(tasks: Any, *, intermediate: int | None = None, seed: Seed = 0, steps: int | None = None) -> TaskSequence:
+    """S `intermediate` datasets between two tasks: the k-th takes round(k/(S+1)·P) rows from the second, the rest from the first.
 
-    >>> len(interpolated(permuted(length=2, p=50, p_test=0), steps=3))
+    There is 1 unless told; recipes call it `steps`, which is taken too.
+
+    >>> len(interpolated(permuted(length=2, examples=50, test_examples=0), intermediate=3))
     5
     """
     tasks = as_sequence(tasks)
-    made = _ebbing.interpolated(native(tasks), count(steps, "steps"), seed_of(seed))
-    return _sequence(made, tasks)
+    between = count(either("intermediate", intermediate, "steps", steps, 1), "intermediate")
+    return _sequence(_ebbing.interpolated(native(tasks), between, seed_of(seed)), tasks)
 
 
 def with_context(
@@ -140,7 +160,7 @@ def with_context(
 ) -> TaskSequence:
     """Appends a context `c_t ~ N(0, variance·I)` of `dim` entries, drawn once per task, to every input of task t.
 
-    >>> with_context(permuted(length=2, p=50, p_test=0), dim=16)[0].x.shape
+    >>> with_context(permuted(length=2, examples=50, test_examples=0), dim=16)[0].x.shape
     (50, 800)
     """
     tasks = as_sequence(tasks)
@@ -191,14 +211,26 @@ def save(path: str | os.PathLike[str], tasks: Any) -> None:
 
 
 def _length(length: int | None, tasks: int | None) -> int:
-    """How many tasks: `length` is the program's word, `tasks` that of recipes."""
-    if length is not None and tasks is not None:
-        raise ValueError(f"length is {length} and tasks is {tasks}; both say how many tasks there are, give one")
-    return 5 if length is None and tasks is None else count(tasks if length is None else length, "length")
+    """How many tasks."""
+    return count(either("length", length, "tasks", tasks, 5), "length")
+
+
+def _examples(
+    examples: int | None, p: int | None, many: int, test_examples: int | None, p_test: int | None, many_test: int | None
+) -> dict[str, Any]:
+    """How many examples there are to learn and to test, as recipes call them."""
+    test = either("test_examples", test_examples, "p_test", p_test, many_test)
+    return {"p": either("examples", examples, "p", p, many), "p_test": test}
+
+
+@lru_cache(maxsize=2)
+def _by_name(name: str) -> Dataset:
+    """A set by its name, prepared once for all that is drawn from it."""
+    return load_data(name)
 
 
 def _draw(data: Dataset | str | None, kind: str, seed: Seed, **settings: Any) -> TaskSequence:
-    source = sample_data() if data is None else load_data(data) if isinstance(data, str) else data
+    source = sample_data() if data is None else _by_name(data) if isinstance(data, str) else data
     if not isinstance(source, Dataset):
         raise TypeError(f"data is a {type(source).__name__}; give a Dataset (ebbing.data), its name, or None")
     return _sequence(source._source.draw(encode(kind=kind, **settings), seed_of(seed)))

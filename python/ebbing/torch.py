@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, Task, TaskSequence, detached, squeezed, target_columns
-from ._settings import count
+from ._settings import Seed, count, seed_of
 
 __all__ = ["features", "from_torch", "tangent_features"]
 
@@ -93,7 +93,7 @@ def tangent_features(
     *,
     parameters: Sequence[str] | None = None,
     shape: Sequence[int] | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     memory: float = 2.0**31,
 ) -> TaskSequence:
     """`K(x, x') = ∇f(x)·∇f(x')`: tasks as a PyTorch model sees them when it learns by small steps, from what it answers now.
@@ -132,7 +132,7 @@ def tangent_features(
     """
     import torch
 
-    chosen = _learning(model, parameters)
+    chosen, drawn = _learning(model, parameters), seed_of(seed)
     sequence = data if isinstance(data, TaskSequence) else TaskSequence(data)
     if any((task.x_test is None) != (task.y_test is None) for task in sequence):
         raise ValueError("data: X_test and y_test come together; a task has one of them")
@@ -150,7 +150,7 @@ def tangent_features(
     batch = max(1, int(memory / (4 * outputs * weights * first.element_size())))
     if exact:
         _check_memory(rows, weights, first.element_size(), memory)
-    project = None if exact else _Projection(count(dim, "dim"), count(seed, "seed"))
+    project = None if exact else _Projection(count(dim, "dim"), drawn)
     width = weights if project is None else project.dim
     made, present = [], []
     for x in inputs:
@@ -171,7 +171,7 @@ def tangent_features(
     for task in sequence:
         (x, target, f), held_out = next(found), next(found) if task.x_test is not None else (None, None, None)
         tasks.append(Task(x, target, held_out[0], held_out[1]).with_present(f, held_out[2]))
-    told = {"parameters": weights, "features": features, "outputs": outputs, "seed": seed, "expected": 0.0, "measured": 0.0}
+    told = {"parameters": weights, "features": features, "outputs": outputs, "seed": drawn, "expected": 0.0, "measured": 0.0}
     if project is not None:
         told.update(expected=float(np.sqrt(2 / features)), measured=project.error())
     return TaskSequence(tasks, sequence.names, {**sequence.settings, "tangent": told})

@@ -90,7 +90,7 @@ const PER_CORE: usize = 8;
 pub fn pool(py: Python<'_>) -> PyResult<Arc<ThreadPool>> {
     let (pool, fewer) = threads()?;
     if let Some(sentence) = fewer {
-        // Of the caller of the package's function.
+        // Not while the lock is held: a warning may run Python, and other threads of it that ask for the pool.
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(sentence)?, 2)?;
     }
     Ok(pool)
@@ -118,9 +118,8 @@ fn threads() -> PyResult<(Arc<ThreadPool>, Option<String>)> {
     let built = ThreadPoolBuilder::new().num_threads(used).build();
     let pool = Arc::new(built.map_err(|e| PyRuntimeError::new_err(format!("the threads did not start ({e})")))?);
     *kept = Some((process, pool.clone()));
-    let fewer = (used < asked).then(|| {
-        format!("RAYON_NUM_THREADS is {asked}; this machine has {cores} cores, and {used} threads are used")
-    });
+    let fewer = (used < asked)
+        .then(|| format!("RAYON_NUM_THREADS is {asked}; this machine has {cores} cores, and {used} threads are used"));
     Ok((pool, fewer))
 }
 

@@ -196,3 +196,14 @@ def test_a_limit_that_is_not_reached_is_told():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             compute(three, alpha=0.5)
+
+
+def test_more_threads_than_serve_are_told_once():
+    code = (
+        "import numpy as np, ebbing; rng = np.random.default_rng(0);"
+        "tasks = [(rng.normal(size=(10, 5)), np.sign(rng.normal(size=10))) for _ in range(2)];"
+        "ebbing.kernel(tasks[0][0]); ebbing.SingleHead(tasks); ebbing.SingleHead(tasks)"
+    )
+    env = {**os.environ, "RAYON_NUM_THREADS": "100000", "PYTHONWARNINGS": "always"}
+    said = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stderr
+    assert said.count("UserWarning: RAYON_NUM_THREADS is 100000; this machine has ") == 1 and "threads are used" in said

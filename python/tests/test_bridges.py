@@ -29,6 +29,8 @@ def test_tasks_from_data_sets():
     assert np.array_equal(tasks[1].x_test, tasks[1].x)
     np.testing.assert_array_equal(tasks[2].x[3], sets[2][3][0].numpy().ravel().astype(float))
     assert ebbing.SingleHead(tasks).forgetting().shape == (3, 3)
+    # Training data is interpolated, and answered by class.
+    assert np.array_equal(ebbing.MultiHead(tasks[:2], alpha=0.5).predict(tasks[1].x), np.arange(12) % 2 + 3)
     assert len(ebbing.tasks.from_torch(sets, limit=5)[0].x) == 5
     with pytest.raises(ValueError, match="one per task"):
         ebbing.tasks.from_torch(sets, sets[:1])

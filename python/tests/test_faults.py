@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ def tasks() -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def forgetting(_: object = None) -> np.ndarray:
+    # Kernels are computed on the same threads.
+    assert ebbing.kernel(np.random.default_rng(0).normal(size=(300, 8))).shape == (300, 300)
     return np.asarray(ebbing.forecast(tasks()).forgetting)
 
 
@@ -80,3 +83,26 @@ def test_little_memory_gives_the_same_forecast() -> None:
     assert abs(pair.gamma_feature - known.gamma_feature) < 5 * pair.gamma_feature_error < 0.1
     assert tiled.order is None and any("random probes" in note for note in tiled.notes)
     assert len(shares) > 10 and shares[-1] == 1.0
+
+
+def test_what_errors_of_singular_kernels_advise_can_be_done() -> None:
+    random = np.random.default_rng(2)
+    part = [(random.normal(size=(12, 20)), np.sign(random.normal(size=12))) for _ in range(2)]
+    twice = [(np.vstack([x, x[:1]]), np.append(y, y[0])) for x, y in part]
+    with pytest.raises(ebbing.NumericalError, match="rows 0 and 12 are equal") as told:
+        ebbing.phase(twice, width=8)
+    advised = re.search(r"set beta to ([0-9.e+-]+)", str(told.value))
+    assert advised is not None
+    found = ebbing.phase(twice, width=8, beta=float(advised[1]), lam=[10.0], alpha=[0.5])
+    assert found.critical is None and found.regime is None and found.location == {"width": 8.0, "alpha": 13 / 8}
+    assert np.isfinite(found.curves.f_t1).all() and "1.62" in str(found) and "F_T1 is the training loss" in str(found)
+    both = [array for task in twice for array in task]
+    for call in (
+        lambda: ebbing.critical_load(*both),
+        lambda: ebbing.two_task_limit(*both, alpha=0.5),
+        lambda: ebbing.phase_pairs(twice),
+    ):
+        with pytest.raises(ebbing.NumericalError, match="remove one of each pair$") as told:
+            call()
+        assert "beta" not in str(told.value) and "ridge" not in str(told.value)
+    assert ebbing.phase_pairs(part).pairs[0]["alpha_c"] >= 1

@@ -67,10 +67,24 @@ def test_networks_predict_classes():
     assert np.array_equal(real.predict(X[0]), real.mean(X[0]))
 
 
-def test_a_seed_may_be_a_generator():
-    draw = lambda seed: ebbing.tasks.permuted(tasks=2, p=20, p_test=0, seed=seed)[1].x  # noqa: E731
-    assert np.array_equal(draw(np.random.default_rng(1)), draw(np.random.default_rng(1)))
-    assert not np.array_equal(draw(np.random.default_rng(1)), draw(np.random.default_rng(2)))
+DRAWN = {
+    "permuted": lambda tasks, seed: ebbing.tasks.permuted(length=2, examples=20, test_examples=0, seed=seed)[1].x,
+    "train": lambda tasks, seed: ebbing.train(tasks, width=10, max_steps=5, seed=seed).weights[0],
+    "sample_posterior": lambda tasks, seed: ebbing.sample_posterior(
+        tasks, width=4, beta=10.0, chains=2, warmup=10, draws=10, seed=seed
+    ).forgetting,
+    "order_parameters": lambda tasks, seed: [
+        *ebbing.order_parameters(*tasks[0], *tasks[1], bootstrap=20, seed=seed).low.values()
+    ],
+    "SingleHead.sample": lambda tasks, seed: ebbing.SingleHead(tasks).sample(tasks[0][0] + 1, 2, seed=seed),
+}
+
+
+@pytest.mark.parametrize("source", [np.random.default_rng, np.random.RandomState])
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_seed_may_be_a_generator(make_tasks, name, source):
+    draw = lambda seed: np.asarray(DRAWN[name](make_tasks(2, p=10), source(seed)))  # noqa: E731
+    assert np.array_equal(draw(1), draw(1)) and not np.array_equal(draw(1), draw(2))
 
 
 def test_the_boundary_load_has_its_limit(make_tasks):

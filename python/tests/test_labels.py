@@ -115,3 +115,25 @@ def test_labels_become_target_columns():
     assert columns([[5, 7], [9]])[0][1].tolist() == [[0.0, 0.0, 1.0]]
     with pytest.raises(ValueError, match="two classes"):
         columns([[3, 3]])
+
+
+def test_heads_answer_by_class_whatever_the_door(tmp_path):
+    for tasks in (TWO, FOUR):
+        path = tmp_path / f"{len(set(tasks[1][1]) | set(tasks[0][1]))}.npz"
+        np.savez(path, **{f"{name}_{t}": part for t, task in enumerate(tasks, 1) for name, part in zip("xy", task)})
+        for given in (tasks, ebbing.tasks.load(path)):
+            heads = ebbing.MultiHead(given, alpha=0.5)
+            # Training data is interpolated.
+            assert np.array_equal(heads.predict(tasks[1][0]), tasks[1][1])
+            assert set(heads.predict(tasks[1][0], head=1)) <= set(tasks[0][1])
+
+
+def test_a_note_on_targets_is_told_once():
+    rng = np.random.default_rng(0)
+    part = lambda p: (rng.normal(size=(p, 30)), rng.integers(0, 2, size=p).astype(float))
+    tasks = [part(20) + part(10) for _ in range(3)]
+    for call in (lambda: ebbing.phase(tasks[:2], width=15, alpha=[0.5]), lambda: ebbing.phase_pairs(tasks, width=15)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            call()
+        assert len([one for one in said if "stored as floats" in str(one.message)]) == 1

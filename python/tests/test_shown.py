@@ -1,6 +1,9 @@
 """What people read: prints, notebook tables, data frames, reports and figures, by the names of tasks and without noise."""
 
+import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -200,6 +203,10 @@ def test_a_report_opens_with_a_few_points_and_records_its_settings(results, tmp_
 def test_phase_defines_its_losses_and_names_the_best_width(results, tasks):
     said = str(results["phase"]).replace("\n", " ")
     assert "G_21 and G_22 are test losses" in said and "F_21 is the training loss of task 1" in said
+    assert "G_T1 and G_TT are test losses of the first" in str(results["curves"]).replace("\n", " ")
+    # Without held-out data there are no test losses to define.
+    limit = str(results["limit"]).replace("\n", " ")
+    assert "F_21 is the training loss of task 1 after task 2 (0:" in limit and "G_21" not in limit
     own, best = results["phase"].widths["own"], results["phase"].widths["best"]
     assert own["width"] == 12 and max(best["g21"], best["g22"]) <= max(own["g21"], own["g22"])
     assert f"the best of the widths computed is N = {best['width']:.0f}" in said
@@ -225,6 +232,57 @@ def test_python_is_told_in_pythons_words(tasks):
     advice = ebbing.advise(tasks, max_p=10)
     assert not any("--" in said for said in advice.sentences())
     assert any("max_p takes more" in said for said in advice.sentences())
+    told = ebbing.forecast(tasks)
+    assert not any("--" in said for said in told.sentences())
+    assert any("the same TaskSequence several times in a list, with max_p, tells" in said for said in told.sentences())
+    # What is advised can be done, and answers the question.
+    several = ebbing.forecast([tasks] * 3, max_p=10)
+    assert several.seeds == 3 and several.forgetting_error[2, 0] > 0 and several.settings["max_p"] == 10
+    assert not any("max_p" in said for said in several.sentences())
+
+
+def test_a_part_of_the_examples_is_that_of_the_program(tasks, tmp_path):
+    ebbing.tasks.save(tmp_path / "tasks.npz", tasks)
+    words = ["--tasks", str(tmp_path / "tasks.npz"), "--max-p", "8", "--seeds", "2", "--no-order", "--json"]
+    program = [sys.executable, "-m", "ebbing", "forecast", *words]
+    found = json.loads(subprocess.run(program, capture_output=True, text=True, check=True).stdout)["forecast"]
+    told = ebbing.forecast([tasks] * 2, max_p=8, order=False)
+    assert told.forgetting.tolist() == found["forgetting"]["mean"]
+    assert np.array_equal(ebbing.forecast(tasks, max_p=20, order=False).forgetting, ebbing.forecast(tasks).forgetting)
+    with pytest.raises(ValueError, match="max_p is 0; must be at least 1 example"):
+        ebbing.forecast(tasks, max_p=0)
+
+
+def test_sweeps_are_shown(tasks, tmp_path, agg):
+    told = ebbing.forecast(tasks, order=False, depths=[2, 3], lambdas=[1, np.inf], widths=[12345])
+    text = str(told)
+    assert "What depth would change" in text and "F_21, the loss of task 1 after task 2" in text.replace("\n", " ")
+    assert max(map(len, text.splitlines())) <= 80
+    for table, first in zip(told.tables()[-3:], (["2", "3"], ["1", "∞"], ["12345", "12345"])):
+        assert [str(row[0]) for row in table.rows] == first
+        assert len({len(row) for row in [table.head, *table.rows]}) == 1
+    assert ebbing._table.significant(told.lambdas[0]["final_forgetting"]) in text
+    told.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("A readout per task at other widths N</caption>") == 1 and "12345" in page
+
+
+def test_tables_of_a_report_scroll_and_labels_are_plain(results, tmp_path, agg):
+    for name in ("forecast", "pairs", "phase"):
+        results[name].report(tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text()
+        labels = re.findall(r'aria-label="([^"]*)"', page)
+        # One for every table and one for the figure.
+        assert page.count('<div class="scroll"') == page.count("<table") == len(labels) - 1
+        assert all(label and "{" not in label for label in labels)
+        assert "linear-gradient" in page
+
+
+def test_numbers_that_were_given_keep_their_digits(tasks):
+    from ebbing._table import setting
+
+    assert [setting(value) for value in (12345, 0.1, 1e6, np.inf, 20.0)] == ["12345", "0.1", "1e6", "∞", "20"]
+    assert "12345" in str(ebbing.MultiHead(tasks[:2], width=12345))
 
 
 def test_length_is_the_programs_word_for_the_number_of_tasks():

@@ -28,7 +28,7 @@ def test_the_classifier_is_an_estimator():
 
 def test_answers_what_the_theory_says(make_tasks):
     X, y, x, _ = make_tasks(1, test=10)[0]
-    network = WideNetworkRegressor(beta=50.0, bias=0.0, depth=2).fit(X, y)
+    network = WideNetworkRegressor(beta=50.0, constant=0.0, depth=2).fit(X, y)
     mean, deviation = network.predict(x, return_std=True)
     K, k = ebbing.kernel(X, depth=2), ebbing.kernel(x, X, depth=2)
     # One linear system of 20 well-conditioned equations on both sides.

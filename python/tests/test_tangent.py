@@ -220,3 +220,10 @@ def test_models_that_cannot_be_forecast_are_refused_in_a_sentence():
     for theory in (ebbing.forecast, ebbing.SingleHead):
         with pytest.raises(ValueError, match="take them as features"):
             theory(tasks)
+
+
+def test_the_projection_may_be_drawn_by_a_generator():
+    data = [(images(6, 0), signs((6,), 1))]
+    draw = lambda seed: ebbing.torch.tangent_features(cnn(), data, dim=32, seed=np.random.default_rng(seed))  # noqa: E731
+    assert np.array_equal(draw(1)[0].x, draw(1)[0].x) and not np.array_equal(draw(1)[0].x, draw(2)[0].x)
+    assert isinstance(draw(1).settings["tangent"]["seed"], int)

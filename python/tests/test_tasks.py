@@ -80,6 +80,55 @@ def test_data_sets():
     assert raw.x.min() == 0 and raw.x.max() == 255
 
 
+def test_a_set_by_name_is_prepared_once(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(ebbing.tasks, "load_data", lambda name: loaded.append(name) or ebbing.data.sample())
+    ebbing.tasks._by_name.cache_clear()
+    try:
+        draws = [ebbing.tasks.permuted("some-set", length=2, examples=10, test_examples=0, seed=seed) for seed in range(3)]
+    finally:
+        ebbing.tasks._by_name.cache_clear()
+    assert loaded == ["some-set"] and not np.array_equal(draws[0][1].x, draws[1][1].x)
+
+
+def test_settings_have_the_programs_names_and_those_of_recipes():
+    made, few = ebbing.tasks, {"examples": 20, "test_examples": 10}
+    older = {"p": 20, "p_test": 10}
+    pair = made.permuted(length=2, **few)
+    for new, old in (
+        (pair, made.permuted(tasks=2, **older)),
+        (made.split(length=2, **few), made.split(tasks=2, **older)),
+        (made.partial_split(ratio=0.2, **few), made.partial_split(split=0.2, **older)),
+        (made.target_distractor(length=2, **few), made.target_distractor(tasks=2, **older)),
+        (made.interpolated(pair, intermediate=2), made.interpolated(pair, steps=2)),
+    ):
+        assert len(new) == len(old) and all(np.array_equal(a, b) for one, two in zip(new, old) for a, b in zip(one, two))
+    raw = [ebbing.data.sample(centre="none", whiten=False, **scale) for scale in ({"norm": False}, {"normalise": False})]
+    assert np.array_equal(raw[0].x, raw[1].x) and raw[0].x.max() == 255
+    for call, said in (
+        (lambda: made.permuted(examples=5, p=6), "examples is 5 and p is 6; both name the same setting"),
+        (lambda: made.partial_split(ratio=0.1, split=0.1), "ratio is 0.1 and split is 0.1"),
+        (lambda: made.interpolated(pair, intermediate=1, steps=2), "intermediate is 1 and steps is 2"),
+        (lambda: ebbing.data.load("mnist-sample", norm=True, normalise=True), "norm is True and normalise is True"),
+        (lambda: made.permuted(examples=0), "examples is 0; must be at least 1"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+
+
+def test_classes_of_a_data_set_may_have_names():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 8)), rng.integers(0, 3, size=60)
+    names = np.array(["ape", "bee", "cat"])[y]
+    named, numbered = ebbing.data.from_arrays(X, names, X[:20] + 1, names[:20]), ebbing.data.from_arrays(X, y, X[:20] + 1, y[:20])
+    assert named.classes == ["ape", "bee", "cat"] and numbered.classes is None
+    assert np.array_equal(named.y, y) and np.array_equal(named.y_test, y[:20])
+    assert pickle.loads(pickle.dumps(named)).classes == named.classes
+    assert set(ebbing.data.from_arrays(X, y > 0).y) == {0, 1} and np.array_equal(ebbing.data.from_arrays(X, y * 1.0).y, y)
+    with pytest.raises(ValueError, match="give all in one way"):
+        ebbing.data.from_arrays(X, names, X, y)
+
+
 def test_arrays_as_a_data_set():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 5, 4)), rng.integers(0, 4, size=200)

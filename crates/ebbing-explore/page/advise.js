@@ -1,7 +1,7 @@
 // What to do against forgetting, with replay as a slider.
 
 import { choice, count, group } from "./controls.js";
-import { el, number, sentences, significant, table } from "./dom.js";
+import { el, number, rowHead, sentences, significant, table } from "./dom.js";
 import { figures } from "./figures.js";
 
 export function controls(app) {
@@ -25,9 +25,9 @@ function replay(app, advice) {
   const now = Number(app.state.get("replay") ?? 0);
   const nearest = points.reduce((best, p, k) => (Math.abs(p.examples - now) < Math.abs(points[best].examples - now) ? k : best), 0);
   const told = el("p", { id: "replayed", role: "status" });
-  const say = (k) => {
+  const say = (k, before = "") => {
     const { examples, forgetting, cost } = points[k];
-    told.replaceChildren(`${examples} kept: forgetting `, el("b", { "data-value": forgetting }, significant(forgetting)), `, work of training × ${significant(cost)}`);
+    told.replaceChildren(`${before}${examples} kept: forgetting `, el("b", { "data-value": forgetting }, significant(forgetting)), `, work of training × ${significant(cost)}`);
     input.setAttribute("aria-valuetext", told.textContent);
   };
   const input = el("input", { type: "range", min: 0, max: points.length - 1, step: 1, value: nearest, id: "replay-slider", "data-key": "replay",
@@ -41,14 +41,14 @@ function replay(app, advice) {
     } });
   box.replaceChildren(el("legend", {}, "Replay"), el("div", { class: "field" }, el("label", { for: "replay-slider" }, "examples kept of earlier tasks"), input), told,
     el("p", { class: "note" }, "The view Forecast then shows the whole forecast with this replay."));
-  say(nearest);
+  say(nearest, points[nearest].examples === now ? "" : `The address keeps ${now}, which is not computed here; the nearest is `);
 }
 
 export function show(app, { sentences: words, figures: drawn, advice, assumes }) {
   replay(app, advice);
   const heads = ["remedy", "forgetting", "gain", "accuracy", "transfer", "cost", "needs"];
   const rows = advice.remedies.map((r) => (r.applies
-    ? [el("td", { class: "wrap" }, r.remedy), number(r.forgetting), number(r.gain), number(r.accuracy), number(r.backward_transfer), number(r.cost), el("td", { class: "wrap" }, r.needs)]
-    : [el("td", { class: "wrap" }, r.remedy), el("td", { colspan: 6, class: "wrap" }, `does not apply: ${r.why}`)]));
+    ? [rowHead(r.remedy, true), number(r.forgetting), number(r.gain), number(r.accuracy), number(r.backward_transfer), number(r.cost), el("td", { class: "wrap" }, r.needs)]
+    : [rowHead(r.remedy, true), el("td", { colspan: 6, class: "wrap" }, `does not apply: ${r.why}`)]));
   return [sentences(words), ...figures(drawn), table("Remedies, the least forgetting first", heads, rows, "remedies"), el("p", { class: "note" }, assumes)];
 }

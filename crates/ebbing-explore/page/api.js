@@ -1,25 +1,43 @@
 // Requests to the server. Of one page only the newest counts; what is overtaken is left.
 
 const id = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join("");
-// Numbers grow over reloads too, so that a reload overtakes what was asked before it.
-let last = Date.now();
+/** Of the requests of one page the one with the largest number counts. A reload is another page. */
+let last = 0;
 /** A request that takes longer than this is left when the user moves on; a shorter one is waited for. */
 const PATIENCE = 150;
+/** More than the server reads of a state, and less than it refuses without a word: it says itself that a longer one is too long. */
+const LONGEST = 8000;
+const GONE = "The server does not answer: is ebbing explore still running?";
 
-/** One view of one state; tells progress, ends with the result or throws a sentence. */
-export async function ask(view, state, { signal, progress = () => {}, ahead = false } = {}) {
+/** What the server sends, or a sentence where it does not. */
+async function heard(promise) {
+  try {
+    return await promise;
+  } catch (error) {
+    throw error instanceof TypeError ? new Error(GONE) : error;
+  }
+}
+
+/** An answer that is no refusal. */
+async function answer(address, options) {
+  const response = await heard(fetch(address, options));
+  if (!response.ok) throw new Error((await heard(response.text())).trim() || `The server refuses this (${response.status}).`);
+  return response;
+}
+
+/** One view of one state; tells progress, ends with the result or throws a sentence. Requests `as` something else overtake only each other. */
+export async function ask(view, state, { signal, progress = () => {}, as = "" } = {}) {
   last += 1;
-  const query = new URLSearchParams(state);
-  query.append("page.id", ahead ? `${id}-ahead` : id);
+  const query = new URLSearchParams(state.slice(0, LONGEST));
+  query.append("page.id", `${id}${as}`);
   query.append("page.number", String(last));
   if (window.innerWidth < 700) query.append("page.narrow", "1");
-  const response = await fetch(`/api/view/${view}?${query}`, { signal });
-  if (!response.ok) throw new Error(await response.text());
+  const response = await answer(`/api/view/${view}?${query}`, { signal });
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let text = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await heard(reader.read());
     text += decoder.decode(value, { stream: !done });
     const lines = text.split("\n");
     text = lines.pop();
@@ -30,7 +48,7 @@ export async function ask(view, state, { signal, progress = () => {}, ahead = fa
       else if (told.left) throw new DOMException("overtaken", "AbortError");
       else return told;
     }
-    if (done) throw new Error("The server ended the answer: is it still running?");
+    if (done) throw new Error(GONE);
   }
 }
 
@@ -59,7 +77,8 @@ export class Newest {
       const told = await ask(view, state, { signal: under.signal, progress: (step) => this.progress(step) });
       this.done(view, state, told, performance.now() - this.since);
     } catch (error) {
-      if (error.name !== "AbortError") this.failed(state, error.message);
+      // Of a state that is overtaken nobody need be told.
+      if (error.name !== "AbortError" && !this.next) this.failed(state, error.message);
     } finally {
       clearTimeout(this.timer);
       this.under = null;
@@ -70,9 +89,14 @@ export class Newest {
 
 /** What the page needs at the start, and what is wrong with its address. */
 export async function start(state) {
-  const response = await fetch(`/api/start?${state}`);
-  if (!response.ok) throw new Error(await response.text());
-  return response.json();
+  const response = await answer(`/api/start?${state.slice(0, LONGEST)}`);
+  return heard(response.json());
+}
+
+/** A file that can be taken along, or a sentence. */
+export async function made(address) {
+  const response = await answer(address);
+  return heard(response.blob());
 }
 
 /** Sends a file; returns the name that the server knows it by. */
@@ -82,8 +106,9 @@ export async function sendFile(file, largest) {
     throw new Error(`${file.name} has ${mib(file.size)}; the page takes ${mib(largest)} at most: start ebbing explore --tasks FILE instead.`);
   }
   const query = new URLSearchParams({ name: file.name });
-  const response = await fetch(`/api/files?${query}`, { method: "POST", body: file, headers: { "x-ebbing": "1" } });
-  const told = await response.json();
-  if (told.refused) throw new Error(told.refused);
+  const response = await heard(fetch(`/api/files?${query}`, { method: "POST", body: file, headers: { "x-ebbing": "1" } }));
+  const json = response.headers.get("content-type") === "application/json";
+  const told = await heard(json ? response.json() : response.text());
+  if (!response.ok) throw new Error(told.refused ?? told);
   return told.name;
 }

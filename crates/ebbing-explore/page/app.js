@@ -1,7 +1,7 @@
 // The page: its state, which the address holds, and the views that show it.
 
 import { Newest, ask, sendFile, start } from "./api.js";
-import { el } from "./dom.js";
+import { el, refill } from "./dom.js";
 import { put } from "./figures.js";
 import * as tasks from "./tasks.js";
 import * as forecast from "./forecast.js";
@@ -15,12 +15,16 @@ const $ = (id) => document.getElementById(id);
 const IDLE = 700;
 /** So long after an answer what is in view has been painted. */
 const PAINTED = 80;
+/** A result that is older than the settings is marked after so long: quick answers do not flicker. */
+const LATE = 250;
 
 const app = {
   state: new Map(),
   origins: { data: [], files: [] },
   largest: 0,
   told: {},
+  /** What the user has folded and unfolded. */
+  unfolded: new Map(),
   /** Shows what is left of the last result. */
   rest() {},
 
@@ -59,35 +63,58 @@ const app = {
       tab.setAttribute("aria-selected", String(open));
       tab.tabIndex = open ? 0 : -1;
     }
-    $("panel").setAttribute("aria-labelledby", `tab-${view}`);
-    const held = document.activeElement?.dataset?.key;
-    $("controls").replaceChildren(...views[view].controls(this));
-    if (held) $("controls").querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus();
+    const labelled = `tab-${view}`;
+    // Another view's result says nothing here.
+    if ($("panel").getAttribute("aria-labelledby") !== labelled) $("result").replaceChildren();
+    $("panel").setAttribute("aria-labelledby", labelled);
+    refill($("controls"), ...views[view].controls(this));
   },
 
   open(view) {
-    this.set({ view });
-    this.controls();
-    $("result").replaceChildren();
+    this.set({ view }, true);
   },
 
   ask() {
+    this.moved();
+    this.problem();
+    const result = $("result");
+    result.setAttribute("aria-busy", "true");
+    clearTimeout(this.late);
+    this.late = setTimeout(() => result.classList.add("old"), LATE);
+    newest.send(this.view, this.address());
+  },
+
+  /** The user has moved on: what is computed ahead or beside is left. */
+  moved() {
     clearTimeout(this.idle);
     this.ahead?.abort();
-    newest.send(this.view, this.address());
+    this.side?.abort();
+    this.side = null;
+  },
+
+  /** The result is that of the settings, or will not be. */
+  answered(old) {
+    clearTimeout(this.late);
+    $("result").removeAttribute("aria-busy");
+    $("result").classList.toggle("old", old);
   },
 
   /** Asks for something beside the view; the next move leaves it. */
   async beside(what) {
-    clearTimeout(this.idle);
-    this.ahead?.abort();
+    this.moved();
+    const side = new AbortController();
+    this.side = side;
     try {
-      const told = await ask(what, this.address(), { progress: (step) => newest.progress(step) });
+      const told = await ask(what, this.address(), { signal: side.signal, progress: (step) => newest.progress(step), as: "-beside" });
       this.status();
       return told.result;
     } catch (error) {
-      if (error.name !== "AbortError") this.problem(error.message);
+      if (error.name === "AbortError") return null;
+      this.status();
+      this.problem(error.message);
       return null;
+    } finally {
+      if (this.side === side) this.side = null;
     }
   },
 
@@ -103,7 +130,7 @@ const app = {
   /** Computes what the user may ask next while nothing is asked. */
   lookAhead() {
     const list = views[this.view].next?.(this) ?? [];
-    if (!list.length) return;
+    if (!list.length || this.side) return;
     this.idle = setTimeout(async () => {
       this.ahead = new AbortController();
       const { signal } = this.ahead;
@@ -114,9 +141,10 @@ const app = {
         const query = new URLSearchParams(this.address());
         for (const [key, value] of Object.entries(changes)) query.set(key, value);
         try {
-          await ask(this.view, query.toString(), { signal, ahead: true });
-        } catch {
-          return;
+          await ask(this.view, query.toString(), { signal, as: "-ahead" });
+        } catch (error) {
+          // What is refused is told when it is asked for; the others may be computed.
+          if (error.name === "AbortError") return;
         }
       }
       app.status(said);
@@ -130,12 +158,12 @@ const newest = new Newest({
     app.status(el("progress", { "aria-label": "computing" }), ` ${step} …`);
   },
   done(view, asked, told, milliseconds) {
-    app.problem();
     app.told[view] = told.result;
     if (view !== app.view) return;
     if (told.result.heading) $("heading").textContent = told.result.heading;
     const begin = performance.now();
     clearTimeout(app.later);
+    if (!this.next) app.answered(false);
     app.rest = put($("result"), () => views[view].show(app, told.result));
     document.body.dataset.building = (performance.now() - begin).toFixed(1);
     app.status(`computed in ${Math.round(told.milliseconds)} ms`);
@@ -153,36 +181,43 @@ const newest = new Newest({
   failed(asked, sentence) {
     clearTimeout(app.later);
     app.rest();
+    app.answered(true);
     app.status();
     app.problem(sentence);
     document.body.dataset.shown = asked;
   },
 });
 
-/** Takes a file that was dropped or chosen, and shows its tasks. */
-app.take = async (file) => {
+/** Takes the first of the files that were dropped or chosen, and shows its tasks. */
+app.take = async ([file, ...others]) => {
   app.status(el("progress", { "aria-label": "reading" }), ` reading ${file.name} …`);
   try {
     const name = await sendFile(file, app.largest);
     app.origins.files = [...new Set([...app.origins.files, name])];
     app.state = new Map([["tasks", name], ["view", "tasks"]]);
     app.set({}, true);
+    if (others.length) app.problem(`Of ${others.length + 1} files the first was taken: ${name}.`);
   } catch (error) {
     app.status();
     app.problem(error.message);
-    document.body.dataset.refused = error.message;
   }
 };
 
+/** How often the page has begun: of two addresses in quick succession the second counts. */
+let begun = 0;
+
 async function begin() {
+  begun += 1;
+  const own = begun;
   app.load(location.hash.slice(1));
   let told;
   try {
     told = await start(app.address());
   } catch (error) {
-    app.problem(error.message);
+    if (own === begun) app.problem(error.message);
     return;
   }
+  if (own !== begun) return;
   app.origins = told.origins;
   app.largest = told.largest;
   const empty = [...app.state.keys()].every((key) => key === "view");
@@ -193,11 +228,7 @@ async function begin() {
   }
   app.set({}, true);
   // Said after the default has been asked for, which clears what was said before.
-  if (told.refused) {
-    const said = `${told.refused} The page shows its first state instead.`;
-    document.body.addEventListener("shown", () => app.problem(said), { once: true });
-    app.problem(said);
-  }
+  if (told.refused) app.problem(`${told.refused} The page shows its first state instead.`);
 }
 
 for (const tab of document.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => app.open(tab.dataset.view));
@@ -229,8 +260,8 @@ window.addEventListener("drop", (event) => {
   event.preventDefault();
   depth = 0;
   $("drop").hidden = true;
-  const file = event.dataTransfer?.files?.[0];
-  if (file) app.take(file);
+  const files = [...(event.dataTransfer?.files ?? [])];
+  if (files.length) app.take(files);
 });
 let width = window.innerWidth;
 window.addEventListener("resize", () => {

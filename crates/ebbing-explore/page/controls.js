@@ -74,6 +74,13 @@ export function toggle(app, key, label) {
   return field(label, input);
 }
 
+/** Fields that stay folded until they are asked for, or one of their keys is set; the page remembers. */
+export function folded(app, name, title, keys, ...fields) {
+  const open = app.unfolded.get(name) ?? keys.some((key) => app.state.has(key));
+  const box = el("details", { open, ontoggle: () => app.unfolded.set(name, box.open) }, el("summary", { "data-focus": name }, title), ...fields);
+  return box;
+}
+
 /** Fields that belong together. */
 export function group(title, ...fields) {
   return el("fieldset", {}, el("legend", {}, title), ...fields.filter(Boolean));

@@ -12,6 +12,18 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+/**
+ * Fills a box anew. What had the focus in it has it again, by its `data-focus` or `data-key`; where it cannot, what its
+ * `data-else` names.
+ */
+export function refill(box, ...children) {
+  const held = box.contains(document.activeElement) ? document.activeElement.dataset : {};
+  box.replaceChildren(...children);
+  const named = (name) => name && [...box.querySelectorAll("[data-focus], [data-key]")].find((e) => (e.dataset.focus ?? e.dataset.key) === name);
+  const same = named(held.focus ?? held.key);
+  (same?.disabled === false || !held.else ? same : named(held.else))?.focus();
+}
+
 /** Three significant digits, as the reports have them. */
 export function significant(value) {
   if (value === null || value === undefined) return "–";
@@ -29,9 +41,9 @@ export function number(value) {
   return el("td", { class: "n", "data-value": value === null || value === undefined ? "" : String(value) }, significant(value));
 }
 
-/** A table with a caption; rows are lists of cells or of words. */
+/** A table with a caption; rows are lists of cells or of words, and the first word is the row's head. */
 export function table(caption, heads, rows, name) {
-  const cell = (c) => (c instanceof Node ? c : el("td", {}, String(c)));
+  const cell = (c, k) => (c instanceof Node ? c : k ? el("td", {}, String(c)) : rowHead(String(c)));
   const numeric = (k) => rows.some((row) => row[k] instanceof Node && row[k].classList.contains("n"));
   const head = heads.map((h, k) => el("th", { scope: "col", class: k > 0 && numeric(k) ? "n" : null }, h));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
@@ -39,6 +51,11 @@ export function table(caption, heads, rows, name) {
       el("caption", {}, caption),
       el("thead", {}, el("tr", {}, head)),
       el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell))))));
+}
+
+/** The head of a row; one that is `long` breaks between its words. */
+export function rowHead(words, long = false) {
+  return el("th", { scope: "row", class: long ? "wrap" : null }, words);
 }
 
 /** A matrix of tasks: after each task downwards, on each task to the right. */

@@ -197,7 +197,7 @@ export function put(box, make) {
   return () => replace([...parts.keys()].filter((k) => !seen.has(k)));
 }
 
-/** A figure whose panels along `axis` have a marker that can be dragged; `moved` hears the values. */
+/** A figure whose panels along `axis` have a marker, called `label`, that can be dragged; `moved` hears the values. */
 export function withMarker(figure, axis, value, label, moved) {
   const drawn = new Drawn(figure).draw();
   const panels = drawn.panels.filter((panel) => panel.x.name.startsWith(axis));
@@ -208,8 +208,12 @@ export function withMarker(figure, axis, value, label, moved) {
     const marks = panels.map((panel) => {
       const x = Math.min(panel.frame[2], Math.max(panel.frame[0], xOf(panel, at)));
       const y = panel.frame[1];
+      // Beside the grip, above the curves; at the right end to its left.
+      const left = x > panel.frame[2] - 45;
+      const words = mark("text", { class: "own-name", x: left ? x - 6 : x + 6, y: y - 1, "text-anchor": left ? "end" : "start" });
+      words.textContent = label;
       return [mark("line", { class: "own", x1: x, x2: x, y1: y, y2: panel.frame[3] }),
-        mark("path", { class: "grip", d: `M${x - 4} ${y - 5}h8l-4 6z` })];
+        mark("path", { class: "grip", d: `M${x - 4} ${y - 5}h8l-4 6z` }), words];
     });
     group.replaceChildren(...marks.flat());
   };
@@ -226,6 +230,7 @@ export function withMarker(figure, axis, value, label, moved) {
     event.preventDefault();
     // The figure is drawn anew while it is dragged: the window hears the pointer, and its geometry stays.
     const move = (e) => {
+      if (e.pointerId !== event.pointerId) return;
       const part = (drawn.geometry(e)[0] - panel.frame[0]) / (panel.frame[2] - panel.frame[0]);
       const at = valueAt(panel.x, Math.min(1, Math.max(0, part)));
       place(at);
@@ -235,12 +240,16 @@ export function withMarker(figure, axis, value, label, moved) {
     const view = drawn.svg.viewBox.baseVal;
     const [width, height] = [view.width, view.height];
     drawn.geometry = (e) => [((e.clientX - box.left) / box.width) * width, ((e.clientY - box.top) / box.height) * height];
-    const end = () => {
+    const end = (e) => {
+      if (e.pointerId !== event.pointerId) return;
       window.removeEventListener("pointermove", move);
       window.removeEventListener("pointerup", end);
+      window.removeEventListener("pointercancel", end);
     };
     window.addEventListener("pointermove", move);
     window.addEventListener("pointerup", end);
+    // A finger that scrolls the page, or a second one, takes the marker away.
+    window.addEventListener("pointercancel", end);
   });
   return drawn.root;
 }

@@ -1,7 +1,7 @@
 // The forecast, with tasks that can be dragged into another order.
 
-import { PENALTIES, activation, choice, group, list as numbers, penalty, slider, stops } from "./controls.js";
-import { el, matrix, number, sentences, table } from "./dom.js";
+import { PENALTIES, activation, choice, folded, group, list as numbers, penalty, slider, stops } from "./controls.js";
+import { el, matrix, number, refill, sentences, table } from "./dom.js";
 import { figures } from "./figures.js";
 
 const MODES = [["rf", "only the readout learns"], ["ntk", "all weights, strong penalty"], ["lazy", "all weights, plain descent"], ["gibbs", "all weights, penalty λ"]];
@@ -9,11 +9,14 @@ const MODES = [["rf", "only the readout learns"], ["ntk", "all weights, strong p
 /** Keys of what is set beside a forecast. */
 const BESIDE = ["depths", "lambdas", "widths"];
 
-/** The order that the page shows: the state's, or as the tasks come. */
-function order(app, count) {
+/** The order that the page shows: the state's, or the one in which tasks came. */
+function order(app, told) {
   const written = app.state.get("order");
-  return written ? written.split(",").map(Number) : Array.from({ length: count }, (_, k) => k + 1);
+  return written ? written.split(",").map(Number) : told.came;
 }
+
+/** An order as the state writes it. */
+const written = (now, told) => (now.join() === told.came.join() ? "" : now.join());
 
 export function controls(app) {
   const gibbs = app.state.get("mode") === "gibbs";
@@ -26,7 +29,7 @@ export function controls(app) {
       stops(app, "lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty, disabled: !gibbs }),
       activation(app),
       slider(app, "bias", "biases, prior deviation", { min: 0, max: 2, step: 0.05, fallback: 0 })),
-    el("details", { open: BESIDE.some((key) => app.state.has(key)) }, el("summary", {}, "Beside it: other depths, penalties, widths"),
+    folded(app, "beside", "Beside it: other depths, penalties, widths", BESIDE,
       group("Numbers with commas between them",
         numbers(app, "depths", "hidden layers", "2,5"),
         numbers(app, "lambdas", "penalties λ", "1,100,inf"),
@@ -37,50 +40,48 @@ export function controls(app) {
 
 /** The list of tasks: drag, buttons or arrow keys. */
 function list(app, told) {
-  const now = order(app, told.order.length);
+  const now = order(app, told);
   // In a forecast tasks are named by their place; here each keeps the number that it had.
   const names = new Map(told.order.map((task, place) => [task, told.forecast.tasks[place]]));
-  const items = now.map((task, place) => item(app, now, task, place, names.get(task)));
+  const items = now.map((task, place) => item(app, told, now, place, names.get(task)));
   // Where it is not known with every forecast, it is searched when it is asked for.
   const best = told.best ? told.best.join() !== now.join() : now.length > 1;
-  const given = now.every((task, k) => task === k + 1);
   const box = document.getElementById("order");
-  const held = document.activeElement?.dataset?.task;
   if (!box || box.querySelector(".held")) return;
   const why = "With these settings every order has kernels of its own: the best one is searched when you ask for it, which takes a while.";
-  box.replaceChildren(el("legend", {}, "Order of the tasks"),
+  // A button that has done its work can hold the focus no longer.
+  const after = { "data-else": `task ${now[0]}` };
+  refill(box, el("legend", {}, "Order of the tasks"),
     el("ol", { class: "order", "aria-label": "Tasks in the order in which they are learned" }, items),
-    el("button", { id: "best", disabled: !best, onclick: () => (told.best ? set(app, told.best) : search(app)) }, "Best order"), " ",
-    el("button", { id: "given", disabled: given, onclick: () => set(app, []) }, "As they came"),
+    el("button", { id: "best", "data-focus": "best", ...after, disabled: !best, onclick: () => (told.best ? set(app, told, told.best) : search(app, told)) }, "Best order"), " ",
+    el("button", { id: "given", "data-focus": "given", ...after, disabled: !written(now, told), onclick: () => set(app, told, told.came) }, "As they came"),
     ...(told.best || now.length < 2 ? [] : [el("p", { class: "note" }, why)]),
     el("p", { class: "note" }, "Drag a task, use its arrows, or press the arrow keys on its name. Below, tasks are numbered in this order."));
-  if (held) box.querySelector(`[data-task="${held}"]`)?.focus();
 }
 
 /** Searches the best order; the next move leaves the search. */
-async function search(app) {
+async function search(app, told) {
   const found = await app.beside("best");
   if (!found) return;
-  const now = order(app, found.order.length);
-  if (found.order.join() === now.join()) app.status("No better order was found.");
-  else set(app, found.order);
+  if (found.order.join() === order(app, told).join()) app.status("No better order was found.");
+  else set(app, told, found.order);
 }
 
-function set(app, now) {
-  const given = now.every((task, k) => task === k + 1);
-  app.set({ order: given ? "" : now.join(",") });
-  if (app.told.forecast) list(app, app.told.forecast);
+function set(app, told, now) {
+  app.set({ order: written(now, told) });
+  list(app, told);
 }
 
-function item(app, now, task, place, name) {
+function item(app, told, now, place, name) {
+  const task = now[place];
   const words = name && name !== `task ${task}` ? `Task ${task}: ${name}` : `Task ${task}`;
   const move = (to) => {
     if (to < 0 || to >= now.length) return;
     const next = now.filter((t) => t !== task);
     next.splice(to, 0, task);
-    set(app, next);
+    set(app, told, next);
   };
-  const handle = el("button", { class: "name", "data-task": task, title: words,
+  const handle = el("button", { class: "name", "data-task": task, "data-focus": `task ${task}`, title: words,
     "aria-label": `${words}, learned at place ${place + 1} of ${now.length}; arrow keys move it`,
     onkeydown: (event) => {
       const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -88,20 +89,25 @@ function item(app, now, task, place, name) {
       event.preventDefault();
       move(place + step);
     },
-    onpointerdown: (event) => drag(app, event, now, task) }, words);
+    onpointerdown: (event) => drag(app, told, event, now, task) }, words);
   return el("li", { "data-place": place + 1 }, el("span", { class: "place" }, `${place + 1}.`), handle,
-    el("button", { class: "move", disabled: place === 0, "aria-label": `Learn task ${task} earlier`, onclick: () => move(place - 1) }, "↑"),
-    el("button", { class: "move", disabled: place === now.length - 1, "aria-label": `Learn task ${task} later`, onclick: () => move(place + 1) }, "↓"));
+    arrow("↑", `Learn task ${task} earlier`, task, place === 0, () => move(place - 1)),
+    arrow("↓", `Learn task ${task} later`, task, place === now.length - 1, () => move(place + 1)));
+}
+
+function arrow(sign, words, task, disabled, onclick) {
+  return el("button", { class: "move", disabled, "aria-label": words, "data-focus": words, "data-else": `task ${task}`, onclick }, sign);
 }
 
 /** Follows the pointer with one task; everything else follows at once. */
-function drag(app, event, now, task) {
+function drag(app, told, event, now, task) {
   if (event.button) return;
   const items = event.target.closest("ol");
   const held = event.target.closest("li");
   held.classList.add("held");
   let current = now;
   const move = (e) => {
+    if (e.pointerId !== event.pointerId) return;
     const boxes = [...items.children].map((li) => li.getBoundingClientRect());
     const to = boxes.filter((box) => e.clientY > box.top + box.height / 2).length;
     const from = current.indexOf(task);
@@ -113,14 +119,15 @@ function drag(app, event, now, task) {
     const rest = [...items.children].filter((li) => li !== held);
     items.replaceChildren(...rest.slice(0, place), held, ...rest.slice(place));
     [...items.children].forEach((li, k) => { li.querySelector(".place").textContent = `${k + 1}.`; });
-    app.set({ order: current.every((t, k) => t === k + 1) ? "" : current.join(",") });
+    app.set({ order: written(current, told) });
   };
-  const end = () => {
+  const end = (e) => {
+    if (e.pointerId !== event.pointerId) return;
     window.removeEventListener("pointermove", move);
     window.removeEventListener("pointerup", end);
     window.removeEventListener("pointercancel", end);
     held.classList.remove("held");
-    if (app.told.forecast) list(app, app.told.forecast);
+    list(app, app.told.forecast);
   };
   window.addEventListener("pointermove", move);
   window.addEventListener("pointerup", end);

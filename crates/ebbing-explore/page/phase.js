@@ -1,7 +1,7 @@
 // Two tasks with a readout each: where a width lies, and where a wider or a narrower one would.
 
 import { PENALTIES, activation, group, penalty, stops, toggle } from "./controls.js";
-import { el, number, sentences, significant, table } from "./dom.js";
+import { el, number, refill, sentences, significant, table } from "./dom.js";
 import { withMarker } from "./figures.js";
 
 /** Widths that the slider reaches, as loads P/N: those of the figure. */
@@ -9,18 +9,25 @@ const LOADS = [0.1, 10];
 /** Steps of the slider, evenly in the logarithm. */
 const STEPS = 200;
 
-function tasks(app) {
-  return app.told.forecast?.order.length ?? app.told.tasks?.tasks.length ?? Number(app.state.get("length") ?? 5);
+/** The pair that the state names. */
+const pair = (app) => (app.state.get("phase.pair") ?? "1,2").split(",").map(Number);
+
+/** Two of so many tasks to choose. */
+function selects(app, count) {
+  const [i, j] = pair(app);
+  const select = (now, label, change) => el("select", { "aria-label": label, "data-key": label, onchange: (event) => change(Number(event.target.value)) },
+    Array.from({ length: count }, (_, k) => el("option", { value: k + 1, selected: k + 1 === now }, `task ${k + 1}`)));
+  const set = (first, second) => {
+    app.set({ "phase.pair": `${first},${second}` });
+    refill(document.getElementById("pair"), ...selects(app, count));
+  };
+  return [select(i, "learned first", (v) => set(v, v === j ? i : j)), " then ", select(j, "learned second", (v) => set(v === i ? j : i, v))];
 }
 
 export function controls(app) {
-  const [i, j] = (app.state.get("phase.pair") ?? "1,2").split(",");
-  const numbers = Array.from({ length: Math.max(tasks(app), 2) }, (_, k) => [String(k + 1), `task ${k + 1}`]);
-  const select = (now, label, change) => el("select", { "aria-label": label, "data-key": label, onchange: (event) => change(event.target.value) },
-    numbers.map(([value, words]) => el("option", { value, selected: value === now }, words)));
-  const pair = (first, second) => first !== second && app.set({ "phase.pair": `${first},${second}` }, true);
   return [
-    group("Two of the tasks", el("p", {}, select(i, "learned first", (v) => pair(v, v === j ? i : j)), " then ", select(j, "learned second", (v) => pair(v === i ? j : i, v)))),
+    // How many tasks there are is told with the first answer.
+    group("Two of the tasks", el("p", { id: "pair" }, selects(app, Math.max(...pair(app))))),
     group("Network", el("div", { id: "width" }),
       stops(app, "phase.lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty }),
       activation(app),
@@ -29,11 +36,21 @@ export function controls(app) {
   ];
 }
 
+/** Offers as many tasks as there are. */
+function offer(app, count) {
+  const box = document.getElementById("pair");
+  if (Number(box.dataset.count) === count) return;
+  box.dataset.count = count;
+  refill(box, ...selects(app, count));
+}
+
 /** A width that is not the number of examples itself, where the theory has a boundary. */
 function legal(width, size) {
   const whole = Math.max(1, Math.round(width));
   return whole === size ? whole + 1 : whole;
 }
+
+const units = (width) => `${width} units`;
 
 /** The slider of widths, made anew for other tasks and moved for other widths. */
 function widths(app, size, width) {
@@ -45,7 +62,11 @@ function widths(app, size, width) {
   if (!input || Number(box.dataset.size) !== size) {
     box.dataset.size = size;
     input = el("input", { type: "range", min: 0, max: STEPS, step: 1, id: "width-slider", "data-key": "phase.width",
-      oninput: () => app.set({ "phase.width": of(Number(input.value)) }) });
+      oninput: () => {
+        const width = of(Number(input.value));
+        input.setAttribute("aria-valuetext", units(width));
+        app.set({ "phase.width": width });
+      } });
     const exact = el("input", { type: "number", min: 1, step: 1, "aria-label": "your width N", id: "width-exact",
       onchange: () => exact.value && app.set({ "phase.width": legal(Number(exact.value), size) }) });
     box.replaceChildren(el("div", { class: "field" }, el("label", { for: "width-slider" }, "your width N, wide to narrow"), exact, input));
@@ -53,11 +74,12 @@ function widths(app, size, width) {
   if (document.activeElement !== input) input.value = at(width);
   const exact = box.querySelector("#width-exact");
   if (document.activeElement !== exact) exact.value = width;
-  input.setAttribute("aria-valuetext", `${width} units`);
+  input.setAttribute("aria-valuetext", units(width));
 }
 
 export function show(app, told) {
   const size = told.sizes[1];
+  offer(app, told.tasks);
   if (!told.location) {
     // The first time, a width in the middle of the figure's left half.
     queueMicrotask(() => app.set({ "phase.width": legal(size / 2, size) }));
@@ -65,7 +87,7 @@ export function show(app, told) {
   }
   const { width, alpha } = told.location;
   widths(app, size, width);
-  const figure = withMarker(told.figures[0], "load", alpha, `N = ${width}`, (load) => app.set({ "phase.width": legal(size / load, size) }));
+  const figure = withMarker(told.figures[0], "load", alpha, "your width", (load) => app.set({ "phase.width": legal(size / load, size) }));
   return [numbers(told), ...ruler(told, size), sentences(told.sentences), figure, hidden(told.representation), el("p", { class: "note" }, told.defined)]
     .filter(Boolean);
 }

@@ -1,6 +1,6 @@
 // The tasks: where they come from, what they hold, what they look like.
 
-import { choice, count, group, slider, toggle } from "./controls.js";
+import { choice, count, folded, group, slider, toggle } from "./controls.js";
 import { el, significant, table } from "./dom.js";
 
 const PROTOCOLS = [
@@ -18,27 +18,34 @@ const RATIOS = {
 };
 const OF_PROTOCOLS = ["ratio", "rho-target", "rho-shared", "rho-flip", "first-unpermuted", "fresh-images", "classes-per-group", "one-hot"];
 const OF_DRAWING = ["data", "protocol", "length", "examples", "test-examples", ...OF_PROTOCOLS];
+const OF_PREPARATION = ["centre", "whiten", "no-whiten", "whiten-ridge", "norm", "no-norm", "context", "intermediate"];
+/** All keys that say which tasks there are, and those that number them or go by their sizes. */
+const OF_TASKS = ["tasks", ...OF_DRAWING, ...OF_PREPARATION, "seed", "order", "phase.pair", "phase.width"];
 
 export function controls(app) {
-  const own = app.state.has("tasks");
+  const own = app.state.get("tasks");
   const protocol = app.state.get("protocol") ?? "permuted";
-  return [origin(app, own), own ? null : drawing(app, protocol), own ? null : ratios(app, protocol), preparation(app)].filter(Boolean);
+  if (!own) return [origin(app), drawing(app, protocol), ratios(app, protocol), preparation(app, false)].filter(Boolean);
+  const seed = (placeholder) => group("What is drawn", count(app, "seed", "seed", { placeholder }));
+  // A recipe says itself how inputs are prepared.
+  return own.toLowerCase().endsWith(".toml") ? [origin(app), seed("the recipe's")] : [origin(app), preparation(app, true), seed("0")];
 }
 
 /** A data set, or a file of one's own. */
-function origin(app, own) {
-  const now = own ? `file ${app.state.get("tasks")}` : `data ${app.state.get("data") ?? "mnist-sample"}`;
+function origin(app) {
+  const own = app.state.get("tasks");
+  const now = own ? `file ${own}` : `data ${app.state.get("data") ?? "mnist-sample"}`;
   const options = [
     ...app.origins.data.map(({ name, title }) => [`data ${name}`, title]),
     ...app.origins.files.map((name) => [`file ${name}`, name]),
   ];
-  const select = el("select", { id: "origin", "aria-label": "Where the tasks come from", onchange: () => {
+  const select = el("select", { id: "origin", "data-focus": "origin", "aria-label": "Where the tasks come from", onchange: () => {
     const [kind, ...rest] = select.value.split(" ");
     const name = rest.join(" ");
-    const cleared = Object.fromEntries([...OF_DRAWING, "tasks", "order", "phase.pair", "phase.width"].map((key) => [key, ""]));
+    const cleared = Object.fromEntries(OF_TASKS.map((key) => [key, ""]));
     app.set(kind === "file" ? { ...cleared, tasks: name } : { ...cleared, data: name, protocol: "permuted", examples: "300", "test-examples": "200" }, true);
   } }, options.map(([value, words]) => el("option", { value, selected: value === now }, words)));
-  const input = el("input", { type: "file", id: "file", accept: ".npz,.csv,.tsv,.toml", onchange: () => input.files[0] && app.take(input.files[0]) });
+  const input = el("input", { type: "file", id: "file", "data-focus": "file", accept: ".npz,.csv,.tsv,.toml", onchange: () => input.files.length && app.take([...input.files]) });
   return group("Where tasks come from", el("p", {}, select),
     el("p", {}, el("label", { for: "file" }, "Your own tasks (.npz, .csv) or a recipe (.toml), chosen here or dropped on the page "), input));
 }
@@ -64,14 +71,19 @@ function ratios(app, protocol) {
   return sliders.length + more.length ? group("Ratios", ...sliders, ...more) : null;
 }
 
-function preparation(app) {
-  return el("details", {}, el("summary", {}, "More: preparation, context, datasets between"),
-    group("Preparation of inputs",
-      choice(app, "centre", "subtract", [["", "as usual"], ["image", "the image's mean"], ["pixel", "each pixel's mean"], ["none", "nothing"]], ""),
-      toggle(app, "no-whiten", "do not whiten"), toggle(app, "no-norm", "do not scale")),
+/** Images of a data set are prepared unless that is refused, own inputs only as asked. */
+function preparation(app, own) {
+  const centres = own
+    ? [["", "nothing"], ["image", "each input's mean"], ["pixel", "each entry's mean over the examples"]]
+    : [["", "the image's mean"], ["pixel", "each pixel's mean"], ["none", "nothing"]];
+  const [whiten, norm] = own
+    ? [toggle(app, "whiten", "whiten"), toggle(app, "norm", "scale to squared norm N0")]
+    : [toggle(app, "no-whiten", "do not whiten"), toggle(app, "no-norm", "do not scale")];
+  return folded(app, "preparation", "More: preparation, context, datasets between", OF_PREPARATION,
+    group("Preparation of inputs", choice(app, "centre", "subtract", centres, ""), whiten, norm),
     group("Steps afterwards",
       count(app, "context", "context entries", { min: 1, max: 1000, placeholder: "none" }),
-      count(app, "intermediate", "datasets between two tasks", { min: 1, max: 20, placeholder: "none", also: { order: "", "phase.pair": "" } })));
+      count(app, "intermediate", "datasets between, if tasks are two", { min: 1, max: 20, placeholder: "none", also: { order: "", "phase.pair": "" } })));
 }
 
 export function show(app, told) {
@@ -79,6 +91,7 @@ export function show(app, told) {
     ...told.problems.map((sentence) => el("p", { class: "bad" }, sentence)),
     ...told.warnings.map((sentence) => el("p", { class: "note" }, sentence)),
     el("div", { class: "tasks" }, told.tasks.map(task)),
+    ...(told.common ? [el("p", { class: "note", id: "common" }, told.common)] : []),
     ...told.notes.map((sentence) => el("p", { class: "note" }, sentence)),
     table("What would be computed, and what that costs here", ["command", "time", "memory", "what"],
       told.computations.map((c) => (c.refused

@@ -1,6 +1,10 @@
 //! Opens the page in the user's browser.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// An opener that cannot open says so within this time; one that still runs then is a browser, or waits for one.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Programs that open an address, with what stands before it.
 fn openers() -> Vec<Vec<String>> {
@@ -15,7 +19,7 @@ fn openers() -> Vec<Vec<String>> {
     all
 }
 
-/// Opens an address; false where no browser could be started.
+/// Opens an address; false where no browser could be started. Takes as long as an opener needs to fail, at most.
 pub fn open(address: &str) -> bool {
     let screen = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let elsewhere = ["macos", "windows"].contains(&std::env::consts::OS);
@@ -26,10 +30,21 @@ pub fn open(address: &str) -> bool {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(address);
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        quiet.spawn().is_ok_and(|mut child| {
-            // A browser may stay: somebody must be told when it ends.
-            std::thread::spawn(move || child.wait());
-            true
-        })
+        quiet.spawn().is_ok_and(opened)
     })
+}
+
+/// Whether an opener that was started does its work.
+fn opened(mut child: Child) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        match child.try_wait() {
+            Ok(Some(ended)) => return ended.success(),
+            Ok(None) => std::thread::sleep(PATIENCE / 20),
+            Err(_) => return false,
+        }
+    }
+    // A browser may stay: somebody must be told when it ends.
+    std::thread::spawn(move || child.wait());
+    true
 }

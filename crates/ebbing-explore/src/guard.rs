@@ -2,10 +2,10 @@
 //!
 //! A page elsewhere can make a browser send requests to this machine. It cannot make it send another `Host` than the one it was
 //! asked for, nor leave out or forge `Origin`: requests that name neither this server are refused, and nothing of an answer may be
-//! framed or load anything from elsewhere.
+//! framed or load anything from elsewhere. A link to the page may stand anywhere: it opens the page, and no other site sees it.
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -30,7 +30,7 @@ const MARK: &str = "x-ebbing";
 
 /// Refuses what does not come from the server's own page, and marks every answer.
 pub async fn guard(State(port): State<u16>, request: Request, next: Next) -> Response {
-    let mut response = match refusal(port, request.method(), request.headers()) {
+    let mut response = match refusal(port, &request) {
         Some(why) => (StatusCode::FORBIDDEN, format!("{why}\n")).into_response(),
         None => next.run(request).await,
     };
@@ -41,7 +41,8 @@ pub async fn guard(State(port): State<u16>, request: Request, next: Next) -> Res
 }
 
 /// Why a request is refused.
-fn refusal(port: u16, method: &Method, headers: &HeaderMap) -> Option<String> {
+fn refusal<B>(port: u16, request: &Request<B>) -> Option<String> {
+    let (method, headers) = (request.method(), request.headers());
     let own = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
     let mut hosts = headers.get_all(header::HOST).iter();
     match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
@@ -54,8 +55,12 @@ fn refusal(port: u16, method: &Method, headers: &HeaderMap) -> Option<String> {
             return Some("This server answers its own page only.".into());
         }
     }
-    let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
-    if site.is_some_and(|site| !["same-origin", "none"].contains(&site)) {
+    let says = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let opened = *method == Method::GET
+        && request.uri().path() == "/"
+        && says("sec-fetch-mode") == Some("navigate")
+        && says("sec-fetch-dest") == Some("document");
+    if !opened && says("sec-fetch-site").is_some_and(|site| !["same-origin", "none"].contains(&site)) {
         return Some("This server answers its own page only.".into());
     }
     if ![Method::GET, Method::HEAD].contains(method) && !headers.contains_key(MARK) {
@@ -68,12 +73,14 @@ fn refusal(port: u16, method: &Method, headers: &HeaderMap) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn refused_at(path: &str, method: Method, headers: &[(&str, &str)]) -> bool {
+        let request = Request::builder().method(method).uri(path);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        refusal(8000, &request.body(()).unwrap()).is_some()
+    }
+
     fn refused(method: Method, headers: &[(&str, &str)]) -> bool {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_str(value).unwrap());
-        }
-        refusal(8000, &method, &map).is_some()
+        refused_at("/", method, headers)
     }
 
     #[test]
@@ -99,5 +106,25 @@ mod tests {
             assert!(refused(Method::GET, headers), "{headers:?}");
         }
         assert!(refused(Method::POST, &[host, ("origin", "http://127.0.0.1:8000")]), "a form cannot send the mark");
+    }
+
+    #[test]
+    fn a_link_on_another_site_opens_the_page_and_nothing_else() {
+        for site in ["cross-site", "same-site"] {
+            let asks = |mode, dest| {
+                let sent = [("sec-fetch-site", site), ("sec-fetch-mode", mode), ("sec-fetch-dest", dest)];
+                [&[("host", "127.0.0.1:8000")], &sent[..]].concat()
+            };
+            let link = asks("navigate", "document");
+            assert!(!refused(Method::GET, &link));
+            assert!(refused_at("/take/forecast/report.html", Method::GET, &link));
+            assert!(refused(Method::POST, &link) && refused(Method::HEAD, &link));
+            assert!(refused(Method::GET, &[&link[..], &[("origin", "http://evil.example")]].concat()));
+            for (mode, dest) in
+                [("navigate", "iframe"), ("no-cors", "script"), ("no-cors", "document"), ("cors", "empty")]
+            {
+                assert!(refused(Method::GET, &asks(mode, dest)), "{mode} {dest}");
+            }
+        }
     }
 }

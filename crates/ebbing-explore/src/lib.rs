@@ -99,12 +99,17 @@ impl Explorer {
     ///
     /// # Errors
     /// Where the operating system does not let it serve.
-    pub fn run(self, say: &dyn Fn(&str)) -> ebbing::Result<()> {
-        let url = self.url();
-        if self.options.browser && !browser::open(&url) {
-            say("No browser could be opened here: open the address yourself.");
-        }
-        server::serve(self.listener, self.app, self.address.port())
+    pub fn run(self, say: &(dyn Fn(&str) + Sync)) -> ebbing::Result<()> {
+        let (url, wanted) = (self.url(), self.options.browser);
+        std::thread::scope(|scope| {
+            // Beside the server: the browser asks for the page while its opener is waited for.
+            scope.spawn(move || {
+                if wanted && !browser::open(&url) {
+                    say("No browser could be opened here: open the address yourself.");
+                }
+            });
+            server::serve(self.listener, self.app, self.address.port())
+        })
     }
 }
 

@@ -11,7 +11,7 @@
 
 use crate::files::{Content, Files, OwnFile};
 use ebbing::data::Places;
-use ebbing::tasks::{PostSteps, TaskOrigin, unknown_key};
+use ebbing::tasks::{PostSteps, unknown_key};
 use ebbing::{Error, Recipe, Result};
 use ebbing_studies::job::{AdviseJob, ForecastJob, PhaseJob};
 use ebbing_studies::{Job, Value};
@@ -109,7 +109,7 @@ impl State {
     /// One sentence that names the key and the value at fault.
     pub fn read(address: &str, files: &Files) -> Result<State> {
         if address.len() > LONGEST {
-            return Err(Error::setting("the address", format!("{} characters long", address.len()), "is too long"));
+            return Err(Error::setting("the address", "too long", format!("at most {LONGEST} characters are read")));
         }
         let (mut given, mut of_views) = (BTreeMap::new(), BTreeMap::new());
         for (key, value) in form_urlencoded::parse(address.as_bytes()) {
@@ -174,10 +174,15 @@ impl State {
         Ok(Recipe { post, seed: keys.seed.unwrap_or(recipe.seed), ..(**recipe).clone() })
     }
 
-    /// The order in which tasks are learned, from 1: the one asked for, or a recipe's own, or as they come.
+    /// The order in which tasks are learned, from 1: the one asked for, or the one in which they come.
     pub fn order(&self, count: usize) -> Vec<usize> {
-        let asked = if self.job.tasks.order.is_empty() { self.own_order() } else { &self.job.tasks.order };
-        if asked.is_empty() { (1..=count).collect() } else { asked.to_vec() }
+        if self.job.tasks.order.is_empty() { self.came(count) } else { self.job.tasks.order.clone() }
+    }
+
+    /// The order in which tasks come, from 1: a recipe's own, or that of their numbers.
+    pub fn came(&self, count: usize) -> Vec<usize> {
+        let own = self.own_order();
+        if own.is_empty() { (1..=count).collect() } else { own.to_vec() }
     }
 
     /// The order that a recipe itself puts its tasks in.
@@ -292,6 +297,10 @@ fn job(given: &BTreeMap<&'static str, String>, file: Option<&OwnFile>) -> Result
 
 /// Only data sets that are known by name: with a path in its place, the page would reach into the file system.
 fn known_data(data: &str) -> Result<()> {
+    // Embedded: no folder need be searched with every request.
+    if data == "mnist-sample" {
+        return Ok(());
+    }
     let all = Places::from_env().list();
     let here: Vec<&str> = all.iter().filter(|set| set.available).map(|set| set.name.as_str()).collect();
     if here.contains(&data) {
@@ -322,11 +331,6 @@ fn two_of(text: &str) -> Result<[usize; 2]> {
     }
 }
 
-/// Whether the tasks of a recipe are drawn.
-pub fn is_drawn(recipe: &Recipe) -> bool {
-    matches!(recipe.origin, TaskOrigin::Drawn { .. })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,7 +341,7 @@ mod tests {
         let state = State::read("protocol=split&examples=50&order=2,1,3,4,5&mode=gibbs&lambda=10&view=phase&phase.pair=3,1&phase.lambda=inf&phase.width=200&one-hot=true", &files).unwrap();
         assert_eq!((state.pair, state.width), ([3, 1], Some(200.0)));
         assert_eq!((state.job.lambda, state.job.tasks.examples, state.job.tasks.one_hot), (10.0, Some(50), true));
-        assert_eq!(state.order(5), [2, 1, 3, 4, 5]);
+        assert_eq!((state.order(5), state.came(5)), (vec![2, 1, 3, 4, 5], vec![1, 2, 3, 4, 5]));
         assert!(state.recipe().unwrap().post.order.is_empty() && state.phase_lambda.is_infinite());
         let underscored = State::read("test_examples=20&rho_target=0.25&protocol=target-distractor", &files).unwrap();
         assert_eq!((underscored.job.tasks.test_examples, underscored.job.tasks.rho_target), (Some(20), Some(0.25)));

@@ -98,11 +98,13 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
     let forecast = &told.forecast;
     let shown = show::forecast::shown(&told, &Metadata::new("", "")).map_err(said)?;
     let figures = asked.figures(&shown.figures, &|name| finding(name, forecast))?;
-    let order = asked.state.order(forecast.tasks.len());
+    let count = forecast.tasks.len();
+    let (order, came) = (asked.state.order(count), asked.state.came(count));
     let best = forecast.order.as_ref().map(|best| best.order.iter().map(|place| order[place - 1]).collect::<Vec<_>>());
     Ok(json!({
         "heading": told.heading,
         "order": order,
+        "came": came,
         "best": best,
         "sentences": forecast.sentences(),
         "assumes": assumes(false),

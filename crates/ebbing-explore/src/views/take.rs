@@ -78,15 +78,17 @@ pub fn file(command: &str, name: &str, app: &App, state: &State, hear: &mut dyn 
 pub fn view(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Value> {
     let mut commands = vec![];
     for command in COMMANDS {
-        let ready = match command {
-            "forecast" => true,
-            "phase" => phase::ready(app, state),
-            _ => advise::ready(app, state),
-        };
-        // What the user has not asked for is not computed for the list of its files.
-        let files = match ready {
-            true => names(&shown(command, app, state, hear)?.0),
-            false => vec!["report.html".to_string()],
+        // A forecast's files depend on what it finds; those of the others are known before anybody asks for them.
+        let files = match command {
+            "forecast" => {
+                let Shown { figures, tables, .. } = shown(command, app, state, hear)?.0;
+                let figures: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
+                let tables: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
+                names(&figures, &tables)
+            }
+            "phase" if state.phase().representation => names(&["phase"], &["phase-curves", "phase-representation"]),
+            "phase" => names(&["phase"], &["phase-curves"]),
+            _ => names(&["remedies"], &["remedies"]),
         };
         commands.push(json!({
             "command": command, "line": command_line(command, state), "python": python(command, state)?, "files": files,
@@ -95,9 +97,9 @@ pub fn view(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Valu
     Ok(json!({ "commands": commands }))
 }
 
-fn names(shown: &Shown) -> Vec<String> {
-    let figures = shown.figures.iter().flat_map(|(name, _)| [format!("{name}.svg"), format!("{name}.png")]);
-    let tables = shown.tables.iter().map(|(name, _)| format!("{name}.csv"));
+fn names(figures: &[&str], tables: &[&str]) -> Vec<String> {
+    let figures = figures.iter().flat_map(|name| [format!("{name}.svg"), format!("{name}.png")]);
+    let tables = tables.iter().map(|name| format!("{name}.csv"));
     std::iter::once("report.html".to_string()).chain(figures).chain(tables).collect()
 }
 

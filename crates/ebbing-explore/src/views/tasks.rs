@@ -2,10 +2,11 @@
 
 use super::{App, Asked, Result};
 use crate::files::{Content, OwnFile};
-use crate::state::{State, is_drawn};
-use ebbing::data::{KnownSet, Places, Sources};
+use crate::state::State;
+use ebbing::data::{Features, Part, Places, Preprocess, Source, Sources, Targets};
+use ebbing::linalg::Mat;
 use ebbing::plan::{size, time};
-use ebbing::tasks::{Recipe, TaskOrigin, check_sequence};
+use ebbing::tasks::{Recipe, TaskCheck, TaskOrigin, check_sequence};
 use ebbing::{Task, TaskSequence};
 use ebbing_studies::Job;
 use serde_json::{Value, json};
@@ -61,13 +62,33 @@ fn prepared(own: &TaskSequence, recipe: &Recipe) -> Result<TaskSequence> {
 
 /// The data set that a recipe draws from, loaded once.
 fn sources(app: &App, recipe: &Recipe) -> Result<Arc<Sources>> {
-    let (data, images) = match &recipe.origin {
-        TaskOrigin::Drawn { data, .. } => (data.as_str(), KnownSet::named(data)),
-        TaskOrigin::Own(_) => ("", None),
+    let TaskOrigin::Drawn { data, .. } = &recipe.origin else { return Ok(Arc::new(Sources::new())) };
+    let prepared = recipe.preprocess.clone().unwrap_or_else(Preprocess::none);
+    app.cache.or_make(&format!("data {data} {prepared:?}"), || {
+        let sources = Sources::new();
+        let bytes = bytes_of_source(&*sources.get(data, &prepared)?);
+        Ok((sources, bytes))
+    })
+}
+
+/// Bytes that a data set and what was fitted to it take.
+fn bytes_of_source(source: &Source) -> usize {
+    let numbers = |m: &Mat<f64>| m.nrows() * m.ncols() * size_of::<f64>();
+    let of = |part: &Part| {
+        let features = match &part.features {
+            Features::Bytes { pixels, .. } => pixels.len(),
+            Features::Real(values) => numbers(values),
+        };
+        features
+            + match &part.targets {
+                Targets::Classes(classes) => size_of_val(&classes[..]),
+                Targets::Real(values) => numbers(values),
+            }
     };
-    let numbers = images.map_or(5_000 * 784, |set| (set.train + set.test) * set.image_shape.iter().product::<usize>());
-    let key = format!("data {data} {:?}", recipe.preprocess);
-    app.cache.or_make(&key, || Ok((Sources::new(), numbers * size_of::<f64>())))
+    let set = source.dataset();
+    // Whitening is a matrix.
+    let fitted = source.dim() * source.dim() * size_of::<f64>();
+    of(&set.train) + set.test.as_ref().map_or(0, of) + fitted
 }
 
 /// Bytes that a sequence takes.
@@ -131,14 +152,24 @@ fn told(state: &State, drawn: &Drawn) -> Result<Value> {
     Ok(json!({
         "heading": state.job.heading_of(sequence, &state.origin())?,
         "tasks": tasks,
-        "drawn": is_drawn(&state.recipe()?),
-        "distinct": check.distinct,
-        "shared": check.shared,
+        "common": common_inputs(&check),
         "computations": costs,
         "notes": check.notes,
         "warnings": check.warnings,
         "problems": check.problems,
     }))
+}
+
+/// How many inputs the tasks share, in a sentence; none where they share none.
+fn common_inputs(check: &TaskCheck) -> Option<String> {
+    let total: usize = check.tasks.iter().map(|task| task.p).sum();
+    let shared = check.shared.iter().enumerate().flat_map(|(t, row)| &row[..t]);
+    let pairs = match shared.filter(|n| **n > 0).count() {
+        0 => return None,
+        1 => "1 pair of tasks shares some".to_string(),
+        n => format!("{n} pairs of tasks share some"),
+    };
+    Some(format!("{} different inputs among {total} examples: {pairs}.", check.distinct))
 }
 
 /// A few examples as grey images, as the task sees them; none where inputs are no square images.
@@ -157,4 +188,24 @@ fn images(task: &Task, context: usize) -> Value {
         json!({ "pixels": hex, "target": target })
     };
     json!({ "side": side, "examples": (0..SHOWN.min(task.x.nrows())).map(one).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ebbing::Dataset;
+    use ebbing::data::Provenance;
+
+    #[test]
+    fn a_data_set_counts_as_large_as_it_is() {
+        let sample = Source::new(Dataset::sample().unwrap(), &Preprocess::none()).unwrap();
+        let [images, classes, fitted] = [5000 * 784, 5000 * 8, 784 * 784 * 8];
+        assert_eq!(bytes_of_source(&sample), images + classes + fitted);
+        let features = Features::Real(Mat::from_fn(10, 3, |i, j| (3 * i + j) as f64));
+        let train = Part { features, targets: Targets::Real(Mat::zeros(10, 2)) };
+        let provenance = Provenance { name: "own".into(), source: String::new(), sha256: String::new() };
+        let own = Dataset { train, test: None, image_shape: None, provenance };
+        let own = Source::new(own, &Preprocess::none()).unwrap();
+        assert_eq!(bytes_of_source(&own), 8 * (10 * (3 + 2) + 3 * 3));
+    }
 }

@@ -64,9 +64,56 @@ fn every_view_answers() {
 }
 
 #[test]
+fn files_are_listed_before_they_are_made() {
+    let server = Server::start();
+    let state = format!("{SMALL}&phase.width=25&phase.representation=true");
+    let listed = |command: usize| {
+        let told = result(&server, "take", &state);
+        let files = told["result"]["commands"][command]["files"].as_array().unwrap().clone();
+        files.iter().map(|file| file.as_str().unwrap().to_string()).collect::<Vec<String>>()
+    };
+    for (command, name) in [(0, "forecast"), (1, "phase"), (2, "advise")] {
+        let files = listed(command);
+        assert!(files.len() > 3, "{files:?}");
+        for file in &files {
+            let taken = server.get(&format!("/take/{name}/{file}?{state}"));
+            assert_eq!(taken.status, 200, "{name} {file}: {}", taken.text());
+        }
+        // What is not listed is not there: the report has no other figures and tables.
+        assert_eq!(server.get(&format!("/take/{name}/other.csv?{state}")).status, 422);
+    }
+}
+
+#[test]
+fn a_recipe_says_in_which_order_its_tasks_come() {
+    let server = Server::start();
+    let recipe = b"order = [2, 1, 3]\n[protocol]\nkind = \"permuted\"\ntasks = 3\np = 20\np_test = 0\n";
+    assert!(server.upload("r.toml", recipe).text().contains("r.toml"));
+    for (asked, order) in [("", [2, 1, 3]), ("&order=1,2,3", [1, 2, 3])] {
+        let told = result(&server, "forecast", &format!("tasks=r.toml{asked}"));
+        assert_eq!(told["result"]["order"], serde_json::json!(order));
+        assert_eq!(told["result"]["came"], serde_json::json!([2, 1, 3]));
+    }
+    let phase = result(&server, "phase", "tasks=r.toml&phase.width=10");
+    assert_eq!(phase["result"]["tasks"], 3);
+    let sentences = phase["result"]["sentences"].to_string();
+    assert!(!sentences.contains("test sets"), "the page searches no best penalty: {sentences}");
+}
+
+#[test]
+fn inputs_that_tasks_share_are_told() {
+    let server = Server::start();
+    let told = |state: &str| result(&server, "tasks", state)["result"]["common"].clone();
+    assert!(told(SMALL).is_null());
+    let shared = told("protocol=target-distractor&length=3&examples=40&rho-shared=0.5");
+    let shared = shared.as_str().unwrap().to_string();
+    assert!(shared.ends_with("different inputs among 120 examples: 3 pairs of tasks share some."), "{shared}");
+}
+
+#[test]
 fn memory_is_bounded_whatever_is_asked_for() {
-    // The data set takes 30 MiB of it, the tasks of a seed and what is computed with them some 3.
-    const BOUND: usize = 36 << 20;
+    // The data set takes 9 MiB of it, the tasks of a seed and what is computed with them some 3.
+    const BOUND: usize = 15 << 20;
     let server = Server::keeping(BOUND);
     for seed in 0..6 {
         for view in ["tasks", "forecast", "phase"] {

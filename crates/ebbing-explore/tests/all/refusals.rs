@@ -19,6 +19,14 @@ fn what_is_not_the_own_page_is_refused_and_learns_nothing() {
             assert!(answer.body.len() < 100, "{}", answer.text());
         }
     }
+    // A link on another site opens the page, in a window of its own and nowhere else.
+    let link = |dest| {
+        [own, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", dest)].to_vec()
+    };
+    let opened = server.send("GET", "/", &link("document"), b"");
+    assert!(opened.status == 200 && opened.head.contains("frame-ancestors 'none'"), "{}", opened.head);
+    assert_eq!(server.send("GET", "/", &link("iframe"), b"").status, 403);
+    assert_eq!(server.send("GET", "/api/start", &link("document"), b"").status, 403);
     let posted = server.send("POST", "/api/files?name=a.npz", &[own, ("Content-Length", "1")], b"x");
     assert_eq!(posted.status, 403, "a form of another site cannot send the page's mark");
 }
@@ -69,6 +77,8 @@ fn malformed_states_end_in_a_sentence_and_the_server_goes_on() {
     }
     let start: serde_json::Value = serde_json::from_str(&server.get("/api/start?wiew=1").text()).unwrap();
     assert!(start["refused"].as_str().unwrap().contains("wiew") && start["first"].is_string());
+    let long = server.get(&format!("/api/start?order={}", "1,".repeat(4000))).text();
+    assert!(long.contains("the address is too long; at most 4000 characters are read"), "{long}");
     assert_eq!(server.get("/take/forecast/..%2F..%2Fetc%2Fpasswd?length=2&examples=20").status, 422);
     assert_eq!(server.get("/take/none/report.html").status, 404);
     let (_, last) = server.get("/api/view/none").lines();

@@ -221,7 +221,9 @@ class Page:
         self.mouse("mouseReleased", x1, y1, button="left", clickCount=1)
 
     def key(self, name):
-        self.call("Input.dispatchKeyEvent", type="keyDown", key=name, code=name)
+        # Buttons hear Enter as a character.
+        more = {"text": "\r", "windowsVirtualKeyCode": 13} if name == "Enter" else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=name, code=name, **more)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=name, code=name)
 
     def choose(self, selector, value):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """How long a move takes in the browser, from the request to the new figures on the page: medians of many moves.
 
-python3 latency.py --program target/debug/ebbing [--examples 500,1000] [--moves 40]
+python3 latency.py --program target/debug/ebbing [--examples 500,1000] [--moves 40] [--check]
+
+With --check a median above its bound is a failure: on a machine that does nothing else.
 
 Kernels and decompositions are there before a move is timed; penalties are those that the page computes ahead.
 """
@@ -12,6 +14,9 @@ import statistics
 import sys
 
 from devtools import Browser, Program, chromium
+
+# Milliseconds that a move may take, by examples per task.
+BOUNDS = {500: 50, 1000: 200}
 
 
 def moved(page, script, moves, seconds=120):
@@ -47,10 +52,13 @@ def swaps(count):
 
 
 def row(name, examples, times, parts):
+    """Prints a row; what is wrong with it, where the median is above its bound."""
     ordered = sorted(times)
     high = ordered[int(0.9 * (len(ordered) - 1))]
     means = " | ".join(f"{statistics.median(part):.0f}" for part in zip(*parts))
-    print(f"| {name} | {examples} | {statistics.median(times):.0f} | {high:.0f} | {means} |", flush=True)
+    median, bound = statistics.median(times), BOUNDS.get(examples)
+    print(f"| {name} | {examples} | {median:.0f} | {high:.0f} | {means} |", flush=True)
+    return [f"{name} at P = {examples}: {median:.1f} ms, the bound is {bound} ms"] if bound and median > bound else []
 
 
 def main():
@@ -61,7 +69,9 @@ def main():
     parser.add_argument("--program", default="target/debug/ebbing")
     parser.add_argument("--examples", default="500,1000")
     parser.add_argument("--moves", type=int, default=40)
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    slow = []
     program, browser = Program(os.path.abspath(options.program)), Browser()
     print("| move | P | median, ms | 90 %, ms | all drawn | server | transfer | elements | frame |\n|---|---|---|---|---|---|---|---|---|")
     try:
@@ -72,19 +82,21 @@ def main():
             page.settled(300)
             # Every order once, each from the one before by moving one task one place: none has been computed before.
             drag = f"(k) => document.querySelector(`#order li[data-place=\"${{{swaps(5)}[k]}}\"] button.move:last-child`).click()"
-            row("order, one task by one place", p, *moved(page, drag, min(options.moves, 100)))
+            slow += row("order, one task by one place", p, *moved(page, drag, min(options.moves, 100)))
             page.open(f"{program.base}#{state}&view=phase&phase.width={p // 2}")
             page.settled(300)
             load = f"(k) => {{ const e = document.getElementById('width-slider'); e.value = 20 + (37 * k) % 160; e.dispatchEvent(new Event('input', {{ bubbles: true }})); }}"
-            row("load, by the slider", p, *moved(page, load, options.moves))
+            slow += row("load, by the slider", p, *moved(page, load, options.moves))
             page.until("document.body.dataset.ahead !== undefined", 600)
             penalty = "(k) => { const e = document.querySelector(\"[data-key='phase.lambda']\"); e.value = (k + 1) % 10; e.dispatchEvent(new Event('input', { bubbles: true })); }"
-            row("λ, by the slider", p, *moved(page, penalty, options.moves))
+            slow += row("λ, by the slider", p, *moved(page, penalty, options.moves))
             page.run("1")
     finally:
         browser.close()
         program.close()
-    return 0
+    if options.check:
+        print(*slow, sep="\n", end="\n" if slow else "")
+    return 1 if options.check and slow else 0
 
 
 if __name__ == "__main__":
