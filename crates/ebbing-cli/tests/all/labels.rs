@@ -90,7 +90,7 @@ fn whole_numbers_stored_as_floats_are_pointed_out_by_every_command() {
         &format!("train --tasks tasks.npz {few} --heads multi --loads 0.5,2"),
         "sample --tasks tasks.npz --width 10 --chains 2 --warmup 10 --draws 10",
     ] {
-        let told = flowing(&home.told(command).replace(" # ", " "));
+        let told = flowing(&home.told(command));
         assert_eq!(told.matches("stored as floats and are taken as real targets").count(), 1, "{command}: {told}");
     }
 }
