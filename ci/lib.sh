@@ -4,22 +4,56 @@ rows=()
 failed=0
 passed=0
 skipped=0
+declare -A beside_pid beside_log
 
-# step NAME COMMAND…: runs the command; exit code 77 means skipped, and its last line of output says why.
+# ended NAME CODE SECONDS LOG: remembers how a step ended; exit code 77 means skipped, and its last line of output says why.
+ended() {
+  local verdict reason=""
+  case $2 in
+    0) verdict=passed; passed=$((passed + 1)) ;;
+    77) verdict=skipped; skipped=$((skipped + 1)); reason=$(tail -n 1 "$4") ;;
+    *) verdict=FAILED; failed=$((failed + 1)); reason="exit code $2" ;;
+  esac
+  rows+=("$(printf '%-16s %-8s %5d s  %s' "$1" "$verdict" "$3" "$reason")")
+  rm -f "$4"
+}
+
+# step NAME COMMAND…: runs the command.
 step() {
-  local name=$1 began=$SECONDS log code verdict reason=""
+  local name=$1 began=$SECONDS log code
   shift
   log=$(mktemp)
   printf '\n== %s\n' "$name"
   "$@" 2>&1 | tee "$log"
   code=${PIPESTATUS[0]}
-  case $code in
-    0) verdict=passed; passed=$((passed + 1)) ;;
-    77) verdict=skipped; skipped=$((skipped + 1)); reason=$(tail -n 1 "$log") ;;
-    *) verdict=FAILED; failed=$((failed + 1)); reason="exit code $code" ;;
-  esac
-  rows+=("$(printf '%-16s %-8s %5d s  %s' "$name" "$verdict" $((SECONDS - began)) "$reason")")
-  rm -f "$log"
+  ended "$name" "$code" $((SECONDS - began)) "$log"
+}
+
+# beside NAME COMMAND…: starts the command beside the steps that follow, for one that leaves a core idle.
+beside() {
+  local name=$1 log
+  shift
+  log=$(mktemp)
+  (
+    began=$SECONDS
+    "$@" >"$log" 2>&1
+    code=$?
+    echo $((SECONDS - began)) >"$log.seconds"
+    exit $code
+  ) &
+  beside_pid[$name]=$!
+  beside_log[$name]=$log
+}
+
+# joined NAME: waits for a command that was started beside others, and shows what it said.
+joined() {
+  local name=$1 code log=${beside_log[$1]}
+  wait "${beside_pid[$name]}"
+  code=$?
+  printf '\n== %s\n' "$name"
+  cat "$log"
+  ended "$name" "$code" "$(cat "$log.seconds" 2>/dev/null || echo 0)" "$log"
+  rm -f "$log.seconds"
 }
 
 # account: prints the table; fails if a step failed.

@@ -88,7 +88,10 @@ def keep(folder):
             small = image.convert("RGB").resize((image.width * 2 // 3, image.height * 2 // 3), Image.LANCZOS)
             small.quantize(256).save(kept / picture.name, optimize=True)
     if "-paper" in name:
-        shutil.rmtree(KEPT / name.replace("-paper", "-quick"), ignore_errors=True)
+        figure = name.split("-paper")[0]
+        for older in [*KEPT.glob(f"{figure}-quick*"), *KEPT.glob(f"{figure}-paper*")]:
+            if older != kept:
+                shutil.rmtree(older)
 
 
 def section(folder, told):
@@ -96,6 +99,8 @@ def section(folder, told):
     scale = "the paper's sizes" if "-paper" in folder.name else "quick scale"
     seeds = f", at most {told['seeds']} seeds" if "seeds" in told else ""
     part = [f"## Figure {told['figure']}, {scale}{seeds} ({', '.join(told['data'])})\n"]
+    if "remark" in told:
+        part.append(f"{told['remark']}\n")
     part += [f"![Figure {told['figure']}](reproduction/{folder.name}/{picture.name})\n" for picture in sorted(folder.glob("*.png"))]
     part += ["| panel | claim | value | threshold | paper | verdict | details |", "|---|---|---|---|---|---|---|"]
     return "\n".join([*part, *rows(told["claim"])])

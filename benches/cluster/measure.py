@@ -55,15 +55,20 @@ def peak():
         return next(int(line.split()[1]) * 1024 / 1e6 for line in status if line.startswith("VmHWM"))
 
 
+def spent(client, before):
+    """CPU seconds of every worker since then."""
+    return [round(seconds - before[worker], 1) for worker, seconds in client.run(time.process_time).items()]
+
+
 def on_cluster(tasks, args):
-    """The forecast, its seconds, the CPU seconds of the workers, and the peak of each."""
+    """The forecast, its seconds, the CPU seconds of each worker, and the peak of each."""
     options = {"n_workers": args.workers, "threads_per_worker": 1, "memory_limit": args.memory, "dashboard_address": None}
     with LocalCluster(processes=True, host="127.0.0.1", **options) as cluster, cluster.get_client() as client:
-        busy = sum(client.run(time.process_time).values())
+        busy = client.run(time.process_time)
         began = time.perf_counter()
-        told = ebbing.dask.forecast(tasks, client=client, depth=args.depth, probes=args.probes, rank=args.rank, blocks=args.blocks)
+        told = ebbing.dask.forecast(tasks, client=client, depth=args.depth, probes=args.probes, rank=args.rank, blocks=args.blocks, parts=args.parts)
         seconds = time.perf_counter() - began
-        return told, seconds, sum(client.run(time.process_time).values()) - busy, list(client.run(peak).values())
+        return told, seconds, spent(client, busy), list(client.run(peak).values())
 
 
 def main():
@@ -75,6 +80,7 @@ def main():
     parser.add_argument("--probes", type=int, default=4)
     parser.add_argument("--rank", type=int, default=400)
     parser.add_argument("--blocks", default="auto")
+    parser.add_argument("--parts", type=int, help="row blocks per task [default: as the package chooses]")
     parser.add_argument("--data", choices=["mnist", "made"], default="made")
     parser.add_argument("--beside", action="store_true")
     args = parser.parse_args()
@@ -84,7 +90,8 @@ def main():
         "examples": args.examples,
         "workers": args.workers,
         "seconds": round(seconds, 1),
-        "worker_cpu_s": round(busy, 1),
+        "worker_cpu_s": round(sum(busy), 1),
+        "cpu_of_each_s": busy,
         "forgetting": told.forgetting[1, 0],
         "gamma_feature": [told.pair(1, 2).gamma_feature, told.pair(1, 2).standard_error["gamma_feature"]],
         "iterations": [solve["iterations"] for solve in told.solves],

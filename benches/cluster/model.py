@@ -1,16 +1,18 @@
 """What a forecast of two tasks of P examples costs on k workers: constants measured here, a prediction, and its check.
 
-    python model.py [--data mnist] [--depth 3] [--check account.json]
+    python model.py [--data mnist] [--depth 3] [--check account.json] [--at 30000]
 
 Measures on one core the seconds per entry of a kernel tile and of a product with a kernel that is there, and the iterations of the
 preconditioned solve at four sizes with the growth that fits them; then tells time and memory from 10⁴ to 10⁶ examples.
---check takes what measure.py printed at another size and sets prediction beside measurement.
+--check takes what measure.py printed at another size and sets prediction beside measurement. --at counts the iterations at larger
+sizes, with the whole kernel here (8 P² bytes), beside what the growth says; OPENBLAS_NUM_THREADS and RAYON_NUM_THREADS may be more
+than 1 for it.
 """
 
 import os
 
 for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[name] = "1"
+    os.environ.setdefault(name, "1")
 
 import argparse  # noqa: E402
 import json  # noqa: E402
@@ -55,10 +57,10 @@ def constants(x, depth):
     }
 
 
-def iterations(x, y, depth):
+def iterations(x, y, depth, sizes=SIZES):
     """Iterations to a residual of 1e-8 at each size, for the targets and four probes."""
     found = []
-    for size in SIZES:
+    for size in sizes:
         kernel = ebbing.kernel(x[:size], depth=depth)
         factor = preconditioner(np.diag(kernel).copy(), lambda at: kernel[:, at], RANK, seed=0)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, COLUMNS - 1))
@@ -112,8 +114,9 @@ def main():
     parser.add_argument("--data", choices=["mnist", "made"], default="made")
     parser.add_argument("--depth", type=int, default=3)
     parser.add_argument("--check", nargs="*", default=[])
+    parser.add_argument("--at", nargs="*", type=int, default=[])
     args = parser.parse_args()
-    x, y = images(args.data, max(SIZES))
+    x, y = images(args.data, max(*SIZES, *args.at))
     y = np.where(y % 2 == 1, 1.0, -1.0)
     c, counts = constants(x, args.depth) | {"task": task_seconds()}, iterations(x, y, args.depth)
     power, log = np.polyfit(np.log(np.array(SIZES) / 1000), np.log(counts), 1)
@@ -121,6 +124,9 @@ def main():
     print(f"depth {args.depth}, on one core: {c['tile'] * 1e9:.1f} ns per entry of a tile, {c['product'] * 1e9:.2f} ns per entry of a product of")
     print(f"{COLUMNS} columns, {c['precondition'] * 1e9:.2f} ns per number of the preconditioner, {c['task'] * 1e3:.1f} ms per task")
     print(f"iterations at P = {SIZES}: {counts}; {growth['at_1000']:.0f} (P/1000)^{power:.2f}")
+    for size in args.at:
+        expected = growth["at_1000"] * (size / 1000) ** growth["power"]
+        print(f"P = {size}: predicted {expected:.0f} iterations, found {iterations(x, y, args.depth, [size])[0]}", flush=True)
     for path in args.check:
         with open(path, encoding="utf-8") as file:
             told = json.load(file)

@@ -3,7 +3,7 @@
     EBBING_EXTRA=target/extra bash benches/peers/install.sh neural-tangents
     target/extra/neural-tangents/bin/python benches/peers/whole.py --program target/release/ebbing --images FILE --labels FILE P...
 
-FILE are MNIST's IDX files. Both sides read the same tasks (pixels standardised, with an order of their own in each task; odd digits
+FILE are MNIST's IDX files. With --memory 6GiB ebbing may plan with that much only, and computes in tiles where kernels take more. Both sides read the same tasks (pixels standardised, with an order of their own in each task; odd digits
 against even ones), use two threads and double precision, and compute F_21 of random features at depth 3. neural-tangents makes its
 kernels in batches (`nt.batch`), SciPy factors them in place. Each size is a process of its own on either side, so that its peak of
 memory is its own; one that fails is told with its last words.
@@ -72,9 +72,10 @@ def by_tangents(file):
     return {"f21": change @ change / (y1 @ y1), "seconds": time.perf_counter() - began}
 
 
-def by_ebbing(program, file):
+def by_ebbing(program, file, memory):
     """F_21 as `ebbing forecast` tells it, by itself in tiles where kernels would not fit."""
-    command = [program, "forecast", "--tasks", file, "--depth", str(DEPTH), "--no-order", "--json"]
+    limit = ["--memory", memory] if memory else []
+    command = [program, "forecast", "--tasks", file, "--depth", str(DEPTH), "--no-order", "--json", *limit]
     began = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -84,10 +85,15 @@ def by_ebbing(program, file):
     return {"f21": told["forgetting"]["mean"][1][0], "seconds": time.perf_counter() - began, "tiles": tiles}
 
 
+def first_to_go():
+    """Where memory runs out, the system is to end this process and no other."""
+    Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
 def measured(*arguments):
     """What a process of this script with these arguments told, with the peak memory of it and its children; or its last words."""
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as told:
-        process = subprocess.Popen([sys.executable, __file__, *map(str, arguments)], stdout=told, stderr=said)
+        process = subprocess.Popen([sys.executable, __file__, *map(str, arguments)], stdout=told, stderr=said, preexec_fn=first_to_go)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         for file in (said, told):
@@ -104,19 +110,22 @@ def main():
     parser.add_argument("--program", default="target/release/ebbing")
     parser.add_argument("--images", type=Path)
     parser.add_argument("--labels", type=Path)
+    parser.add_argument("--memory")
+    parser.add_argument("--sides", nargs="*", default=["ebbing", "neural-tangents"], choices=["ebbing", "neural-tangents"])
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("sizes", nargs="*", type=int)
     args = parser.parse_args()
     if args.one:
         side, file = args.one
-        print(json.dumps(by_tangents(file) if side == "neural-tangents" else by_ebbing(args.program, file)))
+        print(json.dumps(by_tangents(file) if side == "neural-tangents" else by_ebbing(args.program, file, args.memory)))
         return
     for p in args.sizes:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "tasks.npz"
             np.savez(file, **tasks(args.images, args.labels, p))
-            for side in ("ebbing", "neural-tangents"):
-                row = measured("--program", args.program, "--one", side, file)
+            for side in args.sides:
+                limit = ("--memory", args.memory) if args.memory else ()
+                row = measured("--program", args.program, *limit, "--one", side, file)
                 print(json.dumps({"P": p, "side": side, **row}), flush=True)
 
 

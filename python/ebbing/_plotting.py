@@ -206,17 +206,24 @@ def loads(limit: Any, ax: Any = None) -> Any:
     edges = np.concatenate([alpha[:1], np.sqrt(alpha[1:] * alpha[:-1]), alpha[-1:]])
     for low, high, name in zip(edges[:-1], edges[1:], regime):
         ax.axvspan(low, high, color=TINTS[name], linewidth=0, label=name.replace("-", " "))
-    for k, name in enumerate(("f21", "u22")):
-        if name in limit.__dict__:
-            value = without_rounding(np.atleast_1d(limit.__dict__[name])[order])
-            finite = np.atleast_1d(limit.__dict__[f"{name}_exponent"])[order] == 0
-            mark = "." if alpha.size < 8 else ""
-            ax.plot(alpha, np.where(finite, value, np.nan), marker=mark, **look(k), label=as_math(symbol(name)))
-    ax.set(xscale="log", xlabel="load α = P/N", ylabel="limit for λ → ∞, where finite")
+    for k, name in enumerate(name for name in ("f21", "u22") if name in limit.__dict__):
+        # Forgetting is small where norms are large: each has an axis of its own.
+        side = ax if k == 0 else ax.twinx()
+        value = without_rounding(np.atleast_1d(limit.__dict__[name])[order])
+        finite = np.atleast_1d(limit.__dict__[f"{name}_exponent"])[order] == 0
+        shown = np.where(finite, value, np.nan)
+        side.plot(alpha, shown, marker="." if alpha.size < 8 else "", **look(k))
+        side.set_ylabel(as_math(f"{symbol(name)} for λ → ∞, where finite"), color=COLOURS[k])
+        side.tick_params(axis="y", colors=COLOURS[k])
+        side.spines["top"].set_visible(False)
+        from_zero(side, shown)
+    ax.set(xscale="log", xlabel="load α = P/N")
     if alpha.size > 1:
         ax.set_xlim(alpha.min(), alpha.max())
     load_axis(ax.xaxis)
-    key(ax)
+    handles, labels = ax.get_legend_handles_labels()
+    once = dict(zip(labels, handles))
+    ax.legend(once.values(), once.keys(), frameon=False, fontsize=7, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return clean(ax)
 
 

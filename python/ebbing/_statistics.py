@@ -13,7 +13,10 @@ from ._table import Table, frame, significant, values_table, with_error
 
 
 class ForgettingFit(Result):
-    """`F_t = F_max (1 − e^{−(t−1)/τ})`: `f_max`, `tau` (None where the curve does not tell), `stderr` by name, `shape`, `r2`."""
+    """`F_t = F_max (1 − e^{−(t−1)/τ})`: `f_max`, `tau` (None where the curve does not tell), `stderr` by name, `shape`, `r2`.
+
+    `optimum` is (F_max, τ) of the best fit, whether or not the curve determines them; None where it lies at τ = 0 or ∞.
+    """
 
     f_max: float | None
     tau: float | None
@@ -21,6 +24,7 @@ class ForgettingFit(Result):
     shape: str
     slope: float | None
     tau_interval: tuple[float | None, float | None]
+    optimum: tuple[float, float] | None
     r2: float | None
     points: int
     cut: bool
@@ -33,14 +37,20 @@ class ForgettingFit(Result):
             **{name: found and found["value"] for name, found in known.items()},
             stderr={name: found and found["standard_error"] for name, found in known.items()},
             tau_interval=tuple(fit["tau_interval"]),
+            optimum=fit["optimum"] and tuple(fit["optimum"]),
             **{name: fit[name] for name in ("shape", "r2", "points", "cut")},
         )
 
+    def saturates(self) -> bool:
+        """Whether a saturating curve fits best, and no straight line, plateau or nothing."""
+        return self.optimum is not None and self.shape not in ("zero", "undetermined")
+
     def at(self, t: Any) -> Array:
-        """The fitted curve after t tasks; nan where the shape is undetermined."""
+        """The curve that fits best after t tasks; nan where the shape is undetermined."""
         t = np.asarray(t, dtype=float)
-        if self.shape == "saturating" and self.f_max is not None and self.tau is not None:
-            return np.asarray(-self.f_max * np.expm1((1 - t) / self.tau))
+        if self.optimum is not None and self.saturates():
+            f_max, tau = self.optimum
+            return np.asarray(-f_max * np.expm1((1 - t) / tau))
         if self.shape == "linear" and self.slope is not None:
             return np.asarray(self.slope * (t - 1))
         if self.shape == "step" and self.f_max is not None:
@@ -49,7 +59,9 @@ class ForgettingFit(Result):
 
     def formula(self) -> str:
         """What was fitted, as it is written."""
-        formulas = {"saturating": "F_{max}(1 − exp(−(t−1)/τ))", "linear": "slope · (t−1)", "step": "F_{max} from t = 2 on"}
+        if self.saturates():
+            return "F_{max}(1 − exp(−(t−1)/τ))"
+        formulas = {"linear": "slope · (t−1)", "step": "F_{max} from t = 2 on"}
         return formulas.get(self.shape, "0" if self.shape == "zero" else "undetermined")
 
     def title(self) -> str:
@@ -60,6 +72,8 @@ class ForgettingFit(Result):
         """The tables that are shown."""
         fitted = {name: getattr(self, name) for name in ("f_max", "tau", "slope")}
         values = {name: with_error(value, self.stderr[name]) for name, value in fitted.items() if value is not None}
+        if self.optimum is not None and self.saturates() and self.shape != "saturating":
+            values = {name: f"{significant(value)}, not determined" for name, value in zip(("f_max", "tau"), self.optimum)}
         return [values_table({"curve": self.formula(), **values, "r2": self.r2, "points": self.points})]
 
     def plot(self, ax: Any = None) -> Any:

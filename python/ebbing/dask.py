@@ -90,7 +90,7 @@ def forecast(
     | `rank` | columns of the preconditioner: P × rank numbers are held here |
     | `tolerance`, `iterations` | the relative residual that every solve is to reach, and how many iterations it may take |
     | `blocks` | `keep`: kernels stay on the workers; `recompute`: they are made for every product; `auto`: as memory allows |
-    | `parts` | row blocks per task (twice the cluster's threads unless told); numbers are the same to the last bit for the same |
+    | `parts` | row blocks per task (one for each of the cluster's threads unless told); numbers are the same to the last bit for the same |
     | `seed` | of pivots and probes |
 
     Where a solve ends above the tolerance, `converged` is False and `notes` say by how much.
@@ -103,7 +103,7 @@ def forecast(
     client = _client(client)
     _check_package(client)
     memory = Memory.of(client)
-    per_task = 2 * max(1, len(memory.seats)) if parts is None else max(1, count(parts, "parts"))
+    per_task = max(1, len(memory.seats)) if parts is None else max(1, count(parts, "parts"))
     data = cluster_tasks(client, tasks, per_task, _gather(client))
     # The inputs are there by now: what is left of the memory is left for kernels.
     _distributed.wait([part for task in data for rows in (task.x, task.x_test) if rows is not None for part in rows.parts])

@@ -1,6 +1,7 @@
 //! Long work on a thread of its own, while the interpreter stays free and listens for Ctrl-C.
 
 use crate::errors::python;
+use ebbing::plan::Threads;
 use pyo3::exceptions::{PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -83,9 +84,6 @@ pub fn run<T: Send + 'static>(
     }
 }
 
-/// More threads than this per core only wait for each other.
-const PER_CORE: usize = 8;
-
 /// The threads that compute; warns, when they start, where there are fewer than were asked for.
 pub fn pool(py: Python<'_>) -> PyResult<Arc<ThreadPool>> {
     let (pool, fewer) = threads()?;
@@ -111,15 +109,12 @@ fn threads() -> PyResult<(Arc<ThreadPool>, Option<String>)> {
     if let Some((_, pool)) = &*kept {
         return Ok((pool.clone(), None));
     }
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
-    let asked = asked.unwrap_or(cores);
-    let used = asked.min(PER_CORE * cores);
-    let built = ThreadPoolBuilder::new().num_threads(used).build();
+    let asked = Threads::asked(None);
+    // None asked for: as many as there are cores.
+    let built = ThreadPoolBuilder::new().num_threads(asked.as_ref().map_or(0, |threads| threads.used)).build();
     let pool = Arc::new(built.map_err(|e| PyRuntimeError::new_err(format!("the threads did not start ({e})")))?);
     *kept = Some((process, pool.clone()));
-    let fewer = (used < asked)
-        .then(|| format!("RAYON_NUM_THREADS is {asked}; this machine has {cores} cores, and {used} threads are used"));
+    let fewer = asked.and_then(|threads| threads.fewer);
     Ok((pool, fewer))
 }
 

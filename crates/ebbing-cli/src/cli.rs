@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::guard::output_is_closed;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
 use ebbing::Error;
-use ebbing::plan::{MemoryLimit, set_memory_limit};
+use ebbing::plan::{MemoryLimit, Threads, set_memory_limit};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -42,9 +42,6 @@ struct Global {
     force: bool,
 }
 
-/// More threads than this per core only wait for each other.
-const PER_CORE: usize = 8;
-
 impl Global {
     /// Checks the flags, starts the threads, and returns the way to talk to the user.
     fn check(&self) -> anyhow::Result<Console> {
@@ -63,19 +60,14 @@ impl Global {
         if self.threads == Some(0) {
             return Err(Error::setting("--threads", 0, "must be at least 1").into());
         }
-        let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
-        let (name, asked) = match (self.threads, asked) {
-            (Some(n), _) => ("--threads", n),
-            (None, Some(n)) => ("RAYON_NUM_THREADS", n),
-            (None, None) => return Ok(console),
-        };
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let used = asked.min(PER_CORE * cores);
-        if used < asked {
-            console.remark(&format!("{name} is {asked}; this machine has {cores} cores, and {used} threads are used"));
+        if let Some(threads) = Threads::asked(self.threads.map(|n| ("--threads", n))) {
+            if let Some(sentence) = &threads.fewer {
+                console.remark(sentence);
+            }
+            let started = rayon::ThreadPoolBuilder::new().num_threads(threads.used).build_global();
+            started
+                .map_err(|e| Error::setting(threads.by, threads.asked, format!("the threads did not start ({e})")))?;
         }
-        let started = rayon::ThreadPoolBuilder::new().num_threads(used).build_global();
-        started.map_err(|e| Error::setting(name, asked, format!("the threads did not start ({e})")))?;
         Ok(console)
     }
 }

@@ -65,7 +65,11 @@ export function matrix(caption, values, name, learned = true) {
   return table(caption, heads, rows, name);
 }
 
-/** Sentences as a list. */
+/** Sentences as a list; the report has made them HTML, and safe whatever names they hold. */
 export function sentences(all) {
-  return el("ul", { class: "answer" }, all.map((sentence) => el("li", {}, sentence)));
+  return el("ul", { class: "answer" }, all.map((sentence) => {
+    const item = el("li");
+    item.innerHTML = sentence;
+    return item;
+  }));
 }

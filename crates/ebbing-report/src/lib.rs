@@ -29,4 +29,4 @@ pub use style::{
 };
 pub use table::{Spread, Table};
 pub use terminal::{Screen, Style, set_terminal_columns, stdout_takes_styles, wrap};
-pub use text::{escape_markup, plain_text, typeset};
+pub use text::{escape_markup, html_text, plain_text, typeset};

@@ -68,7 +68,7 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
     Ok(json!({
         "figures": asked.figures(&shown.figures, &|_| finding.clone())?,
         "heading": told.heading,
-        "sentences": sentences,
+        "sentences": super::typeset_all(&sentences),
         "assumes": told.advice.assumes(),
         "advice": told.advice,
     }))

@@ -106,7 +106,7 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
         "order": order,
         "came": came,
         "best": best,
-        "sentences": forecast.sentences(),
+        "sentences": super::typeset_all(&forecast.sentences()),
         "assumes": assumes(false),
         "forecast": forecast,
         "figures": figures,

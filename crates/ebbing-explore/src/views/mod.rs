@@ -10,7 +10,7 @@ use crate::cache::Cache;
 use crate::desk::Desk;
 use crate::files::Files;
 use crate::state::State;
-use ebbing_report::Figure;
+use ebbing_report::{Figure, html_text, typeset};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -57,6 +57,11 @@ fn drawn(name: &str, figure: &Figure, finding: &str, narrow: bool) -> Result<Val
     let figure = if narrow { figure.narrow() } else { figure };
     let (svg, panels) = figure.to_svg_with_readings().map_err(said)?;
     Ok(json!({ "name": name, "finding": finding, "caption": figure.caption_html(), "svg": svg, "panels": panels }))
+}
+
+/// Plain sentences as HTML, their symbols typeset.
+fn typeset_all(sentences: &[String]) -> Vec<String> {
+    sentences.iter().map(|sentence| html_text(&typeset(sentence))).collect()
 }
 
 /// What the report refuses, as the library would say it.

@@ -6,7 +6,7 @@ use crate::state::State;
 use ebbing::theory::multi_head::{Power, TwoTasks};
 use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
 use ebbing::{Error, Task};
-use ebbing_report::{Metadata, plain_text, significant};
+use ebbing_report::{Metadata, html_text, plain_text, significant};
 use ebbing_studies::job::{PhaseJob, PhasePlace, Representation};
 use ebbing_studies::show;
 use serde_json::{Value, json};
@@ -159,7 +159,7 @@ pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
     Ok(json!({
         "figures": asked.figures(&shown.figures, &|_| finding(&told))?,
         "heading": plain_text(&heading),
-        "sentences": sentences.iter().map(|s| plain_text(s)).collect::<Vec<_>>(),
+        "sentences": sentences.iter().map(|s| html_text(s)).collect::<Vec<_>>(),
         "defined": plain_text(show::phase::DEFINED),
         "sizes": place.sizes,
         "critical_load": place.critical,

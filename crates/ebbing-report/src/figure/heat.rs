@@ -99,7 +99,8 @@ pub(crate) fn with_factor(name: &str, factor: Option<i32>) -> String {
 
 /// Draws the bar to the right of the frame.
 pub(crate) fn draw_bar(canvas: &mut Canvas, frame: &Rect, colours: &ColourAxis) {
-    const STEPS: usize = 128;
+    // Neighbouring steps differ by less than an eye sees.
+    const STEPS: usize = 64;
     let (x0, x1) = (frame.x1 + 7.0, frame.x1 + 7.0 + BAR);
     for k in 0..STEPS {
         let edge = |k: usize| frame.y0 + frame.height() * k as f64 / STEPS as f64;

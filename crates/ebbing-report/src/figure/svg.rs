@@ -7,34 +7,57 @@ use crate::metadata::Metadata;
 use crate::style::{FONT_FAMILY, POINTS_PER_MM};
 use crate::text::{PathCommand, run_starts, run_width, xml_escape};
 
-/// A coordinate with three decimals at most (a thousandth of a point is 0.35 µm).
-pub(super) fn coordinate(value: f64) -> String {
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".into() } else { text.into() }
+/// Writes a coordinate with three decimals at most (a thousandth of a point is 0.35 µm).
+fn put(out: &mut String, value: f64) {
+    let begin = out.len();
+    let _ = write!(out, "{value:.3}");
+    let short = out.trim_end_matches('0').trim_end_matches('.').len();
+    out.truncate(short);
+    if &out[begin..] == "-0" {
+        out.replace_range(begin.., "0");
+    }
 }
 
-fn path_data(commands: &[PathCommand]) -> String {
-    let mut d = String::new();
-    let mut put = |letter: char, numbers: &[f64]| {
-        d.push(letter);
-        let texts: Vec<String> = numbers.iter().map(|n| coordinate(*n)).collect();
-        d.push_str(&texts.join(" "));
+pub(super) fn coordinate(value: f64) -> String {
+    let mut text = String::new();
+    put(&mut text, value);
+    text
+}
+
+/// Writes a path; a line along an axis takes one number.
+fn put_path(out: &mut String, commands: &[PathCommand]) {
+    let mut put_all = |letter: char, numbers: &[f64]| {
+        out.push(letter);
+        for (k, number) in numbers.iter().enumerate() {
+            if k > 0 {
+                out.push(' ');
+            }
+            put(out, *number);
+        }
     };
+    let mut at = (f64::NAN, f64::NAN);
     for command in commands {
         match *command {
-            PathCommand::Move(x, y) => put('M', &[x, y]),
-            PathCommand::Line(x, y) => put('L', &[x, y]),
-            PathCommand::Quad(a, b, x, y) => put('Q', &[a, b, x, y]),
-            PathCommand::Cubic(a, b, c, e, x, y) => put('C', &[a, b, c, e, x, y]),
-            PathCommand::Close => put('Z', &[]),
+            PathCommand::Move(x, y) => put_all('M', &[x, y]),
+            PathCommand::Line(x, y) if y == at.1 => put_all('H', &[x]),
+            PathCommand::Line(x, y) if x == at.0 => put_all('V', &[y]),
+            PathCommand::Line(x, y) => put_all('L', &[x, y]),
+            PathCommand::Quad(a, b, x, y) => put_all('Q', &[a, b, x, y]),
+            PathCommand::Cubic(a, b, c, e, x, y) => put_all('C', &[a, b, c, e, x, y]),
+            PathCommand::Close => put_all('Z', &[]),
         }
+        at = match *command {
+            PathCommand::Move(x, y) | PathCommand::Line(x, y) => (x, y),
+            PathCommand::Quad(.., x, y) | PathCommand::Cubic(.., x, y) => (x, y),
+            PathCommand::Close => (f64::NAN, f64::NAN),
+        };
     }
-    d
 }
 
 fn write_shape(out: &mut String, shape: &Shape) {
-    let _ = write!(out, "<path d=\"{}\"", path_data(&shape.commands));
+    out.push_str("<path d=\"");
+    put_path(out, &shape.commands);
+    out.push('"');
     match shape.fill {
         Some((colour, opacity)) => {
             let _ = write!(out, " fill=\"{}\"", colour.to_hex());
@@ -52,9 +75,6 @@ fn write_shape(out: &mut String, shape: &Shape) {
         } else {
             out.push_str(" stroke-linejoin=\"round\"");
         }
-    }
-    if shape.crisp {
-        out.push_str(" shape-rendering=\"crispEdges\"");
     }
     out.push_str("/>\n");
 }
@@ -137,12 +157,32 @@ pub(crate) fn to_svg(canvas: &Canvas, names: &Names, metadata: Option<&Metadata>
         let _ = writeln!(out, "<metadata>{}</metadata>", xml_escape(&metadata.to_json()));
     }
     let _ = writeln!(out, "<path d=\"M0 0H{}V{}H0Z\" fill=\"#ffffff\"/>", coordinate(w), coordinate(h));
-    for item in &canvas.items {
-        match &item.ink {
-            Ink::Shape(shape) => write_shape(&mut out, shape),
-            Ink::Label(label) => write_label(&mut out, label),
+    let is_crisp = |ink: &Ink| matches!(ink, Ink::Shape(shape) if shape.crisp);
+    for run in canvas.items.chunk_by(|a, b| is_crisp(&a.ink) == is_crisp(&b.ink)) {
+        let crisp = is_crisp(&run[0].ink);
+        out.push_str(if crisp { "<g shape-rendering=\"crispEdges\">\n" } else { "" });
+        for item in run {
+            match &item.ink {
+                Ink::Shape(shape) => write_shape(&mut out, shape),
+                Ink::Label(label) => write_label(&mut out, label),
+            }
         }
+        out.push_str(if crisp { "</g>\n" } else { "" });
     }
     out.push_str("</svg>\n");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_along_an_axis_take_one_number() {
+        use PathCommand::{Close, Line, Move, Quad};
+        let mut out = String::new();
+        let steps = [Move(0.0, -0.0001), Line(2.5, -0.0001), Line(2.5, 1.0), Line(3.0, 2.0), Quad(1.0, 1.0, 4.0, 2.0)];
+        put_path(&mut out, &[&steps[..], &[Line(4.0, 5.12345), Close, Line(4.0, 0.0)]].concat());
+        assert_eq!(out, "M0 0H2.5V1L3 2Q1 1 4 2V5.123ZL4 0");
+    }
 }

@@ -51,6 +51,11 @@ pub fn plain_text(markup: &str) -> String {
     Rich::parse(markup).plain()
 }
 
+/// Marked-up text as HTML, whatever it holds made safe: `γ<sub>RF</sub>`.
+pub fn html_text(markup: &str) -> String {
+    Rich::parse(markup).html()
+}
+
 /// Text made safe for XML and HTML, in content and in quoted attributes.
 pub(crate) fn xml_escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -308,6 +313,7 @@ mod tests {
         let rich = Rich::parse("\u{1b}[31m<script>\u{202e}\0");
         assert_eq!(rich.plain(), "\u{FFFD}[31m<script>\u{FFFD}\u{FFFD}");
         assert_eq!(xml_escape("<a href=\"x\">&'\u{1}"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\u{FFFD}");
+        assert_eq!(html_text("<script>γ_{sim}</script>"), "&lt;script&gt;γ<sub>sim</sub>&lt;/script&gt;");
     }
 
     #[test]

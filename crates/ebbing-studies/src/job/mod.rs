@@ -6,7 +6,6 @@ mod advise;
 mod forecast;
 mod keys;
 mod phase;
-mod phase_pairs;
 mod replay;
 mod sample;
 mod tasks;
@@ -15,8 +14,9 @@ mod words;
 
 pub use advise::{AdviseJob, AdviseResult};
 pub use forecast::{ForecastJob, ForecastResult};
-pub use phase::{PhaseJob, PhasePlace, PhaseSequence, PhaseSweep, SweptCurves, SweptLoads};
-pub use phase_pairs::{PhasePair, PhasePairs, Representation};
+pub use phase::{
+    PhaseJob, PhasePair, PhasePairs, PhasePlace, PhaseSequence, PhaseSweep, Representation, SweptCurves, SweptLoads,
+};
 pub use replay::ReplayKeys;
 pub use sample::{Comparison, SampleJob, SampleResult};
 pub use tasks::{PreprocessKeys, ProtocolKind, TaskKeys};

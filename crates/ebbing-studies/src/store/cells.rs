@@ -6,13 +6,17 @@ use super::{Store, digest};
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The second line of a finished cell's file.
 #[derive(Serialize, Deserialize)]
 struct Finished {
-    /// The checksum of what it shares with all cells of its study: version, settings and data.
+    /// The checksum of what it shares with all cells of its study: version and settings.
     study: String,
+    /// Checksums of the data sets and files that the study had when it was computed.
+    #[serde(default)]
+    data: BTreeMap<String, String>,
     cell: Cell,
     rows: Vec<Row>,
 }
@@ -64,6 +68,13 @@ impl Store {
             let expected = "it belongs to another study: remove it, or choose another folder (--out)";
             return Err(ebbing::Error::file(path, "the study's checksum", finished.study, expected).into());
         }
+        let data = self.manifest().contents();
+        if let Some((name, found)) =
+            finished.data.iter().find(|(name, sha256)| data.get(*name).is_some_and(|own| own != *sha256))
+        {
+            let expected = "the study's is another: remove the cell, which was computed from other data, or choose another folder (--out)";
+            return Err(ebbing::Error::file(path, format!("the checksum of {name}"), found, expected).into());
+        }
         // By their JSON: what it cannot tell apart (a word `inf` and the number) is the same.
         if key(&finished.cell)? != self.keys[index] {
             let told = finished.cell.told();
@@ -89,10 +100,8 @@ impl Store {
     pub(crate) fn write(&self, index: usize, rows: Vec<Row>) -> Result<()> {
         self.subfolder("cells")?;
         let cell = self.manifest().cells[index].clone();
-        ebbing::data::write_atomic(
-            &self.cell_path(index),
-            &signed(&Finished { study: self.hash.clone(), cell, rows })?,
-        )?;
+        let finished = Finished { study: self.hash.clone(), data: self.manifest().contents(), cell, rows };
+        ebbing::data::write_atomic(&self.cell_path(index), &signed(&finished)?)?;
         let failure = self.failure_path(index);
         if failure.exists() {
             std::fs::remove_file(&failure).map_err(|e| ebbing::Error::io(failure, e))?;

@@ -83,12 +83,18 @@ impl Manifest {
         Ok(digest(shared.to_string().as_bytes()))
     }
 
+    /// The checksums of all data sets and task files, by what they are called.
+    pub(super) fn contents(&self) -> BTreeMap<String, String> {
+        let files = self.settings["files"].as_object().into_iter().flatten();
+        let files = files.filter_map(|(path, sha256)| Some((format!("file {path}"), sha256.as_str()?.to_string())));
+        let sets = self.data.iter().map(|(name, sha256)| (format!("data set {name}"), sha256.clone()));
+        sets.chain(files).collect()
+    }
+
     /// Whether every data set and task file of this one is the same in the other, which may have more.
     fn data_is_in(&self, other: &Manifest) -> bool {
-        let files = |manifest: &Manifest| manifest.settings["files"].as_object().cloned().unwrap_or_default();
-        let theirs = files(other);
-        self.data.iter().all(|(name, sha256)| other.data.get(name) == Some(sha256))
-            && files(self).iter().all(|(name, sha256)| theirs.get(name) == Some(sha256))
+        let theirs = other.contents();
+        self.contents().iter().all(|(name, sha256)| theirs.get(name) == Some(sha256))
     }
 
     /// The content of `study.json`.

@@ -134,6 +134,25 @@ fn folders_of_other_settings_are_refused_and_left_alone() {
 }
 
 #[test]
+fn a_cell_of_other_data_under_the_same_name_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = squares(2);
+    let stored = |name: &str, sha256: &str| {
+        let mut manifest = Manifest::of(&study.study()).unwrap();
+        manifest.data.insert("images".into(), sha256.into());
+        Store::with_manifest(&folder.path().join(name), manifest).unwrap()
+    };
+    let (here, there) = (stored("here", "aaa"), stored("there", "bbb"));
+    run(&study, &here, &Share::All, 1);
+    run(&study, &there, &Share::All, 1);
+    assert!(here.rows(0).is_ok());
+    fs::copy(there.cell_path(0), here.cell_path(0)).unwrap();
+    let said = here.rows(0).unwrap_err().to_string();
+    assert!(said.contains("the checksum of data set images is bbb"), "{said}");
+    assert!(here.rows(1).is_ok(), "others stay");
+}
+
+#[test]
 fn damaged_cells_are_told_and_computed_again() {
     let folder = tempfile::tempdir().unwrap();
     let study = squares(4);

@@ -7,6 +7,7 @@
 //! | [`forgetting_cost`], [`order_parameter_cost`], [`phase_cost`] | costs of the theory's parts |
 //! | [`whole_cost`], [`whole_disk`], [`forecast_cost`] | the same where kernels do not fit into memory |
 //! | [`check_memory`] | whether a computation fits into what the machine has, and what would |
+//! | [`Threads`] | how many threads compute where a number was asked for |
 //! | [`Speed`] | how fast this machine multiplies matrices, measured in 20 ms |
 //!
 //! ```
@@ -23,12 +24,14 @@
 mod memory;
 mod nets;
 mod theory;
+mod threads;
 mod told;
 mod whole;
 
 pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, scratch_folder, set_memory_limit, set_scratch};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{critical_load_cost, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost};
+pub use threads::Threads;
 pub use told::{size, time};
 pub(crate) use whole::{
     PASSES, PROBES, factor_bytes, factor_operations, pass_operations, solve_operations, step_operations, tile_rows,

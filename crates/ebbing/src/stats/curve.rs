@@ -58,6 +58,8 @@ impl<'a> FittedPoints<'a> {
         let variance = if freedom > 0 { least / freedom as f64 } else { 0.0 };
         // Residuals below the rounding of the values themselves tell nothing.
         let rounding = self.x.len() as f64 * (8.0 * f64::EPSILON * self.largest()).powi(2);
+        // An optimum that a limit meets to rounding lies there.
+        let best = best.filter(|(_, p)| p.rss + rounding < step.rss.min(line.rss));
         let limit = least + student_95(freedom).powi(2) * variance + rounding;
         let (open_below, open_above) = (step.rss <= limit, line.rss <= limit);
         let error = |factor: f64| (freedom > 0).then(|| (variance * factor).sqrt());
@@ -66,21 +68,21 @@ impl<'a> FittedPoints<'a> {
             optimum: best.as_ref().map(|(log_tau, p)| (p.amplitude, log_tau.exp())),
             ..blank
         };
-        match (open_below, open_above, best) {
+        match (open_below, open_above, &best) {
             (true, false, _) => ForgettingFit {
                 shape: CurveShape::Step,
                 f_max: Some(step.amplitude_estimate(error)),
-                r2: self.r2(step.rss),
+                r2: self.r2(best.as_ref().map_or(step.rss, |(_, p)| p.rss)),
                 ..report
             },
             (false, true, _) => ForgettingFit {
                 shape: CurveShape::Linear,
                 slope: Some(line.amplitude_estimate(error)),
-                r2: self.r2(line.rss),
+                r2: self.r2(best.as_ref().map_or(line.rss, |(_, p)| p.rss)),
                 ..report
             },
             (false, false, Some((log_tau, p))) => {
-                let (f_max, tau) = self.errors(&p, log_tau, error);
+                let (f_max, tau) = self.errors(p, *log_tau, error);
                 ForgettingFit {
                     shape: CurveShape::Saturating,
                     f_max: Some(f_max),

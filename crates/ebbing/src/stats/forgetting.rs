@@ -40,7 +40,7 @@ pub struct ForgettingFit {
     pub tau_interval: (Option<f64>, Option<f64>),
     /// (F_max, τ) of the least-squares optimum, whether or not the curve determines them; none where it lies at 0 or ∞.
     pub optimum: Option<(f64, f64)>,
-    /// `1 − Σ(F − fit)²/Σ(F − F̄)²` of the curve of the stated shape; none for `zero` and `undetermined`.
+    /// `1 − Σ(F − fit)²/Σ(F − F̄)²` of the curve that fits best ([`ForgettingFit::at`]); none for `zero` and `undetermined`.
     pub r2: Option<f64>,
     /// How many points were used, t = 1 included.
     pub points: usize,
@@ -76,17 +76,21 @@ impl ForgettingFit {
         Ok(FittedPoints::new(&times[..points], &values[..points]).fit(points < values.len()))
     }
 
-    /// The fitted curve at time `t`, where the shape is known.
+    /// (F_max, τ) of the saturating curve that fits best; none where a straight line, a plateau or nothing does.
+    pub fn saturating(&self) -> Option<(f64, f64)> {
+        self.optimum.filter(|_| !matches!(self.shape, CurveShape::Zero | CurveShape::Undetermined))
+    }
+
+    /// The curve that fits best at time `t`, where the shape is known.
     pub fn at(&self, t: f64) -> Option<f64> {
+        if let Some((f_max, tau)) = self.saturating() {
+            return Some(-f_max * ((1.0 - t) / tau).exp_m1());
+        }
         match self.shape {
-            CurveShape::Saturating => {
-                let (f_max, tau) = (self.f_max?, self.tau?);
-                Some(-f_max.value * ((1.0 - t) / tau.value).exp_m1())
-            }
             CurveShape::Linear => self.slope.map(|s| s.value * (t - 1.0)),
             CurveShape::Step => self.f_max.map(|f| if t > 1.0 { f.value } else { 0.0 }),
             CurveShape::Zero => Some(0.0),
-            CurveShape::Undetermined => None,
+            CurveShape::Saturating | CurveShape::Undetermined => None,
         }
     }
 }
@@ -120,6 +124,22 @@ mod tests {
             let (low, high) = fit.tau_interval;
             assert!(low.unwrap() <= tau * (1.0 + tolerance) && high.unwrap() >= tau * (1.0 - tolerance), "{case}");
         }
+    }
+
+    #[test]
+    fn a_curve_that_bends_is_drawn_bent_even_where_its_plateau_is_not_determined() {
+        let bent = [0.0, 0.25, 0.46, 0.66, 0.68];
+        let fit = ForgettingFit::new(&times(5), &bent).unwrap();
+        assert_eq!((fit.shape, fit.tau), (CurveShape::Linear, None));
+        let (f_max, tau) = fit.saturating().unwrap();
+        assert!(fit.tau_interval.0.unwrap() < tau && fit.tau_interval.1.is_none());
+        let off = |at: &dyn Fn(f64) -> f64| (1..=5).map(|t| (at(t as f64) - bent[t - 1]).powi(2)).sum::<f64>();
+        let line = fit.slope.unwrap().value;
+        assert!(off(&|t| fit.at(t).unwrap()) < off(&|t| line * (t - 1.0)) && f_max > 0.68);
+        let straight = ForgettingFit::new(&times(4), &[0.0, 0.1, 0.2, 0.3]).unwrap();
+        assert_eq!(straight.saturating(), None);
+        assert_eq!(ForgettingFit::new(&times(4), &[0.0, 0.4, 0.4, 0.4]).unwrap().saturating(), None, "a plateau");
+        assert!((straight.at(4.0).unwrap() - 0.3).abs() < 1e-12, "to rounding");
     }
 
     #[test]

@@ -53,8 +53,8 @@ fn forgetting(forecast: &Forecast) -> Figure {
         let fitted: Option<Vec<f64>> = fine.iter().map(|&t| fit.at(t)).collect();
         if let Some(fitted) = fitted {
             let name = match fit.shape {
-                CurveShape::Linear => "straight line",
-                CurveShape::Step => "plateau",
+                CurveShape::Linear if fit.saturating().is_none() => "straight line",
+                CurveShape::Step if fit.saturating().is_none() => "plateau",
                 _ => "F_{max}(1 − e^{−(t−1)/τ})",
             };
             panel = panel.line(Line::new(name, &fine, &fitted).category(1));
@@ -70,7 +70,7 @@ fn forgetting(forecast: &Forecast) -> Figure {
     let finding = worst.unwrap_or_default() + &last.unwrap_or_default();
     Figure::grid(vec![matrix, panel], 2).title("Forecast forgetting").finding(&finding).caption(&format!(
         "Forecast forgetting. **a** Loss Σ(f − y)²/|Y|² on the training data of each task after each task; 0 is perfect memory, \
-         1 is as bad as answering zero. **b** The first task's row by row, with the saturating exponential fitted to it.{bars}"
+         1 is as bad as answering zero. **b** The first task's row by row, with the curve that fits it best.{bars}"
     ))
 }
 

@@ -269,6 +269,22 @@ mod tests {
     }
 
     #[test]
+    fn an_order_is_the_same_whatever_was_followed_before() {
+        let sequence = &sequences()[0];
+        let told = |orders: &[&[usize]]| {
+            let made = ForecastOrders::new(sequence, &ForecastSettings::default(), &mut |_| ()).unwrap();
+            let last = orders.iter().map(|order| made.forecast(order).unwrap()).last().unwrap();
+            // To the bit: the steps that two orders share are the same operations.
+            (last.forgetting.mean, last.test.unwrap().loss.mean, last.expected)
+        };
+        let alone = told(&[&[2, 1, 4, 3]]);
+        for before in [[2, 1, 3, 4], [2, 3, 4, 1], [1, 2, 4, 3], [2, 1, 4, 3]] {
+            assert_eq!(told(&[&before, &[2, 1, 4, 3]]), alone, "{before:?}");
+        }
+        assert_ne!(told(&[&[2, 1, 3, 4]]).0, alone.0);
+    }
+
+    #[test]
     fn what_orders_do_not_share_is_refused() {
         let sequence = &sequences()[1];
         let gibbs = SingleHeadSettings { mode: Mode::Gibbs, lambda: 10.0, ..Default::default() };

@@ -91,7 +91,22 @@ fn shape(fit: &ForgettingFit) -> String {
             let r2 = fit.r2.filter(|_| fit.points > 3).map_or(String::new(), |r2| format!(", R² {}", significant(r2)));
             format!(", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {f_max} and τ {tau} tasks{r2}")
         }
-        (shape, ..) => format!(" (no saturating exponential fits: the curve is {shape:?})").to_lowercase(),
+        (CurveShape::Zero, ..) => String::new(),
+        (CurveShape::Undetermined, ..) => " (how it rises, these points do not tell)".into(),
+        (shape, ..) => match (fit.saturating(), fit.tau_interval) {
+            (Some((f_max, tau)), (low, high)) => format!(
+                ", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {} and τ {} tasks at best, which these points do not determine ({})",
+                significant(f_max),
+                significant(tau),
+                match (low, high) {
+                    (Some(low), _) => format!("τ may be anything above {}", significant(low)),
+                    (None, Some(high)) => format!("τ may be anything below {}", significant(high)),
+                    (None, None) => "τ may be anything".into(),
+                }
+            ),
+            (None, _) if shape == CurveShape::Linear => ", rising along a straight line".into(),
+            (None, _) => ", reached at once".into(),
+        },
     }
 }
 

@@ -9,6 +9,7 @@ use crate::theory::blocks::kernels::{Kernels, Which};
 use crate::theory::blocks::shared::{Shared, Start};
 use crate::theory::single_head::SingleHeadSettings;
 use crate::theory::single_head::score::{Score, Scores};
+use std::sync::{Mutex, PoisonError};
 
 /// Numbers of columns that are followed at once.
 const AT_ONCE: usize = 512;
@@ -29,6 +30,17 @@ pub(crate) struct Engine {
     start: Vec<Vec<Mat<f64>>>,
     /// Held-out data of every task, where orders are ranked by it.
     tests: Vec<Held>,
+    /// The steps of the order that was followed last: the next one is computed from where it parts with it.
+    last: Mutex<Vec<Step>>,
+}
+
+/// A network after one more task of an order, and its scores at every task, by task.
+#[derive(Debug)]
+struct Step {
+    task: usize,
+    network: Learning,
+    train: Vec<Score>,
+    test: Vec<Score>,
 }
 
 /// The held-out data of one task.
@@ -43,6 +55,7 @@ struct Held {
 }
 
 /// Networks that have each learned some tasks: their orders, and their outputs at the inputs of every task side by side.
+#[derive(Debug, Clone)]
 struct Learning {
     orders: Vec<Vec<usize>>,
     f: Vec<Mat<f64>>,
@@ -85,6 +98,7 @@ impl Engine {
             blocks: vec![],
             start: vec![vec![Mat::zeros(0, 0); tasks.len()]; tasks.len()],
             tests: vec![],
+            last: Mutex::default(),
         };
         let which = if first == later { vec![later] } else { vec![later, first] };
         for i in 0..tasks.len() {
@@ -124,19 +138,12 @@ impl Engine {
     /// Everything the theory says of one order (tasks from 0), in products with vectors.
     pub fn follow(&self, order: &[usize]) -> Result<Scores> {
         let tested = !self.tests.is_empty() && self.tests.len() == self.y.len();
-        let mut learning = self.begin(&order[..1], tested);
-        let (mut train, mut test) = (vec![], vec![]);
-        for (t, &task) in order.iter().enumerate() {
-            if t > 0 {
-                self.learn(&mut learning, &[0], task);
-            }
-            let own = |&s: &usize| Score::new(learning.f[s].as_ref(), self.y[s].as_ref(), None, None);
-            train.push(order.iter().map(own).collect::<Result<Vec<_>>>()?);
-            let held = |&s: &usize| Score::new(learning.g[s].as_ref(), self.tests[s].y.as_ref(), None, None);
-            if tested {
-                test.push(order.iter().map(held).collect::<Result<Vec<_>>>()?);
-            }
-        }
+        let known = std::mem::take(&mut *self.last.lock().unwrap_or_else(PoisonError::into_inner));
+        let steps = self.steps(order, known, tested)?;
+        let in_order = |of: &[Score]| order.iter().map(|&s| of[s]).collect::<Vec<_>>();
+        let train = steps.iter().map(|step| in_order(&step.train)).collect();
+        let test = if tested { steps.iter().map(|step| in_order(&step.test)).collect() } else { vec![] };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = steps;
         let alone = |&s: &usize| Score::new(self.tests[s].start[s].as_ref(), self.tests[s].y.as_ref(), None, None);
         let alone = if tested { order.iter().map(alone).collect::<Result<Vec<_>>>()? } else { vec![] };
         let free = |s: usize, t: usize| Score::new(self.start[t][s].as_ref(), self.y[s].as_ref(), None, None);
@@ -148,6 +155,27 @@ impl Engine {
             conditions,
             ranks: order.iter().map(|&task| self.factors[task].rank()).collect(),
         })
+    }
+
+    /// The steps of an order; of those of another one that are `known`, the first are kept as long as the two orders agree.
+    fn steps(&self, order: &[usize], mut known: Vec<Step>, tested: bool) -> Result<Vec<Step>> {
+        let same = known.iter().zip(order).take_while(|(step, task)| step.task == **task).count();
+        known.truncate(same);
+        for &task in &order[same..] {
+            let network = match known.last() {
+                None => self.begin(&[task], tested),
+                Some(step) => {
+                    let mut network = step.network.clone();
+                    self.learn(&mut network, &[0], task);
+                    network
+                }
+            };
+            let score = |f: &Mat<f64>, y: &Mat<f64>| Score::new(f.as_ref(), y.as_ref(), None, None);
+            let train = network.f.iter().zip(&self.y).map(|(f, y)| score(f, y)).collect::<Result<_>>()?;
+            let test = network.g.iter().zip(&self.tests).map(|(g, held)| score(g, &held.y)).collect::<Result<_>>()?;
+            known.push(Step { task, network, train, test });
+        }
+        Ok(known)
     }
 
     /// The order with the least forgetting, and how it was found.

@@ -1,6 +1,6 @@
 //! `phase`, beyond the diagram: every pair of several tasks, and what two tasks do to the hidden layer.
 
-use super::phase::PhaseJob;
+use super::PhaseJob;
 use ebbing::data::Sources;
 use ebbing::linalg::Mat;
 use ebbing::tasks::{own_readouts, prepared_words};

@@ -1,0 +1,54 @@
+//! Curves against the load of any number of tasks, at any temperature.
+
+use super::PhaseJob;
+use ebbing::data::Sources;
+use ebbing::tasks::prepared_words;
+use ebbing::theory::multi_head::MultiHeadSettings;
+use ebbing::theory::phase::{SequenceCurve, sequence_curve};
+
+/// Curves of any number of tasks.
+#[derive(Debug, Clone)]
+pub struct PhaseSequence {
+    /// Everything that made the tasks.
+    pub settings: serde_json::Value,
+    /// What was done to inputs and targets, in words.
+    pub prepared: String,
+    /// Examples of each task.
+    pub sizes: Vec<usize>,
+    /// One per λ.
+    pub curves: Vec<SequenceCurve>,
+    /// The load of the width that was asked about.
+    pub at_width: Option<f64>,
+}
+
+impl PhaseJob {
+    /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width. `hear` is told how many
+    /// of all loads are done.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn sequence(&self, sources: &Sources, hear: &mut dyn FnMut(usize, usize)) -> ebbing::Result<PhaseSequence> {
+        self.check()?;
+        let (settings, tasks) = self.drawn_tasks(sources)?;
+        let (theory, mut alphas) = (self.theory()?, self.alpha.grid()?);
+        let size = tasks.last().map_or(0, |task| task.x.nrows());
+        let at_width = self.width.map(|width| size as f64 / width);
+        alphas.extend(at_width);
+        alphas.sort_by(f64::total_cmp);
+        alphas.dedup();
+        let (mut curves, mut done) = (Vec::new(), 0);
+        for &lambda in &self.lambda {
+            let settings = MultiHeadSettings { lambda, ..theory.clone() };
+            let mut curve = sequence_curve(&tasks, &settings, &[])?;
+            for alpha in &alphas {
+                curve.points.extend(sequence_curve(&tasks, &settings, std::slice::from_ref(alpha))?.points);
+                done += 1;
+                hear(done, self.lambda.len() * alphas.len());
+            }
+            curves.push(curve);
+        }
+        let sizes = tasks.iter().map(|t| t.x.nrows()).collect();
+        let prepared = prepared_words(&settings, &tasks, true);
+        Ok(PhaseSequence { settings, prepared, sizes, curves, at_width })
+    }
+}
