@@ -65,6 +65,11 @@ class Account:
         lines.append(f"{'all':12}" + "".join(f"{total[name]:>11}" for name in COUNTS))
         return "\n".join(lines)
 
+    def troubles(self) -> str:
+        """What was told of every run that did not end as it must, cut to a few lines each."""
+        folders = sorted(self.keep.iterdir()) if self.keep.exists() else []
+        return "".join(f"{place.name}: {(place / 'told.txt').read_text()[:600].rstrip()}\n" for place in folders[:20])
+
     def failed(self) -> int:
         return sum(row[name] for row in self.rows.values() for name in COUNTS[1:])
 
@@ -553,6 +558,7 @@ def main() -> int:
         left = begin + 60 * options.minutes - time.time()
         section(campaign, count, time.time() + share * left)
     print(campaign.account.table())
+    print(campaign.account.troubles(), end="")
     failed = campaign.account.failed()
     shutil.rmtree(campaign.folder, ignore_errors=True)
     print(f"seed {options.seed}, {time.time() - begin:.0f} s" + (f"; kept in {campaign.account.keep}" if failed else ""))

@@ -190,7 +190,11 @@ fn training_goes_on_from_its_checkpoints() {
     let runs = home.json("out/train.json");
     assert_eq!(runs["learners"].as_array().unwrap().len(), 3);
     assert_eq!(std::fs::read_dir(home.join("out/checkpoints")).unwrap().count(), 3);
+    // What a process left that was killed after its last checkpoint goes where no other is written.
+    let hidden = home.join("out/checkpoints/.ebbing-writing");
+    std::fs::create_dir(&hidden).unwrap();
     assert_eq!(first, home.told(words), "taken up from checkpoints");
+    assert!(!hidden.exists());
     assert_eq!(runs["learners"], home.json("out/train.json")["learners"]);
 }
 

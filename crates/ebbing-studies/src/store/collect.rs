@@ -46,7 +46,7 @@ impl Store {
     pub fn collect(&self, frame: &Frame, name: &str) -> Result<[PathBuf; 2]> {
         let manifest = self.manifest();
         // Where every cell was there nothing was written among them, and what a killed run left would stay.
-        ebbing::data::remove_unfinished(&self.folder().join("cells"));
+        ["cells", "failed"].iter().for_each(|name| ebbing::data::remove_unfinished(&self.folder().join(name)));
         let table = frame.described(&ebbing_report::escape_markup(&manifest.name), |name| {
             let column = manifest.columns.iter().find(|column| column.name == name)?;
             Some((column.unit.as_str(), column.meaning.as_str()))

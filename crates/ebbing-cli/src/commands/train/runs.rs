@@ -42,6 +42,8 @@ pub fn all(runs: &[Run], folder: Option<&Path>, console: &Console) -> anyhow::Re
     let checkpoints = folder.map(|f| f.join("checkpoints"));
     if let Some(folder) = &checkpoints {
         crate::files::make_folder(folder)?;
+        // Where every run is finished nothing is written among them, and what a killed process left would stay.
+        ebbing::data::remove_unfinished(folder);
     }
     // Steps are what takes the time: the bar counts the most there can be, and jumps where a task ends early.
     let total: usize =
