@@ -1,12 +1,12 @@
 """What a forecast of two tasks of P examples costs on k workers: constants measured here, a prediction, and its check.
 
-    python model.py [--data mnist] [--depth 3] [--check account.json] [--at 30000]
+    python model.py [--data mnist] [--depth 3] [--check account.json] [--at 30000] [--single]
 
 Measures on one core the seconds per entry of a kernel tile and of a product with a kernel that is there, and the iterations of the
 preconditioned solve at four sizes with the growth that fits them; then tells time and memory from 10⁴ to 10⁶ examples.
 --check takes what measure.py printed at another size and sets prediction beside measurement. --at counts the iterations at larger
-sizes, with the whole kernel here (8 P² bytes), beside what the growth says; OPENBLAS_NUM_THREADS and RAYON_NUM_THREADS may be more
-than 1 for it.
+sizes, with the whole kernel here (8 P² bytes; with --single its entries rounded to 4 P², products still added up in double precision),
+beside what the growth says; RAYON_NUM_THREADS may be more than 1 for it, and products take as many threads.
 """
 
 import os
@@ -17,6 +17,7 @@ for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import argparse  # noqa: E402
 import json  # noqa: E402
 import time  # noqa: E402
+from concurrent.futures import ThreadPoolExecutor  # noqa: E402
 
 import numpy as np  # noqa: E402
 
@@ -57,16 +58,52 @@ def constants(x, depth):
     }
 
 
-def iterations(x, y, depth, sizes=SIZES):
-    """Iterations to a residual of 1e-8 at each size, for the targets and four probes."""
+class Held:
+    """A kernel in panels of rows, of double or single precision; its products are added up in double precision."""
+
+    ROWS, BLOCK = 1000, (200, 2000)
+
+    def __init__(self, x, depth, kind):
+        self.size = len(x)
+        self.panels = [ebbing.kernel(x[at : at + self.ROWS], x, depth=depth).astype(kind, copy=False) for at in range(0, self.size, self.ROWS)]
+        self.pool = ThreadPoolExecutor(int(os.environ["RAYON_NUM_THREADS"]))
+
+    def diagonal(self):
+        return np.concatenate([panel[np.arange(len(panel)), k * self.ROWS + np.arange(len(panel))] for k, panel in enumerate(self.panels)])
+
+    def columns(self, at):
+        return np.concatenate([panel[:, at] for panel in self.panels]).astype(float)
+
+    def product(self, v):
+        return np.concatenate(list(self.pool.map(lambda panel: self._times(panel, v), self.panels)))
+
+    def _times(self, panel, v):
+        if panel.dtype == float:
+            return panel @ v
+        # Blocks are small enough to stay near the processor while they are widened and used.
+        rows, columns = self.BLOCK
+        out = np.zeros((len(panel), v.shape[1]))
+        wide = np.empty(self.BLOCK)
+        for i in range(0, len(panel), rows):
+            for j in range(0, self.size, columns):
+                block = panel[i : i + rows, j : j + columns]
+                here = wide[: block.shape[0], : block.shape[1]]
+                here[...] = block
+                out[i : i + rows] += here @ v[j : j + columns]
+        return out
+
+
+def iterations(x, y, depth, sizes=SIZES, kind=float):
+    """Iterations to a residual of 1e-8 at each size, for the targets and four probes, and seconds per iteration by the clock."""
     found = []
     for size in sizes:
-        kernel = ebbing.kernel(x[:size], depth=depth)
-        factor = preconditioner(np.diag(kernel).copy(), lambda at: kernel[:, at], RANK, seed=0)
+        kernel = Held(x[:size], depth, kind)
+        factor = preconditioner(kernel.diagonal().astype(float), kernel.columns, RANK, seed=0)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, COLUMNS - 1))
         b = np.hstack([y[:size, None], factor.power(0.5, signs)])
-        told = conjugate_gradients(lambda v: kernel @ v, lambda v: factor.power(-1.0, v), b, 1e-8, 2000)
-        found.append(told.iterations)
+        began = time.time()
+        told = conjugate_gradients(kernel.product, lambda v: factor.power(-1.0, v), b, 1e-8, 2000)
+        found.append((told.iterations, (time.time() - began) / told.iterations))
     return found
 
 
@@ -115,10 +152,11 @@ def main():
     parser.add_argument("--depth", type=int, default=3)
     parser.add_argument("--check", nargs="*", default=[])
     parser.add_argument("--at", nargs="*", type=int, default=[])
+    parser.add_argument("--single", action="store_true")
     args = parser.parse_args()
     x, y = images(args.data, max(*SIZES, *args.at))
     y = np.where(y % 2 == 1, 1.0, -1.0)
-    c, counts = constants(x, args.depth) | {"task": task_seconds()}, iterations(x, y, args.depth)
+    c, counts = constants(x, args.depth) | {"task": task_seconds()}, [count for count, _ in iterations(x, y, args.depth)]
     power, log = np.polyfit(np.log(np.array(SIZES) / 1000), np.log(counts), 1)
     growth = {"power": float(power), "at_1000": float(np.exp(log))}
     print(f"depth {args.depth}, on one core: {c['tile'] * 1e9:.1f} ns per entry of a tile, {c['product'] * 1e9:.2f} ns per entry of a product of")
@@ -126,7 +164,8 @@ def main():
     print(f"iterations at P = {SIZES}: {counts}; {growth['at_1000']:.0f} (P/1000)^{power:.2f}")
     for size in args.at:
         expected = growth["at_1000"] * (size / 1000) ** growth["power"]
-        print(f"P = {size}: predicted {expected:.0f} iterations, found {iterations(x, y, args.depth, [size])[0]}", flush=True)
+        ((count, seconds),) = iterations(x, y, args.depth, [size], np.float32 if args.single else float)
+        print(f"P = {size}: predicted {expected:.0f} iterations, found {count}, {seconds:.2f} s each by the clock", flush=True)
     for path in args.check:
         with open(path, encoding="utf-8") as file:
             told = json.load(file)
