@@ -334,9 +334,15 @@ pub(crate) fn check_order(order: &[usize], count: usize) -> Result<()> {
     Err(Error::setting("order", given.join(","), expected))
 }
 
-/// Task t (from 1) as it is spoken of: its number, and the name that it was given.
+/// Task t (from 1) as it is spoken of: its place, and the name that it was given. A name that is another place's number says that the
+/// tasks were put into another order: "1 (given as task 3)".
 pub(crate) fn called(t: usize, name: &str) -> String {
-    if name.is_empty() || name == format!("task {t}") { t.to_string() } else { format!("{t} ({name})") }
+    match name.strip_prefix("task ").map(str::parse::<usize>) {
+        Some(Ok(given)) if given == t => t.to_string(),
+        Some(Ok(_)) => format!("{t} (given as {name})"),
+        _ if name.is_empty() => t.to_string(),
+        _ => format!("{t} ({name})"),
+    }
 }
 
 /// Tasks (from 1) in an order, each as it is spoken of: "2 1", or "2 (cats), 1 (dogs)".

@@ -67,3 +67,13 @@ fn what_is_expected_is_the_forecast_of_the_theory_that_came_closest() {
         }
     }
 }
+
+#[test]
+fn tasks_in_another_order_are_told_by_their_place_and_as_given() {
+    let order = [3, 1, 2];
+    let forecast = told(&images(&Preprocess::default()).ordered(&order).unwrap(), SingleHeadSettings::default());
+    let worst = forecast.worst.as_ref().unwrap();
+    let [a, b] = [worst.first, worst.second].map(|t| format!("{t} (given as task {})", order[t - 1]));
+    let said = forecast.sentences();
+    assert!(said[0].starts_with(&format!("Tasks {a} and {b} conflict most")), "{said:?}");
+}
