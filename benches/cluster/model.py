@@ -1,12 +1,13 @@
 """What a forecast of two tasks of P examples costs on k workers: constants measured here, a prediction, and its check.
 
-    python model.py [--data mnist] [--depth 3] [--check account.json] [--at 30000] [--single]
+    python model.py [--data mnist] [--depth 3] [--check account.json] [--at 30000] [--single] [--counted 30000:233]
 
 Measures on one core the seconds per entry of a kernel tile and of a product with a kernel that is there, and the iterations of the
 preconditioned solve at four sizes with the growth that fits them; then tells time and memory from 10⁴ to 10⁶ examples.
 --check takes what measure.py printed at another size and sets prediction beside measurement. --at counts the iterations at larger
 sizes, with the whole kernel here (8 P² bytes; with --single its entries rounded to 4 P², products still added up in double precision),
-beside what the growth says; RAYON_NUM_THREADS may be more than 1 for it, and products take as many threads.
+beside what the growth says; RAYON_NUM_THREADS may be more than 1 for it, and products take as many threads. --counted gives what --at
+found before. Where two or more large sizes were counted, the growth between them is what the table goes by.
 """
 
 import os
@@ -107,6 +108,12 @@ def iterations(x, y, depth, sizes=SIZES, kind=float):
     return found
 
 
+def growth_of(sizes, counts):
+    """The power law through iterations at some sizes."""
+    power, log = np.polyfit(np.log(np.array(sizes) / 1000), np.log(counts), 1)
+    return {"power": float(power), "at_1000": float(np.exp(log))}
+
+
 def task_seconds():
     """CPU seconds of client and scheduler per piece of work: the slope between products in few and in many parts."""
     x = np.random.default_rng(0).normal(size=(512, 8))
@@ -153,19 +160,24 @@ def main():
     parser.add_argument("--check", nargs="*", default=[])
     parser.add_argument("--at", nargs="*", type=int, default=[])
     parser.add_argument("--single", action="store_true")
+    parser.add_argument("--counted", nargs="*", default=[])
     args = parser.parse_args()
     x, y = images(args.data, max(*SIZES, *args.at))
     y = np.where(y % 2 == 1, 1.0, -1.0)
     c, counts = constants(x, args.depth) | {"task": task_seconds()}, [count for count, _ in iterations(x, y, args.depth)]
-    power, log = np.polyfit(np.log(np.array(SIZES) / 1000), np.log(counts), 1)
-    growth = {"power": float(power), "at_1000": float(np.exp(log))}
+    growth = growth_of(SIZES, counts)
     print(f"depth {args.depth}, on one core: {c['tile'] * 1e9:.1f} ns per entry of a tile, {c['product'] * 1e9:.2f} ns per entry of a product of")
     print(f"{COLUMNS} columns, {c['precondition'] * 1e9:.2f} ns per number of the preconditioner, {c['task'] * 1e3:.1f} ms per task")
-    print(f"iterations at P = {SIZES}: {counts}; {growth['at_1000']:.0f} (P/1000)^{power:.2f}")
+    print(f"iterations at P = {SIZES}: {counts}; {growth['at_1000']:.0f} (P/1000)^{growth['power']:.2f}")
+    large = dict(tuple(map(int, told.split(":"))) for told in args.counted)
     for size in args.at:
         expected = growth["at_1000"] * (size / 1000) ** growth["power"]
         ((count, seconds),) = iterations(x, y, args.depth, [size], np.float32 if args.single else float)
         print(f"P = {size}: predicted {expected:.0f} iterations, found {count}, {seconds:.2f} s each by the clock", flush=True)
+        large[size] = count
+    beyond = growth_of(list(large), list(large.values())) if len(large) > 1 else growth
+    if len(large) > 1:
+        print(f"between the large sizes: {beyond['at_1000']:.1f} (P/1000)^{beyond['power']:.2f}")
     for path in args.check:
         with open(path, encoding="utf-8") as file:
             told = json.load(file)
@@ -176,7 +188,7 @@ def main():
     head = ["iterations", "hours", "tiles", "products", "here", "tasks", "network", "GB/worker", "GB here"]
     print("".join(f"{name:>11}" for name in ["examples", "workers", *head]))
     for size, workers in ((10**4, 4), (10**5, 16), (10**5, 64), (10**6, 256), (10**6, 1024)):
-        t = predicted(size, workers, c, growth)
+        t = predicted(size, workers, c, beyond)
         print(f"{size:>11}{workers:>11}" + "".join(f"{t[name]:>11.0f}" if name == "iterations" else f"{t[name]:>11.2g}" for name in head))
 
 
