@@ -194,13 +194,11 @@ class Page:
                 file.write(base64.b64decode(shot["data"]))
 
     def place(self, selector):
-        """The middle of an element that is scrolled into view."""
+        """The middle of an element that is scrolled into view, once it is there: a page may still be on its way."""
         script = f"""(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;
             e.scrollIntoView({{ block: 'center' }}); const b = e.getBoundingClientRect();
             return [b.left + b.width / 2, b.top + b.height / 2, b.width, b.height]; }})()"""
-        found = self.run(script)
-        assert found, f"there is no {selector}"
-        return found
+        return self.until(script, 20)
 
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

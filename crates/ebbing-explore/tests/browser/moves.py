@@ -393,7 +393,7 @@ class Address(Case):
 
     def test_a_link_on_another_site_opens_the_page(self):
         link = f"{self.program.base}#{SMALL}&depth=2".replace("&", "&amp;").replace("#", "%23")
-        self.page.call("Page.navigate", url=f"data:text/html,<a id=link href='{link}'>what I found</a>")
+        self.page.open(f"data:text/html,<a id=link href='{link}'>what I found</a>")
         self.page.click("#link")
         self.page.until("location.href.startsWith('http') && Boolean(document.body?.dataset.shown)")
         self.page.settled()
