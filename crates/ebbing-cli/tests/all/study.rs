@@ -137,6 +137,19 @@ fn threads_and_shards_make_the_same_bytes() {
 }
 
 #[test]
+fn the_plot_of_the_help_s_own_example_works() {
+    let home = Home::new();
+    let text = "command = \"forecast\"\nname = \"depths\"\nseeds = 2\n[settings]\nlength = 2\nexamples = 12\n\
+                test_examples = 0\nno_whiten = true\n[grid]\ndepth = [1, 2]\nratio = [0.5, 1.0]\n";
+    done(&run(&home.write("depths.toml", text), &home.join("depths"), &[]));
+    for help in ["study --help", "study plot --help"] {
+        let told = home.told(help).replace("\\\n", " ");
+        let example = told.lines().find_map(|line| line.trim().strip_prefix("ebbing study plot ")).expect(help);
+        assert!(home.told(&format!("study plot {example}")).contains("standard errors"), "{example}");
+    }
+}
+
+#[test]
 fn a_folder_in_use_is_refused_until_its_run_ends() {
     let folder = Home::new();
     // Long enough to be met at work; it is killed.

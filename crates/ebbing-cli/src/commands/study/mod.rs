@@ -28,7 +28,8 @@ use clap::Subcommand;
   ratio = { linspace = [0.1, 1.0, 10] }
 Then:
   ebbing study run depths.toml
-  ebbing study plot depths --x ratio --y f21 --by depth --where t=2 --where s=1")]
+  ebbing study plot depths --x ratio --y forgetting --by depth \\
+      --where t=2 --where s=1")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,

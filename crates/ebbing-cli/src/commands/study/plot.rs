@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 /// Draw one column of the result against another: mean and standard error over seeds
 #[derive(clap::Args)]
 #[command(after_help = "Example:
-  ebbing study plot depths --x ratio --y f21 --by depth --where t=2 --where s=1")]
+  ebbing study plot depths --x ratio --y forgetting --by depth \\
+      --where t=2 --where s=1")]
 pub struct Args {
     /// The folder of results
     #[arg(value_name = "DIR")]
