@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,8 +129,8 @@ def _pieces(client: Any, values: Any, name: str, stored: str) -> Pieces:
     )
 
 
-def spread_rows(client: Any, values: Any, name: str, parts: int, gather: Any) -> Rows:
-    """Inputs as at most `parts` blocks of nearly equal size, checked where they lie."""
+def spread_rows(client: Any, values: Any, name: str, parts: Callable[[int], int], gather: Any) -> Rows:
+    """Inputs as at most `parts(features)` blocks of nearly equal size, checked where they lie."""
     pieces = _pieces(client, values, name, "x")
     found = gather([client.submit(measured, piece, pure=False) for piece in pieces.futures])
     features, start = found[0][1], 0
@@ -152,7 +152,7 @@ def spread_rows(client: Any, values: Any, name: str, parts: int, gather: Any) ->
         start += rows
     if start == 0:
         raise ValueError(f"{name}: it has no rows; a task needs examples")
-    return _blocks(client, pieces, [rows for rows, *_ in found], features, parts)
+    return _blocks(client, pieces, [rows for rows, *_ in found], features, parts(features))
 
 
 def _blocks(client: Any, pieces: Pieces, rows: list[int], features: int, parts: int) -> Rows:
@@ -185,7 +185,11 @@ def gathered_labels(client: Any, values: Any, name: str, gather: Any) -> Labels:
     return found
 
 
-def cluster_tasks(client: Any, tasks: Any, parts: int, gather: Any) -> list[ClusterTask]:
+#: Row blocks per task, from the examples of every task, its held-out ones, features and target columns.
+Parts = Callable[[list[int], list[int], int, int], int]
+
+
+def cluster_tasks(client: Any, tasks: Any, parts: Parts, gather: Any) -> list[ClusterTask]:
     """Checked tasks, inputs on the workers, targets by the rule of every forecast."""
     if isinstance(tasks, (str, bytes)) or not hasattr(tasks, "__iter__") or is_dask(tasks):
         raise TypeError(f"tasks: a {type(tasks).__name__}; give a list of (X, y) or (X, y, X_test, y_test)")
@@ -206,11 +210,13 @@ def cluster_tasks(client: Any, tasks: Any, parts: int, gather: Any) -> list[Clus
         if note:
             warnings.warn(note, stacklevel=3)
     held_out = dict(zip(with_test, columns_test))
+    examples, tested = [len(y) for y in columns], [len(y) for y in columns_test]
+    blocks: Callable[[int], int] = lambda features: parts(examples, tested, features, columns[0].shape[1])
     made: list[ClusterTask] = []
     for t, task in enumerate(sequence):
         label = f"task {t + 1}"
-        x = spread_rows(client, task.x, f"{label}, X", parts, gather)
-        x_test = spread_rows(client, task.x_test, f"{label}, X_test", parts, gather) if t in held_out else None
+        x = spread_rows(client, task.x, f"{label}, X", blocks, gather)
+        x_test = spread_rows(client, task.x_test, f"{label}, X_test", blocks, gather) if t in held_out else None
         _check_sizes(label, x, columns[t], x_test, held_out.get(t), made[0].x.features if made else x.features)
         made.append(ClusterTask(sequence.names[t], x, columns[t], x_test, held_out.get(t)))
     return made

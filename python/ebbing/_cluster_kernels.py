@@ -22,6 +22,12 @@ GROUP = 1 / 32
 TILE = 2048
 #: The share of a worker's memory that is planned for: Dask moves data to disk above it.
 SHARE = 0.7
+#: The share of it that Dask may fill with inputs of work to come.
+AHEAD = 0.1
+#: The largest panel, as a share, that Dask can write to disk where memory is full: it makes a copy, and ends a worker at 0.95.
+WRITTEN = (0.95 - SHARE) / 2
+#: At most so many row blocks per thread, and none with fewer rows than that: each piece of work costs milliseconds of its own.
+ROUNDS, FEWEST = 32, 64
 
 
 class Network(NamedTuple):
@@ -88,6 +94,8 @@ def tiled_product(before: Array | None, network: Network, kind: Kind, x: Array, 
     for a in range(0, len(x2), TILE):
         made = tile(network, kind, x, x2[a : a + TILE])
         out += made @ v[start + a : start + a + made.shape[1]]
+        # Two of them at once would be most of what a small worker has left.
+        del made
     return out
 
 
@@ -103,10 +111,19 @@ def chosen(x: Array, at: list[int]) -> Array:
     return x[at]
 
 
-class Memory(NamedTuple):
-    """What the workers have: bytes left of all of them and of the one with least (None: no limit), threads, and who sits where."""
+class Load(NamedTuple):
+    """What a forecast puts on the workers: examples of its largest task and of all sets together, features, right-hand sides."""
 
-    total: float | None
+    largest: int
+    together: int
+    features: int
+    columns: int
+
+
+class Memory(NamedTuple):
+    """What the workers have: how many they are, bytes left on the one with least, its limit (None: no limit), and who sits where."""
+
+    workers: int
     least: float | None
     limit: float | None
     seats: list[str]
@@ -125,17 +142,46 @@ class Memory(NamedTuple):
         rounds = max((w["nthreads"] for w in workers.values()), default=0)
         seats = [address for k in range(rounds) for address, w in workers.items() if w["nthreads"] > k]
         if not workers or any(each is None for each in left):
-            return cls(None, None, None, seats)
-        known = [each for each in left if each is not None]
-        # Panels are spread evenly, so the fullest worker decides.
-        return cls(min(known) * len(known), min(known), min(limits), seats)
+            return cls(len(workers), None, None, seats)
+        return cls(len(workers), min(each for each in left if each is not None), min(limits), seats)
+
+    def working(self, load: Load, rows: int) -> float:
+        """Bytes that work on a block of so many rows needs beside inputs and kernels that stay.
+
+        That is a group of inputs as it comes, joined, and as the kernel's code takes it; the block as that takes it; one tile; and the
+        right-hand sides, what comes of them, and a copy.
+        """
+        block = 8 * rows * load.features
+        group = max(block, min(self.group, 8 * load.largest * load.features))
+        return 3 * group + block + 8 * rows * TILE + 3 * 8 * load.largest * load.columns
+
+    def blocks(self, load: Load) -> int:
+        """Row blocks per task: one per thread, which balances best; more where workers are too small for that.
+
+        A task's own kernel and work on a block must fit, and with what Dask fetches ahead: else panels are written to disk now and
+        then, and must be small enough for that. Where no number of blocks serves, kernels are made anew for every product, and blocks
+        are as small as that needs.
+        """
+        seats = max(1, len(self.seats))
+        if self.least is None or self.limit is None:
+            return seats
+        left = self.least - 8 * load.together * load.features / self.workers
+        kernel = 8 * load.largest**2 / self.workers
+        rounds = range(1, max(1, min(ROUNDS, load.largest // (seats * FEWEST))) + 1)
+        sizes = {k: -(-load.largest // (seats * k)) for k in rounds}
+        room = {k: left - self.working(load, rows) for k, rows in sizes.items()}
+        written = {k for k, rows in sizes.items() if 8 * rows * load.largest <= WRITTEN * self.limit}
+        held = [k for k in rounds if room[k] - kernel >= (0 if k in written else AHEAD * self.limit)]
+        anew = [k for k in rounds if room[k] >= 0]
+        return seats * next(iter(held or anew), rounds[-1])
 
 
 class Cluster:
     """Products with kernels of a network on the workers of a client."""
 
-    def __init__(self, client: Any, gather: Any, network: Network, memory: Memory, blocks: str) -> None:
+    def __init__(self, client: Any, gather: Any, network: Network, memory: Memory, blocks: str, working: float = 0.0) -> None:
         self.client, self.gather, self.network, self.memory, self.blocks = client, gather, network, memory, blocks
+        self._working = working
         self._kept: dict[tuple[Kind, int, int], tuple[list[Any], int]] = {}
         #: Bytes of kernels held on the workers at most.
         self.held = 0
@@ -202,7 +248,7 @@ class Cluster:
         own, size = rows.parts is columns.parts, 8 * rows.total * columns.total
         while own and self._kept and not self.fits(size + self._bytes()):
             self._kept.pop(next(iter(self._kept)))
-        if not self.fits(size + self._bytes()):
+        if not self.fits(size + self._bytes(), alone=own and not self._kept):
             self.recomputed += own
             return None
         panels = []
@@ -218,8 +264,12 @@ class Cluster:
     def _bytes(self) -> int:
         return sum(size for _, size in self._kept.values())
 
-    def fits(self, size: float) -> bool:
-        """Whether the workers have room for so many bytes of kernels."""
+    def fits(self, size: float, alone: bool = False) -> bool:
+        """Whether the workers have room for so many bytes of kernels; for several with what Dask fetches ahead, `alone` without."""
         if self.blocks != "auto":
             return self.blocks == "keep"
-        return self.memory.total is None or size <= self.memory.total
+        memory = self.memory
+        if memory.least is None or memory.limit is None:
+            return True
+        # Panels are spread evenly, so the fullest worker decides.
+        return size <= memory.workers * (memory.least - self._working - (0.0 if alone else AHEAD * memory.limit))

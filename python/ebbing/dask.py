@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ._cluster_data import ClusterTask, cluster_tasks
-from ._cluster_kernels import TILE, Cluster, Memory, Network, tile
+from ._cluster_kernels import Cluster, Load, Memory, Network, tile
 from ._cluster_scores import ClusterForecast, told
 from ._cluster_theory import Settings, Theory
 from ._ebbing import __version__
@@ -90,7 +90,7 @@ def forecast(
     | `rank` | columns of the preconditioner: P × rank numbers are held here |
     | `tolerance`, `iterations` | the relative residual that every solve is to reach, and how many iterations it may take |
     | `blocks` | `keep`: kernels stay on the workers; `recompute`: they are made for every product; `auto`: as memory allows |
-    | `parts` | row blocks per task (one for each of the cluster's threads unless told); numbers are the same to the last bit for the same |
+    | `parts` | row blocks per task (unless told one per thread, or more where memory is short); with the same, the same bits come out |
     | `seed` | of pivots and probes |
 
     Where a solve ends above the tolerance, `converged` is False and `notes` say by how much.
@@ -103,13 +103,18 @@ def forecast(
     client = _client(client)
     _check_package(client)
     memory = Memory.of(client)
-    per_task = max(1, len(memory.seats)) if parts is None else max(1, count(parts, "parts"))
-    data = cluster_tasks(client, tasks, per_task, _gather(client))
+
+    def row_blocks(examples: list[int], held_out: list[int], features: int, targets: int) -> int:
+        if parts is not None:
+            return max(1, count(parts, "parts"))
+        return memory.blocks(Load(max(examples), sum(examples) + sum(held_out), features, _columns(len(examples), targets, checked)))
+
+    data = cluster_tasks(client, tasks, row_blocks, _gather(client))
     # The inputs are there by now: what is left of the memory is left for kernels.
     _distributed.wait([part for task in data for rows in (task.x, task.x_test) if rows is not None for part in rows.parts])
-    memory = memory._replace(**{k: v for k, v in Memory.of(client)._asdict().items() if k != "seats"})
-    _check_memory(memory, data, checked)
-    cluster = Cluster(client, _gather(client), network, memory, blocks)
+    memory = Memory.of(client)._replace(seats=memory.seats)
+    working = _working(memory, data, checked)
+    cluster = Cluster(client, _gather(client), network, memory, blocks, working)
     theory = Theory(cluster, data, checked, _heard(progress, data, checked.mode))
     outcome = theory.learn() if checked.mode != "rf" else None
     pairs, shared = theory.pairs(learning=outcome is None)
@@ -217,21 +222,24 @@ def _gather(client: Any) -> Any:
     return gather
 
 
-def _check_memory(memory: Memory, tasks: list[ClusterTask], settings: Settings) -> None:
-    """Even where kernels are made anew, a worker holds some inputs, one tile and the right-hand sides."""
-    if memory.least is None or memory.limit is None:
-        return
+def _columns(tasks: int, targets: int, settings: Settings) -> int:
+    """The most right-hand sides of one solve: targets of its own task, and targets and probes of every other."""
+    return targets + (tasks - 1) * (targets + settings.probes)
+
+
+def _working(memory: Memory, tasks: list[ClusterTask], settings: Settings) -> float:
+    """What a worker needs beside kernels that stay; it must have that much even where they are made anew."""
     largest = max((task.x for task in tasks), key=lambda x: x.total)
-    columns = (len(tasks) - 1) * (tasks[0].y.shape[1] + settings.probes) + tasks[0].y.shape[1]
-    block = 8 * max(largest.sizes) * largest.features
-    inputs = 2 * max(block, min(memory.group, 8 * largest.total * largest.features)) + block
-    needed = inputs + 8 * max(largest.sizes) * TILE + 3 * 8 * largest.total * columns
-    if needed > memory.least:
+    together = sum(rows.total for task in tasks for rows in (task.x, task.x_test) if rows is not None)
+    load = Load(largest.total, together, largest.features, _columns(len(tasks), tasks[0].y.shape[1], settings))
+    needed = memory.working(load, max(largest.sizes))
+    if memory.least is not None and memory.limit is not None and needed > memory.least:
         raise MemoryError(
             f"the workers have too little memory: the smallest has a limit of {_size(memory.limit)}, of which {_size(max(memory.least, 0))} can "
             f"be planned with, and the inputs, tiles and right-hand sides of {largest.total} examples need {_size(needed)} beside the "
             "kernels; give every worker more memory (memory_limit=…, on Slurm memory=…), or more parts=…"
         )
+    return needed
 
 
 def _size(size: float) -> str:

@@ -17,6 +17,7 @@ da = pytest.importorskip("dask.array", reason="dask and distributed are not inst
 
 import dask  # noqa: E402
 import ebbing.dask  # noqa: E402
+from ebbing._cluster_kernels import Load, Memory  # noqa: E402
 from distributed import LocalCluster  # noqa: E402
 
 #: Errors of outputs are at most residual × √condition: 1e-8 × √(1e3) for the kernels here.
@@ -272,6 +273,26 @@ def test_workers_with_too_little_memory(tasks):
     with dask.config.set(guards), started(1, memory_limit="60MB") as cluster, cluster.get_client() as client:
         with pytest.raises(MemoryError, match="too little memory: the smallest has a limit of 57 MiB.*give every worker more memory"):
             ebbing.dask.forecast(tasks[:1], client=client)
+
+
+@pytest.mark.parametrize(
+    ("examples", "workers", "limit", "per_thread"),
+    [
+        # A kernel's share of 1.6 GB, 0.6 GB to work with and 1.2 GB fetched ahead fit 8.4 GB: one block per thread balances best.
+        (20_000, 2, 12e9, 1),
+        # A share of 200 MB leaves 87 of the 448 that can be planned with: panels must be of those that can be written, 80 MB.
+        (10_000, 4, 640e6, 3),
+        # No kernel fits: tiles are made anew, and one block per thread has room for that.
+        (60_000, 2, 4e9, 1),
+        # Not even that: blocks are made smaller until work on them fits.
+        (60_000, 2, 1.6e9, 3),
+        (10_000, 3, None, 1),
+    ],
+)
+def test_row_blocks_follow_the_memory_of_workers(examples, workers, limit, per_thread):
+    used = 130e6
+    memory = Memory(workers, None if limit is None else 0.7 * limit - used, limit, [str(k) for k in range(workers)])
+    assert memory.blocks(Load(examples, 2 * examples, 784, 6)) == workers * per_thread
 
 
 def test_a_worker_without_the_package(tmp_path, tasks):
