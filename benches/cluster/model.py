@@ -122,7 +122,7 @@ def task_seconds():
         spent = []
         for parts in (8, 128):
             network = Network(1, "relu", float("inf"), 1.0, 0.0)
-            rows = spread_rows(client, x, "X", parts, client.gather)
+            rows = spread_rows(client, x, "X", lambda features: parts, client.gather)
             cluster = Cluster(client, client.gather, network, Memory.of(client), "keep")
             v = np.ones((512, COLUMNS))
             cluster.product(Kind("nngp"), rows, rows, v)

@@ -5,7 +5,8 @@ if ! command -v mdbook >/dev/null && [ ! -x "$EBBING_EXTRA/mdbook/bin/mdbook" ];
   cargo install --quiet --locked --no-default-features --features search --root "$EBBING_EXTRA/mdbook" mdbook
 fi
 export PATH=$EBBING_EXTRA/mdbook/bin:$PATH
-cargo build --locked -p ebbing-cli
+# As the tests build it: by itself the program has other features of its dependencies, which would all be compiled again.
+cargo build --locked --workspace --tests
 venv=$EBBING_EXTRA/book
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2' latex2mathml scikit-learn 'dask[array,distributed]>=2024.1'
