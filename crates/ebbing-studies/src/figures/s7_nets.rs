@@ -11,7 +11,7 @@ use crate::frame::Frame;
 use crate::study::Study;
 use ebbing::nets::Heads;
 use ebbing::stats::{Estimate, mean_with_error};
-use ebbing_report::{Figure, Legend, Markers, Panel};
+use ebbing_report::{Figure, Legend, Line, Markers, Panel};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -39,7 +39,7 @@ impl StepsByNets {
             Scale::Quick => StepsByNets {
                 nets,
                 scale,
-                ratios: [vec![0.1, 0.15], vec![0.25]],
+                ratios: [vec![0.1, 0.15], vec![0.15, 0.25]],
                 steps: vec![0, 1, 3],
                 loads: vec![1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
                 seeds: if images.few() { 1 } else { 2 },
@@ -69,13 +69,19 @@ impl StepsByNets {
         let mut panel =
             Panel::new().letter(['d', 'g'][k]).x(protocol.axis()).y("α_{c} of networks").legend(Legend::Below);
         for (category, &steps) in self.steps.iter().enumerate() {
-            let critical: Vec<(f64, f64)> = self.ratios[k]
-                .iter()
-                .map(|&ratio| Ok((ratio, self.critical(frame, protocol, ratio, steps)?.value)))
-                .collect::<Result<_>>()?;
-            let (x, y): (Vec<f64>, Vec<f64>) = critical.into_iter().filter(|(_, a)| !a.is_nan()).unzip();
+            let (mut x, mut y, mut errors) = (vec![], vec![], vec![]);
+            for &ratio in &self.ratios[k] {
+                let critical = self.critical(frame, protocol, ratio, steps)?;
+                if !critical.value.is_nan() {
+                    x.push(ratio);
+                    y.push(critical.value);
+                    errors.push(critical.standard_error.unwrap_or(0.0));
+                }
+            }
             if !x.is_empty() {
-                panel = panel.markers(Markers::new(&format!("S = {steps}"), &x, &y).category(category));
+                let name = format!("S = {steps}");
+                panel = panel.line(Line::new(&name, &x, &y).category(category));
+                panel = panel.markers(Markers::new(&name, &x, &y).errors(&errors).category(category));
             }
         }
         Ok(panel)
@@ -128,7 +134,7 @@ impl Reproduction for StepsByNets {
             let panels = vec![self.panel(&here, 0)?, self.panel(&here, 1)?];
             let caption = format!(
                 "Load at which the mean G_{{22}} over {} seed(s) falls through the middle of its range over α = {} … {}, with S \
-                 datasets between the two tasks. {}",
+                 datasets between the two tasks; bars are standard errors of the seeds' own. {}",
                 self.seeds,
                 self.loads[0],
                 self.loads[self.loads.len() - 1],
