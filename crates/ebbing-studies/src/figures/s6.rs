@@ -44,7 +44,7 @@ impl PhasesOfNets {
             Scale::Quick => PhasesOfNets {
                 nets,
                 scale,
-                ratios: [vec![0.05, 0.1, 0.15], vec![0.1, 0.25]],
+                ratios: [vec![0.05, 0.1, 0.15], vec![0.1, 0.175, 0.25]],
                 loads: vec![0.6, 1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
                 seeds: if images.few() { [2, 1] } else { [3, 2] },
             },

@@ -39,10 +39,10 @@ impl StepsByNets {
             Scale::Quick => StepsByNets {
                 nets,
                 scale,
-                ratios: [vec![0.1, 0.15], vec![0.15, 0.25]],
+                ratios: [vec![0.1, 0.15, 0.2], vec![0.15, 0.2, 0.25]],
                 steps: vec![0, 1, 3],
                 loads: vec![1.2, 1.6, 2.2, 3.2, 4.5, 6.5],
-                seeds: if images.few() { 1 } else { 2 },
+                seeds: if images.few() { 1 } else { 3 },
             },
             Scale::Paper => StepsByNets {
                 nets,
@@ -73,7 +73,8 @@ impl StepsByNets {
             for &ratio in &self.ratios[k] {
                 let critical = self.critical(frame, protocol, ratio, steps)?;
                 if !critical.value.is_nan() {
-                    x.push(ratio);
+                    // Side by side, so that bars do not hide each other.
+                    x.push(ratio + 0.001 * (category as f64 - 0.5 * (self.steps.len() - 1) as f64));
                     y.push(critical.value);
                     errors.push(critical.standard_error.unwrap_or(0.0));
                 }
