@@ -169,6 +169,10 @@ fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Err
     let mut found: BTreeMap<Option<usize>, Raw> = BTreeMap::new();
     for (name, array) in arrays {
         let Some((number, slot)) = slot_of(&name) else {
+            if let Some(right) = turned(&name) {
+                problems.push(Error::file(file, "an array name", name, format!("held-out arrays are called {right}")));
+                continue;
+            }
             let known =
                 ["x_1", "y_1", "x_1_test", "y_1_test", "f_1", "f_1_test", "x", "y", "x_test", "y_test", "f", "f_test"];
             let known = known.map(String::from);
@@ -235,6 +239,13 @@ fn slot_of(name: &str) -> Option<(Option<usize>, Slot)> {
     }
 }
 
+/// The name that is meant by one with its number at the end, as `x_test_1`.
+fn turned(name: &str) -> Option<String> {
+    let (letter, number) = name.split_once("_test_")?;
+    let right = format!("{letter}_{number}_test");
+    slot_of(&right).map(|_| right)
+}
+
 fn slot_name(number: Option<usize>, slot: Slot) -> String {
     let number = number.map_or(String::new(), |number| format!("_{number}"));
     match slot {
@@ -294,6 +305,10 @@ mod tests {
         assert_eq!(slot_of("y"), Some((None, Slot::Y)));
         for bad in ["x_01", "x_", "z_1", "x_1_tset", "x_-1", "", "x_1_2"] {
             assert_eq!(slot_of(bad), None, "{bad}");
+        }
+        assert_eq!(turned("x_test_3").as_deref(), Some("x_3_test"));
+        for bad in ["z_test_1", "x_test_a", "x_tset_1"] {
+            assert_eq!(turned(bad), None, "{bad}");
         }
         let mut names =
             ["task_10.npz", "task_2.npz", "a.npz", "task_2b.npz", "99999999999999999999999999999999999999999.npz"];
