@@ -38,6 +38,8 @@ def main():
     program, browser = Program(os.path.abspath(options.program)), Browser()
     try:
         page = browser.page()
+        # As it looks after a task was moved: the first forecast of a source also reads and whitens it.
+        shown(page, f"{program.base}#{DESK}".replace("order=3,1,2,4,5", "order=1,2,3,4,5"), 1180, 900)
         shown(page, f"{program.base}#{DESK}", 1180, 900)
         page.picture(os.path.join(options.folder, "explore-forecast.png"), whole=False)
         shown(page, f"{program.base}#{PHONE}", 390, 1245, dark=True)
