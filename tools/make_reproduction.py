@@ -97,7 +97,7 @@ def keep(folder):
 def section(folder, told):
     """One figure: pictures and claims."""
     scale = "the paper's sizes" if "-paper" in folder.name else "quick scale"
-    seeds = f", at most {told['seeds']} seeds" if "seeds" in told else ""
+    seeds = f", at most {told['seeds']} seed{'' if told['seeds'] == 1 else 's'}" if "seeds" in told else ""
     part = [f"## Figure {told['figure']}, {scale}{seeds} ({', '.join(told['data'])})\n"]
     if "remark" in told:
         part.append(f"{told['remark']}\n")
