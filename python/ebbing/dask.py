@@ -98,6 +98,7 @@ def forecast(
     asked = {name: value for name, value in given(locals()).items() if name not in ("client", "others")}
     _refuse(others)
     checked = _settings(mode, lam, sigma, bias, beta, tolerance, iterations, rank, probes, blocks, seed)
+    asked_parts = None if parts is None else max(1, count(parts, "parts"))
     network = Network(count(depth, "depth"), activation, real(lam, "lam"), checked.sigma2, bias_variance(bias))
     _try_out(network, checked, convention)
     client = _client(client)
@@ -105,8 +106,8 @@ def forecast(
     memory = Memory.of(client)
 
     def row_blocks(examples: list[int], held_out: list[int], features: int, targets: int) -> int:
-        if parts is not None:
-            return max(1, count(parts, "parts"))
+        if asked_parts is not None:
+            return asked_parts
         return memory.blocks(Load(max(examples), sum(examples) + sum(held_out), features, _columns(len(examples), targets, checked)))
 
     data = cluster_tasks(client, tasks, row_blocks, _gather(client))
