@@ -97,6 +97,7 @@ def train(
     eta_factor: float = 1.0,
     penalty_step: str = "implicit",
     solver: str = "descent",
+    first_solver: str | None = None,
     gradient_tolerance: float = 1e-6,
     readout_scales: Sequence[float] = (1.0,),
     readout_penalty: float = 0.0,
@@ -114,6 +115,7 @@ def train(
     `solver="levenberg"` finds the minimum itself (`gd` and `l2`, full batches): its reports have `objective`, `gradient`
     (the norm over that at the start, at most `gradient_tolerance` where `converged`) and, from several `readout_scales` of
     the initial readout, the range `objectives` and the `readout_scale` that was kept. `readout_penalty` ρ adds `ρ/2 |a|²`.
+    `first_solver` is that of the first task, which has no penalty.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
@@ -151,6 +153,7 @@ def train(
         eta_factor=eta_factor,
         penalty_step=penalty_step,
         solver=solver,
+        first_solver=first_solver,
         gradient_tolerance=gradient_tolerance,
         readout_scales=[real(scale, "readout_scales") for scale in readout_scales],
         readout_penalty=readout_penalty,

@@ -29,3 +29,9 @@ def test_weights_give_the_losses(make_tasks, activation, heads, depth):
             # √loss is a distance: it differs by at most |f − f'|/|y|, some hundred roundings of 6e-8 of the network's own.
             ours = np.linalg.norm(f - targets) / np.linalg.norm(targets)
             assert abs(ours - np.sqrt(losses[2, s])) < 1e-5
+
+
+def test_the_first_task_may_have_a_solver_of_its_own(make_tasks):
+    run = ebbing.train(make_tasks(2), learner="l2", kappa=0.1, width=40, solver="levenberg", first_solver="descent")
+    stops = [report["stop"] for report in run.reports]
+    assert stops == ["threshold", "converged"] and "objective" in run.reports[1]

@@ -2,7 +2,9 @@
 
 use super::drawn::{ByRatio, Drawn};
 use super::loads::largest;
-use super::minima::{Minima, against_load, critical_by_height, of_kappa, pair_cell, pairs, reached, seeds};
+use super::minima::{
+    Minima, against_load, critical_by_height, critical_by_plain_height, of_kappa, pair_cell, pairs, reached, seeds,
+};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Row;
 use crate::claim::Claim;
@@ -209,6 +211,7 @@ impl PhasesOfNets {
                 above: least,
                 peak,
                 found: if reached { critical_by_height(&here)? } else { f64::NAN },
+                plain: if reached { critical_by_plain_height(&here)? } else { f64::NAN },
                 reached,
             });
         }
@@ -234,7 +237,10 @@ impl PhasesOfNets {
             each.join("; ")
         };
         let heights = |all: &[Transition]| {
-            format!("ratio: mid-height / exact {}{beside}", told(all, &|t| format!("{:.2} / {:.2}", t.found, t.exact)))
+            format!(
+                "ratio: mid-height of ln G_22 (of G_22) / exact {}{beside}",
+                told(all, &|t| format!("{:.2} ({:.2}) / {:.2}", t.found, t.plain, t.exact))
+            )
         };
         let sides = |all: &[Transition]| {
             format!(
@@ -264,7 +270,7 @@ impl PhasesOfNets {
                 3.0,
             ),
             peaks(&one, 1.0, "L = 1"),
-            Claim::below(panel, &at("L = 1: largest gap of mid-height α of G_22 to exact α_c"), gap, 0.25)
+            Claim::below(panel, &at("L = 1: largest gap of mid-height α of ln G_22 to exact α_c"), gap, 0.25)
                 .note(heights(&one_beyond)),
             Claim::below(panel, &at(deep), most(&two, &|t| t.below), 0.02).note(sides(&two)),
             Claim::above(
@@ -276,7 +282,7 @@ impl PhasesOfNets {
             peaks(&two, 1.5, "L = 2"),
             Claim::new(
                 panel,
-                &at("L = 2: least excess of mid-height α over the exact α_c of L = 1"),
+                &at("L = 2: least excess of mid-height α of ln G_22 over the exact α_c of L = 1"),
                 smallest,
                 "≥ 0",
                 smallest >= 0.0,
@@ -284,7 +290,7 @@ impl PhasesOfNets {
             .note(heights(&two_beyond)),
             Claim::below(
                 panel,
-                &at("L = 2: largest excess of mid-height α over the exact α_c of L = 1"),
+                &at("L = 2: largest excess of mid-height α of ln G_22 over the exact α_c of L = 1"),
                 most(&two_beyond, &grown),
                 0.5,
             ),
@@ -304,8 +310,10 @@ struct Transition {
     above: f64,
     /// The load with the largest G_22.
     peak: f64,
-    /// The load where G_22 falls through the middle of its range.
+    /// The load where ln G_22 falls through the middle of its range.
     found: f64,
+    /// The same of G_22 itself.
+    plain: f64,
     /// Whether a load lies above 1.25 α_c.
     reached: bool,
 }

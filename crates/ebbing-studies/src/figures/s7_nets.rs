@@ -134,7 +134,7 @@ impl Reproduction for StepsByNets {
             let here = frame.only("kappa", kappa)?;
             let panels = vec![self.panel(&here, 0)?, self.panel(&here, 1)?];
             let caption = format!(
-                "Load at which the mean G_{{22}} over {} seed(s) falls through the middle of its range over α = {} … {}, with S \
+                "Load at which the mean of ln G_{{22}} over {} seed(s) falls through the middle of its range over α = {} … {}, with S \
                  datasets between the two tasks; bars are standard errors of the seeds' own. {}",
                 self.seeds,
                 self.loads[0],

@@ -50,6 +50,10 @@ pub struct TrainJob {
     /// How a task's weights are found: step by step, or at the minimum itself (gd and l2 only)
     #[arg(long, value_parser = choice::<Solver>(SOLVERS), default_value = "descent")]
     pub solver: Solver,
+    /// How the weights of the first task, which has no penalty, are found [default: as --solver]
+    #[arg(long, value_parser = choice::<Solver>(SOLVERS), value_name = "SOLVER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_solver: Option<Solver>,
     /// Levenberg: a task ends when the gradient's norm is below this share of what it was at the start
     #[arg(long, value_parser = number, value_name = "X", default_value_t = 1e-6)]
     pub gradient_tolerance: f64,
@@ -230,6 +234,7 @@ impl TrainJob {
             batch: self.batch,
             momentum: self.momentum,
             solver: self.solver,
+            first_solver: self.first_solver,
             gradient_tolerance: self.gradient_tolerance,
             readout_scales: self.readout_scales.clone(),
             readout_penalty: self.readout_penalty,

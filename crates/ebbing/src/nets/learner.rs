@@ -127,6 +127,7 @@ pub enum PenaltyStep {
 /// | `batch` | none: all examples | 1 … P |
 /// | `momentum` | 0 | 0 ≤ m < 1 |
 /// | `solver` | descent | |
+/// | `first_solver` | none: `solver` | |
 /// | `gradient_tolerance` | 1e-6 | > 0 |
 /// | `readout_scales` | 1 | each > 0 |
 /// | `readout_penalty` | 0 | ≥ 0 |
@@ -168,6 +169,10 @@ pub struct TrainSettings {
     pub readout_only: bool,
     /// How the weights of a task are found.
     pub solver: Solver,
+    /// How the weights of the first task are found, which has no penalty; none: as those of the others. Descent goes less far
+    /// in deep networks than Levenberg's few long steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_solver: Option<Solver>,
     /// Levenberg: a task ends when the norm of the objective's gradient is below this share of what it was at the start.
     pub gradient_tolerance: f64,
     /// Levenberg: penalised tasks are learned from their initial readout times each of these, and the lowest objective is kept.
@@ -199,6 +204,7 @@ impl Default for TrainSettings {
             momentum: 0.0,
             readout_only: false,
             solver: Solver::Descent,
+            first_solver: None,
             gradient_tolerance: 1e-6,
             readout_scales: vec![1.0],
             readout_penalty: 0.0,
@@ -252,6 +258,11 @@ impl TrainSettings {
         self.check_solver()
     }
 
+    /// The solver of task t, counted from 0.
+    pub(crate) fn solver_of(&self, t: usize) -> Solver {
+        if t == 0 { self.first_solver.unwrap_or(self.solver) } else { self.solver }
+    }
+
     /// Refuses settings that the solver does not know.
     fn check_solver(&self) -> Result<()> {
         if let Some(bad) = self.readout_scales.iter().find(|s| !(s.is_finite() && **s > 0.0)) {
@@ -277,6 +288,9 @@ impl TrainSettings {
                 "levenberg",
                 "must be descent for EWC, whose penalty differs from weight to weight",
             ));
+        }
+        if self.solver_of(0) == Solver::Descent {
+            return Ok(());
         }
         let given = [
             ("batch", self.batch.is_some()),

@@ -170,7 +170,9 @@ impl Trainer {
         kappas: &[f64],
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<Vec<Trainer>> {
-        if self.settings.solver != Solver::Levenberg || !matches!(self.settings.learner, Learner::L2 { .. }) {
+        if self.settings.solver_of(self.done()) != Solver::Levenberg
+            || !matches!(self.settings.learner, Learner::L2 { .. })
+        {
             return Err(Error::setting("kappas", "several", "need the solver levenberg and the learner L2"));
         }
         for (k, &kappa) in kappas.iter().enumerate() {
@@ -210,7 +212,7 @@ impl Trainer {
     fn learn(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
         let (t, before, head) = self.begin();
         let mut fisher_now = self.fisher.clone();
-        let (net, outcome) = match self.settings.solver {
+        let (net, outcome) = match self.settings.solver_of(t) {
             Solver::Descent => {
                 let penalty = self.penalty(&before, t, head, &mut fisher_now);
                 let mut net = before.clone();

@@ -344,6 +344,26 @@ fn unpenalised_tasks_end_near_where_they_began() {
     assert!((1.0 - 1e-3..1.2).contains(&(gd / nearest)), "{gd} {nearest}");
 }
 
+/// The first task may be learned by descent, bit for bit as descent does; the others are at their minimum all the same.
+#[test]
+fn the_first_task_may_have_a_solver_of_its_own() {
+    let tasks = random_tasks(3, 12, 8, 1, 9);
+    let l2 = solved(Learner::L2 { kappa: 0.1 }, Heads::Single, Activation::Relu, 2, 16);
+    // Momentum is descent's, and used where descent has a task.
+    let mixed = TrainSettings { first_solver: Some(Solver::Descent), momentum: 0.9, ..l2.clone() };
+    let descent = TrainSettings { solver: Solver::Descent, first_solver: None, ..mixed.clone() };
+    let (mixed, descent) = (run(&tasks, &mixed), run(&tasks, &descent));
+    let (mixed, descent) = (mixed.trained(), descent.trained());
+    assert_eq!((&mixed.reports[0], mixed.train_loss[0][0]), (&descent.reports[0], descent.train_loss[0][0]));
+    for report in &mixed.reports[1..] {
+        assert!(report.minimum.as_ref().is_some_and(|m| m.gradient <= 1e-6), "{report:?}");
+    }
+    let first = TrainSettings { solver: Solver::Descent, first_solver: Some(Solver::Levenberg), ..l2 };
+    let first = run(&tasks, &first);
+    let solvers: Vec<bool> = first.trained().reports.iter().map(|r| r.minimum.is_some()).collect();
+    assert_eq!(solvers, [true, false, false]);
+}
+
 /// A small κ is come to in stages, kinks are sharpened at the last of them.
 #[test]
 fn stages_lead_to_small_penalties() {
