@@ -1,0 +1,103 @@
+//! The claims of figure S4.
+
+use super::super::loads::largest;
+use super::{Learners, NAMES};
+use crate::claim::Claim;
+use crate::error::Result;
+use crate::frame::Frame;
+
+pub(super) fn claims(study: &Learners, frame: &Frame) -> Result<Vec<Claim>> {
+    let (part, mut claims, last) = (frame.only("part", "learners")?, Vec::new(), study.tasks);
+    for (panel, column, what) in [("S4a", "train_accuracy", "train"), ("S4b", "test_accuracy", "test")] {
+        let at = |who: &str| study.after(&part, who, last, column);
+        let (mut gaps, mut shown) = (Vec::new(), Vec::new());
+        for who in NAMES.iter().copied().chain(["theory"]) {
+            let here = at(who)?;
+            shown.push(format!("{who} {:.3} ± {:.3}", here.value, here.standard_error.unwrap_or(0.0)));
+        }
+        for good in ["l2", "ewc1"] {
+            for poor in ["gd", "ewc0"] {
+                let (a, b) = (at(good)?, at(poor)?);
+                let error = a.standard_error.unwrap_or(0.0).hypot(b.standard_error.unwrap_or(0.0));
+                let gap = a.value - b.value;
+                // No gap is none, also where all seeds agree.
+                gaps.push(if gap == 0.0 { 0.0 } else { gap / error });
+            }
+        }
+        let statement = format!("{what}: L2 and EWC γ = 1 above GD and EWC γ = 0, least gap in standard errors");
+        let least = -largest(gaps.iter().map(|gap| -gap));
+        claims.push(Claim::above(panel, &statement, least, 2.0).note(shown.join(", ")));
+        let theory = at("theory")?.value;
+        let gap = (theory - at("l2")?.value).abs().min((theory - at("ewc1")?.value).abs());
+        let statement = format!("{what}: theory to the nearer of L2 and EWC γ = 1");
+        claims.push(Claim::below(panel, &statement, gap, 0.05).note(format!(
+            "the theory is of N → ∞ at fixed P; here P/N = {:.1}: S4c shows what the width does",
+            study.p as f64 / study.width as f64
+        )));
+    }
+    let current = |who: &str| Ok(part.only("learner", who)?.mean("current_accuracy")?.value);
+    let current = NAMES.iter().map(|who| current(who)).collect::<Result<Vec<f64>>>()?;
+    let spread = current.iter().fold(f64::MIN, |a, b| a.max(*b)) - current.iter().fold(f64::MAX, |a, b| a.min(*b));
+    let shown: Vec<String> = NAMES.iter().zip(&current).map(|(who, a)| format!("{who} {a:.3}")).collect();
+    let statement = "test accuracy on the newest task: spread over learners";
+    claims.push(Claim::below("S4", statement, spread, 0.02).note(shown.join(", ")));
+    claims.push(study.ended(frame, &part)?);
+    claims.push(study.widened(frame)?);
+    Ok(claims)
+}
+
+impl Learners {
+    /// The claim that training ended where it was meant to: below the threshold without a penalty, at the minimum with the plain
+    /// one. EWC leaves weights without Fisher information free, and is ended after a number of steps: what more would do is told.
+    fn ended(&self, frame: &Frame, part: &Frame) -> Result<Claim> {
+        let (mut least, mut shown) = (f64::INFINITY, Vec::new());
+        for who in NAMES {
+            let runs = part.only("learner", who)?;
+            let ended = runs.numbers("converged")?.iter().filter(|l| **l == 1.0).count() as f64 / runs.len() as f64;
+            let mse = runs.having("mse", |m| !m.is_nan())?.mean("mse")?.value;
+            shown.push(format!("{who} {ended:.2} (mean squared error {mse:.1e})"));
+            if !who.starts_with("ewc") {
+                least = least.min(ended);
+            }
+        }
+        let longer = |column| self.small(frame, "steps", "ewc_steps", &self.small.steps, column);
+        let (train, test) = (longer("train_accuracy")?, longer("test_accuracy")?);
+        let each = self.small.steps.iter().zip(train.iter().zip(&test));
+        let each: Vec<String> =
+            each.map(|(steps, (train, test))| format!("{steps}: {:.3}, {:.3}", train.value, test.value)).collect();
+        let note = format!(
+            "{}; EWC is ended after {} steps with momentum {}; train and test accuracy on task 1 of small networks (P = {}, \
+             N = {}) with γ = 1 by steps: {}",
+            shown.join(", "),
+            self.training.ewc_steps,
+            self.training.momentum,
+            self.small.p,
+            self.small.width,
+            each.join("; ")
+        );
+        let statement = "least share of newest tasks that ended below the threshold (GD) or at the minimum (L2)";
+        Ok(Claim::new("S4", statement, least, "= 1", least == 1.0).note(note))
+    }
+
+    /// The claim that networks come to the theory as they widen, P fixed.
+    fn widened(&self, frame: &Frame) -> Result<Claim> {
+        let theory = self.small_theory(frame, "train_accuracy")?;
+        let found = self.small(frame, "width", "width", &self.small.widths, "train_accuracy")?;
+        let loss = self.small(frame, "width", "width", &self.small.widths, "train_loss")?;
+        let each = self.small.widths.iter().zip(found.iter().zip(&loss));
+        let each: Vec<String> =
+            each.map(|(n, (accuracy, loss))| format!("N = {n}: {:.3} ({:.2})", accuracy.value, loss.value)).collect();
+        let gap = found.last().map_or(f64::NAN, |widest| (widest.value - theory).abs());
+        let statement = format!(
+            "train, P = {}: theory to L2 at N = {}",
+            self.small.p,
+            self.small.widths.last().copied().unwrap_or_default()
+        );
+        Ok(Claim::below("S4c", &statement, gap, 0.05).note(format!(
+            "accuracy on task 1 after {} tasks (and its loss): {}; theory {theory:.3} ({:.2})",
+            self.tasks,
+            each.join(", "),
+            self.small_theory(frame, "train_loss")?
+        )))
+    }
+}
