@@ -37,7 +37,7 @@ pub(super) fn claims(study: &Learners, frame: &Frame) -> Result<Vec<Claim>> {
     }
     let current = |who: &str| Ok(part.only("learner", who)?.mean("current_accuracy")?.value);
     let current = NAMES.iter().map(|who| current(who)).collect::<Result<Vec<f64>>>()?;
-    let spread = current.iter().fold(f64::MIN, |a, b| a.max(*b)) - current.iter().fold(f64::MAX, |a, b| a.min(*b));
+    let spread = largest(current.iter().copied()) + largest(current.iter().map(|a| -a));
     let shown: Vec<String> = NAMES.iter().zip(&current).map(|(who, a)| format!("{who} {a:.3}")).collect();
     let statement = "test accuracy on the newest task: spread over learners";
     claims.push(Claim::below("S4", statement, spread, 0.02).note(shown.join(", ")));

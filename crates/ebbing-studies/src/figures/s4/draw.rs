@@ -20,8 +20,7 @@ impl Learners {
 
 pub(super) fn draw(study: &Learners, frame: &Frame) -> Result<Vec<(String, Figure)>> {
     let (part, mut panels) = (frame.only("part", "learners")?, Vec::new());
-    for (column, name) in [("train_accuracy", "train accuracy on task 1"), ("test_accuracy", "test accuracy on task 1")]
-    {
+    for (column, name) in [("train_accuracy", "train accuracy, task 1"), ("test_accuracy", "test accuracy, task 1")] {
         let mut panel = Panel::new().x("tasks learned, *t*").y(name).integer_x();
         let (t, y, _) = study.curve(&part, "theory", column)?;
         panel = panel.line(Line::new("theory", &t, &y).category(6));
@@ -34,7 +33,7 @@ pub(super) fn draw(study: &Learners, frame: &Frame) -> Result<Vec<(String, Figur
         panels.push(panel);
     }
     let widths: Vec<f64> = study.small.widths.iter().map(|n| *n as f64).collect();
-    let mut panel = Panel::new().x("width *N*").y("accuracy on task 1").log_x();
+    let mut panel = Panel::new().x("width *N*").y("accuracy, task 1");
     for (column, name, k) in [("train_accuracy", "train", 1), ("test_accuracy", "test", 2)] {
         let found = study.small(frame, "width", "width", &study.small.widths, column)?;
         let (y, e): (Vec<f64>, Vec<f64>) = found.iter().map(|f| (f.value, f.standard_error.unwrap_or(0.0))).unzip();
