@@ -43,7 +43,6 @@ A claim that reads stricter than the paper's own words tests the reading, not th
 | S4 | training error < 1e-3 for all learners | GD; L2 must be at its minimum; of EWC it is told what more steps do | a penalty leaves an error of its own; EWC leaves weights without Fisher information free, along which nothing ends |
 | S5 | relative gain larger at L = 1 | absolute gain | deep networks forget little anyway |
 | S6 | L = 2 beside L = 2 | L = 2 beside the exact boundary of L = 1, and all claims of L = 1 | as in the paper's caption |
-| S6 | L = 2: F_21 above 1.25 exact α_c of L = 1 | above 1.25 · 1.5 α_c | its critical load may be up to 1.5 times that of L = 1: that is the claim beside it |
 | S6, S7d, g | mid-height of G_22 | of ln G_22, with that of G_22 told beside it in S6 | G_22 of overfitting networks ranges over decades from one to the next, and half of the largest lies beside it; on the theory's curves both tell α_c to 8 % |
 | S7d, g | every step of α_c in S down | or within 2 standard errors | what falls means everywhere else |
 | S8b | G_22 ≤ 1.25 | ≤ 1.4 | κ = .1 leaves training errors near .1 |

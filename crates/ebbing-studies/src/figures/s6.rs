@@ -188,7 +188,7 @@ impl PhasesOfNets {
         Ok(if x.is_empty() { panel } else { panel.line(Line::new(label, &x, &y).dash(dash)) })
     }
 
-    /// Each ratio at one depth and κ. Where no load lies beyond α_c, what happens there stays unknown (NaN).
+    /// Each ratio at one depth and κ. Where no load lies beyond 1.25 α_c, what happens there stays unknown (NaN).
     fn transitions(&self, frame: &Frame, k: usize, depth: usize, kappa: f64) -> Result<Vec<Transition>> {
         let runs = self.runs(frame, ByRatio::BOTH[k], depth, kappa)?;
         let mut seen = Vec::new();
@@ -201,14 +201,14 @@ impl PhasesOfNets {
                 let pairs = alphas.iter().zip(&f21).filter(|(a, _)| inside(**a));
                 pairs.map(|(_, f)| *f).collect::<Vec<f64>>()
             };
-            let above = part(&|a| a > 1.25 * latest(depth) * exact);
-            let reached = alphas.last().is_some_and(|a| *a > 1.25 * exact);
+            let (above, reached) = (part(&|a| a > 1.25 * exact), alphas.last().is_some_and(|a| *a > 1.25 * exact));
+            let least = if reached { -largest(above.iter().map(|f| -f)) } else { f64::NAN };
             let peak = (0..g22.len()).max_by(|&i, &j| g22[i].total_cmp(&g22[j])).map_or(f64::NAN, |i| alphas[i]);
             seen.push(Transition {
                 ratio,
                 exact,
                 below: largest(part(&|a| a < 0.8 * exact)),
-                above: -largest(above.iter().map(|f| -f)),
+                above: least,
                 peak,
                 found: if reached { critical_by_height(&here)? } else { f64::NAN },
                 plain: if reached { critical_by_plain_height(&here)? } else { f64::NAN },
@@ -242,22 +242,14 @@ impl PhasesOfNets {
                 told(all, &|t| format!("{:.2} ({:.2}) / {:.2}", t.found, t.plain, t.exact))
             )
         };
-        let sides = |all: &[Transition], depth: usize| {
+        let sides = |all: &[Transition]| {
             format!(
-                "ratio: largest below 0.8 α_c, least above {} α_c: {}",
-                1.25 * latest(depth),
+                "ratio: largest below 0.8 α_c, least above 1.25 α_c: {}",
                 told(all, &|t| format!("{:.4}, {:.4}", t.below, t.above))
             )
         };
-        let grows = |all: &[Transition], depth: usize| {
-            let far: Vec<Transition> = all.iter().filter(|t| !t.above.is_nan()).copied().collect();
-            let end = 1.25 * latest(depth);
-            let statement =
-                format!("L = {depth}: least F_21 above {end} α_c of L = 1 over the largest below 0.8 α_c, least");
-            Claim::above(panel, &at(&statement), least(&far, &|t| t.above / t.below), 3.0)
-        };
-        let peaks = |all: &[Transition], depth: usize| {
-            let (end, what) = (latest(depth), format!("L = {depth}"));
+        // Two layers may overfit up to 1.5 times the exact α_c of one: that is the claim on their critical load.
+        let peaks = |all: &[Transition], end: f64, what: &str| {
             let outside = all.iter().filter(|t| !(t.peak > 1.0 && t.peak <= end * t.exact)).count();
             let note = told(all, &|t| format!("{}, {:.2}", t.peak, t.exact));
             let statement = at(&format!("{what}: ratios whose G_22 is largest elsewhere than between 1 and {end} α_c"));
@@ -270,14 +262,24 @@ impl PhasesOfNets {
         let deep = "L = 2: largest F_21 below 0.8 of the exact α_c of L = 1";
         let smallest = least(&two_beyond, &grown);
         Ok(vec![
-            Claim::below(panel, &at(statement), most(&one, &|t| t.below), 0.02).note(sides(&one, 1)),
-            grows(&one, 1),
-            peaks(&one, 1),
+            Claim::below(panel, &at(statement), most(&one, &|t| t.below), 0.02).note(sides(&one)),
+            Claim::above(
+                panel,
+                &at("L = 1: least F_21 above 1.25 α_c over the largest below 0.8 α_c, least"),
+                least(&one_beyond, &|t| t.above / t.below),
+                3.0,
+            ),
+            peaks(&one, 1.0, "L = 1"),
             Claim::below(panel, &at("L = 1: largest gap of mid-height α of ln G_22 to exact α_c"), gap, 0.25)
                 .note(heights(&one_beyond)),
-            Claim::below(panel, &at(deep), most(&two, &|t| t.below), 0.02).note(sides(&two, 2)),
-            grows(&two, 2),
-            peaks(&two, 2),
+            Claim::below(panel, &at(deep), most(&two, &|t| t.below), 0.02).note(sides(&two)),
+            Claim::above(
+                panel,
+                &at("L = 2: least F_21 above 1.25 α_c of L = 1 over the largest below 0.8 α_c, least"),
+                least(&two_beyond, &|t| t.above / t.below),
+                3.0,
+            ),
+            peaks(&two, 1.5, "L = 2"),
             Claim::new(
                 panel,
                 &at("L = 2: least excess of mid-height α of ln G_22 over the exact α_c of L = 1"),
@@ -296,12 +298,6 @@ impl PhasesOfNets {
     }
 }
 
-/// The critical load of L hidden layers over the exact one of L = 1, at most: that two layers overfit up to 1.5 times that load is the
-/// claim on them, so that what lies beyond is promised from there on.
-fn latest(depth: usize) -> f64 {
-    if depth == 1 { 1.0 } else { 1.5 }
-}
-
 /// The transition of networks at one ratio.
 #[derive(Clone, Copy)]
 struct Transition {
@@ -310,7 +306,7 @@ struct Transition {
     exact: f64,
     /// The largest F_21 below 0.8 α_c.
     below: f64,
-    /// The least F_21 above 1.25 α_c, of two layers above 1.25 times 1.5 α_c; NaN without a load there.
+    /// The least F_21 above 1.25 α_c.
     above: f64,
     /// The load with the largest G_22.
     peak: f64,
