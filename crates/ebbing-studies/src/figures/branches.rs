@@ -22,6 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-d, not in the paper",
     shows: "Energy of overfitting and of generalising minima against load, and where they cross as P grows",
     needs: Needs::Training,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(Branches::at(scale, images)),
 };

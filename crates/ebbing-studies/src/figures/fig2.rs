@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "e-g",
     shows: "how the order parameters follow the shared images, shared targets and flipped labels of target-distractor tasks",
     needs: Needs::Theory,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(Figure2 { targets: targets(scale, images) }),
 };

@@ -92,6 +92,8 @@ pub struct Entry {
     pub shows: &'static str,
     /// What it takes.
     pub needs: Needs,
+    /// The figure whose cells are the same at the same sizes: what it has computed is taken over.
+    pub kin: Option<&'static str>,
     /// Why it cannot be drawn of another data set, where that is so.
     pub bound: Option<&'static str>,
     /// The figure at a scale, of these images.
@@ -137,3 +139,23 @@ pub const ENTRIES: &[Entry] = &[
     s8::ENTRY,
     branches::ENTRY,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figures that take over each other's cells have the same ones, and say so of each other.
+    #[test]
+    fn kin_have_the_same_cells() {
+        let mut kin = 0;
+        for entry in ENTRIES {
+            let Some(other) = entry.kin.map(|id| ENTRIES.iter().find(|e| e.id == id).unwrap()) else { continue };
+            assert_eq!(other.kin, Some(entry.id));
+            let [own, theirs] = [entry, other].map(|e| e.at(Scale::Paper, Images::Paper, Some(3)).study().unwrap());
+            assert_eq!((own.settings, own.columns), (theirs.settings, theirs.columns));
+            assert_eq!(own.cells.len(), theirs.cells.len());
+            kin += 1;
+        }
+        assert_eq!(kin, 2);
+    }
+}

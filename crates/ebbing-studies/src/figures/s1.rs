@@ -17,6 +17,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-c",
     shows: "forgetting of the full theory against that of random features, in target-distractor sequences",
     needs: Needs::Theory,
+    kin: Some("3"),
     bound: None,
     figure: |scale, images| Box::new(FigureS1 { targets: targets(scale, images) }),
 };
@@ -25,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
 fn targets(scale: Scale, images: Images) -> Targets {
     let targets = fig3::targets(scale, images);
     match scale {
-        Scale::Paper => Targets { full: true, ..targets },
+        Scale::Paper => targets,
         Scale::Quick => {
             let (target, flip) =
                 (vec![0.0, 0.05, 0.1, 0.2, 0.5, 1.0], vec![0.0, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.25]);

@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-d",
     shows: "generalisation and forgetting of two permuted tasks against the number of examples",
     needs: Needs::Theory,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(FigureS2::new(scale, images)),
 };

@@ -19,6 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "error and accuracy on task 1 after task 2 against the penalty λ, for dissimilar and similar tasks",
     needs: Needs::Theory,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(FigureS3::new(scale, images)),
 };

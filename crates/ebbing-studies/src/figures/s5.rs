@@ -20,6 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "error and accuracy on task 1 after task 2 against the length of a context vector, for two depths",
     needs: Needs::Theory,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(FigureS5::new(scale, images)),
 };

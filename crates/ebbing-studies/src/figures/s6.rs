@@ -25,6 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b",
     shows: "Forgetting and generalisation of trained networks against load and task similarity, L = 1 and 2",
     needs: Needs::Training,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(PhasesOfNets::at(scale, images)),
 };

@@ -19,6 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "d, g",
     shows: "Critical load of trained networks against task similarity, with 0 to 3 intermediate datasets",
     needs: Needs::Training,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(StepsByNets::at(scale, images)),
 };

@@ -22,6 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-c",
     shows: "Test losses of both tasks with one readout and with one per task, against load",
     needs: Needs::Training,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(SingleAgainstMulti::at(scale, images)),
 };

@@ -2,7 +2,7 @@
 //!
 //! A file is named after its cell (settings and seed), not after its place in the grid: a larger grid finds what is there.
 
-use super::{Store, digest};
+use super::{Manifest, Store, digest};
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,31 @@ impl Store {
             return Ok(StoredCell::Damaged(format!("{}: it holds the rows of another cell ({told})", path.display())));
         }
         Ok(StoredCell::Rows(finished.rows))
+    }
+
+    /// Takes over the finished cells of another folder that has the same ones (version, settings, columns and data agree, only the
+    /// name differs); tells how many there were.
+    ///
+    /// # Errors
+    /// Where a file cannot be read or written.
+    pub fn take(&self, other: &Store) -> Result<usize> {
+        let named = Manifest { name: self.manifest().name.clone(), ..other.manifest().clone() };
+        let (own, theirs) = (self.manifest(), other.manifest());
+        if named.shared()? != self.hash || own.columns != theirs.columns || own.contents() != theirs.contents() {
+            return Ok(0);
+        }
+        let mut taken = 0;
+        for (index, key) in self.keys.iter().enumerate() {
+            let Some(place) = other.keys.iter().position(|known| known == key) else { continue };
+            if self.read(index)? != StoredCell::Nothing {
+                continue;
+            }
+            if let StoredCell::Rows(rows) = other.read(place)? {
+                self.write(index, rows)?;
+                taken += 1;
+            }
+        }
+        Ok(taken)
     }
 
     /// The rows of a cell (by its place, from 0).

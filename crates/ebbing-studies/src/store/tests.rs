@@ -309,3 +309,21 @@ fn shares_are_checked() {
     assert!(Share::Shard(4, 3).of(7).is_err());
     assert!(Share::Listed(vec![8]).of(7).unwrap_err().to_string().contains("1 to 7"));
 }
+
+#[test]
+fn cells_of_a_study_that_differs_in_name_only_are_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let four = squares(4);
+    let one = Store::create(&folder.path().join("one"), &four.study()).unwrap();
+    let some = Share::Listed(vec![1, 3]);
+    assert_eq!(run(&four, &one, &some, 1).0.computed, 2);
+    let other = Study { name: "the same squares".into(), ..four.study() };
+    let two = Store::create(&folder.path().join("two"), &other).unwrap();
+    assert_eq!((two.take(&one).unwrap(), two.take(&one).unwrap()), (2, 0));
+    assert_eq!(two.rows(2).unwrap(), one.rows(2).unwrap());
+    // Nothing is computed twice, and nothing is taken from other settings.
+    assert_eq!(run(&four, &two, &Share::All, 1).0, Outcome { found: 2, computed: 2, ..Outcome::default() });
+    let threefold = Squares { factor: 3.0, ..squares(4) };
+    let three = Store::create(&folder.path().join("three"), &threefold.study()).unwrap();
+    assert_eq!(three.take(&two).unwrap(), 0);
+}

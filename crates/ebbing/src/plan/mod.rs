@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Cost`] | operations and peak memory of a computation |
 //! | [`Sizes`] | the sizes of a task sequence, of which a cost is a function |
-//! | [`forgetting_cost`], [`order_parameter_cost`], [`phase_cost`] | costs of the theory's parts |
+//! | [`forgetting_cost`], [`first_task_cost`], [`order_parameter_cost`], [`phase_cost`] | costs of the theory's parts |
 //! | [`whole_cost`], [`whole_disk`], [`forecast_cost`] | the same where kernels do not fit into memory |
 //! | [`check_memory`] | whether a computation fits into what the machine has, and what would |
 //! | [`Threads`] | how many threads compute where a number was asked for |
@@ -30,7 +30,9 @@ mod whole;
 
 pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, scratch_folder, set_memory_limit, set_scratch};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
-pub use theory::{critical_load_cost, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost};
+pub use theory::{
+    critical_load_cost, first_task_cost, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost,
+};
 pub use threads::Threads;
 pub use told::{size, time};
 pub(crate) use whole::{

@@ -39,6 +39,20 @@ pub fn forgetting_cost(sizes: &Sizes) -> Cost {
     Cost { flops, bytes: sizes.data() + 8.0 * (blocks + means) }
 }
 
+/// Forgetting of the first task in several theories at once: products of all inputs once, then kernels, factors and solves of each
+/// theory; memory: some blocks of each theory.
+pub fn first_task_cost(sizes: &Sizes, theories: usize) -> Cost {
+    let (columns, theories) = (sizes.columns as f64, theories as f64);
+    let bare = sizes.products() / KERNEL;
+    let functions = theories * (KERNEL - 1.0) * bare;
+    let factors = theories * CHOLESKY * sizes.sum(|p| p.powi(3));
+    // A block serves the tasks after it once, and the first task's twice.
+    let solves = theories * 2.0 * columns * (sizes.sum(|p| 3.0 * p * p) + sizes.pairs(|p, q| p * q));
+    let blocks = 4.0 * theories * sizes.largest().powi(2);
+    let means = 2.0 * theories * columns * sizes.sum(|p| p);
+    Cost { flops: bare + functions + factors + solves, bytes: sizes.data() + 8.0 * (blocks + means) }
+}
+
 /// The order parameters of all pairs of tasks: kernel blocks, one factor per task, two triangular solves of a P × P block per
 /// pair for γ_feature.
 pub fn order_parameter_cost(sizes: &Sizes) -> Cost {

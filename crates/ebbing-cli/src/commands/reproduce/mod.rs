@@ -143,20 +143,36 @@ impl Args {
         };
         let figure = at(images);
         let study = figure.study()?;
-        let mut name = format!("figure-{}-{}", entry.id, self.scale.name());
-        if let Some(seeds) = self.seeds {
-            name += &format!("-seeds-{seeds}");
+        if let Images::Of(_) = images {
+            study.check_tasks(&Sources::new())?;
         }
-        match images {
-            Images::Paper => {}
-            Images::Embedded => name += "-embedded",
-            Images::Of(other) => {
-                study.check_tasks(&Sources::new())?;
-                name += &format!("-{other}");
-            }
+        Ok(Chosen { entry, figure, study, images, folder: self.folder(entry.id, images) })
+    }
+
+    /// Where a figure's results are.
+    fn folder(&self, id: &str, images: Images) -> PathBuf {
+        let seeds = self.seeds.map_or(String::new(), |seeds| format!("-seeds-{seeds}"));
+        let ending = match images {
+            Images::Paper => String::new(),
+            Images::Embedded => "-embedded".into(),
+            Images::Of(other) => format!("-{other}"),
+        };
+        self.out.join(format!("figure-{id}-{}{seeds}{ending}", self.scale.name()))
+    }
+
+    /// Takes over what a figure with the same cells has computed.
+    fn take_over(&self, console: &Console, figure: &Chosen, store: &Store) -> anyhow::Result<()> {
+        let Some(kin) = figure.entry.kin else { return Ok(()) };
+        let folder = self.folder(kin, figure.images);
+        if !folder.join("study.json").is_file() {
+            return Ok(());
         }
-        let folder = self.out.join(name);
-        Ok(Chosen { entry, figure, study, images, folder })
+        let taken = store.take(&Store::open(&folder)?)?;
+        if taken > 0 {
+            let from = folder.display();
+            console.remark(&format!("figure {}: {taken} cells taken over from {from}", figure.entry.id));
+        }
+        Ok(())
     }
 
     /// "paper scale", "paper scale, at most 3 seeds".
@@ -217,6 +233,7 @@ impl Args {
     /// The claims of one figure, once everything is written; none where only a part was computed.
     fn figure(&self, console: &Console, figure: &Chosen, share: &Share) -> anyhow::Result<Vec<ebbing_studies::Claim>> {
         let store = Store::create(&figure.folder, &figure.study)?;
+        self.take_over(console, figure, &store)?;
         let outcome = part(console, &figure.study, &store, share)?;
         if let Some(trouble) = outcome.trouble() {
             return Err(anyhow::anyhow!(trouble));
@@ -344,7 +361,7 @@ mod tests {
         fn none(_: Scale, _: Images) -> Box<dyn Reproduction> {
             unreachable!("only names are looked at")
         }
-        let entry = |id, needs| Entry { id, panels: "", shows: "", needs, bound: None, figure: none };
+        let entry = |id, needs| Entry { id, panels: "", shows: "", needs, kin: None, bound: None, figure: none };
         let (three, s4) = (entry("3", Needs::Theory), entry("S4", Needs::Training));
         for word in ["3", "3a", "fig3", "Figure 3b", "fig. 3", "all", "theory"] {
             assert!(means(word, &three), "{word}");

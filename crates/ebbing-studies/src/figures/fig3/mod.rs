@@ -21,6 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-e with insets",
     shows: "forgetting after two and after many target-distractor tasks, foretold by the order parameters",
     needs: Needs::Theory,
+    kin: Some("S1"),
     bound: None,
     figure: |scale, images| Box::new(Figure3 { targets: targets(scale, images) }),
 };
@@ -44,7 +45,8 @@ pub(super) fn targets(scale: Scale, images: Images) -> Targets {
         Scale::Quick => (4, 32, vec![0.1, 0.5, 0.9], vec![0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0]),
     };
     let flip = vec![0.0, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.12, 0.25, 0.5];
-    Targets { data, p, tasks, depth: 10, seeds, labellings, full: false, shared, target, flip }
+    // At the paper's sizes the full theory comes along, from the same products of inputs: figure S1 has the same cells.
+    Targets { data, p, tasks, depth: 10, seeds, labellings, full: scale == Scale::Paper, shared, target, flip }
 }
 
 pub(super) struct Figure3 {

@@ -27,6 +27,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-f",
     shows: "forgetting of permuted and split sequences at five depths, and the order parameters that explain it",
     needs: Needs::Theory,
+    kin: None,
     bound: Some("it sets several data sets beside each other"),
     figure: |scale, images| Box::new(Figure4::new(scale, images)),
 };

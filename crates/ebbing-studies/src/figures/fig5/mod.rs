@@ -22,6 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "b-f",
     shows: "Three regimes of forgetting and generalisation against the load, target-distractor tasks, a readout per task",
     needs: Needs::Theory,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(Fig5::at(scale, images)),
 };

@@ -25,6 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-f",
     shows: "Similarity of permuted and split tasks and their phase diagrams, a readout per task",
     needs: Needs::Theory,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(Fig6::at(scale, images)),
 };

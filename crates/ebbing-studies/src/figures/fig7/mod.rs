@@ -20,6 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a-f",
     shows: "The penalty that serves both of two dissimilar tasks best, and the representations it leads to",
     needs: Needs::Theory,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(Fig7::at(scale, images)),
 };

@@ -27,6 +27,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "a, b, c",
     shows: "Accuracy on the first task after each of many, for four learners and the theory",
     needs: Needs::Training,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(Learners::at(scale, images)),
 };

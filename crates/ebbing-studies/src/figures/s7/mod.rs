@@ -27,6 +27,7 @@ pub(super) const ENTRY: Entry = Entry {
     panels: "b, c, e, f",
     shows: "Critical load with and without an intermediate dataset between two tasks",
     needs: Needs::Theory,
+    kin: None,
     bound: None,
     figure: |scale, images| Box::new(FigS7::at(scale, images)),
 };

@@ -7,14 +7,13 @@ use crate::study::Work;
 use ebbing::data::Sources;
 use ebbing::kernels::{KernelKind, WeightPrior};
 use ebbing::linalg::Mat;
-use ebbing::metrics::squared_loss;
-use ebbing::plan::{Cost, Sizes, forgetting_cost, order_parameter_cost, whitening_cost};
+use ebbing::plan::{Cost, Sizes, first_task_cost, order_parameter_cost, whitening_cost};
 use ebbing::rng::Stream;
 use ebbing::tasks::{PoolRow, Protocol, TargetDistractor};
 use ebbing::theory::KernelTable;
 use ebbing::theory::order_parameters::{OrderParameterSettings, OrderParameters, labellings};
-use ebbing::theory::single_head::{Mode, SingleHeadSettings};
-use ebbing::{Kernel, Recipe, SingleHead, TaskSequence};
+use ebbing::theory::single_head::{Mode, SingleHeadSettings, forgetting_of_first};
+use ebbing::{Kernel, Recipe, TaskSequence};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,23 +71,17 @@ impl Work for Labellings {
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
         let labelled = labelled(&self.sequence(sources)?, &self.flips, self.labellings, self.own_seed());
         let parameters = self.order_parameters(&labelled)?;
-        let mut rf = vec![];
-        let mut full = vec![];
-        if self.protocol.tasks > 2 {
-            rf = curves(random_features(self.depth), &labelled)?;
-            if self.full {
-                full = curves(SingleHeadSettings { mode: Mode::Ntk, ..random_features(self.depth) }, &labelled)?;
-            }
-        }
+        let rf = random_features(self.depth);
+        let theories = [rf, SingleHeadSettings { mode: Mode::Ntk, ..rf }];
+        let curves = forgetting_of_first(&labelled, &theories[..1 + usize::from(self.full)])?;
         let mut rows = vec![];
         for (k, flip) in self.flips.iter().enumerate() {
             let draws = k * self.labellings..(k + 1) * self.labellings;
             let mean = |of: &dyn Fn(usize) -> f64| draws.clone().map(of).sum::<f64>() / self.labellings as f64;
             for t in 2..=self.protocol.tasks {
                 let mut row = Row::new().with("rho_flip", *flip).with("t", t);
-                row = row.with("f", mean(&|n| rf.get(n).map_or(parameters[n].f21, |curve| curve[t - 1])));
-                if self.full {
-                    row = row.with("f_full", mean(&|n| full[n][t - 1]));
+                for (curves, name) in curves.iter().zip(["f", "f_full"]) {
+                    row = row.with(name, mean(&|n| curves.forgetting[n][t - 1]));
                 }
                 let row = row
                     .with("gamma_feature", mean(&|n| parameters[n].gamma_feature))
@@ -106,14 +99,10 @@ impl Work for Labellings {
         let shared = (rho_shared * p as f64).round() as usize;
         let distinct = shared + tasks * (p - shared);
         cost_of(&self.recipe(), |sizes| {
-            let mut cost = order_parameter_cost(&first(&sizes, 2)).then(whitening_cost(distinct, sizes.dim));
-            if tasks > 2 {
-                let columns = self.flips.len() * self.labellings;
-                let mut all = Sizes { distinct: Some(distinct), columns, ..sizes };
-                all.test[0] = p;
-                cost = cost.then(forgetting_cost(&all).times(1 + usize::from(self.full)));
-            }
-            cost
+            let pair = order_parameter_cost(&first(&sizes, 2)).then(whitening_cost(distinct, sizes.dim));
+            let columns = self.flips.len() * self.labellings;
+            let all = Sizes { distinct: Some(distinct), columns, ..sizes };
+            pair.then(first_task_cost(&all, 1 + usize::from(self.full)))
         })
     }
 }
@@ -154,21 +143,12 @@ fn sign(stream: &mut Stream) -> f64 {
     if stream.chance(0.5) { 1.0 } else { -1.0 }
 }
 
-/// `F_{t,1}` for t = 1, 2, … of every target column.
-fn curves(settings: SingleHeadSettings, sequence: &TaskSequence) -> Result<Vec<Vec<f64>>> {
-    let first = &sequence.tasks[0];
-    let means = SingleHead::new(sequence, &settings)?.means(first.x.as_ref())?;
-    let loss = |k: usize, f: &Mat<f64>| -> Result<f64> {
-        Ok(squared_loss(f.as_ref().subcols(k, 1), first.y.as_ref().subcols(k, 1), None)?)
-    };
-    (0..first.y.ncols()).map(|k| means.iter().map(|f| loss(k, f)).collect()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Targets;
     use super::super::tests::tiny;
     use super::*;
+    use ebbing::SingleHead;
 
     #[test]
     fn labellings_are_drawn_as_the_protocol_draws() {

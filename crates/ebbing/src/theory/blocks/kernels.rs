@@ -232,6 +232,11 @@ impl Network {
         prepared.insert(term, kernel.clone());
         Ok(kernel)
     }
+
+    /// A kernel without its multiple.
+    pub fn prepared(&self, which: Which) -> Result<Arc<Kernel>> {
+        self.kernel(which.term)
+    }
 }
 
 /// One kernel of a source; times count from 1.

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`SingleHead`] | the network that has learned a sequence: means, variances, covariances, samples |
 //! | [`SingleHead::forecast`], [`SingleHeadForecast`] | forgetting and generalisation of every task after every task |
+//! | [`forgetting_of_first`], [`FirstTask`] | forgetting of the first task alone, of several theories from one set of products |
 //! | [`SingleHeadSettings`] | mode, depth, λ, σ², β, and whether losses include the variance |
 //! | [`Mode`] | random features (the paper's single-head figures), tangent kernel, or finite λ |
 //! | [`Replay`], [`ReplayBudget`], [`Selection`] | what is stored of earlier tasks and learned again |
@@ -23,6 +24,7 @@
 //! A finite temperature 1/β is added to every diagonal block of 𝓛 and of the prior covariance.
 
 mod covariance;
+mod first_task;
 mod forecast;
 mod forward;
 mod outcome;
@@ -32,6 +34,7 @@ pub(crate) mod score;
 mod settings;
 mod system;
 
+pub use first_task::{FirstTask, forgetting_of_first};
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub(crate) use outcome::Outcome;
 pub use replay::{Replay, ReplayBudget, Selection};
