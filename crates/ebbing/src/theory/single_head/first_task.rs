@@ -181,7 +181,7 @@ fn learn(slots: &Slots, shared: &Shared, passes: &mut [Pass]) -> std::result::Re
     for (b, task) in shared.tasks.iter().enumerate() {
         let k_oc = slots.blocks(&slots.all(), &task.own, &shared.common).map_err(of_all)?;
         let k_oo = slots.symmetric(&task.own).map_err(of_all)?;
-        let mut before: Vec<Mat<f64>> = passes.iter().map(|pass| pass.from_common(&k_oc)).collect();
+        let mut before: Vec<Mat<f64>> = passes.iter().map(|pass| pass.through_common(&k_oc)).collect();
         let mut to_first = vec![];
         for a in 0..b {
             let wanted = if a == 0 { &slots.all() } else { &slots.later };
@@ -229,7 +229,7 @@ impl Pass {
     }
 
     /// What all tasks so far have learned at the common inputs says at points whose kernels with those are `k_oc`.
-    fn from_common(&self, k_oc: &[Mat<f64>]) -> Mat<f64> {
+    fn through_common(&self, k_oc: &[Mat<f64>]) -> Mat<f64> {
         let mut f = Mat::zeros(k_oc[self.kernels[0]].nrows(), self.f_common.ncols());
         for (kernel, dual) in self.kernels.iter().zip(&self.common_duals).filter(|(_, dual)| dual.nrows() > 0) {
             add(&mut f, k_oc[*kernel].as_ref(), dual.as_ref());
