@@ -3,6 +3,7 @@
 mod branches;
 mod common;
 mod drawn;
+mod exponents;
 mod fig2;
 mod fig3;
 mod fig4;
@@ -138,6 +139,7 @@ pub const ENTRIES: &[Entry] = &[
     s7_nets::ENTRY,
     s8::ENTRY,
     branches::ENTRY,
+    exponents::ENTRY,
 ];
 
 #[cfg(test)]
