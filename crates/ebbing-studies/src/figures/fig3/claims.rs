@@ -6,7 +6,7 @@ use crate::claim::Claim;
 use crate::error::Result;
 use crate::figures::targets::Point;
 use ebbing::linalg::Mat;
-use ebbing::stats::{Estimate, LinearFit, VarianceExplained, median, pearson};
+use ebbing::stats::{Estimate, LinearFit, VarianceExplained, median, pearson, spearman};
 
 pub(super) fn all(fitted: &[Fitted]) -> Result<Vec<Claim>> {
     let mut claims = short_term(fitted)?;
@@ -76,8 +76,12 @@ fn two_examples(fitted: &[Fitted]) -> Vec<Claim> {
 const CONSISTENT: &str = "without flips (ρ_flip = 0) task 1 is forgotten only through images that tasks do not share, slowly and \
                           at a rate set by ρ_shared, whatever γ_RF; the paper does not say whether its grid holds such sequences";
 
+/// Why two curves may not be good exponentials, nor compare as two of more seeds.
+const FEW: &str = "means of few labellings: flips of few labels scatter more than curves bend";
+
 /// Why τ_F of the other sequences may not.
-const FEW: &str = "few curves tell τ_F from 0 and ∞ at this size: flips of few labels scatter more than curves bend";
+const SHARED: &str =
+    "where few targets are shared or few labels flipped, τ_F is set by ρ_shared, the share of images in all tasks";
 
 /// Normalised shares of γ_feature, γ_RF and γ_rule in the variance of a quantity, where it is known of enough points.
 pub(super) fn shares(values: &[(&Point, f64)]) -> Option<VarianceExplained> {
@@ -109,13 +113,15 @@ fn variance(fitted: &[Fitted]) -> Vec<Claim> {
     ];
     let all = long(fitted);
     let inconsistent: Vec<(&Point, f64)> = all.iter().filter(|p| p.0.inconsistent()).copied().collect();
-    for (which, values, reason) in [("", &all, CONSISTENT), (", ρ_flip = 0 left out", &inconsistent, FEW)] {
+    for (which, values, reason) in [("", &all, CONSISTENT), (", ρ_flip = 0 left out", &inconsistent, SHARED)] {
         let found = shares(values);
         let of_tau = share(&found);
         let r2 = found.map_or(f64::NAN, |s| s.r2);
+        let logarithm: Vec<(&Point, f64)> = values.iter().map(|(point, tau)| (*point, tau.ln())).collect();
+        let of_log = share(&shares(&logarithm));
         let here: Vec<&Fitted> = fitted.iter().filter(|f| which.is_empty() || f.point.inconsistent()).collect();
         let note = format!(
-            "shares of γ_feature, γ_RF, γ_rule {of_tau:.3?}, R² = {r2:.3}; {} of {} curves have their optimum at a finite τ_F, {} of \
+            "shares of γ_feature, γ_RF, γ_rule {of_tau:.3?}, R² = {r2:.3}; in the variance of ln τ_F {of_log:.3?}; {} of {} curves have their optimum at a finite τ_F, {} of \
              them tell it from 0 and ∞",
             values.len(),
             here.len(),
@@ -136,7 +142,17 @@ fn variance(fitted: &[Fitted]) -> Vec<Claim> {
 /// d: τ_F against γ_RF where F_21 is small; its slope near 0 is `steeper` times that beyond.
 pub(in crate::figures) fn times(panel: &str, points: &Slow, steeper: f64) -> Result<Vec<Claim>> {
     let mut claims = vec![];
-    for (which, points, reason) in [("", &points.all, CONSISTENT), (", ρ_flip = 0 left out", &points.inconsistent, FEW)]
+    // Bins of small γ_RF hold sequences of one or two ρ_shared each: how τ_F falls at one of them is told beside.
+    let mut each = vec![];
+    for (share, points) in &points.by_shared {
+        let (rf, tau): (Vec<f64>, Vec<f64>) = binned(points).iter().map(|bin| (bin[0], bin[1])).unzip();
+        if let (true, Ok(rank)) = (rf.len() > 2, spearman(&rf, &tau)) {
+            each.push(format!("{share}: {rank:.2}"));
+        }
+    }
+    let each = format!("rank correlation over bins at one ρ_shared: {}", each.join(", "));
+    for (which, points, reason) in
+        [("", &points.all, CONSISTENT), (", ρ_flip = 0 left out", &points.inconsistent, SHARED)]
     {
         let in_bin = |&[_, value, deviation, n]: &[f64; 4]| {
             // One sequence in a bin tells no scatter.
@@ -149,7 +165,7 @@ pub(in crate::figures) fn times(panel: &str, points: &Slow, steeper: f64) -> Res
                 .note("fewer than two bins hold a sequence"),
             n => Trend::Falls
                 .claim(panel, &statement, &[("bins".into(), means)])?
-                .note(format!("{} sequences in {n} bins", points.len())),
+                .note(format!("{} sequences in {n} bins; {each}", points.len())),
         };
         let slope = |keep: &dyn Fn(f64) -> bool| {
             let (x, y): (Vec<f64>, Vec<f64>) = points.iter().filter(|p| keep(p.0)).copied().unzip();

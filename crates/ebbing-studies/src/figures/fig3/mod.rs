@@ -106,15 +106,23 @@ pub(super) struct Slow {
     pub all: Vec<(f64, f64)>,
     /// Without those whose shared labels are the same in all tasks (ρ_flip = 0).
     pub inconsistent: Vec<(f64, f64)>,
+    /// The latter at each ρ_shared.
+    pub by_shared: Vec<(f64, Vec<(f64, f64)>)>,
 }
 
 impl Slow {
     pub(super) fn of(fitted: &[Fitted], f21: fn(&Point) -> f64) -> Slow {
         let small = || fitted.iter().filter(|f| f21(&f.point) < SMALL);
         let point = |f: &Fitted| Some((f.point.rf, f.tau()?));
+        let inconsistent = || small().filter(|f| f.point.inconsistent());
+        let mut shares: Vec<f64> = inconsistent().map(|f| f.point.shared).collect();
+        shares.sort_by(f64::total_cmp);
+        shares.dedup();
+        let of = |share: f64| inconsistent().filter(|f| f.point.shared == share).filter_map(point).collect();
         Slow {
             all: small().filter_map(point).collect(),
-            inconsistent: small().filter(|f| f.point.inconsistent()).filter_map(point).collect(),
+            inconsistent: inconsistent().filter_map(point).collect(),
+            by_shared: shares.into_iter().map(|share| (share, of(share))).collect(),
         }
     }
 }
