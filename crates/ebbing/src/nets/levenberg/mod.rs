@@ -11,12 +11,15 @@
 //! All is in double precision but the part of M that kinks make, on which only the way depends; the network that results is
 //! rounded to single precision.
 //!
+//! Where networks with several hidden layers creep along a valley, steps take in all second derivatives ([`newton`]).
+//!
 //! Two things stand between this and a minimum, and each is taken away in stages that start from the last. Kinks of
 //! ReLUs are rounded off ([`rounding`]), within a tenth of a layer's scale at first, a thousandth at last. And a κ below 0.05 is
 //! come to from 0.1 by tenths: taken at once it runs into a far minimum. Several κ share the stages that lead to them.
 
 mod coupled;
 mod kinks;
+mod newton;
 mod problem;
 mod rounding;
 mod system;
@@ -32,6 +35,7 @@ use super::watch::Stop;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
 use crate::linalg::{Mat, Scale};
+use newton::Hessian;
 use problem::{Point, Problem, Weights};
 use rounding::Rounding;
 use serde::{Deserialize, Serialize};
@@ -68,6 +72,8 @@ const DAMPINGS: (f64, f64) = (1e-9, 1e12);
 /// A gradient counts after a step with less damping than the first, in units of the penalty, or where the objective fell
 /// over so many steps by no more than the tolerance of the gradient, relatively: along flat valleys it is small all the way.
 const STEADY: (f64, usize) = (1e-4, 20);
+/// Steps of a stage after which those of networks with several hidden layers take in all second derivatives.
+const CREEPING: usize = 100;
 /// The share of a step over which the second derivative along it is taken.
 const PROBE: f64 = 0.1;
 
@@ -254,6 +260,7 @@ impl<'a> Minimiser<'a> {
     ) -> Result<Ended> {
         let (mut damping, mut passed) = (None, Vec::new());
         loop {
+            let creeping = passed.len() >= CREEPING && self.coupled_layers();
             let here = Linearised::new(&self.problem, &point, rounding);
             let first = *self.first.get_or_insert(here.gradient);
             let gradient = if first > 0.0 { here.gradient / first } else { 0.0 };
@@ -279,9 +286,10 @@ impl<'a> Minimiser<'a> {
             }
             let unit = if stage.kappa > 0.0 { stage.kappa } else { here.scale(&self.problem, &point) };
             let mut mu = damping.unwrap_or(unit);
+            let hessian = creeping.then(|| Hessian::new(&self.problem, &point, &here, rounding));
             let next = loop {
                 let next = here.system(&self.problem, &point, mu);
-                let next = next.map(|system| self.along(&system, &point, rounding));
+                let next = next.map(|system| self.along(&system, hessian.as_ref(), &point, rounding));
                 match next {
                     Some((next, foretold)) if next.objective < point.objective => break Some((next, foretold)),
                     _ if mu > DAMPINGS.1 * unit => break None,
@@ -305,11 +313,30 @@ impl<'a> Minimiser<'a> {
         }
     }
 
-    /// Where the step of `system` leads, and by how much that was foretold to lower the objective; with the second-order correction `−(cJᵀJ+S)⁻¹ cJᵀ f''(δ,δ)/2` where that is lower:
-    /// the geodesic acceleration of M. Transtrum and J. Sethna (2012), with f'' from a difference along δ.
-    fn along(&self, system: &System<'_>, point: &Point, rounding: &Rounding) -> (Point, f64) {
-        let (step, first_order) = system.step();
-        let step = self.problem.step(step);
+    /// Whether second derivatives couple hidden layers to each other, of which the system of a step knows nothing. (Those of smooth
+    /// activations are not taken.)
+    fn coupled_layers(&self) -> bool {
+        let bent = matches!(self.settings.architecture.activation, Activation::Relu | Activation::Linear);
+        bent && !self.settings.readout_only && self.scales.len() > 1
+    }
+
+    /// Where the step of `system` leads, with all second derivatives if `hessian` has them, and by how much that was foretold to
+    /// lower the objective; with the second-order correction `−(cJᵀJ+S)⁻¹ cJᵀ f''(δ,δ)/2` where that is lower: the geodesic
+    /// acceleration of M. Transtrum and J. Sethna (2012), with f'' from a difference along δ.
+    fn along(
+        &self,
+        system: &System<'_>,
+        hessian: Option<&Hessian<'_>>,
+        point: &Point,
+        rounding: &Rounding,
+    ) -> (Point, f64) {
+        let (step, first_order) = hessian.map_or_else(
+            || {
+                let (step, first_order) = system.step();
+                (self.problem.step(step), first_order)
+            },
+            |hessian| hessian.step(system),
+        );
         let foretold = self.problem.foretold(point, &step, &first_order, system.damping());
         let plain = self.problem.along(point, &step, 1.0, rounding);
         let near = self.problem.along(point, &step, PROBE, rounding);

@@ -25,11 +25,33 @@ impl Weights {
 }
 
 /// A change of the weights.
+#[derive(Clone)]
 pub(super) struct Step {
     /// By how much.
-    weights: Weights,
+    pub weights: Weights,
     /// What it adds to the first layer's pre-activations.
-    first: Mat<f64>,
+    pub first: Mat<f64>,
+}
+
+impl Step {
+    /// `share · self + other`.
+    pub fn plus(&self, share: f64, other: &Step) -> Step {
+        Step { weights: other.weights.moved(&self.weights, share), first: &other.first + &self.first * Scale(share) }
+    }
+
+    /// `share · self`.
+    pub fn times(&self, share: f64) -> Step {
+        let hidden = self.weights.hidden.iter().map(|w| w * Scale(share)).collect();
+        let weights = Weights { hidden, readout: &self.weights.readout * Scale(share) };
+        Step { weights, first: &self.first * Scale(share) }
+    }
+
+    /// `gradient · self`, where the gradient's first layer is given by coefficients on the examples too.
+    pub fn along(&self, gradient: &Weights) -> f64 {
+        let own = |l: usize| if l == 0 { &self.first } else { &self.weights.hidden[l] };
+        let hidden = gradient.hidden.iter().enumerate().map(|(l, g)| inner(g, own(l)));
+        hidden.sum::<f64>() + inner(&gradient.readout, &self.weights.readout)
+    }
 }
 
 /// One task's objective.

@@ -7,9 +7,9 @@
 
 use super::coupled::{Coupled, Coupling};
 use super::kinks::Kinks;
-use super::problem::{Point, Problem, Weights, inner};
+use super::problem::{Point, Problem, Step, Weights, inner};
 use super::rounding::Rounding;
-use crate::linalg::{Cholesky, Mat, Scale, lower_gram_into, matmul, matmul_into, symmetric_matmul};
+use crate::linalg::{Cholesky, Mat, Scale, dot, lower_gram_into, matmul, matmul_into, symmetric_matmul};
 use std::cell::OnceCell;
 
 /// Sums that are less than this share of their terms are taken another way: rounding leaves them 1e-7 of their value.
@@ -40,12 +40,12 @@ pub(super) struct Linearised {
     /// `ΦΦᵀ/N`, lower half, once a step needs it.
     features: OnceCell<Mat<f64>>,
     /// ∂E/∂a.
-    readout: Mat<f64>,
+    pub readout: Mat<f64>,
     /// `|∇E|`.
     pub gradient: f64,
     /// What couples the readout to the last hidden layer, where that is taken in.
     pub coupling: Option<Coupling>,
-    /// Where kinks curve the objective upwards, and how much: `(layer, unit, example, ∂²E/∂z²)`, unit after unit.
+    /// Where kinks curve the objective, and how much: `(layer, unit, example, ∂²E/∂z²)`, unit after unit.
     pub kinks: Vec<(usize, usize, usize, f64)>,
 }
 
@@ -294,6 +294,60 @@ impl System<'_> {
         self.lift(&push, readout, 0.0)
     }
 
+    /// `(cJᵀJ + S)⁻¹` of a gradient, with the coupling of the readout where it is taken in.
+    pub fn solved(&self, gradient: &Weights) -> Step {
+        let System { here, problem, point, .. } = self;
+        // S⁻¹ of its hidden part, and what that adds to pre-activations.
+        let (mut own, mut images) = (Vec::new(), Vec::new());
+        let mut reached = Mat::zeros(problem.y.nrows(), problem.y.ncols());
+        for (l, gradient) in gradient.hidden.iter().enumerate() {
+            let mut relaxed = gradient.clone();
+            self.kinks.relax(problem, here, l, &mut relaxed);
+            relaxed *= Scale(1.0 / self.stiff);
+            let by = here.inputs[l].rows.as_ref().unwrap_or(&problem.gram);
+            let image = matmul(by.as_ref(), relaxed.as_ref());
+            for (c, signal) in here.signals[l].iter().enumerate() {
+                let to = reached.col_as_slice_mut(c);
+                for i in 0..signal.ncols() {
+                    let terms = signal.col_as_slice(i).iter().zip(image.col_as_slice(i));
+                    to.iter_mut().zip(terms).for_each(|(t, (s, z))| *t += s * z);
+                }
+            }
+            own.push(relaxed);
+            images.push(image);
+        }
+        let phi = problem.features(point);
+        let (push, readout) = match (&self.coupled, &here.coupling) {
+            (Some(coupled), Some(coupling)) => {
+                let mut push = self.solve(&reached);
+                let image = &images[images.len() - 1];
+                let mut readout = matmul(coupled.reach.transpose(), push.as_ref());
+                readout -= &gradient.readout;
+                for i in 0..readout.nrows() {
+                    readout[(i, 0)] -= dot(coupling.pairs.col_as_slice(i), image.col_as_slice(i));
+                }
+                coupled.reduced.solve_in_place(readout.as_mut());
+                push -= self.solve(&matmul(coupled.reach.as_ref(), readout.as_ref()));
+                (push, Some(readout))
+            }
+            _ => {
+                let scale = 1.0 / ((phi.ncols() as f64).sqrt() * self.stiff_readout);
+                matmul_into(reached.as_mut(), 1.0, scale, phi.as_ref(), gradient.readout.as_ref());
+                (self.solve(&reached), None)
+            }
+        };
+        let free = readout.is_none();
+        let mut step = self.lift(&push, readout, 0.0);
+        step.hidden.iter_mut().zip(&own).for_each(|(step, own)| *step -= own);
+        if free {
+            step.readout -= &gradient.readout * Scale(1.0 / self.stiff_readout);
+        }
+        let negative = |m: &mut Mat<f64>| *m *= Scale(-1.0);
+        step.hidden.iter_mut().for_each(negative);
+        negative(&mut step.readout);
+        problem.step(step)
+    }
+
     /// `S⁻¹(Jᵀ push − share·∇E)`; a readout's step that is known already is taken as it is, with what it is coupled to.
     fn lift(&self, push: &Mat<f64>, readout: Option<Mat<f64>>, share: f64) -> Weights {
         let System { here, problem, point, .. } = self;
@@ -332,7 +386,7 @@ impl System<'_> {
     }
 }
 
-/// `∂f_c/∂z^l` of every layer and target column, and the kinks that curve the objective upwards.
+/// `∂f_c/∂z^l` of every layer and target column, and the kinks that curve the objective.
 fn signals(
     problem: &Problem,
     point: &Point,
@@ -363,10 +417,7 @@ fn signals(
                 let bend = rounding.curvature(l, point.z[l][(m, i)]);
                 if bend > 0.0 {
                     let force: f64 = (0..targets).map(|c| raw[c][(m, i)] * point.r[(m, c)]).sum();
-                    let curvature = -problem.loss * force * bend;
-                    if curvature > 0.0 {
-                        kinks.push((l, i, m, curvature));
-                    }
+                    kinks.push((l, i, m, -problem.loss * force * bend));
                 }
             }
         }

@@ -192,6 +192,85 @@ fn steps_solve_the_dense_system() {
     assert!(held > 0, "no unit rests on a kink here: the test needs one that does");
 }
 
+/// Products with the Hessian against differences of the gradient, and the system of a step as its own inverse.
+#[test]
+fn products_with_the_hessian_are_those_of_the_gradient() {
+    for (activation, depth, targets, rounding) in
+        [(Activation::Linear, 2, 1, 0.0), (Activation::Relu, 2, 2, 0.15), (Activation::Relu, 3, 1, 0.15)]
+    {
+        let Dense { problem, point, act, .. } = dense(activation, depth, targets, rounding);
+        let here = Linearised::new(&problem, &point, &act);
+        let mut s = Stream::new(5, "directions", depth as u64);
+        let mut random = |m: &Mat<f64>| Mat::from_fn(m.nrows(), m.ncols(), |_, _| s.normal());
+        let weights = &point.weights;
+        let hidden = weights.hidden.iter().map(&mut random).collect();
+        let d = problem.step(Weights { hidden, readout: random(&weights.readout) });
+        let hessian = Hessian::new(&problem, &point, &here, &act);
+        let (product, outputs) = hessian.times(&d);
+        let gradient = |share: f64| {
+            let there = problem.along(&point, &d, share, &act);
+            let here = Linearised::new(&problem, &there, &act);
+            (Hessian::new(&problem, &there, &here, &act).gradient(), there.r)
+        };
+        // Activations are quadratic or linear between the ends of rounded kinks: central differences have truncation of order
+        // h² and rounding of order 1e-16/h; a kink's end within the step would show as h.
+        let h = 1e-6;
+        let ((up, r_up), (down, r_down)) = (gradient(h), gradient(-h));
+        let close = |got: &Mat<f64>, up: &Mat<f64>, down: &Mat<f64>, sign: f64, what: &str| {
+            for (k, (got, (up, down))) in flat(got).iter().zip(flat(up).iter().zip(flat(down))).enumerate() {
+                let want = sign * (up - down) / (2.0 * h);
+                assert!(
+                    (got - want).abs() < 1e-6 * (1.0 + want.abs()),
+                    "{activation:?} {depth} {what} {k}: {got} {want}"
+                );
+            }
+        };
+        for l in 0..depth {
+            close(&product.hidden[l], &up.hidden[l], &down.hidden[l], 1.0, "layer");
+        }
+        close(&product.readout, &up.readout, &down.readout, 1.0, "readout");
+        close(&outputs, &r_up, &r_down, -1.0, "outputs");
+        // r = y − f, and the step of a system is what solves it for −∇E.
+        let system = here.system(&problem, &point, 1.5).unwrap();
+        let (step, _) = system.step();
+        let solved = system.solved(&hessian.gradient());
+        // Kinks' part of the matrix is in single precision, the same for both ways; else rounding.
+        for (a, b) in
+            step.hidden.iter().chain([&step.readout]).zip(solved.weights.hidden.iter().chain([&solved.weights.readout]))
+        {
+            for (a, b) in flat(a).iter().zip(flat(b)) {
+                assert!((a + b).abs() < 1e-9 * (1.0 + a.abs()), "{activation:?} {depth}: {a} {b}");
+            }
+        }
+    }
+}
+
+/// Two hidden layers of linear units: the step with all second derivatives lowers the quadratic model of the objective as dense
+/// algebra says that it can, and Newton's method ends where the plain steps creep.
+#[test]
+fn steps_with_all_second_derivatives_solve_their_system() {
+    let Dense { problem, point, act, .. } = dense(Activation::Linear, 2, 1, 0.0);
+    let here = Linearised::new(&problem, &point, &act);
+    let hessian = Hessian::new(&problem, &point, &here, &act);
+    // Damping that makes H + μ positive, so that the iterations end by their accuracy.
+    let system = here.system(&problem, &point, 5.0).unwrap();
+    let (step, outputs) = hessian.step(&system);
+    let left = {
+        let (product, again) = hessian.times(&step);
+        assert!(flat(&outputs).iter().zip(flat(&again)).all(|(a, b)| (a - b).abs() < 1e-12 * (1.0 + b.abs())));
+        let negative = hessian.gradient().moved(&product.moved(&step.weights, 5.0), 1.0);
+        system.solved(&negative).along(&negative)
+    };
+    let start = system.solved(&hessian.gradient()).along(&hessian.gradient());
+    // Iterations end where the residual is 0.3 of the gradient in the norm of the inverse system.
+    assert!(left <= 0.09 * start * (1.0 + 1e-9), "{left} {start}");
+    // Galerkin: ½(μ|δ|² − ∇E·δ) is what the undamped model falls by.
+    let (product, _) = hessian.times(&step);
+    let model = -step.along(&hessian.gradient()) - 0.5 * step.along(&product);
+    let foretold = problem.foretold(&point, &step, &outputs, 5.0);
+    assert!((foretold / model - 1.0).abs() < 1e-9, "{foretold} {model}");
+}
+
 /// A linear network, the readout free: given a, the minimum over W is a ridge regression in closed form, and the
 /// objective that it leaves has no slope along a.
 #[test]
