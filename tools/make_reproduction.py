@@ -1,16 +1,22 @@
 """Writes docs/reproduction.md: the table of claims and a gallery.
 
     python3 tools/make_reproduction.py [FOLDER...]
+    python3 tools/make_reproduction.py --unpack FOLDER
 
 A FOLDER is the --out of `ebbing reproduce`; each figure's folder in it has claims.toml and pictures. They are kept, small, in
 docs/reproduction, from which the page is made: a figure that is computed anew takes the place of its older self, and the paper's
 sizes take the place of the quick ones. Needs Pillow, to make pictures small.
+
+Cells of trained figures, which take hours, are kept too, also of figures that are not complete: --unpack lays them out in a FOLDER, from
+which `ebbing reproduce FIGURE --scale paper --seeds N --out FOLDER` goes on, on any machine.
 """
 
+import io
 import pathlib
 import re
 import shutil
 import sys
+import tarfile
 import tomllib
 from collections import Counter
 
@@ -18,6 +24,9 @@ from PIL import Image
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
 KEPT = DOCS / "reproduction"
+# Cells of the figures whose networks are trained at the paper's sizes.
+CELLS = KEPT / "cells"
+TRAINED = ("S4", "S6", "S7-nets", "S8", "branches", "exponents")
 
 HEAD = """# The paper's figures, reproduced
 
@@ -44,6 +53,7 @@ A claim that reads stricter than the paper's own words tests the reading, not th
 | S5 | relative gain larger at L = 1 | absolute gain | deep networks forget little anyway |
 | S6 | L = 2 beside L = 2 | L = 2 beside the exact boundary of L = 1, and all claims of L = 1 | as in the paper's caption |
 | S6, S7d, g | mid-height of G_22 | of ln G_22, with that of G_22 told beside it in S6 | G_22 of overfitting networks ranges over decades from one to the next, and half of the largest lies beside it; on the theory's curves both tell α_c to 8 % |
+| S6, S7d, g, S8 | a claim at each κ | one claim, which holds only where it does at every κ | three penalties of the same networks are one piece of evidence |
 | S7d, g | every step of α_c in S down | or within 2 standard errors | what falls means everywhere else |
 | S8b | G_22 ≤ 1.25 | ≤ 1.4 | κ = .1 leaves training errors near .1 |
 | text | extremes over orders within a tenth | standard deviation | the text speaks of a spread |"""
@@ -95,6 +105,28 @@ def keep(folder):
                 shutil.rmtree(older)
 
 
+def pack(folder):
+    """The cells of a trained figure as one small file, the same bytes for the same cells."""
+    name = folder.name.removeprefix("figure-")
+    if name.split("-paper")[0] not in TRAINED or "-paper" not in name:
+        return
+    CELLS.mkdir(exist_ok=True)
+    with tarfile.open(CELLS / f"{folder.name}.tar.xz", "w:xz", format=tarfile.USTAR_FORMAT) as packed:
+        for path in sorted((folder / "cells").glob("*.json")):
+            content = path.read_bytes()
+            entry = tarfile.TarInfo(f"{folder.name}/cells/{path.name}")
+            entry.size = len(content)
+            packed.addfile(entry, io.BytesIO(content))
+
+
+def unpack(folder):
+    """Lays the kept cells out in `folder`."""
+    for path in sorted(CELLS.glob("*.tar.xz")):
+        with tarfile.open(path) as packed:
+            packed.extractall(folder, filter="data")
+            print(f"{len(packed.getnames())} cells of {path.name.removesuffix('.tar.xz')}")
+
+
 def section(folder, told):
     """One figure: pictures and claims."""
     scale = "the paper's sizes" if "-paper" in folder.name else "quick scale"
@@ -108,13 +140,19 @@ def section(folder, told):
 
 
 def main():
+    if sys.argv[1:2] == ["--unpack"] and len(sys.argv) == 3:
+        return unpack(pathlib.Path(sys.argv[2]))
     given = [pathlib.Path(out) for out in sys.argv[1:]]
-    computed = [path for out in given for path in out.iterdir() if (path / "claims.toml").exists()]
-    if given and not computed:
-        sys.exit("no folder with claims.toml; give the --out folder of ebbing reproduce")
+    begun = [path for out in given for path in out.iterdir() if (path / "cells").exists()]
+    computed = [path for path in begun if (path / "claims.toml").exists()]
+    if given and not begun:
+        sys.exit("no folder with cells; give the --out folder of ebbing reproduce")
+    for folder in begun:
+        pack(folder)
     for folder in sorted(computed, key=order):
         keep(folder)
-    figures = {folder: tomllib.loads((folder / "claims.toml").read_text()) for folder in sorted(KEPT.iterdir(), key=order)}
+    shown = sorted((path for path in KEPT.iterdir() if path != CELLS), key=order)
+    figures = {folder: tomllib.loads((folder / "claims.toml").read_text()) for folder in shown}
     verdicts = {scale: Counter() for scale in ("paper", "quick")}
     for folder, told in figures.items():
         verdicts["paper" if "-paper" in folder.name else "quick"].update(claim["verdict"] for claim in told["claim"])
