@@ -4,7 +4,7 @@ use super::common::relu;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, largest, ratio_cell};
 use crate::cell::{Cell, Row};
-use crate::claim::Claim;
+use crate::claim::{Claim, Verdict};
 use crate::error::Result;
 use crate::figures::{Images, Scale};
 use crate::frame::Frame;
@@ -213,6 +213,23 @@ fn critical_by_height_of(frame: &Frame, of: fn(f64) -> f64) -> Result<f64> {
     Ok(alpha_c_from_curve(&alphas, &heights, CurveFeature::MidHeight)?.map_or(f64::NAN, |found| found.alpha_c))
 }
 
+/// One claim of the same claim at each κ, the paper's first: it holds only where it does at every κ. Its value is that at the paper's
+/// κ, or at the first κ where it fails; the others stand in the note.
+///
+/// Three penalties of the same networks are no three pieces of evidence: the minimum at each is come to from the one before.
+pub(super) fn at_every_kappa(claims: Vec<(f64, Vec<Claim>)>) -> Vec<Claim> {
+    let count = claims.first().map_or(0, |(_, first)| first.len());
+    let together = |i: usize| {
+        let each: Vec<(f64, &Claim)> = claims.iter().map(|(kappa, all)| (*kappa, &all[i])).collect();
+        let failing = each.iter().find(|(_, claim)| claim.verdict == Verdict::Fail);
+        let &(kappa, deciding) = failing.unwrap_or(&each[0]);
+        let values: Vec<String> = each.iter().map(|(kappa, claim)| format!("{:.3} at κ = {kappa}", claim.value)).collect();
+        let gap = if deciding.note.is_empty() { String::new() } else { format!("; κ = {kappa}: {}", deciding.note) };
+        deciding.clone().note(format!("{}{gap}", values.join(", ")))
+    };
+    (0..count).map(together).collect()
+}
+
 /// The claim that all runs of a panel ended at their minimum; its note tells the errors that penalties leave.
 pub(super) fn reached(panel: &str, frame: &Frame) -> Result<Claim> {
     let runs = frame.having("converged", |c| !c.is_nan())?;
@@ -292,6 +309,18 @@ mod tests {
                 assert!(name != "converged" || value.number() == Some(1.0));
             }
         }
+    }
+
+    #[test]
+    fn a_claim_holds_where_it_does_at_every_kappa() {
+        let at = |kappa: f64, value: f64| (kappa, vec![Claim::below("S6a", "gap", value, 0.25).note("of 4")]);
+        let holds = &at_every_kappa(vec![at(0.1, 0.2), at(0.01, 0.1)])[0];
+        assert_eq!((holds.verdict, holds.value), (Verdict::Pass, 0.2));
+        assert_eq!(holds.note, "0.200 at κ = 0.1, 0.100 at κ = 0.01; κ = 0.1: of 4");
+        let fails = &at_every_kappa(vec![at(0.1, 0.2), at(0.01, 0.3), at(0.001, 0.4)])[0];
+        assert_eq!((fails.verdict, fails.value), (Verdict::Fail, 0.3));
+        // What cannot be read off at one κ fails.
+        assert_eq!(at_every_kappa(vec![at(0.1, 0.2), at(0.01, f64::NAN)])[0].verdict, Verdict::Fail);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::drawn::{ByRatio, Drawn};
 use super::loads::largest;
 use super::minima::{
-    Minima, against_load, critical_by_height, critical_by_plain_height, of_kappa, pair_cell, pairs, reached, seeds,
+    Minima, against_load, at_every_kappa, critical_by_height, critical_by_plain_height, of_kappa, pair_cell, pairs, reached, seeds,
 };
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Row;
@@ -130,9 +130,8 @@ impl Reproduction for PhasesOfNets {
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
         let mut claims = Vec::new();
         for k in 0..2 {
-            for &kappa in &self.nets.kappas {
-                claims.extend(self.panel_claims(frame, k, kappa)?);
-            }
+            let at = |&kappa: &f64| Ok((kappa, self.panel_claims(frame, k, kappa)?));
+            claims.extend(at_every_kappa(self.nets.kappas.iter().map(at).collect::<Result<_>>()?));
             let runs = frame.only("kind", "nets")?.only("protocol", ByRatio::BOTH[k])?;
             claims.push(reached(["S6a", "S6b"][k], &runs)?);
         }
@@ -230,7 +229,6 @@ impl PhasesOfNets {
             none if none.is_empty() => String::new(),
             some => format!("; no load beyond 1.25 α_c at ratio {}", some.join(", ")),
         };
-        let at = |statement: &str| format!("κ = {kappa}, {statement}");
         let most = |all: &[Transition], of: &dyn Fn(&Transition) -> f64| largest(all.iter().map(of));
         let least = |all: &[Transition], of: &dyn Fn(&Transition) -> f64| -largest(all.iter().map(|t| -of(t)));
         let told = |all: &[Transition], of: &dyn Fn(&Transition) -> String| {
@@ -253,7 +251,7 @@ impl PhasesOfNets {
         let peaks = |all: &[Transition], end: f64, what: &str| {
             let outside = all.iter().filter(|t| !(t.peak > 1.0 && t.peak <= end * t.exact)).count();
             let note = told(all, &|t| format!("{}, {:.2}", t.peak, t.exact));
-            let statement = at(&format!("{what}: ratios whose G_22 is largest elsewhere than between 1 and {end} α_c"));
+            let statement = format!("{what}: ratios whose G_22 is largest elsewhere than between 1 and {end} α_c");
             Claim::new(panel, &statement, outside as f64, "= 0", outside == 0)
                 .note(format!("ratio: α of the largest G_22, exact α_c of L = 1: {note}"))
         };
@@ -263,27 +261,27 @@ impl PhasesOfNets {
         let deep = "L = 2: largest F_21 below 0.8 of the exact α_c of L = 1";
         let smallest = least(&two_beyond, &grown);
         Ok(vec![
-            Claim::below(panel, &at(statement), most(&one, &|t| t.below), 0.02).note(sides(&one)),
+            Claim::below(panel, statement, most(&one, &|t| t.below), 0.02).note(sides(&one)),
             Claim::above(
                 panel,
-                &at("L = 1: least F_21 above 1.25 α_c over the largest below 0.8 α_c, least"),
+                "L = 1: least F_21 above 1.25 α_c over the largest below 0.8 α_c, least",
                 least(&one_beyond, &|t| t.above / t.below),
                 3.0,
             ),
             peaks(&one, 1.0, "L = 1"),
-            Claim::below(panel, &at("L = 1: largest gap of mid-height α of ln G_22 to exact α_c"), gap, 0.25)
+            Claim::below(panel, "L = 1: largest gap of mid-height α of ln G_22 to exact α_c", gap, 0.25)
                 .note(heights(&one_beyond)),
-            Claim::below(panel, &at(deep), most(&two, &|t| t.below), 0.02).note(sides(&two)),
+            Claim::below(panel, deep, most(&two, &|t| t.below), 0.02).note(sides(&two)),
             Claim::above(
                 panel,
-                &at("L = 2: least F_21 above 1.25 α_c of L = 1 over the largest below 0.8 α_c, least"),
+                "L = 2: least F_21 above 1.25 α_c of L = 1 over the largest below 0.8 α_c, least",
                 least(&two_beyond, &|t| t.above / t.below),
                 3.0,
             ),
             peaks(&two, 1.5, "L = 2"),
             Claim::new(
                 panel,
-                &at("L = 2: least excess of mid-height α of ln G_22 over the exact α_c of L = 1"),
+                "L = 2: least excess of mid-height α of ln G_22 over the exact α_c of L = 1",
                 smallest,
                 "≥ 0",
                 smallest >= 0.0,
@@ -291,7 +289,7 @@ impl PhasesOfNets {
             .note(heights(&two_beyond)),
             Claim::below(
                 panel,
-                &at("L = 2: largest excess of mid-height α of ln G_22 over the exact α_c of L = 1"),
+                "L = 2: largest excess of mid-height α of ln G_22 over the exact α_c of L = 1",
                 most(&two_beyond, &grown),
                 0.5,
             ),
@@ -349,7 +347,7 @@ mod tests {
         // Two protocols at two κ, with one letter for four maps.
         assert_eq!((study.draw(&frame).unwrap().len(), testing::svg_panels(&study, &frame)), (4, 1));
         let claims = study.claims(&frame).unwrap();
-        assert_eq!(claims.len(), 2 * (2 * 9 + 1));
+        assert_eq!(claims.len(), 2 * (9 + 1));
         let shares = |claims: &[Claim]| -> Vec<f64> {
             claims.iter().filter(|c| c.statement.contains("ended at a minimum")).map(|c| c.value).collect()
         };

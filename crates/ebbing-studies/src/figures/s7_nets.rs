@@ -3,7 +3,7 @@
 use super::common::{Trend, TrendClaim};
 use super::drawn::ByRatio;
 use super::loads::column;
-use super::minima::{Minima, critical_by_height, of_kappa, pair_cell, pairs, reached, seeds};
+use super::minima::{Minima, at_every_kappa, critical_by_height, of_kappa, pair_cell, pairs, reached, seeds};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use crate::error::Result;
@@ -90,7 +90,7 @@ impl StepsByNets {
     }
 
     /// The claim of one panel at one κ.
-    fn falls(&self, frame: &Frame, k: usize, kappa: f64) -> Result<Claim> {
+    fn falls(&self, frame: &Frame, k: usize) -> Result<Claim> {
         let mut series = Vec::new();
         for &ratio in self.ratios[k].iter().filter(|r| **r >= 0.1) {
             let at = |&s: &usize| self.critical(frame, ByRatio::BOTH[k], ratio, s);
@@ -101,9 +101,9 @@ impl StepsByNets {
             format!("{name}: {}", critical.iter().map(Estimate::to_string).collect::<Vec<_>>().join(", "))
         };
         let all: Vec<String> = series.iter().map(told).collect();
-        let statement = format!("κ = {kappa}: α_c falls with S at every ratio of 0.1 and more");
+        let statement = "α_c falls with S at every ratio of 0.1 and more";
         // A load that cannot be read off is NaN, which no trend passes.
-        let claim = Trend::Falls.claim(["S7d", "S7g"][k], &statement, &series)?;
+        let claim = Trend::Falls.claim(["S7d", "S7g"][k], statement, &series)?;
         let against = if claim.note.is_empty() { String::new() } else { format!("{}; ", claim.note) };
         Ok(claim.note(format!("{against}α_c at S = {}: {}", steps.join(", "), all.join("; "))))
     }
@@ -148,11 +148,11 @@ impl Reproduction for StepsByNets {
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
-        let mut claims = Vec::new();
-        for &kappa in &self.nets.kappas {
+        let at = |&kappa: &f64| {
             let here = frame.only("kappa", kappa)?;
-            claims.extend([self.falls(&here, 0, kappa)?, self.falls(&here, 1, kappa)?]);
-        }
+            Ok((kappa, vec![self.falls(&here, 0)?, self.falls(&here, 1)?]))
+        };
+        let mut claims = at_every_kappa(self.nets.kappas.iter().map(at).collect::<Result<_>>()?);
         claims.push(reached("S7d, g", frame)?);
         Ok(claims)
     }

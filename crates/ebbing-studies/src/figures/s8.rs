@@ -2,7 +2,7 @@
 
 use super::drawn::ByRatio;
 use super::loads::{column, largest};
-use super::minima::{AtMinimum, Minima, against_load, of_kappa, reached, seeds};
+use super::minima::{AtMinimum, Minima, against_load, at_every_kappa, of_kappa, reached, seeds};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
@@ -121,10 +121,8 @@ impl Reproduction for SingleAgainstMulti {
     }
 
     fn claims(&self, frame: &Frame) -> Result<Vec<Claim>> {
-        let mut claims = Vec::new();
-        for &kappa in &self.nets.kappas {
-            claims.extend(self.claims_at(&frame.only("kappa", kappa)?, kappa)?);
-        }
+        let at = |&kappa: &f64| Ok((kappa, self.claims_at(&frame.only("kappa", kappa)?)?));
+        let mut claims = at_every_kappa(self.nets.kappas.iter().map(at).collect::<Result<_>>()?);
         claims.push(reached("S8", frame)?);
         Ok(claims)
     }
@@ -141,8 +139,7 @@ impl SingleAgainstMulti {
         Ok([alphas, single, multi])
     }
 
-    fn claims_at(&self, frame: &Frame, kappa: f64) -> Result<Vec<Claim>> {
-        let at = |statement: &str| format!("κ = {kappa}: {statement}");
+    fn claims_at(&self, frame: &Frame) -> Result<Vec<Claim>> {
         let ratios = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a / b).collect::<Vec<f64>>();
         let [_, single21, multi21] = self.both(frame, "g21")?;
         let ratio21 = largest(ratios(&multi21, &single21));
@@ -161,24 +158,24 @@ impl SingleAgainstMulti {
         let range =
             format!("G_22 from {low:.3} to {high:.3}; mean squared errors that the minimum leaves on task 2: {errors}");
         Ok(vec![
-            Claim::below("S8a", &at("largest G_21 of a readout per task over that of one"), ratio21, 1.0),
+            Claim::below("S8a", "largest G_21 of a readout per task over that of one", ratio21, 1.0),
             Claim::new(
                 "S8b",
-                &at("one readout: the G_22 that is furthest from 1"),
+                "one readout: the G_22 that is furthest from 1",
                 if high > 1.0 / low { high } else { low },
                 "0.8 … 1.4",
                 low >= 0.8 && high <= 1.4,
             )
             .note(range),
-            Claim::above("S8b", &at("least G_22 of a readout per task over that of one, α > 1"), least22, 2.0),
+            Claim::above("S8b", "least G_22 of a readout per task over that of one, α > 1", least22, 2.0),
             Claim::new(
                 "S8c",
-                &at("loads above 1 where one readout has the smaller max(G)"),
+                "loads above 1 where one readout has the smaller max(G)",
                 many as f64,
                 "≥ 1",
                 many >= 1,
             ),
-            Claim::new("S8c", &at("loads up to 0.5 where it has"), few as f64, "= 0", few == 0),
+            Claim::new("S8c", "loads up to 0.5 where it has", few as f64, "= 0", few == 0),
         ])
     }
 }
