@@ -33,7 +33,7 @@ fn targets(scale: Scale, images: Images) -> Targets {
         Scale::Quick => (6, 8, vec![0.0, 0.1, 0.5, 0.9, 1.0]),
     };
     let (target, flip) = (vec![0.0, 0.2, 0.4, 0.6, 0.8, 1.0], vec![0.0, 0.1, 0.2, 0.3, 0.4, 0.5]);
-    Targets { data, p, tasks: 2, depth: 10, seeds, labellings, full: false, shared, target, flip }
+    Targets { data, p, tasks: 2, depth: 10, seeds, labellings, ends: false, full: false, shared, target, flip }
 }
 
 pub(super) struct Figure2 {

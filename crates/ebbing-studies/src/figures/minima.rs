@@ -223,7 +223,8 @@ pub(super) fn at_every_kappa(claims: Vec<(f64, Vec<Claim>)>) -> Vec<Claim> {
         let each: Vec<(f64, &Claim)> = claims.iter().map(|(kappa, all)| (*kappa, &all[i])).collect();
         let failing = each.iter().find(|(_, claim)| claim.verdict == Verdict::Fail);
         let &(kappa, deciding) = failing.unwrap_or(&each[0]);
-        let values: Vec<String> = each.iter().map(|(kappa, claim)| format!("{:.3} at κ = {kappa}", claim.value)).collect();
+        let values: Vec<String> =
+            each.iter().map(|(kappa, claim)| format!("{:.3} at κ = {kappa}", claim.value)).collect();
         let gap = if deciding.note.is_empty() { String::new() } else { format!("; κ = {kappa}: {}", deciding.note) };
         deciding.clone().note(format!("{}{gap}", values.join(", ")))
     };

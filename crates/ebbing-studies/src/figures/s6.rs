@@ -3,7 +3,8 @@
 use super::drawn::{ByRatio, Drawn};
 use super::loads::largest;
 use super::minima::{
-    Minima, against_load, at_every_kappa, critical_by_height, critical_by_plain_height, of_kappa, pair_cell, pairs, reached, seeds,
+    Minima, against_load, at_every_kappa, critical_by_height, critical_by_plain_height, of_kappa, pair_cell, pairs,
+    reached, seeds,
 };
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Row;

@@ -168,13 +168,7 @@ impl SingleAgainstMulti {
             )
             .note(range),
             Claim::above("S8b", "least G_22 of a readout per task over that of one, α > 1", least22, 2.0),
-            Claim::new(
-                "S8c",
-                "loads above 1 where one readout has the smaller max(G)",
-                many as f64,
-                "≥ 1",
-                many >= 1,
-            ),
+            Claim::new("S8c", "loads above 1 where one readout has the smaller max(G)", many as f64, "≥ 1", many >= 1),
             Claim::new("S8c", "loads up to 0.5 where it has", few as f64, "= 0", few == 0),
         ])
     }

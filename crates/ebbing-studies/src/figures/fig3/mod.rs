@@ -40,13 +40,14 @@ pub(super) fn targets(scale: Scale, images: Images) -> Targets {
     // Labellings share images, kernels and factors: they are averaged over for little.
     let (seeds, labellings, shared, target) = match scale {
         Scale::Paper => {
-            (40, 8, vec![0.1, 0.3, 0.5, 0.7, 0.9], vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0])
+            (40, 32, vec![0.1, 0.3, 0.5, 0.7, 0.9], vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0])
         }
         Scale::Quick => (4, 32, vec![0.1, 0.5, 0.9], vec![0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0]),
     };
     let flip = vec![0.0, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.12, 0.25, 0.5];
     // At the paper's sizes the full theory comes along, from the same products of inputs: figure S1 has the same cells.
-    Targets { data, p, tasks, depth: 10, seeds, labellings, full: scale == Scale::Paper, shared, target, flip }
+    let full = scale == Scale::Paper;
+    Targets { data, p, tasks, depth: 10, seeds, labellings, ends: true, full, shared, target, flip }
 }
 
 pub(super) struct Figure3 {
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn sizes_are_the_paper_s() {
         let paper = targets(Scale::Paper, Images::Paper);
-        assert_eq!((paper.p, paper.depth, paper.seeds, paper.labellings), (2000, 10, 40, 8));
+        assert_eq!((paper.p, paper.depth, paper.seeds, paper.labellings), (2000, 10, 40, 32));
         assert_eq!(paper.data, "cifar100");
         // Fifty thousand images are enough for 25 tasks of 2000.
         assert!(paper.triples() >= 100 && paper.tasks * paper.p <= 50_000);

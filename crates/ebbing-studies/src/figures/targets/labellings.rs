@@ -1,4 +1,14 @@
 //! Many labellings of one draw of target-distractor images.
+//!
+//! Forgetting and order parameters are quadratic in labels, of which those of one image in two tasks have the covariance
+//! (1 − 2ρ_flip)² if the tasks share it as a target, and all others are independent. So means over labellings are linear in that:
+//!
+//! ```math
+//! E F_{t1}(ρ) = (1-2ρ)^2 E F_{t1}(0) + \bigl(1 - (1-2ρ)^2\bigr) E F_{t1}(½)
+//! ```
+//!
+//! and likewise those of γ_RF, γ_rule and ΔF_21. Flips that are rare scatter a mean of sampled ones more than curves bend (of 200
+//! targets at ρ = 0.0025, half a label is flipped in a task); the two ends do not.
 
 use crate::cell::Row;
 use crate::error::Result;
@@ -28,8 +38,10 @@ pub(super) struct Labellings {
     pub depth: usize,
     /// The values of ρ_flip.
     pub flips: Vec<f64>,
-    /// Draws of labels at each.
+    /// Draws of labels at each of them, or at the two ends.
     pub labellings: usize,
+    /// Whether labels are drawn at ρ_flip = 0 and ½ only, and means between follow from these.
+    pub ends: bool,
     /// Whether forgetting is also that of the full theory.
     pub full: bool,
     pub seed: u64,
@@ -51,6 +63,21 @@ impl Labellings {
         Ok(self.recipe().draw(sources, self.own_seed())?)
     }
 
+    /// The values of ρ_flip at which labels are drawn.
+    fn drawn_at(&self) -> &[f64] {
+        // Without flips there is nothing between.
+        if self.ends && self.flips != [0.0] { &[0.0, 0.5] } else { &self.flips }
+    }
+
+    /// For each value of ρ_flip the places in [`Labellings::drawn_at`] whose means are added up, with their shares.
+    fn shares(&self) -> Vec<Vec<(usize, f64)>> {
+        let share = |flip: &f64| (1.0 - 2.0 * flip).powi(2);
+        match self.drawn_at() {
+            [_, _] if self.ends => self.flips.iter().map(|f| vec![(0, share(f)), (1, 1.0 - share(f))]).collect(),
+            all => (0..all.len()).map(|k| vec![(k, 1.0)]).collect(),
+        }
+    }
+
     /// Of tasks 1 and 2 for every target column, from one set of kernels.
     fn order_parameters(&self, labelled: &TaskSequence) -> Result<Vec<OrderParameters>> {
         let kernel = Kernel::new(KernelKind::Nngp, relu(self.depth), WeightPrior::new(f64::INFINITY, 1.0)?, 1, 1)?;
@@ -69,15 +96,17 @@ impl Work for Labellings {
     }
 
     fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        let labelled = labelled(&self.sequence(sources)?, &self.flips, self.labellings, self.own_seed());
+        let labelled = labelled(&self.sequence(sources)?, self.drawn_at(), self.labellings, self.own_seed());
         let parameters = self.order_parameters(&labelled)?;
         let rf = random_features(self.depth);
         let theories = [rf, SingleHeadSettings { mode: Mode::Ntk, ..rf }];
         let curves = forgetting_of_first(&labelled, &theories[..1 + usize::from(self.full)])?;
         let mut rows = vec![];
-        for (k, flip) in self.flips.iter().enumerate() {
-            let draws = k * self.labellings..(k + 1) * self.labellings;
-            let mean = |of: &dyn Fn(usize) -> f64| draws.clone().map(of).sum::<f64>() / self.labellings as f64;
+        for (flip, shares) in self.flips.iter().zip(self.shares()) {
+            let mean = |of: &dyn Fn(usize) -> f64| -> f64 {
+                let at = |k: usize| (k * self.labellings..(k + 1) * self.labellings).map(of).sum::<f64>();
+                shares.iter().map(|&(k, share)| share * at(k)).sum::<f64>() / self.labellings as f64
+            };
             for t in 2..=self.protocol.tasks {
                 let mut row = Row::new().with("rho_flip", *flip).with("t", t);
                 for (curves, name) in curves.iter().zip(["f", "f_full"]) {
@@ -100,7 +129,7 @@ impl Work for Labellings {
         let distinct = shared + tasks * (p - shared);
         cost_of(&self.recipe(), |sizes| {
             let pair = order_parameter_cost(&first(&sizes, 2)).then(whitening_cost(distinct, sizes.dim));
-            let columns = self.flips.len() * self.labellings;
+            let columns = self.drawn_at().len() * self.labellings;
             let all = Sizes { distinct: Some(distinct), columns, ..sizes };
             pair.then(first_task_cost(&all, 1 + usize::from(self.full)))
         })
@@ -177,6 +206,38 @@ mod tests {
         assert!((equal[1] as f64 / 1000.0 - 0.68).abs() < 0.08, "{equal:?}");
         // Six thousand signs, those of shared targets alike in three tasks and two ρ_flip: four standard errors.
         assert!(sum.abs() < 4.0 * (6.0 * 6000f64).sqrt(), "{sum}");
+    }
+
+    /// Means at a ρ_flip from those at the ends against labels drawn at it.
+    #[test]
+    fn means_are_linear_in_the_covariance_of_labels() {
+        let work = |ends: bool, labellings: usize| Labellings {
+            ends,
+            labellings,
+            flips: vec![0.0, 0.1, 0.5],
+            ..Targets { p: 60, ..tiny(4, true) }.work(0.5, 1.0, 2)
+        };
+        let n = 400;
+        let (ends, sampled) = (work(true, n), work(false, n));
+        assert_eq!((ends.drawn_at(), sampled.drawn_at()), (&[0.0, 0.5][..], &[0.0, 0.1, 0.5][..]));
+        let sources = Sources::new();
+        let (found, wanted) = (ends.rows(&sources).unwrap(), sampled.rows(&sources).unwrap());
+        assert_eq!((found.len(), wanted.len()), (9, 9));
+        let value = |row: &Row, name: &str| row.0.iter().find(|(n, _)| n == name).unwrap().1.number().unwrap();
+        // Single labellings, each of images of its own, tell how far means of n scatter at most.
+        let ones: Vec<Vec<Row>> =
+            (0..40).map(|seed| Labellings { seed: 100 + seed, ..work(false, 1) }.rows(&sources).unwrap()).collect();
+        for (k, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+            for name in ["f", "f_full", "gamma_rf", "gamma_rule", "delta_f21"] {
+                let all: Vec<f64> = ones.iter().map(|rows| value(&rows[k], name)).collect();
+                let mean = all.iter().sum::<f64>() / 40.0;
+                let deviation = (all.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 39.0).sqrt();
+                let gap = value(found, name) - value(wanted, name);
+                // Four standard errors of the difference of two means; at the ends both are the same.
+                let most = if k / 3 == 1 { 4.0 * deviation * (2.0 / n as f64).sqrt() } else { 1e-12 };
+                assert!(gap.abs() <= most, "{name} in row {k}: {gap} {most}");
+            }
+        }
     }
 
     #[test]

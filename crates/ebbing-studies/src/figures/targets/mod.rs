@@ -28,6 +28,8 @@ pub(super) struct Targets {
     pub seeds: usize,
     /// Draws of labels for each draw of images; a row holds their mean.
     pub labellings: usize,
+    /// Whether labels are drawn at ρ_flip = 0 and ½ only: means are linear in (1 − 2ρ_flip)².
+    pub ends: bool,
     /// Whether forgetting is also that of the full theory (λ → ∞, all weights learn).
     pub full: bool,
     pub shared: Vec<f64>,
@@ -103,7 +105,8 @@ impl Targets {
             ..Default::default()
         };
         let (data, flips) = (self.data.to_string(), self.flips(rho_target).to_vec());
-        Labellings { data, protocol, depth: self.depth, flips, labellings: self.labellings, full: self.full, seed }
+        let Targets { depth, labellings, ends, full, .. } = *self;
+        Labellings { data, protocol, depth, flips, labellings, ends, full, seed }
     }
 
     /// The grid of figure `id`.
@@ -120,6 +123,11 @@ impl Targets {
     pub fn averaged(&self) -> String {
         match self.labellings {
             1 => format!("means of {} seeds", self.seeds),
+            n if self.ends => format!(
+                "means of {} seeds of images with {n} labellings each at ρ_{{flip}} = 0 and ½, between which means are linear in \
+                 (1 − 2ρ_{{flip}})²",
+                self.seeds
+            ),
             n => format!("means of {} seeds of images with {n} labellings each", self.seeds),
         }
     }
@@ -187,7 +195,19 @@ mod tests {
 
     pub(super) fn tiny(tasks: usize, full: bool) -> Targets {
         let (shared, target, flip) = (vec![0.0, 0.5], vec![0.0, 1.0], vec![0.0, 0.3]);
-        Targets { data: SAMPLE, p: 40, tasks, depth: 2, seeds: 2, labellings: 1, full, shared, target, flip }
+        Targets {
+            data: SAMPLE,
+            p: 40,
+            tasks,
+            depth: 2,
+            seeds: 2,
+            labellings: 1,
+            ends: false,
+            full,
+            shared,
+            target,
+            flip,
+        }
     }
 
     #[test]
