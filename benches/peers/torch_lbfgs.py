@@ -1,7 +1,7 @@
 """PyTorch's L-BFGS on a problem that the bench `levenberg` wrote: torch_lbfgs.py PROBLEM.json SECONDS.
 
-Minimises ½ Σ r² + κ/2 |W − W_0|² over hidden weights and the readout, in double precision with a strong Wolfe line search, and
-prints the objective and the gradient's norm over that at the start, until that is 1e-6 or the time is over.
+Minimises ½ Σ r² + κ/2 |W − W_0|² + ρ/2 |a|² over hidden weights and the readout, in double precision with a strong Wolfe line
+search, and prints the objective and the gradient's norm over that at the start, until that is 1e-6 or the time is over.
 """
 
 import json
@@ -26,7 +26,8 @@ def objective():
     for w in weights:
         h = torch.relu(h @ w.T / math.sqrt(w.shape[1]))
     r = y - h @ readout / math.sqrt(len(readout))
-    return 0.5 * (r.square().sum() + problem["kappa"] * sum((w - s).square().sum() for w, s in zip(weights, start)))
+    moved = sum((w - s).square().sum() for w, s in zip(weights, start))
+    return 0.5 * (r.square().sum() + problem["kappa"] * moved + problem["readout_penalty"] * readout.square().sum())
 
 
 def gradient():
