@@ -11,8 +11,8 @@
 //! ```
 
 use super::kinks::Kinks;
+use super::linearised::Linearised;
 use super::problem::{Point, Problem};
-use super::system::Linearised;
 use crate::linalg::{Cholesky, Mat, dot, lower_gram_into, matmul};
 
 /// What is added to curvature that is not positive, at first, in units of its mean.

@@ -9,8 +9,8 @@
 //!
 //! Of deeper layers the curvature along their own weights is taken, not that along the weights below.
 
+use super::linearised::Linearised;
 use super::problem::{Point, Problem};
-use super::system::Linearised;
 use crate::linalg::{Cholesky, Mat, dot, subtract_lower_gram_f32};
 
 /// Curvatures below this share of the penalty and damping are left out: a step is no worse than that much off.

@@ -19,6 +19,7 @@
 
 mod coupled;
 mod kinks;
+mod linearised;
 mod newton;
 mod problem;
 mod rounding;
@@ -35,11 +36,12 @@ use super::watch::Stop;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
 use crate::linalg::{Mat, Scale};
+use linearised::Linearised;
 use newton::Hessian;
 use problem::{Point, Problem, Weights};
 use rounding::Rounding;
 use serde::{Deserialize, Serialize};
-use system::{Linearised, System};
+use system::System;
 
 /// What is known of a minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -10,9 +10,10 @@
 //! (B. Pearlmutter 1994); the system of a step preconditions (T. Steihaug 1983), so that one iteration is that step
 //! with its best length.
 
+use super::linearised::Linearised;
 use super::problem::{Point, Problem, Step, Weights};
 use super::rounding::Rounding;
-use super::system::{Linearised, System};
+use super::system::System;
 use crate::linalg::{Mat, Scale, matmul, matmul_into};
 
 /// Iterations of a step, at most, and the share of the preconditioned gradient at which they end.
