@@ -77,7 +77,8 @@ const CONSISTENT: &str = "without flips (ρ_flip = 0) task 1 is forgotten only t
                           at a rate set by ρ_shared, whatever γ_RF; the paper does not say whether its grid holds such sequences";
 
 /// Why two curves may not be good exponentials, nor compare as two of more seeds.
-const FEW: &str = "means of few draws of images scatter, and a curve that first jumps and then creeps is no exponential";
+const FEW: &str =
+    "means of few draws of images scatter, and a curve that first jumps and then creeps is no exponential";
 
 /// Why τ_F of the other sequences may not.
 const SHARED: &str =
