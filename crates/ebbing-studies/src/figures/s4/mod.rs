@@ -244,7 +244,7 @@ impl Reproduction for Learners {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::Value;
+    use crate::cell::{Row, Value};
     use crate::claim::Verdict;
     use crate::figures::testing;
 
@@ -253,6 +253,30 @@ mod tests {
         let study = Learners::at(Scale::Paper, Images::Paper);
         assert_eq!((study.tasks, study.p, study.width, study.depth), (8, 600, 500, 9));
         assert_eq!(study.study().unwrap().cells.len(), 4 * 5 + 5 + 5 * (1 + 3 + 3));
+    }
+    /// Seeds that differ far more from each other than learners do.
+    #[test]
+    fn learners_are_compared_seed_by_seed() {
+        let study = Learners::at(Scale::Quick, Images::Embedded);
+        let row = |who: &str, seed: u64, accuracy: f64| {
+            let rows = vec![Row::new().with("t", study.tasks).with("train_accuracy", accuracy)];
+            (Cell::new(seed).with("learner", who), rows)
+        };
+        let cells = [
+            row("gd", 1, 0.3),
+            row("gd", 2, 0.8),
+            row("l2", 1, 0.5),
+            row("l2", 2, 0.9),
+            row("l2", 3, 0.1),
+            row("ewc1", 1, 0.3),
+        ];
+        let frame = Frame::collect(cells.iter().map(|(cell, rows)| (cell, rows.as_slice())));
+        let lead = |good: &str, poor: &str| study.lead(&frame, (good, poor), "train_accuracy").unwrap();
+        // Gaps of 0.2 and 0.1: mean 0.15, standard error 0.05. The third seed has no partner.
+        assert!((lead("l2", "gd") - 3.0).abs() < 1e-12);
+        assert!((lead("gd", "l2") + 3.0).abs() < 1e-12);
+        // One seed has no error, unless there is no gap.
+        assert!(lead("l2", "ewc1").is_nan() && lead("gd", "ewc1") == 0.0);
     }
     #[test]
     fn runs_through_and_claims_can_fail() {
