@@ -194,6 +194,15 @@ impl VarianceExplained {
     /// [`Error::Data`] where there are no more rows than coefficients, y is constant, columns are linearly dependent (a constant
     /// column is), R² is zero, or a number is not finite.
     pub fn new(x: MatRef<'_, f64>, y: &[f64]) -> Result<Self> {
+        Self::weighted(x, y, &vec![1.0; y.len()])
+    }
+
+    /// The same where row i counts `weights[i]` times: of points of a mesh, the part of the range that each stands for, so that shares do
+    /// not depend on where the mesh is close.
+    ///
+    /// # Errors
+    /// As [`VarianceExplained::new`], and where there are not as many weights as rows or one is not positive.
+    pub fn weighted(x: MatRef<'_, f64>, y: &[f64], weights: &[f64]) -> Result<Self> {
         let (n, predictors) = (x.nrows(), x.ncols());
         if y.len() != n || n < predictors + 2 || predictors == 0 {
             let problem = format!("{predictors} predictors with {n} rows and {} values of y; ", y.len());
@@ -202,15 +211,19 @@ impl VarianceExplained {
                 problem + "one row per value, and at least two more than predictors",
             ));
         }
+        if weights.len() != n || weights.iter().any(|w| !(*w > 0.0 && w.is_finite())) {
+            let problem = format!("{} weights for {n} rows; give a positive one for each", weights.len());
+            return Err(Error::data("weights of the regression", problem));
+        }
         let columns: Vec<Vec<f64>> = x.col_iter().map(|c| c.iter().copied().collect()).collect();
         columns.iter().try_for_each(|c| check_finite(c, "predictors of the regression", 1))?;
         check_finite(y, "y of the regression", 1)?;
         let all: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-        let r2 = r_squared(&all, y)?;
+        let r2 = r_squared(&all, y, weights)?;
         let mut pve = vec![];
         for j in 0..predictors {
             let others: Vec<&[f64]> = (0..predictors).filter(|&k| k != j).map(|k| all[k]).collect();
-            pve.push((r2 - r_squared(&others, y)?) / r2);
+            pve.push((r2 - r_squared(&others, y, weights)?) / r2);
         }
         let total: f64 = pve.iter().sum();
         if r2 <= 0.0 || total <= 0.0 {
@@ -221,17 +234,23 @@ impl VarianceExplained {
     }
 }
 
-/// R² of y on the columns and a constant: the part of the centred y in the span of the centred columns (Gram-Schmidt, twice).
-fn r_squared(columns: &[&[f64]], y: &[f64]) -> Result<f64> {
-    let (_, mut rest) = centre(y);
+/// R² of y on the columns and a constant: the part of the centred y in the span of the centred columns (Gram-Schmidt, twice), each row
+/// times the root of its weight.
+fn r_squared(columns: &[&[f64]], y: &[f64], weights: &[f64]) -> Result<f64> {
+    let all: f64 = weights.iter().sum();
+    let centre = |values: &[f64]| -> Vec<f64> {
+        let mean = values.iter().zip(weights).map(|(v, w)| v * w).sum::<f64>() / all;
+        values.iter().zip(weights).map(|(v, w)| (v - mean) * w.sqrt()).collect()
+    };
+    let mut rest = centre(y);
     let total = dot(&rest, &rest);
     if total == 0.0 {
         return Err(Error::data("y of the regression", "it is constant; there is no variance to explain"));
     }
     let mut basis: Vec<Vec<f64>> = vec![];
     for (j, column) in columns.iter().enumerate() {
-        let scale = dot(column, column);
-        let (_, mut q) = centre(column);
+        let scale: f64 = column.iter().zip(weights).map(|(v, w)| v * v * w).sum();
+        let mut q = centre(column);
         for b in basis.iter().chain(&basis) {
             let overlap = dot(b, &q);
             subtract(&mut q, overlap, b);
@@ -396,6 +415,27 @@ mod tests {
         let mixed = |i: usize, j: usize| if j == 0 { a[i] } else { (a[i] + b[i]) / 2.0_f64.sqrt() };
         let v = VarianceExplained::new(Mat::from_fn(4, 2, mixed).as_ref(), &a).unwrap();
         assert!(close(v.r2, 1.0) && close(v.pve[0], 0.5) && close(v.pve[1], 0.0) && close(v.share[0], 1.0));
+    }
+
+    #[test]
+    fn rows_count_as_often_as_their_weights_say() {
+        let (a, b) = ([0.1, 0.7, -1.0, 0.4, 2.0], [1.0, -1.0, 0.3, 0.2, -0.5]);
+        let y = [0.3, 1.0, -0.7, 0.1, 1.1];
+        let rows = [0, 1, 1, 2, 3, 3, 3, 4];
+        let x = |rows: &[usize]| Mat::from_fn(rows.len(), 2, |i, j| [a, b][j][rows[i]]);
+        let repeated: Vec<f64> = rows.iter().map(|i| y[*i]).collect();
+        let wanted = VarianceExplained::new(x(&rows).as_ref(), &repeated).unwrap();
+        let once = x(&[0, 1, 2, 3, 4]);
+        let weighted = |w: &[f64]| VarianceExplained::weighted(once.as_ref(), &y, w);
+        // In any unit.
+        let found = weighted(&[1.0, 2.0, 1.0, 3.0, 1.0].map(|w| 0.3 * w)).unwrap();
+        assert!(
+            close(found.r2, wanted.r2) && close(found.share[0], wanted.share[0]) && close(found.pve[1], wanted.pve[1])
+        );
+        assert!(!close(found.r2, weighted(&[1.0; 5]).unwrap().r2));
+        for wrong in [&[1.0; 4][..], &[1.0, 1.0, 0.0, 1.0, 1.0], &[1.0, 1.0, f64::NAN, 1.0, 1.0]] {
+            assert!(weighted(wrong).unwrap_err().to_string().contains("weights of the regression"));
+        }
     }
 
     #[test]

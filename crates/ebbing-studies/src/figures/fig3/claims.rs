@@ -77,21 +77,28 @@ const CONSISTENT: &str = "without flips (ρ_flip = 0) task 1 is forgotten only t
                           at a rate set by ρ_shared, whatever γ_RF; the paper does not say whether its grid holds such sequences";
 
 /// Why two curves may not be good exponentials, nor compare as two of more seeds.
-const FEW: &str =
-    "means of few draws of images scatter, and a curve that first jumps and then creeps is no exponential";
+const FEW: &str = "flipped labels make a curve jump at the second task, and what tasks do not share makes it creep after that: the sum \
+                   of both is no exponential";
 
 /// Why τ_F of the other sequences may not.
 const SHARED: &str =
     "where few targets are shared or few labels flipped, τ_F is set by ρ_shared, the share of images in all tasks";
 
-/// Normalised shares of γ_feature, γ_RF and γ_rule in the variance of a quantity, where it is known of enough points.
+/// Normalised shares of γ_feature, γ_RF and γ_rule in the variance of a quantity over the ranges of ρ_shared and ρ_target, where it
+/// is known of enough points: each counts as much of them as it stands for.
 pub(super) fn shares(values: &[(&Point, f64)]) -> Option<VarianceExplained> {
+    counted(values, |point| point.span)
+}
+
+/// The same with other weights.
+fn counted(values: &[(&Point, f64)], weight: impl Fn(&Point) -> f64) -> Option<VarianceExplained> {
     let x = Mat::from_fn(values.len(), 3, |i, j| {
         let p = values[i].0;
         [p.feature, p.rf, p.rule.value][j]
     });
     let y: Vec<f64> = values.iter().map(|v| v.1).collect();
-    VarianceExplained::new(x.as_ref(), &y).ok()
+    let weights: Vec<f64> = values.iter().map(|v| weight(v.0)).collect();
+    VarianceExplained::weighted(x.as_ref(), &y, &weights).ok()
 }
 
 /// F_21 of every point.
@@ -120,9 +127,11 @@ fn variance(fitted: &[Fitted]) -> Vec<Claim> {
         let r2 = found.map_or(f64::NAN, |s| s.r2);
         let logarithm: Vec<(&Point, f64)> = values.iter().map(|(point, tau)| (*point, tau.ln())).collect();
         let of_log = share(&shares(&logarithm));
+        let by_point = share(&counted(values, |_| 1.0));
         let here: Vec<&Fitted> = fitted.iter().filter(|f| which.is_empty() || f.point.inconsistent()).collect();
         let note = format!(
-            "shares of γ_feature, γ_RF, γ_rule {of_tau:.3?}, R² = {r2:.3}; in the variance of ln τ_F {of_log:.3?}; {} of {} curves have their optimum at a finite τ_F, {} of \
+            "shares of γ_feature, γ_RF, γ_rule {of_tau:.3?}, R² = {r2:.3}; in the variance of ln τ_F {of_log:.3?}; of τ_F with all points of \
+             the mesh alike, of which four in ten have ρ_target ≤ 0.1, {by_point:.3?}; {} of {} curves have their optimum at a finite τ_F, {} of \
              them tell it from 0 and ∞",
             values.len(),
             here.len(),

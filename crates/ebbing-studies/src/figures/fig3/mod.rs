@@ -78,8 +78,9 @@ impl Fitted {
     }
 }
 
-/// Bins of γ_RF: narrow near 0.
-const EDGES: [f64; 12] = [0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8, f64::INFINITY];
+/// Bins of γ_RF, midway between the values of ρ_target, which it follows (0 and 0.02 in one: at ρ_target = 0 it is up to 0.04). Narrower ones
+/// would hold one or two values of ρ_shared each, on which τ_F depends near 0.
+const EDGES: [f64; 10] = [0.0, 0.035, 0.075, 0.15, 0.275, 0.425, 0.575, 0.725, 0.9, f64::INFINITY];
 
 /// Mean γ_RF, mean τ and its standard deviation in each bin that is not empty, of points (γ_RF, τ).
 pub(super) fn binned(points: &[(f64, f64)]) -> Vec<[f64; 4]> {
@@ -214,6 +215,9 @@ mod tests {
     fn bins_hold_means_and_deviations() {
         let bins = binned(&[(0.001, 4.0), (0.003, 6.0), (0.9, 1.0)]);
         assert_eq!(bins, [[0.002, 5.0, 2f64.sqrt(), 2.0], [0.9, 1.0, 0.0, 1.0]]);
+        // Every value of ρ_target has a bin of its own, but for the first two.
+        let mesh = targets(Scale::Paper, Images::Paper).target;
+        assert!(EDGES.windows(2).all(|w| mesh.iter().filter(|t| **t >= w[0] && **t < w[1]).count() >= 1));
     }
 
     #[test]

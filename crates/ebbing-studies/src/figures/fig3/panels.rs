@@ -58,30 +58,31 @@ pub(super) fn variance(fitted: &[Fitted]) -> Panel {
     Panel::new().y("share of variance explained").aspect(0.8).bars(bars)
 }
 
-/// d: τ against γ_RF in bins, with the region near 0 as inset.
+/// d: τ against γ_RF in bins, with the sequences near 0 one by one as inset.
 pub(in crate::figures) fn times(points: &Slow, name: &str) -> Panel {
-    let series = [("all", binned(&points.all)), ("without ρ_{flip} = 0", binned(&points.inconsistent))];
-    let panel = |name: &str, keep: &dyn Fn(f64) -> bool| {
-        let mut panel = Panel::new().x("γ_{RF}").y(name).log_y();
-        for (k, (label, bins)) in series.iter().enumerate() {
-            let column = |k: usize| bins.iter().filter(|b| keep(b[0])).map(|b| b[k]).collect::<Vec<f64>>();
-            let (x, y, d) = (column(0), column(1), column(2));
-            // The lower end of a bar stays on the logarithmic axis.
-            let low: Vec<f64> = y.iter().zip(&d).map(|(y, d)| (y - d).max(0.3 * y)).collect();
-            let high: Vec<f64> = y.iter().zip(&d).map(|(y, d)| y + d).collect();
-            panel = panel.markers(Markers::new(label, &x, &y).interval(&low, &high).category(k));
-        }
-        panel
-    };
-    let near = series[0].1.iter().filter(|b| b[0] < 0.05).count();
-    let whole = panel(name, &|_| true).aspect(0.8);
-    if near < 2 {
+    let series = [("all", &points.all), ("without ρ_{flip} = 0", &points.inconsistent)];
+    let mut whole = Panel::new().x("γ_{RF}").y(name).log_y().aspect(0.8);
+    let mut near = Panel::new().x("γ_{RF}").y("τ_{F}").log_y();
+    let (mut low, mut high, mut inside) = (f64::INFINITY, 0.0f64, 0);
+    for (k, (label, points)) in series.into_iter().enumerate() {
+        let bins = binned(points);
+        let column = |k: usize| bins.iter().map(|b| b[k]).collect::<Vec<f64>>();
+        let (x, y, d) = (column(0), column(1), column(2));
+        // The lower end of a bar stays on the logarithmic axis.
+        let from: Vec<f64> = y.iter().zip(&d).map(|(y, d)| (y - d).max(0.3 * y)).collect();
+        let to: Vec<f64> = y.iter().zip(&d).map(|(y, d)| y + d).collect();
+        low = y.iter().fold(low, |low, y| low.min(0.5 * y));
+        high = to.iter().fold(high, |high, to| high.max(*to));
+        whole = whole.markers(Markers::new(label, &x, &y).interval(&from, &to).category(k));
+        let (x, y): (Vec<f64>, Vec<f64>) = points.iter().filter(|p| p.0 < 0.05).copied().unzip();
+        inside += x.len();
+        near = near.markers(Markers::new(label, &x, &y).category(k));
+    }
+    if inside < 2 {
         return whole;
     }
-    let ends = series.iter().flat_map(|s| &s.1).map(|b| [0.5 * b[1], b[1] + b[2]]);
-    let (low, high) = ends.fold((f64::INFINITY, 0.0f64), |(low, high), [a, b]| (low.min(a), high.max(b)));
     // Room for the inset above the data: about half of the logarithmic axis.
-    whole.y_range(low, high * high / low).inset(panel("τ_{F}", &|g| g < 0.05))
+    whole.y_range(low, high * high / low).inset(near)
 }
 
 /// e.

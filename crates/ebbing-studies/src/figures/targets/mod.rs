@@ -43,6 +43,8 @@ pub(super) struct Point {
     pub shared: f64,
     pub target: f64,
     pub flip: f64,
+    /// The part of the range of (ρ_shared, ρ_target) that the point stands for: the mesh is closer near ρ_target = 0.
+    pub span: f64,
     pub feature: f64,
     pub rf: f64,
     pub rule: Estimate,
@@ -162,6 +164,7 @@ impl Targets {
                 shared,
                 target,
                 flip,
+                span: span(&self.shared, shared) * span(&self.target, target),
                 feature: mean(1, first)?.value,
                 rf: mean(2, first)?.value,
                 rule: mean(3, first)?,
@@ -171,6 +174,18 @@ impl Targets {
             })
         };
         groups.iter().map(point).collect()
+    }
+}
+
+/// Half the distance between the neighbours of a value, of values in ascending order; at an end, to the one neighbour.
+fn span(values: &[f64], value: f64) -> f64 {
+    let (below, above) = (values.iter().filter(|v| **v < value), values.iter().filter(|v| **v > value));
+    let (low, high) = (below.fold(f64::NEG_INFINITY, |a, b| a.max(*b)), above.fold(f64::INFINITY, |a, b| a.min(*b)));
+    let edge = |v: f64| if v.is_finite() { v } else { value };
+    match (edge(high) - edge(low)) / 2.0 {
+        // A single value stands for all.
+        0.0 => 1.0,
+        width => width,
     }
 }
 
@@ -208,6 +223,13 @@ mod tests {
             target,
             flip,
         }
+    }
+
+    #[test]
+    fn values_of_a_mesh_share_its_range() {
+        let values = [0.0, 0.1, 0.5, 1.0];
+        assert_eq!(values.map(|v| span(&values, v)), [0.05, 0.25, 0.45, 0.25]);
+        assert_eq!(span(&[0.3], 0.3), 1.0);
     }
 
     #[test]
