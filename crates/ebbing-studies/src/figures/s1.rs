@@ -85,7 +85,7 @@ impl Reproduction for FigureS1 {
         let caption = format!(
             "Random features against the full theory, in which all weights learn (λ → ∞). **a** Forgetting of task 1 after *t* = 2 to \
              {} tasks. **b** Forgetting after task 2 against twice the conflict. **c** Time τ_{{F}} where F_{{21}} < {SMALL}, in bins \
-             of γ_{{RF}}, of all sequences and without those of ρ_{{flip}} = 0; bars: standard deviation in a bin; inset: γ_{{RF}} < 0.05. Target-distractor sequences drawn from {}; \
+             of γ_{{RF}}, of all sequences and without those of ρ_{{flip}} = 0; bars: standard deviation in a bin; inset: sequences with γ_{{RF}} < 0.05, one by one. Target-distractor sequences drawn from {}; \
              *P* = {}, *L* = {}; {}.",
             self.targets.tasks,
             data_title(self.targets.data),

@@ -175,8 +175,8 @@ impl Reproduction for Figure3 {
              against twice the conflict, coloured by γ_{{feature}}; one point for each of {} (ρ_{{target}}, ρ_{{shared}}, ρ_{{flip}}). \
              Inset: what the penalty changes, F_{{21}} − F_{{21}}(λ = 0), where F_{{21}} < 0.05. **b** Forgetting of task 1 after \
              *t* tasks with the fit F_{{max}}(1 − e^{{−(*t*−1)/τ}}).{example} **c** Share of the variance explained by each order \
-             parameter. **d** Time τ_{{F}} where F_{{21}} < 0.05, in bins of γ_{{RF}}, of all sequences and without those of ρ_{{flip}} = 0; \
-             bars: standard deviation in a bin. Inset: γ_{{RF}} < 0.05. **e** F_{{max}} foretold by F_{{21}} and τ_{{F}}. Drawn from {}; *P* = {}, *L* = {}, {} tasks, \
+             parameter, over the ranges of ρ_{{shared}} and ρ_{{target}}. **d** Time τ_{{F}} where F_{{21}} < 0.05, in bins of γ_{{RF}}, of all sequences and without those of ρ_{{flip}} = 0; \
+             bars: standard deviation in a bin. Inset: sequences with γ_{{RF}} < 0.05, one by one. **e** F_{{max}} foretold by F_{{21}} and τ_{{F}}. Drawn from {}; *P* = {}, *L* = {}, {} tasks, \
              random features, λ → ∞; {}.",
             self.targets.triples(),
             data_title(self.targets.data),

@@ -63,7 +63,7 @@ pub(in crate::figures) fn times(points: &Slow, name: &str) -> Panel {
     let series = [("all", &points.all), ("without ρ_{flip} = 0", &points.inconsistent)];
     let mut whole = Panel::new().x("γ_{RF}").y(name).log_y().aspect(0.8);
     let mut near = Panel::new().x("γ_{RF}").y("τ_{F}").log_y();
-    let (mut low, mut high, mut inside) = (f64::INFINITY, 0.0f64, 0);
+    let (mut low, mut high) = (f64::INFINITY, 0.0f64);
     for (k, (label, points)) in series.into_iter().enumerate() {
         let bins = binned(points);
         let column = |k: usize| bins.iter().map(|b| b[k]).collect::<Vec<f64>>();
@@ -75,14 +75,15 @@ pub(in crate::figures) fn times(points: &Slow, name: &str) -> Panel {
         high = to.iter().fold(high, |high, to| high.max(*to));
         whole = whole.markers(Markers::new(label, &x, &y).interval(&from, &to).category(k));
         let (x, y): (Vec<f64>, Vec<f64>) = points.iter().filter(|p| p.0 < 0.05).copied().unzip();
-        inside += x.len();
         near = near.markers(Markers::new(label, &x, &y).category(k));
     }
-    if inside < 2 {
+    let inside: Vec<f64> = points.all.iter().filter(|p| p.0 < 0.05).map(|p| p.1).collect();
+    if inside.len() < 2 {
         return whole;
     }
+    let ends = inside.iter().fold((f64::INFINITY, 0.0f64), |(low, high), tau| (low.min(*tau), high.max(*tau)));
     // Room for the inset above the data: about half of the logarithmic axis.
-    whole.y_range(low, high * high / low).inset(near)
+    whole.y_range(low, high * high / low).inset(near.y_range(0.7 * ends.0, 1.4 * ends.1))
 }
 
 /// e.
