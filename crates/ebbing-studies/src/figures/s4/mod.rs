@@ -263,6 +263,7 @@ mod tests {
         assert_eq!((study.tasks, study.p, study.width, study.depth), (8, 600, 500, 9));
         assert_eq!(study.study().unwrap().cells.len(), 4 * 5 + 5 + 5 * (1 + 3 + 3));
     }
+
     /// Seeds that differ far more from each other than learners do.
     #[test]
     fn learners_are_compared_seed_by_seed() {
@@ -287,6 +288,7 @@ mod tests {
         // One seed has no error, unless there is no gap.
         assert!(lead("l2", "ewc1").is_nan() && lead("gd", "ewc1") == 0.0);
     }
+
     #[test]
     fn runs_through_and_claims_can_fail() {
         let mut study = Learners::at(Scale::Quick, Images::Embedded);
