@@ -198,7 +198,25 @@ pub(super) fn critical_by_plain_height(frame: &Frame) -> Result<f64> {
     critical_by_height_of(frame, |g22| g22)
 }
 
+/// Whether G_22 has come back at the largest load: its geometric mean there is no larger than at the last load below 1, where it
+/// begins to diverge. Elsewhere networks overfit up to the largest load, the range of G_22 lacks its lower end, and its middle tells
+/// nothing but that α_c lies beyond.
+pub(super) fn has_recovered(frame: &Frame) -> Result<bool> {
+    let (alphas, heights) = heights(frame, f64::ln)?;
+    let below = alphas.iter().rposition(|a| *a < 1.0).map(|i| heights[i]);
+    Ok(below.zip(heights.last()).is_some_and(|(below, last)| *last <= below))
+}
+
 fn critical_by_height_of(frame: &Frame, of: fn(f64) -> f64) -> Result<f64> {
+    let (alphas, heights) = heights(frame, of)?;
+    if alphas.len() < 3 {
+        return Ok(f64::NAN);
+    }
+    Ok(alpha_c_from_curve(&alphas, &heights, CurveFeature::MidHeight)?.map_or(f64::NAN, |found| found.alpha_c))
+}
+
+/// The loads, and the mean over seeds of a function of G_22 at each.
+fn heights(frame: &Frame, of: fn(f64) -> f64) -> Result<(Vec<f64>, Vec<f64>)> {
     let (mut alphas, mut heights) = (vec![], vec![]);
     for alpha in frame.levels("alpha")? {
         let g22: Vec<f64> = frame.only("alpha", alpha)?.numbers("g22")?.into_iter().filter(|g| !g.is_nan()).collect();
@@ -207,10 +225,7 @@ fn critical_by_height_of(frame: &Frame, of: fn(f64) -> f64) -> Result<f64> {
             heights.push(g22.iter().map(|g| of(*g)).sum::<f64>() / g22.len() as f64);
         }
     }
-    if alphas.len() < 3 {
-        return Ok(f64::NAN);
-    }
-    Ok(alpha_c_from_curve(&alphas, &heights, CurveFeature::MidHeight)?.map_or(f64::NAN, |found| found.alpha_c))
+    Ok((alphas, heights))
 }
 
 /// One claim of the same claim at each κ, the paper's first: it holds only where it does at every κ. Its value is that at the paper's
@@ -338,5 +353,8 @@ mod tests {
         assert!(critical_by_plain_height(&peak).unwrap() < 2.0 && critical_by_height(&peak).unwrap() > 2.0);
         let rising = frame.having("alpha", |a| a < 3.0).unwrap();
         assert!(critical_by_height(&rising).unwrap().is_nan());
+        // Come back at load 8, to what it is below 1; still overfitting at load 2; nothing to hold it against.
+        assert!(has_recovered(&frame).unwrap() && !has_recovered(&rising).unwrap());
+        assert!(!has_recovered(&frame.having("alpha", |a| a > 1.0).unwrap()).unwrap());
     }
 }

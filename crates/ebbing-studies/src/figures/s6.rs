@@ -3,8 +3,8 @@
 use super::drawn::{ByRatio, Drawn};
 use super::loads::largest;
 use super::minima::{
-    Minima, against_load, at_every_kappa, critical_by_height, critical_by_plain_height, of_kappa, pair_cell, pairs,
-    reached, seeds,
+    Minima, against_load, at_every_kappa, critical_by_height, critical_by_plain_height, has_recovered, of_kappa,
+    pair_cell, pairs, reached, seeds,
 };
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Row;
@@ -205,14 +205,17 @@ impl PhasesOfNets {
             let (above, reached) = (part(&|a| a > 1.25 * exact), alphas.last().is_some_and(|a| *a > 1.25 * exact));
             let least = if reached { -largest(above.iter().map(|f| -f)) } else { f64::NAN };
             let peak = (0..g22.len()).max_by(|&i, &j| g22[i].total_cmp(&g22[j])).map_or(f64::NAN, |i| alphas[i]);
+            // What overfits up to the largest load has its critical load beyond it.
+            let (last, recovered) = (alphas.last().copied().unwrap_or(f64::NAN), has_recovered(&here)?);
             seen.push(Transition {
                 ratio,
                 exact,
                 below: largest(part(&|a| a < 0.8 * exact)),
                 above: least,
                 peak,
-                found: if reached { critical_by_height(&here)? } else { f64::NAN },
-                plain: if reached { critical_by_plain_height(&here)? } else { f64::NAN },
+                found: if recovered { critical_by_height(&here)? } else { last },
+                plain: critical_by_plain_height(&here)?,
+                recovered,
                 reached,
             });
         }
@@ -239,7 +242,10 @@ impl PhasesOfNets {
         let heights = |all: &[Transition]| {
             format!(
                 "ratio: mid-height of ln G_22 (of G_22) / exact {}{beside}",
-                told(all, &|t| format!("{:.2} ({:.2}) / {:.2}", t.found, t.plain, t.exact))
+                told(all, &|t| match t.recovered {
+                    true => format!("{:.2} ({:.2}) / {:.2}", t.found, t.plain, t.exact),
+                    false => format!("beyond {} / {:.2}", t.found, t.exact),
+                })
             )
         };
         let sides = |all: &[Transition]| {
@@ -256,7 +262,8 @@ impl PhasesOfNets {
             Claim::new(panel, &statement, outside as f64, "= 0", outside == 0)
                 .note(format!("ratio: α of the largest G_22, exact α_c of L = 1: {note}"))
         };
-        let gap = most(&one_beyond, &|t| (t.found / t.exact - 1.0).abs());
+        // How far a critical load lies off is known where G_22 has come back; that it lies beyond all loads is known of the others.
+        let gap = most(&one_beyond, &|t| if t.recovered { (t.found / t.exact - 1.0).abs() } else { f64::NAN });
         let grown = |t: &Transition| t.found / t.exact - 1.0;
         let statement = "L = 1: largest F_21 below 0.8 of the exact α_c";
         let deep = "L = 2: largest F_21 below 0.8 of the exact α_c of L = 1";
@@ -310,10 +317,12 @@ struct Transition {
     above: f64,
     /// The load with the largest G_22.
     peak: f64,
-    /// The load where ln G_22 falls through the middle of its range.
+    /// The load where ln G_22 falls through the middle of its range; the largest load, where G_22 has not come back.
     found: f64,
     /// The same of G_22 itself.
     plain: f64,
+    /// Whether G_22 has come back at the largest load.
+    recovered: bool,
     /// Whether a load lies above 1.25 α_c.
     reached: bool,
 }
@@ -332,6 +341,46 @@ mod tests {
         assert_eq!(study.nets.p, 600);
         assert_eq!(cells.len(), 2 * 5 * (1 + 2 * 12 * 10));
         assert_eq!(crate::figures::minima::width(600, 1.5), 400);
+    }
+
+    /// Curves of G_22 that come back, and some that go on overfitting up to the last load, with a dip on the way.
+    #[test]
+    fn what_overfits_to_the_end_has_its_critical_load_beyond() {
+        let study = PhasesOfNets {
+            ratios: [vec![0.1], vec![0.1]],
+            loads: vec![0.9, 1.2, 2.0, 4.0, 8.0],
+            ..PhasesOfNets::at(Scale::Quick, Images::Embedded)
+        };
+        let (back, overfits) = ([2.0, 20.0, 20.0, 1.5, 1.2], [2.0, 400.0, 12.0, 30.0, 20.0]);
+        let claims = |one: [f64; 5], two: [f64; 5]| {
+            let mut cells = Vec::new();
+            for protocol in ByRatio::BOTH {
+                let exact = vec![Row::new().with("alpha_c", 3.0).with("alpha_c_gamma_sim", 3.0)];
+                cells.push((pair_cell("theory", (protocol, 0.1), 0), exact));
+                for (depth, curve) in [(1usize, one), (2, two)] {
+                    for (&alpha, g22) in study.loads.iter().zip(curve) {
+                        let cell = pair_cell("nets", (protocol, 0.1), 1).with("depth", depth).with("alpha", alpha);
+                        cells.push((cell, vec![Row::new().with("kappa", 0.1).with("f21", 0.001).with("g22", g22)]));
+                    }
+                }
+            }
+            let frame = Frame::collect(cells.iter().map(|(cell, rows)| (cell, rows.as_slice())));
+            study.panel_claims(&frame, 0, 0.1).unwrap()
+        };
+        let of = |claims: &[Claim], what: &str| {
+            let found = claims.iter().find(|c| c.statement.contains(what)).unwrap();
+            (found.value, found.verdict)
+        };
+        let found = claims(back, overfits);
+        assert_eq!(of(&found, "largest gap").1, Verdict::Pass);
+        // The largest load over the exact critical one: a lower bound of both.
+        assert_eq!(of(&found, "least excess"), (8.0 / 3.0 - 1.0, Verdict::Pass));
+        assert_eq!(of(&found, "largest excess"), (8.0 / 3.0 - 1.0, Verdict::Fail));
+        assert!(found.iter().any(|c| c.note.contains("beyond 8 / 3.00")));
+        // A bound is no gap.
+        let found = claims(overfits, back);
+        assert!(of(&found, "largest gap").0.is_nan() && of(&found, "largest gap").1 == Verdict::Fail);
+        assert!(of(&found, "least excess").0 < 0.0);
     }
 
     #[test]

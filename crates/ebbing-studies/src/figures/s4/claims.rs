@@ -32,12 +32,15 @@ pub(super) fn claims(study: &Learners, frame: &Frame) -> Result<Vec<Claim>> {
             study.p as f64 / study.width as f64
         )));
     }
-    let current = |who: &str| Ok(part.only("learner", who)?.mean("current_accuracy")?.value);
-    let current = NAMES.iter().map(|who| current(who)).collect::<Result<Vec<f64>>>()?;
-    let spread = largest(current.iter().copied()) + largest(current.iter().map(|a| -a));
-    let shown: Vec<String> = NAMES.iter().zip(&current).map(|(who, a)| format!("{who} {a:.3}")).collect();
-    let statement = "test accuracy on the newest task: spread over learners";
-    claims.push(Claim::below("S4", statement, spread, 0.02).note(shown.join(", ")));
+    // Not to forget may only mean not to learn: on the data that were learned, and on new ones.
+    for (panel, column, what) in [("S4a", "current_train_accuracy", "train"), ("S4b", "current_accuracy", "test")] {
+        let current = |who: &&str| Ok(part.only("learner", *who)?.mean(column)?.value);
+        let current = NAMES.iter().map(current).collect::<Result<Vec<f64>>>()?;
+        let spread = largest(current.iter().copied()) + largest(current.iter().map(|a| -a));
+        let shown: Vec<String> = NAMES.iter().zip(&current).map(|(who, a)| format!("{who} {a:.3}")).collect();
+        let statement = format!("{what}: accuracy on the newest task, spread over learners");
+        claims.push(Claim::below(panel, &statement, spread, 0.02).note(shown.join(", ")));
+    }
     claims.push(study.ended(frame, &part)?);
     claims.push(study.widened(frame)?);
     Ok(claims)

@@ -181,7 +181,7 @@ impl Learners {
         Ok(self.after(&frame.only("part", "small theory")?, "theory", self.tasks, column)?.value)
     }
 }
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 15] = [
     column("part", "learners: the figure; width, steps, small theory: small networks that tell what it depends on"),
     column("learner", "rule that changes the weights, or the theory"),
     column("width", "units per hidden layer"),
@@ -189,6 +189,7 @@ const COLUMNS: [Column; 14] = [
     column("t", "tasks learned"),
     column("train_accuracy", "share of right signs on the training data of task 1"),
     column("test_accuracy", "share of right signs on the test data of task 1"),
+    column("current_train_accuracy", "share of right signs on the training data of the newest task"),
     column("current_accuracy", "share of right signs on the test data of the newest task"),
     column("train_loss", "training loss of task 1, over |Y|²"),
     column("mse", "mean squared training error of the newest task"),
@@ -299,7 +300,7 @@ mod tests {
         let frame = testing::run(&study);
         assert_eq!(testing::svg_panels(&study, &frame), 3);
         let claims = study.claims(&frame).unwrap();
-        assert_eq!(claims.len(), 7);
+        assert_eq!(claims.len(), 8);
         let ended = |claims: &[Claim]| claims.iter().find(|c| c.statement.contains("ended")).unwrap().value;
         assert_eq!(ended(&claims), 1.0);
         let none = frame.replaced("converged", vec![Value::Number(0.0); frame.len()]);

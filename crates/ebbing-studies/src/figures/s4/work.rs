@@ -35,6 +35,7 @@ impl Work for Trained {
                 .with("t", t + 1)
                 .with("train_accuracy", known(trained.train_accuracy[t][0]))
                 .with("test_accuracy", known(trained.test_accuracy[t][0]))
+                .with("current_train_accuracy", known(trained.train_accuracy[t][t]))
                 .with("current_accuracy", known(trained.test_accuracy[t][t]))
                 .with("train_loss", trained.train_loss[t][0])
                 .with("mse", report.mse)
@@ -97,6 +98,7 @@ impl Work for Theory {
                 .with("t", t + 1)
                 .with("train_accuracy", train[t][0])
                 .with("test_accuracy", test[t][0])
+                .with("current_train_accuracy", train[t][t])
                 .with("current_accuracy", test[t][t])
                 .with("train_loss", loss[t][0])
         };
