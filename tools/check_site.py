@@ -46,4 +46,6 @@ def main(folder):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("give one folder: python3 tools/check_site.py target/book")
     sys.exit(main(sys.argv[1]))
