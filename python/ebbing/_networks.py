@@ -69,6 +69,9 @@ class Trained(Result):
         names = task_names(self.tasks)
         missed = [str(name) for name, report in zip(names, self.reports) if not report["learned"]]
         said = [f"Not learned to the threshold: {', '.join(missed)}; more max_steps may help."] if missed else []
+        rose = [f"{name} ({report['rose']:.1f} times)" for name, report in zip(names, self.reports) if report["rose"] > 1.5]
+        if rose:
+            said.append(f"The training error rose above its lowest on the way: {', '.join(rose)}; a smaller eta_factor (or eta) may help.")
         last = len(names) - 1
         lost = f"{names[0]} after {last + 1} tasks is {significant(float(self.train_loss[last, 0]))}"
         return said + ([f"Forgetting of task {lost}."] if last else [])

@@ -35,3 +35,11 @@ def test_the_first_task_may_have_a_solver_of_its_own(make_tasks):
     run = ebbing.train(make_tasks(2), learner="l2", kappa=0.1, width=40, solver="levenberg", first_solver="descent")
     stops = [report["stop"] for report in run.reports]
     assert stops == ["threshold", "converged"] and "objective" in run.reports[1]
+
+
+def test_steps_that_overshoot_are_told(make_tasks):
+    run = ebbing.train(make_tasks(2), width=40)
+    # Plain descent at the automatic rate only falls.
+    assert [report["rose"] for report in run.reports] == [1.0, 1.0] and "rose" not in str(run)
+    run.reports[1]["rose"] = 2.1
+    assert "2 (2.1 times)" in " ".join(run.sentences())

@@ -109,6 +109,20 @@ fn a_width_is_advised_by_the_losses_computed() {
     assert!(text.contains("As λ grows") && text.contains("G₂₁ and G₂₂ are test losses of tasks 1 and 2"), "{text}");
 }
 
+/// A deep network with momentum at the whole rate, thrown several times as far as with smaller steps: it is told, and what is advised
+/// helps.
+#[test]
+fn training_tells_steps_that_overshot() {
+    let home = Home::new();
+    let command = "train --depth 9 --width 100 -p 100 --momentum 0.9 --learners gd --length 2 --seed 8";
+    let text = one_line(&home.told(command));
+    assert!(text.contains("The training error of gd rose on 2 of its 2 tasks"), "{text}");
+    let advice = "--eta-factor 0.5";
+    assert!(text.contains(&format!("{advice} takes smaller steps.")), "{text}");
+    let text = one_line(&home.told(&format!("{command} {advice}")));
+    assert!(text.contains("loss of task 1") && !text.contains("rose"), "{text}");
+}
+
 #[test]
 fn training_tells_sizes_and_what_was_not_learned() {
     let home = Home::new();

@@ -42,6 +42,8 @@ pub(crate) struct Outcome {
     pub mse: f64,
     pub stop: Stop,
     pub eta: f64,
+    /// The largest loss over the lowest before it.
+    pub rose: f64,
     /// Where the minimum itself was sought.
     pub minimum: Option<Minimum>,
 }
@@ -185,7 +187,7 @@ impl<'a> Descent<'a> {
         if let Some(gram) = &gram {
             gram.write_back(net, x);
         }
-        Ok(Outcome { steps: step, mse, stop, eta: f64::from(self.updater.eta), minimum: None })
+        Ok(self.outcome(step, mse, stop))
     }
 
     fn run_batches(
@@ -232,7 +234,11 @@ impl<'a> Descent<'a> {
                 }
             }
         };
-        Ok(Outcome { steps: step, mse, stop, eta: f64::from(self.updater.eta), minimum: None })
+        Ok(self.outcome(step, mse, stop))
+    }
+
+    fn outcome(&self, steps: usize, mse: f64, stop: Stop) -> Outcome {
+        Outcome { steps, mse, stop, eta: f64::from(self.updater.eta), rose: self.watch.rose(), minimum: None }
     }
 
     /// `|Θ − Θ_{t−1}|` over what the penalty holds.

@@ -91,6 +91,7 @@ mod tests {
             stop,
             eta: 1.0,
             moved: 0.0,
+            rose: 1.0,
             converged: stop != Stop::MaxSteps,
             minimum: None,
         };

@@ -31,12 +31,21 @@ pub struct TaskReport {
     pub eta: f64,
     /// `|Θ_t − Θ_{t−1}|/|Θ_{t−1}|` over hidden weights.
     pub moved: f64,
+    /// The largest training error over the lowest before it (from a hundredth of the first on): 1 where it only fell. Momentum that
+    /// overshoots throws a network far from where it began, and leaves no other trace.
+    #[serde(default = "one")]
+    pub rose: f64,
     /// Whether it ended where it was meant to: at the threshold, settled, or at the minimum.
     #[serde(default)]
     pub converged: bool,
     /// The objective, its gradient relative to the start, and how starts differ, where the minimum itself was sought.
     #[serde(flatten, default)]
     pub minimum: Option<Minimum>,
+}
+
+/// What checkpoints say that were written before it was counted.
+fn one() -> f64 {
+    1.0
 }
 
 /// Losses and accuracies of one run; `[t][s]` is after task t on task s, both from 0, s ≤ t.
@@ -245,6 +254,7 @@ impl Trainer {
             stop: outcome.stop,
             eta: outcome.eta,
             moved,
+            rose: outcome.rose,
             converged: !matches!(outcome.stop, Stop::MaxSteps | Stop::Stalled),
             minimum: outcome.minimum,
         });

@@ -4,7 +4,7 @@ use super::runs::{self, Run, RunEnd};
 use super::{Args, Told, cells, loss_words};
 use crate::console::Console;
 use ebbing::data::Sources;
-use ebbing::nets::{Heads, Learner, Minimum, TaskReport, Trained};
+use ebbing::nets::{Heads, Learner, Minimum, TaskReport, TrainSettings, Trained};
 use ebbing::stats::{mean_curve, mean_with_error};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{SingleHead, TaskSequence};
@@ -164,6 +164,9 @@ impl Args {
         };
         let table = table.text("newest task's MSE", &newest).text("learned", &learned).text("steps per task", &steps);
         let mut sentences: Vec<String> = groups.iter().filter_map(unlearned).collect();
+        for group in groups {
+            sentences.extend(overshot(group, &self.job.settings(group.learner, 0)?));
+        }
         sentences.extend(minima(groups));
         sentences.extend(groups.iter().flat_map(|g| &g.diverged).map(|sentence| format!("Left out: {sentence}.")));
         Ok((table, sentences.iter().map(|sentence| typeset(sentence)).collect()))
@@ -194,6 +197,29 @@ fn unlearned(group: &Group) -> Option<String> {
             "{name} did not learn {n} of its {all} tasks to the threshold: read its losses with that in mind."
         )),
     }
+}
+
+/// Training errors that rise by half are no ripples.
+const ROSE: f64 = 1.5;
+
+/// What to know of a learner whose training error rose on the way.
+fn overshot(group: &Group, settings: &TrainSettings) -> Option<String> {
+    let reports: Vec<&TaskReport> = group.done.iter().flat_map(|t| &t.reports).collect();
+    let rose = reports.iter().map(|r| r.rose).filter(|rose| *rose > ROSE);
+    let (count, most) = rose.fold((0, 1.0), |(count, most), rose| (count + 1, f64::max(most, rose)));
+    let advice = match settings.eta {
+        Some(eta) => format!("--eta {} takes smaller steps", 0.5 * eta),
+        None => format!("--eta-factor {} takes smaller steps", 0.5 * settings.eta_factor),
+    };
+    (count > 0).then(|| {
+        format!(
+            "The training error of {} rose on {count} of its {} tasks, to {} times its lowest: steps overshot, and such networks \
+             may end far from where they began. {advice}.",
+            group.learner.name(),
+            reports.len(),
+            significant(most)
+        )
+    })
 }
 
 /// How many tasks ended at their minimum, and how far starts ended from each other, where minima were sought.

@@ -204,7 +204,7 @@ impl<'a> Minimiser<'a> {
         let mut net = net.clone();
         self.problem.write(&point.weights, self.data, self.head, &mut net);
         let mse = self.problem.mse(&point);
-        Ok((net, Outcome { steps, mse, stop, eta: 0.0, minimum: Some(minimum) }))
+        Ok((net, Outcome { steps, mse, stop, eta: 0.0, rose: 1.0, minimum: Some(minimum) }))
     }
 
     /// All stages from the readout times `scale`, but for those that were `passed` on the way to another κ; the point at the end
