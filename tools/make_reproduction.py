@@ -60,15 +60,15 @@ A claim that reads stricter than the paper's own words tests the reading, not th
 | S3b | accuracy > .95 | range over λ < .02 | the paper says that it stays high |
 | S4 | training error < 1e-3 for all learners | GD; L2 must be at its minimum; of EWC it is told what more steps do | a penalty leaves an error of its own; EWC leaves weights without Fisher information free, along which nothing ends |
 | S4 | gap over the standard errors of both means | over that of the mean difference, seed by seed | learners of one seed have the same tasks and initial weights; changed before the larger size was computed |
-| exponents | L = 2: a load where the exponent of G_22 has fallen | or the largest load, where it has not: it lies beyond | as in S6; changed after the values were seen (none fell up to load 8, which counted as failing) |
+| S4 | accuracy on the newest task equal, test data | training and test data, a claim each | as for task 1; changed before the larger size was computed |
 | S5 | relative gain larger at L = 1 | absolute gain | deep networks forget little anyway |
 | S6 | L = 2 beside L = 2 | L = 2 beside the exact boundary of L = 1, and all claims of L = 1 | as in the paper's caption |
 | S6, S7d, g | mid-height of G_22 | of ln G_22, with that of G_22 told beside it in S6 | G_22 of overfitting networks ranges over decades from one to the next, and half of the largest lies beside it; on the theory's curves both tell α_c to 8 % |
 | S6 | L = 2: middle of the range of ln G_22, wherever that lies | the same where G_22 at the largest load is no larger than at the last load below 1; elsewhere the critical load lies beyond the largest | a range that lacks its lower end has no middle: networks that overfit up to load 8 were read as critical at 2; changed after the values were seen (−0.55 and −0.59 for "≥ 0") |
-| S4 | accuracy on the newest task equal, test data | training and test data, a claim each | as for task 1; changed before the larger size was computed |
 | S6, S7d, g, S8 | a claim at each κ | one claim, which holds only where it does at every κ | three penalties of the same networks are one piece of evidence |
 | S7d, g | every step of α_c in S down | or within 2 standard errors | what falls means everywhere else |
 | S8b | G_22 ≤ 1.25 | ≤ 1.4 | κ = .1 leaves training errors near .1 |
+| exponents | L = 2: a load where the exponent of G_22 has fallen | or the largest load, where it has not: it lies beyond | as in S6; changed after the values were seen (none fell up to load 8, which counted as failing) |
 | text | extremes over orders within a tenth | standard deviation | the text speaks of a spread |"""
 
 

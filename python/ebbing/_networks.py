@@ -69,7 +69,7 @@ class Trained(Result):
         names = task_names(self.tasks)
         missed = [str(name) for name, report in zip(names, self.reports) if not report["learned"]]
         said = [f"Not learned to the threshold: {', '.join(missed)}; more max_steps may help."] if missed else []
-        rose = [f"{name} ({report['rose']:.1f} times)" for name, report in zip(names, self.reports) if report["rose"] > 1.5]
+        rose = [f"{name} ({report['rose']:.1f} times)" for name, report in zip(names, self.reports) if report["overshot"]]
         if rose:
             said.append(f"The training error rose above its lowest on the way: {', '.join(rose)}; a smaller eta_factor (or eta) may help.")
         last = len(names) - 1

@@ -40,6 +40,9 @@ def test_the_first_task_may_have_a_solver_of_its_own(make_tasks):
 def test_steps_that_overshoot_are_told(make_tasks):
     run = ebbing.train(make_tasks(2), width=40)
     # Plain descent at the automatic rate only falls.
-    assert [report["rose"] for report in run.reports] == [1.0, 1.0] and "rose" not in str(run)
-    run.reports[1]["rose"] = 2.1
-    assert "2 (2.1 times)" in " ".join(run.sentences())
+    assert [(report["rose"], report["overshot"]) for report in run.reports] == [(1.0, False)] * 2 and "rose" not in str(run)
+    # Heavy momentum in a deep network does not.
+    run = ebbing.train(make_tasks(2), width=40, depth=9, momentum=0.99)
+    overshot = [report["overshot"] for report in run.reports]
+    assert any(overshot) and overshot == [report["rose"] > 1.5 for report in run.reports]
+    assert "rose above its lowest" in " ".join(run.sentences())

@@ -92,6 +92,7 @@ mod tests {
             eta: 1.0,
             moved: 0.0,
             rose: 1.0,
+            overshot: false,
             converged: stop != Stop::MaxSteps,
             minimum: None,
         };

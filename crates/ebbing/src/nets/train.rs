@@ -35,6 +35,9 @@ pub struct TaskReport {
     /// overshoots throws a network far from where it began, and leaves no other trace.
     #[serde(default = "one")]
     pub rose: f64,
+    /// Whether it rose by more than half: less may be ripples.
+    #[serde(default)]
+    pub overshot: bool,
     /// Whether it ended where it was meant to: at the threshold, settled, or at the minimum.
     #[serde(default)]
     pub converged: bool,
@@ -255,6 +258,7 @@ impl Trainer {
             eta: outcome.eta,
             moved,
             rose: outcome.rose,
+            overshot: outcome.rose > 1.5,
             converged: !matches!(outcome.stop, Stop::MaxSteps | Stop::Stalled),
             minimum: outcome.minimum,
         });

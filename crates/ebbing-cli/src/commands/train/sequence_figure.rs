@@ -199,27 +199,23 @@ fn unlearned(group: &Group) -> Option<String> {
     }
 }
 
-/// Training errors that rise by half are no ripples.
-const ROSE: f64 = 1.5;
-
 /// What to know of a learner whose training error rose on the way.
 fn overshot(group: &Group, settings: &TrainSettings) -> Option<String> {
     let reports: Vec<&TaskReport> = group.done.iter().flat_map(|t| &t.reports).collect();
-    let rose = reports.iter().map(|r| r.rose).filter(|rose| *rose > ROSE);
-    let (count, most) = rose.fold((0, 1.0), |(count, most), rose| (count + 1, f64::max(most, rose)));
+    let overshot: Vec<f64> = reports.iter().filter(|r| r.overshot).map(|r| r.rose).collect();
+    let most = overshot.iter().copied().reduce(f64::max)?;
     let advice = match settings.eta {
         Some(eta) => format!("--eta {} takes smaller steps", 0.5 * eta),
         None => format!("--eta-factor {} takes smaller steps", 0.5 * settings.eta_factor),
     };
-    (count > 0).then(|| {
-        format!(
-            "The training error of {} rose on {count} of its {} tasks, to {} times its lowest: steps overshot, and such networks \
-             may end far from where they began. {advice}.",
-            group.learner.name(),
-            reports.len(),
-            significant(most)
-        )
-    })
+    Some(format!(
+        "The training error of {} rose on {} of its {} tasks, to {} times its lowest: steps overshot, and such networks may end far \
+         from where they began. {advice}.",
+        group.learner.name(),
+        overshot.len(),
+        reports.len(),
+        significant(most)
+    ))
 }
 
 /// How many tasks ended at their minimum, and how far starts ended from each other, where minima were sought.

@@ -307,5 +307,11 @@ mod tests {
         assert_eq!(ended(&study.claims(&none).unwrap()), 0.0);
         let wrong = frame.replaced("train_accuracy", vec![Value::Number(0.5); frame.len()]);
         assert!(study.claims(&wrong).unwrap().iter().any(|c| c.panel == "S4a" && c.verdict == Verdict::Fail));
+        // A learner that did not learn its newest task.
+        let learners = frame.texts("learner").unwrap();
+        let poor = learners.iter().map(|who| Value::Number(if who == "l2" { 0.5 } else { 1.0 })).collect();
+        let claims = study.claims(&frame.replaced("current_train_accuracy", poor)).unwrap();
+        let newest = claims.iter().find(|c| c.statement.starts_with("train: accuracy on the newest")).unwrap();
+        assert_eq!((newest.value, newest.verdict), (0.5, Verdict::Fail));
     }
 }
