@@ -157,14 +157,17 @@ def section(folder, told):
 
 
 def counts(figures):
-    """How many claims pass, of the paper's figures and of others, at each scale."""
+    """How many claims pass, of the paper's figures, of others and of all, at each scale."""
     for scale, words in (("paper", "At the paper's sizes"), ("quick", "At quick scale")):
-        for own, whose in ((False, "the paper's figures"), (True, "the figures that the paper does not have")):
-            here = [told for folder, told in figures.items() if (told["figure"] in OWN) == own and f"-{scale}" in folder.name]
-            n = Counter(claim["verdict"] for told in here for claim in told["claim"])
+        verdicts = {True: Counter(), False: Counter()}
+        for folder, told in figures.items():
+            if f"-{scale}" in folder.name:
+                verdicts[told["figure"] in OWN].update(claim["verdict"] for claim in told["claim"])
+        own, papers = verdicts[True], verdicts[False]
+        for whose, n in (("on the paper's figures", papers), ("on the figures that the paper does not have", own), ("in all", own + papers)):
             judged = n["pass"] + n["fail"]
-            if judged:
-                share = f"{n['pass']} of {judged} claims on {whose} pass ({100 * n['pass'] / judged:.1f} %), {n['fail']} fail"
+            if judged and (n == papers or own):
+                share = f"{n['pass']} of {judged} claims {whose} pass ({100 * n['pass'] / judged:.1f} %), {n['fail']} fail"
                 more = f"; {n['open']} more are numbers that are told, not judged" if n["open"] else ""
                 yield f"{words} {share}{more}."
 
