@@ -142,7 +142,9 @@ def unpack(folder):
 
 def title(folder, told):
     scale = "the paper's sizes" if "-paper" in folder.name else "quick scale"
-    seeds = f", at most {told['seeds']} seed{'' if told['seeds'] == 1 else 's'}" if "seeds" in told else ""
+    most, *deep = told["seeds"] if isinstance(told.get("seeds"), list) else [told.get("seeds")]
+    seeds = f", at most {most} seed{'' if most == 1 else 's'}" if most else ""
+    seeds += f" and {deep[0]} with two hidden layers" if deep else ""
     return f"Figure {told['figure']}, {scale}{seeds} ({', '.join(told['data'])})"
 
 

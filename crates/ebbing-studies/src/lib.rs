@@ -25,7 +25,7 @@ pub use claim::{Claim, Verdict};
 pub use ebbing::data::Sources;
 pub use engine::{Bill, Event, Outcome, bill, run_missing, single_speed};
 pub use error::{Error, Result};
-pub use figures::{ENTRIES, Entry, Images, Needs, Reproduction, Scale};
+pub use figures::{ENTRIES, Entry, Images, Needs, Reproduction, Scale, Seeds};
 pub use file::StudyFile;
 pub use frame::Frame;
 pub use job::Job;

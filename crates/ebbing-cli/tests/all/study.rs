@@ -437,4 +437,8 @@ fn results_are_told_as_json() {
     let fewer = json(&home.ebbing().args(two).output().unwrap())["estimates"][0]["cells"].as_u64().unwrap();
     assert_eq!((all % 6, fewer), (0, all / 3));
     refusal(&support::run("reproduce fig2 --seeds 0"), 2);
+    let said = refusal(&support::run("reproduce fig2 --seeds 3,1"), 2);
+    assert!(said.contains("--seeds is 3,1; must be one number for figure 2"), "{said}");
+    let said = refusal(&support::run("reproduce S6 --seeds 3,x"), 2);
+    assert!(said.contains("'3,x'") && said.contains("or two of them: 10,3"), "{said}");
 }

@@ -46,7 +46,8 @@ struct Exponents {
     /// Of each protocol.
     ratios: [Vec<f64>; 2],
     loads: Vec<f64>,
-    seeds: u64,
+    /// Seeds at depth 1 and 2.
+    seeds: [u64; 2],
 }
 
 impl Exponents {
@@ -56,7 +57,7 @@ impl Exponents {
             Scale::Paper => (vec![1.15, 1.4, 1.7, 2.1, 2.6, 3.2, 4.0, 5.0, 6.5, 8.0], 10),
         };
         let nets = Minima { kappas: vec![0.1], ..Minima::at(scale, images) };
-        Exponents { nets, scale, ratios: [vec![0.15], vec![0.25]], loads, seeds }
+        Exponents { nets, scale, ratios: [vec![0.15], vec![0.25]], loads, seeds: [seeds; 2] }
     }
 
     /// The rows of one protocol.
@@ -155,7 +156,12 @@ impl Work for AtLambda {
 
 impl Reproduction for Exponents {
     fn limit_seeds(&mut self, most: usize) {
-        at_most(&mut self.seeds, most);
+        self.seeds.iter_mut().for_each(|seeds| at_most(seeds, most));
+    }
+
+    fn limit_deep_seeds(&mut self, most: usize) -> bool {
+        at_most(&mut self.seeds[1], most);
+        true
     }
 
     fn study(&self) -> Result<Study> {
@@ -169,7 +175,7 @@ impl Reproduction for Exponents {
                 let theory = AtLambda { tasks: tasks(), sigma2, lambda, loads: self.loads.clone() };
                 grid.push(pair_cell("theory", (kind, ratio), 0).with("lambda", lambda), theory);
                 for (depth, &alpha) in DEPTHS.into_iter().flat_map(|d| self.loads.iter().map(move |a| (d, a))) {
-                    for seed in seeds(self.seeds) {
+                    for seed in seeds(self.seeds[depth - 1]) {
                         let cell = pair_cell("nets", (kind, ratio), seed).with("depth", depth).with("alpha", alpha);
                         let mut work = self.nets.nets(tasks(), Heads::Multi, depth, alpha, seed);
                         work.settings.readout_penalty = self.nets.kappas[0] / (lambda * sigma2);
@@ -239,11 +245,12 @@ impl Exponents {
             "Networks with a readout per task whose new readout is pulled to 0 with a strength of κ/(λσ_0²), as in the theory's \
              posterior. **a** Norm of the second readout of one hidden layer at three λ; lines: u_1(2,2) of the theory. **b** G_{{22}}, \
              lines: theory. **c** G_{{22}} of two hidden layers. **d** How G_{{22}} grows with λ, d ln G_{{22}}/d ln λ between λ = 10^{{4}} and \
-             10^{{5}}: ½ where the theory overfits, 0 where it generalises. {} {}; means and standard errors over {} seeds of the initial \
-             weights. {}",
+             10^{{5}}: ½ where the theory overfits, 0 where it generalises. {} {}; means and standard errors over {} (L = 2: {}) \
+             seeds of the initial weights. {}",
             ["Permutation ratio", "Split ratio"][k],
             self.ratios[k][0],
-            self.seeds,
+            self.seeds[0],
+            self.seeds[1],
             self.nets.caption(self.nets.kappas[0])
         );
         Ok(Figure::grid(panels, 2).caption(&caption))

@@ -24,6 +24,7 @@ mod s6;
 mod s7;
 mod s7_nets;
 mod s8;
+mod seeds;
 mod targets;
 mod task_one;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod testing;
 mod two_tasks;
 
 pub use images::Images;
+pub use seeds::Seeds;
 
 use crate::claim::Claim;
 use crate::error::Result;
@@ -63,6 +65,11 @@ pub enum Needs {
 pub trait Reproduction: Sync {
     /// Keeps at most so many seeds of whatever is averaged over seeds.
     fn limit_seeds(&mut self, most: usize);
+
+    /// Keeps at most so many seeds of networks with two hidden layers; whether there are such beside others.
+    fn limit_deep_seeds(&mut self, _most: usize) -> bool {
+        false
+    }
 
     /// The cells, each with what it computes.
     ///
@@ -103,12 +110,20 @@ pub struct Entry {
 
 impl Entry {
     /// The figure at a scale, with at most so many seeds where that is given.
-    pub fn at(&self, scale: Scale, images: Images, seeds: Option<usize>) -> Box<dyn Reproduction> {
+    ///
+    /// # Errors
+    /// Where networks with two hidden layers are to have their own number of seeds and there are none.
+    pub fn at(&self, scale: Scale, images: Images, seeds: Option<Seeds>) -> Result<Box<dyn Reproduction>> {
         let mut figure = (self.figure)(scale, images);
-        if let Some(most) = seeds {
-            figure.limit_seeds(most);
+        if let Some(seeds) = seeds {
+            figure.limit_seeds(seeds.most);
+            if seeds.deep.is_some_and(|deep| !figure.limit_deep_seeds(deep)) {
+                let wanted =
+                    format!("must be one number for figure {}, which does not compare depths of networks", self.id);
+                return Err(ebbing::Error::setting("--seeds", seeds, wanted).into());
+            }
         }
-        figure
+        Ok(figure)
     }
 }
 
@@ -153,11 +168,34 @@ mod tests {
         for entry in ENTRIES {
             let Some(other) = entry.kin.map(|id| ENTRIES.iter().find(|e| e.id == id).unwrap()) else { continue };
             assert_eq!(other.kin, Some(entry.id));
-            let [own, theirs] = [entry, other].map(|e| e.at(Scale::Paper, Images::Paper, Some(3)).study().unwrap());
+            let [own, theirs] =
+                [entry, other].map(|e| e.at(Scale::Paper, Images::Paper, Some(Seeds::of(3))).unwrap().study().unwrap());
             assert_eq!((own.settings, own.columns), (theirs.settings, theirs.columns));
             assert_eq!(own.cells.len(), theirs.cells.len());
             kin += 1;
         }
         assert_eq!(kin, 2);
+    }
+
+    /// Networks with two hidden layers have their own number of seeds where there are such beside others; elsewhere that is refused.
+    #[test]
+    fn depths_have_their_own_number_of_seeds() {
+        let of = |entry: &Entry, seeds: &str| entry.at(Scale::Paper, Images::Embedded, Some(seeds.parse().unwrap()));
+        let mut deep = Vec::new();
+        for entry in ENTRIES {
+            match of(entry, "4,2") {
+                Ok(figure) => {
+                    let cells = figure.study().unwrap().cells;
+                    let seeds = |depth: f64| {
+                        let is = |cell: &&crate::cell::Cell| cell.number("depth").is_ok_and(|d| d == depth);
+                        cells.iter().filter(is).map(|cell| cell.seed).max()
+                    };
+                    assert_eq!((seeds(1.0), seeds(2.0)), (Some(4), Some(2)), "{}", entry.id);
+                    deep.push(entry.id);
+                }
+                Err(error) => assert!(error.to_string().contains("--seeds is 4,2; must be one number"), "{error}"),
+            }
+        }
+        assert_eq!(deep, ["S6", "exponents"]);
     }
 }

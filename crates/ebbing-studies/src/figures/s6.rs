@@ -102,6 +102,11 @@ impl Reproduction for PhasesOfNets {
         self.seeds.iter_mut().for_each(|seeds| at_most(seeds, most));
     }
 
+    fn limit_deep_seeds(&mut self, most: usize) -> bool {
+        at_most(&mut self.seeds[1], most);
+        true
+    }
+
     fn study(&self) -> Result<Study> {
         let mut grid = self.nets.study("figure-S6", self.scale, serde_json::json!({}), &[]);
         for (kind, ratio) in pairs(&self.ratios) {

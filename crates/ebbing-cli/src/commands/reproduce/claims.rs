@@ -1,7 +1,7 @@
 //! The claims of figures: a table for the screen, and `claims.toml`.
 
 use ebbing_report::{Style, TERMINAL_COLUMNS, significant, with_error, wrap};
-use ebbing_studies::{Claim, Verdict};
+use ebbing_studies::{Claim, Seeds, Verdict};
 use serde::Serialize;
 use std::path::Path;
 
@@ -16,7 +16,7 @@ struct File<'a> {
     data: &'a [String],
     /// At most so many seeds, where fewer were asked for than the scale has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    seeds: Option<u32>,
+    seeds: Option<Seeds>,
     claim: &'a [Claim],
 }
 
@@ -27,7 +27,7 @@ struct File<'a> {
 pub fn file(
     figure: &str,
     version: &str,
-    (data, seeds): (&[String], Option<u32>),
+    (data, seeds): (&[String], Option<Seeds>),
     claims: &[Claim],
 ) -> anyhow::Result<String> {
     Ok(toml::to_string(&File { figure, version, data, seeds, claim: claims })?)

@@ -16,9 +16,9 @@ pub fn print(console: &Console, embedded: bool) -> anyhow::Result<()> {
         text += "\n";
         text += &wrap(&format!("{} {}. {}", entry.id, entry.panels, entry.shows), "", "   ");
         for (name, scale) in [("quick", Scale::Quick), ("paper", Scale::Paper)] {
-            let full = entry.at(scale, Images::Paper, None).study()?;
+            let full = entry.at(scale, Images::Paper, None)?.study()?;
             let here = !embedded && all_here(&full.data)?;
-            let study = if here { full } else { entry.at(scale, Images::Embedded, None).study()? };
+            let study = if here { full } else { entry.at(scale, Images::Embedded, None)?.study()? };
             let bill = stated(&study.cells)?;
             let wall = (bill.core_seconds / threads as f64).max(bill.longest_seconds);
             let data = study.data.join(", ");

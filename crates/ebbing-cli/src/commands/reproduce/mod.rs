@@ -12,7 +12,7 @@ use ebbing::data::{Places, Sources};
 use ebbing::plan::time;
 use ebbing_report::{Screen, escape_markup, stdout_takes_styles};
 use ebbing_studies::{
-    ENTRIES, Entry, Frame, Images, Needs, Reproduction, Scale, Share, SlurmArgs, SlurmOptions, Store, Study,
+    ENTRIES, Entry, Frame, Images, Needs, Reproduction, Scale, Seeds, Share, SlurmArgs, SlurmOptions, Store, Study,
 };
 use serde_json::json;
 use std::path::PathBuf;
@@ -49,6 +49,7 @@ impl ScaleFlag {
   ebbing reproduce 6 --data fashion-mnist        the same of other images
   ebbing reproduce S4 --scale paper --dry-run    what the paper's size costs
   ebbing reproduce S6 --scale paper --seeds 1    the paper's sizes, one seed
+  ebbing reproduce S6 --scale paper --seeds 10,3 ten seeds, three at L = 2
   ebbing reproduce S4 --scale paper --slurm --partition long")]
 pub struct Args {
     /// Figures (2, 3a, S4, …), or theory, trained, all
@@ -57,9 +58,9 @@ pub struct Args {
     /// How large
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleFlag,
-    /// At most N seeds of what is averaged, for a first look at the paper's sizes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "list")]
-    seeds: Option<u32>,
+    /// At most N seeds of what is averaged, for a first look at the paper's sizes; N,M: at most M with two hidden layers
+    #[arg(long, value_name = "N[,M]", conflicts_with = "list")]
+    seeds: Option<Seeds>,
     /// The folder for results, one folder in it for each figure
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
@@ -134,14 +135,14 @@ impl Args {
 
     /// The figure's study, with embedded data where its sets are not here.
     fn chosen(&self, entry: &'static Entry) -> anyhow::Result<Chosen> {
-        let at = |images: Images| entry.at(self.scale.scale(), images, self.seeds.map(|n| n as usize));
+        let at = |images: Images| entry.at(self.scale.scale(), images, self.seeds);
         let images = match &self.data {
             Some(name) => named(entry, name)?,
             None if self.embedded => Images::Embedded,
-            None if all_here(&at(Images::Paper).study()?.data)? => Images::Paper,
+            None if all_here(&at(Images::Paper)?.study()?.data)? => Images::Paper,
             None => Images::Embedded,
         };
-        let figure = at(images);
+        let figure = at(images)?;
         let study = figure.study()?;
         if let Images::Of(_) = images {
             study.check_tasks(&Sources::new())?;
@@ -151,7 +152,7 @@ impl Args {
 
     /// Where a figure's results are.
     fn folder(&self, id: &str, images: Images) -> PathBuf {
-        let seeds = self.seeds.map_or(String::new(), |seeds| format!("-seeds-{seeds}"));
+        let seeds = self.seeds.map_or(String::new(), |seeds| format!("-seeds-{seeds}").replace(',', "-"));
         let ending = match images {
             Images::Paper => String::new(),
             Images::Embedded => "-embedded".into(),
@@ -178,7 +179,7 @@ impl Args {
     /// "paper scale", "paper scale, at most 3 seeds".
     fn size(&self) -> String {
         let scale = format!("{} scale", self.scale.name());
-        self.seeds.map_or(scale.clone(), |n| format!("{scale}, at most {n} seed{}", if n == 1 { "" } else { "s" }))
+        self.seeds.map_or(scale.clone(), |seeds| format!("{scale}, {}", seeds.words()))
     }
 
     fn tell_costs(&self, console: &Console, chosen: &[Chosen]) -> anyhow::Result<()> {

@@ -2,18 +2,17 @@
 
 use super::{Chosen, claims};
 use ebbing_report::escape_markup;
-use ebbing_studies::{Claim, Images, Reproduction, Store};
+use ebbing_studies::{Claim, Images, Reproduction, Seeds, Store};
 
 /// What captions say of the data, and of seeds where there are fewer than the scale has.
-fn used(data: &[String], images: Images, seeds: Option<u32>) -> String {
+fn used(data: &[String], images: Images, seeds: Option<Seeds>) -> String {
     let whole = match images {
         Images::Paper => "whole data sets",
         Images::Embedded => "embedded images, at smaller sizes than with whole data sets",
         Images::Of(_) => "not the paper's data set",
     };
     let data = format!("Data: {} ({whole}).", data.join(", "));
-    let fewer =
-        seeds.map_or(String::new(), |n| format!(" At most {n} seed{} (--seeds).", if n == 1 { "" } else { "s" }));
+    let fewer = seeds.map_or(String::new(), |seeds| format!(" {} (--seeds).", seeds.words().replacen('a', "A", 1)));
     escape_markup(&(data + &fewer))
 }
 
@@ -21,7 +20,7 @@ fn used(data: &[String], images: Images, seeds: Option<u32>) -> String {
 ///
 /// # Errors
 /// Where cells are missing or a file cannot be written.
-pub fn all(figure: &Chosen, seeds: Option<u32>, store: &Store) -> anyhow::Result<Vec<Claim>> {
+pub fn all(figure: &Chosen, seeds: Option<Seeds>, store: &Store) -> anyhow::Result<Vec<Claim>> {
     let (id, data) = (figure.entry.id, &figure.study.data);
     write(id, &*figure.figure, (data, seeds), &used(data, figure.images, seeds), store)
 }
@@ -29,7 +28,7 @@ pub fn all(figure: &Chosen, seeds: Option<u32>, store: &Store) -> anyhow::Result
 fn write(
     id: &str,
     figure: &dyn Reproduction,
-    (data, seeds): (&[String], Option<u32>),
+    (data, seeds): (&[String], Option<Seeds>),
     used: &str,
     store: &Store,
 ) -> anyhow::Result<Vec<Claim>> {
@@ -97,9 +96,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let study = Tiny.study().unwrap();
         let store = Store::create(folder.path(), &study).unwrap();
-        let said = used(&study.data, Images::Embedded, Some(1));
+        let said = used(&study.data, Images::Embedded, Some(Seeds::of(1)));
         assert!(said.ends_with("At most 1 seed (--seeds)."), "{said}");
-        let all = |store: &Store| write("0", &Tiny, (&study.data, Some(1)), &said, store);
+        let all = |store: &Store| write("0", &Tiny, (&study.data, Some(Seeds::of(1))), &said, store);
         assert!(all(&store).unwrap_err().to_string().contains("2 of 2 cells are not there"));
         part(&Console::new(true), &study, &store, &Share::All).unwrap();
         let claims = all(&store).unwrap();
