@@ -35,8 +35,8 @@ OWN = ("branches", "exponents")
 
 HEAD = """# The paper's figures, reproduced
 
-Made by `ebbing reproduce FIGURE --scale paper --seeds 3` (or, where it says so, quick scale) on the real data sets, and `python3
-tools/make_reproduction.py` on what that left. Thresholds are meant for the paper's sizes and fixed in advance; those that were changed
+Made by `ebbing reproduce FIGURE --scale paper --seeds 3` (or with other numbers of seeds, as the headings say) on the real data sets, and
+`python3 tools/make_reproduction.py` on what that left. Thresholds are meant for the paper's sizes and fixed in advance; those that were changed
 are listed at the end, with the reason. A claim that fails has its cause, and the experiment that shows it, beside its figure. Captions,
 settings and tidy data lie beside each figure in the folder that the command writes. The column *paper* holds numbers that the paper
 prints."""
@@ -66,7 +66,7 @@ A claim that reads stricter than the paper's own words tests the reading, not th
 | S6, S7d, g | mid-height of G_22 | of ln G_22, with that of G_22 told beside it in S6 | G_22 of overfitting networks ranges over decades from one to the next, and half of the largest lies beside it; on the theory's curves both tell α_c to 8 % |
 | S6 | L = 2: middle of the range of ln G_22, wherever that lies | the same where G_22 at the largest load is no larger than at the last load below 1; elsewhere the critical load lies beyond the largest | a range that lacks its lower end has no middle: networks that overfit up to load 8 were read as critical at 2; changed after the values were seen (−0.55 and −0.59 for "≥ 0") |
 | S6, S7d, g, S8 | a claim at each κ | one claim, which holds only where it does at every κ | three penalties of the same networks are one piece of evidence |
-| S6, S8 | first task by `levenberg`, three seeds | by descent to a mean squared error of 1e-5; S6 with ten seeds of one hidden layer | the paper trains the first task so, and has ten seeds; settled before the figures were computed that way, after ten seeds of one layer of S6 had been seen the old way (16 of 20 claims, 17 with three) |
+| S6 | first task by `levenberg`, three seeds | by descent to a mean squared error of 1e-5, ten seeds of one hidden layer | the paper trains the first task so, and has ten seeds; settled before the figure was computed that way, after ten seeds of one layer of S6 had been seen the old way (16 of 20 claims, 17 with three) |
 | S7d, g | every step of α_c in S down | or within 2 standard errors | what falls means everywhere else |
 | S8b | G_22 ≤ 1.25 | ≤ 1.4 | κ = .1 leaves training errors near .1 |
 | exponents | L = 2: a load where the exponent of G_22 has fallen | or the largest load, where it has not: it lies beyond | as in S6; changed after the values were seen (none fell up to load 8, which counted as failing) |

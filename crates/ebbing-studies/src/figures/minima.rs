@@ -54,7 +54,7 @@ pub(super) struct ByDescent {
 }
 
 impl ByDescent {
-    /// As in the paper, which trains "until the network reaches zero training error".
+    /// As in the paper: to zero training error, near enough.
     pub const PAPER: ByDescent = ByDescent { threshold: 1e-5, momentum: 0.9, eta_factor: 0.5 };
 }
 

@@ -2,7 +2,7 @@
 
 use super::drawn::ByRatio;
 use super::loads::{column, largest};
-use super::minima::{AtMinimum, ByDescent, Minima, against_load, at_every_kappa, of_kappa, reached, seeds};
+use super::minima::{AtMinimum, Minima, against_load, at_every_kappa, of_kappa, reached, seeds};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::{Cell, Row};
 use crate::claim::Claim;
@@ -38,7 +38,7 @@ const HEADS: [(&str, Heads); 2] = [("single", Heads::Single), ("multi", Heads::M
 
 impl SingleAgainstMulti {
     fn at(scale: Scale, images: Images) -> Self {
-        let nets = Minima { sigma0: 0.5, first: Some(ByDescent::PAPER), ..Minima::at(scale, images) };
+        let nets = Minima { sigma0: 0.5, ..Minima::at(scale, images) };
         let (loads, seeds) = match scale {
             Scale::Quick => (vec![0.4, 0.5, 1.3, 2.0, 3.0, 4.5], if images.few() { 2 } else { 3 }),
             Scale::Paper => (vec![0.25, 0.35, 0.5, 0.7, 0.9, 1.1, 1.4, 1.8, 2.3, 3.0, 4.0, 5.0], 10),
