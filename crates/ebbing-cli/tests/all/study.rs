@@ -440,5 +440,5 @@ fn results_are_told_as_json() {
     let said = refusal(&support::run("reproduce fig2 --seeds 3,1"), 2);
     assert!(said.contains("--seeds is 3,1; must be one number for figure 2"), "{said}");
     let said = refusal(&support::run("reproduce S6 --seeds 3,x"), 2);
-    assert!(said.contains("'3,x'") && said.contains("or two of them: 10,3"), "{said}");
+    assert!(said.contains("'3,x'") && said.contains("or two of them, the second no larger: 10,3"), "{said}");
 }

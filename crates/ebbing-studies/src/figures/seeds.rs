@@ -40,11 +40,11 @@ impl FromStr for Seeds {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Seeds, Self::Err> {
-        const RIGHT: &str = "must be a number of seeds from 1 on, or two of them: 10,3";
+        const RIGHT: &str = "must be a number of seeds from 1 on, or two of them, the second no larger: 10,3";
         let numbers: Vec<u32> = text.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| RIGHT)?;
         match numbers[..] {
             [most] if most > 0 => Ok(Seeds::of(most as usize)),
-            [most, deep] if most > 0 && deep > 0 => Ok(Seeds { most: most as usize, deep: Some(deep as usize) }),
+            [most, deep] if (1..=most).contains(&deep) => Ok(Seeds { most: most as usize, deep: Some(deep as usize) }),
             _ => Err(RIGHT),
         }
     }
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(Seeds::of(1).words(), "at most 1 seed");
         assert_eq!(read("10,3").unwrap().words(), "at most 10 seeds (3 with two hidden layers)");
         assert_eq!(serde_json::to_string(&[read("3").unwrap(), read("10,3").unwrap()]).unwrap(), "[3,[10,3]]");
-        for text in ["", "0", "10,0", "1,2,3", "-1", "ten", "99999999999999999999"] {
+        for text in ["", "0", "10,0", "3,10", "1,2,3", "-1", "ten", "99999999999999999999"] {
             assert!(read(text).is_err(), "{text}");
         }
     }
