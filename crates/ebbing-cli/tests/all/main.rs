@@ -12,6 +12,7 @@ mod labels;
 mod looks;
 mod program;
 mod server;
+mod solver;
 mod study;
 mod support;
 mod whole;

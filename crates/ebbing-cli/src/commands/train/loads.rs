@@ -1,10 +1,10 @@
 //! The three regimes by descent: two tasks, a readout each, at several loads α = P/N.
 
 use super::runs::{self, Run, RunEnd};
-use super::{Args, Told, loss_words};
+use super::{Args, Told, loss_words, reports};
 use crate::console::Console;
 use ebbing::data::Sources;
-use ebbing::nets::{Heads, MeanInterference, Solver};
+use ebbing::nets::{Heads, MeanInterference, Solver, TaskReport};
 use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::PhasePoint;
@@ -28,9 +28,17 @@ struct MeasuredLoad {
     settled: usize,
     /// Mean number of steps on the second task.
     steps: f64,
+    /// How each task of each run that went through was learned, and task 2 alone.
+    reports: Vec<TaskReport>,
     /// The sentences of runs that diverged: these enter no average.
     diverged: Vec<String>,
     regime: Regime,
+}
+
+impl MeasuredLoad {
+    fn reports(&self) -> Vec<&TaskReport> {
+        self.reports.iter().collect()
+    }
 }
 
 impl Args {
@@ -83,6 +91,7 @@ impl Args {
     ) -> anyhow::Result<()> {
         let settings = self.job.settings(self.job.rules()[0], seed)?;
         let metadata = self.output.metadata("train", Some(seed), &sequence.settings, &settings)?;
+        let found = |value: Option<f64>| value.map_or(Value::Null, json_number);
         let pair = |v: Option<(f64, f64)>| v.map_or(Value::Null, |(m, e)| json!({ "mean": m, "se": e }));
         let result = json!({
             "metadata": metadata,
@@ -91,6 +100,9 @@ impl Args {
                 "alpha": q.alpha, "width": q.width, "regime": q.regime, "f21": pair(q.f21), "g22": pair(q.g22),
                 "newest_training_error": json_number(q.newest), "learned": q.learned, "runs": q.runs, "settled": q.settled,
                 "steps": json_number(q.steps), "diverged": q.diverged,
+                "overshot": q.reports.iter().filter(|r| r.overshot).count(),
+                "gradient": found(reports::largest_gradient(&q.reports())),
+                "objectives": reports::objectives(&q.reports()),
             })).collect::<Vec<_>>(),
         });
         let texts = |get: &dyn Fn(&MeasuredLoad) -> String| points.iter().map(get).collect::<Vec<String>>();
@@ -130,12 +142,12 @@ impl Args {
                 "Task 2 ended because loss and distance to the weights before stopped changing in {settled} of {runs} runs, \
                  and after --max-steps in the others."
             ),
-            Solver::Levenberg => format!(
-                "Task 2 ended at its minimum, the gradient's norm below {} of that at the start, in {settled} of {runs} runs.",
-                settings.gradient_tolerance
-            ),
+            Solver::Levenberg => format!("Task 2 ended at its minimum in {settled} of {runs} runs."),
         };
         let mut sentences = vec![outcome(points, critical), ended];
+        let all: Vec<&TaskReport> = points.iter().flat_map(MeasuredLoad::reports).collect();
+        sentences.extend(reports::minima(&all).map(|said| format!("Task 2 alone included, {said}")));
+        sentences.extend(reports::overshot(&typeset(&self.job.rules()[0].name()), &all, &settings));
         let learned: usize = points.iter().map(|q| q.learned).sum();
         if learned < runs {
             let share = if learned == 0 { "No run".to_string() } else { format!("Only {learned} of {runs} runs") };
@@ -147,7 +159,8 @@ impl Args {
         let told = Told { heading, table, in_files, sentences };
         if let Some(folder) = &self.output.out {
             crate::files::make_folder(folder)?;
-            told.write(folder, "train-loads", figure(points, theory, critical, self.job.seeds)?, &metadata)?;
+            let drawn = figure(points, theory, critical, self.job.seeds, settings.solver)?;
+            told.write(folder, "train-loads", drawn, &metadata)?;
             self.output.write_json("train-loads.json", &result)?;
         }
         if self.output.json {
@@ -205,13 +218,20 @@ fn point(alpha: f64, width: usize, outcomes: &[RunEnd], regime: Regime) -> ebbin
         runs: outcomes.len() / 2,
         settled: mean.settled,
         steps: mean.steps,
+        reports: runs.iter().flat_map(|(both, alone)| both.reports.iter().chain(&alone.reports)).cloned().collect(),
         diverged,
         regime,
     })
 }
 
 /// F21 and G22 against the load: markers for networks, lines for the theory at λ → ∞, tints for the regimes.
-fn figure(points: &[MeasuredLoad], theory: &TwoTasks, critical: f64, seeds: usize) -> anyhow::Result<Figure> {
+fn figure(
+    points: &[MeasuredLoad],
+    theory: &TwoTasks,
+    critical: f64,
+    seeds: usize,
+    solver: Solver,
+) -> anyhow::Result<Figure> {
     let first = points.iter().map(|q| q.alpha).fold(f64::INFINITY, f64::min);
     let high = points.iter().map(|q| q.alpha).fold(0.0, f64::max) * 1.05;
     let mut alphas = ebbing::stats::log_grid(0.5 * first.min(0.2), high, 121);
@@ -238,9 +258,13 @@ fn figure(points: &[MeasuredLoad], theory: &TwoTasks, critical: f64, seeds: usiz
     } else {
         String::new()
     };
+    let how = match solver {
+        Solver::Descent => "trained by descent",
+        Solver::Levenberg => "at the minimum of loss and penalty",
+    };
     let worst = points.iter().map(|q| q.newest).fold(0.0, f64::max);
     Ok(Figure::grid(vec![left, right], 2).title("Trained networks in the three regimes").caption(&format!(
-        "Forgetting of task 1 and normalised test loss of task 2 for networks trained by descent (markers) and for the \
+        "Forgetting of task 1 and normalised test loss of task 2 for networks {how} (markers) and for the \
          theory at λ → ∞ (lines), which has no finite G_{{22}} in the overfitting regime: it grows as λ^{{1/2}} there. \
          Mean squared training error of task 2: at most {}.{bars}",
         significant(worst)

@@ -2,6 +2,7 @@
 
 mod cells;
 mod loads;
+mod reports;
 mod runs;
 mod sequence_figure;
 

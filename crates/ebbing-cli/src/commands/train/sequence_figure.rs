@@ -1,10 +1,10 @@
 //! Forgetting of the first task over a sequence: every learner, and the theory.
 
 use super::runs::{self, Run, RunEnd};
-use super::{Args, Told, cells, loss_words};
+use super::{Args, Told, cells, loss_words, reports};
 use crate::console::Console;
 use ebbing::data::Sources;
-use ebbing::nets::{Heads, Learner, Minimum, TaskReport, TrainSettings, Trained};
+use ebbing::nets::{Heads, Learner, TaskReport, Trained};
 use ebbing::stats::{mean_curve, mean_with_error};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{SingleHead, TaskSequence};
@@ -35,6 +35,13 @@ struct Group {
     learner: Learner,
     done: Vec<Trained>,
     diverged: Vec<String>,
+}
+
+impl Group {
+    /// How each task of each run was learned.
+    fn reports(&self) -> Vec<&TaskReport> {
+        self.done.iter().flat_map(|t| &t.reports).collect()
+    }
 }
 
 impl Args {
@@ -143,7 +150,7 @@ impl Args {
         let mut loss: Vec<(f64, f64)> = losses.iter().map(last).collect();
         let (mut newest, mut learned, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for group in groups.iter().filter(|g| !g.done.is_empty()) {
-            let reports: Vec<&TaskReport> = group.done.iter().flat_map(|t| &t.reports).collect();
+            let reports = group.reports();
             let ends: Vec<f64> = group.done.iter().filter_map(|t| t.reports.last()).map(|r| r.mse).collect();
             newest.push(significant(mean_with_error(&ends)?.value));
             learned.push(format!("{}/{}", reports.iter().filter(|r| r.learned).count(), reports.len()));
@@ -165,9 +172,10 @@ impl Args {
         let table = table.text("newest task's MSE", &newest).text("learned", &learned).text("steps per task", &steps);
         let mut sentences: Vec<String> = groups.iter().filter_map(unlearned).collect();
         for group in groups {
-            sentences.extend(overshot(group, &self.job.settings(group.learner, 0)?));
+            let settings = self.job.settings(group.learner, 0)?;
+            sentences.extend(reports::overshot(&group.learner.name(), &group.reports(), &settings));
         }
-        sentences.extend(minima(groups));
+        sentences.extend(reports::minima(&groups.iter().flat_map(Group::reports).collect::<Vec<_>>()));
         sentences.extend(groups.iter().flat_map(|g| &g.diverged).map(|sentence| format!("Left out: {sentence}.")));
         Ok((table, sentences.iter().map(|sentence| typeset(sentence)).collect()))
     }
@@ -186,7 +194,7 @@ fn outcome(losses: &[LossCurve], theory: Option<&LossCurve>) -> String {
 
 /// What to know of a learner that did not learn: not forgetting means nothing then.
 fn unlearned(group: &Group) -> Option<String> {
-    let reports: Vec<&TaskReport> = group.done.iter().flat_map(|t| &t.reports).collect();
+    let reports = group.reports();
     let (learned, all, name) = (reports.iter().filter(|r| r.learned).count(), reports.len(), group.learner.name());
     match all - learned {
         0 => None,
@@ -197,42 +205,6 @@ fn unlearned(group: &Group) -> Option<String> {
             "{name} did not learn {n} of its {all} tasks to the threshold: read its losses with that in mind."
         )),
     }
-}
-
-/// What to know of a learner whose training error rose on the way.
-fn overshot(group: &Group, settings: &TrainSettings) -> Option<String> {
-    let reports: Vec<&TaskReport> = group.done.iter().flat_map(|t| &t.reports).collect();
-    let overshot: Vec<f64> = reports.iter().filter(|r| r.overshot).map(|r| r.rose).collect();
-    let most = overshot.iter().copied().reduce(f64::max)?;
-    let advice = match settings.eta {
-        Some(eta) => format!("--eta {} takes smaller steps", 0.5 * eta),
-        None => format!("--eta-factor {} takes smaller steps", 0.5 * settings.eta_factor),
-    };
-    Some(format!(
-        "The training error of {} rose on {} of its {} tasks, to {} times its lowest: steps overshot, and such networks may end far \
-         from where they began. {advice}.",
-        group.learner.name(),
-        overshot.len(),
-        reports.len(),
-        significant(most)
-    ))
-}
-
-/// How many tasks ended at their minimum, and how far starts ended from each other, where minima were sought.
-fn minima(groups: &[Group]) -> Option<String> {
-    let reports: Vec<&TaskReport> = groups.iter().flat_map(|g| &g.done).flat_map(|t| &t.reports).collect();
-    let minima: Vec<_> = reports.iter().filter_map(|r| r.minimum).collect();
-    let gradient = minima.iter().map(|m| m.gradient).reduce(f64::max)?;
-    let spread = |m: &Minimum| m.objectives.1 / m.objectives.0 - 1.0;
-    let apart = minima.iter().filter(|m| m.objectives.0 > 0.0).map(spread).fold(0.0, f64::max);
-    let several = format!(" Objectives from several starts are up to {} of the lowest apart.", significant(apart));
-    Some(format!(
-        "{} of {} tasks ended at their minimum; the gradient's norm is at most {} of that at the start.{}",
-        reports.iter().filter(|r| r.converged).count(),
-        reports.len(),
-        significant(gradient),
-        if apart > 0.0 { several } else { String::new() }
-    ))
 }
 
 /// Loss and accuracy of task 1 after each task: markers for networks, a line for the theory.
