@@ -67,8 +67,23 @@ class Trained(Result):
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
         names = task_names(self.tasks)
-        missed = [str(name) for name, report in zip(names, self.reports) if not report["learned"]]
-        said = [f"Not learned to the threshold: {', '.join(missed)}; more max_steps may help."] if missed else []
+        said = []
+        # What ended where it was meant to has the error that its minimum leaves: more steps would change nothing.
+        less = "a larger width" if self.settings.get("kappa") is None else "a smaller kappa or a larger width"
+        for ended, helps in ((False, "more max_steps may help"), (True, f"their minimum leaves that error, {less} may leave less")):
+            missed = [str(n) for n, report in zip(names, self.reports) if not report["learned"] and report["converged"] == ended]
+            if missed:
+                said.append(f"Not learned to the threshold: {', '.join(missed)}; {helps}.")
+        sought = [report for report in self.reports if "gradient" in report]
+        if sought:
+            at = sum(report["converged"] for report in sought)
+            left = significant(max(report["gradient"] for report in sought))
+            ended = f"{at} of {len(sought)} tasks ended at their minimum"
+            said.append(f"{ended}; the gradient's norm is at most {left} of that at the start.")
+            low, high = max((report["objectives"] for report in sought), key=lambda range: range[1] - range[0])
+            if low < high:
+                where = f"they differ most where they are {significant(low)} to {significant(high)}"
+                said.append(f"Of several starts the lowest objective was kept: {where}.")
         rose = [f"{name} ({report['rose']:.1f} times)" for name, report in zip(names, self.reports) if report["overshot"]]
         if rose:
             said.append(f"The training error rose above its lowest on the way: {', '.join(rose)}; a smaller eta_factor (or eta) may help.")

@@ -31,6 +31,37 @@ def test_weights_give_the_losses(make_tasks, activation, heads, depth):
             assert abs(ours - np.sqrt(losses[2, s])) < 1e-5
 
 
+@pytest.mark.parametrize("heads", ["single", "multi"])
+def test_the_solver_finds_the_minimum(make_tasks, heads):
+    tasks = make_tasks(2)
+    kappa, width = 0.1, 40
+    run = ebbing.train(tasks, learner="l2", kappa=kappa, width=width, heads=heads, solver="levenberg")
+    for report in run.reports:
+        assert report["converged"] and report["gradient"] <= 1e-6 and report["steps"] > 0
+    assert "2 of 2 tasks ended at their minimum" in " ".join(run.sentences())
+    # The objective is that of the weights before and after the task.
+    before = ebbing.train(tasks[:1], learner="l2", kappa=kappa, width=width, heads=heads, solver="levenberg")
+    x, y = (np.asarray(part, dtype=float) for part in tasks[1][:2])
+    (hidden, *_), readout = run.weights, run.weights[-1]
+    f = (np.maximum(x @ hidden.T / np.sqrt(x.shape[1]), 0) @ readout.T / np.sqrt(width))[:, 0]
+    moved = np.sum((hidden.astype(float) - before.weights[0]) ** 2)
+    if heads == "single":
+        moved += np.sum((readout.astype(float) - before.weights[-1]) ** 2)
+    objective = 0.5 * np.sum((f - y) ** 2) + 0.5 * kappa * moved
+    # Weights are kept in single precision.
+    assert abs(objective - run.reports[1]["objective"]) < 1e-5 * objective
+    # What its minimum leaves is no matter of steps, and of several starts the lowest is kept.
+    far = ebbing.train(tasks, learner="l2", kappa=30.0, width=width, heads=heads, solver="levenberg", readout_scales=[0.3, 1, 30])
+    low, high = far.reports[1]["objectives"]
+    assert far.reports[1]["objective"] == low <= high
+    said = " ".join(far.sentences())
+    if not far.reports[1]["learned"]:
+        assert "a smaller kappa or a larger width may leave less" in said and "max_steps" not in said
+    assert ("Of several starts" in said) == (low < high)
+    with pytest.raises(ValueError, match="EWC"):
+        ebbing.train(tasks, learner="ewc", kappa=kappa, solver="levenberg")
+
+
 def test_the_first_task_may_have_a_solver_of_its_own(make_tasks):
     run = ebbing.train(make_tasks(2), learner="l2", kappa=0.1, width=40, solver="levenberg", first_solver="descent")
     stops = [report["stop"] for report in run.reports]
