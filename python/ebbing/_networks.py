@@ -78,8 +78,8 @@ class Trained(Result):
         if sought:
             at = sum(report["converged"] for report in sought)
             left = significant(max(report["gradient"] for report in sought))
-            ended = f"{at} of {len(sought)} tasks ended at their minimum"
-            said.append(f"{ended}; the gradient's norm is at most {left} of that at the start.")
+            number = f"{at} of {len(sought)} tasks ended at their minimum"
+            said.append(f"{number}; the gradient's norm is at most {left} of that at the start.")
             low, high = max((report["objectives"] for report in sought), key=lambda range: range[1] - range[0])
             if low < high:
                 where = f"they differ most where they are {significant(low)} to {significant(high)}"
