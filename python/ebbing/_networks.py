@@ -68,9 +68,9 @@ class Trained(Result):
         """What the numbers mean, in sentences."""
         names = task_names(self.tasks)
         said = []
-        # What ended where it was meant to has the error that its minimum leaves: more steps would change nothing.
+        # What ended where it was meant to has the error that is left there: more steps would change nothing.
         less = "a larger width" if self.settings.get("kappa") is None else "a smaller kappa or a larger width"
-        for ended, helps in ((False, "more max_steps may help"), (True, f"their minimum leaves that error, {less} may leave less")):
+        for ended, helps in ((False, "more max_steps may help"), (True, f"they ended by themselves, {less} may leave less error")):
             missed = [str(n) for n, report in zip(names, self.reports) if not report["learned"] and report["converged"] == ended]
             if missed:
                 said.append(f"Not learned to the threshold: {', '.join(missed)}; {helps}.")

@@ -48,7 +48,7 @@ impl Branches {
             Scale::Quick => (vec![60, 120, 200], vec![1.15, 1.4, 1.7, 2.1, 2.6, 3.2, 4.0], 3),
             Scale::Paper => (vec![100, 200, 400, 600], vec![1.1, 1.3, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0], 10),
         };
-        let nets = Minima { kappas: vec![0.01], ..Minima::at(scale, images) };
+        let nets = Minima { kappas: vec![0.01], first: None, ..Minima::at(scale, images) };
         Branches { nets, scale, sizes, ratio: 0.15, loads, seeds }
     }
 

@@ -56,7 +56,7 @@ impl Exponents {
             Scale::Quick => (vec![1.2, 1.6, 2.2, 3.2, 4.5, 6.5], 3),
             Scale::Paper => (vec![1.15, 1.4, 1.7, 2.1, 2.6, 3.2, 4.0, 5.0, 6.5, 8.0], 10),
         };
-        let nets = Minima { kappas: vec![0.1], ..Minima::at(scale, images) };
+        let nets = Minima { kappas: vec![0.1], first: None, ..Minima::at(scale, images) };
         Exponents { nets, scale, ratios: [vec![0.15], vec![0.25]], loads, seeds: [seeds; 2] }
     }
 

@@ -3,8 +3,8 @@
 use super::drawn::{ByRatio, Drawn};
 use super::loads::largest;
 use super::minima::{
-    ByDescent, Minima, against_load, at_every_kappa, critical_by_height, critical_by_plain_height, has_recovered,
-    of_kappa, pair_cell, pairs, reached, seeds,
+    Minima, against_load, at_every_kappa, critical_by_height, critical_by_plain_height, has_recovered, of_kappa,
+    pair_cell, pairs, reached, seeds,
 };
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::cell::Row;
@@ -43,7 +43,7 @@ struct PhasesOfNets {
 
 impl PhasesOfNets {
     fn at(scale: Scale, images: Images) -> Self {
-        let nets = Minima { first: Some(ByDescent::PAPER), ..Minima::at(scale, images) };
+        let nets = Minima::at(scale, images);
         match scale {
             Scale::Quick => PhasesOfNets {
                 nets,

@@ -169,7 +169,7 @@ mod tests {
         let mut study = StepsByNets {
             ratios: [vec![0.1], vec![0.25]],
             steps: vec![0, 1],
-            loads: vec![1.3, 2.0, 5.0],
+            loads: vec![1.3, 2.0, 3.0],
             ..StepsByNets::at(Scale::Quick, Images::Embedded)
         };
         (study.nets.p, study.nets.p_test) = (24, 16);
