@@ -82,7 +82,7 @@ fn a_study_finds_the_same_minimum() {
     let table = std::fs::read_to_string(home.join("study/study.csv")).unwrap();
     let mut lines = table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(',').collect::<Vec<_>>());
     let head = lines.next().unwrap();
-    let last = lines.last().unwrap();
+    let last = lines.next_back().unwrap();
     for (column, key) in
         [("objective", "objective"), ("gradient", "gradient"), ("newest_mse", "mse"), ("steps", "steps")]
     {
