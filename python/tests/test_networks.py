@@ -56,8 +56,8 @@ def test_the_solver_finds_the_minimum(make_tasks, heads):
     low, high = far.reports[1]["objectives"]
     assert far.reports[1]["objective"] == low <= high
     said = " ".join(far.sentences())
-    if not far.reports[1]["learned"]:
-        assert "a smaller kappa or a larger width may leave less" in said and "max_steps" not in said
+    assert not far.reports[1]["learned"] and far.reports[1]["converged"]
+    assert "a smaller kappa or a larger width may leave less" in said and "max_steps" not in said
     assert ("Of several starts" in said) == (low < high)
     with pytest.raises(ValueError, match="EWC"):
         ebbing.train(tasks, learner="ewc", kappa=kappa, solver="levenberg")

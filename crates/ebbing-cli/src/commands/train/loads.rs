@@ -1,4 +1,4 @@
-//! The three regimes by descent: two tasks, a readout each, at several loads α = P/N.
+//! The three regimes by trained networks: two tasks, a readout each, at several loads α = P/N.
 
 use super::runs::{self, Run, RunEnd};
 use super::{Args, Told, loss_words, reports};
