@@ -1,15 +1,15 @@
-"""Writes docs/reproduction.md: the table of claims and a gallery.
+"""Writes paper/reproduction.md: the table of claims and a gallery.
 
-    python3 tools/make_reproduction.py [FOLDER...]
-    python3 tools/make_reproduction.py --unpack FOLDER
+    python3 paper/gallery.py [FOLDER...]
+    python3 paper/gallery.py --unpack FOLDER
 
-A FOLDER is the --out of `ebbing reproduce`; each figure's folder in it has claims.toml and pictures. They are kept, small, in
-docs/reproduction, from which the page is made: a figure that is computed anew takes the place of its older self, and the paper's
-sizes take the place of the quick ones. What the page says of a figure besides stands in docs/reproduction/remarks.toml. Needs Pillow, to
+A FOLDER is the --out of `ebbing-paper figure`; each figure's folder in it has claims.toml and pictures. They are kept, small, in
+paper/reproduction, from which the page is made: a figure that is computed anew takes the place of its older self, and the paper's
+sizes take the place of the quick ones. What the page says of a figure besides stands in paper/reproduction/remarks.toml. Needs Pillow, to
 make pictures small.
 
 Cells of trained figures, which take hours, are kept too, also of figures that are not complete: --unpack lays them out in a FOLDER, from
-which `ebbing reproduce FIGURE --scale paper --seeds N --out FOLDER` goes on, on any machine.
+which `ebbing-paper figure FIGURE --scale paper --seeds N --out FOLDER` goes on, on any machine.
 """
 
 import io
@@ -23,8 +23,8 @@ from collections import Counter
 
 from PIL import Image
 
-DOCS = pathlib.Path(__file__).parent.parent / "docs"
-KEPT = DOCS / "reproduction"
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "reproduction"
 # Cells of the figures whose networks are trained at the paper's sizes.
 CELLS = KEPT / "cells"
 TRAINED = ("S4", "S6", "S7-nets", "S8", "branches", "exponents")
@@ -35,11 +35,11 @@ OWN = ("branches", "exponents")
 
 HEAD = """# The paper's figures, reproduced
 
-Made by `ebbing reproduce FIGURE --scale paper --seeds 3` (or with other numbers of seeds, as the headings say) on the real data sets, and
-`python3 tools/make_reproduction.py` on what that left. Thresholds are meant for the paper's sizes and fixed in advance; those that were changed
-are listed at the end, with the reason. A claim that fails has its cause, and the experiment that shows it, beside its figure. Captions,
-settings and tidy data lie beside each figure in the folder that the command writes. The column *paper* holds numbers that the paper
-prints."""
+Made by `cargo run --release -p ebbing-paper -- figure FIGURE --scale paper --seeds 3` (or with other numbers of seeds, as the headings
+say) on the real data sets, and `python3 paper/gallery.py` on what that left. Thresholds are meant for the paper's sizes and fixed in
+advance; those that were changed are listed at the end, with the reason. A claim that fails has its cause, and the experiment that shows it,
+beside its figure. Captions, settings and tidy data lie beside each figure in the folder that the command writes. The column *paper* holds
+numbers that the paper prints."""
 
 CHANGED = """## Thresholds that were changed, and why
 
@@ -104,7 +104,7 @@ def rows(claims):
 
 
 def keep(folder):
-    """A computed figure's claims and its pictures, made small, in docs/reproduction."""
+    """A computed figure's claims and its pictures, made small, in paper/reproduction."""
     name = folder.name.removeprefix("figure-")
     kept = KEPT / name
     shutil.rmtree(kept, ignore_errors=True)
@@ -198,7 +198,7 @@ def main():
     begun = [path for out in given for path in out.iterdir() if (path / "cells").exists()]
     computed = [path for path in begun if (path / "claims.toml").exists()]
     if given and not begun:
-        sys.exit("no folder with cells; give the --out folder of ebbing reproduce")
+        sys.exit("no folder with cells; give the --out folder of ebbing-paper figure")
     for folder in begun:
         pack(folder)
     for folder in sorted(computed, key=order):
@@ -210,7 +210,7 @@ def main():
         print(f"claims fail without a remark: {', '.join(sorted(unexplained))}", file=sys.stderr)
     sections = (section(folder, told) for folder, told in figures.items())
     text = "\n\n".join([HEAD, *counts(figures), failing(figures), *sections, CHANGED])
-    (DOCS / "reproduction.md").write_text(text + "\n")
+    (HERE / "reproduction.md").write_text(text + "\n")
 
 
 if __name__ == "__main__":

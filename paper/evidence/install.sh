@@ -2,7 +2,7 @@
 # install.sh VENV: makes the virtual environment in which the evidence study runs: PyTorch, Avalanche and this package.
 # Ends with exit code 77 where that cannot be, and its last line says why.
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 venv=${1:?usage: paper/evidence/install.sh VENV}
 if [ ! -x "$venv/bin/python" ]; then
   python3 -m venv "$venv" || { echo "python3 cannot make a virtual environment here"; exit 77; }

@@ -75,7 +75,9 @@ class Side:
 def program():
     """Ebbing's side, as cargo builds it."""
     build = "cargo bench --quiet -p ebbing-paper --bench serve --no-run --message-format=json"
-    return next(found for line in told(*build.split()).splitlines() if (found := json.loads(line).get("executable")))
+    made = [json.loads(line) for line in told(*build.split()).splitlines()]
+    # Cargo builds the program of the package too.
+    return next(one["executable"] for one in made if one.get("executable") and one["target"]["name"] == "serve")
 
 
 def ebbing(threads=protocol.THREADS):

@@ -1,8 +1,8 @@
 //! The claims of figures: a table for the screen, and `claims.toml`.
 
-use ebbing_report::{Style, TERMINAL_COLUMNS, significant, with_error, wrap};
 use crate::claim::{Claim, Verdict};
 use crate::figures::Seeds;
+use ebbing_report::{Style, TERMINAL_COLUMNS, significant, with_error, wrap};
 use serde::Serialize;
 use std::path::Path;
 

@@ -239,8 +239,7 @@ impl Args {
     fn submit(&self, console: &Console, figure: &Chosen) -> anyhow::Result<()> {
         let store = Store::create(&figure.folder, &figure.study)?;
         let out = std::path::absolute(&self.out).map_err(|e| ebbing::Error::io(&self.out, e))?;
-        let mut words =
-            vec!["figure".to_string(), figure.entry.id.into(), "--scale".into(), self.scale.name().into()];
+        let mut words = vec!["figure".to_string(), figure.entry.id.into(), "--scale".into(), self.scale.name().into()];
         words.extend(["--out".into(), out.display().to_string()]);
         if let Some(seeds) = self.seeds {
             words.extend(["--seeds".into(), seeds.to_string()]);

@@ -2,8 +2,8 @@
 
 use super::all_here;
 use crate::figures::{ENTRIES, Images, Needs, Scale};
-use ebbing_cli::program::{Console, stated};
 use ebbing::plan::time;
+use ebbing_cli::program::{Console, stated};
 use ebbing_report::wrap;
 
 /// List the figures: what they show, data, sizes, time

@@ -2,9 +2,9 @@
 
 use super::claims;
 use super::figure::Chosen;
-use ebbing_report::escape_markup;
 use crate::claim::Claim;
 use crate::figures::{Images, Reproduction, Seeds};
+use ebbing_report::escape_markup;
 use ebbing_studies::Store;
 
 /// What captions say of the data, and of seeds where there are fewer than the scale has.

@@ -10,9 +10,9 @@ use super::minima::{Minima, against_load, pair_cell, seeds};
 use super::s6::CriticalLoads;
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
-use ebbing_studies::{Frame, Result, Study};
 use ebbing::nets::Heads;
 use ebbing_report::{Figure, Legend, Line, Markers, Panel, Rgb};
+use ebbing_studies::{Frame, Result, Study};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {

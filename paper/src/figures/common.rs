@@ -1,7 +1,6 @@
 //! What several figures share: settings of the theory, names of data, and claims of rising and falling.
 
 use crate::claim::Claim;
-use ebbing_studies::{Column, Frame, Result, Study};
 use ebbing::Recipe;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::plan::{Cost, Sizes};
@@ -9,6 +8,7 @@ pub(super) use ebbing::stats::Trend;
 use ebbing::stats::{CurveShape, Estimate, ForgettingFit, spearman};
 use ebbing::tasks::{Permuted, Protocol};
 use ebbing::theory::single_head::SingleHeadSettings;
+use ebbing_studies::{Column, Frame, Result, Study};
 use serde::Serialize;
 
 /// The data set that is embedded in the program.

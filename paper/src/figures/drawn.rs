@@ -1,11 +1,11 @@
 //! The tasks of a cell: one recipe, whatever is computed of them.
 
-use ebbing_studies::{Result, Value};
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, Sizes, phase_cost, whitening_cost};
 use ebbing::tasks::{Interpolated, PartialSplit, Permuted, PostSteps, Protocol};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing::{Recipe, TaskSequence};
+use ebbing_studies::{Result, Value};
 use serde::{Deserialize, Serialize};
 
 /// Two tasks that a ratio makes more or less similar.

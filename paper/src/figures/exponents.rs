@@ -9,7 +9,6 @@ use super::loads::{column, largest};
 use super::minima::{Minima, against_load, pair_cell, pairs, reached, seeds};
 use super::s6::CriticalLoads;
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Frame, Result, Row, Study, Work};
 use crate::claim::Claim;
 use ebbing::Recipe;
 use ebbing::data::Sources;
@@ -19,6 +18,7 @@ use ebbing::stats::{Estimate, mean_with_error, median};
 use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing::theory::phase::PhasePoint;
 use ebbing_report::{Dash, Figure, Legend, Line, Markers, Panel, Rgb};
+use ebbing_studies::{Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
 /// The line of the list.

@@ -4,9 +4,9 @@ use super::common::{CIFAR, Trend, TrendClaim, data_title, exactly, plain};
 use super::targets::{Point, Targets};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
-use ebbing_studies::{Frame, Result, Study};
 use ebbing::stats::{Estimate, mean_with_error};
 use ebbing_report::{Figure, Line, Markers, Panel, Rgb};
+use ebbing_studies::{Frame, Result, Study};
 
 /// The line of the list of figures.
 pub(super) const ENTRY: Entry = Entry {

@@ -2,8 +2,6 @@
 
 use super::Scale;
 use super::drawn::{ByRatio, Drawn};
-use ebbing_studies::{Cell, Column, Frame, Result, Row, Study};
-use ebbing_studies::draw::{self, LoadCurve, LoadPoint};
 use ebbing::Task;
 use ebbing::stats::{Estimate, LinearFit};
 use ebbing::tasks::Protocol;
@@ -11,6 +9,8 @@ use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{CriticalLoad, Power, Regime};
 use ebbing::theory::phase::PhasePoint;
 use ebbing_report::{OKABE_ITO, Panel, Rgb};
+use ebbing_studies::draw::{self, LoadCurve, LoadPoint};
+use ebbing_studies::{Cell, Column, Frame, Result, Row, Study};
 
 /// Where tasks are drawn from, and how large they are.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

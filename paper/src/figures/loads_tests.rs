@@ -5,9 +5,9 @@ use super::fig6::Fig6;
 use super::fig7::Fig7;
 use super::s7::FigS7;
 use super::{ENTRIES, Images, Reproduction, Scale};
-use ebbing_studies::{Cell, Frame, Row, Study, Value, compute_cells};
 use crate::claim::{Claim, Verdict};
 use ebbing::data::Sources;
+use ebbing_studies::{Cell, Frame, Row, Study, Value, compute_cells};
 use std::sync::OnceLock;
 
 /// Whitening the sample takes longer than every cell here: once for all tests.

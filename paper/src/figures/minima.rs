@@ -3,7 +3,6 @@
 use super::common::relu;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, largest, ratio_cell};
-use ebbing_studies::{Cell, Column, Frame, Result, Row, Study, Work};
 use crate::claim::{Claim, Verdict};
 use crate::figures::{Images, Scale};
 use ebbing::data::Sources;
@@ -11,6 +10,7 @@ use ebbing::nets::{Heads, Learner, Solver, TrainSettings};
 use ebbing::plan::{Cost, levenberg_cost};
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::{Recipe, Task, Trainer};
+use ebbing_studies::{Cell, Column, Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
 /// The tasks and the networks of every cell of a study.

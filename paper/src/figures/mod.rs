@@ -35,8 +35,8 @@ pub use images::Images;
 pub use seeds::Seeds;
 
 use crate::claim::Claim;
-use ebbing_studies::{Frame, Result, Study};
 use ebbing_report::Figure;
+use ebbing_studies::{Frame, Result, Study};
 use serde::Serialize;
 
 /// How large a reproduction is.

@@ -5,9 +5,9 @@ use super::fig3::{self, Fitted, SMALL, Slow};
 use super::targets::{Point, Targets};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
-use ebbing_studies::{Frame, Result, Study};
 use ebbing::stats::LinearFit;
 use ebbing_report::{Figure, Line, Panel, Rgb};
+use ebbing_studies::{Frame, Result, Study};
 
 /// The line of the list of figures.
 pub(super) const ENTRY: Entry = Entry {

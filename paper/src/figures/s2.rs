@@ -3,10 +3,10 @@
 use super::common::{Trend, TrendClaim, data_title, grid, means_along, pair, plain};
 use super::two_tasks::{COLUMNS, TwoTasks};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Cell, Error, Frame, Result, Study};
 use crate::claim::Claim;
 use ebbing::stats::{Estimate, spearman};
 use ebbing_report::{Band, Figure, Line, Panel};
+use ebbing_studies::{Cell, Error, Frame, Result, Study};
 use serde::Serialize;
 
 /// The line of the list of figures.

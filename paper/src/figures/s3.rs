@@ -3,11 +3,11 @@
 use super::common::{Trend, TrendClaim, data_title, grid, means_along, pair, random_features};
 use super::task_one::{COLUMNS, TaskOne, lines};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Cell, Frame, Result, Study};
 use crate::claim::Claim;
 use ebbing::stats::Estimate;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
 use ebbing_report::{Figure, Panel};
+use ebbing_studies::{Cell, Frame, Result, Study};
 use serde::Serialize;
 
 /// The line of the list of figures.

@@ -3,12 +3,12 @@
 use super::common::{Trend, TrendClaim, data_title, grid, means_along, pair, random_features};
 use super::task_one::{COLUMNS, TaskOne, lines};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Cell, Frame, Result, Study};
 use crate::claim::Claim;
 use ebbing::Recipe;
 use ebbing::stats::Estimate;
 use ebbing::tasks::{PostSteps, WithContext};
 use ebbing_report::{Figure, Panel};
+use ebbing_studies::{Cell, Frame, Result, Study};
 use serde::Serialize;
 
 /// The line of the list of figures.

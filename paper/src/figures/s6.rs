@@ -7,7 +7,6 @@ use super::minima::{
     pair_cell, pairs, reached, seeds,
 };
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Frame, Result, Row, Study, Work};
 use crate::claim::Claim;
 use ebbing::Recipe;
 use ebbing::data::Sources;
@@ -15,6 +14,7 @@ use ebbing::nets::Heads;
 use ebbing::plan::{Cost, phase_cost};
 use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing_report::{Dash, Figure, Line, Map, Panel};
+use ebbing_studies::{Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
 /// The line of the list.
@@ -332,9 +332,9 @@ struct Transition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ebbing_studies::Value;
     use crate::claim::Verdict;
     use crate::figures::testing;
+    use ebbing_studies::Value;
 
     #[test]
     fn paper_scale_is_the_papers() {

@@ -6,10 +6,10 @@ use super::loads::column;
 use super::minima::{Minima, at_every_kappa, critical_by_height, of_kappa, pair_cell, pairs, reached, seeds};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
-use ebbing_studies::{Frame, Result, Study};
 use ebbing::nets::Heads;
 use ebbing::stats::{Estimate, mean_with_error};
 use ebbing_report::{Figure, Legend, Line, Markers, Panel};
+use ebbing_studies::{Frame, Result, Study};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -177,7 +177,8 @@ mod tests {
         assert_eq!(testing::svg_panels(&study, &frame), 2);
         assert_eq!(study.claims(&frame).unwrap().len(), 3);
         // The same load at every S does not fall.
-        let flat = frame.replaced("g22", frame.numbers("alpha").unwrap().iter().map(|a| (1.0 / a).into()).collect()).unwrap();
+        let flat =
+            frame.replaced("g22", frame.numbers("alpha").unwrap().iter().map(|a| (1.0 / a).into()).collect()).unwrap();
         let claims = study.claims(&flat).unwrap();
         assert_eq!((claims[0].verdict, claims[1].verdict), (Verdict::Fail, Verdict::Fail));
     }

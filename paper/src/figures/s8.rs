@@ -4,13 +4,13 @@ use super::drawn::ByRatio;
 use super::loads::{column, largest};
 use super::minima::{AtMinimum, Minima, against_load, at_every_kappa, of_kappa, reached, seeds};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Cell, Frame, Result, Row, Study, Work};
 use crate::claim::Claim;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::Cost;
 use ebbing_report::{Figure, Markers, Panel};
+use ebbing_studies::{Cell, Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
 /// The line of the list.

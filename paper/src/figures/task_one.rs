@@ -1,13 +1,13 @@
 //! Task 1 after task 2: squared error and share of right signs, computed and drawn.
 
 use super::common::{cost_of, means_along, plain};
-use ebbing_studies::{Error, Frame, Result, Row, Work};
 use ebbing::data::Sources;
 use ebbing::metrics::{accuracy, squared_loss};
 use ebbing::plan::{Cost, Sizes, forgetting_cost};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{Recipe, SingleHead};
 use ebbing_report::{Band, Line, Panel};
+use ebbing_studies::{Error, Frame, Result, Row, Work};
 use serde::Serialize;
 
 /// What becomes of task 1 after task 2, by the mean over networks.

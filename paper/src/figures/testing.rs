@@ -1,8 +1,8 @@
 //! Helpers of the figures' tests: run a small study in memory, and spoil its rows.
 
 use super::Reproduction;
-use ebbing_studies::{Cell, Frame, Row, Value, compute_cells};
 use ebbing::data::Sources;
+use ebbing_studies::{Cell, Frame, Row, Value, compute_cells};
 
 /// All cells of a study, collected.
 pub(super) fn run(figure: &dyn Reproduction) -> Frame {

@@ -1,10 +1,10 @@
 //! Errors, accuracies, forgetting and generalisation of two tasks, learned by random features.
 
 use super::common::{cost_of, first, random_features};
-use ebbing_studies::{Error, Result, Row, Work};
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, forgetting_cost};
 use ebbing::{Recipe, SingleHead};
+use ebbing_studies::{Error, Result, Row, Work};
 use serde::Serialize;
 
 /// What is learned of two tasks, and what is left of the first.

@@ -98,3 +98,25 @@ fn a_figure_is_submitted() {
     assert!(script.contains(&format!("exec {program} --threads 1 figure 2 --scale quick --out ")), "{script}");
     assert!(script.contains("--seeds 1 --embedded --cells "), "{script}");
 }
+
+/// Every command of this program that the pages show is one that it has.
+#[test]
+fn the_pages_show_commands_that_there_are() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut shown = 0;
+    for page in ["docs/studies.md", "docs/numbers.md", "docs/howto/theorist.md", "README.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(top.join(page)).unwrap();
+        // In a block of commands, or between backticks.
+        for words in text.lines().flat_map(|line| line.split('`')) {
+            let cargo = words.strip_prefix("cargo run --release -p ebbing-paper -- ");
+            let Some(command) = cargo.or_else(|| words.strip_prefix("ebbing-paper ")) else { continue };
+            let mut words = command.split(" #").next().unwrap().split_whitespace();
+            let help = done(&format!("{} --help", words.next().unwrap()));
+            for flag in words.filter(|word| word.starts_with("--")) {
+                assert!(help.contains(flag), "{page}: `{command}`: no {flag}");
+            }
+            shown += 1;
+        }
+    }
+    assert!(shown > 8, "only {shown} commands");
+}

@@ -3,10 +3,10 @@
 use super::super::common::{Trend, TrendClaim};
 use super::{Fitted, SMALL, Slow, binned, examples};
 use crate::claim::Claim;
-use ebbing_studies::Result;
 use crate::figures::targets::Point;
 use ebbing::linalg::Mat;
 use ebbing::stats::{Estimate, LinearFit, VarianceExplained, median, pearson, spearman};
+use ebbing_studies::Result;
 
 pub(super) fn all(fitted: &[Fitted]) -> Result<Vec<Claim>> {
     let mut claims = short_term(fitted)?;

@@ -4,8 +4,8 @@ use super::common::{BestFit, CIFAR, data_title};
 use super::targets::{Point, Targets};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
-use ebbing_studies::{Frame, Result, Study};
 use ebbing_report::Figure;
+use ebbing_studies::{Frame, Result, Study};
 
 mod claims;
 mod panels;

@@ -1,6 +1,5 @@
 //! One sequence at several depths.
 
-use ebbing_studies::{Result, Row, Work};
 use crate::figures::common::{cost_of, first, random_features, relu};
 use ebbing::data::Sources;
 use ebbing::kernels::{KernelKind, WeightPrior};
@@ -9,6 +8,7 @@ use ebbing::theory::KernelTable;
 use ebbing::theory::order_parameters::{OrderParameterSettings, OrderParameters, order_parameters};
 use ebbing::theory::single_head::{SingleHeadSettings, forgetting_of_first};
 use ebbing::{Kernel, Recipe, TaskSequence};
+use ebbing_studies::{Result, Row, Work};
 use serde::Serialize;
 
 /// Order parameters of tasks 1 and 2 and forgetting of task 1, by random features.

@@ -3,10 +3,10 @@
 use super::Figure4;
 use super::series::{Long, Series};
 use crate::claim::Claim;
-use ebbing_studies::Result;
 use crate::figures::common::{Trend, TrendClaim};
 use crate::figures::loads;
 use ebbing::stats::{Estimate, LinearFit};
+use ebbing_studies::Result;
 
 /// Why forgetting may not fall with depth.
 const SHALLOW: &str = "at small P and few permuted pixels forgetting after task 2 hardly depends on L; at P = 2000 (one seed of each \

@@ -2,12 +2,12 @@
 
 use super::common::{BestFit, CIFAR, SAMPLE, data_title, drawn, grid};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Cell, Frame, Result, Study};
 use crate::claim::Claim;
 use at_depths::AtDepths;
 use ebbing::Recipe;
 use ebbing::tasks::{Permuted, Protocol, Split};
 use ebbing_report::Figure;
+use ebbing_studies::{Cell, Frame, Result, Study};
 use orders::EveryOrder;
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -1,6 +1,5 @@
 //! One permuted sequence learned in every order: how much the order matters.
 
-use ebbing_studies::{Frame, Result, Row, Work};
 use crate::claim::Claim;
 use crate::figures::common::{cost_of, random_features, relu};
 use ebbing::data::Sources;
@@ -10,6 +9,7 @@ use ebbing::plan::{Cost, Sizes, forgetting_cost};
 use ebbing::stats::mean_with_error;
 use ebbing::theory::{KernelTable, KernelTask};
 use ebbing::{Kernel, Recipe, SingleHead, Task};
+use ebbing_studies::{Frame, Result, Row, Work};
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Rows of figure 4 as series over depth: one per permutation ratio (means over sources) and one per split sequence.
 
 use super::{BestFit, Figure4, LONG, data_title};
-use ebbing_studies::{Frame, Result};
 use ebbing::stats::{Estimate, mean_with_error};
+use ebbing_studies::{Frame, Result};
 
 /// Up to this permutation ratio curves are cut after their maximum, as in the paper.
 const CUT: f64 = 0.1;

@@ -3,8 +3,8 @@
 use super::super::loads::{is_regime, largest, log_slope, mean};
 use super::{AtLoad, EXAMPLES, Fig5, Triple, critical_of, of_triple, triple_name};
 use crate::claim::Claim;
-use ebbing_studies::{Frame, Result};
 use ebbing::theory::multi_head::Regime;
+use ebbing_studies::{Frame, Result};
 
 /// What the paper prints as γ_sim of the examples.
 const PRINTED: [f64; 2] = [0.84, 0.52];

@@ -3,9 +3,9 @@
 use super::super::loads::{colour, draw_limit};
 use super::claims::Boundary;
 use super::{AtLoad, EXAMPLES, Fig5, critical_of, of_triple, triple_name};
+use ebbing_report::{Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 use ebbing_studies::draw::diagram as regimes;
 use ebbing_studies::{Frame, Result};
-use ebbing_report::{Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 
 pub(super) fn draw(study: &Fig5, frame: &Frame) -> Result<Figure> {
     let [b1, b2, c] = ["f21", "g22", "u22"].map(|name| fixed(frame, name));

@@ -3,7 +3,6 @@
 use super::super::drawn::{ByRatio, Drawn};
 use super::super::loads::{Setup, column, labels, largest, ratio_cell};
 use super::{EXAMPLES, Fig5};
-use ebbing_studies::{Column, Frame, Result, Row, Study, Work};
 use crate::claim::Claim;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
@@ -12,6 +11,7 @@ use ebbing::nets::PosteriorSettings;
 use ebbing::plan::{Cost, sample_cost};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing::{Kernel, MultiHead, Recipe, sample_posterior};
+use ebbing_studies::{Column, Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
 /// The load that stands for 0: corrections are proportional to it.

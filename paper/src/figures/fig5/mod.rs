@@ -7,11 +7,11 @@ mod work;
 
 use super::loads::{self, Setup, column};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Cell, Column, Error, Frame, Result, Study};
 use crate::claim::Claim;
 use ebbing::stats::log_grid;
 use ebbing::tasks::{Protocol, TargetDistractor};
 use ebbing_report::Figure;
+use ebbing_studies::{Cell, Column, Error, Frame, Result, Study};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {

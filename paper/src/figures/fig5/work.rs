@@ -2,11 +2,11 @@
 
 use super::super::drawn::{Drawn, drawn_cost};
 use super::super::loads::{critical_row, labels, point_row, with_steepest};
-use ebbing_studies::{Result, Row, Work};
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, phase_cost};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use ebbing_studies::{Result, Row, Work};
 use serde::{Deserialize, Serialize};
 
 /// A curve against the load; at λ → ∞ with the critical load at both label scales.

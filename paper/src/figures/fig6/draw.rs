@@ -3,9 +3,9 @@
 use super::super::loads::{colour, draw_limit, mean, means_by};
 use super::claims::gaps;
 use super::{BENCHMARKS, Benchmark, Fig6, critical_rows, percent};
+use ebbing_report::{Band, Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 use ebbing_studies::draw::diagram as regimes;
 use ebbing_studies::{Frame, Result};
-use ebbing_report::{Band, Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 
 pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {
     let mut panels = Vec::new();

@@ -6,7 +6,6 @@ mod draw;
 use super::drawn::{ByRatio, Drawn, drawn_cost};
 use super::loads::{Setup, critical_row, point_row, ratio_cell, with_steepest};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Frame, Result, Row, Study, Work};
 use crate::claim::Claim;
 use ebbing::Recipe;
 use ebbing::data::Sources;
@@ -14,6 +13,7 @@ use ebbing::plan::{Cost, critical_load_cost};
 use ebbing::stats::log_grid;
 use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing_report::Figure;
+use ebbing_studies::{Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
 /// The line of the list.

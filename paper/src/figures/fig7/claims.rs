@@ -4,8 +4,8 @@ use super::super::common::{Trend, TrendClaim};
 use super::super::loads::{largest, log_slope};
 use super::Balance;
 use crate::claim::Claim;
-use ebbing_studies::{Frame, Result};
 use ebbing::stats::Estimate;
+use ebbing_studies::{Frame, Result};
 
 pub(super) fn claims(frame: &Frame, protocol: &str, letters: [char; 3]) -> Result<Vec<Claim>> {
     let [losses, best, kernels] = letters.map(|letter| format!("7{letter}"));

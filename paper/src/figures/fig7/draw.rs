@@ -1,8 +1,8 @@
 //! The panels of figure 7.
 
 use super::{BENCHMARKS, Balance, DRAWN, Fig7, LOAD};
-use ebbing_studies::{Frame, Result};
 use ebbing_report::{Band, Figure, Line, Marker, Markers, Matrix, OKABE_ITO, Panel, significant};
+use ebbing_studies::{Frame, Result};
 
 pub(super) fn draw(study: &Fig7, frame: &Frame) -> Result<Figure> {
     let mut panels = Vec::new();

@@ -8,9 +8,9 @@ use super::drawn::ByRatio;
 use super::loads::{Setup, column, ratio_cell};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
-use ebbing_studies::{Column, Frame, Result, Study};
 use ebbing::stats::log_grid;
 use ebbing_report::Figure;
+use ebbing_studies::{Column, Frame, Result, Study};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {

@@ -3,7 +3,6 @@
 use super::super::drawn::Drawn;
 use super::super::loads::{labels, point_row};
 use super::{ALIGNED, DRAWN, LOAD, RANGE};
-use ebbing_studies::{Result, Row, Work};
 use ebbing::data::Sources;
 use ebbing::linalg::{Mat, MatRef};
 use ebbing::plan::{Cost, product_cost};
@@ -11,6 +10,7 @@ use ebbing::rng::Stream;
 use ebbing::theory::best_lambda::best_lambda;
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTaskPoint, TwoTasks, centred_alignment};
 use ebbing::{Recipe, Task};
+use ebbing_studies::{Result, Row, Work};
 use serde::{Deserialize, Serialize};
 
 /// The theory at the figure's load.

@@ -3,8 +3,8 @@
 use super::super::loads::largest;
 use super::{Learners, NAMES};
 use crate::claim::Claim;
-use ebbing_studies::{Frame, Result};
 use ebbing::stats::{Estimate, mean_with_error};
+use ebbing_studies::{Frame, Result};
 
 pub(super) fn claims(study: &Learners, frame: &Frame) -> Result<Vec<Claim>> {
     let (part, mut claims, last) = (frame.only("part", "learners")?, Vec::new(), study.tasks);

@@ -1,8 +1,8 @@
 //! The panels of figure S4.
 
 use super::{Learners, NAMES};
-use ebbing_studies::{Frame, Result};
 use ebbing_report::{Figure, Line, Markers, Panel};
+use ebbing_studies::{Frame, Result};
 
 /// The learners as they are called in the legend.
 const SHOWN: [&str; 4] = ["gradient descent", "L2", "online EWC, γ = 0", "online EWC, γ = 1"];

@@ -9,12 +9,12 @@ use super::drawn::Drawn;
 use super::loads::column;
 use super::minima::seeds;
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Cell, Column, Frame, Result, Study};
 use crate::claim::Claim;
 use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, Solver, TrainSettings};
 use ebbing::stats::Estimate;
 use ebbing::tasks::{Permuted, Protocol};
 use ebbing_report::Figure;
+use ebbing_studies::{Cell, Column, Frame, Result, Study};
 use serde::Serialize;
 use work::{Theory, Trained};
 
@@ -251,9 +251,9 @@ impl Reproduction for Learners {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ebbing_studies::{Row, Value};
     use crate::claim::Verdict;
     use crate::figures::testing;
+    use ebbing_studies::{Row, Value};
 
     #[test]
     fn the_larger_scale_is_one_for_two_cores() {

@@ -1,12 +1,12 @@
 //! What the cells of figure S4 compute.
 
 use super::super::drawn::Drawn;
-use ebbing_studies::{Error, Result, Row, Work};
 use ebbing::data::Sources;
 use ebbing::nets::{self, Learner, TrainSettings};
 use ebbing::plan::{Cost, forgetting_cost, levenberg_cost, train_cost};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{Recipe, SingleHead, Task, Trainer};
+use ebbing_studies::{Error, Result, Row, Work};
 use serde::{Deserialize, Serialize};
 
 /// A network trained on one task after the other.

@@ -2,8 +2,8 @@
 
 use super::claims::critical;
 use super::{Averaged, BENCHMARKS, Benchmark, FigS7, LAMBDAS, limits};
-use ebbing_studies::{Frame, Result};
 use ebbing_report::{Dash, Figure, Line, OKABE_ITO, Panel, Regime, Rgb};
+use ebbing_studies::{Frame, Result};
 
 pub(super) fn draw(study: &FigS7, frame: &Frame) -> Result<Figure> {
     let mut panels = Vec::new();

@@ -6,7 +6,6 @@ mod draw;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{Setup, column, critical_row, mean, ratio_cell};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
-use ebbing_studies::{Column, Frame, Result, Row, Study, Work};
 use crate::claim::Claim;
 use ebbing::Recipe;
 use ebbing::data::Sources;
@@ -16,6 +15,7 @@ use ebbing::theory::alpha_c::{CurveCritical, CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing::theory::phase::{SequencePoint, sequence_curve};
 use ebbing_report::Figure;
+use ebbing_studies::{Column, Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
 /// The line of the list.

@@ -10,7 +10,6 @@
 //! and likewise those of γ_RF, γ_rule and ΔF_21. Flips that are rare scatter a mean of sampled ones more than curves bend (of 200
 //! targets at ρ = 0.0025, half a label is flipped in a task); the two ends do not.
 
-use ebbing_studies::{Result, Row, Work};
 use crate::figures::common::{cost_of, first, random_features, relu};
 use ebbing::data::Sources;
 use ebbing::kernels::{KernelKind, WeightPrior};
@@ -22,6 +21,7 @@ use ebbing::theory::KernelTable;
 use ebbing::theory::order_parameters::{OrderParameterSettings, OrderParameters, labellings};
 use ebbing::theory::single_head::{Mode, SingleHeadSettings, forgetting_of_first};
 use ebbing::{Kernel, Recipe, TaskSequence};
+use ebbing_studies::{Result, Row, Work};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

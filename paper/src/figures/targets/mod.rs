@@ -1,9 +1,9 @@
 //! Target-distractor sequences over a grid of (ρ_target, ρ_shared, ρ_flip): order parameters and forgetting of task 1.
 
 use super::common::grid;
-use ebbing_studies::{Cell, Frame, Result, Study};
 use ebbing::stats::{Estimate, mean_with_error};
 use ebbing::tasks::TargetDistractor;
+use ebbing_studies::{Cell, Frame, Result, Study};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
