@@ -5,6 +5,7 @@
 //! | 1 | a fault of the machine or the network: full disk, unreadable device, server that does not answer |
 //! | 2 | bad input: flags, files, settings or data that cannot be worked with |
 
+use clap::error::ContextKind;
 use ebbing_studies::job::flag_of;
 use std::io::{ErrorKind, Write};
 
@@ -12,6 +13,10 @@ use std::io::{ErrorKind, Write};
 const FAULT: u8 = 1;
 /// The input cannot be worked with.
 const BAD_INPUT: u8 = 2;
+
+/// What is said of a command that was one of `ebbing`.
+const MOVED: &str = "the figures of the paper have a program of their own, in the folder of the project: cargo run --release -p \
+                     ebbing-paper -- figure 6 (for ebbing reproduce 6; its other flags are the same)";
 
 /// Input that the program itself refuses, in one sentence.
 #[derive(Debug)]
@@ -38,7 +43,10 @@ pub enum Failure {
 impl Failure {
     /// Flags that clap refuses, in one sentence.
     pub fn from_clap(error: clap::Error) -> Self {
-        if error.use_stderr() {
+        let wanted = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
+        if wanted.as_deref() == Some("reproduce") {
+            Failure::Said(MOVED.into(), BAD_INPUT)
+        } else if error.use_stderr() {
             Failure::Said(one_line(&clap_sentence(&error.render().to_string())), BAD_INPUT)
         } else {
             Failure::Told(error)
@@ -54,7 +62,7 @@ impl Failure {
             },
             Failure::Said(sentence, code) => {
                 // On a closed or full device nobody can be told.
-                let _ = writeln!(std::io::stderr(), "ebbing: {sentence}");
+                let _ = writeln!(std::io::stderr(), "{}: {sentence}", crate::cli::name());
                 code
             }
             Failure::ReaderGone => 0,
@@ -156,7 +164,7 @@ fn io_kind(error: &anyhow::Error) -> Option<ErrorKind> {
 
 /// clap's message without usage and padding, on one line.
 pub fn clap_sentence(rendered: &str) -> String {
-    let mut command = "ebbing".to_string();
+    let mut command = crate::cli::name().to_string();
     let mut said = String::new();
     for line in rendered.lines().map(str::trim).filter(|l| !l.is_empty()) {
         if let Some(usage) = line.strip_prefix("Usage: ") {

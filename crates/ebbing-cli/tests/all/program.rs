@@ -88,7 +88,8 @@ fn a_full_disk_is_a_fault_and_a_closed_pipe_is_none() {
 #[test]
 fn the_pages_lead_somewhere() {
     let top = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut pages = vec![top.join("README.md"), top.join("CONTRIBUTING.md"), top.join("fuzz/README.md")];
+    let others = ["README.md", "CONTRIBUTING.md", "fuzz/README.md", "paper/README.md", "paper/reproduction.md"];
+    let mut pages = others.map(|page| top.join(page)).to_vec();
     let mut folders = vec![top.join("docs")];
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {

@@ -401,16 +401,6 @@ fn submitting_writes_an_array_for_what_is_missing() {
 }
 
 #[test]
-fn figures_are_listed_and_unknown_ones_refused() {
-    let text = done(&support::run("reproduce --list --embedded"));
-    assert!(text.starts_with("Figures of the paper"), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let said = refusal(&support::run("reproduce 17"), 2);
-    assert!(said.contains("there is no figure '17'"), "{said}");
-    refusal(&support::run("reproduce"), 2);
-}
-
-#[test]
 fn results_are_told_as_json() {
     let home = Home::new();
     let file = small(&home);
@@ -430,15 +420,4 @@ fn results_are_told_as_json() {
     let collected = json(&collected);
     assert_eq!((&collected["rows"], &collected["done"]), (&told["rows"], &told["cells"]));
     assert!(Path::new(collected["files"][0].as_str().unwrap()).exists());
-    let cost = home.ebbing().args(["reproduce", "fig2", "--embedded", "--dry-run", "--json"]).output().unwrap();
-    let all = json(&cost)["estimates"][0]["cells"].as_u64().unwrap();
-    // Six seeds at every point of the quick grid.
-    let two = ["reproduce", "fig2", "--embedded", "--dry-run", "--json", "--seeds", "2"];
-    let fewer = json(&home.ebbing().args(two).output().unwrap())["estimates"][0]["cells"].as_u64().unwrap();
-    assert_eq!((all % 6, fewer), (0, all / 3));
-    refusal(&support::run("reproduce fig2 --seeds 0"), 2);
-    let said = refusal(&support::run("reproduce fig2 --seeds 3,1"), 2);
-    assert!(said.contains("--seeds is 3,1; must be one number for figure 2"), "{said}");
-    let said = refusal(&support::run("reproduce S6 --seeds 3,x"), 2);
-    assert!(said.contains("'3,x'") && said.contains("or two of them, the second no larger: 10,3"), "{said}");
 }
