@@ -29,16 +29,17 @@ THEIRS = {"f_pair": "f21", "f_pair_at_lambda_zero": "f21_at_lambda_zero", "delta
 
 
 def by_name(values: dict[str, float]) -> dict[str, float]:
-    """Order parameters by the names used here."""
-    return {name: values[THEIRS.get(name, name)] for name in NAMES}
+    """Order parameters by the names used here; what is not known is NaN."""
+    known = {name: values[THEIRS.get(name, name)] for name in NAMES}
+    return {name: float("nan") if value is None else value for name, value in known.items()}
 
 
 class OrderParameters(Result):
     """Order parameters of two tasks, learned one after the other.
 
     `gamma_feature`, `gamma_rf`, `gamma_rule`, `gamma_sim`, `conflict` = γ_RF − γ_rule, `f_pair` (forgetting of the first task
-    after the second, these two learned alone), `cos`, `proj`, `f_pair_at_lambda_zero` (the same without penalty),
-    `delta_f_pair`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also `low`, `high` and
+    after the second, these two learned alone: by random features, in a forecast in its mode and at its temperature), `cos`,
+    `proj`, `f_pair_at_lambda_zero` (the same without penalty), `delta_f_pair`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also `low`, `high` and
     `standard_error`, with `shuffles` also `null` (`mean`, `deviation`, `low`, `high`, `p_value`): dictionaries by name.
     `gamma_feature_error` is the standard error of γ_feature, and so of γ_sim, where it was estimated: in forecasts of sets whose
     kernels do not fit into memory.

@@ -23,7 +23,7 @@ class SingleHead:
     | `tasks` | list of (X, y) or (X, y, X_test, y_test) |
     | `mode` | `rf`: random features; `ntk`: all weights learn, λ → ∞; `lazy`: by plain descent; `gibbs`: at `lam` |
     | `depth`, `activation` | hidden layers; relu, linear, erf or gelu |
-    | `lam` | penalty λ on the change of the weights; finite only in mode `gibbs` |
+    | `lam` | penalty λ on the change of the weights; finite only in mode `gibbs`, where inf is the limit at the `beta` given |
     | `sigma`, `bias` | prior standard deviations of a weight, and of a bias in every layer (0: none) |
     | `beta` | inverse temperature: targets carry noise of variance 1/β |
 

@@ -53,7 +53,7 @@ pub struct AdviseJob {
     #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub widths: Vec<f64>,
-    /// Penalties to try, comma-separated, inf included, each told [default: 1, 10, 100 and 1000, the best told]
+    /// Penalties to try, comma-separated, inf included at --beta inf, each told [default: 1, 10, 100 and 1000, the best told]
     #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub lambdas: Vec<f64>,

@@ -41,7 +41,7 @@ pub struct ForecastJob {
     /// Which limit of learning
     #[arg(long, value_parser = choice::<Mode>(MODES), default_value = "rf")]
     pub mode: Mode,
-    /// Penalty on the change of weights, with --mode gibbs; a number or inf
+    /// Penalty on the change of weights, with --mode gibbs; a number or inf (the limit at the --beta given)
     #[arg(long, value_parser = number, value_name = "LAMBDA", default_value_t = f64::INFINITY)]
     #[serde(with = "ebbing::serde_infinity")]
     pub lambda: f64,
@@ -66,7 +66,7 @@ pub struct ForecastJob {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub depths: Vec<usize>,
-    /// Set beside it what each of these penalties would do where all weights learn, comma-separated, inf included
+    /// Set beside it what each of these penalties would do at this --beta where all weights learn, comma-separated, inf included
     #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub lambdas: Vec<f64>,
@@ -404,7 +404,7 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("gamma_rule", "how far the rules of tasks s and t agree on them"),
     ("conflict", "gamma_rf - gamma_rule"),
     ("gamma_sim", "similarity of tasks s and t that have readouts of their own"),
-    ("f_pair", "forgetting of task s after task t alone"),
+    ("f_pair", "forgetting of task s after task t, these two learned alone, in the mode and at the beta of the row"),
     ("f_max", "fitted plateau of the first task's forgetting"),
     ("tau", "fitted number of tasks over which the first task is forgotten"),
     ("fit_r2", "share of variance that the fit explains"),

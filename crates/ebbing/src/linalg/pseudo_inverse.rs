@@ -84,6 +84,11 @@ impl PseudoInverse {
         self.solve(column(b)).col_as_slice(0).to_vec()
     }
 
+    /// `V Vᵀ B`: the part of B within the directions that are kept.
+    pub fn project(&self, b: MatRef<'_, f64>) -> Mat<f64> {
+        matmul(self.vectors.as_ref(), matmul(self.vectors.transpose(), b).as_ref())
+    }
+
     /// `Λ^{-1/2} Vᵀ B`, with as many rows as the rank: what `L⁻¹ B` is to a Cholesky factor.
     pub fn half_solve(&self, b: MatRef<'_, f64>) -> Mat<f64> {
         let mut inner = matmul(self.vectors.transpose(), b);

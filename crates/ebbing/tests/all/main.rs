@@ -10,6 +10,7 @@ mod linalg;
 mod minimum;
 mod multi_head;
 mod order_parameters;
+mod pairs;
 mod remedies;
 mod single_head;
 mod support;

@@ -68,7 +68,9 @@ fn definition(k11: &Mat<f64>, k12: &Mat<f64>, k22: &Mat<f64>, y1: &Mat<f64>, y2:
     let cos = dot(&w2, &c) / (v1 * v2).sqrt();
     let proj = dot(&c, &over(&k22, &c)) / v1;
     let rest = y2 - mul(&k21, &over(&k11, y1));
-    let f21 = mul(k12, &over(&k22, &rest)).squared_norm_l2() / (n1 * n1);
+    // f_2(X_1) − Y_1, where the ridge leaves ridge · u_1 of Y_1.
+    let left = ridge * n1 * &w1;
+    let f21 = (mul(k12, &over(&k22, &rest)) - left).squared_norm_l2() / (n1 * n1);
     let free = (mul(k12, &over(&k22, y2)) - y1).squared_norm_l2() / (n1 * n1);
     let (conflict, gamma_sim) = (gamma_rf - gamma_rule, gamma_feature + cos * cos - proj);
     [gamma_feature, gamma_rf, gamma_rule, conflict, gamma_sim, cos, proj, f21, free, f21 - free]

@@ -268,3 +268,24 @@ fn reduced_inputs_keep_inner_products() {
         }
     }
 }
+
+/// A move that has no energy is a divergence whose cause is told.
+#[test]
+fn divergent_moves_come_with_their_cause() {
+    let moves = Moves { warmup: 10, draws: 40, leapfrog: 10, target: 0.8 };
+    let mut s = Stream::new(1, "divergent", 0);
+    let walled = |w: &[f64], g: &mut [f64]| {
+        g[0] = w[0];
+        let wall = || crate::Error::data("the kernel", "is no longer positive definite");
+        if w[0].abs() < 1.0 { Ok(0.5 * w[0] * w[0]) } else { Err(wall()) }
+    };
+    let moved = hmc::run(&mut [0.0], 1.0, moves, &mut s, walled, |_, _| ()).unwrap();
+    assert!(moved.divergent > 0);
+    assert_eq!(moved.cause.unwrap(), "the kernel: is no longer positive definite");
+    let far = |_: &[f64], g: &mut [f64]| {
+        g[0] = -1e9;
+        Ok(0.0)
+    };
+    let moved = hmc::run(&mut [0.0], 1.0, moves, &mut s, far, |_, _| ()).unwrap();
+    assert!(moved.cause.is_none_or(|cause| cause.starts_with("the energy")), "{}", moved.divergent);
+}

@@ -59,7 +59,8 @@ pub struct AdviseSettings {
     /// More widths N for readouts of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub widths: Vec<f64>,
-    /// Penalties λ that are tried; the usual ones, of which the best is told, where none are given.
+    /// Penalties λ that are tried, all at the β of `theory`; the usual ones, of which the best is told, where none are given. At a
+    /// finite β they are finite.
     #[serde(with = "crate::serde_infinity::list", skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
     /// At most this many training and test examples of each task are used.
@@ -269,9 +270,14 @@ impl AdviseSettings {
         if self.theory.replay.is_on() {
             return Err(Error::setting("replay", self.theory.replay.examples, "must be 0: advice finds it"));
         }
-        if self.theory.mode == Mode::Gibbs && self.theory.lambda.is_finite() {
+        if self.theory.mode == Mode::Gibbs && (self.theory.lambda.is_finite() || self.theory.beta.is_finite()) {
             let expected = "must be rf, ntk or lazy: advice sweeps the penalty itself";
             return Err(Error::setting("mode", "gibbs", expected));
+        }
+        if self.theory.beta.is_finite() && self.lambdas.contains(&f64::INFINITY) {
+            let expected = "must be finite at a finite beta: held fixed, it leaves nothing learned after the first task at lambda = inf \
+                            (mode ntk is the limit at a fixed beta/lambda)";
+            return Err(Error::setting("lambdas", "inf", expected));
         }
         if let Some(x) = self.keep_forgetting_below.filter(|x| !(x.is_finite() && *x > 0.0)) {
             return Err(Error::setting("keep_forgetting_below", x, "must be positive and finite"));

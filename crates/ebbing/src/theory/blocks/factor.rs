@@ -2,7 +2,7 @@
 
 use super::kernels::{KernelSource, Kernels, Points, Which};
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, matmul_into};
+use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, Scale, matmul_into};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -94,6 +94,18 @@ impl Factor {
         x
     }
 
+    /// `Y − K u` of a solution `u = (K + ridge)^{-1} Y`: `ridge u`, and what of Y a pseudo-inverse leaves out; none where that is 0.
+    pub fn left(&self, y: &Mat<f64>, u: &Mat<f64>, ridge: f64) -> Option<Mat<f64>> {
+        let of_ridge = (ridge > 0.0).then(|| ridge * u);
+        match self {
+            Factor::Blocks { .. } => of_ridge,
+            Factor::Pseudo(inverse) => {
+                let outside = y - inverse.project(y.as_ref());
+                Some(of_ridge.map_or_else(|| outside.clone(), |left| left + &outside))
+            }
+        }
+    }
+
     /// `‖K_b^{-1/2} K_ba K_a^{-1/2}‖²` = `Tr(K_b^{-1} K_ba K_a^{-1} K_ab)` of two tasks with the same common inputs;
     /// `k_ba` is the kernel between their own inputs (between all of them for pseudo-inverses).
     ///
@@ -126,7 +138,12 @@ impl Factor {
         }
         let mut stream = Stream::new(0, "condition probes", n as u64);
         let probe = Mat::from_fn(n, 2, |_, _| stream.normal());
-        let once = self.solve(probe.as_ref());
+        let mut once = self.solve(probe.as_ref());
+        // A power of two, which changes no digit: kernels far from 1 would leave the range of numbers in two steps.
+        let exponent = once.norm_max().log2().floor();
+        if exponent.is_finite() {
+            once *= Scale((-exponent).exp2());
+        }
         let twice = self.solve(once.as_ref());
         let growth = |j: usize| twice.col(j).norm_l2() / once.col(j).norm_l2();
         norm * growth(0).max(growth(1))
@@ -160,6 +177,8 @@ impl Kernels {
 /// # Errors
 /// [`Error::LostAccuracy`] that names the kernel of task `name`.
 pub(crate) fn digits(condition: f64, name: &str) -> Result<f64> {
+    // What left the range of numbers has no digits either.
+    let condition = if condition.is_nan() { f64::INFINITY } else { condition };
     let digits = -(f64::EPSILON * condition).log10();
     if digits >= DIGITS_NEEDED {
         return Ok(digits);

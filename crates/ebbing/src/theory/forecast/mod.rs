@@ -93,29 +93,30 @@ impl ForecastSettings {
         if !(self.ridge >= 0.0 && self.ridge.is_finite()) {
             return Err(Error::setting("ridge", self.ridge, "must be at least 0 and finite"));
         }
-        self.of_pairs().checked()?;
+        self.of_pairs(true).checked()?;
         sweeps::check(tasks, self)
     }
 
-    /// What is asked of the order parameters of pairs.
-    fn of_pairs(&self) -> OrderParameterSettings {
+    /// What is asked of the order parameters of pairs; `detailed`: with intervals and null.
+    fn of_pairs(&self, detailed: bool) -> OrderParameterSettings {
         let theory = &self.theory;
+        let (half_samples, shuffles) = if detailed { (self.half_samples, self.shuffles) } else { (0, 0) };
         OrderParameterSettings {
             architecture: theory.architecture,
             sigma2: theory.sigma2,
             bias2: theory.bias2,
             // A temperature is a ridge of 1/β.
             ridge: self.ridge + 1.0 / theory.beta,
-            half_samples: self.half_samples,
-            shuffles: self.shuffles,
+            half_samples,
+            shuffles,
             ..OrderParameterSettings::default()
         }
     }
 
-    /// `1/β + ridge` is the temperature of a network: its ridge is part of it. That of features stays beside it.
+    /// `1/β + ridge` is the temperature of everything: a ridge is part of it.
     fn with_one_ridge(&self) -> ForecastSettings {
         let mut settings = self.clone();
-        if !self.features && self.ridge > 0.0 {
+        if self.ridge > 0.0 {
             settings.theory.beta = 1.0 / (1.0 / self.theory.beta + self.ridge);
             settings.ridge = 0.0;
         }
@@ -453,6 +454,15 @@ fn notes(forecasts: &[SingleHeadForecast], pairs: &[PairForecast]) -> Vec<String
             "fewer features than examples: pseudo-inverses at ranks {} and {}, γ_feature divided by the smaller",
             pair.detail.ranks[0], pair.detail.ranks[1]
         ));
+    }
+    let unknown = |p: &PairForecast| {
+        p.detail.interval.as_ref().is_some_and(|i| i.low.f21.is_nan())
+            || p.detail.null.as_ref().is_some_and(|n| n.mean.f21.is_nan())
+    };
+    if pairs.iter().any(unknown) {
+        notes.push(
+            "F_pair has no interval and no null: resampling is of random features, and it is forecast otherwise".into(),
+        );
     }
     notes
 }

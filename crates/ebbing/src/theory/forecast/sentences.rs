@@ -158,7 +158,9 @@ fn best_of(which: &str, sweep: &[SweepForecast], tested: bool) -> Option<String>
         let width = point.width.map_or(String::new(), |n| format!("N = {}, ", chosen(n)));
         Some(format!("{width}λ = {} ({accuracy}forgetting {forgetting} after the last task)", chosen(point.lambda)))
     };
-    Some(format!("{which}, the best is {}, the worst {}.", told(best)?, told(worst)?))
+    // What penalties do depends on the temperature that is held fixed.
+    let at = if best.beta.is_finite() { format!(" at β = {}", chosen(best.beta)) } else { String::new() };
+    Some(format!("{which}{at}, the best is {}, the worst {}.", told(best)?, told(worst)?))
 }
 
 /// Accuracies among each task's own classes.

@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | γ_feature | `Tr(K_22^{-1} K_21 K_11^{-1} K_12)/P`, the overlap of the features | `Tr(P_1P_2)/P` in 169 |
 //! | γ_RF, γ_rule | as above | 5, 6, 30 |
-//! | F_21 | `‖K_12 K_22^{-1}(Y_2 − K_21 K_11^{-1} Y_1)‖²/‖Y_1‖²`, exactly | 29 |
+//! | F_21 | `‖K_12 K_22^{-1}(Y_2 − K_21 K_11^{-1} Y_1)‖²/‖Y_1‖²`, exactly; with what a ridge or a pseudo-inverse leaves of Y_1 | 29 |
 //! | γ_sim | `γ_feature + cos² − proj`, the similarity for tasks with readouts of their own | 11, 108 |
 //!
 //! The relation `F_21 = 2(γ_RF − γ_rule)` (Eq. 4) and the bound `|γ_rule| ≤ γ_RF` (Eq. 31) hold for statistically
@@ -118,7 +118,9 @@ pub struct OrderParameters {
     pub cos: f64,
     /// `c·K_22^{-1} c/v_1`: part of the first readout that lies in the features of the second task.
     pub proj: f64,
-    /// `|K_12 K_22^{-1}(Y_2 − K_21 K_11^{-1} Y_1)|²/|Y_1|²`: forgetting of the first task after the second, exactly.
+    /// `F_pair = |K_11 u_1 − Y_1 + K_12 K_22^{-1}(Y_2 − K_21 u_1)|²/|Y_1|²`, `u_1 = K_11^{-1} Y_1`: forgetting of the first task after
+    /// the second, these two learned alone. In a [`Forecast`](crate::Forecast) in its mode and at its temperature; NaN in what is
+    /// resampled there, where that is another theory than random features.
     pub f21: f64,
     /// `|K_12 K_22^{-1} Y_2 − Y_1|²/|Y_1|²`: the same without penalty (λ = 0).
     pub f21_at_lambda_zero: f64,
@@ -127,6 +129,11 @@ pub struct OrderParameters {
 }
 
 impl OrderParameters {
+    /// The same without what is said of forgetting: of another theory than that of random features it is not known.
+    pub(crate) fn without_forgetting(&self) -> OrderParameters {
+        OrderParameters { f21: f64::NAN, f21_at_lambda_zero: f64::NAN, delta_f21: f64::NAN, ..*self }
+    }
+
     /// The same, 0 where they are zero within an accuracy; what is a sum of squares is as good as its square.
     pub(crate) fn within(&self, accuracy: f64) -> OrderParameters {
         let (plain, square) = (|v: f64| within(v, accuracy), |v: f64| within(v, accuracy * accuracy));

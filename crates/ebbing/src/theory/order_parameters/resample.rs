@@ -66,13 +66,14 @@ pub(super) fn shuffles(
 ) -> Option<[Null; 2]> {
     /// Shuffles whose targets are held at once.
     const AT_ONCE: usize = 64;
-    let count = settings.shuffles;
+    let (count, columns) = (settings.shuffles, y[0].ncols());
     let mut stream = Stream::new(settings.seed, "order parameters: shuffles", index);
     let mut drawn: Vec<[OrderParameters; 2]> = vec![];
     while drawn.len() < count {
         let some = AT_ONCE.min(count - drawn.len());
         let shuffled = y.map(|y| shuffled(y, some, &mut stream));
-        drawn.extend(evaluate(cross, factors, [&shuffled[0], &shuffled[1]], y[0].ncols(), overlap, Some(norms)));
+        let (inverted, y) = ((factors, settings.ridge), [&shuffled[0], &shuffled[1]]);
+        drawn.extend(evaluate(cross, inverted, y, columns, overlap, Some(norms)));
     }
     let null = |way: usize| {
         let mut values: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
@@ -182,7 +183,8 @@ fn half_sample(
     let rank = rank(&factors[0], source).min(rank(&factors[1], source));
     let cross = Cross { cc: cc.as_ref(), own_c: [own_c[0].as_ref(), own_c[1].as_ref()], k21: k21.as_ref() };
     let y = [&targets[0], &targets[1]];
-    Ok(evaluate(&cross, [&factors[0], &factors[1]], y, y[0].ncols(), overlap / rank as f64, Some(norms))[0])
+    let factors = ([&factors[0], &factors[1]], settings.ridge);
+    Ok(evaluate(&cross, factors, y, y[0].ncols(), overlap / rank as f64, Some(norms))[0])
 }
 
 /// A random half of 0..n, in order; of an odd number one more or one less than half.

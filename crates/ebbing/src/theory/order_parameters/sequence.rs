@@ -68,7 +68,7 @@ pub(super) fn labellings(
     let overlap = two.factor.overlap(&one.factor, k21.clone()) / one.rank.min(two.rank) as f64;
     let cross = Cross { cc: tasks.k_cc.as_ref(), own_c: [one.k_oc.as_ref(), two.k_oc.as_ref()], k21: k21.as_ref() };
     let y = [&tasks.shared.tasks[0].y, &tasks.shared.tasks[1].y];
-    let sets = evaluate(&cross, [&one.factor, &two.factor], y, 1, overlap, None);
+    let sets = evaluate(&cross, ([&one.factor, &two.factor], settings.ridge), y, 1, overlap, None);
     Ok(sets.into_iter().map(|[first, _]| first).collect())
 }
 
@@ -127,7 +127,7 @@ impl<'a> Tasks<'a> {
         let factors = [&one.factor, &two.factor];
         let y = [&self.shared.tasks[i].y, &self.shared.tasks[j].y];
         let norms = [i, j].map(|t| self.shared.tasks[t].norm2().sqrt());
-        let values = evaluate(&cross, factors, y, y[0].ncols(), overlap, Some(norms))[0];
+        let values = evaluate(&cross, (factors, self.settings.ridge), y, y[0].ncols(), overlap, Some(norms))[0];
         let stream = (i * self.each.len() + j) as u64;
         let nulls = shuffles(self.settings, &cross, factors, (y, norms), overlap, &values, stream);
         let intervals = self.intervals(i, j, k21.as_ref(), &values, stream)?;

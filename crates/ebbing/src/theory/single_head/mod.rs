@@ -28,6 +28,7 @@ mod first_task;
 mod forecast;
 mod forward;
 mod outcome;
+mod pairs;
 mod replay;
 mod sample;
 pub(crate) mod score;
@@ -37,6 +38,7 @@ mod system;
 pub use first_task::{FirstTask, forgetting_of_first};
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub(crate) use outcome::Outcome;
+pub(crate) use pairs::{PairForgetting, pair_forgetting};
 pub use replay::{Replay, ReplayBudget, Selection};
 pub(crate) use settings::is_none;
 pub use settings::{Mode, SingleHeadSettings};
@@ -107,7 +109,11 @@ impl SingleHead {
     }
 
     pub(crate) fn learn(settings: SingleHeadSettings, source: KernelSource, given: &[Given<'_>]) -> Result<SingleHead> {
-        let kernels = Kernels::new(source, &settings)?;
+        Self::learn_with(settings, Arc::new(Kernels::new(source, &settings)?), given)
+    }
+
+    /// The same with kernels that may serve others too.
+    fn learn_with(settings: SingleHeadSettings, kernels: Arc<Kernels>, given: &[Given<'_>]) -> Result<SingleHead> {
         let numbers = shared::number(given);
         shared::check(
             given,
@@ -118,7 +124,6 @@ impl SingleHead {
             return Err(Error::setting("variance", true, format!("must be false: {ONE_NETWORK}")));
         }
         if settings.replay.is_on() {
-            let kernels = Arc::new(kernels);
             let missed = Self::missed(settings, &kernels, given)?;
             let rehearsed = settings.replay.rehearsed(given, &numbers, &kernels, &missed)?;
             let joined = given.iter().zip(&rehearsed);
@@ -133,7 +138,7 @@ impl SingleHead {
         }
         let share = settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
-        Self::with(settings, Arc::new(kernels), shared, None)
+        Self::with(settings, kernels, shared, None)
     }
 
     fn with(

@@ -153,7 +153,8 @@ impl Whole<'_> {
     fn leave_out_what_is_shared(&mut self, sizes: &Sizes, per_task: usize) {
         let (dim, columns) = (sizes.dim as f64, sizes.columns as f64);
         for (t, &p) in sizes.train.iter().enumerate().filter(|_| per_task > 1) {
-            if self.system(self.kernels.tilde(t + 1, t + 1), t).0 == self.gaussian(t) {
+            let (own, scale) = self.system(self.kernels.tilde(t + 1, t + 1), t);
+            if own == self.gaussian(t) || scale == 0.0 {
                 let planned = factor_operations(p as f64, dim) + solve_operations(p as f64, dim, columns);
                 self.work.correct(planned, 0.0);
             }
