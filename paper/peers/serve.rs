@@ -224,7 +224,7 @@ fn step(request: &Value) -> Fallible<Done> {
         done < steps
     });
     match ended {
-        Ok(()) | Err(Error::Interrupted { .. }) => Ok((best, vec![], json!({}))),
+        Ok(()) | Err(Error::Stopped) => Ok((best, vec![], json!({}))),
         Err(other) => Err(other.into()),
     }
 }

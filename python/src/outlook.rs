@@ -23,10 +23,8 @@ pub fn forecast<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: ForecastSettings = settings(settings_json)?;
     let sequences = drawn(&sequences)?;
-    let order = asked.order && sequences.first().is_some_and(|s| s.tasks.len() > 1);
-    let steps = 2 * sequences.len() + asked.sweeps() + usize::from(order);
+    let steps = asked.parts(sequences.len(), sequences.first().map_or(0, |s| s.tasks.len())) as f64;
     let features = asked.features;
-    let steps = steps as f64;
     let outlook = run(py, progress, move |reporter| {
         let part = |(sequence, seed): (TaskSequence, u64)| match max_p {
             Some(p) => sequence.subsampled(p, p, seed),

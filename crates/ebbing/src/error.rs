@@ -121,12 +121,9 @@ pub enum Error {
         /// What would fit.
         advice: String,
     },
-    /// The user asked to stop.
-    #[error("{what} was interrupted")]
-    Interrupted {
-        /// What was running.
-        what: String,
-    },
+    /// An end was asked for before the work had come to its own.
+    #[error("stopped")]
+    Stopped,
     /// The theory does not cover what was asked.
     #[error("{what} is outside the theory: {reason}")]
     OutsideTheory {

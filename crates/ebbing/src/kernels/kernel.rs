@@ -8,6 +8,7 @@ use super::table::Table;
 use super::{Activation, Architecture, KernelKind, WeightPrior, gram};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
+use crate::stop;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -167,7 +168,8 @@ impl Kernel {
         let (copy, copy2) = (contiguous(x), contiguous(x2));
         let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), "first inputs")?;
         let rows2 = Rows::new(copy2.as_ref().map_or(x2, |c| c.as_ref()), "second inputs")?;
-        Ok(gram::rectangular(kernels, &rows, &rows2))
+        let all = gram::rectangular(kernels, &rows, &rows2);
+        stop::check().map(|()| all)
     }
 
     /// [`Kernel::gram_symmetric`] of several kernels from one matrix product.
@@ -177,11 +179,9 @@ impl Kernel {
     pub fn gram_many_symmetric(kernels: &[&Kernel], x: MatRef<'_, f64>) -> Result<Vec<Mat<f64>>> {
         let copy = contiguous(x);
         let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), "inputs")?;
-        if kernels.iter().all(|k| k.symmetric) {
-            Ok(gram::symmetric(kernels, &rows))
-        } else {
-            Ok(gram::rectangular(kernels, &rows, &rows))
-        }
+        let whole = kernels.iter().all(|k| k.symmetric);
+        let all = if whole { gram::symmetric(kernels, &rows) } else { gram::rectangular(kernels, &rows, &rows) };
+        stop::check().map(|()| all)
     }
 
     /// The value for two inputs at `angle` with squared norms `v` and `v2`, divided by N0.

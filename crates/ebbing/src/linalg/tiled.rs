@@ -99,16 +99,20 @@ impl TiledCholesky {
         self.shift = factor_diagonal(&mut top[0], self.shift, largest)?;
         let l = top[0].as_ref();
         let solve = |(_, tile): (usize, &mut Mat<f32>)| {
+            if crate::stop::requested() {
+                return;
+            }
             solve_lower_triangular_in_place(l, tile.as_mut().transpose_mut(), par());
         };
         each_tile(below, &solve);
+        crate::stop::check()?;
         self.columns.push(Arc::new(column));
         Ok(())
     }
 
     /// `B ← L^{-1} B`.
     pub fn half_solve(&self, mut b: MatMut<'_, f64>) {
-        for (j, column) in self.columns.iter().enumerate() {
+        for (j, column) in self.columns.iter().enumerate().take_while(|_| !crate::stop::requested()) {
             let (_, rest) = b.as_mut().split_at_row_mut(j * self.block);
             let (mut own, below) = rest.split_at_row_mut(column[0].nrows());
             let l = double(&column[0]);
@@ -127,7 +131,7 @@ impl TiledCholesky {
 
     /// `B ← L^{-T} B`.
     pub fn half_solve_transposed(&self, mut b: MatMut<'_, f64>) {
-        for i in (0..self.done()).rev() {
+        for i in (0..self.done()).rev().take_while(|_| !crate::stop::requested()) {
             let (above, rest) = b.as_mut().split_at_row_mut(i * self.block);
             let diagonal = &self.columns[i][0];
             let mut own = rest.split_at_row_mut(diagonal.nrows()).0;
@@ -160,7 +164,7 @@ impl TiledCholesky {
         out.par_row_chunks_mut(self.block).enumerate().for_each_init(
             || self.strip(),
             |strip, (i, mut part)| {
-                for j in 0..=i {
+                for j in (0..=i).take_while(|_| !crate::stop::requested()) {
                     strips(&self.columns[j][i - j], strip, |first, l| {
                         let from = b.subrows(j * self.block + first, l.ncols());
                         matmul(part.as_mut(), Accum::Add, l, from, 1.0, Par::Seq);
@@ -177,7 +181,7 @@ impl TiledCholesky {
         out.par_row_chunks_mut(self.block).enumerate().for_each_init(
             || self.strip(),
             |strip, (j, mut part)| {
-                for (below, tile) in self.columns[j].iter().enumerate() {
+                for (below, tile) in self.columns[j].iter().enumerate().take_while(|_| !crate::stop::requested()) {
                     let from = b.subrows((j + below) * self.block, tile.nrows());
                     strips(tile, strip, |first, l| {
                         let to = part.as_mut().subrows_mut(first, l.ncols());

@@ -31,7 +31,7 @@ mod whole;
 pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, scratch_folder, set_memory_limit, set_scratch};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{
-    critical_load_cost, first_task_cost, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost,
+    critical_load_cost, first_task_cost, forgetting_cost, order_cost, order_parameter_cost, phase_cost, sequence_cost,
 };
 pub use threads::Threads;
 pub use told::{size, time};

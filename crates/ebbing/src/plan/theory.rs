@@ -39,6 +39,38 @@ pub fn forgetting_cost(sizes: &Sizes) -> Cost {
     Cost { flops, bytes: sizes.data() + 8.0 * (blocks + means) }
 }
 
+/// The search for the best order of the tasks, beside their forecast. Where all orders share their kernels (`shared`: every mode
+/// but `gibbs` at a finite λ) each task of an order that is tried costs products of kernels with vectors; else each order is a
+/// forecast. The number of rounds that moves of tasks will take is a guess.
+pub fn order_cost(sizes: &Sizes, shared: bool) -> Cost {
+    /// Rounds of moves from each of the two orders that the search begins with.
+    const ROUNDS: f64 = 4.0;
+    let (count, total) = (sizes.train.len(), sizes.sum(|p| p));
+    let forecast = forgetting_cost(sizes);
+    if count < 2 {
+        return Cost::default();
+    }
+    let n = count as f64;
+    // n!/0! + n!/1! + …: every beginning of an order is followed once.
+    let beginnings = (1..count).scan(1.0, |ways, k| {
+        *ways *= (count - k + 1) as f64;
+        Some(*ways)
+    });
+    let all: f64 = (1..=count).map(|k| k as f64).product();
+    // Pairs and insertions, then rounds of all moves and swaps.
+    let tried = 1.5 * n * n + 2.0 * ROUNDS * 1.5 * n * n;
+    if !shared {
+        let orders = if count <= 4 { all } else { tried };
+        return Cost { flops: orders * forecast.flops, bytes: forecast.bytes };
+    }
+    let learned = if count <= 7 { beginnings.sum::<f64>() + all } else { tried * n };
+    // No more is used of tasks whose kernels would take more than a GiB.
+    let used = (2f64.powi(28).sqrt() / total).min(1.0);
+    let products = 2.0 * sizes.columns as f64 * (used * total).powi(2) / n;
+    let bytes = forecast.bytes + 8.0 * (used * total).powi(2);
+    Cost { flops: learned * products + 2.0 * forecast.flops, bytes }
+}
+
 /// Forgetting of the first task in several theories at once: products of all inputs once, then kernels, factors and solves of each
 /// theory; memory: some blocks of each theory.
 pub fn first_task_cost(sizes: &Sizes, theories: usize) -> Cost {

@@ -97,7 +97,7 @@ impl Coupled {
         (0..n).for_each(|i| reduced[(i, i)] += stiff_readout - own[i]);
         let size = (0..n).map(|i| reduced[(i, i)].abs()).sum::<f64>() / n as f64;
         let mut added = 0.0;
-        while added <= size {
+        while added <= size && !crate::stop::requested() {
             if let Ok(reduced) = Cholesky::factor(reduced.as_ref(), "the readout's curvature") {
                 return Some(Coupled { reach, force, reduced });
             }

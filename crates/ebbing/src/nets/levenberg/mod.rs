@@ -262,6 +262,7 @@ impl<'a> Minimiser<'a> {
     ) -> Result<Ended> {
         let (mut damping, mut passed) = (None, Vec::new());
         loop {
+            crate::stop::check()?;
             let creeping = passed.len() >= CREEPING && self.coupled_layers();
             let here = Linearised::new(&self.problem, &point, rounding);
             let first = *self.first.get_or_insert(here.gradient);
@@ -273,7 +274,7 @@ impl<'a> Minimiser<'a> {
             }
             let mse = self.problem.mse(&point);
             if !progress(Progress { task: self.task, step: self.steps, mse, eta: 0.0, gradient: Some(gradient) }) {
-                return Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) });
+                return Err(Error::Stopped);
             }
             let end = |stop| Ok(Ended { point: point.clone(), steps: self.steps, gradient, stop });
             // Strongly damped steps leave what needs long ones, along which the gradient is small.

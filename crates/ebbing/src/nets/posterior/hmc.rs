@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::rng::Stream;
 use crate::stats::number::significant;
+use crate::stop;
 
 /// How a chain moves.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +50,7 @@ pub(crate) fn run(
     let mut adapt = DualAverage::new(0.1, moves.target);
     let (mut accepted, mut divergent, mut cause) = (0.0, 0, None);
     for move_index in 0..moves.warmup + moves.draws {
+        stop::check()?;
         let warm = move_index < moves.warmup;
         // Jitter of the step keeps a move from returning to where it started.
         let step = if warm { adapt.step() } else { adapt.final_step() } * (0.9 + 0.2 * stream.uniform());

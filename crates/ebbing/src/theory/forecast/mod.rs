@@ -28,7 +28,7 @@ use super::Inputs;
 use super::calibration::Expected;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{Outcome, SingleHeadForecast, SingleHeadSettings};
-use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
+use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, search_of};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
@@ -82,6 +82,11 @@ impl ForecastSettings {
     /// How many settings are set beside the forecast: steps of its progress.
     pub fn sweeps(&self) -> usize {
         self.depths.len() + self.lambdas.len() + self.widths.len()
+    }
+
+    /// How many parts the forecast of so many sequences of tasks has: steps of its progress.
+    pub fn parts(&self, sequences: usize, tasks: usize) -> usize {
+        2 * sequences + self.sweeps() + usize::from(self.order && tasks > 1)
     }
 
     /// Refuses settings that this many tasks cannot be forecast with.
@@ -233,10 +238,11 @@ impl Forecast {
         Self::with_shares(sequences, settings, &mut |next, _| progress(next))
     }
 
-    /// The same; `progress` also hears which share of the work is done where that is known better than by counting parts: where
-    /// kernels do not fit into memory ([`crate::plan::in_tiles`]), and one part may take an hour.
+    /// The same; `progress` also hears which share of the work is done where that is known better than by counting parts: while
+    /// the best order is searched, and where kernels do not fit into memory ([`crate::plan::in_tiles`]) and one part may take an
+    /// hour.
     ///
-    /// Such a forecast is of means, without intervals, replay, other depths, penalties or widths; the best order is not
+    /// A forecast without room for its kernels is of means, without intervals, replay, other depths, penalties or widths; the best order is not
     /// searched. Finished parts are kept on disk ([`crate::plan::set_scratch`]), and a run that was killed goes on from them.
     ///
     /// # Errors
@@ -252,15 +258,16 @@ impl Forecast {
         if tiles::needed(sequences, settings) {
             return tiles::forecast(sequences, settings, progress);
         }
-        Self::in_memory(first, sequences, settings, &mut |next| progress(next, None))
+        Self::in_memory(first, sequences, settings, progress)
     }
 
     fn in_memory(
         first: &TaskSequence,
         sequences: &[TaskSequence],
         settings: &ForecastSettings,
-        progress: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str, Option<f64>),
     ) -> Result<Self> {
+        let mut parts = Parts { hear: progress, done: 0, all: settings.parts(sequences.len(), first.tasks.len()) };
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
         let mut trained: Vec<Option<Outcome>> = Vec::new();
@@ -268,18 +275,19 @@ impl Forecast {
         let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
         let ordered = settings.order && first.tasks.len() > 1;
         for (k, sequence) in sequences.iter().enumerate() {
-            progress(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
+            parts.next(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
             let bench = Bench::new(sequence, settings)?;
             let forecast = bench.single_head(&settings.theory)?.forecast()?;
             trained.push(bench.trained(&forecast)?);
             forecasts.push(forecast);
-            progress(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
+            parts.next(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
             pairs.push(bench.pairs(k == 0)?);
             if let (Some(made), true, 1) = (&bench.made, ordered, sequences.len()) {
-                progress("order of tasks");
-                order = Some(best_order_from(made, &search)?);
+                parts.next("order of tasks");
+                order = Some(best_order_from(made, &search, &mut |text, share| parts.within(text, share))?);
             }
         }
+        let progress = &mut |next: &str| parts.next(next);
         let mut beside = Beside {
             depths: sweeps::depths(sequences, settings, progress)?,
             lambdas: sweeps::lambdas(sequences, settings, progress)?,
@@ -287,11 +295,32 @@ impl Forecast {
             order,
         };
         if ordered && beside.order.is_none() {
-            progress("order of tasks");
+            parts.next("order of tasks");
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
-            beside.order = Some(best_order_of(&draws, &search)?);
+            beside.order = Some(search_of(&draws, &search, &mut |text, share| parts.within(text, share))?);
         }
         Told::of(first).forecast(settings, (&forecasts, &trained), pairs, beside)
+    }
+}
+
+/// The parts of a forecast, and who hears of them.
+struct Parts<'a> {
+    hear: &'a mut dyn FnMut(&str, Option<f64>),
+    done: usize,
+    all: usize,
+}
+
+impl Parts<'_> {
+    /// Begins the next part.
+    fn next(&mut self, text: &str) {
+        (self.hear)(text, None);
+        self.done += 1;
+    }
+
+    /// A step within the part that was begun last, and which share of it is done where that is known.
+    fn within(&mut self, text: &str, share: Option<f64>) {
+        let before = self.done as f64 - 1.0;
+        (self.hear)(text, Some((before + share.unwrap_or(0.0)) / self.all as f64));
     }
 }
 

@@ -57,9 +57,14 @@ impl ForecastOrders {
     /// nothing beside the forecast.
     pub fn serves(settings: &ForecastSettings) -> bool {
         let theory = &settings.theory;
-        let limit = theory.mode != Mode::Gibbs || theory.lambda.is_infinite();
+        let limit = Self::shares_kernels(settings);
         let plain = !theory.variance && !theory.replay.is_on() && !settings.features;
         limit && plain && settings.half_samples + settings.shuffles + settings.sweeps() == 0
+    }
+
+    /// Whether every order has the same kernels, so that trying one more of them costs little.
+    pub fn shares_kernels(settings: &ForecastSettings) -> bool {
+        settings.theory.mode != Mode::Gibbs || settings.theory.lambda.is_infinite()
     }
 
     /// Makes everything that orders share; `progress` is called before each part, with what comes next.
@@ -88,7 +93,7 @@ impl ForecastOrders {
         let pairs = bench.pairs(true)?;
         let found = (settings.order && given.len() > 1).then(|| {
             progress("order of tasks");
-            engine.best()
+            engine.best(&mut |text, _| progress(text))
         });
         let found = found.transpose()?;
         let mut orders = ForecastOrders {

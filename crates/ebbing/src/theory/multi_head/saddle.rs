@@ -379,6 +379,7 @@ impl Saddle<'_> {
 
     /// Data terms over N minus those of the 1×1 kernels.
     fn combined(&self, d: f64, u0: f64, wanted: Derivatives) -> Result<Option<Combined>> {
+        crate::stop::check()?;
         let Some(data) = self.data.moments(d, u0, wanted)? else { return Ok(None) };
         let Some(unit) = self.unit.moments(d, u0, wanted)? else { return Ok(None) };
         Ok(Some(Combined::new(&data, &unit, u0, self.width)))

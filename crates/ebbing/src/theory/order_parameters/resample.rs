@@ -71,6 +71,9 @@ pub(super) fn shuffles(
     let mut drawn: Vec<[OrderParameters; 2]> = vec![];
     while drawn.len() < count {
         let some = AT_ONCE.min(count - drawn.len());
+        if crate::stop::requested() {
+            return None;
+        }
         let shuffled = y.map(|y| shuffled(y, some, &mut stream));
         let (inverted, y) = ((factors, settings.ridge), [&shuffled[0], &shuffled[1]]);
         drawn.extend(evaluate(cross, inverted, y, columns, overlap, Some(norms)));

@@ -264,6 +264,7 @@ impl SingleHead {
         }
         let system = System::new(&self.kernels, &self.shared, &self.settings)?;
         let spread = Arc::new(Spread::new(&self.kernels, system, self.settings.ridge())?);
+        crate::stop::check()?;
         Ok(self.spread.get_or_init(|| spread).clone())
     }
 

@@ -1,9 +1,10 @@
 //! Many orders of tasks followed at once, where kernels do not depend on the times: one product per pair of tasks for all.
 
-use super::{Forecaster, OrderRank};
+use super::{Forecaster, Hear, OrderRank};
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, matmul};
 use crate::metrics::accuracy;
+use crate::stop;
 use crate::theory::blocks::factor::Factor;
 use crate::theory::blocks::kernels::{Kernels, Which};
 use crate::theory::blocks::shared::{Shared, Start};
@@ -140,6 +141,7 @@ impl Engine {
         let tested = !self.tests.is_empty() && self.tests.len() == self.y.len();
         let known = std::mem::take(&mut *self.last.lock().unwrap_or_else(PoisonError::into_inner));
         let steps = self.steps(order, known, tested)?;
+        stop::check()?;
         let in_order = |of: &[Score]| order.iter().map(|&s| of[s]).collect::<Vec<_>>();
         let train = steps.iter().map(|step| in_order(&step.train)).collect();
         let test = if tested { steps.iter().map(|step| in_order(&step.test)).collect() } else { vec![] };
@@ -179,8 +181,8 @@ impl Engine {
     }
 
     /// The order with the least forgetting, and how it was found.
-    pub fn best(&self) -> Result<super::SearchResult> {
-        super::search(self.y.len(), super::OrderSearchSettings::default().exhaustive_up_to, self)
+    pub fn best(&self, hear: Hear<'_>) -> Result<super::SearchResult> {
+        super::search(self.y.len(), super::OrderSearchSettings::default().exhaustive_up_to, self, hear)
     }
 
     /// Examples of all tasks.
@@ -284,7 +286,14 @@ impl Engine {
     }
 
     /// Follows every way on from `learning`, and keeps the best complete order and its value, the number of all and the worst.
-    fn explore(&self, learning: Learning, best: &mut (Vec<usize>, f64), seen: &mut (usize, f64)) {
+    fn explore(
+        &self,
+        learning: Learning,
+        best: &mut (Vec<usize>, f64),
+        seen: &mut (usize, f64),
+        hear: Hear<'_>,
+    ) -> Result<()> {
+        stop::check()?;
         let count = self.y.len();
         if learning.orders[0].len() == count {
             seen.0 += learning.orders.len();
@@ -295,7 +304,8 @@ impl Engine {
                     *best = (learning.orders[n].clone(), value);
                 }
             }
-            return;
+            super::say_tried(seen.0, (1..=count).product(), hear);
+            return Ok(());
         }
         // Ways to the same task side by side: they take the same products.
         let ways: Vec<(usize, usize)> = (0..count)
@@ -309,8 +319,9 @@ impl Engine {
             let (f, g) = (learning.f.iter().map(copy).collect(), learning.g.iter().map(copy).collect());
             let mut next = Learning { orders, f, g };
             self.advance(&mut next, &some.iter().map(|way| Some(way.1)).collect::<Vec<_>>());
-            self.explore(next, best, seen);
+            self.explore(next, best, seen, hear)?;
         }
+        Ok(())
     }
 
     /// Lets every network learn its next task, if it has one.
@@ -325,23 +336,25 @@ impl Engine {
 }
 
 impl Forecaster for Engine {
-    fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
+    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
         let mut values = vec![];
         for some in orders.chunks((AT_ONCE / self.columns()).max(1)) {
+            stop::check()?;
             let firsts: Vec<usize> = some.iter().map(|order| order[0]).collect();
             let mut learning = self.begin(&firsts, self.ranks_by_tests());
             for step in 1..some.iter().map(Vec::len).max().unwrap_or(0) {
                 self.advance(&mut learning, &some.iter().map(|order| order.get(step).copied()).collect::<Vec<_>>());
             }
             values.extend((0..some.len()).map(|n| self.value(&learning, n)));
+            super::say_tried(values.len(), orders.len(), hear);
         }
         Ok(values)
     }
 
-    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)> {
+    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, f64)> {
         let (mut best, mut seen) = ((vec![], f64::INFINITY), (0, f64::NEG_INFINITY));
         let firsts: Vec<usize> = (0..count).collect();
-        self.explore(self.begin(&firsts, self.ranks_by_tests()), &mut best, &mut seen);
+        self.explore(self.begin(&firsts, self.ranks_by_tests()), &mut best, &mut seen, hear)?;
         Ok((best.0, seen.0, seen.1))
     }
 }
