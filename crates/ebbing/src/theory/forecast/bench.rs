@@ -2,7 +2,7 @@
 
 use super::{ForecastSettings, inputs};
 use crate::error::Result;
-use crate::plan::forgetting_cost;
+use crate::plan::{forgetting_cost, spare_bytes};
 use crate::tasks::TaskSequence;
 use crate::theory::blocks::made::Made;
 use crate::theory::calibration::{self, Expected, Training};
@@ -60,7 +60,7 @@ impl<'a> Bench<'a> {
             (asked.half_samples, asked.shuffles) = (0, 0);
         }
         match &self.made {
-            Some(made) => all_pairs(&asked, made.source(), &made.given()),
+            Some(made) => all_pairs(&asked, made.source(), &made.given(), spare_bytes(&self.sequence.sizes())),
             None => order_parameters(inputs(self.sequence, settings.features), &asked),
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> O
         return None;
     }
     let theory = calibration::theory(training(asked), sequence)?;
-    Some(SingleHeadSettings { replay: asked.replay, ..theory })
+    Some(SingleHeadSettings { replay: asked.replay, keep_bytes: asked.keep_bytes, ..theory })
 }
 
 /// What networks that people train are to be expected to lose, from the outcomes of all sequences.

@@ -146,22 +146,25 @@ fn search_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings, hear: &mut dy
         Some(made) => Draw::of_made(made, settings),
         None => Draw::new(*draw, settings),
     });
-    searched(&all.collect::<Result<Vec<_>>>()?, settings, hear)
+    searched(all.collect::<Result<Vec<_>>>()?, settings, hear)
 }
 
 /// [`best_order`] from kernels that are there, those of held-out data too where orders are ranked by it.
 pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings) -> Result<TaskOrder> {
-    searched(&[Draw::of_made(made, settings)?], settings, &mut |_| ())
+    searched(vec![Draw::of_made(made, settings)?], settings, &mut |_| ())
 }
 
-fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings, hear: &mut dyn FnMut(&str)) -> Result<TaskOrder> {
+fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, hear: &mut dyn FnMut(&str)) -> Result<TaskOrder> {
     let first = all.first().ok_or_else(|| Error::data("the task sequence", "there is none to order"))?;
     let count = first.tasks.len();
-    let found = match all {
+    let found = match all.as_slice() {
         [one] => one.searched(settings, hear)?,
         // Orders are listed, not followed together: fewer of them are tried.
-        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged::new(all, hear))?,
+        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged::new(&all, hear))?,
     };
+    let examples = first.examples;
+    // Kernels between all tasks have done their service.
+    all.iter_mut().for_each(|draw| draw.engine = None);
     let learned = |order: &[usize]| all.iter().map(|draw| draw.learned(order)).collect::<Result<Vec<_>>>();
     let (given, reordered) = (learned(&(0..count).collect::<Vec<_>>())?, learned(&found.order)?);
     let results = |all: &[SingleHead]| all.iter().map(|one| settings.rank.result(one)).collect::<Result<Vec<_>>>();
@@ -190,7 +193,7 @@ fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings, hear: &mut dyn FnM
         forecast: if better { &reordered[0] } else { &given[0] }.forgetting()?,
         method: found.method,
         tried: found.tried,
-        examples: first.examples,
+        examples,
     })
 }
 
