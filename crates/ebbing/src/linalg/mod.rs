@@ -39,6 +39,7 @@ mod triangle;
 
 pub(crate) use block::{column_slice, column_slice_mut, matmul_block};
 pub use cholesky::Cholesky;
+pub(crate) use diagnosis::{dependent_rows, singular};
 pub use eigen::SymmetricEigen;
 pub(crate) use faer::Scale;
 pub use faer::{Mat, MatMut, MatRef};

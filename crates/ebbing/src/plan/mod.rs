@@ -28,7 +28,9 @@ mod threads;
 mod told;
 mod whole;
 
-pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, scratch_folder, set_memory_limit, set_scratch};
+pub use memory::{
+    FreeMemory, MemoryLimit, check_memory, free_memory, planned_memory, scratch_folder, set_memory_limit, set_scratch,
+};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{
     critical_load_cost, first_task_cost, forgetting_cost, order_cost, order_parameter_cost, phase_cost, sequence_cost,
@@ -38,7 +40,8 @@ pub use told::{size, time};
 pub(crate) use whole::{
     PASSES, PROBES, factor_bytes, factor_operations, pass_operations, solve_operations, step_operations, tile_rows,
 };
-pub use whole::{forecast_cost, in_tiles, whole_cost, whole_disk};
+pub use whole::{forecast_cost, forecast_peak, in_tiles, whole_cost, whole_disk};
+pub(crate) use whole::{pairs_at_once, search_bytes, spare_bytes};
 
 use crate::linalg::{Mat, matmul_into};
 use serde::Serialize;

@@ -90,7 +90,7 @@ pub fn first_task_cost(sizes: &Sizes, theories: usize) -> Cost {
 pub fn order_parameter_cost(sizes: &Sizes) -> Cost {
     let factors = CHOLESKY * sizes.sum(|p| p.powi(3));
     let solves = TRIANGULAR * sizes.pairs(|p, q| p * p * q + q * q * p);
-    let kept = sizes.sum(|p| p * p) + 2.0 * sizes.largest().powi(2);
+    let kept = sizes.sum(|p| p * p) + 3.0 * sizes.largest().powi(2);
     Cost { flops: sizes.products() + factors + solves, bytes: sizes.data() + 8.0 * kept }
 }
 

@@ -4,15 +4,17 @@ mod memory;
 mod pages;
 mod words;
 
-use crate::console::Console;
+use crate::console::{Console, Progress};
+use crate::guard::give_back;
 use crate::output::Output;
 use ebbing::TaskSequence;
 use ebbing::data::Sources;
 use ebbing::plan::{MemoryLimit, set_memory_limit, size, time};
 use ebbing::plan::{
-    Speed, forgetting_cost, order_cost, order_parameter_cost, scratch_folder, sequence_cost, set_scratch,
+    Speed, forecast_peak, forgetting_cost, order_cost, order_parameter_cost, scratch_folder, sequence_cost, set_scratch,
 };
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
+use ebbing::theory::single_head::Mode;
 use ebbing_studies::job::ForecastJob;
 use memory::bytes;
 
@@ -33,7 +35,7 @@ pub struct Args {
     job: ForecastJob,
     #[command(flatten)]
     output: Output,
-    /// Plan with this much memory, such as 20GiB [default: what is free]; what needs more is computed in tiles
+    /// Plan with this much memory, such as 20GiB [default: most of this machine's]; what needs more is computed in tiles
     #[arg(long, value_name = "SIZE", value_parser = bytes, conflicts_with = "force")]
     memory: Option<u64>,
     /// Whether the page ends with what would help most.
@@ -52,6 +54,7 @@ impl Args {
 
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        give_back();
         if let Some(bytes) = self.memory {
             set_memory_limit(MemoryLimit::Bytes(bytes));
         }
@@ -110,7 +113,15 @@ impl Args {
         let cost = if settings.order { cost.then(order) } else { cost };
         let seconds = cost.seconds(speed);
         if seconds > LONG {
-            console.remark(&format!("about {} and {} of memory", time(seconds), size(cost.bytes)));
+            let theory = &settings.theory;
+            let tables = match theory.mode {
+                _ if settings.features || theory.variance => 0,
+                Mode::Rf => 1,
+                Mode::Ntk | Mode::Lazy => 2,
+                Mode::Gibbs => 0,
+            };
+            let bytes = forecast_peak(&sizes, tables, theory.keep_bytes, settings.order).max(cost.bytes);
+            console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));
         }
     }
 }

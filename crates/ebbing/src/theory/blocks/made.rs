@@ -7,7 +7,7 @@ use super::table::{KernelTask, from_kernel_task};
 use crate::error::Result;
 use crate::kernels::{Kernel, KernelKind};
 use crate::linalg::{Mat, MatRef};
-use crate::plan::free_memory;
+use crate::plan::planned_memory;
 use crate::tasks::{Task, TaskSequence, inputs_only, number_inputs};
 use crate::theory::single_head::{Mode, SingleHeadSettings};
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ pub(crate) struct Made {
 
 impl Made {
     /// The kernels that `theory` uses for means; none where they depend on the times, where variances are wanted, where all of
-    /// them take more than `budget` bytes or half of the free memory, and where inputs that all tasks hold spare most of the work.
+    /// them take more than `budget` bytes or half of the memory that is planned with, and where inputs that all tasks hold spare most of the work.
     ///
     /// # Errors
     /// [`Error::Data`](crate::Error::Data) for a sequence that is not sound; [`Error::Setting`](crate::Error::Setting) for
@@ -42,7 +42,7 @@ impl Made {
         let train: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
         let most: usize = train.iter().map(|x| x.nrows()).sum();
         let bytes = (1 + usize::from(tangent)) * most * (most + below) * size_of::<f64>();
-        let room = free_memory().map_or(f64::INFINITY, |free| 0.5 * free.bytes);
+        let room = planned_memory().map_or(f64::INFINITY, |most| 0.5 * most);
         if theory.mode == Mode::Gibbs || theory.variance || bytes > budget || bytes as f64 > room {
             return Ok(None);
         }

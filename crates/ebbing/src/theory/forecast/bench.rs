@@ -2,7 +2,7 @@
 
 use super::{ForecastSettings, inputs};
 use crate::error::Result;
-use crate::plan::forgetting_cost;
+use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
 use crate::theory::blocks::made::Made;
@@ -60,7 +60,8 @@ impl<'a> Bench<'a> {
         }
         match &self.made {
             Some(made) => {
-                let found = all_pairs(&settings.of_pairs(detailed), made.source(), &made.given())?;
+                let (asked, spare) = (settings.of_pairs(detailed), spare_bytes(&self.sequence.sizes()));
+                let found = all_pairs(&asked, made.source(), &made.given(), spare)?;
                 Ok(with_forgetting(found, pair_forgetting(&settings.theory, made.source(), &made.given())?))
             }
             None => pairs(self.sequence, settings, detailed),
@@ -114,7 +115,7 @@ pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> O
         return None;
     }
     let theory = calibration::theory(training(asked), sequence)?;
-    Some(SingleHeadSettings { replay: asked.replay, ..theory })
+    Some(SingleHeadSettings { replay: asked.replay, keep_bytes: asked.keep_bytes, ..theory })
 }
 
 /// What networks that people train are to be expected to lose, from the outcomes of all sequences.

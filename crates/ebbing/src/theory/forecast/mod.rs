@@ -28,9 +28,11 @@ use super::Inputs;
 use super::calibration::Expected;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{Outcome, SingleHeadForecast, SingleHeadSettings};
+use super::task_order::engine::ORDERS_AT_ONCE;
 use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, search_of};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
+use crate::plan::{search_bytes, spare_bytes};
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
 use crate::stats::{ForgettingFit, VarianceExplained};
 use crate::tasks::{TaskSequence, is_whitened};
@@ -258,7 +260,10 @@ impl Forecast {
         if tiles::needed(sequences, settings) {
             return tiles::forecast(sequences, settings, progress);
         }
-        Self::in_memory(first, sequences, settings, progress)
+        let sizes = first.sizes();
+        let mut settings = settings.clone();
+        settings.theory.keep_bytes = settings.theory.keep_bytes.min((0.5 * spare_bytes(&sizes)) as usize);
+        Self::in_memory(first, sequences, &settings, progress)
     }
 
     fn in_memory(
@@ -273,6 +278,8 @@ impl Forecast {
         let mut trained: Vec<Option<Outcome>> = Vec::new();
         let mut order = None;
         let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
+        let keep_bytes = search_bytes(&first.sizes(), ORDERS_AT_ONCE, search.keep_bytes);
+        let search = OrderSearchSettings { keep_bytes, ..search };
         let ordered = settings.order && first.tasks.len() > 1;
         for (k, sequence) in sequences.iter().enumerate() {
             parts.next(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));

@@ -40,7 +40,7 @@ pub use resample::{Interval, Null};
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
-use crate::plan::order_parameter_cost;
+use crate::plan::{order_parameter_cost, spare_bytes};
 use crate::stats::number::within;
 use crate::tasks::{Task, TaskSequence};
 use crate::theory::Inputs;
@@ -205,7 +205,11 @@ pub fn order_parameters<'a>(
         same_neurons(features)?;
     }
     inputs.fits("the order parameters of these tasks", order_parameter_cost)?;
-    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
+    let spare = match inputs {
+        Inputs::Network(sequence) | Inputs::Features(sequence) => spare_bytes(&sequence.sizes()),
+        Inputs::Kernels(_) => f64::INFINITY,
+    };
+    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &inputs.given()?, spare)
 }
 
 /// [`order_parameters`] of two tasks, the first learned before the second, in the kernel of a wide network.

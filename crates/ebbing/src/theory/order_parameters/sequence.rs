@@ -5,6 +5,7 @@ use super::resample::{half_samples, shuffles};
 use super::{Inverse, OrderParameterSettings, PairOrderParameters};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, par_map};
+use crate::plan::pairs_at_once;
 use crate::stats::number::accuracy;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
@@ -34,15 +35,19 @@ pub(crate) fn all_pairs(
     settings: &OrderParameterSettings,
     source: KernelSource,
     given: &[Given<'_>],
+    spare: f64,
 ) -> Result<Vec<PairOrderParameters>> {
     if given.len() < 2 {
         return Err(Error::data("the task sequence", format!("it holds {} task; a pair needs two", given.len())));
     }
-    let tasks = Tasks::new(settings, source, given)?;
+    let largest = given.iter().map(|task| task.points.len()).max().unwrap_or(0);
+    let at_once = pairs_at_once(largest, spare);
+    let tasks = Tasks::new(settings, source, given, at_once)?;
     let places: Vec<_> = (0..given.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
-    // Threads that share one pair wait for each other at every step of its solves; a few pairs at a time bound the memory.
+    // Threads that share one pair wait for each other at every step of its solves; a few pairs at a time bound the
+    // memory.
     let mut pairs: Vec<PairOrderParameters> = vec![];
-    for some in places.chunks(4 * rayon::current_num_threads()) {
+    for some in places.chunks(at_once) {
         for both in par_map(some, |&(i, j)| tasks.pair(i, j)) {
             pairs.extend(both?);
         }
@@ -62,7 +67,7 @@ pub(super) fn labellings(
             "its columns are labellings of the same inputs, which have no present outputs and no rows of their own";
         return Err(Error::data(&task.name, problem));
     }
-    let tasks = Tasks::new(settings, source, given)?;
+    let tasks = Tasks::new(settings, source, given, given.len())?;
     let k21 = tasks.kernels.block(Which::NNGP, tasks.own(1), tasks.own(0))?;
     let (one, two) = (&tasks.each[0], &tasks.each[1]);
     let overlap = two.factor.overlap(&one.factor, k21.clone()) / one.rank.min(two.rank) as f64;
@@ -73,7 +78,12 @@ pub(super) fn labellings(
 }
 
 impl<'a> Tasks<'a> {
-    fn new(settings: &'a OrderParameterSettings, source: KernelSource, given: &[Given<'_>]) -> Result<Self> {
+    fn new(
+        settings: &'a OrderParameterSettings,
+        source: KernelSource,
+        given: &[Given<'_>],
+        at_once: usize,
+    ) -> Result<Self> {
         let network = matches!(source, KernelSource::Network(_));
         let resampled = settings.half_samples.max(settings.shuffles);
         if resampled > 0 && given.iter().any(|task| task.points_per_example() > 1) {
@@ -95,8 +105,10 @@ impl<'a> Tasks<'a> {
         };
         let mut tasks = Tasks { settings, kernels, shared, k_cc, each: vec![] };
         let numbers: Vec<usize> = (0..given.len()).collect();
-        let each = par_map(&numbers, |&t| tasks.invert(t, common.as_ref()));
-        tasks.each = each.into_iter().collect::<Result<_>>()?;
+        for some in numbers.chunks(at_once) {
+            let each = par_map(some, |&t| tasks.invert(t, common.as_ref()));
+            tasks.each.extend(each.into_iter().collect::<Result<Vec<_>>>()?);
+        }
         Ok(tasks)
     }
 

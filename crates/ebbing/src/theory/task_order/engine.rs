@@ -13,7 +13,7 @@ use crate::theory::single_head::score::{Score, Scores};
 use std::sync::{Mutex, PoisonError};
 
 /// Numbers of columns that are followed at once.
-const AT_ONCE: usize = 512;
+pub(crate) const ORDERS_AT_ONCE: usize = 512;
 
 /// Kernels between all tasks, and the factors of each, for kernels that do not depend on the times.
 #[derive(Debug)]
@@ -313,7 +313,7 @@ impl Engine {
             .filter(|(n, j)| !learning.orders[*n].contains(j))
             .collect();
         let k = self.columns();
-        for some in ways.chunks((AT_ONCE / k).max(1)) {
+        for some in ways.chunks((ORDERS_AT_ONCE / k).max(1)) {
             let copy = |f: &Mat<f64>| Mat::from_fn(f.nrows(), some.len() * k, |i, c| f[(i, some[c / k].0 * k + c % k)]);
             let orders = some.iter().map(|(n, _)| learning.orders[*n].clone()).collect();
             let (f, g) = (learning.f.iter().map(copy).collect(), learning.g.iter().map(copy).collect());
@@ -338,7 +338,7 @@ impl Engine {
 impl Forecaster for Engine {
     fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
         let mut values = vec![];
-        for some in orders.chunks((AT_ONCE / self.columns()).max(1)) {
+        for some in orders.chunks((ORDERS_AT_ONCE / self.columns()).max(1)) {
             stop::check()?;
             let firsts: Vec<usize> = some.iter().map(|order| order[0]).collect();
             let mut learning = self.begin(&firsts, self.ranks_by_tests());

@@ -150,22 +150,25 @@ pub(crate) fn search_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings, he
         Some(made) => Draw::of_made(made, settings, hear),
         None => Draw::new(*draw, settings, hear),
     });
-    searched(&all.collect::<Result<Vec<_>>>()?, settings, hear)
+    searched(all.collect::<Result<Vec<_>>>()?, settings, hear)
 }
 
 /// [`best_order`] from kernels that are there, those of held-out data too where orders are ranked by it.
 pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
-    searched(&[Draw::of_made(made, settings, hear)?], settings, hear)
+    searched(vec![Draw::of_made(made, settings, hear)?], settings, hear)
 }
 
-fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
+fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
     let first = all.first().ok_or_else(|| Error::data("the task sequence", "there is none to order"))?;
     let count = first.tasks.len();
-    let found = match all {
+    let found = match all.as_slice() {
         [one] => one.searched(settings, hear)?,
         // Orders are listed, not followed together: fewer of them are tried.
-        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: all }, hear)?,
+        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: &all }, hear)?,
     };
+    let examples = first.examples;
+    // Kernels between all tasks have done their service.
+    all.iter_mut().for_each(|draw| draw.engine = None);
     hear("order of tasks: the one given and the best one", None);
     let learned = |order: &[usize]| all.iter().map(|draw| draw.learned(order)).collect::<Result<Vec<_>>>();
     let (given, reordered) = (learned(&(0..count).collect::<Vec<_>>())?, learned(&found.order)?);
@@ -195,7 +198,7 @@ fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings, hear: Hear<'_>) ->
         forecast: if better { &reordered[0] } else { &given[0] }.forgetting()?,
         method: found.method,
         tried: found.tried,
-        examples: first.examples,
+        examples,
     })
 }
 

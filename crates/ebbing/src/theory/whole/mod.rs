@@ -14,6 +14,7 @@
 //! ([`crate::plan::set_scratch`]): a run that is killed goes on from the last of them, to the same bits.
 
 mod chain;
+mod conditions;
 mod pairs;
 mod products;
 mod quality;
@@ -80,7 +81,7 @@ impl Cut {
     }
 }
 
-/// The share of free memory that is used.
+/// The share of free memory that is used; the numbers do not depend on it.
 const SHARE: f64 = 0.9;
 
 /// How many kernels of each task are factored.
@@ -166,8 +167,10 @@ impl Whole<'_> {
 fn run(sequence: &TaskSequence, theory: &SingleHeadSettings, cut: &Cut) -> Result<String> {
     use sha2::{Digest, Sha256};
     let settings = serde_json::to_string(theory).map_err(|e| Error::data("settings", e.to_string()))?;
+    /// What parts hold: counted up whenever that changes.
+    const PARTS: usize = 2;
     let version = env!("CARGO_PKG_VERSION");
-    let all = format!("{version} {settings} {} {} {}", cut.block, cut.probes, fingerprint(&sequence.tasks));
+    let all = format!("{version} {PARTS} {settings} {} {} {}", cut.block, cut.probes, fingerprint(&sequence.tasks));
     Ok(crate::data::hex(&Sha256::digest(all)))
 }
 
