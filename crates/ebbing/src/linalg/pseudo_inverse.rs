@@ -79,6 +79,12 @@ impl PseudoInverse {
         matmul(self.vectors.as_ref(), inner.as_ref())
     }
 
+    /// `B − A A⁺ B`: what `A` cannot reach.
+    pub fn outside(&self, b: MatRef<'_, f64>) -> Mat<f64> {
+        let inner = matmul(self.vectors.transpose(), b);
+        b - matmul(self.vectors.as_ref(), inner.as_ref())
+    }
+
     /// `A⁺ b`.
     pub fn solve_vec(&self, b: &[f64]) -> Vec<f64> {
         self.solve(column(b)).col_as_slice(0).to_vec()

@@ -244,7 +244,7 @@ fn all_pairs_are_the_single_pairs() {
             Task::new(x, gauss(&mut stream, own + 6, 2))
         })
         .collect();
-    let settings = OrderParameterSettings { shuffles: 20, half_samples: 20, ..Default::default() };
+    let settings = OrderParameterSettings { shuffles: 20, resamples: 20, ..Default::default() };
     let pairs = order_parameters(&sequence(tasks.clone()), &settings).unwrap();
     let order: Vec<(usize, usize)> = pairs.iter().map(|p| (p.first, p.second)).collect();
     assert_eq!(order, [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)]);
@@ -301,9 +301,9 @@ fn narrow_features_are_inverted_at_their_rank() {
 }
 
 #[test]
-fn half_samples_measure_the_spread_over_draws() {
+fn intervals_measure_the_spread_over_draws() {
     let draw = |seed: u64| symmetric_pair(seed + 10_000);
-    let settings = OrderParameterSettings { half_samples: 100, ..Default::default() };
+    let settings = OrderParameterSettings { resamples: 100, ..Default::default() };
     let pairs: Vec<PairOrderParameters> = (0..150)
         .map(|seed| {
             let (one, two) = draw(seed);
@@ -340,7 +340,7 @@ fn shuffled_targets_have_no_rule() {
 fn the_same_bits_at_any_number_of_threads() {
     let mut stream = Stream::new(6, "tasks", 0);
     let tasks = sequence((0..3).map(|_| random_task(&mut stream, 150, 40)).collect());
-    let settings = OrderParameterSettings { shuffles: 20, half_samples: 20, ..Default::default() };
+    let settings = OrderParameterSettings { shuffles: 20, resamples: 20, ..Default::default() };
     let run = |threads: usize| on_threads(threads, || order_parameters(&tasks, &settings).unwrap());
     let one = run(1);
     assert!(one == run(2) && one == run(5));

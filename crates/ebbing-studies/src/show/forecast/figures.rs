@@ -141,7 +141,7 @@ fn intervals(forecast: &Forecast) -> Option<Figure> {
     let mut bars = Vec::new();
     if let Some(i) = interval {
         bars.push(format!(
-            "Bars on the tasks are {} % intervals from {} half samples.",
+            "Bars on the tasks are {} % intervals: a tenth of the examples left out {} times.",
             100.0 * i.confidence,
             i.samples
         ));

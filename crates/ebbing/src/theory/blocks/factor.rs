@@ -94,6 +94,14 @@ impl Factor {
         x
     }
 
+    /// `B − K K⁺ B`, what a singular kernel cannot learn of `B`; none where it is inverted whole.
+    pub fn unlearned(&self, b: MatRef<'_, f64>) -> Option<Mat<f64>> {
+        match self {
+            Factor::Pseudo(inverse) => Some(inverse.outside(b)),
+            Factor::Blocks { .. } => None,
+        }
+    }
+
     /// `‖K_b^{-1/2} K_ba K_a^{-1/2}‖²` = `Tr(K_b^{-1} K_ba K_a^{-1} K_ab)` of two tasks with the same common inputs;
     /// `k_ba` is the kernel between their own inputs (between all of them for pseudo-inverses).
     ///

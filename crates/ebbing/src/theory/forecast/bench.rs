@@ -57,7 +57,7 @@ impl<'a> Bench<'a> {
         }
         let mut asked = settings.of_pairs();
         if !detailed {
-            (asked.half_samples, asked.shuffles) = (0, 0);
+            (asked.resamples, asked.shuffles) = (0, 0);
         }
         match &self.made {
             Some(made) => all_pairs(&asked, made.source(), &made.given()),

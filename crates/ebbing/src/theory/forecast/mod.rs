@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 /// | name | default | meaning |
 /// |---|---|---|
 /// | `theory` | [`SingleHeadSettings`] | mode, depth, λ, σ², β of the forecast |
-/// | `half_samples` | 0 | half samples for intervals of the order parameters (first seed) |
+/// | `resamples` | 0 | resamples of the examples for intervals of the order parameters (first seed) |
 /// | `shuffles` | 0 | label shuffles for their null (first seed) |
 /// | `depths` | none | other depths to set beside the forecast |
 /// | `lambdas` | none | penalties λ to set beside it: one readout, all weights learn (mode `gibbs`) |
@@ -56,8 +56,8 @@ use serde::{Deserialize, Serialize};
 pub struct ForecastSettings {
     /// The theory behind the forecast.
     pub theory: SingleHeadSettings,
-    /// Half samples from which intervals of the order parameters are made; 0 for none.
-    pub half_samples: usize,
+    /// How often a tenth of the examples is left out for intervals of the order parameters; 0 for none.
+    pub resamples: usize,
     /// Shuffles from which their null is made; 0 for none.
     pub shuffles: usize,
     /// Other depths to set beside the forecast.
@@ -106,7 +106,7 @@ impl ForecastSettings {
             bias2: theory.bias2,
             // A temperature is a ridge of 1/β.
             ridge: self.ridge + 1.0 / theory.beta,
-            half_samples: self.half_samples,
+            resamples: self.resamples,
             shuffles: self.shuffles,
             ..OrderParameterSettings::default()
         }
@@ -127,7 +127,7 @@ impl Default for ForecastSettings {
     fn default() -> Self {
         ForecastSettings {
             theory: SingleHeadSettings::default(),
-            half_samples: 0,
+            resamples: 0,
             shuffles: 0,
             depths: Vec::new(),
             lambdas: Vec::new(),
@@ -185,7 +185,7 @@ pub struct Forecast {
     pub drawn: bool,
     /// All ordered pairs of tasks.
     pub pairs: Vec<PairForecast>,
-    /// The pair that conflicts most.
+    /// The pair that conflicts most, where one conflicts by 0.02 at least.
     pub worst: Option<WorstPair>,
     /// `F[t][s]` on training data; for t < s the loss before the task is learned.
     pub forgetting: Averaged,
@@ -452,6 +452,12 @@ fn notes(forecasts: &[SingleHeadForecast], pairs: &[PairForecast]) -> Vec<String
         notes.push(format!(
             "fewer features than examples: pseudo-inverses at ranks {} and {}, γ_feature divided by the smaller",
             pair.detail.ranks[0], pair.detail.ranks[1]
+        ));
+    }
+    if let Some(pair) = pairs.iter().find(|p| p.detail.spans_all()) {
+        notes.push(format!(
+            "γ_feature is 1 wherever both tasks span the same {} features: it says nothing of their rules",
+            pair.detail.ranks[0]
         ));
     }
     notes
