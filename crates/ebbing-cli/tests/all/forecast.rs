@@ -170,7 +170,9 @@ fn intervals_null_and_p_values_are_told_everywhere() {
         assert!(csv.contains(column), "{column}: {csv}");
     }
     let report = std::fs::read_to_string(home.join("out/report.html")).unwrap();
-    assert!(report.contains("a tenth of the examples left out") && report.contains("How well order parameters are known"));
+    assert!(
+        report.contains("a tenth of the examples left out") && report.contains("How well order parameters are known")
+    );
     assert!(home.join("out/intervals.svg").is_file());
     // Nothing of this where it was not asked for.
     let plain = done(&home.run("forecast --tasks tasks.npz --out plain"));

@@ -13,8 +13,8 @@
 //! that do not change them.
 
 mod bench;
-mod heads;
 mod gains;
+mod heads;
 mod remedies;
 mod sentences;
 

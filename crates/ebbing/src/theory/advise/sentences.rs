@@ -40,7 +40,8 @@ impl Advice {
         }
         if self.remedies.iter().any(|r| r.applies && !borne_out(r)) {
             all.push(
-                "Note: rows of another depth are the theory's alone; trained networks hardly differed between depths.".into(),
+                "Note: rows of another depth are the theory's alone; trained networks hardly differed between depths."
+                    .into(),
             );
         }
         let [used, there] = self.examples_used;
@@ -70,7 +71,10 @@ impl Advice {
         let parts: Vec<String> = best.iter().take(2).map(part).collect();
         self.row(RemedyKind::Nothing)?.accuracy?;
         Some(match parts.is_empty() {
-            true => "Against forgetting: no gain that we can be sure of from replay or gating. All remedies: ebbing advise.".into(),
+            true => {
+                "Against forgetting: no gain that we can be sure of from replay or gating. All remedies: ebbing advise."
+                    .into()
+            }
             false => format!("Against forgetting: {}. All remedies: ebbing advise.", parts.join("; ")),
         })
     }
@@ -109,13 +113,17 @@ impl Advice {
                 best.remedy,
                 100.0 * best.forecast_error.unwrap_or(f64::NAN)
             ),
-            Some(_) => format!("{SAID}: nothing tried is forecast to end with a higher average accuracy than doing nothing."),
+            Some(_) => {
+                format!("{SAID}: nothing tried is forecast to end with a higher average accuracy than doing nothing.")
+            }
             None => {
                 let least = real.filter(|r| r.gain.is_some_and(|g| g > 0.0)).find_map(|r| Some((r, r.forgetting?)));
                 let theory = least.map_or(String::new(), |(r, f)| {
                     format!(" By the theory alone {} forgets least, F {}.", r.remedy, significant(f))
                 });
-                format!("{SAID}: targets name no classes, and forecasts were held against networks by accuracy.{theory}")
+                format!(
+                    "{SAID}: targets name no classes, and forecasts were held against networks by accuracy.{theory}"
+                )
             }
         }
     }
@@ -138,9 +146,9 @@ impl Advice {
     }
 
     fn effect(&self, remedy: &Remedy) -> String {
-        let ends = self.ends(remedy).map_or(String::new(), |[from, to]| {
-            format!(", from {:.0} to {}", 100.0 * from, per_cent(to))
-        });
+        let ends = self
+            .ends(remedy)
+            .map_or(String::new(), |[from, to]| format!(", from {:.0} to {}", 100.0 * from, per_cent(to)));
         format!(
             "{}. It is forecast to raise the final average accuracy by {:.0} points{ends}; such forecasts are off by {:.1} on average",
             remedy.remedy,
