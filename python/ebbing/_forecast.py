@@ -297,7 +297,7 @@ def forecast(
     theory["replay"] = {"examples": replay, "budget": replay_budget, "selection": replay_selection}
     asked = encode(
         theory=theory,
-        half_samples=resamplings(bootstrap, "bootstrap"),
+        resamples=resamplings(bootstrap, "bootstrap"),
         shuffles=resamplings(shuffles, "shuffles"),
         depths=list(depths),
         lambdas=list(lambdas),

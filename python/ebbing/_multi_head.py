@@ -213,7 +213,8 @@ class TwoTaskLimit(Result):
     """Two tasks with a readout each at λ → ∞, at one load or at every load of an array.
 
     `u22`, `u0`, `d` and the losses `f21`, `g21`, `g22` may grow or vanish as a power of λ: each is a coefficient, beside its
-    exponent (`u0_exponent`, …), which is 0 where there is a finite limit.
+    exponent (`u0_exponent`, …), which is 0 where there is a finite limit. `critical` is the `CriticalLoad` between the regimes, at
+    several loads; None at one.
     """
 
     alpha: Any
@@ -224,6 +225,7 @@ class TwoTaskLimit(Result):
     u0: Any
     d: Any
     u22: Any
+    critical: CriticalLoad | None
     settings: dict[str, Any]
 
     @classmethod
@@ -245,7 +247,8 @@ class TwoTaskLimit(Result):
 
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per load."""
-        values = {name: np.atleast_1d(value) for name, value in self.__dict__.items() if name != "settings"}
+        left_out = ("critical", "settings")
+        values = {name: np.atleast_1d(value) for name, value in self.__dict__.items() if name not in left_out}
         return frame(values, ["alpha"])
 
     def plot(self, ax: Any = None) -> Any:
@@ -355,9 +358,11 @@ def two_task_limit(
     readout = _readout(sigma_readout, readout_norm)
     loads = several(alpha, "alpha")
     with without_beta():
-        curve = _two_tasks(X1, y1, X2, y2, sigma, activation, readout).curve(loads)
+        two = _two_tasks(X1, y1, X2, y2, sigma, activation, readout)
+        curve = two.curve(loads)
+        critical = None if np.ndim(alpha) == 0 else critical_of(two)
     limit = TwoTaskLimit.of_points(curve["points"], scalar=np.ndim(alpha) == 0)
-    limit.settings = settings
+    limit.critical, limit.settings = critical, settings
     return limit
 
 

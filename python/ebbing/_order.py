@@ -130,7 +130,7 @@ class OrderParameters(Result):
         """What was resampled and how often, as the head of a table; empty where nothing was."""
         said = []
         if self.low:
-            said.append("from … to: 95 % intervals from half samples of the examples")
+            said.append("from … to: 95 % intervals, a tenth of the examples left out at a time")
         if self.null:
             said.append(f"null ± SD and two-sided p from {self.null['samples']} shuffles of the targets")
         return "; ".join(said)
@@ -155,6 +155,12 @@ class OrderParameters(Result):
         """What the result is called where it is shown."""
         return "Order parameters of two tasks"
 
+    def sentences(self) -> list[str]:
+        """What the numbers mean, in sentences."""
+        spanned = self.inverse == "pseudo" and self.ranks[0] == self.ranks[1] and self.gamma_feature > 1 - 1e-9
+        both = f"γ_{{feature}} is 1 because both tasks span the same {self.ranks[0]} features: it says nothing of their rules."
+        return [both] if spanned else []
+
     def tables(self) -> list[Table]:
         """The tables that are shown."""
         return [Table(self.called(), self.head(), [self.row(name) for name in NAMES])]
@@ -177,7 +183,7 @@ def order_parameters(
 ) -> OrderParameters:
     """`γ_RF = ½(|a|² + |K_21 K_11⁻¹ a|²)`, `a = K_12 K_22⁻¹ y_2/|y_2|`, and its kin, in the kernel of a wide network.
 
-    `bootstrap` half samples (0, or at least 20) give intervals, `shuffles` of the targets a null.
+    `bootstrap` resamples, a tenth of the examples left out in each (0, or at least 20 of them), give intervals, `shuffles` of the targets a null.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

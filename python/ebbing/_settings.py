@@ -123,7 +123,7 @@ def recorded(value: Any) -> Any:
 
 
 def resamplings(value: Any, name: str) -> int:
-    """How many half samples or shuffles: 0, or as many as quantiles need."""
+    """How many resamples or shuffles: 0, or as many as quantiles need."""
     found = count(value, name)
     if 0 < found < 20:
         raise ValueError(f"{name} is {found}; must be 0 (none) or at least 20")

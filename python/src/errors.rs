@@ -14,7 +14,7 @@ create_exception!(
 /// Settings whose Python name differs from the library's.
 const RENAMED: [(&str, &str); 9] = [
     ("lambda", "lam"),
-    ("half_samples", "bootstrap"),
+    ("resamples", "bootstrap"),
     ("time", "t"),
     ("tasks", "length"),
     ("p", "examples"),

@@ -131,7 +131,7 @@ BAD = {
     "delta at the first task": (ValueError, "outside the theory", lambda: ebbing.kernel(X, kind="delta")),
     "no load": (ValueError, "give alpha or width", lambda: ebbing.MultiHead([(X, y), (X + 1, y)])),
     "alpha 1": (ValueError, "alpha is 1", lambda: ebbing.MultiHead([(X, y), (X + 1, y)], alpha=1).forgetting()),
-    "few half samples": (ValueError, "bootstrap is 5", lambda: ebbing.order_parameters(X, y, X, y, bootstrap=5)),
+    "few resamples": (ValueError, "bootstrap is 5", lambda: ebbing.order_parameters(X, y, X, y, bootstrap=5)),
     "unknown setting": (TypeError, "unexpected keyword argument 'dept'", lambda: ebbing.forecast([(X, y), (X + 1, y)], dept=2)),
     "wrong type": (TypeError, "invalid type", lambda: ebbing.forecast([(X, y), (X + 1, y)], order="yes")),
     "nan setting": (ValueError, "ratio is nan", lambda: ebbing.tasks.permuted(ratio=float("nan"))),

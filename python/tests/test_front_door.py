@@ -90,6 +90,7 @@ def test_a_seed_may_be_a_generator(make_tasks, name, source):
 def test_the_boundary_load_has_its_limit(make_tasks):
     (X1, y1), (X2, y2) = make_tasks(tasks=2)
     limit = ebbing.two_task_limit(X1, y1, X2, y2, alpha=[0.5, 1.0, 1.5])
+    assert limit.critical.alpha_c == ebbing.critical_load(X1, y1, X2, y2).alpha_c
     assert np.isinf(limit.u22[1]) and limit.d[1] == 0 and limit.f21[1] == 0
     assert np.isfinite(limit.u22[[0, 2]]).all() and limit.alpha.tolist() == [0.5, 1.0, 1.5]
     # Just below the boundary the readout grows as 1/(1 − α); its other factors are continuous.

@@ -41,9 +41,12 @@ fn advice_is_a_table_a_figure_and_a_page() {
     let home = Home::new();
     home.tasks(3, 40);
     let told = home.told("advise --tasks tasks.npz --keep-forgetting-below 0.2 --out out");
-    for word in ["Advice for 3 tasks of 30 examples", "Do this: ", "remedy", "nothing", "everything at once (bound)"] {
+    for word in ["Advice for 3 tasks of 30 examples", "remedy", "nothing", "everything at once (bound)"] {
         assert!(told.contains(word), "{word}: {told}");
     }
+    assert!(told.contains("Do this: ") != told.contains("No gain that we can be sure of:"), "{told}");
+    let part = home.told("advise -p 301 --length 2 --test-examples 20");
+    assert!(part.starts_with("Advice from 300 examples of each task for 2 tasks of 301 examples"), "{part}");
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     written(&home, "report.html advice.json remedies.csv remedies.parquet remedies.svg remedies.png");
     let advice = home.json("out/advice.json");

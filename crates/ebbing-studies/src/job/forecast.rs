@@ -83,7 +83,7 @@ pub struct ForecastJob {
     /// Do not search for a better order of tasks
     #[arg(long)]
     pub no_order: bool,
-    /// Half samples for intervals of the order parameters; 0 for none
+    /// How often a tenth of the examples is left out for intervals of the order parameters; 0 for none
     #[arg(long, value_name = "B", default_value_t = 0)]
     pub bootstrap: usize,
     /// Label shuffles for the order parameters of unrelated labels; 0 for none
@@ -150,7 +150,7 @@ impl ForecastJob {
         theory.checked()?;
         Ok(ForecastSettings {
             theory,
-            half_samples: self.bootstrap,
+            resamples: self.bootstrap,
             shuffles: self.shuffles,
             depths: self.depths.clone(),
             lambdas: self.lambdas.clone(),

@@ -78,7 +78,7 @@ fn critical(curve: &SequenceCurve) -> String {
     let found = tested.and_then(|g| alpha_c_from_curve(&alphas, &g, CurveFeature::MidHeight).ok().flatten());
     match found {
         Some(found) => format!(
-            "At {lambda} the test loss G_{{TT}} of the last task falls through the middle of its height at load {} (spacing of \
+            "At {lambda} the normalized test loss G_{{TT}} of the last task falls through the middle of its height at load {} (spacing of \
              ln α: {}).",
             significant(found.alpha_c),
             significant(found.spacing)
@@ -137,7 +137,7 @@ fn figure(curves: &[SequenceCurve], tasks: usize, own: Option<(f64, f64)>) -> Fi
         }
     }
     Figure::grid(panels, 2).title("Tasks with a readout each").caption(&format!(
-        "{tasks} tasks with a readout each against the load: forgetting F_{{T1}} of the first task after the last, test losses \
+        "{tasks} tasks with a readout each against the load: forgetting F_{{T1}} of the first task after the last, normalized test losses \
          G_{{T1}} and G_{{TT}} of the first and the last task over learning them alone, and the norm of the last readout. For λ → ∞ \
          the numbers are those of the large λ that stands for it."
     ))

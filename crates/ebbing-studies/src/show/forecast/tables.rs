@@ -80,7 +80,7 @@ pub fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<Table> 
     let mut title = Vec::new();
     if let Some(interval) = &first.interval {
         let share = significant(100.0 * interval.confidence);
-        title.push(format!("{share} % intervals from {} half samples of the examples", interval.samples));
+        title.push(format!("{share} % intervals, a tenth of the examples left out {} times", interval.samples));
     }
     if let Some(null) = &first.null {
         title.push(format!("null and two-sided p from {} shuffles of the targets", null.samples));

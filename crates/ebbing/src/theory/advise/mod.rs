@@ -13,6 +13,7 @@
 //! that do not change them.
 
 mod bench;
+mod gains;
 mod heads;
 mod remedies;
 mod sentences;
@@ -22,7 +23,7 @@ use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::stats::mean_with_error;
-use crate::tasks::TaskSequence;
+use crate::tasks::{TaskSequence, is_whitened};
 use remedies::Search;
 use serde::{Deserialize, Serialize};
 
@@ -143,6 +144,11 @@ pub struct Remedy {
     pub needs: String,
     /// What forgetting it spares against doing nothing.
     pub gain: Option<f64>,
+    /// What average accuracy it gains against doing nothing: of trained networks, where those are forecast for both.
+    pub accuracy_gain: Option<f64>,
+    /// By how much forecasts like these two were off on average, or twice the standard error over draws if that is more: a gain
+    /// of accuracy that is not larger is none to be sure of.
+    pub forecast_error: Option<f64>,
     /// Whether the gain exceeds twice its standard error over draws; none for one draw.
     pub beyond_noise: Option<bool>,
     /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
@@ -162,6 +168,8 @@ pub struct ReplayPoint {
     pub examples: usize,
     /// Mean final forgetting.
     pub forgetting: f64,
+    /// Average accuracy over all tasks after the last, on test data where every task has some.
+    pub accuracy: Option<f64>,
     /// Work of training relative to doing nothing.
     pub cost: f64,
 }
@@ -225,6 +233,7 @@ impl Advice {
         let mut search = Search::new(&parts, settings)?;
         search.run(progress)?;
         let (mut remedies, nothing) = (search.remedies, search.nothing);
+        gains::of_accuracy(&mut remedies, is_whitened(&sequences[0].settings));
         for remedy in &mut remedies {
             let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
             if let Ok(gain) = mean_with_error(&gains) {
@@ -333,6 +342,8 @@ impl Remedy {
             cost: Some(cost),
             needs: needs.into(),
             gain: None,
+            accuracy_gain: None,
+            forecast_error: None,
             beyond_noise: None,
             expected: None,
             task_known: matches!(kind, RemedyKind::Gating | RemedyKind::Context | RemedyKind::Readouts),

@@ -243,7 +243,9 @@ impl<'a> Search<'a> {
             let replay = Replay { examples, ..asked };
             let outcomes = search.replayed(replay, search.theory, &search.bases, &search.given)?;
             let forgetting = mean(&outcomes);
-            search.points.push(ReplayPoint { examples, forgetting, cost: search.work(&outcomes) });
+            let accuracy: Option<Vec<f64>> = outcomes.iter().map(|o| o.accuracy).collect();
+            let accuracy = accuracy.map(|all| all.iter().sum::<f64>() / all.len() as f64);
+            search.points.push(ReplayPoint { examples, forgetting, accuracy, cost: search.work(&outcomes) });
             Ok(forgetting)
         };
         let most = self.most;

@@ -94,15 +94,20 @@ impl Factor {
         x
     }
 
+    /// `B − K K⁺ B`, what a singular kernel cannot learn of `B`; none where it is inverted whole.
+    pub fn unlearned(&self, b: MatRef<'_, f64>) -> Option<Mat<f64>> {
+        match self {
+            Factor::Pseudo(inverse) => Some(b - inverse.project(b)),
+            Factor::Blocks { .. } => None,
+        }
+    }
+
     /// `Y − K u` of a solution `u = (K + ridge)^{-1} Y`: `ridge u`, and what of Y a pseudo-inverse leaves out; none where that is 0.
     pub fn left(&self, y: &Mat<f64>, u: &Mat<f64>, ridge: f64) -> Option<Mat<f64>> {
         let of_ridge = (ridge > 0.0).then(|| ridge * u);
-        match self {
-            Factor::Blocks { .. } => of_ridge,
-            Factor::Pseudo(inverse) => {
-                let outside = y - inverse.project(y.as_ref());
-                Some(of_ridge.map_or_else(|| outside.clone(), |left| left + &outside))
-            }
+        match (of_ridge, self.unlearned(y.as_ref())) {
+            (Some(left), Some(unlearned)) => Some(left + unlearned),
+            (left, unlearned) => left.or(unlearned),
         }
     }
 

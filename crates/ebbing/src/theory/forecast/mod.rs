@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 /// | name | default | meaning |
 /// |---|---|---|
 /// | `theory` | [`SingleHeadSettings`] | mode, depth, λ, σ², β of the forecast |
-/// | `half_samples` | 0 | half samples for intervals of the order parameters (first seed) |
+/// | `resamples` | 0 | resamples of the examples for intervals of the order parameters (first seed) |
 /// | `shuffles` | 0 | label shuffles for their null (first seed) |
 /// | `depths` | none | other depths to set beside the forecast |
 /// | `lambdas` | none | penalties λ to set beside it: one readout, all weights learn (mode `gibbs`) |
@@ -58,8 +58,8 @@ use serde::{Deserialize, Serialize};
 pub struct ForecastSettings {
     /// The theory behind the forecast.
     pub theory: SingleHeadSettings,
-    /// Half samples from which intervals of the order parameters are made; 0 for none.
-    pub half_samples: usize,
+    /// How often a tenth of the examples is left out for intervals of the order parameters; 0 for none.
+    pub resamples: usize,
     /// Shuffles from which their null is made; 0 for none.
     pub shuffles: usize,
     /// Other depths to set beside the forecast.
@@ -107,14 +107,14 @@ impl ForecastSettings {
     /// What is asked of the order parameters of pairs; `detailed`: with intervals and null.
     fn of_pairs(&self, detailed: bool) -> OrderParameterSettings {
         let theory = &self.theory;
-        let (half_samples, shuffles) = if detailed { (self.half_samples, self.shuffles) } else { (0, 0) };
+        let (resamples, shuffles) = if detailed { (self.resamples, self.shuffles) } else { (0, 0) };
         OrderParameterSettings {
             architecture: theory.architecture,
             sigma2: theory.sigma2,
             bias2: theory.bias2,
             // A temperature is a ridge of 1/β.
             ridge: self.ridge + 1.0 / theory.beta,
-            half_samples,
+            resamples,
             shuffles,
             ..OrderParameterSettings::default()
         }
@@ -135,7 +135,7 @@ impl Default for ForecastSettings {
     fn default() -> Self {
         ForecastSettings {
             theory: SingleHeadSettings::default(),
-            half_samples: 0,
+            resamples: 0,
             shuffles: 0,
             depths: Vec::new(),
             lambdas: Vec::new(),
@@ -193,7 +193,7 @@ pub struct Forecast {
     pub drawn: bool,
     /// All ordered pairs of tasks.
     pub pairs: Vec<PairForecast>,
-    /// The pair that conflicts most.
+    /// The pair that conflicts most, where one conflicts by 0.02 at least.
     pub worst: Option<WorstPair>,
     /// `F[t][s]` on training data; for t < s the loss before the task is learned.
     pub forgetting: Averaged,
@@ -499,6 +499,12 @@ fn notes(forecasts: &[SingleHeadForecast], pairs: &[PairForecast]) -> Vec<String
         notes.push(
             "F_pair has no interval and no null: resampling is of random features, and it is forecast otherwise".into(),
         );
+    }
+    if let Some(pair) = pairs.iter().find(|p| p.detail.spans_all()) {
+        notes.push(format!(
+            "γ_feature is 1 wherever both tasks span the same {} features: it says nothing of their rules",
+            pair.detail.ranks[0]
+        ));
     }
     notes
 }

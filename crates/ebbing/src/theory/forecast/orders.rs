@@ -59,7 +59,7 @@ impl ForecastOrders {
         let theory = &settings.theory;
         let limit = Self::shares_kernels(settings);
         let plain = !theory.variance && !theory.replay.is_on() && !settings.features;
-        limit && plain && settings.half_samples + settings.shuffles + settings.sweeps() == 0
+        limit && plain && settings.resamples + settings.shuffles + settings.sweeps() == 0
     }
 
     /// Whether every order has the same kernels, so that trying one more of them costs little.
@@ -182,7 +182,7 @@ fn beside(places: &[usize], forgetting: &[Vec<f64>], best: &BestOrder, examples:
         given,
         gain: if better { given - after } else { 0.0 },
         accuracy: None,
-        worst: found.worst,
+        worst: found.worst.1,
         gain_error: None,
         within_noise: None,
         forecast: if better { best.forgetting.clone() } else { forgetting.to_vec() },

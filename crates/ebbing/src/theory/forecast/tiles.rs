@@ -25,7 +25,7 @@ fn check(settings: &ForecastSettings) -> Result<()> {
     match settings {
         _ if theory.variance => refused("variance", &true, "false"),
         _ if theory.replay.is_on() => refused("replay", &theory.replay, "none"),
-        s if s.half_samples > 0 => refused("half_samples", &s.half_samples, "0"),
+        s if s.resamples > 0 => refused("resamples", &s.resamples, "0"),
         s if s.shuffles > 0 => refused("shuffles", &s.shuffles, "0"),
         s if s.sweeps() > 0 => refused("depths, lambdas or widths", &format!("a list of {}", s.sweeps()), "none"),
         _ => Ok(()),

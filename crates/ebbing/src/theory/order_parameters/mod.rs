@@ -27,7 +27,7 @@
 //! | [`pair()`] | one pair |
 //! | [`labellings`] | many labellings of the same inputs |
 //! | [`OrderParameters`], [`PairOrderParameters`] | the numbers, and how well they are known |
-//! | [`Interval`], [`Null`] | intervals from half samples, and what shuffled labels give |
+//! | [`Interval`], [`Null`] | intervals over the choice of examples, and what shuffled labels give |
 
 mod pair;
 mod resample;
@@ -57,7 +57,7 @@ use serde::{Deserialize, Serialize};
 /// | `bias2` | 0 | ≥ 0 |
 /// | `ridge` | 0 | ≥ 0 |
 /// | `rank_tolerance` | 1e-10 | [0, 1) |
-/// | `half_samples` | 0 | 0, or at least 20 |
+/// | `resamples` | 0 | 0, or at least 20 |
 /// | `shuffles` | 0 | 0, or at least 20 |
 /// | `confidence` | 0.95 | (0, 1) |
 /// | `seed` | 0 | |
@@ -75,13 +75,13 @@ pub struct OrderParameterSettings {
     pub ridge: f64,
     /// Where features or kernels are singular: eigenvalues below this fraction of the largest count as zero.
     pub rank_tolerance: f64,
-    /// Half samples from which intervals are made; 0 for none.
-    pub half_samples: usize,
+    /// How often a tenth of the examples is left out for intervals; 0 for none.
+    pub resamples: usize,
     /// Shuffles of the targets from which the null is made; 0 for none.
     pub shuffles: usize,
     /// The share of the distribution that an interval covers.
     pub confidence: f64,
-    /// Seed of half samples and shuffles.
+    /// Seed of resamples and shuffles.
     pub seed: u64,
 }
 
@@ -93,7 +93,7 @@ impl Default for OrderParameterSettings {
             bias2: 0.0,
             ridge: 0.0,
             rank_tolerance: RANK_TOLERANCE,
-            half_samples: 0,
+            resamples: 0,
             shuffles: 0,
             confidence: 0.95,
             seed: 0,
@@ -179,7 +179,7 @@ pub struct PairOrderParameters {
     pub ranks: [usize; 2],
     /// The estimated number of correct decimal digits.
     pub digits: f64,
-    /// Intervals from half samples of the examples.
+    /// Intervals over the choice of examples.
     pub interval: Option<Interval>,
     /// What shuffled targets give.
     pub null: Option<Null>,
@@ -261,6 +261,13 @@ fn same_neurons(features: &TaskSequence) -> Result<()> {
     Err(Error::data(task.label(t), problem))
 }
 
+impl PairOrderParameters {
+    /// Whether the kernels are singular and the features of one task are all within those of the other, so that γ_feature is 1.
+    pub fn spans_all(&self) -> bool {
+        self.inverse == Inverse::Pseudo && self.ranks[0] == self.ranks[1] && self.values.gamma_feature > 1.0 - 1e-9
+    }
+}
+
 impl OrderParameterSettings {
     /// The prior of a weight, after every setting has been checked.
     pub(crate) fn checked(&self) -> Result<WeightPrior> {
@@ -273,7 +280,7 @@ impl OrderParameterSettings {
         range("rank_tolerance", tolerance, (0.0..1.0).contains(&tolerance), "must lie in [0, 1)")?;
         let confidence = self.confidence;
         range("confidence", confidence, confidence > 0.0 && confidence < 1.0, "must lie between 0 and 1")?;
-        for (name, count) in [("half_samples", self.half_samples), ("shuffles", self.shuffles)] {
+        for (name, count) in [("resamples", self.resamples), ("shuffles", self.shuffles)] {
             range(name, count as f64, count == 0 || count >= 20, "must be 0 (none) or at least 20")?;
         }
         WeightPrior::new(f64::INFINITY, self.sigma2)?.with_bias(self.bias2)

@@ -1,7 +1,7 @@
 //! All pairs of a sequence: each kernel block made once, each task's kernel factored once.
 
 use super::pair::{Cross, evaluate};
-use super::resample::{half_samples, shuffles};
+use super::resample::{check_trials, intervals, shuffles};
 use super::{Inverse, OrderParameterSettings, PairOrderParameters};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, par_map};
@@ -85,10 +85,10 @@ impl<'a> Tasks<'a> {
         at_once: usize,
     ) -> Result<Self> {
         let network = matches!(source, KernelSource::Network(_));
-        let resampled = settings.half_samples.max(settings.shuffles);
+        let resampled = settings.resamples.max(settings.shuffles);
         if resampled > 0 && given.iter().any(|task| task.points_per_example() > 1) {
             let expected = "must be 0: with features of each output apart, rows are no independent examples";
-            return Err(Error::setting("half_samples or shuffles", resampled, expected));
+            return Err(Error::setting("resamples or shuffles", resampled, expected));
         }
         let numbers = number(given);
         check(given, &numbers, settings.ridge == 0.0 && network)?;
@@ -124,6 +124,11 @@ impl<'a> Tasks<'a> {
         let label = &self.shared.tasks[t].name;
         let factor = invert(self.settings, &self.kernels.source, common, k_oc.as_ref(), k_oo.as_ref(), label)?;
         let size = self.k_cc.nrows() + k_oo.nrows();
+        if self.settings.resamples > 0 {
+            let sum = |k: MatRef<'_, f64>| (0..k.nrows()).map(|i| k[(i, i)]).sum::<f64>();
+            let mean = (sum(self.k_cc.as_ref()) + sum(k_oo.as_ref())) / size as f64;
+            check_trials(self.settings, &factor, &self.kernels.source, (size, mean), label)?;
+        }
         let norm = one_norm(self.k_cc.as_ref(), k_oc.as_ref(), k_oo.as_ref()) + self.settings.ridge;
         let digits = digits(factor.condition(size, norm), label)?;
         let rank = rank(&factor, &self.kernels.source);
@@ -142,18 +147,19 @@ impl<'a> Tasks<'a> {
         let values = evaluate(&cross, (factors, self.settings.ridge), y, y[0].ncols(), overlap, Some(norms))[0];
         let stream = (i * self.each.len() + j) as u64;
         let nulls = shuffles(self.settings, &cross, factors, (y, norms), overlap, &values, stream);
-        let intervals = self.intervals(i, j, k21.as_ref(), &values, stream)?;
+        let digits = one.digits.min(two.digits);
+        let shown = values.map(|values| values.within(accuracy(digits)));
+        let intervals = self.intervals(i, j, k21.as_ref(), &shown, stream)?;
         let pseudo = factors.iter().any(|f| matches!(f, Factor::Pseudo(_)));
         let inverse = match (self.settings.ridge > 0.0, pseudo) {
             (true, _) => Inverse::Ridge,
             (false, true) => Inverse::Pseudo,
             (false, false) => Inverse::Exact,
         };
-        let digits = one.digits.min(two.digits);
         let order = |first: usize, second: usize, way: usize| PairOrderParameters {
             first: first + 1,
             second: second + 1,
-            values: values[way].within(accuracy(digits)),
+            values: shown[way],
             inverse,
             ranks: [self.each[first].rank, self.each[second].rank],
             digits,
@@ -173,7 +179,7 @@ impl<'a> Tasks<'a> {
         values: &[super::OrderParameters; 2],
         stream: u64,
     ) -> Result<Option<[super::Interval; 2]>> {
-        if self.settings.half_samples == 0 {
+        if self.settings.resamples == 0 {
             return Ok(None);
         }
         let k_oo =
@@ -181,7 +187,7 @@ impl<'a> Tasks<'a> {
         let cross =
             Cross { cc: self.k_cc.as_ref(), own_c: [self.each[i].k_oc.as_ref(), self.each[j].k_oc.as_ref()], k21 };
         let tasks = [&self.shared.tasks[i], &self.shared.tasks[j]];
-        half_samples(self.settings, &self.kernels.source, &cross, &k_oo, tasks, values, stream).map(Some)
+        intervals(self.settings, &self.kernels.source, &cross, &k_oo, tasks, values, stream).map(Some)
     }
 }
 

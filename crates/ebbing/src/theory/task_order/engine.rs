@@ -1,6 +1,6 @@
 //! Many orders of tasks followed at once, where kernels do not depend on the times: one product per pair of tasks for all.
 
-use super::{Forecaster, Hear, OrderRank};
+use super::{Forecaster, Hear, OrderRank, Valued};
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, matmul};
 use crate::metrics::accuracy;
@@ -44,6 +44,16 @@ struct Step {
     test: Vec<Score>,
 }
 
+/// What a network answers at the inputs that it has learned: the targets without the ridge's part, and without what a singular
+/// kernel cannot learn of what there was to learn (`rest`).
+fn at_own_inputs(factor: &Factor, targets: MatRef<'_, f64>, rest: MatRef<'_, f64>, ridged: Mat<f64>) -> Mat<f64> {
+    let learned = targets - ridged;
+    match factor.unlearned(rest) {
+        Some(unlearned) => learned - unlearned,
+        None => learned,
+    }
+}
+
 /// The held-out data of one task.
 #[derive(Debug)]
 struct Held {
@@ -79,12 +89,15 @@ impl Engine {
         let own = |t: usize| tasks[t].own.points();
         let invert = |t: usize, which: Which| kernels.invert(which, own(t), theory.ridge(), &tasks[t].name);
         let (mut factors, mut duals, mut conditions) = (vec![], vec![], [vec![], vec![]]);
+        let mut learned = vec![];
         for (t, task) in tasks.iter().enumerate() {
             hear(&format!("factors of {}", task.name));
             let (factor, condition) = invert(t, later)?;
             let alone = if first == later { None } else { Some(invert(t, first)?) };
             let (start, own_condition) = alone.as_ref().map_or((&factor, condition), |(f, c)| (f, *c));
-            duals.push(start.solve(task.y.as_ref()));
+            let dual = start.solve(task.y.as_ref());
+            learned.push(at_own_inputs(start, task.y.as_ref(), task.y.as_ref(), theory.ridge() * &dual));
+            duals.push(dual);
             conditions[0].push(own_condition);
             conditions[1].push(condition);
             factors.push(factor);
@@ -113,7 +126,7 @@ impl Engine {
                 }
                 row.push(made.swap_remove(0));
             }
-            engine.start[i][i] = &engine.y[i] - engine.ridge * &duals[i];
+            engine.start[i][i] = learned[i].clone();
             engine.blocks.push(row);
         }
         let kept = tested || rank == OrderRank::Accuracy;
@@ -229,11 +242,13 @@ impl Engine {
         let f = &learning.f[j];
         let rest = Mat::from_fn(y.nrows(), columns.len(), |i, c| y[(i, c % k)] - f[(i, columns[c])]);
         let u = self.factors[j].solve(rest.as_ref());
+        let targets = Mat::from_fn(y.nrows(), columns.len(), |i, c| y[(i, c % k)]);
+        let own = at_own_inputs(&self.factors[j], targets.as_ref(), rest.as_ref(), self.ridge * &u);
         for i in 0..self.y.len() {
             if i == j {
                 for (c, &column) in columns.iter().enumerate() {
                     for row in 0..y.nrows() {
-                        learning.f[j][(row, column)] = y[(row, c % k)] - self.ridge * u[(row, c)];
+                        learning.f[j][(row, column)] = own[(row, c)];
                     }
                 }
                 continue;
@@ -285,21 +300,23 @@ impl Engine {
         earlier.iter().map(loss).sum::<f64>() / earlier.len().max(1) as f64
     }
 
-    /// Follows every way on from `learning`, and keeps the best complete order and its value, the number of all and the worst.
+    /// Follows every way on from `learning`, and keeps the best and the worst complete orders with their values, and the number of all.
     fn explore(
         &self,
         learning: Learning,
-        best: &mut (Vec<usize>, f64),
-        seen: &mut (usize, f64),
+        (best, worst): (&mut Valued, &mut Valued),
+        seen: &mut usize,
         hear: Hear<'_>,
     ) -> Result<()> {
         stop::check()?;
         let count = self.y.len();
         if learning.orders[0].len() == count {
-            seen.0 += learning.orders.len();
+            *seen += learning.orders.len();
             for n in 0..learning.orders.len() {
                 let value = self.value(&learning, n);
-                seen.1 = seen.1.max(value);
+                if value > worst.1 {
+                    *worst = (learning.orders[n].clone(), value);
+                }
                 if value < best.1 {
                     *best = (learning.orders[n].clone(), value);
                 }
@@ -319,7 +336,7 @@ impl Engine {
             let (f, g) = (learning.f.iter().map(copy).collect(), learning.g.iter().map(copy).collect());
             let mut next = Learning { orders, f, g };
             self.advance(&mut next, &some.iter().map(|way| Some(way.1)).collect::<Vec<_>>());
-            self.explore(next, best, seen, hear)?;
+            self.explore(next, (&mut *best, &mut *worst), seen, hear)?;
         }
         Ok(())
     }
@@ -351,11 +368,11 @@ impl Forecaster for Engine {
         Ok(values)
     }
 
-    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, f64)> {
-        let (mut best, mut seen) = ((vec![], f64::INFINITY), (0, f64::NEG_INFINITY));
+    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)> {
+        let (mut best, mut worst, mut seen) = ((vec![], f64::INFINITY), (vec![], f64::NEG_INFINITY), 0);
         let firsts: Vec<usize> = (0..count).collect();
-        self.explore(self.begin(&firsts, self.ranks_by_tests()), &mut best, &mut seen, hear)?;
-        Ok((best.0, seen.0, seen.1))
+        self.explore(self.begin(&firsts, self.ranks_by_tests()), (&mut best, &mut worst), &mut seen, hear)?;
+        Ok((best.0, seen, worst))
     }
 }
 

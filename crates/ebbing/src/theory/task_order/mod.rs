@@ -183,6 +183,13 @@ fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, hear: Hear<'
     };
     let (before, after, gain) = (forgetting(&old), forgetting(&new), Estimate::over(&gains));
     let better = gain.value > 0.0;
+    let mean = |all: &[(f64, Option<f64>)]| all.iter().map(value).sum::<f64>() / all.len() as f64;
+    // Of a part of the examples the search knows the worst order, not how bad it is with all of them.
+    let worst = match first.whole() {
+        true => found.worst.1,
+        false => mean(&results(&learned(&found.worst.0)?)?),
+    };
+    let worst = worst.max(mean(&old)).max(mean(&new));
     let best = if better { &new } else { &old };
     let order = if better { found.order } else { (0..count).collect() };
     let luckiest = (2.0 * (found.tried as f64).ln()).max(1.0).sqrt();
@@ -192,7 +199,7 @@ fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, hear: Hear<'
         given: before,
         gain: if better { before - after } else { 0.0 },
         accuracy: accuracy(best).zip(accuracy(&old)).map(|(found, given)| [found, given]),
-        worst: settings.rank.told(found.worst),
+        worst: settings.rank.told(worst),
         gain_error: gain.standard_error,
         within_noise: gain.standard_error.map(|error| gain.value <= error * luckiest),
         forecast: if better { &reordered[0] } else { &given[0] }.forgetting()?,
@@ -252,6 +259,11 @@ impl<'a> Draw<'a> {
     fn learned(&self, order: &[usize]) -> Result<SingleHead> {
         let ordered: Vec<Given<'_>> = order.iter().map(|&t| self.tasks[t].clone()).collect();
         SingleHead::learn(self.theory, (self.source)(), &ordered)
+    }
+
+    /// Whether the search uses all examples.
+    fn whole(&self) -> bool {
+        self.tasks.iter().all(|task| task.points.len() <= self.examples)
     }
 
     fn searched(&self, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<SearchResult> {
@@ -350,8 +362,8 @@ trait Forecaster {
     /// Of each of the orders.
     fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>>;
 
-    /// The best of all orders of `count` tasks, their number, and how good the worst of them is.
-    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, f64)>;
+    /// The best of all orders of `count` tasks, their number, and the worst of them.
+    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)>;
 }
 
 /// How many orders were tried, of how many.
@@ -359,13 +371,25 @@ fn say_tried(tried: usize, all: usize, hear: Hear<'_>) {
     hear(&format!("order of tasks: {tried} of {all} tried"), Some(tried as f64 / all as f64));
 }
 
+/// An order and how good it is: less is better.
+type Valued = (Vec<usize>, f64);
+
 /// What a search comes back with.
 #[derive(Debug, Clone)]
 pub(crate) struct SearchResult {
     pub order: Vec<usize>,
     pub method: SearchMethod,
     pub tried: usize,
-    pub worst: f64,
+    pub worst: Valued,
+}
+
+impl SearchResult {
+    /// Keeps the worst order seen.
+    fn worse(&mut self, other: Valued) {
+        if other.1 > self.worst.1 {
+            self.worst = other;
+        }
+    }
 }
 
 fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster, hear: Hear<'_>) -> Result<SearchResult> {
@@ -377,7 +401,7 @@ fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster, h
     let hear = &mut |text: &str, _: Option<f64>| hear(text, None);
     let starts = [(0..count).collect(), insert(count, forecaster, hear)?];
     let method = SearchMethod::InsertionAndMoves;
-    let mut found = SearchResult { order: vec![], method, tried: 0, worst: f64::NEG_INFINITY };
+    let mut found = SearchResult { order: vec![], method, tried: 0, worst: (vec![], f64::NEG_INFINITY) };
     let mut least_so_far = f64::INFINITY;
     for start in starts {
         let (order, value) = improve(start, forecaster, &mut found, hear)?;
@@ -396,7 +420,7 @@ fn improve(
     hear: Hear<'_>,
 ) -> Result<(Vec<usize>, f64)> {
     let (mut order, mut value, worst) = least(vec![start], forecaster, hear)?;
-    found.worst = found.worst.max(worst);
+    found.worse(worst);
     for round in 1..=ROUNDS {
         let hear = &mut |text: &str, share| hear(&format!("{text}, round {round} of moves"), share);
         let pairs = (0..order.len()).flat_map(|i| (0..order.len()).map(move |j| (i, j)));
@@ -414,7 +438,7 @@ fn improve(
         }
         found.tried += changed.len();
         let (best, new, worst) = least(changed, forecaster, hear)?;
-        found.worst = found.worst.max(worst);
+        found.worse(worst);
         if new >= value {
             break;
         }
@@ -441,13 +465,15 @@ fn insert(count: usize, forecaster: &impl Forecaster, hear: Hear<'_>) -> Result<
     Ok(order)
 }
 
-/// The order with the least forecast, the first of equals, that forecast, and the largest one.
-fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster, hear: Hear<'_>) -> Result<(Vec<usize>, f64, f64)> {
+/// The order with the least forecast, the first of equals, that forecast, and the order with the largest.
+fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster, hear: Hear<'_>) -> Result<(Vec<usize>, f64, Valued)> {
     let values = forecaster.of(&orders, hear)?;
-    let worst = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let largest = (0..orders.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let worst = largest.map_or((vec![], f64::NEG_INFINITY), |k| (orders[k].clone(), values[k]));
     let pairs = orders.into_iter().zip(values);
     let best = pairs.reduce(|best, next| if next.1 < best.1 { next } else { best });
-    Ok(best.map_or((vec![], f64::INFINITY, worst), |(order, value)| (order, value, worst)))
+    let (order, value) = best.unwrap_or((vec![], f64::INFINITY));
+    Ok((order, value, worst))
 }
 
 impl Forecaster for Averaged<'_> {
@@ -461,7 +487,7 @@ impl Forecaster for Averaged<'_> {
         Ok((0..orders.len()).map(mean).collect())
     }
 
-    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, f64)> {
+    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)> {
         let orders = (1..count).fold(vec![vec![0]], |shorter: Vec<Vec<usize>>, task| {
             let longer = |order: Vec<usize>| {
                 (0..=order.len()).map(move |place| {

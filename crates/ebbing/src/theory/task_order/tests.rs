@@ -167,6 +167,31 @@ fn features_and_bad_input() {
     assert!(best_order(&tasks(&[8], 1, 0), &all).unwrap_err().to_string().contains("1 task"));
 }
 
+/// Fewer features than examples: a task is not learned whole, which the search must know as the forecasts do.
+#[test]
+fn orders_of_singular_features_are_forecast_as_they_are() {
+    let mut stream = Stream::new(20, "order tests", 1);
+    let mut gauss = |rows: usize, columns: usize| Mat::from_fn(rows, columns, |_, _| stream.normal());
+    let tasks = (0..4).map(|_| Task::new(gauss(30, 6), gauss(30, 1))).collect();
+    let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
+    let all = settings(Mode::Rf, f64::INFINITY, f64::INFINITY);
+    let orders = (0..256).map(|k: usize| [k % 4, k / 4 % 4, k / 16 % 4, k / 64]);
+    let each = orders.filter(|o| (0..4).all(|t| o.contains(&t))).map(|order| {
+        let ordered = in_order(&sequence, &order);
+        mean_final(&SingleHead::new(Inputs::Features(&ordered), &all.theory).unwrap().forgetting().unwrap())
+    });
+    let (least, most) = each.fold((f64::INFINITY, 0.0f64), |(a, b), f| (a.min(f), b.max(f)));
+    for keep_bytes in [all.keep_bytes, 4 * 8 * 60 * 60] {
+        let found = best_order(Inputs::Features(&sequence), &OrderSearchSettings { keep_bytes, ..all }).unwrap();
+        assert!(found.forgetting <= found.given && found.given <= found.worst, "{found:?}");
+        assert!(found.worst <= most + 1e-9 && found.forgetting >= least - 1e-9, "{found:?}");
+        if found.examples == 30 {
+            // Rounding times a condition number below 1e3.
+            assert!((found.forgetting - least).abs() < 1e-9 && (found.worst - most).abs() < 1e-9, "{found:?}");
+        }
+    }
+}
+
 #[test]
 fn several_draws_are_ordered_by_their_mean() {
     let draws: Vec<TaskSequence> = (1..=3).map(|seed| tasks(&[7, 8, 6], 1, seed)).collect();
