@@ -77,7 +77,7 @@ def main() -> int:
         by_law[outcome.law][outcome.verdict] += 1
         if outcome.verdict == "failed" and by_law[outcome.law]["failed"] <= 5:
             again = f"--property {outcome.law} --seed {asked.seed} --first {outcome.k} --cases 1"
-            print(f"FAILED {again}: {outcome.said.strip()} | {' | '.join(outcome.requests)}", flush=True)
+            print(f"FAILED {again}: {outcome.said.strip()[:600]} | {' | '.join(outcome.requests)}", flush=True)
     failed = counts["failed"]
     for name, found in by_law.items():
         if found["failed"] > 5:

@@ -80,13 +80,19 @@ def case(one: Law, doors: Watched, seed: int, k: int) -> Outcome:
     return outcome
 
 
-def some(program: "str | None", seed: int, wanted: Sequence[tuple[str, int]]) -> list[Outcome]:
+def outcomes(program: "str | None", seed: int, wanted: Sequence[tuple[str, int]]) -> Iterator[Outcome]:
     """Cases one after the other."""
     doors = Watched(program)
     try:
-        return [case(LAWS[name], doors, seed, k) for name, k in wanted]
+        for name, k in wanted:
+            yield case(LAWS[name], doors, seed, k)
     finally:
         doors.end()
+
+
+def hand(program: "str | None", seed: int, wanted: Sequence[tuple[str, int]]) -> list[Outcome]:
+    """The same in a process of its own."""
+    return list(outcomes(program, seed, wanted))
 
 
 def plan(names: Sequence[str], cases: int) -> list[tuple[str, int]]:
@@ -100,13 +106,14 @@ def run(program: "str | None", names: Sequence[str], cases: int, seed: int, firs
     """All cases, over several processes where asked for."""
     wanted = [(name, k + first) for name, k in plan(names, cases)]
     if workers == 1:
-        yield from some(program, seed, wanted)
+        yield from outcomes(program, seed, wanted)
         return
     # Dealt out, so that every process has its part of what is slow; in hands of a hundred, so that failures show early.
-    hands = [wanted[k :: max(workers, len(wanted) // 100)] for k in range(max(workers, len(wanted) // 100))]
+    count = max(workers, len(wanted) // 100)
+    hands = [(program, seed, wanted[k::count]) for k in range(count)]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for outcomes in pool.map(some, *zip(*[(program, seed, hand) for hand in hands])):
-            yield from outcomes
+        for found in pool.map(hand, *zip(*hands)):
+            yield from found
 
 
 # The self-test: laws see what is wrong ------------------------------------------------------------------------------------

@@ -155,21 +155,22 @@ class Doors:
         words = ["advise", "--json", "--quiet", *self.words(request), *more]
         return self.json(words, lambda printed: of_advice(printed["advice"] | {"answer": printed.get("answer", [])}))
 
-    def study(self, request: Request, lambdas: Sequence[float] = ()) -> Answer:
+    def study(self, request: Request) -> Answer:
         """`ebbing study run` of one cell: the forgetting and the accuracies of its rows."""
         path = self.npz(request.tasks)
         kind = "features" if request.features else "tasks"
         named = f"[{toml(str(path))}]" if request.features else toml(str(path))
         lines = [f"{name} = {toml(value)}" for name, value in request.settings.items()]
         text = "\n".join(['command = "forecast"', "[settings]", f"{kind} = {named}", *lines, ""])
-        file, out = self.place(".toml"), self.place("")
-        file.write_text(text)
-        code, _, said = self.run(["study", "run", str(file), "--out", str(out), "--quiet"])
+        out = self.place("")
+        out.mkdir()
+        (out / "study.toml").write_text(text)
+        code, _, said = self.run(["study", "run", "study.toml", "--out", "results", "--quiet"], out)
         if code is None:
             return self.passed({"hangs": LONGEST})
         if code != 0:
             return self.passed({"refused": said})
-        return self.passed(of_rows(out / "study.csv", len(request.tasks)))
+        return self.passed(of_rows(next((out / "results").glob("*.csv")), len(request.tasks)))
 
     # The page -------------------------------------------------------------------------------------------------------
 

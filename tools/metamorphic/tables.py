@@ -8,7 +8,7 @@ import ebbing
 import numpy as np
 
 from judge import Case, final, law, lower, rounding
-from request import INF, Task, request
+from request import INF, Request, Task, request
 
 
 @law(10, "depths", "pairs", "forgetting", sees="1, G")
@@ -200,18 +200,17 @@ def the_newest_task_is_learned(case: Case) -> None:
 
 @law(3, "forgetting")
 def a_bias_is_an_input(case: Case) -> None:
-    """In a linear network of random features biases add σ_b² (1 + σ² + … ) to the kernel: a constant feature of that size."""
+    """In a linear network of random features biases add σ_b² (1 + σ² + … + σ^(2L)) to σ² K_GP: a constant feature of that size."""
     asked = request(case.chance, features=False, modes=("rf",), kind="numbers", tested=False)
     asked = asked.but(activation="linear", ridge=None, beta=asked.beta if asked.beta < INF else 30.0, bias=0.5)
     depth, sigma2, dim = asked.setting("depth", 1), asked.setting("sigma", 1.0) ** 2, asked.tasks[0].x.shape[1]
     answer = case.numbers(case.doors.python(asked))
-    kernel = [sigma2 ** (depth + 1), 0.25 * sum(sigma2**k for k in range(depth + 1))]
+    kernel = [sigma2**depth, 0.25 * sum(sigma2**k for k in range(depth + 1)) / sigma2]
 
     def with_constant(task: Task) -> Task:
         scaled = np.sqrt(kernel[0] * (dim + 1) / dim) * task.x
         return Task(np.hstack([scaled, np.full((len(task.x), 1), np.sqrt(kernel[1] * (dim + 1)))]), task.y)
 
-    features = asked.of([with_constant(task) for task in asked.tasks])
-    other = case.doors.of_tasks([t.given() for t in features.tasks], features.but(**dict.fromkeys(
-        ("depth", "activation", "sigma", "bias", "mode"))), features=True)  # fmt: skip
-    case.same("forgetting", lower(answer["forgetting"]), lower(case.numbers(other)["forgetting"]), rounding(answer, other))
+    features = Request(tuple(with_constant(task) for task in asked.tasks), {"beta": asked.beta}, features=True)
+    other = case.numbers(case.doors.python(features))
+    case.same("forgetting", lower(answer["forgetting"]), lower(other["forgetting"]), rounding(answer, other))
