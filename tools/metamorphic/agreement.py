@@ -51,10 +51,14 @@ def sweeps_of_python_and_program(case: Case) -> None:
     """Other depths and penalties, the worst pair."""
     asked = drawn(case, features=False).but(depths=[1, 2], lambdas=[3.0, 30.0])
     one, other = case.doors.python(asked), case.doors.program(asked)
-    agree(case, "Python and program", one, other, ("depths", "lambdas"))
-    if "refused" not in one:
-        case.same("the worst pair", *({name: answer["worst"][name] for name in ("first", "second", "conflict")}
-                                      for answer in (one, other)))  # fmt: skip
+    if case.both("Python and program", one, other):
+        names = ("final_forgetting", "accuracy", "backward_transfer")
+        rows = ([{name: row[name] for name in names} for row in answer["lambdas"]] for answer in (one, other))
+        case.same("penalties", *rows, EXACT)
+        case.same("depths", one["depths"], other["depths"], EXACT)
+        # No pair may be worth a word.
+        worst = ({name: (answer["worst"] or {}).get(name) for name in ("first", "second", "conflict")} for answer in (one, other))
+        case.same("the worst pair", *worst)
 
 
 @law(3, "forgetting", "pairs")
