@@ -117,7 +117,7 @@ fn resampling_says_nothing_of_another_theory() {
     let tasks = sequence(vec![random_task(&mut stream, 20, 30), random_task(&mut stream, 20, 30)]);
     for mode in [Mode::Rf, Mode::Ntk] {
         let theory = SingleHeadSettings { mode, ..Default::default() };
-        let asked = ForecastSettings { theory, half_samples: 20, shuffles: 20, order: false, ..Default::default() };
+        let asked = ForecastSettings { theory, resamples: 20, shuffles: 20, order: false, ..Default::default() };
         let forecast = told(&tasks, &asked);
         let detail = &forecast.pairs[0].detail;
         let (interval, null) = (detail.interval.as_ref().unwrap(), detail.null.as_ref().unwrap());

@@ -321,7 +321,7 @@ impl Engine {
                     *best = (learning.orders[n].clone(), value);
                 }
             }
-            super::say_tried(seen.0, (1..=count).product(), hear);
+            super::say_tried(*seen, (1..=count).product(), hear);
             return Ok(());
         }
         // Ways to the same task side by side: they take the same products.
