@@ -12,6 +12,7 @@ mod multi_head;
 mod order_parameters;
 mod remedies;
 mod single_head;
+mod stop;
 mod support;
 mod sweeps;
 mod tasks;
