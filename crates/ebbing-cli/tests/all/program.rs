@@ -155,3 +155,20 @@ fn versions_agree() {
     let known = |head: &&str| head.starts_with("## [Unreleased]") || head.starts_with(&format!("## [{version}] - "));
     assert!(heads.first().is_some_and(known), "{heads:?}");
 }
+
+/// Ctrl-C ends the search for the best order as it ends everything: by the signal, at once, with nothing written.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_order_search() {
+    use std::os::unix::process::ExitStatusExt;
+    let home = Home::new();
+    let words = "forecast --mode gibbs --lambda 3 --length 9 -p 400 --test-examples 0 --out out";
+    let mut command = home.ebbing();
+    command.args(words.split_whitespace()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let sent = clean("kill", home.path()).args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert!(!home.join("out/forecast.json").exists());
+}

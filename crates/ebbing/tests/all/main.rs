@@ -13,6 +13,7 @@ mod order_parameters;
 mod pairs;
 mod remedies;
 mod single_head;
+mod stop;
 mod support;
 mod sweeps;
 mod tasks;

@@ -83,7 +83,7 @@ fn forecasts_of_orders_are_those_of_the_theory() {
         )
         .unwrap();
         let orders = [vec![3, 1], vec![4, 0, 2, 1, 3], vec![2, 3, 0], vec![0, 1, 2, 3, 4]];
-        for (order, value) in orders.iter().zip(engine.of(&orders).unwrap()) {
+        for (order, value) in orders.iter().zip(engine.of(&orders, &mut |_, _| ()).unwrap()) {
             let f = SingleHead::new(&in_order(&sequence, order), &settings.theory).unwrap().forgetting().unwrap();
             // Rounding times a condition number below 1e3.
             assert!((value - mean_final(&f)).abs() < 1e-12, "{order:?}: {value}");
