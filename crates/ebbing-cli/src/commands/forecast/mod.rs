@@ -13,8 +13,8 @@ use ebbing::plan::{MemoryLimit, set_memory_limit, size, time};
 use ebbing::plan::{
     Speed, forecast_peak, forgetting_cost, order_parameter_cost, scratch_folder, sequence_cost, set_scratch,
 };
-use ebbing::theory::single_head::Mode;
 use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::single_head::Mode;
 use ebbing_studies::job::ForecastJob;
 use memory::bytes;
 
