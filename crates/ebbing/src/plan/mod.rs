@@ -38,10 +38,10 @@ pub use theory::{
 pub use threads::Threads;
 pub use told::{size, time};
 pub(crate) use whole::{
-    PASSES, PROBES, factor_bytes, factor_operations, pass_operations, solve_operations, step_operations, tile_rows,
+    PROBES, factor_bytes, factor_operations, pairs_at_once, pass_operations, search_bytes, solve_operations,
+    spare_bytes, tile_rows,
 };
 pub use whole::{forecast_cost, forecast_peak, in_tiles, whole_cost, whole_disk};
-pub(crate) use whole::{pairs_at_once, search_bytes, spare_bytes};
 
 use crate::linalg::{Mat, matmul_into};
 use serde::Serialize;

@@ -12,7 +12,7 @@ const TILE_UNIT: usize = 240;
 pub(crate) const PROBES: usize = 32;
 /// Passes over a kernel until a block of right-hand sides is solved, as measured: the first residual, two steps, and what they
 /// leave.
-pub(crate) const PASSES: f64 = 4.0;
+const PASSES: f64 = 4.0;
 /// An operation of a factor in single precision, in those of a product in double precision.
 const SINGLE: f64 = 0.6;
 
@@ -43,7 +43,7 @@ pub(crate) fn solve_operations(p: f64, dim: f64, columns: f64) -> f64 {
 }
 
 /// Operations of one step of it: a pass, and a solve with the factor.
-pub(crate) fn step_operations(p: f64, dim: f64, columns: f64) -> f64 {
+fn step_operations(p: f64, dim: f64, columns: f64) -> f64 {
     pass_operations(p, p, dim, 0.0) / 2.0 + 4.0 * p * p * columns
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn spare_bytes(sizes: &Sizes) -> f64 {
 /// How many pairs of tasks may be looked at side by side: each takes three blocks.
 pub(crate) fn pairs_at_once(largest: usize, spare: f64) -> usize {
     let more = 0.5 * spare / (24.0 * (largest * largest).max(1) as f64);
-    (1 + more as usize).min(4 * rayon::current_num_threads())
+    (1.0 + more).min(4.0 * rayon::current_num_threads() as f64) as usize
 }
 
 /// Bytes of outputs while orders of tasks are followed, at most so many columns of each length.
@@ -174,6 +174,25 @@ mod tests {
         let least = 0.4 * p.powi(3) + 1.3 * 784.0 * p * p * (9.0 * 2.0 + 4.0);
         assert!(cost.flops > least && cost.flops < 1.3 * least, "{cost:?} {least}");
         assert!(whole_cost(&sizes(60_000), 2).flops > 1.5 * cost.flops);
+    }
+
+    /// With any amount of memory (`--force`) nothing is held back; the peak that is announced counts everything that is kept.
+    #[test]
+    fn what_is_kept_is_planned() {
+        let most = 4 * rayon::current_num_threads();
+        assert_eq!(
+            [pairs_at_once(1000, f64::INFINITY), pairs_at_once(0, 1e9), pairs_at_once(1000, 0.0)],
+            [most, most, 1]
+        );
+        let two = sizes(1000);
+        let peak = |tables, keep, order| forecast_peak(&two, tables, keep, order);
+        // Inputs three times, factors of both tasks and three blocks.
+        let data = 3.0 * 8.0 * 2000.0 * 785.0;
+        assert_eq!(peak(0, 0, false), data + 8.0 * 5e6);
+        // A kernel of 32 MB of all inputs; kernels of the search are two factors and a block.
+        assert_eq!(peak(1, 512 << 20, false), data + 8.0 * 9e6);
+        assert!(peak(1, 512 << 20, true) >= peak(1, 512 << 20, false));
+        assert!(forecast_cost(&two, 1).bytes <= peak(0, 0, false));
     }
 
     #[test]

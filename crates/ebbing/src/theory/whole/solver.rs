@@ -18,7 +18,7 @@ use super::products::{columns, cut, part};
 use super::scratch::Numbers;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, TiledCholesky, dot};
-use crate::plan::{PASSES, factor_bytes, factor_operations, solve_operations, step_operations};
+use crate::plan::{factor_bytes, factor_operations, solve_operations};
 use crate::theory::blocks::kernels::Which;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -197,9 +197,8 @@ impl Whole<'_> {
         self.work.begin(format!("solutions of {}", self.tasks[system.task].name));
         let (asked, known) = (b.ncols(), self.known(system));
         let b = if known.is_some() { b } else { self.with_probes(b) };
+        let before = self.work.done();
         let Iterated { x, residual, each, steps, norm } = self.iterate(system, &factor, &b)?;
-        let step = step_operations(p as f64, self.dim(), asked as f64);
-        self.work.correct(PASSES * step, (2 + steps) as f64 * step);
         let condition = match known {
             Some(known) => known,
             None => {
@@ -207,6 +206,8 @@ impl Whole<'_> {
                 self.condition(system, &factor, norm, probes)?
             }
         };
+        let planned = solve_operations(p as f64, self.dim(), asked as f64);
+        self.work.correct(planned, self.work.done() - before);
         let worst = largest(&each[..asked]);
         let sound = worst <= WORST; // false for a NaN too
         if !sound {
