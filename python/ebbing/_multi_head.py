@@ -62,7 +62,8 @@ class MultiHead:
     """`u1(t,s) = <a_t·a_s>/N` and all heads' outputs, at load α = P/N, found one task after another.
 
     Give `width` N or `alpha` = P/N of the newest task. At `lam` = inf two tasks have an exact limit; more tasks (or a finite
-    `beta`) take a large λ that stands for it, `lam_used`, with its `evidence`. Heads and times count from 1.
+    `beta`, which is held fixed: hidden weights learn nothing beside 1/β) take a large λ that stands for it, `lam_used`, with its
+    `evidence`. Heads and times count from 1.
 
     `u1`, `u0` and `d` = u1 − u0 are matrices (infinite where they diverge with λ); `residual` is the largest scaled residual
     of the equations, `limit` the exact limit's numbers with `regime`.

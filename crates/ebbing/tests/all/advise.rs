@@ -294,11 +294,16 @@ fn what_cannot_be_advised_on_is_named() {
     assert!(refused(&[one], AdviseSettings::default()).contains("it holds 1 task"));
     let said = refused(std::slice::from_ref(&sound), AdviseSettings { budget: Some(11), ..Default::default() });
     assert_eq!(said, "budget is 11; must be at most 10, the examples of task 1");
+    let warm = SingleHeadSettings { beta: 30.0, ..Default::default() };
+    let frozen = SingleHeadSettings { mode: Mode::Gibbs, ..warm };
     for (settings, name) in [
         (AdviseSettings { budget: Some(0), ..Default::default() }, "budget"),
         (AdviseSettings { keep_forgetting_below: Some(0.0), ..Default::default() }, "keep_forgetting_below"),
         (AdviseSettings { keep_forgetting_below: Some(f64::NAN), ..Default::default() }, "keep_forgetting_below"),
         (AdviseSettings { max_p: 1, ..Default::default() }, "max_p"),
+        // λ = ∞ at a temperature is another quantity than the limits that stand in the same table.
+        (AdviseSettings { theory: warm, lambdas: vec![1.0, f64::INFINITY], ..Default::default() }, "lambdas is inf"),
+        (AdviseSettings { theory: frozen, ..Default::default() }, "mode is gibbs"),
     ] {
         assert!(refused(std::slice::from_ref(&sound), settings).starts_with(name));
     }

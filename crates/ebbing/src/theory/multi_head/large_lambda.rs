@@ -1,8 +1,8 @@
 //! λ → ∞ for any number of tasks: a large λ that stands for it, with the evidence that it suffices.
 //!
-//! At a finite β, which is held fixed, hidden weights learn nothing in the end: `u0 ΔK ~ u0 Δ̂/λ` falls below 1/β, and only
-//! readouts learn a later task. Where λ is large but `Tr(u0 ΔK)` is not yet small beside 1/β, losses may rest at the limit of
-//! β = ∞, which is another.
+//! At a finite β, which is held fixed, hidden weights learn nothing in the end: `u0 ΔK ~ u0 Δ̂/λ` falls below `d K¹ + 1/β`, and only
+//! readouts learn a later task. Where λ is large but `u0 ΔK` is not yet small beside that, losses may rest at the limit of β = ∞,
+//! which is another.
 
 use super::settings::{MultiHeadSettings, check_tasks};
 use super::solve::Finite;
@@ -67,12 +67,12 @@ impl Finite {
                 forgetting_exponents: exponents,
                 readout_exponents: (1..=theory.tasks()).map(|h| (next.u1(h, h) / theory.u1(h, h)).log10()).collect(),
             });
-            if evidence.last().is_some_and(|e| e.change <= tolerance) && theory.beside_temperature()? <= tolerance {
+            if evidence.last().is_some_and(|e| e.change <= tolerance) && theory.hidden_share()? <= tolerance {
                 return Ok((theory, evidence));
             }
             (theory, now) = (next, then);
         }
-        if theory.beside_temperature()? > tolerance {
+        if theory.hidden_share()? > tolerance {
             return Err(Error::OutsideTheory {
                 what: format!("lambda = inf at beta = {}", settings.beta),
                 reason: format!(
@@ -85,14 +85,16 @@ impl Finite {
         Ok((theory, evidence))
     }
 
-    /// `max_t β Tr(u0(t,t) ΔK_tt)`: what hidden weights learn of a later task beside the temperature; 0 at β = ∞, where none
-    /// is held fixed.
-    fn beside_temperature(&self) -> Result<f64> {
+    /// `max_t Tr u0 ΔK_tt (d K¹_tt + u0 ΔK_tt + 1/β)^{-1}`: how much of what is learned of a later task hidden weights learn;
+    /// 0 at β = ∞, where no temperature is held fixed.
+    fn hidden_share(&self) -> Result<f64> {
         let mut most: f64 = 0.0;
         for t in (2..=self.tasks()).filter(|_| self.ridge > 0.0) {
             let kernel = Kernel::new(KernelKind::DeltaK, self.architecture, self.prior, t, t)?;
-            let trace: f64 = kernel.diagonal(self.tasks[t - 1].x.as_ref())?.iter().sum();
-            most = most.max((self.u0(t, t) * trace / self.ridge).abs());
+            let change = kernel.gram_symmetric(self.tasks[t - 1].x.as_ref())?;
+            let part = self.chain.factor(t - 1).solve(change.as_ref());
+            let trace: f64 = (0..part.nrows()).map(|i| part[(i, i)]).sum();
+            most = most.max((self.u0(t, t) * trace).abs());
         }
         Ok(most)
     }

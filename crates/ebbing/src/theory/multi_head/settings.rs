@@ -25,7 +25,8 @@ pub struct MultiHeadSettings {
     pub lambda: f64,
     /// The prior variance σ² of a weight.
     pub sigma2: f64,
-    /// The inverse temperature β; ∞ interpolates the training data.
+    /// The inverse temperature β; ∞ interpolates the training data. λ = ∞ is the limit at this β: at a finite one hidden weights
+    /// learn nothing beside 1/β.
     #[serde(with = "crate::serde_infinity")]
     pub beta: f64,
     /// The prior variance `σ_a²` of readouts, where it is not that of the other weights.

@@ -99,7 +99,9 @@ fn same_pairs(a: &[PairOrderParameters], b: &[PairOrderParameters]) {
             |p| p.f21,
             |p| p.f21_at_lambda_zero,
         ];
-        exact.iter().enumerate().for_each(|(k, get)| close(get(&a.values), get(&b.values), &format!("parameter {k}")));
+        // Forgetting of pairs in modes other than rf needs kernels in memory, and is NaN.
+        let known = if a.values.f21.is_nan() { &exact[..5] } else { &exact[..] };
+        known.iter().enumerate().for_each(|(k, get)| close(get(&a.values), get(&b.values), &format!("parameter {k}")));
         let error = a.gamma_feature_error.unwrap();
         // An estimate is off by more than five standard errors (themselves estimated from 32 probes) once in 10⁵ times.
         assert!(error > 0.0 && error < 0.05, "{error}");
