@@ -350,7 +350,7 @@ fn intervals_cover_at_the_rate_that_they_state() {
     let settings = OrderParameterSettings { resamples: 60, ..Default::default() };
     // From twice as many trials as neurons on intervals are at least as wide as they should be; with fewer trials than neurons
     // values have a long upper tail and the average over draws is above most of them (docs/theory.md).
-    for (trials, nominal, widest) in [(40, 0.95, 4.0), (100, 0.95, 2.5), (10, 0.8, 2.5)] {
+    for (trials, nominal, widest) in [(40, 0.95, 4.0), (60, 0.95, 2.5), (10, 0.8, 2.5)] {
         let truth: Vec<OrderParameters> =
             (0..600).map(|k| of_recordings(trials, 1000 + k, &Default::default()).values).collect();
         let pairs: Vec<PairOrderParameters> = (0..DRAWS).map(|k| of_recordings(trials, k, &settings)).collect();
