@@ -153,4 +153,6 @@ def unseen(one: Law, spoiler, doors: Watched, seed: int) -> str:  # type: ignore
         if passed == TRIED:
             break
     name = getattr(spoiler, "__name__", "a change")
+    if changed == 0:
+        return f"{one.name}: {name}: no case that holds has such a part ({passed} cases)"
     return f"{one.name}: {name}: not seen in {changed} changes of {passed} cases"

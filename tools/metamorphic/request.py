@@ -73,6 +73,8 @@ class Request:
 
     def words(self) -> str:
         """The request in a line."""
+        if not self.tasks:
+            return f"drawn tasks; {self.settings}"
         first = self.tasks[0]
         sizes = "+".join(str(len(task.x)) for task in self.tasks)
         columns = 1 if first.y.ndim == 1 else first.y.shape[1]
