@@ -124,7 +124,15 @@ def advice_of_python_and_program(case: Case) -> None:
         case.same("target", one["target"], other["target"], EXACT)
 
 
-@law(2, "remedies", sees="G")
+def turned(answer: Answer, chance: np.random.Generator) -> bool:
+    """A refusal in place of an answer, an answer in place of a refusal."""
+    refused = "refused" in answer
+    answer.clear()
+    answer |= {"remedies": []} if refused else {"refused": "no"}
+    return True
+
+
+@law(2, turned, sees="G")
 def advice_at_a_penalty(case: Case) -> None:
     """Advice on a network that learns at a penalty: every door advises on the same network, or refuses."""
     asked = drawn(case, features=False, modes=("gibbs",), sizes=(8, 12)).but(ridge=None)
@@ -141,7 +149,7 @@ def advice_at_a_penalty(case: Case) -> None:
     case.both("mode gibbs in Python and program", python, case.doors.program_advice(mode))
 
 
-@law(3, "forgetting", sees="12")
+@law(3, "forgetting", turned, sees="12")
 def odd_tasks_at_every_door(case: Case) -> None:
     """Tasks of one class, of constant targets, with an input of zeros or an input twice: all doors say the same."""
     asked = drawn(case, kind="signs", columns=1, tested=False).but(ridge=None)
