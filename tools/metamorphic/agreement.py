@@ -57,7 +57,9 @@ def sweeps_of_python_and_program(case: Case) -> None:
         case.same("penalties", *rows, EXACT)
         case.same("depths", one["depths"], other["depths"], EXACT)
         # No pair may be worth a word.
-        worst = ({name: (answer["worst"] or {}).get(name) for name in ("first", "second", "conflict")} for answer in (one, other))
+        worst = (
+            {name: (answer["worst"] or {}).get(name) for name in ("first", "second", "conflict")} for answer in (one, other)
+        )
         case.same("the worst pair", *worst)
 
 
@@ -87,7 +89,9 @@ def the_order_at_every_door(case: Case) -> None:
     for door in (case.doors.program, case.doors.study, case.doors.page):
         answer = door(other)
         if case.both(f"order {order} at the door {door.__name__}", one, answer):
-            case.same(f"order {order}, {door.__name__}", lower(one["forgetting"]), lower(answer["forgetting"]), rounding(one))
+            case.same(
+                f"order {order}, {door.__name__}", lower(one["forgetting"]), lower(answer["forgetting"]), rounding(one)
+            )
 
 
 @law(3, "forgetting", "pairs", sees="F")
@@ -107,7 +111,9 @@ def a_part_of_the_examples(case: Case) -> None:
         one = case.doors.of_tasks([tasks], drawn_words)
         flags = ["--no-whiten", f"--length={count}", f"--examples={size}", "--test-examples=0"]
         flags += [f"--max-p={most}", "--seeds=1", "--beta=30.0"]
-        other = case.doors.json(["forecast", "--json", "--quiet", "--no-order", *flags], lambda printed: of_json(printed["forecast"]))
+        other = case.doors.json(
+            ["forecast", "--json", "--quiet", "--no-order", *flags], lambda printed: of_json(printed["forecast"])
+        )
     agree(case, f"max_p={most}", one, other, ("forgetting", "pairs"))
 
 
@@ -117,8 +123,14 @@ def advice_of_python_and_program(case: Case) -> None:
     asked = drawn(case, modes=("rf", "ntk", "lazy"), sizes=(8, 12)).but(ridge=None)
     one, other = case.doors.advice(asked), case.doors.program_advice(asked)
     if case.both("advice", one, other):
-        strip = [{k: row.get(k) for k in ("kind", "remedy", "forgetting", "accuracy", "cost", "applies")} for row in one["remedies"]]
-        rows = [{k: row.get(k) for k in ("kind", "remedy", "forgetting", "accuracy", "cost", "applies")} for row in other["remedies"]]
+        strip = [
+            {k: row.get(k) for k in ("kind", "remedy", "forgetting", "accuracy", "cost", "applies")}
+            for row in one["remedies"]
+        ]
+        rows = [
+            {k: row.get(k) for k in ("kind", "remedy", "forgetting", "accuracy", "cost", "applies")}
+            for row in other["remedies"]
+        ]
         case.same("remedies", strip, rows, EXACT)
         case.same("replay", one["replay"], other["replay"], EXACT)
         case.same("target", one["target"], other["target"], EXACT)
@@ -173,7 +185,9 @@ def odd_tasks_at_every_door(case: Case) -> None:
         agree_with_page(case, f"{kind}: Python and page", one, case.doors.page(other))
     # An input of zeros has a bias that tells it from others.
     if kind == "zero input" and asked.setting("bias", 0.0) > 0:
-        case.holds("refused" not in one, f"a zero input is refused beside biases of {asked.settings['bias']}: {one.get('refused')}")
+        case.holds(
+            "refused" not in one, f"a zero input is refused beside biases of {asked.settings['bias']}: {one.get('refused')}"
+        )
 
 
 @law(4, lambda answer, chance: miscounted(answer), sees="12")

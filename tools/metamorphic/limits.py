@@ -196,4 +196,6 @@ def given_kernels_are_those_of_the_network(case: Case) -> None:
         return {"forgetting": theory.forgetting().tolist(), "digits": theory.digits}
 
     other = case.numbers(case.doors.computed(matrix))
-    case.same("forgetting of given kernels", lower(answer["forgetting"]), lower(other["forgetting"]), rounding(answer, other))
+    case.same(
+        "forgetting of given kernels", lower(answer["forgetting"]), lower(other["forgetting"]), rounding(answer, other)
+    )
