@@ -190,7 +190,9 @@ def one_accuracy_per_recommendation(case: Case) -> None:
     case.holds(len(set(own)) <= 1, f"two accuracies: '{said}'")
     if own and row["expected"] is not None:
         low, high = row["expected"]["accuracy_interval"]
-        case.holds(low - 0.005 <= own[0] <= high + 0.005, f"'{said}', and trained networks are expected from {low} to {high}")
+        case.holds(
+            low - 0.005 <= own[0] <= high + 0.005, f"'{said}', and trained networks are expected from {low} to {high}"
+        )
 
 
 @law(3, written(BETWEEN), number("orders", 0.5), sees="9")

@@ -27,7 +27,9 @@ FAMILIES = (symmetries, limits, tables, sentences, intervals, readouts, advice, 
 #: Requests that are drawn for a case until a law says something of one.
 ATTEMPTS = 12
 #: Laws that must see a program; without one they are left out.
-NEED_PROGRAM = {law_name for family in (agreement, stored) for law_name, law in LAWS.items() if law.holds.__module__ == family.__name__}
+NEED_PROGRAM = {
+    law_name for family in (agreement, stored) for law_name, law in LAWS.items() if law.holds.__module__ == family.__name__
+}
 
 
 @dataclass
@@ -153,4 +155,6 @@ def unseen(one: Law, spoiler, doors: Watched, seed: int) -> str:  # type: ignore
         if passed == TRIED:
             break
     name = getattr(spoiler, "__name__", "a change")
+    if changed == 0:
+        return f"{one.name}: {name}: no case that holds has such a part ({passed} cases)"
     return f"{one.name}: {name}: not seen in {changed} changes of {passed} cases"

@@ -217,7 +217,11 @@ class Doors:
         if last.get("refused") is not None:
             return self.passed({"refused": last["refused"]})
         printed = last["result"]
-        read = of_json(printed["forecast"]) if view == "forecast" else of_advice(printed["advice"] | {"answer": printed["sentences"]})
+        read = (
+            of_json(printed["forecast"])
+            if view == "forecast"
+            else of_advice(printed["advice"] | {"answer": printed["sentences"]})
+        )
         return self.passed(read)
 
 
@@ -255,8 +259,12 @@ def order_parameters(values: dict[str, float]) -> dict[str, float]:
 def of_python(printed: Any) -> Answer:
     """A `Forecast`."""
     plain = printed.to_dict()
-    answer = {name: plain[name] for name in ("forgetting", "forgetting_error", "train_accuracy", "test_loss", "generalization")}
-    answer |= {name: plain[name] for name in ("test_accuracy", "task_accuracy", "metrics", "f21_at_lambda_zero", "delta_f21")}
+    answer = {
+        name: plain[name] for name in ("forgetting", "forgetting_error", "train_accuracy", "test_loss", "generalization")
+    }
+    answer |= {
+        name: plain[name] for name in ("test_accuracy", "task_accuracy", "metrics", "f21_at_lambda_zero", "delta_f21")
+    }
     answer |= {name: plain[name] for name in ("digits", "notes", "worst", "depths", "lambdas", "widths", "order", "fit")}
     answer["pairs"] = {f"{p.first}-{p.second}": p.values() for p in printed.pairs}
     answer["intervals"] = {f"{p.first}-{p.second}": {"low": p.low, "high": p.high} for p in printed.pairs if p.low}

@@ -46,7 +46,13 @@ def resampled(case: Case, asked: Request, **words: int) -> Answer:
 
     def found() -> Answer:
         answer = function(one.x, one.y, two.x, two.y, ridge=ridge, **network, **words)
-        return {"values": answer.values(), "low": answer.low, "high": answer.high, "null": answer.null, "digits": answer.digits}
+        return {
+            "values": answer.values(),
+            "low": answer.low,
+            "high": answer.high,
+            "null": answer.null,
+            "digits": answer.digits,
+        }
 
     return case.numbers(case.doors.computed(found))
 

@@ -179,7 +179,7 @@ def no_replay_is_replay_of_nothing(case: Case) -> None:
     case.same("replay of 0", core(one), core(two))
 
 
-@law(4, "forgetting", "pairs")
+@law(4, "forgetting")
 def given_kernels_are_those_of_the_network(case: Case) -> None:
     """A forecast is that of the kernels that the package itself computes, given as features of the same products."""
     asked = request(case.chance, features=False, modes=("rf",), tested=False, kind="numbers", columns=1).but(ridge=None)
@@ -196,4 +196,6 @@ def given_kernels_are_those_of_the_network(case: Case) -> None:
         return {"forgetting": theory.forgetting().tolist(), "digits": theory.digits}
 
     other = case.numbers(case.doors.computed(matrix))
-    case.same("forgetting of given kernels", lower(answer["forgetting"]), lower(other["forgetting"]), rounding(answer, other))
+    case.same(
+        "forgetting of given kernels", lower(answer["forgetting"]), lower(other["forgetting"]), rounding(answer, other)
+    )

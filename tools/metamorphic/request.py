@@ -73,12 +73,15 @@ class Request:
 
     def words(self) -> str:
         """The request in a line."""
+        if not self.tasks:
+            return f"drawn tasks; {self.settings}"
         first = self.tasks[0]
         sizes = "+".join(str(len(task.x)) for task in self.tasks)
         columns = 1 if first.y.ndim == 1 else first.y.shape[1]
         tested = f", {len(first.x_test)} test" if first.x_test is not None else ""
         kind = "features" if self.features else "inputs"
-        return f"{sizes} × {first.x.shape[1]} {kind}, {columns} columns{tested}; {self.settings}"
+        size = f" of mean square {np.mean(np.square(first.x)):.2g}"
+        return f"{sizes} × {first.x.shape[1]} {kind}{size}, {columns} columns{tested}; {self.settings}"
 
 
 def log_uniform(chance: Chance, low: float, high: float) -> float:

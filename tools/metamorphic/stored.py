@@ -85,6 +85,8 @@ def tiles_and_memory(case: Case) -> None:
     case.lasting(tiled)
     # A note says that tiles were taken.
     case.needs("refused" in tiled or tiled["notes"] != plain.get("notes"))
+    # Refinement with factors in single precision converges where the condition leaves them a digit: at some 1e7.
+    case.needs("refused" not in tiled or "refused" in plain or plain["digits"] > 9)
     case.both("in memory and in tiles", plain, tiled)
     if "refused" in plain:
         again = case.doors.program(asked, f"--memory={int(1.08 * memory)}B")
