@@ -16,7 +16,7 @@ const BAD_INPUT: u8 = 2;
 
 /// What is said of a command that was one of `ebbing`.
 const MOVED: &str = "the figures of the paper have a program of their own, in the folder of the project: cargo run --release -p \
-                     ebbing-paper -- figure 6 (for ebbing reproduce 6; its other flags are the same)";
+                     ebbing-paper -- figure 6 (its flags are those of ebbing reproduce; -- list stands for --list)";
 
 /// Input that the program itself refuses, in one sentence.
 #[derive(Debug)]
