@@ -9,6 +9,7 @@ mod fetch;
 mod files;
 mod guard;
 mod output;
+mod results;
 
 pub use guard::Allocator;
 
