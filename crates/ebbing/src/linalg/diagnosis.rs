@@ -103,7 +103,7 @@ fn advice(a: MatRef<'_, f64>, smallest: f64, norm: f64) -> String {
     // With it the condition number is at most 1e8 or so: eight digits are left, where four are needed.
     let ridge = (1e-8 * norm).max(4.0 * -smallest);
     let beta = 1.0 / ridge;
-    let zero: Vec<String> = (0..n).filter(|&i| a[(i, i)] == 0.0).map(|i| i.to_string()).collect();
+    let zero: Vec<String> = (0..n).filter(|&i| a[(i, i)] == 0.0).map(|i| (i + 1).to_string()).collect();
     if !zero.is_empty() {
         return format!(
             "the diagonal is zero at row {}: remove the examples that are zero, or set beta to {beta:.1e} (a ridge of {ridge:.1e})",
@@ -147,7 +147,7 @@ fn dependent_pairs(a: MatRef<'_, f64>) -> Vec<String> {
             } else {
                 "opposite"
             };
-            pairs.push(format!("rows {i} and {j} are {relation}"));
+            pairs.push(format!("rows {} and {} are {relation}", i + 1, j + 1));
         }
     }
     pairs

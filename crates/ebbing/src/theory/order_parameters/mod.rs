@@ -198,7 +198,7 @@ pub fn order_parameters<'a>(
         same_neurons(features)?;
     }
     inputs.fits("the order parameters of these tasks", order_parameter_cost)?;
-    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
+    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &inputs.given(settings.bias2)?)
 }
 
 /// [`order_parameters`] of two tasks, the first learned before the second, in the kernel of a wide network.
@@ -234,7 +234,7 @@ pub fn labellings<'a>(
     settings: &OrderParameterSettings,
 ) -> Result<Vec<OrderParameters>> {
     let (inputs, prior) = (inputs.into(), settings.checked()?);
-    sequence::labellings(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
+    sequence::labellings(settings, inputs.source(settings.architecture, prior), &inputs.given(settings.bias2)?)
 }
 
 /// Features of one neuron can only be compared with those of the same neuron.

@@ -208,7 +208,7 @@ struct Draw<'a> {
 impl<'a> Draw<'a> {
     fn new(inputs: Inputs<'a>, settings: &OrderSearchSettings) -> Result<Draw<'a>> {
         let (network, prior) = (settings.theory.architecture, settings.theory.checked()?);
-        Self::with(inputs.given()?, Box::new(move || inputs.source(network, prior)), settings)
+        Self::with(inputs.given(settings.theory.bias2)?, Box::new(move || inputs.source(network, prior)), settings)
     }
 
     fn of_made(made: &'a Made, settings: &OrderSearchSettings) -> Result<Draw<'a>> {
