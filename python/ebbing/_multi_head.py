@@ -14,7 +14,7 @@ import numpy as np
 from . import _ebbing
 from ._arrays import Array, as_sequence, decided, lower, matrix, native, own_classes, vector
 from ._result import Result
-from ._settings import count, given, real, weight_variance
+from ._settings import count, given, real, weight_variance, word
 from ._table import Table, frame, matrix_table, power, setting, shortened, symbol, values_table, without_rounding
 
 #: What the library's regimes are called.
@@ -100,7 +100,7 @@ class MultiHead:
             real(lam, "lam"),
             weight_variance(sigma, "sigma"),
             real(beta, "beta"),
-            activation,
+            word(activation, "activation", "relu"),
             _readout(sigma_readout, readout_norm),
         )
         self._solve()
@@ -400,7 +400,7 @@ def critical_of(two: _ebbing.TwoTasks, **more: Any) -> CriticalLoad:
 def _two_tasks(
     X1: Any, y1: Any, X2: Any, y2: Any, sigma: float, activation: str, readout: Readout
 ) -> _ebbing.TwoTasks:
-    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), weight_variance(sigma, "sigma"), activation, readout)
+    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), weight_variance(sigma, "sigma"), word(activation, "activation", "relu"), readout)
 
 
 def _readout(sigma: float | None, norm: float | None) -> Readout:

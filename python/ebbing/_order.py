@@ -7,7 +7,7 @@ from typing import Any
 from . import _ebbing
 from ._arrays import matrix, native, target_columns
 from ._result import Result
-from ._settings import Seed, bias_variance, count, given, real, resamplings, seed_of, weight_variance
+from ._settings import Seed, bias_variance, count, given, real, resamplings, seed_of, weight_variance, word
 from ._table import ROUNDING, Table, frame, significant, symbol, with_error
 
 #: The order parameters, in the order in which they are shown.
@@ -193,7 +193,7 @@ def order_parameters(
     (1.0, 1.0, True)
     """
     asked = given(locals())
-    network = count(depth, "depth"), weight_variance(sigma, "sigma"), bias_variance(bias), activation
+    network = count(depth, "depth"), weight_variance(sigma, "sigma"), bias_variance(bias), word(activation, "activation", "relu")
     return _pair([(X1, y1), (X2, y2)], False, network, _resampling(ridge, bootstrap, shuffles, seed), asked)
 
 

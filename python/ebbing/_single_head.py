@@ -10,7 +10,7 @@ import numpy.typing as npt
 from . import _ebbing
 from ._arrays import Array, as_sequence, classes_of, decided, matrix, native, squeezed, target_columns
 from ._table import Table, matrix_table
-from ._settings import bias_variance, count, real, Seed, seed_of, weight_variance
+from ._settings import bias_variance, count, real, Seed, seed_of, weight_variance, word
 
 Rows = npt.NDArray[np.int64]
 
@@ -52,7 +52,7 @@ class SingleHead:
     ) -> None:
         tasks = as_sequence(tasks)
         prior = weight_variance(sigma, "sigma"), bias_variance(bias)
-        network = count(depth, "depth"), mode, real(lam, "lam"), *prior, real(beta, "beta"), activation
+        network = count(depth, "depth"), mode, real(lam, "lam"), *prior, real(beta, "beta"), word(activation, "activation", "relu")
         self._setup("inputs", native(tasks), network, classes_of(tasks))
 
     @classmethod

@@ -6,6 +6,7 @@ use crate::run::run;
 use crate::values::{object, settings};
 use ebbing::metrics::{ContinualMetrics, TaskAccuracies};
 use ebbing::stats::{ForgettingFit, VarianceExplained};
+use ebbing::tasks::parts_of;
 use ebbing::theory::advise::{Advice, AdviseSettings};
 use ebbing::theory::forecast::{ForecastSettings, assumes};
 use ebbing::{Forecast, TaskSequence};
@@ -26,11 +27,10 @@ pub fn forecast<'py>(
     let steps = asked.parts(sequences.len(), sequences.first().map_or(0, |s| s.tasks.len())) as f64;
     let features = asked.features;
     let outlook = run(py, progress, move |reporter| {
-        let part = |(sequence, seed): (TaskSequence, u64)| match max_p {
-            Some(p) => sequence.subsampled(p, p, seed),
-            None => Ok(sequence),
+        let sequences = match max_p {
+            Some(p) => parts_of(&sequences, p)?,
+            None => sequences,
         };
-        let sequences = sequences.into_iter().zip(0..).map(part).collect::<ebbing::Result<Vec<_>>>()?;
         let mut done = 0.0;
         let told = Forecast::with_shares(&sequences, &asked, &mut |next, share| match share {
             Some(share) => reporter.step(share * steps, steps, next),

@@ -5,7 +5,9 @@
 //! | 1 | a fault of the machine or the network: full disk, unreadable device, server that does not answer |
 //! | 2 | bad input: flags, files, settings or data that cannot be worked with |
 
-use clap::error::ContextKind;
+use crate::cli::Cli;
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind as ErrorKindOfFlags};
 use ebbing_studies::job::flag_of;
 use std::io::{ErrorKind, Write};
 
@@ -47,7 +49,8 @@ impl Failure {
         if wanted.as_deref() == Some("reproduce") {
             Failure::Said(MOVED.into(), BAD_INPUT)
         } else if error.use_stderr() {
-            Failure::Said(one_line(&clap_sentence(&error.render().to_string())), BAD_INPUT)
+            let said = clap_sentence(&error.render().to_string());
+            Failure::Said(one_line(&with_owners(said, &owners(&error))), BAD_INPUT)
         } else {
             Failure::Told(error)
         }
@@ -185,6 +188,28 @@ pub fn clap_sentence(rendered: &str) -> String {
         }
     }
     format!("{said} (see {command} --help)")
+}
+
+/// The commands that have the flag which another one does not know.
+fn owners(error: &clap::Error) -> Vec<String> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return Vec::new() };
+    let name = flag.trim_start_matches('-').split('=').next();
+    let all = Cli::command();
+    let has = |command: &&clap::Command| command.get_arguments().any(|arg| arg.get_long() == name);
+    let owners = all.get_subcommands().filter(has).map(|command| format!("ebbing {}", command.get_name()));
+    if error.kind() == ErrorKindOfFlags::UnknownArgument { owners.collect() } else { Vec::new() }
+}
+
+/// A sentence on an unknown flag with the commands that have it in the place of a flag that merely looks like it.
+fn with_owners(said: String, owners: &[String]) -> String {
+    match (owners.split_last(), said.split_once(" found")) {
+        (Some((last, others)), Some((before, rest))) => {
+            let help = rest.rsplit_once(" (").map_or(String::new(), |(_, help)| format!(" ({help}"));
+            let others = if others.is_empty() { String::new() } else { format!("{} and ", others.join(", ")) };
+            format!("{before}; it belongs to {others}{last}{help}")
+        }
+        _ => said,
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod files;
 mod guard;
 mod output;
 pub mod program;
+mod results;
 
 pub use guard::Allocator;
 

@@ -82,10 +82,12 @@ fn router(app: Arc<App>, port: u16) -> Router {
         .with_state(app)
 }
 
-/// A sentence, as the page shows it.
+/// A sentence, as the page shows it: settings have the names of its address, which has no flags.
 fn sentence(error: &Error) -> String {
     let said = match error {
-        Error::Setting { name, value, expected } => format!("{} is {value}; {expected}", flag_of(name)),
+        Error::Setting { name, value, expected } => {
+            format!("{} is {value}; {expected}", flag_of(name)).replace("--", "")
+        }
         other => other.to_string(),
     };
     said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -289,5 +291,21 @@ async fn collected(mut body: Body) -> Option<Vec<u8>> {
             return None;
         }
         all.extend_from_slice(&data);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_have_the_names_of_the_address() {
+        let refused = |name: &str, expected: &str| sentence(&Error::setting(name, 1, expected));
+        assert_eq!(refused("--length", "must be at least 2"), "length is 1; must be at least 2");
+        assert_eq!(refused("tasks", "must be at least 2"), "length is 1; must be at least 2");
+        assert_eq!(
+            refused("--ratio", "it belongs to --protocol permuted"),
+            "ratio is 1; it belongs to protocol permuted"
+        );
     }
 }

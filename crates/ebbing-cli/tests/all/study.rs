@@ -293,6 +293,8 @@ fn bad_files_are_refused_before_anything_is_written() {
         ("command = \"phase\"\n[settings]\npair = [2, 9]\n", &["pair is 2,9", "from 1 to 5"]),
         ("command = \"advise\"\n[settings]\nlength = 1\n", &["length is 1", "at least 2"]),
         ("command = \"advise\"\n[settings]\nbudget = 9999\n", &["budget is 9999", "at most 300"]),
+        ("command = \"advise\"\n[settings]\nmode = \"gibbs\"\n", &["line 3", "mode is gibbs", "rf, ntk or lazy"]),
+        ("command = \"forecast\"\n[settings]\norder = [1, 1, 2, 3, 4]\n", &["line 3", "order is 1,1,2,3,4"]),
         ("command = \"train\"\n[settings]\nprinted = 3\n", &["printed is 3", "true or false"]),
         ("command = \"forecast\"\nseeds = 10001\n", &["10001 cells", "--yes"]),
         ("command = \"forecast\"\n[settings]\ntasks = \"absent.npz\"\n", &["absent.npz"]),
@@ -420,4 +422,16 @@ fn results_are_told_as_json() {
     let collected = json(&collected);
     assert_eq!((&collected["rows"], &collected["done"]), (&told["rows"], &told["cells"]));
     assert!(Path::new(collected["files"][0].as_str().unwrap()).exists());
+}
+
+#[test]
+fn the_order_of_tasks_is_a_setting() {
+    let folder = Home::new();
+    let text = "command = \"forecast\"\n[settings]\nlength = 3\nexamples = 12\ntest_examples = 0\n\
+                [grid]\norder = [\"1,2,3\", [3, 1, 2]]\n";
+    let out = folder.join("orders");
+    done(&run(&folder.write("orders.toml", text), &out, &[]));
+    let told = fs::read_to_string(out.join("orders.csv")).unwrap();
+    let rows = |order: &str| told.lines().filter(|line| !line.starts_with('#') && line.contains(order)).count();
+    assert!(rows("\"1,2,3\"") > 0 && rows("\"1,2,3\"") == rows("\"3,1,2\""), "{told}");
 }

@@ -105,7 +105,7 @@ fn advice(a: MatRef<'_, f64>, smallest: f64, norm: f64) -> String {
     let n = a.nrows();
     let ridge = (RIDGE * norm).max(4.0 * -smallest);
     let beta = 1.0 / ridge;
-    let zero: Vec<String> = (0..n).filter(|&i| a[(i, i)] == 0.0).map(|i| i.to_string()).collect();
+    let zero: Vec<String> = (0..n).filter(|&i| a[(i, i)] == 0.0).map(|i| (i + 1).to_string()).collect();
     if !zero.is_empty() {
         return format!(
             "the diagonal is zero at row {}: remove the examples that are zero, or set beta to {beta:.1e} (a ridge of {ridge:.1e})",
@@ -132,10 +132,10 @@ fn dependence(pairs: &[DependentRows], ridge: f64) -> String {
              features?): remove examples, or set beta to {beta:.1e} (a ridge of {ridge:.1e})"
         );
     }
-    let words = pairs.iter().map(|DependentRows { rows: [i, j], relation }| format!("rows {i} and {j} are {relation}"));
+    let words = |DependentRows { rows: [i, j], relation }: &DependentRows| format!("rows {} and {} are {relation}", i + 1, j + 1);
     format!(
         "{}: remove one of each pair, or set beta to {beta:.1e} (a ridge of {ridge:.1e})",
-        list(&words.collect::<Vec<_>>())
+        list(&pairs.iter().map(words).collect::<Vec<_>>())
     )
 }
 

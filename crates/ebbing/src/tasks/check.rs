@@ -257,7 +257,9 @@ fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
         found.push(format!("{label}: it has a single example"));
     }
     if summary.norm2[0] == 0.0 {
-        found.push(format!("{label}: an input is all zero: its kernel is singular; drop it"));
+        found.push(format!(
+            "{label}: an input is all zero: without a bias its kernel is singular; drop it, or give --bias"
+        ));
     }
     if summary.test_in_train > 0 {
         let (n, all) = (summary.test_in_train, summary.p_test);

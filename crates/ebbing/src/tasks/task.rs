@@ -238,7 +238,9 @@ impl Task {
             }
             if let Some((i, j)) = not_finite(f) {
                 return Some(format!(
-                    "present output row {i}, column {j} is {}; every value must be finite",
+                    "present output row {}, column {} is {}; every value must be finite",
+                    i + 1,
+                    j + 1,
                     f[(i, j)]
                 ));
             }
@@ -271,6 +273,17 @@ pub(crate) fn inputs_only(tasks: &[Task]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses training targets of which all are alike: every theory has losses relative to those of unrelated labels.
+///
+/// # Errors
+/// [`Error::Data`] that names the task.
+pub(crate) fn different_targets(label: &str, y: MatRef<'_, f64>) -> Result<()> {
+    if (1..y.nrows()).any(|i| (0..y.ncols()).any(|j| y[(i, j)] != y[(0, j)])) {
+        return Ok(());
+    }
+    Err(Error::data(label, "its targets are all the same; at least two different ones are needed"))
 }
 
 /// What all sets of a sequence agree in.
@@ -309,7 +322,7 @@ fn set_problems(what: &str, x: MatRef<'_, f64>, y: MatRef<'_, f64>, all: Expecte
     }
     for (name, m) in [("input", x), ("target", y)] {
         if let Some((i, j)) = not_finite(m) {
-            add(format!("{name} row {i}, column {j} is {}; every value must be finite", m[(i, j)]));
+            add(format!("{name} row {}, column {} is {}; every value must be finite", i + 1, j + 1, m[(i, j)]));
         }
     }
 }

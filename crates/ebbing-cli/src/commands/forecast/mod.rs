@@ -81,9 +81,7 @@ impl Args {
         })?;
         let advice = if self.advice { told.in_short()? } else { None };
         drop(bar);
-        if self.output.out.is_some() {
-            pages::write(&told, &self.output)?;
-        }
+        pages::write(&told, &self.output)?;
         if self.output.json {
             return console.print_json(&pages::json(&told, &self.output)?);
         }

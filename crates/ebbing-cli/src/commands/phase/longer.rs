@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::console::Console;
+use crate::output::write_json;
 use ebbing::data::Sources;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::Power;
@@ -40,16 +41,15 @@ impl Args {
         let told = |curve| std::iter::once(critical(curve)).chain(curve.unsettled());
         let defined = std::iter::once(show::DEFINED_FOR_MORE.to_string());
         let sentences: Vec<String> = curves.iter().flat_map(told).chain(defined).collect();
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
+        self.output.save("phase", |folder| {
             let own = at_width.zip(self.job.width);
             let figure = figure(&curves, sizes.len(), own).finding(&sentences[0]).metadata(&metadata);
             figure.save(folder, "phase")?;
-            self.output.write_json("phase.json", &result)?;
+            write_json(&folder.join("phase.json"), &result)?;
             let all = table(&curves, &|_| true);
             write_table(folder, "phase-curves", &all, &metadata)?;
-            super::report(folder, (&heading, &sentences), &figure, &[&all], &metadata)?;
-        }
+            super::report(folder, (&heading, &sentences), &figure, &[&all], &metadata)
+        })?;
         if self.output.json {
             return console.print_json(&result);
         }

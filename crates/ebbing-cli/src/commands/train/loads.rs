@@ -3,6 +3,7 @@
 use super::runs::{self, Run, RunEnd};
 use super::{Args, Told, loss_words, reports};
 use crate::console::Console;
+use crate::output::write_json;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, MeanInterference, Solver, TaskReport};
 use ebbing::stats::Estimate;
@@ -157,12 +158,11 @@ impl Args {
         let diverged = points.iter().flat_map(|q| &q.diverged);
         sentences.extend(diverged.map(|sentence| escape_markup(&format!("Left out: {sentence}."))));
         let told = Told { heading, table, in_files, sentences };
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
+        self.output.save("train", |folder| {
             let drawn = figure(points, theory, critical, self.job.seeds, settings.solver)?;
             told.write(folder, "train-loads", drawn, &metadata)?;
-            self.output.write_json("train-loads.json", &result)?;
-        }
+            write_json(&folder.join("train-loads.json"), &result)
+        })?;
         if self.output.json {
             return console.print_json(&result);
         }

@@ -23,7 +23,7 @@ use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::stats::mean_with_error;
-use crate::tasks::{TaskSequence, is_whitened};
+use crate::tasks::{TaskSequence, is_whitened, parts_of};
 use remedies::Search;
 use serde::{Deserialize, Serialize};
 
@@ -226,8 +226,7 @@ impl Advice {
         check(sequences, settings)?;
         let used = |s: &TaskSequence| s.tasks.iter().map(|task| task.x.nrows()).max().unwrap_or(0);
         let all = used(&sequences[0]);
-        let part = |s: &TaskSequence| s.subsampled(settings.max_p, settings.max_p, settings.seed);
-        let parts = sequences.iter().map(part).collect::<Result<Vec<_>>>()?;
+        let parts = parts_of(sequences, settings.max_p)?;
         let examples_used = [used(&parts[0]), all];
         let held_out = parts.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
         let mut search = Search::new(&parts, settings)?;
@@ -279,7 +278,7 @@ impl AdviseSettings {
         if self.theory.replay.is_on() {
             return Err(Error::setting("replay", self.theory.replay.examples, "must be 0: advice finds it"));
         }
-        if self.theory.mode == Mode::Gibbs && (self.theory.lambda.is_finite() || self.theory.beta.is_finite()) {
+        if self.theory.mode == Mode::Gibbs {
             let expected = "must be rf, ntk or lazy: advice sweeps the penalty itself";
             return Err(Error::setting("mode", "gibbs", expected));
         }

@@ -5,7 +5,7 @@ use super::kernels::{Entries, KernelSource};
 use super::shared::Given;
 use super::table::{KernelTask, from_kernel_task};
 use crate::error::Result;
-use crate::kernels::{Kernel, KernelKind};
+use crate::kernels::{Kernel, KernelKind, check_inputs};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::planned_memory;
 use crate::tasks::{Task, TaskSequence, inputs_only, number_inputs};
@@ -36,6 +36,7 @@ impl Made {
         let prior = theory.checked()?;
         sequence.validate()?;
         inputs_only(&sequence.tasks)?;
+        check_inputs(&sequence.tasks, theory.bias2 > 0.0)?;
         let tests = sequence.tasks.iter().filter_map(|task| task.test.as_ref()).filter(|_| held_out);
         let below: usize = tests.clone().map(|test| test.x.nrows()).sum();
         let tangent = theory.mode != Mode::Rf;

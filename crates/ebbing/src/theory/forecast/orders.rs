@@ -81,7 +81,7 @@ impl ForecastOrders {
             return Err(Error::setting("mode", format!("{:?}", settings.theory.mode).to_lowercase(), expected));
         }
         check_memory("the forecasts of all orders of these tasks", &sequence.sizes(), kept)?;
-        let given = Inputs::Network(sequence).given()?;
+        let given = Inputs::Network(sequence).given(settings.theory.bias2)?;
         shared::check(&given, &shared::number(&given), settings.theory.beta.is_infinite())?;
         progress("kernels");
         let bench = Bench::new(sequence, settings)?;
@@ -203,7 +203,7 @@ fn engine(
     let inputs = Inputs::Network(sequence);
     let (source, given): (KernelSource, Vec<Given<'_>>) = match &bench.made {
         Some(made) if theory.same_kernels(&settings.theory) => (made.source(), made.given()),
-        _ => (inputs.source(theory.architecture, theory.checked()?), inputs.given()?),
+        _ => (inputs.source(theory.architecture, theory.checked()?), inputs.given(theory.bias2)?),
     };
     let kernels = Kernels::new(source, theory)?;
     Engine::new(&kernels, theory, &Shared::nothing(&given), (OrderRank::Forgetting, true), progress)

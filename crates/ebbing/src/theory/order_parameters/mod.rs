@@ -209,7 +209,8 @@ pub fn order_parameters<'a>(
         Inputs::Network(sequence) | Inputs::Features(sequence) => spare_bytes(&sequence.sizes()),
         Inputs::Kernels(_) => f64::INFINITY,
     };
-    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &inputs.given()?, spare)
+    let given = inputs.given(settings.bias2)?;
+    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &given, spare)
 }
 
 /// [`order_parameters`] of two tasks, the first learned before the second, in the kernel of a wide network.
@@ -245,7 +246,7 @@ pub fn labellings<'a>(
     settings: &OrderParameterSettings,
 ) -> Result<Vec<OrderParameters>> {
     let (inputs, prior) = (inputs.into(), settings.checked()?);
-    sequence::labellings(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
+    sequence::labellings(settings, inputs.source(settings.architecture, prior), &inputs.given(settings.bias2)?)
 }
 
 /// Features of one neuron can only be compared with those of the same neuron.

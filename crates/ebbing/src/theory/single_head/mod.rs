@@ -105,7 +105,7 @@ impl SingleHead {
         let inputs = inputs.into();
         let source = inputs.source(settings.architecture, settings.checked()?);
         inputs.fits("this forecast", forgetting_cost)?;
-        Self::learn(*settings, source, &inputs.given()?)
+        Self::learn(*settings, source, &inputs.given(settings.bias2)?)
     }
 
     pub(crate) fn learn(settings: SingleHeadSettings, source: KernelSource, given: &[Given<'_>]) -> Result<SingleHead> {

@@ -223,7 +223,8 @@ struct Draw<'a> {
 impl<'a> Draw<'a> {
     fn new(inputs: Inputs<'a>, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<Draw<'a>> {
         let (network, prior) = (settings.theory.architecture, settings.theory.checked()?);
-        Self::with(inputs.given()?, Box::new(move || inputs.source(network, prior)), settings, hear)
+        let given = inputs.given(settings.theory.bias2)?;
+        Self::with(given, Box::new(move || inputs.source(network, prior)), settings, hear)
     }
 
     fn of_made(made: &'a Made, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<Draw<'a>> {

@@ -77,7 +77,7 @@ fn forecasts_of_orders_are_those_of_the_theory() {
         let engine = Engine::new(
             &kernels,
             &settings.theory,
-            &part(&settings, &Inputs::from(&sequence).given().unwrap()).0,
+            &part(&settings, &Inputs::from(&sequence).given(0.0).unwrap()).0,
             (settings.rank, false),
             &mut |_| (),
         )

@@ -30,6 +30,7 @@ use super::order_parameters::PairOrderParameters;
 use super::single_head::score::Scores;
 use super::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
 use crate::error::{Error, Result};
+use crate::kernels::check_inputs;
 use crate::linalg::TiledCholesky;
 use crate::plan::{
     self, PROBES, Sizes, factor_operations, free_memory, pass_operations, scratch_folder, solve_operations, tile_rows,
@@ -121,6 +122,7 @@ pub(crate) fn forecast(
     let prior = theory.checked()?;
     sequence.validate()?;
     inputs_only(&sequence.tasks)?;
+    check_inputs(&sequence.tasks, theory.bias2 > 0.0)?;
     let given: Vec<Given<'_>> = sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
     let numbers = number(&given);
     check(&given, &numbers, theory.beta.is_infinite())?;
@@ -181,7 +183,9 @@ fn refuse_repeated(given: &[Given<'_>], numbers: &[Vec<usize>]) -> Result<()> {
         for (row, number) in numbers.iter().enumerate() {
             if let Some(earlier) = first.insert(number, row) {
                 let problem = format!(
-                    "rows {earlier} and {row} are the same input; remove one, or set a temperature (finite beta)"
+                    "rows {} and {} are the same input; remove one, or set a temperature (finite beta)",
+                    earlier + 1,
+                    row + 1
                 );
                 return Err(Error::data(&task.name, problem));
             }

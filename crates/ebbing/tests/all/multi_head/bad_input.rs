@@ -30,8 +30,12 @@ fn bad_input_is_refused_with_its_reason() {
     };
     refused(changed(&|t| t.y = Mat::zeros(10, 2)), &["task 2", "2 target columns", "one target column"]);
     refused(changed(&|t| t.y = Mat::zeros(10, 1)), &["task 2", "labels are all zero"]);
+    // One sentence at every theory.
+    let same = "its targets are all the same; at least two different ones are needed";
+    refused(changed(&|t| t.y = Mat::full(10, 1, 1.0)), &["task 2", same]);
+    refused(changed(&|t| t.x.row_mut(3).fill(0.0)), &["task 2, row 4: it is all zero"]);
     refused(changed(&|t| t.y = Mat::zeros(9, 1)), &["task 2", "10 training inputs and 9"]);
-    refused(changed(&|t| t.x[(3, 2)] = f64::NAN), &["task 2", "row 3, column 2"]);
+    refused(changed(&|t| t.x[(3, 2)] = f64::NAN), &["task 2", "row 4, column 3"]);
     refused(changed(&|t| t.x = Mat::from_fn(10, 11, |i, j| (i + j) as f64)), &["task 2", "11 features"]);
     refused(
         changed(&|t| {
@@ -41,7 +45,7 @@ fn bad_input_is_refused_with_its_reason() {
     );
     refused(
         changed(&|t| t.x = Mat::from_fn(10, 12, |i, j| t.x[(i.max(1), j)])),
-        &["task 2", "not positive definite", "rows 0 and 1"],
+        &["task 2", "not positive definite", "rows 1 and 2"],
     );
     let mut stream = Stream::new(19, "near copies", 0);
     let mut near = tasks.clone();
