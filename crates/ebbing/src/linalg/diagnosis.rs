@@ -132,7 +132,9 @@ fn dependence(pairs: &[DependentRows], ridge: f64) -> String {
              features?): remove examples, or set beta to {beta:.1e} (a ridge of {ridge:.1e})"
         );
     }
-    let words = |DependentRows { rows: [i, j], relation }: &DependentRows| format!("rows {} and {} are {relation}", i + 1, j + 1);
+    let words = |DependentRows { rows: [i, j], relation }: &DependentRows| {
+        format!("rows {} and {} are {relation}", i + 1, j + 1)
+    };
     format!(
         "{}: remove one of each pair, or set beta to {beta:.1e} (a ridge of {ridge:.1e})",
         list(&pairs.iter().map(words).collect::<Vec<_>>())

@@ -4,7 +4,7 @@ mod memory;
 mod pages;
 mod words;
 
-use crate::console::{Console, Progress};
+use crate::console::Console;
 use crate::guard::give_back;
 use crate::output::Output;
 use ebbing::TaskSequence;

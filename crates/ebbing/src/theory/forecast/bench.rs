@@ -79,7 +79,7 @@ pub(super) fn pairs(
     let (theory, inputs) = (&settings.theory, inputs(sequence, settings.features));
     let found = order_parameters(inputs, &settings.of_pairs(detailed))?;
     let source = inputs.source(theory.architecture, theory.checked()?);
-    Ok(with_forgetting(found, pair_forgetting(theory, source, &inputs.given()?)?))
+    Ok(with_forgetting(found, pair_forgetting(theory, source, &inputs.given(theory.bias2)?)?))
 }
 
 /// Order parameters, which are those of random features in every mode, with the forgetting of a theory that is another.

@@ -160,13 +160,12 @@ pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings, hear:
 
 fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
     let first = all.first().ok_or_else(|| Error::data("the task sequence", "there is none to order"))?;
-    let count = first.tasks.len();
+    let (count, examples, whole) = (first.tasks.len(), first.examples, first.whole());
     let found = match all.as_slice() {
         [one] => one.searched(settings, hear)?,
         // Orders are listed, not followed together: fewer of them are tried.
         _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: &all }, hear)?,
     };
-    let examples = first.examples;
     // Kernels between all tasks have done their service.
     all.iter_mut().for_each(|draw| draw.engine = None);
     hear("order of tasks: the one given and the best one", None);
@@ -185,7 +184,7 @@ fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, hear: Hear<'
     let better = gain.value > 0.0;
     let mean = |all: &[(f64, Option<f64>)]| all.iter().map(value).sum::<f64>() / all.len() as f64;
     // Of a part of the examples the search knows the worst order, not how bad it is with all of them.
-    let worst = match first.whole() {
+    let worst = match whole {
         true => found.worst.1,
         false => mean(&results(&learned(&found.worst.0)?)?),
     };
