@@ -32,7 +32,7 @@ fn bad_input_is_refused_with_its_reason() {
     refused(changed(&|t| t.y = Mat::zeros(10, 1)), &["task 2", "labels are all zero"]);
     // One sentence at every theory.
     let same = "its targets are all the same; at least two different ones are needed";
-    refused(changed(&|t| t.y = Mat::full(10, 1, 1.0)), &["task 2", same]);
+    refused(changed(&|t| t.y = Mat::from_fn(10, 1, |_, _| 1.0)), &["task 2", same]);
     refused(changed(&|t| t.x.row_mut(3).fill(0.0)), &["task 2, row 4: it is all zero"]);
     refused(changed(&|t| t.y = Mat::zeros(9, 1)), &["task 2", "10 training inputs and 9"]);
     refused(changed(&|t| t.x[(3, 2)] = f64::NAN), &["task 2", "row 4, column 3"]);
