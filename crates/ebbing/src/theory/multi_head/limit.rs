@@ -92,6 +92,17 @@ pub(super) struct AtRho {
 impl TwoTasks {
     /// All functions of ρ (see [`LimitPoint`]) at width N and u11.
     pub(super) fn at_rho(&self, rho: f64, width: f64, u11: f64) -> AtRho {
+        self.with_u12(rho, width, u11, |den, by, _| by / den)
+    }
+
+    /// The same where E(ρ) = 0, so that `u12 = by/den = u11·yy/by`: at large loads den is a small difference of large terms, and
+    /// by/den has few of the digits that the other form has.
+    fn at_root(&self, rho: f64, width: f64, u11: f64) -> AtRho {
+        self.with_u12(rho, width, u11, |_, by, yy| u11 * yy / by)
+    }
+
+    /// All functions of ρ with u12 from den, by and yy.
+    fn with_u12(&self, rho: f64, width: f64, u11: f64, u12: impl Fn(f64, f64, f64) -> f64) -> AtRho {
         // Sums over the basis, not yet divided by N; a 2 at the end of a name marks M^{-1}KM^{-1} in place of M^{-1}.
         let (mut by, mut yy, mut bb, mut tr_g, mut tr_k) = (0.0, 0.0, 0.0, 0.0, 0.0);
         let (mut by2, mut yy2, mut bb2, mut tr_g2) = (0.0, 0.0, 0.0, 0.0);
@@ -110,7 +121,7 @@ impl TwoTasks {
         }
         let n = width;
         let den = 1.0 - tr_g / n + bb / (n * u11);
-        let u12 = by / n / den;
+        let u12 = u12(den, by / n, yy / n);
         let (q, ratio) = (u12 * u12 / u11, u12 / u11);
         let e = u11 * den * yy / n - (by / n).powi(2);
         AtRho {
@@ -149,7 +160,10 @@ impl TwoTasks {
                 (Regime::Generalisation, self.rho_generalisation(star, width, first.u)?)
             }
         };
-        let at = self.at_rho(rho, width, first.u);
+        let at = match regime {
+            Regime::Generalisation => self.at_root(rho, width, first.u),
+            _ => self.at_rho(rho, width, first.u),
+        };
         let power = |coefficient, exponent| Power { coefficient, exponent };
         // d and u0 by their leading powers of λ; u22 = d + u0, in which d counts only where both are finite.
         let (d, u0) = match regime {
