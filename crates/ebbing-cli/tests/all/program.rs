@@ -1,6 +1,6 @@
 //! What every program is expected to know: version, help, completions, citation, and how to refuse.
 
-use crate::support::{Home, done, refusal, run, stdout};
+use crate::support::{Home, clean, done, refusal, run, stdout};
 use std::fs;
 
 #[test]
