@@ -268,11 +268,11 @@ fn own_tasks_that_cannot_be_computed_with_are_refused() {
     }
     let mut broken = x(8, 5);
     broken[(2, 1)] = f64::NAN;
-    let flat = Mat::from_fn(8, 1, |_, _| 0.5);
+    let zeros = Mat::zeros(8, 1);
     for (name, tasks, words) in [
         ("conflict.npz", [(doubled, y(8)), (x(8, 5), y(8))], &["row"][..]),
         ("dims.npz", [(x(8, 5), y(8)), (x(8, 4), y(8))], &["task 2", "4"]),
-        ("constant.npz", [(x(8, 5), flat), (x(8, 5), y(8))], &["task 1"]),
+        ("zeros.npz", [(x(8, 5), zeros), (x(8, 5), y(8))], &["task 1", "targets are all zero"]),
         ("nan.npz", [(broken, y(8)), (x(8, 5), y(8))], &["NaN"]),
         ("one.npz", [(x(1, 5), y(1)), (x(8, 5), y(8))], &["task 1"]),
         ("columns.npz", [(x(8, 5), x(8, 2)), (x(8, 5), y(8))], &["column"]),

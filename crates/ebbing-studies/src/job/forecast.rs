@@ -326,7 +326,9 @@ impl ForecastJob {
         // Kernels between all tasks and the covariances of what is learned there, and both as some points see them.
         let (total, largest) =
             (sizes.train.iter().sum::<usize>() as f64, sizes.train.iter().max().map_or(0.0, |&p| p as f64));
-        let spread = if self.variance { 8.0 * (total * total + 3.0 * total * largest) } else { 0.0 };
+        // In tiles there is no variance.
+        let spread =
+            if self.variance && !in_tiles(sizes) { 8.0 * (total * total + 3.0 * total * largest) } else { 0.0 };
         let one = Cost { bytes: one.bytes + spread, ..one };
         // What is set beside it: other depths and penalties of one readout, widths of a readout per task at every penalty.
         let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));

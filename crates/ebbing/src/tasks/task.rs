@@ -275,15 +275,19 @@ pub(crate) fn inputs_only(tasks: &[Task]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses training targets of which all are alike: every theory has losses relative to those of unrelated labels.
+/// Refuses training targets that are all zero: every theory has losses relative to their norm. Targets that are all alike are
+/// learned, as those of a task of one class are.
 ///
 /// # Errors
 /// [`Error::Data`] that names the task.
-pub(crate) fn different_targets(label: &str, y: MatRef<'_, f64>) -> Result<()> {
-    if (1..y.nrows()).any(|i| (0..y.ncols()).any(|j| y[(i, j)] != y[(0, j)])) {
+pub(crate) fn some_target(label: &str, y: MatRef<'_, f64>) -> Result<()> {
+    if (0..y.ncols()).any(|j| y.col(j).iter().any(|y| *y != 0.0)) {
         return Ok(());
     }
-    Err(Error::data(label, "its targets are all the same; at least two different ones are needed"))
+    Err(Error::data(
+        label,
+        "its targets are all zero; losses are relative to their size, so at least one must be another number",
+    ))
 }
 
 /// What all sets of a sequence agree in.

@@ -269,10 +269,11 @@ fn reduced_inputs_keep_inner_products() {
     }
 }
 
-/// A move that has no energy is a divergence whose cause is told.
+/// A move that has no energy is a divergence whose cause is reported.
 #[test]
 fn divergent_moves_come_with_their_cause() {
-    let moves = Moves { warmup: 10, draws: 40, leapfrog: 10, target: 0.8 };
+    // Without a warm-up the step stays at 1, which leads over the wall.
+    let moves = Moves { warmup: 0, draws: 40, leapfrog: 10, target: 0.8 };
     let mut s = Stream::new(1, "divergent", 0);
     let walled = |w: &[f64], g: &mut [f64]| {
         g[0] = w[0];
@@ -287,5 +288,5 @@ fn divergent_moves_come_with_their_cause() {
         Ok(0.0)
     };
     let moved = hmc::run(&mut [0.0], 1.0, moves, &mut s, far, |_, _| ()).unwrap();
-    assert!(moved.cause.is_none_or(|cause| cause.starts_with("the energy")), "{}", moved.divergent);
+    assert!(moved.divergent > 0 && moved.cause.unwrap().starts_with("the energy erred by"));
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A resample with replacement holds examples twice, and a kernel with two equal rows has no inverse. So a tenth of the examples
 /// is left out at a time (an input that both tasks hold is kept or left out in both). What a share q leaves out moves the mean of
 /// a sample by `√(q/(1−q))` times as much as drawing it anew, and so, to leading order, anything smooth: the moves around their own
-/// average are laid around the full value `√((1−q)/q)` = 3 times as large. J. Shao, C. F. J. Wu, Annals of Statistics 17, 1176
+/// average are laid around the full value `√((1−q)/q)`, about 3, times as large. J. Shao, C. F. J. Wu, Annals of Statistics 17, 1176
 /// (1989). A smaller share stays closer to the size that is asked about: halves of twice as many trials as neurons are
 /// singular, and nothing is known from them.
 ///
@@ -207,7 +207,10 @@ pub(super) fn intervals(
     let drawn = (0..settings.resamples)
         .map(|_| resample(settings, source, cross, k_oo, tasks, &mut stream))
         .collect::<Result<Vec<[OrderParameters; 2]>>>()?;
-    let scale = ((1.0 - LEFT_OUT) / LEFT_OUT).sqrt();
+    // The shared inputs, and each task's own.
+    let parts = [cross.cc.nrows(), k_oo[0].nrows(), k_oo[1].nrows()];
+    let left_out = parts.iter().map(|&n| left_out(n)).sum::<usize>().max(1) as f64;
+    let scale = (parts.iter().sum::<usize>() as f64 / left_out - 1.0).sqrt();
     let interval = |way: usize| {
         let some: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
         let tail = 0.5 * (1.0 - settings.confidence);
@@ -267,11 +270,14 @@ fn resample(
     Ok(evaluate(&cross, factors, y, y[0].ncols(), overlap / rank as f64, Some(norms))[0])
 }
 
-/// A random nine tenths of 0..n, in order; where that is no whole number, the one above or the one below, so that it is on average.
+/// How many of n examples are left out: as many every time, since order parameters move with their number; of two one at least.
+fn left_out(n: usize) -> usize {
+    ((LEFT_OUT * n as f64).round() as usize).max(1).min(n.saturating_sub(1))
+}
+
+/// The random nine tenths of 0..n that stay, in order.
 fn kept(n: usize, stream: &mut Stream) -> Vec<usize> {
-    let share = LEFT_OUT * n as f64;
-    let out = share as usize + usize::from(stream.chance(share.fract()));
-    let mut chosen = stream.choose(n, n - out.min(n.saturating_sub(1)));
+    let mut chosen = stream.choose(n, n - left_out(n));
     chosen.sort_unstable();
     chosen
 }

@@ -98,7 +98,7 @@ impl SingleHead {
     ///
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range; [`Error::Data`] for tasks that do not fit together or cannot be
-    /// learned (one example, constant targets, the same input with different targets, NaN), for a mode that features or given
+    /// learned (one example, targets that are all zero, the same input with different targets, NaN), for a mode that features or given
     /// kernels do not have, and for kernels that are not square or not symmetric; [`Error::NotPositiveDefinite`] and
     /// [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
     pub fn new<'a>(inputs: impl Into<Inputs<'a>>, settings: &SingleHeadSettings) -> Result<SingleHead> {

@@ -168,7 +168,7 @@ fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, hear: Hear<'
     };
     // Kernels between all tasks have done their service.
     all.iter_mut().for_each(|draw| draw.engine = None);
-    hear("order of tasks: the one given and the best one", None);
+    hear("order of tasks: the one given and the best one", Some(1.0));
     let learned = |order: &[usize]| all.iter().map(|draw| draw.learned(order)).collect::<Result<Vec<_>>>();
     let (given, reordered) = (learned(&(0..count).collect::<Vec<_>>())?, learned(&found.order)?);
     let results = |all: &[SingleHead]| all.iter().map(|one| settings.rank.result(one)).collect::<Result<Vec<_>>>();

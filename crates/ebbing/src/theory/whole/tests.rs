@@ -177,7 +177,8 @@ fn the_bits_do_not_depend_on_threads_or_on_room() {
     };
     let one = run(1, 0.0);
     for (threads, room) in [(2, 0.0), (3, 1e9), (7, 1e9)] {
-        assert_eq!(run(threads, room), one);
+        // As text, which tells every bit and takes F_pair, which is not computed in this mode, for itself.
+        assert_eq!(format!("{:?}", run(threads, room)), format!("{one:?}"));
     }
 }
 
@@ -203,7 +204,9 @@ fn a_run_that_is_killed_goes_on_to_the_same_bits() {
         assert!(kept > 1, "something is finished at {share}");
         let mut shares = vec![];
         let again = forecast(&tasks, &theory, &cut, &mut |_, done| shares.push(done)).unwrap();
-        assert_eq!((&again.forecast, &again.pairs, again.quality), (&whole.forecast, &whole.pairs, whole.quality));
+        // As text: every bit, and F_pair, which is not computed in this mode, equals itself.
+        let text = |found: &Found| format!("{:?} {:?} {:?}", found.forecast, found.pairs, found.quality);
+        assert_eq!(text(&again), text(&whole));
         assert!(shares.windows(2).all(|pair| pair[1] >= pair[0] - 0.05), "progress goes on: {shares:?}");
         // Solves take the steps that they take: a few per cent more or less than planned.
         assert!(*shares.last().unwrap() > 0.9, "{shares:?}");
@@ -222,7 +225,7 @@ fn what_cannot_be_solved_is_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let cut = cut(folder.path(), 48);
     let said = forecast(&twice, &theory(Mode::Rf), &cut, &mut |_, _| ()).err().unwrap().to_string();
-    assert!(said.contains("task 2") && said.contains("rows 3 and 17"), "{said}");
+    assert!(said.contains("task 2") && said.contains("rows 4 and 18"), "{said}");
     // Nearly equal inputs: the kernel has no four digits left.
     twice.tasks[1].x[(17, 0)] += 1e-14;
     let said = forecast(&twice, &theory(Mode::Rf), &cut, &mut |_, _| ()).err().unwrap().to_string();
@@ -265,7 +268,7 @@ fn what_is_refused_is_refused_every_time() {
     task.x[(1, 3)] += 1e-9;
     (task.y[(0, 0)], task.y[(1, 0)]) = (1.0, -1.0);
     let said = SingleHead::new(&near, &theory(Mode::Rf)).unwrap_err().to_string();
-    assert!(said.contains("rows 0 and 1"), "{said}");
+    assert!(said.contains("rows 1 and 2"), "{said}");
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..3 {
         let again = forecast(&near, &theory(Mode::Rf), &cut(folder.path(), 48), &mut |_, _| ()).err().unwrap();
