@@ -63,8 +63,14 @@ impl Factor {
 
     /// The inverse of `ΦΦᵀ/N`, or its pseudo-inverse at the numerical rank where it has no inverse.
     pub fn of_features(k: MatRef<'_, f64>, name: &str) -> Result<Factor> {
+        let nothing: Mat<f64> = Mat::zeros(k.nrows(), 0);
+        let norm = || one_norm(nothing.submatrix(0, 0, 0, 0), nothing.as_ref(), k);
         match Factor::plain(k, 0.0, name) {
             Err(Error::NotPositiveDefinite { .. }) => Factor::pseudo(k, RANK_TOLERANCE, name),
+            // Rounding may leave every pivot of a singular kernel above 0.
+            Ok(factor) if digits(factor.condition(k.nrows(), norm()), name).is_err() => {
+                Factor::pseudo(k, RANK_TOLERANCE, name)
+            }
             other => other,
         }
     }
