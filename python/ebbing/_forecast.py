@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,7 +82,7 @@ class Forecast(Result):
     def of(cls, outlook: dict[str, Any], settings: dict[str, Any]) -> Forecast:
         """From what the compiled half tells."""
         test = outlook["test"] or {}
-        pairs = [OrderParameters.of_pair({**pair["detail"], "values": pair["values"]}) for pair in outlook["pairs"]]
+        pairs = [_pair(pair, outlook["seeds"]) for pair in outlook["pairs"]]
         kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes")
         return cls(
             **{name: outlook[name] for name in (*kept, "assumes")},
@@ -189,11 +190,12 @@ class Forecast(Result):
         which = "pairs in the order learned" if len(self.tasks) <= 4 else "consecutive pairs"
         rows = [[self.arrow(p), *(significant(getattr(p, name), p.accuracy()) for name in names)] for p in pairs]
         values = Table(f"Order parameters, {which}", ["pair", *map(symbol, names)], rows)
-        if not pairs[0].called():
+        drawn = [p.first_draw or p for p in pairs]
+        if not drawn[0].called():
             return [values]
-        of = f" (of the first draw; values are means of {self.seeds})" if self.seeds > 1 else ""
-        lines = [[self.arrow(p) if k == 0 else "", *p.row(name)] for p in pairs for k, name in enumerate(names)]
-        return [values, Table(pairs[0].called() + of, ["pair", *pairs[0].head()], lines)]
+        of = " (first draw)" if self.seeds > 1 else ""
+        lines = [[self.arrow(p) if k == 0 else "", *p.row(name)] for p in drawn for k, name in enumerate(names)]
+        return [values, Table(drawn[0].called() + of, ["pair", *drawn[0].head()], lines)]
 
     def _sweep_tables(self) -> list[Table]:
         """What other depths, penalties and widths would change, where asked for."""
@@ -329,6 +331,15 @@ def described(drawn: list[TaskSequence]) -> dict[str, str]:
     """The tasks in words, for what a result records."""
     words = repr(drawn[0]).strip("<>")
     return {"tasks": words if len(drawn) == 1 else f"{len(drawn)} draws of {words}"}
+
+
+def _pair(pair: dict[str, Any], draws: int) -> OrderParameters:
+    """A pair of tasks: what is known of one draw, or means over several, whose intervals are those of the first one."""
+    first = OrderParameters.of_pair(pair["detail"])
+    if draws == 1:
+        return first
+    means = OrderParameters.of_pair({**pair["detail"], "values": pair["values"], "interval": None, "null": None})
+    return dataclasses.replace(means, first_draw=first)
 
 
 def _swept(points: list[dict[str, Any]]) -> list[dict[str, Any]]:

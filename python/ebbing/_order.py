@@ -41,6 +41,7 @@ class OrderParameters(Result):
     after the second, these two learned alone: by random features, in a forecast in its mode and at its temperature), `cos`,
     `proj`, `f_pair_at_lambda_zero` (the same without penalty), `delta_f_pair`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also `low`, `high` and
     `standard_error`, with `shuffles` also `null` (`mean`, `deviation`, `low`, `high`, `p_value`): dictionaries by name.
+    Means over several draws have neither: intervals and null are of one draw, the first, in `first_draw` with its own values.
     `gamma_feature_error` is the standard error of γ_feature, and so of γ_sim, where it was estimated: in forecasts of sets whose
     kernels do not fit into memory.
     """
@@ -65,6 +66,7 @@ class OrderParameters(Result):
     standard_error: dict[str, float] | None
     null: dict[str, Any] | None
     gamma_feature_error: float | None
+    first_draw: OrderParameters | None = None
 
     @property
     def f21(self) -> float:
@@ -103,7 +105,11 @@ class OrderParameters(Result):
         """Everything that is known by one name each: `f_pair`, `f_pair_low`, `f_pair_p`, …"""
         columns = self._columns()
         flat = columns.pop("value")
-        return flat | {f"{name}_{part}": values[name] for part, values in columns.items() for name in NAMES}
+        flat |= {f"{name}_{part}": values[name] for part, values in columns.items() for name in NAMES}
+        first = self.first_draw
+        if first is None or not first.called():
+            return flat
+        return flat | {f"first_draw_{name}": value for name, value in first.flat().items()}
 
     def accuracy(self) -> float:
         """What is 0 within the digits that are right."""

@@ -180,6 +180,7 @@ def first_task(told: Any, ax: Any) -> None:
 
 def conflicts(told: Any, pairs: list[Any], ax: Any) -> None:
     """The conflict of pairs with intervals, the range of shuffled targets and p-values."""
+    pairs = [pair.first_draw or pair for pair in pairs]
     found = [pair.p("conflict") for pair in pairs]
     names = [told.arrow(pair) + ("" if p is None else f"  (p {significant(p)})") for pair, p in zip(pairs, found)]
     ends = [(p.low["conflict"], p.high["conflict"]) for p in pairs] if pairs[0].low else None

@@ -126,7 +126,13 @@ def test_intervals_null_and_p_are_shown_everywhere(told, tmp_path, agg):
 def test_draws_are_told_apart(tasks, told):
     """Over several draws values are means, while intervals are of the first."""
     both = ebbing.forecast([tasks, tasks[::-1]], bootstrap=20, order=False)
-    assert "of the first draw; values are means of 2" in str(both).replace("\n", " ") and "±" in str(both)
+    assert "(first draw)" in str(both).replace("\n", " ") and "±" in str(both)
+    # An interval stands beside the value that it is of.
+    one, pair = ebbing.forecast(tasks, bootstrap=20, order=False).pairs[0], both.pairs[0]
+    assert pair.low is None and pair.first_draw.values() == one.values() and pair.first_draw.low == one.low
+    assert all(one.low[name] <= value <= one.high[name] for name, value in one.values().items())
+    row = both.to_pandas("pairs").iloc[0]
+    assert row["first_draw_conflict_low"] <= row["first_draw_conflict"] and "conflict_low" not in row
     assert "mean of 2 draws" in str(both).splitlines()[0] and "first draw" not in str(told)
     assert both.pair_errors[0]["f_pair"] >= 0 and both.settings["tasks"].startswith("2 draws of 3 tasks")
 

@@ -36,7 +36,7 @@ pub fn shown_pairs(forecast: &Forecast, title: &str) -> Table {
 
 /// Everything about all ordered pairs, for files.
 pub fn all_pairs(forecast: &Forecast) -> Table {
-    resampled(values(forecast), &forecast.pairs.iter().collect::<Vec<_>>())
+    resampled(values(forecast), forecast)
 }
 
 /// The order parameters of all ordered pairs.
@@ -51,12 +51,20 @@ pub fn values(forecast: &Forecast) -> Table {
 }
 
 /// Where intervals or a null were asked for: their columns beside every order parameter, as files hold them.
-fn resampled(mut table: Table, pairs: &[&PairForecast]) -> Table {
+///
+/// They are of the first seed: where other columns are means over several, its own values stand beside them.
+fn resampled(mut table: Table, forecast: &Forecast) -> Table {
+    let several = forecast.seeds > 1;
+    let of = if several { "first seed " } else { "" };
     for (name, get, _) in PARAMETERS {
+        let mut value = several.then(|| forecast.pairs.iter().map(|pair| get(&pair.detail.values)).collect::<Vec<f64>>());
         for (ending, meaning, part) in PARTS {
-            let values: Option<Vec<f64>> = pairs.iter().map(|pair| part(&pair.detail).map(get)).collect();
+            let values: Option<Vec<f64>> = forecast.pairs.iter().map(|pair| part(&pair.detail).map(get)).collect();
             if let Some(values) = values.filter(|v| !v.is_empty()) {
-                table = table.number(&format!("{name} {ending}"), &values).meaning(meaning);
+                if let Some(value) = value.take() {
+                    table = table.number(&format!("{of}{name}"), &value).meaning("value of the first seed");
+                }
+                table = table.number(&format!("{of}{name} {ending}"), &values).meaning(meaning);
             }
         }
     }
