@@ -49,6 +49,11 @@ impl PseudoInverse {
         })
     }
 
+    /// Eigenvectors whose eigenvalues were kept, one per column.
+    pub fn basis(&self) -> MatRef<'_, f64> {
+        self.vectors.as_ref()
+    }
+
     /// The number of eigenvalues kept.
     pub fn rank(&self) -> usize {
         self.values.len()

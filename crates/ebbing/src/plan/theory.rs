@@ -5,9 +5,9 @@ use super::{Cost, Sizes};
 /// Operations of a kernel block relative to its bare product: the univariate function of every entry.
 pub(super) const KERNEL: f64 = 1.3;
 /// A Cholesky factorisation's P³/3 operations run at two thirds of a product's rate.
-const CHOLESKY: f64 = 0.5;
+pub(super) const CHOLESKY: f64 = 0.5;
 /// A triangular solve's P³ operations, per right-hand side matrix, at about three quarters.
-const TRIANGULAR: f64 = 1.3;
+pub(super) const TRIANGULAR: f64 = 1.3;
 /// A symmetric eigendecomposition takes as long as 10 P³ operations of a product.
 const EIGEN: f64 = 10.0;
 

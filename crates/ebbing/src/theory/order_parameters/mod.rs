@@ -29,6 +29,7 @@
 //! | [`OrderParameters`], [`PairOrderParameters`] | the numbers, and how well they are known |
 //! | [`Interval`], [`Null`] | intervals from half samples, and what shuffled labels give |
 
+mod feature_space;
 mod pair;
 mod resample;
 mod sequence;
@@ -40,7 +41,7 @@ pub use resample::{Interval, Null};
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
-use crate::plan::order_parameter_cost;
+use crate::plan::{feature_parameter_cost, order_parameter_cost};
 use crate::stats::number::within;
 use crate::tasks::{Task, TaskSequence};
 use crate::theory::Inputs;
@@ -197,7 +198,10 @@ pub fn order_parameters<'a>(
     if let Inputs::Features(features) = inputs {
         same_neurons(features)?;
     }
-    inputs.fits("the order parameters of these tasks", order_parameter_cost)?;
+    let resampled = settings.half_samples.max(settings.shuffles) > 0;
+    let in_features = matches!(inputs, Inputs::Features(_)) && !resampled;
+    let cost = if in_features { feature_parameter_cost } else { order_parameter_cost };
+    inputs.fits("the order parameters of these tasks", cost)?;
     sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
 }
 

@@ -1,5 +1,6 @@
 //! All pairs of a sequence: each kernel block made once, each task's kernel factored once.
 
+use super::feature_space;
 use super::pair::{Cross, evaluate};
 use super::resample::{half_samples, shuffles};
 use super::{Inverse, OrderParameterSettings, PairOrderParameters};
@@ -37,6 +38,9 @@ pub(crate) fn all_pairs(
 ) -> Result<Vec<PairOrderParameters>> {
     if given.len() < 2 {
         return Err(Error::data("the task sequence", format!("it holds {} task; a pair needs two", given.len())));
+    }
+    if feature_space::serves(settings, &source, given) {
+        return feature_space::all_pairs(settings, given);
     }
     let tasks = Tasks::new(settings, source, given)?;
     let places: Vec<_> = (0..given.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();

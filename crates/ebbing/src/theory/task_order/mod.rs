@@ -7,6 +7,7 @@
 //! orders are followed at once, and orders that begin alike share their beginning.
 
 pub(crate) mod engine;
+mod feature_space;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::made::Made;
 use crate::theory::blocks::shared::{Given, Shared};
 use engine::Engine;
+use feature_space::FeatureEngine;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 
@@ -200,7 +202,7 @@ struct Draw<'a> {
     theory: SingleHeadSettings,
     source: Box<dyn Fn() -> KernelSource + 'a>,
     /// Where every order uses the same kernels.
-    engine: Option<Engine>,
+    engine: Option<Box<dyn Forecaster>>,
     examples: usize,
     rank: OrderRank,
 }
@@ -229,11 +231,15 @@ impl<'a> Draw<'a> {
             return Err(Error::data("the task sequence", problem));
         }
         let kernels = Kernels::new(source(), &settings.theory)?;
-        let (engine, examples) = if kernels.stationary() {
-            let (shared, examples) = part(settings, &tasks);
-            (Some(Engine::new(&kernels, &settings.theory, &shared, (settings.rank, false), &mut |_| ())?), examples)
+        let most = tasks.iter().map(|task| task.points.len()).max().unwrap_or(0);
+        let (engine, examples): (Option<Box<dyn Forecaster>>, usize) = if !kernels.stationary() {
+            (None, most)
+        } else if feature_space::serves(&kernels.source, &tasks) {
+            (Some(Box::new(FeatureEngine::new(&settings.theory, &tasks, settings.rank)?)), most)
         } else {
-            (None, tasks.iter().map(|task| task.points.len()).max().unwrap_or(0))
+            let (shared, examples) = part(settings, &tasks);
+            let engine = Engine::new(&kernels, &settings.theory, &shared, (settings.rank, false), &mut |_| ())?;
+            (Some(Box::new(engine)), examples)
         };
         Ok(Draw { tasks, theory, source, engine, examples, rank: settings.rank })
     }
@@ -247,7 +253,7 @@ impl<'a> Draw<'a> {
     fn searched(&self, settings: &OrderSearchSettings, hear: &mut dyn FnMut(&str)) -> Result<SearchResult> {
         let count = self.tasks.len();
         match &self.engine {
-            Some(engine) => search(count, settings.exhaustive_up_to, engine),
+            Some(engine) => search(count, settings.exhaustive_up_to, engine.as_ref()),
             None => {
                 let alone = Averaged::new(std::slice::from_ref(self), hear);
                 search(count, settings.exhaustive_up_to.min(4), &alone)
@@ -365,7 +371,7 @@ pub(crate) struct SearchResult {
     pub worst: f64,
 }
 
-fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster) -> Result<SearchResult> {
+fn search(count: usize, exhaustive_up_to: usize, forecaster: &(impl Forecaster + ?Sized)) -> Result<SearchResult> {
     if count <= exhaustive_up_to {
         let (order, tried, worst) = forecaster.exhaust(count)?;
         return Ok(SearchResult { order, method: SearchMethod::Exhaustive, tried, worst });
@@ -384,7 +390,7 @@ fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster) -
 }
 
 /// Takes the best of all swaps of two tasks and moves of one task, as long as that forgets less.
-fn improve(start: Vec<usize>, forecaster: &impl Forecaster, found: &mut SearchResult) -> Result<(Vec<usize>, f64)> {
+fn improve(start: Vec<usize>, forecaster: &(impl Forecaster + ?Sized), found: &mut SearchResult) -> Result<(Vec<usize>, f64)> {
     let (mut order, mut value, worst) = least(vec![start], forecaster)?;
     found.worst = found.worst.max(worst);
     for _ in 0..ROUNDS {
@@ -413,7 +419,7 @@ fn improve(start: Vec<usize>, forecaster: &impl Forecaster, found: &mut SearchRe
 }
 
 /// Begins with the best pair and puts each further task where the order so far forgets least.
-fn insert(count: usize, forecaster: &impl Forecaster) -> Result<Vec<usize>> {
+fn insert(count: usize, forecaster: &(impl Forecaster + ?Sized)) -> Result<Vec<usize>> {
     let pairs = (0..count).flat_map(|i| (0..count).filter(move |j| *j != i).map(move |j| vec![i, j]));
     let (mut order, ..) = least(pairs.collect(), forecaster)?;
     for task in 0..count {
@@ -431,12 +437,26 @@ fn insert(count: usize, forecaster: &impl Forecaster) -> Result<Vec<usize>> {
 }
 
 /// The order with the least forecast, the first of equals, that forecast, and the largest one.
-fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster) -> Result<(Vec<usize>, f64, f64)> {
+fn least(orders: Vec<Vec<usize>>, forecaster: &(impl Forecaster + ?Sized)) -> Result<(Vec<usize>, f64, f64)> {
     let values = forecaster.of(&orders)?;
     let worst = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let pairs = orders.into_iter().zip(values);
     let best = pairs.reduce(|best, next| if next.1 < best.1 { next } else { best });
     Ok(best.map_or((vec![], f64::INFINITY, worst), |(order, value)| (order, value, worst)))
+}
+
+/// All orders of so many tasks.
+fn every_order(count: usize) -> Vec<Vec<usize>> {
+    (1..count).fold(vec![vec![0]], |shorter: Vec<Vec<usize>>, task| {
+        let longer = |order: Vec<usize>| {
+            (0..=order.len()).map(move |place| {
+                let mut longer = order.clone();
+                longer.insert(place, task);
+                longer
+            })
+        };
+        shorter.into_iter().flat_map(longer).collect()
+    })
 }
 
 impl Forecaster for Averaged<'_> {
@@ -448,16 +468,7 @@ impl Forecaster for Averaged<'_> {
     }
 
     fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)> {
-        let orders = (1..count).fold(vec![vec![0]], |shorter: Vec<Vec<usize>>, task| {
-            let longer = |order: Vec<usize>| {
-                (0..=order.len()).map(move |place| {
-                    let mut longer = order.clone();
-                    longer.insert(place, task);
-                    longer
-                })
-            };
-            shorter.into_iter().flat_map(longer).collect()
-        });
+        let orders = every_order(count);
         let tried = orders.len();
         let (order, _, worst) = least(orders, self)?;
         Ok((order, tried, worst))
