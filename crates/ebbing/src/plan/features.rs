@@ -77,6 +77,27 @@ fn allowed() -> bool {
     true
 }
 
+/// The search for an order of features: every order of up to seven tasks; of more, moves and swaps of two orders in some rounds.
+/// Beginnings that orders share are followed once: most of a short order, and about half of a long one.
+pub fn feature_order_cost(sizes: &Sizes) -> Cost {
+    /// Rounds until nothing improves, as measured on features of ten to twenty tasks.
+    const ROUNDS: f64 = 5.0;
+    let (d, columns, tasks) = (sizes.features(), sizes.columns as f64, sizes.train.len() as f64);
+    let (orders, learned) = match sizes.train.len() {
+        count @ 0..=7 => ((1..=count).product::<usize>() as f64, 3.0_f64.min(tasks)),
+        _ => (2.0 * ROUNDS * 1.5 * tasks * tasks, 0.5 * tasks + 1.0),
+    };
+    let total = sizes.sum(|p| p);
+    if orders_in_feature_space(sizes) {
+        let each = sizes.inverses() + sizes.sum(|p| 6.0 * p * d * columns) + tasks * 2.0 * TRIANGULAR * d.powi(3);
+        let kept = tasks * (2.0 * d * d + 3.0 * d * columns) + 4.0 * 4096.0 * d;
+        let flops = each + orders * learned * 2.0 * d * d * columns;
+        return Cost { flops, bytes: 2.0 * sizes.data() + 8.0 * kept };
+    }
+    let made = order_parameter_cost(sizes);
+    Cost { flops: made.flops + orders * learned * 2.0 * total * total / tasks.max(1.0) * columns, ..made }
+}
+
 #[cfg(test)]
 thread_local! {
     static BY_KERNELS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
@@ -98,7 +119,9 @@ mod tests {
     #[test]
     fn feature_space_serves_where_there_are_more_examples_than_features() {
         let sizes = |p: usize| Sizes { train: vec![p; 10], test: vec![p; 10], dim: 384, columns: 100, distinct: None };
-        assert!(!in_feature_space(&sizes(300)) && in_feature_space(&sizes(1000)) && pairs_in_feature_space(&sizes(1000)));
+        assert!(
+            !in_feature_space(&sizes(300)) && in_feature_space(&sizes(1000)) && pairs_in_feature_space(&sizes(1000))
+        );
         let (one, more) = (feature_forgetting_cost(&sizes(1000)), feature_forgetting_cost(&sizes(10_000)));
         // Linear in the examples, but for what does not depend on them.
         assert!(more.flops > 8.0 * one.flops && more.flops < 10.0 * one.flops, "{one:?} {more:?}");

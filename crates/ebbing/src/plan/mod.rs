@@ -5,7 +5,7 @@
 //! | [`Cost`] | operations and peak memory of a computation |
 //! | [`Sizes`] | the sizes of a task sequence, of which a cost is a function |
 //! | [`forgetting_cost`], [`first_task_cost`], [`order_parameter_cost`], [`phase_cost`] | costs of the theory's parts |
-//! | [`feature_forgetting_cost`], [`feature_parameter_cost`] | the same of a linear head on features |
+//! | [`feature_forgetting_cost`], [`feature_parameter_cost`], [`feature_order_cost`] | the same of a linear head on features |
 //! | [`whole_cost`], [`whole_disk`], [`forecast_cost`] | the same where kernels do not fit into memory |
 //! | [`check_memory`] | whether a computation fits into what the machine has, and what would |
 //! | [`Threads`] | how many threads compute where a number was asked for |
@@ -30,9 +30,9 @@ mod threads;
 mod told;
 mod whole;
 
-pub use features::{feature_forgetting_cost, feature_parameter_cost};
 #[cfg(test)]
 pub(crate) use features::by_kernels;
+pub use features::{feature_forgetting_cost, feature_order_cost, feature_parameter_cost};
 pub(crate) use features::{in_feature_space, orders_in_feature_space, pairs_in_feature_space};
 pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, scratch_folder, set_memory_limit, set_scratch};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};

@@ -103,7 +103,10 @@ impl Args {
             ));
             return;
         }
-        let cost = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
+        let cost = match settings.features {
+            true => self.job.cost_of(&sizes),
+            false => forgetting_cost(&sizes).then(order_parameter_cost(&sizes)),
+        };
         let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
         let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
         let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };

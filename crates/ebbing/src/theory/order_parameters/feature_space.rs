@@ -145,7 +145,11 @@ mod tests {
                     assert_eq!((a.first, a.second, a.ranks, a.inverse), (b.first, b.second, b.ranks, b.inverse));
                     let numbers = |v: &OrderParameters| {
                         let all = serde_json::to_value(v).unwrap();
-                        all.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v.as_f64().unwrap())).collect::<Vec<_>>()
+                        all.as_object()
+                            .unwrap()
+                            .iter()
+                            .map(|(k, v)| (k.clone(), v.as_f64().unwrap()))
+                            .collect::<Vec<_>>()
                     };
                     for ((name, a), (_, b)) in numbers(&a.values).iter().zip(numbers(&b.values)) {
                         close(&format!("{name} of sequence {k}, ridge {ridge}"), *a, b);

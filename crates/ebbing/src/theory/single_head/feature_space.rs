@@ -176,7 +176,10 @@ mod tests {
             let found = targets.score(f.as_ref()).unwrap();
             assert_eq!((found.accuracy, found.task_accuracy), (known.accuracy, known.task_accuracy));
             close("loss", found.loss, known.loss);
-            assert!(targets.score(other.y.as_ref()).is_err() && targets.score(Mat::from_fn(f.nrows(), f.ncols(), |_, _| f64::NAN).as_ref()).is_err());
+            assert!(
+                targets.score(other.y.as_ref()).is_err()
+                    && targets.score(Mat::from_fn(f.nrows(), f.ncols(), |_, _| f64::NAN).as_ref()).is_err()
+            );
         }
     }
 }

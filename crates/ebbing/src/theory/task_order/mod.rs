@@ -390,7 +390,11 @@ fn search(count: usize, exhaustive_up_to: usize, forecaster: &(impl Forecaster +
 }
 
 /// Takes the best of all swaps of two tasks and moves of one task, as long as that forgets less.
-fn improve(start: Vec<usize>, forecaster: &(impl Forecaster + ?Sized), found: &mut SearchResult) -> Result<(Vec<usize>, f64)> {
+fn improve(
+    start: Vec<usize>,
+    forecaster: &(impl Forecaster + ?Sized),
+    found: &mut SearchResult,
+) -> Result<(Vec<usize>, f64)> {
     let (mut order, mut value, worst) = least(vec![start], forecaster)?;
     found.worst = found.worst.max(worst);
     for _ in 0..ROUNDS {
