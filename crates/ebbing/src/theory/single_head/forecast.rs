@@ -27,7 +27,7 @@ pub struct SingleHeadForecast {
     pub variance: bool,
     /// The estimated number of correct decimal digits.
     pub digits: f64,
-    /// Condition number of each task's kernel, as estimated.
+    /// Condition number of each task's kernel, as estimated; of features that are fewer than examples that of `XᵀX/d + 1/β`.
     pub conditions: Vec<f64>,
     /// How many directions of each task's kernel are inverted: the number of examples, or the rank of a pseudo-inverse.
     pub ranks: Vec<usize>,

@@ -61,7 +61,9 @@ const ONE_NETWORK: &str = "present outputs, and features of each output apart, a
 /// `<f_T(x)> = Σ_{t≤T} K̃_Tt(x,X_t) ū_t`, `ū = 𝓛^{-1} Y`, 𝓛 block lower-triangular with blocks `K̃_ts(X_t,X_s)`.
 ///
 /// `𝓛^{-1}` is applied by forward substitution, with one Cholesky factor per task. Memory for means is that of a few
-/// kernel blocks: at most [`SingleHeadSettings::keep_bytes`] beside three blocks of one task, plus P·T.
+/// kernel blocks: at most [`SingleHeadSettings::keep_bytes`] beside three blocks of one task, plus P·T. Features of which some task
+/// has fewer than examples are learned as a linear head, `W_t = W_{t−1} + (C_t + 1/β)^{-1} X_tᵀ(Y_t − X_t W_{t−1})/d` with
+/// `C_t = X_tᵀX_t/d`: exactly the same, in d × d.
 ///
 /// ```
 /// use ebbing::{SingleHead, Task, TaskSequence};
@@ -103,7 +105,9 @@ impl SingleHead {
     pub fn new<'a>(inputs: impl Into<Inputs<'a>>, settings: &SingleHeadSettings) -> Result<SingleHead> {
         let inputs = inputs.into();
         let source = inputs.source(settings.architecture, settings.checked()?);
-        let cost = if let Inputs::Features(_) = inputs { feature_forgetting_cost } else { forgetting_cost };
+        // A spread takes kernels between all examples.
+        let in_features = matches!(inputs, Inputs::Features(_)) && !settings.variance;
+        let cost = if in_features { feature_forgetting_cost } else { forgetting_cost };
         inputs.fits("this forecast", cost)?;
         Self::learn(*settings, source, &inputs.given()?)
     }
