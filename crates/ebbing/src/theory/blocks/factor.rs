@@ -2,7 +2,7 @@
 
 use super::kernels::{KernelSource, Kernels, Points, Which};
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, matmul_into};
+use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, matmul, matmul_into};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -92,6 +92,17 @@ impl Factor {
         matmul_into(top.as_mut(), 1.0, -1.0, w.as_ref(), bottom.as_ref());
         common.half_solve_transposed_in_place(top);
         x
+    }
+
+    /// `Y − K (K+ρ)^{-1} Y` with `u = (K+ρ)^{-1} Y`: what is left of targets that are learned.
+    pub fn left(&self, y: MatRef<'_, f64>, u: &Mat<f64>, ridge: f64) -> Mat<f64> {
+        match self {
+            Factor::Blocks { .. } => ridge * u,
+            Factor::Pseudo(inverse) => {
+                let inner = matmul(inverse.basis().transpose(), y);
+                y - matmul(inverse.basis(), inner.as_ref())
+            }
+        }
     }
 
     /// `‖K_b^{-1/2} K_ba K_a^{-1/2}‖²` = `Tr(K_b^{-1} K_ba K_a^{-1} K_ab)` of two tasks with the same common inputs;
@@ -200,7 +211,7 @@ fn column_sums(k: MatRef<'_, f64>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::{SymmetricEigen, matmul};
+    use crate::linalg::SymmetricEigen;
 
     /// A symmetric matrix with eigenvalues spread evenly in the logarithm from 1/condition to 1.
     fn with_condition(n: usize, condition: f64) -> Mat<f64> {

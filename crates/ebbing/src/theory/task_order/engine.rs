@@ -77,13 +77,15 @@ impl Engine {
         let tasks = &shared.tasks;
         let own = |t: usize| tasks[t].own.points();
         let invert = |t: usize, which: Which| kernels.invert(which, own(t), theory.ridge(), &tasks[t].name);
-        let (mut factors, mut duals, mut conditions) = (vec![], vec![], [vec![], vec![]]);
+        let (mut factors, mut duals, mut left, mut conditions) = (vec![], vec![], vec![], [vec![], vec![]]);
         for (t, task) in tasks.iter().enumerate() {
             hear(&format!("factors of {}", task.name));
             let (factor, condition) = invert(t, later)?;
             let alone = if first == later { None } else { Some(invert(t, first)?) };
             let (start, own_condition) = alone.as_ref().map_or((&factor, condition), |(f, c)| (f, *c));
-            duals.push(start.solve(task.y.as_ref()));
+            let dual = start.solve(task.y.as_ref());
+            left.push(start.left(task.y.as_ref(), &dual, theory.ridge()));
+            duals.push(dual);
             conditions[0].push(own_condition);
             conditions[1].push(condition);
             factors.push(factor);
@@ -112,7 +114,7 @@ impl Engine {
                 }
                 row.push(made.swap_remove(0));
             }
-            engine.start[i][i] = &engine.y[i] - engine.ridge * &duals[i];
+            engine.start[i][i] = &engine.y[i] - &left[i];
             engine.blocks.push(row);
         }
         let kept = tested || rank == OrderRank::Accuracy;
@@ -227,11 +229,12 @@ impl Engine {
         let f = &learning.f[j];
         let rest = Mat::from_fn(y.nrows(), columns.len(), |i, c| y[(i, c % k)] - f[(i, columns[c])]);
         let u = self.factors[j].solve(rest.as_ref());
+        let left = self.factors[j].left(rest.as_ref(), &u, self.ridge);
         for i in 0..self.y.len() {
             if i == j {
                 for (c, &column) in columns.iter().enumerate() {
                     for row in 0..y.nrows() {
-                        learning.f[j][(row, column)] = y[(row, c % k)] - self.ridge * u[(row, c)];
+                        learning.f[j][(row, column)] = y[(row, c % k)] - left[(row, c)];
                     }
                 }
                 continue;

@@ -175,6 +175,7 @@ mod tests {
     use crate::plan::by_kernels;
     use crate::theory::Inputs;
     use crate::theory::blocks::feature_space::shapes::{close, tasks};
+    use crate::theory::single_head::SingleHead;
     use crate::theory::task_order::{OrderSearchSettings, best_order};
 
     #[test]
@@ -203,6 +204,19 @@ mod tests {
                     close("the worst order", found.worst, known.worst);
                     close("the best order", found.forgetting, known.forgetting);
                     assert_eq!(found.accuracy, known.accuracy);
+                    if rank == OrderRank::Forgetting && exhaustive_up_to == 7 && sizes.len() <= 4 {
+                        let each = |order: Vec<usize>| {
+                            let named: Vec<usize> = order.iter().map(|t| t + 1).collect();
+                            let tasks = sequence.ordered(&named).unwrap();
+                            let network = SingleHead::new(Inputs::Features(&tasks), &theory).unwrap();
+                            network.outcome().unwrap().forgetting
+                        };
+                        let all: Vec<f64> = every_order(sizes.len()).into_iter().map(each).collect();
+                        let most = all.iter().copied().fold(0.0, f64::max);
+                        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+                        close("the worst of all orders", found.worst, most);
+                        close("the best of all orders", found.forgetting, least);
+                    }
                 }
             }
         }
