@@ -198,7 +198,10 @@ pub(crate) fn outputs(x: MatRef<'_, f64>, w: MatRef<'_, f64>) -> Mat<f64> {
 pub(crate) fn products(a: MatRef<'_, f64>, all: &[&Mat<f64>]) -> Vec<Mat<f64>> {
     let Some(first) = all.first() else { return vec![] };
     let k = first.ncols();
-    let together = Mat::from_fn(a.ncols(), k * all.len(), |i, c| all[c / k][(i, c % k)]);
+    let mut together = Mat::zeros(a.ncols(), k * all.len());
+    for c in 0..together.ncols() {
+        together.col_as_slice_mut(c).copy_from_slice(all[c / k].col_as_slice(c % k));
+    }
     let product = outputs(a, together.as_ref());
     (0..all.len()).map(|n| product.as_ref().subcols(n * k, k).to_owned()).collect()
 }
