@@ -1,5 +1,6 @@
 //! What the forecast of a linear head on frozen features costs beside NumPy, as one writes it by hand with the same d × d form:
-//! losses and accuracies of all tasks after all tasks, on training and on held-out data, and of fresh heads.
+//! losses and accuracies of all tasks after all tasks, on training and on held-out data, and of fresh heads
+//! (`paper/peers/features.py`).
 //!
 //! `cargo bench -p ebbing-benches --bench features` (`PYTHON` names an interpreter that has NumPy; without one the ratio is missing).
 //! Ratios are of processor time, which ignores other programs; both sides use all cores.
@@ -58,7 +59,7 @@ fn write(sequence: &TaskSequence, file: &Path) -> std::io::Result<()> {
 /// NumPy's forgetting matrix, and its seconds by the clock and of processor time.
 fn numpy(shape: (usize, usize, usize, usize, f64), file: &Path) -> Option<(Vec<Vec<f64>>, [f64; 2])> {
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/features.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../paper/peers/features.py");
     let (count, rows, features, classes, beta) = shape;
     let words = [count, rows, rows / 5, features, classes].map(|n| n.to_string());
     let output = Command::new(python).arg(script).arg(file).args(words).arg(beta.to_string()).output().ok()?;

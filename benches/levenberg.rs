@@ -4,7 +4,7 @@
 //! strength of 1e-4, which descent does not know. One run each, a quarter of an hour in all.
 //!
 //! `cargo bench -p ebbing-benches --bench levenberg [-- DIR]`. With DIR each problem is written there as JSON, for
-//! `benches/peers/torch_lbfgs.py`, which holds PyTorch's L-BFGS against the same objective.
+//! `paper/peers/torch_lbfgs.py`, which holds PyTorch's L-BFGS against the same objective.
 
 mod timing;
 

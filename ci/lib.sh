@@ -56,6 +56,26 @@ joined() {
   rm -f "$log.seconds"
 }
 
+# with_chromium: Chromium for the tests of the page, installed where it is not here and can be; 77 where it cannot, and says why.
+with_chromium() {
+  local name log
+  for name in chromium chromium-browser google-chrome google-chrome-stable; do
+    type -P "$name" >/dev/null && return 0
+  done
+  [ -z "${CHROMIUM:-}" ] || return 0
+  [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null ||
+    { echo "Chromium is not here, and only root with apt can install it"; return 77; }
+  log=$(mktemp)
+  {
+    timeout 120 apt-get -qq update &&
+      DEBIAN_FRONTEND=noninteractive timeout 400 apt-get -qq -y -o DPkg::Lock::Timeout=60 install --no-install-recommends chromium
+  } >"$log" 2>&1 && type -P chromium >/dev/null && { rm -f "$log"; return 0; }
+  tail -n 3 "$log"
+  rm -f "$log"
+  echo "Chromium is not here and could not be installed with apt"
+  return 77
+}
+
 # account: prints the table; fails if a step failed.
 account() {
   printf '\n'

@@ -92,9 +92,9 @@ class Campaign:
 
     def start(self, words: list, home: Path, before: str = "", **more: object) -> subprocess.Popen:
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), **more.pop("env", {})}
-        command: list = [self.program, *words]
+        command: list = [more.pop("program", self.program), *words]
         if before:
-            command = ["/bin/sh", "-c", f'{before}\nexec "$0" "$@"', self.program, *words]
+            command = ["/bin/sh", "-c", f'{before}\nexec "$0" "$@"', *command]
         pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **more}
         return subprocess.Popen(command, cwd=home, env=environment, stdin=subprocess.DEVNULL, **pipes)
 
@@ -113,7 +113,7 @@ class Campaign:
             return "hangs"
         if code not in (0, 1, 2) or "panicked" in said or "the program itself failed" in said:
             return "crashes"
-        sentences = [line for line in said.splitlines() if line.startswith("ebbing: ")]
+        sentences = [line for line in said.splitlines() if line.startswith(("ebbing: ", "ebbing-paper: "))]
         return "crashes" if code != 0 and len(sentences) != 1 else None
 
     def attack(self, section: str, words: list, home: Path, files: "list[Path]" = [], **more: object) -> "int | None":
@@ -261,17 +261,21 @@ def flags(campaign: Campaign, count: int, until: float) -> None:
         "train": [*small, "--width", "8", "--max-steps", "5"],
         "sample": ["-p", "8", "--no-whiten", "--width", "6", "--warmup", "10", "--draws", "10", "--chains", "2"],
         "study run": ["none.toml"],
-        "reproduce": ["S2", "--dry-run"],
         "data get": ["none"],
     }
+    programs = dict.fromkeys(commands, campaign.program)
+    # The program of the paper's figures, where it was built beside this one.
+    paper = Path(campaign.program).with_name("ebbing-paper")
+    if paper.exists():
+        commands["figure"], programs["figure"] = ["S2", "--dry-run"], str(paper)
     values = ("0", "-1", "1", "nan", "inf", "-inf", "1e400", "1e-300", "18446744073709551615", "18446744073709551616", "0.5")
     values += ("", " ", "x", "1,2", "\x1b[31m", "9" * 400, "0.1:10:1000000000", "1e308", "-0")
     for command, words in list(commands.items()):
-        code, said = campaign.end(campaign.start([*command.split(), "--help"], home, stdout=subprocess.PIPE))
+        code, said = campaign.end(campaign.start([*command.split(), "--help"], home, stdout=subprocess.PIPE, program=programs[command]))
         del code, said
     listed = {}
     for command in commands:
-        run = subprocess.run([campaign.program, *command.split(), "--help"], capture_output=True, text=True, cwd=home)
+        run = subprocess.run([programs[command], *command.split(), "--help"], capture_output=True, text=True, cwd=home)
         listed[command] = [w.strip(",") for line in run.stdout.splitlines() for w in line.split()[:2] if w.startswith("--")]
 
     def one(k: int) -> None:
@@ -286,7 +290,7 @@ def flags(campaign: Campaign, count: int, until: float) -> None:
                 at = words.index(flag)
                 del words[at : at + 2]
             words += [chance.choice((f"{flag}={chance.choice(values)}", flag))]
-        campaign.attack("flags", [*command.split(), *words], home)
+        campaign.attack("flags", [*command.split(), *words], home, program=programs[command])
 
     campaign.each(count, until, one)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes the pictures of README.md and docs/numbers.md anew: bash tools/make_pictures.sh [PROGRAM]
 # About ten minutes of one core, most of them for regimes.png; embedded data, no network. The others have commands of their own:
-# docs/evidence*.png evidence/analyse.py, docs/benchmarks.* and docs/growth.* benches/compare, docs/reproduction/ ebbing reproduce and
-# tools/make_reproduction.py.
+# docs/evidence*.png paper/evidence/analyse.py, docs/benchmarks.* and docs/growth.* paper/compare, paper/reproduction/ ebbing-paper and
+# paper/gallery.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=${1:-target/debug/ebbing}

@@ -1,4 +1,4 @@
-"""Makes the sources of the documentation site: the pages of docs/, and the references of commands and Python.
+"""Makes the sources of the documentation site: the pages of docs/, the gallery of paper/, and the references of commands and Python.
 
     python3 tools/make_site.py --program target/debug/ebbing [--out target/site] [--math]
 
@@ -142,6 +142,11 @@ def with_mathml(text, page):
     return "".join(pieces)
 
 
+def on_the_site(text):
+    """A page with its links between docs and paper, which lie side by side in the repository, and on the site paper in docs."""
+    return re.sub(r"\]\(((?:\.\./)*)\.\./(paper|docs)/", lambda m: f"]({m[1]}{dict(paper='paper', docs='..')[m[2]]}/", text)
+
+
 def slug(heading):
     """The anchor of a heading, as mdBook makes it."""
     plain = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", lambda m: m[1] or "", heading).strip().lower()
@@ -182,6 +187,10 @@ def main():
     source = asked.out.resolve()
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(TOP / "docs", source, ignore=shutil.ignore_patterns("*.html"))
+    shutil.copytree(TOP / "paper/reproduction", source / "paper/reproduction", ignore=shutil.ignore_patterns("cells"))
+    shutil.copy(TOP / "paper/reproduction.md", source / "paper")
+    for page in source.rglob("*.md"):
+        page.write_text(on_the_site(page.read_text()))
     (source / "reference").mkdir()
     (source / "reference/commands.md").write_text(command_reference(asked.program))
     (source / "reference/python.md").write_text(python_reference())

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
 # The page of ebbing explore in Chromium: every control, uploads, phone width, dark mode, accessibility by axe-core
 set -euo pipefail
-if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
-  { apt-get update && apt-get install -y chromium; } >/dev/null 2>&1 || {
-    echo "Chromium is not here and could not be installed"
-    exit 77
-  }
-fi
+. ci/lib.sh
+with_chromium
 axe=$EBBING_EXTRA/axe/node_modules/axe-core/axe.min.js
 [ -f "$axe" ] || timeout 120 npm install --silent --no-audit --no-fund --prefix "$EBBING_EXTRA/axe" axe-core@4 ||
   echo "axe-core could not be had: only the page's own checks of names and contrast run"

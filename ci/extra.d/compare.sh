@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
-# The comparison with neural-tangents, SciPy and PyTorch (benches/compare) at small sizes: results must agree
+# The comparison with neural-tangents, SciPy and PyTorch (paper/compare) at small sizes: results must agree
 set -euo pipefail
-bash benches/compare --short
+bash paper/compare --short

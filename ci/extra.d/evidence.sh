@@ -2,13 +2,13 @@
 # The evidence study in short: a few sequences trained in PyTorch, and docs/evidence.md rewritten from the stored results
 set -euo pipefail
 venv=$EBBING_EXTRA/evidence
-bash evidence/install.sh "$venv"
+bash paper/evidence/install.sh "$venv"
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
-"$venv/bin/python" evidence/study.py --short --results "$fresh/results"
-"$venv/bin/python" evidence/check.py "$fresh/results"
+"$venv/bin/python" paper/evidence/study.py --short --results "$fresh/results"
+"$venv/bin/python" paper/evidence/check.py "$fresh/results"
 # The page is what the command writes from the stored results, and so is the calibration.
-"$venv/bin/python" evidence/analyse.py --out "$fresh" --calibration "$fresh/calibration.json"
+"$venv/bin/python" paper/evidence/analyse.py --out "$fresh" --calibration "$fresh/calibration.json"
 diff -u docs/evidence.md "$fresh/evidence.md"
 diff -u crates/ebbing/src/theory/calibration.json "$fresh/calibration.json"
 for picture in docs/evidence*.png; do

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
@@ -16,8 +17,11 @@ Array = npt.NDArray[np.float64]
 
 #: Targets as the compiled half takes them: numbers, or one class per example.
 Labels = Array | list[int] | list[str]
-#: What the compiled half takes: inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same held out.
-Native = tuple[Array, Labels, Array | None, Labels | None, str, Array | None, Array | None]
+#: What the compiled half takes: inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same held out,
+#: and which image and view of it each input is.
+Native = tuple[
+    Array, Labels, Array | None, Labels | None, str, Array | None, Array | None, npt.NDArray[np.uint64] | None
+]
 
 
 def matrix(values: Any, name: str = "X") -> Array:
@@ -57,8 +61,18 @@ def labels(values: Any, name: str = "y") -> Labels:
             raise ValueError(f"{name}: a class is {column.max()}; classes are at most 2^63 - 1")
         return [int(label) for label in column]
     if column.ndim == 1 and (column.dtype.kind in "US" or _strings(column)):
-        return [label.decode() if isinstance(label, bytes) else str(label) for label in column.tolist()]
+        return [_text(label, name) for label in column.tolist()]
     return targets(array, name)
+
+
+def _text(label: str | bytes, name: str) -> str:
+    """A class by name: text that can be written."""
+    try:
+        text = label.decode() if isinstance(label, bytes) else label
+        text.encode()
+    except UnicodeError:
+        raise ValueError(f"{name}: a label is {label!r}, which is no text in UTF-8; classes are whole numbers or text") from None
+    return text
 
 
 def _strings(column: npt.NDArray[Any]) -> bool:
@@ -149,22 +163,51 @@ def plain_array(values: Any, name: str) -> npt.NDArray[Any]:
     """`values` as an array of whatever they hold."""
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name}: it is a masked array; fill or drop what is masked first, as with {name}.filled()")
+    if _holds_masks(values):
+        raise TypeError(f"{name}: it holds masked rows; fill or drop what is masked first, as with row.filled()")
     try:
-        return np.asarray(detached(values))
+        return _numeric(np.asarray(detached(values)))
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(f"{name}: it cannot become an array of numbers: {error}") from error
 
 
+def _holds_masks(values: Any) -> bool:
+    """Whether a list holds masked arrays, whose masks an array of it would lose."""
+    return isinstance(values, (list, tuple)) and any(
+        isinstance(one, np.ma.MaskedArray) or _holds_masks(one) for one in values
+    )
+
+
+def _numeric(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of objects that are all numbers, as nullable columns of data frames are, as numbers.
+
+    >>> _numeric(np.array([1.5, 2], dtype=object)).dtype, _numeric(np.array([True, False], dtype=object)).dtype
+    (dtype('float64'), dtype('bool'))
+    """
+    if array.dtype != object or not array.size:
+        return array
+    kinds = {type(one) for one in array.ravel()}
+    for dtype, of_kind in ((np.bool_, (bool, np.bool_)), (np.int64, (int, np.integer)), (np.float64, Real)):
+        if all(issubclass(kind, of_kind) and (dtype is not np.int64 or kind is not bool) for kind in kinds):
+            try:
+                return array.astype(dtype)
+            except OverflowError:
+                return array
+    return array
+
+
 def detached(values: Any) -> Any:
     """A tensor that is part of a graph or lives elsewhere as one that has the array protocol."""
-    if hasattr(values, "detach") and hasattr(values, "cpu"):
-        return values.detach().cpu()
-    return values
+    if not (hasattr(values, "detach") and hasattr(values, "cpu")):
+        return values
+    tensor = values.detach().cpu()
+    # NumPy has no such type; single precision holds all of its numbers.
+    return tensor.float() if str(getattr(tensor, "dtype", "")).startswith(("torch.bfloat", "torch.float8")) else tensor
 
 
 def held(array: npt.NDArray[Any]) -> str:
     """What an array of objects holds, in a word."""
-    first = next(iter(array.ravel()), None)
+    first = next((one for one in array.ravel() if not isinstance(one, (bool, Real))), None)
     return f"objects of type {type(first).__name__}"
 
 
@@ -178,11 +221,14 @@ class _Parts(NamedTuple):
 class Task(_Parts):
     """One task: training inputs and targets, and optionally held-out ones.
 
-    `f` and `f_test` are what the model answers before it learns the first task (None: 0); they belong to features.
+    `f` and `f_test` are what the model answers before it learns the first task (None: 0); they belong to features. `rows` says of
+    drawn tasks which image each input is, and which view of it: tasks on the same images go on having the same where `max_p`
+    takes a part of them.
     """
 
     f: Any = None
     f_test: Any = None
+    rows: Any = None
 
     def with_present(self, f: Any, f_test: Any = None) -> Task:
         """The same learned by a model that answers `f` now, and `f_test` at the held-out inputs; shapes are those of y.
@@ -192,7 +238,7 @@ class Task(_Parts):
         (4, [0.5, 0.5])
         """
         task = Task(*self)
-        task.f, task.f_test = f, f_test
+        task.f, task.f_test, task.rows = f, f_test, self.rows
         return task
 
 
@@ -309,6 +355,7 @@ def native(tasks: Any) -> list[Native]:
                 name,
                 None if task.f is None else targets(task.f, f"{label}, f"),
                 None if task.f_test is None else targets(task.f_test, f"{label}, f_test"),
+                None if task.rows is None else np.asarray(task.rows, dtype=np.uint64),
             )
         )
     if "targets" not in sequence.settings and not sequence._told:

@@ -124,11 +124,13 @@ def parameters(pairs: dict[tuple[int, int], Pair], tasks: list[ClusterTask], rid
 
 
 def worst_of(pairs: list[OrderParameters]) -> dict[str, Any] | None:
-    """The pair that conflicts most, of those in the order in which they are learned."""
+    """The pair that conflicts most, of those in the order in which they are learned; None where none does by 0.02 at least."""
     learned = [pair for pair in pairs if pair.first < pair.second]
     if not learned:
         return None
     top = max(learned, key=lambda pair: pair.conflict)
+    if top.conflict < 0.02:
+        return None
     return {name: getattr(top, name) for name in ("first", "second", "conflict", "gamma_rf")}
 
 

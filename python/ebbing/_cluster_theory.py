@@ -1,7 +1,8 @@
 """The single-head theory from products and solves alone: what is learned, what it answers everywhere, and order parameters.
 
 `ū_t = K̃_tt⁻¹ (Y_t − Σ_{s<t} K̃_ts ū_s)` and `f_t(x) = Σ_{s≤t} K̃_ts(x, X_s) ū_s`, with K̃_ts = K_GP in mode `rf`; `σ² K_GP` for
-s = 1 and K_NTK otherwise in mode `ntk`; K_NTK in mode `lazy`; `m1 K¹ − m0 K⁰` in mode `gibbs`.
+s = 1 and K_NTK otherwise in mode `ntk`; K_NTK in mode `lazy`; `m1 K¹ − m0 K⁰` in mode `gibbs`, where λ = ∞ at a finite β leaves
+`σ² K_GP` for s = 1 and 0 otherwise (here called `frozen`).
 
 γ_feature = `Tr(K_22⁻¹ K_21 K_11⁻¹ K_12)/P` is the mean of `(K_22⁻¹ M^½ ε)·(K_21 K_11⁻¹ K_12 M^{−½} ε)/P` over random signs ε, for any
 M; with M close to K_22 the form is close to symmetric and varies least. The preconditioner is such an M.
@@ -39,8 +40,9 @@ class Settings(NamedTuple):
         """`K̃_ts`, times counted from 1."""
         if self.mode == "rf":
             return Kind("nngp")
-        if self.mode == "ntk" and s == 1:
-            return Kind("nngp", scale=self.sigma2)
+        if self.mode in ("ntk", "frozen"):
+            early = Kind("nngp", scale=self.sigma2 if s == 1 else 0.0)
+            return early if s == 1 or self.mode == "frozen" else Kind("ntk")
         return Kind("ktilde", t, s) if self.mode == "gibbs" else Kind("ntk")
 
 
@@ -66,6 +68,7 @@ class Theory:
     def __init__(self, cluster: Cluster, tasks: list[ClusterTask], settings: Settings, heard: Heard) -> None:
         self.cluster, self.tasks, self.settings, self.heard = cluster, tasks, settings, heard
         self._made: dict[tuple[Kind, int], Preconditioner] = {}
+        self._fresh: dict[int, Array] = {}
         #: What every solve took.
         self.solves: list[dict[str, Any]] = []
 
@@ -88,6 +91,8 @@ class Theory:
 
     def solve(self, kind: Kind, t: int, b: Array, what: str) -> Array:
         """`(K + 1/β)⁻¹ b` of task t."""
+        if kind.scale == 0.0:
+            return b / self.settings.ridge
         chosen = self.preconditioner(kind, t)
         text = f"{what}, task {t + 1}"
         goal = -np.log10(self.settings.tolerance)
@@ -120,6 +125,8 @@ class Theory:
 
     def between(self, kind: Kind, rows: Rows, s: int, v: Array, again: bool = False) -> Array:
         """`K(rows, X_s) V`."""
+        if kind.scale == 0.0:
+            return np.zeros((rows.total, v.shape[1]))
         return self.cluster.product(kind, rows, self.tasks[s].x, v, again or rows.parts is self.tasks[s].x.parts)
 
     def sets(self) -> list[tuple[Rows, Rows | None]]:
@@ -144,7 +151,8 @@ class Theory:
             if self.tested():
                 before = test[-1] if test else [None] * len(self.tasks)
                 test.append([self._answers(learned, t, o.x_test, before[s]) for s, o in enumerate(self.tasks) if o.x_test])
-        free, alone_test = self._alone(learned[0])
+        self._fresh[0] = learned[0]
+        free, alone_test = self._alone()
         return Outcome(train, test or None, alone_test, free)
 
     def _answers(self, learned: list[Array], t: int, rows: Rows, before: Array | None) -> Array:
@@ -158,18 +166,47 @@ class Theory:
         kinds = [self.settings.kind(t + 1, s + 1) for s in range(len(learned))]
         return np.asarray(sum(self.between(kind, rows, s, learned[s]) for s, kind in enumerate(kinds)))
 
-    def _alone(self, first: Array) -> tuple[Array | None, list[Array] | None]:
+    def fresh(self, t: int) -> Array:
+        """What a network that learned task t alone has learned."""
+        if t not in self._fresh:
+            self._fresh[t] = self.solve(self.settings.kind(1, 1), t, self.tasks[t].y, "alone")
+        return self._fresh[t]
+
+    def _alone(self) -> tuple[Array | None, list[Array] | None]:
         """What a network that learned one task alone answers: task 2 on the inputs of task 1, each on its held-out ones."""
         kind = self.settings.kind(1, 1)
         wanted = range(len(self.tasks)) if self.tested() else range(min(2, len(self.tasks)))
-        alone = {t: first if t == 0 else self.solve(kind, t, self.tasks[t].y, "alone") for t in wanted}
+        alone = {t: self.fresh(t) for t in wanted}
         free = self.between(kind, self.tasks[0].x, 1, alone[1]) if len(self.tasks) > 1 else None
         test = [self.between(kind, task.x_test, t, alone[t]) for t, task in enumerate(self.tasks) if task.x_test]
         return free, test if self.tested() else None
 
+    def pair_forgetting(self) -> dict[tuple[int, int], tuple[float, float]]:
+        """`F_21` of tasks i and j learned alone, i first, and the same without penalty: in a mode other than `rf`."""
+        first, carried, second = self.settings.kind(1, 1), self.settings.kind(2, 1), self.settings.kind(2, 2)
+        count, q = len(self.tasks), self.tasks[0].y.shape[1]
+        own = [self.between(carried, task.x, t, self.fresh(t)) for t, task in enumerate(self.tasks)] if count > 1 else []
+        found = {}
+        for j, task in enumerate(self.tasks if count > 1 else []):
+            others = [i for i in range(count) if i != j]
+            rest = [task.y - self.between(carried, task.x, i, self.fresh(i)) for i in others]
+            learned = self.solve(second, j, np.hstack(rest), "pairs")
+            for k, i in enumerate(others):
+                x, y = self.tasks[i].x, self.tasks[i].y
+                f = own[i] + self.between(second, x, j, np.ascontiguousarray(learned[:, k * q : (k + 1) * q]))
+                free = self.between(first, x, j, self.fresh(j))
+                found[i, j] = (float(np.sum((f - y) ** 2) / np.sum(y**2)), float(np.sum((free - y) ** 2) / np.sum(y**2)))
+        return found
+
     def pairs(self, learning: bool) -> tuple[dict[tuple[int, int], Pair], Outcome | None]:
         """Order parameters of all pairs; with `learning` also everything that is learned in mode `rf`, from the same solves."""
-        return _Pairs(self).run(learning)
+        pairs, outcome = _Pairs(self).run(learning)
+        own = {} if self.settings.mode == "rf" else self.pair_forgetting()
+        for i, j in pairs if own else ():
+            both = zip(pairs[i, j].values, (own[i, j], own[j, i]))
+            one, two = ({**v, "f21": f, "f21_at_lambda_zero": free, "delta_f21": f - free} for v, (f, free) in both)
+            pairs[i, j] = pairs[i, j]._replace(values=(one, two))
+        return pairs, outcome
 
 
 class _Pairs:
@@ -275,7 +312,8 @@ class _Pairs:
         gamma = float(drawn.mean())
         error = float(drawn.std(ddof=1) / np.sqrt(len(drawn)))
         one, two = sides
-        return Pair((values(one, two, gamma), values(two, one, gamma)), error)
+        ridge = self.theory.settings.ridge
+        return Pair((values(one, two, gamma, ridge), values(two, one, gamma, ridge)), error)
 
     def _outcome(
         self, first: list[Array], out: dict[tuple[int, int], Array], learned: list[Array], answers: list[list[Array]]
@@ -299,9 +337,9 @@ class _Pairs:
         return Outcome(answers, test, alone, free)
 
 
-def values(one: tuple[Array, ...], two: tuple[Array, ...], gamma_feature: float) -> dict[str, float]:
+def values(one: tuple[Array, ...], two: tuple[Array, ...], gamma_feature: float, ridge: float) -> dict[str, float]:
     """The order parameters of `one` learned before `two`, each given as targets y, `u = K_ii⁻¹ y`, `K_ji u`, `K_jj⁻¹ K_ji u` and
-    `K_ij K_jj⁻¹ K_ji u`."""
+    `K_ij K_jj⁻¹ K_ji u`; with a ridge in both inverses `ridge · u` of the targets is left when they are learned."""
     (y1, u1, c, b2, d), (y2, u2, a, _, e) = one, two
     n1, n2 = np.linalg.norm(y1), np.linalg.norm(y2)
     v1, v2 = np.sum(y1 * u1) / n1**2, np.sum(y2 * u2) / n2**2
@@ -309,7 +347,7 @@ def values(one: tuple[Array, ...], two: tuple[Array, ...], gamma_feature: float)
     gamma_rule = 0.5 * (np.sum(a * d) + np.sum(e * c)) / (n1 * n2)
     cos = np.sum(u2 * c) / (n1 * n2) / np.sqrt(v1 * v2)
     proj = np.sum(c * b2) / n1**2 / v1
-    f21, free = np.sum((a - d) ** 2) / n1**2, np.sum((a - y1) ** 2) / n1**2
+    f21, free = np.sum((a - d - ridge * u1) ** 2) / n1**2, np.sum((a - y1) ** 2) / n1**2
     found = {
         "gamma_feature": gamma_feature,
         "gamma_rf": gamma_rf,

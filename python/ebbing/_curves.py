@@ -11,7 +11,7 @@ from . import _ebbing
 from ._arrays import Array, as_sequence, native
 from ._multi_head import DEFINED, REGIMES, CriticalLoad, _readout, powers, several, unsettled
 from ._result import Result
-from ._settings import given, real, weight_variance
+from ._settings import given, real, weight_variance, word
 from ._table import Table, frame, setting, shortened, significant, symbol
 
 #: The losses of two tasks.
@@ -137,7 +137,7 @@ def phase_curves(
     lams, loads = several(lam, "lam"), several(alpha, "alpha")
     readout = _readout(sigma_readout, readout_norm)
     found = _ebbing.phase_curves(
-        native(tasks), lams, loads, weight_variance(sigma, "sigma"), real(beta, "beta"), activation, readout
+        native(tasks), lams, loads, weight_variance(sigma, "sigma"), real(beta, "beta"), word(activation, "activation", "relu"), readout
     )
     curves = PhaseCurves.of_curves(found, lam, alpha)
     curves.settings = settings
@@ -219,7 +219,7 @@ def best_lambda(
         None if alpha is None else real(alpha, "alpha"),
         weight_variance(sigma, "sigma"),
         real(beta, "beta"),
-        activation,
+        word(activation, "activation", "relu"),
         _readout(sigma_readout, readout_norm),
     )
     names = {"lam": "lambda", "f21": "f21", "g21": "g21", "g22": "g22"}

@@ -9,9 +9,11 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[np.float64]
 _Labels = _Array | list[int] | list[str]
-_Task = tuple[_Array, _Labels, _Array | None, _Labels | None, str, _Array | None, _Array | None]
+_Rows = npt.NDArray[np.uint64] | None
+_Task = tuple[_Array, _Labels, _Array | None, _Labels | None, str, _Array | None, _Array | None, _Rows]
 _KernelTask = tuple[list[int], _Array, list[int] | None, _Array | None, str]
-_Made = tuple[list[tuple[_Array, _Array, _Array | None, _Array | None, str]], dict[str, Any]]
+_MadeTask = tuple[_Array, _Array, _Array | None, _Array | None, str, _Array | None, _Array | None, _Rows]
+_Made = tuple[list[_MadeTask], dict[str, Any]]
 _Progress = Callable[[float, float, str], None]
 
 __all__ = [

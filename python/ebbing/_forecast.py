@@ -206,7 +206,9 @@ class Forecast(Result):
             head = ["depth", *map(symbol, (*names, "f21")), "final F", symbol("tau")]
             tables.append(Table(DEPTHS, head, rows))
         for points, caption in ((self.lambdas, LAMBDAS), (self.widths, WIDTHS)):
-            tables += [_swept_table(caption, points, self.test_loss is not None)] if points else []
+            # Penalties are compared at one temperature.
+            at = f", at β = {setting(points[0]['beta'])}" if points and np.isfinite(points[0]["beta"]) else ""
+            tables += [_swept_table(caption + at, points, self.test_loss is not None)] if points else []
         return tables
 
 
@@ -271,7 +273,7 @@ def forecast(
     | `replay_selection` | which examples are stored: random, by-class or greedy |
     | `bootstrap`, `shuffles` | intervals and null of the order parameters (0, or at least 20) |
     | `depths` | other depths to set beside the forecast |
-    | `lambdas` | penalties λ to set beside it, where all weights learn (inf included) |
+    | `lambdas` | penalties λ to set beside it at the same `beta`, where all weights learn (inf included) |
     | `widths` | widths N to set beside it with a readout per task, at `lam` or each of `lambdas` |
     | `max_p` | at most so many examples per task are used, other ones for every seed: `[sequence] * 5` gives error bars |
     | `order` | whether the best order of tasks is searched |
@@ -295,7 +297,7 @@ def forecast(
     theory["replay"] = {"examples": replay, "budget": replay_budget, "selection": replay_selection}
     asked = encode(
         theory=theory,
-        half_samples=resamplings(bootstrap, "bootstrap"),
+        resamples=resamplings(bootstrap, "bootstrap"),
         shuffles=resamplings(shuffles, "shuffles"),
         depths=list(depths),
         lambdas=list(lambdas),
@@ -330,8 +332,8 @@ def described(drawn: list[TaskSequence]) -> dict[str, str]:
 
 
 def _swept(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Points of a sweep, with an infinite penalty as a number."""
-    return [{**point, "lambda": float(point["lambda"])} for point in points]
+    """Points of a sweep, with infinite penalties and temperatures as numbers."""
+    return [{**point, "lambda": float(point["lambda"]), "beta": float(point["beta"])} for point in points]
 
 
 def _swept_table(caption: str, points: list[dict[str, Any]], tested: bool) -> Table:

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _ebbing
 from ._arrays import Array, matrix
-from ._settings import bias_variance, count, real, weight_variance
+from ._settings import bias_variance, count, real, weight_variance, word
 
 
 def kernel(
@@ -56,6 +56,6 @@ def kernel(
         real(lam, "lam"),
         weight_variance(sigma, "sigma"),
         bias_variance(bias),
-        kind,
-        activation,
+        word(kind, "kind", "nngp"),
+        word(activation, "activation", "relu"),
     )

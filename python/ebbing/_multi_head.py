@@ -14,7 +14,7 @@ import numpy as np
 from . import _ebbing
 from ._arrays import Array, as_sequence, decided, lower, matrix, native, own_classes, vector
 from ._result import Result
-from ._settings import count, given, real, weight_variance
+from ._settings import count, given, real, weight_variance, word
 from ._table import Table, frame, matrix_table, power, setting, shortened, symbol, values_table, without_rounding
 
 #: What the library's regimes are called.
@@ -62,7 +62,8 @@ class MultiHead:
     """`u1(t,s) = <a_t·a_s>/N` and all heads' outputs, at load α = P/N, found one task after another.
 
     Give `width` N or `alpha` = P/N of the newest task. At `lam` = inf two tasks have an exact limit; more tasks (or a finite
-    `beta`) take a large λ that stands for it, `lam_used`, with its `evidence`. Heads and times count from 1.
+    `beta`, which is held fixed: hidden weights learn nothing beside 1/β) take a large λ that stands for it, `lam_used`, with its
+    `evidence`. Heads and times count from 1.
 
     `u1`, `u0` and `d` = u1 − u0 are matrices (infinite where they diverge with λ); `residual` is the largest scaled residual
     of the equations, `limit` the exact limit's numbers with `regime`.
@@ -99,7 +100,7 @@ class MultiHead:
             real(lam, "lam"),
             weight_variance(sigma, "sigma"),
             real(beta, "beta"),
-            activation,
+            word(activation, "activation", "relu"),
             _readout(sigma_readout, readout_norm),
         )
         self._solve()
@@ -213,7 +214,8 @@ class TwoTaskLimit(Result):
     """Two tasks with a readout each at λ → ∞, at one load or at every load of an array.
 
     `u22`, `u0`, `d` and the losses `f21`, `g21`, `g22` may grow or vanish as a power of λ: each is a coefficient, beside its
-    exponent (`u0_exponent`, …), which is 0 where there is a finite limit.
+    exponent (`u0_exponent`, …), which is 0 where there is a finite limit. `critical` is the `CriticalLoad` between the regimes, at
+    several loads; None at one.
     """
 
     alpha: Any
@@ -224,6 +226,7 @@ class TwoTaskLimit(Result):
     u0: Any
     d: Any
     u22: Any
+    critical: CriticalLoad | None
     settings: dict[str, Any]
 
     @classmethod
@@ -245,7 +248,8 @@ class TwoTaskLimit(Result):
 
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per load."""
-        values = {name: np.atleast_1d(value) for name, value in self.__dict__.items() if name != "settings"}
+        left_out = ("critical", "settings")
+        values = {name: np.atleast_1d(value) for name, value in self.__dict__.items() if name not in left_out}
         return frame(values, ["alpha"])
 
     def plot(self, ax: Any = None) -> Any:
@@ -355,9 +359,11 @@ def two_task_limit(
     readout = _readout(sigma_readout, readout_norm)
     loads = several(alpha, "alpha")
     with without_beta():
-        curve = _two_tasks(X1, y1, X2, y2, sigma, activation, readout).curve(loads)
+        two = _two_tasks(X1, y1, X2, y2, sigma, activation, readout)
+        curve = two.curve(loads)
+        critical = None if np.ndim(alpha) == 0 else critical_of(two)
     limit = TwoTaskLimit.of_points(curve["points"], scalar=np.ndim(alpha) == 0)
-    limit.settings = settings
+    limit.critical, limit.settings = critical, settings
     return limit
 
 
@@ -394,7 +400,7 @@ def critical_of(two: _ebbing.TwoTasks, **more: Any) -> CriticalLoad:
 def _two_tasks(
     X1: Any, y1: Any, X2: Any, y2: Any, sigma: float, activation: str, readout: Readout
 ) -> _ebbing.TwoTasks:
-    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), weight_variance(sigma, "sigma"), activation, readout)
+    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), weight_variance(sigma, "sigma"), word(activation, "activation", "relu"), readout)
 
 
 def _readout(sigma: float | None, norm: float | None) -> Readout:

@@ -7,7 +7,7 @@ from typing import Any
 from . import _ebbing
 from ._arrays import matrix, native, target_columns
 from ._result import Result
-from ._settings import Seed, bias_variance, count, given, real, resamplings, seed_of, weight_variance
+from ._settings import Seed, bias_variance, count, given, real, resamplings, seed_of, weight_variance, word
 from ._table import ROUNDING, Table, frame, significant, symbol, with_error
 
 #: The order parameters, in the order in which they are shown.
@@ -29,16 +29,17 @@ THEIRS = {"f_pair": "f21", "f_pair_at_lambda_zero": "f21_at_lambda_zero", "delta
 
 
 def by_name(values: dict[str, float]) -> dict[str, float]:
-    """Order parameters by the names used here."""
-    return {name: values[THEIRS.get(name, name)] for name in NAMES}
+    """Order parameters by the names used here; what is not known is NaN."""
+    known = {name: values[THEIRS.get(name, name)] for name in NAMES}
+    return {name: float("nan") if value is None else value for name, value in known.items()}
 
 
 class OrderParameters(Result):
     """Order parameters of two tasks, learned one after the other.
 
     `gamma_feature`, `gamma_rf`, `gamma_rule`, `gamma_sim`, `conflict` = γ_RF − γ_rule, `f_pair` (forgetting of the first task
-    after the second, these two learned alone), `cos`, `proj`, `f_pair_at_lambda_zero` (the same without penalty),
-    `delta_f_pair`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also `low`, `high` and
+    after the second, these two learned alone: by random features, in a forecast in its mode and at its temperature), `cos`,
+    `proj`, `f_pair_at_lambda_zero` (the same without penalty), `delta_f_pair`; `ranks` of the two kernels, `digits` that are right; with `bootstrap` also `low`, `high` and
     `standard_error`, with `shuffles` also `null` (`mean`, `deviation`, `low`, `high`, `p_value`): dictionaries by name.
     `gamma_feature_error` is the standard error of γ_feature, and so of γ_sim, where it was estimated: in forecasts of sets whose
     kernels do not fit into memory.
@@ -129,7 +130,7 @@ class OrderParameters(Result):
         """What was resampled and how often, as the head of a table; empty where nothing was."""
         said = []
         if self.low:
-            said.append("from … to: 95 % intervals from half samples of the examples")
+            said.append("from … to: 95 % intervals, a tenth of the examples left out at a time")
         if self.null:
             said.append(f"null ± SD and two-sided p from {self.null['samples']} shuffles of the targets")
         return "; ".join(said)
@@ -154,6 +155,12 @@ class OrderParameters(Result):
         """What the result is called where it is shown."""
         return "Order parameters of two tasks"
 
+    def sentences(self) -> list[str]:
+        """What the numbers mean, in sentences."""
+        spanned = self.inverse == "pseudo" and self.ranks[0] == self.ranks[1] and self.gamma_feature > 1 - 1e-9
+        both = f"γ_{{feature}} is 1 because both tasks span the same {self.ranks[0]} features: it says nothing of their rules."
+        return [both] if spanned else []
+
     def tables(self) -> list[Table]:
         """The tables that are shown."""
         return [Table(self.called(), self.head(), [self.row(name) for name in NAMES])]
@@ -176,7 +183,7 @@ def order_parameters(
 ) -> OrderParameters:
     """`γ_RF = ½(|a|² + |K_21 K_11⁻¹ a|²)`, `a = K_12 K_22⁻¹ y_2/|y_2|`, and its kin, in the kernel of a wide network.
 
-    `bootstrap` half samples (0, or at least 20) give intervals, `shuffles` of the targets a null.
+    `bootstrap` resamples, a tenth of the examples left out in each (0, or at least 20 of them), give intervals, `shuffles` of the targets a null.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -186,7 +193,7 @@ def order_parameters(
     (1.0, 1.0, True)
     """
     asked = given(locals())
-    network = count(depth, "depth"), weight_variance(sigma, "sigma"), bias_variance(bias), activation
+    network = count(depth, "depth"), weight_variance(sigma, "sigma"), bias_variance(bias), word(activation, "activation", "relu")
     return _pair([(X1, y1), (X2, y2)], False, network, _resampling(ridge, bootstrap, shuffles, seed), asked)
 
 

@@ -13,7 +13,7 @@ from ._curves import BestLambda, PhaseCurves, best_lambda, phase_curves
 from ._forecast import described, named
 from ._multi_head import DEFINED, REGIMES, CriticalLoad, _readout, critical_of, without_beta
 from ._result import Result
-from ._settings import given, real, weight_variance
+from ._settings import given, real, weight_variance, word
 from ._table import Table, frame, setting, significant, symbol
 
 
@@ -129,7 +129,7 @@ def phase(
         loads = loads if location is None else np.unique([*np.ravel(loads), location["alpha"]])
         curves = phase_curves(chosen, alpha=loads, lam=lam, beta=beta, **same)
         return Phase(critical=None, curves=curves, location=location, best=None, widths=None, **about)
-    two = _ebbing.TwoTasks(native(chosen), weight_variance(sigma, "sigma"), activation, _readout(sigma_readout, readout_norm))
+    two = _ebbing.TwoTasks(native(chosen), weight_variance(sigma, "sigma"), word(activation, "activation", "relu"), _readout(sigma_readout, readout_norm))
     location = best = widths = None
     if width is not None:
         location = _located(two, width)
@@ -235,7 +235,7 @@ def phase_pairs(
     sequence = as_sequence(tasks)
     if len(sequence) < 2:
         raise ValueError(f"tasks: there are {len(sequence)}; pairs need at least two")
-    prior = weight_variance(sigma, "sigma"), activation, _readout(sigma_readout, None)
+    prior = weight_variance(sigma, "sigma"), word(activation, "activation", "relu"), _readout(sigma_readout, None)
     given_tasks, pairs = native(sequence), []
     for second in range(2, len(sequence) + 1):
         for first in range(1, second):

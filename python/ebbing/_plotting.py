@@ -202,10 +202,9 @@ def loads(limit: Any, ax: Any = None) -> Any:
     """F_21 and the readout's norm against the load, with the regimes behind them."""
     ax = axes(ax, (4.6, 2.6))
     order = np.argsort(np.atleast_1d(limit.alpha))
-    alpha, regime = np.atleast_1d(limit.alpha)[order], np.atleast_1d(limit.regime)[order]
-    edges = np.concatenate([alpha[:1], np.sqrt(alpha[1:] * alpha[:-1]), alpha[-1:]])
-    for low, high, name in zip(edges[:-1], edges[1:], regime):
-        ax.axvspan(low, high, color=TINTS[name], linewidth=0, label=name.replace("-", " "))
+    alpha = np.atleast_1d(limit.alpha)[order]
+    if limit.critical is not None:
+        tint(ax, alpha[0], alpha[-1], limit.critical.alpha_c)
     for k, name in enumerate(name for name in ("f21", "u22") if name in limit.__dict__):
         # Forgetting is small where norms are large: each has an axis of its own.
         side = ax if k == 0 else ax.twinx()
@@ -283,8 +282,8 @@ def critical(found: Any, ax: Any = None) -> Any:
 #: What a curve against the load shows.
 QUANTITIES = {
     "f_t1": "forgetting F_{T1}",
-    "g_t1": "normalised test loss G_{T1}",
-    "g_tt": "normalised test loss G_{TT}",
+    "g_t1": "normalized test loss G_{T1}",
+    "g_tt": "normalized test loss G_{TT}",
     "u_tt": "|a_{T}|²/N",
 }
 
@@ -295,7 +294,7 @@ def penalties(found: Any, ax: Any = None) -> Any:
     for k, name in enumerate(("g21", "g22")):
         ax.plot(found.tried["lam"], found.tried[name], **look(k), label=as_math(symbol(name)))
     ax.axvline(found.lam, color="grey", linewidth=0.8, linestyle="--", label=f"best λ = {significant(found.lam)}")
-    ax.set(xscale="log", yscale="log", xlabel="penalty λ", ylabel="normalised test loss")
+    ax.set(xscale="log", yscale="log", xlabel="penalty λ", ylabel="normalized test loss")
     key(ax)
     return clean(ax)
 

@@ -35,6 +35,8 @@ def plain(name: str, value: Any) -> Any:
         return [plain(name, inner) for inner in value]
     if isinstance(value, np.generic):
         value = value.item()
+    if not (value is None or isinstance(value, (bool, int, float, str))):
+        raise TypeError(f"{name} is {value!r}; it must be a number or a word")
     if isinstance(value, float) and not math.isfinite(value):
         if value == math.inf and name in INFINITE:
             return "inf"
@@ -84,20 +86,36 @@ def real(value: Any, name: str) -> float:
         raise TypeError(f"{name} is {value!r}; it must be a number") from None
 
 
+def word(value: Any, name: str, example: str) -> str:
+    """One of the words that the library knows.
+
+    >>> word("relu", "activation", "erf")
+    'relu'
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}; it must be a word, such as {example!r}")
+    return value
+
+
 def bias_variance(bias: Any) -> float:
-    """The variance of biases of a standard deviation, which must be at least 0 and finite."""
+    """The variance of biases of a standard deviation; both must be at least 0 and finite."""
     deviation = real(bias, "bias")
-    if not 0 <= deviation < math.inf:
-        raise ValueError(f"bias is {bias}; must be at least 0 and finite")
-    return deviation**2
+    if not 0 <= deviation * abs(deviation) < math.inf:
+        raise ValueError(f"bias is {bias}; {_squared(deviation)}must be at least 0 and finite")
+    return deviation * deviation
 
 
 def weight_variance(sigma: Any, name: str) -> float:
-    """The variance of weights of a standard deviation, which must be positive and finite."""
+    """The variance of weights of a standard deviation; both must be positive and finite."""
     deviation = real(sigma, name)
-    if not 0 < deviation < math.inf:
-        raise ValueError(f"{name} is {sigma}; must be positive and finite")
-    return deviation**2
+    if not 0 < deviation * abs(deviation) < math.inf:
+        raise ValueError(f"{name} is {sigma}; {_squared(deviation)}must be positive and finite")
+    return deviation * deviation
+
+
+def _squared(deviation: float) -> str:
+    """What is at fault of a positive number whose square is none."""
+    return "its square " if 0 < deviation < math.inf else ""
 
 
 #: Arguments that are data or talk, not settings.
@@ -123,7 +141,7 @@ def recorded(value: Any) -> Any:
 
 
 def resamplings(value: Any, name: str) -> int:
-    """How many half samples or shuffles: 0, or as many as quantiles need."""
+    """How many resamples or shuffles: 0, or as many as quantiles need."""
     found = count(value, name)
     if 0 < found < 20:
         raise ValueError(f"{name} is {found}; must be 0 (none) or at least 20")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from . import _ebbing
 from ._arrays import Array, as_sequence, classes_of, decided, matrix, native, squeezed, target_columns
 from ._table import Table, matrix_table
-from ._settings import bias_variance, count, real, Seed, seed_of, weight_variance
+from ._settings import bias_variance, count, real, Seed, seed_of, weight_variance, word
 
 Rows = npt.NDArray[np.int64]
 
@@ -23,7 +23,7 @@ class SingleHead:
     | `tasks` | list of (X, y) or (X, y, X_test, y_test) |
     | `mode` | `rf`: random features; `ntk`: all weights learn, λ → ∞; `lazy`: by plain descent; `gibbs`: at `lam` |
     | `depth`, `activation` | hidden layers; relu, linear, erf or gelu |
-    | `lam` | penalty λ on the change of the weights; finite only in mode `gibbs` |
+    | `lam` | penalty λ on the change of the weights; finite only in mode `gibbs`, where inf is the limit at the `beta` given |
     | `sigma`, `bias` | prior standard deviations of a weight, and of a bias in every layer (0: none) |
     | `beta` | inverse temperature: targets carry noise of variance 1/β |
 
@@ -52,7 +52,7 @@ class SingleHead:
     ) -> None:
         tasks = as_sequence(tasks)
         prior = weight_variance(sigma, "sigma"), bias_variance(bias)
-        network = count(depth, "depth"), mode, real(lam, "lam"), *prior, real(beta, "beta"), activation
+        network = count(depth, "depth"), mode, real(lam, "lam"), *prior, real(beta, "beta"), word(activation, "activation", "relu")
         self._setup("inputs", native(tasks), network, classes_of(tasks))
 
     @classmethod

@@ -145,7 +145,7 @@ def _settings(
     blocks: str,
     seed: Seed,
 ) -> Settings:
-    """Settings in their ranges; λ = ∞ in mode `gibbs` is mode `ntk`."""
+    """Settings in their ranges; λ = ∞ in mode `gibbs` is mode `ntk`, or at a finite β what only learns the first task."""
     if mode not in ("rf", "ntk", "lazy", "gibbs"):
         raise ValueError(f"mode is {mode!r}; it must be rf, ntk, lazy or gibbs")
     if blocks not in ("auto", "keep", "recompute"):
@@ -163,7 +163,8 @@ def _settings(
         if count(value, name) < least:
             raise ValueError(f"{name} is {value}; it must be at least {least}")
     bias_variance(bias)
-    mode = "ntk" if mode == "gibbs" and math.isinf(penalty) else mode
+    if mode == "gibbs" and math.isinf(penalty):
+        mode = "ntk" if math.isinf(inverse) else "frozen"
     numbers = float(tolerance), int(iterations), int(rank), int(probes), seed_of(seed)
     return Settings(mode, 1.0 / inverse, weight_variance(sigma, "sigma"), *numbers)
 
@@ -274,7 +275,7 @@ def _heard(progress: bool | Listener, tasks: list[ClusterTask], mode: str) -> An
         return lambda text, part: None
     number = len(tasks)
     tested = number * number if all(task.x_test is not None for task in tasks) else 0
-    steps = number * 3 + 2 * number * (number - 1) + (tested if mode == "rf" else 4 * number)
+    steps = number * 3 + 2 * number * (number - 1) + (tested if mode == "rf" else 6 * number)
     past: list[str] = []
 
     def heard(text: str, part: float) -> None:

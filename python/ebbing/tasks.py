@@ -6,11 +6,8 @@ Every function returns a `TaskSequence`: a list of (x, y, x_test, y_test) with t
 from __future__ import annotations
 
 import os
-import tempfile
 from functools import lru_cache
 from typing import Any
-
-import numpy as np
 
 from . import _ebbing
 from ._arrays import Task, TaskSequence, as_sequence, native
@@ -169,40 +166,12 @@ def with_context(
 
 
 def load(path: str | os.PathLike[str]) -> TaskSequence:
-    """Tasks from an `.npz` file (x_1, y_1, x_1_test, y_1_test, x_2, …), a `.mat` file of the same names (with SciPy), a folder
+    """Tasks from an `.npz` file (x_1, y_1, x_1_test, y_1_test, x_2, …), a `.mat` file of the same names (`save -v7`), a folder
     of files, or a `.toml` recipe.
 
     Beside features it may hold what their model answers at the start: f_1, f_1_test, …
     """
-    if os.fspath(path).lower().endswith(".mat"):
-        return _from_matlab(path)
     return _sequence(_ebbing.load_tasks(os.fspath(path)))
-
-
-def _from_matlab(path: str | os.PathLike[str]) -> TaskSequence:
-    """The arrays of a MATLAB file, written as `.npz` and read as one: the same names, the same checks."""
-    try:
-        from scipy.io import loadmat  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise ImportError(f"{os.fspath(path)}: reading a .mat file needs SciPy; pip install scipy") from error
-    try:
-        found = loadmat(path)
-    except NotImplementedError as error:
-        raise ValueError(f"{os.fspath(path)}: it is of MATLAB 7.3; save it with -v7, or as .npz") from error
-    arrays = {}
-    for name, value in found.items():
-        if name.startswith("__"):
-            continue
-        array = np.asarray(value)
-        # MATLAB has no vectors: a row or column of labels is one.
-        arrays[name] = array.ravel() if name.startswith("y") and 1 in array.shape else array
-    with tempfile.TemporaryDirectory() as folder:
-        copy = os.path.join(folder, "tasks.npz")
-        np.savez(copy, **arrays)  # type: ignore[arg-type]
-        try:
-            return _sequence(_ebbing.load_tasks(copy))
-        except ValueError as error:
-            raise ValueError(str(error).replace(copy, os.fspath(path))) from None
 
 
 def save(path: str | os.PathLike[str], tasks: Any) -> None:
@@ -239,10 +208,11 @@ def _draw(data: Dataset | str | None, kind: str, seed: Seed, **settings: Any) ->
 def _sequence(made: tuple[list[Any], Any], before: Any = None) -> TaskSequence:
     """A sequence out of what the compiled half made."""
     tasks, settings = made
-    each = [
-        Task(x, _targets(y), x_test, _targets(y_test)).with_present(_targets(f), _targets(f_test))
-        for x, y, x_test, y_test, _, f, f_test in tasks
-    ]
+    each = []
+    for x, y, x_test, y_test, _, f, f_test, rows in tasks:
+        task = Task(x, _targets(y), x_test, _targets(y_test))
+        task.f, task.f_test, task.rows = _targets(f), _targets(f_test), rows
+        each.append(task)
     return TaskSequence(each, [task[4] for task in tasks], {**getattr(before, "settings", {}), **(settings or {})})
 
 

@@ -23,6 +23,8 @@ def from_torch(datasets: Sequence[Any], test: Sequence[Any] | None = None, *, li
 
     Inputs are flattened. Integer labels become ±1 (two classes in all) or one-hot columns; `limit` takes the first examples.
     """
+    _refuse_loaders("datasets", datasets)
+    _refuse_loaders("test", test)
     train_sets = [_examples(one, limit) for one in datasets]
     test_sets = [_examples(one, limit) for one in test or []]
     if test is not None and len(test_sets) != len(train_sets):
@@ -33,6 +35,15 @@ def from_torch(datasets: Sequence[Any], test: Sequence[Any] | None = None, *, li
         held_out = [(x, squeezed(own, own.shape[1])) for (x, _), own in zip(test_sets, y_test)]
         tasks = [(*task, *other) for task, other in zip(tasks, held_out)]
     return TaskSequence(tasks, settings={"targets": rule})
+
+
+def _refuse_loaders(name: str, given: Any) -> None:
+    """Refuses loaders of batches in the place of data sets, alone or in a list."""
+    listed = isinstance(given, (list, tuple))
+    for i, one in enumerate(given if listed else [given]):
+        if hasattr(one, "batch_size") and hasattr(one, "dataset"):
+            what, own = (f"{name}[{i}]", f"{name}[{i}].dataset") if listed else (name, f"[{name}.dataset]")
+            raise TypeError(f"{what} is a {type(one).__name__}, which gives batches; give its data set: {own}")
 
 
 def _examples(dataset: Any, limit: int | None) -> tuple[Array, Any]:

@@ -2,17 +2,26 @@
 
 use ebbing::TaskSequence;
 use ebbing::linalg::{Mat, MatRef};
-use ebbing::tasks::{self, Class, GivenTargets, Present};
-use numpy::ndarray::{ArrayView2, ShapeBuilder};
+use ebbing::tasks::{self, Class, GivenTargets, PoolRow, Present};
+use numpy::ndarray::{ArrayView1, ArrayView2, ShapeBuilder};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 /// A matrix that came from Python: one example per row.
 pub type Given<'py> = PyReadonlyArray2<'py, f64>;
 
-/// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs.
-pub type GivenTask<'py> =
-    (Given<'py>, Labels<'py>, Option<Given<'py>>, Option<Labels<'py>>, String, Option<Given<'py>>, Option<Given<'py>>);
+/// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs, and which image
+/// and view of it each input is.
+pub type GivenTask<'py> = (
+    Given<'py>,
+    Labels<'py>,
+    Option<Given<'py>>,
+    Option<Labels<'py>>,
+    String,
+    Option<Given<'py>>,
+    Option<Given<'py>>,
+    Option<PyReadonlyArray2<'py, u64>>,
+);
 
 /// Targets that came from Python: numbers, or one class per example.
 #[derive(FromPyObject)]
@@ -65,15 +74,21 @@ pub fn sequence(tasks: &[GivenTask<'_>]) -> ebbing::Result<TaskSequence> {
 
 /// The same with what made the tasks.
 pub fn sequence_with(tasks: &[GivenTask<'_>], settings: serde_json::Value) -> ebbing::Result<TaskSequence> {
-    let task = |(t, (x, y, x_test, y_test, name, f, f_test)): (usize, &GivenTask<'_>)| tasks::GivenTask {
+    let task = |(t, (x, y, x_test, y_test, name, f, f_test, rows)): (usize, &GivenTask<'_>)| tasks::GivenTask {
         name: name.clone(),
         place: format!("task {}, y", t + 1),
         x: owned(x),
         y: y.given(),
+        rows: rows.as_ref().map(pool_rows),
         test: x_test.as_ref().zip(y_test.as_ref()).map(|(x, y)| (owned(x), y.given())),
         present: f.as_ref().map(|f| Present { train: owned(f), test: f_test.as_ref().map(owned) }),
     };
     TaskSequence::of_given(tasks.iter().enumerate().map(task).collect(), settings)
+}
+
+fn pool_rows(rows: &PyReadonlyArray2<'_, u64>) -> Vec<PoolRow> {
+    let row = |row: ArrayView1<'_, u64>| PoolRow { image: row[0], view: row[1] as u32 };
+    rows.as_array().rows().into_iter().filter(|row| row.len() == 2).map(row).collect()
 }
 
 /// Keeps a matrix alive for the array that shows it.

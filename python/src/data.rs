@@ -16,9 +16,18 @@ use std::sync::Arc;
 /// An array that may be missing.
 type Some2<'py> = Option<Bound<'py, PyArray2<f64>>>;
 
-/// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs.
-type MadeTask<'py> =
-    (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, Some2<'py>, Some2<'py>, String, Some2<'py>, Some2<'py>);
+/// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs, and which image
+/// and view of it each input is.
+type MadeTask<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<f64>>,
+    Some2<'py>,
+    Some2<'py>,
+    String,
+    Some2<'py>,
+    Some2<'py>,
+    Option<Bound<'py, PyArray2<u64>>>,
+);
 
 /// Tasks and everything that made them.
 type MadeTasks<'py> = (Vec<MadeTask<'py>>, Bound<'py, PyAny>);
@@ -33,7 +42,11 @@ fn made<'py>(py: Python<'py>, sequence: TaskSequence) -> PyResult<MadeTasks<'py>
         };
         let (f, f_test) = task.present.map_or((None, None), |present| (Some(present.train), present.test));
         let [f, f_test] = [f, f_test].map(|f| f.map(|f| array(py, f)).transpose());
-        tasks.push((array(py, task.x)?, array(py, task.y)?, x_test, y_test, task.name, f?, f_test?));
+        let rows = task.rows.map(|rows| {
+            let rows: Vec<Vec<u64>> = rows.iter().map(|row| vec![row.image, u64::from(row.view)]).collect();
+            PyArray2::from_vec2(py, &rows)
+        });
+        tasks.push((array(py, task.x)?, array(py, task.y)?, x_test, y_test, task.name, f?, f_test?, rows.transpose()?));
     }
     Ok((tasks, settings))
 }

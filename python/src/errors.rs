@@ -14,7 +14,7 @@ create_exception!(
 /// Settings whose Python name differs from the library's.
 const RENAMED: [(&str, &str); 9] = [
     ("lambda", "lam"),
-    ("half_samples", "bootstrap"),
+    ("resamples", "bootstrap"),
     ("time", "t"),
     ("tasks", "length"),
     ("p", "examples"),
@@ -34,7 +34,7 @@ pub fn python(error: Error) -> PyErr {
         Error::Memory { .. } => {
             PyMemoryError::new_err(error.to_string().replace("or force it", "or lift ebbing.memory_limit"))
         }
-        Error::Interrupted { .. } => PyKeyboardInterrupt::new_err(error.to_string()),
+        Error::Stopped => PyKeyboardInterrupt::new_err(error.to_string()),
         Error::NotPositiveDefinite { .. }
         | Error::LostAccuracy { .. }
         | Error::NotConverged { .. }

@@ -2,7 +2,7 @@
 
 use crate::arrays::{Given, array, owned, view};
 use crate::errors::python;
-use crate::run::{pool, run};
+use crate::run::{run, run_here};
 use crate::values::activation;
 use ebbing::kernels::{Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Mat, MatRef};
@@ -11,8 +11,9 @@ use numpy::{PyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// Kernels with more entries take longer than a second or so, and are computed on copies so that Ctrl-C need not wait.
-const LARGE: usize = 20_000_000;
+/// Kernels of more entries, or more multiplications, take longer than a fraction of a second, and are computed on copies so that
+/// Ctrl-C need not wait.
+const LARGE: [usize; 2] = [5_000_000, 5_000_000_000];
 
 /// `K_ij = k_ts(x_i, x'_j)`.
 #[pyfunction]
@@ -35,7 +36,8 @@ pub fn kernel<'py>(
     let prior = WeightPrior::new(lam, sigma2).and_then(|prior| prior.with_bias(bias2)).map_err(python)?;
     let kernel = Kernel::new(kind, arch, prior, t, s).map_err(python)?;
     let columns = x2.as_ref().map_or(x.shape()[0], |x2| x2.shape()[0]);
-    let result = if x.shape()[0].saturating_mul(columns) > LARGE {
+    let entries = x.shape()[0].saturating_mul(columns);
+    let result = if entries > LARGE[0] || entries.saturating_mul(x.shape()[1]) > LARGE[1] {
         let (x, x2) = (owned(&x), x2.as_ref().map(owned));
         run(py, None, move |_| gram(&kernel, x.as_ref(), x2.as_ref().map(|x2| x2.as_ref())))?
     } else {
@@ -43,8 +45,7 @@ pub fn kernel<'py>(
         let a = copy.as_ref().map(|c| c.as_ref()).or_else(|| view(&x));
         let b = copy2.as_ref().map(|c| c.as_ref()).or_else(|| x2.as_ref().and_then(view));
         let a = a.ok_or_else(|| PyRuntimeError::new_err("an array is neither contiguous nor was it copied"))?;
-        let pool = pool(py)?;
-        py.detach(|| pool.install(|| gram(&kernel, a, b))).map_err(python)?
+        run_here(py, || gram(&kernel, a, b))?
     };
     array(py, result)
 }

@@ -30,7 +30,7 @@ pub fn order_parameters<'py>(
         sigma2,
         bias2,
         ridge,
-        half_samples: bootstrap,
+        resamples: bootstrap,
         shuffles,
         seed,
         ..OrderParameterSettings::default()
@@ -59,7 +59,7 @@ pub fn order_parameters_of_kernels<'py>(
     seed: u64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let settings =
-        OrderParameterSettings { ridge, half_samples: bootstrap, shuffles, seed, ..OrderParameterSettings::default() };
+        OrderParameterSettings { ridge, resamples: bootstrap, shuffles, seed, ..OrderParameterSettings::default() };
     let [k11, k12, k22, y1, y2] = [&k11, &k12, &k22, &y1, &y2].map(owned);
     let pair = run(py, None, move |_| {
         let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());

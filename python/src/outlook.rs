@@ -6,6 +6,7 @@ use crate::run::run;
 use crate::values::{object, settings};
 use ebbing::metrics::{ContinualMetrics, TaskAccuracies};
 use ebbing::stats::{ForgettingFit, VarianceExplained};
+use ebbing::tasks::parts_of;
 use ebbing::theory::advise::{Advice, AdviseSettings};
 use ebbing::theory::forecast::{ForecastSettings, assumes};
 use ebbing::{Forecast, TaskSequence};
@@ -23,16 +24,13 @@ pub fn forecast<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: ForecastSettings = settings(settings_json)?;
     let sequences = drawn(&sequences)?;
-    let order = asked.order && sequences.first().is_some_and(|s| s.tasks.len() > 1);
-    let steps = 2 * sequences.len() + asked.sweeps() + usize::from(order);
+    let steps = asked.parts(sequences.len(), sequences.first().map_or(0, |s| s.tasks.len())) as f64;
     let features = asked.features;
-    let steps = steps as f64;
     let outlook = run(py, progress, move |reporter| {
-        let part = |(sequence, seed): (TaskSequence, u64)| match max_p {
-            Some(p) => sequence.subsampled(p, p, seed),
-            None => Ok(sequence),
+        let sequences = match max_p {
+            Some(p) => parts_of(&sequences, p)?,
+            None => sequences,
         };
-        let sequences = sequences.into_iter().zip(0..).map(part).collect::<ebbing::Result<Vec<_>>>()?;
         let mut done = 0.0;
         let told = Forecast::with_shares(&sequences, &asked, &mut |next, share| match share {
             Some(share) => reporter.step(share * steps, steps, next),

@@ -1,45 +1,38 @@
-//! Long work on a thread of its own, while the interpreter stays free and listens for Ctrl-C.
+//! Long work on threads of its own, while the interpreter stays free and listens for Ctrl-C.
 
 use crate::errors::python;
 use ebbing::plan::Threads;
+use ebbing::stop::{Stop, Workers};
 use pyo3::exceptions::{PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often signals are looked at.
 const POLL: Duration = Duration::from_millis(50);
-/// As much as a main thread has.
-const STACK: usize = 8 << 20;
 
-/// What the worker tells.
+/// What the work says.
 enum Event<T> {
     /// How much of how much is done, and what comes next.
     Step(f64, f64, String),
     Done(std::thread::Result<ebbing::Result<T>>),
 }
 
-/// The worker's end: tells where it is, and hears that nobody waits any more.
+/// The end at which the work says where it is.
 pub struct Reporter<T> {
     sender: Sender<Event<T>>,
     /// Whether anybody hears the steps.
     heard: bool,
-    stopped: Arc<AtomicBool>,
 }
 
 impl<T> Reporter<T> {
-    /// Tells that `done` of `total` is done and `text` comes next; work that nobody waits for any more ends here.
+    /// Says that `done` of `total` is done and `text` comes next.
     pub fn step(&self, done: f64, total: f64, text: &str) {
-        if self.stopped.load(Ordering::Relaxed) {
-            resume_unwind(Box::new("interrupted"));
-        }
         if self.heard {
-            // Nobody listens after an interruption that came just now.
+            // Nobody listens after an interruption.
             let _ = self.sender.send(Event::Step(done, total, text.into()));
         }
     }
@@ -47,27 +40,28 @@ impl<T> Reporter<T> {
 
 /// Runs `work` without the interpreter; `progress(done, total, text)` hears its steps.
 ///
-/// Ctrl-C raises KeyboardInterrupt at once. Work that reports steps ends at the next one; other work is left to end by
-/// itself, its result unread, which is why it must own its data.
+/// Ctrl-C raises KeyboardInterrupt at once, and the work ends by itself within a second, which is why it must own its data. What
+/// is asked for next has other threads and need not wait for that.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&Reporter<T>) -> ebbing::Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    let crew = Crew::take(py)?;
     let (sender, mut receiver) = channel();
-    let stopped = Arc::new(AtomicBool::new(false));
-    let reporter = Reporter { sender, heard: progress.is_some(), stopped: stopped.clone() };
-    let pool = pool(py)?;
-    let worker = move || {
-        let result = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&reporter))));
+    let reporter = Reporter { sender, heard: progress.is_some() };
+    crew.workers.spawn(move || {
+        let result = catch_unwind(AssertUnwindSafe(|| work(&reporter)));
         let _ = reporter.sender.send(Event::Done(result));
-    };
-    std::thread::Builder::new().name("ebbing".into()).stack_size(STACK).spawn(worker)?;
+    });
     loop {
         let event;
         (receiver, event) = py.detach(move || wait(receiver));
         let outcome = match event {
-            Ok(Event::Done(Ok(result))) => return result.map_err(python),
+            Ok(Event::Done(Ok(result))) => {
+                crew.give_back();
+                return result.map_err(python);
+            }
             Ok(Event::Done(Err(panic))) => resume_unwind(panic),
             // Steps can follow each other faster than signals are looked at, and a listener need not run any Python.
             Ok(Event::Step(done, total, text)) => progress
@@ -75,47 +69,102 @@ pub fn run<T: Send + 'static>(
                 .map_or(Ok(()), |listener| listener.call1(py, (done, total, text)).map(|_| ()))
                 .and_then(|()| py.check_signals()),
             Err(RecvTimeoutError::Timeout) => py.check_signals(),
-            Err(RecvTimeoutError::Disconnected) => Err(PyRuntimeError::new_err("the worker ended without a result")),
+            Err(RecvTimeoutError::Disconnected) => Err(PyRuntimeError::new_err("the work ended without a result")),
         };
-        if let Err(error) = outcome {
-            stopped.store(true, Ordering::Relaxed);
-            return Err(error);
+        // The threads are asked to end as they are let go of.
+        outcome?;
+    }
+}
+
+/// Runs short work on its threads while the caller waits for it.
+pub fn run_here<T: Send>(py: Python<'_>, work: impl FnOnce() -> ebbing::Result<T> + Send) -> PyResult<T> {
+    let crew = Crew::take(py)?;
+    let result = py.detach(|| crew.workers.run(work));
+    crew.give_back();
+    result.map_err(python)
+}
+
+/// Threads that one call computes on: none of another call, so that they can be asked to end. Threads of calls that came to
+/// their end are kept for later ones.
+struct Crew {
+    workers: Arc<Workers>,
+    process: u32,
+    /// Whether the call came to its end.
+    ended: bool,
+}
+
+/// The threads of this very process (a child that was forked from one that has computed has none of its parent's, and would wait
+/// for them forever).
+#[derive(Default)]
+struct Crews {
+    process: u32,
+    idle: Vec<Arc<Workers>>,
+    /// How many calls compute now.
+    busy: usize,
+    /// Whether it was said that there are fewer threads than were asked for.
+    warned: bool,
+}
+
+impl Crews {
+    fn all() -> MutexGuard<'static, Crews> {
+        static ALL: Mutex<Crews> = Mutex::new(Crews { process: 0, idle: vec![], busy: 0, warned: false });
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = std::process::id();
+        if all.process != process {
+            // To end the parent's threads would mean to wait for them.
+            std::mem::forget(std::mem::replace(&mut *all, Crews { process, ..Crews::default() }));
+        }
+        all
+    }
+}
+
+impl Crew {
+    /// Threads for one call: all that were asked for, or a share of them beside calls that are under way. Warns, the first time,
+    /// where there are fewer than were asked for.
+    fn take(py: Python<'_>) -> PyResult<Crew> {
+        let asked = Threads::asked(None);
+        let mut all = Crews::all();
+        let wanted = asked.as_ref().map_or_else(cores, |threads| threads.used).div_ceil(all.busy + 1);
+        let workers = match all.idle.iter().position(|idle| idle.threads() == wanted) {
+            Some(place) => all.idle.swap_remove(place),
+            None => Arc::new(Stop::default().workers(wanted).map_err(python)?),
+        };
+        all.busy += 1;
+        let crew = Crew { workers, process: all.process, ended: false };
+        let warned = std::mem::replace(&mut all.warned, true);
+        drop(all);
+        if let Some(sentence) = asked.and_then(|threads| threads.fewer).filter(|_| !warned) {
+            // Not while the lock is held: a warning may run Python, and other threads of it that ask for threads.
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(sentence)?, 2)?;
+        }
+        Ok(crew)
+    }
+
+    /// Keeps the threads for a later call: this one came to its end.
+    fn give_back(mut self) {
+        self.ended = true;
+    }
+}
+
+impl Drop for Crew {
+    /// Asks threads that still compute for their end.
+    fn drop(&mut self) {
+        let mut all = Crews::all();
+        if all.process != self.process {
+            return;
+        }
+        all.busy -= 1;
+        if self.ended {
+            all.idle.push(self.workers.clone());
+        } else {
+            self.workers.token().stop();
         }
     }
 }
 
-/// The threads that compute; warns, when they start, where there are fewer than were asked for.
-pub fn pool(py: Python<'_>) -> PyResult<Arc<ThreadPool>> {
-    let (pool, fewer) = threads()?;
-    if let Some(sentence) = fewer {
-        // Not while the lock is held: a warning may run Python, and other threads of it that ask for the pool.
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(sentence)?, 2)?;
-    }
-    Ok(pool)
-}
-
-/// The threads of this very process (a child that was forked from one that has computed has none of its parent's, and would
-/// wait for them forever), and when they start what there is to say of their number.
-fn threads() -> PyResult<(Arc<ThreadPool>, Option<String>)> {
-    static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
-    let mut kept = POOL.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let process = std::process::id();
-    match kept.take() {
-        Some((owner, pool)) if owner == process => *kept = Some((owner, pool)),
-        // To end the parent's threads would mean to wait for them.
-        Some((_, pool)) => std::mem::forget(pool),
-        None => {}
-    }
-    if let Some((_, pool)) = &*kept {
-        return Ok((pool.clone(), None));
-    }
-    let asked = Threads::asked(None);
-    // None asked for: as many as there are cores.
-    let built = ThreadPoolBuilder::new().num_threads(asked.as_ref().map_or(0, |threads| threads.used)).build();
-    let pool = Arc::new(built.map_err(|e| PyRuntimeError::new_err(format!("the threads did not start ({e})")))?);
-    *kept = Some((process, pool.clone()));
-    let fewer = asked.and_then(|threads| threads.fewer);
-    Ok((pool, fewer))
+/// As many as compute where no number is asked for.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// The next event, or a time-out; hands the receiver back.

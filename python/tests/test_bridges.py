@@ -85,3 +85,40 @@ def test_tasks_from_an_avalanche_benchmark():
     np.testing.assert_array_equal(tasks[1].x[4], train[1][4][0].numpy().ravel().astype(float))
     assert ebbing.forecast(tasks).forgetting.shape == (3, 3)
     assert len(ebbing.from_avalanche(benchmark.train_stream, limit=5)[0].x) == 5
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "double[pyarrow]", "float64"])
+def test_nullable_and_arrow_columns_are_numbers(dtype: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    x = np.random.default_rng(1).normal(size=(6, 4))
+    y = np.array([1.0, -1.0] * 3)
+    frame = pandas.DataFrame(x).astype(dtype)
+    expected = ebbing.forecast([(x, y), (x[::-1], y)]).forgetting
+    told = ebbing.forecast([(frame, pandas.Series(y).astype(dtype)), (frame[::-1], y)])
+    np.testing.assert_array_equal(told.forgetting, expected)
+    frame.iloc[2, 1] = None
+    with pytest.raises((TypeError, ValueError), match="task 1"):
+        ebbing.forecast([(frame, y), (x, y)])
+
+
+class Loader:
+    """What a DataLoader looks like from outside."""
+
+    batch_size = 2
+    dataset = [([0.0, 1.0], 0), ([1.0, 0.0], 1)]
+
+
+def test_loaders_are_no_data_sets() -> None:
+    with pytest.raises(TypeError, match=r"datasets is a Loader, which gives batches; give its data set: \[datasets.dataset\]"):
+        ebbing.tasks.from_torch(Loader())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"datasets\[1\] is a Loader.*datasets\[1\].dataset"):
+        ebbing.tasks.from_torch([Loader.dataset, Loader()])
+    assert len(ebbing.tasks.from_torch([Loader.dataset, Loader.dataset])) == 2
+
+
+def test_tensors_of_half_as_many_digits_are_numbers() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.eye(3, dtype=torch.bfloat16)
+    assert ebbing.kernel(x).tolist() == ebbing.kernel(np.eye(3)).tolist()

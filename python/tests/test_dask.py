@@ -62,10 +62,12 @@ def agrees(found, expected):
     "settings",
     [
         {"mode": "rf", "rank": 30},
+        {"mode": "rf", "beta": 20.0},
         {"mode": "ntk", "sigma": 0.7, "depth": 2},
         {"mode": "lazy", "bias": 0.3},
         {"mode": "gibbs", "lam": 3.0, "depth": 2},
         {"mode": "gibbs"},
+        {"mode": "gibbs", "beta": 20.0, "sigma": 1.3},
         {"mode": "ntk", "beta": 20.0, "sigma": 1.3, "activation": "erf"},
     ],
     ids=lambda settings: "-".join(map(str, settings.values())),

@@ -89,7 +89,7 @@ def test_what_errors_of_singular_kernels_advise_can_be_done() -> None:
     random = np.random.default_rng(2)
     part = [(random.normal(size=(12, 20)), np.sign(random.normal(size=12))) for _ in range(2)]
     twice = [(np.vstack([x, x[:1]]), np.append(y, y[0])) for x, y in part]
-    with pytest.raises(ebbing.NumericalError, match="rows 0 and 12 are equal") as told:
+    with pytest.raises(ebbing.NumericalError, match="rows 1 and 13 are equal") as told:
         ebbing.phase(twice, width=8)
     advised = re.search(r"set beta to ([0-9.e+-]+)", str(told.value))
     assert advised is not None
@@ -106,3 +106,31 @@ def test_what_errors_of_singular_kernels_advise_can_be_done() -> None:
             call()
         assert "beta" not in str(told.value) and "ridge" not in str(told.value)
     assert ebbing.phase_pairs(part).pairs[0]["alpha_c"] >= 1
+
+
+def test_what_is_no_word_or_no_variance_is_refused_in_a_sentence() -> None:
+    x, y = np.eye(3), np.array([1.0, -1.0, 1.0])
+    with pytest.raises(TypeError, match="activation is <ufunc 'tanh'>; it must be a word, such as 'relu'"):
+        ebbing.kernel(x, activation=np.tanh)
+    with pytest.raises(TypeError, match="activation is <ufunc 'tanh'>; it must be a number or a word"):
+        ebbing.forecast([(x, y)] * 2, activation=np.tanh)
+    for sigma in (1e200, 1e-200):
+        with pytest.raises(ValueError, match=re.escape(f"sigma is {sigma}; its square must be positive and finite")):
+            ebbing.forecast([(x, y)] * 2, sigma=sigma)
+    with pytest.raises(ValueError, match=r"bias is 1e\+200; its square must be at least 0 and finite"):
+        ebbing.kernel(x, bias=1e200)
+
+
+def test_masks_in_lists_are_not_lost() -> None:
+    x, y = np.eye(3), np.array([1.0, -1.0, 1.0])
+    rows = [np.ma.masked_greater(row, 0.5) for row in x]
+    for masked in (rows, [list(row) for row in rows]):
+        with pytest.raises(TypeError, match="task 1, X: it holds masked rows"):
+            ebbing.forecast([(masked, y), (x, y)])
+
+
+def test_labels_that_are_no_text_are_refused_in_a_sentence() -> None:
+    x = np.random.default_rng(0).normal(size=(4, 5))
+    for odd in ("ape\udc80", b"ap\xe9"):
+        with pytest.raises(ValueError, match="task 1, y: a label is .*, which is no text in UTF-8"):
+            ebbing.forecast([(x, np.array([odd, odd[:1], odd, odd[:1]], dtype=object if isinstance(odd, str) else "S3"))] * 2)

@@ -90,6 +90,7 @@ def test_a_seed_may_be_a_generator(make_tasks, name, source):
 def test_the_boundary_load_has_its_limit(make_tasks):
     (X1, y1), (X2, y2) = make_tasks(tasks=2)
     limit = ebbing.two_task_limit(X1, y1, X2, y2, alpha=[0.5, 1.0, 1.5])
+    assert limit.critical.alpha_c == ebbing.critical_load(X1, y1, X2, y2).alpha_c
     assert np.isinf(limit.u22[1]) and limit.d[1] == 0 and limit.f21[1] == 0
     assert np.isfinite(limit.u22[[0, 2]]).all() and limit.alpha.tolist() == [0.5, 1.0, 1.5]
     # Just below the boundary the readout grows as 1/(1 − α); its other factors are continuous.
@@ -171,6 +172,16 @@ def test_files_of_matlab(tmp_path):
     tasks = ebbing.tasks.load(tmp_path / "tasks.mat")
     np.testing.assert_array_equal(tasks[1][0], arrays["x_2"])
     np.testing.assert_array_equal(np.ravel(tasks[1][1]), arrays["y_2"])
+    # The program reads the same file to the same numbers.
+    words = ["forecast", "--tasks", str(tmp_path / "tasks.mat"), "--no-order", "--json"]
+    done = subprocess.run([sys.executable, "-m", "ebbing", *words], capture_output=True, check=True)
+    row = json.loads(done.stdout)["forecast"]["forgetting"]["mean"][1]
+    assert ebbing.forecast(tmp_path / "tasks.mat", order=False).forgetting[1].tolist() == row
+    io.savemat(tmp_path / "packed.mat", arrays, do_compression=True)
+    assert all((a.x == b.x).all() for a, b in zip(ebbing.tasks.load(tmp_path / "packed.mat"), tasks))
+    (tmp_path / "new.mat").write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + bytes(600))
+    with pytest.raises(ValueError, match=r"new.mat: the format is that of MATLAB 7.3 \(HDF5\); only those that save -v7"):
+        ebbing.tasks.load(tmp_path / "new.mat")
     io.savemat(tmp_path / "odd.mat", {"a": np.zeros(3)})
     with pytest.raises(ValueError, match="odd.mat"):
         ebbing.tasks.load(tmp_path / "odd.mat")

@@ -124,7 +124,7 @@ def test_intervals_null_and_p_are_shown_everywhere(told, tmp_path, agg):
 
 
 def test_draws_are_told_apart(tasks, told):
-    """Over several draws values are means, while half samples are of the first."""
+    """Over several draws values are means, while intervals are of the first."""
     both = ebbing.forecast([tasks, tasks[::-1]], bootstrap=20, order=False)
     assert "of the first draw; values are means of 2" in str(both).replace("\n", " ") and "±" in str(both)
     assert "mean of 2 draws" in str(both).splitlines()[0] and "first draw" not in str(told)

@@ -2,9 +2,9 @@
 
 use crate::commands::Command as Subcommand;
 use crate::console::Console;
-use crate::failure::Failure;
 use crate::guard::output_is_closed;
-use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
+use crate::program::Program;
+use clap::{Args, Command, Parser};
 use ebbing::Error;
 use ebbing::plan::{MemoryLimit, Threads, set_memory_limit};
 use std::ffi::OsString;
@@ -29,8 +29,8 @@ Examples:
   ebbing COMMAND --help       options and an example for each command";
 
 /// Flags that every subcommand knows.
-#[derive(Args)]
-struct Global {
+#[derive(Debug, Args)]
+pub struct Global {
     /// Threads to compute with [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", global = true, display_order = 900)]
     threads: Option<usize>,
@@ -44,7 +44,7 @@ struct Global {
 
 impl Global {
     /// Checks the flags, starts the threads, and returns the way to talk to the user.
-    fn check(&self) -> anyhow::Result<Console> {
+    pub(crate) fn check(&self) -> anyhow::Result<Console> {
         if output_is_closed() {
             anyhow::bail!("standard output is closed, and results would be lost: send it somewhere");
         }
@@ -72,12 +72,17 @@ impl Global {
     }
 }
 
-/// What was typed, the program's name first.
-static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
+/// The program's name, and what was typed, which begins with a name too.
+static TYPED: OnceLock<(String, Vec<OsString>)> = OnceLock::new();
+
+/// What the program is called in its sentences.
+pub fn name() -> &'static str {
+    TYPED.get().map_or("ebbing", |(name, _)| name)
+}
 
 /// What was typed after the program's name.
 pub fn words() -> impl Iterator<Item = &'static OsString> {
-    WORDS.get().into_iter().flatten().skip(1)
+    TYPED.get().into_iter().flat_map(|(_, words)| words).skip(1)
 }
 
 /// Every flag that takes a value takes a negative number, so that it is refused for its value and not as an unknown flag.
@@ -89,20 +94,22 @@ fn with_negative_numbers(command: Command) -> Command {
     command.mut_subcommands(with_negative_numbers)
 }
 
-impl Cli {
-    /// What was typed.
-    ///
-    /// # Errors
-    /// What clap refuses.
-    pub fn typed(words: Vec<OsString>) -> Result<Cli, clap::Error> {
-        let words = WORDS.get_or_init(|| words);
-        let matches = with_negative_numbers(Cli::command()).try_get_matches_from(words)?;
-        Cli::from_arg_matches(&matches)
+/// The program's flags from what was typed.
+///
+/// # Errors
+/// What clap refuses.
+pub fn typed<P: Parser>(words: Vec<OsString>) -> Result<P, clap::Error> {
+    let (_, words) = TYPED.get_or_init(|| (P::command().get_name().into(), words));
+    let matches = with_negative_numbers(P::command()).try_get_matches_from(words)?;
+    P::from_arg_matches(&matches)
+}
+
+impl Program for Cli {
+    fn global(&self) -> &Global {
+        &self.global
     }
 
-    /// Runs the subcommand that was asked for, or the one that stands for none.
-    pub fn run(self) -> Result<(), Failure> {
-        let console = self.global.check()?;
-        self.command.unwrap_or_default().run(&console).map_err(Failure::from)
+    fn run(self, console: &Console) -> anyhow::Result<()> {
+        self.command.unwrap_or_default().run(console)
     }
 }

@@ -5,6 +5,9 @@
 //! | 1 | a fault of the machine or the network: full disk, unreadable device, server that does not answer |
 //! | 2 | bad input: flags, files, settings or data that cannot be worked with |
 
+use crate::cli::Cli;
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind as ErrorKindOfFlags};
 use ebbing_studies::job::flag_of;
 use std::io::{ErrorKind, Write};
 
@@ -12,6 +15,10 @@ use std::io::{ErrorKind, Write};
 const FAULT: u8 = 1;
 /// The input cannot be worked with.
 const BAD_INPUT: u8 = 2;
+
+/// What is said of a command that was one of `ebbing`.
+const MOVED: &str = "the figures of the paper have a program of their own, in the folder of the project: cargo run --release -p \
+                     ebbing-paper -- figure 6 (its flags are those of ebbing reproduce; -- list stands for --list)";
 
 /// Input that the program itself refuses, in one sentence.
 #[derive(Debug)]
@@ -38,8 +45,12 @@ pub enum Failure {
 impl Failure {
     /// Flags that clap refuses, in one sentence.
     pub fn from_clap(error: clap::Error) -> Self {
-        if error.use_stderr() {
-            Failure::Said(one_line(&clap_sentence(&error.render().to_string())), BAD_INPUT)
+        let wanted = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
+        if wanted.as_deref() == Some("reproduce") {
+            Failure::Said(MOVED.into(), BAD_INPUT)
+        } else if error.use_stderr() {
+            let said = clap_sentence(&error.render().to_string());
+            Failure::Said(one_line(&with_owners(said, &owners(&error))), BAD_INPUT)
         } else {
             Failure::Told(error)
         }
@@ -54,7 +65,7 @@ impl Failure {
             },
             Failure::Said(sentence, code) => {
                 // On a closed or full device nobody can be told.
-                let _ = writeln!(std::io::stderr(), "ebbing: {sentence}");
+                let _ = writeln!(std::io::stderr(), "{}: {sentence}", crate::cli::name());
                 code
             }
             Failure::ReaderGone => 0,
@@ -156,7 +167,7 @@ fn io_kind(error: &anyhow::Error) -> Option<ErrorKind> {
 
 /// clap's message without usage and padding, on one line.
 pub fn clap_sentence(rendered: &str) -> String {
-    let mut command = "ebbing".to_string();
+    let mut command = crate::cli::name().to_string();
     let mut said = String::new();
     for line in rendered.lines().map(str::trim).filter(|l| !l.is_empty()) {
         if let Some(usage) = line.strip_prefix("Usage: ") {
@@ -177,6 +188,28 @@ pub fn clap_sentence(rendered: &str) -> String {
         }
     }
     format!("{said} (see {command} --help)")
+}
+
+/// The commands that have the flag which another one does not know.
+fn owners(error: &clap::Error) -> Vec<String> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return Vec::new() };
+    let name = flag.trim_start_matches('-').split('=').next();
+    let all = Cli::command();
+    let has = |command: &&clap::Command| command.get_arguments().any(|arg| arg.get_long() == name);
+    let owners = all.get_subcommands().filter(has).map(|command| format!("ebbing {}", command.get_name()));
+    if error.kind() == ErrorKindOfFlags::UnknownArgument { owners.collect() } else { Vec::new() }
+}
+
+/// A sentence on an unknown flag with the commands that have it in the place of a flag that merely looks like it.
+fn with_owners(said: String, owners: &[String]) -> String {
+    match (owners.split_last(), said.split_once(" found")) {
+        (Some((last, others)), Some((before, rest))) => {
+            let help = rest.rsplit_once(" (").map_or(String::new(), |(_, help)| format!(" ({help}"));
+            let others = if others.is_empty() { String::new() } else { format!("{} and ", others.join(", ")) };
+            format!("{before}; it belongs to {others}{last}{help}")
+        }
+        _ => said,
+    }
 }
 
 #[cfg(test)]

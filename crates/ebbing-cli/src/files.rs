@@ -41,8 +41,11 @@ impl OutFolder {
     /// # Errors
     /// Where it is no folder, cannot be written, or another run holds it.
     pub fn take(folder: &Path) -> anyhow::Result<OutFolder> {
-        if folder.exists() && !folder.is_dir() {
-            let expected = "must be a folder; a file of that name is in the way";
+        if !folder.is_dir() && folder.symlink_metadata().is_ok() {
+            let expected = match folder.exists() {
+                true => "must be a folder; a file of that name is in the way",
+                false => "must be a folder; it is a link that leads nowhere",
+            };
             return Err(Error::setting("--out", folder.display(), expected).into());
         }
         let missing = folder.ancestors().take_while(|f| !f.as_os_str().is_empty() && !f.exists());
@@ -66,7 +69,9 @@ impl OutFolder {
         // Who it is, for the sentence that others see; not knowing it is no fault.
         let _ =
             file.set_len(0).and_then(|()| write!(file, "process {} on {}", std::process::id(), ebbing::data::host()));
-        Ok(OutFolder { lock, _held: file, made })
+        let taken = OutFolder { lock, _held: file, made };
+        crate::results::recover(folder)?;
+        Ok(taken)
     }
 }
 

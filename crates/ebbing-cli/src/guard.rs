@@ -116,6 +116,16 @@ pub fn output_is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
+/// Lets freed matrices go back to the system at once, so that memory is bounded by what is in use: left to itself, the C library
+/// keeps what lies between others.
+pub fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: sets a parameter of the allocator.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 4 << 20);
+    }
+}
+
 /// Makes a fault of the program itself one sentence too. Worker threads' faults reach the main thread, which ends.
 pub fn install() {
     #[cfg(debug_assertions)]

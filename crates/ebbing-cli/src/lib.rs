@@ -1,5 +1,5 @@
 //! The `ebbing` program: arguments become checked settings, the library computes, the report shows. The binary and the Python
-//! package both start it with [`run`].
+//! package both start it with [`run`]; a program beside it stands on the same ground, [`program`].
 
 mod cli;
 mod commands;
@@ -9,6 +9,8 @@ mod fetch;
 mod files;
 mod guard;
 mod output;
+pub mod program;
+mod results;
 
 pub use guard::Allocator;
 
@@ -16,9 +18,5 @@ use std::ffi::OsString;
 
 /// Runs the program with what was typed, its own name first, and returns its exit code.
 pub fn run(words: Vec<OsString>) -> u8 {
-    guard::install();
-    match cli::Cli::typed(words).map_err(failure::Failure::from_clap).and_then(cli::Cli::run) {
-        Ok(()) => 0,
-        Err(failure) => failure.report(),
-    }
+    program::run::<cli::Cli>(words)
 }

@@ -6,7 +6,7 @@ use ebbing_report::Metadata;
 use ebbing_studies::Job;
 use ebbing_studies::show::{self, quoted};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where results go.
 #[derive(Debug, Clone, Default, Args)]
@@ -49,16 +49,22 @@ impl Output {
         Ok(show::metadata(&line, command, seed, tasks, settings)?)
     }
 
-    /// Writes a JSON file into the folder, if there is one.
+    /// Writes the files of a command's result, if there is a folder for them: all of them or none. `write` is handed the folder
+    /// that it is to fill.
     ///
     /// # Errors
-    /// Where the file cannot be written.
-    pub fn write_json(&self, name: &str, value: &impl Serialize) -> anyhow::Result<()> {
-        if let Some(folder) = &self.out {
-            let mut text = serde_json::to_string_pretty(value)?;
-            text.push('\n');
-            ebbing::data::write_atomic(&folder.join(name), text.as_bytes())?;
-        }
-        Ok(())
+    /// Where a file cannot be written.
+    pub fn save(&self, command: &str, write: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        self.out.as_deref().map_or(Ok(()), |folder| crate::results::save(folder, command, write))
     }
+}
+
+/// Writes a JSON file.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    Ok(ebbing::data::write_atomic(path, text.as_bytes())?)
 }

@@ -112,7 +112,7 @@ function grown(power) {
 function numbers(told) {
   const { point } = told;
   const all = [["regime", told.regime], ["load P/N", significant(point.alpha)], ["F21, task 1 forgotten", grown(point.f21), point.f21],
-    ["G21, test loss of task 1", grown(point.g21), point.g21], ["G22, test loss of task 2", grown(point.g22), point.g22],
+    ["G21, normalized test loss of task 1", grown(point.g21), point.g21], ["G22, normalized test loss of task 2", grown(point.g22), point.g22],
     ["|a₂|²/N, readout", grown(point.u22), point.u22]];
   return el("dl", { class: "numbers", "aria-label": `At ${told.location.width} units` },
     all.map(([name, words, power]) => el("div", {}, el("dt", {}, name), el("dd", { "data-value": power ? String(power.value) : words, "data-name": name.split(",")[0] }, words))));

@@ -88,6 +88,8 @@ impl Cache {
             return Ok(known);
         }
         let (value, bytes) = make()?;
+        // What was made after an end was asked for is not whole.
+        ebbing::stop::check()?;
         let value = Arc::new(value);
         self.put(key, value.clone(), bytes);
         Ok(value)

@@ -1,12 +1,11 @@
 //! Who waits for what: of one page only the newest request counts, and heavy work is done one at a time.
 //!
-//! The library tells its steps to a callback that cannot end them. Work that nobody waits for any more is left at its next
-//! step by unwinding, which [`work`] catches.
+//! Every request has a token ([`ebbing::stop`]) that asks for its end as soon as nobody waits for it.
 
+use ebbing::stop::Stop;
 use std::any::Any;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -16,89 +15,64 @@ const PAGES: usize = 64;
 /// The requests of all pages.
 #[derive(Debug)]
 pub struct Desk {
-    newest: Mutex<HashMap<String, Arc<AtomicU64>>>,
+    pages: Mutex<HashMap<String, Page>>,
     lane: Arc<Semaphore>,
+}
+
+/// The newest number of a page, and the requests that have it.
+#[derive(Debug, Default)]
+struct Page {
+    newest: u64,
+    wanted: Vec<Stop>,
 }
 
 impl Default for Desk {
     fn default() -> Self {
-        Desk { newest: Mutex::default(), lane: Arc::new(Semaphore::new(1)) }
+        Desk { pages: Mutex::default(), lane: Arc::new(Semaphore::new(1)) }
     }
 }
 
-/// A request, as long as it is the newest of its page and the page waits for it.
-#[derive(Debug, Clone)]
-pub struct Wanted {
-    newest: Arc<AtomicU64>,
-    number: u64,
-    gone: Arc<AtomicBool>,
-}
-
-/// Marks a request as one that nobody waits for when it is dropped.
+/// Asks for the end of a request when it is dropped: nobody waits any more.
 #[derive(Debug)]
-pub struct Waiting(Arc<AtomicBool>);
+pub struct Waiting(Stop);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.stop();
     }
 }
 
 impl Desk {
     /// Takes a request of a page; those with smaller numbers count no more.
-    pub fn take(&self, page: &str, number: u64) -> (Wanted, Waiting) {
-        let mut all = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn take(&self, page: &str, number: u64) -> (Stop, Waiting) {
+        let mut all = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= PAGES && !all.contains_key(page) {
-            all.retain(|_, newest| Arc::strong_count(newest) > 1);
+            all.retain(|_, page| page.wanted.iter().any(|stop| !stop.stopped()));
         }
-        let newest = all.entry(page.into()).or_default().clone();
-        newest.fetch_max(number, Ordering::Relaxed);
-        let gone = Arc::new(AtomicBool::new(false));
-        (Wanted { newest, number, gone: gone.clone() }, Waiting(gone))
+        let page = all.entry(page.into()).or_default();
+        let stop = Stop::default();
+        if number > page.newest {
+            page.newest = number;
+            page.wanted.drain(..).for_each(|older| older.stop());
+        }
+        if number < page.newest {
+            stop.stop();
+        }
+        page.wanted.retain(|other| !other.stopped());
+        page.wanted.push(stop.clone());
+        (stop.clone(), Waiting(stop))
     }
 
     /// Waits for its turn with heavy work; none where the request counts no more when it comes.
-    pub async fn turn(&self, wanted: &Wanted) -> Option<OwnedSemaphorePermit> {
+    pub async fn turn(&self, wanted: &Stop) -> Option<OwnedSemaphorePermit> {
         let turn = self.lane.clone().acquire_owned().await.ok()?;
-        wanted.holds().then_some(turn)
+        (!wanted.stopped()).then_some(turn)
     }
 }
 
-/// What unwinding carries where work is left.
-struct Left;
-
-impl Wanted {
-    /// Whether somebody still waits.
-    pub fn holds(&self) -> bool {
-        self.newest.load(Ordering::Relaxed) <= self.number && !self.gone.load(Ordering::Relaxed)
-    }
-
-    /// Leaves the work where nobody waits for it; only within [`work`].
-    pub fn or_leave(&self) {
-        if !self.holds() {
-            resume_unwind(Box::new(Left));
-        }
-    }
-}
-
-/// How work ended.
-#[derive(Debug)]
-pub enum Ended<T> {
-    /// With a result.
-    Done(T),
-    /// Nobody waited any more.
-    Left,
-    /// By a fault of the program, in its words.
-    Fault(String),
-}
-
-/// Does the work, however it ends.
-pub fn work<T>(job: impl FnOnce() -> T) -> Ended<T> {
-    match catch_unwind(AssertUnwindSafe(job)) {
-        Ok(done) => Ended::Done(done),
-        Err(payload) if payload.is::<Left>() => Ended::Left,
-        Err(payload) => Ended::Fault(words(payload.as_ref())),
-    }
+/// Does the work, however it ends; a fault of the program in its words.
+pub fn work<T>(job: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(job)).map_err(|payload| words(payload.as_ref()))
 }
 
 fn words(payload: &(dyn Any + Send)) -> String {
@@ -116,40 +90,33 @@ mod tests {
         runtime.block_on(async {
             let desk = Desk::default();
             let other = desk.take("other page", 1);
-            let moves: Vec<(Wanted, Waiting)> = (1..=10).map(|number| desk.take("page", number)).collect();
+            let moves: Vec<(Stop, Waiting)> = (1..=10).map(|number| desk.take("page", number)).collect();
             let mut computed = vec![];
-            for (wanted, _) in &moves {
+            for (number, (wanted, _)) in (1..).zip(&moves) {
                 if desk.turn(wanted).await.is_some() {
-                    computed.push(wanted.number);
+                    computed.push(number);
                 }
             }
             assert_eq!(computed, [10]);
-            assert!(other.0.holds(), "pages do not disturb each other");
+            assert!(!other.0.stopped(), "pages do not disturb each other");
         });
     }
 
     #[test]
-    fn work_that_nobody_waits_for_is_left_at_its_next_step() {
+    fn what_nobody_waits_for_is_asked_to_end() {
         let desk = Desk::default();
-        let (wanted, waiting) = desk.take("page", 1);
-        let mut steps = 0;
-        let ended = work(|| {
-            for step in 0..10 {
-                if step == 3 {
-                    desk.take("page", 2);
-                }
-                wanted.or_leave();
-                steps += 1;
-            }
-        });
-        assert!(matches!(ended, Ended::Left) && steps == 3, "{steps}");
-        let (wanted, later) = desk.take("page", 3);
+        let (first, waiting) = desk.take("page", 1);
+        assert!(!first.stopped());
+        let (second, later) = desk.take("page", 2);
+        assert!(first.stopped(), "a newer request overtakes");
         drop(waiting);
-        assert!(wanted.holds());
+        assert!(!second.stopped());
+        assert!(desk.take("page", 1).0.stopped(), "one that comes late");
+        let (same, _waiting) = desk.take("page", 2);
         drop(later);
-        assert!(!wanted.holds(), "the page has closed the connection");
-        assert!(matches!(work(|| panic!("a fault")), Ended::<()>::Fault(words) if words == "a fault"));
-        assert!(matches!(work(|| 5), Ended::Done(5)));
+        assert!(second.stopped() && !same.stopped(), "the page has closed one connection");
+        assert_eq!(work::<()>(|| panic!("a fault")), Err("a fault".to_string()));
+        assert_eq!(work(|| 5), Ok(5));
     }
 
     #[test]
@@ -157,7 +124,7 @@ mod tests {
         let desk = Desk::default();
         let kept = desk.take("kept", 1);
         (0..1000).for_each(|page| drop(desk.take(&format!("{page}"), 1)));
-        assert!(desk.newest.lock().unwrap().len() <= PAGES + 1);
-        assert!(desk.newest.lock().unwrap().contains_key("kept") && kept.0.holds());
+        assert!(desk.pages.lock().unwrap().len() <= PAGES + 1);
+        assert!(desk.pages.lock().unwrap().contains_key("kept") && !kept.0.stopped());
     }
 }

@@ -1,7 +1,7 @@
 //! The server: routes, answers, the end.
 
 use crate::assets::ASSETS;
-use crate::desk::{Ended, Wanted, work};
+use crate::desk::work;
 use crate::files::LARGEST;
 use crate::guard::guard;
 use crate::lines::lines;
@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use ebbing::Error;
+use ebbing::stop::Stop;
 use ebbing_studies::job::flag_of;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -81,10 +82,12 @@ fn router(app: Arc<App>, port: u16) -> Router {
         .with_state(app)
 }
 
-/// A sentence, as the page shows it.
+/// A sentence, as the page shows it: settings have the names of its address, which has no flags.
 fn sentence(error: &Error) -> String {
     let said = match error {
-        Error::Setting { name, value, expected } => format!("{} is {value}; {expected}", flag_of(name)),
+        Error::Setting { name, value, expected } => {
+            format!("{} is {value}; {expected}", flag_of(name)).replace("--", "")
+        }
         other => other.to_string(),
     };
     said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -142,11 +145,8 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
             Ok(state) => {
                 let progress = writer.clone();
                 let ready = is_ready(&name, &app, &state);
-                let job = move |app: &App, hear: &mut dyn FnMut(&str)| {
-                    let hear = &mut |step: &str| {
-                        progress.progress(step);
-                        hear(step);
-                    };
+                let job = move |app: &App| {
+                    let hear = &mut |step: &str| progress.progress(step);
                     let mut asked = Asked { app, state: &state, narrow: about.narrow, hear };
                     match name.as_str() {
                         "tasks" => tasks::view(&mut asked),
@@ -186,25 +186,22 @@ fn is_ready(view: &str, app: &App, state: &State) -> bool {
 /// Computes on a thread of its own: at once where everything heavy is there, else in its turn. None where nobody waits any more.
 async fn computed<T: Send + 'static>(
     app: &Arc<App>,
-    wanted: &Wanted,
+    wanted: &Stop,
     ready: bool,
-    job: impl FnOnce(&App, &mut dyn FnMut(&str)) -> ebbing::Result<T> + Send + 'static,
+    job: impl FnOnce(&App) -> ebbing::Result<T> + Send + 'static,
 ) -> Option<Result<T, String>> {
     let turn = if ready { None } else { Some(app.desk.turn(wanted).await?) };
     let (app, wanted) = (app.clone(), wanted.clone());
     let done = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        work(|| {
-            wanted.or_leave();
-            job(&app, &mut |_| wanted.or_leave())
-        })
+        // Threads of its own, which end when nobody waits any more.
+        work(|| wanted.workers(rayon::current_num_threads())?.run(|| job(&app)))
     });
     match done.await {
-        Ok(Ended::Done(Ok(value))) => Some(Ok(value)),
-        Ok(Ended::Done(Err(error))) => Some(Err(sentence(&error))),
-        Ok(Ended::Left) => None,
-        Ok(Ended::Fault(words)) => Some(Err(format!("This is a fault of the program, not of your input: {words}"))),
-        Err(_) => None,
+        Ok(Ok(Ok(value))) => Some(Ok(value)),
+        Ok(Ok(Err(Error::Stopped))) | Err(_) => None,
+        Ok(Ok(Err(error))) => Some(Err(sentence(&error))),
+        Ok(Err(words)) => Some(Err(format!("This is a fault of the program, not of your input: {words}"))),
     }
 }
 
@@ -226,7 +223,7 @@ async fn download(
     // A download is not overtaken by what the page asks next; it ends where the connection does.
     let (wanted, _waiting) = app.desk.take(&format!("download {command} {file}"), about.number);
     let ready = is_ready(&command, &app, &state);
-    let job = move |app: &App, hear: &mut dyn FnMut(&str)| take::file(&command, &file, app, &state, hear);
+    let job = move |app: &App| take::file(&command, &file, app, &state, &mut |_| ());
     match computed(&app, &wanted, ready, job).await {
         Some(Ok(taken)) => {
             let named = HeaderValue::from_str(&format!("attachment; filename=\"{}\"", taken.name));
@@ -262,10 +259,9 @@ async fn take_file(Shared(app): Shared<Arc<App>>, RawQuery(query): RawQuery, req
         return refused(StatusCode::PAYLOAD_TOO_LARGE, sentence);
     };
     let read = tokio::task::spawn_blocking(move || match work(|| app.files.take(&name, &bytes)) {
-        Ended::Done(Ok(name)) => Ok(name),
-        Ended::Done(Err(error)) => Err(sentence(&error)),
-        Ended::Left => Err("Nobody waits for this file.".into()),
-        Ended::Fault(words) => Err(format!("This is a fault of the program, not of your input: {words}")),
+        Ok(Ok(name)) => Ok(name),
+        Ok(Err(error)) => Err(sentence(&error)),
+        Err(words) => Err(format!("This is a fault of the program, not of your input: {words}")),
     });
     match read.await {
         Ok(Ok(name)) => json_answer(&json!({ "name": name })),
@@ -295,5 +291,21 @@ async fn collected(mut body: Body) -> Option<Vec<u8>> {
             return None;
         }
         all.extend_from_slice(&data);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_have_the_names_of_the_address() {
+        let refused = |name: &str, expected: &str| sentence(&Error::setting(name, 1, expected));
+        assert_eq!(refused("--length", "must be at least 2"), "length is 1; must be at least 2");
+        assert_eq!(refused("tasks", "must be at least 2"), "length is 1; must be at least 2");
+        assert_eq!(
+            refused("--ratio", "it belongs to --protocol permuted"),
+            "ratio is 1; it belongs to protocol permuted"
+        );
     }
 }

@@ -353,6 +353,19 @@ mod tests {
     }
 
     #[test]
+    fn advice_sweeps_the_penalty_itself_and_refuses_one() {
+        let settings = |address: &str| {
+            let state = State::read(address, &Files::default()).unwrap();
+            state.advise().settings().and_then(|settings| settings.checked())
+        };
+        for gibbs in ["mode=gibbs&lambda=10", "mode=gibbs"] {
+            let refused = settings(gibbs).unwrap_err().to_string();
+            assert_eq!(refused, "mode is gibbs; must be rf, ntk or lazy: advice sweeps the penalty itself");
+        }
+        settings("mode=ntk").unwrap();
+    }
+
+    #[test]
     fn malformed_addresses_are_refused_in_a_sentence() {
         let files = Files::default();
         let long = format!("order={}", "1,".repeat(3000));

@@ -101,12 +101,14 @@ impl Frame {
     }
 
     /// The same rows with other values in one column.
-    #[cfg(test)]
-    pub(crate) fn replaced(&self, name: &str, values: Vec<Value>) -> Frame {
-        let at = self.columns.iter().position(|column| column == name).unwrap();
+    ///
+    /// # Errors
+    /// Where there is no such column.
+    pub fn replaced(&self, name: &str, values: Vec<Value>) -> Result<Frame> {
+        let at = self.position(name)?;
         let mut frame = self.clone();
         frame.rows.iter_mut().zip(values).for_each(|(row, value)| row[at] = Some(value));
-        frame
+        Ok(frame)
     }
 
     fn filtered(&self, keep: impl Fn(&[Option<Value>]) -> bool) -> Frame {

@@ -1,16 +1,13 @@
-//! Studies: a grid of cells and seeds, each cell a pure function of its settings, and one study per figure of the paper.
+//! Studies: a grid of cells and seeds, each cell a pure function of its settings.
 //!
-//! A [`Study`] holds its cells, each with its [`Work`]: a [`Job`] of a command, or a computation of a figure. Running,
-//! resuming, sharing out and collecting are the same for all. A [`Reproduction`] is a figure of the paper: its study, how it
-//! is drawn, and its claims.
+//! A [`Study`] holds its cells, each with its [`Work`]: a [`Job`] of a command, or a computation of another crate, as those of
+//! the paper's figures. Running, resuming, sharing out and collecting are the same for all.
 #![deny(missing_docs)]
 
 mod cell;
-mod claim;
 pub mod draw;
 mod engine;
 mod error;
-mod figures;
 mod file;
 mod frame;
 pub mod job;
@@ -21,11 +18,9 @@ mod store;
 mod study;
 
 pub use cell::{Cell, Row, Settings, Value};
-pub use claim::{Claim, Verdict};
 pub use ebbing::data::Sources;
 pub use engine::{Bill, Event, Outcome, bill, run_missing, single_speed};
 pub use error::{Error, Result};
-pub use figures::{ENTRIES, Entry, Images, Needs, Reproduction, Scale, Seeds};
 pub use file::StudyFile;
 pub use frame::Frame;
 pub use job::Job;

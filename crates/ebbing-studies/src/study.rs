@@ -18,7 +18,7 @@ pub struct Column {
     pub meaning: &'static str,
 }
 
-/// What a cell computes: a [`Job`](crate::Job) of a command, or a computation of a figure of the paper.
+/// What a cell computes: a [`Job`](crate::Job) of a command, or a computation of another crate.
 pub trait Work: std::fmt::Debug + Send + Sync {
     /// The results as rows of a table, on the threads of the current pool (the runner gives it one).
     ///

@@ -1,6 +1,5 @@
 //! The one error type: every variant carries the facts that a user needs to act.
 
-use crate::stats::number::significant;
 use std::path::PathBuf;
 
 /// Shorthand for results of this library.
@@ -49,10 +48,7 @@ pub enum Error {
         problem: String,
     },
     /// A matrix that must be positive definite is singular or indefinite.
-    #[error(
-        "{matrix} is not positive definite: pivot {pivot} of {size} is {}, smallest eigenvalue about {}; {advice}",
-        significant(*pivot_value), significant(*smallest_eigenvalue)
-    )]
+    #[error("{matrix} is not positive definite: {advice}")]
     NotPositiveDefinite {
         /// The matrix, as the user would call it ("kernel of task 2").
         matrix: String,
@@ -121,12 +117,9 @@ pub enum Error {
         /// What would fit.
         advice: String,
     },
-    /// The user asked to stop.
-    #[error("{what} was interrupted")]
-    Interrupted {
-        /// What was running.
-        what: String,
-    },
+    /// An end was asked for before the work had come to its own.
+    #[error("stopped")]
+    Stopped,
     /// The theory does not cover what was asked.
     #[error("{what} is outside the theory: {reason}")]
     OutsideTheory {

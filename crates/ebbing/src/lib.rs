@@ -50,6 +50,7 @@
 //! | [`metrics`] | losses, accuracies, and metrics of continual learning |
 //! | [`stats`] | fits, correlations, means with standard errors |
 //! | [`plan`] | what a computation will cost in time and memory |
+//! | [`stop`] | ending a computation that nobody waits for any more |
 //! | [`linalg`] | dense linear algebra with the same bits at any number of threads |
 //! | [`rng`] | random streams that are the same on every machine |
 //!
@@ -73,6 +74,7 @@ pub mod plan;
 pub mod rng;
 pub mod serde_infinity;
 pub mod stats;
+pub mod stop;
 pub mod tasks;
 pub mod theory;
 

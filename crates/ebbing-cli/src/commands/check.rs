@@ -74,7 +74,7 @@ fn try_out(path: &Path, features: bool, check: &mut TaskCheck) {
     let Ok(sequence) = read else { return };
     let settings = ForecastSettings { order: false, features, ..ForecastSettings::default() };
     for computation in check.computations.iter_mut().filter(|c| c.refused.is_none()) {
-        if computation.seconds > LONGEST_TRIAL {
+        if computation.seconds - computation.order_seconds > LONGEST_TRIAL {
             let untried = format!("ebbing {} was not tried out: it would take too long here", computation.command);
             check.warnings.push(untried);
             continue;

@@ -10,9 +10,8 @@ mod explore;
 mod forecast;
 mod man;
 mod phase;
-mod reproduce;
 mod sample;
-mod study;
+pub mod study;
 mod train;
 
 use crate::console::Console;
@@ -27,7 +26,6 @@ pub enum Command {
     Train(Box<train::Args>),
     Sample(Box<sample::Args>),
     Study(study::Args),
-    Reproduce(reproduce::Args),
     Check(check::Args),
     Data(data::Args),
     #[cfg(feature = "explore")]
@@ -54,7 +52,6 @@ impl Command {
             Command::Train(args) => args.run(console),
             Command::Sample(args) => args.run(console),
             Command::Study(args) => args.run(console),
-            Command::Reproduce(args) => args.run(console),
             Command::Check(args) => args.run(console),
             Command::Data(args) => args.run(console),
             #[cfg(feature = "explore")]

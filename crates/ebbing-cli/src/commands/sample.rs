@@ -1,7 +1,7 @@
 //! `ebbing sample`: networks drawn from the posterior itself, beside what the theory says of them.
 
 use crate::console::Console;
-use crate::output::Output;
+use crate::output::{Output, write_json};
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
 use ebbing::{Task, sample_posterior};
@@ -60,12 +60,11 @@ impl Args {
                 "theory": row.theory.map(json_number),
             })).collect::<Vec<_>>(),
         });
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
+        self.output.save("sample", |folder| {
             let figure = figure(rows).finding(&finding(rows)).metadata(&metadata);
             figure.save(folder, "sample")?;
-            self.output.write_json("sample.json", &result)?;
-        }
+            write_json(&folder.join("sample.json"), &result)
+        })?;
         if self.output.json {
             return console.print_json(&result);
         }

@@ -2,9 +2,11 @@
 //! closed or full devices.
 
 use crate::support::{Home, PROGRAM, clean, done, done_json, ebbing_in, refusal, run};
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// The one sentence of a run that was refused for its settings.
@@ -119,6 +121,10 @@ fn every_large_allocation_may_fail() {
 fn every_step_of_writing_may_fail() {
     let home = Home::new();
     let tasks = home.tasks(2, 30).display().to_string();
+    // A result without test data is there, and a file of the user's own.
+    done(&home.run("forecast -p 20 --length 2 --test-examples 0 --quiet --out out"));
+    home.write("out/notes.txt", "own");
+    let before = contents(&home.join("out"));
     let mut n = 1;
     loop {
         let mut command = home.ebbing();
@@ -131,17 +137,79 @@ fn every_step_of_writing_may_fail() {
         }
         let sentence = refusal(&output, 1);
         assert!(sentence.contains("out") && sentence.contains("space"), "write {n}: {sentence}");
-        // Whatever is there is whole, and nothing hidden is left.
-        for entry in fs::read_dir(home.join("out")).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            assert!(!name.starts_with('.'), "write {n} left {name}");
-            if name.ends_with(".json") {
-                serde_json::from_slice::<serde_json::Value>(&fs::read(entry.path()).unwrap()).unwrap();
-            }
-        }
+        assert_eq!(contents(&home.join("out")), before, "write {n}: {sentence}");
         n += 1;
     }
     assert!(n > 20, "only {n} steps");
+    assert_ne!(contents(&home.join("out")), before);
+}
+
+/// Every entry of a folder with its bytes.
+fn contents(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap_or_default())).collect()
+}
+
+/// The names of the entries of a folder.
+fn listed(folder: &Path) -> Vec<OsString> {
+    contents(folder).into_keys().collect()
+}
+
+#[test]
+fn a_result_replaces_all_of_the_one_before() {
+    let home = Home::new();
+    let with = "forecast -p 20 --length 3 --test-examples 20 --quiet --out";
+    let without = "forecast -p 20 --length 2 --test-examples 0 --quiet --out";
+    done(&home.run(&format!("{with} out")));
+    home.write("out/notes.txt", "own");
+    let tested = listed(&home.join("out"));
+    done(&home.run(&format!("{without} out")));
+    done(&home.run(&format!("{without} fresh")));
+    home.write("fresh/notes.txt", "own");
+    let left = listed(&home.join("out"));
+    assert_eq!(left, listed(&home.join("fresh")));
+    assert!(left.len() < tested.len(), "test data have files of their own: {tested:?}");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_whole_changes_nothing() {
+    let home = Home::new();
+    let words = "forecast -p 20 --length 3 --test-examples 20 --quiet --out out";
+    done(&home.run("forecast -p 20 --length 2 --test-examples 0 --quiet --out out"));
+    home.write("out/notes.txt", "own");
+    let before = contents(&home.join("out"));
+    // No file may be longer than 20 kB: the program hears of it, or is killed in the middle of a file.
+    let limited = |prepare: &str| {
+        let script = format!("{prepare} ulimit -f 40; exec \"$0\" {words}");
+        clean("/bin/sh", home.path()).args(["-c", &script, PROGRAM]).output().unwrap()
+    };
+    let sentence = refusal(&limited("trap '' XFSZ;"), 1);
+    assert!(sentence.starts_with("out/") && !sentence.contains("/."), "{sentence}");
+    assert_eq!(contents(&home.join("out")), before);
+    assert_eq!(limited("").status.code(), None, "killed");
+    let mut after = contents(&home.join("out"));
+    after.retain(|name, _| name != ".ebbing-lock" && name != ".ebbing-new");
+    assert_eq!(after, before);
+    // A folder of the user's stands where a file should go.
+    fs::create_dir_all(home.join("in-the-way/report.html/kept")).unwrap();
+    let said = refusal(&home.run("forecast -p 20 --length 2 --test-examples 0 --quiet --out in-the-way"), 2);
+    assert!(said.contains("report.html"), "{said}");
+    assert_eq!(listed(&home.join("in-the-way")), ["report.html"]);
+    assert!(home.join("in-the-way/report.html/kept").is_dir());
+    // What the killed run left is no hindrance, and goes.
+    done(&home.run(words));
+    done(&home.run(&words.replace("--out out", "--out fresh")));
+    home.write("fresh/notes.txt", "own");
+    assert_eq!(listed(&home.join("out")), listed(&home.join("fresh")));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_no_folder() {
+    let home = Home::new();
+    std::os::unix::fs::symlink("gone", home.join("out")).unwrap();
+    let said = refusal(&home.run("forecast -p 20 --length 2 --out out"), 2);
+    assert!(said.contains("--out is out; must be a folder; it is a link that leads nowhere"), "{said}");
 }
 
 #[test]
@@ -274,4 +342,25 @@ fn readouts_have_their_own_prior_where_there_is_one_for_each() {
     let shorter = points("--sigma-readout 0.5");
     let norm = |points: &serde_json::Value| points[0]["factors"]["u22"]["coefficient"].as_f64().unwrap();
     assert!(norm(&shorter) < norm(&free), "{} {}", norm(&shorter), norm(&free));
+}
+
+#[test]
+fn the_help_of_sample_has_its_own_defaults() {
+    let help = done(&run("sample --help")).split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "Number of tasks [default: 2]",
+        "Training examples per task [default: 40]",
+        "partial split: the split [default: 0.3]",
+    ] {
+        assert!(help.contains(words), "{words}: {help}");
+    }
+}
+
+#[test]
+fn a_flag_of_another_command_is_named_as_such() {
+    let said = refused("phase --features layer.npz");
+    let expected = "unexpected argument '--features'; it belongs to ebbing forecast, ebbing advise and ebbing check (see ebbing phase --help)";
+    assert_eq!(said, expected);
+    let said = refused("phase --rato 0.3");
+    assert!(said.contains("a similar argument exists: '--ratio'"), "{said}");
 }

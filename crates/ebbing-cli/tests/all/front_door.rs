@@ -114,16 +114,9 @@ fn the_hidden_layer_is_told_where_asked_for() {
 }
 
 #[test]
-fn figures_of_other_images_are_recorded_or_refused() {
-    let home = Home::new();
-    let refused = refusal(&home.run("reproduce 4 --data mnist-sample --dry-run"), 2);
-    assert!(refused.contains("--data is mnist-sample") && refused.contains("several data sets"), "{refused}");
-    let refused = refusal(&home.run("reproduce 6 --data no-such-set --dry-run"), 2);
-    assert!(refused.contains("no-such-set") && refused.contains("ebbing data list"), "{refused}");
-    // A small set of one's own: too few images for the figure, which is told before anything is computed.
-    home.write("few.csv", "label,a,b\n0,1,2\n1,2,1\n0,1,3\n1,3,1\n");
-    done(&home.run("data import few.csv"));
-    let refused = refusal(&home.run("reproduce 6 --data few"), 2);
-    assert!(refused.contains("few"), "{refused}");
-    assert!(!home.join("reproduction").exists());
+fn the_figures_of_the_paper_are_elsewhere() {
+    for words in ["reproduce", "reproduce 6 --scale paper", "reproduce --list", "--threads 2 reproduce S4 --help"] {
+        let refused = refusal(&Home::new().run(words), 2);
+        assert!(refused.contains("cargo run --release -p ebbing-paper -- figure"), "{words}: {refused}");
+    }
 }

@@ -1,6 +1,6 @@
 //! What every program is expected to know: version, help, completions, citation, and how to refuse.
 
-use crate::support::{Home, done, refusal, run, stdout};
+use crate::support::{Home, clean, done, refusal, run, stdout};
 use std::fs;
 
 #[test]
@@ -88,7 +88,8 @@ fn a_full_disk_is_a_fault_and_a_closed_pipe_is_none() {
 #[test]
 fn the_pages_lead_somewhere() {
     let top = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut pages = vec![top.join("README.md"), top.join("CONTRIBUTING.md"), top.join("fuzz/README.md")];
+    let others = ["README.md", "CONTRIBUTING.md", "fuzz/README.md", "paper/README.md", "paper/reproduction.md"];
+    let mut pages = others.map(|page| top.join(page)).to_vec();
     let mut folders = vec![top.join("docs")];
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -153,4 +154,21 @@ fn versions_agree() {
     let heads: Vec<&str> = changelog.lines().filter(|line| line.starts_with("## ")).collect();
     let known = |head: &&str| head.starts_with("## [Unreleased]") || head.starts_with(&format!("## [{version}] - "));
     assert!(heads.first().is_some_and(known), "{heads:?}");
+}
+
+/// Ctrl-C ends the search for the best order as it ends everything: by the signal, at once, with nothing written.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_order_search() {
+    use std::os::unix::process::ExitStatusExt;
+    let home = Home::new();
+    let words = "forecast --mode gibbs --lambda 3 --length 9 -p 400 --test-examples 0 --out out";
+    let mut command = home.ebbing();
+    command.args(words.split_whitespace()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let sent = clean("kill", home.path()).args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    assert!(!home.join("out/forecast.json").exists());
 }

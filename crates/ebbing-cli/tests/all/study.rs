@@ -293,6 +293,8 @@ fn bad_files_are_refused_before_anything_is_written() {
         ("command = \"phase\"\n[settings]\npair = [2, 9]\n", &["pair is 2,9", "from 1 to 5"]),
         ("command = \"advise\"\n[settings]\nlength = 1\n", &["length is 1", "at least 2"]),
         ("command = \"advise\"\n[settings]\nbudget = 9999\n", &["budget is 9999", "at most 300"]),
+        ("command = \"advise\"\n[settings]\nmode = \"gibbs\"\n", &["line 3", "mode is gibbs", "rf, ntk or lazy"]),
+        ("command = \"forecast\"\n[settings]\norder = [1, 1, 2, 3, 4]\n", &["line 3", "order is 1,1,2,3,4"]),
         ("command = \"train\"\n[settings]\nprinted = 3\n", &["printed is 3", "true or false"]),
         ("command = \"forecast\"\nseeds = 10001\n", &["10001 cells", "--yes"]),
         ("command = \"forecast\"\n[settings]\ntasks = \"absent.npz\"\n", &["absent.npz"]),
@@ -401,16 +403,6 @@ fn submitting_writes_an_array_for_what_is_missing() {
 }
 
 #[test]
-fn figures_are_listed_and_unknown_ones_refused() {
-    let text = done(&support::run("reproduce --list --embedded"));
-    assert!(text.starts_with("Figures of the paper"), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let said = refusal(&support::run("reproduce 17"), 2);
-    assert!(said.contains("there is no figure '17'"), "{said}");
-    refusal(&support::run("reproduce"), 2);
-}
-
-#[test]
 fn results_are_told_as_json() {
     let home = Home::new();
     let file = small(&home);
@@ -430,15 +422,16 @@ fn results_are_told_as_json() {
     let collected = json(&collected);
     assert_eq!((&collected["rows"], &collected["done"]), (&told["rows"], &told["cells"]));
     assert!(Path::new(collected["files"][0].as_str().unwrap()).exists());
-    let cost = home.ebbing().args(["reproduce", "fig2", "--embedded", "--dry-run", "--json"]).output().unwrap();
-    let all = json(&cost)["estimates"][0]["cells"].as_u64().unwrap();
-    // Six seeds at every point of the quick grid.
-    let two = ["reproduce", "fig2", "--embedded", "--dry-run", "--json", "--seeds", "2"];
-    let fewer = json(&home.ebbing().args(two).output().unwrap())["estimates"][0]["cells"].as_u64().unwrap();
-    assert_eq!((all % 6, fewer), (0, all / 3));
-    refusal(&support::run("reproduce fig2 --seeds 0"), 2);
-    let said = refusal(&support::run("reproduce fig2 --seeds 3,1"), 2);
-    assert!(said.contains("--seeds is 3,1; must be one number for figure 2"), "{said}");
-    let said = refusal(&support::run("reproduce S6 --seeds 3,x"), 2);
-    assert!(said.contains("'3,x'") && said.contains("or two of them, the second no larger: 10,3"), "{said}");
+}
+
+#[test]
+fn the_order_of_tasks_is_a_setting() {
+    let folder = Home::new();
+    let text = "command = \"forecast\"\n[settings]\nlength = 3\nexamples = 12\ntest_examples = 0\n\
+                [grid]\norder = [\"1,2,3\", [3, 1, 2]]\n";
+    let out = folder.join("orders");
+    done(&run(&folder.write("orders.toml", text), &out, &[]));
+    let told = fs::read_to_string(out.join("orders.csv")).unwrap();
+    let rows = |order: &str| told.lines().filter(|line| !line.starts_with('#') && line.contains(order)).count();
+    assert!(rows("\"1,2,3\"") > 0 && rows("\"1,2,3\"") == rows("\"3,1,2\""), "{told}");
 }

@@ -5,7 +5,7 @@ use super::{App, Asked, Result, said};
 use crate::state::State;
 use ebbing::theory::advise::Advice;
 use ebbing_report::Metadata;
-use ebbing_studies::job::{AdviseJob, AdviseResult};
+use ebbing_studies::job::{AdviseJob, AdviseResult, heading_for};
 use ebbing_studies::{Job, show};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<
         let advice = Advice::of(std::slice::from_ref(&sequence), &settings, hear)?;
         let mut forecast = job.forecast();
         forecast.tasks.seed = Some(drawn.seed);
-        let heading = format!("Advice for {}", forecast.heading_of(&sequence, &state.origin())?);
+        let heading = heading_for(&advice, &forecast.heading_of(&sequence, &state.origin())?);
         let bytes = 1024 * (advice.remedies.len() + advice.replay.len());
         Ok((AdviseResult { heading, advice, settings, seed: drawn.seed, tasks: sequence.settings }, bytes))
     })

@@ -36,7 +36,7 @@ pub struct Asked<'a> {
     pub state: &'a State,
     /// Whether figures are for a narrow screen.
     pub narrow: bool,
-    /// Hears of every step; it does not return where nobody waits any more.
+    /// Hears of every step.
     pub hear: &'a mut dyn FnMut(&str),
 }
 

@@ -77,7 +77,9 @@ pub fn file(command: &str, name: &str, app: &App, state: &State, hear: &mut dyn 
 /// What the library says.
 pub fn view(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Value> {
     let mut commands = vec![];
-    for command in COMMANDS {
+    // Where advice is refused there is nothing of it to be taken along.
+    let serves = |command: &str| command != "advise" || state.advise().settings().is_ok_and(|s| s.checked().is_ok());
+    for command in COMMANDS.into_iter().filter(|command| serves(command)) {
         // A forecast's files depend on what it finds; those of the others are known before anybody asks for them.
         let files = match command {
             "forecast" => {

@@ -64,7 +64,7 @@ fn malformed_states_end_in_a_sentence_and_the_server_goes_on() {
         ("tasks=%2Fetc%2Fpasswd", "drop it on the page again"),
         ("order=1,1", "order"),
         ("order=1,2,99&length=3&examples=20&test-examples=0", "each of the 3 tasks once"),
-        ("protocol=split&ratio=1", "--ratio"),
+        ("protocol=split&ratio=1", "ratio is given"),
         ("%ff%fe=%00", "the address"),
         ("examples=99999999999", "examples"),
         ("examples=4000&length=4000", ""),

@@ -23,7 +23,7 @@ __all__ = ["Address", "Controls", "Endings", "EveryControl", "Looks", "Numbers",
 
 def main():
     if not chromium():
-        print("there is no Chromium here (ci/extra browser installs one)")
+        print("there is no Chromium here (ci/test installs one where it can)")
         return 77
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", default=OPTIONS.program)

@@ -53,7 +53,7 @@ pub struct AdviseJob {
     #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub widths: Vec<f64>,
-    /// Penalties to try, comma-separated, inf included, each told [default: 1, 10, 100 and 1000, the best told]
+    /// Penalties to try, comma-separated, inf included at --beta inf, each told [default: 1, 10, 100 and 1000, the best told]
     #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub lambdas: Vec<f64>,
@@ -222,10 +222,17 @@ impl AdviseJob {
         let advice = Advice::of(&sequences, &settings, hear)?;
         let targets: Vec<_> = sequences[0].tasks.iter().map(|task| task.y.as_ref()).collect();
         let look = whole_targets(&targets).map_or(String::new(), |words| format!("; {words}"));
-        let heading = format!("Advice for {}{look}", forecast.heading(&what)?);
+        let heading = heading_for(&advice, &format!("{}{look}", forecast.heading(&what)?));
         let tasks = sequences[0].settings.clone();
         Ok(AdviseResult { heading, advice, settings, seed: forecast.seed()?, tasks })
     }
+}
+
+/// The line that opens advice: what it was computed on where that is not all there is.
+pub fn heading_for(advice: &Advice, tasks: &str) -> String {
+    let [used, there] = advice.examples_used;
+    let part = if used < there { format!(" from {used} examples of each task") } else { String::new() };
+    format!("Advice{part} for {tasks}")
 }
 
 impl ForecastResult {

@@ -9,8 +9,8 @@ use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
 use ebbing::plan::{
-    Cost, Sizes, feature_forgetting_cost, feature_order_cost, feature_parameter_cost, forecast_cost, forgetting_cost,
-    in_tiles, order_parameter_cost, sequence_cost, whole_disk,
+    Cost, Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
+    order_parameter_cost, sequence_cost, whole_disk,
 };
 use ebbing::stats::number::significant;
 use ebbing::tasks::preparation_words;
@@ -42,7 +42,7 @@ pub struct ForecastJob {
     /// Which limit of learning
     #[arg(long, value_parser = choice::<Mode>(MODES), default_value = "rf")]
     pub mode: Mode,
-    /// Penalty on the change of weights, with --mode gibbs; a number or inf
+    /// Penalty on the change of weights, with --mode gibbs; a number or inf (the limit at the --beta given)
     #[arg(long, value_parser = number, value_name = "LAMBDA", default_value_t = f64::INFINITY)]
     #[serde(with = "ebbing::serde_infinity")]
     pub lambda: f64,
@@ -67,7 +67,7 @@ pub struct ForecastJob {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub depths: Vec<usize>,
-    /// Set beside it what each of these penalties would do where all weights learn, comma-separated, inf included
+    /// Set beside it what each of these penalties would do at this --beta where all weights learn, comma-separated, inf included
     #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',')]
     #[serde(deserialize_with = "list")]
     pub lambdas: Vec<f64>,
@@ -84,7 +84,7 @@ pub struct ForecastJob {
     /// Do not search for a better order of tasks
     #[arg(long)]
     pub no_order: bool,
-    /// Half samples for intervals of the order parameters; 0 for none
+    /// How often a tenth of the examples is left out for intervals of the order parameters; 0 for none
     #[arg(long, value_name = "B", default_value_t = 0)]
     pub bootstrap: usize,
     /// Label shuffles for the order parameters of unrelated labels; 0 for none
@@ -151,7 +151,7 @@ impl ForecastJob {
         theory.checked()?;
         Ok(ForecastSettings {
             theory,
-            half_samples: self.bootstrap,
+            resamples: self.bootstrap,
             shuffles: self.shuffles,
             depths: self.depths.clone(),
             lambdas: self.lambdas.clone(),
@@ -324,18 +324,26 @@ impl ForecastJob {
             0 => forecast_cost(sizes, self.kernels()),
             layers => self.cost_of_features(sizes).times(layers),
         };
+        // Kernels between all tasks and the covariances of what is learned there, and both as some points see them.
+        let (total, largest) =
+            (sizes.train.iter().sum::<usize>() as f64, sizes.train.iter().max().map_or(0.0, |&p| p as f64));
+        // In tiles there is no variance.
+        let spread =
+            if self.variance && !in_tiles(sizes) { 8.0 * (total * total + 3.0 * total * largest) } else { 0.0 };
+        let one = Cost { bytes: one.bytes + spread, ..one };
         // What is set beside it: other depths and penalties of one readout, widths of a readout per task at every penalty.
         let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));
         let one = if beside > 0 { one.then(forgetting_cost(sizes).times(beside)) } else { one };
         if heads > 0 { one.then(sequence_cost(sizes).times(heads)) } else { one }
     }
 
-    /// One layer of features.
-    fn cost_of_features(&self, sizes: &Sizes) -> Cost {
+    /// What one layer of features costs, for one seed.
+    pub fn cost_of_features(&self, sizes: &Sizes) -> Cost {
         let resampled = self.bootstrap.max(self.shuffles) > 0;
         let pairs = if resampled { order_parameter_cost(sizes) } else { feature_parameter_cost(sizes) };
-        let one = feature_forgetting_cost(sizes).then(pairs);
-        if self.no_order { one } else { one.then(feature_order_cost(sizes)) }
+        // A spread takes kernels between all examples.
+        let one = if self.variance { forgetting_cost(sizes) } else { feature_forgetting_cost(sizes) };
+        one.then(pairs)
     }
 
     /// Bytes of disk that finished parts take while it runs, where kernels of these sizes do not fit into memory.
@@ -413,7 +421,7 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("gamma_rule", "how far the rules of tasks s and t agree on them"),
     ("conflict", "gamma_rf - gamma_rule"),
     ("gamma_sim", "similarity of tasks s and t that have readouts of their own"),
-    ("f_pair", "forgetting of task s after task t alone"),
+    ("f_pair", "forgetting of task s after task t, these two learned alone, in the mode and at the beta of the row"),
     ("f_max", "fitted plateau of the first task's forgetting"),
     ("tau", "fitted number of tasks over which the first task is forgotten"),
     ("fit_r2", "share of variance that the fit explains"),

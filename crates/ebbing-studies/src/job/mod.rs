@@ -12,7 +12,7 @@ mod tasks;
 mod train;
 mod words;
 
-pub use advise::{AdviseJob, AdviseResult};
+pub use advise::{AdviseJob, AdviseResult, heading_for};
 pub use forecast::{ForecastJob, ForecastResult};
 pub use phase::{
     PhaseJob, PhasePair, PhasePairs, PhasePlace, PhaseSequence, PhaseSweep, Representation, SweptCurves, SweptLoads,

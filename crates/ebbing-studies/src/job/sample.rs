@@ -22,6 +22,14 @@ const ALONE: u64 = 1 << 63;
 
 /// The settings of sampling.
 #[derive(Debug, Clone, PartialEq, clap::Args, Serialize, Deserialize)]
+#[command(
+    mut_arg("length", |arg| arg.help("Number of tasks [default: 2]")),
+    mut_arg("examples", |arg| arg.help("Training examples per task [default: 40]")),
+    mut_arg("test_examples", |arg| arg.help("Test examples per task; 0 for none [default: 40]")),
+    mut_arg("ratio", |arg| {
+        arg.help("Permuted: share of pixels shuffled; partial split: the split [default: 0.3]")
+    })
+)]
 #[serde(default)]
 pub struct SampleJob {
     /// Which tasks are learned.

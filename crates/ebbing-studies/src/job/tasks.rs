@@ -97,7 +97,7 @@ pub struct TaskKeys {
     pub context: Option<usize>,
     /// Learn the tasks in this order: every task once, by its number, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "list")]
     pub order: Vec<usize>,
     /// The seed; with several seeds, the first of them [default: 0, or the recipe's own]
     #[arg(long, value_name = "SEED")]

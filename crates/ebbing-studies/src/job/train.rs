@@ -52,7 +52,6 @@ pub struct TrainJob {
     pub solver: Solver,
     /// How the weights of the first task, which has no penalty, are found [default: as --solver]
     #[arg(long, value_parser = choice::<Solver>(SOLVERS), value_name = "SOLVER")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_solver: Option<Solver>,
     /// Levenberg: a task ends when the gradient's norm is below this share of what it was at the start
     #[arg(long, value_parser = number, value_name = "X", default_value_t = 1e-6)]

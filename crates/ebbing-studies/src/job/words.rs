@@ -155,7 +155,7 @@ const FLAGS: [(&str, &str); 25] = [
     ("p_test", "--test-examples"),
     ("split", "--ratio"),
     ("steps", "--intermediate"),
-    ("half_samples", "--bootstrap"),
+    ("resamples", "--bootstrap"),
     ("sigma2", "--sigma"),
     ("bias2", "--bias"),
     ("depths", "--depths"),

@@ -78,8 +78,11 @@ pub fn figure(advice: &Advice) -> Figure {
         .filter_map(|(k, r)| Some((k + 1, r, r.cost?, r.forgetting?)))
         .map(|(k, r, cost, f)| (k, r, cost, if f < 1e-12 { 0.0 } else { f }))
         .collect();
-    let reach = |get: fn(&(usize, &Remedy, f64, f64)) -> f64| shown.iter().map(get).fold(0.0, f64::max);
-    let (high, right) = (reach(|p| p.3).max(advice.target), 1.4 * reach(|p| p.2).max(2.0));
+    // Of all points, those of the curve too.
+    let reach = |of_remedies: fn(&(usize, &Remedy, f64, f64)) -> f64, curve: &[f64]| {
+        shown.iter().map(of_remedies).chain(curve.iter().copied()).fold(0.0, f64::max)
+    };
+    let (high, right) = (reach(|p| p.3, &y).max(advice.target), 1.4 * reach(|p| p.2, &x).max(2.0));
     let mut panel = Panel::new()
         .x("work of training, doing nothing = 1")
         .y("mean final forgetting, loss on training data")
@@ -106,17 +109,7 @@ pub fn figure(advice: &Advice) -> Figure {
     for (cost, f, tag) in tags {
         panel = panel.tag(cost, f, &tag);
     }
-    let best = advice.remedies.iter().find(|r| r.applies && r.kind != RemedyKind::Joint);
-    let finding = match (best.and_then(|r| Some((r, r.forgetting?, r.cost?))), nothing) {
-        (Some((r, f, cost)), Some(nothing)) => format!(
-            "Doing nothing leaves {} forgotten; the least, {}, has {} at {} times the work.",
-            significant(nothing),
-            significant(f),
-            escape_markup(&r.remedy),
-            significant(cost)
-        ),
-        _ => String::new(),
-    };
+    let finding = advice.sentences().first().map(|answer| typeset(answer)).unwrap_or_default();
     Figure::wide(panel).title("What each remedy would do").finding(&finding).caption(
         "Mean forgetting of earlier tasks after the last (loss on their training data) against the work of training, for every \
          remedy at its best setting, the best first. Colours tell what a remedy needs: examples that are kept, the task known at \

@@ -91,7 +91,7 @@ impl Store {
     pub fn open(folder: &Path) -> Result<Store> {
         let path = folder.join("study.json");
         if !path.is_file() {
-            let expected = "give a folder that `ebbing study run` or `ebbing reproduce` wrote";
+            let expected = "give a folder that `ebbing study run` or `ebbing-paper figure` wrote";
             return Err(ebbing::Error::file(folder, "study.json", "not there", expected).into());
         }
         Store::of(folder, Manifest::read(&path)?)

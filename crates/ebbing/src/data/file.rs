@@ -107,7 +107,8 @@ fn write_in(hidden: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         }
     };
     fault::at_write()?;
-    file.write_all(bytes)?;
+    // By the file itself: the wrapper's error names its hidden path.
+    file.as_file_mut().write_all(bytes)?;
     fault::at_write()?;
     file.as_file().sync_all()?;
     fault::at_write()?;

@@ -182,7 +182,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
     KnownSet {
         name: "cifar10",
         aliases: &["cifar-10"],
-        title: "CIFAR-10, colour photographs",
+        title: "CIFAR-10, photographs",
         files: &[file(
             "cifar-10-binary.tar.gz",
             170_052_171,
@@ -202,7 +202,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
     KnownSet {
         name: "cifar100",
         aliases: &["cifar-100", "cifar100gray", "cifar100grey"],
-        title: "CIFAR-100, colour photographs, fine labels",
+        title: "CIFAR-100, photographs, fine labels",
         files: &[file(
             "cifar-100-binary.tar.gz",
             168_513_733,

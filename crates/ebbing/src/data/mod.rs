@@ -9,7 +9,7 @@
 //! | [`KNOWN_SETS`], [`Places::verify`] | standard sets with their official sizes and checksums |
 //! | [`Preprocess`], [`Preprocessor`] | grey levels, centring, ZCA whitening, scaling to squared norm N0 |
 //! | [`Source`] | a data set with its preprocessing fitted: what [tasks](crate::tasks) are drawn from |
-//! | [`read_npz`], [`read_idx`], [`read_csv`], [`parse_cifar`] | the readers themselves |
+//! | [`read_npz`], [`read_mat`], [`read_idx`], [`read_csv`], [`parse_cifar`] | the readers themselves |
 //!
 //! The default preprocessing is the paper's (supplement, "Benchmark Task Sequences"): subtract each image's own mean,
 //! whiten with the covariance of the whole training set, scale to squared norm N0. Whitening matters: without it the
@@ -36,6 +36,7 @@ mod grey;
 mod idx;
 mod import;
 mod known;
+mod mat;
 mod npy;
 mod places;
 mod preprocess;
@@ -59,6 +60,7 @@ pub use grey::to_grey;
 pub use idx::{parse_idx, read_idx};
 pub use import::ImportOptions;
 pub use known::{KNOWN_SETS, KnownFile, KnownSet, file_sha256};
+pub use mat::{parse_mat, read_mat};
 pub use npy::{parse_npy, parse_npz, read_npy, read_npz, to_npy, write_npz};
 pub use places::{Found, Places, Status};
 pub use preprocess::{Centre, Order, Preprocess, Preprocessor, Whiten};

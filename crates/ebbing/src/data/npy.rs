@@ -104,19 +104,32 @@ pub fn parse_npy(bytes: Vec<u8>, path: &Path, name: &str) -> Result<Array> {
             format!("that takes {need} bytes, but {have} follow the header"),
         ));
     }
-    let values = element.decode(bytes, data, big_endian).map_err(|(i, value)| {
-        let place = match (&header.shape[..], header.fortran) {
-            ([rows, _], true) => format!("row {}, column {} of {name}", i % rows, i / rows),
+    let values = placed((element, bytes, data, big_endian), (&header.shape, header.fortran), path, name)?;
+    Ok(Array { shape: header.shape, values })
+}
+
+/// Values of an element type from `skip` on, put with the last index fastest; one that is refused is named by its place.
+///
+/// # Errors
+/// [`Error::File`] for a value that is not finite or does not fit.
+pub(super) fn placed(
+    (element, bytes, skip, big_endian): (Element, Vec<u8>, usize, bool),
+    (shape, fortran): (&[usize], bool),
+    path: &Path,
+    name: &str,
+) -> Result<Values> {
+    let values = element.decode(bytes, skip, big_endian).map_err(|(i, value)| {
+        let place = match (shape, fortran) {
+            ([rows, _], true) => format!("row {}, column {} of {name}", i % rows + 1, i / rows + 1),
             ([_, rest @ ..], false) if !rest.is_empty() => {
                 let columns: usize = rest.iter().product();
-                format!("row {}, column {} of {name}", i / columns, i % columns)
+                format!("row {}, column {} of {name}", i / columns + 1, i % columns + 1)
             }
-            _ => format!("value {i} of {name}"),
+            _ => format!("value {} of {name}", i + 1),
         };
-        Error::file(path, place, value, "every value must be finite and fit 64 bits (rows and columns count from 0)")
+        Error::file(path, place, value, "every value must be finite and fit 64 bits (rows and columns count from 1)")
     })?;
-    let values = if header.fortran { to_c_order(values, &header.shape) } else { values };
-    Ok(Array { shape: header.shape, values })
+    Ok(if fortran { to_c_order(values, shape) } else { values })
 }
 
 /// The number type and byte order that a `descr` string names.

@@ -280,7 +280,7 @@ impl Preprocessor {
     /// # Errors
     /// [`Error::Data`] where the dimension differs, a value is NaN or infinite, or a row that is to be scaled has norm 0.
     pub fn apply(&self, x: MatRef<'_, f64>) -> Result<Mat<f64>> {
-        self.apply_named(x.to_owned(), &|i| format!("row {i}"))
+        self.apply_named(x.to_owned(), &|i| format!("row {}", i + 1))
     }
 
     /// The same for an owned matrix, with a name for each row that error messages use.
@@ -478,12 +478,12 @@ pub(super) mod tests {
         let fitted = Preprocessor::fit(x.as_ref(), &Preprocess::default()).unwrap();
         (0..7).for_each(|j| x[(3, j)] = 0.0);
         let message = fitted.apply(x.as_ref()).unwrap_err().to_string();
-        assert_eq!(message, "row 3: is all zero and cannot be scaled to squared norm 7; drop it");
+        assert_eq!(message, "row 4: is all zero and cannot be scaled to squared norm 7; drop it");
         // The mean of seven times 0.1 is not exactly 0.1: the rest is rounding, not a direction.
         (0..7).for_each(|j| x[(3, j)] = 0.1);
-        assert!(fitted.apply(x.as_ref()).unwrap_err().to_string().starts_with("row 3: is zero after centring"));
+        assert!(fitted.apply(x.as_ref()).unwrap_err().to_string().starts_with("row 4: is zero after centring"));
         x[(5, 2)] = f64::NAN;
-        assert!(fitted.apply(x.as_ref()).unwrap_err().to_string().starts_with("row 5: holds a NaN"));
+        assert!(fitted.apply(x.as_ref()).unwrap_err().to_string().starts_with("row 6: holds a NaN"));
     }
 
     #[test]

@@ -43,6 +43,7 @@ impl Sources {
             return Ok(source.clone());
         }
         let source = Arc::new(make()?);
+        crate::stop::check()?;
         loaded.insert(key, source.clone());
         Ok(source)
     }

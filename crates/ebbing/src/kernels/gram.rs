@@ -7,6 +7,7 @@ use super::rows::Rows;
 use super::simd;
 use super::table::NEAREST;
 use crate::linalg::{Mat, MatMut, MatRef, column_slice, column_slice_mut, matmul_block};
+use crate::stop;
 use rayon::prelude::*;
 
 /// Rows and columns of a tile: its product, cosines and values stay in the second-level cache, and a matrix of moderate
@@ -96,11 +97,14 @@ fn cut(m: &mut Mat<f64>, size: usize) -> Vec<(usize, usize, MatMut<'_, f64>)> {
     tiles
 }
 
-/// Computes every tile, in parallel.
+/// Computes every tile, in parallel; leaves the rest undone where an end is asked for.
 fn fill(kernels: &[&Kernel], x: &Rows<'_>, x2: &Rows<'_>, size: usize, tiles: Vec<Tile<'_>>) {
     let profiles: Vec<_> = kernels.iter().map(|k| Profile::new(k, x, x2)).collect();
     let scratch = || Mat::<f64>::zeros(size.min(x.len()), size.min(x2.len()));
     tiles.into_par_iter().for_each_init(scratch, |scratch, mut tile| {
+        if stop::requested() {
+            return;
+        }
         let (h, w) = (size.min(x.len() - tile.i), size.min(x2.len() - tile.j));
         let mut cos = scratch.as_mut().submatrix_mut(0, 0, h, w);
         let (a, b) = (x.matrix.subrows(tile.i, h), x2.matrix.subrows(tile.j, w));
@@ -108,7 +112,7 @@ fn fill(kernels: &[&Kernel], x: &Rows<'_>, x2: &Rows<'_>, size: usize, tiles: Ve
         let near = cosines(cos.as_mut(), x, tile.i, x2, tile.j);
         for (k, profile) in profiles.iter().enumerate() {
             let out = &mut tile.out[k];
-            for j in 0..w {
+            for j in (0..w).take_while(|_| !stop::requested()) {
                 let column = column_slice_mut(out.as_mut(), j);
                 profile.apply(column_slice(cos.as_ref(), j), x, tile.i, x2, tile.j + j, column);
             }

@@ -8,6 +8,7 @@ use super::table::Table;
 use super::{Activation, Architecture, KernelKind, WeightPrior, gram};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
+use crate::stop;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -118,9 +119,9 @@ impl Kernel {
         same_features(x.len(), x2.len())?;
         let square = |x: &[f64]| x.iter().map(|a| a * a).sum::<f64>();
         let (n, n2) = (square(x), square(x2));
-        rows::check(n, || "first input".into())?;
-        rows::check(n2, || "second input".into())?;
-        let (inverse, inverse2) = (1.0 / n.sqrt(), 1.0 / n2.sqrt());
+        rows::check(n, self.has_bias(), || "first input".into())?;
+        rows::check(n2, self.has_bias(), || "second input".into())?;
+        let (inverse, inverse2) = (rows::inverse(n), rows::inverse(n2));
         let (mut minus, mut plus) = (0.0, 0.0);
         for (a, b) in x.iter().zip(x2) {
             let (a, b) = (a * inverse, b * inverse2);
@@ -138,7 +139,7 @@ impl Kernel {
     /// [`Error::Data`] that names a row without a usable norm.
     pub fn diagonal(&self, x: MatRef<'_, f64>) -> Result<Vec<f64>> {
         let copy = contiguous(x);
-        let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), "inputs")?;
+        let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), self.has_bias(), "inputs")?;
         Ok(rows.v.par_iter().map(|&v| self.value(Angle::ZERO, v, v)).collect())
     }
 
@@ -165,9 +166,11 @@ impl Kernel {
     pub fn gram_many(kernels: &[&Kernel], x: MatRef<'_, f64>, x2: MatRef<'_, f64>) -> Result<Vec<Mat<f64>>> {
         same_features(x.ncols(), x2.ncols())?;
         let (copy, copy2) = (contiguous(x), contiguous(x2));
-        let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), "first inputs")?;
-        let rows2 = Rows::new(copy2.as_ref().map_or(x2, |c| c.as_ref()), "second inputs")?;
-        Ok(gram::rectangular(kernels, &rows, &rows2))
+        let biased = kernels.iter().all(|kernel| kernel.has_bias());
+        let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), biased, "first inputs")?;
+        let rows2 = Rows::new(copy2.as_ref().map_or(x2, |c| c.as_ref()), biased, "second inputs")?;
+        let all = gram::rectangular(kernels, &rows, &rows2);
+        stop::check().map(|()| all)
     }
 
     /// [`Kernel::gram_symmetric`] of several kernels from one matrix product.
@@ -176,12 +179,11 @@ impl Kernel {
     /// As for [`Kernel::gram_symmetric`].
     pub fn gram_many_symmetric(kernels: &[&Kernel], x: MatRef<'_, f64>) -> Result<Vec<Mat<f64>>> {
         let copy = contiguous(x);
-        let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), "inputs")?;
-        if kernels.iter().all(|k| k.symmetric) {
-            Ok(gram::symmetric(kernels, &rows))
-        } else {
-            Ok(gram::rectangular(kernels, &rows, &rows))
-        }
+        let biased = kernels.iter().all(|kernel| kernel.has_bias());
+        let rows = Rows::new(copy.as_ref().map_or(x, |c| c.as_ref()), biased, "inputs")?;
+        let whole = kernels.iter().all(|k| k.symmetric);
+        let all = if whole { gram::symmetric(kernels, &rows) } else { gram::rectangular(kernels, &rows, &rows) };
+        stop::check().map(|()| all)
     }
 
     /// The value for two inputs at `angle` with squared norms `v` and `v2`, divided by N0.
@@ -194,6 +196,11 @@ impl Kernel {
             KernelKind::DeltaK => values.delta,
             KernelKind::Derivative => values.derivative,
         }
+    }
+
+    /// Whether units have biases, so that an input that is 0 has a direction.
+    fn has_bias(&self) -> bool {
+        self.layers.have_bias()
     }
 
     /// Whether the activation is homogeneous and there are no biases, so that norms only scale the kernel.

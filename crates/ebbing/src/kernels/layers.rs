@@ -192,6 +192,11 @@ impl Layers {
         Layers { activation, branch, hidden, readout, overlap, bias: priors[0].prior.relative_bias() }
     }
 
+    /// Whether units have biases.
+    pub fn have_bias(&self) -> bool {
+        self.bias > 0.0
+    }
+
     /// Whether norms of inputs only scale what comes out.
     pub fn are_homogeneous(&self) -> bool {
         matches!(self.activation, Activation::Relu | Activation::Linear) && self.bias == 0.0

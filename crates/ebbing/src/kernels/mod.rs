@@ -48,6 +48,7 @@ mod table;
 pub use kernel::Kernel;
 pub(crate) use prior::LayerPrior;
 pub use prior::WeightPrior;
+pub(crate) use rows::check_inputs;
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::{MatRef, column_slice};
+use crate::tasks::Task;
 use rayon::prelude::*;
 
 /// Rows whose norms are taken by one thread at a time.
@@ -14,33 +15,25 @@ pub(super) struct Rows<'a> {
     pub v: Vec<f64>,
     /// `|x|/√N0`.
     pub root: Vec<f64>,
-    /// `1/|x|`.
+    /// `1/|x|`; 0 of a row that is 0, whose cosines are 0.
     pub inverse: Vec<f64>,
     /// 1 for every row: what replaces `root` where a kernel does not scale with the norm.
     pub ones: Vec<f64>,
 }
 
 impl<'a> Rows<'a> {
-    /// Norms of the rows of `matrix`. `what` names the set in error messages.
-    pub fn new(matrix: MatRef<'a, f64>, what: &str) -> Result<Self> {
-        let mut squares = vec![0.0; matrix.nrows()];
-        squares.par_chunks_mut(CHUNK).enumerate().for_each(|(n, sums)| {
-            let part = matrix.subrows(n * CHUNK, sums.len());
-            for k in 0..part.ncols() {
-                for (sum, a) in sums.iter_mut().zip(column_slice(part, k)) {
-                    *sum += a * a;
-                }
-            }
-        });
+    /// Norms of the rows of `matrix`. `what` names the set in error messages; `biased`: whether a row may be 0.
+    pub fn new(matrix: MatRef<'a, f64>, biased: bool, what: &str) -> Result<Self> {
+        let squares = squares(matrix);
         for (i, &square) in squares.iter().enumerate() {
-            check(square, || format!("{what}, row {i}"))?;
+            check(square, biased, || format!("{what}, row {}", i + 1))?;
         }
         let size = matrix.ncols() as f64;
         Ok(Rows {
             matrix,
             v: squares.iter().map(|s| s / size).collect(),
             root: squares.iter().map(|s| (s / size).sqrt()).collect(),
-            inverse: squares.iter().map(|s| 1.0 / s.sqrt()).collect(),
+            inverse: squares.iter().map(|&s| inverse(s)).collect(),
             ones: vec![1.0; squares.len()],
         })
     }
@@ -56,13 +49,50 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Refuses a squared norm with which no cosine can be formed.
-pub(super) fn check(square: f64, what: impl Fn() -> String) -> Result<()> {
+/// `|x|²` of every row.
+fn squares(matrix: MatRef<'_, f64>) -> Vec<f64> {
+    let mut squares = vec![0.0; matrix.nrows()];
+    squares.par_chunks_mut(CHUNK).enumerate().for_each(|(n, sums)| {
+        let part = matrix.subrows(n * CHUNK, sums.len());
+        for k in 0..part.ncols() {
+            for (sum, a) in sums.iter_mut().zip(column_slice(part, k)) {
+                *sum += a * a;
+            }
+        }
+    });
+    squares
+}
+
+/// `1/|x|` from `|x|²`, 0 for 0.
+pub(super) fn inverse(square: f64) -> f64 {
+    if square == 0.0 { 0.0 } else { 1.0 / square.sqrt() }
+}
+
+/// Refuses a squared norm with which no cosine can be formed; with a bias an input may be 0.
+pub(super) fn check(square: f64, biased: bool, what: impl Fn() -> String) -> Result<()> {
     // Dot products of two such rows neither overflow nor lose digits to underflow.
-    if square > 1e-280 && square < 1e280 {
+    if square > 1e-280 && square < 1e280 || biased && square == 0.0 {
         return Ok(());
     }
-    let norm = square.sqrt();
-    let problem = format!("its norm is {norm}; a kernel needs numbers that are finite and a norm in 1e-140 … 1e140");
+    let problem = match square {
+        0.0 => "it is zero, or too small to have a norm, which a network without a bias cannot tell from other inputs by its angle: drop it, or give a bias".to_string(),
+        _ => format!("its norm is {}; a kernel needs numbers that are finite and a norm in 1e-140 … 1e140", square.sqrt()),
+    };
     Err(Error::data(what(), problem))
+}
+
+/// Refuses inputs of tasks that a kernel would refuse, by their task and their row in it (from 1).
+///
+/// # Errors
+/// [`Error::Data`].
+pub(crate) fn check_inputs(tasks: &[Task], biased: bool) -> Result<()> {
+    for (t, task) in tasks.iter().enumerate() {
+        for (set, x) in [("", Some(&task.x)), ("test ", task.test.as_ref().map(|test| &test.x))] {
+            // The columns of a matrix of its own are contiguous.
+            for (i, square) in x.into_iter().flat_map(|x| squares(x.as_ref())).enumerate() {
+                check(square, biased, || format!("{}, {set}row {}", task.label(t), i + 1))?;
+            }
+        }
+    }
+    Ok(())
 }

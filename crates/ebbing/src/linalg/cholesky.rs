@@ -1,12 +1,14 @@
 //! `A = L Lᵀ` of a symmetric positive definite matrix, with its condition and its residual.
 
+use super::triangle::{solve_lower, solve_upper};
 use super::{Mat, MatMut, MatRef, checked_norm, condition, diagnosis, par, symmetric_norm};
 use crate::error::{Error, Result};
+use crate::stop;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{Accum, Spec};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Accum, Par, Spec};
 
 /// `A = L Lᵀ`.
 ///
@@ -30,8 +32,10 @@ impl Cholesky {
         let mut l = Mat::zeros(a.nrows(), a.nrows());
         l.copy_from_triangular_lower(a);
         match factor_in_place(l.as_mut()) {
-            Ok(()) => Ok(Self::finish(l, norm, name)),
-            Err(pivot) => Err(diagnosis::not_positive_definite(a, pivot, norm, name)),
+            Ok(()) => Self::finish(l, norm, name),
+            Err(pivot) => {
+                Err(stop::check().err().unwrap_or_else(|| diagnosis::not_positive_definite(a, pivot, norm, name)))
+            }
         }
     }
 
@@ -43,8 +47,9 @@ impl Cholesky {
         let norm = checked_norm(a.as_ref(), name)?;
         let diagonal_blocks = copy_diagonal_blocks(a.as_ref());
         match factor_in_place(a.as_mut()) {
-            Ok(()) => Ok(Self::finish(a, norm, name)),
+            Ok(()) => Self::finish(a, norm, name),
             Err(pivot) => {
+                stop::check()?;
                 // Outside the diagonal blocks, the half above the diagonal still holds the matrix.
                 for (k, block) in diagonal_blocks.iter().enumerate() {
                     let (start, size) = (k * BLOCK, block.nrows());
@@ -55,11 +60,12 @@ impl Cholesky {
         }
     }
 
-    fn finish(mut l: Mat<f64>, norm: f64, name: &str) -> Self {
+    fn finish(mut l: Mat<f64>, norm: f64, name: &str) -> Result<Self> {
+        stop::check()?;
         for j in 1..l.ncols() {
             l.col_as_slice_mut(j)[..j].fill(0.0);
         }
-        Cholesky { l, norm, name: name.to_string() }
+        Ok(Cholesky { l, norm, name: name.to_string() })
     }
 
     /// The factor L, zero above the diagonal.
@@ -105,7 +111,7 @@ impl Cholesky {
     /// `B ← L^{-1} B`.
     pub fn half_solve_in_place(&self, b: MatMut<'_, f64>) {
         let par = par(b.ncols());
-        solve_lower_triangular_in_place(self.l.as_ref(), b, par);
+        solve_lower(self.l.as_ref(), b, par);
     }
 
     /// `L^{-T} B`.
@@ -118,7 +124,7 @@ impl Cholesky {
     /// `B ← L^{-T} B`.
     pub fn half_solve_transposed_in_place(&self, b: MatMut<'_, f64>) {
         let par = par(b.ncols());
-        solve_upper_triangular_in_place(self.l.transpose(), b, par);
+        solve_upper(self.l.transpose(), b, par);
     }
 
     /// `ln det A`.
@@ -188,7 +194,8 @@ impl Cholesky {
     }
 }
 
-/// faer's factorisation uses the half above the diagonal as scratch inside diagonal blocks of (at most) this size.
+/// Rows that are factored at a time: faer's own number, so that it makes no difference to the bits. Within diagonal blocks of
+/// this size faer uses the half above the diagonal as scratch.
 const BLOCK: usize = 128;
 
 fn copy_diagonal_blocks(a: MatRef<'_, f64>) -> Vec<Mat<f64>> {
@@ -202,15 +209,22 @@ pub(super) struct BadPivot {
     pub value: Option<f64>,
 }
 
-/// Overwrites the lower half of `a` by L.
+/// Overwrites the lower half of `a` by L, some rows after the other: as faer does, but that it can be ended between them.
 pub(super) fn factor_in_place(mut a: MatMut<'_, f64>) -> Result<(), BadPivot> {
     let n = a.nrows();
     let diagonal: Vec<f64> = (0..n).map(|i| a[(i, i)]).collect();
-    let (par, params) = (par(n), Spec::default());
-    let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(n, par, params));
-    let outcome = cholesky_in_place(a.as_mut(), Default::default(), par, MemStack::new(&mut memory), params);
-    if let Err(LltError::NonPositivePivot { index }) = outcome {
-        return Err(BadPivot { row: index, value: None });
+    let par = par(n);
+    for first in (0..n).step_by(BLOCK) {
+        if stop::requested() {
+            return Err(BadPivot { row: 0, value: None });
+        }
+        let size = BLOCK.min(n - first);
+        let rest = a.as_mut().submatrix_mut(first, first, n - first, n - first);
+        let (mut own, _, mut below, mut left) = rest.split_at_mut(size, size);
+        factor_block(own.as_mut(), par).map_err(|row| BadPivot { row: first + row, value: None })?;
+        solve_lower_triangular_in_place(own.as_ref(), below.as_mut().transpose_mut(), par);
+        let (below, lower, whole) = (below.as_ref(), BlockStructure::TriangularLower, BlockStructure::Rectangular);
+        triangular::matmul(left.as_mut(), lower, Accum::Add, below, whole, below.transpose(), whole, -1.0, par);
     }
     for j in 0..n {
         let pivot = a[(j, j)] * a[(j, j)];
@@ -220,6 +234,14 @@ pub(super) fn factor_in_place(mut a: MatMut<'_, f64>) -> Result<(), BadPivot> {
         }
     }
     Ok(())
+}
+
+/// Overwrites the lower half of a diagonal block by its factor, or names the row that breaks down.
+fn factor_block(mut a: MatMut<'_, f64>, par: Par) -> Result<(), usize> {
+    let params = Spec::default();
+    let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(a.nrows(), par, params));
+    let outcome = cholesky_in_place(a.as_mut(), Default::default(), par, MemStack::new(&mut memory), params);
+    outcome.map(|_| ()).map_err(|LltError::NonPositivePivot { index }| index)
 }
 
 fn digits(condition: f64) -> f64 {

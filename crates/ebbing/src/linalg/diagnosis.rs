@@ -9,6 +9,9 @@ use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_uppe
 
 /// How many pairs of rows an error message lists.
 const LISTED: usize = 5;
+/// The ridge that is suggested, of the norm: with it the condition number is at most 1e8 or so, and eight digits are left where
+/// four are needed.
+const RIDGE: f64 = 1e-8;
 
 /// The error for matrix `a` (its lower half is read) whose factorisation broke down at `pivot`.
 pub(super) fn not_positive_definite(a: MatRef<'_, f64>, pivot: BadPivot, norm: f64, name: &str) -> Error {
@@ -100,10 +103,9 @@ fn one_column(x: &mut [f64]) -> MatMut<'_, f64> {
 /// What a user can do about it, as the end of a sentence.
 fn advice(a: MatRef<'_, f64>, smallest: f64, norm: f64) -> String {
     let n = a.nrows();
-    // With it the condition number is at most 1e8 or so: eight digits are left, where four are needed.
-    let ridge = (1e-8 * norm).max(4.0 * -smallest);
+    let ridge = (RIDGE * norm).max(4.0 * -smallest);
     let beta = 1.0 / ridge;
-    let zero: Vec<String> = (0..n).filter(|&i| a[(i, i)] == 0.0).map(|i| i.to_string()).collect();
+    let zero: Vec<String> = (0..n).filter(|&i| a[(i, i)] == 0.0).map(|i| (i + 1).to_string()).collect();
     if !zero.is_empty() {
         return format!(
             "the diagonal is zero at row {}: remove the examples that are zero, or set beta to {beta:.1e} (a ridge of {ridge:.1e})",
@@ -115,27 +117,69 @@ fn advice(a: MatRef<'_, f64>, smallest: f64, norm: f64) -> String {
             "it is indefinite by more than rounding, which no kernel is: check how it was made, or set beta to {beta:.1e} (a ridge of {ridge:.1e})"
         );
     }
-    let pairs = dependent_pairs(a);
-    if !pairs.is_empty() {
+    let diagonal: Vec<f64> = (0..n).map(|i| a[(i, i)]).collect();
+    let mut pairs = vec![];
+    dependent_rows(&diagonal, (0, 0), a, &mut pairs);
+    dependence(&pairs, ridge)
+}
+
+/// What a user can do about rows that depend on each other, these pairs among them.
+fn dependence(pairs: &[DependentRows], ridge: f64) -> String {
+    let beta = 1.0 / ridge;
+    if pairs.is_empty() {
         return format!(
-            "{}: remove one of each pair, or set beta to {beta:.1e} (a ridge of {ridge:.1e})",
-            list(&pairs)
+            "no two rows are multiples of each other, but the rows are linearly dependent to rounding (more examples than \
+             features?): remove examples, or set beta to {beta:.1e} (a ridge of {ridge:.1e})"
         );
     }
+    let words = |DependentRows { rows: [i, j], relation }: &DependentRows| {
+        format!("rows {} and {} are {relation}", i + 1, j + 1)
+    };
     format!(
-        "no two rows are multiples of each other, but the rows are linearly dependent to rounding (more examples than \
-         features?): remove examples, or set beta to {beta:.1e} (a ridge of {ridge:.1e})"
+        "{}: remove one of each pair, or set beta to {beta:.1e} (a ridge of {ridge:.1e})",
+        list(&pairs.iter().map(words).collect::<Vec<_>>())
     )
 }
 
-/// "rows 3 and 17 are equal" for every pair that is one direction in feature space: `a_ij² = a_ii a_jj` to rounding.
-fn dependent_pairs(a: MatRef<'_, f64>) -> Vec<String> {
-    let n = a.nrows();
-    let tolerance = 4.0 * (n as f64).max(16.0) * f64::EPSILON;
-    let mut pairs = vec![];
-    for i in 0..n {
-        for j in i + 1..n {
-            let (own, other, shared) = (a[(i, i)], a[(j, j)], a[(j, i)]);
+/// The error for a matrix that is singular to rounding, and not in memory: its diagonal and one-norm, its smallest eigenvalue to
+/// within a small factor, and the pairs of rows that [`dependent_rows`] found.
+pub(crate) fn singular(
+    name: &str,
+    diagonal: &[f64],
+    norm: f64,
+    smallest_eigenvalue: f64,
+    pairs: &[DependentRows],
+) -> Error {
+    Error::NotPositiveDefinite {
+        matrix: name.to_string(),
+        pivot: pairs.first().map_or(diagonal.len().saturating_sub(1), |pair| pair.rows[1]),
+        size: diagonal.len(),
+        pivot_value: smallest_eigenvalue,
+        smallest_eigenvalue,
+        advice: dependence(pairs, RIDGE * norm),
+    }
+}
+
+/// Two rows, the first one first, and what they are to each other.
+pub(crate) struct DependentRows {
+    pub rows: [usize; 2],
+    relation: &'static str,
+}
+
+/// Finds every pair of rows that is one direction in feature space, `a_ij² = a_ii a_jj` to rounding, in a part of the lower half
+/// of a matrix whose first row and column are given.
+pub(crate) fn dependent_rows(
+    diagonal: &[f64],
+    (first_row, first_column): (usize, usize),
+    part: MatRef<'_, f64>,
+    pairs: &mut Vec<DependentRows>,
+) {
+    let tolerance = 4.0 * (diagonal.len() as f64).max(16.0) * f64::EPSILON;
+    for c in 0..part.ncols() {
+        let i = first_column + c;
+        for r in (i + 1).saturating_sub(first_row)..part.nrows() {
+            let j = first_row + r;
+            let (own, other, shared) = (diagonal[i], diagonal[j], part[(r, c)]);
             let dependent = ((shared / own) * (shared / other) - 1.0).abs() <= tolerance; // false for a NaN too
             if !dependent {
                 continue;
@@ -147,10 +191,9 @@ fn dependent_pairs(a: MatRef<'_, f64>) -> Vec<String> {
             } else {
                 "opposite"
             };
-            pairs.push(format!("rows {i} and {j} are {relation}"));
+            pairs.push(DependentRows { rows: [i, j], relation });
         }
     }
-    pairs
 }
 
 /// The first few of `items`, and how many more there are.

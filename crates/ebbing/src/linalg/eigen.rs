@@ -51,6 +51,7 @@ impl SymmetricEigen {
             MemStack::new(&mut memory),
             params,
         );
+        crate::stop::check()?;
         let values: Vec<f64> = values.iter().map(|value| scale * value).collect();
         let (residual, orthogonality) = residuals(a, &values, vectors.as_ref(), norm);
         let sound = residual <= WORST_RESIDUAL && orthogonality <= WORST_RESIDUAL; // false for a NaN too

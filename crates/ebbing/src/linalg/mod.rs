@@ -13,6 +13,9 @@
 //! Work is always cut into the same [`SPLITS`] parts, however many threads carry them out, so every result has the
 //! same bits at any number of threads. Threads are those of the current rayon pool.
 //!
+//! Where an end is asked for ([`crate::stop`]) products and solves are left undone within a second. A decomposition by
+//! eigenvectors cannot be interrupted: it comes to its end first.
+//!
 //! ```
 //! use ebbing::linalg::{Cholesky, Mat, matmul};
 //! let a = Mat::from_fn(3, 3, |i, j| if i == j { 2.0 } else { 1.0 });
@@ -32,9 +35,11 @@ mod pseudo_inverse;
 mod single;
 mod threads;
 mod tiled;
+mod triangle;
 
 pub(crate) use block::{column_slice, column_slice_mut, matmul_block};
 pub use cholesky::Cholesky;
+pub(crate) use diagnosis::{dependent_rows, singular};
 pub use eigen::SymmetricEigen;
 pub(crate) use faer::Scale;
 pub use faer::{Mat, MatMut, MatRef};
@@ -47,11 +52,15 @@ pub(crate) use tiled::TiledCholesky;
 
 use crate::error::{Error, Result};
 use crate::rng::Stream;
+use crate::stop;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Par};
 
 /// The number of parts that parallel work is cut into, on every machine.
 pub const SPLITS: usize = 8;
+
+/// Multiplications after which work looks whether an end is asked for: a fraction of a second on one core.
+const UNDISTURBED: usize = 10_000_000_000;
 
 /// faer's parallelism for a result of `columns` columns.
 ///
@@ -78,7 +87,32 @@ pub fn matmul_into(c: MatMut<'_, f64>, beta: f64, alpha: f64, a: MatRef<'_, f64>
     debug_assert!(beta == 0.0 || beta == 1.0);
     let accum = if beta == 0.0 { Accum::Replace } else { Accum::Add };
     let par = par(c.nrows().min(c.ncols()));
-    faer::linalg::matmul::matmul(c, accum, a, b, alpha, par);
+    in_strips(c, accum, a, b, alpha, par, UNDISTURBED);
+}
+
+/// The product of [`matmul_into`], by some columns after the other: with at most `most` multiplications in each strip, and the
+/// same bits however many there are.
+fn in_strips(
+    mut c: MatMut<'_, f64>,
+    accum: Accum,
+    a: MatRef<'_, f64>,
+    b: MatRef<'_, f64>,
+    alpha: f64,
+    par: Par,
+    most: usize,
+) {
+    /// Narrower ones would be slower.
+    const NARROWEST: usize = 192;
+    let width = most / (a.nrows() * a.ncols()).max(1) / NARROWEST * NARROWEST;
+    let width = width.max(NARROWEST).min(b.ncols().max(1));
+    for first in (0..b.ncols()).step_by(width) {
+        if stop::requested() {
+            return;
+        }
+        let columns = width.min(b.ncols() - first);
+        let (c, b) = (c.as_mut().subcols_mut(first, columns), b.subcols(first, columns));
+        faer::linalg::matmul::matmul(c, accum, a, b, alpha, par);
+    }
 }
 
 /// `A x`.
@@ -114,6 +148,9 @@ pub fn dot(x: &[f64], y: &[f64]) -> f64 {
 /// The lower half of `C ← beta·C + alpha·A Aᵀ`, with beta 0 or 1.
 pub(crate) fn lower_gram_into(c: MatMut<'_, f64>, beta: f64, alpha: f64, a: MatRef<'_, f64>) {
     debug_assert!(beta == 0.0 || beta == 1.0);
+    if stop::requested() {
+        return;
+    }
     let accum = if beta == 0.0 { Accum::Replace } else { Accum::Add };
     let (par, whole) = (par(c.ncols()), BlockStructure::Rectangular);
     triangular::matmul(c, BlockStructure::TriangularLower, accum, a, whole, a.transpose(), whole, alpha, par);
@@ -121,6 +158,9 @@ pub(crate) fn lower_gram_into(c: MatMut<'_, f64>, beta: f64, alpha: f64, a: MatR
 
 /// The lower half of `C ← C − A Aᵀ` with A in single precision: for a matrix that need not be exact.
 pub(crate) fn subtract_lower_gram_f32(mut c: MatMut<'_, f64>, a: MatRef<'_, f32>) {
+    if stop::requested() {
+        return;
+    }
     let mut product = Mat::<f32>::zeros(a.nrows(), a.nrows());
     let (par, whole) = (par(c.ncols()), BlockStructure::Rectangular);
     let (to, lower) = (product.as_mut(), BlockStructure::TriangularLower);
@@ -140,6 +180,9 @@ pub(crate) fn symmetric_matmul(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f6
         (a.transpose(), BlockStructure::StrictTriangularUpper, Accum::Add),
     ];
     for (half, shape, accum) in halves {
+        if stop::requested() {
+            break;
+        }
         let par = par(b.ncols());
         triangular::matmul(
             c.as_mut(),
@@ -199,6 +242,8 @@ fn norm1(a: MatRef<'_, f64>) -> f64 {
 
 /// The one-norm of a symmetric matrix, after checks that it is square and that its lower half is finite.
 fn checked_norm(a: MatRef<'_, f64>, name: &str) -> Result<f64> {
+    // What an interrupted product left undone is not factored.
+    stop::check()?;
     let (n, m) = (a.nrows(), a.ncols());
     if n != m {
         return Err(Error::data(name, format!("it has {n} rows and {m} columns; it must be square")));

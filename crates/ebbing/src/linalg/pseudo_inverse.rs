@@ -49,11 +49,6 @@ impl PseudoInverse {
         })
     }
 
-    /// Eigenvectors whose eigenvalues were kept, one per column.
-    pub fn basis(&self) -> MatRef<'_, f64> {
-        self.vectors.as_ref()
-    }
-
     /// The number of eigenvalues kept.
     pub fn rank(&self) -> usize {
         self.values.len()
@@ -87,6 +82,11 @@ impl PseudoInverse {
     /// `A⁺ b`.
     pub fn solve_vec(&self, b: &[f64]) -> Vec<f64> {
         self.solve(column(b)).col_as_slice(0).to_vec()
+    }
+
+    /// `V Vᵀ B`: the part of B within the directions that are kept.
+    pub fn project(&self, b: MatRef<'_, f64>) -> Mat<f64> {
+        matmul(self.vectors.as_ref(), matmul(self.vectors.transpose(), b).as_ref())
     }
 
     /// `Λ^{-1/2} Vᵀ B`, with as many rows as the rank: what `L⁻¹ B` is to a Cholesky factor.

@@ -6,6 +6,9 @@
 //! L_{ij} = \Bigl(A_{ij} - \sum_{k<j} L_{ik}L_{jk}^{\mathsf T}\Bigr)L_{jj}^{-\mathsf T}
 //! ```
 //!
+//! What is factored is `D A D` with powers of two D that bring its diagonal into [1, 4): single precision ends at 3e38 and
+//! 1e-38, where kernels do not. Such a scaling changes no digit; solves undo it.
+//!
 //! One block column after another: a column of A is needed only while its own column of L is made, so that finished
 //! columns can be put away and a run taken up after the last of them. Solves read the tiles in single and compute in
 //! double precision: `(L Lᵀ)^{-1}` is then linear to rounding, as an iteration that uses it to precondition assumes.
@@ -17,7 +20,6 @@ use super::single::matmul_f32;
 use super::threads::{alone, on_one_thread};
 use super::{Mat, MatMut, MatRef, SPLITS};
 use crate::error::{Error, Result};
-use crate::rng::Stream;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::matmul;
@@ -30,6 +32,8 @@ use std::sync::Arc;
 const STRIP: usize = 96;
 /// The first shift that is tried, relative to the largest entry on the diagonal; each next one is ten times as large.
 const FIRST_SHIFT: f64 = 1e-6;
+/// Shifts that are tried: the last one is as large as that entry.
+const SHIFTS: usize = 7;
 
 /// The tiles of a block column, from the diagonal down; shared, so that they can be written while others are made.
 pub(crate) type Column = Arc<Vec<Mat<f32>>>;
@@ -39,15 +43,21 @@ pub(crate) type Column = Arc<Vec<Mat<f32>>>;
 pub(crate) struct TiledCholesky {
     size: usize,
     block: usize,
-    /// `columns[j][i − j]` is `L_ij`.
+    /// `columns[j][i − j]` is tile ij of `D L`.
     columns: Vec<Column>,
     shift: f64,
+    /// D.
+    scale: Vec<f64>,
 }
 
 impl TiledCholesky {
-    /// A factor of `size` rows in tiles of `block`, of which no column is there yet.
-    pub fn begin(size: usize, block: usize) -> TiledCholesky {
-        TiledCholesky { size, block, columns: vec![], shift: 0.0 }
+    /// A factor in tiles of `block`, of which no column is there yet, of a matrix with this diagonal.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for a diagonal that is not positive and finite.
+    pub fn begin(diagonal: &[f64], block: usize) -> Result<TiledCholesky> {
+        let scale = diagonal.iter().enumerate().map(|(i, &d)| power_of_two(i, d)).collect::<Result<Vec<f64>>>()?;
+        Ok(TiledCholesky { size: diagonal.len(), block, columns: vec![], shift: 0.0, scale })
     }
 
     /// The number of rows.
@@ -65,7 +75,7 @@ impl TiledCholesky {
         self.columns.len()
     }
 
-    /// What was added to the diagonal where pivots were not positive.
+    /// What was added to the diagonal of `D A D` where pivots were not positive.
     pub fn shift(&self) -> f64 {
         self.shift
     }
@@ -81,7 +91,21 @@ impl TiledCholesky {
         self.shift = self.shift.max(shift);
     }
 
-    /// Makes the next block column of L from that of A, from the diagonal down.
+    /// A tile of A as the factor takes it, its first row and column those of A given; `ridge` goes onto a diagonal one.
+    pub fn tile(&self, (row, column): (usize, usize), a: &Mat<f64>, ridge: f64) -> Mat<f32> {
+        let mut tile = Mat::<f32>::zeros(a.nrows(), a.ncols());
+        let rows = &self.scale[row..row + a.nrows()];
+        for (j, own) in self.scale[column..column + a.ncols()].iter().enumerate() {
+            let entries = tile.col_as_slice_mut(j).iter_mut().zip(a.col_as_slice(j)).zip(rows);
+            entries.for_each(|((to, from), other)| *to = (from * own * other) as f32);
+            if ridge > 0.0 {
+                tile[(j, j)] = ((a[(j, j)] + ridge) * own * own) as f32;
+            }
+        }
+        tile
+    }
+
+    /// Makes the next block column of L from its [`tile`](Self::tile)s, from the diagonal down.
     ///
     /// # Errors
     /// [`Error::Data`] for a matrix that no shift of the size of its diagonal makes positive definite.
@@ -99,16 +123,21 @@ impl TiledCholesky {
         self.shift = factor_diagonal(&mut top[0], self.shift, largest)?;
         let l = top[0].as_ref();
         let solve = |(_, tile): (usize, &mut Mat<f32>)| {
+            if crate::stop::requested() {
+                return;
+            }
             solve_lower_triangular_in_place(l, tile.as_mut().transpose_mut(), par());
         };
         each_tile(below, &solve);
+        crate::stop::check()?;
         self.columns.push(Arc::new(column));
         Ok(())
     }
 
     /// `B ← L^{-1} B`.
     pub fn half_solve(&self, mut b: MatMut<'_, f64>) {
-        for (j, column) in self.columns.iter().enumerate() {
+        self.scale_rows(b.as_mut(), |d| d);
+        for (j, column) in self.columns.iter().enumerate().take_while(|_| !crate::stop::requested()) {
             let (_, rest) = b.as_mut().split_at_row_mut(j * self.block);
             let (mut own, below) = rest.split_at_row_mut(column[0].nrows());
             let l = double(&column[0]);
@@ -127,7 +156,7 @@ impl TiledCholesky {
 
     /// `B ← L^{-T} B`.
     pub fn half_solve_transposed(&self, mut b: MatMut<'_, f64>) {
-        for i in (0..self.done()).rev() {
+        for i in (0..self.done()).rev().take_while(|_| !crate::stop::requested()) {
             let (above, rest) = b.as_mut().split_at_row_mut(i * self.block);
             let diagonal = &self.columns[i][0];
             let mut own = rest.split_at_row_mut(diagonal.nrows()).0;
@@ -144,6 +173,7 @@ impl TiledCholesky {
                 },
             );
         }
+        self.scale_rows(b, |d| d);
     }
 
     /// `(L Lᵀ)^{-1} B`.
@@ -160,7 +190,7 @@ impl TiledCholesky {
         out.par_row_chunks_mut(self.block).enumerate().for_each_init(
             || self.strip(),
             |strip, (i, mut part)| {
-                for j in 0..=i {
+                for j in (0..=i).take_while(|_| !crate::stop::requested()) {
                     strips(&self.columns[j][i - j], strip, |first, l| {
                         let from = b.subrows(j * self.block + first, l.ncols());
                         matmul(part.as_mut(), Accum::Add, l, from, 1.0, Par::Seq);
@@ -168,46 +198,15 @@ impl TiledCholesky {
                 }
             },
         );
+        self.scale_rows(out.as_mut(), |d| 1.0 / d);
         out
     }
 
-    /// `Lᵀ B`.
-    fn multiply_transposed(&self, b: MatRef<'_, f64>) -> Mat<f64> {
-        let mut out = Mat::zeros(self.size, b.ncols());
-        out.par_row_chunks_mut(self.block).enumerate().for_each_init(
-            || self.strip(),
-            |strip, (j, mut part)| {
-                for (below, tile) in self.columns[j].iter().enumerate() {
-                    let from = b.subrows((j + below) * self.block, tile.nrows());
-                    strips(tile, strip, |first, l| {
-                        let to = part.as_mut().subrows_mut(first, l.ncols());
-                        matmul(to, Accum::Add, l.transpose(), from, 1.0, Par::Seq);
-                    });
-                }
-            },
-        );
-        out
-    }
-
-    /// `‖A‖₂ ‖A⁻¹‖₂` as far as the factor tells, from a few steps of (inverse) iteration on two random vectors: the largest
-    /// and the smallest eigenvalue to within a small factor.
-    pub fn condition(&self) -> f64 {
-        const STEPS: usize = 3;
-        let mut stream = Stream::new(0, "condition probes", self.size as u64);
-        let probe = Mat::from_fn(self.size, 2, |_, _| stream.normal());
-        let growth = |step: &dyn Fn(MatRef<'_, f64>) -> Mat<f64>| {
-            let mut x = probe.clone();
-            let mut most = [0.0, 0.0];
-            for _ in 0..STEPS {
-                let next = step(x.as_ref());
-                most = [0, 1].map(|j| next.col(j).norm_l2() / x.col(j).norm_l2());
-                let size = next.norm_l2();
-                x = Mat::from_fn(self.size, 2, |i, j| next[(i, j)] / size);
-            }
-            most[0].max(most[1])
-        };
-        let largest = growth(&|x| self.multiply(self.multiply_transposed(x).as_ref()));
-        largest * growth(&|x| self.solve(x))
+    /// Multiplies every row by what `of` makes of its entry of D.
+    fn scale_rows(&self, mut b: MatMut<'_, f64>, of: impl Fn(f64) -> f64) {
+        for column in b.as_mut().col_iter_mut() {
+            column.iter_mut().zip(&self.scale).for_each(|(b, d)| *b *= of(*d));
+        }
     }
 
     fn strip(&self) -> Mat<f64> {
@@ -230,31 +229,37 @@ fn each_tile(tiles: &mut [Mat<f32>], work: &(dyn Fn((usize, &mut Mat<f32>)) + Sy
     }
 }
 
+/// The power of two by whose square a diagonal entry comes into [1, 4).
+fn power_of_two(row: usize, entry: f64) -> Result<f64> {
+    let sound = entry > 0.0 && entry.is_finite(); // false for a NaN too
+    if !sound {
+        let problem = format!("entry ({row}, {row}) is {entry}; it must be positive and finite");
+        return Err(Error::data("a matrix to be factored", problem));
+    }
+    Ok(2f64.powi(-((0.5 * entry.log2()).floor() as i32)))
+}
+
 /// Overwrites a diagonal block by its factor, with what must be added to its diagonal, at least `shift`; returns that.
 fn factor_diagonal(tile: &mut Mat<f32>, mut shift: f64, largest: f64) -> Result<f64> {
     let n = tile.nrows();
     let whole = tile.clone();
     let params = Spec::default();
-    loop {
+    for _ in 0..=SHIFTS {
+        tile.copy_from(&whole);
         (0..n).for_each(|i| tile[(i, i)] += shift as f32);
         let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f32>(n, par(), params));
         let stack = MemStack::new(&mut memory);
         let outcome = cholesky_in_place(tile.as_mut(), Default::default(), par(), stack, params);
         if outcome.is_ok() && (0..n).all(|i| tile[(i, i)] > 0.0 && tile[(i, i)].is_finite()) {
-            break;
+            for j in 1..n {
+                tile.col_as_slice_mut(j)[..j].fill(0.0);
+            }
+            return Ok(shift);
         }
-        tile.copy_from(&whole);
         shift = if shift == 0.0 { FIRST_SHIFT * largest } else { 10.0 * shift };
-        let some = shift > 0.0 && shift <= largest; // false for a NaN too
-        if !some {
-            let problem = "it is not finite, or far from positive definite; a kernel of finite inputs is neither";
-            return Err(Error::data("a matrix to be factored", problem));
-        }
     }
-    for j in 1..n {
-        tile.col_as_slice_mut(j)[..j].fill(0.0);
-    }
-    Ok(shift)
+    let problem = "it is not finite, or far from positive definite; a kernel of finite inputs is neither";
+    Err(Error::data("a matrix to be factored", problem))
 }
 
 /// A tile in double precision.
@@ -278,6 +283,7 @@ fn strips(tile: &Mat<f32>, scratch: &mut Mat<f64>, mut work: impl FnMut(usize, M
 mod tests {
     use super::*;
     use crate::linalg::{Cholesky, matmul as product};
+    use crate::rng::Stream;
 
     /// `G Gᵀ/n + floor·I` for Gaussian G, whose smallest eigenvalue is about `floor`.
     fn matrix(n: usize, floor: f64) -> Mat<f64> {
@@ -290,13 +296,18 @@ mod tests {
 
     fn factored(a: &Mat<f64>, block: usize) -> TiledCholesky {
         let n = a.nrows();
-        let mut factor = TiledCholesky::begin(n, block);
+        let mut factor = begin(a, block);
         for j in (0..n).step_by(block) {
             let width = block.min(n - j);
-            let tile = |i: usize| Mat::from_fn(block.min(n - i), width, |r, c| a[(i + r, j + c)] as f32);
-            factor.extend((j..n).step_by(block).map(tile).collect()).unwrap();
+            let part = |i: usize| a.submatrix(i, j, block.min(n - i), width).to_owned();
+            let tiles = (j..n).step_by(block).map(|i| factor.tile((i, j), &part(i), 0.0)).collect();
+            factor.extend(tiles).unwrap();
         }
         factor
+    }
+
+    fn begin(a: &Mat<f64>, block: usize) -> TiledCholesky {
+        TiledCholesky::begin(&(0..a.nrows()).map(|i| a[(i, i)]).collect::<Vec<_>>(), block).unwrap()
     }
 
     #[test]
@@ -316,18 +327,36 @@ mod tests {
             let mut back = l;
             factor.half_solve(back.as_mut());
             assert!(difference(back, b.clone()) < 1e-11 * b.norm_l2(), "{n} {block}");
-            let mut turned = factor.multiply_transposed(b.as_ref());
-            factor.half_solve_transposed(turned.as_mut());
-            assert!(difference(turned, b.clone()) < 1e-11 * b.norm_l2(), "{n} {block}");
+            let mut halves = b.clone();
+            factor.half_solve(halves.as_mut());
+            factor.half_solve_transposed(halves.as_mut());
+            assert_eq!(halves, factor.solve(b.as_ref()), "{n} {block}");
         }
     }
 
+    /// Powers of two change exponents alone: every digit is that of the matrix of ordinary size, also where that size is beyond
+    /// single precision or differs from row to row.
     #[test]
-    fn conditions_are_found_to_a_factor() {
-        let a = matrix(150, 0.01);
-        // Largest eigenvalue about 4, smallest about 0.01: the iteration from random vectors stays within a factor of 3.
-        let found = factored(&a, 40).condition();
-        assert!(found > 400.0 / 3.0 && found < 450.0, "{found}");
+    fn any_size_of_entries_gives_the_same_digits() {
+        let a = matrix(97, 0.1);
+        let b = Mat::from_fn(97, 2, |i, j| ((i * 7 + j * 3) % 11) as f64 - 5.0);
+        let solved = factored(&a, 16).solve(b.as_ref());
+        let multiplied = factored(&a, 16).multiply(b.as_ref());
+        let sizes: [fn(usize) -> i32; 4] = [|_| 0, |_| 150, |_| -150, |i| 7 * (i as i32 % 41) - 140];
+        for size in sizes {
+            let d = |i: usize| 2f64.powi(size(i));
+            let other = Mat::from_fn(97, 97, |i, j| d(i) * a[(i, j)] * d(j));
+            let factor = factored(&other, 16);
+            assert_eq!(factor.shift(), 0.0);
+            let x = factor.solve(Mat::from_fn(97, 2, |i, j| d(i) * b[(i, j)]).as_ref());
+            assert_eq!(Mat::from_fn(97, 2, |i, j| d(i) * x[(i, j)]), solved);
+            let product = factor.multiply(b.as_ref());
+            assert_eq!(Mat::from_fn(97, 2, |i, j| product[(i, j)] / d(i)), multiplied);
+        }
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let said = TiledCholesky::begin(&[1.0, wrong], 2).unwrap_err().to_string();
+            assert!(said.contains("(1, 1)"), "{said}");
+        }
     }
 
     #[test]
@@ -359,7 +388,7 @@ mod tests {
         // The eigenvalue is −5e-5; shifts are tried in steps of ten from 1e-6 of a diagonal of about 1.
         assert!(factor.shift() >= 5e-5 && factor.shift() < 5e-3, "{}", factor.shift());
         let again = factored(&a, 16);
-        let mut taken_up = TiledCholesky::begin(60, 16);
+        let mut taken_up = begin(&a, 16);
         (0..4).for_each(|j| taken_up.restore((*again.column(j)).clone(), again.shift()));
         let b = Mat::from_fn(60, 1, |i, _| i as f64);
         assert_eq!(taken_up.solve(b.as_ref()), factor.solve(b.as_ref()));
@@ -368,8 +397,11 @@ mod tests {
     #[test]
     fn what_is_not_finite_is_refused() {
         let column = vec![Mat::from_fn(3, 3, |i, _| if i == 1 { f32::NAN } else { 1.0 })];
-        let error = TiledCholesky::begin(3, 3).extend(column).unwrap_err();
+        let error = TiledCholesky::begin(&[1.0; 3], 3).unwrap().extend(column).unwrap_err();
         assert!(error.to_string().contains("not finite"), "{error}");
+        // An infinite pivot made the first shift infinite, and every next one no larger than the pivot.
+        let column = vec![Mat::from_fn(3, 3, |_, _| f32::INFINITY)];
+        assert!(TiledCholesky::begin(&[1.0; 3], 3).unwrap().extend(column).is_err());
     }
 
     /// Prints operations per second of a factor beside those of its products.
@@ -384,7 +416,7 @@ mod tests {
         let start = std::time::Instant::now();
         (0..5).for_each(|_| matmul_f32(c.as_mut(), 1.0, -1.0, a.as_ref(), a.transpose()));
         println!("products {:.1} GFLOP/s", 5.0 * 2e-9 * (block as f64).powi(3) / start.elapsed().as_secs_f64());
-        let mut factor = TiledCholesky::begin(n, block);
+        let mut factor = TiledCholesky::begin(&vec![1.0; n], block).unwrap();
         let mut seconds = 0.0;
         for j in 0..5 {
             let column = (j..5).map(|i| tile(i, j)).collect();

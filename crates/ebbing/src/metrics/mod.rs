@@ -196,7 +196,10 @@ fn check(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) ->
     for (what, m) in [("predictions", mean), ("targets", y)] {
         for j in 0..m.ncols() {
             if let Some(i) = (0..m.nrows()).find(|&i| !m[(i, j)].is_finite()) {
-                return Err(Error::data(what, format!("row {i}, column {j} is {}; it must be finite", m[(i, j)])));
+                return Err(Error::data(
+                    what,
+                    format!("row {}, column {} is {}; it must be finite", i + 1, j + 1, m[(i, j)]),
+                ));
             }
         }
     }
@@ -207,7 +210,9 @@ fn check(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) ->
     let largest = (0..y.nrows()).map(|i| v[i].abs()).fold(1.0, f64::max);
     // A variance that is zero in exact arithmetic may come out slightly negative.
     match (0..v.len()).find(|&i| !v[i].is_finite() || v[i] < -1e-8 * largest) {
-        Some(i) => Err(Error::data("variances", format!("row {i} is {}; it must be finite and not negative", v[i]))),
+        Some(i) => {
+            Err(Error::data("variances", format!("row {} is {}; it must be finite and not negative", i + 1, v[i])))
+        }
         None => Ok(()),
     }
 }
@@ -302,14 +307,14 @@ mod tests {
         );
         assert_eq!(
             message(accuracy(column(&[f64::NAN]), column(&one), None)),
-            "predictions: row 0, column 0 is NaN; it must be finite"
+            "predictions: row 1, column 1 is NaN; it must be finite"
         );
         assert!(message(squared_loss(column(&two), column(&[0.0, 0.0]), None)).contains("all are zero"));
         assert!(message(accuracy(column(&two), column(&[0.0, 0.0]), None)).contains("no row names a class"));
         assert_eq!(message(accuracy(column(&two), column(&two), Some(&one))), "variances: 1 of them for 2 rows");
         assert_eq!(
             message(accuracy(column(&one), column(&one), Some(&[-0.5]))),
-            "variances: row 0 is -0.5; it must be finite and not negative"
+            "variances: row 1 is -0.5; it must be finite and not negative"
         );
         assert!(accuracy(column(&one), column(&one), Some(&[-1e-17])).is_ok());
     }

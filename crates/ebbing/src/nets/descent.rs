@@ -265,6 +265,7 @@ impl<'a> Descent<'a> {
 
     /// Reports progress, unless it was reported a moment ago.
     fn report(&mut self, step: usize, mse: f64, progress: &mut dyn FnMut(Progress) -> bool) -> Result<()> {
+        crate::stop::check()?;
         if self.reported.is_some_and(|(last, at)| step < last + REPORT.0 && at.elapsed() < REPORT.1) {
             return Ok(());
         }
@@ -273,7 +274,7 @@ impl<'a> Descent<'a> {
         if progress(Progress { task: self.task, step, mse, eta, gradient: None }) {
             return Ok(());
         }
-        Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) })
+        Err(Error::Stopped)
     }
 
     /// The tangent kernel, where it is needed to choose the rate or to check an explicit penalty.

@@ -166,7 +166,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`Error::Diverged`] where the loss runs away; [`Error::Setting`] where an explicit penalty step is unstable;
-    /// [`Error::Interrupted`] where `progress` returned false (the trainer is then as before the call).
+    /// [`Error::Stopped`] where `progress` returned false (the trainer is then as before the call).
     pub fn learn_next(&mut self, progress: &mut (dyn FnMut(Progress) -> bool + Send)) -> Result<()> {
         within_pool(|| self.learn(progress))
     }

@@ -1,6 +1,9 @@
 //! What a linear head on d features costs: in d × d, or by kernels between examples.
 
-use super::theory::{CHOLESKY, TRIANGULAR, forgetting_cost, order_parameter_cost};
+use super::theory::{
+    CHOLESKY, TRIANGULAR, beginnings, forgetting_cost, order_cost, order_parameter_cost, orders_tried,
+};
+use super::whole::forecast_peak;
 use super::{Cost, Sizes};
 
 /// Operations that go with one entry of an output: its loss, its accuracy.
@@ -77,25 +80,31 @@ fn allowed() -> bool {
     true
 }
 
-/// The search for an order of features: every order of up to seven tasks; of more, moves and swaps of two orders in some rounds.
-/// Beginnings that orders share are followed once: most of a short order, and about half of a long one.
+/// [`order_cost`] of features, in the form that is chosen for them: in feature space a product of d × d with d × K for every task of
+/// an order and one for what it forgets. Of more than seven tasks orders share about half of their beginnings; that, and the number
+/// of rounds that moves will take, is a guess.
 pub fn feature_order_cost(sizes: &Sizes) -> Cost {
-    /// Rounds until nothing improves, as measured on features of ten to twenty tasks.
-    const ROUNDS: f64 = 5.0;
     let (d, columns, tasks) = (sizes.features(), sizes.columns as f64, sizes.train.len() as f64);
-    let (orders, learned) = match sizes.train.len() {
-        count @ 0..=7 => ((1..=count).product::<usize>() as f64, 3.0_f64.min(tasks)),
-        _ => (2.0 * ROUNDS * 1.5 * tasks * tasks, 0.5 * tasks + 1.0),
-    };
-    let total = sizes.sum(|p| p);
-    if orders_in_feature_space(sizes) {
-        let each = sizes.inverses() + sizes.sum(|p| 6.0 * p * d * columns) + tasks * 2.0 * TRIANGULAR * d.powi(3);
-        let kept = tasks * (2.0 * d * d + 3.0 * d * columns) + 4.0 * 4096.0 * d;
-        let flops = each + orders * learned * 2.0 * d * d * columns;
-        return Cost { flops, bytes: 2.0 * sizes.data() + 8.0 * kept };
+    let count = sizes.train.len();
+    if count < 2 || !orders_in_feature_space(sizes) {
+        return order_cost(sizes, true);
     }
-    let made = order_parameter_cost(sizes);
-    Cost { flops: made.flops + orders * learned * 2.0 * total * total / tasks.max(1.0) * columns, ..made }
+    let orders = orders_tried(count, 7);
+    let learned = beginnings(count).unwrap_or(orders * 0.5 * tasks);
+    let each = sizes.inverses() + sizes.sum(|p| 6.0 * p * d * columns) + tasks * 2.0 * TRIANGULAR * d.powi(3);
+    let kept = tasks * (2.0 * d * d + 3.0 * d * columns) + 4.0 * 4096.0 * d;
+    let forecast = feature_forgetting_cost(sizes);
+    let flops = each + (orders + learned) * 2.0 * d * d * columns + 2.0 * forecast.flops;
+    Cost { flops, bytes: forecast.bytes.max(2.0 * sizes.data() + 8.0 * kept) }
+}
+
+/// [`forecast_peak`] of features, in the forms that are chosen for them.
+pub fn feature_peak(sizes: &Sizes, keep: usize, order: bool) -> f64 {
+    if in_feature_space(sizes) && pairs_in_feature_space(sizes) && (!order || orders_in_feature_space(sizes)) {
+        let searched = if order { feature_order_cost(sizes) } else { Cost::default() };
+        return weights_cost(sizes).then(feature_pairs_cost(sizes)).then(searched).bytes;
+    }
+    forecast_peak(sizes, 0, keep, order)
 }
 
 #[cfg(test)]
@@ -127,5 +136,10 @@ mod tests {
         assert!(more.flops > 8.0 * one.flops && more.flops < 10.0 * one.flops, "{one:?} {more:?}");
         let rows = 8.0 * 20.0 * 484.0 * 1e4;
         assert!(more.bytes > 2.0 * rows && more.bytes < 2.2 * rows, "{more:?}");
+        // Neither do order parameters and orders keep anything of the size of the examples squared.
+        let peak = feature_peak(&sizes(10_000), 1 << 30, true);
+        assert!(peak >= more.bytes && peak < 2.5 * rows, "{peak}");
+        let fewer = sizes(30);
+        assert_eq!(feature_order_cost(&fewer), order_cost(&fewer, true));
     }
 }

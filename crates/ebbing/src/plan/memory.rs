@@ -1,7 +1,8 @@
 //! How much memory this process may still take, and whether a computation fits.
 //!
 //! The machine's free memory, the limit of the process's control group and its limit of addresses (`ulimit -v`) each bound
-//! it; the tightest counts.
+//! it; the tightest counts. What is free decides whether a computation starts; how it is done is decided by what there is in
+//! all, which is the same at every moment.
 
 use super::{Cost, Sizes, size};
 use crate::error::{Error, Result};
@@ -64,13 +65,30 @@ pub fn free_memory() -> Option<FreeMemory> {
         0 => {
             let bounds = [
                 (machine(), "free on this machine"),
-                (control_group(), "left to this control group"),
+                (control_group(|limit, used| (limit - used).max(0.0)), "left to this control group"),
                 (addresses(), "left by ulimit -v"),
             ];
             let known = bounds.into_iter().filter_map(|(bytes, bound)| Some(FreeMemory { bytes: bytes?, bound }));
             known.min_by(|a, b| a.bytes.total_cmp(&b.bytes))
         }
         bytes => Some(FreeMemory { bytes: bytes as f64, bound: "allowed" }),
+    }
+}
+
+/// The share of all memory that computations plan with where nothing was chosen: the rest is the system's.
+const SHARE: f64 = 0.8;
+
+/// What computations plan with, in bytes: what [`set_memory_limit`] chose, or most of what the machine, the control group or
+/// `ulimit -v` has in all, whatever is in use. Nothing where no limit holds or none can be found out.
+pub fn planned_memory() -> Option<f64> {
+    match CHOSEN.load(Ordering::Relaxed) {
+        u64::MAX => None,
+        0 => {
+            let addresses = field("/proc/self/limits", "Max address space");
+            let all = [total(), control_group(|limit, _| limit), addresses];
+            all.into_iter().flatten().min_by(f64::total_cmp).map(|bytes| SHARE * bytes)
+        }
+        bytes => Some(bytes as f64),
     }
 }
 
@@ -116,6 +134,10 @@ fn field(path: &str, name: &str) -> Option<f64> {
     rest.split_whitespace().find_map(|word| word.parse().ok())
 }
 
+fn total() -> Option<f64> {
+    Some(1024.0 * field("/proc/meminfo", "MemTotal:")?)
+}
+
 fn machine() -> Option<f64> {
     Some(1024.0 * field("/proc/meminfo", "MemAvailable:")?)
 }
@@ -127,8 +149,8 @@ fn addresses() -> Option<f64> {
     Some((limit - used).max(0.0))
 }
 
-/// The tightest limit among the control group and those above it, less what is in use there.
-fn control_group() -> Option<f64> {
+/// The least of what `of` makes of the limits of the control group and those above it, and of what is in use there.
+fn control_group(of: impl Fn(f64, f64) -> f64) -> Option<f64> {
     let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let mut rooms = Vec::new();
     for line in own.lines() {
@@ -147,8 +169,7 @@ fn control_group() -> Option<f64> {
             let number = |name: &str| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse::<f64>().ok();
             // Version 1 writes a number near 2^63 where there is no limit; version 2 the word "max".
             if let (Some(limit), Some(used)) = (number(limit).filter(|&l| l < 1e18), number(used)) {
-                let cache = reclaimable(&folder);
-                rooms.push((limit - used + cache).max(0.0));
+                rooms.push(of(limit, used - reclaimable(&folder)));
             }
             if !folder.pop() {
                 break;
@@ -189,6 +210,11 @@ mod tests {
         let free = free_memory().expect("this machine tells its memory");
         // From a tiny container to a large node.
         assert!(free.bytes > 1e6 && free.bytes < 1e14, "{free:?}");
+        // What is planned with does not move with what is in use.
+        let planned = planned_memory().expect("this machine tells its memory");
+        let taken = vec![1_u8; 64 << 20];
+        assert_eq!(planned_memory(), Some(planned));
+        assert!(planned >= SHARE * free.bytes && taken.iter().all(|byte| *byte == 1), "{planned}");
         assert!(check_memory("forecast", &sizes(1 << 40), forgetting_cost).is_err());
     }
 

@@ -32,19 +32,22 @@ mod whole;
 
 #[cfg(test)]
 pub(crate) use features::by_kernels;
-pub use features::{feature_forgetting_cost, feature_order_cost, feature_parameter_cost};
+pub use features::{feature_forgetting_cost, feature_order_cost, feature_parameter_cost, feature_peak};
 pub(crate) use features::{in_feature_space, orders_in_feature_space, pairs_in_feature_space};
-pub use memory::{FreeMemory, MemoryLimit, check_memory, free_memory, scratch_folder, set_memory_limit, set_scratch};
+pub use memory::{
+    FreeMemory, MemoryLimit, check_memory, free_memory, planned_memory, scratch_folder, set_memory_limit, set_scratch,
+};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{
-    critical_load_cost, first_task_cost, forgetting_cost, order_parameter_cost, phase_cost, sequence_cost,
+    critical_load_cost, first_task_cost, forgetting_cost, order_cost, order_parameter_cost, phase_cost, sequence_cost,
 };
 pub use threads::Threads;
 pub use told::{size, time};
 pub(crate) use whole::{
-    PASSES, PROBES, factor_bytes, factor_operations, pass_operations, solve_operations, step_operations, tile_rows,
+    PROBES, factor_bytes, factor_operations, pairs_at_once, pass_operations, search_bytes, solve_operations,
+    spare_bytes, tile_rows,
 };
-pub use whole::{forecast_cost, in_tiles, whole_cost, whole_disk};
+pub use whole::{forecast_cost, forecast_peak, in_tiles, whole_cost, whole_disk};
 
 use crate::linalg::{Mat, matmul_into};
 use serde::Serialize;

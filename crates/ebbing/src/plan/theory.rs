@@ -39,6 +39,48 @@ pub fn forgetting_cost(sizes: &Sizes) -> Cost {
     Cost { flops, bytes: sizes.data() + 8.0 * (blocks + means) }
 }
 
+/// Orders that the search tries: all of up to so many tasks; of more, pairs and insertions, then rounds of all moves and swaps.
+pub(super) fn orders_tried(count: usize, exhaustive_up_to: usize) -> f64 {
+    /// Rounds of moves from each of the two orders that the search begins with: a guess.
+    const ROUNDS: f64 = 4.0;
+    let n = count as f64;
+    if count <= exhaustive_up_to {
+        return (1..=count).map(|k| k as f64).product();
+    }
+    1.5 * n * n + 2.0 * ROUNDS * 1.5 * n * n
+}
+
+/// Where every order is tried, each beginning of one is followed once: n!/0! + n!/1! + … + n!/(n−1)!.
+pub(super) fn beginnings(count: usize) -> Option<f64> {
+    let ways = (0..count).scan(1.0, |ways, k| {
+        *ways *= (count - k) as f64;
+        Some(*ways)
+    });
+    (count <= 7).then(|| ways.sum())
+}
+
+/// The search for the best order of the tasks, beside their forecast. Where all orders share their kernels (`shared`: every mode
+/// but `gibbs` at a finite λ) each task of an order that is tried costs products of kernels with vectors; else each order is a
+/// forecast. The number of rounds that moves of tasks will take is a guess.
+pub fn order_cost(sizes: &Sizes, shared: bool) -> Cost {
+    let (count, total) = (sizes.train.len(), sizes.sum(|p| p));
+    let forecast = forgetting_cost(sizes);
+    if count < 2 {
+        return Cost::default();
+    }
+    let n = count as f64;
+    if !shared {
+        let orders = orders_tried(count, 4);
+        return Cost { flops: orders * forecast.flops, bytes: forecast.bytes };
+    }
+    let learned = beginnings(count).unwrap_or_else(|| orders_tried(count, 7) * n);
+    // No more is used of tasks whose kernels would take more than a GiB.
+    let used = (2f64.powi(28).sqrt() / total).min(1.0);
+    let products = 2.0 * sizes.columns as f64 * (used * total).powi(2) / n;
+    let bytes = forecast.bytes + 8.0 * (used * total).powi(2);
+    Cost { flops: learned * products + 2.0 * forecast.flops, bytes }
+}
+
 /// Forgetting of the first task in several theories at once: products of all inputs once, then kernels, factors and solves of each
 /// theory; memory: some blocks of each theory.
 pub fn first_task_cost(sizes: &Sizes, theories: usize) -> Cost {
@@ -58,7 +100,7 @@ pub fn first_task_cost(sizes: &Sizes, theories: usize) -> Cost {
 pub fn order_parameter_cost(sizes: &Sizes) -> Cost {
     let factors = CHOLESKY * sizes.sum(|p| p.powi(3));
     let solves = TRIANGULAR * sizes.pairs(|p, q| p * p * q + q * q * p);
-    let kept = sizes.sum(|p| p * p) + 2.0 * sizes.largest().powi(2);
+    let kept = sizes.sum(|p| p * p) + 3.0 * sizes.largest().powi(2);
     Cost { flops: sizes.products() + factors + solves, bytes: sizes.data() + 8.0 * kept }
 }
 

@@ -14,7 +14,7 @@
 //! | [`VarianceExplained`] | PVE of each predictor, plain and scaled to sum 1 |
 //! | [`LinearFit`] | a straight line by least squares |
 //! | [`pearson`], [`spearman`] | correlations |
-//! | [`median`], [`log_grid`], [`bisect`] | a middle, an even grid in ln x, a root to the last bit |
+//! | [`median`], [`log_grid`], [`bisect`], [`try_bisect`] | a middle, an even grid in ln x, a root to the last bit |
 //! | [`Estimate`], [`mean_with_error`] | a number and its standard error |
 //!
 //! ```
@@ -36,5 +36,6 @@ mod trend;
 pub use forgetting::{CurveShape, ForgettingFit};
 pub use statistics::{
     Estimate, LinearFit, VarianceExplained, bisect, log_grid, mean_curve, mean_with_error, median, pearson, spearman,
+    try_bisect,
 };
 pub use trend::Trend;

@@ -83,16 +83,27 @@ pub fn log_grid(from: f64, to: f64, count: usize) -> Vec<f64> {
 }
 
 /// Where `left(x)` turns from true to false between `low` and `high`, to rounding, by bisection.
-pub fn bisect(mut low: f64, mut high: f64, left: impl Fn(f64) -> bool) -> f64 {
+pub fn bisect(low: f64, high: f64, left: impl Fn(f64) -> bool) -> f64 {
+    match try_bisect::<std::convert::Infallible>(low, high, |x| Ok(left(x))) {
+        Ok(x) => x,
+        Err(never) => match never {},
+    }
+}
+
+/// The same of a question that may have no answer.
+///
+/// # Errors
+/// The first that `left` returns.
+pub fn try_bisect<E>(mut low: f64, mut high: f64, left: impl Fn(f64) -> Result<bool, E>) -> Result<f64, E> {
     // Enough to come down from the largest number to the smallest.
     for _ in 0..2200 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
             break;
         }
-        if left(middle) { low = middle } else { high = middle }
+        if left(middle)? { low = middle } else { high = middle }
     }
-    0.5 * (low + high)
+    Ok(0.5 * (low + high))
 }
 
 /// `y = intercept + slope · x` by least squares.
@@ -326,6 +337,12 @@ mod tests {
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-14 // a few roundings of numbers of order 1
+    }
+
+    #[test]
+    fn a_question_without_an_answer_ends_a_bisection() {
+        assert_eq!(try_bisect(0.0, 1.0, |x| if x < 0.4 { Err("unknown") } else { Ok(x < 0.3) }), Err("unknown"));
+        assert_eq!(try_bisect(0.0, 1.0, |x| Ok::<_, ()>(x < 0.3)), Ok(bisect(0.0, 1.0, |x| x < 0.3)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::load::{Loaded, read};
 use super::pool::number_inputs;
 use super::{Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
-use crate::plan::{Cost, Speed, forecast_cost, in_tiles, phase_cost, sequence_cost, size, whole_disk};
+use crate::plan::{Cost, Speed, forecast_cost, in_tiles, order_cost, phase_cost, sequence_cost, size, whole_disk};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -84,6 +84,8 @@ pub struct Computation {
     pub cost: Cost,
     /// Estimated seconds on this machine.
     pub seconds: f64,
+    /// How many of them the search for the best order of tasks takes, which `--no-order` leaves out.
+    pub order_seconds: f64,
 }
 
 /// Checks a task file: an `.npz` file, a folder of them, or a recipe.
@@ -255,7 +257,9 @@ fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
         found.push(format!("{label}: it has a single example"));
     }
     if summary.norm2[0] == 0.0 {
-        found.push(format!("{label}: an input is all zero: its kernel is singular; drop it"));
+        found.push(format!(
+            "{label}: an input is all zero: without a bias its kernel is singular; drop it, or give --bias"
+        ));
     }
     if summary.test_in_train > 0 {
         let (n, all) = (summary.test_in_train, summary.p_test);
@@ -280,12 +284,13 @@ fn uneven_norms(tasks: &[TaskSummary]) -> Option<String> {
 /// What the commands would do with a usable sequence.
 fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
     let (sizes, speed, n) = (sequence.sizes(), Speed::measure(), sequence.tasks.len());
-    let make = |command: &str, what: String, refused: Option<String>, cost: Cost| Computation {
+    let make = |command: &str, what: String, refused: Option<String>, cost: Cost, order: Cost| Computation {
         command: command.into(),
         what,
         refused,
-        cost,
-        seconds: cost.seconds(speed),
+        cost: cost.then(order),
+        seconds: cost.then(order).seconds(speed),
+        order_seconds: order.seconds(speed),
     };
     let mut what = format!("{n} × {n} forgetting matrix");
     match n * n.saturating_sub(1) / 2 {
@@ -297,7 +302,12 @@ fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
         what += ", generalisation and accuracy on test sets";
     }
     let forecast = forecast_cost(&sizes, 1);
-    if in_tiles(&sizes) {
+    let tiles = in_tiles(&sizes);
+    let order = if tiles { Cost::default() } else { order_cost(&sizes, true) };
+    if n > 1 && !tiles {
+        what += ", the best order of the tasks";
+    }
+    if tiles {
         what += &format!(", in tiles on {} of disk", size(whole_disk(&sizes, 1)));
     }
     let refused = if n < 2 {
@@ -314,7 +324,7 @@ fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
     } else {
         (format!("regime and critical load of two tasks, {ALPHAS} loads"), phase_cost(&sizes, ALPHAS))
     };
-    vec![make("forecast", what, None, forecast), make("phase", phase, refused, cost)]
+    vec![make("forecast", what, None, forecast, order), make("phase", phase, refused, cost, Cost::default())]
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl WithContext {
                 let norm2 = own + (0..dim).map(|j| x[(i, j)] * x[(i, j)]).sum::<f64>();
                 *scale = (total as f64 / norm2).sqrt();
                 if !(norm2 > 0.0 && scale.is_finite() && *scale > 0.0) {
-                    let what = format!("{}, row {i}", task.label(t));
+                    let what = format!("{}, row {}", task.label(t), i + 1);
                     let problem = format!("its squared norm with context is {norm2:e}; it cannot be scaled to {total}");
                     return Err(Error::data(what, problem));
                 }

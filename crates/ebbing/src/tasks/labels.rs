@@ -1,6 +1,6 @@
 //! What targets mean, at every door: classes become ±1 or one-hot columns, real numbers stay as they are.
 
-use super::{Present, Task, TaskSequence, TestSet, note, preparation_words};
+use super::{PoolRow, Present, Task, TaskSequence, TestSet, note, preparation_words};
 use crate::data::{Array, Values};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
@@ -74,6 +74,8 @@ pub struct GivenTask {
     pub x: Mat<f64>,
     /// Training targets.
     pub y: GivenTargets,
+    /// Which pool input each training row is said to be: believed where all tasks say so, and equal rows are equal inputs.
+    pub rows: Option<Vec<PoolRow>>,
     /// Held-out inputs and targets.
     pub test: Option<(Mat<f64>, GivenTargets)>,
     /// Outputs of the model before it learns the first task.
@@ -84,7 +86,7 @@ impl GivenTask {
     /// The task with the target columns of a rule.
     pub fn into_task(self, rule: &TargetRule) -> Task {
         let test = self.test.map(|(x, y)| TestSet { x, y: rule.apply(&y) });
-        Task { name: self.name, y: rule.apply(&self.y), x: self.x, rows: None, test, present: self.present }
+        Task { name: self.name, y: rule.apply(&self.y), x: self.x, rows: self.rows, test, present: self.present }
     }
 }
 
@@ -98,7 +100,12 @@ impl TaskSequence {
         if rule != TargetRule::AsGiven {
             note(&mut settings, "targets", serde_json::json!(rule));
         }
-        TaskSequence::new(tasks.into_iter().map(|task| task.into_task(&rule)).collect(), settings)
+        let mut sequence =
+            TaskSequence { tasks: tasks.into_iter().map(|task| task.into_task(&rule)).collect(), settings };
+        if !sequence.rows_agree() {
+            sequence.tasks.iter_mut().for_each(|task| task.rows = None);
+        }
+        TaskSequence::new(sequence.tasks, sequence.settings)
     }
 }
 

@@ -4,7 +4,7 @@ use super::keys;
 use super::labels::{GivenTargets, GivenTask, TargetRule};
 use super::recipe::Recipe;
 use super::{Present, TaskSequence};
-use crate::data::{Array, CsvOptions, csv_arrays, file_sha256, read_npz};
+use crate::data::{Array, CsvOptions, csv_arrays, file_sha256, read_mat, read_npz};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ pub(super) struct Loaded {
 }
 
 impl TaskSequence {
-    /// Loads a sequence from an `.npz` file, a CSV file of one task, a folder of such files, or a recipe (`.toml`, see
-    /// [`Recipe`]).
+    /// Loads a sequence from an `.npz` file, a MATLAB file of the same arrays, a CSV file of one task, a folder of such files, or
+    /// a recipe (`.toml`, see [`Recipe`]).
     ///
     /// An `.npz` file holds `x_1, y_1, x_2, y_2, …` (or counts from 0) and optionally `x_1_test, y_1_test, …`; a single task
     /// may leave the number out (`x, y, x_test, y_test`). A CSV file holds one example per line, with its label in one column.
@@ -26,7 +26,7 @@ impl TaskSequence {
     /// targets ([`Present`](super::Present)); where each output has features of its own, an `x` has one row for each output of
     /// each example ([`Task::x`](super::Task::x)). The first axis of an `x` counts examples, all others are flattened into
     /// features; a `y` has one number or one row per example. See [`TargetRule`] for what labels become. Tasks may differ in
-    /// size, not in features or target columns. In a folder every `*.npz` or `*.csv` file holds one or more tasks; files follow each
+    /// size, not in features or target columns. In a folder every `*.npz`, `*.mat` or `*.csv` file holds one or more tasks; files follow each
     /// other by name, numbers in names compared as numbers (`task_2` before `task_10`), and other files are ignored.
     /// Inputs are used as stored (see [`TaskSequence::preprocessed`]); equal rows are recognised as the same input.
     ///
@@ -53,8 +53,9 @@ pub(super) fn read(path: &Path) -> Loaded {
         Some("toml") => recipe(path),
         Some("npz") | None => tasks("npz file", &[path.to_path_buf()], Vec::new()),
         Some("csv" | "tsv") => tasks("csv file", &[path.to_path_buf()], Vec::new()),
+        Some(mat) if mat.eq_ignore_ascii_case("mat") => tasks("mat file", &[path.to_path_buf()], Vec::new()),
         Some(other) if path.exists() => {
-            let expected = "tasks are read from an .npz or .csv file, a folder of them, or a .toml recipe";
+            let expected = "tasks are read from an .npz, .mat or .csv file, a folder of them, or a .toml recipe";
             let problem = Error::file(path, "the ending", format!(".{other}"), expected);
             Loaded { kind: "unknown", sequence: None, problems: vec![problem] }
         }
@@ -78,12 +79,12 @@ fn folder(path: &Path) -> Loaded {
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| {
-        file.extension().is_some_and(|ending| ["npz", "csv", "tsv"].iter().any(|known| ending == *known))
+        file.extension().is_some_and(|ending| ["npz", "csv", "tsv", "mat"].iter().any(|known| ending == *known))
     });
     files.sort_by_cached_key(|file| natural(&file.file_name().unwrap_or_default().to_string_lossy()));
     let mut problems = Vec::new();
     if files.is_empty() {
-        problems.push(Error::file(path, "the number of .npz and .csv files", 0, "expected at least one"));
+        problems.push(Error::file(path, "the number of .npz, .mat and .csv files", 0, "expected at least one"));
     }
     tasks("folder", &files, problems)
 }
@@ -146,7 +147,7 @@ fn tasks(kind: &'static str, files: &[PathBuf], mut problems: Vec<Error>) -> Loa
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         sources.push(serde_json::json!({ "file": name, "sha256": file_sha256(file).ok() }));
     }
-    if kind == "npz file" {
+    if ["npz file", "mat file"].contains(&kind) {
         raw.iter_mut().enumerate().for_each(|(t, task)| task.name = format!("task {}", t + 1));
     }
     raw.retain(|task| task.arrays.contains_key(&Slot::X) && task.arrays.contains_key(&Slot::Y));
@@ -159,8 +160,17 @@ fn read_file(file: &Path) -> Result<Vec<(String, Array)>> {
     match file.extension().and_then(|ending| ending.to_str()) {
         Some("csv") => csv_arrays(file, &CsvOptions::default()),
         Some("tsv") => csv_arrays(file, &CsvOptions { delimiter: b'\t', ..CsvOptions::default() }),
+        Some(mat) if mat.eq_ignore_ascii_case("mat") => Ok(read_mat(file)?.into_iter().map(upright).collect()),
         _ => read_npz(file),
     }
+}
+
+/// An array of a MATLAB file, which knows no vectors: a row or a column of targets is one.
+fn upright((name, mut array): (String, Array)) -> (String, Array) {
+    if name.starts_with(['y', 'f']) && array.shape.len() == 2 && array.shape.contains(&1) {
+        array.shape = vec![array.values.len()];
+    }
+    (name, array)
 }
 
 /// The tasks of one file, in order, each with the arrays it needs.
@@ -279,7 +289,7 @@ fn assemble(raw: Vec<Raw>, sources: Vec<serde_json::Value>, problems: &mut Vec<E
         let test = x(Slot::XTest).zip(y(Slot::YTest));
         let present = x(Slot::F).map(|train| Present { train, test: x(Slot::FTest) });
         let (name, place) = (task.name.clone(), task.place.clone());
-        Some(GivenTask { name, place, x: x(Slot::X)?, y: y(Slot::Y)?, test, present })
+        Some(GivenTask { name, place, x: x(Slot::X)?, y: y(Slot::Y)?, rows: None, test, present })
     };
     let given: Vec<GivenTask> = raw.iter().filter_map(given).collect();
     let rule = TargetRule::of(&given).unwrap_or_else(|e| {

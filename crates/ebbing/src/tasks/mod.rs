@@ -64,10 +64,11 @@ pub use prepare::{is_whitened, preparation_words};
 pub use protocol::{PostSteps, Protocol};
 pub use recipe::{Recipe, TaskOrigin, dim_of};
 pub use split::{Labels, Split};
+pub use subsample::parts_of;
 pub(crate) use subsample::rows_of;
 pub use target_distractor::TargetDistractor;
 pub use task::{PoolRow, Present, Task, TaskSequence, TestSet, sizes_of};
-pub(crate) use task::{called, check_order, fingerprint, in_order, inputs_only};
+pub(crate) use task::{called, check_order, fingerprint, in_order, inputs_only, some_target};
 
 /// Adds an entry to the settings of a sequence.
 fn note(settings: &mut serde_json::Value, key: &str, value: serde_json::Value) {

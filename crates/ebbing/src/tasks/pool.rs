@@ -39,6 +39,21 @@ impl TaskSequence {
         Some(Pool { rows, x, index })
     }
 
+    /// Whether every task says which input each of its rows is, and rows that are said to be the same input are.
+    pub(crate) fn rows_agree(&self) -> bool {
+        let mut first: HashMap<PoolRow, (MatRef<'_, f64>, usize)> = HashMap::new();
+        self.tasks.iter().all(|task| {
+            let x = task.x.as_ref();
+            let known = task.rows.as_ref().filter(|known| known.len() == x.nrows());
+            known.is_some_and(|known| {
+                known.iter().enumerate().all(|(i, row)| {
+                    let (other, j) = *first.entry(*row).or_insert((x, i));
+                    same_row(x, i, other, j)
+                })
+            })
+        })
+    }
+
     /// Fills in `rows` where any task lacks them: inputs with equal values become the same
     /// pool row, numbered by first appearance.
     pub fn identify(&mut self) {

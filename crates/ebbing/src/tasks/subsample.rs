@@ -5,6 +5,22 @@ use super::{Present, Task, TaskSequence, note};
 use crate::error::Result;
 use crate::rng::Stream;
 
+/// At most `p` training and test examples of every task of each draw, by [`TaskSequence::subsampled`].
+///
+/// The seed of a draw is its own (0 for tasks that were not drawn). Draws of one seed, as the same tasks several times, count on
+/// from it, so that each has other examples.
+///
+/// # Errors
+/// As [`TaskSequence::subsampled`].
+pub fn parts_of(draws: &[TaskSequence], p: usize) -> Result<Vec<TaskSequence>> {
+    let own = |draw: &TaskSequence| draw.settings.get("seed").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let part = |(k, draw): (usize, &TaskSequence)| {
+        let before = draws[..k].iter().filter(|other| own(other) == own(draw)).count();
+        draw.subsampled(p, p, own(draw).wrapping_add(before as u64))
+    };
+    draws.iter().enumerate().map(part).collect()
+}
+
 impl TaskSequence {
     /// The sequence with at most `p` training and `p_test` test examples per task (0: no test sets).
     ///

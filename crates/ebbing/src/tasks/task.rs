@@ -238,7 +238,9 @@ impl Task {
             }
             if let Some((i, j)) = not_finite(f) {
                 return Some(format!(
-                    "present output row {i}, column {j} is {}; every value must be finite",
+                    "present output row {}, column {} is {}; every value must be finite",
+                    i + 1,
+                    j + 1,
                     f[(i, j)]
                 ));
             }
@@ -271,6 +273,21 @@ pub(crate) fn inputs_only(tasks: &[Task]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses training targets that are all zero: every theory has losses relative to their norm. Targets that are all alike are
+/// learned, as those of a task of one class are.
+///
+/// # Errors
+/// [`Error::Data`] that names the task.
+pub(crate) fn some_target(label: &str, y: MatRef<'_, f64>) -> Result<()> {
+    if (0..y.ncols()).any(|j| y.col(j).iter().any(|y| *y != 0.0)) {
+        return Ok(());
+    }
+    Err(Error::data(
+        label,
+        "its targets are all zero; losses are relative to their size, so at least one must be another number",
+    ))
 }
 
 /// What all sets of a sequence agree in.
@@ -309,7 +326,7 @@ fn set_problems(what: &str, x: MatRef<'_, f64>, y: MatRef<'_, f64>, all: Expecte
     }
     for (name, m) in [("input", x), ("target", y)] {
         if let Some((i, j)) = not_finite(m) {
-            add(format!("{name} row {i}, column {j} is {}; every value must be finite", m[(i, j)]));
+            add(format!("{name} row {}, column {} is {}; every value must be finite", i + 1, j + 1, m[(i, j)]));
         }
     }
 }

@@ -148,6 +148,18 @@ pub fn theory(training: Training, tasks: &TaskSequence) -> Option<SingleHeadSett
     Some(SingleHeadSettings { mode, architecture, beta: beta / mean_square(tasks)?, ..usual })
 }
 
+/// By how much forecasts of the final accuracy were off on average, by what is done while training as the table calls it; where
+/// such networks were not measured, those of plain training.
+pub(crate) fn accuracy_error(what: &str, whitened: bool) -> f64 {
+    let error = |table: &Table| {
+        let [own, other] = if whitened { [&table.whitened, &table.classes] } else { [&table.classes, &table.whitened] };
+        let entry = own.get(what).or_else(|| other.get(what)).or_else(|| own.get(Training::Plain.key()));
+        entry.map(|entry| entry.accuracy.error)
+    };
+    // Without a table nothing is sure.
+    table().and_then(error).unwrap_or(f64::INFINITY)
+}
+
 /// Whether networks of this kind were measured: with ReLUs, and without the biases of a theory that has them.
 pub(crate) fn measured(asked: &SingleHeadSettings) -> bool {
     asked.architecture.activation == Activation::Relu && asked.bias2 == 0.0

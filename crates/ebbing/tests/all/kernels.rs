@@ -328,10 +328,12 @@ fn bad_settings_and_inputs_are_refused_by_name() {
     let broken = |value: f64| Mat::from_fn(20, 4, |i, k| if i == 17 { value } else { good[(i, k)] });
     for value in [0.0, f64::NAN, f64::INFINITY, 1e200, 1e-170] {
         let bad = broken(value);
-        assert!(message(k.gram_symmetric(bad.as_ref()).unwrap_err()).starts_with("inputs, row 17: its norm is"));
-        assert!(message(k.diagonal(bad.as_ref()).unwrap_err()).starts_with("inputs, row 17"));
-        assert!(message(k.gram(good.as_ref(), bad.as_ref()).unwrap_err()).starts_with("second inputs, row 17"));
-        assert!(message(k.gram(bad.as_ref(), good.as_ref()).unwrap_err()).starts_with("first inputs, row 17"));
+        let said = if value.abs() < 1e-160 { "it is zero, or too small to have a norm" } else { "its norm is" };
+        let expected = format!("inputs, row 18: {said}");
+        assert!(message(k.gram_symmetric(bad.as_ref()).unwrap_err()).starts_with(&expected));
+        assert!(message(k.diagonal(bad.as_ref()).unwrap_err()).starts_with("inputs, row 18"));
+        assert!(message(k.gram(good.as_ref(), bad.as_ref()).unwrap_err()).starts_with("second inputs, row 18"));
+        assert!(message(k.gram(bad.as_ref(), good.as_ref()).unwrap_err()).starts_with("first inputs, row 18"));
         assert!(message(k.pair(&[value; 4], &[1.0; 4]).unwrap_err()).starts_with("first input"));
     }
     let narrow = inputs(20, 3, 6);
@@ -444,6 +446,32 @@ proptest! {
                     prop_assert!(error <= 1e-12 * scale, "{kind:?} {i} {j}: {error:e} of {scale:e}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn with_a_bias_an_input_may_be_zero() {
+    let x = |size: f64| {
+        Mat::from_fn(60, 4, |i, k| if i % 20 == 2 { size * (k + 1) as f64 } else { ((i * 5 + k * 3) % 7) as f64 - 2.5 })
+    };
+    let (zero, tiny) = (x(0.0), x(1e-9));
+    let prior = WeightPrior::new(f64::INFINITY, 1.3).unwrap().with_bias(0.4).unwrap();
+    for activation in [Activation::Relu, Activation::Linear, Activation::Erf, Activation::Gelu] {
+        for kind in [KernelKind::Nngp, KernelKind::Ntk] {
+            let k = Kernel::new(kind, Architecture { activation, depth: 2 }, prior, 1, 1).unwrap();
+            // 3600 entries are many enough for a table, 9 are not.
+            for rows in [60, 3] {
+                let [a, b] = [&zero, &tiny].map(|x| k.gram_symmetric(x.submatrix(0, 0, rows, 4)).unwrap());
+                let [c, d] = [&zero, &tiny].map(|x| k.diagonal(x.submatrix(0, 0, rows, 4)).unwrap());
+                for i in 0..rows {
+                    // Kernels are of order 1 to 10 here and their slope in an input too: 1e-9 of it is below 1e-7.
+                    assert!((0..rows).all(|j| (a[(i, j)] - b[(i, j)]).abs() < 1e-7), "{activation:?} {kind:?} row {i}");
+                    assert!((c[i] - d[i]).abs() < 1e-7 && (a[(i, i)] - c[i]).abs() < 1e-12 * c[i]);
+                }
+            }
+            let own = k.pair(&[0.0; 4], &[0.5; 4]).unwrap();
+            assert!((own - k.pair(&[1e-9; 4], &[0.5; 4]).unwrap()).abs() < 1e-7);
         }
     }
 }

@@ -123,7 +123,7 @@ fn factoring_in_place_gives_the_same_factor_and_the_same_report() {
         }
         let a = matmul(x.as_ref(), x.transpose());
         let from_copy = Cholesky::factor(a.as_ref(), "test").unwrap_err().to_string();
-        assert!(from_copy.contains(&format!("rows 0 and {bad} are equal")), "{from_copy}");
+        assert!(from_copy.contains(&format!("rows 1 and {} are equal", bad + 1)), "{from_copy}");
         assert_eq!(Cholesky::factor_owned(a, "test").unwrap_err().to_string(), from_copy);
     }
 }
@@ -177,7 +177,7 @@ fn dependent_rows_are_named() {
         assert!(value.abs() <= 20.0 * f64::EPSILON * a[(17, 17)]);
         // A singular matrix: zero up to the rounding n ε ‖A‖.
         assert!(smallest.abs() <= 20.0 * f64::EPSILON * norm(a.as_ref()));
-        let expected = format!("rows 3 and 17 are {relation}: remove one of each pair, or set beta to ");
+        let expected = format!("rows 4 and 18 are {relation}: remove one of each pair, or set beta to ");
         assert!(advice.starts_with(&expected), "{advice}");
         // The ridge 1/β that is suggested helps.
         let beta: f64 = advice[expected.len()..].split(' ').next().unwrap().parse().unwrap();
@@ -191,7 +191,7 @@ fn dependent_rows_are_named() {
 fn many_equal_rows_are_counted() {
     let x = Mat::from_fn(6, 10, |_, k| 1.0 + k as f64);
     let (.., advice) = refused(&matmul(x.as_ref(), x.transpose()));
-    assert!(advice.contains("rows 0 and 1 are equal") && advice.contains("and 10 more"), "{advice}");
+    assert!(advice.contains("rows 1 and 2 are equal") && advice.contains("and 10 more"), "{advice}");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn zero_and_tiny_matrices() {
     let zero = Mat::zeros(1, 1);
     let (pivot, value, smallest, advice) = refused(&zero);
     assert_eq!((pivot, value, smallest), (0, 0.0, 0.0));
-    assert!(advice.contains("diagonal is zero at row 0"), "{advice}");
+    assert!(advice.contains("diagonal is zero at row 1"), "{advice}");
     let negative = Mat::from_fn(1, 1, |_, _| -2.0);
     let (pivot, value, smallest, _) = refused(&negative);
     assert_eq!((pivot, value, smallest), (0, -2.0, -2.0));

@@ -1,6 +1,6 @@
 //! Advice in the terminal and in files: report.html, advice.json, the table of remedies, the figure.
 
-use crate::output::Output;
+use crate::output::{Output, write_json};
 use ebbing::theory::advise::Advice;
 use ebbing_report::{Metadata, Screen, typeset};
 use ebbing_studies::job::AdviseResult;
@@ -58,9 +58,9 @@ pub fn json(told: &AdviseResult, output: &Output) -> anyhow::Result<Value> {
 /// # Errors
 /// Where a file cannot be written.
 pub fn write(told: &AdviseResult, output: &Output) -> anyhow::Result<()> {
-    let Some(folder) = &output.out else { return Ok(()) };
-    crate::files::make_folder(folder)?;
-    let metadata = metadata(told, output)?;
-    output.write_json("advice.json", &json(told, output)?)?;
-    Ok(shown(told, &metadata)?.save(folder, &metadata)?)
+    output.save("advise", |folder| {
+        let metadata = metadata(told, output)?;
+        write_json(&folder.join("advice.json"), &json(told, output)?)?;
+        Ok(shown(told, &metadata)?.save(folder, &metadata)?)
+    })
 }

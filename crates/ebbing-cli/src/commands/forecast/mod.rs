@@ -4,13 +4,18 @@ mod memory;
 mod pages;
 mod words;
 
-use crate::console::{Console, Progress};
+use crate::console::Console;
+use crate::guard::give_back;
 use crate::output::Output;
 use ebbing::TaskSequence;
 use ebbing::data::Sources;
 use ebbing::plan::{MemoryLimit, set_memory_limit, size, time};
-use ebbing::plan::{Speed, forgetting_cost, order_parameter_cost, scratch_folder, sequence_cost, set_scratch};
-use ebbing::theory::forecast::ForecastSettings;
+use ebbing::plan::{
+    Speed, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost, order_parameter_cost,
+    scratch_folder, sequence_cost, set_scratch,
+};
+use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
+use ebbing::theory::single_head::Mode;
 use ebbing_studies::job::ForecastJob;
 use memory::bytes;
 
@@ -31,7 +36,7 @@ pub struct Args {
     job: ForecastJob,
     #[command(flatten)]
     output: Output,
-    /// Plan with this much memory, such as 20GiB [default: what is free]; what needs more is computed in tiles
+    /// Plan with this much memory, such as 20GiB [default: most of this machine's]; what needs more is computed in tiles
     #[arg(long, value_name = "SIZE", value_parser = bytes, conflicts_with = "force")]
     memory: Option<u64>,
     /// Whether the page ends with what would help most.
@@ -50,6 +55,7 @@ impl Args {
 
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        give_back();
         if let Some(bytes) = self.memory {
             set_memory_limit(MemoryLimit::Bytes(bytes));
         }
@@ -59,30 +65,24 @@ impl Args {
         }
         let settings = self.job.settings()?;
         let layers = self.job.features.len().max(1);
-        let parts = layers * (2 * self.job.seeds() + settings.sweeps() + usize::from(settings.order));
-        let mut bar = console.steps("forecast", parts as u64);
-        let mut whole: Option<Progress> = None;
-        let mut done = 0;
+        // Files of features follow each other, each with as many parts.
+        let parts = settings.parts(self.job.seeds(), 2);
+        let (mut bar, mut begun) = (console.share("forecast"), 0);
         let sources = Sources::new();
         let before =
             |sequences: &[TaskSequence], settings: &ForecastSettings| self.announce(console, sequences, settings);
-        let told = self.job.run(&sources, &before, &mut |what, share| match share {
-            Some(share) => {
-                let bar = whole.get_or_insert_with(|| console.share("forecast"));
-                bar.note(what);
-                bar.set((1e4 * share) as u64);
-            }
-            None => {
-                bar.set(done);
-                done += 1;
-            }
+        let told = self.job.run(&sources, &before, &mut |what, share| {
+            let share = share.unwrap_or_else(|| {
+                begun += 1;
+                ((begun - 1) % parts) as f64 / parts as f64
+            });
+            let file = (begun.max(1) - 1) / parts;
+            bar.note(what);
+            bar.set((1e4 * (file as f64 + share) / layers as f64) as u64);
         })?;
-        drop(whole);
         let advice = if self.advice { told.in_short()? } else { None };
         drop(bar);
-        if self.output.out.is_some() {
-            pages::write(&told, &self.output)?;
-        }
+        pages::write(&told, &self.output)?;
         if self.output.json {
             return console.print_json(&pages::json(&told, &self.output)?);
         }
@@ -104,15 +104,31 @@ impl Args {
             return;
         }
         let cost = match settings.features {
-            true => self.job.cost_of(&sizes),
+            true => self.job.cost_of_features(&sizes),
             false => forgetting_cost(&sizes).then(order_parameter_cost(&sizes)),
         };
         let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
         let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
         let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
+        let shared = ForecastOrders::shares_kernels(settings);
+        let order = if settings.features { feature_order_cost(&sizes) } else { order_cost(&sizes, shared) };
+        let order = order.times(sequences.len());
+        let cost = if settings.order { cost.then(order) } else { cost };
         let seconds = cost.seconds(speed);
         if seconds > LONG {
-            console.remark(&format!("about {} and {} of memory", time(seconds), size(cost.bytes)));
+            let theory = &settings.theory;
+            let tables = match theory.mode {
+                _ if theory.variance => 0,
+                Mode::Rf => 1,
+                Mode::Ntk | Mode::Lazy => 2,
+                Mode::Gibbs => 0,
+            };
+            let peak = match settings.features && !theory.variance {
+                true => feature_peak(&sizes, theory.keep_bytes, settings.order),
+                false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order),
+            };
+            let bytes = peak.max(cost.bytes);
+            console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));
         }
     }
 }

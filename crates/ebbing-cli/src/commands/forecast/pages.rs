@@ -1,6 +1,6 @@
 //! The files of a forecast: report.html, forecast.json, tables as CSV and Parquet, figures as SVG and PNG.
 
-use crate::output::Output;
+use crate::output::{Output, write_json};
 use ebbing::theory::forecast::assumes;
 use ebbing_report::Metadata;
 use ebbing_studies::job::ForecastResult;
@@ -27,15 +27,15 @@ fn metadata(told: &ForecastResult, output: &Output) -> anyhow::Result<Metadata> 
     output.metadata("forecast", Some(told.seed), &told.first.settings, &told.settings)
 }
 
-/// Writes all files into the folder.
+/// Writes all files into the folder, if there is one.
 ///
 /// # Errors
 /// Where a file cannot be written.
 pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
-    let Some(folder) = &output.out else { return Ok(()) };
-    crate::files::make_folder(folder)?;
-    let metadata = metadata(told, output)?;
-    let shown = shown(told, &metadata)?;
-    output.write_json("forecast.json", &json(told, output)?)?;
-    Ok(shown.save(folder, &metadata)?)
+    output.save("forecast", |folder| {
+        let metadata = metadata(told, output)?;
+        let shown = shown(told, &metadata)?;
+        write_json(&folder.join("forecast.json"), &json(told, output)?)?;
+        Ok(shown.save(folder, &metadata)?)
+    })
 }

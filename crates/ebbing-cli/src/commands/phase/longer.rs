@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::console::Console;
+use crate::output::write_json;
 use ebbing::data::Sources;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::Power;
@@ -40,16 +41,15 @@ impl Args {
         let told = |curve| std::iter::once(critical(curve)).chain(curve.unsettled());
         let defined = std::iter::once(show::DEFINED_FOR_MORE.to_string());
         let sentences: Vec<String> = curves.iter().flat_map(told).chain(defined).collect();
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
+        self.output.save("phase", |folder| {
             let own = at_width.zip(self.job.width);
             let figure = figure(&curves, sizes.len(), own).finding(&sentences[0]).metadata(&metadata);
             figure.save(folder, "phase")?;
-            self.output.write_json("phase.json", &result)?;
+            write_json(&folder.join("phase.json"), &result)?;
             let all = table(&curves, &|_| true);
             write_table(folder, "phase-curves", &all, &metadata)?;
-            super::report(folder, (&heading, &sentences), &figure, &[&all], &metadata)?;
-        }
+            super::report(folder, (&heading, &sentences), &figure, &[&all], &metadata)
+        })?;
         if self.output.json {
             return console.print_json(&result);
         }
@@ -78,7 +78,7 @@ fn critical(curve: &SequenceCurve) -> String {
     let found = tested.and_then(|g| alpha_c_from_curve(&alphas, &g, CurveFeature::MidHeight).ok().flatten());
     match found {
         Some(found) => format!(
-            "At {lambda} the test loss G_{{TT}} of the last task falls through the middle of its height at load {} (spacing of \
+            "At {lambda} the normalized test loss G_{{TT}} of the last task falls through the middle of its height at load {} (spacing of \
              ln α: {}).",
             significant(found.alpha_c),
             significant(found.spacing)
@@ -137,7 +137,7 @@ fn figure(curves: &[SequenceCurve], tasks: usize, own: Option<(f64, f64)>) -> Fi
         }
     }
     Figure::grid(panels, 2).title("Tasks with a readout each").caption(&format!(
-        "{tasks} tasks with a readout each against the load: forgetting F_{{T1}} of the first task after the last, test losses \
+        "{tasks} tasks with a readout each against the load: forgetting F_{{T1}} of the first task after the last, normalized test losses \
          G_{{T1}} and G_{{TT}} of the first and the last task over learning them alone, and the norm of the last readout. For λ → ∞ \
          the numbers are those of the large λ that stands for it."
     ))

@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::console::Console;
+use crate::output::write_json;
 use ebbing::data::Sources;
 use ebbing_report::{Report, Screen, Table, significant, typeset, write_table};
 use ebbing_studies::job::{PhasePair, PhasePairs};
@@ -23,13 +24,12 @@ impl Args {
         let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));
         let (table, sentence) = (table(&pairs), closest(&pairs));
         let result = json!({ "metadata": metadata, "tasks": sizes, "pairs": pairs, "answer": sentence });
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
-            self.output.write_json("phase.json", &result)?;
+        self.output.save("phase", |folder| {
+            write_json(&folder.join("phase.json"), &result)?;
             write_table(folder, "phase-pairs", &table, &metadata)?;
             let report = Report::telling("Tasks with a readout each", &[typeset(&sentence)]).about(&heading);
-            report.table(&table).metadata(&metadata).bibtex(&bibtex()).save(&folder.join("report.html"))?;
-        }
+            Ok(report.table(&table).metadata(&metadata).bibtex(&bibtex()).save(&folder.join("report.html"))?)
+        })?;
         if self.output.json {
             return console.print_json(&result);
         }

@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::console::Console;
+use crate::output::write_json;
 use ebbing::data::Sources;
 use ebbing_report::Screen;
 use ebbing_studies::job::PhasePlace;
@@ -19,11 +20,10 @@ impl Args {
             "metadata": metadata, "critical_load": critical, "location": location, "best_lambda": best, "widths": widths,
             "curves": curves.curves, "representation": representation,
         });
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
+        self.output.save("phase", |folder| {
             show::shown(&place, &self.job, &metadata).save(folder, &metadata)?;
-            self.output.write_json("phase.json", &result)?;
-        }
+            write_json(&folder.join("phase.json"), &result)
+        })?;
         if self.output.json {
             return console.print_json(&result);
         }

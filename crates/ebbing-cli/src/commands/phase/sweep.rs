@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::console::Console;
+use crate::output::write_json;
 use ebbing::data::Sources;
 use ebbing::stats::Estimate;
 use ebbing::tasks::preparation_words;
@@ -52,19 +53,18 @@ impl Args {
         );
         let boundary = boundary(sweep, swept, self.job.seeds);
         let (sentences, notes) = ([rule(self.job.readout_norm), reach(sweep, swept)], notes(sweep, swept));
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
+        self.output.save("phase", |folder| {
             let figure = figures::diagram(sweep.axis(), swept, curves, &self.job.alpha.grid()?, self.job.seeds);
             let figure = figure.finding(&sentences[1]).metadata(&metadata);
             figure.save(folder, "phase")?;
-            self.output.write_json("phase.json", &result)?;
+            write_json(&folder.join("phase.json"), &result)?;
             let against_load = figures::curve_table(curves);
             write_table(folder, "phase-boundary", &boundary, &metadata)?;
             write_table(folder, "phase-curves", &against_load, &metadata)?;
             let bullets = [&sentences[..], &[figures::DEFINED.to_string()]].concat();
             let report = figures::report((&heading, &bullets), &figure, &[&boundary], &metadata);
-            notes.iter().fold(report, |report, note| report.note(note)).save(&folder.join("report.html"))?;
-        }
+            Ok(notes.iter().fold(report, |report, note| report.note(note)).save(&folder.join("report.html"))?)
+        })?;
         if self.output.json {
             return console.print_json(&result);
         }

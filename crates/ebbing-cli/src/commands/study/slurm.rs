@@ -41,7 +41,7 @@ impl Submission {
         let heading = format!("Study {}: {} of {} cells are missing", self.name, missing.len(), store.count());
         let mut screen = Screen::new(&escape_markup(&heading));
         if missing.is_empty() {
-            screen = screen.next("more", &format!("ebbing {}", self.collect.join(" ")));
+            screen = screen.next("more", &format!("{} {}", crate::cli::name(), self.collect.join(" ")));
             return console.print(&screen.render_for_stdout());
         }
         let bill = stated(missing.iter().map(|&k| &study.cells[k]))?;

@@ -3,6 +3,7 @@
 use super::runs::{self, Run, RunEnd};
 use super::{Args, Told, loss_words, reports};
 use crate::console::Console;
+use crate::output::write_json;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, MeanInterference, Solver, TaskReport};
 use ebbing::stats::Estimate;
@@ -157,12 +158,11 @@ impl Args {
         let diverged = points.iter().flat_map(|q| &q.diverged);
         sentences.extend(diverged.map(|sentence| escape_markup(&format!("Left out: {sentence}."))));
         let told = Told { heading, table, in_files, sentences };
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
+        self.output.save("train", |folder| {
             let drawn = figure(points, theory, critical, self.job.seeds, settings.solver)?;
             told.write(folder, "train-loads", drawn, &metadata)?;
-            self.output.write_json("train-loads.json", &result)?;
-        }
+            write_json(&folder.join("train-loads.json"), &result)
+        })?;
         if self.output.json {
             return console.print_json(&result);
         }
@@ -252,7 +252,7 @@ fn figure(
     };
     let panel = |name: &str| Panel::new().x("load α = P/N").y(name).x_range(0.0, high);
     let left = with_theory(panel("forgetting F_{21}"), |p| Some(p.f21)).markers(measured(|q| q.f21));
-    let right = with_theory(panel("normalised test loss G_{22}").log_y(), |p| p.g22).markers(measured(|q| q.g22));
+    let right = with_theory(panel("normalized test loss G_{22}").log_y(), |p| p.g22).markers(measured(|q| q.g22));
     let bars = if seeds > 1 {
         format!(" Bars: standard errors over {seeds} seeds of the initial weights.")
     } else {
@@ -264,7 +264,7 @@ fn figure(
     };
     let worst = points.iter().map(|q| q.newest).fold(0.0, f64::max);
     Ok(Figure::grid(vec![left, right], 2).title("Trained networks in the three regimes").caption(&format!(
-        "Forgetting of task 1 and normalised test loss of task 2 for networks {how} (markers) and for the \
+        "Forgetting of task 1 and normalized test loss of task 2 for networks {how} (markers) and for the \
          theory at λ → ∞ (lines), which has no finite G_{{22}} in the overfitting regime: it grows as λ^{{1/2}} there. \
          Mean squared training error of task 2: at most {}.{bars}",
         significant(worst)

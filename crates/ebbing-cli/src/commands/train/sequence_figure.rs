@@ -3,6 +3,7 @@
 use super::runs::{self, Run, RunEnd};
 use super::{Args, Told, cells, loss_words, reports};
 use crate::console::Console;
+use crate::output::write_json;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner, TaskReport, Trained};
 use ebbing::stats::{mean_curve, mean_with_error};
@@ -127,11 +128,10 @@ impl Args {
         sentences.insert(0, outcome(&losses, theory));
         let runs: Vec<(String, &[Trained])> = groups.iter().map(|g| (g.learner.name(), &g.done[..])).collect();
         let told = Told { heading, table, in_files: cells::table(&runs, self.job.seeds)?, sentences };
-        if let Some(folder) = &self.output.out {
-            crate::files::make_folder(folder)?;
+        self.output.save("train", |folder| {
             told.write(folder, "train", figure(groups, &losses, theory, self.job.seeds)?, &metadata)?;
-            self.output.write_json("train.json", &result)?;
-        }
+            write_json(&folder.join("train.json"), &result)
+        })?;
         if self.output.json {
             return console.print_json(&result);
         }

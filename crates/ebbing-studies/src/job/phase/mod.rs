@@ -44,7 +44,7 @@ pub struct PhaseJob {
     /// Loads P/N as from:to:count, evenly on a logarithmic scale, or a list
     #[arg(long, value_name = "GRID", default_value = "0.1:10:60")]
     pub alpha: Loads,
-    /// Penalties of the curves, comma-separated, inf included
+    /// Penalties of the curves, comma-separated, inf included (at a finite --beta the limit at that temperature)
     #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',', default_value = "inf")]
     #[serde(deserialize_with = "list")]
     pub lambda: Vec<f64>,

@@ -141,7 +141,7 @@ fn intervals(forecast: &Forecast) -> Option<Figure> {
     let mut bars = Vec::new();
     if let Some(i) = interval {
         bars.push(format!(
-            "Bars on the tasks are {} % intervals from {} half samples.",
+            "Bars on the tasks are {} % intervals: a tenth of the examples left out {} times.",
             100.0 * i.confidence,
             i.samples
         ));
@@ -186,7 +186,9 @@ fn against_null(pairs: &[&PairOrderParameters]) -> String {
 fn test(forecast: &Forecast) -> Figure {
     let mut panels = Vec::new();
     if let Some(test) = &forecast.test {
-        panels.push(Panel::matrix(&Matrix::tasks("test loss G_{ts}", &test.generalisation.mean).only(|t, s| s <= t)));
+        panels.push(Panel::matrix(
+            &Matrix::tasks("normalized test loss G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
+        ));
         let among = if test.task_accuracy.is_some() { ", all classes" } else { "" };
         let class = test.accuracy.as_ref().map(|accuracy| (format!("accuracy{among}"), accuracy));
         let own = test.task_accuracy.as_ref().map(|accuracy| ("accuracy, own classes".to_string(), accuracy));
@@ -198,7 +200,7 @@ fn test(forecast: &Forecast) -> Figure {
     let worst = forecast.test.as_ref().and_then(|test| largest(&test.generalisation.mean));
     let finding = worst.map_or(String::new(), |(t, s, g)| {
         format!(
-            "The test loss grows most on task {s} after task {t}: {} times that of learning it alone.",
+            "The normalized test loss G_{{ts}} is largest on task {s} after task {t}: {} times that of learning it alone.",
             significant(g)
         )
     });
@@ -210,7 +212,7 @@ fn test(forecast: &Forecast) -> Figure {
         false => ("", ""),
     };
     Figure::grid(panels, columns).title("Held-out data").finding(&finding).caption(&format!(
-        "Held-out data. **a** Test loss of each task after each task over that of learning the task alone. **b** Share \
+        "Held-out data. **a** Normalized test loss: that of each task after each task, over that of learning the task alone. **b** Share \
          of test examples classified correctly{all}; above the diagonal tasks not yet learned.{own}"
     ))
 }

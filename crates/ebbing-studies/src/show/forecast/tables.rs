@@ -1,6 +1,7 @@
 //! The tables of a forecast, for the terminal, the report and files.
 
 use ebbing::Forecast;
+use ebbing::stats::number::chosen as chosen_number;
 use ebbing::theory::forecast::{PairForecast, SweepForecast};
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
 use ebbing_report::{Spread, Table, significant};
@@ -11,7 +12,11 @@ const PARAMETERS: [(&str, fn(&OrderParameters) -> f64, &str); 10] = [
     ("γ_{RF}", |p| p.gamma_rf, "how much the second task drives features that the first uses"),
     ("γ_{rule}", |p| p.gamma_rule, "how far the rules agree on them"),
     ("conflict", |p| p.conflict, "gamma_RF - gamma_rule"),
-    ("F_{pair}", |p| p.f21, "forgetting of the first task after the second, these two learned alone"),
+    (
+        "F_{pair}",
+        |p| p.f21,
+        "forgetting of the first task after the second, these two learned alone, by the theory of the forecast",
+    ),
     ("γ_{sim}", |p| p.gamma_sim, "similarity of tasks with readouts of their own"),
     ("cos", |p| p.cos, "cosine of the two readouts"),
     ("proj", |p| p.proj, "part of the first readout within the features of the second task"),
@@ -75,7 +80,7 @@ pub fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<Table> 
     let mut title = Vec::new();
     if let Some(interval) = &first.interval {
         let share = significant(100.0 * interval.confidence);
-        title.push(format!("{share} % intervals from {} half samples of the examples", interval.samples));
+        title.push(format!("{share} % intervals, a tenth of the examples left out {} times", interval.samples));
     }
     if let Some(null) = &first.null {
         title.push(format!("null and two-sided p from {} shuffles of the targets", null.samples));
@@ -190,8 +195,11 @@ pub fn sweeps(forecast: &Forecast) -> Vec<(&'static str, Table)> {
         ("lambdas", &forecast.lambdas, "What the penalty λ would change, where all weights learn (mode gibbs)"),
         ("widths", &forecast.widths, "A readout per task at other widths N"),
     ];
-    let asked = titles.into_iter().filter(|(_, points, _)| !points.is_empty());
-    asked.map(|(name, points, title)| (name, sweep(title, points, forecast))).collect()
+    let asked =
+        titles.into_iter().filter_map(|(name, points, title)| Some((name, points, title, points.first()?.beta)));
+    // Penalties are compared at one temperature.
+    let at = |beta: f64| if beta.is_finite() { format!(", at β = {}", chosen_number(beta)) } else { String::new() };
+    asked.map(|(name, points, title, beta)| (name, sweep(&format!("{title}{}", at(beta)), points, forecast))).collect()
 }
 
 fn sweep(title: &str, points: &[SweepForecast], forecast: &Forecast) -> Table {

@@ -48,7 +48,7 @@ pub fn curve_panels(axis: &str, curves: &[SweptCurves], base: usize) -> Vec<Pane
         quantity(axis, curves, ("|a_{2}|^{2}/N", base), true, &|p| Some(p.factors.u22)),
     ];
     if curves.iter().flat_map(|c| &c.curves).all(|c| c.points.iter().all(|p| p.g22.is_some())) {
-        panels.insert(1, quantity(axis, curves, ("normalised test loss G_{22}", base), true, &|p| p.g22));
+        panels.insert(1, quantity(axis, curves, ("normalized test loss G_{22}", base), true, &|p| p.g22));
     }
     panels
 }

@@ -196,7 +196,7 @@ fn figure(curves: &SweptCurves, marks: &Marks, best: Option<&BestLambda>) -> Fig
         let g22: Vec<f64> = best.curve.iter().map(|p| p.g22).collect();
         let panel = Panel::new()
             .x("penalty λ")
-            .y("normalised test loss")
+            .y("normalized test loss")
             .log_x()
             .log_y()
             .line(Line::new("G_{21}", &x, &g21).category(4).dash(Dash::Solid))

@@ -17,6 +17,8 @@ use crate::linalg::{Cholesky, Mat, dot, lower_gram_into, matmul};
 
 /// What is added to curvature that is not positive, at first, in units of its mean.
 const LEAST: f64 = 1e-6;
+/// Shifts that are tried: four times as much each time, they are as large as the matrix by then.
+const TRIES: usize = 12;
 
 /// The coupling at a point, to be used at any damping.
 pub(super) struct Coupling {
@@ -97,7 +99,11 @@ impl Coupled {
         (0..n).for_each(|i| reduced[(i, i)] += stiff_readout - own[i]);
         let size = (0..n).map(|i| reduced[(i, i)].abs()).sum::<f64>() / n as f64;
         let mut added = 0.0;
-        while added <= size {
+        for _ in 0..TRIES {
+            let within = added <= size; // false for a NaN too
+            if !within || crate::stop::requested() {
+                break;
+            }
             if let Ok(reduced) = Cholesky::factor(reduced.as_ref(), "the readout's curvature") {
                 return Some(Coupled { reach, force, reduced });
             }

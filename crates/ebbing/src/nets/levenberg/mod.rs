@@ -70,6 +70,8 @@ const DAMPING: (f64, f64, f64) = (1.0 / 3.0, 4.0, 2.0);
 const GAINS: (f64, f64) = (0.25, 0.75);
 /// The least and the most damping, in units of the penalty (the tangent kernel's mean eigenvalue where there is none).
 const DAMPINGS: (f64, f64) = (1e-9, 1e12);
+/// Dampings that a step is tried with, four times as much each time: beyond the most from any.
+const TRIES: usize = 100;
 
 /// A gradient counts after a step with less damping than the first, in units of the penalty, or where the objective fell
 /// over so many steps by no more than the tolerance of the gradient, relatively: along flat valleys it is small all the way.
@@ -262,6 +264,7 @@ impl<'a> Minimiser<'a> {
     ) -> Result<Ended> {
         let (mut damping, mut passed) = (None, Vec::new());
         loop {
+            crate::stop::check()?;
             let creeping = passed.len() >= CREEPING && self.coupled_layers();
             let here = Linearised::new(&self.problem, &point, rounding);
             let first = *self.first.get_or_insert(here.gradient);
@@ -273,7 +276,7 @@ impl<'a> Minimiser<'a> {
             }
             let mse = self.problem.mse(&point);
             if !progress(Progress { task: self.task, step: self.steps, mse, eta: 0.0, gradient: Some(gradient) }) {
-                return Err(Error::Interrupted { what: format!("training of task {}", self.task + 1) });
+                return Err(Error::Stopped);
             }
             let end = |stop| Ok(Ended { point: point.clone(), steps: self.steps, gradient, stop });
             // Strongly damped steps leave what needs long ones, along which the gradient is small.
@@ -289,15 +292,16 @@ impl<'a> Minimiser<'a> {
             let unit = if stage.kappa > 0.0 { stage.kappa } else { here.scale(&self.problem, &point) };
             let mut mu = damping.unwrap_or(unit);
             let hessian = creeping.then(|| Hessian::new(&self.problem, &point, &here, rounding));
-            let next = loop {
-                let next = here.system(&self.problem, &point, mu);
-                let next = next.map(|system| self.along(&system, hessian.as_ref(), &point, rounding));
-                match next {
-                    Some((next, foretold)) if next.objective < point.objective => break Some((next, foretold)),
-                    _ if mu > DAMPINGS.1 * unit => break None,
-                    _ => mu *= DAMPING.1,
+            let mut next = None;
+            for _ in 0..TRIES {
+                let system = here.system(&self.problem, &point, mu);
+                next = system.map(|system| self.along(&system, hessian.as_ref(), &point, rounding));
+                next = next.filter(|(next, _)| next.objective < point.objective);
+                if next.is_some() || mu > DAMPINGS.1 * unit {
+                    break;
                 }
-            };
+                mu *= DAMPING.1;
+            }
             let Some((next, foretold)) = next else {
                 // Rounding errors end a stage too: at a minimum, if the gradient says so.
                 return end(if gradient <= stage.tolerance { Stop::Converged } else { Stop::Stalled });

@@ -547,7 +547,7 @@ fn runs_can_be_ended_and_settings_refused() {
     let settings = solved(Learner::L2 { kappa: 0.1 }, Heads::Single, Activation::Relu, 1, 16);
     let mut trainer = Trainer::new(&tasks, &settings).unwrap();
     let error = trainer.learn_next(&mut |at| at.step < 2).unwrap_err();
-    assert!(matches!(error, Error::Interrupted { .. }), "{error}");
+    assert!(matches!(error, Error::Stopped), "{error}");
     assert_eq!(trainer.done(), 0);
     let ewc = Learner::Ewc {
         kappa: 0.1,

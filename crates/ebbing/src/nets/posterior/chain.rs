@@ -25,10 +25,16 @@ pub(super) struct Chain {
     pub test_loss: Vec<Option<f64>>,
     pub label_kernel: Vec<f64>,
     pub learned: Vec<f64>,
-    pub energies: Vec<Vec<f64>>,
+    /// Every kept draw of [`FOLLOWED`], task by task.
+    pub followed: Vec<[Vec<f64>; FOLLOWED.len()]>,
     pub acceptance: Vec<f64>,
     pub divergent: usize,
+    /// Why the first of these moves diverged.
+    pub cause: Option<String>,
 }
+
+/// What is followed from draw to draw, to tell whether chains have converged.
+pub(super) const FOLLOWED: [&str; 3] = ["energy", "weights' distance from their prior mean", "kernel along the labels"];
 
 /// The networks of one chain.
 struct Networks<'a> {
@@ -60,7 +66,8 @@ pub(super) fn run(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPri
             let spread = energy.weight_variance.sqrt();
             w = energy.weight_mean.iter().map(|m| m + spread * stream.normal()).collect();
         }
-        let (mut work, mut energies, mut states) = (energy.work(), Vec::with_capacity(settings.draws), Vec::new());
+        let (mut work, mut states) = (energy.work(), Vec::new());
+        let mut followed = FOLLOWED.map(|_| Vec::with_capacity(settings.draws));
         let moved = hmc::run(
             &mut w,
             energy.weight_variance.sqrt(),
@@ -68,16 +75,19 @@ pub(super) fn run(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPri
             &mut stream,
             |w, g| energy.evaluate(w, &mut work, g),
             |w, u| {
-                energies.push(u);
+                let distance = w.iter().zip(&energy.weight_mean).map(|(w, m)| (w - m).powi(2)).sum();
+                let now = [u, distance, networks.label_kernel(w, &tasks[t], &y)];
+                followed.iter_mut().zip(now).for_each(|(all, now)| all.push(now));
                 // The last state is one of them.
-                if (settings.draws - energies.len()).is_multiple_of(stride) {
+                if (settings.draws - followed[0].len()).is_multiple_of(stride) {
                     states.push(w.to_vec());
                 }
             },
         )?;
-        chain.energies.push(energies);
+        chain.followed.push(followed);
         chain.acceptance.push(moved.acceptance);
         chain.divergent += moved.divergent;
+        chain.cause = chain.cause.or(moved.cause);
         let drawn =
             states.into_iter().map(|w| Ok((energy.draw_readout(&w, &mut stream)?, w))).collect::<Result<Vec<_>>>()?;
         networks.measure(&mut chain, &drawn)?;
@@ -144,13 +154,16 @@ impl Networks<'_> {
             let test = test.map(|test| average(&|a, w| self.loss(&head(a), w, test.x.as_ref(), &test.y)));
             chain.test_loss.push(test.transpose()?);
             let y = labels(task);
-            chain.label_kernel.push(average(&|_, w| {
-                let phi = self.layers.features(self.activation, w, task.x.as_ref());
-                let along = matvec(phi.as_ref().transpose(), &y);
-                Ok(dot(&along, &along) / (n * (y.len() as f64).powi(2)))
-            })?);
+            chain.label_kernel.push(average(&|_, w| Ok(self.label_kernel(w, task, &y)))?);
         }
         Ok(())
+    }
+
+    /// `yᵀΦΦᵀy/(N P²)` of a task.
+    fn label_kernel(&self, w: &[f64], task: &Task, y: &[f64]) -> f64 {
+        let phi = self.layers.features(self.activation, w, task.x.as_ref());
+        let along = matvec(phi.as_ref().transpose(), y);
+        dot(&along, &along) / (self.layers.width() as f64 * (y.len() as f64).powi(2))
     }
 
     /// `Σ(f−y)²/|Y|²` of `f(x) = a·Φ(x)/√N` on the rows of `x`.

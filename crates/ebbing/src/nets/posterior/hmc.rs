@@ -2,6 +2,8 @@
 
 use crate::error::Result;
 use crate::rng::Stream;
+use crate::stats::number::significant;
+use crate::stop;
 
 /// How a chain moves.
 #[derive(Debug, Clone, Copy)]
@@ -17,13 +19,18 @@ pub(crate) struct Moves {
 }
 
 /// How the moves of a chain fared.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Moved {
     /// Mean acceptance probability of the kept draws.
     pub acceptance: f64,
-    /// Kept moves whose energy error exceeded 1000.
+    /// Kept moves whose energy error exceeded 1000, or that had no energy.
     pub divergent: usize,
+    /// Why the first of these diverged.
+    pub cause: Option<String>,
 }
+
+/// The energy error above which a move counts as divergent.
+const DIVERGENT: f64 = 1000.0;
 
 /// Runs one chain from `w` (which ends as its last state), with mass 1/`scale²`. `keep` sees every kept state.
 ///
@@ -41,8 +48,9 @@ pub(crate) fn run(
     let (mut grad, mut next, mut next_grad, mut p) = (vec![0.0; n], vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     let mut u = energy(w, &mut grad)?;
     let mut adapt = DualAverage::new(0.1, moves.target);
-    let (mut accepted, mut divergent) = (0.0, 0);
+    let (mut accepted, mut divergent, mut cause) = (0.0, 0, None);
     for move_index in 0..moves.warmup + moves.draws {
+        stop::check()?;
         let warm = move_index < moves.warmup;
         // Jitter of the step keeps a move from returning to where it started.
         let step = if warm { adapt.step() } else { adapt.final_step() } * (0.9 + 0.2 * stream.uniform());
@@ -51,7 +59,7 @@ pub(crate) fn run(
         let before = u + 0.5 * p.iter().map(|p| p * p).sum::<f64>();
         next.copy_from_slice(w);
         next_grad.copy_from_slice(&grad);
-        let mut u_next = u;
+        let (mut u_next, mut failed) = (u, None);
         // Leapfrog in units in which the mass is 1: half a kick, a drift, half a kick.
         for _ in 0..steps {
             for i in 0..n {
@@ -59,7 +67,10 @@ pub(crate) fn run(
                 next[i] += step * scale * p[i];
             }
             // A trajectory that leaves the range of numbers is a rejected move.
-            u_next = energy(&next, &mut next_grad).unwrap_or(f64::INFINITY);
+            u_next = energy(&next, &mut next_grad).unwrap_or_else(|error| {
+                failed = Some(error.to_string());
+                f64::INFINITY
+            });
             for i in 0..n {
                 p[i] -= 0.5 * step * scale * next_grad[i];
             }
@@ -78,11 +89,22 @@ pub(crate) fn run(
             adapt.update(probability);
         } else {
             accepted += probability;
-            divergent += usize::from(!error.is_finite() || error > 1000.0);
+            if !error.is_finite() || error > DIVERGENT {
+                divergent += 1;
+                cause.get_or_insert_with(|| why(failed, error));
+            }
             keep(w, u);
         }
     }
-    Ok(Moved { acceptance: accepted / moves.draws.max(1) as f64, divergent })
+    Ok(Moved { acceptance: accepted / moves.draws.max(1) as f64, divergent, cause })
+}
+
+/// Why a move diverged: what its energy failed with, or by how much it erred.
+fn why(failed: Option<String>, error: f64) -> String {
+    failed.unwrap_or_else(|| match error.is_finite() {
+        true => format!("the energy erred by {}", significant(error)),
+        false => "the energy left the range of numbers".into(),
+    })
 }
 
 /// Nesterov's dual averaging of ln(step) (Hoffman and Gelman 2014, section 3.2.1, with their constants).

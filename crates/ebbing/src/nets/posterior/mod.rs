@@ -20,9 +20,10 @@ use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::linalg::on_one_thread;
 use crate::plan::{check_memory, sample_cost};
-use crate::stats::{Estimate, median};
+use crate::stats::Estimate;
 use crate::tasks::{Task, own_readouts, sizes_of};
-use chain::Chain;
+use chain::{Chain, FOLLOWED};
+use diagnostics::each_with_itself;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use span::in_their_span;
@@ -119,12 +120,13 @@ pub struct SampledPosterior {
     pub label_kernel: Vec<Estimate>,
     /// Training loss of each task just after it was learned.
     pub learned: Vec<Estimate>,
-    /// Convergence of the energy in every task's phase: over chains for the first task; for later ones, whose target
-    /// differs from chain to chain, the median over chains of the half-chain comparison and the summed effective size.
+    /// Convergence in every task's phase, the worst of three quantities: the energy, the weights' distance from their prior mean
+    /// and the kernel along the labels. Over chains for the first task; for later ones, whose target differs from chain to
+    /// chain, from the comparisons of every chain's halves, their variances added up, and the summed effective size.
     pub convergence: Vec<Convergence>,
     /// Mean acceptance rate in every task's phase.
     pub acceptance: Vec<f64>,
-    /// Moves with an energy error above 1000, over all phases and chains.
+    /// Moves with an energy error above 1000 or without an energy, over all phases and chains; warnings say why the first was.
     pub divergent: usize,
     /// What is doubtful about the run, in words; empty where nothing is.
     pub warnings: Vec<String>,
@@ -226,39 +228,47 @@ fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
     Ok(prior)
 }
 
+/// What converges worst in a task's phase (from 0): the largest R-hat, the quantity that has it, and the least effective size.
+fn slowest(chains: &[Chain], t: usize) -> (&'static str, Convergence) {
+    let mut worst = (FOLLOWED[0], Convergence { r_hat: 0.0, effective: f64::INFINITY });
+    for (k, name) in FOLLOWED.into_iter().enumerate() {
+        let draws: Vec<Vec<f64>> = chains.iter().map(|c| c.followed[t][k].clone()).collect();
+        let found = if t == 0 { convergence(&draws) } else { each_with_itself(&draws) };
+        if found.r_hat.is_nan() || found.r_hat > worst.1.r_hat {
+            (worst.0, worst.1.r_hat) = (name, found.r_hat);
+        }
+        worst.1.effective = worst.1.effective.min(found.effective);
+    }
+    worst
+}
+
 fn summarise(chains: &[Chain], tasks: usize) -> SampledPosterior {
     let over = |get: &dyn Fn(&Chain) -> f64| Estimate::over(&chains.iter().map(get).collect::<Vec<_>>());
+    let mut warnings = Vec::new();
     let convergence: Vec<Convergence> = (0..tasks)
         .map(|t| {
-            if t == 0 {
-                return convergence(&chains.iter().map(|c| c.energies[0].clone()).collect::<Vec<_>>());
+            let (followed, worst) = slowest(chains, t);
+            if worst.r_hat.is_nan() || worst.r_hat > 1.1 {
+                warnings.push(format!(
+                    "task {}: R-hat of the {followed} is {:.3}; run longer chains",
+                    t + 1,
+                    worst.r_hat
+                ));
             }
-            let each: Vec<Convergence> =
-                chains.iter().map(|c| convergence(std::slice::from_ref(&c.energies[t]))).collect();
-            Convergence {
-                // The median over chains: with many short chains the largest is an outlier by chance.
-                r_hat: median(&each.iter().map(|c| c.r_hat).collect::<Vec<_>>()),
-                effective: each.iter().map(|c| c.effective).sum(),
+            if worst.effective < 5.0 * chains.len() as f64 {
+                warnings.push(format!(
+                    "task {}: only {:.0} effective draws in {} chains; run longer chains",
+                    t + 1,
+                    worst.effective,
+                    chains.len()
+                ));
             }
+            worst
         })
         .collect();
-    let mut warnings = Vec::new();
-    for (t, c) in convergence.iter().enumerate() {
-        if c.r_hat.is_nan() || c.r_hat > 1.1 {
-            warnings.push(format!("task {}: R-hat of the energy is {:.3}; run longer chains", t + 1, c.r_hat));
-        }
-        if c.effective < 5.0 * chains.len() as f64 {
-            warnings.push(format!(
-                "task {}: only {:.0} effective draws in {} chains; run longer chains",
-                t + 1,
-                c.effective,
-                chains.len()
-            ));
-        }
-    }
     let divergent = chains.iter().map(|c| c.divergent).sum();
-    if divergent > 0 {
-        warnings.push(format!("{divergent} divergent moves; lengthen the warm-up"));
+    if let (true, Some(cause)) = (divergent > 0, chains.iter().find_map(|c| c.cause.as_ref())) {
+        warnings.push(format!("{divergent} divergent moves (the first: {cause}); lengthen the warm-up"));
     }
     SampledPosterior {
         u1: (0..tasks).map(|t| (0..=t).map(|s| over(&|c: &Chain| c.u1[t][s])).collect()).collect(),

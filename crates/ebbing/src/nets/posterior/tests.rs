@@ -268,3 +268,25 @@ fn reduced_inputs_keep_inner_products() {
         }
     }
 }
+
+/// A move that has no energy is a divergence whose cause is reported.
+#[test]
+fn divergent_moves_come_with_their_cause() {
+    // Without a warm-up the step stays at 1, which leads over the wall.
+    let moves = Moves { warmup: 0, draws: 40, leapfrog: 10, target: 0.8 };
+    let mut s = Stream::new(1, "divergent", 0);
+    let walled = |w: &[f64], g: &mut [f64]| {
+        g[0] = w[0];
+        let wall = || crate::Error::data("the kernel", "is no longer positive definite");
+        if w[0].abs() < 1.0 { Ok(0.5 * w[0] * w[0]) } else { Err(wall()) }
+    };
+    let moved = hmc::run(&mut [0.0], 1.0, moves, &mut s, walled, |_, _| ()).unwrap();
+    assert!(moved.divergent > 0);
+    assert_eq!(moved.cause.unwrap(), "the kernel: is no longer positive definite");
+    let far = |_: &[f64], g: &mut [f64]| {
+        g[0] = -1e9;
+        Ok(0.0)
+    };
+    let moved = hmc::run(&mut [0.0], 1.0, moves, &mut s, far, |_, _| ()).unwrap();
+    assert!(moved.divergent > 0 && moved.cause.unwrap().starts_with("the energy erred by"));
+}

@@ -13,6 +13,7 @@
 //! that do not change them.
 
 mod bench;
+mod gains;
 mod heads;
 mod remedies;
 mod sentences;
@@ -22,7 +23,7 @@ use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::stats::mean_with_error;
-use crate::tasks::TaskSequence;
+use crate::tasks::{TaskSequence, is_whitened, parts_of};
 use remedies::Search;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +60,8 @@ pub struct AdviseSettings {
     /// More widths N for readouts of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub widths: Vec<f64>,
-    /// Penalties λ that are tried; the usual ones, of which the best is told, where none are given.
+    /// Penalties λ that are tried, all at the β of `theory`; the usual ones, of which the best is told, where none are given. At a
+    /// finite β they are finite.
     #[serde(with = "crate::serde_infinity::list", skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
     /// At most this many training and test examples of each task are used.
@@ -142,6 +144,11 @@ pub struct Remedy {
     pub needs: String,
     /// What forgetting it spares against doing nothing.
     pub gain: Option<f64>,
+    /// What average accuracy it gains against doing nothing: of trained networks, where those are forecast for both.
+    pub accuracy_gain: Option<f64>,
+    /// By how much forecasts like these two were off on average, or twice the standard error over draws if that is more: a gain
+    /// of accuracy that is not larger is none to be sure of.
+    pub forecast_error: Option<f64>,
     /// Whether the gain exceeds twice its standard error over draws; none for one draw.
     pub beyond_noise: Option<bool>,
     /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
@@ -161,6 +168,8 @@ pub struct ReplayPoint {
     pub examples: usize,
     /// Mean final forgetting.
     pub forgetting: f64,
+    /// Average accuracy over all tasks after the last, on test data where every task has some.
+    pub accuracy: Option<f64>,
     /// Work of training relative to doing nothing.
     pub cost: f64,
 }
@@ -217,13 +226,13 @@ impl Advice {
         check(sequences, settings)?;
         let used = |s: &TaskSequence| s.tasks.iter().map(|task| task.x.nrows()).max().unwrap_or(0);
         let all = used(&sequences[0]);
-        let part = |s: &TaskSequence| s.subsampled(settings.max_p, settings.max_p, settings.seed);
-        let parts = sequences.iter().map(part).collect::<Result<Vec<_>>>()?;
+        let parts = parts_of(sequences, settings.max_p)?;
         let examples_used = [used(&parts[0]), all];
         let held_out = parts.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
         let mut search = Search::new(&parts, settings)?;
         search.run(progress)?;
         let (mut remedies, nothing) = (search.remedies, search.nothing);
+        gains::of_accuracy(&mut remedies, is_whitened(&sequences[0].settings));
         for remedy in &mut remedies {
             let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
             if let Ok(gain) = mean_with_error(&gains) {
@@ -269,9 +278,14 @@ impl AdviseSettings {
         if self.theory.replay.is_on() {
             return Err(Error::setting("replay", self.theory.replay.examples, "must be 0: advice finds it"));
         }
-        if self.theory.mode == Mode::Gibbs && self.theory.lambda.is_finite() {
+        if self.theory.mode == Mode::Gibbs {
             let expected = "must be rf, ntk or lazy: advice sweeps the penalty itself";
             return Err(Error::setting("mode", "gibbs", expected));
+        }
+        if self.theory.beta.is_finite() && self.lambdas.contains(&f64::INFINITY) {
+            let expected = "must be finite at a finite beta: held fixed, it leaves nothing learned after the first task at lambda = inf \
+                            (mode ntk is the limit at a fixed beta/lambda)";
+            return Err(Error::setting("lambdas", "inf", expected));
         }
         if let Some(x) = self.keep_forgetting_below.filter(|x| !(x.is_finite() && *x > 0.0)) {
             return Err(Error::setting("keep_forgetting_below", x, "must be positive and finite"));
@@ -327,6 +341,8 @@ impl Remedy {
             cost: Some(cost),
             needs: needs.into(),
             gain: None,
+            accuracy_gain: None,
+            forecast_error: None,
             beyond_noise: None,
             expected: None,
             task_known: matches!(kind, RemedyKind::Gating | RemedyKind::Context | RemedyKind::Readouts),

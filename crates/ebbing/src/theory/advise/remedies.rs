@@ -60,7 +60,7 @@ fn mean(outcomes: &[Outcome]) -> f64 {
 
 impl<'a> Search<'a> {
     pub fn new(draws: &'a [TaskSequence], settings: &'a AdviseSettings) -> Result<Self> {
-        // At λ = ∞ mode gibbs is ntk.
+        // At λ = β = ∞ mode gibbs is ntk.
         let mode = if settings.theory.mode == Mode::Gibbs { Mode::Ntk } else { settings.theory.mode };
         let theory = SingleHeadSettings { mode, variance: false, ..settings.theory };
         let base = |s: &TaskSequence| match settings.features {
@@ -243,7 +243,9 @@ impl<'a> Search<'a> {
             let replay = Replay { examples, ..asked };
             let outcomes = search.replayed(replay, search.theory, &search.bases, &search.given)?;
             let forgetting = mean(&outcomes);
-            search.points.push(ReplayPoint { examples, forgetting, cost: search.work(&outcomes) });
+            let accuracy: Option<Vec<f64>> = outcomes.iter().map(|o| o.accuracy).collect();
+            let accuracy = accuracy.map(|all| all.iter().sum::<f64>() / all.len() as f64);
+            search.points.push(ReplayPoint { examples, forgetting, accuracy, cost: search.work(&outcomes) });
             Ok(forgetting)
         };
         let most = self.most;
@@ -331,13 +333,14 @@ impl<'a> Search<'a> {
         let mut best: Result<Trial> = Err(no_network());
         for lambda in tried.into_iter().filter(|_| !self.settings.features) {
             let theory = SingleHeadSettings { mode: Mode::Gibbs, lambda, ..self.theory };
-            let name = format!("penalty, λ = {} on all", penalty(lambda));
+            let name = format!("penalty, λ = {} on all{}", penalty(lambda), self.temperature());
             let outcomes =
                 self.draws.iter().map(|s| SingleHead::new(s, &theory)?.outcome()).collect::<Result<Vec<_>>>();
             let trial = outcomes.map(|outcomes| Trial { name, needs: "a copy of the weights", cost: 1.0, outcomes });
             if !self.settings.lambdas.is_empty() {
                 // Those that were asked for each have a row.
-                self.push_or_refuse(RemedyKind::Penalty, &format!("penalty, λ = {}", penalty(lambda)), trial);
+                let what = format!("penalty, λ = {}{}", penalty(lambda), self.temperature());
+                self.push_or_refuse(RemedyKind::Penalty, &what, trial);
                 continue;
             }
             let better = match (&trial, &best) {
@@ -367,6 +370,12 @@ impl<'a> Search<'a> {
         });
     }
 
+    /// The temperature that penalties are compared at, where there is one.
+    fn temperature(&self) -> String {
+        let beta = self.theory.beta;
+        if beta.is_finite() { format!(", β = {}", chosen(beta)) } else { String::new() }
+    }
+
     /// A row for a setting that was tried, or why there is none.
     fn push_or_refuse(&mut self, kind: RemedyKind, what: &str, tried: Result<Trial>) {
         match tried {
@@ -377,9 +386,10 @@ impl<'a> Search<'a> {
 
     /// The other limits of learning.
     fn regimes(&mut self) {
+        let held = self.theory.beta.is_finite();
         let all = [
             (Mode::Rf, "only the readout learns (rf)"),
-            (Mode::Ntk, "penalty, λ → ∞ on all (ntk)"),
+            (Mode::Ntk, if held { "penalty, λ → ∞ at fixed β/λ (ntk)" } else { "penalty, λ → ∞ on all (ntk)" }),
             (Mode::Lazy, "plain descent (lazy)"),
         ];
         let own = self.theory.mode;

@@ -7,31 +7,41 @@ use crate::theory::calibration::Expected;
 impl Advice {
     /// What to do, and what to expect from it.
     pub fn sentences(&self) -> Vec<String> {
-        let mut all = vec![];
-        let nothing = self.nothing();
-        if let Some(best) = self.best(false) {
-            all.push(format!("Do this: {}. {}", best.remedy, effect(best, nothing)));
-        } else {
-            all.push(
-                "No remedy that needs no knowledge of the task at test time forgets less than doing nothing.".into(),
-            );
-        }
+        let best = self.best(false);
+        let mut all = vec![best.map_or_else(|| self.nothing_sure(), |best| format!("Do this: {}.", self.effect(best)))];
+        let expected = best.or_else(|| self.row(RemedyKind::Nothing)).and_then(|r| r.expected.as_ref());
+        all.extend(expected.map(Expected::sentence));
         all.extend(self.kept());
-        let replay = self.remedies.iter().find(|r| r.kind == RemedyKind::Replay);
-        all.extend(replay.and_then(|r| r.expected.as_ref()).map(Expected::sentence));
         if let Some(best) = self.best(true) {
-            all.push(format!("If the task is known at test time: {}. {}", best.remedy, effect(best, nothing)));
+            all.push(format!("If the task is known at test time: {}.", self.effect(best)));
+            all.extend(best.expected.as_ref().map(Expected::sentence));
         }
         all.extend(self.ordering());
-        if let Some(bound) = self.remedies.iter().find(|r| r.kind == RemedyKind::Joint && r.applies) {
-            let accuracy = bound.accuracy.map_or(String::new(), |a| format!(" (average accuracy {})", significant(a)));
+        if let Some(accuracy) = self.row(RemedyKind::Joint).and_then(|r| r.accuracy) {
             all.push(format!(
-                "The bound, without knowing the task at test time, is training on everything at once{accuracy}."
+                "The bound of this network, without knowing the task at test time, is training on everything at once: average \
+                 accuracy {}.",
+                per_cent(accuracy)
             ));
+        }
+        all.extend(self.to_know());
+        all
+    }
+
+    /// What a reader should know.
+    fn to_know(&self) -> Vec<String> {
+        let mut all = vec![];
+        if self.remedies.iter().any(|r| r.expected.is_some()) {
+            all.push(
+                "Note: the table holds the theory of wide networks as asked for; what is expected of trained networks is by the \
+                 theory that came closest to measured ones."
+                    .into(),
+            );
         }
         if self.remedies.iter().any(|r| r.applies && !borne_out(r)) {
             all.push(
-                "Note: another depth is told as the theory has it; networks that people train hardly differed between depths.".into(),
+                "Note: rows of another depth are the theory's alone; trained networks hardly differed between depths."
+                    .into(),
             );
         }
         let [used, there] = self.examples_used;
@@ -44,11 +54,11 @@ impl Advice {
         all
     }
 
-    /// The best two remedies in one sentence.
+    /// The best two remedies in one sentence; none where targets name no classes.
     pub fn in_short(&self) -> Option<String> {
-        let best: Vec<&Remedy> = self.real().filter(|r| r.kind != RemedyKind::Combination).take(2).collect();
+        let mut best: Vec<&Remedy> = self.sure().filter(|r| r.kind != RemedyKind::Combination).collect();
+        best.sort_by(|a, b| beyond(b).total_cmp(&beyond(a)));
         let part = |r: &&Remedy| {
-            let change = percent(r, self.nothing());
             let known = if r.task_known { " (if the task is known at test time)" } else { "" };
             let what = match (r.kind, self.examples_needed) {
                 (RemedyKind::Replay, Some(kept)) => {
@@ -56,86 +66,177 @@ impl Advice {
                 }
                 _ => r.remedy.clone(),
             };
-            format!("{what}{known} would change forgetting by {change}")
+            format!("{what}{known} would raise the final average accuracy by {:.0} points", self.points(r))
         };
-        let parts: Vec<String> = best.iter().map(part).collect();
-        (!parts.is_empty()).then(|| format!("Against forgetting: {}. All remedies: ebbing advise.", parts.join("; ")))
+        let parts: Vec<String> = best.iter().take(2).map(part).collect();
+        self.row(RemedyKind::Nothing)?.accuracy?;
+        Some(match parts.is_empty() {
+            true => {
+                "Against forgetting: no gain that we can be sure of from replay or gating. All remedies: ebbing advise."
+                    .into()
+            }
+            false => format!("Against forgetting: {}. All remedies: ebbing advise.", parts.join("; ")),
+        })
     }
 
-    fn nothing(&self) -> f64 {
-        let row = self.remedies.iter().find(|r| r.kind == RemedyKind::Nothing);
-        row.and_then(|r| r.forgetting).unwrap_or(f64::NAN)
+    fn row(&self, kind: RemedyKind) -> Option<&Remedy> {
+        self.remedies.iter().find(|r| r.kind == kind && r.applies)
     }
 
-    /// Remedies that help, best first.
-    fn real(&self) -> impl Iterator<Item = &Remedy> {
-        let helps = |r: &&Remedy| r.applies && borne_out(r) && r.gain.is_some_and(|g| g > 0.0);
-        self.remedies.iter().filter(helps).filter(|r| !matches!(r.kind, RemedyKind::Joint | RemedyKind::Nothing))
+    /// Remedies that can be told from doing nothing.
+    fn sure(&self) -> impl Iterator<Item = &Remedy> {
+        let real = |r: &&Remedy| !matches!(r.kind, RemedyKind::Joint | RemedyKind::Nothing) && borne_out(r);
+        self.remedies.iter().filter(real).filter(|r| r.gains_surely())
     }
 
+    /// The remedy whose gain exceeds its error by most; of equal ones the cheapest.
     fn best(&self, task_known: bool) -> Option<&Remedy> {
-        self.real().find(|r| r.task_known == task_known)
+        let some = self.sure().filter(|r| r.task_known == task_known);
+        some.max_by(|a, b| {
+            let cheap = |r: &Remedy| -r.cost.unwrap_or(f64::INFINITY);
+            beyond(a).total_cmp(&beyond(b)).then(cheap(a).total_cmp(&cheap(b)))
+        })
+    }
+
+    /// What is said where no remedy that needs no knowledge of the task can be told from doing nothing.
+    fn nothing_sure(&self) -> String {
+        const SAID: &str = "No gain that we can be sure of";
+        let without = |r: &&Remedy| r.applies && !r.task_known && borne_out(r);
+        let real = self.remedies.iter().filter(without);
+        let real = real.filter(|r| !matches!(r.kind, RemedyKind::Joint | RemedyKind::Nothing));
+        let gain = |r: &Remedy| r.accuracy_gain.unwrap_or(f64::NEG_INFINITY);
+        let best = real.clone().filter(|r| r.accuracy_gain.is_some()).max_by(|a, b| gain(a).total_cmp(&gain(b)));
+        match best {
+            Some(best) if best.accuracy_gain > Some(0.0) => format!(
+                "{SAID}: the most, {} by {}, is within what such forecasts are off by ({:.1} points on average).",
+                points_of(best.accuracy_gain),
+                best.remedy,
+                100.0 * best.forecast_error.unwrap_or(f64::NAN)
+            ),
+            Some(_) => {
+                format!("{SAID}: nothing tried is forecast to end with a higher average accuracy than doing nothing.")
+            }
+            None => {
+                let least = real.filter(|r| r.gain.is_some_and(|g| g > 0.0)).find_map(|r| Some((r, r.forgetting?)));
+                let theory = least.map_or(String::new(), |(r, f)| {
+                    format!(" By the theory alone {} forgets least, F {}.", r.remedy, significant(f))
+                });
+                format!(
+                    "{SAID}: targets name no classes, and forecasts were held against networks by accuracy.{theory}"
+                )
+            }
+        }
+    }
+
+    /// Points of accuracy gained; where both accuracies are said, between these as they are said.
+    fn points(&self, remedy: &Remedy) -> f64 {
+        match self.ends(remedy) {
+            Some([from, to]) => (100.0 * to).round() - (100.0 * from).round(),
+            None => (100.0 * remedy.accuracy_gain.unwrap_or(f64::NAN)).round(),
+        }
+    }
+
+    /// Accuracy without and with a remedy; none where a range of trained networks stands for them.
+    fn ends(&self, remedy: &Remedy) -> Option<[f64; 2]> {
+        let nothing = self.row(RemedyKind::Nothing)?;
+        if remedy.expected.is_some() && nothing.expected.is_some() {
+            return None;
+        }
+        Some([nothing.accuracy?, remedy.accuracy?])
+    }
+
+    fn effect(&self, remedy: &Remedy) -> String {
+        let ends = self
+            .ends(remedy)
+            .map_or(String::new(), |[from, to]| format!(", from {:.0} to {}", 100.0 * from, per_cent(to)));
+        format!(
+            "{}. It is forecast to raise the final average accuracy by {:.0} points{ends}; such forecasts are off by {:.1} on average",
+            remedy.remedy,
+            self.points(remedy),
+            100.0 * remedy.forecast_error.unwrap_or(f64::NAN)
+        )
     }
 
     /// How many examples must be kept.
     fn kept(&self) -> Option<String> {
-        let target = significant(self.target);
-        self.replay.last()?;
-        Some(match self.needed_words() {
-            Some(words) => format!("To hold forgetting at {target} or below by replay alone, keep {words}."),
-            None => {
-                let least = self.replay.iter().map(|p| p.forgetting).fold(f64::INFINITY, f64::min);
-                let most = self.examples_most;
-                format!("Replay alone does not reach {target}: with {most} kept, forgetting is {}.", significant(least))
-            }
+        let (target, most, last) = (significant(self.target), self.examples_most, self.replay.last()?);
+        if let Some(needed) = self.examples_needed {
+            return Some(format!(
+                "To hold the mean training-loss forgetting F at {target} or below by replay alone, keep {needed} examples (random \
+                 ones; {most} are the most that can be kept)."
+            ));
+        }
+        let least = self.replay.iter().map(|p| p.forgetting).fold(f64::INFINITY, f64::min);
+        let joint = self.row(RemedyKind::Joint);
+        let error = self.row(RemedyKind::Replay).and_then(|r| r.forecast_error).unwrap_or(0.0);
+        let level = joint.and_then(|r| r.accuracy).zip(last.accuracy);
+        let as_good = level.is_some_and(|(joint, replay)| replay >= joint - error);
+        let though = if as_good { ", and is as accurate as training on everything at once" } else { "" };
+        let bound = joint.and_then(|r| r.forgetting).filter(|f| *f > self.target);
+        Some(match bound {
+            Some(bound) => format!(
+                "A mean training-loss forgetting F of {target} is out of reach of one readout for all tasks: training on everything \
+                 at once has {}. Replay of {most} comes to {} times that{though}.",
+                significant(bound),
+                significant(least / bound)
+            ),
+            None => format!(
+                "Replay alone does not reach a mean training-loss forgetting F of {target}: with {most} kept it has {}{though}.",
+                significant(least)
+            ),
         })
     }
 
-    fn needed_words(&self) -> Option<String> {
-        let needed = self.examples_needed?;
-        Some(format!("{needed} examples (random ones; {} are the most that can be kept)", self.examples_most))
-    }
-
+    /// What the order of tasks can change.
     fn ordering(&self) -> Option<String> {
-        let row = self.remedies.iter().find(|r| r.kind == RemedyKind::Order && r.applies)?;
-        let gain = row.gain?;
-        let change = percent(row, self.nothing());
+        let mut rows = self.remedies.iter().filter(|r| r.kind == RemedyKind::Order && r.applies);
+        let row = rows.clone().find(|r| r.gains_surely()).or_else(|| rows.next())?;
         let judged = match row.beyond_noise {
             Some(true) => format!("beyond the noise of {} draws", self.draws),
             Some(false) => format!("within the noise of {} draws", self.draws),
-            None => "of one draw, whose noise is unknown: several seeds tell".into(),
+            None => "of one draw, whose noise is unknown: use several seeds".into(),
         };
-        let found = if gain <= 0.0 {
-            format!("No better order was found ({judged}).")
-        } else {
-            format!("The {} would change forgetting by {change} ({judged}).", row.remedy)
+        let gain = row.gain?;
+        let found = match row.accuracy_gain {
+            _ if gain <= 0.0 => format!("No better order was found ({judged})."),
+            Some(_) if !row.gains_surely() => {
+                format!("No gain of accuracy that we can be sure of from another order (forgetting: {judged}).")
+            }
+            _ => format!("The {} would change forgetting by {} ({judged}).", row.remedy, self.change(row)),
         };
         let Some(range) = &self.orders else { return Some(found) };
         let [best, worst] = range.forgetting.map(significant);
         let accuracy = range.accuracy.map_or(String::new(), |[best, worst]| {
-            format!(" and average test accuracy between {} and {}", significant(worst), significant(best))
+            format!(" and average test accuracy between {:.0} and {}", 100.0 * worst, per_cent(best))
         });
         let roughly = if self.features { "" } else { "; forecasts rank the orders of trained networks only roughly" };
         let tried = range.tried;
-        Some(format!(
-            "{found} {tried} orders were tried: forgetting lies between {best} and {worst}{accuracy}{roughly}."
-        ))
+        Some(format!("{found} {tried} orders were tried: F lies between {best} and {worst}{accuracy}{roughly}."))
+    }
+
+    /// "−52 %".
+    fn change(&self, row: &Remedy) -> String {
+        let nothing = self.row(RemedyKind::Nothing).and_then(|r| r.forgetting).unwrap_or(f64::NAN);
+        let change = -100.0 * row.gain.unwrap_or(f64::NAN) / nothing;
+        format!("{}{:.0} %", if change < 0.0 { "−" } else { "+" }, change.abs())
     }
 }
 
-/// Whether networks that people train bear a remedy out: they hardly differ between depths, whatever the theory says.
+/// Whether trained networks bear a remedy out: they hardly differ between depths, whatever the theory says.
 fn borne_out(remedy: &Remedy) -> bool {
     remedy.kind != RemedyKind::Depth && remedy.beside != Some(RemedyKind::Depth)
 }
 
-/// "−52 %".
-fn percent(row: &Remedy, nothing: f64) -> String {
-    let change = -100.0 * row.gain.unwrap_or(f64::NAN) / nothing;
-    format!("{}{:.0} %", if change < 0.0 { "−" } else { "+" }, change.abs())
+/// By how much its gain of accuracy exceeds what such forecasts are off by.
+fn beyond(remedy: &Remedy) -> f64 {
+    remedy.accuracy_gain.zip(remedy.forecast_error).map_or(f64::NEG_INFINITY, |(gain, error)| gain - error)
 }
 
-fn effect(row: &Remedy, nothing: f64) -> String {
-    let accuracy = row.accuracy.map_or(String::new(), |a| format!(", average accuracy {}", significant(a)));
-    let forgetting = row.forgetting.map_or(String::new(), significant);
-    format!("Forgetting {forgetting} instead of {} ({}){accuracy}.", significant(nothing), percent(row, nothing))
+fn per_cent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// "1.3 points".
+fn points_of(gain: Option<f64>) -> String {
+    format!("{:.1} points", 100.0 * gain.unwrap_or(f64::NAN))
 }

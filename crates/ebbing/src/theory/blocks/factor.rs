@@ -2,7 +2,7 @@
 
 use super::kernels::{KernelSource, Kernels, Points, Which};
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, matmul, matmul_into};
+use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, Scale, matmul_into};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -94,14 +94,20 @@ impl Factor {
         x
     }
 
-    /// `Y − K (K+ρ)^{-1} Y` with `u = (K+ρ)^{-1} Y`: what is left of targets that are learned.
-    pub fn left(&self, y: MatRef<'_, f64>, u: &Mat<f64>, ridge: f64) -> Mat<f64> {
+    /// `B − K K⁺ B`, what a singular kernel cannot learn of `B`; none where it is inverted whole.
+    pub fn unlearned(&self, b: MatRef<'_, f64>) -> Option<Mat<f64>> {
         match self {
-            Factor::Blocks { .. } => ridge * u,
-            Factor::Pseudo(inverse) => {
-                let inner = matmul(inverse.basis().transpose(), y);
-                y - matmul(inverse.basis(), inner.as_ref())
-            }
+            Factor::Pseudo(inverse) => Some(b - inverse.project(b)),
+            Factor::Blocks { .. } => None,
+        }
+    }
+
+    /// `Y − K u` of a solution `u = (K + ridge)^{-1} Y`: `ridge u`, and what of Y a pseudo-inverse leaves out; none where that is 0.
+    pub fn left(&self, y: &Mat<f64>, u: &Mat<f64>, ridge: f64) -> Option<Mat<f64>> {
+        let of_ridge = (ridge > 0.0).then(|| ridge * u);
+        match (of_ridge, self.unlearned(y.as_ref())) {
+            (Some(left), Some(unlearned)) => Some(left + unlearned),
+            (left, unlearned) => left.or(unlearned),
         }
     }
 
@@ -137,7 +143,12 @@ impl Factor {
         }
         let mut stream = Stream::new(0, "condition probes", n as u64);
         let probe = Mat::from_fn(n, 2, |_, _| stream.normal());
-        let once = self.solve(probe.as_ref());
+        let mut once = self.solve(probe.as_ref());
+        // A power of two, which changes no digit: kernels far from 1 would leave the range of numbers in two steps.
+        let exponent = once.norm_max().log2().floor();
+        if exponent.is_finite() {
+            once *= Scale((-exponent).exp2());
+        }
         let twice = self.solve(once.as_ref());
         let growth = |j: usize| twice.col(j).norm_l2() / once.col(j).norm_l2();
         norm * growth(0).max(growth(1))
@@ -171,6 +182,8 @@ impl Kernels {
 /// # Errors
 /// [`Error::LostAccuracy`] that names the kernel of task `name`.
 pub(crate) fn digits(condition: f64, name: &str) -> Result<f64> {
+    // What left the range of numbers has no digits either.
+    let condition = if condition.is_nan() { f64::INFINITY } else { condition };
     let digits = -(f64::EPSILON * condition).log10();
     if digits >= DIGITS_NEEDED {
         return Ok(digits);
@@ -211,7 +224,7 @@ fn column_sums(k: MatRef<'_, f64>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::SymmetricEigen;
+    use crate::linalg::{SymmetricEigen, matmul};
 
     /// A symmetric matrix with eigenvalues spread evenly in the logarithm from 1/condition to 1.
     fn with_condition(n: usize, condition: f64) -> Mat<f64> {

@@ -94,7 +94,7 @@ impl<'a> FeatureInverse<'a> {
             return Some(hat);
         }
         if let Factor::Pseudo(inverse) = &self.factor {
-            return Some(matmul(inverse.basis(), inverse.basis().transpose()));
+            return Some(inverse.project(Mat::<f64>::identity(d, d).as_ref()));
         }
         if self.ridge == 0.0 {
             return None;

@@ -4,7 +4,7 @@ use super::kernels::KernelSource;
 use super::shared::Given;
 use super::table::{self, KernelTable};
 use crate::error::Result;
-use crate::kernels::{Architecture, WeightPrior};
+use crate::kernels::{Architecture, WeightPrior, check_inputs};
 use crate::plan::{Cost, Sizes, check_memory};
 use crate::tasks::{TaskSequence, inputs_only};
 
@@ -34,16 +34,17 @@ impl<'a> From<&'a KernelTable> for Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// The tasks as the theory takes them, once they have been checked.
+    /// The tasks as the theory takes them, once they have been checked, for a network with biases of this variance.
     ///
     /// # Errors
     /// [`Error::Data`](crate::Error::Data) for tasks that do not fit together, or not the kernels.
-    pub(crate) fn given(self) -> Result<Vec<Given<'a>>> {
+    pub(crate) fn given(self, bias2: f64) -> Result<Vec<Given<'a>>> {
         match self {
             Inputs::Network(sequence) | Inputs::Features(sequence) => {
                 sequence.validate()?;
                 if let Inputs::Network(_) = self {
                     inputs_only(&sequence.tasks)?;
+                    check_inputs(&sequence.tasks, bias2 > 0.0)?;
                 }
                 Ok(sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect())
             }

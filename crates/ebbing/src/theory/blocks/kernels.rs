@@ -281,7 +281,9 @@ impl Which {
 #[derive(Debug)]
 pub(crate) struct Kernels {
     pub source: KernelSource,
-    pub mode: Mode,
+    mode: Mode,
+    /// λ = ∞ at a temperature: `K̃_ts ~ Q/λ` of every later task is 0 beside 1/β.
+    frozen: bool,
     prior: WeightPrior,
 }
 
@@ -290,9 +292,9 @@ impl Kernels {
     /// Where the source cannot serve the mode.
     pub fn new(source: KernelSource, settings: &SingleHeadSettings) -> Result<Kernels> {
         let prior = settings.checked()?;
-        // At λ = ∞ the Gibbs kernels are their limits, and λ cancels.
-        let mode =
-            if settings.lambda.is_infinite() && settings.mode == Mode::Gibbs { Mode::Ntk } else { settings.mode };
+        // At λ = ∞ the Gibbs kernels are their limits; λ cancels unless a temperature is held fixed.
+        let mode = if settings.at_limit() { Mode::Ntk } else { settings.mode };
+        let frozen = settings.frozen();
         let lacking = match (&source, mode) {
             (KernelSource::Features { .. }, Mode::Ntk | Mode::Gibbs) => {
                 Some("given features do not learn: use mode rf (or lazy, the same for tangent features)")
@@ -300,14 +302,14 @@ impl Kernels {
             (KernelSource::Table { .. }, Mode::Gibbs) => {
                 Some("mode gibbs needs a kernel for every pair of times: give inputs, or use mode rf or ntk")
             }
-            (KernelSource::Table { ntk: None, .. }, Mode::Ntk | Mode::Lazy) => {
+            (KernelSource::Table { ntk: None, .. }, Mode::Ntk | Mode::Lazy) if !frozen => {
                 Some("modes ntk and lazy need the tangent kernel beside the first one")
             }
             _ => None,
         };
         match lacking {
             Some(problem) => Err(Error::data("kernels", problem)),
-            None => Ok(Kernels { source, mode, prior }),
+            None => Ok(Kernels { source, mode, frozen, prior }),
         }
     }
 
@@ -316,10 +318,16 @@ impl Kernels {
         self.mode != Mode::Gibbs
     }
 
+    /// Whether each pair of tasks, learned alone in random features, is what its order parameters are made of.
+    pub fn random_features(&self) -> bool {
+        self.mode == Mode::Rf || matches!(self.source, KernelSource::Features { .. })
+    }
+
     /// `K̃_ts`, t ≥ s.
     pub fn tilde(&self, t: usize, s: usize) -> Which {
         match self.mode {
             Mode::Rf => Which::NNGP,
+            Mode::Ntk if s > 1 && self.frozen => Which { scale: 0.0, ..Which::NNGP },
             Mode::Ntk if s == 1 => Which { term: Term::Nngp, scale: self.prior.sigma2() },
             Mode::Ntk | Mode::Lazy => Which { term: Term::Ntk, scale: 1.0 },
             Mode::Gibbs => Which { term: Term::Tilde(t, s), scale: 1.0 },

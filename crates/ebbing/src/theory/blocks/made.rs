@@ -5,9 +5,9 @@ use super::kernels::{Entries, KernelSource};
 use super::shared::Given;
 use super::table::{KernelTask, from_kernel_task};
 use crate::error::Result;
-use crate::kernels::{Kernel, KernelKind};
+use crate::kernels::{Kernel, KernelKind, check_inputs};
 use crate::linalg::{Mat, MatRef};
-use crate::plan::free_memory;
+use crate::plan::planned_memory;
 use crate::tasks::{Task, TaskSequence, inputs_only, number_inputs};
 use crate::theory::single_head::{Mode, SingleHeadSettings};
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ pub(crate) struct Made {
 
 impl Made {
     /// The kernels that `theory` uses for means; none where they depend on the times, where variances are wanted, where all of
-    /// them take more than `budget` bytes or half of the free memory, and where inputs that all tasks hold spare most of the work.
+    /// them take more than `budget` bytes or half of the memory that is planned with, and where inputs that all tasks hold spare most of the work.
     ///
     /// # Errors
     /// [`Error::Data`](crate::Error::Data) for a sequence that is not sound; [`Error::Setting`](crate::Error::Setting) for
@@ -36,13 +36,14 @@ impl Made {
         let prior = theory.checked()?;
         sequence.validate()?;
         inputs_only(&sequence.tasks)?;
+        check_inputs(&sequence.tasks, theory.bias2 > 0.0)?;
         let tests = sequence.tasks.iter().filter_map(|task| task.test.as_ref()).filter(|_| held_out);
         let below: usize = tests.clone().map(|test| test.x.nrows()).sum();
         let tangent = theory.mode != Mode::Rf;
         let train: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
         let most: usize = train.iter().map(|x| x.nrows()).sum();
         let bytes = (1 + usize::from(tangent)) * most * (most + below) * size_of::<f64>();
-        let room = free_memory().map_or(f64::INFINITY, |free| 0.5 * free.bytes);
+        let room = planned_memory().map_or(f64::INFINITY, |most| 0.5 * most);
         if theory.mode == Mode::Gibbs || theory.variance || bytes > budget || bytes as f64 > room {
             return Ok(None);
         }

@@ -3,7 +3,7 @@
 use super::kernels::{PointSet, Points};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
-use crate::tasks::{Task, number_inputs, rows_of};
+use crate::tasks::{Task, number_inputs, rows_of, some_target};
 use std::collections::{HashMap, HashSet};
 
 /// Inputs and targets of a task, the inputs that all tasks hold first and apart.
@@ -217,7 +217,7 @@ pub(crate) fn number(given: &[Given<'_>]) -> Vec<Vec<usize>> {
     }
 }
 
-/// Refuses tasks from which nothing can be learned: one example, constant targets, and where `exact` (no temperature)
+/// Refuses tasks from which nothing can be learned: one example, targets that are all zero, and where `exact` (no temperature)
 /// the same input with different targets.
 ///
 /// # Errors
@@ -232,19 +232,16 @@ pub(crate) fn check(given: &[Given<'_>], numbers: &[Vec<usize>], exact: bool) ->
             return Err(Error::data(&task.name, format!("it has {p} example; at least two are needed")));
         }
         let same = |i: usize, k: usize| (0..y.ncols()).all(|j| y[(i, j)] == y[(k, j)]);
-        if (1..p).all(|i| same(i, 0)) {
-            return Err(Error::data(
-                &task.name,
-                "its targets are all the same; at least two different ones are needed",
-            ));
-        }
+        some_target(&task.name, y)?;
         let mut first: HashMap<usize, usize> = HashMap::new();
         for (row, number) in numbers.iter().enumerate().filter(|_| exact) {
             let earlier = *first.entry(*number).or_insert(row);
             if !same(row, earlier) {
                 let problem = format!(
-                    "rows {earlier} and {row} are the same input with different targets, which no network can learn; \
-                     remove one, or set a temperature (finite beta)"
+                    "rows {} and {} are the same input with different targets, which no network can learn; remove \
+                     one, or set a temperature (finite beta)",
+                    earlier + 1,
+                    row + 1
                 );
                 return Err(Error::data(&task.name, problem));
             }

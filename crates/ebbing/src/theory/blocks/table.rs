@@ -3,7 +3,7 @@
 use super::kernels::Points;
 use super::shared::Given;
 use crate::error::{Error, Result};
-use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
+use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior, check_inputs};
 use crate::linalg::{Mat, MatRef};
 use crate::tasks::{TaskSequence, inputs_only, number_inputs};
 use std::collections::HashMap;
@@ -87,6 +87,7 @@ impl KernelTable {
         tangent: bool,
     ) -> Result<Self> {
         let pool = Pool::of(sequence, true)?;
+        check_inputs(&sequence.tasks, prior.bias2() > 0.0)?;
         let kernel = |kind: KernelKind| Kernel::new(kind, network, prior, 1, 1);
         let mut kernels = vec![kernel(KernelKind::Nngp)?];
         if tangent {

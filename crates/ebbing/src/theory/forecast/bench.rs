@@ -2,12 +2,15 @@
 
 use super::{ForecastSettings, inputs};
 use crate::error::Result;
-use crate::plan::forgetting_cost;
+use crate::plan::{forgetting_cost, spare_bytes};
+use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
 use crate::theory::blocks::made::Made;
 use crate::theory::calibration::{self, Expected, Training};
-use crate::theory::order_parameters::{PairOrderParameters, all_pairs, order_parameters};
-use crate::theory::single_head::{Outcome, SingleHead, SingleHeadForecast, SingleHeadSettings};
+use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
+use crate::theory::single_head::{
+    Outcome, PairForgetting, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
+};
 
 /// A sequence, and its kernels where they can be made once for all.
 pub(super) struct Bench<'a> {
@@ -55,15 +58,49 @@ impl<'a> Bench<'a> {
         if self.sequence.tasks.len() < 2 {
             return Ok(Vec::new());
         }
-        let mut asked = settings.of_pairs();
-        if !detailed {
-            (asked.half_samples, asked.shuffles) = (0, 0);
-        }
         match &self.made {
-            Some(made) => all_pairs(&asked, made.source(), &made.given()),
-            None => order_parameters(inputs(self.sequence, settings.features), &asked),
+            Some(made) => {
+                let (asked, spare) = (settings.of_pairs(detailed), spare_bytes(&self.sequence.sizes()));
+                let found = all_pairs(&asked, made.source(), &made.given(), spare)?;
+                Ok(with_forgetting(found, pair_forgetting(&settings.theory, made.source(), &made.given())?))
+            }
+            None => pairs(self.sequence, settings, detailed),
         }
     }
+}
+
+/// The order parameters of all pairs of a sequence, from kernels that are made for them, with `F_pair` as the forecast's own theory
+/// has it.
+pub(super) fn pairs(
+    sequence: &TaskSequence,
+    settings: &ForecastSettings,
+    detailed: bool,
+) -> Result<Vec<PairOrderParameters>> {
+    let (theory, inputs) = (&settings.theory, inputs(sequence, settings.features));
+    let found = order_parameters(inputs, &settings.of_pairs(detailed))?;
+    let source = inputs.source(theory.architecture, theory.checked()?);
+    Ok(with_forgetting(found, pair_forgetting(theory, source, &inputs.given(theory.bias2)?)?))
+}
+
+/// Order parameters, which are those of random features in every mode, with the forgetting of a theory that is another.
+fn with_forgetting(
+    mut pairs: Vec<PairOrderParameters>,
+    forgetting: Option<Vec<PairForgetting>>,
+) -> Vec<PairOrderParameters> {
+    for (pair, own) in pairs.iter_mut().zip(forgetting.into_iter().flatten()) {
+        debug_assert_eq!([pair.first - 1, pair.second - 1], own.tasks);
+        // Losses are squares of outputs, as in the forecast itself.
+        let right = accuracy(own.digits);
+        let (f21, free) = (within(own.forgetting, right * right), within(own.at_lambda_zero, right * right));
+        pair.values =
+            OrderParameters { f21, f21_at_lambda_zero: free, delta_f21: within(f21 - free, right), ..pair.values };
+        pair.digits = pair.digits.min(own.digits);
+        let interval = pair.interval.iter_mut().flat_map(|i| [&mut i.low, &mut i.high, &mut i.standard_error]);
+        let null = pair.null.iter_mut();
+        let null = null.flat_map(|n| [&mut n.mean, &mut n.deviation, &mut n.low, &mut n.high, &mut n.p_value]);
+        interval.chain(null).for_each(|values| *values = values.without_forgetting());
+    }
+    pairs
 }
 
 /// What is done while training, as far as the evidence tells it apart.
@@ -78,7 +115,7 @@ pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> O
         return None;
     }
     let theory = calibration::theory(training(asked), sequence)?;
-    Some(SingleHeadSettings { replay: asked.replay, ..theory })
+    Some(SingleHeadSettings { replay: asked.replay, keep_bytes: asked.keep_bytes, ..theory })
 }
 
 /// What networks that people train are to be expected to lose, from the outcomes of all sequences.

@@ -28,10 +28,12 @@ use super::Inputs;
 use super::calibration::Expected;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{Outcome, SingleHeadForecast, SingleHeadSettings};
-use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
+use super::task_order::engine::ORDERS_AT_ONCE;
+use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, search_of};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
+use crate::plan::{search_bytes, spare_bytes};
 use crate::stats::{ForgettingFit, VarianceExplained};
 use crate::tasks::{TaskSequence, is_whitened};
 use bench::Bench;
@@ -42,7 +44,7 @@ use serde::{Deserialize, Serialize};
 /// | name | default | meaning |
 /// |---|---|---|
 /// | `theory` | [`SingleHeadSettings`] | mode, depth, λ, σ², β of the forecast |
-/// | `half_samples` | 0 | half samples for intervals of the order parameters (first seed) |
+/// | `resamples` | 0 | resamples of the examples for intervals of the order parameters (first seed) |
 /// | `shuffles` | 0 | label shuffles for their null (first seed) |
 /// | `depths` | none | other depths to set beside the forecast |
 /// | `lambdas` | none | penalties λ to set beside it: one readout, all weights learn (mode `gibbs`) |
@@ -56,8 +58,8 @@ use serde::{Deserialize, Serialize};
 pub struct ForecastSettings {
     /// The theory behind the forecast.
     pub theory: SingleHeadSettings,
-    /// Half samples from which intervals of the order parameters are made; 0 for none.
-    pub half_samples: usize,
+    /// How often a tenth of the examples is left out for intervals of the order parameters; 0 for none.
+    pub resamples: usize,
     /// Shuffles from which their null is made; 0 for none.
     pub shuffles: usize,
     /// Other depths to set beside the forecast.
@@ -84,6 +86,11 @@ impl ForecastSettings {
         self.depths.len() + self.lambdas.len() + self.widths.len()
     }
 
+    /// How many parts the forecast of so many sequences of tasks has: steps of its progress.
+    pub fn parts(&self, sequences: usize, tasks: usize) -> usize {
+        2 * sequences + self.sweeps() + usize::from(self.order && tasks > 1)
+    }
+
     /// Refuses settings that this many tasks cannot be forecast with.
     ///
     /// # Errors
@@ -93,29 +100,30 @@ impl ForecastSettings {
         if !(self.ridge >= 0.0 && self.ridge.is_finite()) {
             return Err(Error::setting("ridge", self.ridge, "must be at least 0 and finite"));
         }
-        self.of_pairs().checked()?;
+        self.of_pairs(true).checked()?;
         sweeps::check(tasks, self)
     }
 
-    /// What is asked of the order parameters of pairs.
-    fn of_pairs(&self) -> OrderParameterSettings {
+    /// What is asked of the order parameters of pairs; `detailed`: with intervals and null.
+    fn of_pairs(&self, detailed: bool) -> OrderParameterSettings {
         let theory = &self.theory;
+        let (resamples, shuffles) = if detailed { (self.resamples, self.shuffles) } else { (0, 0) };
         OrderParameterSettings {
             architecture: theory.architecture,
             sigma2: theory.sigma2,
             bias2: theory.bias2,
             // A temperature is a ridge of 1/β.
             ridge: self.ridge + 1.0 / theory.beta,
-            half_samples: self.half_samples,
-            shuffles: self.shuffles,
+            resamples,
+            shuffles,
             ..OrderParameterSettings::default()
         }
     }
 
-    /// `1/β + ridge` is the temperature of a network: its ridge is part of it. That of features stays beside it.
+    /// `1/β + ridge` is the temperature of everything: a ridge is part of it.
     fn with_one_ridge(&self) -> ForecastSettings {
         let mut settings = self.clone();
-        if !self.features && self.ridge > 0.0 {
+        if self.ridge > 0.0 {
             settings.theory.beta = 1.0 / (1.0 / self.theory.beta + self.ridge);
             settings.ridge = 0.0;
         }
@@ -127,7 +135,7 @@ impl Default for ForecastSettings {
     fn default() -> Self {
         ForecastSettings {
             theory: SingleHeadSettings::default(),
-            half_samples: 0,
+            resamples: 0,
             shuffles: 0,
             depths: Vec::new(),
             lambdas: Vec::new(),
@@ -185,7 +193,7 @@ pub struct Forecast {
     pub drawn: bool,
     /// All ordered pairs of tasks.
     pub pairs: Vec<PairForecast>,
-    /// The pair that conflicts most.
+    /// The pair that conflicts most, where one conflicts by 0.02 at least.
     pub worst: Option<WorstPair>,
     /// `F[t][s]` on training data; for t < s the loss before the task is learned.
     pub forgetting: Averaged,
@@ -232,10 +240,11 @@ impl Forecast {
         Self::with_shares(sequences, settings, &mut |next, _| progress(next))
     }
 
-    /// The same; `progress` also hears which share of the work is done where that is known better than by counting parts: where
-    /// kernels do not fit into memory ([`crate::plan::in_tiles`]), and one part may take an hour.
+    /// The same; `progress` also hears which share of the work is done where that is known better than by counting parts: while
+    /// the best order is searched, and where kernels do not fit into memory ([`crate::plan::in_tiles`]) and one part may take an
+    /// hour.
     ///
-    /// Such a forecast is of means, without intervals, replay, other depths, penalties or widths; the best order is not
+    /// A forecast without room for its kernels is of means, without intervals, replay, other depths, penalties or widths; the best order is not
     /// searched. Finished parts are kept on disk ([`crate::plan::set_scratch`]), and a run that was killed goes on from them.
     ///
     /// # Errors
@@ -251,34 +260,41 @@ impl Forecast {
         if tiles::needed(sequences, settings) {
             return tiles::forecast(sequences, settings, progress);
         }
-        Self::in_memory(first, sequences, settings, &mut |next| progress(next, None))
+        let sizes = first.sizes();
+        let mut settings = settings.clone();
+        settings.theory.keep_bytes = settings.theory.keep_bytes.min((0.5 * spare_bytes(&sizes)) as usize);
+        Self::in_memory(first, sequences, &settings, progress)
     }
 
     fn in_memory(
         first: &TaskSequence,
         sequences: &[TaskSequence],
         settings: &ForecastSettings,
-        progress: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str, Option<f64>),
     ) -> Result<Self> {
+        let mut parts = Parts { hear: progress, done: 0, all: settings.parts(sequences.len(), first.tasks.len()) };
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
         let mut trained: Vec<Option<Outcome>> = Vec::new();
         let mut order = None;
         let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
+        let keep_bytes = search_bytes(&first.sizes(), ORDERS_AT_ONCE, search.keep_bytes);
+        let search = OrderSearchSettings { keep_bytes, ..search };
         let ordered = settings.order && first.tasks.len() > 1;
         for (k, sequence) in sequences.iter().enumerate() {
-            progress(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
+            parts.next(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
             let bench = Bench::new(sequence, settings)?;
             let forecast = bench.single_head(&settings.theory)?.forecast()?;
             trained.push(bench.trained(&forecast)?);
             forecasts.push(forecast);
-            progress(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
+            parts.next(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
             pairs.push(bench.pairs(k == 0)?);
             if let (Some(made), true, 1) = (&bench.made, ordered, sequences.len()) {
-                progress("order of tasks");
-                order = Some(best_order_from(made, &search)?);
+                parts.next("order of tasks");
+                order = Some(best_order_from(made, &search, &mut |text, share| parts.within(text, share))?);
             }
         }
+        let progress = &mut |next: &str| parts.next(next);
         let mut beside = Beside {
             depths: sweeps::depths(sequences, settings, progress)?,
             lambdas: sweeps::lambdas(sequences, settings, progress)?,
@@ -286,11 +302,32 @@ impl Forecast {
             order,
         };
         if ordered && beside.order.is_none() {
-            progress("order of tasks");
+            parts.next("order of tasks");
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
-            beside.order = Some(best_order_of(&draws, &search)?);
+            beside.order = Some(search_of(&draws, &search, &mut |text, share| parts.within(text, share))?);
         }
         Told::of(first).forecast(settings, (&forecasts, &trained), pairs, beside)
+    }
+}
+
+/// The parts of a forecast, and who hears of them.
+struct Parts<'a> {
+    hear: &'a mut dyn FnMut(&str, Option<f64>),
+    done: usize,
+    all: usize,
+}
+
+impl Parts<'_> {
+    /// Begins the next part.
+    fn next(&mut self, text: &str) {
+        (self.hear)(text, None);
+        self.done += 1;
+    }
+
+    /// A step within the part that was begun last, and which share of it is done where that is known.
+    fn within(&mut self, text: &str, share: Option<f64>) {
+        let before = self.done as f64 - 1.0;
+        (self.hear)(text, Some((before + share.unwrap_or(0.0)) / self.all as f64));
     }
 }
 
@@ -452,6 +489,21 @@ fn notes(forecasts: &[SingleHeadForecast], pairs: &[PairForecast]) -> Vec<String
         notes.push(format!(
             "fewer features than examples: pseudo-inverses at ranks {} and {}, γ_feature divided by the smaller",
             pair.detail.ranks[0], pair.detail.ranks[1]
+        ));
+    }
+    let unknown = |p: &PairForecast| {
+        p.detail.interval.as_ref().is_some_and(|i| i.low.f21.is_nan())
+            || p.detail.null.as_ref().is_some_and(|n| n.mean.f21.is_nan())
+    };
+    if pairs.iter().any(unknown) {
+        notes.push(
+            "F_pair has no interval and no null: resampling is of random features, and it is forecast otherwise".into(),
+        );
+    }
+    if let Some(pair) = pairs.iter().find(|p| p.detail.spans_all()) {
+        notes.push(format!(
+            "γ_feature is 1 wherever both tasks span the same {} features: it says nothing of their rules",
+            pair.detail.ranks[0]
         ));
     }
     notes

@@ -57,9 +57,14 @@ impl ForecastOrders {
     /// nothing beside the forecast.
     pub fn serves(settings: &ForecastSettings) -> bool {
         let theory = &settings.theory;
-        let limit = theory.mode != Mode::Gibbs || theory.lambda.is_infinite();
+        let limit = Self::shares_kernels(settings);
         let plain = !theory.variance && !theory.replay.is_on() && !settings.features;
-        limit && plain && settings.half_samples + settings.shuffles + settings.sweeps() == 0
+        limit && plain && settings.resamples + settings.shuffles + settings.sweeps() == 0
+    }
+
+    /// Whether every order has the same kernels, so that trying one more of them costs little.
+    pub fn shares_kernels(settings: &ForecastSettings) -> bool {
+        settings.theory.mode != Mode::Gibbs || settings.theory.lambda.is_infinite()
     }
 
     /// Makes everything that orders share; `progress` is called before each part, with what comes next.
@@ -76,7 +81,7 @@ impl ForecastOrders {
             return Err(Error::setting("mode", format!("{:?}", settings.theory.mode).to_lowercase(), expected));
         }
         check_memory("the forecasts of all orders of these tasks", &sequence.sizes(), kept)?;
-        let given = Inputs::Network(sequence).given()?;
+        let given = Inputs::Network(sequence).given(settings.theory.bias2)?;
         shared::check(&given, &shared::number(&given), settings.theory.beta.is_infinite())?;
         progress("kernels");
         let bench = Bench::new(sequence, settings)?;
@@ -88,7 +93,7 @@ impl ForecastOrders {
         let pairs = bench.pairs(true)?;
         let found = (settings.order && given.len() > 1).then(|| {
             progress("order of tasks");
-            engine.best()
+            engine.best(&mut |text, _| progress(text))
         });
         let found = found.transpose()?;
         let mut orders = ForecastOrders {
@@ -177,7 +182,7 @@ fn beside(places: &[usize], forgetting: &[Vec<f64>], best: &BestOrder, examples:
         given,
         gain: if better { given - after } else { 0.0 },
         accuracy: None,
-        worst: found.worst,
+        worst: found.worst.1,
         gain_error: None,
         within_noise: None,
         forecast: if better { best.forgetting.clone() } else { forgetting.to_vec() },
@@ -198,7 +203,7 @@ fn engine(
     let inputs = Inputs::Network(sequence);
     let (source, given): (KernelSource, Vec<Given<'_>>) = match &bench.made {
         Some(made) if theory.same_kernels(&settings.theory) => (made.source(), made.given()),
-        _ => (inputs.source(theory.architecture, theory.checked()?), inputs.given()?),
+        _ => (inputs.source(theory.architecture, theory.checked()?), inputs.given(theory.bias2)?),
     };
     let kernels = Kernels::new(source, theory)?;
     Engine::new(&kernels, theory, &Shared::nothing(&given), (OrderRank::Forgetting, true), progress)

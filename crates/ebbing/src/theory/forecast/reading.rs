@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// Conflict below 0.02: neither disturbs the other.
-    NoConflict,
     /// γ_rule at least 0.1 and 0.8 γ_RF: mostly the same rule.
     SharedRule,
     /// γ_rule at least 0.1: rules that agree in part.
@@ -23,21 +21,23 @@ pub enum Reading {
     OppositeRules,
 }
 
+/// Pairs that conflict by less have nothing in words: what little is forgotten, or more, then has other causes than their conflict.
+const LEAST: f64 = 0.02;
 /// Rules that agree or disagree by less than this are unrelated; features that overlap by less are few.
 const SMALL: f64 = 0.1;
 /// Features that overlap by this much are similar.
 const LARGE: f64 = 0.3;
 
 impl Reading {
-    /// Reads a pair of tasks.
-    pub fn of(values: &OrderParameters) -> Self {
-        match values.gamma_rule {
-            _ if values.conflict < 0.02 => Reading::NoConflict,
+    /// Reads a pair of tasks; none where their conflict is below 0.02.
+    pub fn of(values: &OrderParameters) -> Option<Self> {
+        let reading = match values.gamma_rule {
             rule if rule >= SMALL && rule >= 0.8 * values.gamma_rf => Reading::SharedRule,
             rule if rule >= SMALL => Reading::PartlySharedRule,
             rule if rule > -SMALL => Reading::DifferentRules,
             _ => Reading::OppositeRules,
-        }
+        };
+        (values.conflict >= LEAST).then_some(reading)
     }
 
     /// The same as part of a sentence, with what γ_RF says of the features.
@@ -48,7 +48,6 @@ impl Reading {
             _ => "share few features",
         };
         let rules = match self {
-            Reading::NoConflict => return "they hardly disturb each other".into(),
             Reading::SharedRule => "nearly the same rule",
             Reading::PartlySharedRule => "rules that agree only in part",
             Reading::DifferentRules => "unrelated rules",
@@ -80,7 +79,7 @@ impl WorstPair {
     }
 }
 
-/// The largest conflict among pairs in the order in which they are learned.
+/// The largest conflict among pairs in the order in which they are learned, where there is one worth a word.
 pub(super) fn worst(pairs: &[PairForecast]) -> Option<WorstPair> {
     let learned = pairs.iter().filter(|p| p.first < p.second);
     let worst = learned.max_by(|a, b| a.values.conflict.total_cmp(&b.values.conflict))?;
@@ -89,7 +88,7 @@ pub(super) fn worst(pairs: &[PairForecast]) -> Option<WorstPair> {
         second: worst.second,
         conflict: worst.values.conflict,
         gamma_rf: worst.values.gamma_rf,
-        reading: Reading::of(&worst.values),
+        reading: Reading::of(&worst.values)?,
     })
 }
 
@@ -106,7 +105,6 @@ mod tests {
             ..OrderParameters::default()
         };
         for (rf, rule, want) in [
-            (0.01, 0.0, Reading::NoConflict),
             (0.5, 0.45, Reading::SharedRule),
             (0.5, 0.3, Reading::PartlySharedRule),
             (0.5, 0.01, Reading::DifferentRules),
@@ -114,8 +112,10 @@ mod tests {
             // A ratio of −0.3 between small numbers is no opposition.
             (0.12, -0.04, Reading::DifferentRules),
         ] {
-            assert_eq!(Reading::of(&values(rf, rule)), want);
+            assert_eq!(Reading::of(&values(rf, rule)), Some(want));
         }
+        // Without a conflict nothing is said of the pair, whatever the forgetting matrix holds.
+        assert_eq!(Reading::of(&values(0.5, 0.5006)), None);
         assert_eq!(Reading::DifferentRules.words(0.12), "they share some features, with unrelated rules");
     }
 }

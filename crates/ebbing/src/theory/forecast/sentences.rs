@@ -158,7 +158,9 @@ fn best_of(which: &str, sweep: &[SweepForecast], tested: bool) -> Option<String>
         let width = point.width.map_or(String::new(), |n| format!("N = {}, ", chosen(n)));
         Some(format!("{width}λ = {} ({accuracy}forgetting {forgetting} after the last task)", chosen(point.lambda)))
     };
-    Some(format!("{which}, the best is {}, the worst {}.", told(best)?, told(worst)?))
+    // What penalties do depends on the temperature that is held fixed.
+    let at = if best.beta.is_finite() { format!(" at β = {}", chosen(best.beta)) } else { String::new() };
+    Some(format!("{which}{at}, the best is {}, the worst {}.", told(best)?, told(worst)?))
 }
 
 /// Accuracies among each task's own classes.
@@ -209,13 +211,15 @@ mod tests {
     use super::*;
     use crate::data::{Dataset, Preprocess, Source};
     use crate::tasks::Permuted;
-    use crate::theory::forecast::ForecastSettings;
+    use crate::theory::forecast::{ForecastSettings, Reading, WorstPair};
 
     #[test]
     fn sentences_carry_the_numbers() {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 3, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
         let mut told = Forecast::of(&[tasks], &ForecastSettings::default(), &mut |_| ()).unwrap();
+        told.worst =
+            Some(WorstPair { first: 1, second: 3, conflict: 0.4, gamma_rf: 0.5, reading: Reading::DifferentRules });
         told.forgetting.mean[2][0] = 0.3123;
         told.forgetting.standard_error = Some(vec![vec![0.0211; 3]; 3]);
         (told.f21_at_lambda_zero, told.delta_f21) = (Some(0.5), Some(-0.125));

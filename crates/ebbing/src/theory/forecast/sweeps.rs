@@ -1,12 +1,12 @@
 //! The forecast beside other depths, other penalties λ and, with a readout per task, other widths N.
 
-use super::average;
 use super::{Averaged, ForecastSettings, final_forgetting, fit};
+use super::{average, bench};
 use crate::error::{Error, Result};
 use crate::stats::ForgettingFit;
-use crate::tasks::TaskSequence;
+use crate::tasks::{Task, TaskSequence};
 use crate::theory::multi_head::{MultiHeadSettings, outcome_of_readouts};
-use crate::theory::order_parameters::{OrderParameterSettings, OrderParameters, pair};
+use crate::theory::order_parameters::OrderParameters;
 use crate::theory::single_head::{Mode, Outcome, SingleHead, SingleHeadSettings};
 use serde::Serialize;
 
@@ -33,6 +33,9 @@ pub struct SweepForecast {
     /// The penalty λ on the change of the weights (with a readout per task: of the hidden ones).
     #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
+    /// The inverse temperature β, the same at every penalty and width: λ = ∞ is the limit at this β.
+    #[serde(with = "crate::serde_infinity")]
+    pub beta: f64,
     /// Hidden units N; none for one readout of a wide network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<f64>,
@@ -56,7 +59,7 @@ impl SweepForecast {
     ///
     /// # Errors
     /// What concerns the request and not this point of it alone.
-    fn of(lambda: f64, width: Option<f64>, outcomes: Result<Vec<Outcome>>) -> Result<SweepForecast> {
+    fn of((lambda, beta): (f64, f64), width: Option<f64>, outcomes: Result<Vec<Outcome>>) -> Result<SweepForecast> {
         let (outcomes, why) = match outcomes {
             Ok(outcomes) => (outcomes, None),
             Err(error @ (Error::OutsideTheory { .. } | Error::Data { .. })) => return Err(error),
@@ -74,6 +77,7 @@ impl SweepForecast {
         let backward_transfer = mean(|o| o.backward_transfer).0;
         Ok(SweepForecast {
             lambda,
+            beta,
             width,
             final_forgetting,
             standard_error,
@@ -116,7 +120,7 @@ pub(super) fn check(tasks: usize, settings: &ForecastSettings) -> Result<()> {
     Ok(())
 }
 
-/// One readout for all tasks at every penalty: all weights learn.
+/// One readout for all tasks at every penalty, the temperature held fixed: all weights learn.
 pub(super) fn lambdas(
     sequences: &[TaskSequence],
     settings: &ForecastSettings,
@@ -127,7 +131,7 @@ pub(super) fn lambdas(
         progress(&format!("lambda {lambda}"));
         let theory = SingleHeadSettings { mode: Mode::Gibbs, lambda, ..settings.theory };
         let outcomes = sequences.iter().map(|s| SingleHead::new(s, &theory)?.outcome()).collect();
-        all.push(SweepForecast::of(lambda, None, outcomes)?);
+        all.push(SweepForecast::of((lambda, theory.beta), None, outcomes)?);
     }
     Ok(all)
 }
@@ -155,7 +159,7 @@ pub(super) fn widths(
                 ..MultiHeadSettings::default()
             };
             let outcomes = sequences.iter().map(|s| outcome_of_readouts(&s.tasks, &asked)).collect();
-            all.push(SweepForecast::of(lambda, Some(width), outcomes)?);
+            all.push(SweepForecast::of((lambda, theory.beta), Some(width), outcomes)?);
         }
     }
     Ok(all)
@@ -170,19 +174,15 @@ pub(super) fn depths(
     let mut all = Vec::new();
     for &depth in &settings.depths {
         progress(&format!("depth {depth}"));
-        let mut theory = settings.theory;
-        theory.architecture.depth = depth;
+        let mut asked = settings.clone();
+        asked.theory.architecture.depth = depth;
         let (mut matrices, mut parameters) = (Vec::new(), Vec::new());
-        let asked = OrderParameterSettings {
-            architecture: theory.architecture,
-            sigma2: theory.sigma2,
-            bias2: theory.bias2,
-            ..OrderParameterSettings::default()
-        };
         for sequence in sequences {
-            matrices.push(SingleHead::new(sequence, &theory)?.forgetting()?);
+            matrices.push(SingleHead::new(sequence, &asked.theory)?.forgetting()?);
             for tasks in sequence.tasks.windows(2) {
-                parameters.push(pair(&tasks[0], &tasks[1], &asked)?.values);
+                let tasks = tasks.iter().map(|task| Task { test: None, ..task.clone() }).collect();
+                let two = TaskSequence { tasks, settings: serde_json::Value::Null };
+                parameters.push(bench::pairs(&two, &asked, false)?.swap_remove(0).values);
             }
         }
         let forgetting = Averaged::of(matrices.iter())?;

@@ -5,6 +5,7 @@ use super::{Beside, Forecast, ForecastSettings, Told};
 use crate::error::{Error, Result};
 use crate::plan::{check_memory, in_tiles, whole_cost};
 use crate::tasks::TaskSequence;
+use crate::theory::single_head::Mode;
 use crate::theory::whole::{self, Cut, Quality};
 
 /// Whether kernels of these sequences do not fit into memory, and can be done without: those of a network.
@@ -24,7 +25,7 @@ fn check(settings: &ForecastSettings) -> Result<()> {
     match settings {
         _ if theory.variance => refused("variance", &true, "false"),
         _ if theory.replay.is_on() => refused("replay", &theory.replay, "none"),
-        s if s.half_samples > 0 => refused("half_samples", &s.half_samples, "0"),
+        s if s.resamples > 0 => refused("resamples", &s.resamples, "0"),
         s if s.shuffles > 0 => refused("shuffles", &s.shuffles, "0"),
         s if s.sweeps() > 0 => refused("depths, lambdas or widths", &format!("a list of {}", s.sweeps()), "none"),
         _ => Ok(()),
@@ -57,6 +58,9 @@ pub(super) fn forecast(
         trained.push(same.then_some(found.outcome));
         if trained_as.is_some() && !same {
             untold.push("what networks that people train lose");
+        }
+        if theory.mode != Mode::Rf && sequence.tasks.len() > 1 {
+            untold.push("F_pair in this mode");
         }
         quality = quality.worse(found.quality);
         forecasts.push(found.forecast);

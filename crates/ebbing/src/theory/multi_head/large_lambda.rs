@@ -1,8 +1,13 @@
 //! λ → ∞ for any number of tasks: a large λ that stands for it, with the evidence that it suffices.
+//!
+//! At a finite β, which is held fixed, hidden weights learn nothing in the end: `u0 ΔK ~ u0 Δ̂/λ` falls below `d K¹ + 1/β`, and only
+//! readouts learn a later task. Where λ is large but `u0 ΔK` is not yet small beside that, losses may rest at the limit of β = ∞,
+//! which is another.
 
 use super::settings::{MultiHeadSettings, check_tasks};
 use super::solve::Finite;
 use crate::error::{Error, Result};
+use crate::kernels::{Kernel, KernelKind};
 use crate::tasks::Task;
 use serde::Serialize;
 
@@ -30,7 +35,7 @@ impl Finite {
     /// `change` tells how far losses still move: next to a transition they come to their limit too slowly for any λ.
     ///
     /// # Errors
-    /// Those of [`super::MultiHead::new`].
+    /// Those of [`super::MultiHead::new`]; [`Error::OutsideTheory`] for a β so large that no such λ reaches the limit at it.
     pub fn at_large_lambda(
         tasks: &[Task],
         settings: &MultiHeadSettings,
@@ -62,11 +67,35 @@ impl Finite {
                 forgetting_exponents: exponents,
                 readout_exponents: (1..=theory.tasks()).map(|h| (next.u1(h, h) / theory.u1(h, h)).log10()).collect(),
             });
-            if evidence.last().is_some_and(|e| e.change <= tolerance) {
+            if evidence.last().is_some_and(|e| e.change <= tolerance) && theory.hidden_share()? <= tolerance {
                 return Ok((theory, evidence));
             }
             (theory, now) = (next, then);
         }
+        if theory.hidden_share()? > tolerance {
+            return Err(Error::OutsideTheory {
+                what: format!("lambda = inf at beta = {}", settings.beta),
+                reason: format!(
+                    "at lambda = {:.0e} hidden weights still learn beside 1/beta; give a finite lambda, or beta = inf, \
+                     where the limit is another one",
+                    theory.lambda()
+                ),
+            });
+        }
         Ok((theory, evidence))
+    }
+
+    /// `max_t Tr u0 ΔK_tt (d K¹_tt + u0 ΔK_tt + 1/β)^{-1}`: how much of what is learned of a later task hidden weights learn;
+    /// 0 at β = ∞, where no temperature is held fixed.
+    fn hidden_share(&self) -> Result<f64> {
+        let mut most: f64 = 0.0;
+        for t in (2..=self.tasks()).filter(|_| self.ridge > 0.0) {
+            let kernel = Kernel::new(KernelKind::DeltaK, self.architecture, self.prior, t, t)?;
+            let change = kernel.gram_symmetric(self.tasks[t - 1].x.as_ref())?;
+            let part = self.chain.factor(t - 1).solve(change.as_ref());
+            let trace: f64 = (0..part.nrows()).map(|i| part[(i, i)]).sum();
+            most = most.max((self.u0(t, t) * trace).abs());
+        }
+        Ok(most)
     }
 }

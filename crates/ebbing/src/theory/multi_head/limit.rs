@@ -16,6 +16,7 @@
 //! terms.
 
 use super::one_task::FirstFactor;
+use super::saddle::TOLERANCE;
 use super::solve::EquationResidual;
 use super::two_tasks::{Power, TwoTaskPoint, TwoTasks};
 use crate::error::{Error, Result};
@@ -84,13 +85,24 @@ pub(super) struct AtRho {
     pub s: f64,
     /// `E/yy`, which tends to u11 as ρ → ∞: the sign of E on a scale that does not vanish.
     pub sign: f64,
-    /// The sum of the sizes of the two terms of `sign`.
+    /// The sum of the sizes of the four terms of `sign`.
     pub size: f64,
 }
 
 impl TwoTasks {
     /// All functions of ρ (see [`LimitPoint`]) at width N and u11.
     pub(super) fn at_rho(&self, rho: f64, width: f64, u11: f64) -> AtRho {
+        self.with_u12(rho, width, u11, |den, by, _| by / den)
+    }
+
+    /// The same where E(ρ) = 0, so that `u12 = by/den = u11·yy/by`: at large loads den is a small difference of large terms, and
+    /// by/den has few of the digits that the other form has.
+    fn at_root(&self, rho: f64, width: f64, u11: f64) -> AtRho {
+        self.with_u12(rho, width, u11, |_, by, yy| u11 * yy / by)
+    }
+
+    /// All functions of ρ with u12 from den, by and yy.
+    fn with_u12(&self, rho: f64, width: f64, u11: f64, u12: impl Fn(f64, f64, f64) -> f64) -> AtRho {
         // Sums over the basis, not yet divided by N; a 2 at the end of a name marks M^{-1}KM^{-1} in place of M^{-1}.
         let (mut by, mut yy, mut bb, mut tr_g, mut tr_k) = (0.0, 0.0, 0.0, 0.0, 0.0);
         let (mut by2, mut yy2, mut bb2, mut tr_g2) = (0.0, 0.0, 0.0, 0.0);
@@ -109,7 +121,7 @@ impl TwoTasks {
         }
         let n = width;
         let den = 1.0 - tr_g / n + bb / (n * u11);
-        let u12 = by / n / den;
+        let u12 = u12(den, by / n, yy / n);
         let (q, ratio) = (u12 * u12 / u11, u12 / u11);
         let e = u11 * den * yy / n - (by / n).powi(2);
         AtRho {
@@ -121,7 +133,7 @@ impl TwoTasks {
             r: e / (u11 * den),
             s: q - q * tr_g2 / n + (yy2 - 2.0 * ratio * by2 + ratio * ratio * bb2) / n,
             sign: u11 * den - by * by / (n * yy),
-            size: (u11 * den).abs() + by * by / (n * yy),
+            size: u11 + u11 * tr_g.abs() / n + bb / n + by * by / (n * yy),
         }
     }
 
@@ -148,7 +160,10 @@ impl TwoTasks {
                 (Regime::Generalisation, self.rho_generalisation(star, width, first.u)?)
             }
         };
-        let at = self.at_rho(rho, width, first.u);
+        let at = match regime {
+            Regime::Generalisation => self.at_root(rho, width, first.u),
+            _ => self.at_rho(rho, width, first.u),
+        };
         let power = |coefficient, exponent| Power { coefficient, exponent };
         // d and u0 by their leading powers of λ; u22 = d + u0, in which d counts only where both are finite.
         let (d, u0) = match regime {
@@ -174,7 +189,7 @@ impl TwoTasks {
             Regime::Overfitting => ("t(rho) = 0", at.t.abs()),
             Regime::Generalisation => ("E(rho) = 0", at.sign.abs() / at.size),
         };
-        Ok(self.limit_of(alpha, first, (regime, rho, &at), [u22, u0, d], (equation, residual)))
+        self.limit_of(alpha, first, (regime, rho, &at), [u22, u0, d], (equation, residual))
     }
 
     /// The factors where the readout of task 2 has the norm of its bound.
@@ -185,7 +200,7 @@ impl TwoTasks {
         if alpha < 1.0 && bound * (1.0 - alpha) > at.s {
             let u0 = at.s / (1.0 - alpha);
             let factors = [norm, Power::finite(u0), Power::finite(bound - u0)];
-            return Ok(self.limit_of(alpha, first, (free, 0.0, &at), factors, ("rho = 0", 0.0)));
+            return self.limit_of(alpha, first, (free, 0.0, &at), factors, ("rho = 0", 0.0));
         }
         let start = if alpha > 1.0 { self.rho_star(alpha)? } else { 0.0 };
         let rho = self.root_above(start, width, "c t(rho) = S(rho)", |rho| {
@@ -197,7 +212,7 @@ impl TwoTasks {
         // Where a free readout would do with fixed representations, a bounded one must learn.
         let regime = if alpha > 1.0 { free } else { Regime::Generalisation };
         let d = Power { coefficient: bound / rho, exponent: -1.0 };
-        Ok(self.limit_of(alpha, first, (regime, rho, &at), [norm, norm, d], ("c t(rho) = S(rho)", residual)))
+        self.limit_of(alpha, first, (regime, rho, &at), [norm, norm, d], ("c t(rho) = S(rho)", residual))
     }
 
     /// A point of the limit from its factors u22, u0 and d.
@@ -208,9 +223,12 @@ impl TwoTasks {
         (regime, rho, at): (Regime, f64, &AtRho),
         [u22, u0, d]: [Power; 3],
         (equation, residual): (&str, f64),
-    ) -> TwoTaskPoint {
+    ) -> Result<TwoTaskPoint> {
+        if residual.is_nan() || residual >= TOLERANCE {
+            return Err(self.unsolved(equation, alpha, (residual, 0)));
+        }
         let note = |step, unknown: &str, residual| EquationResidual { step, unknown: unknown.into(), residual };
-        TwoTaskPoint {
+        Ok(TwoTaskPoint {
             alpha,
             width: self.y.len() as f64 / alpha,
             lambda: f64::INFINITY,
@@ -222,7 +240,7 @@ impl TwoTasks {
             rho,
             limit: Some(LimitPoint { regime, t: at.t, den: at.den, e: at.e, r: at.r, s: at.s, q: at.q }),
             residuals: vec![note(1, "u1(1,1)", first.residual), note(2, equation, residual)],
-        }
+        })
     }
 
     /// The load at which t(ρ) = 0: `1/α = mean of (1 + ρτ_i)^{-2}`.
@@ -244,7 +262,7 @@ impl TwoTasks {
             high *= 2.0;
             steps += 1;
             if steps > 200 || !high.is_finite() {
-                return Err(self.unsolved("t(rho) = 0", alpha, steps));
+                return Err(self.unsolved("t(rho) = 0", alpha, (f64::INFINITY, steps)));
             }
         }
         Ok(bisect(0.0, high, |rho| self.load_at(rho) < alpha))
@@ -264,16 +282,16 @@ impl TwoTasks {
             high *= 1.3;
             steps += 1;
             if steps > 1000 || !high.is_finite() {
-                return Err(self.unsolved(what, self.y.len() as f64 / width, steps));
+                return Err(self.unsolved(what, self.y.len() as f64 / width, (f64::INFINITY, steps)));
             }
         }
         Ok(bisect(low, high, negative))
     }
 
-    fn unsolved(&self, equation: &str, alpha: f64, steps: usize) -> Error {
+    fn unsolved(&self, equation: &str, alpha: f64, (residual, steps): (f64, usize)) -> Error {
         Error::NotConverged {
             what: format!("{equation} of the two-task limit at alpha = {alpha}"),
-            residual: f64::INFINITY,
+            residual,
             steps,
             trace: vec![],
             advice: "the change kernel of task 2 may be singular; remove repeated inputs".into(),

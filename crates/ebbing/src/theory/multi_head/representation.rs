@@ -72,7 +72,7 @@ impl TwoTasks {
         let first = matmul(rows.half.transpose(), rows.half.as_ref());
         let parts = Parts {
             first: Mat::from_fn(n, n, |i, j| first[(i, j)] - rows.base[i] * rows.base[j] / point.u11),
-            core: self.core(point, &m, &z),
+            core: self.core(point, &m, &z)?,
             rho: point.rho,
             shrunk: m.iter().map(|m| point.rho * m).collect(),
             cross: Mat::from_fn(n, p, |i, j| gain * point.u12 / point.u11 * rows.e[(i, j)] * m[j]),
@@ -100,20 +100,20 @@ impl TwoTasks {
         let rows = self.rows(x)?;
         let m: Vec<f64> = (0..self.y.len()).map(|i| self.shrinkage(point, i)).collect();
         let z: Vec<f64> = (0..self.y.len()).map(|i| m[i] * self.innovation(point, i)).collect();
-        let left = matmul(rows.d.as_ref(), self.core(point, &m, &z).as_ref());
+        let left = matmul(rows.d.as_ref(), self.core(point, &m, &z)?.as_ref());
         let product = matmul(left.as_ref(), rows.d.transpose());
         Ok(Mat::from_fn(x.nrows(), x.nrows(), |i, j| -point.rho * 0.5 * (product[(i, j)] + product[(j, i)])))
     }
 
     /// `d <v_2v_2>` in the pencil's basis, in the limit λ times that.
-    fn core(&self, point: &TwoTaskPoint, m: &[f64], z: &[f64]) -> Mat<f64> {
+    fn core(&self, point: &TwoTaskPoint, m: &[f64], z: &[f64]) -> Result<Mat<f64>> {
         let (q, inverse_d, finite) = (point.q(), point.inverse_d(), point.finite_size());
-        let g = self.g();
-        Mat::from_fn(m.len(), m.len(), |i, j| {
+        let g = self.g()?;
+        Ok(Mat::from_fn(m.len(), m.len(), |i, j| {
             let shared = inverse_d * (q * m[i] * g[(i, j)] * m[j] - z[i] * z[j]);
             let tau = self.basis.values[i];
             if i == j { shared + finite * m[i] - point.rho * m[i] * m[i] * (1.0 - finite * tau) } else { shared }
-        })
+        }))
     }
 }
 

@@ -15,7 +15,7 @@ use super::small::solve_small;
 use super::solve::plain_starts;
 use super::terms::{Derivatives, Terms};
 use crate::error::{Error, Result};
-use crate::stats::bisect;
+use crate::stats::try_bisect;
 
 /// Solutions are accepted below this scaled residual.
 pub(super) const TOLERANCE: f64 = 1e-10;
@@ -99,6 +99,10 @@ struct Reduced {
 }
 
 impl Attempts {
+    fn new() -> Self {
+        Attempts { trace: vec![], steps: 0, best: f64::INFINITY }
+    }
+
     /// Keeps a result of Newton's method if it is a solution, and notes why not otherwise.
     fn take(&mut self, (found, steps): (Option<Solution>, usize), start: (f64, f64)) -> Option<Solution> {
         self.steps += steps;
@@ -150,7 +154,7 @@ impl Saddle<'_> {
     /// # Errors
     /// [`Error::NotConverged`] with one line per start.
     pub fn solve(&self, others: &[(f64, f64)], what: &str) -> Result<Solution> {
-        let mut attempts = Attempts { trace: vec![], steps: 0, best: f64::INFINITY };
+        let mut attempts = Attempts::new();
         if let Some(mut bracket) = self.bracket()? {
             // A coarse root usually suffices for Newton's method; what it finds must lie in the bracket.
             for width in [1e-3, 0.0] {
@@ -176,7 +180,7 @@ impl Saddle<'_> {
     /// norm. The norm grows with σ_a, from 0.
     ///
     /// # Errors
-    /// Those of [`Saddle::solve`].
+    /// Those of [`Saddle::solve`], at any σ_a that is tried: where one has no solution, the norm there is not known.
     pub fn solve_within(&self, bound: f64, what: &str) -> Result<Solution> {
         let at = |ln: f64| {
             let sigma2 = ln.exp();
@@ -187,10 +191,14 @@ impl Saddle<'_> {
             return Ok(free);
         }
         let mut low = high;
+        // Down to the smallest number, ln 1e-308 = −709.
         while at(low)?.norm() > bound {
             low -= 2.0;
+            if low < -700.0 {
+                return Err(Attempts::new().failure(&format!("a prior of readouts of norm {bound} for {what}")));
+            }
         }
-        at(bisect(low, high, |ln| at(ln).is_ok_and(|s| s.norm() <= bound)))
+        at(try_bisect(low, high, |ln| Ok::<_, Error>(at(ln)?.norm() <= bound))?)
     }
 
     /// The largest root of the scalar equation as a start (d, u0), or ρ = 0 where there is none above.
@@ -240,7 +248,8 @@ impl Saddle<'_> {
     /// Halves a bracket to the given relative width, or to rounding; the last point with a solution d.
     fn refine(&self, bracket: &mut Bracket, width: f64) -> Result<(f64, f64)> {
         let mut at = (f64::NAN, f64::NAN);
-        loop {
+        // Enough to halve the largest number to the smallest.
+        for _ in 0..2200 {
             let middle = 0.5 * (bracket.left + bracket.right);
             let done = middle <= bracket.left || middle >= bracket.right;
             if at.0.is_finite() && (done || bracket.right - bracket.left < width * bracket.right) {
@@ -254,6 +263,7 @@ impl Saddle<'_> {
                 None => bracket.left = middle,
             }
         }
+        Ok(at)
     }
 
     /// The scalar equation `σ^{-2} d − t(ρ) + R'(ρ)/d` at ρ, with the positive root d of the quadratic; `None` where
@@ -369,6 +379,7 @@ impl Saddle<'_> {
 
     /// Data terms over N minus those of the 1×1 kernels.
     fn combined(&self, d: f64, u0: f64, wanted: Derivatives) -> Result<Option<Combined>> {
+        crate::stop::check()?;
         let Some(data) = self.data.moments(d, u0, wanted)? else { return Ok(None) };
         let Some(unit) = self.unit.moments(d, u0, wanted)? else { return Ok(None) };
         Ok(Some(Combined::new(&data, &unit, u0, self.width)))

@@ -25,7 +25,8 @@ pub struct MultiHeadSettings {
     pub lambda: f64,
     /// The prior variance σ² of a weight.
     pub sigma2: f64,
-    /// The inverse temperature β; ∞ interpolates the training data.
+    /// The inverse temperature β; ∞ interpolates the training data. λ = ∞ is the limit at this β: at a finite one hidden weights
+    /// learn nothing beside 1/β.
     #[serde(with = "crate::serde_infinity")]
     pub beta: f64,
     /// The prior variance `σ_a²` of readouts, where it is not that of the other weights.
@@ -178,8 +179,9 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
             }
             check_set(&name, "test", test.x.as_ref(), test.y.as_ref(), first.x.ncols())?;
         }
+        crate::tasks::some_target(&name, task.y.as_ref())?;
     }
-    Ok(())
+    crate::kernels::check_inputs(tasks, false)
 }
 
 /// "task 2 (permuted)".
@@ -211,7 +213,8 @@ fn check_set(
     for (what, m) in [("input", x), ("target", y)] {
         for j in 0..m.ncols() {
             if let Some(i) = (0..m.nrows()).find(|&i| !m[(i, j)].is_finite()) {
-                let problem = format!("{part} {what} in row {i}, column {j} is {}; it must be finite", m[(i, j)]);
+                let problem =
+                    format!("{part} {what} in row {}, column {} is {}; it must be finite", i + 1, j + 1, m[(i, j)]);
                 return Err(Error::data(name, problem));
             }
         }

@@ -69,11 +69,11 @@ impl TwoTasks {
         let (dd, de, qd) = (column_dots(&d, &d), column_dots(&d, &e), column_dots(&q, &d));
         let (qq, qe) = if head == 2 { (column_dots(&q, &q), column_dots(&q, &e)) } else { (vec![], vec![]) };
         drop(e);
-        let mut h = vec![self.weighted(&d, &d)];
+        let mut h = vec![self.weighted(&d, &d)?];
         let mut kept = None;
         if head == 2 {
-            h.push(self.weighted(&q, &d));
-            h.push(self.weighted(&q, &q));
+            h.push(self.weighted(&q, &d)?);
+            h.push(self.weighted(&q, &q)?);
             kept = Some(q);
         }
         Ok(HeadMaps {
@@ -160,7 +160,7 @@ impl TwoTasks {
         });
         let y: Vec<f64> = (0..p).map(|i| self.innovation(point, i)).collect();
         let mapped = matmul(a.as_ref(), column(&y));
-        let ag = matmul(a.as_ref(), self.g().as_ref());
+        let ag = matmul(a.as_ref(), self.g()?.as_ref());
         let mut prediction = Prediction { mean: vec![], variance: vec![], variance_exponent: 0.0 };
         for i in 0..n {
             let sum = |f: &dyn Fn(usize) -> f64| (0..p).map(f).sum::<f64>();
@@ -199,12 +199,12 @@ impl TwoTasks {
     }
 
     /// `G ∘ AᵀB`.
-    fn weighted(&self, a: &Mat<f64>, b: &Mat<f64>) -> Mat<f64> {
-        let (mut h, g) = (matmul(a.transpose(), b.as_ref()), self.g());
+    fn weighted(&self, a: &Mat<f64>, b: &Mat<f64>) -> Result<Mat<f64>> {
+        let (mut h, g) = (matmul(a.transpose(), b.as_ref()), self.g()?);
         for j in 0..h.ncols() {
             h.col_as_slice_mut(j).iter_mut().zip(g.col_as_slice(j)).for_each(|(h, g)| *h *= g);
         }
-        h
+        Ok(h)
     }
 
     /// The rows D, Q, E of inputs at time 2.

@@ -201,13 +201,14 @@ impl TwoTasks {
     }
 
     /// `Vᵀ G V`, which the factors do without and the maps need.
-    pub(super) fn g(&self) -> &Mat<f64> {
+    pub(super) fn g(&self) -> Result<&Mat<f64>> {
         if let Some(g) = self.g.get() {
-            return g;
+            return Ok(g);
         }
         // Made outside the lock: a thread that waits in the product may take up work that wants it too.
         let g = matmul(self.half.transpose(), self.half.as_ref());
-        self.g.get_or_init(|| g)
+        crate::stop::check()?;
+        Ok(self.g.get_or_init(|| g))
     }
 
     /// The penalty λ.
@@ -245,6 +246,7 @@ impl TwoTasks {
     /// # Errors
     /// [`Error::Setting`] for α ≤ 0, and for α = 1 at λ = ∞; [`Error::NotConverged`] where the equations are not solved.
     pub fn point(&self, alpha: f64) -> Result<TwoTaskPoint> {
+        crate::stop::check()?;
         let alpha = checked_load(alpha)?;
         if self.lambda().is_infinite() {
             return self.limit_point(alpha);

@@ -3,7 +3,7 @@
 //! ```math
 //! \gamma_{\mathrm{feature}} = \frac{\operatorname{Tr} H_1H_2}{\min r_i}, \quad
 //! K_{12}K_{22}^{-1}Y_2 = X_1V_2, \quad K_{12}K_{22}^{-1}K_{21}K_{11}^{-1}Y_1 = X_1H_2V_1, \quad
-//! F_{21} = \frac{d\,\lvert C_1^{1/2}(V_2-H_2V_1)\rvert^2}{\lvert Y_1\rvert^2}
+//! F_{21} = \frac{\lvert X_1(V_1+V_2-H_2V_1)-Y_1\rvert^2}{\lvert Y_1\rvert^2}
 //! ```
 //!
 //! with `C = XᵀX/d`, `H = (C+ρ)^{-1}C` and `V = (C+ρ)^{-1}XᵀY/d` of each task: six products of d × d with d × K for both orders of a
@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::linalg::{Mat, matmul, par_map};
 use crate::plan::{Sizes, pairs_in_feature_space};
 use crate::stats::number::accuracy;
+use crate::stop;
 use crate::theory::blocks::feature_space::{FeatureTask, inner};
 use crate::theory::blocks::kernels::{KernelSource, Points};
 use crate::theory::blocks::shared::{Given, Shared, check};
@@ -26,7 +27,7 @@ struct Task {
 
 /// Whether this is the form for these tasks: features, some task with more examples, and no resampling, which needs rows.
 pub(super) fn serves(settings: &OrderParameterSettings, source: &KernelSource, given: &[Given<'_>]) -> bool {
-    let (KernelSource::Features { neurons }, 0) = (source, settings.half_samples.max(settings.shuffles)) else {
+    let (KernelSource::Features { neurons }, 0) = (source, settings.resamples.max(settings.shuffles)) else {
         return false;
     };
     let train = given.iter().map(|task| task.points.len()).collect();
@@ -49,6 +50,7 @@ pub(super) fn all_pairs(settings: &OrderParameterSettings, given: &[Given<'_>]) 
     }
     let places: Vec<_> = (0..tasks.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
     let both = par_map(&places, |&(i, j)| pair(settings, &tasks, i, j));
+    stop::check()?;
     let mut pairs: Vec<PairOrderParameters> = both.into_iter().flatten().collect();
     pairs.sort_by_key(|pair| (pair.first, pair.second));
     Ok(pairs)
@@ -110,7 +112,8 @@ fn values(one: &Task, two: &Task, (h2v1, h1v2): (&Mat<f64>, &Mat<f64>), gamma_fe
     let over = |a: f64, b: f64| if b == 0.0 { 0.0 } else { a / b };
     let cos = over(d * inner(v2, v1) / (n1 * n2), (fitted(one) * fitted(two)).sqrt());
     let proj = over(d * inner(v1, h2v1) / (n1 * n1), fitted(one));
-    let f21 = d * inner(&(v2 - h2v1), &(&c1_v2 - &c1_back)) / (n1 * n1);
+    // What the second task changes in the weights of the first, beside what the first had left of its targets; and V_2 alone.
+    let f21 = one.of.squared_error(&(v2 - h2v1), &(&c1_v2 - &c1_back)) / (n1 * n1);
     let change = v2 - v1;
     let f21_at_lambda_zero = one.of.squared_error(&change, &matmul(c1, change.as_ref())) / (n1 * n1);
     OrderParameters {

@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | γ_feature | `Tr(K_22^{-1} K_21 K_11^{-1} K_12)/P`, the overlap of the features | `Tr(P_1P_2)/P` in 169 |
 //! | γ_RF, γ_rule | as above | 5, 6, 30 |
-//! | F_21 | `‖K_12 K_22^{-1}(Y_2 − K_21 K_11^{-1} Y_1)‖²/‖Y_1‖²`, exactly | 29 |
+//! | F_21 | `‖K_12 K_22^{-1}(Y_2 − K_21 K_11^{-1} Y_1)‖²/‖Y_1‖²`, exactly; with what a ridge or a pseudo-inverse leaves of Y_1 | 29 |
 //! | γ_sim | `γ_feature + cos² − proj`, the similarity for tasks with readouts of their own | 11, 108 |
 //!
 //! The relation `F_21 = 2(γ_RF − γ_rule)` (Eq. 4) and the bound `|γ_rule| ≤ γ_RF` (Eq. 31) hold for statistically
@@ -27,7 +27,7 @@
 //! | [`pair()`] | one pair |
 //! | [`labellings`] | many labellings of the same inputs |
 //! | [`OrderParameters`], [`PairOrderParameters`] | the numbers, and how well they are known |
-//! | [`Interval`], [`Null`] | intervals from half samples, and what shuffled labels give |
+//! | [`Interval`], [`Null`] | intervals over the choice of examples, and what shuffled labels give |
 
 mod feature_space;
 mod pair;
@@ -41,7 +41,7 @@ pub use resample::{Interval, Null};
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
-use crate::plan::{feature_parameter_cost, order_parameter_cost};
+use crate::plan::{feature_parameter_cost, order_parameter_cost, spare_bytes};
 use crate::stats::number::within;
 use crate::tasks::{Task, TaskSequence};
 use crate::theory::Inputs;
@@ -58,7 +58,7 @@ use serde::{Deserialize, Serialize};
 /// | `bias2` | 0 | ≥ 0 |
 /// | `ridge` | 0 | ≥ 0 |
 /// | `rank_tolerance` | 1e-10 | [0, 1) |
-/// | `half_samples` | 0 | 0, or at least 20 |
+/// | `resamples` | 0 | 0, or at least 20 |
 /// | `shuffles` | 0 | 0, or at least 20 |
 /// | `confidence` | 0.95 | (0, 1) |
 /// | `seed` | 0 | |
@@ -76,13 +76,13 @@ pub struct OrderParameterSettings {
     pub ridge: f64,
     /// Where features or kernels are singular: eigenvalues below this fraction of the largest count as zero.
     pub rank_tolerance: f64,
-    /// Half samples from which intervals are made; 0 for none.
-    pub half_samples: usize,
+    /// How often a tenth of the examples is left out for intervals; 0 for none.
+    pub resamples: usize,
     /// Shuffles of the targets from which the null is made; 0 for none.
     pub shuffles: usize,
     /// The share of the distribution that an interval covers.
     pub confidence: f64,
-    /// Seed of half samples and shuffles.
+    /// Seed of resamples and shuffles.
     pub seed: u64,
 }
 
@@ -94,7 +94,7 @@ impl Default for OrderParameterSettings {
             bias2: 0.0,
             ridge: 0.0,
             rank_tolerance: RANK_TOLERANCE,
-            half_samples: 0,
+            resamples: 0,
             shuffles: 0,
             confidence: 0.95,
             seed: 0,
@@ -119,7 +119,9 @@ pub struct OrderParameters {
     pub cos: f64,
     /// `c·K_22^{-1} c/v_1`: part of the first readout that lies in the features of the second task.
     pub proj: f64,
-    /// `|K_12 K_22^{-1}(Y_2 − K_21 K_11^{-1} Y_1)|²/|Y_1|²`: forgetting of the first task after the second, exactly.
+    /// `F_pair = |K_11 u_1 − Y_1 + K_12 K_22^{-1}(Y_2 − K_21 u_1)|²/|Y_1|²`, `u_1 = K_11^{-1} Y_1`: forgetting of the first task after
+    /// the second, these two learned alone. In a [`Forecast`](crate::Forecast) in its mode and at its temperature; NaN in what is
+    /// resampled there, where that is another theory than random features.
     pub f21: f64,
     /// `|K_12 K_22^{-1} Y_2 − Y_1|²/|Y_1|²`: the same without penalty (λ = 0).
     pub f21_at_lambda_zero: f64,
@@ -128,6 +130,11 @@ pub struct OrderParameters {
 }
 
 impl OrderParameters {
+    /// The same without what is said of forgetting: of another theory than that of random features it is not known.
+    pub(crate) fn without_forgetting(&self) -> OrderParameters {
+        OrderParameters { f21: f64::NAN, f21_at_lambda_zero: f64::NAN, delta_f21: f64::NAN, ..*self }
+    }
+
     /// The same, 0 where they are zero within an accuracy; what is a sum of squares is as good as its square.
     pub(crate) fn within(&self, accuracy: f64) -> OrderParameters {
         let (plain, square) = (|v: f64| within(v, accuracy), |v: f64| within(v, accuracy * accuracy));
@@ -173,7 +180,7 @@ pub struct PairOrderParameters {
     pub ranks: [usize; 2],
     /// The estimated number of correct decimal digits.
     pub digits: f64,
-    /// Intervals from half samples of the examples.
+    /// Intervals over the choice of examples.
     pub interval: Option<Interval>,
     /// What shuffled targets give.
     pub null: Option<Null>,
@@ -198,11 +205,16 @@ pub fn order_parameters<'a>(
     if let Inputs::Features(features) = inputs {
         same_neurons(features)?;
     }
-    let resampled = settings.half_samples.max(settings.shuffles) > 0;
+    let resampled = settings.resamples.max(settings.shuffles) > 0;
     let in_features = matches!(inputs, Inputs::Features(_)) && !resampled;
     let cost = if in_features { feature_parameter_cost } else { order_parameter_cost };
     inputs.fits("the order parameters of these tasks", cost)?;
-    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
+    let spare = match inputs {
+        Inputs::Network(sequence) | Inputs::Features(sequence) => spare_bytes(&sequence.sizes()),
+        Inputs::Kernels(_) => f64::INFINITY,
+    };
+    let given = inputs.given(settings.bias2)?;
+    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &given, spare)
 }
 
 /// [`order_parameters`] of two tasks, the first learned before the second, in the kernel of a wide network.
@@ -238,7 +250,7 @@ pub fn labellings<'a>(
     settings: &OrderParameterSettings,
 ) -> Result<Vec<OrderParameters>> {
     let (inputs, prior) = (inputs.into(), settings.checked()?);
-    sequence::labellings(settings, inputs.source(settings.architecture, prior), &inputs.given()?)
+    sequence::labellings(settings, inputs.source(settings.architecture, prior), &inputs.given(settings.bias2)?)
 }
 
 /// Features of one neuron can only be compared with those of the same neuron.
@@ -254,6 +266,13 @@ fn same_neurons(features: &TaskSequence) -> Result<()> {
     Err(Error::data(task.label(t), problem))
 }
 
+impl PairOrderParameters {
+    /// Whether the kernels are singular and the features of one task are all within those of the other, so that γ_feature is 1.
+    pub fn spans_all(&self) -> bool {
+        self.inverse == Inverse::Pseudo && self.ranks[0] == self.ranks[1] && self.values.gamma_feature > 1.0 - 1e-9
+    }
+}
+
 impl OrderParameterSettings {
     /// The prior of a weight, after every setting has been checked.
     pub(crate) fn checked(&self) -> Result<WeightPrior> {
@@ -266,7 +285,7 @@ impl OrderParameterSettings {
         range("rank_tolerance", tolerance, (0.0..1.0).contains(&tolerance), "must lie in [0, 1)")?;
         let confidence = self.confidence;
         range("confidence", confidence, confidence > 0.0 && confidence < 1.0, "must lie between 0 and 1")?;
-        for (name, count) in [("half_samples", self.half_samples), ("shuffles", self.shuffles)] {
+        for (name, count) in [("resamples", self.resamples), ("shuffles", self.shuffles)] {
             range(name, count as f64, count == 0 || count >= 20, "must be 0 (none) or at least 20")?;
         }
         WeightPrior::new(f64::INFINITY, self.sigma2)?.with_bias(self.bias2)

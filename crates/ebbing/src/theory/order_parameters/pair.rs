@@ -51,7 +51,7 @@ impl Cross<'_> {
 /// from outputs of its own). The first of each result is task 1 before task 2.
 pub(super) fn evaluate(
     cross: &Cross<'_>,
-    factors: [&Factor; 2],
+    (factors, ridge): ([&Factor; 2], f64),
     [y1, y2]: [&Mat<f64>; 2],
     columns: usize,
     overlap: f64,
@@ -61,6 +61,7 @@ pub(super) fn evaluate(
     let (a, c) = (cross.k12(&u2), cross.k21(&u1));
     let (b1, b2) = (factors[0].solve(a.as_ref()), factors[1].solve(c.as_ref()));
     let (e, d) = (cross.k21(&b1), cross.k12(&b2));
+    let left = [factors[0].left(y1, &u1, ridge), factors[1].left(y2, &u2, ridge)];
     let sets = (0..y1.ncols() / columns).map(|set| {
         let part = |m: &Mat<f64>| m.as_ref().subcols(set * columns, columns).to_owned();
         let side = |t: usize, y: &Mat<f64>, u: &Mat<f64>, out: &Mat<f64>, back: &Mat<f64>, solved: &Mat<f64>| Side {
@@ -69,6 +70,7 @@ pub(super) fn evaluate(
             out: part(out),
             back: part(back),
             solved: part(solved),
+            left: left[t].as_ref().map(part),
             norm: norms.map_or_else(|| part(y).norm_l2(), |norms| norms[t]),
         };
         let (one, two) = (side(0, y1, &u1, &c, &d, &b2), side(1, y2, &u2, &a, &e, &b1));
@@ -89,6 +91,8 @@ pub(crate) struct Side {
     pub back: Mat<f64>,
     /// `K_jj^{-1} K_ji K_ii^{-1} Y_i`.
     pub solved: Mat<f64>,
+    /// `Y_i − K_ii u_i`: what a temperature or a pseudo-inverse leaves of its targets; none where they are met.
+    pub left: Option<Mat<f64>>,
     /// The norm of its targets.
     pub norm: f64,
 }
@@ -105,7 +109,10 @@ pub(crate) fn values(one: &Side, two: &Side, gamma_feature: f64) -> OrderParamet
     let over = |a: f64, b: f64| if b == 0.0 { 0.0 } else { a / b };
     let cos = over(inner(&two.u, &one.out) / (n1 * n2), (v1 * v2).sqrt());
     let proj = over(inner(&one.out, &one.solved) / (n1 * n1), v1);
-    let f21 = (&two.out - &one.back).squared_norm_l2() / (n1 * n1);
+    // f_2(X_1) − Y_1: what the second task changes, less what the first had left.
+    let change = &two.out - &one.back;
+    let f21 = one.left.as_ref().map_or_else(|| change.squared_norm_l2(), |left| (&change - left).squared_norm_l2());
+    let f21 = f21 / (n1 * n1);
     let f21_at_lambda_zero = (&two.out - &one.y).squared_norm_l2() / (n1 * n1);
     OrderParameters {
         gamma_feature,

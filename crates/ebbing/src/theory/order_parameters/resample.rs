@@ -1,4 +1,4 @@
-//! How well order parameters are known: intervals from half samples, and a null from shuffled targets.
+//! How well order parameters are known: intervals from resampled examples, and a null from shuffled targets.
 
 use super::pair::{Cross, evaluate};
 use super::sequence::{invert, rank};
@@ -6,20 +6,24 @@ use super::{OrderParameterSettings, OrderParameters};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef};
 use crate::rng::Stream;
-use crate::stats::number::within;
+use crate::stats::number::{significant, within};
 use crate::theory::blocks::factor::Factor;
 use crate::theory::blocks::kernels::KernelSource;
 use crate::theory::blocks::shared::Prepared;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Intervals of order parameters over the choice of examples.
+/// Intervals of order parameters over the choice of examples: where the average over other examples, as many, lies.
 ///
-/// A resample with replacement holds examples twice, and a kernel with two equal rows has no inverse. So examples are drawn
-/// without replacement, half of them at a time (an input that both tasks hold is kept or left out in both): the mean of
-/// half of a sample varies around that of the whole as the mean of the whole varies around the truth, and so does, to
-/// leading order, anything smooth. The spread of the halves around their own average is laid around the full value.
-/// J. Shao, C. F. J. Wu, Annals of Statistics 17, 1176 (1989).
+/// A resample with replacement holds examples twice, and a kernel with two equal rows has no inverse. So a tenth of the examples
+/// is left out at a time (an input that both tasks hold is kept or left out in both). What a share q leaves out moves the mean of
+/// a sample by `√(q/(1−q))` times as much as drawing it anew, and so, to leading order, anything smooth: the moves around their own
+/// average are laid around the full value `√((1−q)/q)`, about 3, times as large. J. Shao, C. F. J. Wu, Annals of Statistics 17, 1176
+/// (1989). A smaller share stays closer to the size that is asked about: halves of twice as many trials as neurons are
+/// singular, and nothing is known from them.
+///
+/// An end never passes the value itself, nor what is possible: γ_feature and proj lie in [0, 1], cos in [−1, 1], γ_sim in [−1, 2],
+/// γ_RF and forgetting are at least 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower ends.
@@ -30,7 +34,7 @@ pub struct Interval {
     pub standard_error: OrderParameters,
     /// How much of the distribution lies between the ends.
     pub confidence: f64,
-    /// The number of half samples.
+    /// How often a tenth of the examples was left out.
     pub samples: usize,
 }
 
@@ -66,13 +70,17 @@ pub(super) fn shuffles(
 ) -> Option<[Null; 2]> {
     /// Shuffles whose targets are held at once.
     const AT_ONCE: usize = 64;
-    let count = settings.shuffles;
+    let (count, columns) = (settings.shuffles, y[0].ncols());
     let mut stream = Stream::new(settings.seed, "order parameters: shuffles", index);
     let mut drawn: Vec<[OrderParameters; 2]> = vec![];
     while drawn.len() < count {
         let some = AT_ONCE.min(count - drawn.len());
+        if crate::stop::requested() {
+            return None;
+        }
         let shuffled = y.map(|y| shuffled(y, some, &mut stream));
-        drawn.extend(evaluate(cross, factors, [&shuffled[0], &shuffled[1]], y[0].ncols(), overlap, Some(norms)));
+        let (inverted, y) = ((factors, settings.ridge), [&shuffled[0], &shuffled[1]]);
+        drawn.extend(evaluate(cross, inverted, y, columns, overlap, Some(norms)));
     }
     let null = |way: usize| {
         let mut values: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
@@ -111,8 +119,82 @@ fn shuffled(y: &Mat<f64>, count: usize, stream: &mut Stream) -> Mat<f64> {
     Mat::from_fn(y.nrows(), count * columns, |i, j| y[(orders[j / columns][i], j % columns)])
 }
 
+/// The share of the examples that is left out at a time.
+const LEFT_OUT: f64 = 0.1;
+/// Trials per neuron between which kernels are all but singular, and intervals are refused.
+const NEARLY_SQUARE: [f64; 2] = [0.75, 4.0 / 3.0];
+
+/// The least and the largest that each order parameter can be.
+const POSSIBLE: [OrderParameters; 2] = [
+    OrderParameters {
+        gamma_feature: 0.0,
+        gamma_rf: 0.0,
+        gamma_rule: f64::NEG_INFINITY,
+        conflict: f64::NEG_INFINITY,
+        gamma_sim: -1.0,
+        cos: -1.0,
+        proj: 0.0,
+        f21: 0.0,
+        f21_at_lambda_zero: 0.0,
+        delta_f21: f64::NEG_INFINITY,
+    },
+    OrderParameters {
+        gamma_feature: 1.0,
+        gamma_rf: f64::INFINITY,
+        gamma_rule: f64::INFINITY,
+        conflict: f64::INFINITY,
+        gamma_sim: 2.0,
+        cos: 1.0,
+        proj: 1.0,
+        f21: f64::INFINITY,
+        f21_at_lambda_zero: f64::INFINITY,
+        delta_f21: f64::INFINITY,
+    },
+];
+
+/// Refuses intervals of a task with about as many trials as neurons: with one more or less its kernel is singular, values grow
+/// without bound there, and no resampling of the trials says by how much. A ridge rounds that off from
+/// `RIDGE_ENOUGH` of the kernel's mean diagonal on.
+pub(super) fn check_trials(
+    settings: &OrderParameterSettings,
+    factor: &Factor,
+    source: &KernelSource,
+    (trials, mean_diagonal): (usize, f64),
+    name: &str,
+) -> Result<()> {
+    /// In the mean diagonal of the kernel.
+    const RIDGE_ENOUGH: f64 = 0.01;
+    let (neurons, called) = match (factor, source) {
+        (Factor::Pseudo(inverse), KernelSource::Features { neurons }) if inverse.rank() == *neurons => {
+            (*neurons, "neurons")
+        }
+        (Factor::Pseudo(inverse), _) => (inverse.rank(), "independent neurons"),
+        (_, KernelSource::Features { neurons }) => (*neurons, "neurons"),
+        _ => return Ok(()),
+    };
+    let [low, high] = NEARLY_SQUARE.map(|share| share * neurons as f64);
+    let enough = RIDGE_ENOUGH * mean_diagonal;
+    if !(low..=high).contains(&(trials as f64)) || settings.ridge >= enough {
+        return Ok(());
+    }
+    let expected = format!(
+        "must be 0: {name} has {trials} trials of {neurons} {called}, and with about as many trials as neurons no interval holds; \
+         take at most {} or at least {} trials, or a ridge of {} or more",
+        (low.ceil() as usize).saturating_sub(1),
+        high.floor() as usize + 1,
+        upwards(enough)
+    );
+    Err(Error::setting("resamples", settings.resamples, expected))
+}
+
+/// A number with two digits that is not below `value`.
+fn upwards(value: f64) -> String {
+    let unit = 10f64.powf(value.log10().floor() - 1.0);
+    significant((value / unit).ceil() * unit)
+}
+
 /// Intervals for both orders of a pair with the given values.
-pub(super) fn half_samples(
+pub(super) fn intervals(
     settings: &OrderParameterSettings,
     source: &KernelSource,
     cross: &Cross<'_>,
@@ -121,30 +203,32 @@ pub(super) fn half_samples(
     values: &[OrderParameters; 2],
     index: u64,
 ) -> Result<[Interval; 2]> {
-    let mut stream = Stream::new(settings.seed, "order parameters: half samples", index);
-    let drawn = (0..settings.half_samples)
-        .map(|_| half_sample(settings, source, cross, k_oo, tasks, &mut stream))
+    let mut stream = Stream::new(settings.seed, "order parameters: resamples", index);
+    let drawn = (0..settings.resamples)
+        .map(|_| resample(settings, source, cross, k_oo, tasks, &mut stream))
         .collect::<Result<Vec<[OrderParameters; 2]>>>()?;
+    // The shared inputs, and each task's own.
+    let parts = [cross.cc.nrows(), k_oo[0].nrows(), k_oo[1].nrows()];
+    let left_out = parts.iter().map(|&n| left_out(n)).sum::<usize>().max(1) as f64;
+    let scale = (parts.iter().sum::<usize>() as f64 / left_out - 1.0).sqrt();
     let interval = |way: usize| {
-        let halves: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
+        let some: Vec<OrderParameters> = drawn.iter().map(|both| both[way]).collect();
         let tail = 0.5 * (1.0 - settings.confidence);
-        let end = |at: f64| {
-            let shift = each(&halves, |v| quantile(v, at) - mean(v));
-            each(&[values[way], shift], |v| v[0] + v[1])
-        };
+        let shift = |at: f64| each(&some, |v| scale * (quantile(v, at) - mean(v)));
+        let [least, largest] = POSSIBLE;
         Interval {
-            low: end(tail),
-            high: end(1.0 - tail),
-            standard_error: each(&halves, deviation),
+            low: each(&[values[way], shift(tail), least], |v| (v[0] + v[1].min(0.0)).max(v[2]).min(v[0])),
+            high: each(&[values[way], shift(1.0 - tail), largest], |v| (v[0] + v[1].max(0.0)).min(v[2]).max(v[0])),
+            standard_error: each(&some, |v| scale * deviation(v)),
             confidence: settings.confidence,
-            samples: halves.len(),
+            samples: some.len(),
         }
     };
     Ok([interval(0), interval(1)])
 }
 
-/// The order parameters of one half of the examples.
-fn half_sample(
+/// The order parameters of nine tenths of the examples.
+fn resample(
     settings: &OrderParameterSettings,
     source: &KernelSource,
     cross: &Cross<'_>,
@@ -152,14 +236,14 @@ fn half_sample(
     tasks: [&Prepared; 2],
     stream: &mut Stream,
 ) -> Result<[OrderParameters; 2]> {
-    let common = half(cross.cc.nrows(), stream);
-    let own = [half(k_oo[0].nrows(), stream), half(k_oo[1].nrows(), stream)];
+    let common = kept(cross.cc.nrows(), stream);
+    let own = [kept(k_oo[0].nrows(), stream), kept(k_oo[1].nrows(), stream)];
     let cc = part(cross.cc, &common, &common);
     let own_c = [0, 1].map(|t| part(cross.own_c[t], &own[t], &common));
     let k21 = part(cross.k21, &own[1], &own[0]);
     let factor_cc = match common.len() {
         0 => None,
-        _ => Some(Arc::new(Cholesky::factor(cc.as_ref(), "the kernel of half of the shared inputs")?)),
+        _ => Some(Arc::new(Cholesky::factor(cc.as_ref(), "the kernel of nine tenths of the shared inputs")?)),
     };
     let mut factors = vec![];
     let mut targets = vec![];
@@ -174,7 +258,7 @@ fn half_sample(
         let start = tasks[t].start.as_ref().map(|start| start.select(&rows).targets);
         norms[t] = start.as_ref().unwrap_or(&targets[t]).norm_l2();
         if norms[t] == 0.0 {
-            let problem = "half of its examples have only targets of 0; intervals need more examples with others";
+            let problem = "with a tenth of its examples left out only targets of 0 remain; intervals need more examples with others";
             return Err(Error::data(&tasks[t].name, problem));
         }
     }
@@ -182,13 +266,18 @@ fn half_sample(
     let rank = rank(&factors[0], source).min(rank(&factors[1], source));
     let cross = Cross { cc: cc.as_ref(), own_c: [own_c[0].as_ref(), own_c[1].as_ref()], k21: k21.as_ref() };
     let y = [&targets[0], &targets[1]];
-    Ok(evaluate(&cross, [&factors[0], &factors[1]], y, y[0].ncols(), overlap / rank as f64, Some(norms))[0])
+    let factors = ([&factors[0], &factors[1]], settings.ridge);
+    Ok(evaluate(&cross, factors, y, y[0].ncols(), overlap / rank as f64, Some(norms))[0])
 }
 
-/// A random half of 0..n, in order; of an odd number one more or one less than half.
-fn half(n: usize, stream: &mut Stream) -> Vec<usize> {
-    let size = if n % 2 == 1 && stream.chance(0.5) { n / 2 + 1 } else { n / 2 };
-    let mut chosen = stream.choose(n, size);
+/// How many of n examples are left out: as many every time, since order parameters move with their number; of two one at least.
+fn left_out(n: usize) -> usize {
+    ((LEFT_OUT * n as f64).round() as usize).max(1).min(n.saturating_sub(1))
+}
+
+/// The random nine tenths of 0..n that stay, in order.
+fn kept(n: usize, stream: &mut Stream) -> Vec<usize> {
+    let mut chosen = stream.choose(n, n - left_out(n));
     chosen.sort_unstable();
     chosen
 }

@@ -2,10 +2,11 @@
 
 use super::feature_space;
 use super::pair::{Cross, evaluate};
-use super::resample::{half_samples, shuffles};
+use super::resample::{check_trials, intervals, shuffles};
 use super::{Inverse, OrderParameterSettings, PairOrderParameters};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, par_map};
+use crate::plan::pairs_at_once;
 use crate::stats::number::accuracy;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
@@ -35,6 +36,7 @@ pub(crate) fn all_pairs(
     settings: &OrderParameterSettings,
     source: KernelSource,
     given: &[Given<'_>],
+    spare: f64,
 ) -> Result<Vec<PairOrderParameters>> {
     if given.len() < 2 {
         return Err(Error::data("the task sequence", format!("it holds {} task; a pair needs two", given.len())));
@@ -42,11 +44,14 @@ pub(crate) fn all_pairs(
     if feature_space::serves(settings, &source, given) {
         return feature_space::all_pairs(settings, given);
     }
-    let tasks = Tasks::new(settings, source, given)?;
+    let largest = given.iter().map(|task| task.points.len()).max().unwrap_or(0);
+    let at_once = pairs_at_once(largest, spare);
+    let tasks = Tasks::new(settings, source, given, at_once)?;
     let places: Vec<_> = (0..given.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
-    // Threads that share one pair wait for each other at every step of its solves; a few pairs at a time bound the memory.
+    // Threads that share one pair wait for each other at every step of its solves; a few pairs at a time bound the
+    // memory.
     let mut pairs: Vec<PairOrderParameters> = vec![];
-    for some in places.chunks(4 * rayon::current_num_threads()) {
+    for some in places.chunks(at_once) {
         for both in par_map(some, |&(i, j)| tasks.pair(i, j)) {
             pairs.extend(both?);
         }
@@ -66,23 +71,28 @@ pub(super) fn labellings(
             "its columns are labellings of the same inputs, which have no present outputs and no rows of their own";
         return Err(Error::data(&task.name, problem));
     }
-    let tasks = Tasks::new(settings, source, given)?;
+    let tasks = Tasks::new(settings, source, given, given.len())?;
     let k21 = tasks.kernels.block(Which::NNGP, tasks.own(1), tasks.own(0))?;
     let (one, two) = (&tasks.each[0], &tasks.each[1]);
     let overlap = two.factor.overlap(&one.factor, k21.clone()) / one.rank.min(two.rank) as f64;
     let cross = Cross { cc: tasks.k_cc.as_ref(), own_c: [one.k_oc.as_ref(), two.k_oc.as_ref()], k21: k21.as_ref() };
     let y = [&tasks.shared.tasks[0].y, &tasks.shared.tasks[1].y];
-    let sets = evaluate(&cross, [&one.factor, &two.factor], y, 1, overlap, None);
+    let sets = evaluate(&cross, ([&one.factor, &two.factor], settings.ridge), y, 1, overlap, None);
     Ok(sets.into_iter().map(|[first, _]| first).collect())
 }
 
 impl<'a> Tasks<'a> {
-    fn new(settings: &'a OrderParameterSettings, source: KernelSource, given: &[Given<'_>]) -> Result<Self> {
+    fn new(
+        settings: &'a OrderParameterSettings,
+        source: KernelSource,
+        given: &[Given<'_>],
+        at_once: usize,
+    ) -> Result<Self> {
         let network = matches!(source, KernelSource::Network(_));
-        let resampled = settings.half_samples.max(settings.shuffles);
+        let resampled = settings.resamples.max(settings.shuffles);
         if resampled > 0 && given.iter().any(|task| task.points_per_example() > 1) {
             let expected = "must be 0: with features of each output apart, rows are no independent examples";
-            return Err(Error::setting("half_samples or shuffles", resampled, expected));
+            return Err(Error::setting("resamples or shuffles", resampled, expected));
         }
         let numbers = number(given);
         check(given, &numbers, settings.ridge == 0.0 && network)?;
@@ -99,8 +109,10 @@ impl<'a> Tasks<'a> {
         };
         let mut tasks = Tasks { settings, kernels, shared, k_cc, each: vec![] };
         let numbers: Vec<usize> = (0..given.len()).collect();
-        let each = par_map(&numbers, |&t| tasks.invert(t, common.as_ref()));
-        tasks.each = each.into_iter().collect::<Result<_>>()?;
+        for some in numbers.chunks(at_once) {
+            let each = par_map(some, |&t| tasks.invert(t, common.as_ref()));
+            tasks.each.extend(each.into_iter().collect::<Result<Vec<_>>>()?);
+        }
         Ok(tasks)
     }
 
@@ -116,6 +128,11 @@ impl<'a> Tasks<'a> {
         let label = &self.shared.tasks[t].name;
         let factor = invert(self.settings, &self.kernels.source, common, k_oc.as_ref(), k_oo.as_ref(), label)?;
         let size = self.k_cc.nrows() + k_oo.nrows();
+        if self.settings.resamples > 0 {
+            let sum = |k: MatRef<'_, f64>| (0..k.nrows()).map(|i| k[(i, i)]).sum::<f64>();
+            let mean = (sum(self.k_cc.as_ref()) + sum(k_oo.as_ref())) / size as f64;
+            check_trials(self.settings, &factor, &self.kernels.source, (size, mean), label)?;
+        }
         let norm = one_norm(self.k_cc.as_ref(), k_oc.as_ref(), k_oo.as_ref()) + self.settings.ridge;
         let digits = digits(factor.condition(size, norm), label)?;
         let rank = rank(&factor, &self.kernels.source);
@@ -131,21 +148,22 @@ impl<'a> Tasks<'a> {
         let factors = [&one.factor, &two.factor];
         let y = [&self.shared.tasks[i].y, &self.shared.tasks[j].y];
         let norms = [i, j].map(|t| self.shared.tasks[t].norm2().sqrt());
-        let values = evaluate(&cross, factors, y, y[0].ncols(), overlap, Some(norms))[0];
+        let values = evaluate(&cross, (factors, self.settings.ridge), y, y[0].ncols(), overlap, Some(norms))[0];
         let stream = (i * self.each.len() + j) as u64;
         let nulls = shuffles(self.settings, &cross, factors, (y, norms), overlap, &values, stream);
-        let intervals = self.intervals(i, j, k21.as_ref(), &values, stream)?;
+        let digits = one.digits.min(two.digits);
+        let shown = values.map(|values| values.within(accuracy(digits)));
+        let intervals = self.intervals(i, j, k21.as_ref(), &shown, stream)?;
         let pseudo = factors.iter().any(|f| matches!(f, Factor::Pseudo(_)));
         let inverse = match (self.settings.ridge > 0.0, pseudo) {
             (true, _) => Inverse::Ridge,
             (false, true) => Inverse::Pseudo,
             (false, false) => Inverse::Exact,
         };
-        let digits = one.digits.min(two.digits);
         let order = |first: usize, second: usize, way: usize| PairOrderParameters {
             first: first + 1,
             second: second + 1,
-            values: values[way].within(accuracy(digits)),
+            values: shown[way],
             inverse,
             ranks: [self.each[first].rank, self.each[second].rank],
             digits,
@@ -165,7 +183,7 @@ impl<'a> Tasks<'a> {
         values: &[super::OrderParameters; 2],
         stream: u64,
     ) -> Result<Option<[super::Interval; 2]>> {
-        if self.settings.half_samples == 0 {
+        if self.settings.resamples == 0 {
             return Ok(None);
         }
         let k_oo =
@@ -173,7 +191,7 @@ impl<'a> Tasks<'a> {
         let cross =
             Cross { cc: self.k_cc.as_ref(), own_c: [self.each[i].k_oc.as_ref(), self.each[j].k_oc.as_ref()], k21 };
         let tasks = [&self.shared.tasks[i], &self.shared.tasks[j]];
-        half_samples(self.settings, &self.kernels.source, &cross, &k_oo, tasks, values, stream).map(Some)
+        intervals(self.settings, &self.kernels.source, &cross, &k_oo, tasks, values, stream).map(Some)
     }
 }
 

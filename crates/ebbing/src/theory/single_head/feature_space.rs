@@ -10,6 +10,7 @@ use super::settings::SingleHeadSettings;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef, par_map};
 use crate::plan::{Sizes, in_feature_space};
+use crate::stop;
 use crate::theory::blocks::factor::RANK_TOLERANCE;
 use crate::theory::blocks::feature_space::{FeatureInverse, outputs};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Points};
@@ -75,7 +76,10 @@ pub(super) fn learn(shared: &Shared, settings: &SingleHeadSettings) -> Result<Le
     let all: Vec<usize> = (0..shared.tasks.len()).collect();
     let on = |s: &usize| {
         let (x, targets) = (shared.tasks[*s].own.points(), Targets::of(&shared.tasks[*s]));
-        let score = |t: &usize| targets.score(weights.outputs(x, &[*t])?[0].as_ref());
+        let score = |t: &usize| {
+            stop::check()?;
+            targets.score(weights.outputs(x, &[*t])?[0].as_ref())
+        };
         all.iter().map(score).collect::<Result<Vec<_>>>()
     };
     let columns = par_map(&all, on).into_iter().collect::<Result<Vec<_>>>()?;

@@ -34,7 +34,7 @@ pub struct FirstTask {
 /// As for [`SingleHead::new`]; [`Error::Setting`] for finite λ, replay and variances, which need more than one pass.
 pub fn forgetting_of_first(sequence: &TaskSequence, theories: &[SingleHeadSettings]) -> Result<Vec<FirstTask>> {
     let inputs = Inputs::from(sequence);
-    let given = inputs.given()?;
+    let given = inputs.given(theories.iter().fold(f64::INFINITY, |least, theory| least.min(theory.bias2)))?;
     let numbers = shared::number(&given);
     let mut slots = Slots::default();
     let mut passes = vec![];

@@ -29,6 +29,7 @@ mod first_task;
 mod forecast;
 mod forward;
 mod outcome;
+mod pairs;
 mod replay;
 mod sample;
 pub(crate) mod score;
@@ -38,6 +39,7 @@ mod system;
 pub use first_task::{FirstTask, forgetting_of_first};
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub(crate) use outcome::Outcome;
+pub(crate) use pairs::{PairForgetting, pair_forgetting};
 pub use replay::{Replay, ReplayBudget, Selection};
 pub(crate) use settings::is_none;
 pub use settings::{Mode, SingleHeadSettings};
@@ -99,7 +101,7 @@ impl SingleHead {
     ///
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range; [`Error::Data`] for tasks that do not fit together or cannot be
-    /// learned (one example, constant targets, the same input with different targets, NaN), for a mode that features or given
+    /// learned (one example, targets that are all zero, the same input with different targets, NaN), for a mode that features or given
     /// kernels do not have, and for kernels that are not square or not symmetric; [`Error::NotPositiveDefinite`] and
     /// [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
     pub fn new<'a>(inputs: impl Into<Inputs<'a>>, settings: &SingleHeadSettings) -> Result<SingleHead> {
@@ -109,11 +111,15 @@ impl SingleHead {
         let in_features = matches!(inputs, Inputs::Features(_)) && !settings.variance;
         let cost = if in_features { feature_forgetting_cost } else { forgetting_cost };
         inputs.fits("this forecast", cost)?;
-        Self::learn(*settings, source, &inputs.given()?)
+        Self::learn(*settings, source, &inputs.given(settings.bias2)?)
     }
 
     pub(crate) fn learn(settings: SingleHeadSettings, source: KernelSource, given: &[Given<'_>]) -> Result<SingleHead> {
-        let kernels = Kernels::new(source, &settings)?;
+        Self::learn_with(settings, Arc::new(Kernels::new(source, &settings)?), given)
+    }
+
+    /// The same with kernels that may serve others too.
+    fn learn_with(settings: SingleHeadSettings, kernels: Arc<Kernels>, given: &[Given<'_>]) -> Result<SingleHead> {
         let numbers = shared::number(given);
         shared::check(
             given,
@@ -124,7 +130,6 @@ impl SingleHead {
             return Err(Error::setting("variance", true, format!("must be false: {ONE_NETWORK}")));
         }
         if settings.replay.is_on() {
-            let kernels = Arc::new(kernels);
             let missed = Self::missed(settings, &kernels, given)?;
             let rehearsed = settings.replay.rehearsed(given, &numbers, &kernels, &missed)?;
             let joined = given.iter().zip(&rehearsed);
@@ -139,7 +144,7 @@ impl SingleHead {
         }
         let share = settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
-        Self::with(settings, Arc::new(kernels), shared, None)
+        Self::with(settings, kernels, shared, None)
     }
 
     fn with(
@@ -275,6 +280,7 @@ impl SingleHead {
         }
         let system = System::new(&self.kernels, &self.shared, &self.settings)?;
         let spread = Arc::new(Spread::new(&self.kernels, system, self.settings.ridge())?);
+        crate::stop::check()?;
         Ok(self.spread.get_or_init(|| spread).clone())
     }
 

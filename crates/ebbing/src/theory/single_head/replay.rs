@@ -271,7 +271,7 @@ fn pivots(mut r: Mat<f64>, mut missed: Mat<f64>) -> Vec<usize> {
     let mut left: Vec<usize> = (0..n).collect();
     // Below this a row is given by those before it, to rounding.
     let known: Vec<f64> = (0..n).map(|i| 1e-12 * r[(i, i)]).collect();
-    while !left.is_empty() {
+    while !left.is_empty() && !crate::stop::requested() {
         let spared = |j: usize| {
             let (d, column) = (r[(j, j)], r.col_as_slice(j));
             let norm = dot(column, column);

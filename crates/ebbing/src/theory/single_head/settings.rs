@@ -17,7 +17,8 @@ pub enum Mode {
     /// Plain gradient descent in the tangent regime, from zero output and without penalty: `K̃_ts = K_NTK` for every s, the
     /// first task included.
     Lazy,
-    /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts` (Eq. 16).
+    /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts` (Eq. 16). At λ = ∞ this is `ntk` for β = ∞; at a
+    /// finite β nothing is learned after the first task, since `K̃_ts ~ Q/λ` falls below 1/β. (The other modes hold β/λ fixed.)
     Gibbs,
 }
 
@@ -42,7 +43,7 @@ pub struct SingleHeadSettings {
     pub mode: Mode,
     /// Hidden layers of the network (of no effect where kernels or features are given).
     pub architecture: Architecture,
-    /// Penalty λ on the change of the weights from task to task.
+    /// Penalty λ on the change of the weights from task to task; ∞ is the limit at the β given (see [`Mode::Gibbs`]).
     #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
     /// Prior variance σ² of a weight.
@@ -99,9 +100,20 @@ impl SingleHeadSettings {
         Ok(prior)
     }
 
+    /// Whether λ → ∞ is taken at a temperature that is held fixed: `K̃_ts → 0` for s ≥ 2, and only the first task is learned.
+    pub(crate) fn frozen(&self) -> bool {
+        self.mode == Mode::Gibbs && self.lambda.is_infinite() && self.beta.is_finite()
+    }
+
+    /// Whether the kernels of mode `gibbs` are their limits: at λ = ∞, and at β = ∞ where what is left, `λ^{-1/2}`, is far below
+    /// rounding and `Q/λ` nears the end of the range of numbers.
+    pub(crate) fn at_limit(&self) -> bool {
+        self.mode == Mode::Gibbs && (self.lambda.is_infinite() || (self.lambda > 1e100 && self.beta.is_infinite()))
+    }
+
     /// Whether two theories use the same kernels, whatever their temperatures.
     pub(crate) fn same_kernels(&self, other: &SingleHeadSettings) -> bool {
-        let of = |s: &SingleHeadSettings| (s.mode, s.architecture, s.lambda, s.sigma2, s.bias2);
+        let of = |s: &SingleHeadSettings| (s.mode, s.frozen(), s.architecture, s.lambda, s.sigma2, s.bias2);
         of(self) == of(other)
     }
 

@@ -1,9 +1,10 @@
 //! Many orders of tasks followed at once, where kernels do not depend on the times: one product per pair of tasks for all.
 
-use super::{Forecaster, OrderRank};
+use super::{Forecaster, Hear, OrderRank, Valued};
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, matmul};
 use crate::metrics::accuracy;
+use crate::stop;
 use crate::theory::blocks::factor::Factor;
 use crate::theory::blocks::kernels::{Kernels, Which};
 use crate::theory::blocks::shared::{Shared, Start};
@@ -12,7 +13,7 @@ use crate::theory::single_head::score::{Score, Scores};
 use std::sync::{Mutex, PoisonError};
 
 /// Numbers of columns that are followed at once.
-const AT_ONCE: usize = 512;
+pub(crate) const ORDERS_AT_ONCE: usize = 512;
 
 /// Kernels between all tasks, and the factors of each, for kernels that do not depend on the times.
 #[derive(Debug)]
@@ -41,6 +42,16 @@ struct Step {
     network: Learning,
     train: Vec<Score>,
     test: Vec<Score>,
+}
+
+/// What a network answers at the inputs that it has learned: the targets without the ridge's part, and without what a singular
+/// kernel cannot learn of what there was to learn (`rest`).
+fn at_own_inputs(factor: &Factor, targets: MatRef<'_, f64>, rest: MatRef<'_, f64>, ridged: Mat<f64>) -> Mat<f64> {
+    let learned = targets - ridged;
+    match factor.unlearned(rest) {
+        Some(unlearned) => learned - unlearned,
+        None => learned,
+    }
 }
 
 /// The held-out data of one task.
@@ -77,14 +88,15 @@ impl Engine {
         let tasks = &shared.tasks;
         let own = |t: usize| tasks[t].own.points();
         let invert = |t: usize, which: Which| kernels.invert(which, own(t), theory.ridge(), &tasks[t].name);
-        let (mut factors, mut duals, mut left, mut conditions) = (vec![], vec![], vec![], [vec![], vec![]]);
+        let (mut factors, mut duals, mut conditions) = (vec![], vec![], [vec![], vec![]]);
+        let mut learned = vec![];
         for (t, task) in tasks.iter().enumerate() {
             hear(&format!("factors of {}", task.name));
             let (factor, condition) = invert(t, later)?;
             let alone = if first == later { None } else { Some(invert(t, first)?) };
             let (start, own_condition) = alone.as_ref().map_or((&factor, condition), |(f, c)| (f, *c));
             let dual = start.solve(task.y.as_ref());
-            left.push(start.left(task.y.as_ref(), &dual, theory.ridge()));
+            learned.push(at_own_inputs(start, task.y.as_ref(), task.y.as_ref(), theory.ridge() * &dual));
             duals.push(dual);
             conditions[0].push(own_condition);
             conditions[1].push(condition);
@@ -114,7 +126,7 @@ impl Engine {
                 }
                 row.push(made.swap_remove(0));
             }
-            engine.start[i][i] = &engine.y[i] - &left[i];
+            engine.start[i][i] = learned[i].clone();
             engine.blocks.push(row);
         }
         let kept = tested || rank == OrderRank::Accuracy;
@@ -142,6 +154,7 @@ impl Engine {
         let tested = !self.tests.is_empty() && self.tests.len() == self.y.len();
         let known = std::mem::take(&mut *self.last.lock().unwrap_or_else(PoisonError::into_inner));
         let steps = self.steps(order, known, tested)?;
+        stop::check()?;
         let in_order = |of: &[Score]| order.iter().map(|&s| of[s]).collect::<Vec<_>>();
         let train = steps.iter().map(|step| in_order(&step.train)).collect();
         let test = if tested { steps.iter().map(|step| in_order(&step.test)).collect() } else { vec![] };
@@ -181,8 +194,8 @@ impl Engine {
     }
 
     /// The order with the least forgetting, and how it was found.
-    pub fn best(&self) -> Result<super::SearchResult> {
-        super::search(self.y.len(), super::OrderSearchSettings::default().exhaustive_up_to, self)
+    pub fn best(&self, hear: Hear<'_>) -> Result<super::SearchResult> {
+        super::search(self.y.len(), super::OrderSearchSettings::default().exhaustive_up_to, self, hear)
     }
 
     /// Examples of all tasks.
@@ -229,12 +242,13 @@ impl Engine {
         let f = &learning.f[j];
         let rest = Mat::from_fn(y.nrows(), columns.len(), |i, c| y[(i, c % k)] - f[(i, columns[c])]);
         let u = self.factors[j].solve(rest.as_ref());
-        let left = self.factors[j].left(rest.as_ref(), &u, self.ridge);
+        let targets = Mat::from_fn(y.nrows(), columns.len(), |i, c| y[(i, c % k)]);
+        let own = at_own_inputs(&self.factors[j], targets.as_ref(), rest.as_ref(), self.ridge * &u);
         for i in 0..self.y.len() {
             if i == j {
                 for (c, &column) in columns.iter().enumerate() {
                     for row in 0..y.nrows() {
-                        learning.f[j][(row, column)] = y[(row, c % k)] - left[(row, c)];
+                        learning.f[j][(row, column)] = own[(row, c)];
                     }
                 }
                 continue;
@@ -286,19 +300,29 @@ impl Engine {
         earlier.iter().map(loss).sum::<f64>() / earlier.len().max(1) as f64
     }
 
-    /// Follows every way on from `learning`, and keeps the best complete order and its value, the number of all and the worst.
-    fn explore(&self, learning: Learning, best: &mut (Vec<usize>, f64), seen: &mut (usize, f64)) {
+    /// Follows every way on from `learning`, and keeps the best and the worst complete orders with their values, and the number of all.
+    fn explore(
+        &self,
+        learning: Learning,
+        (best, worst): (&mut Valued, &mut Valued),
+        seen: &mut usize,
+        hear: Hear<'_>,
+    ) -> Result<()> {
+        stop::check()?;
         let count = self.y.len();
         if learning.orders[0].len() == count {
-            seen.0 += learning.orders.len();
+            *seen += learning.orders.len();
             for n in 0..learning.orders.len() {
                 let value = self.value(&learning, n);
-                seen.1 = seen.1.max(value);
+                if value > worst.1 {
+                    *worst = (learning.orders[n].clone(), value);
+                }
                 if value < best.1 {
                     *best = (learning.orders[n].clone(), value);
                 }
             }
-            return;
+            super::say_tried(*seen, (1..=count).product(), hear);
+            return Ok(());
         }
         // Ways to the same task side by side: they take the same products.
         let ways: Vec<(usize, usize)> = (0..count)
@@ -306,14 +330,15 @@ impl Engine {
             .filter(|(n, j)| !learning.orders[*n].contains(j))
             .collect();
         let k = self.columns();
-        for some in ways.chunks((AT_ONCE / k).max(1)) {
+        for some in ways.chunks((ORDERS_AT_ONCE / k).max(1)) {
             let copy = |f: &Mat<f64>| Mat::from_fn(f.nrows(), some.len() * k, |i, c| f[(i, some[c / k].0 * k + c % k)]);
             let orders = some.iter().map(|(n, _)| learning.orders[*n].clone()).collect();
             let (f, g) = (learning.f.iter().map(copy).collect(), learning.g.iter().map(copy).collect());
             let mut next = Learning { orders, f, g };
             self.advance(&mut next, &some.iter().map(|way| Some(way.1)).collect::<Vec<_>>());
-            self.explore(next, best, seen);
+            self.explore(next, (&mut *best, &mut *worst), seen, hear)?;
         }
+        Ok(())
     }
 
     /// Lets every network learn its next task, if it has one.
@@ -328,24 +353,26 @@ impl Engine {
 }
 
 impl Forecaster for Engine {
-    fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
+    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
         let mut values = vec![];
-        for some in orders.chunks((AT_ONCE / self.columns()).max(1)) {
+        for some in orders.chunks((ORDERS_AT_ONCE / self.columns()).max(1)) {
+            stop::check()?;
             let firsts: Vec<usize> = some.iter().map(|order| order[0]).collect();
             let mut learning = self.begin(&firsts, self.ranks_by_tests());
             for step in 1..some.iter().map(Vec::len).max().unwrap_or(0) {
                 self.advance(&mut learning, &some.iter().map(|order| order.get(step).copied()).collect::<Vec<_>>());
             }
             values.extend((0..some.len()).map(|n| self.value(&learning, n)));
+            super::say_tried(values.len(), orders.len(), hear);
         }
         Ok(values)
     }
 
-    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)> {
-        let (mut best, mut seen) = ((vec![], f64::INFINITY), (0, f64::NEG_INFINITY));
+    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)> {
+        let (mut best, mut worst, mut seen) = ((vec![], f64::INFINITY), (vec![], f64::NEG_INFINITY), 0);
         let firsts: Vec<usize> = (0..count).collect();
-        self.explore(self.begin(&firsts, self.ranks_by_tests()), &mut best, &mut seen);
-        Ok((best.0, seen.0, seen.1))
+        self.explore(self.begin(&firsts, self.ranks_by_tests()), (&mut best, &mut worst), &mut seen, hear)?;
+        Ok((best.0, seen, worst))
     }
 }
 

@@ -6,10 +6,11 @@
 //! \bar C = \sum_s \frac{C_s}{\lvert Y_s\rvert^2},\quad \bar B = \sum_s \frac{X_s^{\mathsf T}Y_s}{d\lvert Y_s\rvert^2}
 //! ```
 
-use super::{Forecaster, OrderRank, every_order};
+use super::{Forecaster, Hear, OrderRank, Valued, every_order, say_tried};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::{Sizes, orders_in_feature_space};
+use crate::stop;
 use crate::theory::blocks::factor::RANK_TOLERANCE;
 use crate::theory::blocks::feature_space::{FeatureTask, inner, outputs, products};
 use crate::theory::blocks::kernels::{KernelSource, Points};
@@ -39,10 +40,17 @@ pub(super) fn serves(source: &KernelSource, given: &[Given<'_>]) -> bool {
 }
 
 impl FeatureEngine {
-    pub fn new(theory: &SingleHeadSettings, given: &[Given<'_>], rank: OrderRank) -> Result<FeatureEngine> {
+    /// `hear` hears of every task.
+    pub fn new(
+        theory: &SingleHeadSettings,
+        given: &[Given<'_>],
+        rank: OrderRank,
+        hear: &mut dyn FnMut(&str),
+    ) -> Result<FeatureEngine> {
         let shared = Shared::nothing(given);
         let mut engine = FeatureEngine { tasks: vec![], sums: vec![], rank, tests: vec![] };
         for task in shared.tasks {
+            hear(&format!("factors of {}", task.name));
             let x = features(task.own.points())?;
             let of = FeatureTask::new(x, &task.y, theory.ridge(), RANK_TOLERANCE, &task.name)?;
             engine.sums.push((of.target_sums(), task.y.squared_norm_l2(), task.norm2()));
@@ -126,14 +134,15 @@ impl FeatureEngine {
 }
 
 impl Forecaster for FeatureEngine {
-    fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
+    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
         let targets: Vec<Targets<'_>> =
             self.tests.iter().map(|(_, y, start)| Targets::new(y.as_ref(), start.as_ref())).collect();
         let mut sorted: Vec<usize> = (0..orders.len()).collect();
         sorted.sort_by_key(|&n| &orders[n]);
-        let mut values = vec![0.0; orders.len()];
+        let (mut values, mut tried) = (vec![0.0; orders.len()], 0);
         let columns = self.sums.first().map_or(1, |(b, ..)| b.ncols());
         for some in sorted.chunks((COLUMNS / columns).max(1)) {
+            stop::check()?;
             let chosen: Vec<&[usize]> = some.iter().map(|&n| orders[n].as_slice()).collect();
             let weights = self.follow(&chosen);
             for (k, forgetting) in self.forgetting(&chosen, &weights).into_iter().enumerate() {
@@ -143,14 +152,16 @@ impl Forecaster for FeatureEngine {
                 };
                 values[some[k]] = self.rank.value(forgetting, accuracy);
             }
+            tried += some.len();
+            say_tried(tried, orders.len(), hear);
         }
         Ok(values)
     }
 
-    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)> {
+    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)> {
         let orders = every_order(count);
         let tried = orders.len();
-        let (order, _, worst) = super::least(orders, self)?;
+        let (order, _, worst) = super::least(orders, self, hear)?;
         Ok((order, tried, worst))
     }
 }

@@ -23,7 +23,9 @@ use crate::theory::blocks::shared::{Given, Shared};
 use engine::Engine;
 use feature_space::FeatureEngine;
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+
+/// Hears what a search does, and which share of it is done where that is known.
+pub(crate) type Hear<'a> = &'a mut dyn FnMut(&str, Option<f64>);
 
 /// Rounds of moves after which the search gives up improving.
 const ROUNDS: usize = 50;
@@ -121,8 +123,8 @@ pub fn best_order<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderSearchSetti
     best_order_of(&[inputs.into()], settings)
 }
 
-/// [`best_order`], which may take long where every order has kernels of its own (mode `gibbs`): `hear` is told before each is
-/// followed.
+/// [`best_order`], which may take long, above all where every order has kernels of its own (mode `gibbs`): `hear` is told of its
+/// parts, and of how many orders of how many were tried.
 ///
 /// # Errors
 /// As for [`best_order`].
@@ -131,7 +133,7 @@ pub fn best_order_told<'a>(
     settings: &OrderSearchSettings,
     hear: &mut dyn FnMut(&str),
 ) -> Result<TaskOrder> {
-    search_of(&[inputs.into()], settings, hear)
+    search_of(&[inputs.into()], settings, &mut |text, _| hear(text))
 }
 
 /// [`best_order`] of the mean over several draws of the same tasks (as many tasks in each); `forecast` is that of the first.
@@ -139,31 +141,36 @@ pub fn best_order_told<'a>(
 /// # Errors
 /// As for [`best_order`].
 pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings) -> Result<TaskOrder> {
-    search_of(draws, settings, &mut |_| ())
+    search_of(draws, settings, &mut |_, _| ())
 }
 
-fn search_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings, hear: &mut dyn FnMut(&str)) -> Result<TaskOrder> {
+/// [`best_order_of`]; `hear` is told of its parts.
+pub(crate) fn search_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
+    hear("order of tasks: kernels", None);
     let made = draws.iter().map(|draw| made(draw, settings)).collect::<Result<Vec<_>>>()?;
     let all = draws.iter().zip(&made).map(|(draw, made)| match made {
-        Some(made) => Draw::of_made(made, settings),
-        None => Draw::new(*draw, settings),
+        Some(made) => Draw::of_made(made, settings, hear),
+        None => Draw::new(*draw, settings, hear),
     });
-    searched(&all.collect::<Result<Vec<_>>>()?, settings, hear)
+    searched(all.collect::<Result<Vec<_>>>()?, settings, hear)
 }
 
 /// [`best_order`] from kernels that are there, those of held-out data too where orders are ranked by it.
-pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings) -> Result<TaskOrder> {
-    searched(&[Draw::of_made(made, settings)?], settings, &mut |_| ())
+pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
+    searched(vec![Draw::of_made(made, settings, hear)?], settings, hear)
 }
 
-fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings, hear: &mut dyn FnMut(&str)) -> Result<TaskOrder> {
+fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
     let first = all.first().ok_or_else(|| Error::data("the task sequence", "there is none to order"))?;
-    let count = first.tasks.len();
-    let found = match all {
+    let (count, examples, whole) = (first.tasks.len(), first.examples, first.whole());
+    let found = match all.as_slice() {
         [one] => one.searched(settings, hear)?,
         // Orders are listed, not followed together: fewer of them are tried.
-        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged::new(all, hear))?,
+        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: &all }, hear)?,
     };
+    // Kernels between all tasks have done their service.
+    all.iter_mut().for_each(|draw| draw.engine = None);
+    hear("order of tasks: the one given and the best one", Some(1.0));
     let learned = |order: &[usize]| all.iter().map(|draw| draw.learned(order)).collect::<Result<Vec<_>>>();
     let (given, reordered) = (learned(&(0..count).collect::<Vec<_>>())?, learned(&found.order)?);
     let results = |all: &[SingleHead]| all.iter().map(|one| settings.rank.result(one)).collect::<Result<Vec<_>>>();
@@ -177,6 +184,13 @@ fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings, hear: &mut dyn FnM
     };
     let (before, after, gain) = (forgetting(&old), forgetting(&new), Estimate::over(&gains));
     let better = gain.value > 0.0;
+    let mean = |all: &[(f64, Option<f64>)]| all.iter().map(value).sum::<f64>() / all.len() as f64;
+    // Of a part of the examples the search knows the worst order, not how bad it is with all of them.
+    let worst = match whole {
+        true => found.worst.1,
+        false => mean(&results(&learned(&found.worst.0)?)?),
+    };
+    let worst = worst.max(mean(&old)).max(mean(&new));
     let best = if better { &new } else { &old };
     let order = if better { found.order } else { (0..count).collect() };
     let luckiest = (2.0 * (found.tried as f64).ln()).max(1.0).sqrt();
@@ -186,13 +200,13 @@ fn searched(all: &[Draw<'_>], settings: &OrderSearchSettings, hear: &mut dyn FnM
         given: before,
         gain: if better { before - after } else { 0.0 },
         accuracy: accuracy(best).zip(accuracy(&old)).map(|(found, given)| [found, given]),
-        worst: settings.rank.told(found.worst),
+        worst: settings.rank.told(worst),
         gain_error: gain.standard_error,
         within_noise: gain.standard_error.map(|error| gain.value <= error * luckiest),
         forecast: if better { &reordered[0] } else { &given[0] }.forgetting()?,
         method: found.method,
         tried: found.tried,
-        examples: first.examples,
+        examples,
     })
 }
 
@@ -208,19 +222,21 @@ struct Draw<'a> {
 }
 
 impl<'a> Draw<'a> {
-    fn new(inputs: Inputs<'a>, settings: &OrderSearchSettings) -> Result<Draw<'a>> {
+    fn new(inputs: Inputs<'a>, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<Draw<'a>> {
         let (network, prior) = (settings.theory.architecture, settings.theory.checked()?);
-        Self::with(inputs.given()?, Box::new(move || inputs.source(network, prior)), settings)
+        let given = inputs.given(settings.theory.bias2)?;
+        Self::with(given, Box::new(move || inputs.source(network, prior)), settings, hear)
     }
 
-    fn of_made(made: &'a Made, settings: &OrderSearchSettings) -> Result<Draw<'a>> {
-        Self::with(made.given(), Box::new(|| made.source()), settings)
+    fn of_made(made: &'a Made, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<Draw<'a>> {
+        Self::with(made.given(), Box::new(|| made.source()), settings, hear)
     }
 
     fn with(
         tasks: Vec<Given<'a>>,
         source: Box<dyn Fn() -> KernelSource + 'a>,
         settings: &OrderSearchSettings,
+        hear: Hear<'_>,
     ) -> Result<Draw<'a>> {
         let theory = SingleHeadSettings { variance: false, ..settings.theory };
         if tasks.len() < 2 {
@@ -232,13 +248,14 @@ impl<'a> Draw<'a> {
         }
         let kernels = Kernels::new(source(), &settings.theory)?;
         let most = tasks.iter().map(|task| task.points.len()).max().unwrap_or(0);
+        let hear = &mut |part: &str| hear(&format!("order of tasks: {part}"), None);
         let (engine, examples): (Option<Box<dyn Forecaster>>, usize) = if !kernels.stationary() {
             (None, most)
         } else if feature_space::serves(&kernels.source, &tasks) {
-            (Some(Box::new(FeatureEngine::new(&settings.theory, &tasks, settings.rank)?)), most)
+            (Some(Box::new(FeatureEngine::new(&settings.theory, &tasks, settings.rank, hear)?)), most)
         } else {
             let (shared, examples) = part(settings, &tasks);
-            let engine = Engine::new(&kernels, &settings.theory, &shared, (settings.rank, false), &mut |_| ())?;
+            let engine = Engine::new(&kernels, &settings.theory, &shared, (settings.rank, false), hear)?;
             (Some(Box::new(engine)), examples)
         };
         Ok(Draw { tasks, theory, source, engine, examples, rank: settings.rank })
@@ -250,48 +267,41 @@ impl<'a> Draw<'a> {
         SingleHead::learn(self.theory, (self.source)(), &ordered)
     }
 
-    fn searched(&self, settings: &OrderSearchSettings, hear: &mut dyn FnMut(&str)) -> Result<SearchResult> {
+    /// Whether the search uses all examples.
+    fn whole(&self) -> bool {
+        self.tasks.iter().all(|task| task.points.len() <= self.examples)
+    }
+
+    fn searched(&self, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<SearchResult> {
         let count = self.tasks.len();
         match &self.engine {
-            Some(engine) => search(count, settings.exhaustive_up_to, engine.as_ref()),
+            Some(engine) => search(count, settings.exhaustive_up_to, engine.as_ref(), hear),
             None => {
-                let alone = Averaged::new(std::slice::from_ref(self), hear);
-                search(count, settings.exhaustive_up_to.min(4), &alone)
+                let alone = Averaged { draws: std::slice::from_ref(self) };
+                search(count, settings.exhaustive_up_to.min(4), &alone, hear)
             }
         }
     }
 
     /// How good orders are: less is better.
-    fn of(&self, orders: &[Vec<usize>], hear: &mut dyn FnMut(&[usize])) -> Result<Vec<f64>> {
-        match &self.engine {
-            Some(engine) => engine.of(orders),
-            None => {
-                let value = |(forgetting, accuracy)| self.rank.value(forgetting, accuracy);
-                let each = |order: &Vec<usize>| {
-                    hear(order);
-                    self.rank.result(&self.learned(order)?).map(value)
-                };
-                orders.iter().map(each).collect()
-            }
-        }
+    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
+        let Some(engine) = &self.engine else {
+            let value = |(forgetting, accuracy)| self.rank.value(forgetting, accuracy);
+            let each = |(done, order): (usize, &Vec<usize>)| {
+                let tasks: Vec<String> = order.iter().map(|task| (task + 1).to_string()).collect();
+                let text = format!("the order {} ({} of {})", tasks.join(", "), done + 1, orders.len());
+                hear(&text, Some(done as f64 / orders.len() as f64));
+                self.rank.result(&self.learned(order)?).map(value)
+            };
+            return orders.iter().enumerate().map(each).collect();
+        };
+        engine.of(orders, hear)
     }
 }
 
 /// The mean over draws, order by order.
 struct Averaged<'a> {
     draws: &'a [Draw<'a>],
-    hear: RefCell<&'a mut dyn FnMut(&str)>,
-}
-
-impl<'a> Averaged<'a> {
-    fn new(draws: &'a [Draw<'a>], hear: &'a mut dyn FnMut(&str)) -> Averaged<'a> {
-        Averaged { draws, hear: RefCell::new(hear) }
-    }
-
-    fn tell(&self, order: &[usize]) {
-        let tasks: Vec<String> = order.iter().map(|task| (task + 1).to_string()).collect();
-        (self.hear.borrow_mut())(&format!("the order {}", tasks.join(", ")));
-    }
 }
 
 /// Kernels made once for the search and the forecasts of what it finds, where half of the budget holds them.
@@ -356,11 +366,19 @@ fn part(settings: &OrderSearchSettings, given: &[Given<'_>]) -> (Shared, usize) 
 /// What forecasts how good (also incomplete) orders are.
 trait Forecaster {
     /// Of each of the orders.
-    fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>>;
+    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>>;
 
-    /// The best of all orders of `count` tasks, their number, and how good the worst of them is.
-    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)>;
+    /// The best of all orders of `count` tasks, their number, and the worst of them.
+    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)>;
 }
+
+/// How many orders were tried, of how many.
+fn say_tried(tried: usize, all: usize, hear: Hear<'_>) {
+    hear(&format!("order of tasks: {tried} of {all} tried"), Some(tried as f64 / all as f64));
+}
+
+/// An order and how good it is: less is better.
+type Valued = (Vec<usize>, f64);
 
 /// What a search comes back with.
 #[derive(Debug, Clone)]
@@ -368,20 +386,31 @@ pub(crate) struct SearchResult {
     pub order: Vec<usize>,
     pub method: SearchMethod,
     pub tried: usize,
-    pub worst: f64,
+    pub worst: Valued,
 }
 
-fn search(count: usize, exhaustive_up_to: usize, forecaster: &(impl Forecaster + ?Sized)) -> Result<SearchResult> {
+impl SearchResult {
+    /// Keeps the worst order seen.
+    fn worse(&mut self, other: Valued) {
+        if other.1 > self.worst.1 {
+            self.worst = other;
+        }
+    }
+}
+
+fn search(count: usize, exhaustive_up_to: usize, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<SearchResult> {
     if count <= exhaustive_up_to {
-        let (order, tried, worst) = forecaster.exhaust(count)?;
+        let (order, tried, worst) = forecaster.exhaust(count, hear)?;
         return Ok(SearchResult { order, method: SearchMethod::Exhaustive, tried, worst });
     }
-    let starts = [(0..count).collect(), insert(count, forecaster)?];
+    // How many rounds will help is not known before: a share of one is none of the whole.
+    let hear = &mut |text: &str, _: Option<f64>| hear(text, None);
+    let starts = [(0..count).collect(), insert(count, forecaster, hear)?];
     let method = SearchMethod::InsertionAndMoves;
-    let mut found = SearchResult { order: vec![], method, tried: 0, worst: f64::NEG_INFINITY };
+    let mut found = SearchResult { order: vec![], method, tried: 0, worst: (vec![], f64::NEG_INFINITY) };
     let mut least_so_far = f64::INFINITY;
     for start in starts {
-        let (order, value) = improve(start, forecaster, &mut found)?;
+        let (order, value) = improve(start, forecaster, &mut found, hear)?;
         if value < least_so_far {
             (found.order, least_so_far) = (order, value);
         }
@@ -392,12 +421,14 @@ fn search(count: usize, exhaustive_up_to: usize, forecaster: &(impl Forecaster +
 /// Takes the best of all swaps of two tasks and moves of one task, as long as that forgets less.
 fn improve(
     start: Vec<usize>,
-    forecaster: &(impl Forecaster + ?Sized),
+    forecaster: &dyn Forecaster,
     found: &mut SearchResult,
+    hear: Hear<'_>,
 ) -> Result<(Vec<usize>, f64)> {
-    let (mut order, mut value, worst) = least(vec![start], forecaster)?;
-    found.worst = found.worst.max(worst);
-    for _ in 0..ROUNDS {
+    let (mut order, mut value, worst) = least(vec![start], forecaster, hear)?;
+    found.worse(worst);
+    for round in 1..=ROUNDS {
+        let hear = &mut |text: &str, share| hear(&format!("{text}, round {round} of moves"), share);
         let pairs = (0..order.len()).flat_map(|i| (0..order.len()).map(move |j| (i, j)));
         let mut changed: Vec<Vec<usize>> = vec![];
         for (i, j) in pairs.filter(|(i, j)| i != j) {
@@ -412,8 +443,8 @@ fn improve(
             }
         }
         found.tried += changed.len();
-        let (best, new, worst) = least(changed, forecaster)?;
-        found.worst = found.worst.max(worst);
+        let (best, new, worst) = least(changed, forecaster, hear)?;
+        found.worse(worst);
         if new >= value {
             break;
         }
@@ -423,9 +454,9 @@ fn improve(
 }
 
 /// Begins with the best pair and puts each further task where the order so far forgets least.
-fn insert(count: usize, forecaster: &(impl Forecaster + ?Sized)) -> Result<Vec<usize>> {
+fn insert(count: usize, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<Vec<usize>> {
     let pairs = (0..count).flat_map(|i| (0..count).filter(move |j| *j != i).map(move |j| vec![i, j]));
-    let (mut order, ..) = least(pairs.collect(), forecaster)?;
+    let (mut order, ..) = least(pairs.collect(), forecaster, hear)?;
     for task in 0..count {
         if order.contains(&task) {
             continue;
@@ -435,18 +466,20 @@ fn insert(count: usize, forecaster: &(impl Forecaster + ?Sized)) -> Result<Vec<u
             longer.insert(place, task);
             longer
         });
-        order = least(places.collect(), forecaster)?.0;
+        order = least(places.collect(), forecaster, hear)?.0;
     }
     Ok(order)
 }
 
-/// The order with the least forecast, the first of equals, that forecast, and the largest one.
-fn least(orders: Vec<Vec<usize>>, forecaster: &(impl Forecaster + ?Sized)) -> Result<(Vec<usize>, f64, f64)> {
-    let values = forecaster.of(&orders)?;
-    let worst = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+/// The order with the least forecast, the first of equals, that forecast, and the order with the largest.
+fn least(orders: Vec<Vec<usize>>, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<(Vec<usize>, f64, Valued)> {
+    let values = forecaster.of(&orders, hear)?;
+    let largest = (0..orders.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let worst = largest.map_or((vec![], f64::NEG_INFINITY), |k| (orders[k].clone(), values[k]));
     let pairs = orders.into_iter().zip(values);
     let best = pairs.reduce(|best, next| if next.1 < best.1 { next } else { best });
-    Ok(best.map_or((vec![], f64::INFINITY, worst), |(order, value)| (order, value, worst)))
+    let (order, value) = best.unwrap_or((vec![], f64::INFINITY));
+    Ok((order, value, worst))
 }
 
 /// All orders of so many tasks.
@@ -464,17 +497,20 @@ fn every_order(count: usize) -> Vec<Vec<usize>> {
 }
 
 impl Forecaster for Averaged<'_> {
-    fn of(&self, orders: &[Vec<usize>]) -> Result<Vec<f64>> {
-        let told = |draw: &Draw<'_>| draw.of(orders, &mut |order| self.tell(order));
-        let each = self.draws.iter().map(told).collect::<Result<Vec<_>>>()?;
+    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
+        let count = self.draws.len() as f64;
+        let values = |(k, draw): (usize, &Draw<'_>)| {
+            draw.of(orders, &mut |text, share| hear(text, share.map(|share| (k as f64 + share) / count)))
+        };
+        let each = self.draws.iter().enumerate().map(values).collect::<Result<Vec<_>>>()?;
         let mean = |k: usize| each.iter().map(|values| values[k]).sum::<f64>() / each.len() as f64;
         Ok((0..orders.len()).map(mean).collect())
     }
 
-    fn exhaust(&self, count: usize) -> Result<(Vec<usize>, usize, f64)> {
+    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)> {
         let orders = every_order(count);
         let tried = orders.len();
-        let (order, _, worst) = least(orders, self)?;
+        let (order, _, worst) = least(orders, self, hear)?;
         Ok((order, tried, worst))
     }
 }

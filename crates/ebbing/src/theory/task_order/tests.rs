@@ -77,13 +77,13 @@ fn forecasts_of_orders_are_those_of_the_theory() {
         let engine = Engine::new(
             &kernels,
             &settings.theory,
-            &part(&settings, &Inputs::from(&sequence).given().unwrap()).0,
+            &part(&settings, &Inputs::from(&sequence).given(0.0).unwrap()).0,
             (settings.rank, false),
             &mut |_| (),
         )
         .unwrap();
         let orders = [vec![3, 1], vec![4, 0, 2, 1, 3], vec![2, 3, 0], vec![0, 1, 2, 3, 4]];
-        for (order, value) in orders.iter().zip(engine.of(&orders).unwrap()) {
+        for (order, value) in orders.iter().zip(engine.of(&orders, &mut |_, _| ()).unwrap()) {
             let f = SingleHead::new(&in_order(&sequence, order), &settings.theory).unwrap().forgetting().unwrap();
             // Rounding times a condition number below 1e3.
             assert!((value - mean_final(&f)).abs() < 1e-12, "{order:?}: {value}");
@@ -165,6 +165,32 @@ fn features_and_bad_input() {
     let f = SingleHead::new(Inputs::Features(&in_order(&sequence, &order)), &all.theory).unwrap().forgetting().unwrap();
     assert_eq!(found.forgetting, mean_final(&f));
     assert!(best_order(&tasks(&[8], 1, 0), &all).unwrap_err().to_string().contains("1 task"));
+}
+
+/// Fewer features than examples: a task is not learned whole, which the search must know as the forecasts do.
+#[test]
+fn orders_of_singular_features_are_forecast_as_they_are() {
+    let mut stream = Stream::new(20, "order tests", 1);
+    let mut gauss = |rows: usize, columns: usize| Mat::from_fn(rows, columns, |_, _| stream.normal());
+    let tasks = (0..4).map(|_| Task::new(gauss(30, 6), gauss(30, 1))).collect();
+    let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
+    let all = settings(Mode::Rf, f64::INFINITY, f64::INFINITY);
+    let orders = (0..256).map(|k: usize| [k % 4, k / 4 % 4, k / 16 % 4, k / 64]);
+    let each = orders.filter(|o| (0..4).all(|t| o.contains(&t))).map(|order| {
+        let ordered = in_order(&sequence, &order);
+        mean_final(&SingleHead::new(Inputs::Features(&ordered), &all.theory).unwrap().forgetting().unwrap())
+    });
+    let (least, most) = each.fold((f64::INFINITY, 0.0f64), |(a, b), f| (a.min(f), b.max(f)));
+    // All examples, and half of each task in the search.
+    for keep_bytes in [all.keep_bytes, 120 * 120] {
+        let found = best_order(Inputs::Features(&sequence), &OrderSearchSettings { keep_bytes, ..all }).unwrap();
+        assert!(found.forgetting <= found.given && found.given <= found.worst, "{found:?}");
+        assert!(found.worst <= most + 1e-9 && found.forgetting >= least - 1e-9, "{found:?}");
+        if found.examples == 30 {
+            // Rounding times a condition number below 1e3.
+            assert!((found.forgetting - least).abs() < 1e-9 && (found.worst - most).abs() < 1e-9, "{found:?}");
+        }
+    }
 }
 
 #[test]

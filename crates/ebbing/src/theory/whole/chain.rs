@@ -75,6 +75,13 @@ impl Whole<'_> {
                 (solved.x, solved.residual)
             }
         };
+        if scale == 0.0 {
+            // A kernel of 0 beside 1/β: the network stays as it was.
+            chain.conditions.push(1.0);
+            chain.duals.push(Mat::zeros(y.nrows(), c));
+            chain.alone.push(over(alone, fresh_scale));
+            return Ok(());
+        }
         let (dual, left, alone) = if r == 0 {
             (alone.clone(), left_alone, alone)
         } else if let (1, 2, Some(pairs), true) = (r, self.tasks.len(), pairs, known && system == fresh) {

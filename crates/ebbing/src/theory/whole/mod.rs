@@ -14,6 +14,7 @@
 //! ([`crate::plan::set_scratch`]): a run that is killed goes on from the last of them, to the same bits.
 
 mod chain;
+mod conditions;
 mod pairs;
 mod products;
 mod quality;
@@ -29,6 +30,7 @@ use super::order_parameters::PairOrderParameters;
 use super::single_head::score::Scores;
 use super::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
 use crate::error::{Error, Result};
+use crate::kernels::check_inputs;
 use crate::linalg::TiledCholesky;
 use crate::plan::{
     self, PROBES, Sizes, factor_operations, free_memory, pass_operations, scratch_folder, solve_operations, tile_rows,
@@ -80,7 +82,7 @@ impl Cut {
     }
 }
 
-/// The share of free memory that is used.
+/// The share of free memory that is used; the numbers do not depend on it.
 const SHARE: f64 = 0.9;
 
 /// How many kernels of each task are factored.
@@ -120,6 +122,7 @@ pub(crate) fn forecast(
     let prior = theory.checked()?;
     sequence.validate()?;
     inputs_only(&sequence.tasks)?;
+    check_inputs(&sequence.tasks, theory.bias2 > 0.0)?;
     let given: Vec<Given<'_>> = sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
     let numbers = number(&given);
     check(&given, &numbers, theory.beta.is_infinite())?;
@@ -153,7 +156,8 @@ impl Whole<'_> {
     fn leave_out_what_is_shared(&mut self, sizes: &Sizes, per_task: usize) {
         let (dim, columns) = (sizes.dim as f64, sizes.columns as f64);
         for (t, &p) in sizes.train.iter().enumerate().filter(|_| per_task > 1) {
-            if self.system(self.kernels.tilde(t + 1, t + 1), t).0 == self.gaussian(t) {
+            let (own, scale) = self.system(self.kernels.tilde(t + 1, t + 1), t);
+            if own == self.gaussian(t) || scale == 0.0 {
                 let planned = factor_operations(p as f64, dim) + solve_operations(p as f64, dim, columns);
                 self.work.correct(planned, 0.0);
             }
@@ -165,8 +169,10 @@ impl Whole<'_> {
 fn run(sequence: &TaskSequence, theory: &SingleHeadSettings, cut: &Cut) -> Result<String> {
     use sha2::{Digest, Sha256};
     let settings = serde_json::to_string(theory).map_err(|e| Error::data("settings", e.to_string()))?;
+    /// What parts hold: counted up whenever that changes.
+    const PARTS: usize = 2;
     let version = env!("CARGO_PKG_VERSION");
-    let all = format!("{version} {settings} {} {} {}", cut.block, cut.probes, fingerprint(&sequence.tasks));
+    let all = format!("{version} {PARTS} {settings} {} {} {}", cut.block, cut.probes, fingerprint(&sequence.tasks));
     Ok(crate::data::hex(&Sha256::digest(all)))
 }
 
@@ -177,7 +183,9 @@ fn refuse_repeated(given: &[Given<'_>], numbers: &[Vec<usize>]) -> Result<()> {
         for (row, number) in numbers.iter().enumerate() {
             if let Some(earlier) = first.insert(number, row) {
                 let problem = format!(
-                    "rows {earlier} and {row} are the same input; remove one, or set a temperature (finite beta)"
+                    "rows {} and {} are the same input; remove one, or set a temperature (finite beta)",
+                    earlier + 1,
+                    row + 1
                 );
                 return Err(Error::data(&task.name, problem));
             }

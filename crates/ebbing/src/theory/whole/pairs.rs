@@ -155,12 +155,15 @@ impl Whole<'_> {
             out: pairs.said[other][t].clone(),
             back: pairs.back[other][t].clone(),
             solved: pairs.solved[other][t].clone(),
+            left: Some(&firsts[t].left + self.ridge * &firsts[t].u),
             norm: self.tasks[t].y.norm_l2(),
         };
         let mut all = vec![];
         for (first, second) in (0..count).flat_map(|i| (0..count).map(move |j| (i, j))).filter(|(i, j)| i != j) {
             let (overlap, error) = pairs.overlap[first.min(second)][first.max(second)];
             let found = values(&side(first, second), &side(second, first), overlap);
+            // Of random features, as order parameters are; another theory forgets otherwise.
+            let found = if self.kernels.random_features() { found } else { found.without_forgetting() };
             all.push(PairOrderParameters {
                 first: first + 1,
                 second: second + 1,

@@ -26,6 +26,23 @@ pub(super) fn cut(size: usize, block: usize) -> impl DoubleEndedIterator<Item = 
 impl Whole<'_> {
     /// `(K + ridge) X` for the kernel of a task with itself: tiles on and below the diagonal, each for both halves.
     pub(super) fn apply(&mut self, system: System, x: MatRef<'_, f64>) -> Result<Mat<f64>> {
+        self.pass(system, x, &mut |_, _| ())
+    }
+
+    /// The same, and `‖K + ridge‖₁`.
+    pub(super) fn apply_with_norm(&mut self, system: System, x: MatRef<'_, f64>) -> Result<(Mat<f64>, f64)> {
+        let mut sums = vec![0.0; x.nrows()];
+        let product = self.pass(system, x, &mut |(i, j), tile| add_sums(&mut sums, (i, j), tile))?;
+        Ok((product, system.ridge + sums.into_iter().fold(0.0, f64::max)))
+    }
+
+    /// `(K + ridge) X`; `look` sees every tile on and below the diagonal, with its first row and column.
+    pub(super) fn pass(
+        &mut self,
+        system: System,
+        x: MatRef<'_, f64>,
+        look: &mut dyn FnMut((usize, usize), &Mat<f64>),
+    ) -> Result<Mat<f64>> {
         let points = self.points(system.task);
         let mut out = Mat::from_fn(x.nrows(), x.ncols(), |i, j| system.ridge * x[(i, j)]);
         for (j, width) in cut(points.len(), self.block) {
@@ -35,6 +52,7 @@ impl Whole<'_> {
                     true => self.kernels.symmetric(system.which, columns)?,
                     false => self.kernels.block(system.which, rows, columns)?,
                 };
+                look((i, j), &tile);
                 let tile = tile.as_ref();
                 matmul_into(out.as_mut().subrows_mut(i, height), 1.0, 1.0, tile, x.subrows(j, width));
                 if i != j {
@@ -83,6 +101,17 @@ impl Whole<'_> {
             }
         }
         Ok((ahead, back))
+    }
+}
+
+/// Adds the absolute values of a tile and, off the diagonal, of its mirror image to the sums of their columns.
+pub(super) fn add_sums(sums: &mut [f64], (i, j): (usize, usize), tile: &Mat<f64>) {
+    for column in 0..tile.ncols() {
+        let entries = tile.col_as_slice(column);
+        sums[j + column] += entries.iter().map(|k| k.abs()).sum::<f64>();
+        if i != j {
+            sums[i..].iter_mut().zip(entries).for_each(|(sum, k)| *sum += k.abs());
+        }
     }
 }
 

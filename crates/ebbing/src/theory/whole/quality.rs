@@ -47,7 +47,9 @@ impl Quality {
         }
         if self.shift > 0.0 {
             let shift = significant(self.shift);
-            notes.push(format!("a factor needed {shift} more on its diagonal, on which solutions do not depend"));
+            notes.push(format!(
+                "a factor needed {shift} more on its diagonal, scaled to about 1, on which solutions do not depend"
+            ));
         }
         if self.probes > 0 {
             notes.push(format!(

@@ -118,6 +118,7 @@ impl Scratch {
     /// # Errors
     /// [`Error::Io`] where it cannot be written.
     pub fn write<T: Entry>(&self, name: &str, matrix: &Mat<T>, numbers: &Numbers) -> Result<()> {
+        crate::stop::check()?;
         let (rows, columns) = (matrix.nrows(), matrix.ncols());
         let mut entries = Vec::with_capacity(rows * columns * T::BYTES);
         for j in 0..columns {

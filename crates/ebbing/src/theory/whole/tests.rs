@@ -99,7 +99,9 @@ fn same_pairs(a: &[PairOrderParameters], b: &[PairOrderParameters]) {
             |p| p.f21,
             |p| p.f21_at_lambda_zero,
         ];
-        exact.iter().enumerate().for_each(|(k, get)| close(get(&a.values), get(&b.values), &format!("parameter {k}")));
+        // Forgetting of pairs in modes other than rf needs kernels in memory, and is NaN.
+        let known = if a.values.f21.is_nan() { &exact[..5] } else { &exact[..] };
+        known.iter().enumerate().for_each(|(k, get)| close(get(&a.values), get(&b.values), &format!("parameter {k}")));
         let error = a.gamma_feature_error.unwrap();
         // An estimate is off by more than five standard errors (themselves estimated from 32 probes) once in 10⁵ times.
         assert!(error > 0.0 && error < 0.05, "{error}");
@@ -175,7 +177,8 @@ fn the_bits_do_not_depend_on_threads_or_on_room() {
     };
     let one = run(1, 0.0);
     for (threads, room) in [(2, 0.0), (3, 1e9), (7, 1e9)] {
-        assert_eq!(run(threads, room), one);
+        // As text, which tells every bit and takes F_pair, which is not computed in this mode, for itself.
+        assert_eq!(format!("{:?}", run(threads, room)), format!("{one:?}"));
     }
 }
 
@@ -201,7 +204,9 @@ fn a_run_that_is_killed_goes_on_to_the_same_bits() {
         assert!(kept > 1, "something is finished at {share}");
         let mut shares = vec![];
         let again = forecast(&tasks, &theory, &cut, &mut |_, done| shares.push(done)).unwrap();
-        assert_eq!((&again.forecast, &again.pairs, again.quality), (&whole.forecast, &whole.pairs, whole.quality));
+        // As text: every bit, and F_pair, which is not computed in this mode, equals itself.
+        let text = |found: &Found| format!("{:?} {:?} {:?}", found.forecast, found.pairs, found.quality);
+        assert_eq!(text(&again), text(&whole));
         assert!(shares.windows(2).all(|pair| pair[1] >= pair[0] - 0.05), "progress goes on: {shares:?}");
         // Solves take the steps that they take: a few per cent more or less than planned.
         assert!(*shares.last().unwrap() > 0.9, "{shares:?}");
@@ -220,15 +225,83 @@ fn what_cannot_be_solved_is_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let cut = cut(folder.path(), 48);
     let said = forecast(&twice, &theory(Mode::Rf), &cut, &mut |_, _| ()).err().unwrap().to_string();
-    assert!(said.contains("task 2") && said.contains("rows 3 and 17"), "{said}");
+    assert!(said.contains("task 2") && said.contains("rows 4 and 18"), "{said}");
     // Nearly equal inputs: the kernel has no four digits left.
     twice.tasks[1].x[(17, 0)] += 1e-14;
     let said = forecast(&twice, &theory(Mode::Rf), &cut, &mut |_, _| ()).err().unwrap().to_string();
-    assert!(said.contains("task 2") && (said.contains("digits") || said.contains("converge")), "{said}");
+    assert_eq!(said, SingleHead::new(&twice, &theory(Mode::Rf)).unwrap_err().to_string());
     // A temperature makes both learnable, and single precision needs a shift for neither.
     let warm = SingleHeadSettings { beta: 100.0, ..theory(Mode::Rf) };
     let tiled = forecast(&twice, &warm, &cut, &mut |_, _| ()).unwrap();
     same_forecast(&tiled.forecast, &in_memory(&twice, &warm).0);
+}
+
+/// Inputs of any size, and depths that multiply it: kernels far beyond single precision, to the same forecast.
+#[test]
+fn kernels_beyond_single_precision_are_factored() {
+    for size in [1e20, 1e-25] {
+        let mut tasks = sequence(&[90, 80], 1, true);
+        for task in &mut tasks.tasks {
+            task.x *= crate::linalg::Scale(size);
+            task.test.iter_mut().for_each(|test| test.x *= crate::linalg::Scale(size));
+        }
+        let tiled = found(&tasks, &theory(Mode::Rf), 48);
+        let (forecast, pairs) = in_memory(&tasks, &theory(Mode::Rf));
+        same_forecast(&tiled.forecast, &forecast);
+        same_pairs(&tiled.pairs, &pairs);
+    }
+    let tasks = sequence(&[90, 80], 1, false);
+    for (sigma2, mode) in [(1e4, Mode::Gibbs), (1e-4, Mode::Ntk)] {
+        let mut theory = SingleHeadSettings { sigma2, ..theory(mode) };
+        theory.architecture.depth = 10;
+        same_forecast(&found(&tasks, &theory, 48).forecast, &in_memory(&tasks, &theory).0);
+    }
+}
+
+/// A singular kernel is refused in the words of the forecast in memory, whatever an earlier run left behind.
+#[test]
+fn what_is_refused_is_refused_every_time() {
+    let mut near = sequence(&[150, 131], 1, false);
+    let task = &mut near.tasks[0];
+    let first = task.x.row(0).to_owned();
+    task.x.row_mut(1).copy_from(&first);
+    task.x[(1, 3)] += 1e-9;
+    (task.y[(0, 0)], task.y[(1, 0)]) = (1.0, -1.0);
+    let said = SingleHead::new(&near, &theory(Mode::Rf)).unwrap_err().to_string();
+    assert!(said.contains("rows 1 and 2"), "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..3 {
+        let again = forecast(&near, &theory(Mode::Rf), &cut(folder.path(), 48), &mut |_, _| ()).err().unwrap();
+        assert_eq!(again.to_string(), said);
+    }
+    let parts = std::fs::read_dir(folder.path()).unwrap().flatten().flat_map(|f| std::fs::read_dir(f.path()).unwrap());
+    let names: Vec<String> = parts.flatten().map(|f| f.file_name().to_string_lossy().into_owned()).collect();
+    assert!(names.iter().all(|name| !name.starts_with("first")), "{names:?}");
+}
+
+/// Nearly singular kernels: as few digits as in memory, and the same ones refused.
+#[test]
+fn digits_are_those_in_memory() {
+    for (apart, refused) in [(1.0, false), (1e-2, false), (1e-3, false), (1e-4, true), (3e-5, true)] {
+        let mut near = sequence(&[150, 131], 1, false);
+        let task = &mut near.tasks[0];
+        let first = task.x.row(0).to_owned();
+        task.x.row_mut(1).copy_from(&first);
+        task.x[(1, 3)] += apart;
+        let theory = theory(Mode::Rf);
+        let folder = tempfile::tempdir().unwrap();
+        let tiled = forecast(&near, &theory, &cut(folder.path(), 48), &mut |_, _| ());
+        // The same two random vectors; where single precision tells the second inverse, to its relative error.
+        let alike = |a: f64, b: f64| assert!((a - b).abs() < 0.1, "{apart}: {a} digits in tiles, {b} in memory");
+        match (tiled.map(|found| found.forecast.digits), SingleHead::new(&near, &theory)) {
+            (Ok(a), Ok(b)) => alike(a, b.digits().min(a.max(8.0))),
+            (Err(Error::LostAccuracy { digits: a, .. }), Err(Error::LostAccuracy { digits: b, .. })) => {
+                assert!(refused, "{apart}");
+                alike(a, b);
+            }
+            (a, b) => panic!("{apart}: {:?} in tiles, {:?} in memory", a.err(), b.err()),
+        }
+    }
 }
 
 /// The residual that steps carry along is that of the solution, to rounding, and a factor that needed a shift only takes

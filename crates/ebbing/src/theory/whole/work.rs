@@ -31,6 +31,11 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Operations that are done.
+    pub fn done(&self) -> f64 {
+        self.done
+    }
+
     /// A part took other than the operations that were planned for it.
     pub fn correct(&mut self, planned: f64, taken: f64) {
         self.total += taken - planned;

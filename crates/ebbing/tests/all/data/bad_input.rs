@@ -75,7 +75,7 @@ fn npy_headers() {
     let infinite = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", &f64::INFINITY.to_le_bytes());
     assert_eq!(
         refuse(infinite),
-        "f: value 0 of array x is inf; every value must be finite and fit 64 bits (rows and columns count from 0)"
+        "f: value 1 of array x is inf; every value must be finite and fit 64 bits (rows and columns count from 1)"
     );
 }
 

@@ -47,7 +47,7 @@ fn half_precision_and_strings_are_read() {
     let half = read("{'descr': '<f2', 'fortran_order': False, 'shape': (5,)}", &bits).unwrap();
     assert_eq!(half, Values::Real(vec![1.0, -2.0, 65504.0, 2f64.powi(-14), 2f64.powi(-24)]));
     let infinite = read("{'descr': '<f2', 'fortran_order': False, 'shape': (1,)}", &0x7c00u16.to_le_bytes());
-    assert!(infinite.unwrap_err().to_string().contains("value 0 of array y is inf"));
+    assert!(infinite.unwrap_err().to_string().contains("value 1 of array y is inf"));
     let wide: Vec<u8> = "ape\0β\0\0\0".chars().flat_map(|c| u32::from(c).to_be_bytes()).collect();
     let texts = Values::Texts(vec!["ape".into(), "β".into()]);
     assert_eq!(read("{'descr': '>U4', 'fortran_order': False, 'shape': (2,)}", &wide).unwrap(), texts);

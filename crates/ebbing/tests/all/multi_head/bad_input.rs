@@ -29,9 +29,13 @@ fn bad_input_is_refused_with_its_reason() {
         MultiHead::new(&tasks, &at(1.0, 1.5))
     };
     refused(changed(&|t| t.y = Mat::zeros(10, 2)), &["task 2", "2 target columns", "one target column"]);
-    refused(changed(&|t| t.y = Mat::zeros(10, 1)), &["task 2", "labels are all zero"]);
+    // One sentence at every theory.
+    let zero = "its targets are all zero; losses are relative to their size, so at least one must be another number";
+    refused(changed(&|t| t.y = Mat::zeros(10, 1)), &["task 2", zero]);
+    assert!(changed(&|t| t.y = Mat::from_fn(10, 1, |_, _| 1.0)).is_ok(), "a task of one class is learned");
+    refused(changed(&|t| t.x.row_mut(3).fill(0.0)), &["task 2, row 4: it is zero"]);
     refused(changed(&|t| t.y = Mat::zeros(9, 1)), &["task 2", "10 training inputs and 9"]);
-    refused(changed(&|t| t.x[(3, 2)] = f64::NAN), &["task 2", "row 3, column 2"]);
+    refused(changed(&|t| t.x[(3, 2)] = f64::NAN), &["task 2", "row 4, column 3"]);
     refused(changed(&|t| t.x = Mat::from_fn(10, 11, |i, j| (i + j) as f64)), &["task 2", "11 features"]);
     refused(
         changed(&|t| {
@@ -41,7 +45,7 @@ fn bad_input_is_refused_with_its_reason() {
     );
     refused(
         changed(&|t| t.x = Mat::from_fn(10, 12, |i, j| t.x[(i.max(1), j)])),
-        &["task 2", "not positive definite", "rows 0 and 1"],
+        &["task 2", "not positive definite", "rows 1 and 2"],
     );
     let mut stream = Stream::new(19, "near copies", 0);
     let mut near = tasks.clone();

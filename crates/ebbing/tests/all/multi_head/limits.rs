@@ -148,6 +148,65 @@ fn temperature_tends_to_zero() {
     assert!(warm.residuals().iter().all(|r| r.residual < 1e-10));
 }
 
+/// λ → ∞ at a temperature that is held fixed: hidden weights stay, and task 1 is as it was when it was learned.
+#[test]
+fn at_a_temperature_a_strong_penalty_keeps_hidden_weights() {
+    let tasks = pair(16, 20, 13);
+    for beta in [5.0, 50.0] {
+        for alpha in [0.6, 3.0] {
+            let of = |lambda: f64| MultiHeadSettings { beta, ..at(lambda, alpha) };
+            let limit = MultiHead::new(&tasks, &of(f64::INFINITY)).unwrap();
+            let alone = MultiHeadSettings { alpha: None, width: Some(limit.width()), ..of(f64::INFINITY) };
+            let learned = MultiHead::new(&tasks[..1], &alone).unwrap().forgetting(1, 1).unwrap();
+            // The tolerance of the λ that stands for ∞, and half of the last change again.
+            within(limit.forgetting(2, 1).unwrap(), learned, 1.5e-3, "task 1 after task 2");
+            let gaps = [1e8, 1e9, 1e10]
+                .map(|lambda| (MultiHead::new(&tasks, &of(lambda)).unwrap().forgetting(2, 1).unwrap() - learned).abs());
+            // 1/λ, as what hidden weights learn; below 1e-11 is rounding.
+            assert!(gaps[1] < 0.2 * gaps[0] + 1e-11 && gaps[2] < 0.2 * gaps[1] + 1e-11, "{beta} {alpha}: {gaps:?}");
+        }
+    }
+}
+
+#[test]
+fn a_temperature_too_low_for_the_limit_is_refused() {
+    // At 1/β = 1e-9 no λ that can be computed is strong beside it: losses rest at the limit of β = ∞, another quantity.
+    let tasks = pair(16, 20, 13);
+    let exact = limit(&tasks).critical_load().unwrap().alpha_c;
+    let settings = MultiHeadSettings { beta: 1e9, ..at(f64::INFINITY, 3.0 * exact) };
+    refused(MultiHead::new(&tasks, &settings), &["lambda = inf at beta = 1000000000", "finite lambda", "beta = inf"]);
+}
+
+#[test]
+fn limits_at_large_loads_are_solved_or_refused() {
+    for seed in 0..40 {
+        let tasks = pair(30, 25, seed);
+        for alpha in [20.0, 100.0, 1000.0] {
+            match limit(&tasks).point(alpha) {
+                Ok(point) => {
+                    assert!(point.residuals.iter().all(|r| r.residual < 1e-10), "{seed} {alpha}: {:?}", point.residuals)
+                }
+                Err(error) => assert!(matches!(error, Error::NotConverged { .. }), "{error}"),
+            }
+        }
+    }
+}
+
+/// Identical tasks, theory of λ → ∞: `u12 = u0 = u11` and nothing is forgotten, however large the load.
+#[test]
+fn identical_tasks_keep_their_digits_at_large_loads() {
+    for seed in 0..10 {
+        let tasks = pair(30, 25, seed);
+        let twice = [tasks[0].clone(), tasks[0].clone()];
+        for alpha in [2.0, 100.0, 1e4] {
+            let point = limit(&twice).point(alpha).unwrap();
+            let [u12, u0] = [point.u12, point.u0.limit()].map(|u| (u / point.u11 - 1.0).abs());
+            // Rounding of sums over 30 examples, times a condition number of the kernel below 1e3.
+            assert!(u12 < 1e-11 && u0 < 1e-11, "{seed} {alpha}: {u12:e} {u0:e}");
+        }
+    }
+}
+
 #[test]
 fn a_lambda_that_stands_for_infinity() {
     let tasks = pair(16, 20, 13);

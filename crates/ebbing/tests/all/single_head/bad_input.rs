@@ -22,7 +22,7 @@ fn ill_conditioned_kernels_are_reported_or_refused() {
     assert!(expected && error.to_string().contains("task 1"), "{error}");
     almost(&mut tasks, 0.0);
     tasks.tasks[0].y[(1, 0)] = tasks.tasks[0].y[(0, 0)];
-    refused(SingleHead::new(&tasks, &SingleHeadSettings::default()), &["task 1", "rows 0 and 1"]);
+    refused(SingleHead::new(&tasks, &SingleHeadSettings::default()), &["task 1", "rows 1 and 2"]);
 }
 
 #[test]
@@ -37,13 +37,18 @@ fn bad_input_is_refused_in_one_sentence() {
     refuse(&|t| t.tasks[1] = random_tasks(&[6], 9, 1, 0).tasks.remove(0), "task 2");
     refuse(&|t| t.tasks[1] = random_tasks(&[6], 10, 2, 0).tasks.remove(0), "2 target columns");
     refuse(&|t| t.tasks[1] = random_tasks(&[1], 10, 1, 0).tasks.remove(0), "1 example");
-    refuse(&|t| t.tasks[0].y = Mat::from_fn(6, 1, |_, _| 1.0), "targets are all the same");
+    refuse(
+        &|t| t.tasks[0].y = Mat::zeros(6, 1),
+        "its targets are all zero; losses are relative to their size, so at least one must be another number",
+    );
     refuse(&|t| t.tasks[0].y[(2, 0)] = f64::NAN, "NaN");
     refuse(&|t| t.tasks[0].x[(2, 4)] = f64::INFINITY, "inf");
     refuse(&|t| t.tasks[0].y = Mat::zeros(5, 1), "5 targets");
-    refuse(&|t| t.tasks[0].x.row_mut(3).fill(0.0), "norm");
+    refuse(&|t| t.tasks[0].x.row_mut(3).fill(0.0), "task 1, row 4: it is zero");
+    refuse(&|t| t.tasks[1].x.row_mut(2).fill(0.0), "task 2, row 3: it is zero");
+    refuse(&|t| t.tasks[1].x.row_mut(2).fill(1e200), "task 2, row 3: its norm is");
     let twins = |t: &mut TaskSequence| (0..10).for_each(|j| t.tasks[1].x[(4, j)] = t.tasks[1].x[(2, j)]);
-    refuse(&twins, "rows 2 and 4 are the same input");
+    refuse(&twins, "task 2: rows 3 and 5 are the same input");
     // With a temperature the same input may have two targets.
     let mut tasks = sound();
     twins(&mut tasks);

@@ -16,6 +16,10 @@ fn definition(kind: &str, s: &SingleHeadSettings, t: usize, r: usize, x: &Mat<f6
         ("tilde", Mode::Rf) => (KernelKind::Nngp, 1.0),
         ("tilde", Mode::Ntk) if r == 1 => (KernelKind::Nngp, s.sigma2),
         ("tilde", Mode::Ntk | Mode::Lazy) => (KernelKind::Ntk, 1.0),
+        // λ → ∞ at a temperature that is held fixed: K̃ ~ Q/λ.
+        ("tilde", Mode::Gibbs) if s.lambda.is_infinite() && s.beta.is_finite() => {
+            (KernelKind::Nngp, if r == 1 { s.sigma2 } else { 0.0 })
+        }
         ("tilde", Mode::Gibbs) => (KernelKind::KTilde, 1.0),
         (_, Mode::Gibbs) => (KernelKind::K1, prior.m1(t, r)),
         _ => (KernelKind::Nngp, s.sigma2),

@@ -22,6 +22,59 @@ fn gibbs_tends_to_ntk_as_the_square_root() {
     assert!((slope + 0.5).abs() < 0.02, "slope {slope}, gaps {gaps:?}");
 }
 
+/// At a temperature that is held fixed a strong penalty lets nothing be learned after the first task, means and variances alike.
+#[test]
+fn at_a_temperature_a_strong_penalty_keeps_the_first_task_alone() {
+    for seed in 0..4 {
+        let tasks = random_tasks(&[10, 12, 9], 20, 1 + seed as usize % 2, 50 + seed);
+        for (depth, beta) in [(1, 30.0), (2, 30.0), (1, 2.0), (2, 400.0)] {
+            let at = |lambda: f64| {
+                let variance = seed % 2 == 0;
+                let theory =
+                    SingleHeadSettings { beta, architecture: relu(depth), variance, ..settings(Mode::Gibbs, lambda) };
+                SingleHead::new(&tasks, &theory).unwrap().forgetting().unwrap()
+            };
+            let limit = at(f64::INFINITY);
+            // Every later row is the first one: nothing is learned, and nothing is lost.
+            for row in &limit[1..] {
+                assert!(row.iter().zip(&limit[0]).all(|(a, b)| (a - b).abs() < 1e-12 * b), "{limit:?}");
+            }
+            let gap = |f: &[Vec<f64>]| {
+                f.iter().flatten().zip(limit.iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+            };
+            let gaps = [1e6, 1e8, 1e10].map(|lambda| gap(&at(lambda)));
+            // (β/λ) Q (Y − f) with tr Q below 100, twice in a loss: at β = 400 and λ = 1e6 a tenth of the targets.
+            assert!(
+                gaps[0] < 200.0 * beta / 1e6 + 1e-3 && gaps[2] < 200.0 * beta / 1e10 + 1e-7,
+                "{depth} {beta}: {gaps:?}"
+            );
+            // 1/λ: what is next is λ^(-3/2) and (β tr Q/λ)², a few per cent from 1e6 on, a thousandth from 1e8 on.
+            assert!((gaps[1] / gaps[2] / 100.0 - 1.0).abs() < 0.01, "{depth} {beta}: {gaps:?}");
+            assert!((gaps[0] / gaps[1] / 100.0 - 1.0).abs() < 0.1, "{depth} {beta}: {gaps:?}");
+        }
+    }
+}
+
+#[test]
+fn penalties_near_the_end_of_numbers_are_their_limits() {
+    let tasks = random_tasks(&[10, 12], 20, 1, 61);
+    for beta in [f64::INFINITY, 30.0] {
+        let at = |lambda: f64| {
+            let theory = SingleHeadSettings { beta, ..settings(Mode::Gibbs, lambda) };
+            SingleHead::new(&tasks, &theory).unwrap().forgetting().unwrap()
+        };
+        let limit = at(f64::INFINITY);
+        for lambda in [1e120, 1e300] {
+            let found = at(lambda);
+            // Rounding times condition numbers below 1e3.
+            assert!(
+                found.iter().flatten().zip(limit.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-11),
+                "{found:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn without_penalty_everything_is_forgotten() {
     let tasks = random_tasks(&[9, 9, 9], 20, 1, 6);

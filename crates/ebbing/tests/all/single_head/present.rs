@@ -175,7 +175,7 @@ fn present_outputs_are_refused_where_they_mean_nothing() {
     };
     let present = |task: &mut Task| task.present.clone().unwrap();
     refused(changed(&|t| t.present.as_mut().unwrap().train = Mat::zeros(12, 1)), &["task 2", "12 × 1", "12 × 3"]);
-    refused(changed(&|t| t.present.as_mut().unwrap().train[(4, 1)] = f64::NAN), &["task 2", "row 4, column 1"]);
+    refused(changed(&|t| t.present.as_mut().unwrap().train[(4, 1)] = f64::NAN), &["task 2", "row 5, column 2"]);
     refused(changed(&|t| *t = t.clone().with_present(present(t).train, None)), &["task 2", "present outputs"]);
     refused(changed(&|t| t.test = None), &["task 2", "no test examples"]);
     refused(SingleHead::new(&tasks, &default), &["task 1", "take them as features"]);

@@ -149,7 +149,7 @@ fn a_folder_is_read_in_the_order_of_its_names() {
     assert_eq!((found.kind.as_str(), found.shared[1][3], found.distinct), ("folder", 2, 7));
     let empty = TempDir::new().unwrap();
     let message = TaskSequence::load(empty.path()).unwrap_err().to_string();
-    assert!(message.ends_with("the number of .npz and .csv files is 0; expected at least one"), "{message}");
+    assert!(message.ends_with("the number of .npz, .mat and .csv files is 0; expected at least one"), "{message}");
 }
 
 #[test]
@@ -207,8 +207,8 @@ fn every_problem_of_a_file_is_told() {
     assert_eq!(message, ["FILE, y: 1001 classes are too many; store real targets as floats"]);
     // NaN is refused by the reader, with its place.
     let message = &problems(&[("x", real(&[1, 2], &[0.0, f64::NAN])), ("y", real(&[1], &[0.0]))])[0];
-    let expected = "every value must be finite and fit 64 bits (rows and columns count from 0)";
-    assert_eq!(*message, format!("FILE: row 0, column 1 of array x is NaN; {expected}"));
+    let expected = "every value must be finite and fit 64 bits (rows and columns count from 1)";
+    assert_eq!(*message, format!("FILE: row 1, column 2 of array x is NaN; {expected}"));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn paths_that_hold_no_tasks_are_refused() {
     assert!(told(&folder.path().join("missing.csv")).contains("No such file"));
     let other = folder.path().join("tasks.dat");
     std::fs::write(&other, "1,2,3").unwrap();
-    let expected = "the ending is .dat; tasks are read from an .npz or .csv file, a folder of them, or a .toml";
+    let expected = "the ending is .dat; tasks are read from an .npz, .mat or .csv file, a folder of them, or a .toml";
     assert!(told(&other).contains(expected));
     let empty = folder.path().join("empty.npz");
     std::fs::write(&empty, "").unwrap();

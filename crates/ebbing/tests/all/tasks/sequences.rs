@@ -92,8 +92,8 @@ fn unusable_sequences_are_refused_with_every_reason() {
     assert_eq!(
         all,
         [
-            "task 1: input row 1, column 2 is NaN; every value must be finite",
-            "task 1: target row 0, column 0 is inf; every value must be finite",
+            "task 1: input row 2, column 3 is NaN; every value must be finite",
+            "task 1: target row 1, column 1 is inf; every value must be finite",
             "task 1, test set: 2 inputs but 1 targets; each input needs one row of targets",
             "task 1, test set: its inputs have 2 features where those of task 1 have 3; all must agree",
             "task 1: 0 pool rows are given for 2 inputs",

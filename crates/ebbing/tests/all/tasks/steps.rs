@@ -127,5 +127,5 @@ fn unusable_contexts_are_refused() {
     let zero = Task::new(Mat::zeros(1, 2), Mat::zeros(1, 1)).named("a");
     let zero = TaskSequence::new(vec![zero], serde_json::json!({})).unwrap();
     let message = refusal(WithContext { variance: 0.0, ..WithContext::default() }.apply(&zero, 0));
-    assert!(message.contains("task 1 (a), row 0: its squared norm with context is 0"), "{message}");
+    assert!(message.contains("task 1 (a), row 1: its squared norm with context is 0"), "{message}");
 }
