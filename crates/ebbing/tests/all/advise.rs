@@ -183,6 +183,7 @@ fn sound(told: &Advice) {
 #[test]
 fn what_is_said_is_what_the_numbers_carry() {
     for seed in 0..12 {
+        println!("seed {seed}");
         let count = 2 + seed as usize % 3;
         let (p, held_out, features) = ([12, 30, 45][seed as usize % 3], seed % 2 == 0, seed % 4 < 2);
         let sequence = tasks(count, p, held_out, 100 + seed);

@@ -89,13 +89,15 @@ impl Advice {
         self.remedies.iter().filter(real).filter(|r| r.gains_surely())
     }
 
-    /// The remedy whose gain exceeds its error by most; of equal ones the cheapest.
+    /// The remedy whose gain exceeds its error by most; of equal ones the cheapest, and of those the first.
     fn best(&self, task_known: bool) -> Option<&Remedy> {
         let some = self.sure().filter(|r| r.task_known == task_known);
-        some.max_by(|a, b| {
-            let cheap = |r: &Remedy| -r.cost.unwrap_or(f64::INFINITY);
-            beyond(a).total_cmp(&beyond(b)).then(cheap(a).total_cmp(&cheap(b)))
-        })
+        let better = |a: &Remedy, b: &Remedy| {
+            let [cost, other] = [a, b].map(|r| r.cost.unwrap_or(f64::INFINITY));
+            beyond(a).total_cmp(&beyond(b)).then(other.total_cmp(&cost)).is_gt()
+        };
+        // What adds nothing to an earlier row, such as a best order that is the one given, is not recommended in its place.
+        some.reduce(|best, next| if better(next, best) { next } else { best })
     }
 
     /// What is said where no remedy that needs no knowledge of the task can be told from doing nothing.

@@ -65,8 +65,16 @@ impl Factor {
     pub fn of_features(k: MatRef<'_, f64>, name: &str) -> Result<Factor> {
         match Factor::plain(k, 0.0, name) {
             Err(Error::NotPositiveDefinite { .. }) => Factor::pseudo(k, RANK_TOLERANCE, name),
+            Ok(factor) if factor.is_singular(k) => Factor::pseudo(k, RANK_TOLERANCE, name),
             other => other,
         }
+    }
+
+    /// Whether the kernel K that it is of is singular to rounding, which may leave every pivot above 0.
+    pub fn is_singular(&self, k: MatRef<'_, f64>) -> bool {
+        let nothing: Mat<f64> = Mat::zeros(k.nrows(), 0);
+        let norm = one_norm(nothing.submatrix(0, 0, 0, 0), nothing.as_ref(), k);
+        digits(self.condition(k.nrows(), norm), "").is_err()
     }
 
     /// The number of directions that are inverted.

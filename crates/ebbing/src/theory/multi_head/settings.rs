@@ -179,7 +179,9 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
             }
             check_set(&name, "test", test.x.as_ref(), test.y.as_ref(), first.x.ncols())?;
         }
-        crate::tasks::some_target(&name, task.y.as_ref())?;
+        for y in [Some(&task.y), task.test.as_ref().map(|test| &test.y)].into_iter().flatten() {
+            crate::tasks::some_target(&name, y.as_ref())?;
+        }
     }
     crate::kernels::check_inputs(tasks, false)
 }
@@ -194,7 +196,7 @@ pub(super) fn labels(task: &Task) -> Vec<f64> {
     (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect()
 }
 
-/// Shapes, finite entries and labels that are not all zero.
+/// Shapes and finite entries.
 fn check_set(
     name: &str,
     part: &str,
@@ -218,11 +220,6 @@ fn check_set(
                 return Err(Error::data(name, problem));
             }
         }
-    }
-    if (0..y.nrows()).all(|i| y[(i, 0)] == 0.0) {
-        let problem =
-            format!("its {part} labels are all zero: there is nothing to learn and losses divide by their norm");
-        return Err(Error::data(name, problem));
     }
     Ok(())
 }

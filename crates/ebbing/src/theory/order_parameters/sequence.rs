@@ -209,11 +209,15 @@ pub(super) fn invert(
         Some(common) => Factor::extend(common, k_oc, k_oo, 0.0, &name),
         None => Factor::plain(k_oo, settings.ridge, &name),
     };
-    match (exact, source) {
-        (Err(Error::NotPositiveDefinite { .. }), KernelSource::Features { .. } | KernelSource::Table { .. }) => {
+    let singular = match &exact {
+        Err(error) => matches!(error, Error::NotPositiveDefinite { .. }),
+        Ok(factor) => common.is_none() && settings.ridge == 0.0 && factor.is_singular(k_oo),
+    };
+    match source {
+        KernelSource::Features { .. } | KernelSource::Table { .. } if singular => {
             Factor::pseudo(with_ridge(k_oo, settings.ridge).as_ref(), settings.rank_tolerance, &name)
         }
-        (exact, _) => exact,
+        _ => exact,
     }
 }
 

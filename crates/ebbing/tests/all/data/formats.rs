@@ -54,7 +54,7 @@ fn half_precision_and_strings_are_read() {
     let bytes = read("{'descr': '|S3', 'fortran_order': False, 'shape': (2,)}", b"apeno\0").unwrap();
     assert_eq!(bytes, Values::Texts(vec!["ape".into(), "no".into()]));
     let broken = read("{'descr': '<U1', 'fortran_order': False, 'shape': (1,)}", &0xd800u32.to_le_bytes());
-    assert!(broken.unwrap_err().to_string().contains("value 0 of array y is no text"));
+    assert!(broken.unwrap_err().to_string().contains("value 1 of array y is no text"));
     assert!(read("{'descr': '<U0', 'fortran_order': False, 'shape': (1,)}", &[]).is_err());
     let array = Array { shape: vec![2], values: texts };
     assert_eq!(parse_npy(to_npy(&array), Path::new("f"), "array y").unwrap(), array);
