@@ -8,7 +8,7 @@ use crate::cell::Row;
 use crate::error::Result;
 use ebbing::data::Sources;
 use ebbing::kernels::Activation;
-use ebbing::plan::{Cost, Sizes, forgetting_cost};
+use ebbing::plan::{Cost, Sizes, feature_forgetting_cost, forgetting_cost};
 use ebbing::tasks::whole_targets;
 use ebbing::theory::advise::{Advice, AdviseSettings, Remedy, ReplayPoint};
 use ebbing::theory::single_head::{Mode, ReplayBudget};
@@ -179,7 +179,8 @@ impl AdviseJob {
 
     /// Some thirty settings of remedies are tried, each as a forecast without order parameters.
     pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
-        forgetting_cost(sizes).times(30 * self.seeds)
+        let one = if self.features.is_some() { feature_forgetting_cost(sizes) } else { forgetting_cost(sizes) };
+        one.times(30 * self.seeds)
     }
 
     /// One row per remedy, then one per number of examples kept.

@@ -9,7 +9,8 @@ use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
 use ebbing::plan::{
-    Cost, Sizes, forecast_cost, forgetting_cost, in_tiles, order_parameter_cost, sequence_cost, whole_disk,
+    Cost, Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
+    order_parameter_cost, sequence_cost, whole_disk,
 };
 use ebbing::stats::number::significant;
 use ebbing::tasks::preparation_words;
@@ -321,7 +322,7 @@ impl ForecastJob {
     pub fn cost_of(&self, sizes: &Sizes) -> Cost {
         let one = match self.features.len() {
             0 => forecast_cost(sizes, self.kernels()),
-            layers => forgetting_cost(sizes).then(order_parameter_cost(sizes)).times(layers),
+            layers => self.cost_of_features(sizes).times(layers),
         };
         // Kernels between all tasks and the covariances of what is learned there, and both as some points see them.
         let (total, largest) =
@@ -334,6 +335,15 @@ impl ForecastJob {
         let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));
         let one = if beside > 0 { one.then(forgetting_cost(sizes).times(beside)) } else { one };
         if heads > 0 { one.then(sequence_cost(sizes).times(heads)) } else { one }
+    }
+
+    /// What one layer of features costs, for one seed.
+    pub fn cost_of_features(&self, sizes: &Sizes) -> Cost {
+        let resampled = self.bootstrap.max(self.shuffles) > 0;
+        let pairs = if resampled { order_parameter_cost(sizes) } else { feature_parameter_cost(sizes) };
+        // A spread takes kernels between all examples.
+        let one = if self.variance { forgetting_cost(sizes) } else { feature_forgetting_cost(sizes) };
+        one.then(pairs)
     }
 
     /// Bytes of disk that finished parts take while it runs, where kernels of these sizes do not fit into memory.

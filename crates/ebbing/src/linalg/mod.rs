@@ -200,7 +200,7 @@ pub(crate) fn symmetric_matmul(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f6
 }
 
 /// A copy of the lower half of `a` with its mirror image above the diagonal.
-fn symmetric_copy(a: MatRef<'_, f64>) -> Mat<f64> {
+pub(crate) fn symmetric_copy(a: MatRef<'_, f64>) -> Mat<f64> {
     const BLOCK: usize = 32; // two blocks of 32 × 32 numbers stay in the first-level cache
     let n = a.nrows();
     let mut full = Mat::zeros(n, n);

@@ -112,7 +112,7 @@ pub fn task_accuracy(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option
 }
 
 /// The columns that are the largest of some row, ascending; all of one column.
-fn own_columns(y: MatRef<'_, f64>) -> Vec<usize> {
+pub(crate) fn own_columns(y: MatRef<'_, f64>) -> Vec<usize> {
     if y.ncols() == 1 {
         return vec![0];
     }
@@ -128,7 +128,7 @@ fn own_columns(y: MatRef<'_, f64>) -> Vec<usize> {
 }
 
 /// Whether column j holds names of classes: ±c or 0 where it is the only one, one of two values where there are several.
-fn names_classes(y: MatRef<'_, f64>, j: usize) -> bool {
+pub(crate) fn names_classes(y: MatRef<'_, f64>, j: usize) -> bool {
     let value = |i: usize| if y.ncols() == 1 { y[(i, 0)].abs() } else { y[(i, j)] };
     let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()); // scaled labels, to rounding
     let mut seen = if y.ncols() == 1 { vec![0.0] } else { Vec::new() };

@@ -5,6 +5,7 @@
 //! | [`Cost`] | operations and peak memory of a computation |
 //! | [`Sizes`] | the sizes of a task sequence, of which a cost is a function |
 //! | [`forgetting_cost`], [`first_task_cost`], [`order_parameter_cost`], [`phase_cost`] | costs of the theory's parts |
+//! | [`feature_forgetting_cost`], [`feature_parameter_cost`], [`feature_order_cost`] | the same of a linear head on features |
 //! | [`whole_cost`], [`whole_disk`], [`forecast_cost`] | the same where kernels do not fit into memory |
 //! | [`check_memory`] | whether a computation fits into what the machine has, and what would |
 //! | [`Threads`] | how many threads compute where a number was asked for |
@@ -21,6 +22,7 @@
 //! weighted by the ratio of the rates (measured with faer at sizes of 1000 to 4000). Estimates are meant to be right
 //! within a factor of about two: enough to tell a second from an hour.
 
+mod features;
 mod memory;
 mod nets;
 mod theory;
@@ -28,6 +30,10 @@ mod threads;
 mod told;
 mod whole;
 
+#[cfg(test)]
+pub(crate) use features::by_kernels;
+pub use features::{feature_forgetting_cost, feature_order_cost, feature_parameter_cost, feature_peak};
+pub(crate) use features::{in_feature_space, orders_in_feature_space, pairs_in_feature_space};
 pub use memory::{
     FreeMemory, MemoryLimit, check_memory, free_memory, planned_memory, scratch_folder, set_memory_limit, set_scratch,
 };

@@ -5,9 +5,9 @@ use super::{Cost, Sizes};
 /// Operations of a kernel block relative to its bare product: the univariate function of every entry.
 pub(super) const KERNEL: f64 = 1.3;
 /// A Cholesky factorisation's P³/3 operations run at two thirds of a product's rate.
-const CHOLESKY: f64 = 0.5;
+pub(super) const CHOLESKY: f64 = 0.5;
 /// A triangular solve's P³ operations, per right-hand side matrix, at about three quarters.
-const TRIANGULAR: f64 = 1.3;
+pub(super) const TRIANGULAR: f64 = 1.3;
 /// A symmetric eigendecomposition takes as long as 10 P³ operations of a product.
 const EIGEN: f64 = 10.0;
 
@@ -39,31 +39,41 @@ pub fn forgetting_cost(sizes: &Sizes) -> Cost {
     Cost { flops, bytes: sizes.data() + 8.0 * (blocks + means) }
 }
 
+/// Orders that the search tries: all of up to so many tasks; of more, pairs and insertions, then rounds of all moves and swaps.
+pub(super) fn orders_tried(count: usize, exhaustive_up_to: usize) -> f64 {
+    /// Rounds of moves from each of the two orders that the search begins with: a guess.
+    const ROUNDS: f64 = 4.0;
+    let n = count as f64;
+    if count <= exhaustive_up_to {
+        return (1..=count).map(|k| k as f64).product();
+    }
+    1.5 * n * n + 2.0 * ROUNDS * 1.5 * n * n
+}
+
+/// Where every order is tried, each beginning of one is followed once: n!/0! + n!/1! + … + n!/(n−1)!.
+pub(super) fn beginnings(count: usize) -> Option<f64> {
+    let ways = (0..count).scan(1.0, |ways, k| {
+        *ways *= (count - k) as f64;
+        Some(*ways)
+    });
+    (count <= 7).then(|| ways.sum())
+}
+
 /// The search for the best order of the tasks, beside their forecast. Where all orders share their kernels (`shared`: every mode
 /// but `gibbs` at a finite λ) each task of an order that is tried costs products of kernels with vectors; else each order is a
 /// forecast. The number of rounds that moves of tasks will take is a guess.
 pub fn order_cost(sizes: &Sizes, shared: bool) -> Cost {
-    /// Rounds of moves from each of the two orders that the search begins with.
-    const ROUNDS: f64 = 4.0;
     let (count, total) = (sizes.train.len(), sizes.sum(|p| p));
     let forecast = forgetting_cost(sizes);
     if count < 2 {
         return Cost::default();
     }
     let n = count as f64;
-    // n!/0! + n!/1! + …: every beginning of an order is followed once.
-    let beginnings = (1..count).scan(1.0, |ways, k| {
-        *ways *= (count - k + 1) as f64;
-        Some(*ways)
-    });
-    let all: f64 = (1..=count).map(|k| k as f64).product();
-    // Pairs and insertions, then rounds of all moves and swaps.
-    let tried = 1.5 * n * n + 2.0 * ROUNDS * 1.5 * n * n;
     if !shared {
-        let orders = if count <= 4 { all } else { tried };
+        let orders = orders_tried(count, 4);
         return Cost { flops: orders * forecast.flops, bytes: forecast.bytes };
     }
-    let learned = if count <= 7 { beginnings.sum::<f64>() + all } else { tried * n };
+    let learned = beginnings(count).unwrap_or_else(|| orders_tried(count, 7) * n);
     // No more is used of tasks whose kernels would take more than a GiB.
     let used = (2f64.powi(28).sqrt() / total).min(1.0);
     let products = 2.0 * sizes.columns as f64 * (used * total).powi(2) / n;

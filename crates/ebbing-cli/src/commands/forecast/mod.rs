@@ -11,7 +11,8 @@ use ebbing::TaskSequence;
 use ebbing::data::Sources;
 use ebbing::plan::{MemoryLimit, set_memory_limit, size, time};
 use ebbing::plan::{
-    Speed, forecast_peak, forgetting_cost, order_cost, order_parameter_cost, scratch_folder, sequence_cost, set_scratch,
+    Speed, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost, order_parameter_cost,
+    scratch_folder, sequence_cost, set_scratch,
 };
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 use ebbing::theory::single_head::Mode;
@@ -102,23 +103,31 @@ impl Args {
             ));
             return;
         }
-        let cost = forgetting_cost(&sizes).then(order_parameter_cost(&sizes));
+        let cost = match settings.features {
+            true => self.job.cost_of_features(&sizes),
+            false => forgetting_cost(&sizes).then(order_parameter_cost(&sizes)),
+        };
         let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
         let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
         let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
         let shared = ForecastOrders::shares_kernels(settings);
-        let order = order_cost(&sizes, shared).times(sequences.len());
+        let order = if settings.features { feature_order_cost(&sizes) } else { order_cost(&sizes, shared) };
+        let order = order.times(sequences.len());
         let cost = if settings.order { cost.then(order) } else { cost };
         let seconds = cost.seconds(speed);
         if seconds > LONG {
             let theory = &settings.theory;
             let tables = match theory.mode {
-                _ if settings.features || theory.variance => 0,
+                _ if theory.variance => 0,
                 Mode::Rf => 1,
                 Mode::Ntk | Mode::Lazy => 2,
                 Mode::Gibbs => 0,
             };
-            let bytes = forecast_peak(&sizes, tables, theory.keep_bytes, settings.order).max(cost.bytes);
+            let peak = match settings.features && !theory.variance {
+                true => feature_peak(&sizes, theory.keep_bytes, settings.order),
+                false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order),
+            };
+            let bytes = peak.max(cost.bytes);
             console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));
         }
     }

@@ -50,7 +50,9 @@ impl Points<'_> {
 
     /// The chosen points, in the order given.
     pub(crate) fn select(&self, chosen: &[usize]) -> PointSet {
+        let all = chosen.len() == self.len() && chosen.iter().enumerate().all(|(place, &row)| place == row);
         match self {
+            Points::Inputs(x) if all => PointSet::Inputs(x.to_owned()),
             Points::Inputs(x) => PointSet::Inputs(Mat::from_fn(chosen.len(), x.ncols(), |i, j| x[(chosen[i], j)])),
             Points::Rows(rows) => PointSet::Rows(chosen.iter().map(|&i| rows[i]).collect()),
         }

@@ -29,6 +29,7 @@
 //! | [`OrderParameters`], [`PairOrderParameters`] | the numbers, and how well they are known |
 //! | [`Interval`], [`Null`] | intervals over the choice of examples, and what shuffled labels give |
 
+mod feature_space;
 mod pair;
 mod resample;
 mod sequence;
@@ -40,7 +41,7 @@ pub use resample::{Interval, Null};
 
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
-use crate::plan::{order_parameter_cost, spare_bytes};
+use crate::plan::{feature_parameter_cost, order_parameter_cost, spare_bytes};
 use crate::stats::number::within;
 use crate::tasks::{Task, TaskSequence};
 use crate::theory::Inputs;
@@ -204,7 +205,10 @@ pub fn order_parameters<'a>(
     if let Inputs::Features(features) = inputs {
         same_neurons(features)?;
     }
-    inputs.fits("the order parameters of these tasks", order_parameter_cost)?;
+    let resampled = settings.resamples.max(settings.shuffles) > 0;
+    let in_features = matches!(inputs, Inputs::Features(_)) && !resampled;
+    let cost = if in_features { feature_parameter_cost } else { order_parameter_cost };
+    inputs.fits("the order parameters of these tasks", cost)?;
     let spare = match inputs {
         Inputs::Network(sequence) | Inputs::Features(sequence) => spare_bytes(&sequence.sizes()),
         Inputs::Kernels(_) => f64::INFINITY,

@@ -1,5 +1,6 @@
 //! All pairs of a sequence: each kernel block made once, each task's kernel factored once.
 
+use super::feature_space;
 use super::pair::{Cross, evaluate};
 use super::resample::{check_trials, intervals, shuffles};
 use super::{Inverse, OrderParameterSettings, PairOrderParameters};
@@ -39,6 +40,9 @@ pub(crate) fn all_pairs(
 ) -> Result<Vec<PairOrderParameters>> {
     if given.len() < 2 {
         return Err(Error::data("the task sequence", format!("it holds {} task; a pair needs two", given.len())));
+    }
+    if feature_space::serves(settings, &source, given) {
+        return feature_space::all_pairs(settings, given);
     }
     let largest = given.iter().map(|task| task.points.len()).max().unwrap_or(0);
     let at_once = pairs_at_once(largest, spare);

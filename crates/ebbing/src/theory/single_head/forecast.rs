@@ -1,9 +1,9 @@
 //! `F[t][s] = L(f_t, D_s)`, `G[t][s] = L(f_t, D_s^test)/G_s⁰` (loss: paper, Eq. 3) and what follows from them.
 
 use super::SingleHead;
-use super::score::{Score, Scores, accuracies, losses, task_accuracies};
+use super::score::{Score, Scores, Targets, accuracies, losses, task_accuracies};
 use crate::error::Result;
-use crate::linalg::Mat;
+use crate::linalg::{Mat, par_map};
 use crate::stats::number::{accuracy, within};
 use crate::theory::blocks::kernels::PointSet;
 use crate::theory::blocks::shared::{Shared, Start};
@@ -27,7 +27,7 @@ pub struct SingleHeadForecast {
     pub variance: bool,
     /// The estimated number of correct decimal digits.
     pub digits: f64,
-    /// Condition number of each task's kernel, as estimated.
+    /// Condition number of each task's kernel, as estimated; of features that are fewer than examples that of `XᵀX/d + 1/β`.
     pub conditions: Vec<f64>,
     /// How many directions of each task's kernel are inverted: the number of examples, or the rank of a pseudo-inverse.
     pub ranks: Vec<usize>,
@@ -86,7 +86,9 @@ impl SingleHead {
     /// As for [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
     pub fn forgetting_at_lambda_zero(&self, t: usize, s: usize) -> Result<f64> {
         let (t, s) = (self.index(t)?, self.index(s)?);
-        Ok(self.alone(&self.shared, t)?.scores_on(self.own(), s)?[0].loss)
+        let task = &self.own().tasks[s];
+        let points = self.own().whole(s);
+        Ok(self.scored_alone(&self.shared, t, (&points, &task.y, task.start.as_ref()))?.loss)
     }
 
     /// On the training data, `[t][s]`.
@@ -103,8 +105,30 @@ impl SingleHead {
         self.scores(&tasks.whole(s), &tasks.tasks[s].y, tasks.tasks[s].start.as_ref())
     }
 
+    /// At given points, a fresh network that learns task s (from 0) of `tasks` alone.
+    fn scored_alone(
+        &self,
+        tasks: &Shared,
+        s: usize,
+        (points, y, start): (&PointSet, &Mat<f64>, Option<&Start>),
+    ) -> Result<Score> {
+        match &self.learned.weights {
+            Some(weights) if std::ptr::eq(tasks, &self.shared) && !self.settings.variance => {
+                let f = weights.outputs_alone(points.points(), s)?;
+                Targets::new(y.as_ref(), start).score(f.as_ref())
+            }
+            _ => Ok(self.alone(tasks, s)?.scores(points, y, start)?[0]),
+        }
+    }
+
     /// At given points after every task.
     fn scores(&self, points: &PointSet, y: &Mat<f64>, start: Option<&Start>) -> Result<Vec<Score>> {
+        if let (Some(weights), false) = (&self.learned.weights, self.settings.variance) {
+            let targets = Targets::new(y.as_ref(), start);
+            let times: Vec<usize> = (0..self.tasks()).collect();
+            let score = |t: &usize| targets.score(weights.outputs(points.points(), &[*t])?[0].as_ref());
+            return par_map(&times, score).into_iter().collect();
+        }
         let means = self.means(points.points())?;
         let score = |(t, f): (usize, &Mat<f64>)| {
             let variance = self.settings.variance.then(|| self.variance(points.points(), t + 1)).transpose()?;
@@ -132,7 +156,7 @@ impl SingleHead {
         let alone = sets
             .iter()
             .enumerate()
-            .map(|(s, (points, y, start))| Ok(self.alone(self.own(), s)?.scores(points, y, start.as_ref())?[0]));
+            .map(|(s, (points, y, start))| self.scored_alone(self.own(), s, (points, y, start.as_ref())));
         Ok(Some((scores, alone.collect::<Result<Vec<Score>>>()?)))
     }
 }

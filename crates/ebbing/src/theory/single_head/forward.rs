@@ -8,6 +8,7 @@
 //! at each task's own. Learning task b needs the kernel between its own inputs and all those; the same blocks then
 //! carry what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
 
+use super::feature_space::Weights;
 use super::score::{Score, stacked};
 use super::settings::SingleHeadSettings;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
@@ -21,8 +22,10 @@ use std::sync::Arc;
 /// What the forward substitution leaves behind.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Learned {
-    /// `u_t`, the common inputs first.
+    /// `u_t`, the common inputs first; none in feature space.
     pub duals: Vec<Mat<f64>>,
+    /// The weights of a linear head on features, where it is learned in feature space.
+    pub weights: Option<Weights>,
     /// `train[t][s]`: the network after task t on the training data of task s; empty where it was not asked for.
     pub train: Vec<Vec<Score>>,
     /// Condition number of each task's kernel.

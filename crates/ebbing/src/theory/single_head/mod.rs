@@ -24,6 +24,7 @@
 //! A finite temperature 1/β is added to every diagonal block of 𝓛 and of the prior covariance.
 
 mod covariance;
+mod feature_space;
 mod first_task;
 mod forecast;
 mod forward;
@@ -45,7 +46,7 @@ pub use settings::{Mode, SingleHeadSettings};
 
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
-use crate::plan::forgetting_cost;
+use crate::plan::{feature_forgetting_cost, forgetting_cost};
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::{self, Given, Shared};
 use crate::theory::blocks::table;
@@ -62,7 +63,9 @@ const ONE_NETWORK: &str = "present outputs, and features of each output apart, a
 /// `<f_T(x)> = Σ_{t≤T} K̃_Tt(x,X_t) ū_t`, `ū = 𝓛^{-1} Y`, 𝓛 block lower-triangular with blocks `K̃_ts(X_t,X_s)`.
 ///
 /// `𝓛^{-1}` is applied by forward substitution, with one Cholesky factor per task. Memory for means is that of a few
-/// kernel blocks: at most [`SingleHeadSettings::keep_bytes`] beside three blocks of one task, plus P·T.
+/// kernel blocks: at most [`SingleHeadSettings::keep_bytes`] beside three blocks of one task, plus P·T. Features of which some task
+/// has fewer than examples are learned as a linear head, `W_t = W_{t−1} + (C_t + 1/β)^{-1} X_tᵀ(Y_t − X_t W_{t−1})/d` with
+/// `C_t = X_tᵀX_t/d`: exactly the same, in d × d.
 ///
 /// ```
 /// use ebbing::{SingleHead, Task, TaskSequence};
@@ -104,7 +107,10 @@ impl SingleHead {
     pub fn new<'a>(inputs: impl Into<Inputs<'a>>, settings: &SingleHeadSettings) -> Result<SingleHead> {
         let inputs = inputs.into();
         let source = inputs.source(settings.architecture, settings.checked()?);
-        inputs.fits("this forecast", forgetting_cost)?;
+        // A spread takes kernels between all examples.
+        let in_features = matches!(inputs, Inputs::Features(_)) && !settings.variance;
+        let cost = if in_features { feature_forgetting_cost } else { forgetting_cost };
+        inputs.fits("this forecast", cost)?;
         Self::learn(*settings, source, &inputs.given(settings.bias2)?)
     }
 
@@ -147,7 +153,9 @@ impl SingleHead {
         shared: Shared,
         own: Option<Shared>,
     ) -> Result<SingleHead> {
-        let learned = if kernels.stationary() {
+        let learned = if feature_space::serves(&kernels, &shared) {
+            feature_space::learn(&shared, &settings)?
+        } else if kernels.stationary() {
             forward::learn(&kernels, &shared, &settings)?
         } else {
             system::learn(&kernels, &shared, &settings)?
@@ -209,7 +217,7 @@ impl SingleHead {
     pub fn mean<'a>(&self, x: impl Into<Points<'a>>, t: usize) -> Result<Mat<f64>> {
         let (x, t) = (x.into(), self.index(t)?);
         self.check_points(x)?;
-        Ok(system::outputs(&self.kernels, &self.shared, &self.learned.duals, x, &[t])?.swap_remove(0))
+        Ok(self.outputs(x, &[t])?.swap_remove(0))
     }
 
     /// [`SingleHead::mean`] after every task, from one kernel block per task where the mode allows it.
@@ -219,7 +227,15 @@ impl SingleHead {
     pub fn means<'a>(&self, x: impl Into<Points<'a>>) -> Result<Vec<Mat<f64>>> {
         let (x, all): (Points<'a>, Vec<usize>) = (x.into(), (0..self.tasks()).collect());
         self.check_points(x)?;
-        system::outputs(&self.kernels, &self.shared, &self.learned.duals, x, &all)
+        self.outputs(x, &all)
+    }
+
+    /// The mean after some tasks (from 0).
+    fn outputs(&self, x: Points<'_>, times: &[usize]) -> Result<Vec<Mat<f64>>> {
+        match &self.learned.weights {
+            Some(weights) => weights.outputs(x, times),
+            None => system::outputs(&self.kernels, &self.shared, &self.learned.duals, x, times),
+        }
     }
 
     /// `Var f_t(x) = m1 K¹_tt(x,x) − 2 A c(x) + A C Aᵀ` (paper, Eqs. 64–67) after task t (from 1), the same for every

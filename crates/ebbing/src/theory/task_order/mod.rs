@@ -7,6 +7,7 @@
 //! orders are followed at once, and orders that begin alike share their beginning.
 
 pub(crate) mod engine;
+mod feature_space;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::made::Made;
 use crate::theory::blocks::shared::{Given, Shared};
 use engine::Engine;
+use feature_space::FeatureEngine;
 use serde::{Deserialize, Serialize};
 
 /// Hears what a search does, and which share of it is done where that is known.
@@ -214,7 +216,7 @@ struct Draw<'a> {
     theory: SingleHeadSettings,
     source: Box<dyn Fn() -> KernelSource + 'a>,
     /// Where every order uses the same kernels.
-    engine: Option<Engine>,
+    engine: Option<Box<dyn Forecaster>>,
     examples: usize,
     rank: OrderRank,
 }
@@ -245,12 +247,16 @@ impl<'a> Draw<'a> {
             return Err(Error::data("the task sequence", problem));
         }
         let kernels = Kernels::new(source(), &settings.theory)?;
-        let (engine, examples) = if kernels.stationary() {
-            let (shared, examples) = part(settings, &tasks);
-            let hear = &mut |part: &str| hear(&format!("order of tasks: {part}"), None);
-            (Some(Engine::new(&kernels, &settings.theory, &shared, (settings.rank, false), hear)?), examples)
+        let most = tasks.iter().map(|task| task.points.len()).max().unwrap_or(0);
+        let hear = &mut |part: &str| hear(&format!("order of tasks: {part}"), None);
+        let (engine, examples): (Option<Box<dyn Forecaster>>, usize) = if !kernels.stationary() {
+            (None, most)
+        } else if feature_space::serves(&kernels.source, &tasks) {
+            (Some(Box::new(FeatureEngine::new(&settings.theory, &tasks, settings.rank, hear)?)), most)
         } else {
-            (None, tasks.iter().map(|task| task.points.len()).max().unwrap_or(0))
+            let (shared, examples) = part(settings, &tasks);
+            let engine = Engine::new(&kernels, &settings.theory, &shared, (settings.rank, false), hear)?;
+            (Some(Box::new(engine)), examples)
         };
         Ok(Draw { tasks, theory, source, engine, examples, rank: settings.rank })
     }
@@ -269,7 +275,7 @@ impl<'a> Draw<'a> {
     fn searched(&self, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<SearchResult> {
         let count = self.tasks.len();
         match &self.engine {
-            Some(engine) => search(count, settings.exhaustive_up_to, engine, hear),
+            Some(engine) => search(count, settings.exhaustive_up_to, engine.as_ref(), hear),
             None => {
                 let alone = Averaged { draws: std::slice::from_ref(self) };
                 search(count, settings.exhaustive_up_to.min(4), &alone, hear)
@@ -392,7 +398,7 @@ impl SearchResult {
     }
 }
 
-fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster, hear: Hear<'_>) -> Result<SearchResult> {
+fn search(count: usize, exhaustive_up_to: usize, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<SearchResult> {
     if count <= exhaustive_up_to {
         let (order, tried, worst) = forecaster.exhaust(count, hear)?;
         return Ok(SearchResult { order, method: SearchMethod::Exhaustive, tried, worst });
@@ -415,7 +421,7 @@ fn search(count: usize, exhaustive_up_to: usize, forecaster: &impl Forecaster, h
 /// Takes the best of all swaps of two tasks and moves of one task, as long as that forgets less.
 fn improve(
     start: Vec<usize>,
-    forecaster: &impl Forecaster,
+    forecaster: &dyn Forecaster,
     found: &mut SearchResult,
     hear: Hear<'_>,
 ) -> Result<(Vec<usize>, f64)> {
@@ -448,7 +454,7 @@ fn improve(
 }
 
 /// Begins with the best pair and puts each further task where the order so far forgets least.
-fn insert(count: usize, forecaster: &impl Forecaster, hear: Hear<'_>) -> Result<Vec<usize>> {
+fn insert(count: usize, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<Vec<usize>> {
     let pairs = (0..count).flat_map(|i| (0..count).filter(move |j| *j != i).map(move |j| vec![i, j]));
     let (mut order, ..) = least(pairs.collect(), forecaster, hear)?;
     for task in 0..count {
@@ -466,7 +472,7 @@ fn insert(count: usize, forecaster: &impl Forecaster, hear: Hear<'_>) -> Result<
 }
 
 /// The order with the least forecast, the first of equals, that forecast, and the order with the largest.
-fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster, hear: Hear<'_>) -> Result<(Vec<usize>, f64, Valued)> {
+fn least(orders: Vec<Vec<usize>>, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<(Vec<usize>, f64, Valued)> {
     let values = forecaster.of(&orders, hear)?;
     let largest = (0..orders.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]));
     let worst = largest.map_or((vec![], f64::NEG_INFINITY), |k| (orders[k].clone(), values[k]));
@@ -474,6 +480,20 @@ fn least(orders: Vec<Vec<usize>>, forecaster: &impl Forecaster, hear: Hear<'_>) 
     let best = pairs.reduce(|best, next| if next.1 < best.1 { next } else { best });
     let (order, value) = best.unwrap_or((vec![], f64::INFINITY));
     Ok((order, value, worst))
+}
+
+/// All orders of so many tasks.
+fn every_order(count: usize) -> Vec<Vec<usize>> {
+    (1..count).fold(vec![vec![0]], |shorter: Vec<Vec<usize>>, task| {
+        let longer = |order: Vec<usize>| {
+            (0..=order.len()).map(move |place| {
+                let mut longer = order.clone();
+                longer.insert(place, task);
+                longer
+            })
+        };
+        shorter.into_iter().flat_map(longer).collect()
+    })
 }
 
 impl Forecaster for Averaged<'_> {
@@ -488,16 +508,7 @@ impl Forecaster for Averaged<'_> {
     }
 
     fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)> {
-        let orders = (1..count).fold(vec![vec![0]], |shorter: Vec<Vec<usize>>, task| {
-            let longer = |order: Vec<usize>| {
-                (0..=order.len()).map(move |place| {
-                    let mut longer = order.clone();
-                    longer.insert(place, task);
-                    longer
-                })
-            };
-            shorter.into_iter().flat_map(longer).collect()
-        });
+        let orders = every_order(count);
         let tried = orders.len();
         let (order, _, worst) = least(orders, self, hear)?;
         Ok((order, tried, worst))
