@@ -49,7 +49,7 @@ fn settings(Case { depth, readout_penalty, max_steps }: Case) -> TrainSettings {
 }
 
 /// Gaussian inputs with the signs of one direction as labels; before it a task whose targets are the initial outputs, which
-/// every solver leaves as it is: only later tasks are penalised.
+/// every solver leaves as it is: only later tasks are penalized.
 fn tasks(case: Case) -> Result<[Task; 2]> {
     let mut stream = Stream::new(1, "levenberg bench", 0);
     let rule: Vec<f64> = (0..FEATURES).map(|_| stream.normal()).collect();

@@ -55,7 +55,7 @@ A claim that reads stricter than the paper's own words tests the reading, not th
 | 5f | γ_sim law judged on labels as given | on labels with YᵀK⁻¹Y/P = 1 | the law assumes that scale |
 | 5f | γ_sim^−2/α_c between 1 and 10 for 0 < γ_sim < .3 | reported | the law diverges as γ_sim → 0 |
 | 6a | γ_sim < .05 at 100 % | < .1 | kernels of unrelated tasks overlap by chance, more with larger P |
-| 6c, f | γ_sim^−2 within a linearised tolerance | within the power of the tolerance of γ_sim | the same tolerance for a number and its power |
+| 6c, f | γ_sim^−2 within a linearized tolerance | within the power of the tolerance of γ_sim | the same tolerance for a number and its power |
 | 7e | larger of G_21, G_22 ≤ 1.15 at the best λ | < 1.5 and below a third of that at λ = 1e6 | the paper says close to 1, without a number |
 | S3b | accuracy > .95 | range over λ < .02 | the paper says that it stays high |
 | S4 | training error < 1e-3 for all learners | GD; L2 must be at its minimum; of EWC it is told what more steps do | a penalty leaves an error of its own; EWC leaves weights without Fisher information free, along which nothing ends |

@@ -176,7 +176,7 @@ def sound(chance: random.Random) -> "dict[str, tuple[str, bytes, list[str]]]":
     rows = "".join(f"{chance.gauss(0, 1):.4f},{chance.gauss(0, 1):.4f},{'xyz'[k % 3]}\n" for k in range(9))
     load = ["data", "import", "FILE", "--name", "set", "--replace"]
     recipe = (
-        'seed = 3\n[preprocess]\ncentre = "image"\nwhiten = false\n[protocol]\nkind = "permuted"\ntasks = 2\np = 20\n'
+        'seed = 3\n[preprocess]\ncenter = "image"\nwhiten = false\n[protocol]\nkind = "permuted"\ntasks = 2\np = 20\n'
         "p_test = 0\nratio = 0.5\n[context]\ndim = 4\n"
     )
     study = (

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the pictures of README.md and docs/numbers.md anew: bash tools/make_pictures.sh [PROGRAM]
 # About ten minutes of one core, most of them for regimes.png; embedded data, no network. The others have commands of their own:
-# docs/evidence*.png paper/evidence/analyse.py, docs/benchmarks.* and docs/growth.* paper/compare, paper/reproduction/ ebbing-paper and
+# docs/evidence*.png paper/evidence/analyze.py, docs/benchmarks.* and docs/growth.* paper/compare, paper/reproduction/ ebbing-paper and
 # paper/gallery.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."

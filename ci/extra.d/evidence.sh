@@ -8,7 +8,7 @@ trap 'rm -rf "$fresh"' EXIT
 "$venv/bin/python" paper/evidence/study.py --short --results "$fresh/results"
 "$venv/bin/python" paper/evidence/check.py "$fresh/results"
 # The page is what the command writes from the stored results, and so is the calibration.
-"$venv/bin/python" paper/evidence/analyse.py --out "$fresh" --calibration "$fresh/calibration.json"
+"$venv/bin/python" paper/evidence/analyze.py --out "$fresh" --calibration "$fresh/calibration.json"
 diff -u docs/evidence.md "$fresh/evidence.md"
 diff -u crates/ebbing/src/theory/calibration.json "$fresh/calibration.json"
 for picture in docs/evidence*.png; do

@@ -38,7 +38,7 @@ def mean_distance(tasks: list[Task]) -> float:
 
 
 def cka(a: np.ndarray, b: np.ndarray) -> float:
-    """Linear centred kernel alignment of two sets of features of the same inputs."""
+    """Linear centered kernel alignment of two sets of features of the same inputs."""
     a, b = a - a.mean(0), b - b.mean(0)
     return float(np.linalg.norm(a.T @ b) ** 2 / (np.linalg.norm(a.T @ a) * np.linalg.norm(b.T @ b) + 1e-12))
 
@@ -92,7 +92,7 @@ def fisher(learner: Learner, t: int) -> np.ndarray:
 
 @timed
 def curvature_distance(networks: list[Learner], tasks: list[Task]) -> float:
-    """½ |√F_s − √F_t|²: Fisher informations of both tasks where task s has been learned, averaged over neighbours."""
+    """½ |√F_s − √F_t|²: Fisher informations of both tasks where task s has been learned, averaged over neighbors."""
     found = []
     for s in range(len(tasks) - 1):
         a, b = fisher(networks[s], s), fisher(networks[s], s + 1)

@@ -67,13 +67,13 @@ def pretrained_body(name: str, width: int) -> Network:
     classes = list(source.classes[:20])
     task = source.task(classes, list(range(len(classes))), 4000)
     network = mlp(2, width, len(classes))
-    optimiser = torch.optim.Adam(network.parameters(), 1e-3)
+    optimizer = torch.optim.Adam(network.parameters(), 1e-3)
     x, y = torch.from_numpy(task.x), torch.from_numpy(task.y)
     for _ in range(8):
         for rows in torch.randperm(len(x)).split(64):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             nn.functional.cross_entropy(network(x[rows]), y[rows]).backward()
-            optimiser.step()
+            optimizer.step()
     return network
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import calibration as c
 import pictures
-from analyse import CLASS_NAMES, KINDS, MEASURES, Study, markdown, mode_name, number, percent, seconds, span
+from analyze import CLASS_NAMES, KINDS, MEASURES, Study, markdown, mode_name, number, percent, seconds, span
 from intervals import mean_error, over_sequences, rank_correlation
 from sequences import NAMES
 
@@ -49,7 +49,7 @@ def opening(study: Study, _: Path) -> str:
 
 The theory speaks of wide networks that learn by small steps and squared error. People train networks of ordinary width by
 Adam with cross-entropy. This page holds the forecast against {trained(study)} networks trained in PyTorch on {len(every)} sequences
-of tasks, and says how far it can be trusted. It is written by `python paper/evidence/analyse.py` from the results in
+of tasks, and says how far it can be trusted. It is written by `python paper/evidence/analyze.py` from the results in
 `paper/evidence/results`.
 
 Two thirds of the sequences served to choose the mode and depth and to set the width of error bars. The other third
@@ -135,14 +135,14 @@ def sample(study: Study, _: Path) -> str:
     tasks = Counter(s["tasks"] for s in every)
     sets = Counter(s["data"] for s in every)
     rows = [[NAMES[p], str(n), f"{np.mean([s['tasks'] for s in every if s['protocol'] == p]):.1f}"] for p, n in sorted(count.items(), key=lambda x: -x[1])]
-    names = {"mnist": "MNIST", "fashion": "Fashion-MNIST", "cifar100gray": "grey CIFAR-100", "emnist62": "EMNIST"}
+    names = {"mnist": "MNIST", "fashion": "Fashion-MNIST", "cifar100gray": "gray CIFAR-100", "emnist62": "EMNIST"}
     low, high = min(s["p"] for s in every), max(s["p"] for s in every)
     return f"""## The sample
 
 {markdown(["protocol", "sequences", "tasks on average"], rows)}
 
 {min(tasks)} to {max(tasks)} tasks of {low} to {high} examples each; {", ".join(f"{names[s]} ({n})" for s, n in sets.most_common())}, mixtures counted by
-their first set. Pixels are standardised, not whitened, but for {len(study.others["whitened"])} sequences (below). Networks are fully connected, of 1 to 4 hidden layers of 50 to 300 units, but
+their first set. Pixels are standardized, not whitened, but for {len(study.others["whitened"])} sequences (below). Networks are fully connected, of 1 to 4 hidden layers of 50 to 300 units, but
 where the kind says otherwise; 20 epochs in batches of 32, Adam at 10⁻³ or SGD with momentum 0.9 at 0.02. Every sequence of the
 main part is learned by Adam with cross-entropy, with and without replay (5 to 100 examples of each earlier task), and in three other
 ways that take turns. Online EWC is Avalanche's."""
@@ -344,10 +344,10 @@ def whitened(study: Study, _: Path) -> str:
     head += [part for what in ("loss", "accuracy") for part in (f"mean error: {what}", "within 80 %", "within 90 %")]
     return f"""## Whitened images
 
-The program centres, whitens and scales images that it draws, as the theory's paper does; error bars of such tasks rest on
+The program centers, whitens and scales images that it draws, as the theory's paper does; error bars of such tasks rest on
 {len(seen) + len(judged)} further networks on {len({r.place for r in seen + judged})} sequences of images prepared in that way ({len({r.place for r in judged})} of them held out, by number). Whitening makes pixels of
 little use count as much as others, and few examples then teach little: the networks ended with an average accuracy of {number(low)}.
-What is lost is forecast less well than for standardised pixels, with a rank correlation of {number(rank_correlation(told, measured))} on held-out sequences (Adam or SGD,
+What is lost is forecast less well than for standardized pixels, with a rank correlation of {number(rank_correlation(told, measured))} on held-out sequences (Adam or SGD,
 with and without replay); no other mode, depth or temperature was clearly better on the sequences that served for choices.
 
 {markdown(head, rows)}
@@ -578,7 +578,7 @@ def undone(study: Study, _: Path) -> str:
     return """## What was not done
 
 - Networks are small and so are data sets: at most 300 units, 28 × 28 pixels, a few hundred examples per task, up to ten tasks. Nothing
-  was tried at the size of today's image or language models, on colour images, or with batch normalisation, dropout or augmentation.
+  was tried at the size of today's image or language models, on color images, or with batch normalization, dropout or augmentation.
 - Learning rates and numbers of epochs were set beforehand, not tuned for each sequence.
 - L2 and EWC are forecast as if there were no penalty of finite strength: the strength is not part of the forecast.
 - Gating is forecast at depth 1 only; gradients (tangent features) were tried where the network has one output.
@@ -593,7 +593,7 @@ def again(study: Study, _: Path) -> str:
 ```
 bash paper/evidence/install.sh VENV
 VENV/bin/python paper/evidence/study.py --data FOLDER
-VENV/bin/python paper/evidence/analyse.py
+VENV/bin/python paper/evidence/analyze.py
 ```
 
 FOLDER holds the IDX files that `paper/evidence/sequences.py` names. The study takes about an hour of one core and may be stopped and

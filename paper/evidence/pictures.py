@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-GREY = "#8c8c8c"
+GRAY = "#8c8c8c"
 MM = 1 / 25.4
 plt.rcParams.update(
     {
@@ -101,11 +101,11 @@ def sweeps(found: dict[str, dict], folder: Path, name: str) -> None:
     figure, axes = plt.subplots(1, len(found), figsize=(178 * MM, 56 * MM), sharey=True, layout="constrained")
     for ax, letter, (title, sweep) in zip(axes, "abcdef", found.items()):
         x = np.array(sweep["values"], dtype=float)
-        for what, colour, marker, label in (("lost", VERMILLION, "o", "loss of accuracy"), ("accuracy", BLUE, "s", "final accuracy")):
+        for what, color, marker, label in (("lost", VERMILLION, "o", "loss of accuracy"), ("accuracy", BLUE, "s", "final accuracy")):
             mean, spread = sweep[f"{what} size"]
-            ax.errorbar(x, mean, yerr=spread, color=colour, marker=marker, markersize=3.5, capsize=2, linewidth=1, label=label)
+            ax.errorbar(x, mean, yerr=spread, color=color, marker=marker, markersize=3.5, capsize=2, linewidth=1, label=label)
         ax.set(xscale="log", xlabel=title)
-        ax.axvline(sweep["usual"], color=GREY, linewidth=0.8, linestyle=":")
+        ax.axvline(sweep["usual"], color=GRAY, linewidth=0.8, linestyle=":")
         ax.grid(axis="y", color="#e5e5e5", linewidth=0.6)
         ax.minorticks_off()
         ax.text(-0.02, 1.05, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
@@ -122,11 +122,11 @@ def measures(rows: list[dict], folder: Path, name: str) -> None:
     titles = ("rank correlation with\nthe measured loss", "mean error on\nheld-out sequences", "seconds of one core\nfor a sequence")
     for ax, what, title, letter in zip(axes, ("rho", "error", "seconds"), titles, "abc"):
         for place, row in zip(places, rows):
-            colour = VERMILLION if place == len(rows) - 1 else BLUE
+            color = VERMILLION if place == len(rows) - 1 else BLUE
             value, low, high = (row[what],) * 3 if what == "seconds" else row[what]
             if np.isfinite(value) and value > 0:
-                ax.plot([low, high], [place, place], color=colour, linewidth=1.4)
-                ax.plot(value, place, "D" if place == len(rows) - 1 else "o", color=colour, markersize=5)
+                ax.plot([low, high], [place, place], color=color, linewidth=1.4)
+                ax.plot(value, place, "D" if place == len(rows) - 1 else "o", color=color, markersize=5)
         ax.set_xlabel(title)
         ax.grid(axis="x", color="#e5e5e5", linewidth=0.6)
         ax.set_axisbelow(True)
@@ -145,10 +145,10 @@ def advice(replay: list[dict], orders: list[dict], heads: dict, folder: Path, na
     figure, axes = plt.subplots(1, 3, figsize=(178 * MM, 66 * MM), layout="constrained")
     ax = axes[0]
     for k, curve in enumerate(replay):
-        colour, marker = [VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY][k % 6], "osD^vP"[k % 6]
+        color, marker = [VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY][k % 6], "osD^vP"[k % 6]
         x = np.arange(len(curve["amounts"]))
-        ax.plot(x, curve["told"], color=colour)
-        ax.plot(x, curve["seen"], color=colour, marker=marker, markersize=4, linestyle="none", label=curve["name"])
+        ax.plot(x, curve["told"], color=color)
+        ax.plot(x, curve["seen"], color=color, marker=marker, markersize=4, linestyle="none", label=curve["name"])
         ax.set_xticks(x, curve["amounts"])
     ax.set(xlabel="examples kept of each task", ylabel="loss of accuracy", ylim=(-0.08, 1.5), yticks=[0, 0.25, 0.5, 0.75, 1])
     ax.legend(loc="upper right", fontsize=6.5, handletextpad=0.2, borderaxespad=0)

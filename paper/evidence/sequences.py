@@ -1,8 +1,8 @@
 """Sequences of tasks, drawn by number: protocol, data set, number of tasks and examples per task.
 
 Data sets are IDX files `SET-{train,test}-{images-idx3,labels-idx1}-ubyte.gz` (SET: mnist, fashion, cifar100gray, emnist62) in
-one folder. The set `sample` is the part of MNIST that the package embeds; it needs no file. Pixels are standardised, or
-prepared as the program prepares images that it draws: centred one by one, whitened, scaled to one norm.
+one folder. The set `sample` is the part of MNIST that the package embeds; it needs no file. Pixels are standardized, or
+prepared as the program prepares images that it draws: centered one by one, whitened, scaled to one norm.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Source:
 
     def __init__(self, name: str, rng: np.random.Generator, whitened: bool = False) -> None:
         self.parts, self.rng = loaded(name), rng
-        self.prepare = (lambda raw: white(raw, whitening(name))) if whitened else self.standardise
+        self.prepare = (lambda raw: white(raw, whitening(name))) if whitened else self.standardize
         self.classes = np.unique(self.parts[0][1])
         self.left: dict[tuple[int, int], list[int]] = {}
 
@@ -191,7 +191,7 @@ class Source:
             found += [self.prepare(raw.reshape(len(raw), -1) / 255).astype(np.float32), np.array(marks)[mixed]]
         return Task(*found)
 
-    def standardise(self, x: np.ndarray) -> np.ndarray:
+    def standardize(self, x: np.ndarray) -> np.ndarray:
         mean, deviation = self.parts[2]
         return (x - mean) / deviation
 
@@ -225,7 +225,7 @@ def loaded(name: str):
     if name == "sample":
         import ebbing
 
-        told = ebbing.data.sample(centre="none", whiten=False, normalise=False)
+        told = ebbing.data.sample(center="none", whiten=False, normalize=False)
         parts = [(np.round(255 * x / told.x.max()).reshape(-1, SIDE, SIDE).astype(np.uint8), y) for x, y in ((told.x, told.y), (told.x_test, told.y_test))]
     else:
         if FOLDER is None:

@@ -58,8 +58,8 @@ def run_of(kind: str, number: int) -> dict:
     changed = {
         "adam-ce": {},
         "adam-mse": {"loss": "mse"},
-        "sgd-ce": {"optimiser": "sgd"},
-        "sgd-mse": {"optimiser": "sgd", "loss": "mse"},
+        "sgd-ce": {"optimizer": "sgd"},
+        "sgd-mse": {"optimizer": "sgd", "loss": "mse"},
         "brief": {"epochs": 3},
         "long": {"epochs": 50},
         "l2": {"l2": float(rng.choice([1e-3, 1e-2, 1e-1]))},

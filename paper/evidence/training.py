@@ -16,7 +16,7 @@ DEFAULTS = {
     "network": "mlp",
     "depth": 2,
     "width": 200,
-    "optimiser": "adam",
+    "optimizer": "adam",
     "loss": "ce",
     "rate": None,
     "epochs": 20,
@@ -29,7 +29,7 @@ DEFAULTS = {
     "scale": 1.0,
     "seed": 0,
 }
-#: Learning rates by optimiser and loss.
+#: Learning rates by optimizer and loss.
 RATES = {("adam", "ce"): 1e-3, ("adam", "mse"): 1e-3, ("sgd", "ce"): 0.02, ("sgd", "mse"): 0.02}
 
 
@@ -101,8 +101,8 @@ class Learner:
             before = self.start(x)
         return self.settings["scale"] * (self.network(x) - before)
 
-    def optimiser(self) -> torch.optim.Optimizer:
-        kind, loss = self.settings["optimiser"], self.settings["loss"]
+    def optimizer(self) -> torch.optim.Optimizer:
+        kind, loss = self.settings["optimizer"], self.settings["loss"]
         rate = self.settings["rate"] or RATES[kind, loss]
         free = [p for p in self.network.parameters() if p.requires_grad]
         if kind == "adam":
@@ -121,17 +121,17 @@ class Learner:
         if self.settings["replay"]:
             x = torch.cat([x, *(self.data[s][0][self.kept[s]] for s in range(t))])
             y = torch.cat([y, *(self.data[s][1][self.kept[s]] for s in range(t))])
-        optimiser, l2 = self.optimiser(), self.settings["l2"] if t else 0.0
+        optimizer, l2 = self.optimizer(), self.settings["l2"] if t else 0.0
         before = [p.detach().clone() for p in self.network.parameters()] if l2 else []
         order = torch.Generator().manual_seed(1000 * self.settings["seed"] + t)
         for _ in range(self.settings["epochs"]):
             for rows in torch.randperm(len(x), generator=order).split(self.settings["batch"]):
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 value = self.loss(self.answers(x[rows]), y[rows])
                 value.backward()
                 for p, q in zip(self.network.parameters(), before):
                     p.grad.add_(p.detach() - q, alpha=l2)  # of l2/2 |θ − θ_before|²
-                optimiser.step()
+                optimizer.step()
 
     @torch.no_grad()
     def measure(self, t: int) -> tuple[float, float, float]:
@@ -185,7 +185,7 @@ def by_avalanche(learner: Learner):
     criterion = learner.loss if learner.outputs == 1 else nn.CrossEntropyLoss()
     strategy = SupervisedTemplate(
         model=learner.network,
-        optimizer=learner.optimiser(),
+        optimizer=learner.optimizer(),
         criterion=criterion,
         train_mb_size=learner.settings["batch"],
         train_epochs=learner.settings["epochs"],

@@ -115,7 +115,7 @@ def spread_inputs(p):
     return {"x": draws.standard_normal((p, FEATURES)) + strength}
 
 
-def labelled_inputs(p):
+def labeled_inputs(p):
     draws = np.random.default_rng(1)
     x, x_test = draws.standard_normal((p, FEATURES)), draws.standard_normal((100, FEATURES))
     return {"x": x, "x_test": x_test, "y": draws.choice([-1.0, 1.0], (p, 1))}
@@ -156,7 +156,7 @@ def two_tasks(p, loads):
 
 def regression(p):
     text = f"kernel regression P = {p}, N0 = {FEATURES}, depth 3 (kernel and solve)"
-    return Work(text, {"work": "regression", "depth": 3}, lambda: labelled_inputs(p))
+    return Work(text, {"work": "regression", "depth": 3}, lambda: labeled_inputs(p))
 
 
 def step(steps, *shape):

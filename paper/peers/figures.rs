@@ -1,7 +1,7 @@
 //! The figures of `docs/benchmarks.md`, from what the comparison measured.
 
 use crate::{Done, Fallible};
-use ebbing_report::{Bars, Dash, Figure, Line, Marker, Markers, Panel, Rgb};
+use ebbing_show::{Bars, Dash, Figure, Line, Marker, Markers, Panel, Rgb};
 use serde_json::{Value, from_value, json};
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn ratios(rows: Vec<(String, f64, f64)>) -> Figure {
         .grid()
         .aspect(0.4)
         .bars(Bars::new(&names).series("measured", &ratios))
-        .markers(Markers::new("target", &places, &targets).colour(Rgb::BLACK).shape(Marker::Diamond))
+        .markers(Markers::new("target", &places, &targets).color(Rgb::BLACK).shape(Marker::Diamond))
         .horizontal("", 1.0);
     Figure::wide(panel)
         .title("Ebbing's speed beside its peers'")
@@ -53,7 +53,7 @@ fn growth_panel((name, axis, sizes, seconds, [first, last]): &Growth) -> Panel {
         if dash == Dash::Solid || first != last {
             let at = |x: &f64| seconds[0].1[anchor] * (x / sizes[anchor]).powf(*slope);
             let line = Line::new(&format!("slope {slope}"), sizes, &sizes.iter().map(at).collect::<Vec<_>>());
-            panel = panel.line(line.colour(Rgb::GREY).width(0.5).dash(dash));
+            panel = panel.line(line.color(Rgb::GRAY).width(0.5).dash(dash));
         }
     }
     panel

@@ -309,7 +309,7 @@ class Load:
         return sums
 
     def solve(self, start, slope):
-        """Powell's method, from a start and, unless None, a neighbour's derivatives; with u12 and whether it is solved."""
+        """Powell's method, from a start and, unless None, a neighbor's derivatives; with u12 and whether it is solved."""
         found = root(self, start, jac=None if slope is None else lambda _: slope, options={"xtol": 1e-9})
         u12, residual, true = self.seen[found.x.tobytes()]
         return found, u12, found.success and residual < TOLERANCE and true
@@ -345,7 +345,7 @@ def follow(tasks, alphas):
 
 
 def starts(known, slope, at, sigma2):
-    """Starts with derivatives, best first: extrapolated, the neighbour's solution, and fixed ones."""
+    """Starts with derivatives, best first: extrapolated, the neighbor's solution, and fixed ones."""
     if len(known) == 2:
         (before, x0), (last, x1) = known
         ahead = x1 + (x1 - x0) * (at - last) / (last - before) if last > before else x1

@@ -1,6 +1,6 @@
 """PyTorch's L-BFGS on a problem that the bench `levenberg` wrote: torch_lbfgs.py PROBLEM.json SECONDS.
 
-Minimises ½ Σ r² + κ/2 |W − W_0|² + ρ/2 |a|² over hidden weights and the readout, in double precision with a strong Wolfe line
+Minimizes ½ Σ r² + κ/2 |W − W_0|² + ρ/2 |a|² over hidden weights and the readout, in double precision with a strong Wolfe line
 search, and prints the objective and the gradient's norm over that at the start, until that is 1e-6 or the time is over.
 """
 

@@ -3,7 +3,7 @@
     EBBING_EXTRA=target/extra bash paper/peers/install.sh neural-tangents
     target/extra/neural-tangents/bin/python paper/peers/whole.py --program target/release/ebbing --images FILE --labels FILE P...
 
-FILE are MNIST's IDX files. With --memory 6GiB ebbing may plan with that much only, and computes in tiles where kernels take more. Both sides read the same tasks (pixels standardised, with an order of their own in each task; odd digits
+FILE are MNIST's IDX files. With --memory 6GiB ebbing may plan with that much only, and computes in tiles where kernels take more. Both sides read the same tasks (pixels standardized, with an order of their own in each task; odd digits
 against even ones), use two threads and double precision, and compute F_21 of random features at depth 3. neural-tangents makes its
 kernels in batches (`nt.batch`), SciPy factors them in place. Each size is a process of its own on either side, so that its peak of
 memory is its own; one that fails is told with its last words.

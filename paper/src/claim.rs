@@ -64,10 +64,10 @@ impl Claim {
         Claim::new(panel, statement, value, &format!("< {limit}"), value < limit)
     }
 
-    /// `|value − centre| ≤ tolerance`.
-    pub fn near(panel: &str, statement: &str, value: f64, centre: f64, tolerance: f64) -> Claim {
-        let holds = (value - centre).abs() <= tolerance;
-        Claim::new(panel, statement, value, &format!("{centre} ± {tolerance}"), holds)
+    /// `|value − center| ≤ tolerance`.
+    pub fn near(panel: &str, statement: &str, value: f64, center: f64, tolerance: f64) -> Claim {
+        let holds = (value - center).abs() <= tolerance;
+        Claim::new(panel, statement, value, &format!("{center} ± {tolerance}"), holds)
     }
 
     /// With the standard error of the value.

@@ -145,7 +145,7 @@ def phase_curves(
 
 
 class BestLambda(Result):
-    """The λ that minimises max(G_21, G_22): `lam` with its `f21`, `g21`, `g22`, and every λ `tried`, ascending.
+    """The λ that minimizes max(G_21, G_22): `lam` with its `f21`, `g21`, `g22`, and every λ `tried`, ascending.
 
     `at_edge` says that it is an end of the range searched, so that the minimum may lie beyond.
     """
@@ -196,7 +196,7 @@ def best_lambda(
     sigma_readout: float | None = None,
     readout_norm: float | None = None,
 ) -> BestLambda:
-    """Searches `low` … `high` for the λ that minimises `max(G_21, G_22)` of two tasks with held-out data.
+    """Searches `low` … `high` for the λ that minimizes `max(G_21, G_22)` of two tasks with held-out data.
 
     Give `width` N or `alpha` = P/N of the second task.
 

@@ -98,7 +98,7 @@ class Forecast(Result):
             fit=ForgettingFit.of(outlook["fit"]) if outlook["fit"] else None,
             train_accuracy=_mean(outlook["train_accuracy"]),
             test_loss=_mean(test.get("loss")),
-            generalization=_mean(test.get("generalisation")),
+            generalization=_mean(test.get("generalization")),
             test_accuracy=_mean(test.get("accuracy")),
             task_accuracy=_mean(test.get("task_accuracy")),
             metrics=Metrics.of(test["metrics"]) if test.get("metrics") else None,

@@ -21,7 +21,7 @@ from ._table import Table, frame, matrix_table, power, setting, shortened, symbo
 REGIMES = {
     "fixed_representations": "fixed-representations",
     "overfitting": "overfitting",
-    "generalisation": "generalization",
+    "generalization": "generalization",
 }
 
 #: The prior variance of readouts and the bound on their norm.
@@ -283,7 +283,7 @@ def powers(result: Result, name: str) -> list[str]:
 
 
 class CriticalLoad(Result):
-    """`alpha_c`, where overfitting gives way to generalisation, and `alpha_c_gamma_sim` = γ_sim⁻² beside it.
+    """`alpha_c`, where overfitting gives way to generalization, and `alpha_c_gamma_sim` = γ_sim⁻² beside it.
 
     1 where there is no overfitting regime, inf where none is found up to `bound`; `notes` says so in words.
     """

@@ -11,8 +11,8 @@ from ._arrays import Array, task_names
 from ._table import as_math, setting, significant, symbol, without_rounding
 
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
-#: Colours, dashes and markers of categories, in that order: what differs in one differs in all.
-COLOURS = (BLUE, VERMILLION, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "black")
+#: Colors, dashes and markers of categories, in that order: what differs in one differs in all.
+COLORS = (BLUE, VERMILLION, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "black")
 DASHES = ("-", "--", ":", "-.", (0, (8, 3)), (0, (5, 2, 1, 2, 1, 2)), (0, (3, 2)))
 MARKERS = "os^DvPX"
 #: The tint behind each regime, and its name.
@@ -20,8 +20,8 @@ TINTS = {"fixed-representations": "#B5C3D9", "overfitting": "#F4CCC4", "generali
 
 
 def look(k: int) -> dict[str, Any]:
-    """Colour and dash of category `k`."""
-    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
+    """Color and dash of category `k`."""
+    return {"color": COLORS[k % len(COLORS)], "linestyle": DASHES[k % len(DASHES)]}
 
 
 def axes(ax: Any, size: tuple[float, float] = (3.4, 2.6)) -> Any:
@@ -130,9 +130,9 @@ def heat_map(values: Array, label: str, ax: Any = None, names: Sequence[str] | N
         middle = 0.5 * np.nanmax(shown)
         for (t, s), value in np.ndenumerate(shown):
             if np.isfinite(value):
-                colour = "black" if value > middle else "white"
+                color = "black" if value > middle else "white"
                 text = "0" if value == 0 else f"{value:.2f}"
-                ax.text(s, t, text, ha="center", va="center", color=colour, fontsize=7)
+                ax.text(s, t, text, ha="center", va="center", color=color, fontsize=7)
     return ax
 
 
@@ -213,8 +213,8 @@ def loads(limit: Any, ax: Any = None) -> Any:
         finite = np.atleast_1d(limit.__dict__[f"{name}_exponent"])[order] == 0
         shown = np.where(finite, value, np.nan)
         side.plot(alpha, shown, marker="." if alpha.size < 8 else "", **look(k))
-        side.set_ylabel(as_math(f"{symbol(name)} for λ → ∞, where finite"), color=COLOURS[k])
-        side.tick_params(axis="y", colors=COLOURS[k])
+        side.set_ylabel(as_math(f"{symbol(name)} for λ → ∞, where finite"), color=COLORS[k])
+        side.tick_params(axis="y", colors=COLORS[k])
         side.spines["top"].set_visible(False)
         from_zero(side, shown)
     ax.set(xscale="log", xlabel="load α = P/N")
@@ -269,7 +269,7 @@ def critical(found: Any, ax: Any = None) -> Any:
     tint(ax, 0.1, high, found.alpha_c)
     for y, name in enumerate(names):
         if name in known:
-            ax.plot(known[name], y, marker=MARKERS[y], color=COLOURS[y], linestyle="none")
+            ax.plot(known[name], y, marker=MARKERS[y], color=COLORS[y], linestyle="none")
             at = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
             ax.annotate(significant(known[name]), (known[name], y), fontsize=7, **at)
         else:
@@ -294,7 +294,7 @@ def penalties(found: Any, ax: Any = None) -> Any:
     ax = axes(ax)
     for k, name in enumerate(("g21", "g22")):
         ax.plot(found.tried["lam"], found.tried[name], **look(k), label=as_math(symbol(name)))
-    ax.axvline(found.lam, color="grey", linewidth=0.8, linestyle="--", label=f"best λ = {significant(found.lam)}")
+    ax.axvline(found.lam, color="gray", linewidth=0.8, linestyle="--", label=f"best λ = {significant(found.lam)}")
     ax.set(xscale="log", yscale="log", xlabel="penalty λ", ylabel="normalized test loss")
     key(ax)
     return clean(ax)
@@ -311,7 +311,7 @@ def remedies(advice: Any, ax: Any = None) -> Any:
     tags: list[list[Any]] = []
     for k, row in enumerate(applied):
         forgotten = float(without_rounding(np.array(row["forgetting"])))
-        style = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[(k // len(COLOURS) + k) % len(MARKERS)]}
+        style = {"color": COLORS[k % len(COLORS)], "marker": MARKERS[(k // len(COLORS) + k) % len(MARKERS)]}
         ax.plot(row["cost"], forgotten, linestyle="none", label=f"{k + 1} {row['remedy']}", **style)
         near = [t for t in tags if abs(np.log(t[0] / row["cost"])) < reach and abs(t[1] - forgotten) < 0.05 * most]
         if near:
@@ -322,7 +322,7 @@ def remedies(advice: Any, ax: Any = None) -> Any:
     for cost, forgotten, numbers in tags:
         text = ", ".join(str(k) for k in numbers)
         ax.annotate(text, (cost, forgotten), xytext=(6, 0), textcoords="offset points", fontsize=6, va="center")
-    ax.axhline(advice.target, color="grey", linewidth=0.8, linestyle="--", label=f"asked for, {significant(advice.target)}")
+    ax.axhline(advice.target, color="gray", linewidth=0.8, linestyle="--", label=f"asked for, {significant(advice.target)}")
     ax.set(xlabel="work of training, doing nothing = 1", ylabel="mean final forgetting", xscale="log")
     load_axis(ax.xaxis)
     ax.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))

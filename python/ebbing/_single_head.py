@@ -210,7 +210,7 @@ class SingleHead:
         test = self.forecast(variance)["test"]
         if test is None:
             raise ValueError("generalization needs held-out data: give every task as (X, y, X_test, y_test)")
-        return np.array(test["generalisation"])
+        return np.array(test["generalization"])
 
     def __repr__(self) -> str:
         return f"<SingleHead of {self.tasks} tasks, about {self.digits:.0f} digits>"

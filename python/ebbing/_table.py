@@ -135,7 +135,7 @@ CELL = "text-align:right;padding:2px 8px"
 
 
 class Table(NamedTuple):
-    """A caption, a head and rows of cells; numbers are written by `significant`. `shades` colours the cells after the first."""
+    """A caption, a head and rows of cells; numbers are written by `significant`. `shades` colors the cells after the first."""
 
     caption: str
     head: list[str]

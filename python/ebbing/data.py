@@ -89,67 +89,67 @@ class Dataset:
 
 
 def preprocessing(
-    centre: str = "image",
+    center: str = "image",
     whiten: bool = True,
     ridge: float | None = None,
     covariance_of: str = "train",
-    normalise: bool = True,
-    grey: bool = True,
+    normalize: bool = True,
+    gray: bool = True,
     order: str = "standard",
 ) -> str:
     """Preprocessing as the compiled half reads it; a ridge that is not given is that of the order."""
     zca: Any = {"covariance_of": covariance_of} if whiten else False
     if whiten and ridge is not None:
         zca["ridge"] = ridge
-    return encode(grey=grey, centre=centre, whiten=zca, normalise=normalise, order=order)
+    return encode(gray=gray, center=center, whiten=zca, normalize=normalize, order=order)
 
 
-def scaled(norm: bool | None, normalise: bool | None) -> bool:
-    """Whether inputs are scaled; `norm` is the program's word, `normalise` that of recipes."""
-    return bool(either("norm", norm, "normalise", normalise, True))
+def scaled(norm: bool | None, normalize: bool | None) -> bool:
+    """Whether inputs are scaled; `norm` is the program's word, `normalize` that of recipes."""
+    return bool(either("norm", norm, "normalize", normalize, True))
 
 
 def load(
     name: str,
     *,
-    centre: str = "image",
+    center: str = "image",
     whiten: bool = True,
     ridge: float | None = None,
     covariance_of: str = "train",
     norm: bool | None = None,
-    grey: bool = True,
+    gray: bool = True,
     order: str = "standard",
-    normalise: bool | None = None,
+    normalize: bool | None = None,
 ) -> Dataset:
     """A set by its name: mnist-sample, mnist, fashion-mnist, emnist, cifar10, cifar100, or one that was imported.
 
     Sets other than the sample are looked for where `ebbing data list` says; `ebbing data get NAME` fetches them. Examples are
-    prepared in this order: `grey` levels, `centre` (image, pixel or none), ZCA whitening with a relative `ridge` (1e-7) and
+    prepared in this order: `gray` levels, `center` (image, pixel or none), ZCA whitening with a relative `ridge` (1e-7) and
     the training covariance (or that of the set `covariance_of`), and scaling to `|x|² = N0` unless `norm` is False (recipes
-    call it `normalise`, which is taken too). The paper's authors scale before whitening too, and have no ridge:
+    call it `normalize`, which is taken too). The paper's authors scale before whitening too, and have no ridge:
     `order="authors"`.
     """
-    settings = preprocessing(centre, whiten, ridge, covariance_of, scaled(norm, normalise), grey, order)
+    settings = preprocessing(center, whiten, ridge, covariance_of, scaled(norm, normalize), gray, order)
     return Dataset("load", (str(name), settings))
 
 
 @lru_cache(maxsize=4)
 def sample(
     *,
-    centre: str = "image",
+    center: str = "image",
     whiten: bool = True,
     ridge: float | None = None,
     norm: bool | None = None,
     order: str = "standard",
-    normalise: bool | None = None,
+    normalize: bool | None = None,
 ) -> Dataset:
     """4,000 training and 1,000 test images of MNIST, embedded: no file, no network.
 
     >>> sample().x.shape, sorted(set(sample().y.tolist())) == list(range(10))
     ((4000, 784), True)
     """
-    steps: dict[str, Any] = dict(centre=centre, whiten=whiten, ridge=ridge, order=order)
-    return load("mnist-sample", norm=scaled(norm, normalise), **steps)
+    steps: dict[str, Any] = dict(center=center, whiten=whiten, ridge=ridge, order=order)
+    return load("mnist-sample", norm=scaled(norm, normalize), **steps)
 
 
 def from_arrays(
@@ -159,12 +159,12 @@ def from_arrays(
     y_test: Any = None,
     *,
     name: str = "arrays",
-    centre: str = "image",
+    center: str = "image",
     whiten: bool = True,
     ridge: float | None = None,
     norm: bool | None = None,
     order: str = "standard",
-    normalise: bool | None = None,
+    normalize: bool | None = None,
 ) -> Dataset:
     """A set of your own: inputs (one per row, further axes flattened) and class labels: integers, booleans or strings.
 
@@ -191,7 +191,7 @@ def from_arrays(
         digest.update(np.array(own).tobytes())
     digest.update("\n".join(names or []).encode())
     test = (inputs[1], numbers[1]) if X_test is not None else (None, None)
-    settings = preprocessing(centre, whiten, ridge, "train", scaled(norm, normalise), False, order)
+    settings = preprocessing(center, whiten, ridge, "train", scaled(norm, normalize), False, order)
     return Dataset("arrays", (inputs[0], numbers[0], *test, name, digest.hexdigest(), settings), names)
 
 
@@ -219,20 +219,20 @@ def whiten(
     X: Any,
     *others: Any,
     ridge: float = 1e-7,
-    centre: str = "image",
+    center: str = "image",
     norm: bool | None = None,
-    normalise: bool | None = None,
+    normalize: bool | None = None,
 ) -> Array | tuple[Array, ...]:
-    """`x ← V (Λ + ridge·λ_max)^{-1/2} Vᵀ x` (ZCA) fitted to X after centring, then scaled to `|x|² = N0` unless `norm` is False.
+    """`x ← V (Λ + ridge·λ_max)^{-1/2} Vᵀ x` (ZCA) fitted to X after centering, then scaled to `|x|² = N0` unless `norm` is False.
 
     Returns X prepared, and each of `others` prepared with what was fitted to X.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(200, 10)) * np.arange(1, 11)
-    >>> white = whiten(X, centre="pixel", norm=False)
+    >>> white = whiten(X, center="pixel", norm=False)
     >>> bool(np.allclose(np.cov(white.T, bias=True), np.eye(10), atol=1e-4))
     True
     """
     sets = [matrix(X, "X"), *(matrix(x, f"others[{i}]") for i, x in enumerate(others))]
-    done = _ebbing.prepared(sets, preprocessing(centre, True, ridge, "train", scaled(norm, normalise), False))
+    done = _ebbing.prepared(sets, preprocessing(center, True, ridge, "train", scaled(norm, normalize), False))
     return tuple(done) if others else done[0]

@@ -77,7 +77,7 @@ def split(
     p: int | None = None,
     p_test: int | None = None,
 ) -> TaskSequence:
-    """Disjoint groups of classes per task, labelled by group: `sign`, `one-hot` or `one-hot-all`; 600 examples and 200 for tests.
+    """Disjoint groups of classes per task, labeled by group: `sign`, `one-hot` or `one-hot-all`; 600 examples and 200 for tests.
 
     >>> split(length=2, examples=100, test_examples=0, assignment=[[[0], [1]], [[2], [3]]])[0].x_test is None
     True
@@ -153,7 +153,7 @@ def interpolated(tasks: Any, *, intermediate: int | None = None, seed: Seed = 0,
 
 
 def with_context(
-    tasks: Any, *, dim: int = 100, variance: float = 1.0, renormalise: bool = True, seed: Seed = 0
+    tasks: Any, *, dim: int = 100, variance: float = 1.0, renormalize: bool = True, seed: Seed = 0
 ) -> TaskSequence:
     """Appends a context `c_t ~ N(0, variance·I)` of `dim` entries, drawn once per task, to every input of task t.
 
@@ -161,7 +161,7 @@ def with_context(
     (50, 800)
     """
     tasks = as_sequence(tasks)
-    context = count(dim, "dim"), real(variance, "variance"), bool(renormalise), seed_of(seed)
+    context = count(dim, "dim"), real(variance, "variance"), bool(renormalize), seed_of(seed)
     return _sequence(_ebbing.with_context(native(tasks), *context), tasks)
 
 

@@ -195,7 +195,7 @@ def _learning(model: Any, names: Sequence[str] | None) -> dict[str, Any]:
 
     for name, module in model.named_modules():
         if module.training and isinstance(module, (_BatchNorm, _DropoutNd)):
-            kind = "dropout" if isinstance(module, _DropoutNd) else "batch normalisation"
+            kind = "dropout" if isinstance(module, _DropoutNd) else "batch normalization"
             where = f" ({name})" if name else ""
             raise ValueError(f"model: it is in training mode with {kind}{where}, which changes its answers; call model.eval() first")
     every = dict(model.named_parameters())

@@ -177,11 +177,11 @@ pub fn with_context<'py>(
     tasks: Vec<GivenTask<'py>>,
     dim: usize,
     variance: f64,
-    renormalise: bool,
+    renormalize: bool,
     seed: u64,
 ) -> PyResult<MadeTasks<'py>> {
     let sequence = sequence(&tasks).map_err(python)?;
-    made(py, run(py, None, move |_| WithContext { dim, variance, renormalise }.apply(&sequence, seed))?)
+    made(py, run(py, None, move |_| WithContext { dim, variance, renormalize }.apply(&sequence, seed))?)
 }
 
 /// Tasks from an `.npz` file, a folder of them, or a recipe.

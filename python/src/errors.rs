@@ -21,7 +21,7 @@ const RENAMED: [(&str, &str); 9] = [
     ("p_test", "test_examples"),
     ("split", "ratio"),
     ("steps", "intermediate"),
-    ("normalise", "norm"),
+    ("normalize", "norm"),
 ];
 
 /// The Python exception for an error, with the library's sentence.

@@ -36,7 +36,7 @@ pub struct MultiHead {
 
 #[pymethods]
 impl MultiHead {
-    /// Solves for the renormalisation factors.
+    /// Solves for the renormalization factors.
     #[new]
     #[pyo3(signature = (tasks, width, alpha, lam, sigma2, beta, activation_name, readout))]
     fn new(
@@ -99,7 +99,7 @@ impl MultiHead {
     /// `G[t][s]`, row t of t + 1 entries.
     fn generalization(&self, py: Python<'_>) -> PyResult<Vec<Vec<f64>>> {
         let theory = self.theory.clone();
-        run(py, None, move |_| each(&theory, |t, s| theory.generalisation(t, s)))
+        run(py, None, move |_| each(&theory, |t, s| theory.generalization(t, s)))
     }
 
     /// `<Φ(x)·Φ(x')>/N` after two tasks, or only what learning added to it.
@@ -184,7 +184,7 @@ impl TwoTasks {
         Ok(TwoTasks { two: Arc::new(two) })
     }
 
-    /// Factors, regime, forgetting and generalisation at every load.
+    /// Factors, regime, forgetting and generalization at every load.
     fn curve<'py>(&self, py: Python<'py>, alphas: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
         let two = self.two.clone();
         object(py, &run(py, None, move |_| two.curve(&alphas))?)

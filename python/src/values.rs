@@ -1,4 +1,4 @@
-//! Serialised results as Python's own dictionaries, lists and numbers; settings the other way.
+//! Serialized results as Python's own dictionaries, lists and numbers; settings the other way.
 
 use crate::errors::python;
 use ebbing::stats::number::{self, significant, with_error};

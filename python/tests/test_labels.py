@@ -9,13 +9,13 @@ import ebbing
 
 
 def classes(per_task, p=24, n0=40, seed=3):
-    """Tasks of Gaussian inputs with integer labels out of each task's own classes, each class around its own centre."""
+    """Tasks of Gaussian inputs with integer labels out of each task's own classes, each class around its own center."""
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(10, n0))
+    centers = rng.normal(size=(10, n0))
     tasks = []
     for own in per_task:
         y = np.array([own[i % len(own)] for i in range(p)])
-        tasks.append((rng.normal(size=(p, n0)) + centres[y], y))
+        tasks.append((rng.normal(size=(p, n0)) + centers[y], y))
     return tasks
 
 

@@ -200,7 +200,7 @@ def test_models_that_cannot_be_forecast_are_refused_in_a_sentence():
         return torch.nn.Linear(4, outputs)
 
     refused(r"training mode with dropout \(1\)", torch.nn.Sequential(linear(), torch.nn.Dropout()))
-    refused("batch normalisation", torch.nn.Sequential(torch.nn.BatchNorm1d(4), linear()))
+    refused("batch normalization", torch.nn.Sequential(torch.nn.BatchNorm1d(4), linear()))
     assert len(ebbing.torch.tangent_features(torch.nn.Sequential(torch.nn.BatchNorm1d(4), linear()).eval(), [(x, y)])) == 1
     refused("requires a gradient; nothing", linear().requires_grad_(False))
     fixed = linear()

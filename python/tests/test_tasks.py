@@ -47,7 +47,7 @@ def test_steps_between_and_context():
     more = ebbing.tasks.interpolated(pair, steps=3)
     assert len(more) == 5 and np.array_equal(more[0].x, pair[0].x) and np.array_equal(more[4].x, pair[1].x)
     assert more.settings["interpolate"]["steps"] == 3 and more.settings["seed"] == 0
-    extended = ebbing.tasks.with_context(pair, dim=10, renormalise=False)
+    extended = ebbing.tasks.with_context(pair, dim=10, renormalize=False)
     assert np.array_equal(extended[0].x[:, :784], pair[0].x)
     assert np.ptp(extended[0].x[:, 784:], axis=0).max() == 0
     own = [(np.eye(4), [1, -1, 1, -1]), (np.eye(4) + 1, [1, 1, -1, -1])]
@@ -79,7 +79,7 @@ def test_data_sets():
     assert len(digits.settings["sha256"]) == 64
     again = pickle.loads(pickle.dumps(digits))
     assert np.array_equal(again.examples([3, 5]), digits.examples([3, 5]))
-    raw = ebbing.data.sample(centre="none", whiten=False, normalise=False)
+    raw = ebbing.data.sample(center="none", whiten=False, normalize=False)
     assert raw.x.min() == 0 and raw.x.max() == 255
 
 
@@ -106,13 +106,13 @@ def test_settings_have_the_programs_names_and_those_of_recipes():
         (made.interpolated(pair, intermediate=2), made.interpolated(pair, steps=2)),
     ):
         assert len(new) == len(old) and all(np.array_equal(a, b) for one, two in zip(new, old) for a, b in zip(one, two))
-    raw = [ebbing.data.sample(centre="none", whiten=False, **scale) for scale in ({"norm": False}, {"normalise": False})]
+    raw = [ebbing.data.sample(center="none", whiten=False, **scale) for scale in ({"norm": False}, {"normalize": False})]
     assert np.array_equal(raw[0].x, raw[1].x) and raw[0].x.max() == 255
     for call, said in (
         (lambda: made.permuted(examples=5, p=6), "examples is 5 and p is 6; both name the same setting"),
         (lambda: made.partial_split(ratio=0.1, split=0.1), "ratio is 0.1 and split is 0.1"),
         (lambda: made.interpolated(pair, intermediate=1, steps=2), "intermediate is 1 and steps is 2"),
-        (lambda: ebbing.data.load("mnist-sample", norm=True, normalise=True), "norm is True and normalise is True"),
+        (lambda: ebbing.data.load("mnist-sample", norm=True, normalize=True), "norm is True and normalize is True"),
         (lambda: made.permuted(examples=0), "examples is 0; must be at least 1"),
     ):
         with pytest.raises(ValueError, match=said):
@@ -135,7 +135,7 @@ def test_classes_of_a_data_set_may_have_names():
 def test_arrays_as_a_data_set():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 5, 4)), rng.integers(0, 4, size=200)
-    own = ebbing.data.from_arrays(X, y, X[:50], y[:50], name="mine", centre="pixel")
+    own = ebbing.data.from_arrays(X, y, X[:50], y[:50], name="mine", center="pixel")
     tasks = ebbing.tasks.split(own, tasks=2, p=40, p_test=10)
     assert tasks[0].x.shape == (40, 20) and tasks.settings["data"]["dataset"] == "mine"
     assert np.array_equal(own.x[:50], own.x_test)
@@ -149,7 +149,7 @@ def test_arrays_as_a_data_set():
 def test_whitening():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 6)) @ rng.normal(size=(6, 6))
-    white, other = ebbing.data.whiten(X, X[:7], centre="pixel", normalise=False, ridge=0.0)
+    white, other = ebbing.data.whiten(X, X[:7], center="pixel", normalize=False, ridge=0.0)
     # ZCA of the training covariance itself: the identity up to rounding.
     np.testing.assert_allclose(np.cov(white.T, bias=True), np.eye(6), atol=1e-9)
     np.testing.assert_allclose(other, white[:7], atol=1e-9)

@@ -286,7 +286,7 @@ def of_json(printed: Any) -> Answer:
         "forgetting": mean(printed["forgetting"]),
         "train_accuracy": mean(printed["train_accuracy"]),
         "test_loss": mean(test.get("loss")),
-        "generalization": mean(test.get("generalisation")),
+        "generalization": mean(test.get("generalization")),
         "test_accuracy": mean(test.get("accuracy")),
         "pairs": {name: {key: values[key] for key in ORDER_PARAMETERS} for name, values in pairs.items()},
         **{name: printed[name] for name in ("f21_at_lambda_zero", "delta_f21", "digits", "notes", "worst", "expected")},
@@ -305,7 +305,7 @@ def of_rows(path: Path, tasks: int) -> Answer:
     """The matrices of a study's rows; `t`, `s` count from 1."""
     found: Answer = {}
     columns = {"forgetting": "forgetting", "train_accuracy": "train_accuracy", "test_loss": "test_loss"}
-    columns |= {"generalization": "generalisation", "test_accuracy": "test_accuracy"}
+    columns |= {"generalization": "generalization", "test_accuracy": "test_accuracy"}
     with path.open() as file:
         rows = [row for row in csv.DictReader(line for line in file if not line.startswith("#"))]
     for name, column in columns.items():

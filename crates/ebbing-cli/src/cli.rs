@@ -52,7 +52,7 @@ impl Global {
         if std::io::stdout().is_terminal()
             && let Some((_, columns)) = ::console::Term::stdout().size_checked()
         {
-            ebbing_report::set_terminal_columns(usize::from(columns).min(200));
+            ebbing_show::set_terminal_columns(usize::from(columns).min(200));
         }
         if self.force {
             set_memory_limit(MemoryLimit::None);

@@ -2,7 +2,7 @@
 
 use crate::files::OutFolder;
 use clap::Args;
-use ebbing_report::Metadata;
+use ebbing_show::Metadata;
 use ebbing_studies::Job;
 use ebbing_studies::show::{self, quoted};
 use serde::Serialize;

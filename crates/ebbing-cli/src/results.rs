@@ -139,8 +139,8 @@ fn moves(folder: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
 
 /// An error with the file's own place instead of the hidden one where it was to be written.
 fn in_its_place(error: anyhow::Error, folder: &Path) -> anyhow::Error {
-    let library = match error.downcast::<ebbing_report::Error>() {
-        Ok(ebbing_report::Error::Library(error)) => anyhow::Error::new(error),
+    let library = match error.downcast::<ebbing_show::Error>() {
+        Ok(ebbing_show::Error::Library(error)) => anyhow::Error::new(error),
         Ok(other) => other.into(),
         Err(error) => error,
     };

@@ -63,10 +63,10 @@ const app = {
       tab.setAttribute("aria-selected", String(open));
       tab.tabIndex = open ? 0 : -1;
     }
-    const labelled = `tab-${view}`;
+    const labeled = `tab-${view}`;
     // Another view's result says nothing here.
-    if ($("panel").getAttribute("aria-labelledby") !== labelled) $("result").replaceChildren();
-    $("panel").setAttribute("aria-labelledby", labelled);
+    if ($("panel").getAttribute("aria-labelledby") !== labeled) $("result").replaceChildren();
+    $("panel").setAttribute("aria-labelledby", labeled);
     refill($("controls"), ...views[view].controls(this));
   },
 

@@ -123,7 +123,7 @@ function ruler(told, size) {
   const critical = told.critical_load.alpha_c === "inf" ? Infinity : told.critical_load.alpha_c;
   const part = (load) => Math.min(1, Math.max(0, Math.log(load / LOADS[0]) / Math.log(LOADS[1] / LOADS[0])));
   const edges = [0, part(1), part(critical), 1];
-  const parts = [["fixed", "fixed representations", `N > ${size}`], ["over", "overfitting", ""], ["general", "generalisation", `N < ${Math.round(size / critical)}`]];
+  const parts = [["fixed", "fixed representations", `N > ${size}`], ["over", "overfitting", ""], ["general", "generalization", `N < ${Math.round(size / critical)}`]];
   const spans = parts.map(([kind, name, widths], k) => {
     const span = el("span", { class: kind, title: `${name} ${widths}` }, `${name} ${widths}`);
     span.style.flex = `0 0 ${100 * Math.max(0, edges[k + 1] - edges[k])}%`;

@@ -18,7 +18,7 @@ const RATIOS = {
 };
 const OF_PROTOCOLS = ["ratio", "rho-target", "rho-shared", "rho-flip", "first-unpermuted", "fresh-images", "classes-per-group", "one-hot"];
 const OF_DRAWING = ["data", "protocol", "length", "examples", "test-examples", ...OF_PROTOCOLS];
-const OF_PREPARATION = ["centre", "whiten", "no-whiten", "whiten-ridge", "norm", "no-norm", "context", "intermediate"];
+const OF_PREPARATION = ["center", "whiten", "no-whiten", "whiten-ridge", "norm", "no-norm", "context", "intermediate"];
 /** All keys that say which tasks there are, and those that number them or go by their sizes. */
 const OF_TASKS = ["tasks", ...OF_DRAWING, ...OF_PREPARATION, "seed", "order", "phase.pair", "phase.width"];
 
@@ -73,14 +73,14 @@ function ratios(app, protocol) {
 
 /** Images of a data set are prepared unless that is refused, own inputs only as asked. */
 function preparation(app, own) {
-  const centres = own
+  const centers = own
     ? [["", "nothing"], ["image", "each input's mean"], ["pixel", "each entry's mean over the examples"]]
     : [["", "the image's mean"], ["pixel", "each pixel's mean"], ["none", "nothing"]];
   const [whiten, norm] = own
     ? [toggle(app, "whiten", "whiten"), toggle(app, "norm", "scale to squared norm N0")]
     : [toggle(app, "no-whiten", "do not whiten"), toggle(app, "no-norm", "do not scale")];
   return folded(app, "preparation", "More: preparation, context, datasets between", OF_PREPARATION,
-    group("Preparation of inputs", choice(app, "centre", "subtract", centres, ""), whiten, norm),
+    group("Preparation of inputs", choice(app, "center", "subtract", centers, ""), whiten, norm),
     group("Steps afterwards",
       count(app, "context", "context entries", { min: 1, max: 1000, placeholder: "none" }),
       count(app, "intermediate", "datasets between, if tasks are two", { min: 1, max: 20, placeholder: "none", also: { order: "", "phase.pair": "" } })));
@@ -120,8 +120,8 @@ function thumb({ pixels, target }, side, t) {
   const context = canvas.getContext("2d");
   const image = context.createImageData(side, side);
   for (let k = 0; k < side * side; k += 1) {
-    const grey = Number.parseInt(pixels.slice(2 * k, 2 * k + 2), 16);
-    image.data.set([grey, grey, grey, 255], 4 * k);
+    const gray = Number.parseInt(pixels.slice(2 * k, 2 * k + 2), 16);
+    image.data.set([gray, gray, gray, 255], 4 * k);
   }
   context.putImageData(image, 0, 0);
   return canvas;

@@ -37,7 +37,7 @@ const KEYS: [&str; 36] = [
     "intermediate",
     "context",
     "seed",
-    "centre",
+    "center",
     "whiten",
     "no-whiten",
     "whiten-ridge",

@@ -3,7 +3,7 @@
 
 use ebbing::theory::multi_head::{Power, Regime};
 use ebbing::theory::phase::PhasePoint;
-use ebbing_report::{Band, Dash, Direction, Line, OKABE_ITO, Panel};
+use ebbing_show::{Band, Dash, Direction, Line, OKABE_ITO, Panel};
 
 /// A quantity at one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,9 +21,9 @@ pub struct LoadPoint {
 pub struct LoadCurve {
     /// Its name in the legend.
     pub label: String,
-    /// The category of its colour.
+    /// The category of its color.
     pub category: usize,
-    /// Its dash where colours alone stand for something else: samples in the legend name both, and not the curve.
+    /// Its dash where colors alone stand for something else: samples in the legend name both, and not the curve.
     pub dash: Option<Dash>,
     /// Its values, by increasing load.
     pub points: Vec<LoadPoint>,
@@ -43,7 +43,7 @@ impl LoadCurve {
         LoadCurve { label: label.into(), category, dash: None, points: points.iter().filter_map(point).collect() }
     }
 
-    /// With a dash of its own, and named in the legend by samples of colours and dashes.
+    /// With a dash of its own, and named in the legend by samples of colors and dashes.
     pub fn dashed(mut self, dash: Dash) -> LoadCurve {
         self.dash = Some(dash);
         self
@@ -57,7 +57,7 @@ impl LoadCurve {
             if !x.is_empty() {
                 let line = Line::new(&self.label, &x, &y).category(self.category);
                 panel = panel.line(match self.dash {
-                    Some(dash) => line.colour(OKABE_ITO[self.category % OKABE_ITO.len()]).dash(dash).unlisted(),
+                    Some(dash) => line.color(OKABE_ITO[self.category % OKABE_ITO.len()]).dash(dash).unlisted(),
                     None => line,
                 });
             }
@@ -78,8 +78,8 @@ pub fn curves(mut panel: Panel, curves: &[LoadCurve]) -> Panel {
     for (k, curve) in curves.iter().enumerate() {
         panel = curve.lines(panel);
         if let Some(middle) = curve.diverges_at() {
-            let colour = OKABE_ITO[curve.category % OKABE_ITO.len()];
-            panel = panel.diverges("∝ λ^{1/2}", middle * (1.0 + 0.06 * k as f64), Direction::Up, colour);
+            let color = OKABE_ITO[curve.category % OKABE_ITO.len()];
+            panel = panel.diverges("∝ λ^{1/2}", middle * (1.0 + 0.06 * k as f64), Direction::Up, color);
         }
     }
     panel
@@ -90,7 +90,7 @@ pub fn tints(mut panel: Panel, (low, high): (f64, f64), critical: f64) -> Panel 
     let edges = [
         (Regime::FixedRepresentations, low, high.min(1.0)),
         (Regime::Overfitting, low.max(1.0), high.min(critical)),
-        (Regime::Generalisation, low.max(critical), high),
+        (Regime::Generalization, low.max(critical), high),
     ];
     for (regime, from, to) in edges.into_iter().filter(|(_, from, to)| from < to) {
         panel = panel.regime(regime, from, to);
@@ -110,7 +110,7 @@ pub fn diagram(mut panel: Panel, x: &[f64], (low, high): (f64, f64), critical: &
         let edge: Vec<f64> = critical.iter().map(|a| a.max(bottom)).collect();
         let top: Vec<f64> = edge.iter().map(|a| a.max(high)).collect();
         panel = panel.band(Band::regime(Regime::Overfitting, x, &level(bottom), &edge));
-        panel = panel.band(Band::regime(Regime::Generalisation, x, &edge, &top));
+        panel = panel.band(Band::regime(Regime::Generalization, x, &edge, &top));
     }
     panel
 }
@@ -118,7 +118,7 @@ pub fn diagram(mut panel: Panel, x: &[f64], (low, high): (f64, f64), critical: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ebbing_report::Figure;
+    use ebbing_show::Figure;
 
     #[test]
     fn a_diverging_quantity_is_interrupted_and_has_an_arrow() {
@@ -132,8 +132,8 @@ mod tests {
             point(0.8, 0.0, Regime::FixedRepresentations),
             point(2.0, 0.5, Regime::Overfitting),
             point(8.0, 0.5, Regime::Overfitting),
-            point(9.0, 0.0, Regime::Generalisation),
-            point(10.0, 0.0, Regime::Generalisation),
+            point(9.0, 0.0, Regime::Generalization),
+            point(10.0, 0.0, Regime::Generalization),
         ];
         let curve = LoadCurve { label: "G".into(), category: 0, dash: None, points };
         assert_eq!(curve.diverges_at(), Some(4.0));

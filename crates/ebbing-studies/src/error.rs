@@ -12,7 +12,7 @@ pub enum Error {
     Library(#[from] ebbing::Error),
     /// A figure or file could not be made.
     #[error(transparent)]
-    Report(#[from] ebbing_report::Error),
+    Report(#[from] ebbing_show::Error),
 }
 
 impl Error {

@@ -4,7 +4,7 @@ use crate::cell::{Cell, Row, Value};
 use crate::error::{Error, Result};
 use crate::study::Column;
 use ebbing::stats::{Estimate, mean_with_error};
-use ebbing_report::Table;
+use ebbing_show::Table;
 
 /// Rows with named columns; a value may be missing.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -180,7 +180,7 @@ impl Frame {
         let mut table = Table::new(title);
         for (at, name) in self.columns.iter().enumerate() {
             let values = || self.rows.iter().map(|row| row[at].as_ref());
-            let head = ebbing_report::escape_markup(name);
+            let head = ebbing_show::escape_markup(name);
             table = if values().all(|v| matches!(v, Some(Value::Integer(_)))) {
                 let whole = |v: Option<&Value>| if let Some(Value::Integer(n)) = v { *n } else { 0 };
                 table.integer(&head, &values().map(whole).collect::<Vec<_>>())
@@ -189,7 +189,7 @@ impl Frame {
                 table.number(&head, &values().map(number).collect::<Vec<_>>())
             } else {
                 let text =
-                    |v: Option<&Value>| v.map_or(String::new(), |v| ebbing_report::escape_markup(&v.to_string()));
+                    |v: Option<&Value>| v.map_or(String::new(), |v| ebbing_show::escape_markup(&v.to_string()));
                 table.text(&head, &values().map(text).collect::<Vec<_>>())
             };
             table = table.key(name);

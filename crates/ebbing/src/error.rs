@@ -52,7 +52,7 @@ pub enum Error {
     NotPositiveDefinite {
         /// The matrix, as the user would call it ("kernel of task 2").
         matrix: String,
-        /// The row (from 0) where the factorisation broke down.
+        /// The row (from 0) where the factorization broke down.
         pivot: usize,
         /// The number of rows.
         size: usize,

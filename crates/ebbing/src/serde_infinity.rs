@@ -13,7 +13,7 @@ enum Written {
 /// Writes a number, or "inf".
 ///
 /// # Errors
-/// Those of the serialiser.
+/// Those of the serializer.
 pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if *value == f64::INFINITY { serializer.serialize_str("inf") } else { serializer.serialize_f64(*value) }
 }
@@ -43,7 +43,7 @@ pub mod list {
     /// Writes numbers, or "inf".
     ///
     /// # Errors
-    /// Those of the serialiser.
+    /// Those of the serializer.
     pub fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(values.iter().map(|&value| Number(value)))
     }

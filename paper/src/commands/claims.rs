@@ -2,7 +2,7 @@
 
 use crate::claim::{Claim, Verdict};
 use crate::figures::Seeds;
-use ebbing_report::{Style, TERMINAL_COLUMNS, significant, with_error, wrap};
+use ebbing_show::{Style, TERMINAL_COLUMNS, significant, with_error, wrap};
 use serde::Serialize;
 use std::path::Path;
 
@@ -63,7 +63,7 @@ fn line(cells: [&str; 4], words: &str) -> String {
     wrap(words, &format!("{first:<WORDS$}"), &blank)
 }
 
-/// The table of claims, with the reasons of those that fail or stay open; `styled` colours the verdicts.
+/// The table of claims, with the reasons of those that fail or stay open; `styled` colors the verdicts.
 pub fn table(heading: &str, claims: &[(&str, Claim)], out: &Path, styled: bool) -> String {
     let count = |wanted: Verdict| claims.iter().filter(|(_, claim)| claim.verdict == wanted).count();
     let mut text = format!(
@@ -114,9 +114,9 @@ mod tests {
                 ),
             ),
         ];
-        let coloured = table("Claims at quick scale", &claims, Path::new("out"), true);
+        let colored = table("Claims at quick scale", &claims, Path::new("out"), true);
         assert_eq!(
-            (coloured.matches("\u{1b}[1;31mFAIL\u{1b}[0m").count(), coloured.matches("\u{1b}[32mpass").count()),
+            (colored.matches("\u{1b}[1;31mFAIL\u{1b}[0m").count(), colored.matches("\u{1b}[32mpass").count()),
             (2, 1)
         );
         let text = table("Claims at quick scale", &claims, Path::new("out"), false);

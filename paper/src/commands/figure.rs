@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use ebbing::data::Sources;
 use ebbing::plan::time;
 use ebbing_cli::program::{Console, Refused, Submission, Wanted, part, print_bill, stated};
-use ebbing_report::{Screen, escape_markup, stdout_takes_styles};
+use ebbing_show::{Screen, escape_markup, stdout_takes_styles};
 use ebbing_studies::{Frame, Share, SlurmArgs, SlurmOptions, Store, Study};
 use serde_json::json;
 use std::path::PathBuf;

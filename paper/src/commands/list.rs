@@ -4,7 +4,7 @@ use super::all_here;
 use crate::figures::{ENTRIES, Images, Needs, Scale};
 use ebbing::plan::time;
 use ebbing_cli::program::{Console, stated};
-use ebbing_report::wrap;
+use ebbing_show::wrap;
 
 /// List the figures: what they show, data, sizes, time
 #[derive(clap::Args)]

@@ -4,7 +4,7 @@ use super::claims;
 use super::figure::Chosen;
 use crate::claim::Claim;
 use crate::figures::{Images, Reproduction, Seeds};
-use ebbing_report::escape_markup;
+use ebbing_show::escape_markup;
 use ebbing_studies::Store;
 
 /// What captions say of the data, and of seeds where there are fewer than the scale has.
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use ebbing::plan::Cost;
     use ebbing_cli::program::{Console, part};
-    use ebbing_report::{Figure, Line, Panel};
+    use ebbing_show::{Figure, Line, Panel};
     use ebbing_studies::{Cell, Frame, Result, Row, Share, Sources, Study, Work};
     use std::fs;
 

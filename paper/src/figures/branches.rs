@@ -1,7 +1,7 @@
 //! A figure that the paper does not have: the energy of two branches of minima against the load, and where they cross.
 //!
 //! At small κ the second task has minima with a large readout, which leave hidden weights where they were and overfit, and
-//! minima with a small one, which generalise. In the theory the change from one to the other is the critical load α_c; in
+//! minima with a small one, which generalize. In the theory the change from one to the other is the critical load α_c; in
 //! networks both are there at once, found from a large and from a small initial readout, and the lower one can be told.
 
 use super::drawn::ByRatio;
@@ -11,21 +11,21 @@ use super::s6::CriticalLoads;
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use ebbing::nets::Heads;
-use ebbing_report::{Figure, Legend, Line, Markers, Panel, Rgb};
+use ebbing_show::{Figure, Legend, Line, Markers, Panel, Rgb};
 use ebbing_studies::{Frame, Result, Study};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
     id: "branches",
     panels: "a-d, not in the paper",
-    shows: "Energy of overfitting and of generalising minima against load, and where they cross as P grows",
+    shows: "Energy of overfitting and of generalizing minima against load, and where they cross as P grows",
     needs: Needs::Training,
     kin: None,
     bound: None,
     figure: |scale, images| Box::new(Branches::at(scale, images)),
 };
 
-/// Initial readouts are multiplied by these: the small one leads to the generalising branch.
+/// Initial readouts are multiplied by these: the small one leads to the generalizing branch.
 const STARTS: [f64; 2] = [0.3, 30.0];
 const NAMES: [&str; 2] = ["small initial readout", "large initial readout"];
 
@@ -67,7 +67,7 @@ impl Branches {
         Ok((alphas, low.iter().zip(&high).map(|(low, high)| high / low - 1.0).collect()))
     }
 
-    /// The load where the generalising branch becomes the lower one.
+    /// The load where the generalizing branch becomes the lower one.
     fn crossing(&self, frame: &Frame, p: usize) -> Result<f64> {
         let (alphas, gap) = self.gap(frame, p)?;
         Ok(crossing(&alphas, &gap))
@@ -121,7 +121,7 @@ impl Reproduction for Branches {
         }
         let mut gaps = panel("large over small − 1");
         let ends = [self.loads[0], self.loads[self.loads.len() - 1]];
-        gaps = gaps.line(Line::new("", &ends, &[0.0, 0.0]).colour(Rgb::BLACK));
+        gaps = gaps.line(Line::new("", &ends, &[0.0, 0.0]).color(Rgb::BLACK));
         for (k, &p) in self.sizes.iter().enumerate() {
             let (x, y) = self.gap(frame, p)?;
             gaps = gaps.line(Line::new(&format!("P = {p}"), &x, &y).category(k));
@@ -131,13 +131,13 @@ impl Reproduction for Branches {
         let found = self.sizes.iter().map(|&p| self.crossing(frame, p)).collect::<Result<Vec<f64>>>()?;
         let (x, y): (Vec<f64>, Vec<f64>) = sizes.iter().zip(found).filter(|(_, a)| !a.is_nan()).unzip();
         let mut growth = Panel::new().x("examples P").y("load").legend(Legend::Below);
-        growth = growth.line(Line::new("exact α_{c}", &sizes, &exact).colour(Rgb::BLACK));
+        growth = growth.line(Line::new("exact α_{c}", &sizes, &exact).color(Rgb::BLACK));
         if !x.is_empty() {
             growth = growth.markers(Markers::new("branches cross", &x, &y).category(0));
         }
         let caption = format!(
             "Two branches of minima of the second of two tasks with a readout each, found from an initial readout {} and {} times \
-             that of the paper. **a** Their energy, the objective that is minimised, per example, P = {p}. **b** Norm of the second \
+             that of the paper. **a** Their energy, the objective that is minimized, per example, P = {p}. **b** Norm of the second \
              readout. **c** How far the energy of the branch with the large readout lies above the other's: below 0 it is the \
              lower one. **d** Where they cross, beside the exact critical load of the theory at the same P. Permutation ratio {}, \
              one hidden layer; means (and standard errors) over {} seeds of the initial weights. {}",

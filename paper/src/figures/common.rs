@@ -13,7 +13,7 @@ use serde::Serialize;
 
 /// The data set that is embedded in the program.
 pub(super) const SAMPLE: &str = "mnist-sample";
-/// Grey CIFAR-100, which target-distractor tasks draw from.
+/// Gray CIFAR-100, which target-distractor tasks draw from.
 pub(super) const CIFAR: &str = "cifar100";
 
 /// A fully connected ReLU network.
@@ -30,7 +30,7 @@ pub(super) fn random_features(depth: usize) -> SingleHeadSettings {
 pub(super) fn data_title(name: &str) -> &str {
     match name {
         SAMPLE => "the embedded sample of MNIST (4000 training images)",
-        CIFAR => "CIFAR-100 in grey levels",
+        CIFAR => "CIFAR-100 in gray levels",
         "mnist" => "MNIST",
         "emnist" => "EMNIST",
         "fashion-mnist" => "Fashion-MNIST",

@@ -2,7 +2,7 @@
 //!
 //! Without a pull of its own the norm of a new readout is all but undetermined where networks overfit. The theory's posterior has
 //! one: beside `κ/2 |W − W_0|²` a `ρ/2 |a|²` with `λ = κ/(ρσ²)`. With it `|a_2|²/N` can be held against u1(2,2), and the regimes are
-//! told apart as the theory tells them: both it and G_22 grow as √λ where networks overfit, and not at all where they generalise.
+//! told apart as the theory tells them: both it and G_22 grow as √λ where networks overfit, and not at all where they generalize.
 
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, largest};
@@ -17,7 +17,7 @@ use ebbing::plan::Cost;
 use ebbing::stats::{Estimate, mean_with_error, median};
 use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing::theory::phase::PhasePoint;
-use ebbing_report::{Dash, Figure, Legend, Line, Markers, Panel, Rgb};
+use ebbing_show::{Dash, Figure, Legend, Line, Markers, Panel, Rgb};
 use ebbing_studies::{Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
@@ -230,7 +230,7 @@ impl Exponents {
         growth = growth.line(Line::new("theory, L = 1", &x, &y).category(0));
         if exact <= self.loads[self.loads.len() - 1] {
             growth =
-                growth.line(Line::new("exact α_{c}", &[exact; 2], &[0.0, 0.5]).colour(Rgb::BLACK).dash(Dash::Dashed));
+                growth.line(Line::new("exact α_{c}", &[exact; 2], &[0.0, 0.5]).color(Rgb::BLACK).dash(Dash::Dashed));
         }
         let panels = vec![
             self.panel(frame, k, 1, "readout", "|a_{2}|²/N, L = 1")?,
@@ -242,7 +242,7 @@ impl Exponents {
             "Networks with a readout per task whose new readout is pulled to 0 with a strength of κ/(λσ_0²), as in the theory's \
              posterior. **a** Norm of the second readout of one hidden layer at three λ; lines: u_1(2,2) of the theory. **b** G_{{22}}, \
              lines: theory. **c** G_{{22}} of two hidden layers. **d** How G_{{22}} grows with λ, d ln G_{{22}}/d ln λ between λ = 10^{{4}} and \
-             10^{{5}}: ½ where the theory overfits, 0 where it generalises. {} {}; means and standard errors over {} (L = 2: {}) \
+             10^{{5}}: ½ where the theory overfits, 0 where it generalizes. {} {}; means and standard errors over {} (L = 2: {}) \
              seeds of the initial weights. {}",
             ["Permutation ratio", "Split ratio"][k],
             self.ratios[k][0],

@@ -5,7 +5,7 @@ use super::targets::{Point, Targets};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use ebbing::stats::{Estimate, mean_with_error};
-use ebbing_report::{Figure, Line, Markers, Panel, Rgb};
+use ebbing_show::{Figure, Line, Markers, Panel, Rgb};
 use ebbing_studies::{Frame, Result, Study};
 
 /// The line of the list of figures.
@@ -26,12 +26,12 @@ fn targets(scale: Scale, images: Images) -> Targets {
         (Scale::Quick, false) => 500,
         (_, true) => 250,
     };
-    let (seeds, labellings, shared) = match scale {
+    let (seeds, labelings, shared) = match scale {
         Scale::Paper => (40, 1, vec![0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]),
         Scale::Quick => (6, 8, vec![0.0, 0.1, 0.5, 0.9, 1.0]),
     };
     let (target, flip) = (vec![0.0, 0.2, 0.4, 0.6, 0.8, 1.0], vec![0.0, 0.1, 0.2, 0.3, 0.4, 0.5]);
-    Targets { data, p, tasks: 2, depth: 10, seeds, labellings, ends: false, full: false, shared, target, flip }
+    Targets { data, p, tasks: 2, depth: 10, seeds, labelings, ends: false, full: false, shared, target, flip }
 }
 
 pub(super) struct Figure2 {
@@ -146,12 +146,12 @@ impl Reproduction for Figure2 {
         let e = Panel::new()
             .x("ρ_{shared}")
             .y("γ_{feature}")
-            .line(Line::new("mean", shared, &level(|p| p.shared, shared, |p| p.feature)?).colour(Rgb::BLACK))
+            .line(Line::new("mean", shared, &level(|p| p.shared, shared, |p| p.feature)?).color(Rgb::BLACK))
             .markers(Markers::new("each setting", &all(|p| p.shared), &all(|p| p.feature)));
         let f = Panel::new()
             .x("ρ_{target}")
             .y("γ_{RF}")
-            .line(Line::new("mean", target, &level(|p| p.target, target, |p| p.rf)?).colour(Rgb::BLACK))
+            .line(Line::new("mean", target, &level(|p| p.target, target, |p| p.rf)?).color(Rgb::BLACK))
             .markers(Markers::new("each setting", &all(|p| p.target), &all(|p| p.rf)));
         let mut g = Panel::new().x("ρ_{flip}").y("γ_{rule}");
         for (k, &t) in target.iter().filter(|&&t| t > 0.0).enumerate() {
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!((paper.p, paper.tasks, paper.depth, paper.seeds, paper.data), (2000, 2, 10, 40, "cifar100"));
         let quick = targets(Scale::Quick, Images::Paper);
         assert_eq!((quick.depth, &quick.flip), (10, &paper.flip));
-        assert!(quick.p < paper.p && quick.seeds < paper.seeds && paper.labellings == 1);
+        assert!(quick.p < paper.p && quick.seeds < paper.seeds && paper.labelings == 1);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use ebbing::tasks::Protocol;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{CriticalLoad, Power, Regime};
 use ebbing::theory::phase::PhasePoint;
-use ebbing_report::{OKABE_ITO, Panel, Rgb};
+use ebbing_show::{OKABE_ITO, Panel, Rgb};
 use ebbing_studies::draw::{self, LoadCurve, LoadPoint};
 use ebbing_studies::{Cell, Column, Frame, Result, Row, Study};
 
@@ -36,7 +36,7 @@ impl Setup {
     /// The data set as captions name it.
     pub fn data_name(&self) -> &'static str {
         match self.data {
-            "cifar100" => "grey CIFAR-100",
+            "cifar100" => "gray CIFAR-100",
             "mnist" => "MNIST",
             "mnist-sample" => "the embedded sample of MNIST",
             other => other,
@@ -226,8 +226,8 @@ pub(super) fn draw_limit(panel: Panel, examples: &[(&Frame, &str, usize)], name:
     Ok(draw::curves(panel, &curves))
 }
 
-/// The colour of a category.
-pub(super) fn colour(category: usize) -> Rgb {
+/// The color of a category.
+pub(super) fn color(category: usize) -> Rgb {
     OKABE_ITO[category % OKABE_ITO.len()]
 }
 

@@ -402,7 +402,7 @@ mod tests {
         for found in [critical_by_height(&frame), critical_by_plain_height(&frame)] {
             assert!((found.unwrap() - 8f64.sqrt()).abs() < 1e-12);
         }
-        // One network that overfits far more than its neighbours draws the plain height to its side.
+        // One network that overfits far more than its neighbors draws the plain height to its side.
         let peak = frame.replaced("g22", [1.0, 300.0, 30.0, 1.0, 1.0].map(Value::Number).into()).unwrap();
         assert!(critical_by_plain_height(&peak).unwrap() < 2.0 && critical_by_height(&peak).unwrap() > 2.0);
         let rising = frame.having("alpha", |a| a < 3.0).unwrap();

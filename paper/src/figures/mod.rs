@@ -35,7 +35,7 @@ pub use images::Images;
 pub use seeds::Seeds;
 
 use crate::claim::Claim;
-use ebbing_report::Figure;
+use ebbing_show::Figure;
 use ebbing_studies::{Frame, Result, Study};
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use super::targets::{Point, Targets};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use ebbing::stats::LinearFit;
-use ebbing_report::{Figure, Line, Panel, Rgb};
+use ebbing_show::{Figure, Line, Panel, Rgb};
 use ebbing_studies::{Frame, Result, Study};
 
 /// The line of the list of figures.
@@ -70,7 +70,7 @@ impl Reproduction for FigureS1 {
             .collect();
         let diagonal = |panel: Panel, points: &[(&Point, f64, f64)]| {
             let end = points.iter().map(|p| p.1.max(p.2)).fold(0.0, f64::max);
-            panel.aspect(0.8).line(Line::new("", &[0.0, end], &[0.0, end]).colour(Rgb::BLACK))
+            panel.aspect(0.8).line(Line::new("", &[0.0, end], &[0.0, end]).color(Rgb::BLACK))
         };
         let a = diagonal(Panel::new().x("F_{t1}, random features").y("F_{t1}, full theory"), &all);
         let short: Vec<(&Point, f64, f64)> = points.iter().map(|p| (p, 2.0 * p.conflict(), full_f21(p))).collect();

@@ -1,11 +1,11 @@
-//! Figure S2: generalisation of single-head networks, and the choice of P.
+//! Figure S2: generalization of single-head networks, and the choice of P.
 
 use super::common::{Trend, TrendClaim, data_title, grid, means_along, pair, plain};
 use super::two_tasks::{COLUMNS, TwoTasks};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use ebbing::stats::{Estimate, spearman};
-use ebbing_report::{Band, Figure, Line, Panel};
+use ebbing_show::{Band, Figure, Line, Panel};
 use ebbing_studies::{Cell, Error, Frame, Result, Study};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(super) const ENTRY: Entry = Entry {
     id: "S2",
     panels: "a-d",
-    shows: "generalisation and forgetting of two permuted tasks against the number of examples",
+    shows: "generalization and forgetting of two permuted tasks against the number of examples",
     needs: Needs::Theory,
     kin: None,
     bound: None,
@@ -86,7 +86,7 @@ impl Reproduction for FigureS2 {
         let c = add(c, "Δ of test MSE", 1, "delta_g")?;
         let d = add(against("G_{22}").y_range(0.8, 1.2), "", 0, "g_22")?.horizontal("", 1.0);
         let caption = format!(
-            "Generalisation and the number *P* of examples. **a** Squared error on test data. **b** Share of signs of the mean that \
+            "Generalization and the number *P* of examples. **a** Squared error on test data. **b** Share of signs of the mean that \
              are right. **c** Forgetting of training data, and of test data (error after task 2 minus error after task 1). **d** \
              G_{{22}}, error on task 2 over that of a network that learned it alone. Two tasks of {}, all pixels of the second \
              permuted; random features, *L* = {}, {} test images; bands: standard error of {} seeds.",

@@ -6,7 +6,7 @@ use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use ebbing::stats::Estimate;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
-use ebbing_report::{Figure, Panel};
+use ebbing_show::{Figure, Panel};
 use ebbing_studies::{Cell, Frame, Result, Study};
 use serde::Serialize;
 

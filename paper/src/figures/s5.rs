@@ -7,7 +7,7 @@ use crate::claim::Claim;
 use ebbing::Recipe;
 use ebbing::stats::Estimate;
 use ebbing::tasks::{PostSteps, WithContext};
-use ebbing_report::{Figure, Panel};
+use ebbing_show::{Figure, Panel};
 use ebbing_studies::{Cell, Frame, Result, Study};
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub(super) struct FigureS5 {
     /// Variance of a context entry, in that of a pixel.
     variance: f64,
     /// Whether inputs are scaled back to unit variance per entry.
-    renormalise: bool,
+    renormalize: bool,
 }
 
 impl FigureS5 {
@@ -51,7 +51,7 @@ impl FigureS5 {
             Scale::Paper => vec![0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0],
             Scale::Quick => vec![0.0, 0.25, 0.5, 1.0, 2.0, 4.0],
         };
-        FigureS5 { data: images.name("mnist"), p, p_test, seeds, context, variance: 1.0, renormalise: true }
+        FigureS5 { data: images.name("mnist"), p, p_test, seeds, context, variance: 1.0, renormalize: true }
     }
 
     fn along(&self, frame: &Frame, depth: usize, of: &str) -> Result<Vec<Estimate>> {
@@ -73,7 +73,7 @@ impl Reproduction for FigureS5 {
         let pixels = plain(0).sizes()?.dim as f64;
         for (depth, context) in DEPTHS.into_iter().flat_map(|depth| self.context.iter().map(move |c| (depth, *c))) {
             let dim = (context * pixels).round() as usize;
-            let with = WithContext { dim, variance: self.variance, renormalise: self.renormalise };
+            let with = WithContext { dim, variance: self.variance, renormalize: self.renormalize };
             let post = PostSteps { context: Some(with), ..Default::default() };
             let tasks = |seed| Recipe { post: post.clone(), ..plain(seed) };
             let work = |seed| TaskOne { tasks: tasks(seed), theory: random_features(depth) };

@@ -13,7 +13,7 @@ use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::{Cost, phase_cost};
 use ebbing::theory::multi_head::MultiHeadSettings;
-use ebbing_report::{Dash, Figure, Line, Map, Panel};
+use ebbing_show::{Dash, Figure, Line, Map, Panel};
 use ebbing_studies::{Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const ENTRY: Entry = Entry {
     id: "S6",
     panels: "a, b",
-    shows: "Forgetting and generalisation of trained networks against load and task similarity, L = 1 and 2",
+    shows: "Forgetting and generalization of trained networks against load and task similarity, L = 1 and 2",
     needs: Needs::Training,
     kin: None,
     bound: None,

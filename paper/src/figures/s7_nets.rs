@@ -8,7 +8,7 @@ use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use ebbing::nets::Heads;
 use ebbing::stats::{Estimate, mean_with_error};
-use ebbing_report::{Figure, Legend, Line, Markers, Panel};
+use ebbing_show::{Figure, Legend, Line, Markers, Panel};
 use ebbing_studies::{Frame, Result, Study};
 
 /// The line of the list.

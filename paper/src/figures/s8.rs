@@ -9,7 +9,7 @@ use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
 use ebbing::plan::Cost;
-use ebbing_report::{Figure, Markers, Panel};
+use ebbing_show::{Figure, Markers, Panel};
 use ebbing_studies::{Cell, Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 

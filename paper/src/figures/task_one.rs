@@ -6,7 +6,7 @@ use ebbing::metrics::{accuracy, squared_loss};
 use ebbing::plan::{Cost, Sizes, forgetting_cost};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{Recipe, SingleHead};
-use ebbing_report::{Band, Line, Panel};
+use ebbing_show::{Band, Line, Panel};
 use ebbing_studies::{Error, Frame, Result, Row, Work};
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Errors, accuracies, forgetting and generalisation of two tasks, learned by random features.
+//! Errors, accuracies, forgetting and generalization of two tasks, learned by random features.
 
 use super::common::{cost_of, first, random_features};
 use ebbing::data::Sources;
@@ -49,7 +49,7 @@ impl Work for TwoTasks {
             accuracy[1][0],
             forecast.forgetting[1][0],
             test.forgetting[1][0],
-            test.generalisation[1][1],
+            test.generalization[1][1],
         ];
         Ok(vec![COLUMNS.iter().zip(values).fold(Row::new(), |row, ((name, _), value)| row.with(name, value))])
     }

@@ -8,7 +8,7 @@ use ebbing::tasks::{Permuted, TargetSummary, TaskCheck, TaskSummary, check_seque
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing::{Dataset, Forecast, Recipe, Source, TaskSequence};
-use ebbing_report::{Style, stdout_takes_styles, wrap};
+use ebbing_show::{Style, stdout_takes_styles, wrap};
 use std::path::{Path, PathBuf};
 
 /// Say what a task file holds and costs, and what is wrong with it

@@ -4,7 +4,7 @@ use crate::cli::Cli;
 use crate::console::Console;
 use clap::{Command, CommandFactory};
 use ebbing::data::write_atomic;
-use ebbing_report::Screen;
+use ebbing_show::Screen;
 use std::path::PathBuf;
 
 /// Print the manual page, or write one for every command

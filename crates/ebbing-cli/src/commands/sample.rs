@@ -5,7 +5,7 @@ use crate::output::{Output, write_json};
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
 use ebbing::{Task, sample_posterior};
-use ebbing_report::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, json_number, significant};
+use ebbing_show::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, json_number, significant};
 use ebbing_studies::job::{Comparison, SampleJob, SampleResult};
 use ebbing_studies::show::{counted, prepared};
 use serde_json::json;

@@ -283,7 +283,7 @@ fn own_tasks_that_cannot_be_computed_with_are_refused() {
 }
 
 /// The three regimes by descent, the documented run in small: fixed representations below load 1, then a second task
-/// learned but badly generalised while the first is kept, then recovery at the price of forgetting.
+/// learned but badly generalized while the first is kept, then recovery at the price of forgetting.
 #[test]
 fn descent_shows_the_three_regimes() {
     let home = Home::new();
@@ -293,7 +293,7 @@ fn descent_shows_the_three_regimes() {
     let result = home.json("out/train-loads.json");
     let points = result["points"].as_array().unwrap();
     let regimes: Vec<&str> = points.iter().map(|q| q["regime"].as_str().unwrap()).collect();
-    assert_eq!(regimes, ["fixed_representations", "overfitting", "generalisation"]);
+    assert_eq!(regimes, ["fixed_representations", "overfitting", "generalization"]);
     assert!(points.iter().all(|q| q["learned"] == 3), "the second task is learned throughout: {result}");
     let number = |k: usize, name: &str, part: &str| points[k][name][part].as_f64().unwrap();
     let f21 = |k| number(k, "f21", "mean");

@@ -92,12 +92,12 @@ impl Scene {
     }
 }
 
-/// Gzip'ed IDX files with MNIST's sizes, each image of one grey level.
-fn mnist_like(grey: u8) -> [Vec<u8>; 4] {
+/// Gzip'ed IDX files with MNIST's sizes, each image of one gray level.
+fn mnist_like(gray: u8) -> [Vec<u8>; 4] {
     let images = |n: u32| {
         let mut bytes = vec![0, 0, 8, 3];
         [n, 28, 28].iter().for_each(|d| bytes.extend(d.to_be_bytes()));
-        bytes.extend((0..n as usize * 784).map(|i| if i % 97 == 0 { grey } else { 3 }));
+        bytes.extend((0..n as usize * 784).map(|i| if i % 97 == 0 { gray } else { 3 }));
         gzip(&bytes)
     };
     let labels = |n: u32| {

@@ -43,20 +43,20 @@ fn inputs_are_prepared_as_asked_and_told() {
         (words, json["metadata"]["settings"]["tasks"]["preprocess"].clone())
     };
     assert_eq!(prepared(""), ("as stored".into(), Value::Null));
-    let (words, steps) = prepared("--centre image");
-    assert_eq!(words, "centred one by one");
-    assert_eq!((&steps["whiten"], &steps["normalise"]), (&Value::Bool(false), &Value::Bool(false)));
+    let (words, steps) = prepared("--center image");
+    assert_eq!(words, "centered one by one");
+    assert_eq!((&steps["whiten"], &steps["normalize"]), (&Value::Bool(false), &Value::Bool(false)));
     assert_eq!(prepared("--norm").0, "scaled to one norm");
     assert_eq!(
-        prepared("--whiten --centre pixel --norm").0,
-        "centred feature by feature, whitened, scaled to one norm"
+        prepared("--whiten --center pixel --norm").0,
+        "centered feature by feature, whitened, scaled to one norm"
     );
     // A recipe has the same rule.
-    home.write("own.toml", "tasks = \"own.npz\"\n[preprocess]\ncentre = \"image\"\n");
+    home.write("own.toml", "tasks = \"own.npz\"\n[preprocess]\ncenter = \"image\"\n");
     let text = done(&home.run("forecast --tasks own.toml --no-order"));
-    assert!(one_line(&text).contains("inputs centred one by one)"), "{text}");
+    assert!(one_line(&text).contains("inputs centered one by one)"), "{text}");
     let text = done(&home.run("forecast --length 2 -p 20 --test-examples 0 --no-order"));
-    assert!(one_line(&text).contains("inputs centred one by one, whitened, scaled to one norm)"), "{text}");
+    assert!(one_line(&text).contains("inputs centered one by one, whitened, scaled to one norm)"), "{text}");
     for command in [
         "phase --alpha 0.5,2",
         "phase --pairs",
@@ -65,12 +65,12 @@ fn inputs_are_prepared_as_asked_and_told() {
         "advise",
     ] {
         let (name, flags) = command.split_once(' ').unwrap_or((command, ""));
-        let told = one_line(&home.told(&format!("{name} --tasks own.npz --centre image {flags}")));
-        assert!(told.contains("inputs centred one by one"), "{command}: {told}");
+        let told = one_line(&home.told(&format!("{name} --tasks own.npz --center image {flags}")));
+        assert!(told.contains("inputs centered one by one"), "{command}: {told}");
     }
     // Features are given as they are: nothing that speaks of inputs or of a network is taken beside them.
     for (flag, value) in
-        [("--centre", "image"), ("--norm", ""), ("--depth", "3"), ("--activation", "erf"), ("--length", "2")]
+        [("--center", "image"), ("--norm", ""), ("--depth", "3"), ("--activation", "erf"), ("--length", "2")]
     {
         let said = refusal(&home.run(&format!("forecast --features own.npz {flag} {value}")), 2);
         assert!(said.contains(flag) && said.contains("is not used with --features"), "{said}");
@@ -143,10 +143,10 @@ fn csv_labels_are_found_by_heading_and_may_be_words() {
     home.write("test.csv", format!("width,species,height,depth\n{}", row(70, "virginica")));
     let told = done(&home.run("data import train.csv --test test.csv --label-column species --name iris"));
     assert!(told.contains("classes 0 setosa, 1 versicolor, 2 virginica"), "{told}");
-    home.write("labelled.csv", format!("width,Label,height,depth\n{}", rows(0..60)));
-    let told = done(&home.run("data import labelled.csv"));
+    home.write("labeled.csv", format!("width,Label,height,depth\n{}", rows(0..60)));
+    let told = done(&home.run("data import labeled.csv"));
     assert!(told.contains("60 training and 0 test examples of 3 numbers") && told.contains("1 versicolor"), "{told}");
-    let refused = refusal(&home.run("forecast --data labelled --protocol split --length 1 -p 20"), 2);
+    let refused = refusal(&home.run("forecast --data labeled --protocol split --length 1 -p 20"), 2);
     assert!(refused.contains("--test-examples 0"), "{refused}");
     home.write("bad.csv", format!("width,species,height,depth\n{}", row(1, "rose")));
     let refused = refusal(&home.run("data import train.csv --test bad.csv --label-column species --name other"), 2);

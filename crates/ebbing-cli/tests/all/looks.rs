@@ -107,7 +107,7 @@ fn a_sweep_of_values_and_penalties_tells_them_apart() {
         assert_eq!(
             svg.matches(&format!(">{name}<")).count(),
             1,
-            "{name}: colours and dashes have samples of their own"
+            "{name}: colors and dashes have samples of their own"
         );
     }
     assert!(!svg.contains("0.05, λ = 100"));

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 /// What the server does with a request.
 #[derive(Clone)]
 pub enum Act {
-    /// Serves the file; honours `Range` and `If-Range`.
+    /// Serves the file; honors `Range` and `If-Range`.
     Serve,
     /// Serves the file from its start whatever is asked for, with no entity tag.
     ServeWhole,

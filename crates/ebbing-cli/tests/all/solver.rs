@@ -24,7 +24,7 @@ fn tasks_end_at_their_minimum_and_reports_say_so() {
                 assert!(report["objective"].as_f64().unwrap() >= 0.0, "{more}: {report}");
             }
         }
-        // A penalised minimum leaves an error; without a penalty a task is interpolated.
+        // A penalized minimum leaves an error; without a penalty a task is interpolated.
         assert!(reports(&told, 0)[1]["mse"].as_f64().unwrap() < 1e-6, "{more}: {}", reports(&told, 0)[1]);
         assert!(reports(&told, 1)[1]["objective"].as_f64().unwrap() > 1e-6, "{more}");
         // The same bits on one thread.

@@ -4,7 +4,7 @@ use super::tasks::drawn;
 use super::{App, Asked, Result, said};
 use crate::state::State;
 use ebbing::theory::advise::Advice;
-use ebbing_report::Metadata;
+use ebbing_show::Metadata;
 use ebbing_studies::job::{AdviseJob, AdviseResult, heading_for};
 use ebbing_studies::{Job, show};
 use serde_json::{Value, json};

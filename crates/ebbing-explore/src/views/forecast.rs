@@ -6,7 +6,7 @@ use crate::state::State;
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings, assumes};
 use ebbing::theory::task_order::{OrderSearchSettings, best_order_told};
 use ebbing::{Forecast, TaskSequence};
-use ebbing_report::{Metadata, significant};
+use ebbing_show::{Metadata, significant};
 use ebbing_studies::job::ForecastResult;
 use ebbing_studies::show;
 use serde_json::{Value, json};

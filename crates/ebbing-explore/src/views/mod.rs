@@ -10,7 +10,7 @@ use crate::cache::Cache;
 use crate::desk::Desk;
 use crate::files::Files;
 use crate::state::State;
-use ebbing_report::{Figure, html_text, typeset};
+use ebbing_show::{Figure, html_text, typeset};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ impl Asked<'_> {
 }
 
 fn drawn(name: &str, figure: &Figure, finding: &str, narrow: bool) -> Result<Value> {
-    let marked = ebbing_report::escape_markup(finding);
+    let marked = ebbing_show::escape_markup(finding);
     let figure = figure.clone().title(marked.trim_end_matches('.')).finding(&marked);
     let figure = if narrow { figure.narrow() } else { figure };
     let (svg, panels) = figure.to_svg_with_readings().map_err(said)?;
@@ -65,6 +65,6 @@ fn typeset_all(sentences: &[String]) -> Vec<String> {
 }
 
 /// What the report refuses, as the library would say it.
-pub fn said(error: ebbing_report::Error) -> ebbing::Error {
+pub fn said(error: ebbing_show::Error) -> ebbing::Error {
     ebbing::Error::data("a figure or table", error.to_string())
 }

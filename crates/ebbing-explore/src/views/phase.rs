@@ -6,7 +6,7 @@ use crate::state::State;
 use ebbing::theory::multi_head::{Power, TwoTasks};
 use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
 use ebbing::{Error, Task};
-use ebbing_report::{Metadata, html_text, plain_text, significant};
+use ebbing_show::{Metadata, html_text, plain_text, significant};
 use ebbing_studies::job::{PhaseJob, PhasePlace, Representation};
 use ebbing_studies::show;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use crate::state::State;
 use ebbing::Error;
 use ebbing::data::Preprocess;
 use ebbing::tasks::{Protocol, TaskOrigin};
-use ebbing_report::{Metadata, to_csv};
+use ebbing_show::{Metadata, to_csv};
 use ebbing_studies::job::ForecastJob;
 use ebbing_studies::show::{self, Shown, quoted};
 use serde_json::{Value, json};
@@ -316,9 +316,9 @@ fn python_data(data: &str, prepared: &Preprocess) -> String {
     }
     let name = if sample { "sample(".to_string() } else { format!("load({}, ", json!(data)) };
     let ridge = prepared.whiten.as_ref().map_or(String::new(), |whiten| format!(", ridge={}", whiten.ridge));
-    let (centre, whiten) = (word(&prepared.centre), truth(prepared.whiten.is_some()));
-    let normalise = truth(prepared.normalise);
-    format!("ebbing.data.{name}centre=\"{centre}\", whiten={whiten}{ridge}, normalise={normalise})")
+    let (center, whiten) = (word(&prepared.center), truth(prepared.whiten.is_some()));
+    let normalize = truth(prepared.normalize);
+    format!("ebbing.data.{name}center=\"{center}\", whiten={whiten}{ridge}, normalize={normalize})")
 }
 
 fn truth(value: bool) -> &'static str {

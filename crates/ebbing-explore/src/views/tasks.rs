@@ -172,7 +172,7 @@ fn common_inputs(check: &TaskCheck) -> Option<String> {
     Some(format!("{} different inputs among {total} examples: {pairs}.", check.distinct))
 }
 
-/// A few examples as grey images, as the task sees them; none where inputs are no square images.
+/// A few examples as gray images, as the task sees them; none where inputs are no square images.
 fn images(task: &Task, context: usize) -> Value {
     let pixels = task.x.ncols().saturating_sub(context);
     let side = (pixels as f64).sqrt().round() as usize;
@@ -182,8 +182,8 @@ fn images(task: &Task, context: usize) -> Value {
     let one = |row: usize| {
         let values: Vec<f64> = (0..pixels).map(|j| task.x[(row, j)]).collect();
         let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
-        let grey = |v: &f64| (255.0 * (v - low) / (high - low).max(f64::MIN_POSITIVE)).round() as u8;
-        let hex: String = values.iter().map(|v| format!("{:02x}", grey(v))).collect();
+        let gray = |v: &f64| (255.0 * (v - low) / (high - low).max(f64::MIN_POSITIVE)).round() as u8;
+        let hex: String = values.iter().map(|v| format!("{:02x}", gray(v))).collect();
         let target: Vec<f64> = (0..task.y.ncols()).map(|j| task.y[(row, j)]).collect();
         json!({ "pixels": hex, "target": target })
     };

@@ -23,10 +23,10 @@ class Numbers(Case):
             "data=mnist-sample&protocol=split&length=3&examples=40&test-examples=20&one-hot=true&mode=ntk&seed=5",
             "data=mnist-sample&protocol=partial-split&examples=40&test-examples=20&ratio=0.3&activation=erf&beta=50",
             "data=mnist-sample&protocol=target-distractor&length=3&examples=40&rho-target=0.75&rho-flip=0.1&mode=lazy&depth=2",
-            SMALL + "&context=16&no-whiten=true&centre=pixel&replay=5&lambdas=1,inf",
+            SMALL + "&context=16&no-whiten=true&center=pixel&replay=5&lambdas=1,inf",
             "data=mnist-sample&protocol=permuted&length=2&examples=40&test-examples=20&intermediate=1&mode=gibbs&lambda=3",
             own + "&order=2,3,1",
-            own + "&centre=pixel&norm=true&context=4",
+            own + "&center=pixel&norm=true&context=4",
             "tasks=lines.toml",
             "tasks=lines.toml&order=3,2,1",
         ):

@@ -75,10 +75,10 @@ class Controls(Case):
         self.assertEqual(self.page.run(FOCUS), "origin")
         # What was unfolded stays so when its fields are made anew.
         self.page.click("summary")
-        self.page.run("document.querySelector('[data-key=centre]').focus()")
-        self.page.choose("[data-key=centre]", "pixel")
+        self.page.run("document.querySelector('[data-key=center]').focus()")
+        self.page.choose("[data-key=center]", "pixel")
         self.page.settled()
-        self.assertEqual((self.page.run(FOCUS), self.page.run("document.querySelector('details').open")), ("centre", True))
+        self.assertEqual((self.page.run(FOCUS), self.page.run("document.querySelector('details').open")), ("center", True))
 
     def test_a_recipe_with_an_order_of_its_own(self):
         self.uploaded("ordered.toml", RECIPE)
@@ -187,7 +187,7 @@ class Controls(Case):
         for key in ("first-unpermuted", "fresh-images", "no-whiten", "no-norm"):
             self.page.choose(f"[data-key={key}]", True)
             self.page.settled()
-        self.page.choose("[data-key=centre]", "pixel")
+        self.page.choose("[data-key=center]", "pixel")
         self.page.choose("[data-key=context]", 16)
         self.page.settled()
         self.assertEqual(self.page.run("document.querySelectorAll('.task').length"), 3)
@@ -211,7 +211,7 @@ class Controls(Case):
         x, top, bottom = self.page.run(f"(() => {{ const b = {box}; return [b.left + b.width / 2, b.top, b.bottom]; }})()")
         self.page.drag((x, (top + bottom) / 2), (x + 90, (top + bottom) / 2), 15)
         self.page.settled()
-        self.assertIn(regime(), ("overfitting", "generalisation"))
+        self.assertIn(regime(), ("overfitting", "generalization"))
         width = int(self.page.run("new URLSearchParams(location.hash.slice(1)).get('phase.width')"))
         self.assertLess(width, 60)
         self.page.choose("#width-slider", 10)
@@ -240,12 +240,12 @@ class Controls(Case):
             const width = () => new URLSearchParams(location.hash.slice(1)).get('phase.width');
             return [['pointerdown', 0, 7], ['pointermove', 60, 8], ['pointermove', 40, 7], ['pointercancel', 40, 8], ['pointermove', 50, 7],
               ['pointercancel', 50, 7], ['pointermove', 70, 7]].map(([type, dx, id]) => { send(type, dx, id); return Number(width()); }); })()""")
-        down, other, moved, still, further, cancelled, after = widths
+        down, other, moved, still, further, canceled, after = widths
         self.assertEqual((down, other), (120, 120), "a second finger moves nothing")
         self.assertLess(moved, 120)
         self.assertEqual(still, moved)
         self.assertLess(further, moved)
-        self.assertEqual((cancelled, after), (further, further))
+        self.assertEqual((canceled, after), (further, further))
         self.page.settled()
 
     def test_results_that_are_older_than_the_settings_are_marked(self):
@@ -286,22 +286,22 @@ class Controls(Case):
         self.page.settled()
         self.assertEqual(self.said(), "")
         self.uploaded("kinds.npz", npz())
-        self.assertEqual(self.page.run(keys), ["centre", "whiten", "norm", "context", "intermediate", "seed"])
+        self.assertEqual(self.page.run(keys), ["center", "whiten", "norm", "context", "intermediate", "seed"])
         plain = self.page.run("document.querySelector('.thumbs canvas').toDataURL()")
-        for key, value in (("centre", "pixel"), ("whiten", True), ("norm", True), ("seed", 3)):
+        for key, value in (("center", "pixel"), ("whiten", True), ("norm", True), ("seed", 3)):
             self.page.choose(f"[data-key={key}]", value)
             self.page.settled()
             self.assertEqual(self.said(), "", key)
         self.assertNotEqual(self.page.run("document.querySelector('.thumbs canvas').toDataURL()"), plain)
         # Other tasks leave nothing of how these were prepared.
         for origin in ("data mnist-sample", "file kinds.toml", "file kinds.npz", "data mnist-sample"):
-            for key, value in (("centre", "pixel"), ("no-whiten", True), ("no-norm", True), ("context", 8), ("intermediate", 1)):
+            for key, value in (("center", "pixel"), ("no-whiten", True), ("no-norm", True), ("context", 8), ("intermediate", 1)):
                 if self.page.run(f"Boolean(document.querySelector('[data-key={key}]'))"):
                     self.page.choose(f"[data-key={key}]", value)
             self.page.choose("#origin", origin)
             self.page.settled()
             self.assertEqual(self.said(), "", origin)
-            self.assertNotRegex(self.page.run("location.hash"), "centre|whiten|norm|context|intermediate|seed")
+            self.assertNotRegex(self.page.run("location.hash"), "center|whiten|norm|context|intermediate|seed")
 
     def test_inputs_that_tasks_share_are_told(self):
         self.visit("data=mnist-sample&protocol=target-distractor&length=3&examples=40&rho-shared=0.5&view=tasks")
@@ -355,7 +355,7 @@ class Address(Case):
             SMALL + "&ratio=0.5&fresh-images=true&seed=4&context=9&no-whiten=true&view=tasks",
             "data=mnist-sample&protocol=permuted&length=3&examples=30&test-examples=20&order=3,1,2&view=advise&advise.budget=10&replay-budget=in-all",
             SMALL + "&order=4,3,1,2&mode=ntk&bias=0.5&phase.width=45&view=take",
-            "tasks=state.npz&norm=true&centre=pixel&view=tasks",
+            "tasks=state.npz&norm=true&center=pixel&view=tasks",
             "tasks=state.npz&norm=true&order=3,1,2&depth=3&view=forecast",
             "tasks=state.npz&view=phase&phase.pair=3,1&phase.width=10",
         ):

@@ -412,7 +412,7 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("forgetting", "training loss of task s after task t over the norm of its targets"),
     ("train_accuracy", "share of training examples of task s on the right side after task t"),
     ("test_loss", "test loss of task s after task t over the norm of its targets"),
-    ("generalisation", "test loss of task s after task t over that of learning it alone"),
+    ("generalization", "test loss of task s after task t over that of learning it alone"),
     ("test_accuracy", "share of test examples of task s on the right side after task t"),
     ("test_task_accuracy", "the same among the classes of task s alone"),
     ("gamma_feature", "overlap of all features of tasks s and t"),
@@ -441,7 +441,7 @@ fn rows(forecast: &Forecast) -> Vec<Row> {
             row = row.with("train_accuracy", accuracy.mean[t][s]);
         }
         if let Some(test) = &forecast.test {
-            row = row.with("test_loss", test.loss.mean[t][s]).with("generalisation", test.generalisation.mean[t][s]);
+            row = row.with("test_loss", test.loss.mean[t][s]).with("generalization", test.generalization.mean[t][s]);
             if let Some(accuracy) = &test.accuracy {
                 row = row.with("test_accuracy", accuracy.mean[t][s]);
             }

@@ -185,7 +185,7 @@ struct Theory {
     u1: Vec<Vec<f64>>,
     forgetting: Vec<f64>,
     test: Vec<Option<f64>>,
-    generalisation: Option<f64>,
+    generalization: Option<f64>,
     kernel: Vec<f64>,
 }
 
@@ -211,7 +211,7 @@ fn compare(sampled: &SampledPosterior, alone: Option<&SampledPosterior>, theory:
     let after = sampled.test_loss.last().copied().flatten();
     if let (Some(after), Some(fresh)) = (after, alone.and_then(|alone| alone.test_loss[0])) {
         let name = format!("G_{last}{last}: test loss of task {last} / alone");
-        add(name, ratio(after, fresh), theory.generalisation);
+        add(name, ratio(after, fresh), theory.generalization);
     }
     for (s, &estimate) in sampled.label_kernel.iter().enumerate() {
         add(format!("kernel along labels of task {}", s + 1), estimate, theory.kernel.get(s).copied());
@@ -253,7 +253,7 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
         u1: (1..=last).map(|t| (1..=t).map(|s| theory.u1(t, s)).collect()).collect(),
         forgetting: (1..=last).map(|s| theory.forgetting(last, s)).collect::<ebbing::Result<_>>()?,
         test: test.collect::<ebbing::Result<_>>()?,
-        generalisation: tested.then(|| theory.generalisation(last, last)).transpose()?,
+        generalization: tested.then(|| theory.generalization(last, last)).transpose()?,
         // The learned part of the kernel is known for two tasks.
         kernel: if last == 2 {
             tasks.iter().map(|task| label_kernel(&theory, task)).collect::<ebbing::Result<_>>()?
@@ -295,7 +295,7 @@ fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> ebbing:
     Ok(Theory {
         forgetting: forecast.forgetting[last].clone(),
         test: (0..=last).map(|s| test.map(|test| test.loss[last][s])).collect(),
-        generalisation: test.map(|test| test.generalisation[last][last]),
+        generalization: test.map(|test| test.generalization[last][last]),
         ..Theory::default()
     })
 }

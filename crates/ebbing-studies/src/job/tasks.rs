@@ -2,7 +2,7 @@
 
 use super::words::{choice, list, number};
 use clap::{Args, ValueEnum};
-use ebbing::data::{Centre, Order, Preprocess, Sources, Whiten};
+use ebbing::data::{Center, Order, Preprocess, Sources, Whiten};
 use ebbing::plan::Sizes;
 use ebbing::tasks::{
     Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Split, TargetDistractor, TaskOrigin,
@@ -30,7 +30,7 @@ pub enum ProtocolKind {
 }
 
 /// What can be subtracted from an image.
-const CENTRES: &[(&str, &str)] = &[
+const CENTERS: &[(&str, &str)] = &[
     ("image", "The image's own mean"),
     ("pixel", "The mean of each pixel over the training set"),
     ("none", "Nothing"),
@@ -38,8 +38,8 @@ const CENTRES: &[(&str, &str)] = &[
 
 /// In which order inputs are prepared.
 const ORDERS: &[(&str, &str)] = &[
-    ("standard", "Centred, whitened with a ridge, scaled to squared norm N0"),
-    ("authors", "Centred, scaled, whitened without a ridge, scaled: every step, also of own tasks"),
+    ("standard", "Centered, whitened with a ridge, scaled to squared norm N0"),
+    ("authors", "Centered, scaled, whitened without a ridge, scaled: every step, also of own tasks"),
 ];
 
 /// Which tasks are learned.
@@ -117,8 +117,8 @@ pub struct PreprocessKeys {
     #[arg(long, value_parser = choice::<Order>(ORDERS), value_name = "ORDER")]
     pub preprocess_order: Option<Order>,
     /// What is subtracted from an input [default for data sets: image]
-    #[arg(long, value_parser = choice::<Centre>(CENTRES))]
-    pub centre: Option<Centre>,
+    #[arg(long, value_parser = choice::<Center>(CENTERS))]
+    pub center: Option<Center>,
     /// Whiten with the training covariance (ZCA); the default for data sets
     #[arg(long, conflicts_with = "no_whiten")]
     pub whiten: bool,
@@ -144,7 +144,7 @@ impl PreprocessKeys {
         }
         let mut settings =
             if self.preprocess_order == Some(Order::Authors) { Preprocess::all(Order::Authors) } else { base };
-        settings.centre = self.centre.unwrap_or(settings.centre);
+        settings.center = self.center.unwrap_or(settings.center);
         if self.no_whiten {
             if self.whiten || self.whiten_ridge.is_some() {
                 return Err(Error::setting("--no-whiten", "given", "does not go with --whiten or --whiten-ridge"));
@@ -161,7 +161,7 @@ impl PreprocessKeys {
         if self.norm && self.no_norm {
             return Err(Error::setting("--no-norm", "given", "does not go with --norm"));
         }
-        settings.normalise = (settings.normalise || self.norm) && !self.no_norm;
+        settings.normalize = (settings.normalize || self.norm) && !self.no_norm;
         Ok(Some(settings))
     }
 }

@@ -56,11 +56,11 @@ pub struct TrainJob {
     /// Levenberg: a task ends when the gradient's norm is below this share of what it was at the start
     #[arg(long, value_parser = number, value_name = "X", default_value_t = 1e-6)]
     pub gradient_tolerance: f64,
-    /// Levenberg: start penalised tasks from their initial readout times each of these, and keep the lowest objective
+    /// Levenberg: start penalized tasks from their initial readout times each of these, and keep the lowest objective
     #[arg(long, value_parser = number, value_name = "LIST", value_delimiter = ',', default_value = "1")]
     #[serde(deserialize_with = "list")]
     pub readout_scales: Vec<f64>,
-    /// Levenberg: strength of a penalty on the readout of penalised tasks, which pulls it to 0
+    /// Levenberg: strength of a penalty on the readout of penalized tasks, which pulls it to 0
     #[arg(long, value_parser = number, value_name = "X", default_value_t = 0.0)]
     pub readout_penalty: f64,
     /// EWC: decay of older tasks' Fisher information
@@ -72,7 +72,7 @@ pub struct TrainJob {
     /// EWC: use the paper's printed indexing (the current task's Fisher, the first task's dropped)
     #[arg(long)]
     pub printed: bool,
-    /// One readout for all tasks, or one for each (then only hidden weights are penalised)
+    /// One readout for all tasks, or one for each (then only hidden weights are penalized)
     #[arg(long, value_parser = choice::<Heads>(super::sample::HEADS), default_value = "single")]
     pub heads: Heads,
     /// Hidden layers
@@ -102,10 +102,10 @@ pub struct TrainJob {
     /// Step the penalty explicitly (refused where that is unstable)
     #[arg(long)]
     pub explicit: bool,
-    /// Mean squared error at which an unpenalised task counts as learned
+    /// Mean squared error at which an unpenalized task counts as learned
     #[arg(long, value_parser = number, default_value_t = 1e-3)]
     pub threshold: f64,
-    /// A penalised task ends when loss and distance change less than this, relatively ...
+    /// A penalized task ends when loss and distance change less than this, relatively ...
     #[arg(long, value_parser = number, default_value_t = 1e-3)]
     pub tolerance: f64,
     /// ... over this many steps
@@ -126,7 +126,7 @@ pub struct TrainJob {
 }
 
 const FISHERS: &[(&str, &str)] = &[
-    ("paper", "Squared gradient of the whole loss, the paper's normalisation"),
+    ("paper", "Squared gradient of the whole loss, the paper's normalization"),
     ("rms", "The same with unit rms"),
     ("empirical", "Mean squared gradient of single examples"),
     ("exact", "Exact for a Gaussian likelihood"),

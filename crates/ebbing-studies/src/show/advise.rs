@@ -3,7 +3,7 @@
 use super::{Shown, bibtex};
 use crate::job::AdviseResult;
 use ebbing::theory::advise::{Advice, Remedy, RemedyKind};
-use ebbing_report::{
+use ebbing_show::{
     Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup, significant, typeset,
 };
 
@@ -112,7 +112,7 @@ pub fn figure(advice: &Advice) -> Figure {
     let finding = advice.sentences().first().map(|answer| typeset(answer)).unwrap_or_default();
     Figure::wide(panel).title("What each remedy would do").finding(&finding).caption(
         "Mean forgetting of earlier tasks after the last (loss on their training data) against the work of training, for every \
-         remedy at its best setting, the best first. Colours tell what a remedy needs: examples that are kept, the task known at \
+         remedy at its best setting, the best first. Colors tell what a remedy needs: examples that are kept, the task known at \
          test time, another way of learning, another network or order. The curve is replay with more and more random examples \
          kept. The numbers beside points are those of the legend.",
     )

@@ -15,7 +15,7 @@ pub use cite::bibtex;
 
 use ebbing::TaskSequence;
 use ebbing::tasks::prepared_words;
-use ebbing_report::{Figure, Metadata, Report, Result, Table, escape_markup, write_table};
+use ebbing_show::{Figure, Metadata, Report, Result, Table, escape_markup, write_table};
 use serde::Serialize;
 use std::path::Path;
 

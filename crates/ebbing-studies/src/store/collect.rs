@@ -5,7 +5,7 @@ use super::cells::StoredCell;
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use ebbing_report::{Metadata, write_table};
+use ebbing_show::{Metadata, write_table};
 use std::path::PathBuf;
 
 impl Store {
@@ -47,7 +47,7 @@ impl Store {
         let manifest = self.manifest();
         // Where every cell was there nothing was written among them, and what a killed run left would stay.
         ["cells", "failed"].iter().for_each(|name| ebbing::data::remove_unfinished(&self.folder().join(name)));
-        let table = frame.described(&ebbing_report::escape_markup(&manifest.name), |name| {
+        let table = frame.described(&ebbing_show::escape_markup(&manifest.name), |name| {
             let column = manifest.columns.iter().find(|column| column.name == name)?;
             Some((column.unit.as_str(), column.meaning.as_str()))
         });

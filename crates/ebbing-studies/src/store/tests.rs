@@ -195,7 +195,7 @@ fn a_cell_copied_over_another_is_not_taken_for_it() {
     let bytes = whole(&study, folder.path());
     let store = Store::open(folder.path()).unwrap();
     fs::copy(store.cell_path(0), store.cell_path(3)).unwrap();
-    let CellState::Damaged(why) = &store.status().unwrap().cells[3] else { panic!("taken for its neighbour") };
+    let CellState::Damaged(why) = &store.status().unwrap().cells[3] else { panic!("taken for its neighbor") };
     assert!(why.contains("holds the rows of another cell (x = 0, seed 0)"), "{why}");
     assert!(store.rows(3).is_err() && store.frame(true).unwrap().len() == 6);
     assert_eq!(run(&study, &store, &Share::All, 1).0.computed, 1);

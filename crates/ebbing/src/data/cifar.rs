@@ -76,7 +76,7 @@ pub fn parse_cifar(bytes: &[u8], set: Cifar, path: &Path) -> Result<Part> {
                 return Err(Error::file(path, format!("the {name} of record {row}"), label, expected));
             }
         }
-        // The file holds a red, a green and a blue plane; pixels here keep their colours together.
+        // The file holds a red, a green and a blue plane; pixels here keep their colors together.
         (0..PLANE).for_each(|p| pixels.extend([image[p], image[PLANE + p], image[2 * PLANE + p]]));
         classes.extend(label_bytes.last().map(|&c| i64::from(c)));
     }
@@ -107,7 +107,7 @@ pub(super) fn read_set(path: &Path, set: Cifar, name: &str, source: &str) -> Res
     assemble::dataset(name, source, train, Some(test), Some(vec![SIDE, SIDE, 3]))
 }
 
-/// The set that a standard archive holds, recognised by the names in it.
+/// The set that a standard archive holds, recognized by the names in it.
 pub(super) fn set_of_archive(path: &Path) -> Result<Cifar> {
     let archive = file::read(path)?;
     let files = tar::files(&archive, path)?;

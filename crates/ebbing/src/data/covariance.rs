@@ -1,6 +1,6 @@
 //! The covariance of a set, summed in blocks, and the whitening map that follows from it.
 
-use super::preprocess::Centre;
+use super::preprocess::Center;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef, SymmetricEigen, matmul, matmul_into};
 
@@ -18,9 +18,9 @@ pub(super) struct Rows<'a> {
 }
 
 /// Subtracts each row's own mean, or the given mean of each column.
-pub(super) fn centre(x: &mut Mat<f64>, centre: Centre, means: Option<&[f64]>) {
+pub(super) fn center(x: &mut Mat<f64>, center: Center, means: Option<&[f64]>) {
     let (rows, dim) = (x.nrows(), x.ncols());
-    if centre == Centre::Image {
+    if center == Center::Image {
         let mut own = vec![0.0; rows];
         for j in 0..dim {
             for (sum, value) in own.iter_mut().zip(x.col_as_slice(j)) {
@@ -82,7 +82,7 @@ pub(super) fn covariance(set: &Rows<'_>, prepare: &dyn Fn(&mut Mat<f64>)) -> Res
     let shift = means(blocks(set, prepare).take(1), BLOCK.min(set.count), set)?;
     let (mut c, mut sums) = (Mat::zeros(set.dim, set.dim), vec![0.0; set.dim]);
     for mut x in blocks(set, prepare) {
-        centre(&mut x, Centre::None, Some(&shift));
+        center(&mut x, Center::None, Some(&shift));
         add_columns(&mut sums, &x);
         add_lower_gram(&mut c, x.as_ref(), 1.0 / set.count as f64);
     }
@@ -154,8 +154,8 @@ mod tests {
         // The same, summed without blocks after the means are known.
         let rows = x.nrows() as f64;
         let means: Vec<f64> = (0..5).map(|j| x.col_as_slice(j).iter().sum::<f64>() / rows).collect();
-        let centred = Mat::from_fn(x.nrows(), 5, |i, j| x[(i, j)] - means[j]);
-        let direct = matmul(centred.transpose(), centred.as_ref());
+        let centered = Mat::from_fn(x.nrows(), 5, |i, j| x[(i, j)] - means[j]);
+        let direct = matmul(centered.transpose(), centered.as_ref());
         for j in 0..5 {
             for i in j..5 {
                 // Means of 2348 numbers near 1e6 are known to about 1e-9; entries are of the order of 10.

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Feature rows, kept in the form in which they were stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Features {
-    /// Images of 8-bit grey levels, row after row.
+    /// Images of 8-bit gray levels, row after row.
     Bytes {
-        /// `rows × dim` grey levels, image after image.
+        /// `rows × dim` gray levels, image after image.
         pixels: Vec<u8>,
         /// Pixels per image.
         dim: usize,
@@ -34,7 +34,7 @@ impl Features {
         }
     }
 
-    /// The chosen examples as a matrix, one per row, in the order given (grey levels as 0 … 255).
+    /// The chosen examples as a matrix, one per row, in the order given (gray levels as 0 … 255).
     ///
     /// # Panics
     /// If an index is out of range.

@@ -1,4 +1,4 @@
-//! Imports files into the data directory: recognises their format, checks them, and keeps one `.npz` copy.
+//! Imports files into the data directory: recognizes their format, checks them, and keeps one `.npz` copy.
 
 use super::array::{Array, Values};
 use super::cifar::{self, Cifar};

@@ -42,7 +42,7 @@ pub struct KnownSet {
     pub test: usize,
     /// The number of classes.
     pub classes: usize,
-    /// Height, width (and colours) of an image.
+    /// Height, width (and colors) of an image.
     pub image_shape: &'static [usize],
     /// Whether the official parts hold equally many images of every class.
     pub balanced: bool,
@@ -201,7 +201,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
     },
     KnownSet {
         name: "cifar100",
-        aliases: &["cifar-100", "cifar100gray", "cifar100grey"],
+        aliases: &["cifar-100", "cifar100gray", "cifar100gray"],
         title: "CIFAR-100, photographs, fine labels",
         files: &[file(
             "cifar-100-binary.tar.gz",
@@ -234,8 +234,8 @@ impl KnownSet {
 
     /// What a copy of the set lacks of the official one: empty for the whole official set.
     ///
-    /// Sizes, image shape, number of classes and (for balanced sets) the count of every class are compared. Grey copies
-    /// of colour sets are accepted.
+    /// Sizes, image shape, number of classes and (for balanced sets) the count of every class are compared. Gray copies
+    /// of color sets are accepted.
     pub fn differences(&self, copy: &Dataset) -> Vec<String> {
         let mut found = vec![];
         let shape = copy.image_shape.as_deref().unwrap_or(&[]);

@@ -7,7 +7,7 @@
 //! | [`Dataset::load`], [`Places`] | sets by name, wherever this machine keeps them |
 //! | [`Dataset::open`], [`ImportOptions`] | your own files: npz, npy, IDX, CSV, CIFAR's binary files |
 //! | [`KNOWN_SETS`], [`Places::verify`] | standard sets with their official sizes and checksums |
-//! | [`Preprocess`], [`Preprocessor`] | grey levels, centring, ZCA whitening, scaling to squared norm N0 |
+//! | [`Preprocess`], [`Preprocessor`] | gray levels, centering, ZCA whitening, scaling to squared norm N0 |
 //! | [`Source`] | a data set with its preprocessing fitted: what [tasks](crate::tasks) are drawn from |
 //! | [`read_npz`], [`read_mat`], [`read_idx`], [`read_csv`], [`parse_cifar`] | the readers themselves |
 //!
@@ -17,7 +17,7 @@
 //!
 //! ```
 //! use ebbing::data::{Dataset, Preprocess, Source};
-//! // Centred and scaled only: whitening takes a moment.
+//! // Centered and scaled only: whitening takes a moment.
 //! let source = Source::new(Dataset::sample()?, &Preprocess { whiten: None, ..Preprocess::default() })?;
 //! let x = source.train(&[0, 1, 2])?; // three prepared images, one per row
 //! assert_eq!((x.nrows(), x.ncols()), (3, 784));
@@ -32,7 +32,7 @@ mod csv;
 mod dataset;
 mod digest;
 mod file;
-mod grey;
+mod gray;
 mod idx;
 mod import;
 mod known;
@@ -56,14 +56,14 @@ pub use csv::{CsvOptions, LabelColumn, parse_csv, read_csv};
 pub use dataset::{Dataset, Features, Part, Provenance, Targets};
 pub(crate) use digest::hex;
 pub use file::{MAX_DECODED, host, remove_unfinished, sync_folder_of, write_atomic};
-pub use grey::to_grey;
+pub use gray::to_gray;
 pub use idx::{parse_idx, read_idx};
 pub use import::ImportOptions;
 pub use known::{KNOWN_SETS, KnownFile, KnownSet, file_sha256};
 pub use mat::{parse_mat, read_mat};
 pub use npy::{parse_npy, parse_npz, read_npy, read_npz, to_npy, write_npz};
 pub use places::{Found, Places, Status};
-pub use preprocess::{Centre, Order, Preprocess, Preprocessor, Whiten};
+pub use preprocess::{Center, Order, Preprocess, Preprocessor, Whiten};
 pub use source::Source;
 pub use sources::Sources;
 pub use verify::{FileCheck, Verification};

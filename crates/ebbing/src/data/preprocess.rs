@@ -1,6 +1,6 @@
-//! Centring, ZCA whitening `W = V (Λ + ridge·λ_max I)^{-1/2} Vᵀ`, and scaling to squared norm N0, in either of two orders.
+//! Centering, ZCA whitening `W = V (Λ + ridge·λ_max I)^{-1/2} Vᵀ`, and scaling to squared norm N0, in either of two orders.
 
-use super::covariance::{Rows, blocks, centre, covariance, means, zca};
+use super::covariance::{Rows, blocks, center, covariance, means, zca};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef, matmul};
 use serde::{Deserialize, Serialize, Serializer};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 /// What is subtracted from an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Centre {
+pub enum Center {
     /// The example's own mean over its features.
     #[default]
     Image,
@@ -18,7 +18,7 @@ pub enum Centre {
     None,
 }
 
-/// ZCA whitening: `x ← V (Λ + ridge·λ_max I)^{-1/2} Vᵀ x`, with `V Λ Vᵀ` the covariance of the centred examples of a named set.
+/// ZCA whitening: `x ← V (Λ + ridge·λ_max I)^{-1/2} Vᵀ x`, with `V Λ Vᵀ` the covariance of the centered examples of a named set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Whiten {
@@ -39,10 +39,10 @@ impl Default for Whiten {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Grey, centre, whiten, norm; whitening has a ridge.
+    /// Gray, center, whiten, norm; whitening has a ridge.
     #[default]
     Standard,
-    /// Grey, centre, norm, whiten, norm: the covariance is that of scaled examples. Whitening has no ridge unless one is
+    /// Gray, center, norm, whiten, norm: the covariance is that of scaled examples. Whitening has no ridge unless one is
     /// given, and leaves out directions in which examples do not vary.
     Authors,
 }
@@ -54,27 +54,27 @@ impl Order {
     }
 }
 
-/// How examples are prepared, in this order: grey, centre, whiten, norm (see [`Order`]).
+/// How examples are prepared, in this order: gray, center, whiten, norm (see [`Order`]).
 ///
 /// | field | default | values |
 /// |---|---|---|
-/// | `grey` | `true` | colour images become 8-bit luma; grey images stay as they are |
-/// | `centre` | `"image"` | `"image"`, `"pixel"`, `"none"` |
+/// | `gray` | `true` | color images become 8-bit luma; gray images stay as they are |
+/// | `center` | `"image"` | `"image"`, `"pixel"`, `"none"` |
 /// | `whiten` | `true` | `true`, `false`, or a table of [`Whiten`]'s fields |
-/// | `normalise` | `true` | scale to squared norm N0 or not |
+/// | `normalize` | `true` | scale to squared norm N0 or not |
 /// | `order` | `"standard"` | `"standard"`, `"authors"` (the ridge is then 0 where none is given) |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Asked")]
 pub struct Preprocess {
-    /// Whether colour images are converted to grey levels.
-    pub grey: bool,
+    /// Whether color images are converted to gray levels.
+    pub gray: bool,
     /// What is subtracted from each example.
-    pub centre: Centre,
+    pub center: Center,
     /// Whitening, or none.
     #[serde(serialize_with = "whiten_into")]
     pub whiten: Option<Whiten>,
     /// Whether each example is scaled to squared norm N0.
-    pub normalise: bool,
+    pub normalize: bool,
     /// The order of the steps.
     pub order: Order,
 }
@@ -88,19 +88,19 @@ impl Default for Preprocess {
 impl Preprocess {
     /// Leaves examples as they are.
     pub fn none() -> Self {
-        Preprocess { grey: false, centre: Centre::None, whiten: None, normalise: false, order: Order::Standard }
+        Preprocess { gray: false, center: Center::None, whiten: None, normalize: false, order: Order::Standard }
     }
 
     /// Every step, in an order.
     pub fn all(order: Order) -> Self {
         let whiten = Some(Whiten { ridge: order.ridge(), ..Whiten::default() });
-        Preprocess { grey: true, centre: Centre::Image, whiten, normalise: true, order }
+        Preprocess { gray: true, center: Center::Image, whiten, normalize: true, order }
     }
 
     fn check(&self) -> Result<()> {
-        if self.order == Order::Authors && !self.normalise {
+        if self.order == Order::Authors && !self.normalize {
             let expected = "must be true in the authors' order, which scales examples before and after whitening";
-            return Err(Error::setting("normalise", false, expected));
+            return Err(Error::setting("normalize", false, expected));
         }
         match &self.whiten {
             Some(whiten) if !(whiten.ridge >= 0.0 && whiten.ridge.is_finite()) => {
@@ -115,17 +115,17 @@ impl Preprocess {
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Asked {
-    grey: bool,
-    centre: Centre,
+    gray: bool,
+    center: Center,
     whiten: WhitenChoice,
-    normalise: bool,
+    normalize: bool,
     order: Order,
 }
 
 impl Default for Asked {
     fn default() -> Self {
-        let Preprocess { grey, centre, normalise, order, .. } = Preprocess::default();
-        Asked { grey, centre, whiten: WhitenChoice::Switch(true), normalise, order }
+        let Preprocess { gray, center, normalize, order, .. } = Preprocess::default();
+        Asked { gray, center, whiten: WhitenChoice::Switch(true), normalize, order }
     }
 }
 
@@ -133,7 +133,7 @@ impl TryFrom<Asked> for Preprocess {
     type Error = String;
 
     fn try_from(asked: Asked) -> std::result::Result<Preprocess, String> {
-        let Asked { grey, centre, whiten, normalise, order } = asked;
+        let Asked { gray, center, whiten, normalize, order } = asked;
         let whiten = match whiten {
             WhitenChoice::Switch(false) => None,
             WhitenChoice::Switch(true) => Preprocess::all(order).whiten,
@@ -144,7 +144,7 @@ impl TryFrom<Asked> for Preprocess {
                 Some(Whiten { ridge: ridge.unwrap_or(order.ridge()), covariance_of })
             }
         };
-        Ok(Preprocess { grey, centre, whiten, normalise, order })
+        Ok(Preprocess { gray, center, whiten, normalize, order })
     }
 }
 
@@ -195,7 +195,7 @@ fn whiten_into<S: Serializer>(whiten: &Option<Whiten>, into: S) -> std::result::
 pub struct Preprocessor {
     settings: Preprocess,
     dim: usize,
-    /// Per-feature training means, for [`Centre::Pixel`].
+    /// Per-feature training means, for [`Center::Pixel`].
     means: Option<Vec<f64>>,
     whitening: Option<Mat<f64>>,
     /// The largest eigenvalue of the covariance, and how many exceed the ridge.
@@ -223,15 +223,15 @@ impl Preprocessor {
 
     /// Fits means to `train` and whitening to `reference` (or `train`, where there is none).
     pub(super) fn fit_rows(train: &Rows<'_>, reference: Option<&Rows<'_>>, settings: &Preprocess) -> Result<Self> {
-        let (dim, centre) = (train.dim, settings.centre);
+        let (dim, center) = (train.dim, settings.center);
         if train.count == 0 || dim == 0 {
             let problem = format!("there are {} rows of {dim} features; at least one of each is needed", train.count);
             return Err(Error::data(train.name, problem));
         }
         settings.check()?;
         let of_pixels = |set: &Rows<'_>| {
-            let centred = |x: &mut Mat<f64>| self::centre(x, centre, None);
-            (centre == Centre::Pixel).then(|| means(blocks(set, &centred), set.count, set)).transpose()
+            let centered = |x: &mut Mat<f64>| self::center(x, center, None);
+            (center == Center::Pixel).then(|| means(blocks(set, &centered), set.count, set)).transpose()
         };
         let means = of_pixels(train)?;
         let mut fitted = Preprocessor { settings: settings.clone(), dim, means, whitening: None, spectrum: None };
@@ -244,7 +244,7 @@ impl Preprocessor {
             let authors = settings.order == Order::Authors;
             let own = if authors { of_pixels(set)? } else { None };
             let covariance = covariance(set, &|x| {
-                self::centre(x, centre, own.as_deref());
+                self::center(x, center, own.as_deref());
                 if authors {
                     to_one_norm(x, &norms(x.as_ref()));
                 }
@@ -296,14 +296,14 @@ impl Preprocessor {
                 "holds a NaN, infinite or overflowing value; every feature must be finite",
             ));
         }
-        centre(&mut x, self.settings.centre, self.means.as_deref());
-        if self.settings.normalise {
+        center(&mut x, self.settings.center, self.means.as_deref());
+        if self.settings.normalize {
             // A constant image leaves only rounding, at most N0·ε of its norm: nothing that could be scaled up.
             let after = norms(x.as_ref());
             let least = self.dim as f64 * f64::EPSILON;
             if let Some(i) = (0..x.nrows()).find(|&i| after[i] <= least * before[i]) {
                 let problem =
-                    if before[i] == 0.0 { "is all zero" } else { "is zero after centring (all pixels alike)" };
+                    if before[i] == 0.0 { "is all zero" } else { "is zero after centering (all pixels alike)" };
                 return Err(Error::data(
                     name(i),
                     format!("{problem} and cannot be scaled to squared norm {}; drop it", self.dim),
@@ -317,7 +317,7 @@ impl Preprocessor {
             }
             x = matmul(x.as_ref(), w.as_ref());
         }
-        if self.settings.normalise {
+        if self.settings.normalize {
             self.scale(&mut x, name)?;
         }
         Ok(x)
@@ -376,9 +376,9 @@ pub(super) mod tests {
         x
     }
 
-    fn settings(centre: Centre, ridge: Option<f64>, normalise: bool) -> Preprocess {
+    fn settings(center: Center, ridge: Option<f64>, normalize: bool) -> Preprocess {
         let whiten = ridge.map(|ridge| Whiten { ridge, ..Whiten::default() });
-        Preprocess { grey: true, centre, whiten, normalise, order: Order::Standard }
+        Preprocess { gray: true, center, whiten, normalize, order: Order::Standard }
     }
 
     /// Each step by hand: means and norms, the covariance of what is left, its inverse root on the directions that vary.
@@ -390,7 +390,7 @@ pub(super) mod tests {
         assert_eq!(asked.whiten.as_ref().map(|w| w.ridge), Some(0.0));
         let z = Preprocessor::fit(x.as_ref(), &asked).unwrap().apply(x.as_ref()).unwrap();
         let mut first = x.clone();
-        centre(&mut first, Centre::Image, None);
+        center(&mut first, Center::Image, None);
         let scale = norms(first.as_ref());
         to_one_norm(&mut first, &scale);
         let means: Vec<f64> = (0..5).map(|j| first.col_as_slice(j).iter().sum::<f64>() / 300.0).collect();
@@ -415,8 +415,8 @@ pub(super) mod tests {
         // Another order is another result, and no norm is refused.
         let standard = Preprocessor::fit(x.as_ref(), &Preprocess::default()).unwrap().apply(x.as_ref()).unwrap();
         assert!((&standard - &z).norm_l2() > 1.0);
-        let bare = Preprocess { normalise: false, ..asked };
-        assert!(Preprocessor::fit(x.as_ref(), &bare).unwrap_err().to_string().contains("normalise"));
+        let bare = Preprocess { normalize: false, ..asked };
+        assert!(Preprocessor::fit(x.as_ref(), &bare).unwrap_err().to_string().contains("normalize"));
     }
 
     /// A table without a ridge has that of its order.
@@ -433,7 +433,7 @@ pub(super) mod tests {
     #[test]
     fn whitened_examples_have_unit_covariance_and_the_map_is_symmetric() {
         let x = gaussian(500, 6);
-        let fitted = Preprocessor::fit(x.as_ref(), &settings(Centre::Pixel, Some(1e-7), false)).unwrap();
+        let fitted = Preprocessor::fit(x.as_ref(), &settings(Center::Pixel, Some(1e-7), false)).unwrap();
         let z = fitted.apply(x.as_ref()).unwrap();
         let c = matmul(z.transpose(), z.as_ref());
         let w = fitted.whitening.as_ref().unwrap();
@@ -448,9 +448,9 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn without_whitening_an_example_is_centred_and_scaled() {
+    fn without_whitening_an_example_is_centered_and_scaled() {
         let x = gaussian(20, 5);
-        let z = Preprocessor::fit(x.as_ref(), &settings(Centre::Image, None, true)).unwrap().apply(x.as_ref()).unwrap();
+        let z = Preprocessor::fit(x.as_ref(), &settings(Center::Image, None, true)).unwrap().apply(x.as_ref()).unwrap();
         for i in 0..20 {
             let mean = (0..5).map(|j| x[(i, j)]).sum::<f64>() / 5.0;
             let norm = (0..5).map(|j| (x[(i, j)] - mean).powi(2)).sum::<f64>().sqrt();
@@ -462,9 +462,9 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn pixel_centring_subtracts_the_training_means_from_any_examples() {
+    fn pixel_centering_subtracts_the_training_means_from_any_examples() {
         let (train, test) = (gaussian(30, 4), Mat::from_fn(2, 4, |i, j| (10 * i + j) as f64));
-        let fitted = Preprocessor::fit(train.as_ref(), &settings(Centre::Pixel, None, false)).unwrap();
+        let fitted = Preprocessor::fit(train.as_ref(), &settings(Center::Pixel, None, false)).unwrap();
         let z = fitted.apply(test.as_ref()).unwrap();
         for j in 0..4 {
             let mean = (0..30).map(|i| train[(i, j)]).sum::<f64>() / 30.0;
@@ -481,7 +481,7 @@ pub(super) mod tests {
         assert_eq!(message, "row 4: is all zero and cannot be scaled to squared norm 7; drop it");
         // The mean of seven times 0.1 is not exactly 0.1: the rest is rounding, not a direction.
         (0..7).for_each(|j| x[(3, j)] = 0.1);
-        assert!(fitted.apply(x.as_ref()).unwrap_err().to_string().starts_with("row 4: is zero after centring"));
+        assert!(fitted.apply(x.as_ref()).unwrap_err().to_string().starts_with("row 4: is zero after centering"));
         x[(5, 2)] = f64::NAN;
         assert!(fitted.apply(x.as_ref()).unwrap_err().to_string().starts_with("row 6: holds a NaN"));
     }
@@ -490,15 +490,15 @@ pub(super) mod tests {
     fn unusable_settings_and_sets_are_refused() {
         let message = |x: &Mat<f64>, s: Preprocess| Preprocessor::fit(x.as_ref(), &s).unwrap_err().to_string();
         let x = gaussian(9, 7);
-        assert!(message(&x, settings(Centre::Image, Some(-1.0), true)).contains("whiten.ridge is -1"));
-        assert!(message(&x, settings(Centre::Image, Some(f64::NAN), true)).contains("whiten.ridge is NaN"));
-        // Centring each image makes the covariance singular.
-        assert!(message(&x, settings(Centre::Image, Some(0.0), true)).contains("is singular"));
+        assert!(message(&x, settings(Center::Image, Some(-1.0), true)).contains("whiten.ridge is -1"));
+        assert!(message(&x, settings(Center::Image, Some(f64::NAN), true)).contains("whiten.ridge is NaN"));
+        // Centering each image makes the covariance singular.
+        assert!(message(&x, settings(Center::Image, Some(0.0), true)).contains("is singular"));
         assert!(message(&Mat::zeros(0, 7), Preprocess::default()).contains("there are 0 rows of 7 features"));
         assert!(message(&Mat::zeros(9, 7), Preprocess::default()).contains("largest eigenvalue 0"));
         let mut bad = x.clone();
         bad[(4, 2)] = f64::INFINITY;
-        assert!(message(&bad, settings(Centre::Pixel, None, true)).contains("the mean of feature 2 is inf"));
+        assert!(message(&bad, settings(Center::Pixel, None, true)).contains("the mean of feature 2 is inf"));
         let named = Whiten { covariance_of: "mnist".into(), ..Whiten::default() };
         assert!(
             message(&x, Preprocess { whiten: Some(named), ..Preprocess::default() }).contains("covariance_of is mnist")
@@ -508,7 +508,7 @@ pub(super) mod tests {
     #[test]
     fn settings_survive_toml_and_json() {
         for whiten in [None, Some(Whiten { ridge: 1e-5, covariance_of: "mnist".into() })] {
-            let settings = Preprocess { whiten, centre: Centre::Pixel, ..Preprocess::default() };
+            let settings = Preprocess { whiten, center: Center::Pixel, ..Preprocess::default() };
             let text = toml::to_string(&settings).unwrap();
             assert_eq!(toml::from_str::<Preprocess>(&text).unwrap(), settings);
             let text = serde_json::to_string(&settings).unwrap();

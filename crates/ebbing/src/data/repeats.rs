@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl Dataset {
-    /// The set with the first of equal training examples only (CIFAR-100 in grey levels has 14 such pairs), and how many
+    /// The set with the first of equal training examples only (CIFAR-100 in gray levels has 14 such pairs), and how many
     /// were left out.
     pub(super) fn without_repeats(mut self) -> (Dataset, usize) {
         let kept = first_of_equal(&self.train.features);

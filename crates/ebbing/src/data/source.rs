@@ -2,7 +2,7 @@
 
 use super::covariance::Rows;
 use super::preprocess::{Preprocess, Preprocessor};
-use super::{Dataset, Features, Part, Targets, grey};
+use super::{Dataset, Features, Part, Targets, gray};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 
@@ -52,7 +52,7 @@ impl Source {
     }
 
     fn build(dataset: Dataset, settings: &Preprocess, reference: Option<Dataset>) -> Result<Source> {
-        let convert = |set: Dataset| if settings.grey { grey::to_grey(set) } else { Ok(set) };
+        let convert = |set: Dataset| if settings.gray { gray::to_gray(set) } else { Ok(set) };
         let (dataset, repeated) = convert(dataset)?.without_repeats();
         let reference = reference.map(convert).transpose()?;
         let train = |from: usize, n: usize| block(&dataset.train.features, from, n);
@@ -147,7 +147,7 @@ impl Source {
         self.fitted.dim()
     }
 
-    /// The set that is drawn from (converted to grey levels where that was asked for, repeated training examples left out).
+    /// The set that is drawn from (converted to gray levels where that was asked for, repeated training examples left out).
     pub fn dataset(&self) -> &Dataset {
         &self.dataset
     }
@@ -185,7 +185,7 @@ fn block(features: &Features, from: usize, n: usize) -> Mat<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Centre;
+    use crate::data::Center;
 
     #[test]
     fn chosen_rows_are_prepared_like_the_whole_set() {
@@ -242,11 +242,11 @@ mod tests {
             pixels[784 * 17..784 * 18].fill(9);
         }
         sample.test = None;
-        let settings = Preprocess { centre: Centre::Image, whiten: None, ..Preprocess::default() };
+        let settings = Preprocess { center: Center::Image, whiten: None, ..Preprocess::default() };
         let source = Source::new(sample, &settings).unwrap();
         let message = |r: Result<Mat<f64>>| r.unwrap_err().to_string();
         assert!(message(source.train(&[4000])).contains("mnist-sample, training row 4000: there are only 4000 rows"));
-        assert!(message(source.train(&[3, 17])).starts_with("mnist-sample, training row 17: is zero after centring"));
+        assert!(message(source.train(&[3, 17])).starts_with("mnist-sample, training row 17: is zero after centering"));
         assert!(message(source.test(&[0])).contains("no test part"));
         assert!(source.test_classes().is_err());
     }

@@ -30,7 +30,7 @@ impl Sources {
     /// # Errors
     /// What loading it says.
     pub fn numbers(&self, name: &str, preprocess: &Preprocess) -> Result<Arc<Source>> {
-        let bare = Preprocess { grey: preprocess.grey, ..Preprocess::none() };
+        let bare = Preprocess { gray: preprocess.gray, ..Preprocess::none() };
         self.remembered(format!("{name} numbers {bare:?}"), || {
             Source::new(Source::new(open(name)?, &bare)?.into_numbers(), &Preprocess::none())
         })

@@ -75,7 +75,7 @@ fn part(x: (PathBuf, Array), y: (PathBuf, Array)) -> Result<(Part, Option<Vec<us
     Ok((assemble::part(x, y)?, shape))
 }
 
-/// Height, width and colours, from the shape of an array of images (colours last; a single colour axis may come first).
+/// Height, width and colors, from the shape of an array of images (colors last; a single color axis may come first).
 fn image_shape(shape: &[usize]) -> Option<Vec<usize>> {
     match *shape {
         [_, height, width] | [_, height, width, 1] | [_, 1, height, width] => Some(vec![height, width]),

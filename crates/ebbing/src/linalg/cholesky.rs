@@ -203,7 +203,7 @@ fn copy_diagonal_blocks(a: MatRef<'_, f64>) -> Vec<Mat<f64>> {
     starts.map(|s| (s, BLOCK.min(a.nrows() - s))).map(|(s, size)| a.submatrix(s, s, size, size).to_owned()).collect()
 }
 
-/// Where a factorisation broke down: the row, and the pivot there where it is known.
+/// Where a factorization broke down: the row, and the pivot there where it is known.
 pub(super) struct BadPivot {
     pub row: usize,
     pub value: Option<f64>,

@@ -13,7 +13,7 @@ const LISTED: usize = 5;
 /// four are needed.
 const RIDGE: f64 = 1e-8;
 
-/// The error for matrix `a` (its lower half is read) whose factorisation broke down at `pivot`.
+/// The error for matrix `a` (its lower half is read) whose factorization broke down at `pivot`.
 pub(super) fn not_positive_definite(a: MatRef<'_, f64>, pivot: BadPivot, norm: f64, name: &str) -> Error {
     let a = symmetric_copy(a);
     let (row, pivot_value) = match pivot.value {

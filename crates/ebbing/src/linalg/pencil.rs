@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 /// `A V = B V Λ`, `Vᵀ B V = I`, eigenvalues ascending.
 #[derive(Debug, Clone)]
 pub struct Pencil {
-    /// Generalised eigenvalues, ascending.
+    /// Generalized eigenvalues, ascending.
     pub values: Vec<f64>,
-    /// Generalised eigenvectors, one per column, `Vᵀ B V = I`.
+    /// Generalized eigenvectors, one per column, `Vᵀ B V = I`.
     pub vectors: Mat<f64>,
     /// `‖A V − B V Λ‖_F / (n ε (‖A‖₁ ‖V‖₁ + ‖B‖₁ ‖V‖₁ max|Λ|))`, measured on four random vectors: about 1 or less for a
     /// good decomposition.
@@ -47,7 +47,7 @@ impl Pencil {
         let sound = residual <= WORST_RESIDUAL; // false for a NaN too
         if !sound {
             return Err(Error::NotConverged {
-                what: format!("the generalised eigendecomposition of {name}"),
+                what: format!("the generalized eigendecomposition of {name}"),
                 residual,
                 steps: 0,
                 trace: vec![],

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! This is the paper's Eq. 3, averaged over networks. Forgetting is `F[t][s] = L(f_t, D_s)` on training data;
-//! generalisation is `G[t][s] = L(f_t, D_s^test)/G_s⁰`, with `G_s⁰` the loss of a fresh network that learned task s
+//! generalization is `G[t][s] = L(f_t, D_s^test)/G_s⁰`, with `G_s⁰` the loss of a fresh network that learned task s
 //! alone.
 //!
 //! | Item | What it is |

@@ -47,7 +47,7 @@ impl std::str::FromStr for Convention {
 pub struct TaskAccuracies {
     /// `R[t][s]`, the accuracy after task t on task s, in [0, 1]: every row all tasks, or row t the tasks 0..=t.
     pub after: Vec<Vec<f64>>,
-    /// The accuracy on each task of a network at random initialisation; forward transfer needs it.
+    /// The accuracy on each task of a network at random initialization; forward transfer needs it.
     pub untrained: Option<Vec<f64>>,
     /// The accuracy on each task of a reference that is not held back by earlier learning (trained on that task alone, or on
     /// all tasks so far jointly); intransigence needs it.

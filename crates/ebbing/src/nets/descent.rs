@@ -70,7 +70,7 @@ pub(crate) struct Descent<'a> {
     task: usize,
     head: usize,
     data: &'a Examples,
-    penalised: bool,
+    penalized: bool,
     updater: Updater,
     /// Where the task began, against which distances are measured: hidden weights and readout.
     start: Params,
@@ -129,20 +129,20 @@ impl<'a> Descent<'a> {
         let weighted = matches!(penalty, Penalty::Weighted { .. });
         let updater = Updater {
             eta: settings.eta.unwrap_or(0.0) as f32,
-            penalised: if settings.heads == Heads::Multi { layers } else { layers + 1 },
+            penalized: if settings.heads == Heads::Multi { layers } else { layers + 1 },
             form: settings.penalty_step,
             gradient: (weighted && momentum.is_none()).then(|| start.zeros_like()),
             momentum,
             penalty,
         };
-        let penalised = !matches!(updater.penalty, Penalty::None);
+        let penalized = !matches!(updater.penalty, Penalty::None);
         let looks = Looks::new(settings);
         Descent {
             settings,
             task,
             head,
             data,
-            penalised,
+            penalized,
             updater,
             start,
             watch: Watch::default(),
@@ -172,7 +172,7 @@ impl<'a> Descent<'a> {
         let (mse, stop) = loop {
             pass.forward(net, x, gram.as_ref(), self.head);
             let mse = self.residual(&mut pass.f, y);
-            let check = self.penalised && step % self.settings.patience == 0;
+            let check = self.penalized && step % self.settings.patience == 0;
             let distance = check.then(|| self.distance(net, gram.as_ref(), &mut scratch));
             if let Some(stop) = self.ends(step, mse, distance)? {
                 break (mse, stop);
@@ -209,7 +209,7 @@ impl<'a> Descent<'a> {
         let (mse, stop) = loop {
             whole.forward(net, data.x.as_ref(), None, self.head);
             let mse = self.residual(&mut whole.f, &data.y);
-            let check = self.penalised && step >= checked;
+            let check = self.penalized && step >= checked;
             let distance = check.then(|| self.distance(net, None, &mut scratch));
             if check {
                 checked = step + self.settings.patience;
@@ -243,7 +243,7 @@ impl<'a> Descent<'a> {
 
     /// `|Θ − Θ_{t−1}|` over what the penalty holds.
     fn distance(&self, net: &Mlp, gram: Option<&GramLayer>, scratch: &mut Mat<f32>) -> f64 {
-        let now = net.hidden.iter().chain([&net.heads[self.head]]).take(self.updater.penalised);
+        let now = net.hidden.iter().chain([&net.heads[self.head]]).take(self.updater.penalized);
         let carried = usize::from(gram.is_some());
         let rest: f64 = now.zip(&self.start.0).skip(carried).map(|(a, b)| squared_error(a, b)).sum();
         (rest + gram.map_or(0.0, |g| g.squared_distance(scratch))).sqrt()
@@ -254,7 +254,7 @@ impl<'a> Descent<'a> {
         if self.watch.runs_away(mse) {
             return Err(self.diverged(step, mse));
         }
-        if !self.penalised && mse < self.settings.threshold {
+        if !self.penalized && mse < self.settings.threshold {
             return Ok(Some(Stop::Threshold));
         }
         if distance.is_some_and(|d| self.watch.settled(mse, d, self.settings)) {
@@ -279,7 +279,7 @@ impl<'a> Descent<'a> {
 
     /// The tangent kernel, where it is needed to choose the rate or to check an explicit penalty.
     fn tangent(&self, net: &Mlp, rows: usize) -> Option<Tangent> {
-        let explicit = self.penalised && self.updater.form == PenaltyStep::Explicit;
+        let explicit = self.penalized && self.updater.form == PenaltyStep::Explicit;
         (self.settings.eta.is_none() || explicit).then(|| {
             let mut stream = Stream::new(self.settings.seed, "tangent kernel", self.task as u64);
             Tangent::new(net, rows, self.data.y.ncols(), &mut stream)
@@ -317,7 +317,7 @@ impl<'a> Descent<'a> {
 
     /// Refuses an explicit penalty step that may be unstable: η(h + κF/(1−m)) > 2 with h the curvature of the loss.
     fn check_explicit(&self, curvature: f64) -> Result<()> {
-        if !self.penalised || self.updater.form != PenaltyStep::Explicit {
+        if !self.penalized || self.updater.form != PenaltyStep::Explicit {
             return Ok(());
         }
         let eta = f64::from(self.updater.eta);

@@ -224,9 +224,9 @@ mod tests {
         }
     }
 
-    /// rms of the normalised Fishers: 1, and √n for the paper's.
+    /// rms of the normalized Fishers: 1, and √n for the paper's.
     #[test]
-    fn normalised_fishers_have_their_rms() {
+    fn normalized_fishers_have_their_rms() {
         let mut s = Stream::new(2, "fisher test", 0);
         let net = Mlp::new(Architecture { activation: Activation::Erf, depth: 1 }, 3, 6, 1, 1.0, &mut s).unwrap();
         let x = Mat::from_fn(5, 3, |_, _| s.normal() as f32);

@@ -104,7 +104,7 @@ mod tests {
             let mut updater = Updater {
                 eta: 0.1,
                 penalty: Penalty::Uniform { kappa: 0.3, anchor: start.clone() },
-                penalised: 1,
+                penalized: 1,
                 form: PenaltyStep::Implicit,
                 momentum: (mu > 0.0).then(|| (mu, start.zeros_like())),
                 gradient: None,

@@ -136,7 +136,7 @@ pub enum PenaltyStep {
 pub struct TrainSettings {
     /// The learning rule.
     pub learner: Learner,
-    /// One readout, or one for each task (then only hidden weights are penalised).
+    /// One readout, or one for each task (then only hidden weights are penalized).
     pub heads: Heads,
     /// Hidden layers and nonlinearity.
     pub architecture: Architecture,
@@ -152,9 +152,9 @@ pub struct TrainSettings {
     pub eta_factor: f64,
     /// How the penalty is stepped.
     pub penalty_step: PenaltyStep,
-    /// An unpenalised task ends when its mean squared error is below this.
+    /// An unpenalized task ends when its mean squared error is below this.
     pub threshold: f64,
-    /// A penalised task ends when loss and distance to the previous weights change by less than this, relatively (a loss
+    /// A penalized task ends when loss and distance to the previous weights change by less than this, relatively (a loss
     /// below the threshold counts as the threshold) …
     pub tolerance: f64,
     /// … over this many steps.
@@ -175,9 +175,9 @@ pub struct TrainSettings {
     pub first_solver: Option<Solver>,
     /// Levenberg: a task ends when the norm of the objective's gradient is below this share of what it was at the start.
     pub gradient_tolerance: f64,
-    /// Levenberg: penalised tasks are learned from their initial readout times each of these, and the lowest objective is kept.
+    /// Levenberg: penalized tasks are learned from their initial readout times each of these, and the lowest objective is kept.
     pub readout_scales: Vec<f64>,
-    /// Levenberg: the strength ρ of a penalty `ρ/2 |a|²` on the readout of penalised tasks, a pull to 0 as in the posterior
+    /// Levenberg: the strength ρ of a penalty `ρ/2 |a|²` on the readout of penalized tasks, a pull to 0 as in the posterior
     /// that the theory describes (there ρ = 1/(βσ²) beside κ = λ/β).
     pub readout_penalty: f64,
     /// The seed.

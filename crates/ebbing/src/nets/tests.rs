@@ -72,7 +72,7 @@ fn readout_only_is_ridge_regression() {
     }
 }
 
-/// The automatic rate is below the edge of stability, and half of it leads to the same penalised solution.
+/// The automatic rate is below the edge of stability, and half of it leads to the same penalized solution.
 #[test]
 fn half_the_automatic_rate_gives_the_same_result() {
     let tasks = random_tasks(2, 20, 15, 1, 3);

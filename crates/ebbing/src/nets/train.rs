@@ -3,7 +3,7 @@
 use super::descent::{Descent, Outcome, Progress};
 use super::fisher::fisher;
 use super::learner::{Indexing, Learner, Solver, TrainSettings};
-use super::levenberg::{Minimiser, Minimum};
+use super::levenberg::{Minimizer, Minimum};
 use super::mlp::{Mlp, squared_error, to_f32, to_f64};
 use super::posterior::Heads;
 use super::update::{Params, Penalty};
@@ -194,10 +194,10 @@ impl Trainer {
         }
         within_pool(|| {
             let (t, before, head) = self.begin();
-            // The first task is not penalised.
+            // The first task is not penalized.
             let wanted = if t == 0 { &[0.0] } else { kappas };
             let found =
-                Minimiser::new(&self.settings, t, head, &self.train[t], &before).run(wanted, &before, progress)?;
+                Minimizer::new(&self.settings, t, head, &self.train[t], &before).run(wanted, &before, progress)?;
             let one = |(k, &kappa): (usize, &f64)| {
                 let mut trainer = self.clone();
                 trainer.settings.learner = Learner::L2 { kappa };
@@ -234,8 +234,8 @@ impl Trainer {
             }
             Solver::Levenberg => {
                 let kappa = if t == 0 { 0.0 } else { self.settings.learner.kappa() };
-                let mut minimiser = Minimiser::new(&self.settings, t, head, &self.train[t], &before);
-                minimiser.run(&[kappa], &before, progress)?.remove(0)
+                let mut minimizer = Minimizer::new(&self.settings, t, head, &self.train[t], &before);
+                minimizer.run(&[kappa], &before, progress)?.remove(0)
             }
         };
         if let Learner::Ewc { gamma, fisher: kind, indexing: Indexing::Past, .. } = self.settings.learner {

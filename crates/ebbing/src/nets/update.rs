@@ -62,8 +62,8 @@ pub(crate) struct Updater {
     pub eta: f32,
     /// The penalty.
     pub penalty: Penalty,
-    /// Layers from this index on are not penalised (the readout in multi-head learning).
-    pub penalised: usize,
+    /// Layers from this index on are not penalized (the readout in multi-head learning).
+    pub penalized: usize,
     /// How the penalty is stepped.
     pub form: PenaltyStep,
     /// Heavy-ball momentum and its velocity.
@@ -91,7 +91,7 @@ impl Updater {
         let curvature = match &self.penalty {
             Penalty::None => 0.0,
             Penalty::Uniform { kappa, .. } => *kappa,
-            Penalty::Weighted { kappa, fisher, .. } => kappa * fisher.max(self.penalised),
+            Penalty::Weighted { kappa, fisher, .. } => kappa * fisher.max(self.penalized),
         };
         f64::from(self.reach() * curvature)
     }
@@ -99,7 +99,7 @@ impl Updater {
     /// The uniform penalty's factors for layer `k`.
     pub fn uniform_factors(&self, k: usize) -> [f32; 3] {
         match &self.penalty {
-            Penalty::Uniform { kappa, .. } if k < self.penalised => factors(self.eta, self.reach() * kappa, self.form),
+            Penalty::Uniform { kappa, .. } if k < self.penalized => factors(self.eta, self.reach() * kappa, self.form),
             _ => [1.0, 0.0, -self.eta],
         }
     }
@@ -114,7 +114,7 @@ impl Updater {
         } else {
             let [keep, back, along] = self.uniform_factors(k);
             return match &self.penalty {
-                Penalty::Uniform { anchor, .. } if k < self.penalised => {
+                Penalty::Uniform { anchor, .. } if k < self.penalized => {
                     let pull = |i: usize, j: usize, w: &mut [f32]| {
                         let anchor = &column_f32(anchor.0[k].as_ref(), j)[i..i + w.len()];
                         w.iter_mut().zip(anchor).for_each(|(w, a)| *w = keep * *w + back * a);
@@ -135,17 +135,17 @@ impl Updater {
             (None, Some(gradient)) => &gradient.0[k],
             (None, None) => unreachable!("a step without a buffer is taken in place"),
         };
-        let (eta, reach, form, penalised) = (self.eta, self.reach(), self.form, k < self.penalised);
+        let (eta, reach, form, penalized) = (self.eta, self.reach(), self.form, k < self.penalized);
         for_columns(w, |j, w| {
             let g = column_f32(along.as_ref(), j);
             match &self.penalty {
-                Penalty::Uniform { anchor, .. } if penalised => {
+                Penalty::Uniform { anchor, .. } if penalized => {
                     let anchor = column_f32(anchor.0[k].as_ref(), j);
                     for i in 0..w.len() {
                         w[i] = uniform[0] * w[i] + uniform[1] * anchor[i] + uniform[2] * g[i];
                     }
                 }
-                Penalty::Weighted { kappa, fisher, anchor } if penalised => {
+                Penalty::Weighted { kappa, fisher, anchor } if penalized => {
                     let (anchor, fisher) = (column_f32(anchor.0[k].as_ref(), j), column_f32(fisher.0[k].as_ref(), j));
                     for i in 0..w.len() {
                         let c = factors(eta, reach * kappa * fisher[i], form);

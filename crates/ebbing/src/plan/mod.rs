@@ -158,7 +158,7 @@ pub fn product_cost(m: usize, k: usize, n: usize) -> Cost {
     Cost { flops: 2.0 * m * k * n, bytes: 8.0 * (m * k + k * n + m * n) }
 }
 
-/// Whitening images of `dim` pixels: one product with a square matrix, 2 n N0² operations; the images as read, centred and
+/// Whitening images of `dim` pixels: one product with a square matrix, 2 n N0² operations; the images as read, centered and
 /// whitened in memory.
 pub fn whitening_cost(images: usize, dim: usize) -> Cost {
     Cost { bytes: 24.0 * images as f64 * dim as f64, ..product_cost(images, dim, dim) }

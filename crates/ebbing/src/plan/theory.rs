@@ -4,7 +4,7 @@ use super::{Cost, Sizes};
 
 /// Operations of a kernel block relative to its bare product: the univariate function of every entry.
 pub(super) const KERNEL: f64 = 1.3;
-/// A Cholesky factorisation's P³/3 operations run at two thirds of a product's rate.
+/// A Cholesky factorization's P³/3 operations run at two thirds of a product's rate.
 pub(super) const CHOLESKY: f64 = 0.5;
 /// A triangular solve's P³ operations, per right-hand side matrix, at about three quarters.
 pub(super) const TRIANGULAR: f64 = 1.3;
@@ -24,7 +24,7 @@ impl Sizes {
     }
 }
 
-/// The forgetting and generalisation matrices of the single-head theory, means only: all kernel blocks once, one Cholesky
+/// The forgetting and generalization matrices of the single-head theory, means only: all kernel blocks once, one Cholesky
 /// factor per task, blocks against test inputs; memory P² + P·T.
 pub fn forgetting_cost(sizes: &Sizes) -> Cost {
     let (total, tested) = (sizes.sum(|p| p), sizes.tested());

@@ -160,19 +160,19 @@ impl<'a> FittedPoints<'a> {
     ) -> (Option<f64>, Option<f64>) {
         let grid = self.grid();
         let inside = |log_tau: f64| self.exponential(log_tau).rss <= limit;
-        let centre = best.unwrap_or(if open_below { grid[0] } else { grid[GRID] });
+        let center = best.unwrap_or(if open_below { grid[0] } else { grid[GRID] });
         let below = (!open_below).then(|| {
-            let outside = grid.iter().rev().copied().find(|&g| g < centre && !inside(g)).unwrap_or(grid[0]);
-            bisect(outside, centre, |g| !inside(g)).exp()
+            let outside = grid.iter().rev().copied().find(|&g| g < center && !inside(g)).unwrap_or(grid[0]);
+            bisect(outside, center, |g| !inside(g)).exp()
         });
         let above = (!open_above).then(|| {
-            let outside = grid.iter().copied().find(|&g| g > centre && !inside(g)).unwrap_or(grid[GRID]);
-            bisect(centre, outside, inside).exp()
+            let outside = grid.iter().copied().find(|&g| g > center && !inside(g)).unwrap_or(grid[GRID]);
+            bisect(center, outside, inside).exp()
         });
         (below, above)
     }
 
-    /// F_max and τ with the errors `s²(JᵀJ)^{-1}`, by orthogonalisation.
+    /// F_max and τ with the errors `s²(JᵀJ)^{-1}`, by orthogonalization.
     fn errors(&self, p: &Projected, log_tau: f64, error: impl Fn(f64) -> Option<f64>) -> (Estimate, Estimate) {
         let tau = log_tau.exp();
         let (own, overlap) = self.log_tau_derivative(log_tau, &p.basis);

@@ -25,7 +25,7 @@ pub enum CurveShape {
 ///
 /// F_max is eliminated exactly for each τ (variable projection: G. H. Golub, V. Pereyra, SIAM J. Numer. Anal. 10, 413, 1973)
 /// and ln τ searched over the whole range that the curve can resolve, so that no starting value is needed. Standard errors are
-/// those of the linearised problem, with as many degrees of freedom as points after t = 1 beyond two.
+/// those of the linearized problem, with as many degrees of freedom as points after t = 1 beyond two.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForgettingFit {
     /// What the curve determines.
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn standard_errors_are_calibrated() {
-        // Noise far below the last step of the curve: the linearisation holds.
+        // Noise far below the last step of the curve: the linearization holds.
         let (n, f_max, tau, noise) = (15, 0.4, 10.0, 0.001);
         let clean = exponential(n, f_max, tau);
         let mut stream = Stream::new(11, "forgetting curves", 0);
@@ -164,7 +164,7 @@ mod tests {
             inside += usize::from(low.unwrap() < tau && tau < high.unwrap());
         }
         // Binomial standard error of a coverage of 0.95: 0.0040; four of them. Relative errors of 3 % leave the
-        // linearisation exact to about their square.
+        // linearization exact to about their square.
         for hits in [covered[0], covered[1], inside] {
             assert!((hits as f64 / f64::from(draws) - 0.95).abs() < 0.016, "{covered:?} {inside}");
         }

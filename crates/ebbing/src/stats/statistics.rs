@@ -42,9 +42,9 @@ impl Estimate {
     /// and without an error where one is infinite.
     pub fn over(values: &[f64]) -> Estimate {
         let n = values.len() as f64;
-        let (value, centred) = centre(values);
+        let (value, centered) = center(values);
         let standard_error =
-            (values.len() > 1 && !value.is_infinite()).then(|| (dot(&centred, &centred) / (n - 1.0) / n).sqrt());
+            (values.len() > 1 && !value.is_infinite()).then(|| (dot(&centered, &centered) / (n - 1.0) / n).sqrt());
         Estimate { value, standard_error }
     }
 
@@ -125,7 +125,7 @@ impl LinearFit {
     pub fn new(x: &[f64], y: &[f64]) -> Result<Self> {
         check_pair(x, y, 2)?;
         let n = x.len() as f64;
-        let ((mean_x, dx), (mean_y, dy)) = (centre(x), centre(y));
+        let ((mean_x, dx), (mean_y, dy)) = (center(x), center(y));
         let (xx, yy) = (dot(&dx, &dx), dot(&dy, &dy));
         if xx == 0.0 {
             return Err(Error::data(
@@ -154,7 +154,7 @@ impl LinearFit {
 /// [`Error::Data`] where lengths differ, there are fewer than two points, a list is constant, or a number is not finite.
 pub fn pearson(x: &[f64], y: &[f64]) -> Result<f64> {
     check_pair(x, y, 2)?;
-    let ((_, dx), (_, dy)) = (centre(x), centre(y));
+    let ((_, dx), (_, dy)) = (center(x), center(y));
     let scale = (dot(&dx, &dx) * dot(&dy, &dy)).sqrt();
     if scale == 0.0 {
         return Err(Error::data("correlation", "one of the two lists is constant; both must vary"));
@@ -245,15 +245,15 @@ impl VarianceExplained {
     }
 }
 
-/// R² of y on the columns and a constant: the part of the centred y in the span of the centred columns (Gram-Schmidt, twice), each row
+/// R² of y on the columns and a constant: the part of the centered y in the span of the centered columns (Gram-Schmidt, twice), each row
 /// times the root of its weight.
 fn r_squared(columns: &[&[f64]], y: &[f64], weights: &[f64]) -> Result<f64> {
     let all: f64 = weights.iter().sum();
-    let centre = |values: &[f64]| -> Vec<f64> {
+    let center = |values: &[f64]| -> Vec<f64> {
         let mean = values.iter().zip(weights).map(|(v, w)| v * w).sum::<f64>() / all;
         values.iter().zip(weights).map(|(v, w)| (v - mean) * w.sqrt()).collect()
     };
-    let mut rest = centre(y);
+    let mut rest = center(y);
     let total = dot(&rest, &rest);
     if total == 0.0 {
         return Err(Error::data("y of the regression", "it is constant; there is no variance to explain"));
@@ -261,7 +261,7 @@ fn r_squared(columns: &[&[f64]], y: &[f64], weights: &[f64]) -> Result<f64> {
     let mut basis: Vec<Vec<f64>> = vec![];
     for (j, column) in columns.iter().enumerate() {
         let scale: f64 = column.iter().zip(weights).map(|(v, w)| v * v * w).sum();
-        let mut q = centre(column);
+        let mut q = center(column);
         for b in basis.iter().chain(&basis) {
             let overlap = dot(b, &q);
             subtract(&mut q, overlap, b);
@@ -306,7 +306,7 @@ fn subtract(x: &mut [f64], a: f64, y: &[f64]) {
 }
 
 /// The mean, and the values without it.
-fn centre(values: &[f64]) -> (f64, Vec<f64>) {
+fn center(values: &[f64]) -> (f64, Vec<f64>) {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     (mean, values.iter().map(|v| v - mean).collect())
 }
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn shares_of_variance_by_hand() {
         // Orthogonal predictors ±1 with coefficients 2 and 1 and a residual orthogonal to both of size 0.5:
-        // centred |y|² = 4·(4 + 1 + 0.25), so R² = 5/5.25 and dropping one loses 4/5.25 or 1/5.25.
+        // centered |y|² = 4·(4 + 1 + 0.25), so R² = 5/5.25 and dropping one loses 4/5.25 or 1/5.25.
         let (a, b) = ([1.0, 1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0]);
         let y: Vec<f64> = (0..4).map(|i| 7.0 + 2.0 * a[i] + b[i] + 0.5 * a[i] * b[i]).collect();
         let v = VarianceExplained::new(Mat::from_fn(4, 2, |i, j| [a, b][j][i]).as_ref(), &y).unwrap();

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Loads per λ that are assumed for the cost of a phase diagram.
 const ALPHAS: usize = 200;
-/// Target columns with more different values than this are summarised by their range.
+/// Target columns with more different values than this are summarized by their range.
 const FEW_VALUES: usize = 10;
 
 /// Everything that is known about a task file before anything is computed.
@@ -116,7 +116,7 @@ pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
     report.distinct = numbers.iter().flatten().max().map_or(0, |largest| largest + 1);
     report.shared = shared(&numbers, report.distinct);
     for (t, (task, numbers)) in sequence.tasks.iter().zip(&numbers).enumerate() {
-        let summary = summarise(task, numbers);
+        let summary = summarize(task, numbers);
         report.warnings.extend(warnings(&task.label(t), task, &summary));
         report.tasks.push(summary);
     }
@@ -175,7 +175,7 @@ fn shared(numbers: &[Vec<usize>], distinct: usize) -> Vec<Vec<usize>> {
     held.iter().map(|a| held.iter().map(|b| common(a, b)).collect()).collect()
 }
 
-fn summarise(task: &Task, numbers: &[usize]) -> TaskSummary {
+fn summarize(task: &Task, numbers: &[usize]) -> TaskSummary {
     let (p, dim) = (task.x.nrows(), task.x.ncols());
     let mut first: HashMap<usize, usize> = HashMap::new();
     let (mut duplicates, mut conflicts) = (0, 0);
@@ -299,7 +299,7 @@ fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
         pairs => what = format!("order parameters of {pairs} pairs, {what}"),
     }
     if with_test > 0 {
-        what += ", generalisation and accuracy on test sets";
+        what += ", generalization and accuracy on test sets";
     }
     let forecast = forecast_cost(&sizes, 1);
     let tiles = in_tiles(&sizes);
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_summarised_by_values_or_range() {
+    fn columns_are_summarized_by_values_or_range() {
         let few = Mat::from_fn(5, 1, |i, _| [1.0, -1.0, 0.0, 1.0, 1.0][i]);
         assert_eq!(target_summary(&few, 0), TargetSummary::Values(vec![(-1.0, 1), (0.0, 1), (1.0, 3)]));
         let many = Mat::from_fn(50, 2, |i, j| i as f64 - j as f64);

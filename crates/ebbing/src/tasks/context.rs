@@ -11,13 +11,13 @@ use std::collections::HashMap;
 /// Appends a context vector `c_t ~ N(0, variance·I)` of N_ctx entries, drawn once per task, to every input of task t.
 ///
 /// Prepared images have squared norm N0, one per pixel: `variance = 1` gives a context entry the size of a pixel. With
-/// `renormalise` every extended input (training and test) is then scaled to squared norm N0 + N_ctx.
+/// `renormalize` every extended input (training and test) is then scaled to squared norm N0 + N_ctx.
 ///
 /// | name | default | range |
 /// |---|---|---|
 /// | `dim` (N_ctx) | 100 | ≥ 0 |
 /// | `variance` | 1.0 | ≥ 0, finite |
-/// | `renormalise` | `true` | |
+/// | `renormalize` | `true` | |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WithContext {
@@ -26,12 +26,12 @@ pub struct WithContext {
     /// The variance of its entries.
     pub variance: f64,
     /// Whether extended inputs are scaled to squared norm N0 + N_ctx.
-    pub renormalise: bool,
+    pub renormalize: bool,
 }
 
 impl Default for WithContext {
     fn default() -> Self {
-        WithContext { dim: 100, variance: 1.0, renormalise: true }
+        WithContext { dim: 100, variance: 1.0, renormalize: true }
     }
 }
 
@@ -77,7 +77,7 @@ impl WithContext {
         let dim = x.ncols();
         let total = dim + context.len();
         let mut scale = vec![1.0; x.nrows()];
-        if self.renormalise {
+        if self.renormalize {
             let own: f64 = context.iter().map(|c| c * c).sum();
             for (i, scale) in scale.iter_mut().enumerate() {
                 let norm2 = own + (0..dim).map(|j| x[(i, j)] * x[(i, j)]).sum::<f64>();

@@ -28,7 +28,7 @@ impl TaskSequence {
     /// features; a `y` has one number or one row per example. See [`TargetRule`] for what labels become. Tasks may differ in
     /// size, not in features or target columns. In a folder every `*.npz`, `*.mat` or `*.csv` file holds one or more tasks; files follow each
     /// other by name, numbers in names compared as numbers (`task_2` before `task_10`), and other files are ignored.
-    /// Inputs are used as stored (see [`TaskSequence::preprocessed`]); equal rows are recognised as the same input.
+    /// Inputs are used as stored (see [`TaskSequence::preprocessed`]); equal rows are recognized as the same input.
     ///
     /// # Errors
     /// [`Error::Io`] and [`Error::File`] for files that cannot be read or hold other arrays; [`Error::Data`] for tasks that

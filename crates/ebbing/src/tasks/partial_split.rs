@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Two tasks on two pairs of classes: task 1 takes a fraction (1 + s)/2 of its examples from the first pair and the rest
 /// from the second, task 2 the other way round.
 ///
-/// In both pairs the first class is labelled +1, the second −1, with p/2 examples of either label in each task. The
+/// In both pairs the first class is labeled +1, the second −1, with p/2 examples of either label in each task. The
 /// smaller share of a pair is a subset of the other task's larger share, in the test sets too, so that at s = 0 both tasks
 /// are the same and at s = 1 they have nothing in common. Examples are in one random order common to both tasks.
 ///

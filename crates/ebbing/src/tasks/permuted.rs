@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Permuted tasks: `x_t[j] = x[π_t(j)]`, where π_t shuffles round(r·N0) random pixels among themselves.
 ///
-/// Images are prepared (centred, whitened, scaled) before they are permuted. A shuffled pixel may stay where it is. Each
+/// Images are prepared (centered, whitened, scaled) before they are permuted. A shuffled pixel may stay where it is. Each
 /// task has its own independent permutation, the same for its training and its test images. Classes are grouped into
 /// labels +1 and −1 once per sequence.
 ///
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 /// | `ratio` | 1.0 | [0, 1] |
 /// | `permute_first` | `true` | `false`: task 1 is unpermuted, as in the paper's two-task studies |
 /// | `fresh_images` | `false` | `true`: no image occurs in two tasks (training or test) |
-/// | `positive` | a random half of the classes (of an odd number: the smaller half) | classes labelled +1; the others get −1 |
+/// | `positive` | a random half of the classes (of an odd number: the smaller half) | classes labeled +1; the others get −1 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Permuted {
@@ -38,7 +38,7 @@ pub struct Permuted {
     pub permute_first: bool,
     /// Whether every task draws other images, so that none occurs twice, instead of using the same ones.
     pub fresh_images: bool,
-    /// The classes labelled +1, if not drawn at random.
+    /// The classes labeled +1, if not drawn at random.
     pub positive: Option<Vec<i64>>,
 }
 
@@ -90,7 +90,7 @@ impl Permuted {
         Ok(TaskSequence { tasks, settings })
     }
 
-    /// The classes labelled +1: those given, or a random half.
+    /// The classes labeled +1: those given, or a random half.
     fn grouping(&self, source: &Source, seed: u64) -> Result<Vec<i64>> {
         let classes: Vec<i64> = SourcePart::Train.by_class(source)?.into_keys().collect();
         if classes.len() < 2 {

@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::linalg::Mat;
 
 impl TaskSequence {
-    /// The sequence with its inputs centred, whitened and scaled as asked.
+    /// The sequence with its inputs centered, whitened and scaled as asked.
     ///
     /// Means and covariance are those of all training inputs of all tasks together, an input that several tasks share
-    /// counted each time; test inputs are prepared with what was fitted to training inputs. `grey` does not apply.
+    /// counted each time; test inputs are prepared with what was fitted to training inputs. `gray` does not apply.
     ///
     /// # Errors
     /// As for [`Preprocessor::fit`] and [`Preprocessor::apply`], and for an unusable sequence.
@@ -22,7 +22,7 @@ impl TaskSequence {
         let starts: Vec<(usize, usize)> =
             (0..self.tasks.len()).flat_map(|t| (0..self.tasks[t].x.nrows()).map(move |i| (t, i))).collect();
         let stacked = Mat::from_fn(starts.len(), self.dim(), |k, j| self.tasks[starts[k].0].x[(starts[k].1, j)]);
-        let fitted = Preprocessor::fit(stacked.as_ref(), &Preprocess { grey: false, ..settings.clone() })?;
+        let fitted = Preprocessor::fit(stacked.as_ref(), &Preprocess { gray: false, ..settings.clone() })?;
         // Each distinct input is prepared once, so that shared inputs stay equal bit for bit.
         if let Some(pool) = sequence.pool() {
             let x = fitted.apply(pool.x.as_ref())?;
@@ -42,9 +42,9 @@ impl TaskSequence {
 pub fn preparation_words(settings: &serde_json::Value) -> String {
     let of = |key: &str| step(settings, key);
     let mut steps = Vec::new();
-    match of("centre").and_then(serde_json::Value::as_str) {
-        Some("image") => steps.push("centred one by one"),
-        Some("pixel") => steps.push("centred feature by feature"),
+    match of("center").and_then(serde_json::Value::as_str) {
+        Some("image") => steps.push("centered one by one"),
+        Some("pixel") => steps.push("centered feature by feature"),
         _ => {}
     }
     if of("order").and_then(serde_json::Value::as_str) == Some("authors") {
@@ -53,7 +53,7 @@ pub fn preparation_words(settings: &serde_json::Value) -> String {
     if is_whitened(settings) {
         steps.push("whitened");
     }
-    if of("normalise").and_then(serde_json::Value::as_bool) == Some(true) {
+    if of("normalize").and_then(serde_json::Value::as_bool) == Some(true) {
         steps.push("scaled to one norm");
     }
     if steps.is_empty() { "inputs as stored".into() } else { format!("inputs {}", steps.join(", ")) }

@@ -33,7 +33,7 @@ pub enum TaskOrigin {
 ///
 /// [preprocess]                # default: the paper's; of own tasks only the steps that are here
 /// order = "standard"          # or "authors": scaled before whitening too, without a ridge
-/// centre = "image"
+/// center = "image"
 /// whiten = true
 ///
 /// [protocol]
@@ -222,10 +222,10 @@ fn own_preprocess(table: &toml::Table) -> std::result::Result<Option<Preprocess>
         return Ok(Some(given));
     }
     Ok(Some(Preprocess {
-        grey: given.grey && asks("grey"),
-        centre: if asks("centre") { given.centre } else { none.centre },
+        gray: given.gray && asks("gray"),
+        center: if asks("center") { given.center } else { none.center },
         whiten: given.whiten.filter(|_| asks("whiten")),
-        normalise: given.normalise && asks("normalise"),
+        normalize: given.normalize && asks("normalize"),
         order: given.order,
     }))
 }
@@ -236,7 +236,7 @@ fn own_preprocess(table: &toml::Table) -> std::result::Result<Option<Preprocess>
 /// What a set of another name says when it is loaded.
 pub fn dim_of(data: &str) -> Result<usize> {
     match KnownSet::named(data) {
-        // Colour images become grey ones.
+        // Color images become gray ones.
         Some(set) => Ok(set.image_shape.iter().take(2).product()),
         None if data == "mnist-sample" => Ok(28 * 28),
         None => Ok(Dataset::load(data)?.train.features.dim()),

@@ -22,7 +22,7 @@ pub enum Labels {
     OneHotAll,
 }
 
-/// Split tasks: disjoint groups of classes per task, labelled by group.
+/// Split tasks: disjoint groups of classes per task, labeled by group.
 ///
 /// A task's examples are shared equally among its groups, and a group's among its classes (where that does not divide,
 /// earlier ones have one more). Random assignments use only classes with enough images.

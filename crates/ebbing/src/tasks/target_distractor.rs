@@ -148,7 +148,7 @@ impl TargetDistractor {
         }
         let targets = rounded(x, self.p);
         if targets == 0 {
-            let expected = format!("must be at least {} for one labelled image at p = {}", 0.5 / self.p as f64, self.p);
+            let expected = format!("must be at least {} for one labeled image at p = {}", 0.5 / self.p as f64, self.p);
             return Err(Error::setting("label_fraction", x, expected));
         }
         let shared_targets = rounded(self.rho_target, targets).min(targets);

@@ -90,7 +90,7 @@ pub fn sizes_of(tasks: &[Task]) -> Sizes {
 }
 
 impl TaskSequence {
-    /// A sequence from tasks in memory, checked, with equal inputs recognised where `rows` is unknown.
+    /// A sequence from tasks in memory, checked, with equal inputs recognized where `rows` is unknown.
     ///
     /// # Errors
     /// The first of [`TaskSequence::problems`].

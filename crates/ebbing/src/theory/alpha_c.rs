@@ -78,14 +78,14 @@ mod tests {
     #[test]
     fn features_of_a_step() {
         let alphas = grid(200);
-        let centre = 0.7_f64;
-        let rise: Vec<f64> = alphas.iter().map(|a| ((a.ln() - centre) / 0.02).tanh()).collect();
+        let center = 0.7_f64;
+        let rise: Vec<f64> = alphas.iter().map(|a| ((a.ln() - center) / 0.02).tanh()).collect();
         let fall: Vec<f64> = rise.iter().map(|v| 3.0 - v).collect();
         let steepest = alpha_c_from_curve(&alphas, &rise, CurveFeature::Steepest).unwrap().unwrap();
         let middle = alpha_c_from_curve(&alphas, &fall, CurveFeature::MidHeight).unwrap().unwrap();
         for found in [steepest, middle] {
-            // The steepest interval contains the centre; linear interpolation is better than that.
-            assert!((found.alpha_c.ln() - centre).abs() < 0.0101, "{found:?}");
+            // The steepest interval contains the center; linear interpolation is better than that.
+            assert!((found.alpha_c.ln() - center).abs() < 0.0101, "{found:?}");
             assert!((found.spacing - 0.01).abs() < 1e-12);
         }
     }

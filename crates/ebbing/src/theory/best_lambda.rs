@@ -1,4 +1,4 @@
-//! The λ that minimises `max(G_21, G_22)` of two tasks with a readout each.
+//! The λ that minimizes `max(G_21, G_22)` of two tasks with a readout each.
 //!
 //! A weak penalty forgets task 1, a strong one keeps task 2 from being learned: this finds the balance (the paper's
 //! section "Balancing Memorization and New Learning with Finite λ"). [`best_lambda()`] searches, [`BestLambda`] holds
@@ -29,7 +29,7 @@ impl LambdaPoint {
     }
 }
 
-/// The λ that minimises `max(G_21, G_22)`.
+/// The λ that minimizes `max(G_21, G_22)`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BestLambda {
     /// The best point found.
@@ -40,8 +40,8 @@ pub struct BestLambda {
     pub curve: Vec<LambdaPoint>,
 }
 
-/// Searches `low … high` for the λ that minimises `max(G_21, G_22)` at the settings' α or width: a grid of two points per
-/// decade, then golden sections around its lowest point until neighbours are within 2 %.
+/// Searches `low … high` for the λ that minimizes `max(G_21, G_22)` at the settings' α or width: a grid of two points per
+/// decade, then golden sections around its lowest point until neighbors are within 2 %.
 ///
 /// # Errors
 /// [`Error::Setting`] for an empty range or a range that is not positive and finite, [`Error::Data`] for tasks without
@@ -85,7 +85,7 @@ fn lambda_point(tasks: &[Task], settings: &MultiHeadSettings, lambda: f64) -> Re
     let settings = MultiHeadSettings { lambda, ..settings.clone() };
     if settings.beta.is_finite() {
         let theory = MultiHead::new(tasks, &settings)?;
-        let (f21, g21, g22) = (theory.forgetting(2, 1)?, theory.generalisation(2, 1)?, theory.generalisation(2, 2)?);
+        let (f21, g21, g22) = (theory.forgetting(2, 1)?, theory.generalization(2, 1)?, theory.generalization(2, 2)?);
         return Ok(LambdaPoint { lambda, f21, g21, g22 });
     }
     let two = TwoTasks::new(tasks, &settings)?;

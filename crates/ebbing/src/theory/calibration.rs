@@ -8,7 +8,7 @@
 //! | [`provenance`] | the command, seed and versions that made the table |
 //!
 //! Networks were trained on many sequences of tasks with test data (`docs/evidence.md` in the repository): images, a few
-//! hundred examples per task, their pixels standardised or, apart, prepared as the program prepares images that it draws
+//! hundred examples per task, their pixels standardized or, apart, prepared as the program prepares images that it draws
 //! (whitened). Elsewhere the intervals are an extrapolation. The table holds the theory that came closest and quantiles of its
 //! errors on two thirds of the sequences, by how much it says is lost; on the last third the intervals held at about the
 //! rate that they state, which the same page tells.
@@ -84,7 +84,7 @@ pub struct Theory {
 struct Table {
     edges: Vec<f64>,
     levels: Vec<f64>,
-    /// Every kind of training, on standardised images.
+    /// Every kind of training, on standardized images.
     classes: BTreeMap<String, Entry>,
     /// The same on whitened ones.
     whitened: BTreeMap<String, Entry>,
@@ -210,7 +210,7 @@ impl Expected {
             Training::Replay => "Adam or SGD with replay",
             Training::Gating => "Adam or SGD with gated units",
         };
-        let images = if self.whitened { "whitened images" } else { "images, standardised and not whitened" };
+        let images = if self.whitened { "whitened images" } else { "images, standardized and not whitened" };
         // A loss that rounds to 0 has no sign.
         let two = |value: f64| format!("{:.2}", (100.0 * value).round() / 100.0 + 0.0);
         let between = |[low, high]: [f64; 2]| format!("{} to {}", two(low), two(high));

@@ -7,7 +7,7 @@
 //! | [`single_head`] | means and variances of the outputs after every task | one | 27, 28, 61–67 |
 //! | [`order_parameters`] | how similar two tasks are, and how much they conflict | one | 4–9, 11, 29, 30 |
 //! | [`task_order`] | the order of tasks with the least forgetting | one | 27, 28 |
-//! | [`multi_head`] | renormalised readouts of any number of tasks at any width and λ | one per task | 101–108, 129–179 |
+//! | [`multi_head`] | renormalized readouts of any number of tasks at any width and λ | one per task | 101–108, 129–179 |
 //! | [`phase`] | curves against the load α = P/N, and where a width lies | one per task | 102–105, 158–170 |
 //! | [`best_lambda`] | the penalty that serves both tasks best | one per task | 102–105 |
 //! | [`alpha_c`] | the critical load read off a curve | one per task | |

@@ -7,7 +7,7 @@
 //! | [`TwoTasks::curve_from`], [`LossMaps`] | the same, load after load, from products that are made once |
 //! | [`PhaseCurve`], [`PhasePoint`] | the curve and its points, with the [`Regime`] at λ = ∞ |
 //! | [`CriticalLoad::locate`], [`Location`] | which regime a width is in, and which widths leave it |
-//! | [`normalised_labels`] | labels scaled so that the law `α_c = γ_sim^{-2}` applies |
+//! | [`normalized_labels`] | labels scaled so that the law `α_c = γ_sim^{-2}` applies |
 //!
 //! The losses are the paper's Eqs. 102–105 in Eq. 3, variance included: it is the variance that diverges in the
 //! overfitting regime.
@@ -21,16 +21,16 @@ use crate::stats::number::{accuracy, significant, within};
 use crate::tasks::{Task, TestSet, own_readouts};
 use serde::Serialize;
 
-/// One load of a curve: factors, forgetting and generalisation.
+/// One load of a curve: factors, forgetting and generalization.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhasePoint {
-    /// The renormalisation factors, and the regime at λ = ∞.
+    /// The renormalization factors, and the regime at λ = ∞.
     pub factors: TwoTaskPoint,
     /// `F_21`, variance included.
     pub f21: Power,
-    /// `G_21`, normalised by learning task 1 alone; only with held-out data.
+    /// `G_21`, normalized by learning task 1 alone; only with held-out data.
     pub g21: Option<Power>,
-    /// `G_22`, normalised by learning task 2 alone; only with held-out data.
+    /// `G_22`, normalized by learning task 2 alone; only with held-out data.
     pub g22: Option<Power>,
     /// Whether α is within 0.1 % of α_c (λ = ∞ only).
     pub near_critical: bool,
@@ -132,7 +132,7 @@ impl TwoTasks {
     }
 
     /// `G_2s` of a task with held-out data.
-    pub(super) fn normalised_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<Power>> {
+    pub(super) fn normalized_losses(&self, task: usize, points: &[TwoTaskPoint]) -> Result<Vec<Power>> {
         let (x, y) = self.test_set(task)?;
         over(self.losses(&self.maps(task, x, &y)?, points), self.alone(task, points)?)
     }
@@ -196,9 +196,9 @@ pub struct SequencePoint {
     pub u_tt: Power,
     /// `F_{T,1}`, variance included.
     pub f_t1: Power,
-    /// `G_{T,1}`, normalised by learning task 1 alone; only with held-out data.
+    /// `G_{T,1}`, normalized by learning task 1 alone; only with held-out data.
     pub g_t1: Option<Power>,
-    /// `G_{T,T}`, normalised by learning task T alone; only with held-out data.
+    /// `G_{T,T}`, normalized by learning task T alone; only with held-out data.
     pub g_tt: Option<Power>,
     /// The regime, known for two tasks at λ = β = ∞.
     pub regime: Option<Regime>,
@@ -232,7 +232,7 @@ impl SequencePoint {
             Power { coefficient, exponent }
         };
         let tested = |head: usize, exponent: f64| {
-            let loss = || theory.generalisation(last, head).map(|g| power(g, exponent));
+            let loss = || theory.generalization(last, head).map(|g| power(g, exponent));
             tasks[head - 1].test.as_ref().map(|_| loss()).transpose()
         };
         let growth = theory.readout_exponent(last);
@@ -341,8 +341,8 @@ pub struct Location {
     pub near_critical: bool,
     /// Widths above this have fixed representations: N = P_2.
     pub fixed_above: f64,
-    /// Widths below this generalise: N = P_2/α_c; `None` where there is no α_c up to the bound.
-    pub generalises_below: Option<f64>,
+    /// Widths below this generalize: N = P_2/α_c; `None` where there is no α_c up to the bound.
+    pub generalizes_below: Option<f64>,
     /// The answer in one sentence.
     pub advice: String,
 }
@@ -367,8 +367,8 @@ impl CriticalLoad {
             ));
         }
         let (regime, near_critical) = self.regime(alpha);
-        let generalises_below = self.alpha_c.is_finite().then(|| p / self.alpha_c);
-        let advice = match (regime, generalises_below) {
+        let generalizes_below = self.alpha_c.is_finite().then(|| p / self.alpha_c);
+        let advice = match (regime, generalizes_below) {
             // A boundary below one unit is none that a network can have.
             (Regime::Overfitting, Some(below)) if below >= 1.5 => format!(
                 "at N = {width} the network overfits task 2 as λ grows; above {size} hidden units representations stay \
@@ -376,11 +376,11 @@ impl CriticalLoad {
             ),
             (Regime::Overfitting, _) => format!(
                 "at N = {width} the network overfits task 2 as λ grows; above {size} hidden units representations stay \
-                 fixed, and at any width a smaller λ helps (no smaller width generalises)"
+                 fixed, and at any width a smaller λ helps (no smaller width generalizes)"
             ),
             (regime, _) => format!("at N = {width} the network is in the regime of {regime} as λ grows"),
         };
-        Ok(Location { width, alpha, regime, near_critical, fixed_above: p, generalises_below, advice })
+        Ok(Location { width, alpha, regime, near_critical, fixed_above: p, generalizes_below, advice })
     }
 }
 
@@ -388,7 +388,7 @@ impl CriticalLoad {
 ///
 /// # Errors
 /// As for [`TwoTasks::new`].
-pub fn normalised_labels(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Vec<Task>> {
+pub fn normalized_labels(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Vec<Task>> {
     let tasks = &own_readouts(tasks)[..];
     let scales = super::multi_head::label_scales(tasks, settings)?;
     let scaled = |y: &Mat<f64>, scale: f64| Mat::from_fn(y.nrows(), y.ncols(), |i, j| y[(i, j)] / scale.sqrt());

@@ -1,4 +1,4 @@
-//! Factorisations are judged as LAPACK's are: by residuals scaled with n, ε and the norm, over sizes and condition numbers.
+//! Factorizations are judged as LAPACK's are: by residuals scaled with n, ε and the norm, over sizes and condition numbers.
 
 use crate::support::{gauss, labels, on_threads};
 use ebbing::Error;
@@ -197,7 +197,7 @@ fn many_equal_rows_are_counted() {
 #[test]
 fn singular_and_indefinite_matrices_are_refused() {
     // More examples than features: singular, but no two rows alike. Each of these passes or fails a plain
-    // factorisation by the luck of rounding.
+    // factorization by the luck of rounding.
     for seed in 0..20 {
         let x = normal_matrix(50, 20, seed);
         let (pivot, value, smallest, advice) = refused(&matmul(x.as_ref(), x.transpose()));
@@ -324,7 +324,7 @@ fn pencil_residuals() {
 
 #[test]
 fn pencil_finds_known_eigenvalues() {
-    // A = M D Mᵀ and B = M Mᵀ have the generalised eigenvalues D.
+    // A = M D Mᵀ and B = M Mᵀ have the generalized eigenvalues D.
     let n = 60;
     let exact: Vec<f64> = (0..n).map(|i| i as f64 - 20.0).collect();
     let m = normal_matrix(n, n, 12);

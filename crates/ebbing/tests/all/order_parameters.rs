@@ -5,7 +5,7 @@ use ebbing::kernels::{KernelKind, WeightPrior};
 use ebbing::linalg::{Mat, matmul};
 use ebbing::rng::Stream;
 use ebbing::theory::order_parameters::{
-    Interval, Inverse, OrderParameterSettings, OrderParameters, PairOrderParameters, labellings, order_parameters, pair,
+    Interval, Inverse, OrderParameterSettings, OrderParameters, PairOrderParameters, labelings, order_parameters, pair,
 };
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::theory::{Inputs, KernelTable};
@@ -104,7 +104,7 @@ fn definitions_for_unequal_sizes_several_columns_shared_inputs_and_ridge() {
                     got.values
                 );
             }
-            let several = labellings(&table, &settings).unwrap();
+            let several = labelings(&table, &settings).unwrap();
             assert_eq!(several.len(), 3);
             for (k, got) in several.iter().enumerate() {
                 let column = |y: &Mat<f64>| y.as_ref().subcols(k, 1).to_owned();
@@ -112,7 +112,7 @@ fn definitions_for_unequal_sizes_several_columns_shared_inputs_and_ridge() {
                 assert!(largest_difference(&all(got), &alone) < 1e-11, "{k}: {got:?} for {alone:?}");
             }
             let fewer = (y1.as_ref(), y2.as_ref().subcols(0, 2));
-            assert!(labellings(&KernelTable::two_tasks(kernels, fewer).unwrap(), &settings).is_err());
+            assert!(labelings(&KernelTable::two_tasks(kernels, fewer).unwrap(), &settings).is_err());
             assert_eq!(data.ranks, [12, 17]);
             assert_eq!(data.inverse, if ridge > 0.0 { Inverse::Ridge } else { Inverse::Exact });
         }

@@ -34,7 +34,7 @@ fn short_term(fitted: &[Fitted]) -> Result<Vec<Claim>> {
             .error(line.slope.standard_error)
             .note(&count)
             .if_failing(
-                "F_21 equals twice the conflict on average over draws only: with few labelled images and seeds the norms of \
+                "F_21 equals twice the conflict on average over draws only: with few labeled images and seeds the norms of \
                  what two tasks predict for each other differ",
             ),
         Claim::above("3a", "R² of F_21 on 2(γ_RF − γ_rule)", line.r2.unwrap_or(f64::NAN), 0.99).note(&count),
@@ -86,7 +86,7 @@ const JUMP: &str = "flipped labels make a curve jump at the second task, and wha
 const SHARED: &str =
     "where few targets are shared or few labels flipped, τ_F is set by ρ_shared, the share of images in all tasks";
 
-/// Normalised shares of γ_feature, γ_RF and γ_rule in the variance of a quantity over the ranges of ρ_shared and ρ_target, where it
+/// Normalized shares of γ_feature, γ_RF and γ_rule in the variance of a quantity over the ranges of ρ_shared and ρ_target, where it
 /// is known of enough points: each counts as much of them as it stands for.
 pub(super) fn shares(values: &[(&Point, f64)]) -> Option<VarianceExplained> {
     counted(values, |point| point.span)

@@ -4,7 +4,7 @@ use super::common::{BestFit, CIFAR, data_title};
 use super::targets::{Point, Targets};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
-use ebbing_report::Figure;
+use ebbing_show::Figure;
 use ebbing_studies::{Frame, Result, Study};
 
 mod claims;
@@ -35,8 +35,8 @@ pub(super) fn targets(scale: Scale, images: Images) -> Targets {
         (Scale::Quick, false) => (400, 10),
         (_, true) => (250, 10),
     };
-    // Labellings share images, kernels and factors: they are averaged over for little.
-    let (seeds, labellings, shared, target) = match scale {
+    // Labelings share images, kernels and factors: they are averaged over for little.
+    let (seeds, labelings, shared, target) = match scale {
         Scale::Paper => {
             (40, 32, vec![0.1, 0.3, 0.5, 0.7, 0.9], vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0])
         }
@@ -45,7 +45,7 @@ pub(super) fn targets(scale: Scale, images: Images) -> Targets {
     let flip = vec![0.0, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.12, 0.25, 0.5];
     // At the paper's sizes the full theory comes along, from the same products of inputs: figure S1 has the same cells.
     let full = scale == Scale::Paper;
-    Targets { data, p, tasks, depth: 10, seeds, labellings, ends: true, full, shared, target, flip }
+    Targets { data, p, tasks, depth: 10, seeds, labelings, ends: true, full, shared, target, flip }
 }
 
 pub(super) struct Figure3 {
@@ -170,7 +170,7 @@ impl Reproduction for Figure3 {
         });
         let caption = format!(
             "Order parameters foretell forgetting of target-distractor sequences. **a** Forgetting of task 1 after task 2 \
-             against twice the conflict, coloured by γ_{{feature}}; one point for each of {} (ρ_{{target}}, ρ_{{shared}}, ρ_{{flip}}). \
+             against twice the conflict, colored by γ_{{feature}}; one point for each of {} (ρ_{{target}}, ρ_{{shared}}, ρ_{{flip}}). \
              Inset: what the penalty changes, F_{{21}} − F_{{21}}(λ = 0), where F_{{21}} < 0.05. **b** Forgetting of task 1 after \
              *t* tasks with the fit F_{{max}}(1 − e^{{−(*t*−1)/τ}}).{example} **c** Share of the variance explained by each order \
              parameter, over the ranges of ρ_{{shared}} and ρ_{{target}}. **d** Time τ_{{F}} where F_{{21}} < 0.05, in bins of γ_{{RF}}, of all sequences and without those of ρ_{{flip}} = 0; \
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn sizes_are_the_paper_s() {
         let paper = targets(Scale::Paper, Images::Paper);
-        assert_eq!((paper.p, paper.depth, paper.seeds, paper.labellings), (2000, 10, 40, 32));
+        assert_eq!((paper.p, paper.depth, paper.seeds, paper.labelings), (2000, 10, 40, 32));
         assert_eq!(paper.data, "cifar100");
         // Fifty thousand images are enough for 25 tasks of 2000.
         assert!(paper.triples() >= 100 && paper.tasks * paper.p <= 50_000);

@@ -3,9 +3,9 @@
 use super::claims::{foretold, long, shares, short};
 use super::{Fitted, SMALL, Slow, binned, examples};
 use crate::figures::targets::Point;
-use ebbing_report::{Bars, ColourScale, Line, Marker, Markers, Panel, Rgb};
+use ebbing_show::{Bars, ColourScale, Line, Marker, Markers, Panel, Rgb};
 
-/// Markers for each ρ_shared, coloured by its γ_feature.
+/// Markers for each ρ_shared, colored by its γ_feature.
 pub(in crate::figures) fn by_feature(mut panel: Panel, points: &[(&Point, f64, f64)]) -> Panel {
     let mut levels: Vec<f64> = points.iter().map(|p| p.0.shared).collect();
     levels.sort_by(f64::total_cmp);
@@ -15,8 +15,8 @@ pub(in crate::figures) fn by_feature(mut panel: Panel, points: &[(&Point, f64, f
         let feature = inside.iter().map(|p| p.0.feature).sum::<f64>() / inside.len() as f64;
         let (x, y): (Vec<f64>, Vec<f64>) = inside.iter().map(|p| (p.1, p.2)).unzip();
         let name = format!("γ_{{feature}} ≈ {feature:.2}");
-        let colour = ColourScale::Magnitude.at(0.85 * feature.clamp(0.0, 1.0));
-        panel = panel.markers(Markers::new(&name, &x, &y).colour(colour).shape(Marker::category(k)));
+        let color = ColourScale::Magnitude.at(0.85 * feature.clamp(0.0, 1.0));
+        panel = panel.markers(Markers::new(&name, &x, &y).color(color).shape(Marker::category(k)));
     }
     panel
 }
@@ -29,7 +29,7 @@ pub(super) fn short_term(fitted: &[Fitted]) -> Panel {
     let (rf, delta): (Vec<f64>, Vec<f64>) = small.iter().map(|p| (p.rf, p.delta_f21)).unzip();
     let inset = Panel::new().x("γ_{RF}").y("ΔF_{21}").markers(Markers::new("", &rf, &delta));
     let panel = Panel::new().x("2(γ_{RF} − γ_{rule})").y("F_{21}").aspect(0.8).inset(inset);
-    let diagonal = Line::new("", &[0.0, end], &[0.0, end]).colour(Rgb::BLACK);
+    let diagonal = Line::new("", &[0.0, end], &[0.0, end]).color(Rgb::BLACK);
     by_feature(panel.line(diagonal), &points)
 }
 
@@ -94,6 +94,6 @@ pub(super) fn plateaus(fitted: &[Fitted]) -> Panel {
         .x("F_{21}/(1 − e^{−1/τ_{F}})")
         .y("F_{max}")
         .aspect(0.8)
-        .line(Line::new("", &[0.0, end], &[0.0, end]).colour(Rgb::BLACK))
+        .line(Line::new("", &[0.0, end], &[0.0, end]).color(Rgb::BLACK))
         .markers(Markers::new("", &x, &y))
 }

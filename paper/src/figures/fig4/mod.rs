@@ -6,7 +6,7 @@ use crate::claim::Claim;
 use at_depths::AtDepths;
 use ebbing::Recipe;
 use ebbing::tasks::{Permuted, Protocol, Split};
-use ebbing_report::Figure;
+use ebbing_show::Figure;
 use ebbing_studies::{Cell, Frame, Result, Study};
 use orders::EveryOrder;
 use serde::Serialize;

@@ -5,12 +5,12 @@ use super::claims::points;
 use super::series::Series;
 use crate::figures::common::plain;
 use ebbing::stats::Estimate;
-use ebbing_report::{Dash, Line, Marker, Markers, OKABE_ITO, Panel, Rgb};
+use ebbing_show::{Dash, Line, Marker, Markers, OKABE_ITO, Panel, Rgb};
 
-/// Colour, dash and marker of a series, the same in every panel: blues for permuted ones, red and green for splits.
+/// Color, dash and marker of a series, the same in every panel: blues for permuted ones, red and green for splits.
 #[derive(Clone, Copy)]
 struct Look {
-    colour: Rgb,
+    color: Rgb,
     dash: Dash,
     marker: Marker,
 }
@@ -18,7 +18,7 @@ struct Look {
 fn looks(series: &[Series]) -> Vec<Look> {
     let permuted = series.iter().filter(|s| s.ratio.is_some()).count();
     let look = |k: usize| {
-        let colour = match k.checked_sub(permuted) {
+        let color = match k.checked_sub(permuted) {
             Some(split) => OKABE_ITO[1 + split % 2],
             // From light to dark blue with the ratio.
             None => {
@@ -27,7 +27,7 @@ fn looks(series: &[Series]) -> Vec<Look> {
                 Rgb(mix(130.0, 0.0), mix(195.0, 50.0), mix(240.0, 110.0))
             }
         };
-        Look { colour, dash: Dash::category(k), marker: Marker::category(k) }
+        Look { color, dash: Dash::category(k), marker: Marker::category(k) }
     };
     (0..series.len()).map(look).collect()
 }
@@ -36,8 +36,8 @@ fn looks(series: &[Series]) -> Vec<Look> {
 fn add(panel: Panel, name: &str, look: Look, x: &[f64], y: &[Estimate]) -> Panel {
     let errors: Vec<f64> = y.iter().map(|u| u.standard_error.unwrap_or(0.0)).collect();
     panel
-        .line(Line::new(name, x, &plain(y)).colour(look.colour).dash(look.dash).width(0.9))
-        .markers(Markers::new(name, x, &plain(y)).errors(&errors).colour(look.colour).shape(look.marker))
+        .line(Line::new(name, x, &plain(y)).color(look.color).dash(look.dash).width(0.9))
+        .markers(Markers::new(name, x, &plain(y)).errors(&errors).color(look.color).shape(look.marker))
 }
 
 pub(super) fn all(study: &Figure4, series: &[Series]) -> Vec<Panel> {
@@ -54,7 +54,7 @@ pub(super) fn all(study: &Figure4, series: &[Series]) -> Vec<Panel> {
         a = add(a, &s.name, look, &depths, &s.f21);
         d = add(d, &s.name, look, &plain(&s.rf), &s.rule);
         let (x, y) = (s.twice_conflict(), plain(&s.f21));
-        e = e.markers(Markers::new(&s.name, &x, &y).colour(look.colour).shape(look.marker));
+        e = e.markers(Markers::new(&s.name, &x, &y).color(look.color).shape(look.marker));
         if let Some(long) = &s.long {
             for (panel, values) in [(&mut b, &long.tau), (&mut c, &long.f_max)] {
                 let known = depths.iter().zip(values).filter_map(|(l, v)| Some((*l, (*v)?)));
@@ -62,13 +62,13 @@ pub(super) fn all(study: &Figure4, series: &[Series]) -> Vec<Panel> {
                 *panel = add(panel.clone(), &s.name, look, &x, &y);
             }
             let (x, y) = points(long);
-            f = f.markers(Markers::new(&s.name, &x, &y).colour(look.colour).shape(look.marker));
+            f = f.markers(Markers::new(&s.name, &x, &y).color(look.color).shape(look.marker));
         }
     }
     let end = |values: Vec<f64>| values.into_iter().fold(0.0, f64::max);
     let largest = end(series.iter().flat_map(|s| plain(&s.rf)).collect());
-    d = d.line(Line::new("", &[0.0, largest], &[0.0, largest]).colour(Rgb::GREY).dash(Dash::Dashed).width(0.8));
+    d = d.line(Line::new("", &[0.0, largest], &[0.0, largest]).color(Rgb::GRAY).dash(Dash::Dashed).width(0.8));
     let largest = end(series.iter().flat_map(|s| s.twice_conflict()).collect());
-    e = e.line(Line::new("", &[0.0, largest], &[0.0, largest]).colour(Rgb::BLACK));
+    e = e.line(Line::new("", &[0.0, largest], &[0.0, largest]).color(Rgb::BLACK));
     vec![a, b, c, d, e, f]
 }

@@ -60,7 +60,7 @@ fn beyond(study: &Fig5, frame: &Frame, triple: Triple) -> Result<Vec<Claim>> {
     // Well inside: forgetting starts from 0 at the boundary itself.
     let mut inside = Vec::new();
     for i in 0..f21.len() {
-        if is_regime(&regimes[i], Regime::Generalisation)
+        if is_regime(&regimes[i], Regime::Generalization)
             && alphas[i] > 1.2 * critical_of(frame, triple, seeds[i] as u64)?
         {
             inside.push(-f21[i]);
@@ -82,7 +82,7 @@ fn beyond(study: &Fig5, frame: &Frame, triple: Triple) -> Result<Vec<Claim>> {
     }
     let quantities = [("5d", "G_22", [0.5, 0.0]), ("5e", "u1(2,2)", [0.5, 0.0]), ("5e", "d = u1 − u0", [-0.5, -1.0])];
     for (k, (panel, quantity, powers)) in quantities.into_iter().enumerate() {
-        for (place, where_) in ["overfitting (α = √α_c)", "generalisation (α = 1.5 α_c)"].into_iter().enumerate()
+        for (place, where_) in ["overfitting (α = √α_c)", "generalization (α = 1.5 α_c)"].into_iter().enumerate()
         {
             let statement = format!("{name}, {where_}: power of λ in {quantity}, λ = 1e6…1e10");
             let power = powers[place];
@@ -183,7 +183,7 @@ fn boundary(frame: &Frame) -> Result<Vec<Claim>> {
     let none: Vec<&Boundary> = given.iter().filter(|b| b.gamma_sim <= 0.0).collect();
     let finite = none.iter().filter(|b| b.exact.is_finite()).count();
     let reason = format!(
-        "{} triples have γ_sim ≤ 0, where the law has no generalisation regime; the exact α_c of {finite} of them is finite",
+        "{} triples have γ_sim ≤ 0, where the law has no generalization regime; the exact α_c of {finite} of them is finite",
         none.len()
     );
     claims.push(

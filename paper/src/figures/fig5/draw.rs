@@ -1,9 +1,9 @@
 //! The panels of figure 5.
 
-use super::super::loads::{colour, draw_limit};
+use super::super::loads::{color, draw_limit};
 use super::claims::Boundary;
 use super::{AtLoad, EXAMPLES, Fig5, critical_of, of_triple, triple_name};
-use ebbing_report::{Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
+use ebbing_show::{Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 use ebbing_studies::draw::diagram as regimes;
 use ebbing_studies::{Frame, Result};
 
@@ -27,8 +27,8 @@ pub(super) fn draw(study: &Fig5, frame: &Frame) -> Result<Figure> {
          dark examples are (ρ_{{target}}, ρ_{{shared}}, ρ_{{flip}}) = {} and {}, one draw each. **b**, **c** Loads below 1: \
          forgetting F_{{21}} of task 1, test loss G_{{22}} of task 2 over learning it alone (training images with noise of \
          standard deviation 0.2), norm of its readout; arrows: divergence as 1/(1 − α). **d**, **e** The same above 1; where \
-         a line is interrupted the quantity grows as λ^{{1/2}} (arrows), thin lines are at λ = 10^{{8}}, grey lines at the \
-         exact α_{{c}}. Right, below f: against λ at α = √α_{{c}} (overfitting) and 1.5 α_{{c}} (generalisation). **f** \
+         a line is interrupted the quantity grows as λ^{{1/2}} (arrows), thin lines are at λ = 10^{{8}}, gray lines at the \
+         exact α_{{c}}. Right, below f: against λ at α = √α_{{c}} (overfitting) and 1.5 α_{{c}} (generalization). **f** \
          Regimes by γ_{{sim}}^{{−2}} (black) and, for {} triples, the exact α_{{c}} (standard errors over {} draws) and that \
          of the steepest F_{{21}}.",
         study.setup.p,
@@ -68,7 +68,7 @@ fn fixed(frame: &Frame, name: &str) -> Result<Panel> {
     } else {
         panel = panel.log_y();
         for k in 0..2 {
-            panel = panel.diverges("∝ 1/(1 − α)", 1.0 - 0.02 * k as f64, Direction::Up, colour(LOOKS[k]));
+            panel = panel.diverges("∝ 1/(1 − α)", 1.0 - 0.02 * k as f64, Direction::Up, color(LOOKS[k]));
         }
     }
     with_examples(panel, &rows, name)
@@ -116,7 +116,7 @@ fn against_lambda(frame: &Frame, names: &[&str; 2]) -> Result<Panel> {
             let label = format!("{what}, {regime}: λ^{{{power:.2}}}").replace('-', "−");
             let dash = if k == 0 { Dash::Solid } else { Dash::Dashed };
             let values = at.rows.numbers(name)?;
-            panel = panel.line(Line::new(&label, &at.lambdas, &values).colour(OKABE_ITO[2 * place]).dash(dash));
+            panel = panel.line(Line::new(&label, &at.lambdas, &values).color(OKABE_ITO[2 * place]).dash(dash));
         }
     }
     Ok(panel)
@@ -133,13 +133,13 @@ fn diagram(frame: &Frame) -> Result<Panel> {
     let law: Vec<f64> =
         x.iter().map(|g| if *g > 0.0 { g.powi(-2).clamp(1.0, 10.0 * top) } else { 10.0 * top }).collect();
     let panel = Panel::new().x("task similarity γ_{sim}").y("load α = P/N");
-    let mut panel = regimes(panel, &x, (0.3, top), &law).line(Line::new("γ_{sim}^{−2}", &x, &law).colour(OKABE_ITO[6]));
+    let mut panel = regimes(panel, &x, (0.3, top), &law).line(Line::new("γ_{sim}^{−2}", &x, &law).color(OKABE_ITO[6]));
     let shown: Vec<&Boundary> = given.iter().filter(finite).collect();
     let column = |get: fn(&Boundary) -> f64| shown.iter().map(|b| get(b)).collect::<Vec<f64>>();
     let exact = Markers::new("exact α_{c}", &column(|b| b.gamma_sim), &column(|b| b.exact));
-    panel = panel.markers(exact.errors(&column(|b| b.exact_error)).colour(OKABE_ITO[1]).shape(Marker::Circle));
+    panel = panel.markers(exact.errors(&column(|b| b.exact_error)).color(OKABE_ITO[1]).shape(Marker::Circle));
     let (x, y): (Vec<f64>, Vec<f64>) = given.iter().filter_map(|b| Some((b.gamma_sim, b.curve?))).unzip();
-    panel = panel.markers(Markers::new("steepest F_{21}", &x, &y).colour(OKABE_ITO[0]).shape(Marker::Cross));
+    panel = panel.markers(Markers::new("steepest F_{21}", &x, &y).color(OKABE_ITO[0]).shape(Marker::Cross));
     for none in given.iter().filter(|b| b.exact.is_infinite()) {
         panel = panel.diverges("no α_{c} up to 10^{6}", none.gamma_sim, Direction::Up, OKABE_ITO[1]);
     }

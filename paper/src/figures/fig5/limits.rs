@@ -127,7 +127,7 @@ impl Work for Linear {
         let settings = MultiHeadSettings { activation: Activation::Linear, ..MultiHeadSettings::default() };
         let two = TwoTasks::new(&tasks, &settings)?;
         let given = two.critical_load()?;
-        let scaled = two.with_normalised_labels()?.critical_load()?;
+        let scaled = two.with_normalized_labels()?.critical_load()?;
         let mut rows = vec![
             Row::new()
                 .with("alpha_c", given.alpha_c)

@@ -10,14 +10,14 @@ use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use ebbing::stats::log_grid;
 use ebbing::tasks::{Protocol, TargetDistractor};
-use ebbing_report::Figure;
+use ebbing_show::Figure;
 use ebbing_studies::{Cell, Column, Error, Frame, Result, Study};
 
 /// The line of the list.
 pub(super) const ENTRY: Entry = Entry {
     id: "5",
     panels: "b-f",
-    shows: "Three regimes of forgetting and generalisation against the load, target-distractor tasks, a readout per task",
+    shows: "Three regimes of forgetting and generalization against the load, target-distractor tasks, a readout per task",
     needs: Needs::Theory,
     kin: None,
     bound: None,

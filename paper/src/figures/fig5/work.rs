@@ -29,7 +29,7 @@ impl Work for CurveWork {
         let mut rows: Vec<Row> = two.curve(&self.loads)?.points.iter().map(point_row).collect();
         if self.lambda.is_infinite() {
             rows.insert(0, critical_row(&two.critical_load()?, "given"));
-            rows.push(critical_row(&two.with_normalised_labels()?.critical_load()?, "scaled"));
+            rows.push(critical_row(&two.with_normalized_labels()?.critical_load()?, "scaled"));
         }
         Ok(rows)
     }
@@ -66,7 +66,7 @@ impl Work for Boundary {
         }
         let edge = two.points(&[0.98, 1.0 + 0.5 * (critical.alpha_c - 1.0).min(0.04)])?;
         row = row.with("exponent_below_1", edge[0].u22.exponent).with("exponent_above_1", edge[1].u22.exponent);
-        let scaled = two.with_normalised_labels()?.critical_load()?;
+        let scaled = two.with_normalized_labels()?.critical_load()?;
         Ok(vec![row, critical_row(&scaled, "scaled")])
     }
 

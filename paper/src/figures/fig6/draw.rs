@@ -1,9 +1,9 @@
 //! The panels of figure 6.
 
-use super::super::loads::{colour, draw_limit, mean, means_by};
+use super::super::loads::{color, draw_limit, mean, means_by};
 use super::claims::gaps;
 use super::{BENCHMARKS, Benchmark, Fig6, critical_rows, percent};
-use ebbing_report::{Band, Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
+use ebbing_show::{Band, Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
 use ebbing_studies::draw::diagram as regimes;
 use ebbing_studies::{Frame, Result};
 
@@ -24,7 +24,7 @@ pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {
          by the exact α_{{c}}; dashed: its estimate γ_{{sim}}^{{−2}}. Right of them, the estimate over the exact value, for \
          labels ±1 and for labels with YᵀK⁻¹Y/P = 1, which the estimate assumes. **c**, **f** For two ratios (one draw) \
          forgetting F_{{21}} of task 1, test loss G_{{22}} of task 2 over learning it alone and the norm of its readout; \
-         arrows where they diverge (as 1/(1 − α) towards load 1, as λ^{{1/2}} above it), grey lines at the exact α_{{c}}.",
+         arrows where they diverge (as 1/(1 − α) towards load 1, as λ^{{1/2}} above it), gray lines at the exact α_{{c}}.",
         study.setup.data_name(),
         study.setup.p,
         study.seeds,
@@ -54,11 +54,11 @@ fn diagram(benchmark: &Benchmark, rows: &Frame) -> Result<Panel> {
     let exact: Vec<f64> = exact.into_iter().map(drawable).collect();
     let law: Vec<f64> = gamma.iter().map(|g| drawable(if *g > 0.0 { g.powi(-2) } else { f64::INFINITY })).collect();
     let mut panel = regimes(Panel::new().x(benchmark.protocol.axis()).y("load α = P/N"), &x, (0.3, TOP), &exact)
-        .line(Line::new("exact α_{c}", &x, &exact).colour(OKABE_ITO[6]).dash(Dash::Solid))
+        .line(Line::new("exact α_{c}", &x, &exact).color(OKABE_ITO[6]).dash(Dash::Solid))
         .line(Line::new("γ_{sim}^{−2}", &x, &law).category(1).dash(Dash::Dashed));
     for (k, (ratio, _, _)) in benchmark.examples.into_iter().enumerate() {
         let here = mean(&rows.only("ratio", ratio)?, "alpha_c")?.value;
-        panel = panel.markers(Markers::new("", &[ratio], &[here]).colour(colour(LOOKS[k])).shape(Marker::Circle));
+        panel = panel.markers(Markers::new("", &[ratio], &[here]).color(color(LOOKS[k])).shape(Marker::Circle));
     }
     Ok(panel.aspect(0.72))
 }
@@ -94,7 +94,7 @@ fn curves(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
     if name != "f21" {
         panel = panel.log_y();
         for k in 0..2 {
-            panel = panel.diverges("", 0.98 - 0.05 * k as f64, Direction::Up, colour(LOOKS[k]));
+            panel = panel.diverges("", 0.98 - 0.05 * k as f64, Direction::Up, color(LOOKS[k]));
         }
     }
     let draw = frame.only("protocol", benchmark.protocol)?.only("part", "curve")?.only("seed", 0usize)?;

@@ -12,7 +12,7 @@ use ebbing::data::Sources;
 use ebbing::plan::{Cost, critical_load_cost};
 use ebbing::stats::log_grid;
 use ebbing::theory::multi_head::MultiHeadSettings;
-use ebbing_report::Figure;
+use ebbing_show::Figure;
 use ebbing_studies::{Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ impl Work for Similarity {
             rows.extend(points.iter().map(point_row));
         }
         rows.push(row);
-        rows.push(critical_row(&two.with_normalised_labels()?.critical_load()?, "scaled"));
+        rows.push(critical_row(&two.with_normalized_labels()?.critical_load()?, "scaled"));
         Ok(rows)
     }
 

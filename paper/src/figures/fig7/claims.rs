@@ -71,7 +71,7 @@ fn optimum(balance: &Balance, protocol: &str, panel: &str) -> Result<Vec<Claim>>
     Ok(vec![
         Claim::new(
             panel,
-            &format!("{protocol}: λ that minimises max(G_21, G_22), mean over draws"),
+            &format!("{protocol}: λ that minimizes max(G_21, G_22), mean over draws"),
             balance.best_lambda,
             "inside the range searched",
             at_edge == 0,

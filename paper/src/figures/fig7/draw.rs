@@ -1,7 +1,7 @@
 //! The panels of figure 7.
 
 use super::{BENCHMARKS, Balance, DRAWN, Fig7, LOAD};
-use ebbing_report::{Band, Figure, Line, Marker, Markers, Matrix, OKABE_ITO, Panel, significant};
+use ebbing_show::{Band, Figure, Line, Marker, Markers, Matrix, OKABE_ITO, Panel, significant};
 use ebbing_studies::{Frame, Result};
 
 pub(super) fn draw(study: &Fig7, frame: &Frame) -> Result<Figure> {
@@ -22,9 +22,9 @@ pub(super) fn draw(study: &Fig7, frame: &Frame) -> Result<Figure> {
         "A finite penalty λ serves two dissimilar tasks with a readout each better than λ → ∞: permuted (a to c, 100 %) and \
          split (d to f, 100 %) tasks of {}, P = {}, load α = {LOAD}, one hidden layer. **a**, **d** Forgetting F_{{21}} of \
          task 1 and test loss G_{{22}} of task 2 over learning it alone. **b**, **e** The larger of G_{{21}} and G_{{22}}, \
-         its minimum marked (mean over draws of each one's best λ); below, centred alignment with the labels of the learned part K of the hidden layer's \
+         its minimum marked (mean over draws of each one's best λ); below, centered alignment with the labels of the learned part K of the hidden layer's \
          similarity matrix. Bands: standard deviations over {} draws. **c**, **f** K of {DRAWN} inputs of each task, those \
-         labelled +1 first, after both tasks (one draw, P = {}).",
+         labeled +1 first, after both tasks (one draw, P = {}).",
         study.setup.data_name(),
         study.setup.p,
         study.seeds,
@@ -54,7 +54,7 @@ fn worst(balance: &Balance) -> Result<Panel> {
     let panel = Panel::new().x("penalty λ").y("max(G_{21}, G_{22})").log_x().log_y();
     let panel = banded(panel, "", balance, &means, &deviations, 0);
     let star = Markers::new("best λ", &[balance.best_lambda], &[super::worst(&balance.best)?.0]);
-    Ok(panel.markers(star.colour(OKABE_ITO[6]).shape(Marker::Diamond)))
+    Ok(panel.markers(star.color(OKABE_ITO[6]).shape(Marker::Diamond)))
 }
 
 fn alignment(balance: &Balance) -> Result<Panel> {

@@ -9,7 +9,7 @@ use super::loads::{Setup, column, ratio_cell};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
 use ebbing::stats::log_grid;
-use ebbing_report::Figure;
+use ebbing_show::Figure;
 use ebbing_studies::{Column, Frame, Result, Study};
 
 /// The line of the list.
@@ -73,15 +73,15 @@ impl Fig7 {
 /// The columns of this figure alone.
 const COLUMNS: [Column; 11] = [
     column("at_edge", "1 where the best lambda lies at an end of the range searched"),
-    column("alignment_1", "centred alignment of the learned kernel on inputs of task 1 with its labels"),
+    column("alignment_1", "centered alignment of the learned kernel on inputs of task 1 with its labels"),
     column("alignment_2", "the same of task 2"),
     column("change", "mean of |ΔΦ(x)|² over inputs of task 2 at lambda = inf, not divided by N"),
     column("change_fixed", "norm of ΔΦ·ΔΦ at load 0.5 over that at load 3"),
     column("shuffled_kernel", "relative change of the learned kernel when labels of task 2 are shuffled"),
     column("shuffled_change", "relative change of ΔΦ·ΔΦ when labels of task 2 are shuffled"),
     column("task", "whose inputs"),
-    column("row", "input, those labelled +1 first"),
-    column("column", "input, those labelled +1 first"),
+    column("row", "input, those labeled +1 first"),
+    column("column", "input, those labeled +1 first"),
     column("kernel", "learned part of the similarity matrix of the hidden layer"),
 ];
 

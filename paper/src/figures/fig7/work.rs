@@ -8,7 +8,7 @@ use ebbing::linalg::{Mat, MatRef};
 use ebbing::plan::{Cost, product_cost};
 use ebbing::rng::Stream;
 use ebbing::theory::best_lambda::best_lambda;
-use ebbing::theory::multi_head::{MultiHeadSettings, TwoTaskPoint, TwoTasks, centred_alignment};
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTaskPoint, TwoTasks, centered_alignment};
 use ebbing::{Recipe, Task};
 use ebbing_studies::{Result, Row, Work};
 use serde::{Deserialize, Serialize};
@@ -165,13 +165,13 @@ fn first_rows(task: &Task, count: usize) -> MatRef<'_, f64> {
 fn aligned(mut row: Row, two: &TwoTasks, point: &TwoTaskPoint, tasks: &[Task]) -> Result<Row> {
     for (t, task) in tasks.iter().enumerate() {
         let x = first_rows(task, ALIGNED);
-        let alignment = centred_alignment(two.learned_kernel(point, x)?.as_ref(), &labels(task)[..x.nrows()])?;
+        let alignment = centered_alignment(two.learned_kernel(point, x)?.as_ref(), &labels(task)[..x.nrows()])?;
         row = row.with(&format!("alignment_{}", t + 1), alignment);
     }
     Ok(row)
 }
 
-/// The first inputs of a task, half of them labelled +1, those first.
+/// The first inputs of a task, half of them labeled +1, those first.
 fn by_label(task: &Task) -> Vec<usize> {
     let y = labels(task);
     let of = |positive: bool| (0..y.len()).filter(|&i| (y[i] > 0.0) == positive).take(DRAWN / 2).collect::<Vec<_>>();

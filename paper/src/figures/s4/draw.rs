@@ -1,7 +1,7 @@
 //! The panels of figure S4.
 
 use super::{Learners, NAMES};
-use ebbing_report::{Figure, Line, Markers, Panel};
+use ebbing_show::{Figure, Line, Markers, Panel};
 use ebbing_studies::{Frame, Result};
 
 /// The learners as they are called in the legend.

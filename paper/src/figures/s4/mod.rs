@@ -13,7 +13,7 @@ use crate::claim::Claim;
 use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, Solver, TrainSettings};
 use ebbing::stats::Estimate;
 use ebbing::tasks::{Permuted, Protocol};
-use ebbing_report::Figure;
+use ebbing_show::Figure;
 use ebbing_studies::{Cell, Column, Frame, Result, Study};
 use serde::Serialize;
 use work::{Theory, Trained};

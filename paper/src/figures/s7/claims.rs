@@ -36,12 +36,12 @@ fn example(benchmark: &Benchmark, frame: &Frame, panel: &str) -> Result<Vec<Clai
         ));
         claims.push(Claim::below(
             panel,
-            &format!("{name}, generalisation (2 α_c): power of λ in G_22, λ = 1e6, 1e7"),
+            &format!("{name}, generalization (2 α_c): power of λ in G_22, λ = 1e6, 1e7"),
             power(beyond),
             0.1,
         ));
         let (kept, lost) = (curve.near(inside).0, curve.near(beyond).0);
-        let statement = format!("{name}: F_21 in generalisation (2 α_c) over that in overfitting (√α_c)");
+        let statement = format!("{name}: F_21 in generalization (2 α_c) over that in overfitting (√α_c)");
         claims.push(Claim::above(panel, &statement, lost / kept, 3.0).note(format!("{lost:.4} and {kept:.4}")));
         let moved = further.mid_height()?.map_or(f64::NAN, |a| (a / found - 1.0).abs());
         claims.push(Claim::below(

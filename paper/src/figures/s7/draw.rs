@@ -2,7 +2,7 @@
 
 use super::claims::critical;
 use super::{Averaged, BENCHMARKS, Benchmark, FigS7, LAMBDAS, limits};
-use ebbing_report::{Dash, Figure, Line, OKABE_ITO, Panel, Regime, Rgb};
+use ebbing_show::{Dash, Figure, Line, OKABE_ITO, Panel, Regime, Rgb};
 use ebbing_studies::{Frame, Result};
 
 pub(super) fn draw(study: &FigS7, frame: &Frame) -> Result<Figure> {
@@ -30,8 +30,8 @@ pub(super) fn draw(study: &FigS7, frame: &Frame) -> Result<Figure> {
     Ok(Figure::grid(panels, 3).title("Intermediate datasets lower the critical load").caption(&caption))
 }
 
-/// Grey without and blue with an intermediate dataset, as in the paper.
-const LOOKS: [(Rgb, Dash); 2] = [(Rgb::GREY, Dash::Dashed), (OKABE_ITO[0], Dash::Solid)];
+/// Gray without and blue with an intermediate dataset, as in the paper.
+const LOOKS: [(Rgb, Dash); 2] = [(Rgb::GRAY, Dash::Dashed), (OKABE_ITO[0], Dash::Solid)];
 
 fn curve(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
     let y = if name == "f21" { "forgetting of task 1" } else { "test loss G_{22}" };
@@ -40,11 +40,11 @@ fn curve(benchmark: &Benchmark, frame: &Frame, name: &str) -> Result<Panel> {
     if name == "g22" {
         panel = panel.log_y();
     }
-    for (steps, (colour, dash)) in LOOKS.into_iter().enumerate() {
+    for (steps, (color, dash)) in LOOKS.into_iter().enumerate() {
         let curve = Averaged::new(frame, benchmark, benchmark.example, LAMBDAS[0], steps)?;
         let values = if name == "f21" { &curve.f21 } else { &curve.g22 };
         let line = Line::new(&format!("S = {steps}"), &curve.alphas, values);
-        panel = panel.line(line.colour(colour).dash(dash));
+        panel = panel.line(line.color(color).dash(dash));
     }
     Ok(panel.vertical("exact α_{c}, S = 0", limits(frame, benchmark, benchmark.example)?.0))
 }
@@ -53,13 +53,13 @@ fn shift(benchmark: &Benchmark, frame: &Frame) -> Result<Panel> {
     let mut panel = Panel::new().x(benchmark.protocol.axis()).y("critical load α_{c}");
     let all = critical(benchmark, frame)?;
     let ratios: Vec<f64> = all.iter().map(|(ratio, _)| *ratio).collect();
-    for (steps, (colour, dash)) in LOOKS.into_iter().enumerate() {
+    for (steps, (color, dash)) in LOOKS.into_iter().enumerate() {
         let values: Vec<f64> = all.iter().map(|(_, found)| found[steps]).collect();
-        panel = panel.line(Line::new(&format!("S = {steps}, mid-height"), &ratios, &values).colour(colour).dash(dash));
+        panel = panel.line(Line::new(&format!("S = {steps}, mid-height"), &ratios, &values).color(color).dash(dash));
     }
     let found = benchmark.ratios.iter().map(|&ratio| limits(frame, benchmark, ratio)).collect::<Result<Vec<_>>>()?;
     let (exact, law): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
     Ok(panel
-        .line(Line::new("S = 0, exact", benchmark.ratios, &exact).colour(OKABE_ITO[6]).dash(Dash::Solid))
-        .line(Line::new("S = 0, γ_{sim}^{−2}", benchmark.ratios, &law).colour(OKABE_ITO[1]).dash(Dash::Dotted)))
+        .line(Line::new("S = 0, exact", benchmark.ratios, &exact).color(OKABE_ITO[6]).dash(Dash::Solid))
+        .line(Line::new("S = 0, γ_{sim}^{−2}", benchmark.ratios, &law).color(OKABE_ITO[1]).dash(Dash::Dotted)))
 }

@@ -14,7 +14,7 @@ use ebbing::stats::log_grid;
 use ebbing::theory::alpha_c::{CurveCritical, CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use ebbing::theory::phase::{SequencePoint, sequence_curve};
-use ebbing_report::Figure;
+use ebbing_show::Figure;
 use ebbing_studies::{Column, Frame, Result, Row, Study, Work};
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ impl FigS7 {
 /// The columns of this figure alone.
 const COLUMNS: [Column; 2] = [column("steps_between", "intermediate datasets S"), column("load", "load of the cell")];
 
-/// The first task's forgetting and the last one's generalisation at every load; without intermediate datasets also the
+/// The first task's forgetting and the last one's generalization at every load; without intermediate datasets also the
 /// critical load at both label scales.
 #[derive(Debug, Serialize, Deserialize)]
 struct Intermediate {
@@ -107,7 +107,7 @@ impl Work for Intermediate {
         if self.tasks.between == 0 {
             let limit = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
             rows.push(critical_row(&limit.critical_load()?, "given"));
-            rows.push(critical_row(&limit.with_normalised_labels()?.critical_load()?, "scaled"));
+            rows.push(critical_row(&limit.with_normalized_labels()?.critical_load()?, "scaled"));
         }
         Ok(rows)
     }

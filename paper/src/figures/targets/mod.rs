@@ -7,14 +7,14 @@ use ebbing_studies::{Cell, Frame, Result, Study};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-mod labellings;
+mod labelings;
 
-use labellings::Labellings;
+use labelings::Labelings;
 
 /// The fraction of images that carry ±1.
-const LABELLED: f64 = 0.1;
+const LABELED: f64 = 0.1;
 
-/// The grid and the sizes. A cell is a pair (ρ_shared, ρ_target) with a seed: all ρ_flip, and all labellings at each, share its
+/// The grid and the sizes. A cell is a pair (ρ_shared, ρ_target) with a seed: all ρ_flip, and all labelings at each, share its
 /// images and kernels.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Targets {
@@ -24,7 +24,7 @@ pub(super) struct Targets {
     pub depth: usize,
     pub seeds: usize,
     /// Draws of labels for each draw of images; a row holds their mean.
-    pub labellings: usize,
+    pub labelings: usize,
     /// Whether labels are drawn at ρ_flip = 0 and ½ only: means are linear in (1 − 2ρ_flip)².
     pub ends: bool,
     /// Whether forgetting is also that of the full theory (λ → ∞, all weights learn).
@@ -80,7 +80,7 @@ impl Targets {
     fn pairs(&self) -> Vec<(f64, f64)> {
         let all = self.shared.iter().flat_map(|&s| self.target.iter().map(move |&t| (s, t)));
         let feasible = |&(shared, target): &(f64, f64)| {
-            let (low, high) = TargetDistractor::feasible_rho_target(shared, LABELLED);
+            let (low, high) = TargetDistractor::feasible_rho_target(shared, LABELED);
             target >= low - 1e-12 && target <= high + 1e-12
         };
         all.filter(feasible).collect()
@@ -92,20 +92,20 @@ impl Targets {
     }
 
     /// What is computed at a pair (ρ_shared, ρ_target) with a seed.
-    fn work(&self, rho_shared: f64, rho_target: f64, seed: u64) -> Labellings {
+    fn work(&self, rho_shared: f64, rho_target: f64, seed: u64) -> Labelings {
         let protocol = TargetDistractor {
             tasks: self.tasks,
             p: self.p,
             rho_target,
             rho_shared,
             rho_flip: 0.0,
-            label_fraction: LABELLED,
+            label_fraction: LABELED,
             p_test: Some(0),
             ..Default::default()
         };
         let (data, flips) = (self.data.to_string(), self.flips(rho_target).to_vec());
-        let Targets { depth, labellings, ends, full, .. } = *self;
-        Labellings { data, protocol, depth, flips, labellings, ends, full, seed }
+        let Targets { depth, labelings, ends, full, .. } = *self;
+        Labelings { data, protocol, depth, flips, labelings, ends, full, seed }
     }
 
     /// The grid of figure `id`.
@@ -120,14 +120,14 @@ impl Targets {
 
     /// What captions say of means.
     pub fn averaged(&self) -> String {
-        match self.labellings {
+        match self.labelings {
             1 => format!("means of {} seeds", self.seeds),
             n if self.ends => format!(
-                "means of {} seeds of images with {n} labellings each at ρ_{{flip}} = 0 and ½, between which means are linear in \
+                "means of {} seeds of images with {n} labelings each at ρ_{{flip}} = 0 and ½, between which means are linear in \
                  (1 − 2ρ_{{flip}})²",
                 self.seeds
             ),
-            n => format!("means of {} seeds of images with {n} labellings each", self.seeds),
+            n => format!("means of {} seeds of images with {n} labelings each", self.seeds),
         }
     }
 
@@ -174,7 +174,7 @@ impl Targets {
     }
 }
 
-/// Half the distance between the neighbours of a value, of values in ascending order; at an end, to the one neighbour.
+/// Half the distance between the neighbors of a value, of values in ascending order; at an end, to the one neighbor.
 fn span(values: &[f64], value: f64) -> f64 {
     let (below, above) = (values.iter().filter(|v| **v < value), values.iter().filter(|v| **v > value));
     let (low, high) = (below.fold(f64::NEG_INFINITY, |a, b| a.max(*b)), above.fold(f64::INFINITY, |a, b| a.min(*b)));
@@ -189,7 +189,7 @@ fn span(values: &[f64], value: f64) -> f64 {
 /// What the columns are.
 const COLUMNS: [(&str, &str); 10] = [
     ("rho_shared", "fraction of images that all tasks share"),
-    ("rho_target", "fraction of labelled images that all tasks share"),
+    ("rho_target", "fraction of labeled images that all tasks share"),
     ("rho_flip", "probability that a shared label is flipped in a task"),
     ("t", "tasks learned"),
     ("f", "F_{t1}: forgetting of task 1 after task t, random features"),
@@ -213,7 +213,7 @@ mod tests {
             tasks,
             depth: 2,
             seeds: 2,
-            labellings: 1,
+            labelings: 1,
             ends: false,
             full,
             shared,

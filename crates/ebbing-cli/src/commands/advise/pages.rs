@@ -2,7 +2,7 @@
 
 use crate::output::{Output, write_json};
 use ebbing::theory::advise::Advice;
-use ebbing_report::{Metadata, Screen, typeset};
+use ebbing_show::{Metadata, Screen, typeset};
 use ebbing_studies::job::AdviseResult;
 use ebbing_studies::show::advise::{shown, table};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// Where the table is not sound.
-pub fn screen(told: &AdviseResult, output: &Output) -> ebbing_report::Result<String> {
+pub fn screen(told: &AdviseResult, output: &Output) -> ebbing_show::Result<String> {
     let mut screen = Screen::new(&typeset(&told.heading));
     let sentences = told.advice.sentences();
     let (first, rest) = sentences.split_at(1.min(sentences.len()));

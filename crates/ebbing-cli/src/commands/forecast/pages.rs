@@ -2,7 +2,7 @@
 
 use crate::output::{Output, write_json};
 use ebbing::theory::forecast::assumes;
-use ebbing_report::Metadata;
+use ebbing_show::Metadata;
 use ebbing_studies::job::ForecastResult;
 use ebbing_studies::show::forecast::shown;
 use serde_json::{Value, json};

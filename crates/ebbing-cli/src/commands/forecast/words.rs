@@ -2,7 +2,7 @@
 
 use crate::output::Output;
 use ebbing::theory::forecast::assumes;
-use ebbing_report::{Screen, escape_markup, typeset};
+use ebbing_show::{Screen, escape_markup, typeset};
 use ebbing_studies::job::ForecastResult;
 use ebbing_studies::show::forecast::{matrix, tables};
 
@@ -10,7 +10,7 @@ use ebbing_studies::show::forecast::{matrix, tables};
 ///
 /// # Errors
 /// Where a table is not sound.
-pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebbing_report::Result<String> {
+pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebbing_show::Result<String> {
     let forecast = &told.forecast;
     let mut screen = Screen::new(&typeset(&told.heading));
     if !forecast.pairs.is_empty() {

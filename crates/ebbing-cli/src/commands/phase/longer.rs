@@ -7,7 +7,7 @@ use ebbing::data::Sources;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::Power;
 use ebbing::theory::phase::{SequenceCurve, SequencePoint};
-use ebbing_report::{Figure, Line, Panel, Screen, Table, significant, write_table};
+use ebbing_show::{Figure, Line, Panel, Screen, Table, significant, write_table};
 use ebbing_studies::job::PhaseSequence;
 use ebbing_studies::show::{in_brackets, phase as show};
 use serde_json::json;

@@ -7,7 +7,7 @@ mod sweep;
 
 use crate::console::Console;
 use crate::output::Output;
-use ebbing_report::{Figure, Metadata, Table};
+use ebbing_show::{Figure, Metadata, Table};
 use ebbing_studies::job::PhaseJob;
 use ebbing_studies::show::phase as show;
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Draw the phase diagram of two tasks with a readout each
 ///
 /// As the penalty lambda grows, networks wider than P keep their representations, narrower ones overfit task 2 up to a
-/// critical load alpha_c, and generalise beyond it. One hidden layer.
+/// critical load alpha_c, and generalize beyond it. One hidden layer.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ebbing phase --out DIR                         permutation ratio against load, embedded data

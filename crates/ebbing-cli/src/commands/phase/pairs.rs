@@ -4,7 +4,7 @@ use super::Args;
 use crate::console::Console;
 use crate::output::write_json;
 use ebbing::data::Sources;
-use ebbing_report::{Report, Screen, Table, significant, typeset, write_table};
+use ebbing_show::{Report, Screen, Table, significant, typeset, write_table};
 use ebbing_studies::job::{PhasePair, PhasePairs};
 use ebbing_studies::show::phase as show;
 use ebbing_studies::show::{bibtex, in_brackets};

@@ -4,7 +4,7 @@ use super::Args;
 use crate::console::Console;
 use crate::output::write_json;
 use ebbing::data::Sources;
-use ebbing_report::Screen;
+use ebbing_show::Screen;
 use ebbing_studies::job::PhasePlace;
 use ebbing_studies::show::phase as show;
 use serde_json::json;

@@ -7,7 +7,7 @@ use ebbing::data::Sources;
 use ebbing::stats::Estimate;
 use ebbing::tasks::preparation_words;
 use ebbing::theory::multi_head::CriticalLoad;
-use ebbing_report::{Screen, Spread, Table, escape_markup, significant, write_table};
+use ebbing_show::{Screen, Spread, Table, escape_markup, significant, write_table};
 use ebbing_studies::job::{PhaseSweep, SweptCurves, SweptLoads};
 use ebbing_studies::show::{counted, phase as figures};
 use serde_json::json;
@@ -91,7 +91,7 @@ fn rule(readout_norm: Option<f64>) -> String {
         ),
     };
     format!(
-        "Below load 1 representations stay fixed; between 1 and α_{{c}} the network {between}; beyond α_{{c}} it generalises and \
+        "Below load 1 representations stay fixed; between 1 and α_{{c}} the network {between}; beyond α_{{c}} it generalizes and \
          forgets task 1."
     )
 }
@@ -120,10 +120,10 @@ fn notes(sweep: PhaseSweep, swept: &[SweptLoads]) -> Vec<String> {
     let (low, high) = scales.fold((f64::INFINITY, 0.0f64), |(low, high), scale| (low.min(scale), high.max(scale)));
     let mut all = Vec::new();
     all.extend(
-        at(&|c| c.alpha_c == 1.0).map(|at| format!("At {at} nothing overfits: every load above 1 generalises.")),
+        at(&|c| c.alpha_c == 1.0).map(|at| format!("At {at} nothing overfits: every load above 1 generalizes.")),
     );
     all.extend(at(&|c| c.alpha_c.is_infinite()).map(|at| format!("At {at} every load above 1 overfits task 2.")));
-    let none = "the estimate γ_{sim}^{−2} knows no generalisation, as γ_{sim} is not positive";
+    let none = "the estimate γ_{sim}^{−2} knows no generalization, as γ_{sim} is not positive";
     all.extend(at(&|c| c.gamma_sim <= 0.0).map(|at| format!("At {at} {none}.")));
     if (low - 1.0).abs().max((high - 1.0).abs()) > 0.1 {
         let [low, high] = [low, high].map(significant);

@@ -3,7 +3,7 @@
 use crate::console::Console;
 use ebbing::Error;
 use ebbing::tasks::unknown_key;
-use ebbing_report::{Figure, Line, Markers, Panel, Screen, escape_markup};
+use ebbing_show::{Figure, Line, Markers, Panel, Screen, escape_markup};
 use ebbing_studies::{Frame, Store, Value};
 use std::path::{Path, PathBuf};
 

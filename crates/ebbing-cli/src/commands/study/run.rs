@@ -4,7 +4,7 @@ use super::running::{Wanted, check_folder, part, print_bill, stated};
 use super::slurm::Submission;
 use crate::console::Console;
 use crate::failure::Refused;
-use ebbing_report::{Screen, escape_markup};
+use ebbing_show::{Screen, escape_markup};
 use ebbing_studies::{Share, SlurmArgs, Store, Study, StudyFile};
 use serde_json::json;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use clap::Args;
 use ebbing::Error;
 use ebbing::plan::Speed;
 use ebbing::plan::{size, time};
-use ebbing_report::{Screen, Table, escape_markup};
+use ebbing_show::{Screen, Table, escape_markup};
 use ebbing_studies::{Bill, Cell, Event, Outcome, Share, Sources, Store, Study, bill, run_missing, single_speed};
 use serde_json::json;
 use std::path::Path;
@@ -119,7 +119,7 @@ pub fn print_bill(console: &Console, name: &str, bills: &[(String, Bill)], json:
             .print_json(&json!({ "threads": threads, "estimates": bills.iter().map(one).collect::<Vec<_>>() }));
     }
     let column = |get: &dyn Fn(&Bill) -> String| bills.iter().map(|(_, bill)| get(bill)).collect::<Vec<String>>();
-    let hours = |seconds: f64| ebbing_report::significant(seconds / 3600.0);
+    let hours = |seconds: f64| ebbing_show::significant(seconds / 3600.0);
     let at_once = |bill: &Bill| threads.clamp(1, bill.cells.max(1)) as f64;
     let wall = |bill: &Bill| time((bill.core_seconds / at_once(bill)).max(bill.longest_seconds));
     let table = Table::new("")

@@ -5,7 +5,7 @@ use crate::console::Console;
 use crate::failure::Refused;
 use ebbing::Error;
 use ebbing::data::write_atomic;
-use ebbing_report::{Screen, escape_markup};
+use ebbing_show::{Screen, escape_markup};
 use ebbing_studies::show::quoted;
 use ebbing_studies::{Bill, SlurmOptions, Store, Study};
 use serde_json::json;
@@ -51,7 +51,7 @@ impl Submission {
             "{} array tasks of up to {} cells; about {} core-hours on a machine like this one.",
             groups.len(),
             groups[0].len(),
-            ebbing_report::significant(bill.core_seconds / 3600.0)
+            ebbing_show::significant(bill.core_seconds / 3600.0)
         )));
         if self.options.1 {
             let array = quoted(&array.display().to_string());

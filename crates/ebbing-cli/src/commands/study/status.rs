@@ -1,7 +1,7 @@
 //! `ebbing study status` and `ebbing study collect`: a folder of results as it is.
 
 use crate::console::Console;
-use ebbing_report::{Screen, Table, escape_markup};
+use ebbing_show::{Screen, Table, escape_markup};
 use ebbing_studies::{CellState, Store};
 use serde_json::json;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use ebbing::nets::Trained;
 use ebbing::stats::mean_with_error;
-use ebbing_report::{Spread, Table, escape_markup};
+use ebbing_show::{Spread, Table, escape_markup};
 
 /// A quantity of a run, after task t on task s.
 type Quantity = (&'static str, &'static str, fn(&Trained, usize, usize) -> Option<f64>);

@@ -10,7 +10,7 @@ use ebbing::stats::Estimate;
 use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
 use ebbing::theory::phase::PhasePoint;
 use ebbing::{Error, TaskSequence};
-use ebbing_report::{Figure, Markers, Panel, Spread, Table, escape_markup, json_number, significant, typeset};
+use ebbing_show::{Figure, Markers, Panel, Spread, Table, escape_markup, json_number, significant, typeset};
 use ebbing_studies::draw::{self, LoadCurve};
 use ebbing_studies::show::{counted, prepared};
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ mod sequence_figure;
 use crate::console::Console;
 use crate::output::Output;
 use ebbing::nets::LossScale;
-use ebbing_report::{Figure, Metadata, Report, Screen, Table, write_table};
+use ebbing_show::{Figure, Metadata, Report, Screen, Table, write_table};
 use ebbing_studies::job::TrainJob;
 use ebbing_studies::show::bibtex;
 use std::path::Path;
@@ -26,7 +26,7 @@ use std::path::Path;
       --loads 0.3,0.6,0.9,1.1,1.3,1.6,2,3,4,6 --seeds 5 --max-steps 30000 \\
       --tolerance 1e-4 --out DIR                   the three regimes by descent
   ebbing train --solver levenberg --heads multi --learners l2 --ratio 0.15 \\
-      --loads 0.6,1.3,2,3.2,5 --out DIR            the same at the penalised minimum itself
+      --loads 0.6,1.3,2,3.2,5 --out DIR            the same at the penalized minimum itself
 An interrupted run with --out goes on where it was, to the same numbers.")]
 pub struct Args {
     #[command(flatten)]
@@ -43,7 +43,7 @@ struct Told {
     sentences: Vec<String>,
 }
 
-/// The loss that descent minimises, in words.
+/// The loss that descent minimizes, in words.
 fn loss_words(loss: LossScale) -> &'static str {
     match loss {
         LossScale::Sum => "squared loss summed over examples",

@@ -1,7 +1,7 @@
 //! What to know of how tasks were learned, beside the losses they left.
 
 use ebbing::nets::{TaskReport, TrainSettings};
-use ebbing_report::significant;
+use ebbing_show::significant;
 
 /// What to know where a training error rose on the way, with the setting that helps.
 pub(super) fn overshot(name: &str, reports: &[&TaskReport], settings: &TrainSettings) -> Option<String> {

@@ -9,7 +9,7 @@ use ebbing::nets::{Heads, Learner, TaskReport, Trained};
 use ebbing::stats::{mean_curve, mean_with_error};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{SingleHead, TaskSequence};
-use ebbing_report::{Figure, Line, Markers, Panel, Spread, Table, significant, typeset};
+use ebbing_show::{Figure, Line, Markers, Panel, Spread, Table, significant, typeset};
 use ebbing_studies::show::{counted, prepared};
 use serde_json::{Value, json};
 

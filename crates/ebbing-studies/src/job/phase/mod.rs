@@ -18,7 +18,7 @@ use ebbing::data::Sources;
 use ebbing::kernels::Activation;
 use ebbing::plan::{Cost, Sizes, phase_cost, sequence_cost};
 use ebbing::theory::multi_head::MultiHeadSettings;
-use ebbing::theory::phase::normalised_labels;
+use ebbing::theory::phase::normalized_labels;
 use ebbing::{Error, Recipe, Task};
 use serde::{Deserialize, Serialize};
 
@@ -234,7 +234,7 @@ impl PhaseJob {
 
     /// Labels as given, or scaled.
     fn labels(&self, tasks: Vec<Task>) -> ebbing::Result<Vec<Task>> {
-        if self.rescale_labels { normalised_labels(&tasks, &self.theory()?) } else { Ok(tasks) }
+        if self.rescale_labels { normalized_labels(&tasks, &self.theory()?) } else { Ok(tasks) }
     }
 
     /// The examples of each task of a sweep.

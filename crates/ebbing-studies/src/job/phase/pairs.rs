@@ -4,7 +4,7 @@ use super::PhaseJob;
 use ebbing::data::Sources;
 use ebbing::linalg::Mat;
 use ebbing::tasks::{own_readouts, prepared_words};
-use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centred_alignment};
+use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centered_alignment};
 use ebbing::theory::phase::Location;
 use ebbing::{Error, Task};
 use serde::Serialize;
@@ -46,11 +46,11 @@ pub struct Representation {
     pub lambda: f64,
     /// The task whose inputs are looked at, from 1.
     pub task: usize,
-    /// Centred alignment of the learned part of `K_sim = Φ·Φ/N` with the task's labels.
+    /// Centered alignment of the learned part of `K_sim = Φ·Φ/N` with the task's labels.
     pub alignment: Option<f64>,
     /// Mean over inputs of `|ΔΦ(x)|²/N`, ΔΦ what task 2 changes; at λ = ∞ alone.
     pub change: Option<f64>,
-    /// Centred alignment of `ΔΦ·ΔΦ` with the task's labels, where there is a change.
+    /// Centered alignment of `ΔΦ·ΔΦ` with the task's labels, where there is a change.
     pub change_alignment: Option<f64>,
 }
 
@@ -99,13 +99,13 @@ impl PhaseJob {
     /// What the library says; [`Error::Setting`] without a width.
     pub fn representations_of(&self, two: &TwoTasks, tasks: &[Task]) -> ebbing::Result<Vec<Representation>> {
         let width = self.width.ok_or_else(|| Error::setting("--representation", "given", "needs --width N"))?;
-        let (labelled, lambda) = (own_readouts(tasks), two.lambda());
+        let (labeled, lambda) = (own_readouts(tasks), two.lambda());
         let point = two.point(tasks[1].x.nrows() as f64 / width)?;
         let mut all = Vec::new();
-        for (t, task) in labelled.iter().enumerate() {
+        for (t, task) in labeled.iter().enumerate() {
             let count = task.x.nrows().min(LOOKED_AT);
             let (x, y) = (task.x.subrows(0, count), task.y.col(0).iter().take(count).copied().collect::<Vec<f64>>());
-            let alignment = centred_alignment(two.learned_kernel(&point, x)?.as_ref(), &y).ok();
+            let alignment = centered_alignment(two.learned_kernel(&point, x)?.as_ref(), &y).ok();
             let change = if lambda.is_infinite() { Some(two.representation_change(&point, x)?) } else { None };
             // Plus zero: fixed representations change by 0, not by −0.
             let size = |k: &Mat<f64>| (0..count).map(|i| k[(i, i)]).sum::<f64>() / (count as f64 * width) + 0.0;
@@ -114,7 +114,7 @@ impl PhaseJob {
                 task: t + 1,
                 alignment,
                 change: change.as_ref().map(size),
-                change_alignment: change.and_then(|k| centred_alignment(k.as_ref(), &y).ok()),
+                change_alignment: change.and_then(|k| centered_alignment(k.as_ref(), &y).ok()),
             });
         }
         Ok(all)

@@ -6,7 +6,7 @@ use crate::job::ForecastResult;
 use ebbing::Forecast;
 use ebbing::stats::CurveShape;
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
-use ebbing_report::{Band, Figure, Line, Markers, Matrix, Panel, significant};
+use ebbing_show::{Band, Figure, Line, Markers, Matrix, Panel, significant};
 
 /// The name of the file and the figure.
 pub fn all(told: &ForecastResult) -> Vec<(&'static str, Figure)> {
@@ -182,12 +182,12 @@ fn against_null(pairs: &[&PairOrderParameters]) -> String {
     )
 }
 
-/// Held-out data: normalised loss and accuracy.
+/// Held-out data: normalized loss and accuracy.
 fn test(forecast: &Forecast) -> Figure {
     let mut panels = Vec::new();
     if let Some(test) = &forecast.test {
         panels.push(Panel::matrix(
-            &Matrix::tasks("normalized test loss G_{ts}", &test.generalisation.mean).only(|t, s| s <= t),
+            &Matrix::tasks("normalized test loss G_{ts}", &test.generalization.mean).only(|t, s| s <= t),
         ));
         let among = if test.task_accuracy.is_some() { ", all classes" } else { "" };
         let class = test.accuracy.as_ref().map(|accuracy| (format!("accuracy{among}"), accuracy));
@@ -197,7 +197,7 @@ fn test(forecast: &Forecast) -> Figure {
         }
     }
     let columns = panels.len();
-    let worst = forecast.test.as_ref().and_then(|test| largest(&test.generalisation.mean));
+    let worst = forecast.test.as_ref().and_then(|test| largest(&test.generalization.mean));
     let finding = worst.map_or(String::new(), |(t, s, g)| {
         format!(
             "The normalized test loss G_{{ts}} is largest on task {s} after task {t}: {} times that of learning it alone.",

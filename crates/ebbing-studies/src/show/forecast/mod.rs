@@ -6,7 +6,7 @@ pub mod tables;
 use super::{Shown, bibtex};
 use crate::job::ForecastResult;
 use ebbing::theory::forecast::{Averaged, assumes};
-use ebbing_report::{Matrix, Metadata, Report, Result, Spread, escape_markup, typeset};
+use ebbing_show::{Matrix, Metadata, Report, Result, Spread, escape_markup, typeset};
 
 /// Everything the forecast tells.
 ///

@@ -4,7 +4,7 @@ use ebbing::Forecast;
 use ebbing::stats::number::chosen as chosen_number;
 use ebbing::theory::forecast::{PairForecast, SweepForecast};
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
-use ebbing_report::{Spread, Table, significant};
+use ebbing_show::{Spread, Table, significant};
 
 /// The order parameters that tables show, with what they mean.
 const PARAMETERS: [(&str, fn(&OrderParameters) -> f64, &str); 10] = [

@@ -5,7 +5,7 @@ use crate::job::{SweptCurves, SweptLoads};
 use ebbing::stats::number::within;
 use ebbing::theory::multi_head::{CriticalLoad, Power};
 use ebbing::theory::phase::PhasePoint;
-use ebbing_report::{Dash, Figure, Line, Markers, OKABE_ITO, Panel, Rgb, Table, significant};
+use ebbing_show::{Dash, Figure, Line, Markers, OKABE_ITO, Panel, Rgb, Table, significant};
 
 /// γ_sim, the diagram with its boundaries, and the curves of the chosen values.
 pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas: &[f64], seeds: usize) -> Figure {
@@ -25,7 +25,7 @@ pub fn diagram(axis: &str, swept: &[SweptLoads], curves: &[SweptCurves], alphas:
         |v: Vec<f64>| v.into_iter().map(|a| if a.is_finite() { a } else { 1e6 * high }).collect::<Vec<f64>>();
     let exact = drawable(mean(|c| c.alpha_c));
     let map = draw::diagram(Panel::new().x(axis).y("load α = P/N"), &x, (low, high), &exact)
-        .line(Line::new("exact α_{c}", &x, &exact).colour(OKABE_ITO[6]))
+        .line(Line::new("exact α_{c}", &x, &exact).color(OKABE_ITO[6]))
         .line(Line::new("γ_{sim}^{−2}", &x, &drawable(mean(|c| c.alpha_c_gamma_sim))).category(1).dash(Dash::Dashed));
     let mut panels = vec![similarity, map];
     // The boundaries have the first two categories.
@@ -67,17 +67,17 @@ fn quantity(
     let penalties = curves.iter().map(|c| c.curves.len()).max().unwrap_or_default();
     let mut drawn = Vec::new();
     if curves.len() > 1 && penalties > 1 && curves.len().max(penalties) <= OKABE_ITO.len() {
-        // Colours tell the values, dashes the penalties, each with samples of its own.
+        // Colors tell the values, dashes the penalties, each with samples of its own.
         for (k, c) in curves.iter().enumerate() {
-            let colour = OKABE_ITO[(base + k) % OKABE_ITO.len()];
-            panel = panel.line(Line::sample(&valued(axis, c.value)).colour(colour).dash(Dash::Solid));
+            let color = OKABE_ITO[(base + k) % OKABE_ITO.len()];
+            panel = panel.line(Line::sample(&valued(axis, c.value)).color(color).dash(Dash::Solid));
             for (j, curve) in c.curves.iter().enumerate() {
                 let label = format!("{}, {}", valued(axis, c.value), penalty(curve.lambda));
                 drawn.push(LoadCurve::new(&label, base + k, &curve.points, get).dashed(Dash::category(j)));
             }
         }
         for (j, curve) in curves[0].curves.iter().enumerate() {
-            panel = panel.line(Line::sample(&penalty(curve.lambda)).colour(Rgb::GREY).dash(Dash::category(j)));
+            panel = panel.line(Line::sample(&penalty(curve.lambda)).color(Rgb::GRAY).dash(Dash::category(j)));
         }
     } else {
         let all = curves.iter().flat_map(|c| c.curves.iter().map(move |curve| (c.value, curve)));

@@ -9,7 +9,7 @@ use crate::draw;
 use crate::job::{PhaseJob, PhasePlace, Representation, SweptCurves};
 use ebbing::theory::best_lambda::BestLambda;
 use ebbing::theory::phase::{Location, WidthPoint};
-use ebbing_report::{Dash, Figure, Line, Metadata, Panel, Report, Table, json_number, significant, typeset};
+use ebbing_show::{Dash, Figure, Line, Metadata, Panel, Report, Table, json_number, significant, typeset};
 
 /// Two tasks in words (markup): the line that opens, and sentences.
 pub fn told(place: &PhasePlace, sigma: f64) -> (String, Vec<String>) {
@@ -98,7 +98,7 @@ pub fn hidden_layer(place: &PhasePlace, job: &PhaseJob) -> Option<Table> {
         .meaning("the task whose inputs are looked at")
         .number("K_{sim} and labels", &column(|r| r.alignment))
         .key("alignment")
-        .meaning("centred alignment of the learned part of the hidden kernel with the labels");
+        .meaning("centered alignment of the learned part of the hidden kernel with the labels");
     if all.iter().any(|r| r.change.is_some()) {
         table = table
             .number("|ΔΦ|^{2}/N", &column(|r| r.change))
@@ -106,7 +106,7 @@ pub fn hidden_layer(place: &PhasePlace, job: &PhaseJob) -> Option<Table> {
             .meaning("what task 2 changes of the representation, mean over inputs; in the limit of large penalties")
             .number("ΔΦ and labels", &column(|r| r.change_alignment))
             .key("change_alignment")
-            .meaning("centred alignment of the change with the labels");
+            .meaning("centered alignment of the change with the labels");
     }
     Some(table)
 }
@@ -207,7 +207,7 @@ fn figure(curves: &SweptCurves, marks: &Marks, best: Option<&BestLambda>) -> Fig
     Figure::grid(panels, 2).title("Two tasks with a readout each").caption(
         "Forgetting of task 1, test loss of task 2 over learning it alone, and the norm of its readout against the load; where a \
          curve is interrupted the quantity grows as λ^{1/2} without bound. Where a width was given, test losses of both tasks \
-         against the penalty at that width, with the penalty that minimises the larger one. Black lines mark the width and the \
+         against the penalty at that width, with the penalty that minimizes the larger one. Black lines mark the width and the \
          penalties that were asked about.",
     )
 }

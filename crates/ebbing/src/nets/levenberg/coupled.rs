@@ -11,7 +11,7 @@
 //! ```
 
 use super::kinks::Kinks;
-use super::linearised::Linearised;
+use super::linearized::Linearized;
 use super::problem::{Point, Problem};
 use crate::linalg::{Cholesky, Mat, dot, lower_gram_into, matmul};
 
@@ -60,7 +60,7 @@ impl Coupled {
     /// At a stiffness, with M factored; where the objective curves downwards, with enough added to curve it upwards.
     pub fn new(
         problem: &Problem,
-        here: &Linearised,
+        here: &Linearized,
         point: &Point,
         kinks: &Kinks,
         factor: &Cholesky,

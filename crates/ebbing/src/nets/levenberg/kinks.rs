@@ -9,7 +9,7 @@
 //!
 //! Of deeper layers the curvature along their own weights is taken, not that along the weights below.
 
-use super::linearised::Linearised;
+use super::linearized::Linearized;
 use super::problem::{Point, Problem};
 use crate::linalg::{Cholesky, Mat, dot, subtract_lower_gram_f32};
 
@@ -34,7 +34,7 @@ pub(super) struct Kinks {
 
 impl Kinks {
     /// The kinks that matter beside a stiffness κ + μ; none where rounding errors forbid it.
-    pub fn new(problem: &Problem, here: &Linearised, stiff: f64) -> Option<Self> {
+    pub fn new(problem: &Problem, here: &Linearized, stiff: f64) -> Option<Self> {
         let mut kinks = Kinks { units: vec![], across: vec![] };
         let strong: Vec<_> = here.kinks.iter().filter(|k| k.3 > SHARE * stiff).collect();
         for group in strong.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
@@ -56,7 +56,7 @@ impl Kinks {
     /// single precision, its product with r is not: together with the last it must vanish with the gradient.
     pub fn hold(
         &self,
-        here: &Linearised,
+        here: &Linearized,
         point: &Point,
         system: &mut Mat<f64>,
         through: &mut Mat<f64>,
@@ -116,7 +116,7 @@ impl Kinks {
     }
 
     /// Layer `l`: `q ← (κ+μ) S⁻¹ q`, a column per unit.
-    pub fn relax(&self, problem: &Problem, here: &Linearised, l: usize, q: &mut Mat<f64>) {
+    pub fn relax(&self, problem: &Problem, here: &Linearized, l: usize, q: &mut Mat<f64>) {
         if self.units.is_empty() {
             return;
         }

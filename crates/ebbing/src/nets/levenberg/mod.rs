@@ -19,7 +19,7 @@
 
 mod coupled;
 mod kinks;
-mod linearised;
+mod linearized;
 mod newton;
 mod problem;
 mod rounding;
@@ -36,7 +36,7 @@ use super::watch::Stop;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
 use crate::linalg::{Mat, Scale};
-use linearised::Linearised;
+use linearized::Linearized;
 use newton::Hessian;
 use problem::{Point, Problem, Weights};
 use rounding::Rounding;
@@ -105,7 +105,7 @@ fn stages(kappa: f64, loss: f64, relu: bool, tolerance: f64) -> Vec<Stage> {
 }
 
 /// One task's way to its minimum.
-pub(crate) struct Minimiser<'a> {
+pub(crate) struct Minimizer<'a> {
     settings: &'a TrainSettings,
     task: usize,
     head: usize,
@@ -151,7 +151,7 @@ struct Ended {
     stop: Stop,
 }
 
-impl<'a> Minimiser<'a> {
+impl<'a> Minimizer<'a> {
     /// Prepares `task`, whose hidden weights (and, with one readout for all tasks, readout) are pulled to where they are.
     pub fn new(settings: &'a TrainSettings, task: usize, head: usize, data: &'a Examples, net: &Mlp) -> Self {
         let loss = match settings.loss {
@@ -165,7 +165,7 @@ impl<'a> Minimiser<'a> {
         let point = problem.at(start, &plain);
         let rms = |z: &Mat<f64>| (z.squared_norm_l2() / (z.nrows() * z.ncols()) as f64).sqrt();
         let scales = point.z.iter().map(rms).collect();
-        Minimiser { settings, task, head, data, problem, readout, scales, first: None, steps: 0 }
+        Minimizer { settings, task, head, data, problem, readout, scales, first: None, steps: 0 }
     }
 
     /// Finds the minimum at each of the penalties `kappas`, from every start that is asked for: `net` at the lowest.
@@ -229,7 +229,7 @@ impl<'a> Minimiser<'a> {
         });
         let mut last = None;
         for (k, stage) in way.iter().enumerate().skip(reached.stages) {
-            self.penalise(stage.kappa);
+            self.penalize(stage.kappa);
             (self.first, self.steps) = (reached.first, reached.steps);
             let rounding = Rounding::new(activation, stage.rounding, &self.scales);
             let ended = self.stage(stage, self.problem.at(reached.weights, &rounding), &rounding, progress)?;
@@ -245,14 +245,14 @@ impl<'a> Minimiser<'a> {
 
     /// Sets the κ of a stage, and what it makes of the readout: `κ/2 |a − a_0|² + ρ/2 |a|²` is
     /// `(κ+ρ)/2 |a − κa_0/(κ+ρ)|²` but for a constant.
-    fn penalise(&mut self, kappa: f64) {
+    fn penalize(&mut self, kappa: f64) {
         let shared = if self.settings.heads == Heads::Multi { 0.0 } else { kappa };
         // Without a penalty on them, hidden weights would grow without end for the sake of a smaller readout.
         let held = kappa > 0.0 || self.settings.readout_only;
         let pull = shared + if held { self.settings.readout_penalty } else { 0.0 };
         self.problem.kappa = kappa;
         self.problem.pull = pull;
-        self.problem.centre = &self.readout * Scale(if pull > 0.0 { shared / pull } else { 0.0 });
+        self.problem.center = &self.readout * Scale(if pull > 0.0 { shared / pull } else { 0.0 });
     }
 
     fn stage(
@@ -266,7 +266,7 @@ impl<'a> Minimiser<'a> {
         loop {
             crate::stop::check()?;
             let creeping = passed.len() >= CREEPING && self.coupled_layers();
-            let here = Linearised::new(&self.problem, &point, rounding);
+            let here = Linearized::new(&self.problem, &point, rounding);
             let first = *self.first.get_or_insert(here.gradient);
             let gradient = if first > 0.0 { here.gradient / first } else { 0.0 };
             if !point.objective.is_finite() {

@@ -4,13 +4,13 @@
 //! H = c J^\top J + κ + C, \quad C = -c \sum_m r_m \frac{∂^2 f_m}{∂θ^2}
 //! ```
 //!
-//! At a penalised minimum `κ(θ − θ_0) = c Jᵀr`, so that C is of the order of κ and decides, where J is silent, how the objective
+//! At a penalized minimum `κ(θ − θ_0) = c Jᵀr`, so that C is of the order of κ and decides, where J is silent, how the objective
 //! curves. Of one hidden layer the system of a step holds all of it ([`super::coupled`], [`super::kinks`]); of several it
 //! lacks what couples hidden layers to each other, and steps creep. Products with H take a pass forwards and one backwards
 //! (B. Pearlmutter 1994); the system of a step preconditions (T. Steihaug 1983), so that one iteration is that step
 //! with its best length.
 
-use super::linearised::Linearised;
+use super::linearized::Linearized;
 use super::problem::{Point, Problem, Step, Weights};
 use super::rounding::Rounding;
 use super::system::System;
@@ -24,7 +24,7 @@ const ACCURACY: f64 = 0.3;
 pub(super) struct Hessian<'a> {
     problem: &'a Problem,
     point: &'a Point,
-    here: &'a Linearised,
+    here: &'a Linearized,
     /// φ'(z) of every layer.
     slopes: Vec<Mat<f64>>,
     /// ∂E/∂z by the loss, of every layer, P × N.
@@ -34,8 +34,8 @@ pub(super) struct Hessian<'a> {
 }
 
 impl<'a> Hessian<'a> {
-    /// At the point where the network is linearised.
-    pub fn new(problem: &'a Problem, point: &'a Point, here: &'a Linearised, rounding: &Rounding) -> Self {
+    /// At the point where the network is linearized.
+    pub fn new(problem: &'a Problem, point: &'a Point, here: &'a Linearized, rounding: &Rounding) -> Self {
         let slopes = point.z.iter().enumerate().map(|(l, z)| rounding.slopes(l, z)).collect();
         let error = |signals: &Vec<Mat<f64>>| {
             let mut error = Mat::zeros(signals[0].nrows(), signals[0].ncols());

@@ -1,4 +1,4 @@
-//! `E(θ) = c/2 Σ r² + κ/2 |W − W_0|² + κ_a/2 |a − a_0|²`, `r = y − f(x)`: what is minimised, and its value at some weights.
+//! `E(θ) = c/2 Σ r² + κ/2 |W − W_0|² + κ_a/2 |a − a_0|²`, `r = y − f(x)`: what is minimized, and its value at some weights.
 
 use super::rounding::Rounding;
 use crate::linalg::{Mat, Scale, matmul, matmul_into};
@@ -63,7 +63,7 @@ pub(super) struct Problem {
     /// κ_a, the pull of the readout …
     pub pull: f64,
     /// … to `a_0`.
-    pub centre: Mat<f64>,
+    pub center: Mat<f64>,
     /// Targets.
     pub y: Mat<f64>,
     /// `XXᵀ/N0`.
@@ -94,10 +94,10 @@ pub(super) struct Point {
 impl Problem {
     /// The objective of a task that begins at the weights of `net`, as yet without penalties.
     pub fn new(net: &Mlp, data: &Examples, frozen: bool, loss: f64, readout: &Mat<f64>) -> Self {
-        let (y, centre, kappa, pull) = (to_f64(&data.y), readout.clone(), 0.0, 0.0);
+        let (y, center, kappa, pull) = (to_f64(&data.y), readout.clone(), 0.0, 0.0);
         if frozen {
             let before = to_f64(&net.features(data.x.as_ref()));
-            return Problem { loss, kappa, pull, centre, y, gram: Mat::new(), before, upper: vec![] };
+            return Problem { loss, kappa, pull, center, y, gram: Mat::new(), before, upper: vec![] };
         }
         let x = to_f64(&data.x);
         let mut gram = Mat::zeros(x.nrows(), x.nrows());
@@ -107,7 +107,7 @@ impl Problem {
         let scale = 1.0 / (x.ncols() as f64).sqrt();
         matmul_into(before.as_mut(), 0.0, scale, x.as_ref(), weights(&net.hidden[0]).as_ref());
         let upper = net.hidden[1..].iter().map(weights).collect();
-        Problem { loss, kappa, pull, centre, y, gram, before, upper }
+        Problem { loss, kappa, pull, center, y, gram, before, upper }
     }
 
     /// No displacement, and this readout.
@@ -173,18 +173,18 @@ impl Problem {
         let scale = 1.0 / (phi.ncols() as f64).sqrt();
         let f = matmul(phi.as_ref(), point.weights.readout.as_ref());
         point.r = Mat::from_fn(f.nrows(), f.ncols(), |i, j| self.y[(i, j)] - scale * f[(i, j)]);
-        let far = (&point.weights.readout - &self.centre).squared_norm_l2();
+        let far = (&point.weights.readout - &self.center).squared_norm_l2();
         let moved = self.squared_distance(&point);
         let error = point.r.squared_norm_l2();
         point.objective = 0.5 * (self.loss * error + self.kappa * moved + self.pull * far);
         point
     }
 
-    /// By how much a step with damping μ lowers the quadratic model that it minimises: `−½ ∇E·δ + ½ μ|δ|²`, since
+    /// By how much a step with damping μ lowers the quadratic model that it minimizes: `−½ ∇E·δ + ½ μ|δ|²`, since
     /// `Hδ = −∇E − μδ`; `first_order` is what the step adds to outputs.
     pub fn foretold(&self, point: &Point, step: &Step, first_order: &Mat<f64>, mu: f64) -> f64 {
         let (own, weights) = (&step.weights, &point.weights);
-        let off = &weights.readout - &self.centre;
+        let off = &weights.readout - &self.center;
         let mut slope = self.pull * inner(&off, &own.readout) - self.loss * inner(&point.r, first_order);
         let mut square = own.readout.squared_norm_l2();
         for l in 0..own.hidden.len() {

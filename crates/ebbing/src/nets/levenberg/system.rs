@@ -5,11 +5,11 @@
 
 use super::coupled::Coupled;
 use super::kinks::Kinks;
-use super::linearised::{Linearised, as_column};
+use super::linearized::{Linearized, as_column};
 use super::problem::{Point, Problem, Step, Weights};
 use crate::linalg::{Cholesky, Mat, Scale, dot, lower_gram_into, matmul, matmul_into};
 
-impl Linearised {
+impl Linearized {
     /// The system of a step with damping `mu`, factored; none where rounding errors leave no step.
     pub fn system<'a>(&'a self, problem: &'a Problem, point: &'a Point, mu: f64) -> Option<System<'a>> {
         let (p, targets) = (problem.y.nrows(), problem.y.ncols());
@@ -68,7 +68,7 @@ impl Linearised {
 
 /// `1/c + J S⁻¹ Jᵀ`, factored, and what goes with it.
 pub(super) struct System<'a> {
-    here: &'a Linearised,
+    here: &'a Linearized,
     problem: &'a Problem,
     point: &'a Point,
     kinks: Kinks,

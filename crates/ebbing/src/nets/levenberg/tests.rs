@@ -88,7 +88,7 @@ fn kernels_and_gradients_are_those_of_the_jacobian() {
         [(Activation::Erf, 1, 1), (Activation::Erf, 3, 2), (Activation::Linear, 2, 1), (Activation::Relu, 2, 2)]
     {
         let d = dense(activation, depth, targets, 0.0);
-        let here = Linearised::new(&d.problem, &d.point, &d.act);
+        let here = Linearized::new(&d.problem, &d.point, &d.act);
         let hidden = &d.jacobian[..depth];
         let mut square = 0.0;
         let r = flat(&d.point.r);
@@ -96,7 +96,7 @@ fn kernels_and_gradients_are_those_of_the_jacobian() {
             let (pull, off) = if k < depth {
                 (d.problem.kappa, flat(&d.moved[k]))
             } else {
-                (d.problem.pull, flat(&(&d.point.weights.readout - &d.problem.centre)))
+                (d.problem.pull, flat(&(&d.point.weights.readout - &d.problem.center)))
             };
             for e in 0..j.ncols() {
                 let along: f64 = j.col_as_slice(e).iter().zip(&r).map(|(j, r)| j * r).sum();
@@ -125,7 +125,7 @@ fn steps_solve_the_dense_system() {
         [(Activation::Erf, 2, 0.0), (Activation::Erf, 1, 0.0), (Activation::Relu, 1, 0.15), (Activation::Relu, 2, 0.15)]
     {
         let d = dense(activation, 1, targets, rounding);
-        let here = Linearised::new(&d.problem, &d.point, &d.act);
+        let here = Linearized::new(&d.problem, &d.point, &d.act);
         let (c, kappa, pull, mu) = (d.problem.loss, d.problem.kappa, d.problem.pull, 1.5);
         let (w, a) = (d.moved[0].nrows() * d.moved[0].ncols(), d.point.weights.readout.nrows() * targets);
         let (size, n, p) = (w + a, d.moved[0].nrows(), d.problem.y.nrows());
@@ -165,7 +165,7 @@ fn steps_solve_the_dense_system() {
             }
         }
         let r = flat(&d.point.r);
-        let off = [flat(&d.moved[0]), flat(&(&d.point.weights.readout - &d.problem.centre))].concat();
+        let off = [flat(&d.moved[0]), flat(&(&d.point.weights.readout - &d.problem.center))].concat();
         let gradient: Vec<f64> = (0..size)
             .map(|e| {
                 let along: f64 = (0..p * targets).map(|i| jac(i, e) * r[i]).sum();
@@ -199,7 +199,7 @@ fn products_with_the_hessian_are_those_of_the_gradient() {
         [(Activation::Linear, 2, 1, 0.0), (Activation::Relu, 2, 2, 0.15), (Activation::Relu, 3, 1, 0.15)]
     {
         let Dense { problem, point, act, .. } = dense(activation, depth, targets, rounding);
-        let here = Linearised::new(&problem, &point, &act);
+        let here = Linearized::new(&problem, &point, &act);
         let mut s = Stream::new(5, "directions", depth as u64);
         let mut random = |m: &Mat<f64>| Mat::from_fn(m.nrows(), m.ncols(), |_, _| s.normal());
         let weights = &point.weights;
@@ -209,7 +209,7 @@ fn products_with_the_hessian_are_those_of_the_gradient() {
         let (product, outputs) = hessian.times(&d);
         let gradient = |share: f64| {
             let there = problem.along(&point, &d, share, &act);
-            let here = Linearised::new(&problem, &there, &act);
+            let here = Linearized::new(&problem, &there, &act);
             (Hessian::new(&problem, &there, &here, &act).gradient(), there.r)
         };
         // Activations are quadratic or linear between the ends of rounded kinks: central differences have truncation of order
@@ -250,7 +250,7 @@ fn products_with_the_hessian_are_those_of_the_gradient() {
 #[test]
 fn steps_with_all_second_derivatives_solve_their_system() {
     let Dense { problem, point, act, .. } = dense(Activation::Linear, 2, 1, 0.0);
-    let here = Linearised::new(&problem, &point, &act);
+    let here = Linearized::new(&problem, &point, &act);
     let hessian = Hessian::new(&problem, &point, &here, &act);
     // Damping that makes H + μ positive, so that the iterations end by their accuracy.
     let system = here.system(&problem, &point, 5.0).unwrap();
@@ -411,7 +411,7 @@ fn gradients_vanish_at_the_end() {
 
 /// Without a penalty the solution is an interpolating one, about as near as the nearest: that of a vanishing penalty.
 #[test]
-fn unpenalised_tasks_end_near_where_they_began() {
+fn unpenalized_tasks_end_near_where_they_began() {
     let tasks = random_tasks(2, 20, 30, 1, 5);
     let moved = |learner| {
         let trained = run(&tasks, &solved(learner, Heads::Single, Activation::Relu, 1, 60));

@@ -2,7 +2,7 @@
 //! after task at finite width and temperature.
 //!
 //! Each chain draws the weights after task 1, then the weights after task 2 given those, and so on: the posterior of
-//! task t is normalised given the weights before (Eqs. 37, 38), so earlier weights are never re-weighted by later
+//! task t is normalized given the weights before (Eqs. 37, 38), so earlier weights are never re-weighted by later
 //! tasks.
 
 mod chain;
@@ -32,7 +32,7 @@ use span::in_their_span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Heads {
-    /// One readout, penalised like the hidden weights.
+    /// One readout, penalized like the hidden weights.
     Single,
     /// A readout of its own for every task, kept afterwards.
     #[default]
@@ -157,7 +157,7 @@ pub fn sample_posterior(
             Ok(chain)
         })
         .collect::<Result<_>>()?;
-    Ok(summarise(&chains, tasks.len()))
+    Ok(summarize(&chains, tasks.len()))
 }
 
 impl PosteriorSettings {
@@ -242,7 +242,7 @@ fn slowest(chains: &[Chain], t: usize) -> (&'static str, Convergence) {
     worst
 }
 
-fn summarise(chains: &[Chain], tasks: usize) -> SampledPosterior {
+fn summarize(chains: &[Chain], tasks: usize) -> SampledPosterior {
     let over = |get: &dyn Fn(&Chain) -> f64| Estimate::over(&chains.iter().map(get).collect::<Vec<_>>());
     let mut warnings = Vec::new();
     let convergence: Vec<Convergence> = (0..tasks)

@@ -169,7 +169,7 @@ pub struct TestForecast {
     /// `Σ(f−y)²/|Y|²`.
     pub loss: Averaged,
     /// The same over that of learning task s alone.
-    pub generalisation: Averaged,
+    pub generalization: Averaged,
     /// Share classified correctly, where targets name classes.
     pub accuracy: Option<Averaged>,
     /// Share classified correctly among the task's own classes (task-incremental: the task is known), where that is anything
@@ -464,7 +464,7 @@ fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Re
     });
     Ok(Some(TestForecast {
         loss: Averaged::of(tests.iter().map(|t| &t.loss))?,
-        generalisation: Averaged::of(tests.iter().map(|t| &t.generalisation))?,
+        generalization: Averaged::of(tests.iter().map(|t| &t.generalization))?,
         metrics: metrics.transpose()?,
         // Where seeds differ in whether it is anything else, it is told for none.
         task_accuracy: Averaged::of_some(tests.iter().map(|t| t.task_accuracy.as_ref()))?,

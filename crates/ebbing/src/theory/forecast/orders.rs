@@ -255,7 +255,7 @@ mod tests {
                 assert_eq!(told.expected.is_some(), whole.test.is_some());
                 assert_eq!(told.expected, whole.expected, "{mode:?}");
                 for (a, b) in told.test.iter().zip(&whole.test) {
-                    assert!(near(&a.loss.mean, &b.loss.mean) && near(&a.generalisation.mean, &b.generalisation.mean));
+                    assert!(near(&a.loss.mean, &b.loss.mean) && near(&a.generalization.mean, &b.generalization.mean));
                     assert_eq!(a.accuracy, b.accuracy);
                 }
                 for (a, b) in told.pairs.iter().zip(&whole.pairs) {

@@ -23,7 +23,7 @@ const BOUND: f64 = 1e6;
 /// A load is called near critical within this relative distance of α_c.
 const NEAR: f64 = 1e-3;
 
-/// α_c, where overfitting gives way to generalisation.
+/// α_c, where overfitting gives way to generalization.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CriticalLoad {
     /// The root of `E(ρ*(α); α) = 0`, with [`LimitPoint`](super::LimitPoint)'s E and `t(ρ*) = 0`; 1 where there is no
@@ -62,7 +62,7 @@ impl CriticalLoad {
         } else if alpha < self.alpha_c {
             Regime::Overfitting
         } else {
-            Regime::Generalisation
+            Regime::Generalization
         };
         (regime, (alpha / self.alpha_c - 1.0).abs() < NEAR)
     }
@@ -154,7 +154,7 @@ impl CriticalLoad {
     fn add_notes(&mut self) {
         if self.alpha_c == 1.0 {
             self.notes.push(
-                "alpha_c = 1: there is no overfitting regime (as for identical tasks); every load above 1 generalises"
+                "alpha_c = 1: there is no overfitting regime (as for identical tasks); every load above 1 generalizes"
                     .into(),
             );
         }
@@ -164,7 +164,7 @@ impl CriticalLoad {
         }
         if self.gamma_sim <= 0.0 {
             self.notes.push(format!(
-                "γ_sim = {:.3} is not positive: the γ_sim law gives no generalisation regime at any load",
+                "γ_sim = {:.3} is not positive: the γ_sim law gives no generalization regime at any load",
                 self.gamma_sim
             ));
         }

@@ -220,13 +220,13 @@ impl MultiHead {
     ///
     /// # Errors
     /// As [`MultiHead::predict`]; [`Error::Data`] for a task without held-out data.
-    pub fn generalisation(&self, time: usize, head: usize) -> Result<f64> {
+    pub fn generalization(&self, time: usize, head: usize) -> Result<f64> {
         self.finite.check(head, time)?;
         match &self.limit {
             Some(limit) if time == 2 => {
-                Ok(limit.two.normalised_losses(head, std::slice::from_ref(&limit.point))?[0].limit())
+                Ok(limit.two.normalized_losses(head, std::slice::from_ref(&limit.point))?[0].limit())
             }
-            _ => self.finite.generalisation(time, head),
+            _ => self.finite.generalization(time, head),
         }
     }
 

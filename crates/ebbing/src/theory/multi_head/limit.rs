@@ -6,11 +6,11 @@
 //! - α < 1, fixed representations: ρ = 0, `d = σ²(1−α)` (Eq. 160), `u0 = S(0)/(1−α)`. Eqs. 158 and 159 print `u12 = 0`
 //!   and `u0 = Y_2ᵀK^{-1}Y_2/(N(1−α))`, which holds for unrelated tasks only.
 //! - 1 < α < α_c, overfitting: `t(ρ) = 0` (Eq. 161), `d = √(σ²R/(ρλ))` and `u0 = ρλd`, which grows as √λ (Eq. 162).
-//! - α > α_c, generalisation: `E(ρ) = 0`, `u0 = S/t`, `d = u0/(ρλ)` (Eq. 163, with Eqs. 141 and 143 to leading order).
+//! - α > α_c, generalization: `E(ρ) = 0`, `u0 = S/t`, `d = u0/(ρλ)` (Eq. 163, with Eqs. 141 and 143 to leading order).
 //!
 //! Readouts of bounded norm, `u22 ≤ c`: where the free one is longer, `u22 = c` takes the place of the equation that σ
 //! enters. For α < 1 and `c ≥ S(0)/(1−α)` that leaves ρ = 0 and `d = c − u0`; everywhere else `u0 = c`, `c t(ρ) = S(ρ)` and
-//! `d = c/(ρλ)`, the powers of λ of generalisation: nothing diverges, and `F_21` does not vanish.
+//! `d = c/(ρλ)`, the powers of λ of generalization: nothing diverges, and `F_21` does not vanish.
 //!
 //! In the basis of the pencil (Δ̂, K), `M^{-1}` is the diagonal matrix `1/(1 + ρτ_i)`, and every trace is a sum over P
 //! terms.
@@ -30,15 +30,15 @@ pub enum Regime {
     /// α < 1: hidden weights stay where task 1 left them, and a new readout suffices.
     FixedRepresentations,
     /// 1 < α < α_c: hidden weights change where the first readout does not see it; the second readout and its
-    /// generalisation error grow as λ^½.
+    /// generalization error grow as λ^½.
     Overfitting,
-    /// α > α_c: hidden weights change for task 2, which generalises, and task 1 is forgotten.
-    Generalisation,
+    /// α > α_c: hidden weights change for task 2, which generalizes, and task 1 is forgotten.
+    Generalization,
 }
 
 impl Regime {
     /// The three regimes in order of growing load.
-    pub const ALL: [Regime; 3] = [Regime::FixedRepresentations, Regime::Overfitting, Regime::Generalisation];
+    pub const ALL: [Regime; 3] = [Regime::FixedRepresentations, Regime::Overfitting, Regime::Generalization];
 }
 
 impl std::fmt::Display for Regime {
@@ -46,7 +46,7 @@ impl std::fmt::Display for Regime {
         f.write_str(match self {
             Regime::FixedRepresentations => "fixed representations",
             Regime::Overfitting => "overfitting",
-            Regime::Generalisation => "generalisation",
+            Regime::Generalization => "generalization",
         })
     }
 }
@@ -64,7 +64,7 @@ pub struct LimitPoint {
     pub t: f64,
     /// `den(ρ) = 1 − Tr(GM^{-1})/N + bᵀM^{-1}b/(N u11)`.
     pub den: f64,
-    /// `E(ρ) = u11·den·yy − by²`, whose sign at t = 0 decides between overfitting and generalisation.
+    /// `E(ρ) = u11·den·yy − by²`, whose sign at t = 0 decides between overfitting and generalization.
     pub e: f64,
     /// `R(ρ) = E/(u11·den)`.
     pub r: f64,
@@ -157,11 +157,11 @@ impl TwoTasks {
             if self.at_rho(star, width, first.u).sign > 0.0 {
                 (Regime::Overfitting, star)
             } else {
-                (Regime::Generalisation, self.rho_generalisation(star, width, first.u)?)
+                (Regime::Generalization, self.rho_generalization(star, width, first.u)?)
             }
         };
         let at = match regime {
-            Regime::Generalisation => self.at_root(rho, width, first.u),
+            Regime::Generalization => self.at_root(rho, width, first.u),
             _ => self.at_rho(rho, width, first.u),
         };
         let power = |coefficient, exponent| Power { coefficient, exponent };
@@ -174,7 +174,7 @@ impl TwoTasks {
                 let d = (sigma2 * at.r / rho).sqrt();
                 (power(d, -0.5), power(rho * d, 0.5))
             }
-            Regime::Generalisation => (power(at.s / at.t / rho, -1.0), Power::finite(at.s / at.t)),
+            Regime::Generalization => (power(at.s / at.t / rho, -1.0), Power::finite(at.s / at.t)),
         };
         let u22 = match regime {
             Regime::FixedRepresentations => Power::finite(u0.coefficient + d.coefficient),
@@ -187,7 +187,7 @@ impl TwoTasks {
         let (equation, residual) = match regime {
             Regime::FixedRepresentations => ("rho = 0", 0.0),
             Regime::Overfitting => ("t(rho) = 0", at.t.abs()),
-            Regime::Generalisation => ("E(rho) = 0", at.sign.abs() / at.size),
+            Regime::Generalization => ("E(rho) = 0", at.sign.abs() / at.size),
         };
         self.limit_of(alpha, first, (regime, rho, &at), [u22, u0, d], (equation, residual))
     }
@@ -210,7 +210,7 @@ impl TwoTasks {
         let at = self.at_rho(rho, width, first.u);
         let residual = (bound * at.t - at.s).abs() / (bound * at.t.abs() + at.s.abs());
         // Where a free readout would do with fixed representations, a bounded one must learn.
-        let regime = if alpha > 1.0 { free } else { Regime::Generalisation };
+        let regime = if alpha > 1.0 { free } else { Regime::Generalization };
         let d = Power { coefficient: bound / rho, exponent: -1.0 };
         self.limit_of(alpha, first, (regime, rho, &at), [norm, norm, d], ("c t(rho) = S(rho)", residual))
     }
@@ -269,7 +269,7 @@ impl TwoTasks {
     }
 
     /// ρ_g > ρ* with E(ρ_g) = 0: E is negative at ρ* here, and E/yy tends to u11 > 0 as ρ → ∞, so there is a root.
-    fn rho_generalisation(&self, star: f64, width: f64, u11: f64) -> Result<f64> {
+    fn rho_generalization(&self, star: f64, width: f64, u11: f64) -> Result<f64> {
         self.root_above(star, width, "E(rho) = 0", |rho| self.at_rho(rho, width, u11).sign <= 0.0)
     }
 

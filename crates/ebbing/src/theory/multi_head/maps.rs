@@ -77,8 +77,8 @@ impl Finite {
     /// same width and σ that learned this task alone.
     ///
     /// # Errors
-    /// Those of [`super::MultiHead::generalisation`].
-    pub fn generalisation(&self, time: usize, head: usize) -> Result<f64> {
+    /// Those of [`super::MultiHead::generalization`].
+    pub fn generalization(&self, time: usize, head: usize) -> Result<f64> {
         self.task(head)?;
         let test = held_out(&self.tasks, head)?;
         let loss = self.predict(head, time, test.x.as_ref())?.loss(test.y.as_ref());

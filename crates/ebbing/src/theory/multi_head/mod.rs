@@ -6,7 +6,7 @@
 //! D[K] = \ln\det\tilde K_{TT} + \operatorname{Tr}\tilde K_{TT}^{-1}\Sigma
 //! ```
 //!
-//! At finite width the renormalisation factors `u1(t,s) = <a_t·a_s>/N` (paper, Eqs. 154–157) and `u0(t,s)`, the same
+//! At finite width the renormalization factors `u1(t,s) = <a_t·a_s>/N` (paper, Eqs. 154–157) and `u0(t,s)`, the same
 //! overlap between networks that part before the earlier task, take the place of `m1` and `m0` in front of the
 //! kernels: `K̃_ts = u1(t,s) K¹_ts − u0(t,s) K⁰_ts` (Eqs. 101, 131). Task by task they are the stationary point of
 //! `H_T` over the factors of the newest task; those of earlier tasks stay as they are. ḡ and Σ are the mean and
@@ -56,7 +56,7 @@ pub use heads::MultiHead;
 pub use large_lambda::LambdaEvidence;
 pub use limit::{LimitPoint, Regime};
 pub use maps::Prediction;
-pub use representation::centred_alignment;
+pub use representation::centered_alignment;
 pub use settings::MultiHeadSettings;
 pub use solve::EquationResidual;
 pub use two_task_maps::HeadMaps;

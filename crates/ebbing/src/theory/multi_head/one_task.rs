@@ -27,7 +27,7 @@ enum Form {
     Thermal { values: Vec<f64>, labels: Vec<f64>, ridge: f64 },
 }
 
-/// The renormalisation factor of a task alone and its scaled residual.
+/// The renormalization factor of a task alone and its scaled residual.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct FirstFactor {
     pub u: f64,
@@ -44,7 +44,7 @@ impl OneTask {
     /// From K itself, at any β.
     ///
     /// # Errors
-    /// Those of the factorisation.
+    /// Those of the factorization.
     pub fn new(kernel: MatRef<'_, f64>, y: &[f64], ridge: f64, name: &str) -> Result<Self> {
         if ridge == 0.0 {
             return Ok(Self::interpolating(&Cholesky::factor(kernel, name)?, y));
@@ -56,7 +56,7 @@ impl OneTask {
         Ok(OneTask { size: y.len(), form: Form::Thermal { values, labels, ridge } })
     }
 
-    /// The renormalisation factor u = u1(1,1) at width N.
+    /// The renormalization factor u = u1(1,1) at width N.
     ///
     /// # Errors
     /// [`Error::NotConverged`] where no stationary point is found.
@@ -115,7 +115,7 @@ fn thermal_root(values: &[f64], labels: &[f64], ridge: f64, width: f64, sigma2: 
     match best {
         Some((_, first)) if first.residual < TOLERANCE => Ok(first),
         _ => Err(Error::NotConverged {
-            what: "the renormalisation factor of a task learned alone".into(),
+            what: "the renormalization factor of a task learned alone".into(),
             residual: best.map_or(f64::INFINITY, |b| b.1.residual),
             steps: grid.len(),
             trace: slopes.iter().zip(&grid).map(|(s, x)| format!("ln u = {x:.1}: slope {s:.3e}")).collect(),
@@ -155,7 +155,7 @@ impl AloneLoss {
 /// `YᵀK_GP^{-1}Y/P` of every task.
 ///
 /// # Errors
-/// Those of the tasks' checks and of the factorisation.
+/// Those of the tasks' checks and of the factorization.
 pub(in crate::theory) fn label_scales(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Vec<f64>> {
     check_tasks(tasks)?;
     let kernel = Kernel::new(KernelKind::Nngp, settings.architecture()?, settings.prior()?, 1, 1)?;

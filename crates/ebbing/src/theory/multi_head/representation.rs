@@ -7,7 +7,7 @@
 //! `<v_2v_2> = K̃^{-1} − K̃^{-1}ΣK̃^{-1} − ū_2ū_2ᵀ`. Activations are treated as Gaussian: along the labels this agrees with
 //! sampled posteriors to 10-25 %; the trace and the projection on the all-ones vector are not to be read.
 //!
-//! For ΔΦ, `<v_2v_2>` enters Eq. 177 whole. Eqs. 178 and 179 put `u0 K⁰` for Σ, which in the generalisation regime
+//! For ΔΦ, `<v_2v_2>` enters Eq. 177 whole. Eqs. 178 and 179 put `u0 K⁰` for Σ, which in the generalization regime
 //! leaves out a term of the same order, `−u0 Δk K̃^{-1}K̃_21K̃_11^{-1}K̃_12K̃^{-1} Δk`.
 
 use super::solve::Finite;
@@ -164,11 +164,11 @@ impl Finite {
     }
 }
 
-/// Centred kernel alignment of a kernel with the labels: `y_cᵀ K_c y_c / (‖K_c‖ |y_c|²)`, where the subscript removes means.
+/// Centered kernel alignment of a kernel with the labels: `y_cᵀ K_c y_c / (‖K_c‖ |y_c|²)`, where the subscript removes means.
 ///
 /// # Errors
-/// [`Error::Data`] where shapes differ, or the labels are constant or the centred kernel vanishes.
-pub fn centred_alignment(kernel: MatRef<'_, f64>, y: &[f64]) -> Result<f64> {
+/// [`Error::Data`] where shapes differ, or the labels are constant or the centered kernel vanishes.
+pub fn centered_alignment(kernel: MatRef<'_, f64>, y: &[f64]) -> Result<f64> {
     let n = y.len();
     if kernel.nrows() != n || kernel.ncols() != n {
         let problem = format!("kernel of {} × {} and {n} labels", kernel.nrows(), kernel.ncols());
@@ -183,14 +183,14 @@ pub fn centred_alignment(kernel: MatRef<'_, f64>, y: &[f64]) -> Result<f64> {
     let (mut along, mut norm) = (0.0, 0.0);
     for j in 0..n {
         for i in 0..n {
-            let centred = kernel[(i, j)] - rows[i] - columns[j] + total;
-            along += y[i] * centred * y[j];
-            norm += centred * centred;
+            let centered = kernel[(i, j)] - rows[i] - columns[j] + total;
+            along += y[i] * centered * y[j];
+            norm += centered * centered;
         }
     }
     let alignment = along / (norm.sqrt() * y.iter().map(|y| y * y).sum::<f64>());
     if alignment.is_finite() {
         return Ok(alignment);
     }
-    Err(Error::data("kernel alignment", "is undefined: the labels are constant or the centred kernel is zero"))
+    Err(Error::data("kernel alignment", "is undefined: the labels are constant or the centered kernel is zero"))
 }

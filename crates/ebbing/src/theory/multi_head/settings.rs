@@ -91,7 +91,7 @@ impl MultiHeadSettings {
             0 => Err(Error::setting("depth", 0, "must be 1 for the multi-head theory")),
             depth => Err(Error::OutsideTheory {
                 what: format!("a multi-head network of {depth} hidden layers"),
-                reason: "its renormalisation factors are derived for one hidden layer; use depth 1".into(),
+                reason: "its renormalization factors are derived for one hidden layer; use depth 1".into(),
             }),
         }
     }
@@ -139,7 +139,7 @@ pub(super) fn held_out(tasks: &[Task], task: usize) -> Result<&TestSet> {
     tasks[task - 1]
         .test
         .as_ref()
-        .ok_or_else(|| Error::data(task_name(tasks, task - 1), "has no test set, which generalisation needs"))
+        .ok_or_else(|| Error::data(task_name(tasks, task - 1), "has no test set, which generalization needs"))
 }
 
 /// α > 0 and finite.
@@ -161,7 +161,7 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
         if task.y.ncols() != 1 {
             return Err(Error::OutsideTheory {
                 what: format!("{name} with {} target columns", task.y.ncols()),
-                reason: "the multi-head renormalisation factors are derived for one target column; choose one column, or two classes as ±1".into(),
+                reason: "the multi-head renormalization factors are derived for one target column; choose one column, or two classes as ±1".into(),
             });
         }
         if task.x.nrows() < 2 {

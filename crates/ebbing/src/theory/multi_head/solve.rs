@@ -1,4 +1,4 @@
-//! The renormalisation factors of T tasks, found one task after another (paper, Eqs. 139–145 for T ≤ 3).
+//! The renormalization factors of T tasks, found one task after another (paper, Eqs. 139–145 for T ≤ 3).
 
 use super::chain::{Basis, Blocks, Chain, Factors};
 use super::one_task::OneTask;
@@ -11,7 +11,7 @@ use crate::linalg::{Mat, MatRef, Pencil, column};
 use crate::plan::{check_memory, sequence_cost};
 use crate::tasks::{Task, sizes_of};
 
-/// The scaled residual of one equation of the renormalisation factors.
+/// The scaled residual of one equation of the renormalization factors.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct EquationResidual {
     /// The step (the number of tasks learned) at which the equation is solved.
@@ -78,7 +78,7 @@ impl Finite {
 
     /// Learns task t (from 1).
     fn step(&mut self, t: usize, unit: &mut Chain) -> Result<()> {
-        let name = format!("renormalised kernel of {}", task_name(&self.tasks, t - 1));
+        let name = format!("renormalized kernel of {}", task_name(&self.tasks, t - 1));
         let blocks = self.blocks(t)?;
         let unit_blocks = Blocks::unit(t);
         let factors = if t == 1 {
@@ -99,14 +99,14 @@ impl Finite {
         };
         self.chain.push(&blocks, &factors, &name)?;
         self.digits = self.digits.min(self.chain.factor(t - 1).require_digits(&name)?);
-        unit.push(&unit_blocks, &factors, "renormalised 1×1 kernel")?;
+        unit.push(&unit_blocks, &factors, "renormalized 1×1 kernel")?;
         self.factors.push(factors);
         Ok(())
     }
 
     /// Solves step t ≥ 2.
     fn newest(&self, t: usize, blocks: &Blocks, unit: &Chain) -> Result<Solution> {
-        let what = format!("the renormalisation factors of {}", task_name(&self.tasks, t - 1));
+        let what = format!("the renormalization factors of {}", task_name(&self.tasks, t - 1));
         let sigma2 = self.readout.sigma2;
         let unit = unit.terms(&Blocks::unit(t), &Basis::Pencil(unit_pencil()));
         if self.ridge == 0.0 {

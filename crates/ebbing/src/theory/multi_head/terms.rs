@@ -30,7 +30,7 @@ pub(super) struct Terms {
     form: Form,
     k1: Vec<f64>,
     k0: Vec<f64>,
-    /// What the diagonal of K¹ falls short of 1 in a basis that diagonalises K¹ + shift instead; empty without a shift.
+    /// What the diagonal of K¹ falls short of 1 in a basis that diagonalizes K¹ + shift instead; empty without a shift.
     noise: Vec<f64>,
     /// `Y Yᵀ`.
     pub labels: Vec<f64>,
@@ -113,7 +113,7 @@ impl Terms {
     /// definite.
     ///
     /// # Errors
-    /// None for a diagonal form; those of the factorisation otherwise, except that of an indefinite K̃.
+    /// None for a diagonal form; those of the factorization otherwise, except that of an indefinite K̃.
     pub fn moments(&self, d: f64, u0: f64, wanted: Derivatives) -> Result<Option<Moments>> {
         let Some(weights) = (match &self.form {
             Form::Diagonal { tau } => diagonal_weights(tau, d, u0, wanted),
@@ -244,7 +244,7 @@ fn tilde_factor(
     if !(0..p).all(|i| kt[(i, i)].is_finite()) {
         return Ok(None);
     }
-    match Cholesky::factor_owned(kt, "renormalised kernel") {
+    match Cholesky::factor_owned(kt, "renormalized kernel") {
         Ok(factor) => Ok(Some(factor)),
         Err(Error::NotPositiveDefinite { .. }) => Ok(None),
         Err(e) => Err(e),

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::OnceLock;
 
-/// `coefficient · λ^exponent`, the leading behaviour for λ → ∞; at finite λ the exponent is 0.
+/// `coefficient · λ^exponent`, the leading behavior for λ → ∞; at finite λ the exponent is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Power {
     /// The factor in front; infinite where there is no limit at all.
@@ -47,7 +47,7 @@ impl Power {
     }
 }
 
-/// The renormalisation factors of two tasks at one load.
+/// The renormalization factors of two tasks at one load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TwoTaskPoint {
     /// The load α = P_2/N.
@@ -148,7 +148,7 @@ impl TwoTasks {
     ///
     /// # Errors
     /// [`Error::Data`] for any other number of tasks or bad ones, [`Error::OutsideTheory`] for a finite β (no basis
-    /// diagonalises three matrices; use [`super::MultiHead`]), several layers or target columns,
+    /// diagonalizes three matrices; use [`super::MultiHead`]), several layers or target columns,
     /// [`Error::NotPositiveDefinite`] or [`Error::LostAccuracy`] for a singular kernel.
     pub fn new(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
         if tasks.len() != 2 {
@@ -256,7 +256,7 @@ impl TwoTasks {
         let u11 = first.u;
         let (data, unit) = self.terms(u11);
         let saddle = Saddle { data: &data, unit: &unit, width, sigma2: self.readout.sigma2 };
-        let what = format!("the renormalisation factors of two tasks at alpha = {alpha}, lambda = {}", self.lambda());
+        let what = format!("the renormalization factors of two tasks at alpha = {alpha}, lambda = {}", self.lambda());
         let solution = saddle.solve_within(self.readout.bound, &what)?;
         let factors = Factors::new(&solution.theta, solution.d, solution.u0);
         let names = [(1, "u1(1,1)"), (2, "u1(2,1)"), (2, "u0(2,2)"), (2, "u1(2,2)")];
@@ -307,11 +307,11 @@ impl TwoTasks {
     }
 
     /// The same tasks with labels (training and held-out) scaled so that `YᵀK_GP^{-1}Y/P = 1`, as by
-    /// [`normalised_labels`](crate::theory::phase::normalised_labels), without another decomposition.
+    /// [`normalized_labels`](crate::theory::phase::normalized_labels), without another decomposition.
     ///
     /// # Errors
     /// [`Error::Setting`] at finite λ, where the kernel of the pencil is not `K_GP`.
-    pub fn with_normalised_labels(mut self) -> Result<Self> {
+    pub fn with_normalized_labels(mut self) -> Result<Self> {
         if self.lambda().is_finite() {
             return Err(Error::setting("lambda", self.lambda(), "must be inf to scale labels after the decomposition"));
         }

@@ -25,7 +25,7 @@
 //! |---|---|
 //! | [`order_parameters()`] | all ordered pairs of a sequence |
 //! | [`pair()`] | one pair |
-//! | [`labellings`] | many labellings of the same inputs |
+//! | [`labelings`] | many labelings of the same inputs |
 //! | [`OrderParameters`], [`PairOrderParameters`] | the numbers, and how well they are known |
 //! | [`Interval`], [`Null`] | intervals over the choice of examples, and what shuffled labels give |
 
@@ -49,7 +49,7 @@ use crate::theory::blocks::factor::RANK_TOLERANCE;
 use crate::theory::single_head::is_none;
 use serde::{Deserialize, Serialize};
 
-/// Settings of [`order_parameters()`], [`pair()`] and [`labellings`].
+/// Settings of [`order_parameters()`], [`pair()`] and [`labelings`].
 ///
 /// | name | default | range |
 /// |---|---|---|
@@ -240,17 +240,17 @@ pub fn pair(first: &Task, second: &Task, settings: &OrderParameterSettings) -> R
     Ok(order_parameters(&sequence, settings)?.swap_remove(0))
 }
 
-/// Order parameters of the first task before the second for each target column alone: column k is the k-th labelling of the
+/// Order parameters of the first task before the second for each target column alone: column k is the k-th labeling of the
 /// same inputs. The kernels are factored once.
 ///
 /// # Errors
 /// As for [`order_parameters`].
-pub fn labellings<'a>(
+pub fn labelings<'a>(
     inputs: impl Into<Inputs<'a>>,
     settings: &OrderParameterSettings,
 ) -> Result<Vec<OrderParameters>> {
     let (inputs, prior) = (inputs.into(), settings.checked()?);
-    sequence::labellings(settings, inputs.source(settings.architecture, prior), &inputs.given(settings.bias2)?)
+    sequence::labelings(settings, inputs.source(settings.architecture, prior), &inputs.given(settings.bias2)?)
 }
 
 /// Features of one neuron can only be compared with those of the same neuron.

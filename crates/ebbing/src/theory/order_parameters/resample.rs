@@ -105,10 +105,10 @@ pub(super) fn shuffles(
 /// The share of all values, the last one being that of the data, which lie as far from the mean of the others as it does.
 fn p_value(values: &[f64]) -> f64 {
     let Some((found, null)) = values.split_last() else { return f64::NAN };
-    let centre = mean(null);
+    let center = mean(null);
     // What differs by rounding alone is the same.
-    let least = (found - centre).abs() - 1e-9 * found.abs().max(centre.abs());
-    let far = null.iter().filter(|v| (*v - centre).abs() >= least).count();
+    let least = (found - center).abs() - 1e-9 * found.abs().max(center.abs());
+    let far = null.iter().filter(|v| (*v - center).abs() >= least).count();
     (1 + far) as f64 / values.len() as f64
 }
 

@@ -61,14 +61,14 @@ pub(crate) fn all_pairs(
 }
 
 /// The order parameters of the first task before the second for each target column alone.
-pub(super) fn labellings(
+pub(super) fn labelings(
     settings: &OrderParameterSettings,
     source: KernelSource,
     given: &[Given<'_>],
 ) -> Result<Vec<super::OrderParameters>> {
     if let Some(task) = given.iter().find(|task| task.has_start()) {
         let problem =
-            "its columns are labellings of the same inputs, which have no present outputs and no rows of their own";
+            "its columns are labelings of the same inputs, which have no present outputs and no rows of their own";
         return Err(Error::data(&task.name, problem));
     }
     let tasks = Tasks::new(settings, source, given, given.len())?;

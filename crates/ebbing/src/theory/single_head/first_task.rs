@@ -28,7 +28,7 @@ pub struct FirstTask {
 }
 
 /// `F_{t1} = |<f_t(X_1)> − Y_1|²/|Y_1|²` for every theory, target column and t: what [`SingleHead::forgetting`] has in its first
-/// column, where nothing else is needed. Columns are labellings of the same inputs.
+/// column, where nothing else is needed. Columns are labelings of the same inputs.
 ///
 /// # Errors
 /// As for [`SingleHead::new`]; [`Error::Setting`] for finite λ, replay and variances, which need more than one pass.
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_labellings_of_their_own() {
+    fn columns_are_labelings_of_their_own() {
         let mut sequence = drawn(Protocol::Permuted(Permuted { tasks: 3, p: 30, p_test: 0, ..Default::default() }));
         let single = forgetting_of_first(&sequence, &theories()).unwrap();
         for task in &mut sequence.tasks {

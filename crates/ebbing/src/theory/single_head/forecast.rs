@@ -41,7 +41,7 @@ pub struct SingleHeadTest {
     /// `G_s⁰`: the same loss for a fresh network that learns task s + 1 alone.
     pub alone: Vec<f64>,
     /// `G[t][s] = L(f_t, D_s^test)/G_s⁰`.
-    pub generalisation: Vec<Vec<f64>>,
+    pub generalization: Vec<Vec<f64>>,
     /// `L(f_t, D_s^test) − L(f_s, D_s^test)` for s ≤ t: row t has t + 1 entries.
     pub forgetting: Vec<Vec<f64>>,
     /// Share of test examples classified correctly; `None` as in [`SingleHeadForecast::train_accuracy`].
@@ -187,10 +187,10 @@ impl SingleHeadTest {
         let (loss, alone): (_, Vec<f64>) = (losses(scores), alone_scores.iter().map(|score| score.loss).collect());
         // What a network solves from the start it solves alone as well.
         let over = |(l, g): (&f64, &f64)| if l == g { 1.0 } else { l / g };
-        let generalisation = loss.iter().map(|row| row.iter().zip(&alone).map(over).collect()).collect();
+        let generalization = loss.iter().map(|row| row.iter().zip(&alone).map(over).collect()).collect();
         let forgetting = (0..loss.len()).map(|t| (0..=t).map(|s| loss[t][s] - loss[s][s]).collect()).collect();
         SingleHeadTest {
-            generalisation,
+            generalization,
             forgetting,
             loss,
             alone,

@@ -12,7 +12,7 @@
 //! | Item | What it is |
 //! |---|---|
 //! | [`SingleHead`] | the network that has learned a sequence: means, variances, covariances, samples |
-//! | [`SingleHead::forecast`], [`SingleHeadForecast`] | forgetting and generalisation of every task after every task |
+//! | [`SingleHead::forecast`], [`SingleHeadForecast`] | forgetting and generalization of every task after every task |
 //! | [`forgetting_of_first`], [`FirstTask`] | forgetting of the first task alone, of several theories from one set of products |
 //! | [`SingleHeadSettings`] | mode, depth, λ, σ², β, and whether losses include the variance |
 //! | [`Mode`] | random features (the paper's single-head figures), tangent kernel, or finite λ |

@@ -36,7 +36,7 @@ pub enum Selection {
     ByClass,
     /// One after another the example that takes most from the forecast forgetting: with `δ = f_T(X_s) − Y_s` without replay
     /// and R the task's kernel, example j leaves `δ − R_·j δ_j/R_jj` and `R − R_·j R_j·/R_jj`. A pivoted Cholesky
-    /// factorisation whose pivots are chosen by what they spare; it knows the tasks that come.
+    /// factorization whose pivots are chosen by what they spare; it knows the tasks that come.
     ///
     /// Measured on four tasks of 200 embedded MNIST images, three seeds, beside examples drawn at random: mean final
     /// forgetting with 50 kept per task .114 for .224 (permuted), .030 for .064 (30 % of pixels permuted), .111 for .203

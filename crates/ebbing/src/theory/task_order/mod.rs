@@ -1,7 +1,7 @@
 //! The order of tasks with the least forecast forgetting: [`best_order`] and, over several draws, [`best_order_of`] return a
 //! [`TaskOrder`].
 //!
-//! What is minimised is `Σ_{s<T} F[T][s]/(T−1)`, the mean forgetting at the end, or with [`OrderRank::Accuracy`] the mean error
+//! What is minimized is `Σ_{s<T} F[T][s]/(T−1)`, the mean forgetting at the end, or with [`OrderRank::Accuracy`] the mean error
 //! on test data at the end. In modes `rf` and `ntk` every order
 //! uses the same kernels and the same factors, so that learning one more task costs products with vectors only; many
 //! orders are followed at once, and orders that begin alike share their beginning.
@@ -109,7 +109,7 @@ pub struct TaskOrder {
     pub examples: usize,
 }
 
-/// Searches the order of tasks that minimises the mean final forgetting `Σ_{s<T} F[T][s]/(T−1)`.
+/// Searches the order of tasks that minimizes the mean final forgetting `Σ_{s<T} F[T][s]/(T−1)`.
 ///
 /// With replay, in modes other than `gibbs`, orders are compared without it; the forecasts of the order found and of the
 /// order given are with it, and the one found is told only where it is the better of the two.

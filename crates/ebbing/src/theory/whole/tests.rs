@@ -75,7 +75,7 @@ fn same_forecast(a: &SingleHeadForecast, b: &SingleHeadForecast) {
     assert_eq!(a.test.is_some(), b.test.is_some());
     if let (Some(a), Some(b)) = (&a.test, &b.test) {
         same_matrix(&a.loss, &b.loss, "test loss");
-        same_matrix(&a.generalisation, &b.generalisation, "generalisation");
+        same_matrix(&a.generalization, &b.generalization, "generalization");
         same_matrix(std::slice::from_ref(&a.alone), std::slice::from_ref(&b.alone), "alone");
         assert_eq!((&a.accuracy, &a.alone_accuracy), (&b.accuracy, &b.alone_accuracy));
     }

@@ -73,7 +73,7 @@ fn arrays_survive_writing_and_reading() {
 }
 
 #[test]
-fn cifar_pixels_keep_their_colours_together() {
+fn cifar_pixels_keep_their_colors_together() {
     let part = parse_cifar(&cifar(&[&[3, 70], &[0, 99]]), Cifar::Hundred, Path::new("train.bin")).unwrap();
     let Features::Bytes { pixels, dim } = &part.features else { panic!("bytes") };
     assert_eq!((*dim, pixels.len()), (3072, 6144));
@@ -82,18 +82,18 @@ fn cifar_pixels_keep_their_colours_together() {
 }
 
 #[test]
-fn grey_levels_are_luma() {
+fn gray_levels_are_luma() {
     let folder = tempfile::tempdir().unwrap();
     let batch = cifar(&[&[1], &[2]]);
     for name in ["data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"] {
         std::fs::write(folder.path().join(format!("{name}.bin")), &batch).unwrap();
     }
-    let colour = Dataset::open(folder.path(), &ImportOptions { name: Some("c".into()), ..Default::default() }).unwrap();
-    assert_eq!((colour.train.features.rows(), colour.image_shape.as_deref()), (10, Some(&[32, 32, 3][..])));
-    let grey = ebbing::data::to_grey(colour).unwrap();
-    assert_eq!(grey.image_shape, Some(vec![32, 32]));
+    let color = Dataset::open(folder.path(), &ImportOptions { name: Some("c".into()), ..Default::default() }).unwrap();
+    assert_eq!((color.train.features.rows(), color.image_shape.as_deref()), (10, Some(&[32, 32, 3][..])));
+    let gray = ebbing::data::to_gray(color).unwrap();
+    assert_eq!(gray.image_shape, Some(vec![32, 32]));
     // 0.299 · 7 + 0.587 · 107 + 0.114 · 207 = 88.5, rounded to nearest, half up.
-    let Features::Bytes { pixels, dim: 1024 } = &grey.train.features else { panic!("grey bytes") };
+    let Features::Bytes { pixels, dim: 1024 } = &gray.train.features else { panic!("gray bytes") };
     assert!(pixels.iter().all(|&p| p == 89));
 }
 

@@ -31,7 +31,7 @@ fn loads(tasks: &[Task]) -> [(f64, Regime); 3] {
     let critical = TwoTasks::new(tasks, &MultiHeadSettings::default()).unwrap().critical_load().unwrap();
     let c = critical.alpha_c;
     assert!(c > 1.1 && c.is_finite(), "{c}");
-    [(0.5, Regime::FixedRepresentations), (c.sqrt(), Regime::Overfitting), (2.0 * c, Regime::Generalisation)]
+    [(0.5, Regime::FixedRepresentations), (c.sqrt(), Regime::Overfitting), (2.0 * c, Regime::Generalization)]
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn two_tasks_at_infinity_are_the_limit_of_large_lambda() {
         assert_eq!((limit.forgetting(1, 1).unwrap(), limit.forgetting(2, 2).unwrap()), (0.0, 0.0));
         // F_21 vanishes as λ^(-1/2) below α_c.
         let (f, g) = (limit.forgetting(2, 1).unwrap(), near.forgetting(2, 1).unwrap());
-        assert!((f - g).abs() < 1e-3 && (f > 1e-9) == (regime == Regime::Generalisation), "{f:e} {g:e}");
+        assert!((f - g).abs() < 1e-3 && (f > 1e-9) == (regime == Regime::Generalization), "{f:e} {g:e}");
         for (t, s) in [(1, 1), (2, 1), (2, 2)] {
-            let (got, want) = (near.generalisation(t, s).unwrap(), limit.generalisation(t, s).unwrap());
+            let (got, want) = (near.generalization(t, s).unwrap(), limit.generalization(t, s).unwrap());
             if diverges && (t, s) == (2, 2) {
                 assert_eq!(want, f64::INFINITY);
             } else {
@@ -108,12 +108,12 @@ fn heads_and_times_that_do_not_exist_are_refused_at_any_lambda() {
             let told = [
                 theory.predict(head, time, x).unwrap_err(),
                 theory.forgetting(time, head).unwrap_err(),
-                theory.generalisation(time, head).unwrap_err(),
+                theory.generalization(time, head).unwrap_err(),
             ];
             assert!(told.iter().all(|e| e.to_string().contains(word)), "{told:?}");
         }
-        assert!(theory.generalisation(2, 2).unwrap_err().to_string().contains("no test set"));
-        assert!(theory.generalisation(1, 1).is_ok());
+        assert!(theory.generalization(2, 2).unwrap_err().to_string().contains("no test set"));
+        assert!(theory.generalization(1, 1).is_ok());
     }
     for settings in [at(f64::INFINITY, 1.0), MultiHeadSettings::default()] {
         assert!(matches!(MultiHead::new(&tasks, &settings), Err(Error::Setting { .. })));
@@ -128,7 +128,7 @@ fn one_task_knows_no_lambda() {
     assert_eq!(infinite.regime(), None);
     // m1(1,1) = σ² up to rounding.
     close(infinite.u1(1, 1), finite.u1(1, 1), 1e-12, "u1");
-    close(infinite.generalisation(1, 1).unwrap(), 1.0, 1e-10, "G");
+    close(infinite.generalization(1, 1).unwrap(), 1.0, 1e-10, "G");
     let (a, b) = (infinite.predict(1, 1, x).unwrap(), finite.predict(1, 1, x).unwrap());
     assert!(a.mean.iter().zip(&b.mean).all(|(a, b)| (a - b).abs() < 1e-10));
 }
@@ -187,10 +187,10 @@ fn curves_of_any_number_of_tasks() {
         let theory = MultiHead::new(&three, &at(lambda, alpha)).unwrap();
         assert_eq!((point.lambda, point.width, point.regime), (theory.lambda(), theory.width(), None));
         assert_eq!(point.f_t1.limit(), theory.forgetting(3, 1).unwrap());
-        assert_eq!(point.g_t1.unwrap().limit(), theory.generalisation(3, 1).unwrap());
+        assert_eq!(point.g_t1.unwrap().limit(), theory.generalization(3, 1).unwrap());
         // Rounding of λ^e λ^-e.
         close(point.u_tt.at(point.lambda), theory.u1(3, 3), 1e-14, "u1(3,3)");
-        close(point.g_tt.unwrap().at(point.lambda), theory.generalisation(3, 3).unwrap(), 1e-14, "G_33");
+        close(point.g_tt.unwrap().at(point.lambda), theory.generalization(3, 3).unwrap(), 1e-14, "G_33");
         let exponent = if lambda.is_infinite() && alpha > 1.0 { 0.5 } else { 0.0 };
         assert_eq!((point.u_tt.exponent, point.g_tt.unwrap().exponent), (exponent, exponent));
     }

@@ -67,7 +67,7 @@ fn bad_input_is_refused_with_its_reason() {
     refused(theory.predict(1, 3, tasks[0].x.as_ref()), &["time is 3"]);
     let mut untested = tasks.clone();
     untested[0].test = None;
-    refused(MultiHead::new(&untested, &at(1.0, 1.5)).unwrap().generalisation(2, 1), &["task 1", "no test set"]);
+    refused(MultiHead::new(&untested, &at(1.0, 1.5)).unwrap().generalization(2, 1), &["task 1", "no test set"]);
     refused(best_lambda(&untested, &at(1.0, 1.5), 0.1, 10.0), &["test set"]);
     refused(best_lambda(&tasks, &at(1.0, 1.5), 10.0, 0.1), &["lambda range"]);
 }

@@ -13,7 +13,7 @@ fn critical_load_of_linear_networks_is_the_closed_form() {
         // Both are roots to rounding.
         close(critical.alpha_c_u11, critical.alpha_c, 1e-9, 0.0, "with the general closed form");
         let settings = MultiHeadSettings { sigma2: 1.0, ..settings };
-        let scaled = normalised_labels(&tasks, &settings).unwrap();
+        let scaled = normalized_labels(&tasks, &settings).unwrap();
         let critical = TwoTasks::new(&scaled, &settings).unwrap().critical_load().unwrap();
         assert!(critical.label_scale.iter().all(|s| (s - 1.0).abs() < 1e-12), "{:?}", critical.label_scale);
         close(critical.alpha_c_gamma_sim, critical.alpha_c, 1e-9, 0.0, "with gamma_sim");
@@ -72,7 +72,7 @@ fn a_negative_gamma_sim_is_said_beside_the_exact_answer() {
         let critical = limit(&[first, second]).critical_load().unwrap();
         if critical.gamma_sim <= 0.0 {
             assert_eq!(critical.alpha_c_gamma_sim, f64::INFINITY);
-            assert!(critical.notes.iter().any(|n| n.contains("γ_sim law gives no generalisation regime")));
+            assert!(critical.notes.iter().any(|n| n.contains("γ_sim law gives no generalization regime")));
             assert!(critical.alpha_c > 1.0);
             return;
         }

@@ -15,7 +15,7 @@ fn curves_searches_and_ways_out() {
         assert_eq!(regime, critical.regime(point.factors.alpha).0);
         let exponent = if regime == Regime::Overfitting { 0.5 } else { 0.0 };
         assert_eq!(point.g22.unwrap().exponent, exponent);
-        assert_eq!(point.f21.coefficient.abs() > 1e-9, regime == Regime::Generalisation);
+        assert_eq!(point.f21.coefficient.abs() > 1e-9, regime == Regime::Generalization);
         assert_eq!(point.near_critical, (point.factors.alpha / critical.alpha_c - 1.0).abs() < 1e-3);
     }
     // The general theory gives the same curve, point by point.
@@ -24,7 +24,7 @@ fn curves_searches_and_ways_out() {
         let (point, chain) = (&curves[1].points[i], MultiHead::new(&tasks, &at(1e8, few[k])).unwrap());
         // Rounding times √λ = 1e4 in overfitting.
         close(point.f21.coefficient, chain.forgetting(2, 1).unwrap(), 1e-6, 1e-6, "F21");
-        close(point.g22.unwrap().coefficient, chain.generalisation(2, 2).unwrap(), 1e-6, 0.0, "G22");
+        close(point.g22.unwrap().coefficient, chain.generalization(2, 2).unwrap(), 1e-6, 0.0, "G22");
     }
     // α_c read off the curves at large λ: within the grid's spacing of 0.12.
     let f21: Vec<f64> = curves[1].points.iter().map(|p| p.f21.coefficient).collect();
@@ -38,15 +38,15 @@ fn curves_searches_and_ways_out() {
     assert_eq!(inside.regime, Regime::Overfitting);
     let narrow = if 24.0 / critical.alpha_c >= 1.5 { "below" } else { "no smaller width" };
     assert!(inside.advice.contains("above 24 hidden units") && inside.advice.contains(narrow), "{}", inside.advice);
-    let out = inside.generalises_below.unwrap();
-    assert_eq!(critical.locate(24, 0.999 * out).unwrap().regime, Regime::Generalisation);
+    let out = inside.generalizes_below.unwrap();
+    assert_eq!(critical.locate(24, 0.999 * out).unwrap().regime, Regime::Generalization);
     assert_eq!(critical.locate(24, 1.001 * inside.fixed_above).unwrap().regime, Regime::FixedRepresentations);
     assert!(critical.locate(24, out * 1.0005).unwrap().near_critical);
     // Where less than one unit would do, no width does.
     let mut beyond = critical.clone();
     beyond.alpha_c = 100.0;
     let told = beyond.locate(24, 12.0).unwrap();
-    assert!(told.advice.contains("no smaller width generalises") && told.generalises_below == Some(0.24), "{told:?}");
+    assert!(told.advice.contains("no smaller width generalizes") && told.generalizes_below == Some(0.24), "{told:?}");
     assert!(critical.locate(24, 0.0).is_err() && critical.locate(24, 24.0).is_err());
 
     let settings = at(1.0, 1.0 + 0.5 * (critical.alpha_c - 1.0));
@@ -107,14 +107,14 @@ fn representations_in_the_three_regimes() {
 
     let alpha = 3.0 * exact;
     let (regime, general) = change(&tasks, alpha);
-    assert_eq!(regime, Regime::Generalisation);
+    assert_eq!(regime, Regime::Generalization);
     let (_, with_first) = change(&first, alpha);
     let (_, with_second) = change(&second, alpha);
     assert!(differs(&general, &with_first) > 1e-3 && differs(&general, &with_second) > 1e-3);
     // Beyond α_c what is learned follows the labels of task 2, within overfitting it does not.
     let aligned = |alpha: f64| {
         let point = two.point(alpha).unwrap();
-        centred_alignment(two.learned_kernel(&point, x).unwrap().as_ref(), &labels(&tasks[1].y)).unwrap()
+        centered_alignment(two.learned_kernel(&point, x).unwrap().as_ref(), &labels(&tasks[1].y)).unwrap()
     };
     assert!(aligned(3.0 * exact) > aligned(1.0 + 0.3 * (exact - 1.0)), "{} {}", aligned(3.0 * exact), aligned(1.2));
     let finite = TwoTasks::new(&tasks, &at(10.0, 1.0)).unwrap();
@@ -127,9 +127,9 @@ fn alignment_with_labels() {
     let y = [1.0, -1.0, 1.0, 1.0, -1.0];
     let mean = 0.2;
     let rank_one = Mat::from_fn(5, 5, |i, j| (y[i] - mean) * (y[j] - mean) + 3.0);
-    close(centred_alignment(rank_one.as_ref(), &y).unwrap(), 1.0, 1e-14, 0.0, "alignment");
+    close(centered_alignment(rank_one.as_ref(), &y).unwrap(), 1.0, 1e-14, 0.0, "alignment");
     let negative = Mat::from_fn(5, 5, |i, j| -2.0 * y[i] * y[j]);
-    close(centred_alignment(negative.as_ref(), &y).unwrap(), -1.0, 1e-14, 0.0, "alignment");
-    assert!(centred_alignment(rank_one.as_ref(), &[1.0; 5]).is_err());
-    assert!(centred_alignment(rank_one.as_ref(), &y[..4]).is_err());
+    close(centered_alignment(negative.as_ref(), &y).unwrap(), -1.0, 1e-14, 0.0, "alignment");
+    assert!(centered_alignment(rank_one.as_ref(), &[1.0; 5]).is_err());
+    assert!(centered_alignment(rank_one.as_ref(), &y[..4]).is_err());
 }

@@ -44,7 +44,7 @@ fn powers_of_lambda() {
     for (alpha, regime, u0, d) in [
         (0.5, Regime::FixedRepresentations, 0.0, 0.0),
         (1.0 + 0.5 * (exact - 1.0), Regime::Overfitting, 0.5, -0.5),
-        (2.0 * exact, Regime::Generalisation, 0.0, -1.0),
+        (2.0 * exact, Regime::Generalization, 0.0, -1.0),
     ] {
         let want = infinite.point(alpha).unwrap();
         assert_eq!(want.regime(), Some(regime));
@@ -75,12 +75,12 @@ fn powers_of_lambda() {
         let limit_first = loss(&infinite, 1, &want);
         assert_eq!(limit_first.exponent, 0.0);
         match regime {
-            Regime::Generalisation => close(first[2], limit_first.coefficient, 1e-3, 0.0, "F21"),
+            Regime::Generalization => close(first[2], limit_first.coefficient, 1e-3, 0.0, "F21"),
             // F21 vanishes as λ^(-1/2) here.
             Regime::Overfitting => assert!((slope(&first) + 0.5).abs() < 1e-2, "{first:?}"),
             Regime::FixedRepresentations => assert!(first[2].abs() < 1e-4),
         }
-        if regime != Regime::Generalisation {
+        if regime != Regime::Generalization {
             // An exact zero: rounding of squares and variances.
             assert!(limit_first.coefficient.abs() < 1e-11, "{limit_first:?}");
         }

@@ -15,9 +15,9 @@ use ebbing::linalg::{Cholesky, Mat};
 use ebbing::rng::Stream;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::best_lambda::best_lambda;
-use ebbing::theory::multi_head::{MultiHeadSettings, Regime, TwoTaskPoint, TwoTasks, centred_alignment};
+use ebbing::theory::multi_head::{MultiHeadSettings, Regime, TwoTaskPoint, TwoTasks, centered_alignment};
 use ebbing::theory::order_parameters::OrderParameterSettings;
-use ebbing::theory::phase::{SequenceCurve, normalised_labels, phase_curves, sequence_curve};
+use ebbing::theory::phase::{SequenceCurve, normalized_labels, phase_curves, sequence_curve};
 use ebbing::{Error, Kernel, MultiHead, Task};
 
 /// A task whose inputs and labels are those of `task` with noise of the given strength and flipped labels.

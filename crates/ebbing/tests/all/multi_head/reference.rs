@@ -76,7 +76,7 @@ fn limit_of_the_reference() {
                 let regime = match point["regime"].as_str().unwrap() {
                     "FR" => Regime::FixedRepresentations,
                     "OF" => Regime::Overfitting,
-                    _ => Regime::Generalisation,
+                    _ => Regime::Generalization,
                 };
                 assert_eq!(limit.regime, regime, "{}", what("regime"));
                 assert_eq!(critical.regime(alpha), (regime, false), "{}", what("regime from alpha_c"));
@@ -84,7 +84,7 @@ fn limit_of_the_reference() {
             let names = ["rho", "u11", "u12", "q", "t", "den", "E", "F", "SK"];
             let values = [got.rho, got.u11, got.u12, limit.q, limit.t, limit.den, limit.e, limit.r, limit.s];
             for (name, got) in names.into_iter().zip(values) {
-                // ρ of the overfitting regime near α = 1 is a root with slope 1/ρ; E vanishes in the generalisation regime.
+                // ρ of the overfitting regime near α = 1 is a root with slope 1/ρ; E vanishes in the generalization regime.
                 close(got, number(&point[name]), 1e-9, 1e-3, &what(name));
             }
             let powers: &[(&str, f64, f64)] = match limit.regime {
@@ -93,7 +93,7 @@ fn limit_of_the_reference() {
                     ("d_sqrtlam", got.d.coefficient, 0.5 + got.d.exponent),
                     ("u220_over_sqrtlam", got.u0.coefficient, got.u0.exponent - 0.5),
                 ],
-                Regime::Generalisation => {
+                Regime::Generalization => {
                     &[("d_lam", got.d.coefficient, 1.0 + got.d.exponent), ("u220", got.u0.coefficient, got.u0.exponent)]
                 }
             };

@@ -27,7 +27,7 @@ fn two_tasks_agree_with_the_general_chain() {
             let loss = two.losses(&maps, &[point.clone(), two.point(alpha * 1.1).unwrap()])[0];
             close(loss.coefficient, a.loss(test.y.as_ref()).coefficient, 1e-9, 0.0, &what);
             let alone = two.alone(head, std::slice::from_ref(&point)).unwrap()[0];
-            close(loss.coefficient / alone, chain.generalisation(2, head).unwrap(), 1e-9, 0.0, &what);
+            close(loss.coefficient / alone, chain.generalization(2, head).unwrap(), 1e-9, 0.0, &what);
             let (a, b) =
                 (chain.learned_kernel(test.x.as_ref()).unwrap(), two.learned_kernel(&point, test.x.as_ref()).unwrap());
             let size = (0..a.nrows()).fold(0.0, |m: f64, i| m.max(a[(i, i)].abs()));
@@ -97,8 +97,8 @@ fn labels_scaled_after_the_decomposition_are_scaled_labels() {
         })
         .collect();
     let settings = MultiHeadSettings { sigma2: 0.8, ..MultiHeadSettings::default() };
-    let before = TwoTasks::new(&normalised_labels(&tasks, &settings).unwrap(), &settings).unwrap();
-    let after = TwoTasks::new(&tasks, &settings).unwrap().with_normalised_labels().unwrap();
+    let before = TwoTasks::new(&normalized_labels(&tasks, &settings).unwrap(), &settings).unwrap();
+    let after = TwoTasks::new(&tasks, &settings).unwrap().with_normalized_labels().unwrap();
     // Rounding, through kernels of condition numbers below 1e4.
     close(after.critical_load().unwrap().alpha_c, before.critical_load().unwrap().alpha_c, 1e-10, 0.0, "alpha_c");
     let (a, b) = (after.curve(&[0.4, 1.3, 9.0]).unwrap(), before.curve(&[0.4, 1.3, 9.0]).unwrap());
@@ -109,7 +109,7 @@ fn labels_scaled_after_the_decomposition_are_scaled_labels() {
         close(a.g22.unwrap().coefficient, b.g22.unwrap().coefficient, 1e-10, 1.0, "G_22");
     }
     let finite = TwoTasks::new(&tasks, &MultiHeadSettings { lambda: 3.0, ..settings }).unwrap();
-    assert!(finite.with_normalised_labels().unwrap_err().to_string().contains("lambda is 3"));
+    assert!(finite.with_normalized_labels().unwrap_err().to_string().contains("lambda is 3"));
 }
 
 #[test]
@@ -155,14 +155,14 @@ fn up_to_six_tasks() {
 
 #[test]
 fn the_same_bits_at_any_number_of_threads() {
-    // Large enough that products and factorisations are divided among threads.
+    // Large enough that products and factorizations are divided among threads.
     let tasks = pair(160, 40, 21);
     let run = |threads: usize| {
         on_threads(threads, || {
             let alphas = [0.4, 0.9, 1.3, 2.2, 7.0];
             let curves = phase_curves(&tasks, &MultiHeadSettings::default(), &[f64::INFINITY, 50.0], &alphas).unwrap();
             let chain = MultiHead::new(&tasks, &MultiHeadSettings { beta: 100.0, ..at(50.0, 1.3) }).unwrap();
-            (curves, chain.u1(2, 2), chain.forgetting(2, 1).unwrap(), chain.generalisation(2, 2).unwrap())
+            (curves, chain.u1(2, 2), chain.forgetting(2, 1).unwrap(), chain.generalization(2, 2).unwrap())
         })
     };
     let one = run(1);

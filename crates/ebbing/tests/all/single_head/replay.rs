@@ -12,7 +12,7 @@ use ebbing::{Forecast, Recipe};
 const SIZES: [usize; 4] = [7, 12, 8, 9];
 
 /// Tasks with one column of ±1 and held-out data.
-fn labelled(seed: u64) -> TaskSequence {
+fn labeled(seed: u64) -> TaskSequence {
     let mut stream = Stream::new(seed, "test tasks", 0);
     let task = |p: usize| {
         let mut set = |n: usize| {
@@ -69,7 +69,7 @@ fn gap(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
 
 #[test]
 fn replay_is_the_definition_on_concatenated_data() {
-    let tasks = labelled(1);
+    let tasks = labeled(1);
     for (mode, lambda) in ALL_MODES {
         for (beta, variance) in [(f64::INFINITY, false), (20.0, true)] {
             for m in [1, 3, 7] {
@@ -88,7 +88,7 @@ fn replay_is_the_definition_on_concatenated_data() {
 
 #[test]
 fn everything_stored_is_learning_everything_at_the_end() {
-    let tasks = labelled(2);
+    let tasks = labeled(2);
     let replay = Replay { examples: SIZES[..3].iter().sum(), budget: ReplayBudget::InAll, ..Default::default() };
     for mode in [Mode::Rf, Mode::Lazy] {
         let told = SingleHead::new(&tasks, &SingleHeadSettings { replay, ..settings(mode, f64::INFINITY) });
@@ -108,7 +108,7 @@ fn everything_stored_is_learning_everything_at_the_end() {
 
 #[test]
 fn no_replay_changes_no_bit() {
-    let tasks = labelled(3);
+    let tasks = labeled(3);
     for (mode, lambda) in ALL_MODES {
         let off = Replay { examples: 0, budget: ReplayBudget::PerClass, selection: Selection::Greedy, seed: 5 };
         let forecast = |replay: Replay| {
@@ -122,7 +122,7 @@ fn no_replay_changes_no_bit() {
 
 #[test]
 fn a_table_of_kernels_gives_what_inputs_give() {
-    let mut tasks = labelled(4);
+    let mut tasks = labeled(4);
     // An input that two tasks hold, with targets that differ: the newer one stands.
     for j in 0..25 {
         tasks.tasks[2].x[(0, j)] = tasks.tasks[0].x[(1, j)];
@@ -145,7 +145,7 @@ fn a_table_of_kernels_gives_what_inputs_give() {
 
 #[test]
 fn budgets_count_what_they_say() {
-    let tasks = labelled(5);
+    let tasks = labeled(5);
     let forgetting = |replay: Replay| {
         SingleHead::new(&tasks, &SingleHeadSettings { replay, ..settings(Mode::Rf, f64::INFINITY) })
             .unwrap()
@@ -171,7 +171,7 @@ fn budgets_count_what_they_say() {
 
 #[test]
 fn budgets_that_tasks_cannot_fill_are_named() {
-    let tasks = labelled(6);
+    let tasks = labeled(6);
     let refused = |tasks: &TaskSequence, examples: usize, budget: ReplayBudget| {
         let replay = Replay { examples, budget, ..Default::default() };
         let s = SingleHeadSettings { replay, ..settings(Mode::Rf, f64::INFINITY) };

@@ -86,7 +86,7 @@ fn sharing_and_the_budget_change_nothing() {
 /// All losses of a forecast.
 fn flat(forecast: &ebbing::theory::single_head::SingleHeadForecast) -> Vec<f64> {
     let test = forecast.test.as_ref().unwrap();
-    let all = [&forecast.forgetting, &test.loss, &test.generalisation, &test.forgetting];
+    let all = [&forecast.forgetting, &test.loss, &test.generalization, &test.forgetting];
     all.into_iter().flatten().flatten().copied().chain(forecast.f21_at_lambda_zero).collect()
 }
 
@@ -111,7 +111,7 @@ fn held_out_data() {
                     let spread = variance.then_some(&spread[..]);
                     let want = ebbing::metrics::squared_loss(mean.as_ref(), set.y.as_ref(), spread).unwrap();
                     assert!((test.loss[t][r] - want).abs() < 1e-13 * want);
-                    assert_eq!(test.generalisation[t][r], test.loss[t][r] / test.alone[r]);
+                    assert_eq!(test.generalization[t][r], test.loss[t][r] / test.alone[r]);
                     if r <= t {
                         assert_eq!(test.forgetting[t][r], test.loss[t][r] - test.loss[r][r]);
                     }
@@ -120,7 +120,7 @@ fn held_out_data() {
                 }
             }
             // The first task is learned by a fresh network.
-            assert!((test.generalisation[0][0] - 1.0).abs() < 1e-12, "{}", test.generalisation[0][0]);
+            assert!((test.generalization[0][0] - 1.0).abs() < 1e-12, "{}", test.generalization[0][0]);
         }
     }
 }

@@ -253,7 +253,7 @@ fn own_tasks_can_be_preprocessed() {
     }
     // The constant that was added is gone (up to rounding) and rows keep their order.
     assert!((0..784).all(|j| (prepared.tasks[0].x[(25, j)] - prepared.tasks[1].x[(0, j)]).abs() < 1e-12));
-    assert_eq!(prepared.settings["preprocess"]["centre"], "image");
+    assert_eq!(prepared.settings["preprocess"]["center"], "image");
     let whitened = plain.preprocessed(&Preprocess::default()).unwrap();
     assert_eq!((whitened.tasks[0].x.nrows(), whitened.dim()), (50, 784));
     let none = plain.preprocessed(&Preprocess::none()).unwrap();

@@ -43,7 +43,7 @@ fn a_recipe_says_everything_or_leaves_defaults() {
     assert_eq!((long.origin, long.seed), (origin, 9));
     assert_eq!(long.preprocess, Some(Preprocess { whiten: None, ..Preprocess::default() }));
     assert_eq!(long.post.interpolate, Some(Interpolated { steps: 3 }));
-    assert_eq!(long.post.context, Some(WithContext { dim: 7, variance: 2.0, renormalise: true }));
+    assert_eq!(long.post.context, Some(WithContext { dim: 7, variance: 2.0, renormalize: true }));
     let pairs = read("[protocol]\nkind = \"partial-split\"\npairs = [[0, 1], [2, 3]]\nsplit = 1");
     let protocol = PartialSplit { pairs: Some([[0, 1], [2, 3]]), split: 1.0, ..PartialSplit::default() };
     assert_eq!(
@@ -79,9 +79,9 @@ fn own_tasks_can_be_named_in_a_recipe() {
     let sequence = TaskSequence::load(written(&folder, "tasks = \"own.npz\"\n[interpolate]\nsteps = 2")).unwrap();
     assert_eq!(sequence.tasks.len(), 4);
     assert_eq!(sequence.tasks[0].x, two.tasks[0].x, "own inputs stay as they are");
-    let raw = "tasks = \"own.npz\"\n[preprocess]\ncentre = \"none\"\nwhiten = false\nnormalise = true";
+    let raw = "tasks = \"own.npz\"\n[preprocess]\ncenter = \"none\"\nwhiten = false\nnormalize = true";
     let prepared = TaskSequence::load(written(&folder, raw)).unwrap();
-    assert_eq!(prepared.settings["preprocess"]["centre"], "none");
+    assert_eq!(prepared.settings["preprocess"]["center"], "none");
     assert!(!Recipe::read(written(&folder, "tasks = \"own.npz\"")).unwrap().varies());
 }
 
@@ -90,7 +90,7 @@ fn a_data_set_can_be_given_by_its_path() {
     let folder = TempDir::new().unwrap();
     let text: String = (0..40).map(|i| format!("{},{},{},{}\n", i % 7 + 1, i % 3, i * i % 11, i % 2)).collect();
     std::fs::write(folder.path().join("own.csv"), text).unwrap();
-    let recipe = "data = \"./own.csv\"\n[preprocess]\nwhiten = false\ncentre = \"none\"\n[protocol]\nkind = \"permuted\"\n\
+    let recipe = "data = \"./own.csv\"\n[preprocess]\nwhiten = false\ncenter = \"none\"\n[protocol]\nkind = \"permuted\"\n\
                   tasks = 2\np = 10\np_test = 0";
     let sequence = TaskSequence::load(written(&folder, recipe)).unwrap();
     assert_eq!((sequence.dim(), sequence.tasks[0].x.nrows()), (3, 10));
@@ -104,7 +104,7 @@ fn unknown_keys_are_refused_with_the_nearest_known_one() {
     );
     let pairs = [
         ("a key is `sed`", "`seed`"),
-        ("a key of [preprocess] is `center`", "`centre`"),
+        ("a key of [preprocess] is `center`", "`center`"),
         ("a key of [preprocess.whiten] is `rige`", "`ridge`"),
         ("a key of [interpolate] is `step`", "`steps`"),
         ("a key of [context] is `dims`", "`dim`"),

@@ -58,7 +58,7 @@ fn results_carry_everything_that_made_the_sequence() {
 }
 
 #[test]
-fn equal_inputs_are_recognised_in_own_tasks() {
+fn equal_inputs_are_recognized_in_own_tasks() {
     let task = |values: &[f64], rows: Option<Vec<PoolRow>>| Task {
         rows,
         ..Task::new(column_matrix(values), Mat::zeros(values.len(), 1))

@@ -81,7 +81,7 @@ fn infeasible_splits_are_refused_with_the_feasible_range() {
     assert_eq!(refuse(many), "p is 802; class 0 has 400 training images, enough for at most 800");
 }
 
-/// The training images of each task (first index) from each pair (second), with the labelling rule checked.
+/// The training images of each task (first index) from each pair (second), with the labeling rule checked.
 fn shares(sequence: &TaskSequence, pairs: [[i64; 2]; 2]) -> [[BTreeSet<u64>; 2]; 2] {
     [0, 1].map(|t| {
         let task = &sequence.tasks[t];

@@ -80,7 +80,7 @@ proptest! {
 fn context_is_one_vector_per_task_and_makes_other_inputs() {
     let plain = Permuted { tasks: 3, p: 20, p_test: 10, ratio: 0.0, ..Permuted::default() };
     let plain = plain.generate(source(), 1).unwrap();
-    let with = WithContext { dim: 400, variance: 2.0, renormalise: false }.apply(&plain, 7).unwrap();
+    let with = WithContext { dim: 400, variance: 2.0, renormalize: false }.apply(&plain, 7).unwrap();
     for (task, before) in with.tasks.iter().zip(&plain.tasks) {
         assert_eq!(task.x.ncols(), 1184);
         let context = row(&task.x, 0)[784..].to_vec();
@@ -95,15 +95,15 @@ fn context_is_one_vector_per_task_and_makes_other_inputs() {
     assert_ne!(row(&with.tasks[0].x, 0)[784..], row(&with.tasks[1].x, 0)[784..]);
     assert_eq!(plain.pool().unwrap().x.nrows(), 20);
     assert_eq!(with.pool().unwrap().x.nrows(), 60, "the same image in another context is another input");
-    let nothing = WithContext { dim: 0, variance: 1.0, renormalise: false }.apply(&plain, 7).unwrap();
+    let nothing = WithContext { dim: 0, variance: 1.0, renormalize: false }.apply(&plain, 7).unwrap();
     assert_eq!(nothing.tasks, plain.tasks);
 }
 
 #[test]
-fn renormalised_inputs_have_squared_norm_n0_plus_context() {
+fn renormalized_inputs_have_squared_norm_n0_plus_context() {
     let plain = Permuted { tasks: 2, p: 20, p_test: 10, ..Permuted::default() }.generate(source(), 1).unwrap();
-    let raw = WithContext { dim: 400, variance: 2.0, renormalise: false }.apply(&plain, 7).unwrap();
-    let scaled = WithContext { renormalise: true, dim: 400, variance: 2.0 }.apply(&plain, 7).unwrap();
+    let raw = WithContext { dim: 400, variance: 2.0, renormalize: false }.apply(&plain, 7).unwrap();
+    let scaled = WithContext { renormalize: true, dim: 400, variance: 2.0 }.apply(&plain, 7).unwrap();
     for (task, raw) in scaled.tasks.iter().zip(&raw.tasks) {
         for x in [&task.x, &task.test.as_ref().unwrap().x] {
             // Sums of 1184 rounded squares.

@@ -101,7 +101,7 @@ fn infeasible_requests_are_refused_with_the_feasible_range() {
         assert!(refuse(TargetDistractor { label_fraction, ..base.clone() }).contains("must lie in (0, 1]"));
     }
     let few = TargetDistractor { label_fraction: 0.001, ..base.clone() };
-    assert!(refuse(few).contains("at least 0.005 for one labelled image at p = 100"));
+    assert!(refuse(few).contains("at least 0.005 for one labeled image at p = 100"));
     for test_noise in [-1.0, f64::NAN, f64::INFINITY] {
         assert!(refuse(TargetDistractor { test_noise, ..base.clone() }).contains("finite number, at least 0"));
     }
