@@ -90,6 +90,12 @@ def no_temperature_is_a_small_one(case: Case) -> None:
     # of rounding; times the digits that a sequence loses.
     case.needs(zero["digits"] > 9)
     warm = case.numbers(case.doors.python(asked.but(beta=1e14)))
+    # What features cannot reach of a target has a readout that grows with β, and none at β = ∞: cos and proj, quotients by its
+    # norm, have no limit there.
+    if asked.features and any(len(task.x) > task.x.shape[1] for task in asked.tasks):
+        for answer in (zero, warm):
+            for pair in (answer["pairs"] or {}).values():
+                [pair.pop(name) for name in ("cos", "proj", "gamma_sim")]
     case.same("β = 1e14 and ∞", core(zero), core(warm), 1e-4)
 
 

@@ -136,6 +136,13 @@ impl OrderParameters {
         OrderParameters { f21: f64::NAN, f21_at_lambda_zero: f64::NAN, delta_f21: f64::NAN, ..*self }
     }
 
+    /// Whether all of them are numbers.
+    pub(crate) fn is_finite(&self) -> bool {
+        let own =
+            [self.gamma_feature, self.gamma_rf, self.gamma_rule, self.conflict, self.gamma_sim, self.cos, self.proj];
+        own.into_iter().chain([self.f21, self.f21_at_lambda_zero, self.delta_f21]).all(f64::is_finite)
+    }
+
     /// The same, 0 where they are zero within an accuracy; what is a sum of squares is as good as its square.
     pub(crate) fn within(&self, accuracy: f64) -> OrderParameters {
         let (plain, square) = (|v: f64| within(v, accuracy), |v: f64| within(v, accuracy * accuracy));
