@@ -2,7 +2,7 @@
 
 use ebbing::TaskSequence;
 use ebbing::linalg::{Mat, MatRef};
-use ebbing::tasks::{self, Class, GivenTargets, PoolRow, Present};
+use ebbing::tasks::{self, Class, GivenTargets, PoolRow, Present, Provenance};
 use numpy::ndarray::{ArrayView1, ArrayView2, ShapeBuilder};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -69,11 +69,11 @@ pub fn owned(x: &Given<'_>) -> Mat<f64> {
 
 /// A checked sequence out of the tasks given; classes become target columns by the library's one rule.
 pub fn sequence(tasks: &[GivenTask<'_>]) -> ebbing::Result<TaskSequence> {
-    sequence_with(tasks, serde_json::Value::Null)
+    sequence_with(tasks, Provenance::default())
 }
 
 /// The same with what made the tasks.
-pub fn sequence_with(tasks: &[GivenTask<'_>], settings: serde_json::Value) -> ebbing::Result<TaskSequence> {
+pub fn sequence_with(tasks: &[GivenTask<'_>], settings: Provenance) -> ebbing::Result<TaskSequence> {
     let task = |(t, (x, y, x_test, y_test, name, f, f_test, rows)): (usize, &GivenTask<'_>)| tasks::GivenTask {
         name: name.clone(),
         place: format!("task {}, y", t + 1),

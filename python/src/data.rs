@@ -4,7 +4,7 @@ use crate::arrays::{Given, GivenTask, Labels, array, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
-use ebbing::data::{Features, Part, Preprocess, Preprocessor, Provenance, Targets};
+use ebbing::data::{Features, Origin, Part, Preprocess, Preprocessor, Targets};
 use ebbing::linalg::Mat;
 use ebbing::tasks::{GivenTargets, Interpolated, Protocol, TargetRule, WithContext};
 use ebbing::{Dataset, TaskSequence};
@@ -88,7 +88,7 @@ impl Source {
             train: part(&x, classes),
             test: x_test.as_ref().zip(classes_test).map(|(x, classes)| part(x, classes)),
             image_shape: None,
-            provenance: Provenance { name, source: "arrays in memory".into(), sha256 },
+            origin: Origin { name, source: "arrays in memory".into(), sha256 },
         };
         let source = run(py, None, move |_| ebbing::Source::new(dataset, &asked))?;
         Ok(Source { source: Arc::new(source) })

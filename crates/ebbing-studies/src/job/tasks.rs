@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use ebbing::data::{Center, Order, Preprocess, Sources, Whiten};
 use ebbing::plan::Sizes;
 use ebbing::tasks::{
-    Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Split, TargetDistractor, TaskOrigin,
+    Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Split, TargetDistractor, TaskOrigin, TasksFile,
     WithContext, dim_of,
 };
 use ebbing::{Error, Recipe, Result, TaskSequence};
@@ -225,7 +225,7 @@ impl TaskKeys {
         };
         self.refuse_keys_of_drawing()?;
         if path.extension().is_none_or(|ending| ending != "toml") {
-            return Ok(Recipe { origin: TaskOrigin::Own(path.clone()), preprocess, post, seed: self.seed() });
+            return Ok(Recipe { origin: TaskOrigin::Own(TasksFile::new(path)), preprocess, post, seed: self.seed() });
         }
         if preprocess.is_some() {
             let expected = "a recipe says itself how inputs are prepared: use its [preprocess] table";

@@ -52,7 +52,7 @@ impl Places {
     /// [`Error::Setting`] where there is no data directory or the name is taken and `replace` is false; [`Error::Io`]
     /// where it cannot be written.
     pub fn store(&self, dataset: &Dataset, replace: bool) -> Result<PathBuf> {
-        let name = checked_name(&dataset.provenance.name)?;
+        let name = checked_name(&dataset.origin.name)?;
         let expected = "no HOME or XDG_DATA_HOME says where: set one of them";
         let folder = self.data_dir.as_ref().ok_or_else(|| Error::setting("data directory", "unknown", expected))?;
         let path = folder.join(format!("{name}.npz"));

@@ -161,7 +161,7 @@ impl Places {
 }
 
 impl Found {
-    /// Reads and checks the set. Its provenance names the files, and how they differ from the official set.
+    /// Reads and checks the set. Its origin names the files, and how they differ from the official set.
     ///
     /// # Errors
     /// Any error of reading the files.
@@ -175,7 +175,7 @@ impl Found {
             for note in
                 set.differences(&dataset).into_iter().chain([set.image_note.to_string()]).filter(|n| !n.is_empty())
             {
-                dataset.provenance.source += &format!("; {note}");
+                dataset.origin.source += &format!("; {note}");
             }
         }
         Ok(dataset)

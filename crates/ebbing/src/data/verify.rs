@@ -1,6 +1,7 @@
 //! Checks a copy of a data set: file checksums against published ones, decoded sizes and classes against the official set.
 
-use super::known::{KnownSet, file_sha256};
+use super::file_sha256;
+use super::known::KnownSet;
 use super::places::{Found, Places};
 use crate::error::{Error, Result};
 use std::path::PathBuf;
@@ -51,7 +52,7 @@ impl Places {
             files: found.files.iter().map(check).collect::<Result<_>>()?,
             rows: (dataset.train.features.rows(), dataset.test.as_ref().map_or(0, |test| test.features.rows())),
             differences: set.map_or(vec![], |set| set.differences(&dataset)),
-            sha256: dataset.provenance.sha256,
+            sha256: dataset.origin.sha256,
             found,
         })
     }

@@ -3,7 +3,7 @@
 use super::labels::own_readouts;
 use super::load::{Loaded, read};
 use super::pool::number_inputs;
-use super::{Task, TaskSequence};
+use super::{Provenance, Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::{Cost, Speed, forecast_cost, in_tiles, order_cost, phase_cost, sequence_cost, size, whole_disk};
 use serde::Serialize;
@@ -26,8 +26,8 @@ pub struct TaskCheck {
     pub shared: Vec<Vec<usize>>,
     /// How many different training inputs there are in all.
     pub distinct: usize,
-    /// What made the sequence.
-    pub settings: serde_json::Value,
+    /// What made the sequence, where there is one.
+    pub settings: Option<Provenance>,
     /// What can be computed, and what that costs here.
     pub computations: Vec<Computation>,
     /// What makes the file unusable, one sentence each.
@@ -109,7 +109,7 @@ pub fn check_tasks(path: impl AsRef<Path>) -> TaskCheck {
 pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
     let mut report = TaskCheck::empty();
     report.problems = sequence.problems().iter().map(ToString::to_string).collect();
-    report.settings = sequence.settings.clone();
+    report.settings = Some(sequence.settings.clone());
     report.notes = sequence.target_notes();
     let sets: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
     let numbers = number_inputs(&sets);
@@ -154,7 +154,7 @@ impl TaskCheck {
             tasks: Vec::new(),
             shared: Vec::new(),
             distinct: 0,
-            settings: serde_json::Value::Null,
+            settings: None,
             computations: Vec::new(),
             problems: Vec::new(),
             notes: Vec::new(),

@@ -1,7 +1,7 @@
 //! Task identity as input: one random vector per task, appended to all of its inputs.
 
 use super::draw::fits;
-use super::{PoolRow, Task, TaskSequence};
+use super::{PoolRow, Provenance, Seeded, Task, TaskSequence};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
 use crate::rng::Stream;
@@ -65,11 +65,8 @@ impl WithContext {
             }
             tasks.push(extended);
         }
-        let mut settings = sequence.settings.clone();
-        let mut own = serde_json::json!(self);
-        super::note(&mut own, "seed", seed.into());
-        super::note(&mut settings, "context", own);
-        Ok(TaskSequence { tasks, settings })
+        let context = Some(Seeded { step: self.clone(), seed });
+        Ok(TaskSequence { tasks, settings: Provenance { context, ..sequence.settings.clone() } })
     }
 
     /// The rows of `x` followed by the context, scaled if asked for.

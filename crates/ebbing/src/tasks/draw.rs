@@ -1,6 +1,6 @@
 //! What the protocols share: ranges of settings, images by class, and prepared images by their numbers.
 
-use super::{PoolRow, Task, TestSet};
+use super::{Draws, PoolRow, Protocol, Provenance, Task, TaskSequence, TestSet};
 use crate::data::Source;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
@@ -133,6 +133,18 @@ pub(super) fn one_column(values: &[f64]) -> Mat<f64> {
 /// Untransformed images as pool rows.
 pub(super) fn plain_rows(numbers: &[usize]) -> Vec<PoolRow> {
     numbers.iter().map(|&image| PoolRow { image: image as u64, view: 0 }).collect()
+}
+
+/// Drawn tasks with what made them.
+pub(super) fn drawn_sequence(
+    tasks: Vec<Task>,
+    source: &Source,
+    protocol: Protocol,
+    seed: u64,
+    drawn: Draws,
+) -> TaskSequence {
+    let (data, protocol, seed, drawn) = (Some(source.settings()), Some(protocol), Some(seed), Some(drawn));
+    TaskSequence { tasks, settings: Provenance { data, protocol, seed, drawn, ..Provenance::default() } }
 }
 
 /// Examples drawn for the training or the test part of a task.

@@ -2,7 +2,7 @@
 
 use super::draw::{fits, rounded};
 use super::pool::number_inputs;
-use super::{PoolRow, Task, TaskSequence, TestSet};
+use super::{PoolRow, Provenance, Seeded, Task, TaskSequence, TestSet};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
 use crate::rng::Stream;
@@ -93,9 +93,8 @@ impl Interpolated {
         let mut tasks = vec![first.clone()];
         tasks.extend((1..=self.steps).map(middle));
         tasks.push(last.clone());
-        let mut settings = sequence.settings.clone();
-        super::note(&mut settings, "interpolate", serde_json::json!({ "steps": self.steps, "seed": seed }));
-        Ok(TaskSequence { tasks, settings })
+        let interpolate = Some(Seeded { step: self.clone(), seed });
+        Ok(TaskSequence { tasks, settings: Provenance { interpolate, ..sequence.settings.clone() } })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What targets mean, at every door: classes become ±1 or one-hot columns, real numbers stay as they are.
 
-use super::{PoolRow, Present, Task, TaskSequence, TestSet, note, preparation_words};
+use super::{PoolRow, Present, Provenance, Task, TaskSequence, TestSet};
 use crate::data::{Array, Values};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
@@ -95,17 +95,17 @@ impl TaskSequence {
     ///
     /// # Errors
     /// Those of [`TargetRule::of`] and [`TaskSequence::new`].
-    pub fn of_given(tasks: Vec<GivenTask>, mut settings: serde_json::Value) -> Result<TaskSequence> {
+    pub fn of_given(tasks: Vec<GivenTask>, mut settings: Provenance) -> Result<TaskSequence> {
         let rule = TargetRule::of(&tasks)?;
         if rule != TargetRule::AsGiven {
-            note(&mut settings, "targets", serde_json::json!(rule));
+            settings.targets = Some(rule.clone());
         }
         let mut sequence =
             TaskSequence { tasks: tasks.into_iter().map(|task| task.into_task(&rule)).collect(), settings };
         if !sequence.rows_agree() {
             sequence.tasks.iter_mut().for_each(|task| task.rows = None);
         }
-        TaskSequence::new(sequence.tasks, sequence.settings)
+        sequence.checked()
     }
 }
 
@@ -234,7 +234,7 @@ fn is_signs(classes: &BTreeSet<Class>) -> bool {
 impl TaskSequence {
     /// What was done to the labels of its tasks, where they were classes: the words of its [`TargetRule`].
     pub fn target_words(&self) -> Option<String> {
-        target_rule(&self.settings).words()
+        self.settings.target_rule().words()
     }
 
     /// What a reader should know about its targets: what classes became, or that real targets look like classes.
@@ -246,17 +246,11 @@ impl TaskSequence {
 
 /// What was done to inputs and targets, as part of a sentence: how inputs were prepared, and what classes became, with a readout for
 /// all or (`readout_each`) one for each task, or that real targets look like classes.
-pub fn prepared_words(settings: &serde_json::Value, tasks: &[Task], readout_each: bool) -> String {
-    let rule = target_rule(settings);
+pub fn prepared_words(settings: &Provenance, tasks: &[Task], readout_each: bool) -> String {
+    let rule = settings.target_rule();
     let words = if readout_each { rule.own_words(tasks) } else { rule.words() };
     let targets = words.or_else(|| whole_targets(&tasks.iter().map(|task| task.y.as_ref()).collect::<Vec<_>>()));
-    format!("{}{}", preparation_words(settings), targets.map_or(String::new(), |words| format!("; {words}")))
-}
-
-/// The rule that made the targets of a sequence, from its settings.
-pub fn target_rule(settings: &serde_json::Value) -> TargetRule {
-    let told = settings.get("targets").cloned().unwrap_or_default();
-    serde_json::from_value(told).unwrap_or(TargetRule::AsGiven)
+    format!("{}{}", settings.preparation_words(), targets.map_or(String::new(), |words| format!("; {words}")))
 }
 
 /// What to know of real targets that are all whole numbers, and so look like classes stored as floats.
@@ -350,7 +344,8 @@ mod tests {
         let more = rule(&[&a, &names(&["ape"])]).unwrap();
         assert_eq!(more.words().unwrap(), "3 classes (ape, cat, dog), one target column each");
         assert_eq!(serde_json::to_value(&more).unwrap(), serde_json::json!({ "one-hot": ["ape", "cat", "dog"] }));
-        assert_eq!(target_rule(&serde_json::json!({ "targets": more })), more);
+        let read: Provenance = serde_json::from_value(serde_json::json!({ "targets": more, "data": "mine" })).unwrap();
+        assert_eq!((read.target_rule(), read.data), (more, None));
     }
 
     #[test]

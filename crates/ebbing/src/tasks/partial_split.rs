@@ -1,8 +1,10 @@
 //! Partial split of two tasks: two pairs of classes, mixed in opposite proportions.
 
-use super::draw::{ByClass, Drawn, Images, SourcePart, images_of, one_column, plain_tasks, rounded, within};
+use super::draw::{
+    ByClass, Drawn, Images, SourcePart, drawn_sequence, images_of, one_column, plain_tasks, rounded, within,
+};
 use super::split::choose_class;
-use super::{Protocol, TaskSequence};
+use super::{Draws, Protocol, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
 use crate::rng::Stream;
@@ -58,14 +60,8 @@ impl PartialSplit {
         let pairs = self.choose_pairs(&train, &test, seed)?;
         let train = self.part(source, SourcePart::Train, &train, pairs, seed)?;
         let test = self.part(source, SourcePart::Test, &test, pairs, seed)?;
-        let tasks = plain_tasks(train, test);
-        let settings = serde_json::json!({
-            "data": source.settings(),
-            "protocol": Protocol::PartialSplit(self.clone()),
-            "seed": seed,
-            "drawn": { "pairs": pairs },
-        });
-        Ok(TaskSequence { tasks, settings })
+        let (tasks, protocol) = (plain_tasks(train, test), Protocol::PartialSplit(self.clone()));
+        Ok(drawn_sequence(tasks, source, protocol, seed, Draws::PartialSplit { pairs }))
     }
 
     /// Examples that a task takes from (its main pair, the other pair).

@@ -1,7 +1,7 @@
 //! Split tasks: every task holds classes that no other task has.
 
-use super::draw::{ByClass, Drawn, Images, SourcePart, at_least, images_of, plain_tasks, shares};
-use super::{Protocol, TaskSequence};
+use super::draw::{ByClass, Drawn, Images, SourcePart, at_least, drawn_sequence, images_of, plain_tasks, shares};
+use super::{Draws, Protocol, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
@@ -84,14 +84,8 @@ impl Split {
         };
         let train = self.part(source, SourcePart::Train, &train, &assignment, columns, seed)?;
         let test = self.part(source, SourcePart::Test, &test, &assignment, columns, seed)?;
-        let tasks = plain_tasks(train, test);
-        let settings = serde_json::json!({
-            "data": source.settings(),
-            "protocol": Protocol::Split(self.clone()),
-            "seed": seed,
-            "drawn": { "assignment": assignment },
-        });
-        Ok(TaskSequence { tasks, settings })
+        let drawn = Draws::Split { assignment };
+        Ok(drawn_sequence(plain_tasks(train, test), source, Protocol::Split(self.clone()), seed, drawn))
     }
 
     /// A random assignment of the classes that have enough images.

@@ -1,7 +1,9 @@
 //! Target-distractor tasks: a few images carry random labels ±1, the rest 0, and how much the tasks share is set.
 
-use super::draw::{Images, SourcePart, at_least, fits, gather, one_column, plain_rows, rounded, test_set, within};
-use super::{Protocol, Task, TaskSequence};
+use super::draw::{
+    Images, SourcePart, at_least, drawn_sequence, fits, gather, one_column, plain_rows, rounded, test_set, within,
+};
+use super::{Draws, ImageCounts, Protocol, Task, TaskSequence};
 use crate::data::Source;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
@@ -65,15 +67,7 @@ impl Default for TargetDistractor {
     }
 }
 
-/// How many images of each kind there are.
-struct Counts {
-    shared_targets: usize,
-    shared_zeros: usize,
-    own_targets: usize,
-    own_zeros: usize,
-}
-
-impl Counts {
+impl ImageCounts {
     fn shared(&self) -> usize {
         self.shared_targets + self.shared_zeros
     }
@@ -109,21 +103,12 @@ impl TargetDistractor {
         let mut base = Stream::new(seed, "target-distractor: base labels", 0);
         let base: Vec<f64> = (0..counts.shared_targets).map(|_| sign(&mut base)).collect();
         let task = |t: usize| self.task(&counts, &drawn, &base, &images, t, seed);
-        let tasks = (0..self.tasks).map(task).collect();
-        let settings = serde_json::json!({
-            "data": source.settings(),
-            "protocol": Protocol::TargetDistractor(self.clone()),
-            "seed": seed,
-            "drawn": {
-                "shared_targets": counts.shared_targets, "shared_zeros": counts.shared_zeros,
-                "own_targets": counts.own_targets, "own_zeros": counts.own_zeros,
-            },
-        });
-        Ok(TaskSequence { tasks, settings })
+        let (tasks, protocol) = ((0..self.tasks).map(task).collect(), Protocol::TargetDistractor(self.clone()));
+        Ok(drawn_sequence(tasks, source, protocol, seed, Draws::TargetDistractor(counts)))
     }
 
     /// Checks the settings and counts the images of each kind.
-    fn counts(&self) -> Result<Counts> {
+    fn counts(&self) -> Result<ImageCounts> {
         let x = self.label_fraction;
         at_least("tasks", self.tasks, 1)?;
         at_least("p", self.p, 1)?;
@@ -155,12 +140,12 @@ impl TargetDistractor {
         let shared = rounded(self.rho_shared, self.p);
         let shared_zeros = shared.saturating_sub(shared_targets).min(self.p - targets);
         let (own_targets, own_zeros) = (targets - shared_targets, self.p - targets - shared_zeros);
-        Ok(Counts { shared_targets, shared_zeros, own_targets, own_zeros })
+        Ok(ImageCounts { shared_targets, shared_zeros, own_targets, own_zeros })
     }
 
     /// The refusal where the source has fewer images than the sequence needs.
-    fn too_few(&self, source: &Source, available: usize, counts: &Counts) -> Error {
-        let set = &source.dataset().provenance.name;
+    fn too_few(&self, source: &Source, available: usize, counts: &ImageCounts) -> Error {
+        let set = &source.dataset().origin.name;
         let (shared, own) = (counts.shared(), counts.own());
         let most = available.saturating_sub(shared) / own.max(1);
         if most == 0 {
@@ -175,7 +160,7 @@ impl TargetDistractor {
     }
 
     /// Task `t` (from 0): its images in random order, labels with this task's flips, and the noisy test set.
-    fn task(&self, n: &Counts, drawn: &[usize], base: &[f64], images: &Images, t: usize, seed: u64) -> Task {
+    fn task(&self, n: &ImageCounts, drawn: &[usize], base: &[f64], images: &Images, t: usize, seed: u64) -> Task {
         let stream = |what: &str| Stream::new(seed, &format!("target-distractor: {what}"), t as u64);
         let (mut flip, mut own_label) = (stream("flips"), stream("own labels"));
         let first_own = n.shared() + t * n.own();

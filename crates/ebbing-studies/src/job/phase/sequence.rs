@@ -2,7 +2,7 @@
 
 use super::PhaseJob;
 use ebbing::data::Sources;
-use ebbing::tasks::prepared_words;
+use ebbing::tasks::{Provenance, prepared_words};
 use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing::theory::phase::{SequenceCurve, sequence_curve};
 
@@ -10,7 +10,7 @@ use ebbing::theory::phase::{SequenceCurve, sequence_curve};
 #[derive(Debug, Clone)]
 pub struct PhaseSequence {
     /// Everything that made the tasks.
-    pub settings: serde_json::Value,
+    pub settings: Provenance,
     /// What was done to inputs and targets, in words.
     pub prepared: String,
     /// Examples of each task.

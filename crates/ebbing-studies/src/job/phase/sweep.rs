@@ -131,21 +131,19 @@ impl PhaseJob {
         &self,
         sources: &Sources,
         hear: &mut dyn FnMut(),
-    ) -> ebbing::Result<(serde_json::Value, Vec<SweptLoads>, Vec<SweptCurves>)> {
+    ) -> ebbing::Result<(ebbing::tasks::Provenance, Vec<SweptLoads>, Vec<SweptCurves>)> {
         let (theory, alphas, seeds) = (self.theory()?, self.alpha.grid()?, checked_seeds(self.seeds)?);
         self.check()?;
         let sweep = self.sweep().unwrap_or_default();
         let base = self.recipe(sweep.protocol())?;
         let (values, chosen) = self.grid();
-        let mut settings = serde_json::Value::Null;
+        let mut settings = None;
         let mut swept = Vec::new();
         for value in values {
             let mut loads = Vec::new();
             for k in 0..seeds as u64 {
                 let sequence = sweep.at(&base, value).draw(sources, base.seed.wrapping_add(k))?;
-                if settings.is_null() {
-                    settings = sequence.settings.clone();
-                }
+                settings.get_or_insert_with(|| sequence.settings.clone());
                 loads.push(TwoTasks::new(&self.labels(sequence.tasks)?, &theory)?.critical_load()?);
                 hear();
             }
@@ -157,7 +155,7 @@ impl PhaseJob {
             curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas)? });
             hear();
         }
-        Ok((settings, swept, curves))
+        Ok((settings.unwrap_or_default(), swept, curves))
     }
 }
 

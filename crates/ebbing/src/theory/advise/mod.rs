@@ -23,7 +23,7 @@ use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::stats::mean_with_error;
-use crate::tasks::{TaskSequence, is_whitened, parts_of};
+use crate::tasks::{TaskSequence, parts_of};
 use remedies::Search;
 use serde::{Deserialize, Serialize};
 
@@ -232,7 +232,7 @@ impl Advice {
         let mut search = Search::new(&parts, settings)?;
         search.run(progress)?;
         let (mut remedies, nothing) = (search.remedies, search.nothing);
-        gains::of_accuracy(&mut remedies, is_whitened(&sequences[0].settings));
+        gains::of_accuracy(&mut remedies, sequences[0].settings.is_whitened());
         for remedy in &mut remedies {
             let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
             if let Ok(gain) = mean_with_error(&gains) {

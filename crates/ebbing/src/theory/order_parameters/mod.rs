@@ -236,7 +236,7 @@ pub fn order_parameters<'a>(
 /// # Errors
 /// As for [`order_parameters`].
 pub fn pair(first: &Task, second: &Task, settings: &OrderParameterSettings) -> Result<PairOrderParameters> {
-    let sequence = TaskSequence { tasks: vec![first.clone(), second.clone()], settings: serde_json::Value::Null };
+    let sequence = TaskSequence { tasks: vec![first.clone(), second.clone()], settings: Default::default() };
     Ok(order_parameters(&sequence, settings)?.swap_remove(0))
 }
 
