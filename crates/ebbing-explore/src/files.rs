@@ -101,7 +101,7 @@ impl Files {
     }
 }
 
-/// What is wrong with tasks, told with the file that they are in.
+/// What is wrong with tasks, with the file that they are in.
 fn of_file(path: &Path, error: Error) -> Error {
     let (file, said) = (path.display().to_string(), error.to_string());
     if said.contains(&file) { error } else { Error::data(file, said) }

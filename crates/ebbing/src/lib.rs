@@ -78,6 +78,11 @@ pub mod stop;
 pub mod tasks;
 pub mod theory;
 
+/// The word that files and options have for a value of a few.
+pub(crate) fn word_of(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|word| Some(word.as_str()?.to_string())).unwrap_or_default()
+}
+
 pub use data::{Dataset, Source};
 pub use error::{Error, Result};
 pub use kernels::Kernel;

@@ -210,7 +210,7 @@ impl TaskKeys {
     /// # Errors
     /// Whatever is wrong with the keys, in one sentence; data sets are not touched, a recipe's file is.
     pub fn recipe(&self) -> Result<Recipe> {
-        // Own inputs are prepared only as asked, those of a data set as in the paper unless told otherwise.
+        // Own inputs are prepared only as asked, those of a data set as in the paper unless asked otherwise.
         let base = if self.tasks.is_some() { Preprocess::none() } else { Preprocess::default() };
         let preprocess = self.preprocess.settings(base)?;
         let post = PostSteps {

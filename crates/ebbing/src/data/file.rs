@@ -182,10 +182,10 @@ fn remove_orphans(hidden: &Path) {
     }
 }
 
-/// The machine's name, where the system tells it.
+/// The machine's name, where the system knows it.
 pub fn host() -> String {
-    let told = std::fs::read_to_string("/proc/sys/kernel/hostname");
-    told.map(|name| name.trim().to_string()).unwrap_or_else(|_| "this machine".into())
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    name.map(|name| name.trim().to_string()).unwrap_or_else(|_| "this machine".into())
 }
 
 /// Injected failures, for tests: in builds with debug assertions the n-th step of writing files fails, where

@@ -64,7 +64,7 @@ pub use known::{KNOWN_SETS, KnownFile, KnownSet};
 pub use mat::{parse_mat, read_mat};
 pub(crate) use npy::npz_arrays;
 pub use npy::{parse_npy, parse_npz, read_npy, read_npz, to_npy, write_npz};
-pub use places::{Found, Places, Status};
+pub use places::{Places, SetCopy, Status};
 pub use preprocess::{Center, CovarianceSet, Order, Preparation, Preprocess, Preprocessor, Whiten};
 pub use source::{PreparedSet, Source};
 pub use sources::Sources;

@@ -64,7 +64,7 @@ impl Order {
 /// | `normalize` | `true` | scale to squared norm N0 or not |
 /// | `order` | `"standard"` | `"standard"`, `"authors"` (the ridge is then 0 where none is given) |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Asked")]
+#[serde(try_from = "PreprocessKeys")]
 pub struct Preprocess {
     /// Whether color images are converted to gray levels.
     pub gray: bool,
@@ -114,7 +114,7 @@ impl Preprocess {
 /// [`Preprocess`] as it is written down: what is left out depends on the order.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Asked {
+struct PreprocessKeys {
     gray: bool,
     center: Center,
     whiten: WhitenChoice,
@@ -122,18 +122,18 @@ struct Asked {
     order: Order,
 }
 
-impl Default for Asked {
+impl Default for PreprocessKeys {
     fn default() -> Self {
         let Preprocess { gray, center, normalize, order, .. } = Preprocess::default();
-        Asked { gray, center, whiten: WhitenChoice::Switch(true), normalize, order }
+        PreprocessKeys { gray, center, whiten: WhitenChoice::Switch(true), normalize, order }
     }
 }
 
-impl TryFrom<Asked> for Preprocess {
+impl TryFrom<PreprocessKeys> for Preprocess {
     type Error = String;
 
-    fn try_from(asked: Asked) -> std::result::Result<Preprocess, String> {
-        let Asked { gray, center, whiten, normalize, order } = asked;
+    fn try_from(asked: PreprocessKeys) -> std::result::Result<Preprocess, String> {
+        let PreprocessKeys { gray, center, whiten, normalize, order } = asked;
         let whiten = match whiten {
             WhitenChoice::Switch(false) => None,
             WhitenChoice::Switch(true) => Preprocess::all(order).whiten,

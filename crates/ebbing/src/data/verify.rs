@@ -2,7 +2,7 @@
 
 use super::file_sha256;
 use super::known::KnownSet;
-use super::places::{Found, Places};
+use super::places::{Places, SetCopy};
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub struct FileCheck {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
     /// The copy.
-    pub found: Found,
+    pub found: SetCopy,
     /// Its files.
     pub files: Vec<FileCheck>,
     /// SHA-256 over the decoded examples and labels.

@@ -248,7 +248,7 @@ fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
     }
     let constant = |target: &TargetSummary| matches!(target, TargetSummary::Values(values) if values.len() == 1);
     if summary.p > 1 && !summary.targets.is_empty() && summary.targets.iter().all(constant) {
-        found.push(format!("{label}: its targets are constant: there is nothing to tell apart"));
+        found.push(format!("{label}: its targets are constant: there is nothing to distinguish"));
     }
     if (0..task.y.ncols()).all(|c| (0..task.y.nrows()).all(|i| task.y[(i, c)] == 0.0)) {
         found.push(format!("{label}: its targets are all zero: losses relative to them do not exist"));

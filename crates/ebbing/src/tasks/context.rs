@@ -2,7 +2,7 @@
 
 use super::draw::fits;
 use super::{PoolRow, Provenance, Seeded, Task, TaskSequence};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, not_negative};
 use crate::linalg::{Mat, MatRef};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -42,9 +42,7 @@ impl WithContext {
     /// [`Error::Setting`] for a variance outside its range; [`Error::Data`] for an unusable sequence or an input that
     /// cannot be scaled.
     pub fn apply(&self, sequence: &TaskSequence, seed: u64) -> Result<TaskSequence> {
-        if !(self.variance >= 0.0 && self.variance.is_finite()) {
-            return Err(Error::setting("variance", self.variance, "must be a finite number, at least 0"));
-        }
+        not_negative("variance", self.variance)?;
         sequence.validate()?;
         super::inputs_only(&sequence.tasks)?;
         let tested = |task: &Task| task.test.as_ref().map_or(0, |test| test.x.nrows());

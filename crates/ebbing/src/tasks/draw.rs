@@ -2,35 +2,16 @@
 
 use super::{Draws, PoolRow, Protocol, Provenance, Task, TaskSequence, TestSet};
 use crate::data::Source;
-use crate::error::{Error, Result};
+use crate::error::{Result, refuse};
 use crate::linalg::{Mat, MatRef};
 use std::collections::BTreeMap;
-
-/// Refuses a number outside [low, high] (and NaN).
-pub(super) fn within(name: &str, value: f64, low: f64, high: f64) -> Result<()> {
-    if value >= low && value <= high {
-        return Ok(());
-    }
-    Err(Error::setting(name, value, format!("must lie in [{low}, {high}]")))
-}
-
-/// Refuses a count below `least`.
-pub(super) fn at_least(name: &str, value: usize, least: usize) -> Result<()> {
-    if value >= least {
-        return Ok(());
-    }
-    Err(Error::setting(name, value, format!("must be at least {least}")))
-}
 
 /// Refuses a sequence whose inputs would take more than 64 GiB.
 pub(super) fn fits(name: &str, value: usize, tasks: usize, rows: usize, dim: usize) -> Result<()> {
     const MOST: usize = 1 << 33;
     let numbers = tasks.checked_mul(rows).and_then(|rows| rows.checked_mul(dim));
-    if numbers.is_some_and(|numbers| numbers <= MOST) {
-        return Ok(());
-    }
     let expected = format!("{tasks} tasks of {rows} inputs with {dim} features would take more than 64 GiB of memory");
-    Err(Error::setting(name, value, expected))
+    refuse(numbers.is_none_or(|numbers| numbers > MOST), name, value, expected)
 }
 
 /// The numbers of the images of each class.
@@ -50,18 +31,12 @@ pub(super) enum SourcePart {
 
 impl SourcePart {
     pub fn name(self) -> &'static str {
-        match self {
-            SourcePart::Train => "training",
-            SourcePart::Test => "test",
-        }
+        if self == SourcePart::Train { "training" } else { "test" }
     }
 
     /// The setting that says how many examples of this part a task has.
     pub fn setting(self) -> &'static str {
-        match self {
-            SourcePart::Train => "p",
-            SourcePart::Test => "p_test",
-        }
+        if self == SourcePart::Train { "p" } else { "p_test" }
     }
 
     /// How many images the source has.

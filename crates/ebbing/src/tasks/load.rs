@@ -1,7 +1,7 @@
 //! Users' own sequences: one `.npz` file, a folder of them, or a recipe.
 
 use super::keys;
-use super::labels::{GivenTargets, GivenTask, TargetRule};
+use super::labels::{RawTargets, RawTask, TargetRule};
 use super::recipe::Recipe;
 use super::{FileRecord, Present, Provenance, TaskSequence};
 use crate::data::{Array, CsvOptions, OpenFile, csv_arrays, npz_arrays, parse_mat};
@@ -375,13 +375,13 @@ fn check_shape(file: &Path, name: &str, slot: Slot, array: &Array) -> Result<()>
 fn assemble(raw: Vec<Raw>, files: Vec<FileRecord>, problems: &mut Vec<Error>) -> TaskSequence {
     let given = |task: &Raw| {
         let x = |slot| task.arrays.get(&slot).map(Array::to_mat);
-        let y = |slot| task.arrays.get(&slot).map(GivenTargets::from);
+        let y = |slot| task.arrays.get(&slot).map(RawTargets::from);
         let test = x(Slot::XTest).zip(y(Slot::YTest));
         let present = x(Slot::F).map(|train| Present { train, test: x(Slot::FTest) });
         let (name, place) = (task.name.clone(), task.place.clone());
-        Some(GivenTask { name, place, x: x(Slot::X)?, y: y(Slot::Y)?, rows: None, test, present })
+        Some(RawTask { name, place, x: x(Slot::X)?, y: y(Slot::Y)?, rows: None, test, present })
     };
-    let given: Vec<GivenTask> = raw.iter().filter_map(given).collect();
+    let given: Vec<RawTask> = raw.iter().filter_map(given).collect();
     let rule = TargetRule::of(&given).unwrap_or_else(|e| {
         problems.push(e);
         TargetRule::AsGiven

@@ -55,7 +55,7 @@ pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequen
 pub use context::WithContext;
 pub use interpolated::Interpolated;
 pub use keys::unknown_key;
-pub use labels::{Class, GivenTargets, GivenTask, TargetRule, own_readouts, prepared_words, whole_targets};
+pub use labels::{Class, RawTargets, RawTask, TargetRule, own_readouts, prepared_words, whole_targets};
 pub use load::TasksFile;
 pub use partial_split::PartialSplit;
 pub use permuted::Permuted;

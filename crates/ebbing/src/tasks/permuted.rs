@@ -1,9 +1,9 @@
 //! Permuted tasks: each task sees the images through its own shuffle of some of their pixels.
 
-use super::draw::{Drawn, Images, SourcePart, at_least, drawn_sequence, fits, one_column, rounded, test_set, within};
+use super::draw::{Drawn, Images, SourcePart, drawn_sequence, fits, one_column, rounded, test_set};
 use super::{Draws, PoolRow, Protocol, Task, TaskSequence};
 use crate::data::Source;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least, within};
 use crate::linalg::{Mat, MatRef};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};

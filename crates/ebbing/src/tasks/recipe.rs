@@ -244,7 +244,7 @@ pub fn dim_of(data: &str) -> Result<usize> {
     }
 }
 
-/// The problem that is told.
+/// The problem that is reported.
 fn first_of(problems: Vec<Error>, path: &Path) -> Error {
     let first = problems.into_iter().next();
     first.unwrap_or_else(|| Error::data(path.display().to_string(), "it is no recipe"))

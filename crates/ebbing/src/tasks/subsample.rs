@@ -1,8 +1,8 @@
 //! Smaller tasks out of large ones, with the same images kept in every task.
 
-use super::draw::{at_least, gather};
+use super::draw::gather;
 use super::{Present, Subsample, Task, TaskSequence};
-use crate::error::Result;
+use crate::error::{Result, at_least};
 use crate::rng::Stream;
 
 /// At most `p` training and test examples of every task of each draw, by [`TaskSequence::subsampled`].

@@ -1,11 +1,9 @@
 //! Target-distractor tasks: a few images carry random labels ±1, the rest 0, and how much the tasks share is set.
 
-use super::draw::{
-    Images, SourcePart, at_least, drawn_sequence, fits, gather, one_column, plain_rows, rounded, test_set, within,
-};
+use super::draw::{Images, SourcePart, drawn_sequence, fits, gather, one_column, plain_rows, rounded, test_set};
 use super::{Draws, ImageCounts, Protocol, Task, TaskSequence};
 use crate::data::Source;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least, not_negative, refuse, within};
 use crate::linalg::Mat;
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -112,17 +110,13 @@ impl TargetDistractor {
         let x = self.label_fraction;
         at_least("tasks", self.tasks, 1)?;
         at_least("p", self.p, 1)?;
-        if !(x > 0.0 && x <= 1.0) {
-            return Err(Error::setting("label_fraction", x, "must lie in (0, 1]"));
-        }
+        refuse(!(x > 0.0 && x <= 1.0), "label_fraction", x, "must lie in (0, 1]")?;
         within("rho_shared", self.rho_shared, 0.0, 1.0)?;
         within("rho_flip", self.rho_flip, 0.0, 0.5)?;
-        if !(self.test_noise >= 0.0 && self.test_noise.is_finite()) {
-            return Err(Error::setting("test_noise", self.test_noise, "must be a finite number, at least 0"));
-        }
-        if self.p_test.is_some_and(|n| n > self.p) {
+        not_negative("test_noise", self.test_noise)?;
+        if let Some(tested) = self.p_test.filter(|n| *n > self.p) {
             let expected = format!("must lie in [0, {}]: test images are noisy training images", self.p);
-            return Err(Error::setting("p_test", self.p_test.unwrap_or(0), expected));
+            return Err(Error::setting("p_test", tested, expected));
         }
         let (low, high) = Self::feasible_rho_target(self.rho_shared, x);
         if !(self.rho_target >= low - EDGE && self.rho_target <= high + EDGE) {

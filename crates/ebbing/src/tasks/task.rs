@@ -2,7 +2,7 @@
 
 use super::Provenance;
 use crate::data::hex;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::Sizes;
 use sha2::{Digest, Sha256};
@@ -349,12 +349,9 @@ fn not_finite(m: MatRef<'_, f64>) -> Option<(usize, usize)> {
 pub(crate) fn check_order(order: &[usize], count: usize) -> Result<()> {
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
-    if sorted.iter().copied().eq(1..=count) {
-        return Ok(());
-    }
     let given: Vec<String> = order.iter().map(usize::to_string).collect();
     let expected = format!("must name each of the {count} tasks once, from 1, such as {}", words(count));
-    Err(Error::setting("order", given.join(","), expected))
+    refuse(!sorted.iter().copied().eq(1..=count), "order", given.join(","), expected)
 }
 
 /// Task t (from 1) as it is spoken of: its place, and the name that it was given. A name that is another place's number says that the

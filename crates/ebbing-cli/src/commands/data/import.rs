@@ -52,7 +52,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Imports and tells what was found.
+    /// Imports the set and reports what was found.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let options = self.options()?;
         let (set, stored) = Places::from_env().import(&self.path, &options, self.replace)?;

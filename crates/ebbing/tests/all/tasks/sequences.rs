@@ -51,7 +51,10 @@ fn results_carry_everything_that_made_the_sequence() {
         let settings = protocol.generate(source(), 7).unwrap().settings;
         let json = serde_json::to_value(&settings).unwrap();
         assert_eq!((&json["protocol"]["kind"], &json["seed"]), (&kind.into(), &7.into()));
-        assert_eq!(json["data"]["preprocess"]["whiten"]["ridge"], 1e-7);
+        assert_eq!(
+            (&json["data"]["dataset"], &json["data"]["preprocess"]["center"]),
+            (&"mnist-sample".into(), &"image".into())
+        );
         assert_eq!(serde_json::from_value::<Provenance>(json).unwrap(), settings);
         assert_eq!((settings.protocol, settings.data), (Some(protocol), Some(source().settings())));
     }
