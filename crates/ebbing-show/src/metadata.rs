@@ -1,7 +1,7 @@
 //! Where a result comes from: carried by every file that is written.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 
@@ -38,6 +38,23 @@ impl Metadata {
             dataset_sha256: String::new(),
             settings: Value::Null,
         }
+    }
+
+    /// Metadata of an answer: `line` is what computes it, `tasks` the settings of its sequence, which name its data.
+    ///
+    /// # Errors
+    /// Where settings cannot be written as JSON.
+    pub fn of(
+        line: &str,
+        command: &str,
+        seed: Option<u64>,
+        tasks: &Value,
+        settings: &impl Serialize,
+    ) -> Result<Metadata> {
+        let settings = json!({ "command": command, "tasks": tasks, "settings": settings });
+        let (dataset, dataset_sha256) = dataset(tasks);
+        let metadata = Metadata::new(env!("CARGO_PKG_VERSION"), line).settings(&settings)?;
+        Ok(Metadata { seed, dataset, dataset_sha256, ..metadata })
     }
 
     /// With the seed of the random streams.
@@ -89,4 +106,15 @@ impl Metadata {
         }
         entries
     }
+}
+
+/// The name and hash of the data behind a sequence by its settings: those of the data set, or of the files.
+fn dataset(tasks: &Value) -> (String, String) {
+    let text = |value: Option<&Value>| value.and_then(|v| v.as_str()).unwrap_or_default().to_string();
+    if let Some(data) = tasks.get("data") {
+        return (text(data.get("dataset")), text(data.get("sha256")));
+    }
+    let files = tasks.get("files").and_then(|f| f.as_array()).map(Vec::as_slice).unwrap_or_default();
+    let all = |key: &str| files.iter().map(|file| text(file.get(key))).collect::<Vec<_>>().join(", ");
+    (all("file"), all("sha256"))
 }

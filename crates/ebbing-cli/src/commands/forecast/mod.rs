@@ -1,8 +1,6 @@
 //! `ebbing forecast`, the main job: what a network forgets of a task sequence, from the data alone.
 
 mod memory;
-mod pages;
-mod words;
 
 use crate::console::Console;
 use crate::guard::give_back;
@@ -16,7 +14,8 @@ use ebbing::plan::{
 };
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 use ebbing::theory::single_head::Mode;
-use ebbing_studies::job::ForecastJob;
+use ebbing_show::{Part, typeset};
+use ebbing_studies::job::{ForecastJob, in_short};
 use memory::bytes;
 
 /// Forecast what a network forgets of a task sequence, before anything is trained
@@ -53,7 +52,7 @@ impl Args {
         Args { job: ForecastJob::default(), output: Output::default(), memory: None, advice: true }
     }
 
-    /// Computes and tells.
+    /// Computes and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         give_back();
         if let Some(bytes) = self.memory {
@@ -71,7 +70,7 @@ impl Args {
         let sources = Sources::new();
         let before =
             |sequences: &[TaskSequence], settings: &ForecastSettings| self.announce(console, sequences, settings);
-        let told = self.job.run(&sources, &before, &mut |what, share| {
+        let answer = self.job.run(&sources, &before, &mut |what, share| {
             let share = share.unwrap_or_else(|| {
                 begun += 1;
                 ((begun - 1) % parts) as f64 / parts as f64
@@ -80,13 +79,16 @@ impl Args {
             bar.note(what);
             bar.set((1e4 * (file as f64 + share) / layers as f64) as u64);
         })?;
-        let advice = if self.advice { told.in_short()? } else { None };
+        let advice = if self.advice { in_short(&answer)? } else { None };
         drop(bar);
-        pages::write(&told, &self.output)?;
-        if self.output.json {
-            return console.print_json(&pages::json(&told, &self.output)?);
-        }
-        console.print(&words::page(&told, advice.as_deref(), &self.output)?)
+        let tasks = &answer.first.settings;
+        let metadata = self.output.metadata("forecast", Some(answer.seed), tasks, &answer.settings)?;
+        self.output.finish_with(console, ("forecast", "forecast"), &metadata, &answer, |shown| {
+            // Before what is assumed.
+            let place = shown.page.len() - shown.notes.len();
+            let advice = advice.iter().map(|sentence| Part::Words(typeset(sentence)));
+            shown.page.splice(place..place, advice);
+        })
     }
 
     /// Says how long it will take and how much memory and disk, where that is worth saying.

@@ -245,10 +245,7 @@ pub fn pair(first: &Task, second: &Task, settings: &OrderParameterSettings) -> R
 ///
 /// # Errors
 /// As for [`order_parameters`].
-pub fn labelings<'a>(
-    inputs: impl Into<Inputs<'a>>,
-    settings: &OrderParameterSettings,
-) -> Result<Vec<OrderParameters>> {
+pub fn labelings<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderParameterSettings) -> Result<Vec<OrderParameters>> {
     let (inputs, prior) = (inputs.into(), settings.checked()?);
     sequence::labelings(settings, inputs.source(settings.architecture, prior), &inputs.given(settings.bias2)?)
 }

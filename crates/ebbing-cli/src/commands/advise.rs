@@ -1,7 +1,5 @@
 //! `ebbing advise`: what to do against forgetting.
 
-mod pages;
-
 use crate::console::Console;
 use crate::output::Output;
 use ebbing::data::Sources;
@@ -28,20 +26,17 @@ pub struct Args {
 const PARTS: u64 = 8;
 
 impl Args {
-    /// Computes and tells.
+    /// Computes and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let _held = self.output.begin(self.job.clone())?;
         let mut bar = console.steps("advise", PARTS);
         let mut done = 0;
-        let told = self.job.run(&Sources::new(), &mut |_| {
+        let advice = self.job.run(&Sources::new(), &mut |_| {
             bar.set(done);
             done += 1;
         })?;
         drop(bar);
-        pages::write(&told, &self.output)?;
-        if self.output.json {
-            return console.print_json(&pages::json(&told, &self.output)?);
-        }
-        console.print(&pages::screen(&told, &self.output)?)
+        let metadata = self.output.metadata("advise", Some(advice.seed), &advice.tasks, &advice.settings)?;
+        self.output.finish(console, ("advise", "advice"), &metadata, &advice)
     }
 }
