@@ -99,12 +99,12 @@ fn a_data_set_can_be_given_by_its_path() {
 #[test]
 fn unknown_keys_are_refused_with_the_nearest_known_one() {
     let found = problems(
-        "sed = 1\n[preprocess]\ncenter = \"image\"\n[preprocess.whiten]\nrige = 1\n[protocol]\nkind = \"permuted\"\n\
+        "sed = 1\n[preprocess]\ncentre = \"image\"\n[preprocess.whiten]\nrige = 1\n[protocol]\nkind = \"permuted\"\n\
          ratoi = 0.1\n[interpolate]\nstep = 1\n[context]\ndims = 2",
     );
     let pairs = [
         ("a key is `sed`", "`seed`"),
-        ("a key of [preprocess] is `center`", "`center`"),
+        ("a key of [preprocess] is `centre`", "`center`"),
         ("a key of [preprocess.whiten] is `rige`", "`ridge`"),
         ("a key of [interpolate] is `step`", "`steps`"),
         ("a key of [context] is `dims`", "`dim`"),
