@@ -10,6 +10,7 @@ use super::minima::{Minima, against_load, pair_cell, pairs, reached, seeds};
 use super::s6::CriticalLoads;
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;
@@ -134,9 +135,9 @@ impl Work for AtLambda {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let settings = MultiHeadSettings { lambda: self.lambda, sigma2: self.sigma2, ..MultiHeadSettings::default() };
-        let points = self.tasks.two(sources, &settings)?.curve(&self.loads)?.points;
+        let points = self.tasks.two(sources, &settings, context)?.curve(&self.loads)?.points;
         let row = |point: &PhasePoint| {
             Row::new()
                 .with("alpha", point.factors.alpha)

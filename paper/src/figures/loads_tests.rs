@@ -6,6 +6,7 @@ use super::fig7::Fig7;
 use super::s7::FigS7;
 use super::{ENTRIES, Images, Reproduction, Scale};
 use crate::claim::{Claim, Verdict};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing_studies::{Cell, Frame, Row, Study, Value, compute_cells};
 use std::sync::OnceLock;
@@ -29,7 +30,7 @@ impl Shown<'_> {
     fn new(study: &dyn Reproduction) -> Shown<'_> {
         let grid = study.study().unwrap();
         let mut rows = vec![Vec::new(); grid.cells.len()];
-        compute_cells(&grid.cells, sources(), 2, &mut |at, result| {
+        compute_cells(&grid.cells, sources(), 2, &Context::default(), &mut |at, result| {
             rows[at] = result?;
             Ok(())
         })

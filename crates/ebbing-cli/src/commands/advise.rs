@@ -22,20 +22,13 @@ pub struct Args {
     output: Output,
 }
 
-/// Parts of the work.
-const PARTS: u64 = 8;
-
 impl Args {
     /// Computes and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
-        let mut bar = console.steps("advise", PARTS);
-        let mut done = 0;
-        let advice = self.job.run(&Sources::new(), &mut |_| {
-            bar.set(done);
-            done += 1;
-        })?;
-        drop(bar);
+        let context = console.watched("advise");
+        let _held = self.output.begin(self.job.clone(), &context)?;
+        let advice = self.job.run(&Sources::new(), &context)?;
+        drop(context);
         let metadata = self.output.metadata("advise", Some(advice.seed), &advice.tasks, &advice.settings)?;
         self.output.finish(console, ("advise", "advice"), &metadata, &advice)
     }

@@ -31,30 +31,19 @@ pub struct Args {
 impl Args {
     /// Computes and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
+        let _held = self.output.begin(self.job.clone(), &console.context())?;
         let sources = Sources::new();
         if self.job.pairs {
-            let mut bar = console.share("pairs of tasks");
-            let pairs = self.job.all_pairs(&sources, &mut |done, all| bar.set((10_000 * done / all) as u64))?;
-            drop(bar);
+            let pairs = self.job.all_pairs(&sources, &console.watched("pairs of tasks"))?;
             self.finish(console, &pairs.settings, &pairs.prepared, &pairs)
         } else if self.job.curves_alone() {
-            let mut bar = console.share("curves against the load");
-            let curves = self.job.sequence(&sources, &mut |done, all| bar.set((10_000 * done / all) as u64))?;
-            drop(bar);
+            let curves = self.job.sequence(&sources, &console.watched("curves against the load"))?;
             self.finish(console, &curves.settings, &curves.prepared, &curves)
         } else if self.job.sweep().is_some() {
-            let (values, chosen) = self.job.grid();
-            let mut bar = console.steps("phase diagram", (values.len() * self.job.seeds + chosen.len()) as u64);
-            let mut done = 0;
-            let diagram = self.job.swept(&sources, &mut || {
-                done += 1;
-                bar.set(done);
-            })?;
-            drop(bar);
+            let diagram = self.job.swept(&sources, &console.watched("phase diagram"))?;
             self.finish(console, &diagram.settings, &preparation_words(&diagram.settings), &diagram)
         } else {
-            let place = self.job.place(&sources)?;
+            let place = self.job.place(&sources, &console.context())?;
             self.finish(console, &place.settings, &place.prepared, &place)
         }
     }

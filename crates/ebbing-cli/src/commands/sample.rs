@@ -26,9 +26,9 @@ pub struct Args {
 impl Args {
     /// Samples and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
+        let _held = self.output.begin(self.job.clone(), &console.context())?;
         let chains = |what: &str, tasks: &[Task], settings: &PosteriorSettings| chains(console, what, tasks, settings);
-        let answer = self.job.run(&Sources::new(), &chains)?;
+        let answer = self.job.run(&Sources::new(), &console.context(), &chains)?;
         let (settings, tasks) = (&answer.settings, &answer.sequence.settings);
         let metadata = self.output.metadata("sample", Some(settings.seed), tasks, settings)?;
         self.output.finish(console, ("sample", "sample"), &metadata, &answer)
@@ -42,10 +42,5 @@ fn chains(
     tasks: &[Task],
     settings: &PosteriorSettings,
 ) -> ebbing::Result<SampledPosterior> {
-    let bar = std::sync::Mutex::new(console.steps(what, settings.chains as u64));
-    sample_posterior(tasks, settings, |done| {
-        if let Ok(mut bar) = bar.lock() {
-            bar.set(done as u64);
-        }
-    })
+    sample_posterior(tasks, settings, &console.watched(what))
 }

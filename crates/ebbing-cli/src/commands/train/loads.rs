@@ -36,8 +36,8 @@ impl Args {
             }
         }
         let ends = runs::all(&jobs, self.output.out.as_deref(), console)?;
-        let two =
-            TwoTasks::new(&sequence.tasks, &MultiHeadSettings { sigma2: base.sigma0.powi(2), ..Default::default() })?;
+        let settings = MultiHeadSettings { sigma2: base.sigma0.powi(2), ..Default::default() };
+        let two = TwoTasks::new(&sequence.tasks, &settings, &console.context())?;
         let critical = two.critical_load()?;
         let mut points = Vec::new();
         for (k, &width) in widths.iter().enumerate() {

@@ -32,7 +32,7 @@ pub struct Args {
 impl Args {
     /// Trains and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
+        let _held = self.output.begin(self.job.clone(), &console.context())?;
         let output = &self.output;
         if self.job.loads.is_empty() {
             let answer = self.over_tasks(console)?;

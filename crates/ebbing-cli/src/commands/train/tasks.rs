@@ -8,7 +8,7 @@ use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner};
 use ebbing::stats::{Estimate, mean_curve};
 use ebbing::theory::single_head::SingleHeadSettings;
-use ebbing::{SingleHead, TaskSequence};
+use ebbing::{Context, SingleHead, TaskSequence};
 
 impl Args {
     /// Trains every learner on every seed's sequence.
@@ -39,12 +39,12 @@ impl Args {
             }
             learners.push(group);
         }
-        let theory = self.theory(&sequences)?;
+        let theory = self.theory(&sequences, &console.context())?;
         Ok(TrainResult { first: sequences.swap_remove(0), seeds: self.job.seeds, learners, theory })
     }
 
     /// The single-head theory's loss of task 1 after each task, over seeds.
-    fn theory(&self, sequences: &[TaskSequence]) -> anyhow::Result<Option<(String, Vec<Estimate>)>> {
+    fn theory(&self, sequences: &[TaskSequence], context: &Context) -> anyhow::Result<Option<(String, Vec<Estimate>)>> {
         let settings = self.job.settings(Learner::Gd, 0)?;
         if settings.heads == Heads::Multi {
             return Ok(None);
@@ -52,7 +52,7 @@ impl Args {
         let settings = SingleHeadSettings { architecture: settings.architecture, ..SingleHeadSettings::default() };
         let mut curves: Vec<Vec<f64>> = Vec::new();
         for sequence in sequences {
-            let forgetting = SingleHead::new(sequence, &settings)?.forgetting()?;
+            let forgetting = SingleHead::new(sequence, &settings, context)?.forgetting()?;
             curves.push(forgetting.iter().map(|row| row[0]).collect());
         }
         let mean = mean_curve(&curves.iter().map(Vec::as_slice).collect::<Vec<_>>())?;

@@ -269,7 +269,8 @@ mod tests {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 2, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
         let settings = OrderParameterSettings { shuffles: 40, ..OrderParameterSettings::default() };
-        let mut pair = order_parameters::pair(&tasks.tasks[0], &tasks.tasks[1], &settings).unwrap();
+        let mut pair =
+            order_parameters::pair(&tasks.tasks[0], &tasks.tasks[1], &settings, &ebbing::Context::default()).unwrap();
         let mut finding = |conflict: f64, p: f64| {
             let null = pair.null.as_mut().unwrap();
             (null.mean.conflict, null.low.conflict, null.high.conflict) = (1.1, 0.8, 1.4);
@@ -295,7 +296,7 @@ mod tests {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 3, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
         let settings = ebbing::theory::forecast::ForecastSettings { order: false, ..Default::default() };
-        let mut forecast = Forecast::of(&[tasks], &settings, &mut |_| ()).unwrap();
+        let mut forecast = Forecast::of(&[tasks], &settings, &ebbing::Context::default()).unwrap();
         let times = [1.0, 2.0, 3.0, 4.0];
         for (curve, name) in [([0.0, 0.1, 0.2, 0.3], "straight line"), ([0.0, 0.4, 0.4, 0.4], "plateau")] {
             forecast.fit = Some(ebbing::stats::ForgettingFit::new(&times, &curve).unwrap());
