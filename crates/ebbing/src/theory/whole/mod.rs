@@ -145,9 +145,12 @@ pub(crate) fn forecast(
         counted: vec![],
     };
     whole.leave_out_what_is_shared(&sizes, per_task);
-    let found = whole.found()?;
-    whole.scratch.remove();
-    Ok(found)
+    let found = whole.found();
+    // Parts serve the same request alone; one that is refused would be refused again.
+    if !matches!(found, Err(Error::Stopped | Error::Io { .. })) {
+        whole.scratch.remove();
+    }
+    found
 }
 
 impl Whole<'_> {
