@@ -85,6 +85,12 @@ impl Progress {
         self.bar.set_message(text.to_string());
     }
 
+    /// Says what comes next, and which share of the work is done.
+    pub fn at(&mut self, what: &str, share: f64) {
+        self.note(what);
+        self.set((1e4 * share) as u64);
+    }
+
     /// Tells how much is done.
     pub fn set(&mut self, done: u64) {
         if self.begin.is_some_and(|begin| begin.elapsed() >= PATIENCE) {

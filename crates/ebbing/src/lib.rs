@@ -46,6 +46,7 @@
 //! | [`tasks`] | tasks, sequences of tasks, and the protocols that draw them |
 //! | [`kernels`] | the prior of the weights over time, and kernels of wide networks under it |
 //! | [`theory`] | forecasts from kernels and targets, one module per question |
+//! | [`request`] | what can be asked, command by command, with every field declared once |
 //! | [`nets`] | finite networks: gradient descent with penalties, and Monte Carlo |
 //! | [`metrics`] | losses, accuracies, and metrics of continual learning |
 //! | [`stats`] | fits, correlations, means with standard errors |
@@ -71,6 +72,7 @@ pub mod linalg;
 pub mod metrics;
 pub mod nets;
 pub mod plan;
+pub mod request;
 pub mod rng;
 pub mod serde_infinity;
 pub mod stats;

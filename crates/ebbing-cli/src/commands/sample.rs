@@ -1,12 +1,12 @@
 //! `ebbing sample`: networks drawn from the posterior itself, beside what the theory says of them.
 
 use crate::console::Console;
+use crate::flags::Flags;
 use crate::output::{Output, write_json};
 use ebbing::data::Sources;
-use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
-use ebbing::{Task, sample_posterior};
+use ebbing::nets::Heads;
+use ebbing::request::{Comparison, SampleAnswer, SampleRequest};
 use ebbing_show::{Figure, Line, Markers, Panel, Screen, Spread, Table, escape_markup, json_number, significant};
-use ebbing_studies::job::{Comparison, SampleJob, SampleResult};
 use ebbing_studies::show::{counted, prepared};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ use serde_json::json;
   ebbing sample --heads single --depth 2            one readout for all tasks")]
 pub struct Args {
     #[command(flatten)]
-    job: SampleJob,
+    request: Flags<SampleRequest>,
     #[command(flatten)]
     output: Output,
 }
@@ -29,15 +29,18 @@ pub struct Args {
 impl Args {
     /// Samples and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
-        let chains = |what: &str, tasks: &[Task], settings: &PosteriorSettings| chains(console, what, tasks, settings);
-        self.show(console, &self.job.run(&Sources::new(), &chains)?)
+        let request = &self.request.0;
+        let _held = self.output.begin(request.clone())?;
+        let mut bar = console.share("sample");
+        let answer = request.run(&Sources::new(), &mut |what, share| bar.at(what, share))?;
+        drop(bar);
+        self.show(console, &answer)
     }
 
     fn show(
         &self,
         console: &Console,
-        SampleResult { sequence, settings, sampled, alone, comparison: rows }: &SampleResult,
+        SampleAnswer { sequence, settings, sampled, alone, comparison: rows }: &SampleAnswer,
     ) -> anyhow::Result<()> {
         let title = format!(
             "Posterior of {}{}: width {}, depth {}, λ = {}, β = {}, {}, seed {}",
@@ -97,21 +100,6 @@ impl Args {
         }
         console.print(&screen.render_for_stdout())
     }
-}
-
-/// Samples with a bar.
-fn chains(
-    console: &Console,
-    what: &str,
-    tasks: &[Task],
-    settings: &PosteriorSettings,
-) -> ebbing::Result<SampledPosterior> {
-    let bar = std::sync::Mutex::new(console.steps(what, settings.chains as u64));
-    sample_posterior(tasks, settings, |done| {
-        if let Ok(mut bar) = bar.lock() {
-            bar.set(done as u64);
-        }
-    })
 }
 
 /// How far the sampled values are from the theory (markup).

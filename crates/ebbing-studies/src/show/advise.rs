@@ -1,7 +1,7 @@
 //! Advice as a figure, a table and a report.
 
 use super::{Shown, bibtex};
-use crate::job::AdviseResult;
+use ebbing::request::AdviseAnswer;
 use ebbing::theory::advise::{Advice, Remedy, RemedyKind};
 use ebbing_show::{
     Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup, significant, typeset,
@@ -11,7 +11,7 @@ use ebbing_show::{
 ///
 /// # Errors
 /// Where a table is not sound.
-pub fn shown(told: &AdviseResult, metadata: &Metadata) -> Result<Shown> {
+pub fn shown(told: &AdviseAnswer, metadata: &Metadata) -> Result<Shown> {
     let figure = figure(&told.advice).metadata(metadata);
     let remedies = table(&told.advice, "Remedies, the least forgetting first", true);
     let sentences: Vec<String> = told.advice.sentences().iter().map(|s| typeset(s)).collect();

@@ -91,13 +91,3 @@ fn dataset(tasks: &serde_json::Value) -> (String, String) {
     let all = |key: &str| files.iter().map(|file| text(file.get(key))).collect::<Vec<_>>().join(", ");
     (all("file"), all("sha256"))
 }
-
-/// An argument as it can be typed again in a shell.
-pub fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        argument.to_string()
-    } else {
-        format!("'{}'", argument.replace('\'', "'\\''"))
-    }
-}

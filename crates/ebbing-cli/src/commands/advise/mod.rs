@@ -5,7 +5,8 @@ mod pages;
 use crate::console::Console;
 use crate::output::Output;
 use ebbing::data::Sources;
-use ebbing_studies::job::AdviseJob;
+use ebbing::request::AdviseRequest;
+use crate::flags::Flags;
 
 /// Tell what each remedy would do against forgetting, and what it costs
 ///
@@ -19,24 +20,18 @@ use ebbing_studies::job::AdviseJob;
   ebbing advise --data mnist --protocol split --seeds 5 --mode ntk")]
 pub struct Args {
     #[command(flatten)]
-    job: AdviseJob,
+    request: Flags<AdviseRequest>,
     #[command(flatten)]
     output: Output,
 }
 
-/// Parts of the work.
-const PARTS: u64 = 8;
-
 impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
-        let mut bar = console.steps("advise", PARTS);
-        let mut done = 0;
-        let told = self.job.run(&Sources::new(), &mut |_| {
-            bar.set(done);
-            done += 1;
-        })?;
+        let request = self.request.0;
+        let _held = self.output.begin(request.clone())?;
+        let mut bar = console.share("advise");
+        let told = request.run(&Sources::new(), &mut |what, share| bar.at(what, share))?;
         drop(bar);
         pages::write(&told, &self.output)?;
         if self.output.json {

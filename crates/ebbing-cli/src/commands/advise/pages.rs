@@ -3,7 +3,7 @@
 use crate::output::{Output, write_json};
 use ebbing::theory::advise::Advice;
 use ebbing_show::{Metadata, Screen, typeset};
-use ebbing_studies::job::AdviseResult;
+use ebbing::request::AdviseAnswer;
 use ebbing_studies::show::advise::{shown, table};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// Where the table is not sound.
-pub fn screen(told: &AdviseResult, output: &Output) -> ebbing_show::Result<String> {
+pub fn screen(told: &AdviseAnswer, output: &Output) -> ebbing_show::Result<String> {
     let mut screen = Screen::new(&typeset(&told.heading));
     let sentences = told.advice.sentences();
     let (first, rest) = sentences.split_at(1.min(sentences.len()));
@@ -36,7 +36,7 @@ fn refused(advice: &Advice) -> Vec<String> {
     out.map(|r| format!("{} does not apply: {}.", r.remedy, r.why.as_deref().unwrap_or_default())).collect()
 }
 
-fn metadata(told: &AdviseResult, output: &Output) -> anyhow::Result<Metadata> {
+fn metadata(told: &AdviseAnswer, output: &Output) -> anyhow::Result<Metadata> {
     output.metadata("advise", Some(told.seed), &told.tasks, &told.settings)
 }
 
@@ -44,7 +44,7 @@ fn metadata(told: &AdviseResult, output: &Output) -> anyhow::Result<Metadata> {
 ///
 /// # Errors
 /// Where settings cannot be written as JSON.
-pub fn json(told: &AdviseResult, output: &Output) -> anyhow::Result<Value> {
+pub fn json(told: &AdviseAnswer, output: &Output) -> anyhow::Result<Value> {
     Ok(json!({
         "metadata": metadata(told, output)?,
         "advice": told.advice,
@@ -57,7 +57,7 @@ pub fn json(told: &AdviseResult, output: &Output) -> anyhow::Result<Value> {
 ///
 /// # Errors
 /// Where a file cannot be written.
-pub fn write(told: &AdviseResult, output: &Output) -> anyhow::Result<()> {
+pub fn write(told: &AdviseAnswer, output: &Output) -> anyhow::Result<()> {
     output.save("advise", |folder| {
         let metadata = metadata(told, output)?;
         write_json(&folder.join("advice.json"), &json(told, output)?)?;

@@ -16,7 +16,8 @@ use ebbing::plan::{
 };
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 use ebbing::theory::single_head::Mode;
-use ebbing_studies::job::ForecastJob;
+use ebbing::request::ForecastRequest;
+use crate::flags::Flags;
 use memory::bytes;
 
 /// Forecast what a network forgets of a task sequence, before anything is trained
@@ -33,7 +34,7 @@ use memory::bytes;
   ebbing forecast --features layer.npz           order parameters of a layer or of recordings")]
 pub struct Args {
     #[command(flatten)]
-    job: ForecastJob,
+    request: Flags<ForecastRequest>,
     #[command(flatten)]
     output: Output,
     /// Plan with this much memory, such as 20GiB [default: most of this machine's]; what needs more is computed in tiles
@@ -50,7 +51,7 @@ const LONG: f64 = 2.0;
 impl Args {
     /// What plain `ebbing` does: the forecast with no arguments.
     pub fn plain() -> Self {
-        Args { job: ForecastJob::default(), output: Output::default(), memory: None, advice: true }
+        Args { request: Flags::default(), output: Output::default(), memory: None, advice: true }
     }
 
     /// Computes and tells.
@@ -59,27 +60,16 @@ impl Args {
         if let Some(bytes) = self.memory {
             set_memory_limit(MemoryLimit::Bytes(bytes));
         }
-        let _held = self.output.begin(self.job.clone())?;
+        let request = &self.request.0;
+        let _held = self.output.begin(request.clone())?;
         if let Some(folder) = &self.output.out {
             set_scratch(Some(folder.join("unfinished")));
         }
-        let settings = self.job.settings()?;
-        let layers = self.job.features.len().max(1);
-        // Files of features follow each other, each with as many parts.
-        let parts = settings.parts(self.job.seeds(), 2);
-        let (mut bar, mut begun) = (console.share("forecast"), 0);
-        let sources = Sources::new();
-        let before =
-            |sequences: &[TaskSequence], settings: &ForecastSettings| self.announce(console, sequences, settings);
-        let told = self.job.run(&sources, &before, &mut |what, share| {
-            let share = share.unwrap_or_else(|| {
-                begun += 1;
-                ((begun - 1) % parts) as f64 / parts as f64
-            });
-            let file = (begun.max(1) - 1) / parts;
-            bar.note(what);
-            bar.set((1e4 * (file as f64 + share) / layers as f64) as u64);
-        })?;
+        let mut bar = console.share("forecast");
+        let before = |sequences: &[TaskSequence], settings: &ForecastSettings| {
+            announce(request, console, sequences, settings);
+        };
+        let told = request.run(&Sources::new(), &before, &mut |what, share| bar.at(what, share))?;
         let advice = if self.advice { told.in_short()? } else { None };
         drop(bar);
         pages::write(&told, &self.output)?;
@@ -88,47 +78,47 @@ impl Args {
         }
         console.print(&words::page(&told, advice.as_deref(), &self.output)?)
     }
+}
 
-    /// Says how long it will take and how much memory and disk, where that is worth saying.
-    fn announce(&self, console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings) {
-        let (sizes, speed) = (sequences[0].sizes(), Speed::measure());
-        if let Some(disk) = self.job.disk_of(&sizes) {
-            let cost = self.job.cost_of(&sizes).times(sequences.len());
-            console.remark(&format!(
-                "the kernels do not fit into memory: in tiles, about {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
-                time(cost.seconds(speed)),
-                size(cost.bytes),
-                size(disk),
-                scratch_folder().display()
-            ));
-            return;
-        }
-        let cost = match settings.features {
-            true => self.job.cost_of_features(&sizes),
-            false => forgetting_cost(&sizes).then(order_parameter_cost(&sizes)),
+/// Says how long it will take and how much memory and disk, where that is worth saying.
+fn announce(request: &ForecastRequest, console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings) {
+    let (sizes, speed) = (sequences[0].sizes(), Speed::measure());
+    if let Some(disk) = request.disk_of(&sizes) {
+        let cost = request.cost_of(&sizes).times(sequences.len());
+        console.remark(&format!(
+            "the kernels do not fit into memory: in tiles, about {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
+            time(cost.seconds(speed)),
+            size(cost.bytes),
+            size(disk),
+            scratch_folder().display()
+        ));
+        return;
+    }
+    let cost = match settings.features {
+        true => request.cost_of_features(&sizes),
+        false => forgetting_cost(&sizes).then(order_parameter_cost(&sizes)),
+    };
+    let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
+    let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
+    let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
+    let shared = ForecastOrders::shares_kernels(settings);
+    let order = if settings.features { feature_order_cost(&sizes) } else { order_cost(&sizes, shared) };
+    let order = order.times(sequences.len());
+    let cost = if settings.order { cost.then(order) } else { cost };
+    let seconds = cost.seconds(speed);
+    if seconds > LONG {
+        let theory = &settings.theory;
+        let tables = match theory.mode {
+            _ if theory.variance => 0,
+            Mode::Rf => 1,
+            Mode::Ntk | Mode::Lazy => 2,
+            Mode::Gibbs => 0,
         };
-        let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
-        let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
-        let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
-        let shared = ForecastOrders::shares_kernels(settings);
-        let order = if settings.features { feature_order_cost(&sizes) } else { order_cost(&sizes, shared) };
-        let order = order.times(sequences.len());
-        let cost = if settings.order { cost.then(order) } else { cost };
-        let seconds = cost.seconds(speed);
-        if seconds > LONG {
-            let theory = &settings.theory;
-            let tables = match theory.mode {
-                _ if theory.variance => 0,
-                Mode::Rf => 1,
-                Mode::Ntk | Mode::Lazy => 2,
-                Mode::Gibbs => 0,
-            };
-            let peak = match settings.features && !theory.variance {
-                true => feature_peak(&sizes, theory.keep_bytes, settings.order),
-                false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order),
-            };
-            let bytes = peak.max(cost.bytes);
-            console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));
-        }
+        let peak = match settings.features && !theory.variance {
+            true => feature_peak(&sizes, theory.keep_bytes, settings.order),
+            false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order),
+        };
+        let bytes = peak.max(cost.bytes);
+        console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));
     }
 }

@@ -3,7 +3,7 @@
 use crate::output::{Output, write_json};
 use ebbing::theory::forecast::assumes;
 use ebbing_show::Metadata;
-use ebbing_studies::job::ForecastResult;
+use ebbing::request::ForecastAnswer;
 use ebbing_studies::show::forecast::shown;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// Where settings cannot be written as JSON.
-pub fn json(told: &ForecastResult, output: &Output) -> anyhow::Result<Value> {
+pub fn json(told: &ForecastAnswer, output: &Output) -> anyhow::Result<Value> {
     let layers: Vec<Value> =
         told.layers.iter().map(|(name, forecast)| json!({ "file": name, "forecast": forecast })).collect();
     Ok(json!({
@@ -23,7 +23,7 @@ pub fn json(told: &ForecastResult, output: &Output) -> anyhow::Result<Value> {
     }))
 }
 
-fn metadata(told: &ForecastResult, output: &Output) -> anyhow::Result<Metadata> {
+fn metadata(told: &ForecastAnswer, output: &Output) -> anyhow::Result<Metadata> {
     output.metadata("forecast", Some(told.seed), &told.first.settings, &told.settings)
 }
 
@@ -31,7 +31,7 @@ fn metadata(told: &ForecastResult, output: &Output) -> anyhow::Result<Metadata> 
 ///
 /// # Errors
 /// Where a file cannot be written.
-pub fn write(told: &ForecastResult, output: &Output) -> anyhow::Result<()> {
+pub fn write(told: &ForecastAnswer, output: &Output) -> anyhow::Result<()> {
     output.save("forecast", |folder| {
         let metadata = metadata(told, output)?;
         let shown = shown(told, &metadata)?;

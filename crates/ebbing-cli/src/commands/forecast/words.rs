@@ -3,14 +3,14 @@
 use crate::output::Output;
 use ebbing::theory::forecast::assumes;
 use ebbing_show::{Screen, escape_markup, typeset};
-use ebbing_studies::job::ForecastResult;
+use ebbing::request::ForecastAnswer;
 use ebbing_studies::show::forecast::{matrix, tables};
 
 /// Everything the forecast tells, on one page, and `advice` where there is some.
 ///
 /// # Errors
 /// Where a table is not sound.
-pub fn page(told: &ForecastResult, advice: Option<&str>, output: &Output) -> ebbing_show::Result<String> {
+pub fn page(told: &ForecastAnswer, advice: Option<&str>, output: &Output) -> ebbing_show::Result<String> {
     let forecast = &told.forecast;
     let mut screen = Screen::new(&typeset(&told.heading));
     if !forecast.pairs.is_empty() {

@@ -3,12 +3,11 @@
 use super::Args;
 use crate::console::Console;
 use crate::output::write_json;
-use ebbing::data::Sources;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::Power;
 use ebbing::theory::phase::{SequenceCurve, SequencePoint};
 use ebbing_show::{Figure, Line, Panel, Screen, Table, significant, write_table};
-use ebbing_studies::job::PhaseSequence;
+use ebbing::request::PhaseSequence;
 use ebbing_studies::show::{in_brackets, phase as show};
 use serde_json::json;
 
@@ -26,14 +25,11 @@ const QUANTITIES: [Quantity; 4] = [
 ];
 
 impl Args {
-    /// Computes the curves and tells.
-    pub(super) fn longer(&self, console: &Console) -> anyhow::Result<()> {
-        let mut bar = console.share("curves against the load");
-        let told = self.job.sequence(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
-        drop(bar);
+    /// Writes and prints the curves.
+    pub(super) fn longer(&self, console: &Console, told: PhaseSequence) -> anyhow::Result<()> {
         let PhaseSequence { settings, prepared, sizes, curves, at_width } = told;
         let metadata =
-            self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &prepared)?)?;
+            self.output.metadata("phase", Some(self.request.0.seed()?), &settings, &show::settings(&self.request.0, &prepared)?)?;
         let result = json!({ "metadata": metadata, "tasks": sizes, "load_of_width": at_width, "curves": curves });
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let done = in_brackets(&prepared);
@@ -42,7 +38,7 @@ impl Args {
         let defined = std::iter::once(show::DEFINED_FOR_MORE.to_string());
         let sentences: Vec<String> = curves.iter().flat_map(told).chain(defined).collect();
         self.output.save("phase", |folder| {
-            let own = at_width.zip(self.job.width);
+            let own = at_width.zip(self.request.0.width);
             let figure = figure(&curves, sizes.len(), own).finding(&sentences[0]).metadata(&metadata);
             figure.save(folder, "phase")?;
             write_json(&folder.join("phase.json"), &result)?;

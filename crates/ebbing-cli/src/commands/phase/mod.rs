@@ -8,7 +8,9 @@ mod sweep;
 use crate::console::Console;
 use crate::output::Output;
 use ebbing_show::{Figure, Metadata, Table};
-use ebbing_studies::job::PhaseJob;
+use crate::flags::Flags;
+use ebbing::data::Sources;
+use ebbing::request::{PhaseAnswer, PhaseRequest};
 use ebbing_studies::show::phase as show;
 use std::path::Path;
 
@@ -28,7 +30,7 @@ use std::path::Path;
   ebbing phase --length 3 --lambda 1e3,inf       three tasks, a readout each")]
 pub struct Args {
     #[command(flatten)]
-    job: PhaseJob,
+    request: Flags<PhaseRequest>,
     #[command(flatten)]
     output: Output,
 }
@@ -47,16 +49,15 @@ fn report(
 impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
-        if self.job.pairs {
-            self.all_pairs(console)
-        } else if self.job.curves_alone() {
-            self.longer(console)
-        } else {
-            match self.job.sweep() {
-                Some(sweep) => self.swept(console, sweep),
-                None => self.place(console),
-            }
+        let _held = self.output.begin(self.request.0.clone())?;
+        let mut bar = console.share("phase");
+        let answer = self.request.0.run(&Sources::new(), &mut |what, share| bar.at(what, share))?;
+        drop(bar);
+        match answer {
+            PhaseAnswer::Swept(swept) => self.swept(console, &swept),
+            PhaseAnswer::Pairs(pairs) => self.all_pairs(console, pairs),
+            PhaseAnswer::Sequence(sequence) => self.longer(console, sequence),
+            PhaseAnswer::Place(place) => self.place(console, &place),
         }
     }
 }

@@ -3,22 +3,18 @@
 use super::Args;
 use crate::console::Console;
 use crate::output::write_json;
-use ebbing::data::Sources;
 use ebbing_show::{Report, Screen, Table, significant, typeset, write_table};
-use ebbing_studies::job::{PhasePair, PhasePairs};
+use ebbing::request::{PhasePair, PhasePairs};
 use ebbing_studies::show::phase as show;
 use ebbing_studies::show::{bibtex, in_brackets};
 use serde_json::json;
 
 impl Args {
-    /// Computes all pairs and tells.
-    pub(super) fn all_pairs(&self, console: &Console) -> anyhow::Result<()> {
-        let mut bar = console.share("pairs of tasks");
-        let told = self.job.all_pairs(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
-        drop(bar);
+    /// Writes and prints all pairs.
+    pub(super) fn all_pairs(&self, console: &Console, told: PhasePairs) -> anyhow::Result<()> {
         let PhasePairs { settings, prepared, sizes, pairs } = told;
         let metadata =
-            self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &prepared)?)?;
+            self.output.metadata("phase", Some(self.request.0.seed()?), &settings, &show::settings(&self.request.0, &prepared)?)?;
         let examples: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let done = in_brackets(&prepared);
         let heading = format!("{} tasks of {} examples{done}, a readout each", sizes.len(), examples.join(", "));

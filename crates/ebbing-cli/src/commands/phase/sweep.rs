@@ -3,58 +3,40 @@
 use super::Args;
 use crate::console::Console;
 use crate::output::write_json;
-use ebbing::data::Sources;
 use ebbing::stats::Estimate;
 use ebbing::tasks::preparation_words;
 use ebbing::theory::multi_head::CriticalLoad;
 use ebbing_show::{Screen, Spread, Table, escape_markup, significant, write_table};
-use ebbing_studies::job::{PhaseSweep, SweptCurves, SweptLoads};
+use ebbing::request::{PhaseSweep, PhaseSwept, SweptLoads};
 use ebbing_studies::show::{counted, phase as figures};
 use serde_json::json;
 
 impl Args {
-    /// Sweeps, tells and draws.
-    pub(super) fn swept(&self, console: &Console, sweep: PhaseSweep) -> anyhow::Result<()> {
-        let (values, chosen) = self.job.grid();
-        let mut bar = console.steps("phase diagram", (values.len() * self.job.seeds + chosen.len()) as u64);
-        let mut done = 0;
-        let (settings, swept, curves) = self.job.swept(&Sources::new(), &mut || {
-            done += 1;
-            bar.set(done);
-        })?;
-        drop(bar);
-        self.tell_sweep(console, sweep, &settings, &swept, &curves)
-    }
-
-    fn tell_sweep(
-        &self,
-        console: &Console,
-        sweep: PhaseSweep,
-        tasks: &serde_json::Value,
-        swept: &[SweptLoads],
-        curves: &[SweptCurves],
-    ) -> anyhow::Result<()> {
+    /// Writes and prints a sweep.
+    pub(super) fn swept(&self, console: &Console, answer: &PhaseSwept) -> anyhow::Result<()> {
+        let PhaseSwept { sweep, settings: tasks, swept, curves } = answer;
+        let sweep = *sweep;
         let prepared = preparation_words(tasks);
-        let settings = figures::settings(&self.job, &prepared)?;
-        let metadata = self.output.metadata("phase", Some(self.job.seed()?), tasks, &settings)?;
+        let settings = figures::settings(&self.request.0, &prepared)?;
+        let metadata = self.output.metadata("phase", Some(self.request.0.seed()?), tasks, &settings)?;
         let result = json!({
             "metadata": metadata,
             "sweep": sweep.axis().replace(['{', '}'], ""),
-            "label_scale": if self.job.rescale_labels { "YᵀK⁻¹Y/P = 1" } else { "as given" },
+            "label_scale": if self.request.0.rescale_labels { "YᵀK⁻¹Y/P = 1" } else { "as given" },
             "values": swept.iter().map(|s| json!({ "value": s.value, "critical_loads": s.loads })).collect::<Vec<_>>(),
             "curves": curves.iter().map(|c| json!({ "value": c.value, "curves": c.curves })).collect::<Vec<_>>(),
         });
         let heading = format!(
             "Phase boundary of two tasks of {} examples ({}; {prepared}), σ = {}, {}",
-            self.job.examples(),
-            escape_markup(self.job.tasks.data()),
-            self.job.sigma,
-            counted(self.job.seeds, "seed")
+            self.request.0.examples(),
+            escape_markup(self.request.0.tasks.data()),
+            self.request.0.sigma,
+            counted(self.request.0.seeds, "seed")
         );
-        let boundary = boundary(sweep, swept, self.job.seeds);
-        let (sentences, notes) = ([rule(self.job.readout_norm), reach(sweep, swept)], notes(sweep, swept));
+        let boundary = boundary(sweep, swept, self.request.0.seeds);
+        let (sentences, notes) = ([rule(self.request.0.readout_norm), reach(sweep, swept)], notes(sweep, swept));
         self.output.save("phase", |folder| {
-            let figure = figures::diagram(sweep.axis(), swept, curves, &self.job.alpha.grid()?, self.job.seeds);
+            let figure = figures::diagram(sweep.axis(), swept, curves, &self.request.0.alpha.grid()?, self.request.0.seeds);
             let figure = figure.finding(&sentences[1]).metadata(&metadata);
             figure.save(folder, "phase")?;
             write_json(&folder.join("phase.json"), &result)?;

@@ -6,7 +6,7 @@ use crate::failure::Refused;
 use ebbing::Error;
 use ebbing::data::write_atomic;
 use ebbing_show::{Screen, escape_markup};
-use ebbing_studies::show::quoted;
+use ebbing::request::quoted;
 use ebbing_studies::{Bill, SlurmOptions, Store, Study};
 use serde_json::json;
 use std::path::{Path, PathBuf};

@@ -1,97 +1,24 @@
 //! The three regimes by trained networks: two tasks, a readout each, at several loads α = P/N.
 
-use super::runs::{self, Run, RunEnd};
 use super::{Args, Told, loss_words, reports};
 use crate::console::Console;
 use crate::output::write_json;
-use ebbing::data::Sources;
-use ebbing::nets::{Heads, MeanInterference, Solver, TaskReport};
-use ebbing::stats::Estimate;
-use ebbing::theory::multi_head::{MultiHeadSettings, Power, Regime, TwoTasks};
+use ebbing::nets::{Solver, TaskReport};
+use ebbing::request::{MeasuredLoad, TrainedLoads};
+use ebbing::theory::multi_head::Power;
 use ebbing::theory::phase::PhasePoint;
-use ebbing::{Error, TaskSequence};
 use ebbing_show::{Figure, Markers, Panel, Spread, Table, escape_markup, json_number, significant, typeset};
 use ebbing_studies::draw::{self, LoadCurve};
 use ebbing_studies::show::{counted, prepared};
 use serde_json::{Value, json};
 
-/// What was measured at one load.
-struct MeasuredLoad {
-    alpha: f64,
-    width: usize,
-    /// Means and standard errors over seeds; none where no run went through.
-    f21: Option<(f64, f64)>,
-    g22: Option<(f64, f64)>,
-    newest: f64,
-    learned: usize,
-    runs: usize,
-    /// How the second task's training ended: settled, or out of steps.
-    settled: usize,
-    /// Mean number of steps on the second task.
-    steps: f64,
-    /// How each task of each run that went through was learned, and task 2 alone.
-    reports: Vec<TaskReport>,
-    /// The sentences of runs that diverged: these enter no average.
-    diverged: Vec<String>,
-    regime: Regime,
-}
-
-impl MeasuredLoad {
-    fn reports(&self) -> Vec<&TaskReport> {
-        self.reports.iter().collect()
-    }
-}
-
 impl Args {
-    /// Trains two tasks with a readout each at every load, and task 2 alone for comparison.
-    pub(super) fn over_loads(&self, console: &Console) -> anyhow::Result<()> {
-        let [learner] = self.job.rules()[..] else {
-            return Err(Error::setting("--learners", "several", "must be one learner (l2) with --loads").into());
-        };
-        let base = self.job.settings(learner, 0)?;
-        if base.heads != Heads::Multi {
-            return Err(Error::setting("--heads", "single", "must be multi with --loads").into());
-        }
-        let recipe = self.job.task_keys().recipe()?;
-        let sequence = recipe.draw(&Sources::new(), recipe.seed)?;
-        check_two(&sequence)?;
-        let p = sequence.tasks[1].x.nrows();
-        let widths = self.job.widths(p)?;
-        let mut jobs = Vec::new();
-        for &width in &widths {
-            for k in 0..self.job.seeds as u64 {
-                let mut settings = self.job.settings(learner, recipe.seed.wrapping_add(k))?;
-                settings.width = width;
-                let name = format!("width{width}-seed{}", settings.seed);
-                let alone = vec![sequence.tasks[1].clone()];
-                jobs.push(Run { name: format!("{name}-alone"), tasks: alone, settings: settings.clone() });
-                jobs.push(Run { name, tasks: sequence.tasks.clone(), settings });
-            }
-        }
-        let outcomes = runs::all(&jobs, self.output.out.as_deref(), console)?;
-        let theory =
-            TwoTasks::new(&sequence.tasks, &MultiHeadSettings { sigma2: base.sigma0.powi(2), ..Default::default() })?;
-        let critical = theory.critical_load()?;
-        let mut points = Vec::new();
-        for (k, &width) in widths.iter().enumerate() {
-            let outcomes = &outcomes[2 * k * self.job.seeds..2 * (k + 1) * self.job.seeds];
-            let alpha = p as f64 / width as f64;
-            points.push(point(alpha, width, outcomes, critical.regime(alpha).0)?);
-        }
-        self.show_loads(console, recipe.seed, &sequence, &points, &theory, critical.alpha_c)
-    }
-
-    fn show_loads(
-        &self,
-        console: &Console,
-        seed: u64,
-        sequence: &TaskSequence,
-        points: &[MeasuredLoad],
-        theory: &TwoTasks,
-        critical: f64,
-    ) -> anyhow::Result<()> {
-        let settings = self.job.settings(self.job.rules()[0], seed)?;
-        let metadata = self.output.metadata("train", Some(seed), &sequence.settings, &settings)?;
+    /// Writes and prints what networks do at every load.
+    pub(super) fn over_loads(&self, console: &Console, trained: &TrainedLoads) -> anyhow::Result<()> {
+        let TrainedLoads { seed, settings, sequence, points, critical, .. } = trained;
+        let (critical, seeds) = (*critical, self.request.0.seeds);
+        let name = typeset(&settings.learner.name());
+        let metadata = self.output.metadata("train", Some(*seed), &sequence.settings, settings)?;
         let found = |value: Option<f64>| value.map_or(Value::Null, json_number);
         let pair = |v: Option<(f64, f64)>| v.map_or(Value::Null, |(m, e)| json!({ "mean": m, "se": e }));
         let result = json!({
@@ -102,8 +29,8 @@ impl Args {
                 "newest_training_error": json_number(q.newest), "learned": q.learned, "runs": q.runs, "settled": q.settled,
                 "steps": json_number(q.steps), "diverged": q.diverged,
                 "overshot": q.reports.iter().filter(|r| r.overshot).count(),
-                "gradient": found(reports::largest_gradient(&q.reports())),
-                "objectives": reports::objectives(&q.reports()),
+                "gradient": found(reports::largest_gradient(&of_load(q))),
+                "objectives": reports::objectives(&of_load(q)),
             })).collect::<Vec<_>>(),
         });
         let texts = |get: &dyn Fn(&MeasuredLoad) -> String| points.iter().map(get).collect::<Vec<String>>();
@@ -112,7 +39,7 @@ impl Args {
         let measured = |table: Table, head: &str, get: fn(&MeasuredLoad) -> Option<(f64, f64)>| {
             let (mean, error): (Vec<f64>, Vec<f64>) =
                 points.iter().map(|q| get(q).unwrap_or((f64::NAN, f64::NAN))).unzip();
-            match self.job.seeds > 1 {
+            match seeds > 1 {
                 true => table.estimate(head, &mean, Spread::StandardError, &error),
                 false => table.number(head, &mean),
             }
@@ -132,9 +59,9 @@ impl Args {
             "{}{} learned by {}, {}, {}; exact critical load {}",
             sequence.described(),
             prepared(sequence, true),
-            typeset(&self.job.rules()[0].name()),
+            name,
             loss_words(settings.loss),
-            counted(self.job.seeds, "seed"),
+            counted(seeds, "seed"),
             significant(critical)
         );
         let (settled, runs) = points.iter().fold((0, 0), |(s, r), q| (s + q.settled, r + q.runs));
@@ -146,9 +73,9 @@ impl Args {
             Solver::Levenberg => format!("Task 2 ended at its minimum in {settled} of {runs} runs."),
         };
         let mut sentences = vec![outcome(points, critical), ended];
-        let all: Vec<&TaskReport> = points.iter().flat_map(MeasuredLoad::reports).collect();
+        let all: Vec<&TaskReport> = points.iter().flat_map(of_load).collect();
         sentences.extend(reports::minima(&all).map(|said| format!("Task 2 alone included, {said}")));
-        sentences.extend(reports::overshot(&typeset(&self.job.rules()[0].name()), &all, &settings));
+        sentences.extend(reports::overshot(&name, &all, settings));
         let learned: usize = points.iter().map(|q| q.learned).sum();
         if learned < runs {
             let share = if learned == 0 { "No run".to_string() } else { format!("Only {learned} of {runs} runs") };
@@ -159,8 +86,7 @@ impl Args {
         sentences.extend(diverged.map(|sentence| escape_markup(&format!("Left out: {sentence}."))));
         let told = Told { heading, table, in_files, sentences };
         self.output.save("train", |folder| {
-            let drawn = figure(points, theory, critical, self.job.seeds, settings.solver)?;
-            told.write(folder, "train-loads", drawn, &metadata)?;
+            told.write(folder, "train-loads", figure(trained, seeds), &metadata)?;
             write_json(&folder.join("train-loads.json"), &result)
         })?;
         if self.output.json {
@@ -187,59 +113,17 @@ fn outcome(points: &[MeasuredLoad], critical: f64) -> String {
     }
 }
 
-fn check_two(sequence: &TaskSequence) -> ebbing::Result<()> {
-    if sequence.tasks.len() != 2 {
-        return Err(Error::setting("--length", sequence.tasks.len(), "must be 2 with --loads"));
-    }
-    if sequence.tasks[1].test.is_none() {
-        return Err(Error::data("task 2", "has no test set; --loads compares its test loss with learning it alone"));
-    }
-    Ok(())
-}
-
-/// Averages the runs of one load; `outcomes` holds, per seed, the run alone and the run of both tasks.
-fn point(alpha: f64, width: usize, outcomes: &[RunEnd], regime: Regime) -> ebbing::Result<MeasuredLoad> {
-    let (mut runs, mut diverged) = (vec![], vec![]);
-    for pair in outcomes.chunks(2) {
-        match pair {
-            [RunEnd::Done(alone), RunEnd::Done(both)] => runs.push((both.as_ref(), alone.as_ref())),
-            _ => diverged.extend(pair.iter().filter_map(RunEnd::sentence).map(String::from)),
-        }
-    }
-    let mean = MeanInterference::of(&runs)?;
-    let with_error = |e: Estimate| (e.value, e.error());
-    Ok(MeasuredLoad {
-        alpha,
-        width,
-        f21: mean.f21.map(with_error),
-        g22: mean.g22.map(with_error),
-        newest: mean.mse,
-        learned: mean.learned,
-        runs: outcomes.len() / 2,
-        settled: mean.settled,
-        steps: mean.steps,
-        reports: runs.iter().flat_map(|(both, alone)| both.reports.iter().chain(&alone.reports)).cloned().collect(),
-        diverged,
-        regime,
-    })
+/// How each task at one load was learned.
+fn of_load(point: &MeasuredLoad) -> Vec<&TaskReport> {
+    point.reports.iter().collect()
 }
 
 /// F21 and G22 against the load: markers for networks, lines for the theory at λ → ∞, tints for the regimes.
-fn figure(
-    points: &[MeasuredLoad],
-    theory: &TwoTasks,
-    critical: f64,
-    seeds: usize,
-    solver: Solver,
-) -> anyhow::Result<Figure> {
-    let first = points.iter().map(|q| q.alpha).fold(f64::INFINITY, f64::min);
+fn figure(trained: &TrainedLoads, seeds: usize) -> Figure {
+    let TrainedLoads { points, curve, critical, .. } = trained;
     let high = points.iter().map(|q| q.alpha).fold(0.0, f64::max) * 1.05;
-    let mut alphas = ebbing::stats::log_grid(0.5 * first.min(0.2), high, 121);
-    // The theory has no value at α = 1 itself.
-    alphas.retain(|a| (a - 1.0).abs() > 1e-3);
-    let curve = theory.curve(&alphas)?;
     let with_theory = |panel: Panel, get: fn(&PhasePoint) -> Option<Power>| {
-        let panel = draw::tints(panel, (0.0, high), critical);
+        let panel = draw::tints(panel, (0.0, high), *critical);
         LoadCurve::new("theory, λ → ∞", 0, &curve.points, get).lines(panel)
     };
     let measured = |get: fn(&MeasuredLoad) -> Option<(f64, f64)>| {
@@ -258,15 +142,15 @@ fn figure(
     } else {
         String::new()
     };
-    let how = match solver {
+    let how = match trained.settings.solver {
         Solver::Descent => "trained by descent",
         Solver::Levenberg => "at the minimum of loss and penalty",
     };
     let worst = points.iter().map(|q| q.newest).fold(0.0, f64::max);
-    Ok(Figure::grid(vec![left, right], 2).title("Trained networks in the three regimes").caption(&format!(
+    Figure::grid(vec![left, right], 2).title("Trained networks in the three regimes").caption(&format!(
         "Forgetting of task 1 and normalized test loss of task 2 for networks {how} (markers) and for the \
          theory at λ → ∞ (lines), which has no finite G_{{22}} in the overfitting regime: it grows as λ^{{1/2}} there. \
          Mean squared training error of task 2: at most {}.{bars}",
         significant(worst)
-    )))
+    ))
 }

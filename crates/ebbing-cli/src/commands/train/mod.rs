@@ -3,14 +3,15 @@
 mod cells;
 mod loads;
 mod reports;
-mod runs;
 mod sequence_figure;
 
 use crate::console::Console;
+use crate::flags::Flags;
 use crate::output::Output;
+use ebbing::data::Sources;
 use ebbing::nets::LossScale;
+use ebbing::request::{TrainAnswer, TrainRequest};
 use ebbing_show::{Figure, Metadata, Report, Screen, Table, write_table};
-use ebbing_studies::job::TrainJob;
 use ebbing_studies::show::bibtex;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ use std::path::Path;
 An interrupted run with --out goes on where it was, to the same numbers.")]
 pub struct Args {
     #[command(flatten)]
-    job: TrainJob,
+    request: Flags<TrainRequest>,
     #[command(flatten)]
     output: Output,
 }
@@ -84,7 +85,15 @@ impl Told {
 impl Args {
     /// Trains and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
-        if self.job.loads.is_empty() { self.over_tasks(console) } else { self.over_loads(console) }
+        let request = &self.request.0;
+        let _held = self.output.begin(request.clone())?;
+        let checkpoints = self.output.out.as_ref().map(|folder| folder.join("checkpoints"));
+        let mut bar = console.share("train");
+        let answer = request.run(&Sources::new(), checkpoints.as_deref(), &mut |what, share| bar.at(what, share))?;
+        drop(bar);
+        match answer {
+            TrainAnswer::Tasks(trained) => self.over_tasks(console, &trained),
+            TrainAnswer::Loads(trained) => self.over_loads(console, &trained),
+        }
     }
 }

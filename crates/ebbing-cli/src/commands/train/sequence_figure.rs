@@ -1,112 +1,21 @@
 //! Forgetting of the first task over a sequence: every learner, and the theory.
 
-use super::runs::{self, Run, RunEnd};
 use super::{Args, Told, cells, loss_words, reports};
 use crate::console::Console;
 use crate::output::write_json;
-use ebbing::data::Sources;
-use ebbing::nets::{Heads, Learner, TaskReport, Trained};
-use ebbing::stats::{mean_curve, mean_with_error};
-use ebbing::theory::single_head::SingleHeadSettings;
-use ebbing::{SingleHead, TaskSequence};
+use ebbing::nets::{Heads, Trained};
+use ebbing::request::{LearnerRuns, LossCurve, TrainedTasks};
+use ebbing::stats::mean_with_error;
 use ebbing_show::{Figure, Line, Markers, Panel, Spread, Table, significant, typeset};
 use ebbing_studies::show::{counted, prepared};
 use serde_json::{Value, json};
 
-/// A curve over the tasks with its standard error where there are several seeds.
-struct LossCurve {
-    name: String,
-    mean: Vec<f64>,
-    error: Vec<f64>,
-}
-
-impl LossCurve {
-    fn of(name: &str, runs: &[Vec<f64>]) -> ebbing::Result<LossCurve> {
-        let points = mean_curve(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
-        Ok(LossCurve {
-            name: name.into(),
-            mean: points.iter().map(|p| p.value).collect(),
-            error: points.iter().map(|p| p.error()).collect(),
-        })
-    }
-}
-
-/// A learner's runs that went through, and the sentences of those that did not.
-struct Group {
-    learner: Learner,
-    done: Vec<Trained>,
-    diverged: Vec<String>,
-}
-
-impl Group {
-    /// How each task of each run was learned.
-    fn reports(&self) -> Vec<&TaskReport> {
-        self.done.iter().flat_map(|t| &t.reports).collect()
-    }
-}
-
 impl Args {
-    /// Trains every learner on every seed's sequence.
-    pub(super) fn over_tasks(&self, console: &Console) -> anyhow::Result<()> {
-        let (recipe, sources) = (self.job.task_keys().recipe()?, Sources::new());
-        let numbers: Vec<u64> = (0..self.job.seeds as u64).map(|k| recipe.seed.wrapping_add(k)).collect();
-        let draw = |&seed: &u64| recipe.draw(&sources, seed);
-        let sequences = numbers.iter().map(draw).collect::<ebbing::Result<Vec<_>>>()?;
-        let learners = self.job.rules();
-        let mut jobs = Vec::new();
-        for learner in &learners {
-            for (sequence, &seed) in sequences.iter().zip(&numbers) {
-                let settings = self.job.settings(*learner, seed)?;
-                let name = format!("{}-seed{seed}", learner.name().replace(['(', ')', ','], "_"));
-                jobs.push(Run { name, tasks: sequence.tasks.clone(), settings });
-            }
-        }
-        let mut outcomes = runs::all(&jobs, self.output.out.as_deref(), console)?.into_iter();
-        let mut groups = Vec::new();
-        for learner in learners {
-            let mut group = Group { learner, done: vec![], diverged: vec![] };
-            for outcome in outcomes.by_ref().take(numbers.len()) {
-                match outcome {
-                    RunEnd::Done(trained) => group.done.push(*trained),
-                    RunEnd::Diverged(sentence) => group.diverged.push(sentence),
-                }
-            }
-            groups.push(group);
-        }
-        let theory = self.theory(&sequences)?;
-        self.show_tasks(console, recipe.seed, &sequences[0], &groups, theory.as_ref())
-    }
-
-    /// The single-head theory's loss of task 1 after each task, over seeds.
-    fn theory(&self, sequences: &[TaskSequence]) -> anyhow::Result<Option<LossCurve>> {
-        let settings = self.job.settings(Learner::Gd, 0)?;
-        if settings.heads == Heads::Multi {
-            return Ok(None);
-        }
-        let settings = SingleHeadSettings { architecture: settings.architecture, ..SingleHeadSettings::default() };
-        let mut curves = Vec::new();
-        for sequence in sequences {
-            let forgetting = SingleHead::new(sequence, &settings)?.forgetting()?;
-            curves.push(forgetting.iter().map(|row| row[0]).collect());
-        }
-        Ok(Some(LossCurve::of("theory, random features", &curves)?))
-    }
-
-    fn show_tasks(
-        &self,
-        console: &Console,
-        seed: u64,
-        sequence: &TaskSequence,
-        groups: &[Group],
-        theory: Option<&LossCurve>,
-    ) -> anyhow::Result<()> {
-        let shown = self.job.settings(groups[0].learner, seed)?;
-        let metadata = self.output.metadata("train", Some(seed), &sequence.settings, &shown)?;
-        let mut losses = Vec::new();
-        for group in groups.iter().filter(|g| !g.done.is_empty()) {
-            let first = |t: &Trained| t.train_loss.iter().map(|row| row[0]).collect::<Vec<_>>();
-            losses.push(LossCurve::of(&group.learner.name(), &group.done.iter().map(first).collect::<Vec<_>>())?);
-        }
+    /// Writes and prints what networks do after every task.
+    pub(super) fn over_tasks(&self, console: &Console, trained: &TrainedTasks) -> anyhow::Result<()> {
+        let TrainedTasks { seed, settings: shown, sequence, learners: groups, losses, theory } = trained;
+        let (theory, seeds) = (theory.as_ref(), self.request.0.seeds);
+        let metadata = self.output.metadata("train", Some(*seed), &sequence.settings, shown)?;
         let result = json!({
             "metadata": metadata,
             "orientation": "[t][s]: after task t + 1, on task s + 1",
@@ -122,14 +31,14 @@ impl Args {
             shown.architecture.depth,
             shown.width,
             loss_words(shown.loss),
-            counted(self.job.seeds, "seed")
+            counted(seeds, "seed")
         );
-        let (table, mut sentences) = self.table(groups, &losses, theory)?;
-        sentences.insert(0, outcome(&losses, theory));
+        let (table, mut sentences) = self.table(groups, losses, theory)?;
+        sentences.insert(0, outcome(losses, theory));
         let runs: Vec<(String, &[Trained])> = groups.iter().map(|g| (g.learner.name(), &g.done[..])).collect();
-        let told = Told { heading, table, in_files: cells::table(&runs, self.job.seeds)?, sentences };
+        let told = Told { heading, table, in_files: cells::table(&runs, seeds)?, sentences };
         self.output.save("train", |folder| {
-            told.write(folder, "train", figure(groups, &losses, theory, self.job.seeds)?, &metadata)?;
+            told.write(folder, "train", figure(groups, losses, theory, seeds)?, &metadata)?;
             write_json(&folder.join("train.json"), &result)
         })?;
         if self.output.json {
@@ -141,7 +50,7 @@ impl Args {
     /// The table, and what to know beside it.
     fn table(
         &self,
-        groups: &[Group],
+        groups: &[LearnerRuns],
         losses: &[LossCurve],
         theory: Option<&LossCurve>,
     ) -> anyhow::Result<(Table, Vec<String>)> {
@@ -164,7 +73,7 @@ impl Args {
         let (mean, error): (Vec<f64>, Vec<f64>) = loss.into_iter().unzip();
         let mut table = Table::new("Loss of task 1 after the last task, Σ(f − y)²/|Y|² on its training data");
         table = table.text("learner", &names);
-        table = if self.job.seeds > 1 {
+        table = if self.request.0.seeds > 1 {
             table.estimate("loss of task 1", &mean, Spread::StandardError, &error)
         } else {
             table.number("loss of task 1", &mean)
@@ -172,10 +81,10 @@ impl Args {
         let table = table.text("newest task's MSE", &newest).text("learned", &learned).text("steps per task", &steps);
         let mut sentences: Vec<String> = groups.iter().filter_map(unlearned).collect();
         for group in groups {
-            let settings = self.job.settings(group.learner, 0)?;
+            let settings = self.request.0.settings(group.learner, 0)?;
             sentences.extend(reports::overshot(&group.learner.name(), &group.reports(), &settings));
         }
-        sentences.extend(reports::minima(&groups.iter().flat_map(Group::reports).collect::<Vec<_>>()));
+        sentences.extend(reports::minima(&groups.iter().flat_map(LearnerRuns::reports).collect::<Vec<_>>()));
         sentences.extend(groups.iter().flat_map(|g| &g.diverged).map(|sentence| format!("Left out: {sentence}.")));
         Ok((table, sentences.iter().map(|sentence| typeset(sentence)).collect()))
     }
@@ -193,7 +102,7 @@ fn outcome(losses: &[LossCurve], theory: Option<&LossCurve>) -> String {
 }
 
 /// What to know of a learner that did not learn: not forgetting means nothing then.
-fn unlearned(group: &Group) -> Option<String> {
+fn unlearned(group: &LearnerRuns) -> Option<String> {
     let reports = group.reports();
     let (learned, all, name) = (reports.iter().filter(|r| r.learned).count(), reports.len(), group.learner.name());
     match all - learned {
@@ -208,7 +117,7 @@ fn unlearned(group: &Group) -> Option<String> {
 }
 
 /// Loss and accuracy of task 1 after each task: markers for networks, a line for the theory.
-fn figure(groups: &[Group], losses: &[LossCurve], theory: Option<&LossCurve>, seeds: usize) -> anyhow::Result<Figure> {
+fn figure(groups: &[LearnerRuns], losses: &[LossCurve], theory: Option<&LossCurve>, seeds: usize) -> anyhow::Result<Figure> {
     let times = |n: usize| (1..=n).map(|t| t as f64).collect::<Vec<_>>();
     let mut loss = Panel::new().x("tasks learned, t").y("loss of task 1, F_{t1}").integer_x();
     if let Some(theory) = theory {

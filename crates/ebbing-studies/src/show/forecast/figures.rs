@@ -2,14 +2,14 @@
 
 use super::super::counted;
 use super::tables;
-use crate::job::ForecastResult;
+use ebbing::request::ForecastAnswer;
 use ebbing::Forecast;
 use ebbing::stats::CurveShape;
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
 use ebbing_show::{Band, Figure, Line, Markers, Matrix, Panel, significant};
 
 /// The name of the file and the figure.
-pub fn all(told: &ForecastResult) -> Vec<(&'static str, Figure)> {
+pub fn all(told: &ForecastAnswer) -> Vec<(&'static str, Figure)> {
     let forecast = &told.forecast;
     let mut figures = vec![("forgetting", forgetting(forecast))];
     if !forecast.pairs.is_empty() {

@@ -4,7 +4,7 @@ mod figures;
 pub mod tables;
 
 use super::{Shown, bibtex};
-use crate::job::ForecastResult;
+use ebbing::request::ForecastAnswer;
 use ebbing::theory::forecast::{Averaged, assumes};
 use ebbing_show::{Matrix, Metadata, Report, Result, Spread, escape_markup, typeset};
 
@@ -12,7 +12,7 @@ use ebbing_show::{Matrix, Metadata, Report, Result, Spread, escape_markup, types
 ///
 /// # Errors
 /// Where a table is not sound.
-pub fn shown(told: &ForecastResult, metadata: &Metadata) -> Result<Shown> {
+pub fn shown(told: &ForecastAnswer, metadata: &Metadata) -> Result<Shown> {
     let forecast = &told.forecast;
     let sentences: Vec<String> = told.forecast.sentences().iter().map(|s| typeset(s)).collect();
     let title = match told.settings.features {

@@ -1,7 +1,7 @@
 //! The phase diagram and the curves against the load.
 
 use crate::draw::{self, LoadCurve};
-use crate::job::{SweptCurves, SweptLoads};
+use ebbing::request::{SweptCurves, SweptLoads};
 use ebbing::stats::number::within;
 use ebbing::theory::multi_head::{CriticalLoad, Power};
 use ebbing::theory::phase::PhasePoint;

@@ -6,7 +6,7 @@ pub use figures::{curve_panels, curve_table, diagram};
 
 use super::{Shown, bibtex, in_brackets};
 use crate::draw;
-use crate::job::{PhaseJob, PhasePlace, Representation, SweptCurves};
+use ebbing::request::{PhaseRequest, PhasePlace, Representation, SweptCurves};
 use ebbing::theory::best_lambda::BestLambda;
 use ebbing::theory::phase::{Location, WidthPoint};
 use ebbing_show::{Dash, Figure, Line, Metadata, Panel, Report, Table, json_number, significant, typeset};
@@ -32,7 +32,7 @@ pub fn loads(place: &PhasePlace) -> Table {
 }
 
 /// Everything that is told of two tasks in the diagram.
-pub fn shown(place: &PhasePlace, job: &PhaseJob, metadata: &Metadata) -> Shown {
+pub fn shown(place: &PhasePlace, job: &PhaseRequest, metadata: &Metadata) -> Shown {
     let (heading, mut sentences) = told(place, job.sigma);
     let critical = place.critical.alpha_c;
     let marks = Marks { location: place.location.as_ref(), lambda: &job.lambda, critical };
@@ -70,7 +70,7 @@ pub const DEFINED_FOR_MORE: &str = "F_{T1} is the training loss of task 1 after 
 ///
 /// # Errors
 /// [`ebbing::Error::Setting`] for a setting out of its range.
-pub fn settings(job: &PhaseJob, prepared: &str) -> ebbing::Result<serde_json::Value> {
+pub fn settings(job: &PhaseRequest, prepared: &str) -> ebbing::Result<serde_json::Value> {
     let mut all = serde_json::to_value(job.theory()?).unwrap_or_default();
     let lambdas: Vec<serde_json::Value> = job.lambda.iter().map(|l| json_number(*l)).collect();
     let rest = serde_json::json!({
@@ -88,7 +88,7 @@ pub fn settings(job: &PhaseJob, prepared: &str) -> ebbing::Result<serde_json::Va
 }
 
 /// What learning does to the hidden layer, one row per penalty and task; none where that was not asked for.
-pub fn hidden_layer(place: &PhasePlace, job: &PhaseJob) -> Option<Table> {
+pub fn hidden_layer(place: &PhasePlace, job: &PhaseRequest) -> Option<Table> {
     let (all, width) = (&place.representation, job.width.filter(|_| job.representation)?);
     let column =
         |get: fn(&Representation) -> Option<f64>| all.iter().map(|r| get(r).unwrap_or(f64::NAN)).collect::<Vec<f64>>();

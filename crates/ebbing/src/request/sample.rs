@@ -1,77 +1,54 @@
-//! `sample`: networks drawn from the posterior, beside the theory; as rows, one per pair of tasks.
+//! `sample`: networks drawn from the posterior, beside the theory.
 
-use super::tasks::{ProtocolKind, TaskKeys};
-use super::words::{checked_sigma, choice, number, readout_sigma2};
-use crate::cell::Row;
+use super::Steps;
+use super::field::{Fields, Range, fields};
+use super::tasks::TaskFields;
+use super::words::ProtocolKind;
+use crate::data::Sources;
 use crate::error::Result;
-use ebbing::data::Sources;
-use ebbing::kernels::{Activation, Architecture};
-use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
-use ebbing::plan::{Cost, Sizes, sample_cost};
-use ebbing::stats::Estimate;
-use ebbing::theory::multi_head::MultiHeadSettings;
-use ebbing::theory::single_head::{Mode, SingleHeadSettings};
-use ebbing::{MultiHead, SingleHead, Task, TaskSequence, sample_posterior};
-use serde::{Deserialize, Serialize};
-
-/// The words of readouts.
-pub(super) const HEADS: &[(&str, &str)] = &[("single", "One readout for all tasks"), ("multi", "One for each")];
+use crate::kernels::{Activation, Architecture};
+use crate::nets::{Heads, PosteriorSettings, SampledPosterior, sample_posterior};
+use crate::plan::{Cost, Sizes, sample_cost};
+use crate::stats::Estimate;
+use crate::tasks::{Task, TaskSequence, TestSet};
+use crate::theory::multi_head::{MultiHead, MultiHeadSettings};
+use crate::theory::single_head::{Mode, SingleHead, SingleHeadSettings};
+use std::sync::Mutex;
 
 /// Turned into the seed of the chains that learn the last task alone.
 const ALONE: u64 = 1 << 63;
 
-/// The settings of sampling.
-#[derive(Debug, Clone, PartialEq, clap::Args, Serialize, Deserialize)]
-#[command(
-    mut_arg("length", |arg| arg.help("Number of tasks [default: 2]")),
-    mut_arg("examples", |arg| arg.help("Training examples per task [default: 40]")),
-    mut_arg("test_examples", |arg| arg.help("Test examples per task; 0 for none [default: 40]")),
-    mut_arg("ratio", |arg| {
-        arg.help("Permuted: share of pixels shuffled; partial split: the split [default: 0.3]")
-    })
-)]
-#[serde(default)]
-pub struct SampleJob {
-    /// Which tasks are learned.
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub tasks: TaskKeys,
-    /// One readout for all tasks, or one for each
-    #[arg(long, value_parser = choice::<Heads>(HEADS), default_value = "multi")]
-    pub heads: Heads,
-    /// Hidden layers
-    #[arg(long, default_value_t = 1)]
-    pub depth: usize,
-    /// Width N of every hidden layer
-    #[arg(long, default_value_t = 80)]
-    pub width: usize,
-    /// Penalty on the change of weights
-    #[arg(long, value_parser = number, value_name = "LAMBDA", default_value_t = 5.0)]
-    #[serde(with = "ebbing::serde_infinity")]
-    pub lambda: f64,
-    /// Prior standard deviation of a weight
-    #[arg(long, value_parser = number, default_value_t = 1.0)]
-    pub sigma: f64,
-    /// Prior standard deviation of readouts, with a readout each [default: that of all weights]
-    #[arg(long, value_parser = number, value_name = "SIGMA")]
-    pub sigma_readout: Option<f64>,
-    /// Inverse temperature
-    #[arg(long, value_parser = number, default_value_t = 2000.0)]
-    #[serde(with = "ebbing::serde_infinity")]
-    pub beta: f64,
-    /// Independent chains
-    #[arg(long, default_value_t = 16)]
-    pub chains: usize,
-    /// Moves that adapt the step size, per task and chain
-    #[arg(long, default_value_t = 300)]
-    pub warmup: usize,
-    /// Moves kept, per task and chain
-    #[arg(long, default_value_t = 100)]
-    pub draws: usize,
+fields! {
+    /// Networks sampled from the posterior.
+    pub struct SampleRequest {
+        /// Which tasks are learned.
+        tasks: TaskFields = TaskFields::default(), but("length", "2"), but("examples", "40"), but("test_examples", "40"), but("ratio", "0.3");
+        /// One readout for all tasks, or one for each
+        heads: Heads = Heads::Multi;
+        /// Hidden layers
+        depth: usize = 1;
+        /// Width N of every hidden layer
+        width: usize = 80;
+        /// Penalty on the change of weights
+        lambda: f64 = 5.0, value("LAMBDA");
+        /// Prior standard deviation of a weight
+        sigma: f64 = 1.0, range(Range::POSITIVE), sets(&["sigma2"]);
+        /// Prior standard deviation of readouts, with a readout each
+        sigma_readout: Option<f64> = None, value("SIGMA"), usual("that of all weights"), range(Range::POSITIVE), belongs("heads", &["multi"]);
+        /// Inverse temperature
+        beta: f64 = 2000.0;
+        /// Independent chains
+        chains: usize = 16;
+        /// Moves that adapt the step size, per task and chain
+        warmup: usize = 300;
+        /// Moves kept, per task and chain
+        draws: usize = 100;
+    }
 }
 
 /// Sampled networks and the theory of them.
-pub struct SampleResult {
+#[derive(Debug)]
+pub struct SampleAnswer {
     /// The tasks.
     pub sequence: TaskSequence,
     /// How networks were sampled.
@@ -85,6 +62,7 @@ pub struct SampleResult {
 }
 
 /// One number of the comparison.
+#[derive(Debug)]
 pub struct Comparison {
     /// What it is.
     pub name: String,
@@ -94,9 +72,9 @@ pub struct Comparison {
     pub theory: Option<f64>,
 }
 
-impl SampleJob {
+impl SampleRequest {
     /// Which tasks: two small ones, unless others are asked for.
-    pub(super) fn task_keys(&self) -> TaskKeys {
+    pub(super) fn task_fields(&self) -> TaskFields {
         let mut keys = self.tasks.clone().or_examples(40);
         if keys.tasks.is_none() {
             keys.length.get_or_insert(2);
@@ -110,51 +88,53 @@ impl SampleJob {
     /// The checked settings of the sampler.
     ///
     /// # Errors
-    /// [`ebbing::Error::Setting`] for a setting out of its range.
-    pub fn settings(&self) -> ebbing::Result<PosteriorSettings> {
-        if let Some(sigma) = self.sigma_readout.filter(|_| self.heads == Heads::Single) {
-            let expected = "belongs to --heads multi: a single readout learns as the other weights do";
-            return Err(ebbing::Error::setting("--sigma-readout", sigma, expected));
-        }
+    /// [`crate::Error::Setting`] for a setting out of its range.
+    pub fn settings(&self) -> Result<PosteriorSettings> {
+        self.check_fields()?;
         let settings = PosteriorSettings {
             heads: self.heads,
             architecture: Architecture { activation: Activation::Relu, depth: self.depth },
             width: self.width,
             lambda: self.lambda,
-            sigma2: checked_sigma(self.sigma)?.powi(2),
-            readout_sigma2: readout_sigma2(self.sigma_readout)?,
+            sigma2: self.sigma.powi(2),
+            readout_sigma2: self.sigma_readout.map(|sigma| sigma.powi(2)),
             beta: self.beta,
             chains: self.chains,
             warmup: self.warmup,
             draws: self.draws,
-            seed: self.task_keys().recipe()?.seed,
+            seed: self.task_fields().recipe()?.seed,
             ..PosteriorSettings::default()
         };
         settings.checked().map(|_| settings)
     }
 
-    pub(super) fn check(&self) -> ebbing::Result<()> {
+    /// Refuses what would be refused when it is computed, as far as that can be said without data.
+    ///
+    /// # Errors
+    /// Whatever is wrong, in one sentence.
+    pub fn check(&self) -> Result<()> {
         self.settings().map(|_| ())
     }
 
-    /// Samples and compares; `sample` runs the chains (with its own progress) under the name of what they learn.
+    /// Samples and compares.
     ///
     /// # Errors
-    /// What the library says.
-    pub fn run(
-        &self,
-        sources: &Sources,
-        sample: &dyn Fn(&str, &[Task], &PosteriorSettings) -> ebbing::Result<SampledPosterior>,
-    ) -> ebbing::Result<SampleResult> {
+    /// What is wrong with the request or the tasks; any error of the sampler or the theory.
+    pub fn run(&self, sources: &Sources, hear: &mut Steps<'_>) -> Result<SampleAnswer> {
         let settings = self.settings()?;
-        let sequence = self.task_keys().sequence(sources)?;
-        let sampled = sample("sampling chains", &sequence.tasks, &settings)?;
-        let alone = match &sequence.tasks[..] {
-            [_, .., last] if last.test.is_some() => {
+        let sequence = self.drawn(sources)?;
+        let last = sequence.tasks.last().filter(|task| sequence.tasks.len() > 1 && task.test.is_some());
+        // The last task alone takes as long as each of the others.
+        let all = (sequence.tasks.len() + usize::from(last.is_some())) as f64;
+        let share = sequence.tasks.len() as f64 / all;
+        let sampled = chains("sampling chains", &sequence.tasks, &settings, &mut |text, x| hear(text, share * x))?;
+        let alone = match last {
+            Some(last) => {
                 let settings = PosteriorSettings { seed: settings.seed ^ ALONE, ..settings.clone() };
-                Some(sample("sampling the last task alone", std::slice::from_ref(last), &settings)?)
+                let hear: &mut Steps<'_> = &mut |text, x| hear(text, share + (1.0 - share) * x);
+                Some(chains("sampling the last task alone", std::slice::from_ref(last), &settings, hear)?)
             }
-            _ => None,
+            None => None,
         };
         let theory = match settings.heads {
             Heads::Multi if settings.architecture.depth == 1 => multi_head(&sequence.tasks, &settings)?,
@@ -163,20 +143,42 @@ impl SampleJob {
             Heads::Single => single_head(&sequence, &settings)?,
         };
         let comparison = compare(&sampled, alone.as_ref(), &theory);
-        Ok(SampleResult { sequence, settings, sampled, alone, comparison })
+        Ok(SampleAnswer { sequence, settings, sampled, alone, comparison })
     }
 
-    pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        let tasks = self.task_keys().sequence(sources)?.tasks;
-        Ok(rows(&sample_posterior(&tasks, &self.settings()?, |_| ())?))
+    /// The tasks.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn drawn(&self, sources: &Sources) -> Result<TaskSequence> {
+        let recipe = self.task_fields().recipe()?;
+        let sequence = recipe.draw(sources, recipe.seed)?;
+        super::fits("sample", &sequence.sizes(), |sizes| self.cost_of(sizes))?;
+        Ok(sequence)
     }
 
-    pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
+    /// What it costs with tasks of these sizes.
+    pub fn cost_of(&self, sizes: &Sizes) -> Cost {
         // Trajectories have a random length, half the longest on average.
         let moves = self.warmup as f64 + self.draws as f64;
         let leaps = 0.5 * moves * PosteriorSettings::default().leapfrog as f64;
         sample_cost(sizes, self.width, self.depth, self.chains, leaps)
     }
+}
+
+/// Samples, and says how many chains are done.
+fn chains(
+    what: &str,
+    tasks: &[Task],
+    settings: &PosteriorSettings,
+    hear: &mut Steps<'_>,
+) -> Result<SampledPosterior> {
+    let hear = Mutex::new(hear);
+    sample_posterior(tasks, settings, |done| {
+        if let Ok(mut hear) = hear.lock() {
+            hear(what, done as f64 / settings.chains as f64);
+        }
+    })
 }
 
 /// What the theory says of the rows, where it says anything; indices as in [`SampledPosterior`].
@@ -226,7 +228,7 @@ fn ratio(a: Estimate, b: Estimate) -> Estimate {
     Estimate { value, standard_error: Some(error) }
 }
 
-fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Theory> {
+fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> Result<Theory> {
     let theory = MultiHead::new(
         tasks,
         &MultiHeadSettings {
@@ -242,7 +244,7 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
     )?;
     let last = tasks.len();
     let test = tasks.iter().enumerate().map(|(s, task)| {
-        let loss = |test: &ebbing::tasks::TestSet| {
+        let loss = |test: &TestSet| {
             let predicted = theory.predict(s + 1, last, test.x.as_ref())?;
             Ok(predicted.loss(test.y.as_ref()).coefficient)
         };
@@ -251,12 +253,12 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
     let tested = tasks[last - 1].test.is_some();
     Ok(Theory {
         u1: (1..=last).map(|t| (1..=t).map(|s| theory.u1(t, s)).collect()).collect(),
-        forgetting: (1..=last).map(|s| theory.forgetting(last, s)).collect::<ebbing::Result<_>>()?,
-        test: test.collect::<ebbing::Result<_>>()?,
+        forgetting: (1..=last).map(|s| theory.forgetting(last, s)).collect::<Result<_>>()?,
+        test: test.collect::<Result<_>>()?,
         generalization: tested.then(|| theory.generalization(last, last)).transpose()?,
         // The learned part of the kernel is known for two tasks.
         kernel: if last == 2 {
-            tasks.iter().map(|task| label_kernel(&theory, task)).collect::<ebbing::Result<_>>()?
+            tasks.iter().map(|task| label_kernel(&theory, task)).collect::<Result<_>>()?
         } else {
             Vec::new()
         },
@@ -264,7 +266,7 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
 }
 
 /// `yᵀ K_sim y / P²`: the prior kernel plus its learned part, along the labels.
-fn label_kernel(theory: &MultiHead, task: &Task) -> ebbing::Result<f64> {
+fn label_kernel(theory: &MultiHead, task: &Task) -> Result<f64> {
     let k = theory.hidden_kernel(task.x.as_ref())?;
     let p = task.x.nrows();
     let mut sum = 0.0;
@@ -276,7 +278,7 @@ fn label_kernel(theory: &MultiHead, task: &Task) -> ebbing::Result<f64> {
     Ok(sum / (p * p) as f64)
 }
 
-fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> ebbing::Result<Theory> {
+fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> Result<Theory> {
     let theory = SingleHead::new(
         sequence,
         &SingleHeadSettings {
@@ -298,38 +300,4 @@ fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> ebbing:
         generalization: test.map(|test| test.generalization[last][last]),
         ..Theory::default()
     })
-}
-
-/// What the columns mean.
-pub(super) const COLUMNS: &[(&str, &str)] = &[
-    ("t", "a task, from 1"),
-    ("s", "a task up to t, from 1"),
-    ("u1", "overlap of the readouts of tasks t and s over the width"),
-    ("u1_se", "its standard error over chains"),
-    ("train_loss", "training loss of task s after the last task (rows with t the last)"),
-    ("train_loss_se", "its standard error over chains"),
-    ("test_loss", "test loss of task s after the last task (rows with t the last)"),
-    ("test_loss_se", "its standard error over chains"),
-    ("label_kernel", "kernel of task s along its labels after the last task (rows with t the last)"),
-    ("label_kernel_se", "its standard error over chains"),
-    ("r_hat", "convergence of the chains in task t; 1 is converged"),
-    ("acceptance", "acceptance rate in task t"),
-];
-
-fn rows(sampled: &SampledPosterior) -> Vec<Row> {
-    let last = sampled.u1.len();
-    let estimate = |row: Row, name: &str, e: Estimate| row.with(name, e.value).with(&format!("{name}_se"), e.error());
-    let mut all = Vec::new();
-    for (t, overlaps) in sampled.u1.iter().enumerate() {
-        for (s, &u1) in overlaps.iter().enumerate() {
-            let mut row = estimate(Row::new().with("t", t + 1).with("s", s + 1), "u1", u1);
-            if t + 1 == last {
-                row = estimate(row, "train_loss", sampled.forgetting[s]);
-                row = sampled.test_loss[s].map_or(row.clone(), |loss| estimate(row, "test_loss", loss));
-                row = estimate(row, "label_kernel", sampled.label_kernel[s]);
-            }
-            all.push(row.with("r_hat", sampled.convergence[t].r_hat).with("acceptance", sampled.acceptance[t]));
-        }
-    }
-    all
 }

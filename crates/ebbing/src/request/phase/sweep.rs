@@ -1,33 +1,14 @@
 //! What is swept across the diagram: critical loads of every value, curves of some.
 
-use super::PhaseJob;
-use crate::job::tasks::ProtocolKind;
-use crate::job::words::checked_seeds;
-use clap::ValueEnum;
-use ebbing::Recipe;
-use ebbing::data::Sources;
-use ebbing::stats::Estimate;
-use ebbing::tasks::{Protocol, TaskOrigin};
-use ebbing::theory::multi_head::{CriticalLoad, TwoTasks};
-use ebbing::theory::phase::{PhaseCurve, phase_curves};
-use serde::{Deserialize, Serialize};
-
-/// What is swept across the phase diagram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PhaseSweep {
-    /// Permutation ratio
-    #[default]
-    Perm,
-    /// Split ratio of a partial split
-    Split,
-    /// Target-distractor: share of targets that both tasks share
-    Target,
-    /// Target-distractor: share of images that both tasks share
-    Shared,
-    /// Target-distractor: chance that a shared label is flipped
-    Flip,
-}
+use super::PhaseRequest;
+use crate::data::Sources;
+use crate::error::Result;
+use crate::request::Steps;
+use crate::request::words::{PhaseSweep, ProtocolKind};
+use crate::stats::Estimate;
+use crate::tasks::{Protocol, Recipe, TaskOrigin};
+use crate::theory::multi_head::{CriticalLoad, TwoTasks};
+use crate::theory::phase::{PhaseCurve, phase_curves};
 
 impl PhaseSweep {
     /// The name on axes (markup).
@@ -115,7 +96,20 @@ pub struct SweptCurves {
     pub curves: Vec<PhaseCurve>,
 }
 
-impl PhaseJob {
+/// A sweep across the diagram.
+#[derive(Debug, Clone)]
+pub struct PhaseSwept {
+    /// What was swept.
+    pub sweep: PhaseSweep,
+    /// Everything that made the first tasks.
+    pub settings: serde_json::Value,
+    /// The critical loads of every value.
+    pub swept: Vec<SweptLoads>,
+    /// The curves of the chosen values.
+    pub curves: Vec<SweptCurves>,
+}
+
+impl PhaseRequest {
     /// The values of the sweep and those whose curves are drawn, ascending.
     pub fn grid(&self) -> (Vec<f64>, Vec<f64>) {
         let chosen = |given: &[f64], default: Vec<f64>| if given.is_empty() { default } else { sorted(given) };
@@ -123,31 +117,27 @@ impl PhaseJob {
         (chosen(&self.values, sweep.values()), chosen(&self.curves, sweep.curves()))
     }
 
-    /// Sweeps: the critical loads of every value, curves of the chosen ones, and what made the first tasks.
-    ///
-    /// # Errors
-    /// What the library says.
-    pub fn swept(
-        &self,
-        sources: &Sources,
-        hear: &mut dyn FnMut(),
-    ) -> ebbing::Result<(serde_json::Value, Vec<SweptLoads>, Vec<SweptCurves>)> {
-        let (theory, alphas, seeds) = (self.theory()?, self.alpha.grid()?, checked_seeds(self.seeds)?);
-        self.check()?;
-        let sweep = self.sweep().unwrap_or_default();
+    /// Sweeps: the critical loads of every value, and curves of the chosen ones.
+    pub(super) fn swept(&self, sweep: PhaseSweep, sources: &Sources, hear: &mut Steps<'_>) -> Result<PhaseSwept> {
+        let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
         let base = self.recipe(sweep.protocol())?;
         let (values, chosen) = self.grid();
+        let (mut done, all) = (0, values.len() * self.seeds + chosen.len());
+        let mut step = || {
+            done += 1;
+            hear("phase diagram", done as f64 / all as f64);
+        };
         let mut settings = serde_json::Value::Null;
         let mut swept = Vec::new();
         for value in values {
             let mut loads = Vec::new();
-            for k in 0..seeds as u64 {
+            for k in 0..self.seeds as u64 {
                 let sequence = sweep.at(&base, value).draw(sources, base.seed.wrapping_add(k))?;
                 if settings.is_null() {
                     settings = sequence.settings.clone();
                 }
                 loads.push(TwoTasks::new(&self.labels(sequence.tasks)?, &theory)?.critical_load()?);
-                hear();
+                step();
             }
             swept.push(SweptLoads { value, loads });
         }
@@ -155,9 +145,9 @@ impl PhaseJob {
         for value in chosen {
             let tasks = self.labels(sweep.at(&base, value).draw(sources, base.seed)?.tasks)?;
             curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas)? });
-            hear();
+            step();
         }
-        Ok((settings, swept, curves))
+        Ok(PhaseSwept { sweep, settings, swept, curves })
     }
 }
 

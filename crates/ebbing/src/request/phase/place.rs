@@ -1,14 +1,13 @@
 //! Two tasks in the diagram: critical load, where a width lies, the best penalty and width.
 
-use super::PhaseJob;
+use super::PhaseRequest;
 use super::pairs::Representation;
 use super::sweep::SweptCurves;
-use ebbing::data::Sources;
-use ebbing::tasks::prepared_words;
-use ebbing::theory::best_lambda::{BestLambda, best_lambda};
-use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Regime, TwoTasks};
-use ebbing::theory::phase::{Location, LossMaps, PhaseCurve, WidthPoint, phase_curves};
-use ebbing::{Error, Task};
+use crate::error::Result;
+use crate::tasks::{Task, TaskSequence, prepared_words};
+use crate::theory::best_lambda::{BestLambda, best_lambda};
+use crate::theory::multi_head::{CriticalLoad, MultiHeadSettings, Regime, TwoTasks};
+use crate::theory::phase::{Location, LossMaps, PhaseCurve, WidthPoint, phase_curves};
 
 /// The range of λ in which the best one is searched.
 const RANGE: (f64, f64) = (1e-2, 1e6);
@@ -48,10 +47,10 @@ impl PhasePlace {
     pub fn of(
         (two, maps): (&TwoTasks, &LossMaps),
         width: Option<f64>,
-        with_own: impl FnOnce(f64) -> ebbing::Result<PhaseCurve>,
+        with_own: impl FnOnce(f64) -> Result<PhaseCurve>,
         curves: Vec<PhaseCurve>,
         (settings, tasks): (serde_json::Value, &[Task]),
-    ) -> ebbing::Result<PhasePlace> {
+    ) -> Result<PhasePlace> {
         let sizes = two.sizes();
         let critical = maps.critical.clone().map_or_else(|| two.critical_load(), Ok)?;
         let location = width.map(|n| critical.locate(sizes[1], n)).transpose()?;
@@ -70,15 +69,11 @@ impl PhasePlace {
     }
 }
 
-impl PhaseJob {
+impl PhaseRequest {
     /// Places two tasks, given or drawn, in the diagram.
-    ///
-    /// # Errors
-    /// What the library says; [`Error::Data`] for another number of tasks.
-    pub fn place(&self, sources: &Sources) -> ebbing::Result<PhasePlace> {
-        self.check()?;
+    pub(super) fn place(&self, sequence: TaskSequence) -> Result<PhasePlace> {
         let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
-        let (settings, tasks) = self.two_tasks(sources)?;
+        let TaskSequence { tasks, settings } = sequence;
         let two = TwoTasks::new(&tasks, &theory)?;
         let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas)?;
         let maps = two.loss_maps()?;
@@ -101,13 +96,5 @@ impl PhaseJob {
             place.representation = self.representations(&tasks, &theory)?;
         }
         Ok(place)
-    }
-
-    fn two_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
-        let (settings, tasks) = self.drawn_tasks(sources)?;
-        match tasks.len() {
-            2 => Ok((settings, tasks)),
-            n => Err(Error::data("the task sequence", format!("it holds {n} tasks; the phase diagram is of two"))),
-        }
     }
 }

@@ -1,12 +1,12 @@
 //! `phase`, beyond the diagram: every pair of several tasks, and what two tasks do to the hidden layer.
 
-use super::PhaseJob;
-use ebbing::data::Sources;
-use ebbing::linalg::Mat;
-use ebbing::tasks::{own_readouts, prepared_words};
-use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centered_alignment};
-use ebbing::theory::phase::Location;
-use ebbing::{Error, Task};
+use super::PhaseRequest;
+use crate::error::{Error, Result};
+use crate::linalg::Mat;
+use crate::request::Steps;
+use crate::tasks::{Task, TaskSequence, own_readouts, prepared_words};
+use crate::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centered_alignment};
+use crate::theory::phase::Location;
 use serde::Serialize;
 
 /// Inputs of each task on which representations are looked at, at most.
@@ -42,7 +42,7 @@ pub struct PhasePairs {
 #[derive(Debug, Clone, Serialize)]
 pub struct Representation {
     /// The penalty λ.
-    #[serde(with = "ebbing::serde_infinity")]
+    #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
     /// The task whose inputs are looked at, from 1.
     pub task: usize,
@@ -54,15 +54,10 @@ pub struct Representation {
     pub change_alignment: Option<f64>,
 }
 
-impl PhaseJob {
-    /// Every pair of the tasks, in the order learned; `hear` is told how many of all are done.
-    ///
-    /// # Errors
-    /// What the library says.
-    pub fn all_pairs(&self, sources: &Sources, hear: &mut dyn FnMut(usize, usize)) -> ebbing::Result<PhasePairs> {
-        self.check()?;
-        let theory = self.theory()?;
-        let (settings, tasks) = self.drawn_tasks(sources)?;
+impl PhaseRequest {
+    /// Every pair of the tasks, in the order learned.
+    pub(super) fn all_pairs(&self, sequence: TaskSequence, hear: &mut Steps<'_>) -> Result<PhasePairs> {
+        let (theory, TaskSequence { tasks, settings }) = (self.theory()?, sequence);
         let all: Vec<(usize, usize)> = (0..tasks.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
         let mut pairs = Vec::new();
         for &(i, j) in &all {
@@ -70,7 +65,7 @@ impl PhaseJob {
             let critical_load = two.critical_load()?;
             let location = self.width.map(|n| critical_load.locate(tasks[j].x.nrows(), n)).transpose()?;
             pairs.push(PhasePair { first: i + 1, second: j + 1, critical_load, location });
-            hear(pairs.len(), all.len());
+            hear("pairs of tasks", pairs.len() as f64 / all.len() as f64);
         }
         let prepared = prepared_words(&settings, &tasks, true);
         Ok(PhasePairs { settings, prepared, sizes: tasks.iter().map(|t| t.x.nrows()).collect(), pairs })
@@ -84,7 +79,7 @@ impl PhaseJob {
         &self,
         tasks: &[Task],
         theory: &MultiHeadSettings,
-    ) -> ebbing::Result<Vec<Representation>> {
+    ) -> Result<Vec<Representation>> {
         let mut all = Vec::new();
         for &lambda in &self.lambda {
             let two = TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..theory.clone() })?;
@@ -97,7 +92,7 @@ impl PhaseJob {
     ///
     /// # Errors
     /// What the library says; [`Error::Setting`] without a width.
-    pub fn representations_of(&self, two: &TwoTasks, tasks: &[Task]) -> ebbing::Result<Vec<Representation>> {
+    pub fn representations_of(&self, two: &TwoTasks, tasks: &[Task]) -> Result<Vec<Representation>> {
         let width = self.width.ok_or_else(|| Error::setting("--representation", "given", "needs --width N"))?;
         let (labeled, lambda) = (own_readouts(tasks), two.lambda());
         let point = two.point(tasks[1].x.nrows() as f64 / width)?;
@@ -121,7 +116,7 @@ impl PhaseJob {
     }
 
     /// Refuses what a table of all pairs does not use.
-    pub(super) fn refuse_idle_with_pairs(&self) -> ebbing::Result<()> {
+    pub(super) fn refuse_idle_with_pairs(&self) -> Result<()> {
         let unused = "is not used with --pairs, which tells similarities and critical loads as lambda grows";
         if let Some(lambda) = self.lambda.iter().find(|l| l.is_finite()) {
             return Err(Error::setting("--lambda", lambda, unused));
@@ -132,7 +127,7 @@ impl PhaseJob {
         if let Some(norm) = self.readout_norm {
             return Err(Error::setting("--readout-norm", norm, unused));
         }
-        if self.alpha != PhaseJob::default().alpha {
+        if self.alpha != PhaseRequest::default().alpha {
             return Err(Error::setting("--alpha", &self.alpha, unused));
         }
         Ok(())

@@ -1,14 +1,14 @@
 //! The diagram as rows, one per penalty and load.
 
-use super::PhaseJob;
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::data::Sources;
+use ebbing::request::PhaseRequest;
 use ebbing::theory::multi_head::{CriticalLoad, Power, TwoTasks};
 use ebbing::theory::phase::{PhaseCurve, PhasePoint, SequencePoint, phase_curves};
 
 /// What the columns mean.
-pub(crate) const COLUMNS: &[(&str, &str)] = &[
+pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("lambda", "penalty on the change of weights"),
     ("alpha", "load P/N"),
     ("regime", "regime at infinite lambda"),
@@ -33,20 +33,18 @@ pub(crate) const COLUMNS: &[(&str, &str)] = &[
     ("g_tt", "test loss of the last task over that of learning it alone, likewise"),
 ];
 
-impl PhaseJob {
-    pub(crate) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        let (theory, (_, tasks)) = (self.theory()?, self.drawn_tasks(sources)?);
-        if tasks.len() > 2 || self.beta.is_finite() {
-            let curves = self.sequence(sources, &mut |_, _| ())?.curves;
-            return Ok(curves.iter().flat_map(|c| c.points.iter().map(|p| sequence_row(c.lambda, p))).collect());
-        }
-        let curves = phase_curves(&tasks, &theory, &self.lambda, &self.alpha.grid()?)?;
-        let critical = match curves.iter().find_map(|curve| curve.critical.clone()) {
-            Some(critical) => critical,
-            None => TwoTasks::new(&tasks, &theory)?.critical_load()?,
-        };
-        Ok(curves.iter().flat_map(|curve| curve.points.iter().map(|p| row(curve, p, &critical))).collect())
+pub(super) fn rows(request: &PhaseRequest, sources: &Sources) -> Result<Vec<Row>> {
+    let (theory, sequence) = (request.theory()?, request.drawn(sources)?);
+    if sequence.tasks.len() > 2 || request.beta.is_finite() {
+        let curves = request.sequence(sequence, &mut |_, _| ())?.curves;
+        return Ok(curves.iter().flat_map(|c| c.points.iter().map(|p| sequence_row(c.lambda, p))).collect());
     }
+    let curves = phase_curves(&sequence.tasks, &theory, &request.lambda, &request.alpha.grid()?)?;
+    let critical = match curves.iter().find_map(|curve| curve.critical.clone()) {
+        Some(critical) => critical,
+        None => TwoTasks::new(&sequence.tasks, &theory)?.critical_load()?,
+    };
+    Ok(curves.iter().flat_map(|curve| curve.points.iter().map(|p| row(curve, p, &critical))).collect())
 }
 
 fn sequence_row(lambda: f64, point: &SequencePoint) -> Row {

@@ -1,10 +1,11 @@
 //! Curves against the load of any number of tasks, at any temperature.
 
-use super::PhaseJob;
-use ebbing::data::Sources;
-use ebbing::tasks::prepared_words;
-use ebbing::theory::multi_head::MultiHeadSettings;
-use ebbing::theory::phase::{SequenceCurve, sequence_curve};
+use super::PhaseRequest;
+use crate::error::Result;
+use crate::request::Steps;
+use crate::tasks::{TaskSequence, prepared_words};
+use crate::theory::multi_head::MultiHeadSettings;
+use crate::theory::phase::{SequenceCurve, sequence_curve};
 
 /// Curves of any number of tasks.
 #[derive(Debug, Clone)]
@@ -21,15 +22,13 @@ pub struct PhaseSequence {
     pub at_width: Option<f64>,
 }
 
-impl PhaseJob {
-    /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width. `hear` is told how many
-    /// of all loads are done.
+impl PhaseRequest {
+    /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width.
     ///
     /// # Errors
-    /// What the library says.
-    pub fn sequence(&self, sources: &Sources, hear: &mut dyn FnMut(usize, usize)) -> ebbing::Result<PhaseSequence> {
-        self.check()?;
-        let (settings, tasks) = self.drawn_tasks(sources)?;
+    /// Any error of the theory.
+    pub fn sequence(&self, sequence: TaskSequence, hear: &mut Steps<'_>) -> Result<PhaseSequence> {
+        let TaskSequence { tasks, settings } = sequence;
         let (theory, mut alphas) = (self.theory()?, self.alpha.grid()?);
         let size = tasks.last().map_or(0, |task| task.x.nrows());
         let at_width = self.width.map(|width| size as f64 / width);
@@ -43,7 +42,7 @@ impl PhaseJob {
             for alpha in &alphas {
                 curve.points.extend(sequence_curve(&tasks, &settings, std::slice::from_ref(alpha))?.points);
                 done += 1;
-                hear(done, self.lambda.len() * alphas.len());
+                hear("curves against the load", done as f64 / (self.lambda.len() * alphas.len()) as f64);
             }
             curves.push(curve);
         }

@@ -1,13 +1,16 @@
 //! Many training runs, in parallel where there are several, each taken up from its checkpoint where there is one.
 
-use crate::console::{Console, Progress};
-use ebbing::nets::{TrainSettings, Trained};
-use ebbing::{Error, Result, Task, Trainer};
+use crate::data::remove_unfinished;
+use crate::error::{Error, Result};
+use crate::linalg::par_map;
+use crate::nets::{TrainSettings, Trained, Trainer};
+use crate::request::Steps;
+use crate::tasks::Task;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// One run to be done.
-pub struct Run {
+pub(super) struct Run {
     /// What its checkpoint is called.
     pub name: String,
     /// The tasks it learns.
@@ -17,83 +20,67 @@ pub struct Run {
 }
 
 /// What became of a run: a run that diverged is kept apart, and never enters an average.
-pub enum RunEnd {
+pub(super) enum RunEnd {
     /// It went through.
     Done(Box<Trained>),
     /// It diverged, with the sentence that says where.
     Diverged(String),
 }
 
-impl RunEnd {
-    /// What is said of a run that diverged.
-    pub fn sentence(&self) -> Option<&str> {
-        match self {
-            RunEnd::Done(_) => None,
-            RunEnd::Diverged(sentence) => Some(sentence),
-        }
-    }
-}
-
 /// Does all runs, one thread each if there are several.
 ///
 /// # Errors
 /// The first error that is no divergence.
-pub fn all(runs: &[Run], folder: Option<&Path>, console: &Console) -> anyhow::Result<Vec<RunEnd>> {
-    let checkpoints = folder.map(|f| f.join("checkpoints"));
-    if let Some(folder) = &checkpoints {
-        crate::files::make_folder(folder)?;
+pub(super) fn all(runs: &[Run], checkpoints: Option<&Path>, hear: &mut Steps<'_>) -> Result<Vec<RunEnd>> {
+    if let Some(folder) = checkpoints {
+        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
         // Where every run is finished nothing is written among them, and what a killed process left would stay.
-        ebbing::data::remove_unfinished(folder);
+        remove_unfinished(folder);
     }
-    // Steps are what takes the time: the bar counts the most there can be, and jumps where a task ends early.
-    let total: usize =
+    // Steps are what takes the time: the most there can be are counted, and the share jumps where a task ends early.
+    let most =
         runs.iter().map(|run| run.tasks.len().saturating_mul(run.settings.max_steps)).fold(0, usize::saturating_add);
-    let bar = Mutex::new(Bar { shown: console.steps("training, steps at most", total as u64), done: 0 });
-    let outcomes = ebbing::linalg::par_map(runs, |run| do_run(run, checkpoints.as_deref(), &bar));
-    Ok(outcomes.into_iter().collect::<Result<Vec<_>>>()?)
+    let shared = Mutex::new(Shared { hear, done: 0, most });
+    par_map(runs, |run| do_run(run, checkpoints, &shared)).into_iter().collect()
 }
 
-/// The bar that all runs share.
-struct Bar {
-    shown: Progress,
-    done: u64,
+/// The steps of all runs, and who hears of them.
+struct Shared<'a, 'b> {
+    hear: &'a mut Steps<'b>,
+    done: usize,
+    most: usize,
 }
 
-impl Bar {
-    fn advance(bar: &Mutex<Bar>, by: usize, note: Option<&str>) {
-        if let Ok(mut bar) = bar.lock() {
-            bar.done += by as u64;
-            let done = bar.done;
-            bar.shown.set(done);
-            if let Some(note) = note {
-                bar.shown.note(note);
-            }
-        }
+fn advance(shared: &Mutex<Shared<'_, '_>>, by: usize, text: &str) {
+    if let Ok(mut shared) = shared.lock() {
+        shared.done = shared.done.saturating_add(by);
+        let share = shared.done as f64 / shared.most.max(1) as f64;
+        (shared.hear)(text, share.min(1.0));
     }
 }
 
-fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<RunEnd> {
+fn do_run(run: &Run, checkpoints: Option<&Path>, shared: &Mutex<Shared<'_, '_>>) -> Result<RunEnd> {
     let path: Option<PathBuf> = checkpoints.map(|folder| folder.join(format!("{}.safetensors", run.name)));
     let mut trainer = match &path {
         Some(path) if path.exists() => Trainer::resume(path, &run.tasks, &run.settings)?,
         _ => Trainer::new(&run.tasks, &run.settings)?,
     };
     let (count, most) = (trainer.tasks(), run.settings.max_steps);
-    Bar::advance(bar, trainer.done() * most, None);
+    let mut note = "training".to_string();
+    advance(shared, trainer.done().saturating_mul(most), &note);
     while trainer.done() < count {
         let mut step = 0;
         let learned = trainer.learn_next(&mut |at| {
-            let task = at.task + 1;
             let pace = at.gradient.map_or(format!("rate {:.1e}", at.eta), |g| format!("gradient {g:.1e}"));
-            let note = format!("task {task}/{count}, step {}, MSE {:.1e}, {pace}", at.step, at.mse);
-            Bar::advance(bar, at.step.saturating_sub(step), Some(&note));
+            note = format!("task {}/{count}, step {}, MSE {:.1e}, {pace}", at.task + 1, at.step, at.mse);
+            advance(shared, at.step.saturating_sub(step), &note);
             step = step.max(at.step);
             true
         });
         match learned {
             Ok(()) => {}
             Err(error @ Error::Diverged { .. }) => {
-                Bar::advance(bar, ((count - trainer.done()) * most).saturating_sub(step), None);
+                advance(shared, (count - trainer.done()).saturating_mul(most).saturating_sub(step), &note);
                 return Ok(RunEnd::Diverged(format!("{}: {error}", run.name)));
             }
             Err(error) => return Err(error),
@@ -101,7 +88,7 @@ fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<Run
         if let Some(path) = &path {
             trainer.save(path, &run.tasks)?;
         }
-        Bar::advance(bar, most - step.min(most), None);
+        advance(shared, most - step.min(most), &note);
     }
     Ok(RunEnd::Done(Box::new(trainer.trained().clone())))
 }
