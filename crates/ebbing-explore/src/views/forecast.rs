@@ -7,14 +7,14 @@ use ebbing::theory::forecast::{ForecastOrders, ForecastSettings, assumes};
 use ebbing::theory::task_order::{OrderSearchSettings, best_order_told};
 use ebbing::{Forecast, TaskSequence};
 use ebbing_show::{Metadata, significant};
-use ebbing_studies::job::ForecastResult;
+use ebbing::request::ForecastAnswer;
 use ebbing_studies::show;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The settings; where every order costs as much as the first, the best one is searched only when it is asked for.
 fn settings(state: &State) -> Result<ForecastSettings> {
-    let settings = state.job.settings()?;
+    let settings = state.forecast.settings()?;
     let order = ForecastOrders::serves(&settings);
     Ok(ForecastSettings { order, ..settings })
 }
@@ -42,7 +42,7 @@ pub fn ready(app: &App, state: &State) -> bool {
 ///
 /// # Errors
 /// What the library says.
-pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<ForecastResult>> {
+pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<ForecastAnswer>> {
     let drawn = drawn(app, state, hear)?;
     let (settings, order) = (settings(state)?, state.order(drawn.sequence.tasks.len()));
     app.cache.or_make(&key(&drawn.key, &settings, &order), || {
@@ -53,9 +53,9 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<
         };
         // The examples stay with the tasks: of an order only its numbers are kept.
         let first = TaskSequence { tasks: Vec::new(), settings: drawn.sequence.ordered_settings(&order)? };
-        let heading = format!("Forecast for {}", state.job.heading_of(&drawn.sequence, &state.origin())?);
+        let heading = format!("Forecast for {}", state.forecast.heading_of(&drawn.sequence, &state.origin())?);
         let bytes = 4096 + forecast.pairs.len() * 1024;
-        Ok((ForecastResult { heading, forecast, settings, seed: drawn.seed, first, layers: Vec::new() }, bytes))
+        Ok((ForecastAnswer { heading, forecast, settings, seed: drawn.seed, first, layers: Vec::new() }, bytes))
     })
 }
 
@@ -80,7 +80,7 @@ fn orders(
 pub fn best(asked: &mut Asked<'_>) -> Result<Value> {
     let drawn = drawn(asked.app, asked.state, asked.hear)?;
     let order = asked.state.order(drawn.sequence.tasks.len());
-    let search = OrderSearchSettings { theory: asked.state.job.settings()?.theory, ..Default::default() };
+    let search = OrderSearchSettings { theory: asked.state.forecast.settings()?.theory, ..Default::default() };
     let key = format!("best order {} {search:?} {order:?}", drawn.key);
     let found = asked.app.cache.or_make(&key, || {
         let found = best_order_told(&drawn.sequence.ordered(&order)?, &search, asked.hear)?;

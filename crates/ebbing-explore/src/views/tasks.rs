@@ -8,7 +8,7 @@ use ebbing::linalg::Mat;
 use ebbing::plan::{size, time};
 use ebbing::tasks::{Recipe, TaskCheck, TaskOrigin, check_sequence};
 use ebbing::{Task, TaskSequence};
-use ebbing_studies::Job;
+use ebbing::request::Request;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -38,10 +38,8 @@ pub fn drawn(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc
         let sequence = match &state.file {
             Some(OwnFile { content: Content::Tasks(own), .. }) => prepared(own, &recipe)?,
             _ => {
-                let mut job = state.job.clone();
-                job.tasks.order.clear();
                 if state.file.is_none() {
-                    Job::from(job).check_memory()?;
+                    Request::from(state.forecast.clone()).check_memory(&state.forecast.part_of(recipe.sizes()?))?;
                 }
                 recipe.draw(&*sources(app, &recipe)?, recipe.seed)?
             }
@@ -150,7 +148,7 @@ fn told(state: &State, drawn: &Drawn) -> Result<Value> {
         })
         .collect();
     Ok(json!({
-        "heading": state.job.heading_of(sequence, &state.origin())?,
+        "heading": state.forecast.heading_of(sequence, &state.origin())?,
         "tasks": tasks,
         "common": common_inputs(&check),
         "computations": costs,

@@ -1,7 +1,7 @@
 //! How fields are written where users meet them: as flags, as keys of files, in an address, as arguments of Python.
 
-use super::field::{Field, Fields, Kind, Value};
-use super::{AdviseRequest, CheckRequest, ForecastRequest, PhaseRequest, SampleRequest, TrainRequest};
+use super::field::{Field, Fields, Value};
+use super::{AdviseRequest, CheckRequest, ForecastRequest, PhaseRequest, SampleRequest, TaskFields, TrainRequest};
 use crate::error::Error;
 
 /// Where a request comes from.
@@ -92,7 +92,7 @@ pub fn quoted(argument: &str) -> String {
 pub(super) fn command_line(command: &str, request: &impl Fields) -> String {
     let mut words = vec!["ebbing".to_string(), command.to_string()];
     for (field, value) in request.given() {
-        words.push(field.flag());
+        words.extend((!field.positional).then(|| field.flag()));
         match value {
             Value::Switch(_) => {}
             Value::List(all) if field.several => words.extend(all.iter().map(|one| quoted(&one.to_string()))),
@@ -102,19 +102,24 @@ pub(super) fn command_line(command: &str, request: &impl Fields) -> String {
     words.join(" ")
 }
 
-/// The arguments of Python that set every field of `keys` that is not at its default.
-pub(super) fn arguments(request: &impl Fields, keys: &dyn Fn(&Field) -> bool) -> Vec<String> {
-    let given = request.given().filter(|(field, _)| keys(field));
-    given.map(|(field, value)| format!("{}={}", Door::Python.name(field.key), literal(&value, &field.kind))).collect()
+/// The lines of Python that compute a request: every field that is not at its default, those of the tasks where they are drawn.
+pub(super) fn python(command: &str, request: &impl Fields) -> String {
+    let mut calls = [vec![], vec!["tasks".to_string()]];
+    for (field, value) in request.given() {
+        let argument = format!("{}={}", Door::Python.name(field.key), literal(&value));
+        calls[usize::from(TaskFields::field(field.key).is_none())].push(argument);
+    }
+    let [drawn, asked] = calls.map(|arguments| arguments.join(", "));
+    format!("import ebbing\n\ntasks = ebbing.tasks.draw({drawn})\ntold = ebbing.{command}({asked})\nprint(told)")
 }
 
 /// A value as Python writes it.
-pub(super) fn literal(value: &Value, kind: &Kind) -> String {
+fn literal(value: &Value) -> String {
     match value {
         Value::Switch(yes) => if *yes { "True" } else { "False" }.into(),
         Value::Number(x) if !x.is_finite() => format!("float(\"{x}\")"),
         Value::Word(_) | Value::Path(_) => serde_json::Value::from(value.to_string()).to_string(),
-        Value::List(all) => format!("[{}]", all.iter().map(|one| literal(one, kind)).collect::<Vec<_>>().join(", ")),
+        Value::List(all) => format!("[{}]", all.iter().map(|one| literal(one)).collect::<Vec<_>>().join(", ")),
         value => value.to_string(),
     }
 }
@@ -138,11 +143,16 @@ mod tests {
     #[test]
     fn a_request_is_a_line_that_reads_as_the_same_request() {
         let mut request = ForecastRequest::default();
-        for (key, value) in [("features", "a b.npz,c.npz"), ("mode", "gibbs"), ("lambda", "10"), ("no-order", "true")] {
+        for (key, value) in [("seed", "3"), ("order", "2,1"), ("mode", "gibbs"), ("lambda", "10"), ("no-order", "true")] {
             request.set(key, &value.into()).unwrap();
         }
-        let line = command_line("forecast", &request);
-        assert_eq!(line, "ebbing forecast --features 'a b.npz' c.npz --mode gibbs --lambda 10 --no-order");
-        assert_eq!(arguments(&request, &|field| field.key == "lambda"), ["lam=10"]);
+        let line = request.command_line("forecast");
+        assert_eq!(line, "ebbing forecast --order 2,1 --seed 3 --mode gibbs --lambda 10 --no-order");
+        let python = request.python("forecast");
+        assert!(python.contains("ebbing.tasks.draw(order=[2, 1], seed=3)"), "{python}");
+        assert!(python.contains("ebbing.forecast(tasks, mode=\"gibbs\", lam=10, no_order=True)"), "{python}");
+        request = ForecastRequest::default();
+        request.set("features", &"a b.npz,c.npz".into()).unwrap();
+        assert_eq!(request.command_line("forecast"), "ebbing forecast --features 'a b.npz' c.npz");
     }
 }

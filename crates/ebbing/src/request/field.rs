@@ -585,6 +585,16 @@ pub trait Fields: Member + Clone + Default + PartialEq + 'static {
         })
     }
 
+    /// The line that computes it in a shell.
+    fn command_line(&self, command: &str) -> String {
+        super::door::command_line(command, self)
+    }
+
+    /// The lines that compute it in Python.
+    fn python(&self, command: &str) -> String {
+        super::door::python(command, self)
+    }
+
     /// Refuses values out of their ranges, and fields that do not go together.
     ///
     /// # Errors
