@@ -2,8 +2,8 @@
 
     python paper/evidence/analyze.py [--out docs]
 
-Choices (which mode and depth, how wide the error bars are) are made on two thirds of the sequences; what they are worth is
-told on the other third. Which sequence is in which third follows from its number.
+Choices (which mode and depth, how wide the error bars are) are made on two thirds of the sequences and judged on the
+other third. Which sequence is in which third follows from its number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KINDS = {
     "ewc": "online EWC",
     "replay": "replay",
     "gating": "gated units",
-    "heads": "a head per task",
+    "heads": "separate heads",
     "cnn": "convolutional",
     "frozen": "frozen features",
     "pretrained": "pretrained",
@@ -75,6 +75,18 @@ def number(value: float, digits: int = 2) -> str:
 
 def span(ends: tuple[float, float], digits: int = 2) -> str:
     return f"{number(ends[0], digits)} to {number(ends[1], digits)}"
+
+
+def points(value: float, digits: int = 1) -> str:
+    """0.034 as 3.4 percentage points, with a proper minus."""
+    if not np.isfinite(value):
+        return "–"
+    text = f"{100 * value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def points_span(ends: tuple[float, float], digits: int = 1) -> str:
+    return f"{points(ends[0], digits)} to {points(ends[1], digits)}"
 
 
 def percent(share: float) -> str:

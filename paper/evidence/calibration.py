@@ -31,7 +31,7 @@ COLD = "rf-1"
 WHITENED = ("plain", "replay", "gating")
 QUANTITIES = ("lost", "accuracy")
 LEVELS = (0.8, 0.9)
-#: Edges of the forecast loss of accuracy between which errors are pooled: errors grow with what is lost.
+#: Edges of the forecast accuracy lost between which errors are pooled: errors grow with what is lost.
 EDGES = (0.05, 0.3)
 #: So many networks give quantiles of their own.
 ENOUGH = 25

@@ -69,7 +69,7 @@ def compare(fresh: dict, old: dict) -> list[str]:
         if abs(change) > MEASURED:
             wrong.append(f"measured {what} has changed by {change:.3f} on average over {len(mine)} networks")
     error = np.mean([abs(r.forecast("rf-1", "lost") - r.measured["lost"]) for r in mine])
-    print(f"{len(mine)} networks: forecast (rf, depth 1) and measured loss of accuracy differ by {error:.3f} on average")
+    print(f"{len(mine)} networks: forecast (rf, depth 1) and measured accuracy lost differ by {error:.3f} on average")
     return wrong + ([f"the forecast is off by {error:.3f} on average; {AGREEMENT} is the most"] if error > AGREEMENT else [])
 
 

@@ -9,9 +9,12 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import FuncFormatter
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 GRAY = "#8c8c8c"
+#: Shares on an axis as percentage points.
+POINTS = FuncFormatter(lambda share, _: f"{100 * share:.0f}".replace("-", "−"))
 MM = 1 / 25.4
 plt.rcParams.update(
     {
@@ -40,10 +43,12 @@ def diagonal(ax, low: float = -0.12, high: float = 1.02) -> None:
     """Where forecast and measurement agree."""
     ax.plot([low, high], [low, high], color="black", linewidth=0.8, zorder=1)
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+    ax.xaxis.set_major_formatter(POINTS)
+    ax.yaxis.set_major_formatter(POINTS)
 
 
 def points(ax, told, seen, held, size: float = 9) -> None:
-    """One point per network; those of held-out sequences filled."""
+    """One point per network; held-out sequences filled."""
     told, seen, held = map(np.asarray, (told, seen, held))
     ax.scatter(told[~held], seen[~held], s=size, facecolor="none", edgecolor=BLUE, linewidth=0.6, zorder=2)
     ax.scatter(told[held], seen[held], s=size, color=VERMILLION, marker="D", linewidth=0, zorder=3)
@@ -59,7 +64,7 @@ def legend(figure, **where) -> None:
 
 
 def kinds(panels: list[dict], folder: Path, name: str) -> None:
-    """Forecast against measured loss of accuracy, one panel per kind of network and training."""
+    """Forecast against measured accuracy lost, one panel per kind of network and training."""
     across = 5
     down = -(-len(panels) // across)
     figure, grid = plt.subplots(down, across, figsize=(178 * MM, (39 * down + 12) * MM), sharex=True, sharey=True, layout="constrained")
@@ -73,15 +78,15 @@ def kinds(panels: list[dict], folder: Path, name: str) -> None:
     for k, ax in enumerate(grid.ravel()[: len(panels)]):
         if k + across >= len(panels):
             ax.tick_params(labelbottom=True)
-    figure.supxlabel("forecast loss of accuracy", fontsize=8)
-    figure.supylabel("measured loss of accuracy", fontsize=8)
+    figure.supxlabel("forecast accuracy lost (points)", fontsize=8)
+    figure.supylabel("measured accuracy lost (points)", fontsize=8)
     legend(figure, loc="outside upper center")
     save(figure, folder, name)
 
 
 def summary(lost: dict, accuracy: dict, bands: list[tuple[float, float, float, float]], folder: Path, name: str) -> None:
-    """All networks at once: loss of accuracy with its band, and final accuracy where new classes come."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(140 * MM, 74 * MM), layout="constrained")
+    """All networks at once: accuracy lost with its band, and final accuracy."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(140 * MM, 78 * MM), layout="constrained")
     for ax, panel, letter in ((left, lost, "a"), (right, accuracy, "b")):
         diagonal(ax, *panel["range"])
         points(ax, panel["told"], panel["seen"], panel["held"], 9)
@@ -101,7 +106,7 @@ def sweeps(found: dict[str, dict], folder: Path, name: str) -> None:
     figure, axes = plt.subplots(1, len(found), figsize=(178 * MM, 56 * MM), sharey=True, layout="constrained")
     for ax, letter, (title, sweep) in zip(axes, "abcdef", found.items()):
         x = np.array(sweep["values"], dtype=float)
-        for what, color, marker, label in (("lost", VERMILLION, "o", "loss of accuracy"), ("accuracy", BLUE, "s", "final accuracy")):
+        for what, color, marker, label in (("lost", VERMILLION, "o", "accuracy lost"), ("accuracy", BLUE, "s", "final accuracy")):
             mean, spread = sweep[f"{what} size"]
             ax.errorbar(x, mean, yerr=spread, color=color, marker=marker, markersize=3.5, capsize=2, linewidth=1, label=label)
         ax.set(xscale="log", xlabel=title)
@@ -109,17 +114,18 @@ def sweeps(found: dict[str, dict], folder: Path, name: str) -> None:
         ax.grid(axis="y", color="#e5e5e5", linewidth=0.6)
         ax.minorticks_off()
         ax.text(-0.02, 1.05, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
-    axes[0].set(ylabel="mean error of the forecast", ylim=(0, None))
+    axes[0].set(ylabel="mean error (points)", ylim=(0, None), yticks=[0, 0.05, 0.1])
+    axes[0].yaxis.set_major_formatter(POINTS)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
     save(figure, folder, name)
 
 
 def measures(rows: list[dict], folder: Path, name: str) -> None:
-    """What one might take instead: rank correlation, error and time of each measure."""
+    """Alternatives to the forecast: rank correlation, error and time of each measure."""
     figure, axes = plt.subplots(1, 3, figsize=(178 * MM, (14 + 7.5 * len(rows)) * MM), sharey=True, layout="constrained")
     places = np.arange(len(rows))[::-1]
-    titles = ("rank correlation with\nthe measured loss", "mean error on\nheld-out sequences", "seconds of one core\nfor a sequence")
+    titles = ("rank correlation with\nthe measured loss", "mean error on held-out\nsequences (points)", "seconds on one core\nper sequence")
     for ax, what, title, letter in zip(axes, ("rho", "error", "seconds"), titles, "abc"):
         for place, row in zip(places, rows):
             color = VERMILLION if place == len(rows) - 1 else BLUE
@@ -134,6 +140,7 @@ def measures(rows: list[dict], folder: Path, name: str) -> None:
     axes[0].set_yticks(places, [row["name"] for row in rows])
     axes[0].set_ylim(-0.6, len(rows) - 0.4)
     axes[1].set_xlim(left=0)
+    axes[1].xaxis.set_major_formatter(POINTS)
     axes[2].set_xscale("log")
     axes[2].set_xlim(1e-3, 1)
     axes[2].minorticks_off()
@@ -141,7 +148,7 @@ def measures(rows: list[dict], folder: Path, name: str) -> None:
 
 
 def advice(replay: list[dict], orders: list[dict], heads: dict, folder: Path, name: str) -> None:
-    """Does what is recommended hold? Replay, order, a head per task."""
+    """Do the recommendations work? Replay, order, separate heads."""
     figure, axes = plt.subplots(1, 3, figsize=(178 * MM, 66 * MM), layout="constrained")
     ax = axes[0]
     for k, curve in enumerate(replay):
@@ -150,20 +157,22 @@ def advice(replay: list[dict], orders: list[dict], heads: dict, folder: Path, na
         ax.plot(x, curve["told"], color=color)
         ax.plot(x, curve["seen"], color=color, marker=marker, markersize=4, linestyle="none", label=curve["name"])
         ax.set_xticks(x, curve["amounts"])
-    ax.set(xlabel="examples kept of each task", ylabel="loss of accuracy", ylim=(-0.08, 1.5), yticks=[0, 0.25, 0.5, 0.75, 1])
+    ax.set(xlabel="examples kept of each task", ylabel="accuracy lost (points)", ylim=(-0.08, 1.5), yticks=[0, 0.25, 0.5, 0.75, 1])
     ax.legend(loc="upper right", fontsize=6.5, handletextpad=0.2, borderaxespad=0)
     ax = axes[1]
     for k, row in enumerate(orders):
         ax.plot([row["least"], row["most"]], [k, k], color="#c9c9c9", linewidth=3, solid_capstyle="butt", zorder=1, label="range over eight orders" if k == 0 else None)
         ax.plot(row["mean"], k, "|", color="black", markersize=7, zorder=2, label="their mean" if k == 0 else None)
         ax.plot(row["chosen"], k, "D", color=VERMILLION, markersize=4, zorder=3, label="the recommended one" if k == 0 else None)
-    ax.set(xlabel="measured loss of accuracy", yticks=[], ylabel="sequences", xlim=(-0.1, 1.02), ylim=(-0.8, len(orders) + 3))
+    ax.set(xlabel="measured accuracy lost (points)", yticks=[], ylabel="sequences", xlim=(-0.1, 1.02), ylim=(-0.8, len(orders) + 3))
     ax.legend(loc="upper left", fontsize=6.5, handletextpad=0.5, borderaxespad=0)
     ax = axes[2]
     ends = (min(0, *heads["told"], *heads["seen"]) - 0.05, max(*heads["told"], *heads["seen"]) + 0.05)
     ax.plot(ends, ends, color="black", linewidth=0.8, zorder=1)
     points(ax, heads["told"], heads["seen"], heads["held"])
-    ax.set(xlim=ends, ylim=ends, xlabel="forecast gain of a head per task", ylabel="measured gain (final accuracy)")
+    ax.set(xlim=ends, ylim=ends, xlabel="forecast gain (points)", ylabel="measured gain by separate heads (points)", xticks=[-0.4, 0, 0.4, 0.8])
+    for axis in (axes[0].yaxis, axes[1].xaxis, ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(POINTS)
     for ax, letter in zip(axes, "abc"):
         ax.text(-0.08, 1.03, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
     save(figure, folder, name)

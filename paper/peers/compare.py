@@ -75,7 +75,7 @@ class Side:
 def program():
     """Ebbing's side, as cargo builds it."""
     build = "cargo bench --quiet -p ebbing-paper --bench serve --no-run --message-format=json"
-    made = [json.loads(line) for line in told(*build.split()).splitlines()]
+    made = [json.loads(line) for line in output(*build.split()).splitlines()]
     # Cargo builds the program of the package too.
     return next(one["executable"] for one in made if one.get("executable") and one["target"]["name"] == "serve")
 
@@ -404,12 +404,12 @@ def operations_of(p, n0, n, layers):
     if p >= 2 * n0:
         return [("", plain)]
     done = plain - 4 * p * n0 * n + 2 * p * p * n
-    more = " (counting the plain form's operations, more than are done)"
-    return [(more, plain), (" (counting those that are done, by the Gram form)", done)]
+    more = " (counting the operations of the plain form, more than ebbing performs)"
+    return [(more, plain), (" (counting those that ebbing performs, in the Gram form)", done)]
 
 
-def told(*command):
-    """What a program prints, or nothing where it fails."""
+def output(*command):
+    """The output of a program, empty if it fails."""
     there = shutil.which(command[0])
     return subprocess.run(command, cwd=TOP, stdout=subprocess.PIPE, text=True).stdout.strip() if there else ""
 
@@ -421,18 +421,18 @@ def line_of(path, *names):
 
 
 def facts(peers, wanted):
-    """What the document says about the machine and the versions, where the system tells."""
-    changed = told("git", "status", "--porcelain", "--untracked-files=no", "--", "crates", "paper")
-    version = told("git", "describe", "--tags", "--always") or "not from a repository"
+    """The machine and the versions for the document, as far as the system reports them."""
+    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", "crates", "paper")
+    version = output("git", "describe", "--tags", "--always") or "not from a repository"
     flags, memory = line_of("/proc/cpuinfo", "flags", "Features").split(), line_of("/proc/meminfo", "MemTotal")
     found = {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "ebbing": version + (", with changes" if changed else ""),
-        "Rust": told("rustc", "--version"),
+        "Rust": output("rustc", "--version"),
         "processor": line_of("/proc/cpuinfo", "model name"),
         "widest vector instructions": next((w for w in ("avx512f", "avx2", "asimd", "neon") if w in flags), ""),
-        "cores that the comparison may use": len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)),
-        "threads of either side": protocol.THREADS,
+        "cores available": len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)),
+        "threads per package": protocol.THREADS,
         "memory": memory and f"{int(memory.split()[0]) / 1024**2:.1f} GiB",
         "system": platform.system().lower(),
         "kernel": platform.release(),
@@ -488,8 +488,8 @@ def aligned(lines):
 def write(out, outcomes, growth, products, about, missing):
     """The document and its figures, which ebbing draws: it knows how they look."""
     tuned = [f"{row.label} {duration(row.tuned)} ({times(row.tuned / row.seconds)})" for row in outcomes if row.tuned]
-    text = "\nThe same script, with NumPy's functions of entries shared out among two threads by blocks that fit the cache, "
-    text += f"which is further than scripts go: {', '.join(tuned)}.\n"
+    text = "\nThe same script with NumPy's elementwise functions shared between two threads in blocks that fit the cache "
+    text += f"(more tuning than a script usually gets): {', '.join(tuned)}.\n"
     document = (HERE / "document.md").read_text().format(
         results=cells(row.result() for row in outcomes),
         tuned=text if tuned else "",

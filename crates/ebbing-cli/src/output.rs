@@ -2,6 +2,7 @@
 
 use crate::files::OutFolder;
 use clap::Args;
+use ebbing::Context;
 use ebbing_show::Metadata;
 use ebbing::request::{Request, quoted};
 use ebbing_studies::show;
@@ -26,8 +27,8 @@ impl Output {
     ///
     /// # Errors
     /// One sentence that says what is wrong.
-    pub fn begin(&self, request: impl Into<Request>) -> anyhow::Result<Option<OutFolder>> {
-        request.into().check_before()?;
+    pub fn begin(&self, request: impl Into<Request>, context: &Context) -> anyhow::Result<Option<OutFolder>> {
+        request.into().check_before(context)?;
         self.out.as_deref().map(OutFolder::take).transpose()
     }
 

@@ -77,9 +77,7 @@ fn phase_diagram() -> Figure {
         .band(Band::regime(Regime::Generalization, &ratio, &critical, &level(10.0)))
         .line(Line::new("exact α_{c}", &ratio, &critical).color(Rgb::BLACK))
         .line(
-            Line::new("γ_{sim}^{−2}", &ratio, &each(&critical, |a| a.powf(1.1)))
-                .color(OKABE_ITO[1])
-                .dash(Dash::Dashed),
+            Line::new("γ_{sim}^{−2}", &ratio, &each(&critical, |a| a.powf(1.1))).color(OKABE_ITO[1]).dash(Dash::Dashed),
         );
     Figure::single(panel).caption("Regimes of permuted MNIST.")
 }

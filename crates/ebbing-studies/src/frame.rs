@@ -188,8 +188,7 @@ impl Frame {
                 let number = |v: Option<&Value>| v.and_then(Value::number).unwrap_or(f64::NAN);
                 table.number(&head, &values().map(number).collect::<Vec<_>>())
             } else {
-                let text =
-                    |v: Option<&Value>| v.map_or(String::new(), |v| ebbing_show::escape_markup(&v.to_string()));
+                let text = |v: Option<&Value>| v.map_or(String::new(), |v| ebbing_show::escape_markup(&v.to_string()));
                 table.text(&head, &values().map(text).collect::<Vec<_>>())
             };
             table = table.key(name);

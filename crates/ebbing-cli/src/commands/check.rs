@@ -32,7 +32,7 @@ impl Args {
     /// Prints the account; a file that cannot be used ends the run with its first problem.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let CheckRequest { file, features } = &self.request.0;
-        let CheckAnswer { name, check } = self.request.0.run()?;
+        let CheckAnswer { name, check } = self.request.0.run(&console.context())?;
         if self.json {
             console.print_json(&check)?;
         } else {

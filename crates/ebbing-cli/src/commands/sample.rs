@@ -30,10 +30,10 @@ impl Args {
     /// Samples and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let request = &self.request.0;
-        let _held = self.output.begin(request.clone())?;
-        let mut bar = console.share("sample");
-        let answer = request.run(&Sources::new(), &mut |what, share| bar.at(what, share))?;
-        drop(bar);
+        let context = console.watched("sample");
+        let _held = self.output.begin(request.clone(), &context)?;
+        let answer = request.run(&Sources::new(), &context)?;
+        drop(context);
         self.show(console, &answer)
     }
 

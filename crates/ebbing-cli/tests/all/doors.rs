@@ -2,13 +2,14 @@
 //! of the paper use. (Python's door is tested with the package, against the same numbers.)
 
 use crate::support::*;
+use ebbing::Context;
 use ebbing::data::Sources;
+use ebbing::request::{Fields, ForecastRequest, TaskFields};
 use ebbing::tasks::{Permuted, Protocol, TargetDistractor};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing::theory::single_head::{Mode, Replay, Selection};
 use ebbing::{Forecast, Recipe, TaskSequence};
 use ebbing_studies::StudyFile;
-use ebbing_studies::job::{ForecastJob, TaskKeys};
 use serde_json::Value;
 use std::path::Path;
 
@@ -91,16 +92,17 @@ fn every_door_draws_the_same_tasks() {
         let recipe = Recipe::read(home.write("recipe.toml", &request.recipe)).unwrap();
         assert_eq!(bits(&recipe.draw(&sources, recipe.seed).unwrap()), drawn, "{}", request.recipe);
         let job = flags(&request.flags);
-        assert_eq!(bits(&job.tasks.sequence(&sources).unwrap()), drawn, "{}", request.flags);
+        assert_eq!(bits(&job.tasks.recipe().unwrap().draw(&sources, 0).unwrap()), drawn, "{}", request.flags);
         let text = format!("command = \"forecast\"\n[settings]\n{}", request.settings);
         let study = StudyFile::read(&home.write("study.toml", &text)).unwrap();
-        let f = Forecast::of(&[library.draw(&sources, 0).unwrap()], &ForecastSettings::default(), &mut |_| ()).unwrap();
+        let f = Forecast::of(&[library.draw(&sources, 0).unwrap()], &ForecastSettings::default(), &Context::default())
+            .unwrap();
         let want = serde_json::to_value(&f.forgetting.mean).unwrap();
         // The program, by flags and by the recipe, and the study's cell give this forgetting to the last bit.
         assert_eq!(program(&home, &format!("forecast --json --no-order {}", request.flags)), want);
         assert_eq!(program(&home, "forecast --json --no-order --tasks recipe.toml"), want);
         let cell = study.study().unwrap().cells.remove(0);
-        let rows = cell.work.unwrap().rows(&sources).unwrap();
+        let rows = cell.work.unwrap().rows(&sources, &Context::default()).unwrap();
         let last = rows.iter().find(|row| number(row, "t") == 2.0 && number(row, "s") == 1.0).unwrap();
         assert_eq!(number(last, "forgetting"), f.forgetting.mean[1][0]);
     }
@@ -114,26 +116,24 @@ fn replay_is_the_same_through_every_door() {
     let mut asked = ForecastSettings { order: false, ..ForecastSettings::default() };
     asked.theory.mode = Mode::Lazy;
     asked.theory.replay = Replay { examples: 5, selection: Selection::ByClass, ..Replay::default() };
-    let f = Forecast::of(std::slice::from_ref(&drawn), &asked, &mut |_| ()).unwrap();
+    let f = Forecast::of(std::slice::from_ref(&drawn), &asked, &Context::default()).unwrap();
     let flags = "--mode lazy --replay 5 --replay-selection by-class";
     let told = program(&home, &format!("forecast --json --no-order {flags} {}", request.flags));
     assert_eq!(told, serde_json::to_value(&f.forgetting.mean).unwrap());
     let keys = "mode = \"lazy\"\nreplay = 5\nreplay_selection = \"by-class\"\n";
     let text = format!("command = \"forecast\"\n[settings]\n{}{keys}", request.settings);
     let study = StudyFile::read(&home.write("study.toml", &text)).unwrap();
-    let rows = study.study().unwrap().cells.remove(0).work.unwrap().rows(&sources).unwrap();
+    let rows = study.study().unwrap().cells.remove(0).work.unwrap().rows(&sources, &Context::default()).unwrap();
     let last = rows.iter().find(|row| number(row, "t") == 2.0 && number(row, "s") == 1.0).unwrap();
     assert_eq!(number(last, "forgetting"), f.forgetting.mean[1][0]);
 }
 
-/// The job of flags, as the program reads them.
-fn flags(words: &str) -> ForecastJob {
-    #[derive(clap::Parser)]
-    struct Alone {
-        #[command(flatten)]
-        job: ForecastJob,
-    }
-    <Alone as clap::Parser>::parse_from(["ebbing"].into_iter().chain(words.split_whitespace())).job
+/// The request of flags that all have values.
+fn flags(words: &str) -> ForecastRequest {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut request = ForecastRequest::default();
+    words.chunks(2).for_each(|pair| request.set(pair[0].trim_start_matches("--"), &pair[1].into()).unwrap());
+    request
 }
 
 fn number(row: &ebbing_studies::Row, name: &str) -> f64 {
@@ -144,9 +144,9 @@ fn number(row: &ebbing_studies::Row, name: &str) -> f64 {
 fn a_recipes_own_seed_holds_unless_another_is_given() {
     let home = Home::new();
     let path = home.write("recipe.toml", "seed = 7\n[protocol]\nkind = \"permuted\"\ntasks = 2\np = 40\np_test = 0\n");
-    let seed = |keys: TaskKeys| keys.recipe().unwrap().seed;
-    let keys = |seed: Option<u64>| TaskKeys { tasks: Some(Path::new(&path).into()), seed, ..TaskKeys::default() };
-    assert_eq!([seed(keys(None)), seed(keys(Some(3))), seed(TaskKeys::default())], [7, 3, 0]);
+    let seed = |keys: TaskFields| keys.recipe().unwrap().seed;
+    let keys = |seed: Option<u64>| TaskFields { tasks: Some(Path::new(&path).into()), seed, ..TaskFields::default() };
+    assert_eq!([seed(keys(None)), seed(keys(Some(3))), seed(TaskFields::default())], [7, 3, 0]);
     let own = program(&home, "forecast --json --no-order --tasks recipe.toml");
     assert_eq!(own, program(&home, "forecast --json --no-order --tasks recipe.toml --seed 7"));
     assert_ne!(own, program(&home, "forecast --json --no-order --tasks recipe.toml --seed 0"));

@@ -104,11 +104,7 @@ fn a_sweep_of_values_and_penalties_tells_them_apart() {
     home.told(&format!("{words} --out out"));
     let svg = fs::read_to_string(home.join("out/phase.svg")).unwrap();
     for name in ["permutation ratio 0.05", "permutation ratio 0.4", "λ = 100", "λ → ∞"] {
-        assert_eq!(
-            svg.matches(&format!(">{name}<")).count(),
-            1,
-            "{name}: colors and dashes have samples of their own"
-        );
+        assert_eq!(svg.matches(&format!(">{name}<")).count(), 1, "{name}: colors and dashes have samples of their own");
     }
     assert!(!svg.contains("0.05, λ = 100"));
 }

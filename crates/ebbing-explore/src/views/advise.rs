@@ -3,6 +3,7 @@
 use super::tasks::drawn;
 use super::{App, Asked, Result, said};
 use crate::state::State;
+use ebbing::Context;
 use ebbing::theory::advise::Advice;
 use ebbing_show::Metadata;
 use ebbing::request::{AdviseAnswer, Fields, heading_for};
@@ -27,15 +28,15 @@ pub fn ready(app: &App, state: &State) -> bool {
 ///
 /// # Errors
 /// What the library says.
-pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<AdviseAnswer>> {
+pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseAnswer>> {
     let request = state.advise_request()?;
     let settings = request.settings()?;
     settings.checked()?;
-    let drawn = drawn(app, state, hear)?;
+    let drawn = drawn(app, state, context)?;
     let order = state.order(drawn.sequence.tasks.len());
-    app.cache.or_make(&key(state, &drawn.key, order.len())?, || {
+    app.cache.or_make(context, &key(state, &drawn.key, order.len())?, || {
         let sequence = drawn.sequence.ordered(&order)?;
-        let advice = Advice::of(std::slice::from_ref(&sequence), &settings, hear)?;
+        let advice = Advice::of(std::slice::from_ref(&sequence), &settings, context)?;
         let mut forecast = request.forecast();
         forecast.tasks.seed = Some(drawn.seed);
         let heading = heading_for(&advice, &forecast.heading_of(&sequence, &state.origin())?);
@@ -48,8 +49,8 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<
 ///
 /// # Errors
 /// What the library says.
-pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
-    let told = told(asked.app, asked.state, asked.hear)?;
+pub fn view(asked: &Asked<'_>) -> Result<Value> {
+    let told = told(asked.app, asked.state, asked.context)?;
     let shown = show::advise::shown(&told, &Metadata::new("", "")).map_err(said)?;
     let sentences = told.advice.sentences();
     let finding = sentences.first().cloned().unwrap_or_default();

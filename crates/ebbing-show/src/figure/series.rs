@@ -276,10 +276,8 @@ fn fill_band(canvas: &mut Canvas, frame: &Frame, band: &Band, color: Rgb, opacit
             // The rim of an opaque area reaches under its neighbor, so that no seam shows between regimes.
             let rim = Stroke { color, width: 0.8, dash: &[] };
             let stroke = (opacity == 1.0).then_some(rim);
-            canvas.shape(
-                role,
-                Shape { commands: polygon(&visible), fill: Some((color, opacity)), stroke, crisp: false },
-            );
+            canvas
+                .shape(role, Shape { commands: polygon(&visible), fill: Some((color, opacity)), stroke, crisp: false });
         }
         *stretch = Default::default();
     };

@@ -2,6 +2,7 @@
 
 use crate::cell::Row;
 use crate::error::Result;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::request::AdviseRequest;
 use ebbing::theory::advise::{Remedy, ReplayPoint};
@@ -21,8 +22,8 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
 ];
 
 /// One row per remedy, then one per number of examples kept.
-pub(super) fn rows(request: &AdviseRequest, sources: &Sources) -> Result<Vec<Row>> {
-    let advice = AdviseRequest { seeds: 1, ..request.clone() }.run(sources, &mut |_, _| ())?.advice;
+pub(super) fn rows(request: &AdviseRequest, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+    let advice = AdviseRequest { seeds: 1, ..request.clone() }.run(sources, context)?.advice;
     let remedy = |r: &Remedy| {
         let kind = serde_json::to_value(r.kind).ok().and_then(|kind| kind.as_str().map(String::from));
         let row = Row::new()

@@ -3,14 +3,15 @@
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::Forecast;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::request::ForecastRequest;
 use ebbing::theory::forecast::PairForecast;
 use ebbing::theory::order_parameters::OrderParameters;
 
-pub(super) fn rows(request: &ForecastRequest, sources: &Sources) -> Result<Vec<Row>> {
+pub(super) fn rows(request: &ForecastRequest, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
     let one = ForecastRequest { no_order: true, seeds: Some(1), ..request.clone() };
-    let answer = one.run(sources, &|_, _| (), &mut |_, _| ())?;
+    let answer = one.run(sources, context, &|_, _| ())?;
     let named = |rows: Vec<Row>, layer: &str| rows.into_iter().map(|row| row.with("layer", layer)).collect::<Vec<_>>();
     Ok(match &request.features[..] {
         [] => of(&answer.forecast),

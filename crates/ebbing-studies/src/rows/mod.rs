@@ -9,8 +9,9 @@ mod train;
 use crate::cell::{Row, Value};
 use crate::error::Result;
 use crate::study::{Column, Work};
+use ebbing::Context;
 use ebbing::data::Sources;
-use ebbing::plan::{Cost, Sizes};
+use ebbing::plan::{Cost, Memory, Sizes};
 use ebbing::request::{Request, Value as FieldValue};
 
 /// A request of a command, and the sizes of what it computes with.
@@ -23,19 +24,19 @@ pub struct Job {
 }
 
 impl Work for Job {
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        self.request.check_memory(&self.sizes)?;
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+        self.request.check_memory(&self.sizes, context)?;
         match &self.request {
-            Request::Forecast(request) => forecast::rows(request, sources),
-            Request::Phase(request) => phase::rows(request, sources),
-            Request::Train(request) => train::rows(request, sources),
-            Request::Sample(request) => sample::rows(request, sources),
-            Request::Advise(request) => advise::rows(request, sources),
+            Request::Forecast(request) => forecast::rows(request, sources, context),
+            Request::Phase(request) => phase::rows(request, sources, context),
+            Request::Train(request) => train::rows(request, sources, context),
+            Request::Sample(request) => sample::rows(request, sources, context),
+            Request::Advise(request) => advise::rows(request, sources, context),
         }
     }
 
     fn cost(&self) -> Cost {
-        self.request.cost_of(&self.sizes)
+        self.request.cost_of(&self.sizes, &Memory::default())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cell::Row;
 use crate::error::Result;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::request::PhaseRequest;
 use ebbing::theory::multi_head::{CriticalLoad, Power, TwoTasks};
@@ -33,16 +34,16 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("g_tt", "test loss of the last task over that of learning it alone, likewise"),
 ];
 
-pub(super) fn rows(request: &PhaseRequest, sources: &Sources) -> Result<Vec<Row>> {
-    let (theory, sequence) = (request.theory()?, request.drawn(sources)?);
+pub(super) fn rows(request: &PhaseRequest, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+    let (theory, sequence) = (request.theory()?, request.drawn(sources, context)?);
     if sequence.tasks.len() > 2 || request.beta.is_finite() {
-        let curves = request.sequence(sequence, &mut |_, _| ())?.curves;
+        let curves = request.sequence(sequence, context)?.curves;
         return Ok(curves.iter().flat_map(|c| c.points.iter().map(|p| sequence_row(c.lambda, p))).collect());
     }
-    let curves = phase_curves(&sequence.tasks, &theory, &request.lambda, &request.alpha.grid()?)?;
+    let curves = phase_curves(&sequence.tasks, &theory, &request.lambda, &request.alpha.grid()?, context)?;
     let critical = match curves.iter().find_map(|curve| curve.critical.clone()) {
         Some(critical) => critical,
-        None => TwoTasks::new(&sequence.tasks, &theory)?.critical_load()?,
+        None => TwoTasks::new(&sequence.tasks, &theory, context)?.critical_load()?,
     };
     Ok(curves.iter().flat_map(|curve| curve.points.iter().map(|p| row(curve, p, &critical))).collect())
 }

@@ -2,15 +2,16 @@
 
 use crate::cell::Row;
 use crate::error::Result;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::nets::SampledPosterior;
 use ebbing::request::SampleRequest;
 use ebbing::sample_posterior;
 use ebbing::stats::Estimate;
 
-pub(super) fn rows(request: &SampleRequest, sources: &Sources) -> Result<Vec<Row>> {
-    let tasks = request.drawn(sources)?.tasks;
-    Ok(of(&sample_posterior(&tasks, &request.settings()?, |_| ())?))
+pub(super) fn rows(request: &SampleRequest, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+    let tasks = request.drawn(sources, context)?.tasks;
+    Ok(of(&sample_posterior(&tasks, &request.settings()?, context)?))
 }
 
 /// What the columns mean.

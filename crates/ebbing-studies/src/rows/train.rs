@@ -3,16 +3,17 @@
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::Trainer;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::nets::Trained;
 use ebbing::request::TrainRequest;
 
-pub(super) fn rows(request: &TrainRequest, sources: &Sources) -> Result<Vec<Row>> {
+pub(super) fn rows(request: &TrainRequest, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
     let recipe = request.task_fields().recipe()?;
     let tasks = recipe.draw(sources, recipe.seed)?.tasks;
     let mut all = Vec::new();
     for learner in request.rules() {
-        let mut trainer = Trainer::new(&tasks, &request.settings(learner, recipe.seed)?)?;
+        let mut trainer = Trainer::new(&tasks, &request.settings(learner, recipe.seed)?, context)?;
         while trainer.done() < trainer.tasks() {
             trainer.learn_next(&mut |_| true)?;
         }

@@ -515,6 +515,6 @@ pub(super) mod tests {
             assert_eq!(serde_json::from_str::<Preprocess>(&text).unwrap(), settings);
         }
         assert_eq!(toml::from_str::<Preprocess>("whiten = true").unwrap(), Preprocess::default());
-        assert!(toml::from_str::<Preprocess>("center = \"image\"").is_err());
+        assert!(toml::from_str::<Preprocess>("centre = \"image\"").is_err());
     }
 }

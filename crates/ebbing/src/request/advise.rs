@@ -4,7 +4,7 @@ use super::MOST_SEEDS;
 use super::field::{Fields, Range, fields};
 use super::forecast::{ForecastAnswer, ForecastRequest};
 use super::tasks::TaskFields;
-use super::Steps;
+use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
@@ -58,9 +58,6 @@ fields! {
         max_p: Option<usize> = None, value("P"), usual("300");
     }
 }
-
-/// Parts of the work.
-const PARTS: f64 = 8.0;
 
 /// Advice and what it is on.
 #[derive(Debug, Clone)]
@@ -163,16 +160,12 @@ impl AdviseRequest {
     ///
     /// # Errors
     /// What is wrong with the request or the tasks; any error of the theory.
-    pub fn run(&self, sources: &Sources, hear: &mut Steps<'_>) -> Result<AdviseAnswer> {
+    pub fn run(&self, sources: &Sources, context: &Context) -> Result<AdviseAnswer> {
         self.check()?;
         let (forecast, settings) = (self.forecast(), self.settings()?);
         let (what, sequences) = forecast.drawn(sources)?;
-        super::fits("advise", &self.part_of(sequences[0].sizes()), |sizes| self.cost_of(sizes))?;
-        let mut begun = 0.0;
-        let advice = Advice::of(&sequences, &settings, &mut |text| {
-            hear(text, begun / PARTS);
-            begun += 1.0;
-        })?;
+        super::fits("advise", &self.part_of(sequences[0].sizes()), context, |sizes| self.cost_of(sizes))?;
+        let advice = Advice::of(&sequences, &settings, context)?;
         let targets: Vec<_> = sequences[0].tasks.iter().map(|task| task.y.as_ref()).collect();
         let look = whole_targets(&targets).map_or(String::new(), |words| format!("; {words}"));
         let heading = heading_for(&advice, &format!("{}{look}", forecast.heading(&what)?));
@@ -193,13 +186,13 @@ impl ForecastAnswer {
     ///
     /// # Errors
     /// What the library says.
-    pub fn in_short(&self) -> Result<Option<String>> {
+    pub fn in_short(&self, context: &Context) -> Result<Option<String>> {
         if self.first.tasks.len() < 2 {
             return Ok(None);
         }
         let quick =
             AdviseSettings { theory: self.settings.theory, max_p: 100, quick: true, ..AdviseSettings::default() };
-        Ok(Advice::of(std::slice::from_ref(&self.first), &quick, &mut |_| ())?.in_short())
+        Ok(Advice::of(std::slice::from_ref(&self.first), &quick, context)?.in_short())
     }
 }
 

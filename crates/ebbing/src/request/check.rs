@@ -1,6 +1,7 @@
 //! `check`: what a file of tasks holds, what would be computed with it, what that costs, what is wrong.
 
 use super::field::fields;
+use crate::context::Context;
 use crate::data::{Dataset, Preprocess, Source};
 use crate::error::Result;
 use crate::tasks::{Permuted, TaskCheck, TaskSequence, check_file, check_sequence};
@@ -35,26 +36,26 @@ impl CheckRequest {
     ///
     /// # Errors
     /// Where the embedded sample cannot be drawn from; what is wrong with a file is part of the answer.
-    pub fn run(&self) -> Result<CheckAnswer> {
+    pub fn run(&self, context: &Context) -> Result<CheckAnswer> {
         let Some(path) = &self.file else {
             // Five permuted tasks of the embedded sample.
             let source = Source::new(Dataset::sample()?, &Preprocess::default())?;
-            let check = check_sequence(&Permuted::default().generate(&source, 1)?);
+            let check = check_sequence(&Permuted::default().generate(&source, 1)?, context.plan());
             return Ok(CheckAnswer { name: "embedded sample of MNIST".into(), check });
         };
-        let (mut check, sequence) = check_file(path);
+        let (mut check, sequence) = check_file(path, context.plan());
         if self.features {
             check.of_features();
         }
         if let Some(sequence) = sequence.filter(|_| check.usable()) {
-            try_out(&sequence, self.features, &mut check);
+            try_out(&sequence, self.features, &mut check, context);
         }
         Ok(CheckAnswer { name: path.display().to_string(), check })
     }
 }
 
 /// Computes what the commands would, and keeps what they refuse: a kernel that is singular shows only then.
-fn try_out(sequence: &TaskSequence, features: bool, check: &mut TaskCheck) {
+fn try_out(sequence: &TaskSequence, features: bool, check: &mut TaskCheck, context: &Context) {
     let settings = ForecastSettings { order: false, features, ..ForecastSettings::default() };
     for computation in check.computations.iter_mut().filter(|c| c.refused.is_none()) {
         if computation.seconds - computation.order_seconds > LONGEST_TRIAL {
@@ -63,10 +64,11 @@ fn try_out(sequence: &TaskSequence, features: bool, check: &mut TaskCheck) {
             continue;
         }
         let tried = match computation.command.as_str() {
-            "forecast" => Forecast::of(std::slice::from_ref(sequence), &settings, &mut |_| ()).map(|_| ()),
+            "forecast" => Forecast::of(std::slice::from_ref(sequence), &settings, context).map(|_| ()),
             // Of more than two tasks every two that follow each other: each kernel is seen.
             _ => sequence.tasks.windows(2).try_for_each(|pair| {
-                TwoTasks::new(pair, &MultiHeadSettings::default()).and_then(|two| two.critical_load()).map(|_| ())
+                let two = TwoTasks::new(pair, &MultiHeadSettings::default(), context)?;
+                two.critical_load().map(|_| ())
             }),
         };
         computation.refused = tried.err().map(|error| error.to_string());

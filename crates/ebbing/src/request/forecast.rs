@@ -2,13 +2,14 @@
 
 use super::field::{Fields, Range, fields};
 use super::tasks::TaskFields;
-use super::{MOST_SEEDS, Steps};
+use super::MOST_SEEDS;
+use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture};
 use crate::metrics::Convention;
 use crate::plan::{
-    Cost, Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
+    Cost, Memory, Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
     order_parameter_cost, sequence_cost, whole_disk,
 };
 use crate::stats::number::significant;
@@ -203,25 +204,17 @@ impl ForecastRequest {
     pub fn run(
         &self,
         sources: &Sources,
+        context: &Context,
         before: &dyn Fn(&[TaskSequence], &ForecastSettings),
-        hear: &mut Steps<'_>,
     ) -> Result<ForecastAnswer> {
         self.check()?;
         let (settings, seed) = (self.settings()?, self.seed()?);
-        // Files of features follow each other, each with as many parts.
-        let (files, parts) = (self.features.len().max(1) as f64, settings.parts(self.seeds(), 2) as f64);
+        let files = self.features.len().max(1);
         let mut results = Vec::new();
         for (file, (name, what, sequences)) in self.sequences(sources)?.into_iter().enumerate() {
-            super::fits("forecast", &sequences[0].sizes(), |sizes| self.cost_of(sizes))?;
+            super::fits("forecast", &sequences[0].sizes(), context, |sizes| self.cost_of(sizes, context.plan()))?;
             before(&sequences, &settings);
-            let mut begun = 0.0;
-            let forecast = Forecast::with_shares(&sequences, &settings, &mut |text, share| {
-                let share = share.unwrap_or_else(|| {
-                    begun += 1.0;
-                    (begun - 1.0) / parts
-                });
-                hear(text, (file as f64 + share) / files);
-            })?;
+            let forecast = Forecast::of(&sequences, &settings, &context.part(file, files))?;
             let heading = format!("Forecast for {}", self.heading(&what)?);
             results.push((name, heading, forecast, sequences.into_iter().next()));
         }
@@ -317,9 +310,9 @@ impl ForecastRequest {
     }
 
     /// What it costs with tasks of these sizes, for one seed.
-    pub fn cost_of(&self, sizes: &Sizes) -> Cost {
+    pub fn cost_of(&self, sizes: &Sizes, memory: &Memory) -> Cost {
         let one = match self.features.len() {
-            0 => forecast_cost(sizes, self.kernels()),
+            0 => forecast_cost(sizes, self.kernels(), memory),
             layers => self.cost_of_features(sizes).times(layers),
         };
         // Kernels between all tasks and the covariances of what is learned there, and both as some points see them.
@@ -327,7 +320,7 @@ impl ForecastRequest {
             (sizes.train.iter().sum::<usize>() as f64, sizes.train.iter().max().map_or(0.0, |&p| p as f64));
         // In tiles there is no variance.
         let spread =
-            if self.variance && !in_tiles(sizes) { 8.0 * (total * total + 3.0 * total * largest) } else { 0.0 };
+            if self.variance && !in_tiles(sizes, memory) { 8.0 * (total * total + 3.0 * total * largest) } else { 0.0 };
         let one = Cost { bytes: one.bytes + spread, ..one };
         // What is set beside it: other depths and penalties of one readout, widths of a readout per task at every penalty.
         let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));
@@ -345,8 +338,8 @@ impl ForecastRequest {
     }
 
     /// Bytes of disk that finished parts take while it runs, where kernels of these sizes do not fit into memory.
-    pub fn disk_of(&self, sizes: &Sizes) -> Option<f64> {
-        (self.features.is_empty() && in_tiles(sizes)).then(|| whole_disk(sizes, self.kernels()))
+    pub fn disk_of(&self, sizes: &Sizes, memory: &Memory) -> Option<f64> {
+        (self.features.is_empty() && in_tiles(sizes, memory)).then(|| whole_disk(sizes, self.kernels()))
     }
 
     /// How many kernels of each task are inverted: that of order parameters, and another one where all weights learn.

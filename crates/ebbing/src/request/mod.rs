@@ -18,7 +18,7 @@
 //! let mut request = ForecastRequest::default();
 //! request.set("length", &"3".into())?;
 //! request.set("examples", &"60".into())?;
-//! let answer = request.run(&ebbing::data::Sources::new(), &|_, _| (), &mut |_, _| ())?;
+//! let answer = request.run(&ebbing::data::Sources::new(), &ebbing::Context::new(), &|_, _| ())?;
 //! assert_eq!(answer.forecast.forgetting.mean.len(), 3);
 //! let wrong = request.set("mode", &"ntkk".into()).unwrap_err().to_string();
 //! assert_eq!(wrong, "--mode is ntkk; must be rf, ntk, lazy or gibbs; did you mean ntk?");
@@ -52,12 +52,10 @@ pub use words::{Loads, PhaseSweep, ProtocolKind, Rate, Rule};
 
 use crate::data::Sources;
 use crate::error::{Error, Result};
-use crate::plan::{Cost, Sizes, check_memory, drawing_cost};
+use crate::context::Context;
+use crate::plan::{Cost, Memory, Sizes, drawing_cost};
 use crate::tasks::Recipe;
 use std::path::PathBuf;
-
-/// Hears what comes next, and the share of the work that is done.
-pub type Steps<'a> = dyn FnMut(&str, f64) + Send + 'a;
 
 /// How many seeds anybody averages over.
 const MOST_SEEDS: Range = Range { low: 1.0, high: 100_000.0, ..Range::AT_LEAST_0 };
@@ -224,41 +222,47 @@ impl Request {
     }
 
     /// What it costs with tasks of these sizes.
-    pub fn cost_of(&self, sizes: &Sizes) -> Cost {
-        each!(self, request => request.cost_of(sizes))
+    pub fn cost_of(&self, sizes: &Sizes, memory: &Memory) -> Cost {
+        match self {
+            Request::Forecast(request) => request.cost_of(sizes, memory),
+            Request::Phase(request) => request.cost_of(sizes),
+            Request::Train(request) => request.cost_of(sizes),
+            Request::Sample(request) => request.cost_of(sizes),
+            Request::Advise(request) => request.cost_of(sizes),
+        }
     }
 
     /// Refuses what this machine has not the memory for with tasks of these sizes.
     ///
     /// # Errors
     /// [`Error::Memory`] with what would fit.
-    pub fn check_memory(&self, sizes: &Sizes) -> Result<()> {
-        fits(self.command(), sizes, |sizes| self.cost_of(sizes))
+    pub fn check_memory(&self, sizes: &Sizes, context: &Context) -> Result<()> {
+        fits(self.command(), sizes, context, |sizes| self.cost_of(sizes, context.plan()))
     }
 
     /// Refuses what can be refused before any data are read: fields, and drawn tasks that this machine has not the memory for.
     ///
     /// # Errors
     /// Whatever is wrong, in one sentence.
-    pub fn check_before(&self) -> Result<()> {
+    pub fn check_before(&self, context: &Context) -> Result<()> {
         self.check()?;
         match self.recipe()?.filter(Recipe::varies) {
-            Some(recipe) => self.check_memory(&self.part_of(recipe.sizes()?)),
+            Some(recipe) => self.check_memory(&self.part_of(recipe.sizes()?), context),
             None => Ok(()),
         }
     }
 
-    /// Computes the answer; `hear` is called before each part of the work.
+    /// Computes the answer.
     ///
     /// # Errors
     /// What is wrong with the request or the tasks; any error of the theory.
-    pub fn run(&self, sources: &Sources, hear: &mut Steps<'_>) -> Result<Answer> {
+    pub fn run(&self, sources: &Sources, context: &Context) -> Result<Answer> {
         Ok(match self {
-            Request::Forecast(request) => Answer::Forecast(Box::new(request.run(sources, &|_, _| (), hear)?)),
-            Request::Phase(request) => Answer::Phase(request.run(sources, hear)?),
-            Request::Train(request) => Answer::Train(request.run(sources, None, hear)?),
-            Request::Sample(request) => Answer::Sample(Box::new(request.run(sources, hear)?)),
-            Request::Advise(request) => Answer::Advise(Box::new(request.run(sources, hear)?)),
+            Request::Forecast(request) => Answer::Forecast(Box::new(request.run(sources, context, &|_, _| ())?)),
+            Request::Phase(request) => Answer::Phase(request.run(sources, context)?),
+            Request::Train(request) => Answer::Train(request.run(sources, context, None)?),
+            Request::Sample(request) => Answer::Sample(Box::new(request.run(sources, context)?)),
+            Request::Advise(request) => Answer::Advise(Box::new(request.run(sources, context)?)),
         })
     }
 }
@@ -279,6 +283,6 @@ pub enum Answer {
 }
 
 /// Refuses what this machine has not the memory for.
-fn fits(command: &str, sizes: &Sizes, cost: impl Fn(&Sizes) -> Cost) -> Result<()> {
-    check_memory(&format!("ebbing {command}"), sizes, |sizes| cost(sizes).then(drawing_cost(sizes)))
+fn fits(command: &str, sizes: &Sizes, context: &Context, cost: impl Fn(&Sizes) -> Cost) -> Result<()> {
+    context.plan().check(&format!("ebbing {command}"), sizes, |sizes| cost(sizes).then(drawing_cost(sizes)))
 }

@@ -1,9 +1,9 @@
 //! `sample`: networks drawn from the posterior, beside the theory.
 
-use super::Steps;
 use super::field::{Fields, Range, fields};
 use super::tasks::TaskFields;
 use super::words::ProtocolKind;
+use crate::context::Context;
 use crate::data::Sources;
 use crate::error::Result;
 use crate::kernels::{Activation, Architecture};
@@ -13,7 +13,6 @@ use crate::stats::Estimate;
 use crate::tasks::{Task, TaskSequence, TestSet};
 use crate::theory::multi_head::{MultiHead, MultiHeadSettings};
 use crate::theory::single_head::{Mode, SingleHead, SingleHeadSettings};
-use std::sync::Mutex;
 
 /// Turned into the seed of the chains that learn the last task alone.
 const ALONE: u64 = 1 << 63;
@@ -120,27 +119,24 @@ impl SampleRequest {
     ///
     /// # Errors
     /// What is wrong with the request or the tasks; any error of the sampler or the theory.
-    pub fn run(&self, sources: &Sources, hear: &mut Steps<'_>) -> Result<SampleAnswer> {
+    pub fn run(&self, sources: &Sources, context: &Context) -> Result<SampleAnswer> {
         let settings = self.settings()?;
-        let sequence = self.drawn(sources)?;
+        let sequence = self.drawn(sources, context)?;
         let last = sequence.tasks.last().filter(|task| sequence.tasks.len() > 1 && task.test.is_some());
-        // The last task alone takes as long as each of the others.
-        let all = (sequence.tasks.len() + usize::from(last.is_some())) as f64;
-        let share = sequence.tasks.len() as f64 / all;
-        let sampled = chains("sampling chains", &sequence.tasks, &settings, &mut |text, x| hear(text, share * x))?;
+        let parts = 1 + usize::from(last.is_some());
+        let sampled = sample_posterior(&sequence.tasks, &settings, &context.part(0, parts))?;
         let alone = match last {
             Some(last) => {
                 let settings = PosteriorSettings { seed: settings.seed ^ ALONE, ..settings.clone() };
-                let hear: &mut Steps<'_> = &mut |text, x| hear(text, share + (1.0 - share) * x);
-                Some(chains("sampling the last task alone", std::slice::from_ref(last), &settings, hear)?)
+                Some(sample_posterior(std::slice::from_ref(last), &settings, &context.part(1, parts))?)
             }
             None => None,
         };
         let theory = match settings.heads {
-            Heads::Multi if settings.architecture.depth == 1 => multi_head(&sequence.tasks, &settings)?,
+            Heads::Multi if settings.architecture.depth == 1 => multi_head(&sequence.tasks, &settings, context)?,
             // The multi-head theory has one hidden layer: deeper networks are sampled without it.
             Heads::Multi => Theory::default(),
-            Heads::Single => single_head(&sequence, &settings)?,
+            Heads::Single => single_head(&sequence, &settings, context)?,
         };
         let comparison = compare(&sampled, alone.as_ref(), &theory);
         Ok(SampleAnswer { sequence, settings, sampled, alone, comparison })
@@ -150,10 +146,10 @@ impl SampleRequest {
     ///
     /// # Errors
     /// What is wrong with them.
-    pub fn drawn(&self, sources: &Sources) -> Result<TaskSequence> {
+    pub fn drawn(&self, sources: &Sources, context: &Context) -> Result<TaskSequence> {
         let recipe = self.task_fields().recipe()?;
         let sequence = recipe.draw(sources, recipe.seed)?;
-        super::fits("sample", &sequence.sizes(), |sizes| self.cost_of(sizes))?;
+        super::fits("sample", &sequence.sizes(), context, |sizes| self.cost_of(sizes))?;
         Ok(sequence)
     }
 
@@ -164,21 +160,6 @@ impl SampleRequest {
         let leaps = 0.5 * moves * PosteriorSettings::default().leapfrog as f64;
         sample_cost(sizes, self.width, self.depth, self.chains, leaps)
     }
-}
-
-/// Samples, and says how many chains are done.
-fn chains(
-    what: &str,
-    tasks: &[Task],
-    settings: &PosteriorSettings,
-    hear: &mut Steps<'_>,
-) -> Result<SampledPosterior> {
-    let hear = Mutex::new(hear);
-    sample_posterior(tasks, settings, |done| {
-        if let Ok(mut hear) = hear.lock() {
-            hear(what, done as f64 / settings.chains as f64);
-        }
-    })
 }
 
 /// What the theory says of the rows, where it says anything; indices as in [`SampledPosterior`].
@@ -228,7 +209,7 @@ fn ratio(a: Estimate, b: Estimate) -> Estimate {
     Estimate { value, standard_error: Some(error) }
 }
 
-fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> Result<Theory> {
+fn multi_head(tasks: &[Task], settings: &PosteriorSettings, context: &Context) -> Result<Theory> {
     let theory = MultiHead::new(
         tasks,
         &MultiHeadSettings {
@@ -241,6 +222,7 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> Result<Theory> {
             activation: settings.architecture.activation,
             ..MultiHeadSettings::default()
         },
+        context,
     )?;
     let last = tasks.len();
     let test = tasks.iter().enumerate().map(|(s, task)| {
@@ -278,7 +260,7 @@ fn label_kernel(theory: &MultiHead, task: &Task) -> Result<f64> {
     Ok(sum / (p * p) as f64)
 }
 
-fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> Result<Theory> {
+fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings, context: &Context) -> Result<Theory> {
     let theory = SingleHead::new(
         sequence,
         &SingleHeadSettings {
@@ -290,6 +272,7 @@ fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> Result<
             variance: true,
             ..SingleHeadSettings::default()
         },
+        context,
     )?;
     let forecast = theory.forecast()?;
     let last = sequence.tasks.len() - 1;

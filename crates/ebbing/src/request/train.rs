@@ -10,7 +10,8 @@ pub use tasks::{LearnerRuns, LossCurve, TrainedTasks};
 use super::field::{Fields, Range, fields};
 use super::tasks::TaskFields;
 use super::words::{ProtocolKind, Rate, Rule};
-use super::{MOST_SEEDS, Steps};
+use super::MOST_SEEDS;
+use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture};
@@ -183,11 +184,11 @@ impl TrainRequest {
     ///
     /// # Errors
     /// What is wrong with the request or the tasks; the first error of a run that is no divergence.
-    pub fn run(&self, sources: &Sources, checkpoints: Option<&Path>, hear: &mut Steps<'_>) -> Result<TrainAnswer> {
+    pub fn run(&self, sources: &Sources, context: &Context, checkpoints: Option<&Path>) -> Result<TrainAnswer> {
         self.check()?;
         match self.loads.is_empty() {
-            true => self.over_tasks(sources, checkpoints, hear).map(TrainAnswer::Tasks),
-            false => self.over_loads(sources, checkpoints, hear).map(|loads| TrainAnswer::Loads(Box::new(loads))),
+            true => self.over_tasks(sources, context, checkpoints).map(TrainAnswer::Tasks),
+            false => self.over_loads(sources, context, checkpoints).map(|loads| TrainAnswer::Loads(Box::new(loads))),
         }
     }
 

@@ -29,10 +29,10 @@ impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let request = self.request.0;
-        let _held = self.output.begin(request.clone())?;
-        let mut bar = console.share("advise");
-        let told = request.run(&Sources::new(), &mut |what, share| bar.at(what, share))?;
-        drop(bar);
+        let context = console.watched("advise");
+        let _held = self.output.begin(request.clone(), &context)?;
+        let told = request.run(&Sources::new(), &context)?;
+        drop(context);
         pages::write(&told, &self.output)?;
         if self.output.json {
             return console.print_json(&pages::json(&told, &self.output)?);

@@ -7,15 +7,14 @@ mod words;
 use crate::console::Console;
 use crate::guard::give_back;
 use crate::output::Output;
-use ebbing::TaskSequence;
 use ebbing::data::Sources;
-use ebbing::plan::{MemoryLimit, set_memory_limit, size, time};
 use ebbing::plan::{
-    Speed, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost, order_parameter_cost,
-    scratch_folder, sequence_cost, set_scratch,
+    MemoryLimit, Speed, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost,
+    order_parameter_cost, sequence_cost, size, time,
 };
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 use ebbing::theory::single_head::Mode;
+use ebbing::{Context, TaskSequence};
 use ebbing::request::ForecastRequest;
 use crate::flags::Flags;
 use memory::bytes;
@@ -57,21 +56,21 @@ impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         give_back();
+        let mut context = console.watched("forecast");
         if let Some(bytes) = self.memory {
-            set_memory_limit(MemoryLimit::Bytes(bytes));
+            context = context.memory(MemoryLimit::Bytes(bytes));
         }
         let request = &self.request.0;
-        let _held = self.output.begin(request.clone())?;
+        let _held = self.output.begin(request.clone(), &context)?;
         if let Some(folder) = &self.output.out {
-            set_scratch(Some(folder.join("unfinished")));
+            context = context.scratch(folder.join("unfinished"));
         }
-        let mut bar = console.share("forecast");
         let before = |sequences: &[TaskSequence], settings: &ForecastSettings| {
-            announce(request, console, sequences, settings);
+            announce(request, console, sequences, settings, &context);
         };
-        let told = request.run(&Sources::new(), &before, &mut |what, share| bar.at(what, share))?;
-        let advice = if self.advice { told.in_short()? } else { None };
-        drop(bar);
+        let told = request.run(&Sources::new(), &context, &before)?;
+        let advice = if self.advice { told.in_short(&context.part(1, 1))? } else { None };
+        drop(context);
         pages::write(&told, &self.output)?;
         if self.output.json {
             return console.print_json(&pages::json(&told, &self.output)?);
@@ -81,16 +80,22 @@ impl Args {
 }
 
 /// Says how long it will take and how much memory and disk, where that is worth saying.
-fn announce(request: &ForecastRequest, console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings) {
+fn announce(
+    request: &ForecastRequest,
+    console: &Console,
+    sequences: &[TaskSequence],
+    settings: &ForecastSettings,
+    context: &Context,
+) {
     let (sizes, speed) = (sequences[0].sizes(), Speed::measure());
-    if let Some(disk) = request.disk_of(&sizes) {
-        let cost = request.cost_of(&sizes).times(sequences.len());
+    if let Some(disk) = request.disk_of(&sizes, context.plan()) {
+        let cost = request.cost_of(&sizes, context.plan()).times(sequences.len());
         console.remark(&format!(
             "the kernels do not fit into memory: in tiles, about {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
             time(cost.seconds(speed)),
             size(cost.bytes),
             size(disk),
-            scratch_folder().display()
+            context.scratch_folder().display()
         ));
         return;
     }
@@ -115,8 +120,8 @@ fn announce(request: &ForecastRequest, console: &Console, sequences: &[TaskSeque
             Mode::Gibbs => 0,
         };
         let peak = match settings.features && !theory.variance {
-            true => feature_peak(&sizes, theory.keep_bytes, settings.order),
-            false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order),
+            true => feature_peak(&sizes, theory.keep_bytes, settings.order, context.plan()),
+            false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order, context.plan()),
         };
         let bytes = peak.max(cost.bytes);
         console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));

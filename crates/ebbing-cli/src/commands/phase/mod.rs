@@ -49,10 +49,10 @@ fn report(
 impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.request.0.clone())?;
-        let mut bar = console.share("phase");
-        let answer = self.request.0.run(&Sources::new(), &mut |what, share| bar.at(what, share))?;
-        drop(bar);
+        let context = console.watched("phase");
+        let _held = self.output.begin(self.request.0.clone(), &context)?;
+        let answer = self.request.0.run(&Sources::new(), &context)?;
+        drop(context);
         match answer {
             PhaseAnswer::Swept(swept) => self.swept(console, &swept),
             PhaseAnswer::Pairs(pairs) => self.all_pairs(console, pairs),

@@ -86,11 +86,11 @@ impl Args {
     /// Trains and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let request = &self.request.0;
-        let _held = self.output.begin(request.clone())?;
+        let context = console.watched("train");
+        let _held = self.output.begin(request.clone(), &context)?;
         let checkpoints = self.output.out.as_ref().map(|folder| folder.join("checkpoints"));
-        let mut bar = console.share("train");
-        let answer = request.run(&Sources::new(), checkpoints.as_deref(), &mut |what, share| bar.at(what, share))?;
-        drop(bar);
+        let answer = request.run(&Sources::new(), &context, checkpoints.as_deref())?;
+        drop(context);
         match answer {
             TrainAnswer::Tasks(trained) => self.over_tasks(console, &trained),
             TrainAnswer::Loads(trained) => self.over_loads(console, &trained),

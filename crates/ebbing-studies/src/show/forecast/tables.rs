@@ -57,7 +57,8 @@ fn resampled(mut table: Table, forecast: &Forecast) -> Table {
     let several = forecast.seeds > 1;
     let of = if several { "first seed " } else { "" };
     for (name, get, _) in PARAMETERS {
-        let mut value = several.then(|| forecast.pairs.iter().map(|pair| get(&pair.detail.values)).collect::<Vec<f64>>());
+        let mut value =
+            several.then(|| forecast.pairs.iter().map(|pair| get(&pair.detail.values)).collect::<Vec<f64>>());
         for (ending, meaning, part) in PARTS {
             let values: Option<Vec<f64>> = forecast.pairs.iter().map(|pair| part(&pair.detail).map(get)).collect();
             if let Some(values) = values.filter(|v| !v.is_empty()) {

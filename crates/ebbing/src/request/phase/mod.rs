@@ -13,7 +13,8 @@ pub use sweep::{PhaseSwept, SweptCurves, SweptLoads};
 use super::field::{Fields, Range, fields};
 use super::tasks::TaskFields;
 use super::words::{Loads, PhaseSweep, ProtocolKind};
-use super::{MOST_SEEDS, Steps};
+use super::MOST_SEEDS;
+use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
@@ -229,7 +230,7 @@ impl PhaseRequest {
     ///
     /// # Errors
     /// What is wrong with the tasks.
-    pub fn drawn(&self, sources: &Sources) -> Result<TaskSequence> {
+    pub fn drawn(&self, sources: &Sources, context: &Context) -> Result<TaskSequence> {
         let recipe = self.recipe(self.tasks.kind())?;
         let mut sequence = recipe.draw(sources, recipe.seed)?;
         if !self.pair.is_empty() {
@@ -240,7 +241,7 @@ impl PhaseRequest {
             let problem = format!("it holds {} task; at least two are needed", sequence.tasks.len());
             return Err(Error::data("the task sequence", problem));
         }
-        super::fits("phase", &sequence.sizes(), |sizes| self.cost_of(sizes))?;
+        super::fits("phase", &sequence.sizes(), context, |sizes| self.cost_of(sizes))?;
         sequence.tasks = self.labels(sequence.tasks)?;
         Ok(sequence)
     }
@@ -249,20 +250,20 @@ impl PhaseRequest {
     ///
     /// # Errors
     /// What is wrong with the request or the tasks; any error of the theory.
-    pub fn run(&self, sources: &Sources, hear: &mut Steps<'_>) -> Result<PhaseAnswer> {
+    pub fn run(&self, sources: &Sources, context: &Context) -> Result<PhaseAnswer> {
         self.check()?;
         if let Some(sweep) = self.sweep() {
-            return self.swept(sweep, sources, hear).map(PhaseAnswer::Swept);
+            return self.swept(sweep, sources, context).map(PhaseAnswer::Swept);
         }
-        let sequence = self.drawn(sources)?;
+        let sequence = self.drawn(sources, context)?;
         if self.pairs {
-            return self.all_pairs(sequence, hear).map(PhaseAnswer::Pairs);
+            return self.all_pairs(sequence, context).map(PhaseAnswer::Pairs);
         }
         if sequence.tasks.len() > 2 || self.curves_alone() {
             self.refuse_without_two_tasks()?;
-            return self.sequence(sequence, hear).map(PhaseAnswer::Sequence);
+            return self.sequence(sequence, context).map(PhaseAnswer::Sequence);
         }
-        Ok(PhaseAnswer::Place(Box::new(self.place(sequence)?)))
+        Ok(PhaseAnswer::Place(Box::new(self.place(sequence, context)?)))
     }
 
     /// Refuses what is derived for two tasks that are interpolated.

@@ -1,9 +1,9 @@
 //! `phase`, beyond the diagram: every pair of several tasks, and what two tasks do to the hidden layer.
 
 use super::PhaseRequest;
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
-use crate::request::Steps;
 use crate::tasks::{Task, TaskSequence, own_readouts, prepared_words};
 use crate::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centered_alignment};
 use crate::theory::phase::Location;
@@ -56,16 +56,16 @@ pub struct Representation {
 
 impl PhaseRequest {
     /// Every pair of the tasks, in the order learned.
-    pub(super) fn all_pairs(&self, sequence: TaskSequence, hear: &mut Steps<'_>) -> Result<PhasePairs> {
+    pub(super) fn all_pairs(&self, sequence: TaskSequence, context: &Context) -> Result<PhasePairs> {
         let (theory, TaskSequence { tasks, settings }) = (self.theory()?, sequence);
         let all: Vec<(usize, usize)> = (0..tasks.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
         let mut pairs = Vec::new();
         for &(i, j) in &all {
-            let two = TwoTasks::new(&[tasks[i].clone(), tasks[j].clone()], &theory)?;
+            let two = TwoTasks::new(&[tasks[i].clone(), tasks[j].clone()], &theory, context)?;
             let critical_load = two.critical_load()?;
             let location = self.width.map(|n| critical_load.locate(tasks[j].x.nrows(), n)).transpose()?;
             pairs.push(PhasePair { first: i + 1, second: j + 1, critical_load, location });
-            hear("pairs of tasks", pairs.len() as f64 / all.len() as f64);
+            context.say("pairs of tasks", pairs.len() as f64 / all.len() as f64)?;
         }
         let prepared = prepared_words(&settings, &tasks, true);
         Ok(PhasePairs { settings, prepared, sizes: tasks.iter().map(|t| t.x.nrows()).collect(), pairs })
@@ -79,10 +79,11 @@ impl PhaseRequest {
         &self,
         tasks: &[Task],
         theory: &MultiHeadSettings,
+        context: &Context,
     ) -> Result<Vec<Representation>> {
         let mut all = Vec::new();
         for &lambda in &self.lambda {
-            let two = TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..theory.clone() })?;
+            let two = TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..theory.clone() }, context)?;
             all.extend(self.representations_of(&two, tasks)?);
         }
         Ok(all)

@@ -3,6 +3,7 @@
 use super::PhaseRequest;
 use super::pairs::Representation;
 use super::sweep::SweptCurves;
+use crate::context::Context;
 use crate::error::Result;
 use crate::tasks::{Task, TaskSequence, prepared_words};
 use crate::theory::best_lambda::{BestLambda, best_lambda};
@@ -71,11 +72,11 @@ impl PhasePlace {
 
 impl PhaseRequest {
     /// Places two tasks, given or drawn, in the diagram.
-    pub(super) fn place(&self, sequence: TaskSequence) -> Result<PhasePlace> {
+    pub(super) fn place(&self, sequence: TaskSequence, context: &Context) -> Result<PhasePlace> {
         let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
         let TaskSequence { tasks, settings } = sequence;
-        let two = TwoTasks::new(&tasks, &theory)?;
-        let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas)?;
+        let two = TwoTasks::new(&tasks, &theory, context)?;
+        let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas, context)?;
         let maps = two.loss_maps()?;
         let with_own = |own: f64| {
             let loads: Vec<f64> = std::iter::once(own).chain(alphas.iter().copied()).collect();
@@ -90,10 +91,10 @@ impl PhaseRequest {
         }
         if let Some(width) = self.width.filter(|_| place.tested) {
             let settings = MultiHeadSettings { width: Some(width), ..theory.clone() };
-            place.best = Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1)?);
+            place.best = Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1, context)?);
         }
         if self.representation {
-            place.representation = self.representations(&tasks, &theory)?;
+            place.representation = self.representations(&tasks, &theory, context)?;
         }
         Ok(place)
     }

@@ -1,8 +1,8 @@
 //! Curves against the load of any number of tasks, at any temperature.
 
 use super::PhaseRequest;
+use crate::context::Context;
 use crate::error::Result;
-use crate::request::Steps;
 use crate::tasks::{TaskSequence, prepared_words};
 use crate::theory::multi_head::MultiHeadSettings;
 use crate::theory::phase::{SequenceCurve, sequence_curve};
@@ -27,7 +27,7 @@ impl PhaseRequest {
     ///
     /// # Errors
     /// Any error of the theory.
-    pub fn sequence(&self, sequence: TaskSequence, hear: &mut Steps<'_>) -> Result<PhaseSequence> {
+    pub fn sequence(&self, sequence: TaskSequence, context: &Context) -> Result<PhaseSequence> {
         let TaskSequence { tasks, settings } = sequence;
         let (theory, mut alphas) = (self.theory()?, self.alpha.grid()?);
         let size = tasks.last().map_or(0, |task| task.x.nrows());
@@ -38,11 +38,12 @@ impl PhaseRequest {
         let (mut curves, mut done) = (Vec::new(), 0);
         for &lambda in &self.lambda {
             let settings = MultiHeadSettings { lambda, ..theory.clone() };
-            let mut curve = sequence_curve(&tasks, &settings, &[])?;
+            let mut curve = sequence_curve(&tasks, &settings, &[], context)?;
             for alpha in &alphas {
-                curve.points.extend(sequence_curve(&tasks, &settings, std::slice::from_ref(alpha))?.points);
+                curve.points.extend(sequence_curve(&tasks, &settings, std::slice::from_ref(alpha), context)?.points);
                 done += 1;
-                hear("curves against the load", done as f64 / (self.lambda.len() * alphas.len()) as f64);
+                let all = self.lambda.len() * alphas.len();
+                context.say("curves against the load", done as f64 / all as f64)?;
             }
             curves.push(curve);
         }

@@ -2,8 +2,8 @@
 
 use super::PhaseRequest;
 use crate::data::Sources;
+use crate::context::Context;
 use crate::error::Result;
-use crate::request::Steps;
 use crate::request::words::{PhaseSweep, ProtocolKind};
 use crate::stats::Estimate;
 use crate::tasks::{Protocol, Recipe, TaskOrigin};
@@ -118,14 +118,14 @@ impl PhaseRequest {
     }
 
     /// Sweeps: the critical loads of every value, and curves of the chosen ones.
-    pub(super) fn swept(&self, sweep: PhaseSweep, sources: &Sources, hear: &mut Steps<'_>) -> Result<PhaseSwept> {
+    pub(super) fn swept(&self, sweep: PhaseSweep, sources: &Sources, context: &Context) -> Result<PhaseSwept> {
         let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
         let base = self.recipe(sweep.protocol())?;
         let (values, chosen) = self.grid();
         let (mut done, all) = (0, values.len() * self.seeds + chosen.len());
         let mut step = || {
             done += 1;
-            hear("phase diagram", done as f64 / all as f64);
+            context.say("phase diagram", done as f64 / all as f64)
         };
         let mut settings = serde_json::Value::Null;
         let mut swept = Vec::new();
@@ -136,16 +136,16 @@ impl PhaseRequest {
                 if settings.is_null() {
                     settings = sequence.settings.clone();
                 }
-                loads.push(TwoTasks::new(&self.labels(sequence.tasks)?, &theory)?.critical_load()?);
-                step();
+                loads.push(TwoTasks::new(&self.labels(sequence.tasks)?, &theory, context)?.critical_load()?);
+                step()?;
             }
             swept.push(SweptLoads { value, loads });
         }
         let mut curves = Vec::new();
         for value in chosen {
             let tasks = self.labels(sweep.at(&base, value).draw(sources, base.seed)?.tasks)?;
-            curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas)? });
-            step();
+            curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas, context)? });
+            step()?;
         }
         Ok(PhaseSwept { sweep, settings, swept, curves })
     }

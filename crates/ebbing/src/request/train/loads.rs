@@ -3,9 +3,9 @@
 use super::TrainRequest;
 use super::runs::{self, Run, RunEnd};
 use crate::data::Sources;
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::nets::{Heads, Learner, MeanInterference, TaskReport, TrainSettings};
-use crate::request::Steps;
 use crate::stats::{Estimate, log_grid};
 use crate::tasks::TaskSequence;
 use crate::theory::multi_head::{MultiHeadSettings, Regime, TwoTasks};
@@ -63,8 +63,8 @@ impl TrainRequest {
     pub(super) fn over_loads(
         &self,
         sources: &Sources,
+        context: &Context,
         checkpoints: Option<&Path>,
-        hear: &mut Steps<'_>,
     ) -> Result<TrainedLoads> {
         let [learner] = self.rules()[..] else {
             return Err(Error::setting("--learners", "several", "must be one learner (l2) with --loads"));
@@ -74,14 +74,14 @@ impl TrainRequest {
         }
         let recipe = self.task_fields().recipe()?;
         let sequence = recipe.draw(sources, recipe.seed)?;
-        super::super::fits("train", &sequence.sizes(), |sizes| self.cost_of(sizes))?;
+        super::super::fits("train", &sequence.sizes(), context, |sizes| self.cost_of(sizes))?;
         check_two(&sequence)?;
         let p = sequence.tasks[1].x.nrows();
         let widths = self.widths(p);
         let settings = self.settings(learner, recipe.seed)?;
-        let ends = runs::all(&self.runs(learner, recipe.seed, &sequence, &widths)?, checkpoints, hear)?;
+        let ends = runs::all(&self.runs(learner, recipe.seed, &sequence, &widths)?, checkpoints, context)?;
         let of_theory = MultiHeadSettings { sigma2: settings.sigma0.powi(2), ..Default::default() };
-        let theory = TwoTasks::new(&sequence.tasks, &of_theory)?;
+        let theory = TwoTasks::new(&sequence.tasks, &of_theory, context)?;
         let critical = theory.critical_load()?;
         let mut points = Vec::new();
         for (&width, ends) in widths.iter().zip(ends.chunks(2 * self.seeds)) {

@@ -3,9 +3,9 @@
 use super::TrainRequest;
 use super::runs::{self, Run, RunEnd};
 use crate::data::Sources;
+use crate::context::Context;
 use crate::error::Result;
 use crate::nets::{Heads, Learner, TaskReport, TrainSettings, Trained};
-use crate::request::Steps;
 use crate::stats::mean_curve;
 use crate::tasks::TaskSequence;
 use crate::theory::single_head::{SingleHead, SingleHeadSettings};
@@ -74,15 +74,15 @@ impl TrainRequest {
     pub(super) fn over_tasks(
         &self,
         sources: &Sources,
+        context: &Context,
         checkpoints: Option<&Path>,
-        hear: &mut Steps<'_>,
     ) -> Result<TrainedTasks> {
         let recipe = self.task_fields().recipe()?;
         let own = recipe.own()?;
         let seeds: Vec<u64> = (0..self.seeds as u64).map(|k| recipe.seed.wrapping_add(k)).collect();
         let draw = |&seed: &u64| recipe.draw_from(own.clone(), sources, seed);
         let mut sequences = seeds.iter().map(draw).collect::<Result<Vec<_>>>()?;
-        super::super::fits("train", &sequences[0].sizes(), |sizes| self.cost_of(sizes))?;
+        super::super::fits("train", &sequences[0].sizes(), context, |sizes| self.cost_of(sizes))?;
         let mut all = Vec::new();
         for learner in self.rules() {
             for (sequence, &seed) in sequences.iter().zip(&seeds) {
@@ -91,7 +91,7 @@ impl TrainRequest {
                 all.push(Run { name, tasks: sequence.tasks.clone(), settings });
             }
         }
-        let mut ends = runs::all(&all, checkpoints, hear)?.into_iter();
+        let mut ends = runs::all(&all, checkpoints, context)?.into_iter();
         let mut learners = Vec::new();
         for learner in self.rules() {
             let mut of_learner = LearnerRuns { learner, done: vec![], diverged: vec![] };
@@ -109,13 +109,13 @@ impl TrainRequest {
             LossCurve::of(&runs.learner.name(), &runs.done.iter().map(first).collect::<Vec<_>>())
         };
         let losses = went_through.map(curve).collect::<Result<Vec<_>>>()?;
-        let theory = self.theory(&sequences)?;
+        let theory = self.theory(&sequences, context)?;
         let (sequence, settings) = (sequences.swap_remove(0), self.settings(self.rules()[0], recipe.seed)?);
         Ok(TrainedTasks { seed: recipe.seed, settings, sequence, learners, losses, theory })
     }
 
     /// The single-head theory's loss of task 1 after each task, over seeds.
-    fn theory(&self, sequences: &[TaskSequence]) -> Result<Option<LossCurve>> {
+    fn theory(&self, sequences: &[TaskSequence], context: &Context) -> Result<Option<LossCurve>> {
         let settings = self.settings(Learner::Gd, 0)?;
         if settings.heads == Heads::Multi {
             return Ok(None);
@@ -123,7 +123,7 @@ impl TrainRequest {
         let settings = SingleHeadSettings { architecture: settings.architecture, ..SingleHeadSettings::default() };
         let mut curves = Vec::new();
         for sequence in sequences {
-            let forgetting = SingleHead::new(sequence, &settings)?.forgetting()?;
+            let forgetting = SingleHead::new(sequence, &settings, context)?.forgetting()?;
             curves.push(forgetting.iter().map(|row| row[0]).collect());
         }
         LossCurve::of("theory, random features", &curves).map(Some)

@@ -2,6 +2,7 @@
 
 use super::source;
 use ebbing::data::Preprocess;
+use ebbing::plan::Memory;
 use ebbing::tasks::{
     Interpolated, PartialSplit, Permuted, Protocol, TargetDistractor, TaskOrigin, WithContext, check_tasks,
 };
@@ -23,7 +24,7 @@ fn read(text: &str) -> Recipe {
 fn problems(text: &str) -> Vec<String> {
     let folder = TempDir::new().unwrap();
     let path = written(&folder, text);
-    let found = check_tasks(&path);
+    let found = check_tasks(&path, &Memory::default());
     assert_eq!(found.kind, "recipe");
     let file = path.display().to_string();
     found.problems.iter().map(|problem| problem.replace(&file, "FILE")).collect()
@@ -66,7 +67,7 @@ fn a_recipe_makes_what_the_library_makes() {
     let three = Interpolated { steps: 1 }.apply(&two, 5).unwrap();
     let expected = WithContext { dim: 3, ..WithContext::default() }.apply(&three, 5).unwrap();
     assert_eq!(sequence, expected);
-    let found = check_tasks(&path);
+    let found = check_tasks(&path, &Memory::default());
     assert!(found.usable() && found.tasks.len() == 3);
     assert_eq!(found.settings["interpolate"]["steps"], 1);
 }
@@ -99,12 +100,12 @@ fn a_data_set_can_be_given_by_its_path() {
 #[test]
 fn unknown_keys_are_refused_with_the_nearest_known_one() {
     let found = problems(
-        "sed = 1\n[preprocess]\ncenter = \"image\"\n[preprocess.whiten]\nrige = 1\n[protocol]\nkind = \"permuted\"\n\
+        "sed = 1\n[preprocess]\ncentre = \"image\"\n[preprocess.whiten]\nrige = 1\n[protocol]\nkind = \"permuted\"\n\
          ratoi = 0.1\n[interpolate]\nstep = 1\n[context]\ndims = 2",
     );
     let pairs = [
         ("a key is `sed`", "`seed`"),
-        ("a key of [preprocess] is `center`", "`center`"),
+        ("a key of [preprocess] is `centre`", "`center`"),
         ("a key of [preprocess.whiten] is `rige`", "`ridge`"),
         ("a key of [interpolate] is `step`", "`steps`"),
         ("a key of [context] is `dims`", "`dim`"),
