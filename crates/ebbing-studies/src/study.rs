@@ -60,7 +60,7 @@ impl Study {
     pub fn check_tasks(&self, sources: &Sources) -> Result<()> {
         let mut seen = std::collections::HashSet::new();
         for recipe in self.cells.iter().filter_map(|cell| cell.work.as_ref()?.recipe()) {
-            if seen.insert(format!("{:?} {:?}", recipe.origin, recipe.post)) {
+            if seen.insert(serde_json::json!([recipe.origin, recipe.post]).to_string()) {
                 recipe.check(sources, recipe.seed)?;
             }
         }

@@ -50,6 +50,7 @@ mod target_distractor;
 mod task;
 
 pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks};
+pub(crate) use check::check_file;
 pub use context::WithContext;
 pub use interpolated::Interpolated;
 pub use keys::unknown_key;

@@ -9,11 +9,11 @@ use crate::matrix::Matrix;
 use crate::shown::{Part, Show, Shown};
 use crate::table::Spread;
 use crate::text::{escape_markup, typeset};
-use ebbing::answer::ForecastResult;
+use ebbing::request::ForecastAnswer;
 use ebbing::theory::forecast::{Averaged, assumes};
 use serde_json::{Value, json};
 
-impl Show for ForecastResult {
+impl Show for ForecastAnswer {
     fn shown(&self) -> Result<Shown> {
         let forecast = &self.forecast;
         let sentences: Vec<String> = forecast.sentences().iter().map(|s| typeset(s)).collect();
@@ -82,7 +82,7 @@ impl Show for ForecastResult {
 }
 
 /// The matrices of the report and of files: the names of files, what they are, their values.
-fn matrices(answer: &ForecastResult) -> Vec<(&'static str, &'static str, &Averaged)> {
+fn matrices(answer: &ForecastAnswer) -> Vec<(&'static str, &'static str, &Averaged)> {
     let forecast = &answer.forecast;
     let mut all = vec![("forgetting", "forgetting", &forecast.forgetting)];
     if let Some(test) = &forecast.test {

@@ -9,7 +9,7 @@ use crate::shown::{Part, Show, Shown};
 use crate::style::{Dash, significant};
 use crate::table::Table;
 use crate::text::typeset;
-use ebbing::answer::{PhasePlace, Representation, SweptCurves};
+use ebbing::request::{PhasePlace, Representation, SweptCurves};
 use ebbing::theory::best_lambda::BestLambda;
 use ebbing::theory::phase::{Location, WidthPoint};
 use serde_json::{Value, json};

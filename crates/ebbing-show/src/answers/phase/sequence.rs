@@ -6,7 +6,7 @@ use crate::figure::{Figure, Line, Panel};
 use crate::shown::{Part, Show, Shown};
 use crate::style::significant;
 use crate::table::Table;
-use ebbing::answer::PhaseSequence;
+use ebbing::request::PhaseSequence;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::Power;
 use ebbing::theory::phase::{SequenceCurve, SequencePoint};
