@@ -8,7 +8,7 @@
 use crate::cli::Cli;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind as ErrorKindOfFlags};
-use ebbing_studies::job::flag_of;
+use ebbing::request::Door;
 use std::io::{ErrorKind, Write};
 
 /// The machine or the network failed.
@@ -111,7 +111,7 @@ fn in_the_users_words(error: &(dyn std::error::Error + 'static)) -> String {
     let recipe = || crate::cli::words().any(|word| word.to_string_lossy().ends_with(".toml"));
     match library {
         Some(ebbing::Error::Setting { name, value, expected }) if !recipe() => {
-            ebbing::Error::setting(flag_of(name), value, expected).to_string()
+            Door::Program.say(ebbing::Error::setting(name, value, expected)).to_string()
         }
         Some(memory @ ebbing::Error::Memory { .. }) => {
             memory.to_string().replace("or force it", "or try it with --force")

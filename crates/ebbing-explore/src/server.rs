@@ -15,8 +15,8 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
+use ebbing::request::Door;
 use ebbing::{Context, Error};
-use ebbing_studies::job::flag_of;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::net::TcpListener;
@@ -85,9 +85,7 @@ fn router(app: Arc<App>, port: u16) -> Router {
 /// A sentence, as the page shows it: settings have the names of its address, which has no flags.
 fn sentence(error: &Error) -> String {
     let said = match error {
-        Error::Setting { name, value, expected } => {
-            format!("{} is {value}; {expected}", flag_of(name)).replace("--", "")
-        }
+        Error::Setting { name, value, expected } => Door::Page.say(Error::setting(name, value, expected)).to_string(),
         other => other.to_string(),
     };
     said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()

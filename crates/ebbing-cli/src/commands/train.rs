@@ -1,12 +1,10 @@
 //! `ebbing train`: networks of finite width learn the tasks by gradient descent, beside what the theory says.
 
-mod loads;
-mod runs;
-mod tasks;
-
 use crate::console::Console;
+use crate::flags::Flags;
 use crate::output::Output;
-use ebbing_studies::job::TrainJob;
+use ebbing::data::Sources;
+use ebbing::request::{TrainAnswer, TrainRequest};
 
 /// Train networks on a task sequence, with learners and the theory in one figure
 ///
@@ -24,7 +22,7 @@ use ebbing_studies::job::TrainJob;
 An interrupted run with --out goes on where it was, to the same numbers.")]
 pub struct Args {
     #[command(flatten)]
-    job: TrainJob,
+    request: Flags<TrainRequest>,
     #[command(flatten)]
     output: Output,
 }
@@ -32,18 +30,23 @@ pub struct Args {
 impl Args {
     /// Trains and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone(), &console.context())?;
-        let output = &self.output;
-        if self.job.loads.is_empty() {
-            let answer = self.over_tasks(console)?;
-            let settings = &answer.learners[0].settings;
-            let metadata = output.metadata("train", Some(settings.seed), &answer.first.settings, settings)?;
-            output.finish(console, ("train", "train"), &metadata, &answer)
-        } else {
-            let answer = self.over_loads(console)?;
-            let settings = &answer.settings;
-            let metadata = output.metadata("train", Some(settings.seed), &answer.sequence.settings, settings)?;
-            output.finish(console, ("train", "train-loads"), &metadata, &answer)
+        let request = &self.request.0;
+        let context = console.watched("train");
+        let _held = self.output.begin(request.clone(), &context)?;
+        let checkpoints = self.output.out.as_ref().map(|folder| folder.join("checkpoints"));
+        let answer = request.run(&Sources::new(), &context, checkpoints.as_deref())?;
+        drop(context);
+        match &answer {
+            TrainAnswer::Tasks(trained) => {
+                let (tasks, settings) = (&trained.sequence.settings, &trained.settings);
+                let metadata = self.output.metadata("train", Some(trained.seed), tasks, settings)?;
+                self.output.finish(console, ("train", "train"), &metadata, trained)
+            }
+            TrainAnswer::Loads(trained) => {
+                let (tasks, settings) = (&trained.sequence.settings, &trained.settings);
+                let metadata = self.output.metadata("train", Some(trained.seed), tasks, settings)?;
+                self.output.finish(console, ("train", "train-loads"), &metadata, trained.as_ref())
+            }
         }
     }
 }

@@ -1,38 +1,18 @@
 //! What is swept across the diagram: critical loads of every value, curves of some.
 
-use super::PhaseJob;
-use crate::job::tasks::ProtocolKind;
-use crate::job::words::checked_seeds;
-use clap::ValueEnum;
-use ebbing::Context;
-use ebbing::Recipe;
-use ebbing::answer::{PhaseDiagram, SweptCurves, SweptLoads};
-use ebbing::data::Sources;
-use ebbing::tasks::{Protocol, TaskOrigin};
-use ebbing::theory::multi_head::TwoTasks;
-use ebbing::theory::phase::phase_curves;
-use serde::{Deserialize, Serialize};
-
-/// What is swept across the phase diagram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PhaseSweep {
-    /// Permutation ratio
-    #[default]
-    Perm,
-    /// Split ratio of a partial split
-    Split,
-    /// Target-distractor: share of targets that both tasks share
-    Target,
-    /// Target-distractor: share of images that both tasks share
-    Shared,
-    /// Target-distractor: chance that a shared label is flipped
-    Flip,
-}
+use super::PhaseRequest;
+use crate::context::Context;
+use crate::data::Sources;
+use crate::error::Result;
+use crate::request::words::{PhaseSweep, ProtocolKind};
+use crate::stats::Estimate;
+use crate::tasks::{Protocol, Provenance, Recipe, TaskOrigin};
+use crate::theory::multi_head::{CriticalLoad, TwoTasks};
+use crate::theory::phase::{PhaseCurve, phase_curves};
 
 impl PhaseSweep {
     /// The name on axes (markup).
-    pub(super) fn axis(self) -> &'static str {
+    pub fn axis(self) -> &'static str {
         match self {
             PhaseSweep::Perm => "permutation ratio",
             PhaseSweep::Split => "split ratio",
@@ -91,7 +71,47 @@ impl PhaseSweep {
     }
 }
 
-impl PhaseJob {
+/// One value of a sweep: its critical loads over seeds.
+#[derive(Debug, Clone)]
+pub struct SweptLoads {
+    /// The value.
+    pub value: f64,
+    /// One per seed.
+    pub loads: Vec<CriticalLoad>,
+}
+
+impl SweptLoads {
+    /// Mean and standard error of a number over seeds; a number that is infinite for any seed is infinite.
+    pub fn mean(&self, get: fn(&CriticalLoad) -> f64) -> Estimate {
+        Estimate::over(&self.loads.iter().map(get).collect::<Vec<f64>>())
+    }
+}
+
+/// The curves of one value of a sweep (first seed), one per λ.
+#[derive(Debug, Clone)]
+pub struct SweptCurves {
+    /// The value.
+    pub value: f64,
+    /// One per λ.
+    pub curves: Vec<PhaseCurve>,
+}
+
+/// A sweep across the diagram.
+#[derive(Debug, Clone)]
+pub struct PhaseSwept {
+    /// What was asked for.
+    pub request: PhaseRequest,
+    /// What was swept.
+    pub sweep: PhaseSweep,
+    /// Everything that made the first tasks.
+    pub settings: Provenance,
+    /// The critical loads of every value.
+    pub swept: Vec<SweptLoads>,
+    /// The curves of the chosen values.
+    pub curves: Vec<SweptCurves>,
+}
+
+impl PhaseRequest {
     /// The values of the sweep and those whose curves are drawn, ascending.
     pub fn grid(&self) -> (Vec<f64>, Vec<f64>) {
         let chosen = |given: &[f64], default: Vec<f64>| if given.is_empty() { default } else { sorted(given) };
@@ -99,26 +119,21 @@ impl PhaseJob {
         (chosen(&self.values, sweep.values()), chosen(&self.curves, sweep.curves()))
     }
 
-    /// Sweeps: the critical loads of every value, curves of the chosen ones, and what made the first tasks.
-    ///
-    /// # Errors
-    /// What the library says.
-    pub fn swept(&self, sources: &Sources, context: &Context) -> ebbing::Result<PhaseDiagram> {
-        let (theory, alphas, seeds) = (self.theory()?, self.alpha.grid()?, checked_seeds(self.seeds)?);
-        self.check()?;
-        let sweep = self.sweep().unwrap_or_default();
+    /// Sweeps: the critical loads of every value, and curves of the chosen ones.
+    pub(super) fn swept(&self, sweep: PhaseSweep, sources: &Sources, context: &Context) -> Result<PhaseSwept> {
+        let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
         let base = self.recipe(sweep.protocol())?;
         let (values, chosen) = self.grid();
-        let mut settings = None;
-        let mut swept = Vec::new();
-        let (mut done, all) = (0, values.len() * seeds + chosen.len());
+        let (mut done, all) = (0, values.len() * self.seeds + chosen.len());
         let mut step = || {
             done += 1;
             context.say("phase diagram", done as f64 / all as f64)
         };
+        let mut settings = None;
+        let mut swept = Vec::new();
         for value in values {
             let mut loads = Vec::new();
-            for k in 0..seeds as u64 {
+            for k in 0..self.seeds as u64 {
                 let sequence = sweep.at(&base, value).draw(sources, base.seed.wrapping_add(k))?;
                 settings.get_or_insert_with(|| sequence.settings.clone());
                 loads.push(TwoTasks::new(&self.labels(sequence.tasks)?, &theory, context)?.critical_load()?);
@@ -132,19 +147,7 @@ impl PhaseJob {
             curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas, context)? });
             step()?;
         }
-        Ok(PhaseDiagram {
-            settings: settings.unwrap_or_default(),
-            axis: sweep.axis(),
-            data: self.tasks.data().to_string(),
-            examples: self.examples(),
-            sigma: self.sigma,
-            readout_norm: self.readout_norm,
-            rescaled: self.rescale_labels,
-            seeds,
-            loads: (alphas[0], alphas[alphas.len() - 1]),
-            values: swept,
-            curves,
-        })
+        Ok(PhaseSwept { request: self.clone(), sweep, settings: settings.unwrap_or_default(), swept, curves })
     }
 }
 

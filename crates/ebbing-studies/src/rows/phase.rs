@@ -1,15 +1,15 @@
 //! The diagram as rows, one per penalty and load.
 
-use super::PhaseJob;
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::Context;
 use ebbing::data::Sources;
+use ebbing::request::PhaseRequest;
 use ebbing::theory::multi_head::{CriticalLoad, Power, TwoTasks};
 use ebbing::theory::phase::{PhaseCurve, PhasePoint, SequencePoint, phase_curves};
 
 /// What the columns mean.
-pub(crate) const COLUMNS: &[(&str, &str)] = &[
+pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("lambda", "penalty on the change of weights"),
     ("alpha", "load P/N"),
     ("regime", "regime at infinite lambda"),
@@ -34,20 +34,18 @@ pub(crate) const COLUMNS: &[(&str, &str)] = &[
     ("g_tt", "test loss of the last task over that of learning it alone, likewise"),
 ];
 
-impl PhaseJob {
-    pub(crate) fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
-        let (theory, (_, tasks)) = (self.theory()?, self.drawn_tasks(sources)?);
-        if tasks.len() > 2 || self.beta.is_finite() {
-            let curves = self.sequence(sources, context)?.curves;
-            return Ok(curves.iter().flat_map(|c| c.points.iter().map(|p| sequence_row(c.lambda, p))).collect());
-        }
-        let curves = phase_curves(&tasks, &theory, &self.lambda, &self.alpha.grid()?, context)?;
-        let critical = match curves.iter().find_map(|curve| curve.critical.clone()) {
-            Some(critical) => critical,
-            None => TwoTasks::new(&tasks, &theory, context)?.critical_load()?,
-        };
-        Ok(curves.iter().flat_map(|curve| curve.points.iter().map(|p| row(curve, p, &critical))).collect())
+pub(super) fn rows(request: &PhaseRequest, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+    let (theory, sequence) = (request.theory()?, request.drawn(sources, context)?);
+    if sequence.tasks.len() > 2 || request.beta.is_finite() {
+        let curves = request.sequence(sequence, context)?.curves;
+        return Ok(curves.iter().flat_map(|c| c.points.iter().map(|p| sequence_row(c.lambda, p))).collect());
     }
+    let curves = phase_curves(&sequence.tasks, &theory, &request.lambda, &request.alpha.grid()?, context)?;
+    let critical = match curves.iter().find_map(|curve| curve.critical.clone()) {
+        Some(critical) => critical,
+        None => TwoTasks::new(&sequence.tasks, &theory, context)?.critical_load()?,
+    };
+    Ok(curves.iter().flat_map(|curve| curve.points.iter().map(|p| row(curve, p, &critical))).collect())
 }
 
 fn sequence_row(lambda: f64, point: &SequencePoint) -> Row {

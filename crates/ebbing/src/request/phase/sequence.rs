@@ -1,21 +1,34 @@
 //! Curves against the load of any number of tasks, at any temperature.
 
-use super::PhaseJob;
-use ebbing::Context;
-use ebbing::answer::PhaseSequence;
-use ebbing::data::Sources;
-use ebbing::tasks::prepared_words;
-use ebbing::theory::multi_head::MultiHeadSettings;
-use ebbing::theory::phase::sequence_curve;
+use super::PhaseRequest;
+use crate::context::Context;
+use crate::error::Result;
+use crate::tasks::{Provenance, TaskSequence, prepared_words};
+use crate::theory::multi_head::MultiHeadSettings;
+use crate::theory::phase::{SequenceCurve, sequence_curve};
 
-impl PhaseJob {
+/// Curves of any number of tasks.
+#[derive(Debug, Clone)]
+pub struct PhaseSequence {
+    /// Everything that made the tasks.
+    pub settings: Provenance,
+    /// What was done to inputs and targets, in words.
+    pub prepared: String,
+    /// Examples of each task.
+    pub sizes: Vec<usize>,
+    /// One per λ.
+    pub curves: Vec<SequenceCurve>,
+    /// The load of the width that was asked about, and that width.
+    pub at_width: Option<(f64, f64)>,
+}
+
+impl PhaseRequest {
     /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width.
     ///
     /// # Errors
-    /// What the library says.
-    pub fn sequence(&self, sources: &Sources, context: &Context) -> ebbing::Result<PhaseSequence> {
-        self.check()?;
-        let (settings, tasks) = self.drawn_tasks(sources)?;
+    /// Any error of the theory.
+    pub fn sequence(&self, sequence: TaskSequence, context: &Context) -> Result<PhaseSequence> {
+        let TaskSequence { tasks, settings } = sequence;
         let (theory, mut alphas) = (self.theory()?, self.alpha.grid()?);
         let size = tasks.last().map_or(0, |task| task.x.nrows());
         let at_width = self.width.map(|width| (size as f64 / width, width));
