@@ -44,7 +44,7 @@ fn opened(mut child: Child) -> bool {
             Err(_) => return false,
         }
     }
-    // A browser may stay: somebody must be told when it ends.
+    // A browser may stay: somebody must wait for its end.
     std::thread::spawn(move || child.wait());
     true
 }

@@ -95,7 +95,7 @@ impl Explorer {
         }
     }
 
-    /// Serves until the program is told to end; `say` is told what the user should know.
+    /// Serves until the program is to end; `say` gets what the user should know.
     ///
     /// # Errors
     /// Where the operating system does not let it serve.

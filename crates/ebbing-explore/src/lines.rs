@@ -1,4 +1,4 @@
-//! Answers that tell their progress: one JSON object per line, the last one the result. A page that closes the connection is
+//! Answers with their progress: one JSON object per line, the last one the result. A page that closes the connection is
 //! heard by the computation.
 
 use crate::desk::Waiting;
@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Lines that wait to be sent; progress beyond that is not told.
+/// Lines that wait to be sent; progress beyond that is dropped.
 const WAITING: usize = 64;
 
 /// The lines of one answer.
@@ -30,7 +30,7 @@ impl Writer {
 
     /// Tells the result.
     pub async fn finish(&self, value: &serde_json::Value) {
-        // Where the page has gone nobody need be told.
+        // Where the page has gone nobody waits for it.
         let _ = self.0.send(line(value)).await;
     }
 }

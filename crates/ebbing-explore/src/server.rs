@@ -27,7 +27,7 @@ use std::time::Instant;
 /// What is asked for like a view: the best order of the tasks.
 const BEST: &str = "best";
 
-/// Serves until the program is told to end.
+/// Serves until the program is to end.
 ///
 /// # Errors
 /// Where the operating system does not let it serve.
@@ -41,7 +41,7 @@ pub fn serve(listener: TcpListener, app: App, port: u16) -> ebbing::Result<()> {
         let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(nodelay);
         tokio::select! {
             served = axum::serve(listener, router(Arc::new(app), port)).into_future() => served,
-            () = told_to_end() => Ok(()),
+            () = ended() => Ok(()),
         }
     });
     // What is still being computed ends with the program.
@@ -50,7 +50,7 @@ pub fn serve(listener: TcpListener, app: App, port: u16) -> ebbing::Result<()> {
 }
 
 /// Ctrl-C, or a request of the system to end.
-async fn told_to_end() {
+async fn ended() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -139,7 +139,7 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
     let (writer, body) = lines(waiting);
     let state = State::read(&about.state, &app.files);
     tokio::spawn(async move {
-        let told = match state {
+        let answer = match state {
             Err(error) => json!({ "refused": sentence(&error) }),
             Ok(_) if name != BEST && !VIEWS.contains(&name.as_str()) => json!({ "refused": "There is no such view." }),
             Ok(state) => {
@@ -171,7 +171,7 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
                 }
             }
         };
-        writer.finish(&told).await;
+        writer.finish(&answer).await;
     });
     ([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response()
 }

@@ -16,7 +16,7 @@ pub(super) enum Bench {
     /// All kernels, and the factors of the tasks' own, which every amount of replay extends.
     Table(KernelTable, Arc<KeptFactors>),
     /// Features, whose kernels may be singular.
-    Features(TaskSequence),
+    Features(Box<TaskSequence>),
 }
 
 impl Bench {
@@ -101,7 +101,7 @@ fn within_tasks(mut both: Vec<Mat<f64>>, pool: &Pool) -> Arc<Mat<f64>> {
 
 /// Why a remedy that changes the network does not apply to features.
 pub(super) fn no_network() -> Error {
-    Error::OutsideTheory { what: "a change of the network".into(), reason: "the features are given".into() }
+    Error::outside("a change of the network", "the features are given")
 }
 
 /// Another depth.
