@@ -1,15 +1,15 @@
 //! `K(X ∪ X*, X)` between all inputs of a sequence, held-out ones X* included, and its training inputs X: made once for
 //! everything that is computed from them.
 
-use super::kernels::{Entries, KernelSource};
-use super::shared::Given;
-use super::table::{KernelTask, from_kernel_task};
+use super::settings::SingleHeadSettings;
 use crate::error::Result;
 use crate::kernels::{Kernel, KernelKind, check_inputs};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::Memory;
 use crate::tasks::{Task, TaskSequence, inputs_only, number_inputs};
-use crate::theory::single_head::{Mode, SingleHeadSettings};
+use crate::theory::blocks::kernels::{Entries, KernelSource, Mode};
+use crate::theory::blocks::shared::Given;
+use crate::theory::blocks::table::{KernelTask, from_kernel_task};
 use std::collections::HashSet;
 
 /// Kernels of a wide network between the inputs of a sequence, and its tasks as rows of them: training inputs first, each once.
