@@ -7,6 +7,7 @@
 
 mod timing;
 
+use ebbing::Context;
 use ebbing::linalg::Mat;
 use ebbing::rng::Stream;
 use ebbing::theory::Inputs;
@@ -71,7 +72,7 @@ fn main() -> Result<()> {
     for shape in SHAPES {
         let sequence = tasks(shape)?;
         let settings = SingleHeadSettings { beta: shape.4, ..SingleHeadSettings::default() };
-        let of = || SingleHead::new(Inputs::Features(&sequence), &settings)?.forecast();
+        let of = || SingleHead::new(Inputs::Features(&sequence), &settings, &Context::default())?.forecast();
         let mut best = [f64::INFINITY; 2];
         let mut forgetting = vec![];
         for _ in 0..ROUNDS {

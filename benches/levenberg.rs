@@ -8,6 +8,7 @@
 
 mod timing;
 
+use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::linalg::Mat;
 use ebbing::nets::{Heads, Learner, Mlp, Solver, TrainSettings};
@@ -57,7 +58,7 @@ fn tasks(case: Case) -> Result<[Task; 2]> {
     let y = Mat::from_fn(ROWS, 1, |i, _| (0..FEATURES).map(|j| x[(i, j)] * rule[j]).sum::<f64>().signum());
     let task = Task::new(x, y);
     let single = Mat::from_fn(ROWS, FEATURES, |i, j| task.x[(i, j)] as f32);
-    let fresh = Trainer::new(std::slice::from_ref(&task), &settings(case))?;
+    let fresh = Trainer::new(std::slice::from_ref(&task), &settings(case), &Context::default())?;
     let outputs = fresh.net().output(single.as_ref(), 0);
     let still = Task::new(task.x.clone(), Mat::from_fn(ROWS, 1, |i, _| f64::from(outputs[(i, 0)])));
     Ok([still, task])
@@ -94,7 +95,7 @@ fn write(path: &Path, task: &Task, start: &Mlp, readout_penalty: f64) -> Result<
 fn descend(tasks: &[Task], case: Case, max_steps: usize) -> Result<(f64, f64)> {
     let (solver, tolerance, threshold) = (Solver::Descent, 1e-12, 1e-9);
     let settings = TrainSettings { solver, tolerance, threshold, max_steps, momentum: 0.9, ..settings(case) };
-    let mut trainer = Trainer::new(tasks, &settings)?;
+    let mut trainer = Trainer::new(tasks, &settings, &Context::default())?;
     trainer.learn_next(&mut |_| true)?;
     let start = trainer.net().clone();
     let (done, [seconds, _]) = timed(|| trainer.learn_next(&mut |_| true));
@@ -107,7 +108,7 @@ fn main() -> Result<()> {
     for case in CASES {
         let Case { depth, readout_penalty, .. } = case;
         let tasks = tasks(case)?;
-        let mut trainer = Trainer::new(&tasks, &settings(case))?;
+        let mut trainer = Trainer::new(&tasks, &settings(case), &Context::default())?;
         trainer.learn_next(&mut |_| true)?;
         if let Some(folder) = &folder {
             let held = if readout_penalty > 0.0 { "-held" } else { "" };

@@ -4,6 +4,7 @@
 
 mod timing;
 
+use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, Mat, MatRef, Pencil, matmul};
 use ebbing::rng::Stream;
@@ -54,7 +55,7 @@ fn values(y: &Mat<f64>) -> Vec<f64> {
 
 /// `F_21` and `G_22` at all loads.
 fn sweep(tasks: &[Task], lambda: f64, loads: &[f64]) -> Result<(Vec<Power>, Vec<Power>)> {
-    let two = TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..MultiHeadSettings::default() })?;
+    let two = TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..MultiHeadSettings::default() }, &Context::default())?;
     let points = two.points(loads)?;
     let forgetting = two.losses(&two.maps(1, tasks[0].x.as_ref(), &values(&tasks[0].y))?, &points);
     let mut second = Vec::new();
@@ -138,7 +139,8 @@ fn main() -> Result<()> {
         println!("  one pencil               {}", show(floor.pencil));
         println!("  products for H           {}", show(floor.products));
         println!("  ratio to their sum       {:7.2} ({:7.2})", total[0] / sum[0], total[1] / sum[1]);
-        let two = TwoTasks::new(&tasks, &MultiHeadSettings { lambda, ..MultiHeadSettings::default() })?;
+        let two =
+            TwoTasks::new(&tasks, &MultiHeadSettings { lambda, ..MultiHeadSettings::default() }, &Context::default())?;
         let (points, time) = timed(|| two.points(&loads));
         black_box(points?.len());
         println!("  {LOADS} loads' factors alone {}", show(time));

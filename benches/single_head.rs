@@ -5,6 +5,7 @@
 
 mod timing;
 
+use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::linalg::{Cholesky, Mat, matmul};
 use ebbing::rng::Stream;
@@ -45,7 +46,8 @@ fn tasks(count: usize, rows: usize, shared: usize) -> TaskSequence {
 
 fn forecast(sequence: &TaskSequence, share: bool) -> Result<Vec<Vec<f64>>> {
     let architecture = Architecture { activation: Activation::Relu, depth: 10 };
-    SingleHead::new(sequence, &SingleHeadSettings { architecture, share, ..Default::default() })?.forgetting()
+    SingleHead::new(sequence, &SingleHeadSettings { architecture, share, ..Default::default() }, &Context::default())?
+        .forgetting()
 }
 
 /// Products of all pairs of tasks (of a task with itself: one half), and one Cholesky factor per task.
@@ -108,7 +110,8 @@ fn main() -> Result<()> {
     println!("forgetting matrix / what it cannot avoid: {wall:.2} (cpu {cpu:.2}); at most 1.5 wanted");
     println!("shared inputs known: {gain:.2} times faster (cpu {cpu_gain:.2}); at least 2 wanted");
     let seven = tasks(7, 1000, 0);
-    let ((), search) = timed(|| drop(black_box(best_order(&seven, &OrderSearchSettings::default()))));
+    let ((), search) =
+        timed(|| drop(black_box(best_order(&seven, &OrderSearchSettings::default(), &Context::default()))));
     println!("best of all 5040 orders of 7 tasks, P = 1000: {:.2} s (cpu {:.2} s)", search[0], search[1]);
     Ok(())
 }

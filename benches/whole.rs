@@ -7,16 +7,19 @@
 
 mod timing;
 
+use ebbing::Context;
 use ebbing::data::Preprocess;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::linalg::{Mat, matmul};
-use ebbing::plan::{MemoryLimit, Speed, set_memory_limit, size, time, whole_cost, whole_disk};
+use ebbing::plan::{MemoryLimit, Speed, size, time, whole_cost, whole_disk};
 use ebbing::rng::Stream;
 use ebbing::tasks::Permuted;
-use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::forecast::{Engine, ForecastSettings};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::{Dataset, Error, Forecast, Result, Source, Task, TaskSequence};
 use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 use timing::timed;
 
 const FEATURES: usize = 784;
@@ -70,23 +73,20 @@ fn main() -> Result<()> {
         println!("\n2 tasks, {what}, P = {p}, depth 3, rf");
         println!("  planned: {}, {} of memory, {} of disk", time(planned), size(cost.bytes), size(disk));
         // Less than kernels in memory take, more than tiles do.
-        set_memory_limit(MemoryLimit::Bytes((2.2 * cost.bytes) as u64));
-        let mut parts: Vec<(String, f64)> = vec![];
-        let start = std::time::Instant::now();
-        let mut told = |what: &str, share: Option<f64>| {
-            if parts.last().is_none_or(|(last, _)| last != what) {
-                parts.push((what.to_string(), start.elapsed().as_secs_f64()));
-                println!(
-                    "  {:7.1} s  {:4.1} %  {what}",
-                    start.elapsed().as_secs_f64(),
-                    100.0 * share.unwrap_or(f64::NAN)
-                );
+        let (last, start) = (Mutex::new(String::new()), std::time::Instant::now());
+        let little = MemoryLimit::Bytes((2.2 * cost.bytes) as u64);
+        let context = Context::new().memory(little).listen(move |progress| {
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            if *last != progress.text {
+                *last = progress.text.to_string();
+                let (seconds, share) = (start.elapsed().as_secs_f64(), 100.0 * progress.share);
+                println!("  {seconds:7.1} s  {share:4.1} %  {last}");
             }
-        };
-        let (tiled, [wall, cpu]) =
-            timed(|| Forecast::with_shares(std::slice::from_ref(&sequence), &settings, &mut told));
+            ControlFlow::Continue(())
+        });
+        let (tiled, [wall, cpu]) = timed(|| Forecast::of(std::slice::from_ref(&sequence), &settings, &context));
         let tiled = tiled?;
-        if tiled.notes.iter().all(|note| !note.contains("single precision")) {
+        if tiled.computed.engine != Engine::Tiles {
             return Err(Error::data("the bench", "the forecast was computed in memory, not in tiles"));
         }
         let rate = 1e-9 * cost.flops / wall;
@@ -99,9 +99,9 @@ fn main() -> Result<()> {
         );
         println!("  γ_feature {:.5} ± {error:.5}  γ_sim {:.5}", values.gamma_feature, values.gamma_sim);
         tiled.notes.iter().for_each(|note| println!("  {note}"));
-        set_memory_limit(MemoryLimit::None);
         if p <= IN_MEMORY {
-            let (whole, [wall, _]) = timed(|| Forecast::of(std::slice::from_ref(&sequence), &settings, &mut |_| ()));
+            let all = Context::new().memory(MemoryLimit::None);
+            let (whole, [wall, _]) = timed(|| Forecast::of(std::slice::from_ref(&sequence), &settings, &all));
             let whole = whole?;
             let (a, b) = (tiled.forgetting.mean[1][0], whole.forgetting.mean[1][0]);
             let exact = whole.pairs[0].values.gamma_feature;

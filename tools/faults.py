@@ -393,7 +393,8 @@ def disks(campaign: Campaign, count: int, until: float) -> None:
         command = ("forecast " + small, "train --width 8 --max-steps 5 " + small)[k % 2]
         # The names of what is left are told through a file beside the disk.
         script = f'mount -t tmpfs -o size={size}k none disk || exit 0; "$0" --quiet {command} --out disk/out >/dev/null; code=$?'
-        script += '; find disk -name ".ebbing*" -o -name "*.tmp" >left; exit $code'
+        # The list of a result's files stays beside them, but not without them.
+        script += '; [ $code -ne 0 ] || rm -f disk/out/.ebbing-list-*; find disk -name ".ebbing*" -o -name "*.tmp" >left; exit $code'
         process = subprocess.Popen(
             ["unshare", "-rm", "/bin/sh", "-c", script, campaign.program],
             cwd=home, env={"PATH": os.environ["PATH"], "HOME": str(home)}, stderr=subprocess.PIPE,

@@ -1,6 +1,7 @@
 //! Checkpoints of training, damaged anywhere and signed anew.
 #![no_main]
 
+use ebbing::Context;
 use ebbing::linalg::Mat;
 use ebbing::nets::TrainSettings;
 use ebbing::{Task, Trainer};
@@ -35,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (tasks, settings) = (tasks(), TrainSettings { width: 5, max_steps: 3, ..TrainSettings::default() });
     let path = std::env::temp_dir().join(format!("ebbing-fuzz-{}.safetensors", std::process::id()));
     let sound = SOUND.get_or_init(|| {
-        let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+        let mut trainer = Trainer::new(&tasks, &settings, &Context::default()).unwrap();
         trainer.learn_next(&mut |_| true).unwrap();
         trainer.save(&path, &tasks).unwrap();
         std::fs::read(&path).unwrap()

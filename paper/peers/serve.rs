@@ -7,6 +7,7 @@ mod figures;
 #[path = "../../benches/timing.rs"]
 mod timing;
 
+use ebbing::Context;
 use ebbing::data::{Array, Preprocess, read_npz, write_npz};
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, Mat, MatRef, matvec};
@@ -128,14 +129,14 @@ impl Server {
 
     fn forgetting(&self, architecture: Architecture) -> Fallible<Done> {
         let settings = SingleHeadSettings { architecture, ..Default::default() };
-        let (f, [seconds, _]) = timed(|| SingleHead::new(&self.sequence, &settings)?.forgetting());
+        let (f, [seconds, _]) = timed(|| SingleHead::new(&self.sequence, &settings, &Context::default())?.forgetting());
         let f = f?;
         Ok((seconds, vec![("f".into(), Mat::from_fn(f.len(), f.len(), |t, s| f[t][s]))], json!({})))
     }
 
     fn order_parameters(&self, architecture: Architecture) -> Fallible<Done> {
         let settings = OrderParameterSettings { architecture, ..Default::default() };
-        let (pairs, [seconds, _]) = timed(|| order_parameters(&self.sequence, &settings));
+        let (pairs, [seconds, _]) = timed(|| order_parameters(&self.sequence, &settings, &Context::default()));
         let n = self.sequence.tasks.len();
         let mut all = ["gamma_feature", "gamma_rf", "gamma_rule"].map(|name| (name.into(), Mat::zeros(n, n)));
         for pair in pairs? {
@@ -149,7 +150,8 @@ impl Server {
         let [lambda, sigma2] = [number(request, "lambda")?, number(request, "sigma2")?];
         let settings = MultiHeadSettings { lambda, sigma2, ..Default::default() };
         let alphas = self.array("alphas")?.col_as_slice(0);
-        let (points, [seconds, _]) = timed(|| TwoTasks::new(&self.sequence.tasks, &settings)?.points(alphas));
+        let (points, [seconds, _]) =
+            timed(|| TwoTasks::new(&self.sequence.tasks, &settings, &Context::default())?.points(alphas));
         let points = points?;
         let column = |name: &str, f: &dyn Fn(usize) -> f64| (name.into(), Mat::from_fn(points.len(), 1, |i, _| f(i)));
         let [u11, u12] = [column("u11", &|i| points[i].u11), column("u12", &|i| points[i].u12)];
@@ -210,7 +212,7 @@ fn step(request: &Value) -> Fallible<Done> {
     let steps = number(request, "steps")? as usize;
     let mut last: Option<(usize, Instant)> = None;
     let (mut best, mut done) = (f64::INFINITY, 0);
-    let ended = Trainer::new(&[task], &settings)?.learn_next(&mut |at| {
+    let ended = Trainer::new(&[task], &settings, &Context::default())?.learn_next(&mut |at| {
         let now = Instant::now();
         // The first steps warm caches up.
         if at.step < 2 {
@@ -234,7 +236,7 @@ fn steps(request: &Value) -> Fallible<Done> {
     let (task, settings) = problem(request)?;
     let tasks = [task];
     let max_steps = number(request, "steps")? as usize;
-    let new = |eta| Trainer::new(&tasks, &TrainSettings { eta, max_steps, ..settings.clone() });
+    let new = |eta| Trainer::new(&tasks, &TrainSettings { eta, max_steps, ..settings.clone() }, &Context::default());
     let mut found = new(None)?;
     found.learn_next(&mut |_| true)?;
     let mut trainer = new(Some(found.trained().reports[0].eta))?;

@@ -338,8 +338,8 @@ def _pair(pair: dict[str, Any], draws: int) -> OrderParameters:
     first = OrderParameters.of_pair(pair["detail"])
     if draws == 1:
         return first
-    means = OrderParameters.of_pair({**pair["detail"], "values": pair["values"], "interval": None, "null": None})
-    return dataclasses.replace(means, first_draw=first)
+    means = {**pair["detail"], "values": pair["values"], "interval": None, "null": None}
+    return OrderParameters.of_pair(means, first_draw=first)
 
 
 def _swept(points: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ use crate::run::run;
 use crate::values::{object, settings};
 use ebbing::data::{Features, Part, Preprocess, Preprocessor, Provenance, Targets};
 use ebbing::linalg::Mat;
+use ebbing::plan::drawing_cost;
 use ebbing::tasks::{GivenTargets, Interpolated, Protocol, TargetRule, WithContext};
 use ebbing::{Dataset, TaskSequence};
 use numpy::PyArray2;
@@ -129,7 +130,11 @@ impl Source {
     fn draw<'py>(&self, py: Python<'py>, protocol_json: &str, seed: u64) -> PyResult<MadeTasks<'py>> {
         let protocol: Protocol = settings(protocol_json)?;
         let source = self.source.clone();
-        made(py, run(py, None, move |_| protocol.generate(&source, seed))?)
+        let drawn = run(py, None, move |context| {
+            context.plan().check("drawing these tasks", &protocol.sizes(source.dim())?, drawing_cost)?;
+            protocol.generate(&source, seed)
+        })?;
+        made(py, drawn)
     }
 }
 

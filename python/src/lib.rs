@@ -44,8 +44,8 @@ mod _ebbing {
     #[pyfunction]
     #[pyo3(signature = (bytes=None))]
     fn memory_limit(bytes: Option<f64>) -> PyResult<()> {
-        use ebbing::plan::{MemoryLimit, set_memory_limit};
-        set_memory_limit(match bytes {
+        use ebbing::plan::MemoryLimit;
+        super::run::set_memory(match bytes {
             None => MemoryLimit::Machine,
             Some(n) if n == f64::INFINITY => MemoryLimit::None,
             Some(n) if n >= 1.0 => MemoryLimit::Bytes(n as u64),

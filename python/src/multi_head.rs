@@ -52,7 +52,7 @@ impl MultiHead {
     ) -> PyResult<Self> {
         let settings = settings(width, alpha, lam, sigma2, beta, activation_name, readout)?;
         let tasks = sequence(&tasks).map_err(python)?.tasks;
-        let theory = run(py, None, move |_| ebbing::MultiHead::new(&tasks, &settings))?;
+        let theory = run(py, None, move |context| ebbing::MultiHead::new(&tasks, &settings, context))?;
         Ok(MultiHead { theory: Arc::new(theory) })
     }
 
@@ -136,8 +136,11 @@ pub fn phase_curves<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let settings = settings(None, None, f64::INFINITY, sigma2, beta, activation_name, readout)?;
     let tasks = sequence(&tasks).map_err(python)?.tasks;
-    let curve = move |&lambda: &f64| sequence_curve(&tasks, &MultiHeadSettings { lambda, ..settings.clone() }, &alpha);
-    object(py, &run(py, None, move |_| lam.iter().map(curve).collect::<Result<Vec<_>>>())?)
+    let curves = run(py, None, move |context| {
+        let at = |&lambda: &f64| MultiHeadSettings { lambda, ..settings.clone() };
+        lam.iter().map(|lambda| sequence_curve(&tasks, &at(lambda), &alpha, context)).collect::<Result<Vec<_>>>()
+    })?;
+    object(py, &curves)
 }
 
 /// The λ in `low … high` that serves both of two tasks best.
@@ -157,8 +160,9 @@ pub fn best_lambda<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let settings = settings(width, alpha, low, sigma2, beta, activation_name, readout)?;
     let tasks = sequence(&tasks).map_err(python)?.tasks;
-    let best = move || ebbing::theory::best_lambda::best_lambda(&tasks, &settings, low, high);
-    object(py, &run(py, None, move |_| best())?)
+    let best =
+        run(py, None, move |context| ebbing::theory::best_lambda::best_lambda(&tasks, &settings, low, high, context))?;
+    object(py, &best)
 }
 
 /// Two tasks at λ = ∞, decomposed once for any load.
@@ -180,7 +184,7 @@ impl TwoTasks {
     ) -> PyResult<Self> {
         let tasks = sequence(&tasks).map_err(python)?.tasks;
         let settings = settings(None, None, f64::INFINITY, sigma2, f64::INFINITY, activation_name, readout)?;
-        let two = run(py, None, move |_| ebbing::theory::multi_head::TwoTasks::new(&tasks, &settings))?;
+        let two = run(py, None, move |context| ebbing::theory::multi_head::TwoTasks::new(&tasks, &settings, context))?;
         Ok(TwoTasks { two: Arc::new(two) })
     }
 

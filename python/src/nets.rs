@@ -22,19 +22,19 @@ pub fn train<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: TrainSettings = settings(settings_json)?;
     let tasks = sequence(&tasks).map_err(python)?.tasks;
-    let (trained, net) = run(py, progress, move |reporter| -> ebbing::Result<(Trained, Mlp)> {
-        let mut trainer = Trainer::new(&tasks, &asked)?;
+    let progress = progress.map(|listener| (listener, tasks.len() as f64));
+    let (trained, net) = run(py, progress, move |context| -> ebbing::Result<(Trained, Mlp)> {
+        let mut trainer = Trainer::new(&tasks, &asked, context)?;
         let total = tasks.len();
         while trainer.done() < total {
             let done = trainer.done();
             trainer.learn_next(&mut |at| {
                 let steps = (at.step as f64 / asked.max_steps as f64).min(1.0);
                 let text = format!("task {} of {total}, step {}, mse {:.2e}", done + 1, at.step, at.mse);
-                reporter.step(done as f64 + steps, total as f64, &text);
-                true
+                context.say(&text, (done as f64 + steps) / total as f64).is_ok()
             })?;
         }
-        reporter.step(total as f64, total as f64, "done");
+        context.say("done", 1.0)?;
         Ok((trainer.trained().clone(), trainer.net().clone()))
     })?;
     let found = object(py, &trained)?;
@@ -59,11 +59,7 @@ pub fn sample_posterior<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: PosteriorSettings = settings(settings_json)?;
     let tasks = sequence(&tasks).map_err(python)?.tasks;
-    let sampled = run(py, progress, move |reporter| {
-        let chains = asked.chains;
-        ebbing::sample_posterior(&tasks, &asked, |done| {
-            reporter.step(done as f64, chains as f64, &format!("{done} of {chains} chains"));
-        })
-    })?;
+    let progress = progress.map(|listener| (listener, asked.chains as f64));
+    let sampled = run(py, progress, move |context| ebbing::sample_posterior(&tasks, &asked, context))?;
     object(py, &sampled)
 }

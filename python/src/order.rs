@@ -36,9 +36,9 @@ pub fn order_parameters<'py>(
         ..OrderParameterSettings::default()
     };
     let sequence = sequence(&tasks).map_err(python)?;
-    let pairs = run(py, None, move |_| {
+    let pairs = run(py, None, move |context| {
         let inputs = if features { Inputs::Features(&sequence) } else { Inputs::Network(&sequence) };
-        ebbing::order_parameters(inputs, &settings)
+        ebbing::order_parameters(inputs, &settings, context)
     })?;
     object(py, &pairs)
 }
@@ -61,10 +61,10 @@ pub fn order_parameters_of_kernels<'py>(
     let settings =
         OrderParameterSettings { ridge, resamples: bootstrap, shuffles, seed, ..OrderParameterSettings::default() };
     let [k11, k12, k22, y1, y2] = [&k11, &k12, &k22, &y1, &y2].map(owned);
-    let pair = run(py, None, move |_| {
+    let pair = run(py, None, move |context| {
         let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());
         let table = KernelTable::two_tasks(kernels, (y1.as_ref(), y2.as_ref()))?;
-        Ok(ebbing::order_parameters(&table, &settings)?.swap_remove(0))
+        Ok(ebbing::order_parameters(&table, &settings, context)?.swap_remove(0))
     })?;
     object(py, &pair)
 }

@@ -26,20 +26,14 @@ pub fn forecast<'py>(
     let sequences = drawn(&sequences)?;
     let steps = asked.parts(sequences.len(), sequences.first().map_or(0, |s| s.tasks.len())) as f64;
     let features = asked.features;
-    let outlook = run(py, progress, move |reporter| {
+    let progress = progress.map(|listener| (listener, steps));
+    let outlook = run(py, progress, move |context| {
         let sequences = match max_p {
             Some(p) => parts_of(&sequences, p)?,
             None => sequences,
         };
-        let mut done = 0.0;
-        let told = Forecast::with_shares(&sequences, &asked, &mut |next, share| match share {
-            Some(share) => reporter.step(share * steps, steps, next),
-            None => {
-                reporter.step(done, steps, next);
-                done += 1.0;
-            }
-        })?;
-        reporter.step(steps, steps, "done");
+        let told = Forecast::of(&sequences, &asked, context)?;
+        context.say("done", 1.0)?;
         Ok(told)
     })?;
     let words = outlook.worst.as_ref().map(|worst| worst.words());
@@ -60,25 +54,6 @@ fn drawn(sequences: &[(Vec<GivenTask<'_>>, String)]) -> PyResult<Vec<TaskSequenc
     sequences.iter().map(given).collect()
 }
 
-/// Long work whose steps are told.
-fn stepped<T: Send + 'static>(
-    py: Python<'_>,
-    progress: Option<Py<PyAny>>,
-    steps: usize,
-    work: impl FnOnce(&mut dyn FnMut(&str)) -> ebbing::Result<T> + Send + 'static,
-) -> PyResult<T> {
-    let steps = steps as f64;
-    run(py, progress, move |reporter| {
-        let mut done = 0.0;
-        let told = work(&mut |next| {
-            reporter.step(done, steps, next);
-            done += 1.0;
-        })?;
-        reporter.step(steps, steps, "done");
-        Ok(told)
-    })
-}
-
 /// What each remedy against forgetting would do, over one sequence per seed.
 #[pyfunction]
 pub fn advise<'py>(
@@ -89,8 +64,12 @@ pub fn advise<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let asked: AdviseSettings = settings(settings_json)?;
     let sequences = drawn(&sequences)?;
-    let steps = if asked.quick { 2 } else { 9 };
-    let advice = stepped(py, progress, steps, move |hear| Advice::of(&sequences, &asked, hear))?;
+    let progress = progress.map(|listener| (listener, if asked.quick { 2.0 } else { 9.0 }));
+    let advice = run(py, progress, move |context| {
+        let advice = Advice::of(&sequences, &asked, context)?;
+        context.say("done", 1.0)?;
+        Ok(advice)
+    })?;
     let told = object(py, &advice)?;
     told.set_item("answer", advice.sentences())?;
     told.set_item("assumes", advice.assumes())?;

@@ -1,14 +1,15 @@
 //! Long work on threads of its own, while the interpreter stays free and listens for Ctrl-C.
 
 use crate::errors::python;
-use ebbing::plan::Threads;
-use ebbing::stop::{Stop, Workers};
+use ebbing::Context;
+use ebbing::plan::{MemoryLimit, Threads};
 use pyo3::exceptions::{PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
 use std::ffi::CString;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often signals are looked at.
@@ -16,44 +17,40 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// What the work says.
 enum Event<T> {
-    /// How much of how much is done, and what comes next.
-    Step(f64, f64, String),
+    /// Which share is done, and what comes next.
+    Step(f64, String),
     Done(std::thread::Result<ebbing::Result<T>>),
 }
 
-/// The end at which the work says where it is.
-pub struct Reporter<T> {
-    sender: Sender<Event<T>>,
-    /// Whether anybody hears the steps.
-    heard: bool,
-}
-
-impl<T> Reporter<T> {
-    /// Says that `done` of `total` is done and `text` comes next.
-    pub fn step(&self, done: f64, total: f64, text: &str) {
-        if self.heard {
-            // Nobody listens after an interruption.
-            let _ = self.sender.send(Event::Step(done, total, text.into()));
-        }
-    }
-}
-
-/// Runs `work` without the interpreter; `progress(done, total, text)` hears its steps.
+/// Runs `work` without the interpreter; `progress(done, total, text)` hears its steps, `done` of `total`.
 ///
 /// Ctrl-C raises KeyboardInterrupt at once, and the work ends by itself within a second, which is why it must own its data. What
 /// is asked for next has other threads and need not wait for that.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
-    progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&Reporter<T>) -> ebbing::Result<T> + Send + 'static,
+    progress: Option<(Py<PyAny>, f64)>,
+    work: impl FnOnce(&Context) -> ebbing::Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let crew = Crew::take(py)?;
     let (sender, mut receiver) = channel();
-    let reporter = Reporter { sender, heard: progress.is_some() };
-    crew.workers.spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| work(&reporter)));
-        let _ = reporter.sender.send(Event::Done(result));
+    let (listener, total) = progress.map_or((None, 1.0), |(listener, total)| (Some(listener), total));
+    let context = match &listener {
+        None => crew.context.clone(),
+        Some(_) => {
+            let steps = sender.clone();
+            crew.context.clone().listen(move |step| match steps.send(Event::Step(step.share, step.text.into())) {
+                Ok(()) => ControlFlow::Continue(()),
+                // Nobody listens after an interruption.
+                Err(_) => ControlFlow::Break(()),
+            })
+        }
+    };
+    let threads = crew.context.clone();
+    let spawned = threads.spawn(move || {
+        let result = catch_unwind(AssertUnwindSafe(|| context.run(|| work(&context))));
+        let _ = sender.send(Event::Done(result));
     });
+    spawned.map_err(python)?;
     loop {
         let event;
         (receiver, event) = py.detach(move || wait(receiver));
@@ -64,9 +61,9 @@ pub fn run<T: Send + 'static>(
             }
             Ok(Event::Done(Err(panic))) => resume_unwind(panic),
             // Steps can follow each other faster than signals are looked at, and a listener need not run any Python.
-            Ok(Event::Step(done, total, text)) => progress
+            Ok(Event::Step(share, text)) => listener
                 .as_ref()
-                .map_or(Ok(()), |listener| listener.call1(py, (done, total, text)).map(|_| ()))
+                .map_or(Ok(()), |listener| listener.call1(py, (share * total, total, text)).map(|_| ()))
                 .and_then(|()| py.check_signals()),
             Err(RecvTimeoutError::Timeout) => py.check_signals(),
             Err(RecvTimeoutError::Disconnected) => Err(PyRuntimeError::new_err("the work ended without a result")),
@@ -79,15 +76,24 @@ pub fn run<T: Send + 'static>(
 /// Runs short work on its threads while the caller waits for it.
 pub fn run_here<T: Send>(py: Python<'_>, work: impl FnOnce() -> ebbing::Result<T> + Send) -> PyResult<T> {
     let crew = Crew::take(py)?;
-    let result = py.detach(|| crew.workers.run(work));
+    let result = py.detach(|| crew.context.run(work));
     crew.give_back();
     result.map_err(python)
+}
+
+/// How much memory computations may plan with: what `memory_limit` was last called with.
+static MEMORY: Mutex<MemoryLimit> = Mutex::new(MemoryLimit::Machine);
+
+/// Chooses how much memory later calls may plan with.
+pub fn set_memory(limit: MemoryLimit) {
+    *MEMORY.lock().unwrap_or_else(PoisonError::into_inner) = limit;
 }
 
 /// Threads that one call computes on: none of another call, so that they can be asked to end. Threads of calls that came to
 /// their end are kept for later ones.
 struct Crew {
-    workers: Arc<Workers>,
+    context: Context,
+    threads: usize,
     process: u32,
     /// Whether the call came to its end.
     ended: bool,
@@ -98,7 +104,8 @@ struct Crew {
 #[derive(Default)]
 struct Crews {
     process: u32,
-    idle: Vec<Arc<Workers>>,
+    /// What has its threads, and how many.
+    idle: Vec<(Context, usize)>,
     /// How many calls compute now.
     busy: usize,
     /// Whether it was said that there are fewer threads than were asked for.
@@ -125,12 +132,13 @@ impl Crew {
         let asked = Threads::asked(None);
         let mut all = Crews::all();
         let wanted = asked.as_ref().map_or_else(cores, |threads| threads.used).div_ceil(all.busy + 1);
-        let workers = match all.idle.iter().position(|idle| idle.threads() == wanted) {
+        let (context, threads) = match all.idle.iter().position(|(_, threads)| *threads == wanted) {
             Some(place) => all.idle.swap_remove(place),
-            None => Arc::new(Stop::default().workers(wanted).map_err(python)?),
+            None => (Context::new().threads(wanted), wanted),
         };
+        let context = context.memory(*MEMORY.lock().unwrap_or_else(PoisonError::into_inner));
         all.busy += 1;
-        let crew = Crew { workers, process: all.process, ended: false };
+        let crew = Crew { context, threads, process: all.process, ended: false };
         let warned = std::mem::replace(&mut all.warned, true);
         drop(all);
         if let Some(sentence) = asked.and_then(|threads| threads.fewer).filter(|_| !warned) {
@@ -155,9 +163,9 @@ impl Drop for Crew {
         }
         all.busy -= 1;
         if self.ended {
-            all.idle.push(self.workers.clone());
+            all.idle.push((self.context.clone(), self.threads));
         } else {
-            self.workers.token().stop();
+            self.context.token().stop();
         }
     }
 }

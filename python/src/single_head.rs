@@ -69,9 +69,9 @@ impl SingleHead {
             ..settings(mode, lam, sigma2, beta)?
         };
         let sequence = sequence(&tasks).map_err(python)?;
-        let theory = run(py, None, move |_| {
+        let theory = run(py, None, move |context| {
             let inputs = if features { Inputs::Features(&sequence) } else { Inputs::Network(&sequence) };
-            ebbing::SingleHead::new(inputs, &settings)
+            ebbing::SingleHead::new(inputs, &settings, context)
         })?;
         Ok(SingleHead { theory: Arc::new(theory) })
     }
@@ -101,7 +101,7 @@ impl SingleHead {
             .collect();
         let (nngp, ntk) = (Arc::new(owned(&nngp)), ntk.as_ref().map(|ntk| Arc::new(owned(ntk))));
         let table = KernelTable { nngp, ntk, tasks };
-        let theory = run(py, None, move |_| ebbing::SingleHead::new(&table, &settings))?;
+        let theory = run(py, None, move |context| ebbing::SingleHead::new(&table, &settings, context))?;
         Ok(SingleHead { theory: Arc::new(theory) })
     }
 

@@ -9,7 +9,7 @@ import pytest
 CALLS = """
 "kernel": lambda: ebbing.kernel(rng.normal(size=(9000, 50)), depth=30, activation="erf"),
 "single head": lambda: ebbing.SingleHead([(X, y), (X2, y), (X3, y)] * 8, mode="gibbs", lam=3.0),
-"variance": lambda: ebbing.SingleHead([(X, y), (X2, y), (X3, y)] * 2, variance=True).variance(X, 6),
+"variance": lambda: ebbing.SingleHead([(X, y), (X2, y), (X3, y)] * 2, mode="gibbs", lam=3.0).forecast(variance=True),
 "intervals": lambda: ebbing.order_parameters(X, y, X2, y, bootstrap=100_000),
 "shuffles": lambda: ebbing.order_parameters(X, y, X2, y, shuffles=10_000_000),
 "forecast": lambda: ebbing.forecast([(X, y), (X2, y)], depths=list(range(1, 400))),

@@ -221,3 +221,54 @@ def miscounted(answer: Answer) -> bool:
         return False
     answer["refused"] = re.sub(r"row (\d+)", lambda m: f"row {int(m[1]) + 60}", answer["refused"])
     return True
+
+
+def read(printed: object, name: str) -> list:
+    """A loss of the points of a curve, with the power of λ that it goes with."""
+    return [[point[name]["coefficient"], point[name]["exponent"]] for point in printed["curves"][0]["points"]]
+
+
+@law(2, "f21", "g22", "critical")
+def phases_of_python_and_program(case: Case) -> None:
+    """`ebbing.phase` and `ebbing phase`: losses and lengths against the load, and the critical load."""
+    asked = drawn(case, features=False, count=2, kind="signs", columns=1, tested=True, sizes=(8, 14))
+    loads = sorted(float(load) for load in case.chance.choice([0.3, 0.7, 1.6, 4.0], 2, replace=False))
+    penalty = float(case.chance.choice([3.0, 100.0, np.inf]))
+    path, tasks = case.doors.npz(asked.tasks), [task.given() for task in asked.tasks]
+
+    def python() -> Answer:
+        phase = ebbing.phase(tasks, alpha=loads, lam=penalty).to_dict()
+        curves = phase["curves"]
+        named = {"f21": "f_t1", "g21": "g_t1", "g22": "g_tt"}
+        found = {name: [list(p) for p in zip(curves[own], curves[f"{own}_exponent"])] for name, own in named.items()}
+        return found | {"critical": phase["critical"]["alpha_c"]}
+
+    words = ["phase", "--json", "--quiet", f"--tasks={path}", f"--alpha={loads[0]!r},{loads[1]!r}", f"--lambda={penalty!r}"]
+    one = case.doors.computed(python)
+    other = case.doors.json(
+        words,
+        lambda printed: {name: read(printed, name) for name in ("f21", "g21", "g22")}
+        | {"critical": printed["critical_load"]["alpha_c"]},
+    )
+    agree(case, "a readout each", one, other, ("f21", "g21", "g22", "critical"))
+
+
+@law(1, "train_loss", "test_loss")
+def networks_of_python_and_program(case: Case) -> None:
+    """`ebbing.train` and `ebbing train`: the same network after the same steps."""
+    asked = drawn(case, features=False, count=2, kind="signs", columns=1, tested=True, sizes=(8, 14))
+    heads, width = str(case.chance.choice(["single", "multi"])), int(case.chance.integers(5, 20))
+    path, tasks = case.doors.npz(asked.tasks), [task.given() for task in asked.tasks]
+    names = ("train_loss", "test_loss")
+
+    def python() -> Answer:
+        trained = ebbing.train(tasks, learner="l2", kappa=0.1, width=width, max_steps=30, heads=heads)
+        return {name: [row[: t + 1].tolist() for t, row in enumerate(getattr(trained, name))] for name in names}
+
+    words = ["train", "--json", "--quiet", f"--tasks={path}", f"--width={width}", "--max-steps=30", f"--heads={heads}"]
+    one = case.doors.computed(python)
+    other = case.doors.json(
+        [*words, "--learners=l2", "--kappa=0.1"],
+        lambda printed: {name: printed["learners"][0]["runs"][0][name] for name in names},
+    )
+    agree(case, "networks", one, other, names)

@@ -6,7 +6,7 @@ use crate::guard::output_is_closed;
 use crate::program::Program;
 use clap::{Args, Command, Parser};
 use ebbing::Error;
-use ebbing::plan::{MemoryLimit, Threads, set_memory_limit};
+use ebbing::plan::{MemoryLimit, Threads};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -48,14 +48,12 @@ impl Global {
         if output_is_closed() {
             anyhow::bail!("standard output is closed, and results would be lost: send it somewhere");
         }
-        let console = Console::new(self.quiet);
+        let memory = if self.force { MemoryLimit::None } else { MemoryLimit::Machine };
+        let console = Console::new(self.quiet, memory);
         if std::io::stdout().is_terminal()
             && let Some((_, columns)) = ::console::Term::stdout().size_checked()
         {
             ebbing_show::set_terminal_columns(usize::from(columns).min(200));
-        }
-        if self.force {
-            set_memory_limit(MemoryLimit::None);
         }
         if self.threads == Some(0) {
             return Err(Error::setting("--threads", 0, "must be at least 1").into());

@@ -1,7 +1,11 @@
 //! Everything that is said to the user: results on standard output, remarks and progress on standard error.
 
+use ebbing::Context;
+use ebbing::plan::MemoryLimit;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Work shorter than this shows no progress.
@@ -12,12 +16,29 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Console {
     quiet: bool,
     bars: bool,
+    memory: MemoryLimit,
 }
 
 impl Console {
-    /// `quiet` keeps remarks and progress back; progress needs a terminal besides.
-    pub fn new(quiet: bool) -> Self {
-        Console { quiet, bars: !quiet && std::io::stderr().is_terminal() }
+    /// `quiet` keeps remarks and progress back; progress needs a terminal besides. Computations plan with so much memory.
+    pub fn new(quiet: bool, memory: MemoryLimit) -> Self {
+        Console { quiet, bars: !quiet && std::io::stderr().is_terminal(), memory }
+    }
+
+    /// What computations run within.
+    pub fn context(&self) -> Context {
+        Context::new().memory(self.memory)
+    }
+
+    /// The same with a bar for work called `what`, which is there until all copies are dropped.
+    pub fn watched(&self, what: &str) -> Context {
+        let bar = Mutex::new(self.share(what));
+        self.context().listen(move |progress| {
+            let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+            bar.note(progress.text);
+            bar.set((1e4 * progress.share) as u64);
+            ControlFlow::Continue(())
+        })
     }
 
     /// Writes a result to standard output.

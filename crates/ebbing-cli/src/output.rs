@@ -2,6 +2,7 @@
 
 use crate::files::OutFolder;
 use clap::Args;
+use ebbing::Context;
 use ebbing_show::Metadata;
 use ebbing_studies::Job;
 use ebbing_studies::show::{self, quoted};
@@ -26,10 +27,10 @@ impl Output {
     ///
     /// # Errors
     /// One sentence that says what is wrong.
-    pub fn begin(&self, job: impl Into<Job>) -> anyhow::Result<Option<OutFolder>> {
+    pub fn begin(&self, job: impl Into<Job>, context: &Context) -> anyhow::Result<Option<OutFolder>> {
         let job = job.into();
         job.check()?;
-        job.check_memory()?;
+        job.check_memory(context)?;
         self.out.as_deref().map(OutFolder::take).transpose()
     }
 

@@ -30,8 +30,6 @@ const LIST: &str = ".ebbing-list-";
 struct Listed {
     /// SHA-256 of each file.
     files: BTreeMap<String, String>,
-    /// Files of the set before it that it does without.
-    removed: Vec<String>,
 }
 
 /// Writes the files of a command's result into a folder: `write` is handed the folder that it is to fill.
@@ -42,7 +40,7 @@ pub fn save(folder: &Path, command: &str, write: impl FnOnce(&Path) -> anyhow::R
     let [new, ready] = [NEW, READY].map(|name| folder.join(name));
     super::files::make_folder(&new)?;
     let written = write(&new).map_err(|error| in_its_place(error, folder)).and_then(|()| {
-        list(folder, &new, &format!("{LIST}{command}"))?;
+        list(&new, &format!("{LIST}{command}"))?;
         fs::rename(&new, &ready).map_err(|e| Error::io(folder, e))?;
         sync_folder_of(&ready)?;
         Ok(put_in_place(folder)?)
@@ -63,19 +61,13 @@ pub fn recover(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the list of the files in `new`, which are to replace what the list of that name in `folder` has.
-fn list(folder: &Path, new: &Path, name: &str) -> Result<()> {
+/// Writes the list of the files in `new`.
+fn list(new: &Path, name: &str) -> Result<()> {
     let mut set = Listed::default();
     for file in names(new)? {
-        let sum = file_sha256(&new.join(&file))?;
+        let sum = file_sha256(new.join(&file))?;
         set.files.insert(file, sum);
     }
-    // A list that cannot be read lists nothing: its files stay.
-    let before: Listed =
-        fs::read(folder.join(name)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-    let ours = |file: &str, sum: &str| file_sha256(&folder.join(file)).is_ok_and(|found| found == sum);
-    let removed = before.files.iter().filter(|(file, sum)| !set.files.contains_key(*file) && ours(file, sum));
-    set.removed = removed.map(|(file, _)| file.clone()).collect();
     let text = serde_json::to_vec_pretty(&set).map_err(|e| Error::data(name, e.to_string()))?;
     write_atomic(&new.join(name), &text)
 }
@@ -121,14 +113,23 @@ fn moves(folder: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
         let path = folder.join(name);
         match fs::symlink_metadata(&path) {
             Ok(about) if about.is_dir() => Err(Error::io(path, ErrorKind::IsADirectory.into())),
-            Ok(_) => Ok(moves.push((path, old.join(name)))),
+            Ok(_) => {
+                moves.push((path, old.join(name)));
+                Ok(())
+            }
             Err(_) => Ok(()),
         }
     };
     for list in &lists {
         let text = fs::read(ready.join(list)).map_err(|e| Error::io(ready.join(list), e))?;
         let set: Listed = serde_json::from_slice(&text).map_err(|e| Error::data(list, e.to_string()))?;
-        set.removed.iter().try_for_each(|name| away(name))?;
+        // The list of the set before it, which is the last to go; where it cannot be read its files stay.
+        let before = fs::read(folder.join(list)).ok().and_then(|text| serde_json::from_slice::<Listed>(&text).ok());
+        let ours = |file: &str, sum: &str| file_sha256(folder.join(file)).is_ok_and(|found| found == sum);
+        let removed = before.unwrap_or_default().files.into_iter();
+        removed
+            .filter(|(file, sum)| !set.files.contains_key(file) && ours(file, sum))
+            .try_for_each(|(name, _)| away(&name))?;
     }
     for name in files.iter().chain(&lists) {
         away(name)?;
@@ -235,7 +236,7 @@ mod tests {
             let [new, ready] = [NEW, READY].map(|name| folder.join(name));
             fs::create_dir(&new).unwrap();
             ["a.csv", "d.csv"].iter().for_each(|name| fs::write(new.join(name), "new").unwrap());
-            list(folder, &new, &format!("{LIST}forecast")).unwrap();
+            list(&new, &format!("{LIST}forecast")).unwrap();
             fs::rename(&new, &ready).unwrap();
             fs::create_dir(folder.join(OLD)).unwrap();
             let moves = moves(folder).unwrap();

@@ -1,5 +1,6 @@
 //! What was computed, by what it depends on, within a bound of memory: what was used longest ago goes first.
 
+use ebbing::Context;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,6 +82,7 @@ impl Cache {
     /// What `make` says.
     pub fn or_make<T: Send + Sync + 'static>(
         &self,
+        context: &Context,
         key: &str,
         make: impl FnOnce() -> ebbing::Result<(T, usize)>,
     ) -> ebbing::Result<Arc<T>> {
@@ -89,7 +91,7 @@ impl Cache {
         }
         let (value, bytes) = make()?;
         // What was made after an end was asked for is not whole.
-        ebbing::stop::check()?;
+        context.check()?;
         let value = Arc::new(value);
         self.put(key, value.clone(), bytes);
         Ok(value)
@@ -128,7 +130,7 @@ mod tests {
         assert!(!cache.has("large") && cache.has("999"), "one that does not fit drives nothing out");
         cache.put("999", Arc::new(1), 600);
         assert_eq!(cache.get::<i32>("999").as_deref(), Some(&1));
-        let made = cache.or_make("made", || Ok((5_u8, 1))).unwrap();
-        assert_eq!((*made, *cache.or_make("made", || Ok((6_u8, 1))).unwrap()), (5, 5));
+        let made = cache.or_make(&Context::default(), "made", || Ok((5_u8, 1))).unwrap();
+        assert_eq!((*made, *cache.or_make(&Context::default(), "made", || Ok((6_u8, 1))).unwrap()), (5, 5));
     }
 }

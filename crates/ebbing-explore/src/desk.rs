@@ -1,8 +1,8 @@
 //! Who waits for what: of one page only the newest request counts, and heavy work is done one at a time.
 //!
-//! Every request has a token ([`ebbing::stop`]) that asks for its end as soon as nobody waits for it.
+//! Every request has a token ([`Stop`]) that asks for its end as soon as nobody waits for it.
 
-use ebbing::stop::Stop;
+use ebbing::context::Stop;
 use std::any::Any;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

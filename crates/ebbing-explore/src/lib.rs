@@ -39,7 +39,7 @@ const KEEP_BYTES: usize = 2 << 30;
 
 /// Bytes that are kept by default: a quarter of the memory that is free, within [`KEEP_BYTES`].
 fn keep_bytes() -> usize {
-    ebbing::plan::free_memory().map_or(KEEP_BYTES, |free| KEEP_BYTES.min((free.bytes / 4.0) as usize))
+    ebbing::plan::Memory::default().free().map_or(KEEP_BYTES, |free| KEEP_BYTES.min((free.bytes / 4.0) as usize))
 }
 
 /// How the page is started.

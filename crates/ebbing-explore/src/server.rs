@@ -15,12 +15,12 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
-use ebbing::Error;
-use ebbing::stop::Stop;
+use ebbing::{Context, Error};
 use ebbing_studies::job::flag_of;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::net::TcpListener;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -145,20 +145,23 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
             Ok(state) => {
                 let progress = writer.clone();
                 let ready = is_ready(&name, &app, &state);
-                let job = move |app: &App| {
-                    let hear = &mut |step: &str| progress.progress(step);
-                    let mut asked = Asked { app, state: &state, narrow: about.narrow, hear };
+                let context = Context::new().stop(wanted).listen(move |step| {
+                    progress.progress(step.text);
+                    ControlFlow::Continue(())
+                });
+                let job = move |app: &App, context: &Context| {
+                    let asked = &Asked { app, state: &state, narrow: about.narrow, context };
                     match name.as_str() {
-                        "tasks" => tasks::view(&mut asked),
-                        "phase" => phase::view(&mut asked),
-                        "advise" => advise::view(&mut asked),
-                        "take" => take::view(app, &state, hear),
-                        BEST => forecast::best(&mut asked),
-                        _ => forecast::view(&mut asked),
+                        "tasks" => tasks::view(asked),
+                        "phase" => phase::view(asked),
+                        "advise" => advise::view(asked),
+                        "take" => take::view(app, &state, context),
+                        BEST => forecast::best(asked),
+                        _ => forecast::view(asked),
                     }
                 };
                 let begin = Instant::now();
-                match computed(&app, &wanted, ready, job).await {
+                match computed(&app, context, ready, job).await {
                     Some(Ok(value)) => {
                         let milliseconds = begin.elapsed().as_secs_f64() * 1e3;
                         json!({ "result": value, "milliseconds": milliseconds, "ready": ready, "kept": app.cache.bytes() })
@@ -186,16 +189,17 @@ fn is_ready(view: &str, app: &App, state: &State) -> bool {
 /// Computes on a thread of its own: at once where everything heavy is there, else in its turn. None where nobody waits any more.
 async fn computed<T: Send + 'static>(
     app: &Arc<App>,
-    wanted: &Stop,
+    context: Context,
     ready: bool,
-    job: impl FnOnce(&App) -> ebbing::Result<T> + Send + 'static,
+    job: impl FnOnce(&App, &Context) -> ebbing::Result<T> + Send + 'static,
 ) -> Option<Result<T, String>> {
-    let turn = if ready { None } else { Some(app.desk.turn(wanted).await?) };
-    let (app, wanted) = (app.clone(), wanted.clone());
+    let turn = if ready { None } else { Some(app.desk.turn(&context.token()).await?) };
+    let app = app.clone();
     let done = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         // Threads of its own, which end when nobody waits any more.
-        work(|| wanted.workers(rayon::current_num_threads())?.run(|| job(&app)))
+        let context = context.threads(rayon::current_num_threads());
+        work(|| context.run(|| job(&app, &context)))
     });
     match done.await {
         Ok(Ok(Ok(value))) => Some(Ok(value)),
@@ -223,8 +227,8 @@ async fn download(
     // A download is not overtaken by what the page asks next; it ends where the connection does.
     let (wanted, _waiting) = app.desk.take(&format!("download {command} {file}"), about.number);
     let ready = is_ready(&command, &app, &state);
-    let job = move |app: &App| take::file(&command, &file, app, &state, &mut |_| ());
-    match computed(&app, &wanted, ready, job).await {
+    let job = move |app: &App, context: &Context| take::file(&command, &file, app, &state, context);
+    match computed(&app, Context::new().stop(wanted), ready, job).await {
         Some(Ok(taken)) => {
             let named = HeaderValue::from_str(&format!("attachment; filename=\"{}\"", taken.name));
             let named = named.unwrap_or_else(|_| HeaderValue::from_static("attachment"));

@@ -1,6 +1,7 @@
 //! One cell of a study: its settings, its seed, and the rows that it makes.
 
 use crate::study::Work;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use serde::{Deserialize, Serialize};
@@ -137,9 +138,9 @@ impl Cell {
     ///
     /// # Errors
     /// What the library says.
-    pub fn rows(&self, sources: &Sources) -> crate::Result<Vec<Row>> {
+    pub fn rows(&self, sources: &Sources, context: &Context) -> crate::Result<Vec<Row>> {
         let lost = || crate::Error::data("a cell", "it was read from a folder, which holds no work");
-        self.work.as_ref().ok_or_else(lost)?.rows(sources)
+        self.work.as_ref().ok_or_else(lost)?.rows(sources, context)
     }
 
     /// What they cost, for estimates before anything runs.

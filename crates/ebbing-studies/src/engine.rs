@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::run::{compute, share_out};
 use crate::store::{Store, StoredCell};
 use crate::study::Study;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, Speed};
 use serde::Serialize;
@@ -60,6 +61,7 @@ pub fn run_missing(
     chosen: &[usize],
     sources: &Sources,
     threads: usize,
+    context: &Context,
     hear: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Outcome> {
     let mut outcome = Outcome::default();
@@ -74,7 +76,7 @@ pub fn run_missing(
             }
         }
     }
-    let job = |at: usize| one(&study.cells[missing[at]], store, missing[at], sources);
+    let job = |at: usize| one(&study.cells[missing[at]], store, missing[at], sources, context);
     share_out(threads, missing.len(), &job, &mut |at, end| {
         let number = missing[at] + 1;
         match end? {
@@ -103,13 +105,13 @@ enum End {
     Elsewhere,
 }
 
-fn one(cell: &Cell, store: &Store, index: usize, sources: &Sources) -> Result<End> {
+fn one(cell: &Cell, store: &Store, index: usize, sources: &Sources, context: &Context) -> Result<End> {
     let Some(_claimed) = store.claim(index)? else { return Ok(End::Elsewhere) };
     // Between the look at the folder and the claim another process may have finished it.
     if matches!(store.read(index)?, StoredCell::Rows(_)) {
         return Ok(End::Done);
     }
-    match compute(cell, sources) {
+    match compute(cell, sources, context) {
         Ok(rows) => {
             store.write(index, rows)?;
             Ok(End::Done)

@@ -2,6 +2,7 @@
 
 use crate::cell::{Cell, Row};
 use crate::error::{Error, Result};
+use ebbing::Context;
 use ebbing::data::Sources;
 use std::panic::AssertUnwindSafe;
 use std::sync::Mutex;
@@ -19,14 +20,15 @@ pub fn compute_cells(
     cells: &[Cell],
     sources: &Sources,
     threads: usize,
+    context: &Context,
     done: &mut Listener<'_, Vec<Row>>,
 ) -> Result<()> {
-    share_out(threads, cells.len(), &|at| compute(&cells[at], sources), done)
+    share_out(threads, cells.len(), &|at| compute(&cells[at], sources, context), done)
 }
 
 /// One cell; a panic in it becomes its error, and leaves the others alone.
-pub(crate) fn compute(cell: &Cell, sources: &Sources) -> Result<Vec<Row>> {
-    let rows = std::panic::catch_unwind(AssertUnwindSafe(|| cell.rows(sources)));
+pub(crate) fn compute(cell: &Cell, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+    let rows = std::panic::catch_unwind(AssertUnwindSafe(|| cell.rows(sources, context)));
     rows.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");

@@ -2,6 +2,7 @@
 
 use crate::cell::{Cell, Row};
 use crate::error::Result;
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
@@ -24,7 +25,7 @@ pub trait Work: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// What the library says.
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>>;
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>>;
 
     /// What they cost, from the settings alone; nothing where that cannot be told.
     fn cost(&self) -> Cost;

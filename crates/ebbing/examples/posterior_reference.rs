@@ -4,6 +4,7 @@
 //! to 424 chains of another sampler. Ends with exit code 1 where any number is off by more than three combined standard
 //! errors: of 35 true normal deviates the largest exceeds 3 in one run out of eleven, and the seed is fixed.
 
+use ebbing::Context;
 use ebbing::linalg::Mat;
 use ebbing::nets::{PosteriorSettings, SampledPosterior};
 use ebbing::stats::Estimate;
@@ -62,7 +63,7 @@ fn compare(case: &str, chains: usize) -> Result<Vec<f64>> {
     };
     let tasks = tasks(&reference).ok_or_else(|| wrong("task1, task2, query"))?;
     let begin = Instant::now();
-    let got = sample_posterior(&tasks, &settings, |_| ())?;
+    let got = sample_posterior(&tasks, &settings, &Context::default())?;
     let mut deviates = Vec::new();
     for (name, ours) in quantities(&got) {
         let pair: Option<[f64; 2]> = serde_json::from_value(reference["sampled"][name].clone()).ok();

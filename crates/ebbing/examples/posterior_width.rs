@@ -5,6 +5,7 @@
 //! draws; its standard error is that over draws, which are independent in data and chains. The theory is the leading
 //! order of an expansion in 1/N: N × gap tends to a constant.
 
+use ebbing::Context;
 use ebbing::linalg::Mat;
 use ebbing::nets::PosteriorSettings;
 use ebbing::rng::Stream;
@@ -78,7 +79,7 @@ fn pair(p: usize, width: usize, draw: u64) -> Result<([Estimate; 4], [f64; 4])> 
         seed: draw,
         ..PosteriorSettings::default()
     };
-    let got = sample_posterior(&tasks, &settings, |_| ())?;
+    let got = sample_posterior(&tasks, &settings, &Context::default())?;
     got.warnings.iter().for_each(|warning| eprintln!("N = {width}, draw {draw}: {warning}"));
     let theory = MultiHead::new(
         &tasks,
@@ -90,6 +91,7 @@ fn pair(p: usize, width: usize, draw: u64) -> Result<([Estimate; 4], [f64; 4])> 
             alpha: None,
             ..MultiHeadSettings::default()
         },
+        &Context::default(),
     )?;
     let sampled = [got.u1[0][0], got.u1[1][0], got.u1[1][1], got.forgetting[0]];
     Ok((sampled, [theory.u1(1, 1), theory.u1(2, 1), theory.u1(2, 2), theory.forgetting(2, 1)?]))

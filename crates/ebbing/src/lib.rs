@@ -5,13 +5,13 @@
 //! against.
 //!
 //! ```
-//! use ebbing::{Dataset, SingleHead, Source};
+//! use ebbing::{Context, Dataset, SingleHead, Source};
 //! use ebbing::data::Preprocess;
 //! use ebbing::tasks::Permuted;
 //! use ebbing::theory::single_head::SingleHeadSettings;
 //! let source = Source::new(Dataset::sample()?, &Preprocess::default())?;
 //! let tasks = Permuted { tasks: 3, p: 200, ..Permuted::default() }.generate(&source, 1)?;
-//! let forecast = SingleHead::new(&tasks, &SingleHeadSettings::default())?.forecast()?;
+//! let forecast = SingleHead::new(&tasks, &SingleHeadSettings::default(), &Context::default())?.forecast()?;
 //! // Task 1 is remembered perfectly just after it was learned, and partly forgotten after task 2.
 //! assert!(forecast.forgetting[0][0] < 1e-12);
 //! assert!(forecast.forgetting[1][0] > 0.05);
@@ -50,7 +50,7 @@
 //! | [`metrics`] | losses, accuracies, and metrics of continual learning |
 //! | [`stats`] | fits, correlations, means with standard errors |
 //! | [`plan`] | what a computation will cost in time and memory |
-//! | [`stop`] | ending a computation that nobody waits for any more |
+//! | [`context`] | what a computation runs within: memory, scratch, threads, a listener that can stop it |
 //! | [`linalg`] | dense linear algebra with the same bits at any number of threads |
 //! | [`rng`] | random streams that are the same on every machine |
 //!
@@ -64,6 +64,7 @@
 //! lists every equation with the function that computes it, and every misprint that was corrected.
 #![deny(missing_docs)]
 
+pub mod context;
 pub mod data;
 mod error;
 pub mod kernels;
@@ -74,10 +75,11 @@ pub mod plan;
 pub mod rng;
 pub mod serde_infinity;
 pub mod stats;
-pub mod stop;
+pub(crate) mod stop;
 pub mod tasks;
 pub mod theory;
 
+pub use context::Context;
 pub use data::{Dataset, Source};
 pub use error::{Error, Result};
 pub use kernels::Kernel;

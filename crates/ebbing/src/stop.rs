@@ -1,13 +1,7 @@
 //! Ending work that nobody waits for any more.
 //!
-//! | Item | What it is |
-//! |---|---|
-//! | [`Stop`] | a token that asks for an end: anybody may hold a copy of it |
-//! | [`Workers`] | threads that compute for one token alone |
-//! | [`check`] | ends fallible code: [`Error::Stopped`] where the token of this thread asks for it |
-//!
-//! A request computes on threads of its own, and each of them knows the token of that request; code need not hand it down.
-//! On all other threads nothing ever asks for an end.
+//! A [`Context`](crate::Context) with threads of its own computes on them alone, and each of them knows its token: products,
+//! solves and kernels ask it where they are. On all other threads nothing ever asks for an end.
 //!
 //! Fallible code asks [`check`] in every loop that may take long. Products, solves and kernels are not fallible: once an end is
 //! asked for they leave the rest of their work undone, and what they return is worthless. That is sound because a token is never
@@ -17,19 +11,6 @@
 //!   cache, a file, a cell that is filled once) is filled after a [`check`];
 //! - [`Workers::run`] returns [`Error::Stopped`] wherever the token asks for an end when the work comes back, whatever it returns.
 //!
-//! ```
-//! use ebbing::stop::{self, Stop};
-//! let stop = Stop::default();
-//! let workers = stop.workers(2)?;
-//! assert_eq!(workers.run(|| Ok(1 + 1))?, 2);
-//! stop.stop();
-//! let ended = workers.run(|| {
-//!     (0..usize::MAX).try_for_each(|_| stop::check())
-//! });
-//! assert!(matches!(ended, Err(ebbing::Error::Stopped)));
-//! # Ok::<(), ebbing::Error>(())
-//! ```
-
 use crate::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::cell::OnceCell;
@@ -60,7 +41,7 @@ impl Stop {
     ///
     /// # Errors
     /// [`Error::Data`] where the operating system does not start them.
-    pub fn workers(&self, threads: usize) -> Result<Workers> {
+    pub(crate) fn workers(&self, threads: usize) -> Result<Workers> {
         let own = self.clone();
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -74,7 +55,7 @@ impl Stop {
 
 /// Threads that compute for one request. Dropped, they end with what they are at.
 #[derive(Debug)]
-pub struct Workers {
+pub(crate) struct Workers {
     stop: Stop,
     pool: ThreadPool,
 }
@@ -93,16 +74,6 @@ impl Workers {
     pub fn spawn(&self, work: impl FnOnce() + Send + 'static) {
         self.pool.spawn(work);
     }
-
-    /// Their token.
-    pub fn token(&self) -> &Stop {
-        &self.stop
-    }
-
-    /// How many there are.
-    pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
-    }
 }
 
 /// Whether the work of this thread is to end. Code that cannot fail leaves the rest of its work undone then.
@@ -114,6 +85,6 @@ pub(crate) fn requested() -> bool {
 ///
 /// # Errors
 /// [`Error::Stopped`].
-pub fn check() -> Result<()> {
+pub(crate) fn check() -> Result<()> {
     if requested() { Err(Error::Stopped) } else { Ok(()) }
 }

@@ -50,6 +50,7 @@ fn write(
 
 #[cfg(test)]
 mod tests {
+    use ebbing::Context;
     use super::*;
     use ebbing::plan::Cost;
     use ebbing_cli::program::{Console, part};
@@ -64,7 +65,7 @@ mod tests {
     struct Square(f64);
 
     impl Work for Square {
-        fn rows(&self, _: &Sources) -> Result<Vec<Row>> {
+        fn rows(&self, _: &Sources, _: &Context) -> Result<Vec<Row>> {
             Ok(vec![Row::new().with("y", self.0.powi(2))])
         }
 
@@ -102,7 +103,7 @@ mod tests {
         assert!(said.ends_with("At most 1 seed (--seeds)."), "{said}");
         let all = |store: &Store| write("0", &Tiny, (&study.data, Some(Seeds::of(1))), &said, store);
         assert!(all(&store).unwrap_err().to_string().contains("2 of 2 cells are not there"));
-        part(&Console::new(true), &study, &store, &Share::All).unwrap();
+        part(&Console::new(true, ebbing::plan::MemoryLimit::Machine), &study, &store, &Share::All).unwrap();
         let claims = all(&store).unwrap();
         assert_eq!((claims.len(), claims[0].value), (1, 4.0));
         for name in ["figure-0.svg", "figure-0.png", "data.csv", "data.parquet", "study.json", "claims.toml"] {

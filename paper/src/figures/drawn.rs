@@ -1,5 +1,6 @@
 //! The tasks of a cell: one recipe, whatever is computed of them.
 
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, Sizes, phase_cost, whitening_cost};
 use ebbing::tasks::{Interpolated, PartialSplit, Permuted, PostSteps, Protocol};
@@ -88,8 +89,8 @@ impl Drawn {
     }
 
     /// The theory of two of them with a readout each.
-    pub fn two(&self, sources: &Sources, settings: &MultiHeadSettings) -> Result<TwoTasks> {
-        Ok(TwoTasks::new(&self.sequence(sources)?.tasks, settings)?)
+    pub fn two(&self, sources: &Sources, settings: &MultiHeadSettings, context: &Context) -> Result<TwoTasks> {
+        Ok(TwoTasks::new(&self.sequence(sources)?.tasks, settings, context)?)
     }
 
     /// The sizes of the sequence.

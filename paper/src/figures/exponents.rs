@@ -4,6 +4,7 @@
 //! one: beside `κ/2 |W − W_0|²` a `ρ/2 |a|²` with `λ = κ/(ρσ²)`. With it `|a_2|²/N` can be held against u1(2,2), and the regimes are
 //! told apart as the theory tells them: both it and G_22 grow as √λ where networks overfit, and not at all where they generalize.
 
+use ebbing::Context;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, largest};
 use super::minima::{Minima, against_load, pair_cell, pairs, reached, seeds};
@@ -134,9 +135,9 @@ impl Work for AtLambda {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let settings = MultiHeadSettings { lambda: self.lambda, sigma2: self.sigma2, ..MultiHeadSettings::default() };
-        let points = self.tasks.two(sources, &settings)?.curve(&self.loads)?.points;
+        let points = self.tasks.two(sources, &settings, context)?.curve(&self.loads)?.points;
         let row = |point: &PhasePoint| {
             Row::new()
                 .with("alpha", point.factors.alpha)

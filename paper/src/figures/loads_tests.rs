@@ -1,5 +1,6 @@
 //! The figures against the load, small, from cells to claims.
 
+use ebbing::Context;
 use super::fig5::Fig5;
 use super::fig6::Fig6;
 use super::fig7::Fig7;
@@ -29,7 +30,7 @@ impl Shown<'_> {
     fn new(study: &dyn Reproduction) -> Shown<'_> {
         let grid = study.study().unwrap();
         let mut rows = vec![Vec::new(); grid.cells.len()];
-        compute_cells(&grid.cells, sources(), 2, &mut |at, result| {
+        compute_cells(&grid.cells, sources(), 2, &Context::default(), &mut |at, result| {
             rows[at] = result?;
             Ok(())
         })

@@ -1,5 +1,6 @@
 //! Networks at the minimum of loss and penalty, on tasks with a load: what figures S6, S7 and S8 have in common.
 
+use ebbing::Context;
 use super::common::relu;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, largest, ratio_cell};
@@ -135,7 +136,7 @@ pub(super) struct AtMinimum {
 impl AtMinimum {
     /// A run at every κ. The second task is learned at all of them at once: each is come to from the one before.
     fn runs(&self, tasks: &[Task]) -> Result<Vec<Trainer>> {
-        let mut first = Trainer::new(tasks, &self.settings)?;
+        let mut first = Trainer::new(tasks, &self.settings, &Context::default())?;
         first.learn_next(&mut |_| true)?;
         let mut runs = first.learn_next_at(&self.kappas, &mut |_| true)?;
         for run in &mut runs {
@@ -152,10 +153,10 @@ impl Work for AtMinimum {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let last = tasks.len() - 1;
-        let mut alone = Trainer::new(&tasks[last..], &self.settings)?;
+        let mut alone = Trainer::new(&tasks[last..], &self.settings, context)?;
         alone.learn_next(&mut |_| true)?;
         let row = |run: &Trainer| {
             let (found, report) = (run.trained().interference(alone.trained()), &run.trained().reports[last]);
@@ -350,7 +351,7 @@ mod tests {
             let nets = Minima { p: 30, p_test: 20, first, ..Minima::at(Scale::Quick, Images::Embedded) };
             let nets = nets.nets(nets.tasks(kind, 0.5, 1), Heads::Multi, 1, 1.5, 3);
             assert_eq!(nets.tasks.sizes().train, [30; 3]);
-            let rows = nets.rows(&sources).unwrap();
+            let rows = nets.rows(&sources, &Context::default()).unwrap();
             assert_eq!(rows.len(), 3);
             for (name, value) in rows.iter().flat_map(|row| &row.0) {
                 assert!(value.number().is_some_and(f64::is_finite), "{name} is {value}");
@@ -360,7 +361,7 @@ mod tests {
             if let Some(first) = first {
                 let mut early = nets;
                 (early.settings.max_steps, early.settings.threshold) = (200, 1e-6 * first.threshold);
-                for row in early.rows(&sources).unwrap() {
+                for row in early.rows(&sources, &Context::default()).unwrap() {
                     let of = |name: &str| row.0.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.number()).unwrap();
                     assert!(of("converged") == 0.0 && of("steps") < 200.0);
                 }

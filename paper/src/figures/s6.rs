@@ -1,5 +1,6 @@
 //! Figure S6: the three regimes in trained networks, one and two hidden layers.
 
+use ebbing::Context;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::largest;
 use super::minima::{
@@ -83,9 +84,9 @@ impl Work for CriticalLoads {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let settings = MultiHeadSettings { sigma2: self.sigma2, ..MultiHeadSettings::default() };
-        let found = self.tasks.two(sources, &settings)?.critical_load()?;
+        let found = self.tasks.two(sources, &settings, context)?.critical_load()?;
         Ok(vec![Row::new().with("alpha_c", found.alpha_c).with("alpha_c_gamma_sim", found.alpha_c_gamma_sim)])
     }
 

@@ -1,5 +1,6 @@
 //! Figure S8: one readout for both tasks against one for each, on tasks with nothing in common.
 
+use ebbing::Context;
 use super::drawn::ByRatio;
 use super::loads::{column, largest};
 use super::minima::{AtMinimum, Minima, against_load, at_every_kappa, of_kappa, reached, seeds};
@@ -58,13 +59,13 @@ impl Work for WithWorst {
         self.0.recipe()
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let value = |row: &Row, name: &str| row.0.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.number());
         let worst = |row: Row| match (value(&row, "g21"), value(&row, "g22")) {
             (Some(g21), Some(g22)) => row.with("worst", g21.max(g22)),
             _ => row,
         };
-        Ok(self.0.rows(sources)?.into_iter().map(worst).collect())
+        Ok(self.0.rows(sources, context)?.into_iter().map(worst).collect())
     }
 
     fn cost(&self) -> Cost {

@@ -1,5 +1,6 @@
 //! Task 1 after task 2: squared error and share of right signs, computed and drawn.
 
+use ebbing::Context;
 use super::common::{cost_of, means_along, plain};
 use ebbing::data::Sources;
 use ebbing::metrics::{accuracy, squared_loss};
@@ -31,9 +32,9 @@ impl Work for TaskOne {
         Some(self.tasks.clone())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let sequence = self.tasks.draw(sources, self.tasks.seed)?;
-        let network = SingleHead::new(&sequence, &self.theory)?;
+        let network = SingleHead::new(&sequence, &self.theory, context)?;
         let task = &sequence.tasks[0];
         let test = task.test.as_ref().ok_or_else(|| Error::data("task 1", "it has no test set"))?;
         let mut row = Row::new();

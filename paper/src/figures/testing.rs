@@ -1,5 +1,6 @@
 //! Helpers of the figures' tests: run a small study in memory, and spoil its rows.
 
+use ebbing::Context;
 use super::Reproduction;
 use ebbing::data::Sources;
 use ebbing_studies::{Cell, Frame, Row, Value, compute_cells};
@@ -13,7 +14,7 @@ pub(super) fn run(figure: &dyn Reproduction) -> Frame {
         rows[at] = result?;
         Ok(())
     };
-    compute_cells(cells, &Sources::new(), 2, &mut done).unwrap();
+    compute_cells(cells, &Sources::new(), 2, &Context::default(), &mut done).unwrap();
     let known: Vec<&str> = study.columns.iter().map(|c| c.name).collect();
     for name in rows.iter().flatten().flat_map(|row| &row.0).map(|(name, _)| name) {
         assert!(known.contains(&name.as_str()), "column {name} has no meaning");

@@ -1,5 +1,6 @@
 //! Errors, accuracies, forgetting and generalization of two tasks, learned by random features.
 
+use ebbing::Context;
 use super::common::{cost_of, first, random_features};
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, forgetting_cost};
@@ -34,9 +35,9 @@ impl Work for TwoTasks {
         Some(self.tasks.clone())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let sequence = self.tasks.draw(sources, self.tasks.seed)?;
-        let forecast = SingleHead::new(&sequence, &random_features(self.depth))?.forecast()?;
+        let forecast = SingleHead::new(&sequence, &random_features(self.depth), context)?.forecast()?;
         let lacking = || Error::data("the forecast", "it has no test losses or no accuracies");
         let test = forecast.test.ok_or_else(lacking)?;
         let accuracy = test.accuracy.ok_or_else(lacking)?;

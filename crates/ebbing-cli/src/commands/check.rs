@@ -2,7 +2,9 @@
 
 use crate::console::Console;
 use crate::failure::Refused;
+use ebbing::Context;
 use ebbing::data::Preprocess;
+use ebbing::plan::Memory;
 use ebbing::plan::{size, time};
 use ebbing::tasks::{Permuted, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks};
 use ebbing::theory::forecast::ForecastSettings;
@@ -37,15 +39,16 @@ pub struct Args {
 impl Args {
     /// Prints the account; a file that cannot be used ends the run with its first problem.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        let context = console.context();
         let (name, mut check) = match &self.file {
-            Some(path) => (path.display().to_string(), check_tasks(path)),
-            None => ("embedded sample of MNIST".into(), check_sample()?),
+            Some(path) => (path.display().to_string(), check_tasks(path, context.plan())),
+            None => ("embedded sample of MNIST".into(), check_sample(context.plan())?),
         };
         if self.features {
             check.of_features();
         }
         if let Some(path) = self.file.as_ref().filter(|_| check.usable()) {
-            try_out(path, self.features, &mut check);
+            try_out(path, self.features, &mut check, &context);
         }
         if self.json {
             console.print_json(&check)?;
@@ -67,7 +70,7 @@ impl Args {
 const LONGEST_TRIAL: f64 = 20.0;
 
 /// Computes what the commands would, and keeps what they refuse: a kernel that is singular shows only then.
-fn try_out(path: &Path, features: bool, check: &mut TaskCheck) {
+fn try_out(path: &Path, features: bool, check: &mut TaskCheck, context: &Context) {
     let recipe = path.extension().is_some_and(|ending| ending == "toml");
     let read = if recipe { Recipe::read(path).and_then(|r| r.sequence()) } else { TaskSequence::load(path) };
     // What cannot be read is among the problems already.
@@ -80,10 +83,12 @@ fn try_out(path: &Path, features: bool, check: &mut TaskCheck) {
             continue;
         }
         let tried = match computation.command.as_str() {
-            "forecast" => Forecast::of(std::slice::from_ref(&sequence), &settings, &mut |_| ()).map(|_| ()),
+            "forecast" => Forecast::of(std::slice::from_ref(&sequence), &settings, context).map(|_| ()),
             // Of more than two tasks every two that follow each other: each kernel is seen.
             _ => sequence.tasks.windows(2).try_for_each(|pair| {
-                TwoTasks::new(pair, &MultiHeadSettings::default()).and_then(|two| two.critical_load()).map(|_| ())
+                TwoTasks::new(pair, &MultiHeadSettings::default(), context)
+                    .and_then(|two| two.critical_load())
+                    .map(|_| ())
             }),
         };
         computation.refused = tried.err().map(|error| error.to_string());
@@ -93,9 +98,9 @@ fn try_out(path: &Path, features: bool, check: &mut TaskCheck) {
 }
 
 /// The sequence that stands for none: five permuted tasks of the embedded sample.
-fn check_sample() -> ebbing::Result<TaskCheck> {
+fn check_sample(memory: &Memory) -> ebbing::Result<TaskCheck> {
     let source = Source::new(Dataset::sample()?, &Preprocess::default())?;
-    Ok(check_sequence(&Permuted::default().generate(&source, 1)?))
+    Ok(check_sequence(&Permuted::default().generate(&source, 1)?, memory))
 }
 
 /// The account in words; `file` is how to name the tasks to the commands that compute with them.

@@ -29,9 +29,9 @@ pub struct Args {
 impl Args {
     /// Samples and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
+        let _held = self.output.begin(self.job.clone(), &console.context())?;
         let chains = |what: &str, tasks: &[Task], settings: &PosteriorSettings| chains(console, what, tasks, settings);
-        self.show(console, &self.job.run(&Sources::new(), &chains)?)
+        self.show(console, &self.job.run(&Sources::new(), &console.context(), &chains)?)
     }
 
     fn show(
@@ -106,12 +106,7 @@ fn chains(
     tasks: &[Task],
     settings: &PosteriorSettings,
 ) -> ebbing::Result<SampledPosterior> {
-    let bar = std::sync::Mutex::new(console.steps(what, settings.chains as u64));
-    sample_posterior(tasks, settings, |done| {
-        if let Ok(mut bar) = bar.lock() {
-            bar.set(done as u64);
-        }
-    })
+    sample_posterior(tasks, settings, &console.watched(what))
 }
 
 /// How far the sampled values are from the theory (markup).

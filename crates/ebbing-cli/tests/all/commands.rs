@@ -1,6 +1,7 @@
 //! The computing commands: what they print, what they write, what they refuse.
 
 use crate::support::{Home, refusal};
+use ebbing::Context;
 use ebbing::data::{Array, write_npz};
 use ebbing::linalg::Mat;
 use ebbing::rng::Stream;
@@ -120,7 +121,7 @@ fn features_come_with_present_outputs() {
     let tasks = TaskSequence::new(vec![task(), task(), task()], serde_json::json!({})).unwrap();
     tasks.save_npz(home.join("model.npz")).unwrap();
     let settings = ForecastSettings { features: true, ..ForecastSettings::default() };
-    let want = Forecast::of(&[tasks], &settings, &mut |_| ()).unwrap().forgetting.mean;
+    let want = Forecast::of(&[tasks], &settings, &Context::default()).unwrap().forgetting.mean;
     home.told("forecast --features model.npz --out out");
     assert_eq!(home.json("out/forecast.json")["forecast"]["forgetting"]["mean"], serde_json::json!(want));
     home.told("advise --features model.npz --out advice");

@@ -131,6 +131,7 @@ fn a_run_that_is_killed_goes_on_and_leaves_nothing() {
 #[cfg(target_os = "linux")]
 fn peak(home: &Home, words: &str) -> u64 {
     let mut run = home.ebbing();
+    #[expect(clippy::zombie_processes, reason = "wait4 waits, which also says what memory was used")]
     let child = run.args(words.split(' ')).stdout(Stdio::null()).spawn().unwrap();
     let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
     // SAFETY: waits for the child that was just started, into a place of the right size.

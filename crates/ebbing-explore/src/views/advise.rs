@@ -3,6 +3,7 @@
 use super::tasks::drawn;
 use super::{App, Asked, Result, said};
 use crate::state::State;
+use ebbing::Context;
 use ebbing::theory::advise::Advice;
 use ebbing_show::Metadata;
 use ebbing_studies::job::{AdviseJob, AdviseResult, heading_for};
@@ -37,17 +38,17 @@ pub fn ready(app: &App, state: &State) -> bool {
 ///
 /// # Errors
 /// What the library says.
-pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<AdviseResult>> {
+pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseResult>> {
     let job = state.advise();
     let settings = job.settings()?;
     if state.file.is_none() {
         Job::from(job.clone()).check()?;
     }
-    let drawn = drawn(app, state, hear)?;
+    let drawn = drawn(app, state, context)?;
     let order = state.order(drawn.sequence.tasks.len());
-    app.cache.or_make(&key(state, &drawn.key, order.len()), || {
+    app.cache.or_make(context, &key(state, &drawn.key, order.len()), || {
         let sequence = drawn.sequence.ordered(&order)?;
-        let advice = Advice::of(std::slice::from_ref(&sequence), &settings, hear)?;
+        let advice = Advice::of(std::slice::from_ref(&sequence), &settings, context)?;
         let mut forecast = job.forecast();
         forecast.tasks.seed = Some(drawn.seed);
         let heading = heading_for(&advice, &forecast.heading_of(&sequence, &state.origin())?);
@@ -60,8 +61,8 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<
 ///
 /// # Errors
 /// What the library says.
-pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
-    let told = told(asked.app, asked.state, asked.hear)?;
+pub fn view(asked: &Asked<'_>) -> Result<Value> {
+    let told = told(asked.app, asked.state, asked.context)?;
     let shown = show::advise::shown(&told, &Metadata::new("", "")).map_err(said)?;
     let sentences = told.advice.sentences();
     let finding = sentences.first().cloned().unwrap_or_default();

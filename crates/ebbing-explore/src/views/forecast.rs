@@ -3,8 +3,9 @@
 use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result, said};
 use crate::state::State;
+use ebbing::Context;
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings, assumes};
-use ebbing::theory::task_order::{OrderSearchSettings, best_order_told};
+use ebbing::theory::task_order::{OrderSearchSettings, best_order};
 use ebbing::{Forecast, TaskSequence};
 use ebbing_show::{Metadata, significant};
 use ebbing_studies::job::ForecastResult;
@@ -42,14 +43,14 @@ pub fn ready(app: &App, state: &State) -> bool {
 ///
 /// # Errors
 /// What the library says.
-pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<ForecastResult>> {
-    let drawn = drawn(app, state, hear)?;
+pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<ForecastResult>> {
+    let drawn = drawn(app, state, context)?;
     let (settings, order) = (settings(state)?, state.order(drawn.sequence.tasks.len()));
-    app.cache.or_make(&key(&drawn.key, &settings, &order), || {
+    app.cache.or_make(context, &key(&drawn.key, &settings, &order), || {
         let forecast = if ForecastOrders::serves(&settings) {
-            orders(app, &drawn, &settings, hear)?.forecast(&order)?
+            orders(app, &drawn, &settings, context)?.forecast(&order)?
         } else {
-            Forecast::of(&[drawn.sequence.ordered(&order)?], &settings, hear)?
+            Forecast::of(&[drawn.sequence.ordered(&order)?], &settings, context)?
         };
         // The examples stay with the tasks: of an order only its numbers are kept.
         let first = TaskSequence { tasks: Vec::new(), settings: drawn.sequence.ordered_settings(&order)? };
@@ -60,14 +61,9 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<
 }
 
 /// Kernels, factors and order parameters that all orders share.
-fn orders(
-    app: &App,
-    drawn: &Drawn,
-    settings: &ForecastSettings,
-    hear: &mut dyn FnMut(&str),
-) -> Result<Arc<ForecastOrders>> {
-    app.cache.or_make(&orders_key(&drawn.key, settings), || {
-        let orders = ForecastOrders::new(&drawn.sequence, settings, hear)?;
+fn orders(app: &App, drawn: &Drawn, settings: &ForecastSettings, context: &Context) -> Result<Arc<ForecastOrders>> {
+    app.cache.or_make(context, &orders_key(&drawn.key, settings), || {
+        let orders = ForecastOrders::new(&drawn.sequence, settings, context)?;
         let bytes = orders.bytes();
         Ok((orders, bytes))
     })
@@ -77,13 +73,13 @@ fn orders(
 ///
 /// # Errors
 /// What the library says.
-pub fn best(asked: &mut Asked<'_>) -> Result<Value> {
-    let drawn = drawn(asked.app, asked.state, asked.hear)?;
+pub fn best(asked: &Asked<'_>) -> Result<Value> {
+    let drawn = drawn(asked.app, asked.state, asked.context)?;
     let order = asked.state.order(drawn.sequence.tasks.len());
     let search = OrderSearchSettings { theory: asked.state.job.settings()?.theory, ..Default::default() };
     let key = format!("best order {} {search:?} {order:?}", drawn.key);
-    let found = asked.app.cache.or_make(&key, || {
-        let found = best_order_told(&drawn.sequence.ordered(&order)?, &search, asked.hear)?;
+    let found = asked.app.cache.or_make(asked.context, &key, || {
+        let found = best_order(&drawn.sequence.ordered(&order)?, &search, asked.context)?;
         Ok((found.order.iter().map(|place| order[place - 1]).collect::<Vec<_>>(), 0))
     })?;
     Ok(json!({ "order": *found }))
@@ -93,8 +89,8 @@ pub fn best(asked: &mut Asked<'_>) -> Result<Value> {
 ///
 /// # Errors
 /// What the library says.
-pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
-    let told = told(asked.app, asked.state, asked.hear)?;
+pub fn view(asked: &Asked<'_>) -> Result<Value> {
+    let told = told(asked.app, asked.state, asked.context)?;
     let forecast = &told.forecast;
     let shown = show::forecast::shown(&told, &Metadata::new("", "")).map_err(said)?;
     let figures = asked.figures(&shown.figures, &|name| finding(name, forecast))?;

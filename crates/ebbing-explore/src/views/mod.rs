@@ -10,6 +10,7 @@ use crate::cache::Cache;
 use crate::desk::Desk;
 use crate::files::Files;
 use crate::state::State;
+use ebbing::Context;
 use ebbing_show::{Figure, html_text, typeset};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub struct App {
     pub desk: Desk,
 }
 
-/// One request: the state of the page, how its figures are drawn, and who hears of the steps.
+/// One request: the state of the page, how its figures are drawn, and what it runs within.
 pub struct Asked<'a> {
     /// What requests share.
     pub app: &'a App,
@@ -36,8 +37,8 @@ pub struct Asked<'a> {
     pub state: &'a State,
     /// Whether figures are for a narrow screen.
     pub narrow: bool,
-    /// Hears of every step.
-    pub hear: &'a mut dyn FnMut(&str),
+    /// What it runs within.
+    pub context: &'a Context,
 }
 
 impl Asked<'_> {

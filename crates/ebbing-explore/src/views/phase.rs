@@ -3,6 +3,7 @@
 use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result};
 use crate::state::State;
+use ebbing::Context;
 use ebbing::theory::multi_head::{Power, TwoTasks};
 use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
 use ebbing::{Error, Task};
@@ -61,15 +62,15 @@ pub fn ready(app: &App, state: &State) -> bool {
 }
 
 /// The chosen pair at a penalty.
-fn pair(app: &App, state: &State, lambda: f64, hear: &mut dyn FnMut(&str)) -> Result<Arc<Pair>> {
-    let drawn = drawn(app, state, hear)?;
-    app.cache.or_make(&pair_key(&drawn.key, state, lambda)?, || {
+fn pair(app: &App, state: &State, lambda: f64, context: &Context) -> Result<Arc<Pair>> {
+    let drawn = drawn(app, state, context)?;
+    app.cache.or_make(context, &pair_key(&drawn.key, state, lambda)?, || {
         let tasks = chosen(state, &drawn.sequence.tasks)?;
         let mut settings = state.phase().theory()?;
         settings.lambda = lambda;
-        hear(&format!("kernels and pencil at λ = {lambda}"));
-        let two = TwoTasks::new(&tasks, &settings)?;
-        hear(&format!("losses at λ = {lambda}"));
+        context.say(&format!("kernels and pencil at λ = {lambda}"), 0.0)?;
+        let two = TwoTasks::new(&tasks, &settings, context)?;
+        context.say(&format!("losses at λ = {lambda}"), 0.0)?;
         let maps = two.loss_maps()?;
         let bytes = two.bytes() + maps.bytes();
         Ok((Pair { two, maps }, bytes))
@@ -91,28 +92,28 @@ fn chosen(state: &State, tasks: &[Task]) -> Result<Vec<Task>> {
 ///
 /// # Errors
 /// What the library says.
-pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Told> {
-    let drawn = drawn(app, state, hear)?;
+pub fn told(app: &App, state: &State, context: &Context) -> Result<Told> {
+    let drawn = drawn(app, state, context)?;
     let (job, lambda) = (state.phase(), state.phase_lambda);
     let alphas = job.alpha.grid()?;
-    let limit = pair(app, state, f64::INFINITY, hear)?;
+    let limit = pair(app, state, f64::INFINITY, context)?;
     // Kept apart from the decomposition: what many penalties give takes no memory to speak of.
-    let curve = |lambda: f64, hear: &mut dyn FnMut(&str)| {
-        app.cache.or_make(&curve_key(&drawn.key, state, lambda)?, || {
-            let own = pair(app, state, lambda, hear)?;
-            hear("curves against the load");
+    let curve = |lambda: f64, context: &Context| {
+        app.cache.or_make(context, &curve_key(&drawn.key, state, lambda)?, || {
+            let own = pair(app, state, lambda, context)?;
+            context.say("curves against the load", 0.0)?;
             Ok((own.two.curve_from(&own.maps, &alphas)?, alphas.len() * 1024))
         })
     };
-    let point = |lambda: f64, alpha: f64, hear: &mut dyn FnMut(&str)| {
-        app.cache.or_make(&point_key(&drawn.key, state, lambda)?, || {
-            let own = pair(app, state, lambda, hear)?;
+    let point = |lambda: f64, alpha: f64, context: &Context| {
+        app.cache.or_make(context, &point_key(&drawn.key, state, lambda)?, || {
+            let own = pair(app, state, lambda, context)?;
             Ok((own.two.curve_from(&own.maps, &[alpha])?, 1024))
         })
     };
-    let (shown, everywhere) = (curve(lambda, hear)?, curve(f64::INFINITY, hear)?);
+    let (shown, everywhere) = (curve(lambda, context)?, curve(f64::INFINITY, context)?);
     let with_own = |alpha: f64| {
-        let own = point(f64::INFINITY, alpha, hear)?;
+        let own = point(f64::INFINITY, alpha, context)?;
         let points = own.points.iter().chain(&everywhere.points).cloned().collect();
         Ok(PhaseCurve { points, ..(*own).clone() })
     };
@@ -120,24 +121,19 @@ pub fn told(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Told
     let made = (drawn.sequence.settings.clone(), &tasks[..]);
     let mut place = PhasePlace::of((&limit.two, &limit.maps), job.width, with_own, curves, made)?;
     if job.representation {
-        place.representation = (*hidden_layer(app, state, &drawn, hear)?).clone();
+        place.representation = (*hidden_layer(app, state, &drawn, context)?).clone();
     }
-    let own = place.location.as_ref().map(|l| point(lambda, l.alpha, hear)).transpose()?;
+    let own = place.location.as_ref().map(|l| point(lambda, l.alpha, context)).transpose()?;
     let point = own.and_then(|curve| curve.points.first().cloned());
     Ok(Told { place, point, job, seed: drawn.seed, tasks: drawn.sequence.tasks.len() })
 }
 
 /// What the chosen pair does to the hidden layer.
-fn hidden_layer(
-    app: &App,
-    state: &State,
-    drawn: &Drawn,
-    hear: &mut dyn FnMut(&str),
-) -> Result<Arc<Vec<Representation>>> {
+fn hidden_layer(app: &App, state: &State, drawn: &Drawn, context: &Context) -> Result<Arc<Vec<Representation>>> {
     let lambda = state.phase_lambda;
-    app.cache.or_make(&format!("hidden {}", point_key(&drawn.key, state, lambda)?), || {
-        let own = pair(app, state, lambda, hear)?;
-        hear("the hidden layer");
+    app.cache.or_make(context, &format!("hidden {}", point_key(&drawn.key, state, lambda)?), || {
+        let own = pair(app, state, lambda, context)?;
+        context.say("the hidden layer", 0.0)?;
         let told = state.phase().representations_of(&own.two, &chosen(state, &drawn.sequence.tasks)?)?;
         let bytes = told.len() * 256;
         Ok((told, bytes))
@@ -148,8 +144,8 @@ fn hidden_layer(
 ///
 /// # Errors
 /// What the library says.
-pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
-    let mut told = told(asked.app, asked.state, asked.hear)?;
+pub fn view(asked: &Asked<'_>) -> Result<Value> {
+    let mut told = told(asked.app, asked.state, asked.context)?;
     // The page searches no best penalty: it does not say that test sets would let it.
     told.place.tested = true;
     let place = &told.place;

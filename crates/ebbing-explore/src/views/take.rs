@@ -3,6 +3,7 @@
 use super::{App, Result, advise, forecast, phase, said};
 use crate::files::{Content, OwnFile};
 use crate::state::State;
+use ebbing::Context;
 use ebbing::Error;
 use ebbing::data::Preprocess;
 use ebbing::tasks::{Protocol, TaskOrigin};
@@ -26,23 +27,23 @@ pub struct Taken {
 }
 
 /// Everything that a command's result is shown as, with what its files carry.
-fn shown(command: &str, app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<(Shown, Metadata)> {
+fn shown(command: &str, app: &App, state: &State, context: &Context) -> Result<(Shown, Metadata)> {
     let line = command_line(command, state);
     match command {
         "forecast" => {
-            let told = forecast::told(app, state, hear)?;
+            let told = forecast::told(app, state, context)?;
             let metadata =
                 show::metadata(&line, command, Some(told.seed), &told.first.settings, &told.settings).map_err(said)?;
             Ok((show::forecast::shown(&told, &metadata).map_err(said)?, metadata))
         }
         "phase" => {
-            let told = phase::told(app, state, hear)?;
+            let told = phase::told(app, state, context)?;
             let (tasks, theory) = (&told.place.settings, told.job.theory()?);
             let metadata = show::metadata(&line, command, Some(told.seed), tasks, &theory).map_err(said)?;
             Ok((show::phase::shown(&told.place, &told.job, &metadata), metadata))
         }
         _ => {
-            let told = advise::told(app, state, hear)?;
+            let told = advise::told(app, state, context)?;
             let metadata =
                 show::metadata(&line, command, Some(told.seed), &told.tasks, &told.settings).map_err(said)?;
             Ok((show::advise::shown(&told, &metadata).map_err(said)?, metadata))
@@ -54,8 +55,8 @@ fn shown(command: &str, app: &App, state: &State, hear: &mut dyn FnMut(&str)) ->
 ///
 /// # Errors
 /// What the library says; [`Error::Setting`] for a name that is none.
-pub fn file(command: &str, name: &str, app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Taken> {
-    let (shown, metadata) = shown(command, app, state, hear)?;
+pub fn file(command: &str, name: &str, app: &App, state: &State, context: &Context) -> Result<Taken> {
+    let (shown, metadata) = shown(command, app, state, context)?;
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let figure = || shown.figures.iter().find(|(known, _)| *known == stem).map(|(_, figure)| figure);
     let table = || shown.tables.iter().find(|(known, _)| known == stem).map(|(_, table)| table);
@@ -75,7 +76,7 @@ pub fn file(command: &str, name: &str, app: &App, state: &State, hear: &mut dyn 
 ///
 /// # Errors
 /// What the library says.
-pub fn view(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Value> {
+pub fn view(app: &App, state: &State, context: &Context) -> Result<Value> {
     let mut commands = vec![];
     // Where advice is refused there is nothing of it to be taken along.
     let serves = |command: &str| command != "advise" || state.advise().settings().is_ok_and(|s| s.checked().is_ok());
@@ -83,7 +84,7 @@ pub fn view(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Valu
         // A forecast's files depend on what it finds; those of the others are known before anybody asks for them.
         let files = match command {
             "forecast" => {
-                let Shown { figures, tables, .. } = shown(command, app, state, hear)?.0;
+                let Shown { figures, tables, .. } = shown(command, app, state, context)?.0;
                 let figures: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
                 let tables: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
                 names(&figures, &tables)

@@ -3,6 +3,7 @@
 use super::{App, Asked, Result};
 use crate::files::{Content, OwnFile};
 use crate::state::State;
+use ebbing::Context;
 use ebbing::data::{Features, Part, Places, Preprocess, Source, Sources, Targets};
 use ebbing::linalg::Mat;
 use ebbing::plan::{size, time};
@@ -30,10 +31,10 @@ pub struct Drawn {
 ///
 /// # Errors
 /// What the library says.
-pub fn drawn(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc<Drawn>> {
+pub fn drawn(app: &App, state: &State, context: &Context) -> Result<Arc<Drawn>> {
     let key = format!("tasks {}", state.tasks_key()?);
-    app.cache.or_make(&key, || {
-        hear("tasks");
+    app.cache.or_make(context, &key, || {
+        context.say("tasks", 0.0)?;
         let recipe = state.recipe()?;
         let sequence = match &state.file {
             Some(OwnFile { content: Content::Tasks(own), .. }) => prepared(own, &recipe)?,
@@ -41,9 +42,9 @@ pub fn drawn(app: &App, state: &State, hear: &mut dyn FnMut(&str)) -> Result<Arc
                 let mut job = state.job.clone();
                 job.tasks.order.clear();
                 if state.file.is_none() {
-                    Job::from(job).check_memory()?;
+                    Job::from(job).check_memory(context)?;
                 }
-                recipe.draw(&*sources(app, &recipe)?, recipe.seed)?
+                recipe.draw(&*sources(app, &recipe, context)?, recipe.seed)?
             }
         };
         let bytes = bytes(&sequence);
@@ -61,10 +62,10 @@ fn prepared(own: &TaskSequence, recipe: &Recipe) -> Result<TaskSequence> {
 }
 
 /// The data set that a recipe draws from, loaded once.
-fn sources(app: &App, recipe: &Recipe) -> Result<Arc<Sources>> {
+fn sources(app: &App, recipe: &Recipe, context: &Context) -> Result<Arc<Sources>> {
     let TaskOrigin::Drawn { data, .. } = &recipe.origin else { return Ok(Arc::new(Sources::new())) };
     let prepared = recipe.preprocess.clone().unwrap_or_else(Preprocess::none);
-    app.cache.or_make(&format!("data {data} {prepared:?}"), || {
+    app.cache.or_make(context, &format!("data {data} {prepared:?}"), || {
         let sources = Sources::new();
         let bytes = bytes_of_source(&*sources.get(data, &prepared)?);
         Ok((sources, bytes))
@@ -117,21 +118,21 @@ pub fn origins(app: &App) -> Value {
 ///
 /// # Errors
 /// What the library says.
-pub fn view(asked: &mut Asked<'_>) -> Result<Value> {
-    let drawn = drawn(asked.app, asked.state, asked.hear)?;
+pub fn view(asked: &Asked<'_>) -> Result<Value> {
+    let drawn = drawn(asked.app, asked.state, asked.context)?;
     let key = format!("view {}", drawn.key);
-    let told = asked.app.cache.or_make(&key, || {
-        (asked.hear)("what the tasks hold");
-        let told = told(asked.state, &drawn)?;
+    let told = asked.app.cache.or_make(asked.context, &key, || {
+        asked.context.say("what the tasks hold", 0.0)?;
+        let told = told(asked.state, &drawn, asked.context)?;
         let bytes = told.to_string().len();
         Ok((told, bytes))
     })?;
     Ok((*told).clone())
 }
 
-fn told(state: &State, drawn: &Drawn) -> Result<Value> {
+fn told(state: &State, drawn: &Drawn, context: &Context) -> Result<Value> {
     let sequence = &drawn.sequence;
-    let check = check_sequence(sequence);
+    let check = check_sequence(sequence, context.plan());
     let context = state.recipe()?.post.context.map_or(0, |step| step.dim);
     let tasks: Vec<Value> = sequence
         .tasks

@@ -6,6 +6,7 @@ use super::words::{ACTIVATIONS, choice, list, number};
 use super::{ForecastJob, ForecastResult};
 use crate::cell::Row;
 use crate::error::Result;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::kernels::Activation;
 use ebbing::plan::{Cost, Sizes, feature_forgetting_cost, forgetting_cost};
@@ -184,8 +185,8 @@ impl AdviseJob {
     }
 
     /// One row per remedy, then one per number of examples kept.
-    pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        let advice = AdviseJob { seeds: 1, ..self.clone() }.run(sources, &mut |_| ())?.advice;
+    pub(super) fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+        let advice = AdviseJob { seeds: 1, ..self.clone() }.run(sources, context)?.advice;
         let remedy = |r: &Remedy| {
             let kind = serde_json::to_value(r.kind).ok().and_then(|kind| kind.as_str().map(String::from));
             let row = Row::new()
@@ -212,14 +213,14 @@ impl AdviseJob {
         Ok(advice.remedies.iter().map(remedy).chain(advice.replay.iter().map(kept)).collect())
     }
 
-    /// Computes the advice; `hear` is told of each step.
+    /// Computes the advice.
     ///
     /// # Errors
     /// What the library says.
-    pub fn run(&self, sources: &Sources, hear: &mut dyn FnMut(&str)) -> ebbing::Result<AdviseResult> {
+    pub fn run(&self, sources: &Sources, context: &Context) -> ebbing::Result<AdviseResult> {
         let (forecast, settings) = (self.forecast(), self.settings()?);
         let (what, sequences) = forecast.drawn(sources)?;
-        let advice = Advice::of(&sequences, &settings, hear)?;
+        let advice = Advice::of(&sequences, &settings, context)?;
         let targets: Vec<_> = sequences[0].tasks.iter().map(|task| task.y.as_ref()).collect();
         let look = whole_targets(&targets).map_or(String::new(), |words| format!("; {words}"));
         let heading = heading_for(&advice, &format!("{}{look}", forecast.heading(&what)?));
@@ -240,13 +241,13 @@ impl ForecastResult {
     ///
     /// # Errors
     /// What the library says.
-    pub fn in_short(&self) -> ebbing::Result<Option<String>> {
+    pub fn in_short(&self, context: &Context) -> ebbing::Result<Option<String>> {
         if self.first.tasks.len() < 2 {
             return Ok(None);
         }
         let quick =
             AdviseSettings { theory: self.settings.theory, max_p: 100, quick: true, ..AdviseSettings::default() };
-        Ok(Advice::of(std::slice::from_ref(&self.first), &quick, &mut |_| ())?.in_short())
+        Ok(Advice::of(std::slice::from_ref(&self.first), &quick, context)?.in_short())
     }
 }
 

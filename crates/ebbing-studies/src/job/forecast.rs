@@ -9,7 +9,7 @@ use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
 use ebbing::plan::{
-    Cost, Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
+    Cost, Memory, Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
     order_parameter_cost, sequence_cost, whole_disk,
 };
 use ebbing::stats::number::significant;
@@ -17,7 +17,7 @@ use ebbing::tasks::preparation_words;
 use ebbing::theory::forecast::{ForecastSettings, PairForecast};
 use ebbing::theory::order_parameters::OrderParameters;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
-use ebbing::{Error, Forecast, TaskSequence};
+use ebbing::{Context, Error, Forecast, TaskSequence};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -211,8 +211,7 @@ impl ForecastJob {
         Ok(())
     }
 
-    /// Computes the forecast; `before` hears the sequences and settings of each part of it, `hear` each step, and the share of
-    /// the work that is done where kernels do not fit into memory.
+    /// Computes the forecast; `before` hears the sequences and settings of each part of it.
     ///
     /// # Errors
     /// What the library says.
@@ -220,14 +219,16 @@ impl ForecastJob {
         &self,
         sources: &Sources,
         before: &dyn Fn(&[TaskSequence], &ForecastSettings),
-        hear: &mut dyn FnMut(&str, Option<f64>),
+        context: &Context,
     ) -> ebbing::Result<ForecastResult> {
         let (settings, seed) = (self.settings()?, self.seed()?);
         checked_seeds(self.seeds())?;
         let mut results = Vec::new();
-        for (name, what, sequences) in self.sequences(sources)? {
+        let layers = self.sequences(sources)?;
+        let count = layers.len();
+        for (k, (name, what, sequences)) in layers.into_iter().enumerate() {
             before(&sequences, &settings);
-            let forecast = Forecast::with_shares(&sequences, &settings, hear)?;
+            let forecast = Forecast::of(&sequences, &settings, &context.part(k, count))?;
             let heading = format!("Forecast for {}", self.heading(&what)?);
             results.push((name, heading, forecast, sequences.into_iter().next()));
         }
@@ -295,12 +296,12 @@ impl ForecastJob {
         Ok(layers)
     }
 
-    pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    pub(super) fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let one = ForecastJob { no_order: true, seeds: Some(1), ..self.clone() };
         let settings = one.settings()?;
         let mut all = Vec::new();
         for (layer, _, sequences) in one.sequences(sources)? {
-            let forecast = Forecast::of(&sequences, &settings, &mut |_| ())?;
+            let forecast = Forecast::of(&sequences, &settings, context)?;
             let named = |row: Row| if layer.is_empty() { row } else { row.with("layer", layer.as_str()) };
             all.extend(rows(&forecast).into_iter().map(named));
         }
@@ -319,9 +320,9 @@ impl ForecastJob {
     }
 
     /// What it costs with tasks of these sizes, for one seed.
-    pub fn cost_of(&self, sizes: &Sizes) -> Cost {
+    pub fn cost_of(&self, sizes: &Sizes, memory: &Memory) -> Cost {
         let one = match self.features.len() {
-            0 => forecast_cost(sizes, self.kernels()),
+            0 => forecast_cost(sizes, self.kernels(), memory),
             layers => self.cost_of_features(sizes).times(layers),
         };
         // Kernels between all tasks and the covariances of what is learned there, and both as some points see them.
@@ -329,7 +330,7 @@ impl ForecastJob {
             (sizes.train.iter().sum::<usize>() as f64, sizes.train.iter().max().map_or(0.0, |&p| p as f64));
         // In tiles there is no variance.
         let spread =
-            if self.variance && !in_tiles(sizes) { 8.0 * (total * total + 3.0 * total * largest) } else { 0.0 };
+            if self.variance && !in_tiles(sizes, memory) { 8.0 * (total * total + 3.0 * total * largest) } else { 0.0 };
         let one = Cost { bytes: one.bytes + spread, ..one };
         // What is set beside it: other depths and penalties of one readout, widths of a readout per task at every penalty.
         let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));
@@ -347,8 +348,8 @@ impl ForecastJob {
     }
 
     /// Bytes of disk that finished parts take while it runs, where kernels of these sizes do not fit into memory.
-    pub fn disk_of(&self, sizes: &Sizes) -> Option<f64> {
-        (self.features.is_empty() && in_tiles(sizes)).then(|| whole_disk(sizes, self.kernels()))
+    pub fn disk_of(&self, sizes: &Sizes, memory: &Memory) -> Option<f64> {
+        (self.features.is_empty() && in_tiles(sizes, memory)).then(|| whole_disk(sizes, self.kernels()))
     }
 
     /// How many kernels of each task are inverted: that of order parameters, and another one where all weights learn.

@@ -13,6 +13,7 @@ mod train;
 mod words;
 
 pub use advise::{AdviseJob, AdviseResult, heading_for};
+use ebbing::Context;
 pub use forecast::{ForecastJob, ForecastResult};
 pub use phase::{
     PhaseJob, PhasePair, PhasePairs, PhasePlace, PhaseSequence, PhaseSweep, Representation, SweptCurves, SweptLoads,
@@ -27,7 +28,7 @@ use crate::cell::{Row, Value};
 use crate::error::Result;
 use crate::study::{Column, Work};
 use ebbing::data::Sources;
-use ebbing::plan::{Cost, Sizes, check_memory, drawing_cost};
+use ebbing::plan::{Cost, Memory, Sizes, drawing_cost};
 use ebbing::{Recipe, TaskSequence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -190,17 +191,24 @@ impl Job {
     }
 
     /// What it costs with tasks of these sizes.
-    fn cost_of(&self, sizes: &Sizes) -> Cost {
-        each_job!(self, job => job.cost_of(sizes))
+    fn cost_of(&self, sizes: &Sizes, memory: &Memory) -> Cost {
+        match self {
+            Job::Forecast(job) => job.cost_of(sizes, memory),
+            Job::Phase(job) => job.cost_of(sizes),
+            Job::Train(job) => job.cost_of(sizes),
+            Job::Sample(job) => job.cost_of(sizes),
+            Job::Advise(job) => job.cost_of(sizes),
+        }
     }
 
     /// Refuses what this machine has not the memory for, before anything is drawn.
     ///
     /// # Errors
     /// [`ebbing::Error::Memory`] with what would fit; whatever is wrong with the settings.
-    pub fn check_memory(&self) -> ebbing::Result<()> {
-        let drawn = |sizes: &Sizes| self.cost_of(sizes).then(drawing_cost(sizes));
-        check_memory(&format!("ebbing {}", self.command()), &self.sizes()?, drawn)
+    pub fn check_memory(&self, context: &Context) -> ebbing::Result<()> {
+        let memory = context.plan();
+        let drawn = |sizes: &Sizes| self.cost_of(sizes, memory).then(drawing_cost(sizes));
+        memory.check(&format!("ebbing {}", self.command()), &self.sizes()?, drawn)
     }
 
     /// What [`Job::check_tasks`] depends on: equal words, equal verdict.
@@ -226,12 +234,12 @@ impl Job {
 }
 
 impl Work for Job {
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        self.check_memory()?;
-        each_job!(self, job => job.rows(sources))
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+        self.check_memory(context)?;
+        each_job!(self, job => job.rows(sources, context))
     }
 
     fn cost(&self) -> Cost {
-        self.sizes().map(|sizes| self.cost_of(&sizes)).unwrap_or_default()
+        self.sizes().map(|sizes| self.cost_of(&sizes, &Memory::default())).unwrap_or_default()
     }
 }

@@ -4,6 +4,7 @@ use super::tasks::{ProtocolKind, TaskKeys};
 use super::words::{checked_sigma, choice, number, readout_sigma2};
 use crate::cell::Row;
 use crate::error::Result;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
@@ -144,6 +145,7 @@ impl SampleJob {
     pub fn run(
         &self,
         sources: &Sources,
+        context: &Context,
         sample: &dyn Fn(&str, &[Task], &PosteriorSettings) -> ebbing::Result<SampledPosterior>,
     ) -> ebbing::Result<SampleResult> {
         let settings = self.settings()?;
@@ -157,18 +159,18 @@ impl SampleJob {
             _ => None,
         };
         let theory = match settings.heads {
-            Heads::Multi if settings.architecture.depth == 1 => multi_head(&sequence.tasks, &settings)?,
+            Heads::Multi if settings.architecture.depth == 1 => multi_head(&sequence.tasks, &settings, context)?,
             // The multi-head theory has one hidden layer: deeper networks are sampled without it.
             Heads::Multi => Theory::default(),
-            Heads::Single => single_head(&sequence, &settings)?,
+            Heads::Single => single_head(&sequence, &settings, context)?,
         };
         let comparison = compare(&sampled, alone.as_ref(), &theory);
         Ok(SampleResult { sequence, settings, sampled, alone, comparison })
     }
 
-    pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    pub(super) fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.task_keys().sequence(sources)?.tasks;
-        Ok(rows(&sample_posterior(&tasks, &self.settings()?, |_| ())?))
+        Ok(rows(&sample_posterior(&tasks, &self.settings()?, context)?))
     }
 
     pub(super) fn cost_of(&self, sizes: &Sizes) -> Cost {
@@ -226,7 +228,7 @@ fn ratio(a: Estimate, b: Estimate) -> Estimate {
     Estimate { value, standard_error: Some(error) }
 }
 
-fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Theory> {
+fn multi_head(tasks: &[Task], settings: &PosteriorSettings, context: &Context) -> ebbing::Result<Theory> {
     let theory = MultiHead::new(
         tasks,
         &MultiHeadSettings {
@@ -239,6 +241,7 @@ fn multi_head(tasks: &[Task], settings: &PosteriorSettings) -> ebbing::Result<Th
             activation: settings.architecture.activation,
             ..MultiHeadSettings::default()
         },
+        context,
     )?;
     let last = tasks.len();
     let test = tasks.iter().enumerate().map(|(s, task)| {
@@ -276,7 +279,7 @@ fn label_kernel(theory: &MultiHead, task: &Task) -> ebbing::Result<f64> {
     Ok(sum / (p * p) as f64)
 }
 
-fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> ebbing::Result<Theory> {
+fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings, context: &Context) -> ebbing::Result<Theory> {
     let theory = SingleHead::new(
         sequence,
         &SingleHeadSettings {
@@ -288,6 +291,7 @@ fn single_head(sequence: &TaskSequence, settings: &PosteriorSettings) -> ebbing:
             variance: true,
             ..SingleHeadSettings::default()
         },
+        context,
     )?;
     let forecast = theory.forecast()?;
     let last = sequence.tasks.len() - 1;

@@ -5,6 +5,7 @@ use super::words::{checked_seeds, choice, list, number};
 use crate::cell::Row;
 use crate::error::Result;
 use clap::ValueEnum;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, Solver, TrainSettings, Trained};
@@ -253,12 +254,12 @@ impl TrainJob {
         self.task_keys().recipe().map(|_| ())
     }
 
-    pub(super) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    pub(super) fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let recipe = self.task_keys().recipe()?;
         let tasks = recipe.draw(sources, recipe.seed)?.tasks;
         let mut all = Vec::new();
         for learner in self.rules() {
-            let mut trainer = Trainer::new(&tasks, &self.settings(learner, recipe.seed)?)?;
+            let mut trainer = Trainer::new(&tasks, &self.settings(learner, recipe.seed)?, context)?;
             while trainer.done() < trainer.tasks() {
                 trainer.learn_next(&mut |_| true)?;
             }

@@ -5,6 +5,7 @@ use crate::cell::{Cell, Row};
 use crate::engine::{Event, Outcome, run_missing};
 use crate::error::Error;
 use crate::study::{Column, Study, Work};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
 use std::fs;
@@ -22,7 +23,7 @@ struct Square {
 }
 
 impl Work for Square {
-    fn rows(&self, _: &Sources) -> crate::Result<Vec<Row>> {
+    fn rows(&self, _: &Sources, _: &Context) -> crate::Result<Vec<Row>> {
         self.computed.fetch_add(1, Ordering::Relaxed);
         assert_ne!(self.panicking, Some(self.seed), "an odd cell");
         if self.failing == Some(self.seed) {
@@ -73,7 +74,9 @@ fn run(study: &Squares, store: &Store, share: &Share, threads: usize) -> (Outcom
     let _lock = store.lock(share).unwrap();
     let chosen = share.of(store.count()).unwrap();
     let outcome =
-        run_missing(&study.study(), store, &chosen, &Sources::new(), threads, &mut |event| events.push(event));
+        run_missing(&study.study(), store, &chosen, &Sources::new(), threads, &Context::default(), &mut |event| {
+            events.push(event)
+        });
     (outcome.unwrap(), events)
 }
 
@@ -271,8 +274,10 @@ fn locks_keep_runs_apart_and_claims_keep_cells_apart() {
     let claimed = store.claim(1).unwrap().unwrap();
     assert_eq!(store.status().unwrap().cells[1], CellState::Running);
     let mut heard = Vec::new();
-    let outcome =
-        run_missing(&study.study(), &store, &[0, 1], &Sources::new(), 1, &mut |event| heard.push(event)).unwrap();
+    let outcome = run_missing(&study.study(), &store, &[0, 1], &Sources::new(), 1, &Context::default(), &mut |event| {
+        heard.push(event)
+    })
+    .unwrap();
     assert_eq!((outcome.computed, outcome.elsewhere), (1, 1));
     assert_eq!(heard, [Event::Done(1), Event::Elsewhere(2)]);
     drop((claimed, first, second));
@@ -292,10 +297,13 @@ fn a_folder_that_cannot_be_written_stops_the_run_and_keeps_what_is_there() {
     let store = Store::create(folder.path(), &study.study()).unwrap();
     // A folder in the way of the third cell: its rename fails, as on a full disk its write would.
     fs::create_dir_all(store.cell_path(2).join("in the way")).unwrap();
-    let error = run_missing(&study.study(), &store, &[0, 1], &Sources::new(), 1, &mut |_| ()).map(|o| o.computed);
+    let error = run_missing(&study.study(), &store, &[0, 1], &Sources::new(), 1, &Context::default(), &mut |_| ())
+        .map(|o| o.computed);
     assert_eq!(error.unwrap(), 2);
     let error =
-        run_missing(&study.study(), &store, &[2, 3, 4, 5], &Sources::new(), 1, &mut |_| ()).unwrap_err().to_string();
+        run_missing(&study.study(), &store, &[2, 3, 4, 5], &Sources::new(), 1, &Context::default(), &mut |_| ())
+            .unwrap_err()
+            .to_string();
     let name = store.cell_path(2).file_name().unwrap().to_string_lossy().into_owned();
     assert!(error.contains(&name), "{error}");
     assert!(store.cell_path(1).is_file() && !store.cell_path(5).exists());

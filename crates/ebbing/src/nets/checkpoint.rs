@@ -13,6 +13,7 @@ use super::learner::{Indexing, Learner, TrainSettings};
 use super::posterior::Heads;
 use super::train::{Trained, Trainer};
 use super::update::Params;
+use crate::context::Context;
 use crate::data::{hex, write_atomic};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
@@ -72,7 +73,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`Error::File`] for a damaged file or one of other tasks, settings or version; [`Error::Io`] where it cannot be read.
-    pub fn resume(path: &Path, tasks: &[Task], settings: &TrainSettings) -> Result<Self> {
+    pub fn resume(path: &Path, tasks: &[Task], settings: &TrainSettings, context: &Context) -> Result<Self> {
         let mut bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
         let damaged = |value: &str| Error::file(path, "checkpoint", value, "delete it to start the run anew");
         if bytes.get(8..CHECKSUM.start) != Some(START) || bytes.len() < CHECKSUM.end {
@@ -100,7 +101,7 @@ impl Trainer {
         if header.tasks != fingerprint(tasks) {
             return Err(differs("other tasks"));
         }
-        let mut trainer = Trainer::new(tasks, settings)?;
+        let mut trainer = Trainer::new(tasks, settings, context)?;
         if !whole(&header.trained, tasks.len()) {
             return Err(damaged("damaged (what was measured is not there for every task learned)"));
         }

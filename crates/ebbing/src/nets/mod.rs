@@ -29,7 +29,7 @@
 //!     Task::new(x, Mat::from_fn(10, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }))
 //! };
 //! let tasks = [task(), task()];
-//! let mut trainer = Trainer::new(&tasks, &TrainSettings { width: 100, ..TrainSettings::default() })?;
+//! let mut trainer = Trainer::new(&tasks, &TrainSettings { width: 100, ..TrainSettings::default() }, &ebbing::Context::default())?;
 //! while trainer.done() < trainer.tasks() {
 //!     trainer.learn_next(&mut |_| true)?;
 //! }

@@ -19,7 +19,7 @@ pub(crate) fn random_tasks(count: usize, p: usize, dim: usize, targets: usize, s
 }
 
 pub(crate) fn run(tasks: &[Task], settings: &TrainSettings) -> Trainer {
-    let mut trainer = Trainer::new(tasks, settings).unwrap();
+    let mut trainer = Trainer::new(tasks, settings, &crate::Context::default()).unwrap();
     while trainer.done() < trainer.tasks() {
         trainer.learn_next(&mut |_| true).unwrap();
     }
@@ -44,7 +44,7 @@ fn readout_only_is_ridge_regression() {
             penalty_step,
             ..Default::default()
         };
-        let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+        let mut trainer = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
         trainer.learn_next(&mut |_| true).unwrap();
         let before = to_f64(&trainer.net().heads[0]);
         trainer.learn_next(&mut |_| true).unwrap();
@@ -118,23 +118,41 @@ fn checkpoints_continue_bit_for_bit() {
     for (learner, heads, batch) in [(ewc, Heads::Single, Some(5)), (Learner::L2 { kappa: 0.1 }, Heads::Multi, None)] {
         let settings = TrainSettings { learner, heads, batch, width: 16, max_steps: 400, ..Default::default() };
         let whole = run(&tasks, &settings);
-        let mut part = Trainer::new(&tasks, &settings).unwrap();
+        let mut part = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
         while part.done() < part.tasks() {
             part.learn_next(&mut |_| true).unwrap();
             part.save(&path, &tasks).unwrap();
-            part = Trainer::resume(&path, &tasks, &settings).unwrap();
+            part = Trainer::resume(&path, &tasks, &settings, &crate::Context::default()).unwrap();
         }
         assert_eq!(whole.trained(), part.trained());
         assert_eq!(whole.net(), part.net());
 
         let other = TrainSettings { seed: 9, ..settings.clone() };
-        assert!(Trainer::resume(&path, &tasks, &other).err().unwrap().to_string().contains("other settings"));
-        assert!(Trainer::resume(&path, &tasks[..2], &settings).err().unwrap().to_string().contains("other tasks"));
+        assert!(
+            Trainer::resume(&path, &tasks, &other, &crate::Context::default())
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("other settings")
+        );
+        assert!(
+            Trainer::resume(&path, &tasks[..2], &settings, &crate::Context::default())
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("other tasks")
+        );
         let mut bytes = std::fs::read(&path).unwrap();
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
-        assert!(Trainer::resume(&path, &tasks, &settings).err().unwrap().to_string().contains("checksum"));
+        assert!(
+            Trainer::resume(&path, &tasks, &settings, &crate::Context::default())
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("checksum")
+        );
     }
 }
 
@@ -145,13 +163,14 @@ fn damaged_and_foreign_checkpoints_are_refused() {
     let path = directory.path().join("run.safetensors");
     let tasks = random_tasks(2, 6, 4, 1, 13);
     let settings = TrainSettings { width: 5, max_steps: 10, ..Default::default() };
-    let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+    let mut trainer = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
     trainer.learn_next(&mut |_| true).unwrap();
     trainer.save(&path, &tasks).unwrap();
     let good = std::fs::read(&path).unwrap();
     let refuse = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
-        let said = Trainer::resume(&path, &tasks, &settings).err().expect("refused").to_string();
+        let said =
+            Trainer::resume(&path, &tasks, &settings, &crate::Context::default()).err().expect("refused").to_string();
         assert!(said.contains("run.safetensors: checkpoint is ") && said.contains("delete it"), "{said}");
         assert!(!said.contains('\n'), "{said}");
         said
@@ -195,7 +214,7 @@ fn damaged_and_foreign_checkpoints_are_refused() {
         assert!(refuse(&again(&header[from - field.len() - 3..to], &format!("{field}\\\":[]"))).contains("damaged"));
     }
     std::fs::write(&path, &good).unwrap();
-    assert_eq!(Trainer::resume(&path, &tasks, &settings).unwrap().net(), trainer.net());
+    assert_eq!(Trainer::resume(&path, &tasks, &settings, &crate::Context::default()).unwrap().net(), trainer.net());
 }
 
 /// PyTorch's names and shapes, in the order of memory that it expects.
@@ -225,7 +244,8 @@ fn checkpoints_are_plain_safetensors() {
 fn divergence_is_an_error() {
     let tasks = random_tasks(2, 12, 8, 1, 5);
     let settings = TrainSettings { eta: Some(50.0), width: 16, ..Default::default() };
-    let error = Trainer::new(&tasks, &settings).unwrap().learn_next(&mut |_| true).unwrap_err();
+    let error =
+        Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap().learn_next(&mut |_| true).unwrap_err();
     assert!(matches!(error, crate::Error::Diverged { task: 1, .. }), "{error}");
     let explicit = TrainSettings {
         learner: Learner::L2 { kappa: 1e6 },
@@ -233,7 +253,7 @@ fn divergence_is_an_error() {
         width: 16,
         ..Default::default()
     };
-    let mut trainer = Trainer::new(&tasks, &explicit).unwrap();
+    let mut trainer = Trainer::new(&tasks, &explicit, &crate::Context::default()).unwrap();
     trainer.learn_next(&mut |_| true).unwrap();
     let error = trainer.learn_next(&mut |_| true).unwrap_err().to_string();
     assert!(error.contains("explicit penalty") && error.contains("at most 2"), "{error}");
@@ -268,7 +288,7 @@ fn ewc_holds_important_weights_back() {
             let weighted_distance = |kappa| {
                 let learner = Learner::Ewc { kappa, gamma: 1.0, fisher, indexing };
                 let settings = TrainSettings { learner, width: 80, max_steps: 5000, ..Default::default() };
-                let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+                let mut trainer = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
                 trainer.learn_next(&mut |_| true).unwrap();
                 let before = update::Params::of(trainer.net(), 0);
                 let on = if indexing == Indexing::Past { &tasks[0] } else { &tasks[1] };
@@ -311,7 +331,7 @@ fn batches_choose_a_rate_of_their_own() {
 fn interruption_leaves_the_trainer_as_it_was() {
     let tasks = random_tasks(2, 12, 8, 1, 9);
     let settings = TrainSettings { learner: Learner::L2 { kappa: 0.1 }, width: 16, ..Default::default() };
-    let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+    let mut trainer = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
     let mut calls = 0;
     let mut third = |_| {
         calls += 1;
@@ -368,7 +388,11 @@ fn runs_side_by_side_are_the_same_runs() {
 fn divergence_suggests_a_rate_that_works() {
     let tasks = random_tasks(1, 12, 8, 1, 11);
     let settings = TrainSettings { eta: Some(5.0), width: 16, ..Default::default() };
-    let error = Trainer::new(&tasks, &settings).unwrap().learn_next(&mut |_| true).unwrap_err().to_string();
+    let error = Trainer::new(&tasks, &settings, &crate::Context::default())
+        .unwrap()
+        .learn_next(&mut |_| true)
+        .unwrap_err()
+        .to_string();
     let words: Vec<&str> = error.split_whitespace().collect();
     let at = words.windows(2).position(|w| w == ["rate", "of"]).expect(&error);
     let eta = words[at + 2].parse().unwrap();
@@ -388,7 +412,7 @@ fn settings_out_of_range_are_refused() {
         (TrainSettings { batch: Some(5), ..base() }, "batch"),
         (TrainSettings { learner: Learner::L2 { kappa: -1.0 }, ..base() }, "kappa"),
     ] {
-        let error = Trainer::new(&tasks, &bad).err().unwrap().to_string();
+        let error = Trainer::new(&tasks, &bad, &crate::Context::default()).err().unwrap().to_string();
         assert!(error.contains(word), "{error}");
     }
 }

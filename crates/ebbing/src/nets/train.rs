@@ -8,10 +8,11 @@ use super::mlp::{Mlp, squared_error, to_f32, to_f64};
 use super::posterior::Heads;
 use super::update::{Params, Penalty};
 use super::watch::Stop;
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, column_f32, for_columns, within_pool};
 use crate::metrics::{accuracy, squared_loss};
-use crate::plan::{check_memory, train_cost};
+use crate::plan::train_cost;
 use crate::rng::Stream;
 use crate::tasks::{Task, sizes_of};
 use serde::{Deserialize, Serialize};
@@ -90,7 +91,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`Error::Setting`] for settings out of range, [`Error::Data`] for tasks that do not fit together.
-    pub fn new(tasks: &[Task], settings: &TrainSettings) -> Result<Self> {
+    pub fn new(tasks: &[Task], settings: &TrainSettings, context: &Context) -> Result<Self> {
         settings.check()?;
         crate::tasks::inputs_only(tasks)?;
         let tasks = &settings.heads.targets(tasks)[..];
@@ -120,7 +121,7 @@ impl Trainer {
                 ));
             }
         }
-        check_memory("training", &sizes_of(tasks), |s| {
+        context.plan().check("training", &sizes_of(tasks), |s| {
             train_cost(s, settings.width, settings.architecture.depth, None, &[])
         })?;
         let mut stream = Stream::new(settings.seed, "initial weights", 0);

@@ -4,7 +4,7 @@ use super::theory::{
     CHOLESKY, TRIANGULAR, beginnings, forgetting_cost, order_cost, order_parameter_cost, orders_tried,
 };
 use super::whole::forecast_peak;
-use super::{Cost, Sizes};
+use super::{Cost, Memory, Sizes};
 
 /// Operations that go with one entry of an output: its loss, its accuracy.
 const SCORE: f64 = 20.0;
@@ -99,12 +99,12 @@ pub fn feature_order_cost(sizes: &Sizes) -> Cost {
 }
 
 /// [`forecast_peak`] of features, in the forms that are chosen for them.
-pub fn feature_peak(sizes: &Sizes, keep: usize, order: bool) -> f64 {
+pub fn feature_peak(sizes: &Sizes, keep: usize, order: bool, memory: &Memory) -> f64 {
     if in_feature_space(sizes) && pairs_in_feature_space(sizes) && (!order || orders_in_feature_space(sizes)) {
         let searched = if order { feature_order_cost(sizes) } else { Cost::default() };
         return weights_cost(sizes).then(feature_pairs_cost(sizes)).then(searched).bytes;
     }
-    forecast_peak(sizes, 0, keep, order)
+    forecast_peak(sizes, 0, keep, order, memory)
 }
 
 #[cfg(test)]
@@ -137,7 +137,7 @@ mod tests {
         let rows = 8.0 * 20.0 * 484.0 * 1e4;
         assert!(more.bytes > 2.0 * rows && more.bytes < 2.2 * rows, "{more:?}");
         // Neither do order parameters and orders keep anything of the size of the examples squared.
-        let peak = feature_peak(&sizes(10_000), 1 << 30, true);
+        let peak = feature_peak(&sizes(10_000), 1 << 30, true, &Memory::default());
         assert!(peak >= more.bytes && peak < 2.5 * rows, "{peak}");
         let fewer = sizes(30);
         assert_eq!(feature_order_cost(&fewer), order_cost(&fewer, true));

@@ -7,13 +7,8 @@
 use super::{Cost, Sizes, size};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-/// What [`set_memory_limit`] chose: 0 for what the machine has, `u64::MAX` for no limit.
-static CHOSEN: AtomicU64 = AtomicU64::new(0);
-
-/// How much memory computations of this process may plan with.
+/// How much memory computations may plan with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryLimit {
     /// What the machine, the control group and `ulimit -v` leave.
@@ -24,29 +19,11 @@ pub enum MemoryLimit {
     None,
 }
 
-/// Chooses how much memory computations of this process may plan with.
-pub fn set_memory_limit(limit: MemoryLimit) {
-    let stored = match limit {
-        MemoryLimit::Machine => 0,
-        MemoryLimit::Bytes(bytes) => bytes.clamp(1, u64::MAX - 1),
-        MemoryLimit::None => u64::MAX,
-    };
-    CHOSEN.store(stored, Ordering::Relaxed);
-}
-
-/// Where [`set_scratch`] puts finished parts.
-static SCRATCH: Mutex<Option<PathBuf>> = Mutex::new(None);
-
-/// Chooses the folder in which computations that do not fit into memory keep what is finished, until they are done; `None` for
-/// one in the system's folder of temporary files.
-pub fn set_scratch(folder: Option<PathBuf>) {
-    *SCRATCH.lock().unwrap_or_else(PoisonError::into_inner) = folder;
-}
-
-/// The folder that [`set_scratch`] chose.
-pub fn scratch_folder() -> PathBuf {
-    let chosen = SCRATCH.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    chosen.unwrap_or_else(|| std::env::temp_dir().join("ebbing-unfinished"))
+/// The memory that a computation plans with, read once: every decision taken from it agrees with every other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory {
+    free: Option<FreeMemory>,
+    planned: Option<f64>,
 }
 
 /// Free memory and what bounds it, in words.
@@ -58,67 +35,80 @@ pub struct FreeMemory {
     pub bound: &'static str,
 }
 
-/// What this process may still take; nothing where no limit holds or none can be found out.
-pub fn free_memory() -> Option<FreeMemory> {
-    match CHOSEN.load(Ordering::Relaxed) {
-        u64::MAX => None,
-        0 => {
-            let bounds = [
-                (machine(), "free on this machine"),
-                (control_group(|limit, used| (limit - used).max(0.0)), "left to this control group"),
-                (addresses(), "left by ulimit -v"),
-            ];
-            let known = bounds.into_iter().filter_map(|(bytes, bound)| Some(FreeMemory { bytes: bytes?, bound }));
-            known.min_by(|a, b| a.bytes.total_cmp(&b.bytes))
-        }
-        bytes => Some(FreeMemory { bytes: bytes as f64, bound: "allowed" }),
-    }
-}
-
 /// The share of all memory that computations plan with where nothing was chosen: the rest is the system's.
 const SHARE: f64 = 0.8;
 
-/// What computations plan with, in bytes: what [`set_memory_limit`] chose, or most of what the machine, the control group or
-/// `ulimit -v` has in all, whatever is in use. Nothing where no limit holds or none can be found out.
-pub fn planned_memory() -> Option<f64> {
-    match CHOSEN.load(Ordering::Relaxed) {
-        u64::MAX => None,
-        0 => {
-            let addresses = field("/proc/self/limits", "Max address space");
-            let all = [total(), control_group(|limit, _| limit), addresses];
-            all.into_iter().flatten().min_by(f64::total_cmp).map(|bytes| SHARE * bytes)
+impl Memory {
+    /// The memory within a limit, as it is now.
+    pub fn of(limit: MemoryLimit) -> Memory {
+        match limit {
+            MemoryLimit::None => Memory { free: None, planned: None },
+            MemoryLimit::Bytes(bytes) => {
+                let bytes = bytes.max(1) as f64;
+                Memory { free: Some(FreeMemory { bytes, bound: "allowed" }), planned: Some(bytes) }
+            }
+            MemoryLimit::Machine => {
+                let bounds = [
+                    (machine(), "free on this machine"),
+                    (control_group(|limit, used| (limit - used).max(0.0)), "left to this control group"),
+                    (addresses(), "left by ulimit -v"),
+                ];
+                let known = bounds.into_iter().filter_map(|(bytes, bound)| Some(FreeMemory { bytes: bytes?, bound }));
+                let free = known.min_by(|a, b| a.bytes.total_cmp(&b.bytes));
+                let addresses = field("/proc/self/limits", "Max address space");
+                let all = [total(), control_group(|limit, _| limit), addresses];
+                let planned = all.into_iter().flatten().min_by(f64::total_cmp).map(|bytes| SHARE * bytes);
+                Memory { free, planned }
+            }
         }
-        bytes => Some(bytes as f64),
+    }
+
+    /// What may still be taken, which decides whether a computation starts; nothing where no limit holds or none can be found
+    /// out.
+    pub fn free(&self) -> Option<&FreeMemory> {
+        self.free.as_ref()
+    }
+
+    /// Bytes that computations are cut for: the limit, or most of what the machine, the control group or `ulimit -v` has in
+    /// all, whatever is in use. Nothing where no limit holds or none can be found out.
+    pub fn planned(&self) -> Option<f64> {
+        self.planned
+    }
+
+    /// Refuses a computation on `sizes` that would not fit, with how many examples per task would.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] with the estimate, what there is, and what would fit.
+    pub fn check(&self, what: &str, sizes: &Sizes, cost: impl Fn(&Sizes) -> Cost) -> Result<()> {
+        let Some(free) = &self.free else { return Ok(()) };
+        let needed = cost(sizes).bytes;
+        if needed <= free.bytes {
+            return Ok(());
+        }
+        let with_most = |p: usize| {
+            let cut = |list: &[usize]| list.iter().map(|&n| n.min(p)).collect::<Vec<_>>();
+            Sizes { train: cut(&sizes.train), test: cut(&sizes.test), distinct: None, ..sizes.clone() }
+        };
+        let fits = |p: usize| cost(&with_most(p)).bytes <= free.bytes;
+        // The largest P that fits, of which two digits are shown: bisection to a part in a thousand is enough.
+        let (mut low, mut high) = (0, sizes.train.iter().copied().max().unwrap_or(0));
+        while high - low > 1 + high / 1000 {
+            let middle = low + (high - low) / 2;
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        let advice = match two_digits(low) {
+            0 => "even one example per task would not fit".to_string(),
+            most => format!("about {most} examples per task would fit"),
+        };
+        let free = format!("{} are {}", size(free.bytes), free.bound);
+        Err(Error::Memory { what: what.into(), needed: size(needed), free, advice })
     }
 }
 
-/// Refuses a computation on `sizes` that would not fit, and tells how many examples per task would.
-///
-/// # Errors
-/// [`Error::Memory`] with the estimate, what there is, and what would fit.
-pub fn check_memory(what: &str, sizes: &Sizes, cost: impl Fn(&Sizes) -> Cost) -> Result<()> {
-    let Some(free) = free_memory() else { return Ok(()) };
-    let needed = cost(sizes).bytes;
-    if needed <= free.bytes {
-        return Ok(());
+impl Default for Memory {
+    fn default() -> Self {
+        Memory::of(MemoryLimit::Machine)
     }
-    let with_most = |p: usize| {
-        let cut = |list: &[usize]| list.iter().map(|&n| n.min(p)).collect::<Vec<_>>();
-        Sizes { train: cut(&sizes.train), test: cut(&sizes.test), distinct: None, ..sizes.clone() }
-    };
-    let fits = |p: usize| cost(&with_most(p)).bytes <= free.bytes;
-    // The largest P that fits: 2 digits are told, so that bisection to a part in a thousand is enough.
-    let (mut low, mut high) = (0, sizes.train.iter().copied().max().unwrap_or(0));
-    while high - low > 1 + high / 1000 {
-        let middle = low + (high - low) / 2;
-        if fits(middle) { low = middle } else { high = middle }
-    }
-    let advice = match two_digits(low) {
-        0 => "even one example per task would not fit".to_string(),
-        most => format!("about {most} examples per task would fit"),
-    };
-    let free = format!("{} are {}", size(free.bytes), free.bound);
-    Err(Error::Memory { what: what.into(), needed: size(needed), free, advice })
 }
 
 /// Rounded down to two digits.
@@ -196,26 +186,25 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_what_would() {
-        // The limit is the process's: this is the only test of this binary that sets one, and every other one fits it.
-        set_memory_limit(MemoryLimit::Bytes(2 << 30));
-        check_memory("forecast", &sizes(1000), forgetting_cost).unwrap();
-        let said = check_memory("forecast", &sizes(100_000), forgetting_cost).unwrap_err().to_string();
+        let check = |memory: &Memory, p: usize| memory.check("forecast", &sizes(p), forgetting_cost);
+        let two = Memory::of(MemoryLimit::Bytes(2 << 30));
+        check(&two, 1000).unwrap();
+        let said = check(&two, 100_000).unwrap_err().to_string();
         let most: usize = said.split("about ").last().unwrap().split(' ').next().unwrap().parse().unwrap();
         assert!(forgetting_cost(&sizes(most)).bytes <= (2_u64 << 30) as f64, "{said}");
         assert!(forgetting_cost(&sizes(most + most / 9)).bytes > (2_u64 << 30) as f64, "{said}");
         assert!(said.contains("memory") && said.contains("2.1 GB are allowed"), "{said}");
-        set_memory_limit(MemoryLimit::None);
-        check_memory("forecast", &sizes(1 << 40), forgetting_cost).unwrap();
-        set_memory_limit(MemoryLimit::Machine);
-        let free = free_memory().expect("this machine tells its memory");
+        check(&Memory::of(MemoryLimit::None), 1 << 40).unwrap();
+        let machine = Memory::default();
+        let free = machine.free().expect("this machine tells its memory");
         // From a tiny container to a large node.
         assert!(free.bytes > 1e6 && free.bytes < 1e14, "{free:?}");
         // What is planned with does not move with what is in use.
-        let planned = planned_memory().expect("this machine tells its memory");
+        let planned = machine.planned().expect("this machine tells its memory");
         let taken = vec![1_u8; 64 << 20];
-        assert_eq!(planned_memory(), Some(planned));
+        assert_eq!(Memory::default().planned(), Some(planned));
         assert!(planned >= SHARE * free.bytes && taken.iter().all(|byte| *byte == 1), "{planned}");
-        assert!(check_memory("forecast", &sizes(1 << 40), forgetting_cost).is_err());
+        assert!(check(&machine, 1 << 40).is_err());
     }
 
     #[test]

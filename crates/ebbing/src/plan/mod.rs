@@ -7,7 +7,7 @@
 //! | [`forgetting_cost`], [`first_task_cost`], [`order_parameter_cost`], [`phase_cost`] | costs of the theory's parts |
 //! | [`feature_forgetting_cost`], [`feature_parameter_cost`], [`feature_order_cost`] | the same of a linear head on features |
 //! | [`whole_cost`], [`whole_disk`], [`forecast_cost`] | the same where kernels do not fit into memory |
-//! | [`check_memory`] | whether a computation fits into what the machine has, and what would |
+//! | [`Memory`], [`MemoryLimit`] | the memory that a computation plans with: whether it fits, and what would |
 //! | [`Threads`] | how many threads compute where a number was asked for |
 //! | [`Speed`] | how fast this machine multiplies matrices, measured in 20 ms |
 //!
@@ -34,9 +34,7 @@ mod whole;
 pub(crate) use features::by_kernels;
 pub use features::{feature_forgetting_cost, feature_order_cost, feature_parameter_cost, feature_peak};
 pub(crate) use features::{in_feature_space, orders_in_feature_space, pairs_in_feature_space};
-pub use memory::{
-    FreeMemory, MemoryLimit, check_memory, free_memory, planned_memory, scratch_folder, set_memory_limit, set_scratch,
-};
+pub use memory::{FreeMemory, Memory, MemoryLimit};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{
     critical_load_cost, first_task_cost, forgetting_cost, order_cost, order_parameter_cost, phase_cost, sequence_cost,

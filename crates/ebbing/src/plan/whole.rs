@@ -2,7 +2,7 @@
 //! over kernels that are made anew in double precision.
 
 use super::theory::KERNEL;
-use super::{Cost, Sizes, forgetting_cost, order_parameter_cost, planned_memory};
+use super::{Cost, Memory, Sizes, forgetting_cost, order_parameter_cost};
 
 /// Rows of a tile, at most: tiles for all threads, and of few enough bytes.
 const LARGEST_TILE: usize = 1920;
@@ -80,15 +80,15 @@ pub fn whole_disk(sizes: &Sizes, kernels: usize) -> f64 {
     factors + 8.0 * sizes.rows() * (4.0 * PROBES as f64 + 8.0 * sizes.columns as f64) * tasks
 }
 
-/// Whether a forecast of these sizes does not fit into [`planned_memory`] and is computed in tiles, the same at every moment; never
-/// where there is no limit.
-pub fn in_tiles(sizes: &Sizes) -> bool {
-    planned_memory().is_some_and(|most| in_memory(sizes).bytes > most)
+/// Whether a forecast of these sizes does not fit into [`Memory::planned`] and is computed in tiles, the same at every moment;
+/// never where there is no limit.
+pub fn in_tiles(sizes: &Sizes, memory: &Memory) -> bool {
+    memory.planned().is_some_and(|most| in_memory(sizes).bytes > most)
 }
 
 /// A forecast with its order parameters, in memory where it fits there, and otherwise in tiles; `kernels` as for [`whole_cost`].
-pub fn forecast_cost(sizes: &Sizes, kernels: usize) -> Cost {
-    if in_tiles(sizes) { whole_cost(sizes, kernels) } else { in_memory(sizes) }
+pub fn forecast_cost(sizes: &Sizes, kernels: usize, memory: &Memory) -> Cost {
+    if in_tiles(sizes, memory) { whole_cost(sizes, kernels) } else { in_memory(sizes) }
 }
 
 /// What a forecast in memory takes at least: the tasks as drawn, as their own inputs and on their way there, and blocks of one
@@ -100,8 +100,8 @@ fn in_memory(sizes: &Sizes) -> Cost {
 
 /// Bytes that a forecast in memory may take beyond what it must: half for kernels that are kept between their uses, half for what
 /// is done beside them, pairs of tasks at once and the search for an order.
-pub(crate) fn spare_bytes(sizes: &Sizes) -> f64 {
-    planned_memory().map_or(f64::INFINITY, |most| (most - in_memory(sizes).bytes).max(0.0))
+pub(crate) fn spare_bytes(sizes: &Sizes, memory: &Memory) -> f64 {
+    memory.planned().map_or(f64::INFINITY, |most| (most - in_memory(sizes).bytes).max(0.0))
 }
 
 /// How many pairs of tasks may be looked at side by side: each takes three blocks.
@@ -122,17 +122,17 @@ fn following(sizes: &Sizes, at_once: f64) -> f64 {
 
 /// Bytes of kernels that the search for an order may keep: with their factors, up to a half more. For a hundred examples of a task
 /// they are there in any case.
-pub(crate) fn search_bytes(sizes: &Sizes, at_once: usize, most: usize) -> usize {
-    let room = (spare_bytes(sizes) - following(sizes, at_once as f64)) / 3.0;
+pub(crate) fn search_bytes(sizes: &Sizes, at_once: usize, most: usize, memory: &Memory) -> usize {
+    let room = (spare_bytes(sizes, memory) - following(sizes, at_once as f64)) / 3.0;
     let fewest = 4 * (100 * sizes.train.len()).pow(2);
     (room.min(most as f64) as usize).max(fewest.min(most))
 }
 
 /// Bytes that a forecast in memory comes to where it may keep up to `keep` bytes of kernels: `tables` of all tasks where they fit
 /// (2 in modes `ntk` and `lazy`, 1 in mode `rf`, none otherwise), with the search for an order or without.
-pub fn forecast_peak(sizes: &Sizes, tables: usize, keep: usize, order: bool) -> f64 {
+pub fn forecast_peak(sizes: &Sizes, tables: usize, keep: usize, order: bool, memory: &Memory) -> f64 {
     let (total, tested, largest) = (sizes.sum(|p| p), sizes.rows() - sizes.sum(|p| p), sizes.largest());
-    let spare = spare_bytes(sizes);
+    let spare = spare_bytes(sizes, memory);
     let keep = (keep as f64).min(0.5 * spare);
     let table = Some(8.0 * tables as f64 * total * (total + tested)).filter(|bytes| *bytes <= keep).unwrap_or(0.0);
     let (block, pairs) = (8.0 * largest * largest, sizes.train.len() * sizes.train.len().saturating_sub(1) / 2);
@@ -141,7 +141,7 @@ pub fn forecast_peak(sizes: &Sizes, tables: usize, keep: usize, order: bool) -> 
     let comparing = 8.0 * sizes.sum(|p| p * p) + 3.0 * block * side_by_side as f64;
     let searching = if order && pairs > 0 {
         let all = 4.0 * total * total;
-        let part = (search_bytes(sizes, 512, 1 << 30) as f64 / all).min(1.0);
+        let part = (search_bytes(sizes, 512, 1 << 30, memory) as f64 / all).min(1.0);
         part * (all + 4.0 * sizes.sum(|p| p * p)) + 2.0 * block + following(sizes, 512.0)
     } else {
         0.0
@@ -185,14 +185,15 @@ mod tests {
             [most, most, 1]
         );
         let two = sizes(1000);
-        let peak = |tables, keep, order| forecast_peak(&two, tables, keep, order);
+        let machine = Memory::default();
+        let peak = |tables, keep, order| forecast_peak(&two, tables, keep, order, &machine);
         // Inputs three times, factors of both tasks and three blocks.
         let data = 3.0 * 8.0 * 2000.0 * 785.0;
         assert_eq!(peak(0, 0, false), data + 8.0 * 5e6);
         // A kernel of 32 MB of all inputs; kernels of the search are two factors and a block.
         assert_eq!(peak(1, 512 << 20, false), data + 8.0 * 9e6);
         assert!(peak(1, 512 << 20, true) >= peak(1, 512 << 20, false));
-        assert!(forecast_cost(&two, 1).bytes <= peak(0, 0, false));
+        assert!(forecast_cost(&two, 1, &machine).bytes <= peak(0, 0, false));
     }
 
     #[test]

@@ -5,7 +5,9 @@ use super::load::{Loaded, read};
 use super::pool::number_inputs;
 use super::{Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
-use crate::plan::{Cost, Speed, forecast_cost, in_tiles, order_cost, phase_cost, sequence_cost, size, whole_disk};
+use crate::plan::{
+    Cost, Memory, Speed, forecast_cost, in_tiles, order_cost, phase_cost, sequence_cost, size, whole_disk,
+};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -88,13 +90,13 @@ pub struct Computation {
     pub order_seconds: f64,
 }
 
-/// Checks a task file: an `.npz` file, a folder of them, or a recipe.
+/// Checks a task file: an `.npz` file, a folder of them, or a recipe; computations are planned with this memory.
 ///
 /// Never fails: whatever is wrong, a missing file included, is among the problems.
-pub fn check_tasks(path: impl AsRef<Path>) -> TaskCheck {
+pub fn check_tasks(path: impl AsRef<Path>, memory: &Memory) -> TaskCheck {
     let Loaded { kind, sequence, problems } = read(path.as_ref());
     let mut report = match &sequence {
-        Some(sequence) => check_sequence(sequence),
+        Some(sequence) => check_sequence(sequence, memory),
         None => TaskCheck::empty(),
     };
     report.kind = kind.into();
@@ -106,7 +108,7 @@ pub fn check_tasks(path: impl AsRef<Path>) -> TaskCheck {
 }
 
 /// The same checks for a sequence in memory.
-pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
+pub fn check_sequence(sequence: &TaskSequence, memory: &Memory) -> TaskCheck {
     let mut report = TaskCheck::empty();
     report.problems = sequence.problems().iter().map(ToString::to_string).collect();
     report.settings = sequence.settings.clone();
@@ -129,7 +131,7 @@ pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
             .push(format!("{with_test} of {all} tasks have test sets: averages over tasks leave the others out"));
     }
     if report.problems.is_empty() {
-        report.computations = computations(sequence, with_test);
+        report.computations = computations(sequence, with_test, memory);
     }
     report
 }
@@ -282,7 +284,7 @@ fn uneven_norms(tasks: &[TaskSummary]) -> Option<String> {
 }
 
 /// What the commands would do with a usable sequence.
-fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
+fn computations(sequence: &TaskSequence, with_test: usize, memory: &Memory) -> Vec<Computation> {
     let (sizes, speed, n) = (sequence.sizes(), Speed::measure(), sequence.tasks.len());
     let make = |command: &str, what: String, refused: Option<String>, cost: Cost, order: Cost| Computation {
         command: command.into(),
@@ -301,8 +303,8 @@ fn computations(sequence: &TaskSequence, with_test: usize) -> Vec<Computation> {
     if with_test > 0 {
         what += ", generalization and accuracy on test sets";
     }
-    let forecast = forecast_cost(&sizes, 1);
-    let tiles = in_tiles(&sizes);
+    let forecast = forecast_cost(&sizes, 1, memory);
+    let tiles = in_tiles(&sizes, memory);
     let order = if tiles { Cost::default() } else { order_cost(&sizes, true) };
     if n > 1 && !tiles {
         what += ", the best order of the tasks";

@@ -3,7 +3,7 @@
 use super::{Interpolated, Labels, PartialSplit, Permuted, Split, TargetDistractor, TaskSequence, WithContext};
 use crate::data::Source;
 use crate::error::{Error, Result};
-use crate::plan::{Sizes, check_memory, drawing_cost};
+use crate::plan::Sizes;
 use serde::{Deserialize, Serialize};
 
 /// More tasks than anybody means.
@@ -64,9 +64,8 @@ impl Protocol {
     /// Draws a sequence.
     ///
     /// # Errors
-    /// As the protocol's own `generate`; [`Error::Memory`] for more than the machine holds.
+    /// As the protocol's own `generate`.
     pub fn generate(&self, source: &Source, seed: u64) -> Result<TaskSequence> {
-        check_memory("drawing these tasks", &self.sizes(source.dim())?, drawing_cost)?;
         match self {
             Protocol::Permuted(settings) => settings.generate(source, seed),
             Protocol::Split(settings) => settings.generate(source, seed),

@@ -5,6 +5,7 @@
 //! the best [`LambdaPoint`] and every one that was tried.
 
 use super::multi_head::{MultiHead, MultiHeadSettings, TwoTasks};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::tasks::Task;
 use serde::Serialize;
@@ -46,11 +47,17 @@ pub struct BestLambda {
 /// # Errors
 /// [`Error::Setting`] for an empty range or a range that is not positive and finite, [`Error::Data`] for tasks without
 /// held-out data, and those of [`TwoTasks::new`].
-pub fn best_lambda(tasks: &[Task], settings: &MultiHeadSettings, low: f64, high: f64) -> Result<BestLambda> {
+pub fn best_lambda(
+    tasks: &[Task],
+    settings: &MultiHeadSettings,
+    low: f64,
+    high: f64,
+    context: &Context,
+) -> Result<BestLambda> {
     if !(low > 0.0 && high > low && high.is_finite()) {
         return Err(Error::setting("lambda range", format!("{low} … {high}"), "must be 0 < low < high < inf"));
     }
-    let evaluate = |x: f64| lambda_point(tasks, settings, x.exp());
+    let evaluate = |x: f64| lambda_point(tasks, settings, x.exp(), context);
     let (a, b) = (low.ln(), high.ln());
     let steps = ((2.0 * (b - a) / std::f64::consts::LN_10).ceil() as usize).max(4);
     let grid: Vec<f64> = (0..=steps).map(|i| a + (b - a) * i as f64 / steps as f64).collect();
@@ -81,14 +88,14 @@ pub fn best_lambda(tasks: &[Task], settings: &MultiHeadSettings, low: f64, high:
     Ok(BestLambda { best: curve[best], at_edge: best == 0 || best + 1 == curve.len(), curve })
 }
 
-fn lambda_point(tasks: &[Task], settings: &MultiHeadSettings, lambda: f64) -> Result<LambdaPoint> {
+fn lambda_point(tasks: &[Task], settings: &MultiHeadSettings, lambda: f64, context: &Context) -> Result<LambdaPoint> {
     let settings = MultiHeadSettings { lambda, ..settings.clone() };
     if settings.beta.is_finite() {
-        let theory = MultiHead::new(tasks, &settings)?;
+        let theory = MultiHead::new(tasks, &settings, context)?;
         let (f21, g21, g22) = (theory.forgetting(2, 1)?, theory.generalization(2, 1)?, theory.generalization(2, 2)?);
         return Ok(LambdaPoint { lambda, f21, g21, g22 });
     }
-    let two = TwoTasks::new(tasks, &settings)?;
+    let two = TwoTasks::new(tasks, &settings, context)?;
     let size = two.sizes()[1];
     let curve = two.curve(&[settings.load(size)?])?;
     let point = &curve.points[0];

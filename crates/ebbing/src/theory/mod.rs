@@ -21,16 +21,16 @@
 //! use ebbing::rng::Stream;
 //! use ebbing::theory::Inputs;
 //! use ebbing::theory::order_parameters::{OrderParameterSettings, order_parameters};
-//! use ebbing::{Task, TaskSequence};
+//! use ebbing::{Context, Task, TaskSequence};
 //! let mut stream = Stream::new(1, "example", 0);
 //! let mut task = || {
 //!     let x = Mat::from_fn(20, 30, |_, _| stream.normal());
 //!     Task::new(x, Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 }))
 //! };
 //! let sequence = TaskSequence::new(vec![task(), task()], serde_json::json!({}))?;
-//! let settings = OrderParameterSettings::default();
-//! let network = order_parameters(&sequence, &settings)?; // of a wide ReLU network on these inputs
-//! let features = order_parameters(Inputs::Features(&sequence), &settings)?; // the inputs taken as features themselves
+//! let (settings, context) = (OrderParameterSettings::default(), Context::default());
+//! let network = order_parameters(&sequence, &settings, &context)?; // of a wide ReLU network on these inputs
+//! let features = order_parameters(Inputs::Features(&sequence), &settings, &context)?; // the inputs taken as features themselves
 //! assert!(network[0].values.gamma_feature > 0.0 && features[0].values.gamma_feature > 0.0);
 //! # Ok::<(), ebbing::Error>(())
 //! ```

@@ -15,6 +15,7 @@
 use super::multi_head::{
     AloneMap, CriticalLoad, HeadMaps, MultiHead, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks,
 };
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::stats::number::{accuracy, significant, within};
@@ -175,10 +176,11 @@ pub fn phase_curves(
     settings: &MultiHeadSettings,
     lambdas: &[f64],
     alphas: &[f64],
+    context: &Context,
 ) -> Result<Vec<PhaseCurve>> {
     lambdas
         .iter()
-        .map(|&lambda| TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..settings.clone() })?.curve(alphas))
+        .map(|&lambda| TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..settings.clone() }, context)?.curve(alphas))
         .collect()
 }
 
@@ -224,8 +226,9 @@ impl SequencePoint {
     }
 
     /// Where a large λ stands for ∞, what grows as the readout's norm is divided by its power of that λ.
-    fn of_any(tasks: &[Task], settings: &MultiHeadSettings, alpha: f64) -> Result<Self> {
-        let theory = MultiHead::new(tasks, &MultiHeadSettings { alpha: Some(alpha), width: None, ..settings.clone() })?;
+    fn of_any(tasks: &[Task], settings: &MultiHeadSettings, alpha: f64, context: &Context) -> Result<Self> {
+        let settings = MultiHeadSettings { alpha: Some(alpha), width: None, ..settings.clone() };
+        let theory = MultiHead::new(tasks, &settings, context)?;
         let (last, lambda) = (tasks.len(), theory.lambda());
         let power = |value: f64, exponent: f64| {
             let coefficient = if exponent == 0.0 { value } else { value * lambda.powf(-exponent) };
@@ -285,12 +288,17 @@ impl SequenceCurve {
 ///
 /// # Errors
 /// As [`MultiHead::new`].
-pub fn sequence_curve(tasks: &[Task], settings: &MultiHeadSettings, alphas: &[f64]) -> Result<SequenceCurve> {
+pub fn sequence_curve(
+    tasks: &[Task],
+    settings: &MultiHeadSettings,
+    alphas: &[f64],
+    context: &Context,
+) -> Result<SequenceCurve> {
     if tasks.len() == 2 && settings.beta.is_infinite() {
-        let PhaseCurve { lambda, critical, points } = TwoTasks::new(tasks, settings)?.curve(alphas)?;
+        let PhaseCurve { lambda, critical, points } = TwoTasks::new(tasks, settings, context)?.curve(alphas)?;
         return Ok(SequenceCurve { lambda, critical, points: points.into_iter().map(SequencePoint::of_two).collect() });
     }
-    let points = alphas.iter().map(|&alpha| SequencePoint::of_any(tasks, settings, alpha));
+    let points = alphas.iter().map(|&alpha| SequencePoint::of_any(tasks, settings, alpha, context));
     Ok(SequenceCurve { lambda: settings.lambda, critical: None, points: points.collect::<Result<_>>()? })
 }
 

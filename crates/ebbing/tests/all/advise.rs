@@ -1,6 +1,7 @@
 //! Advice against the forecasts it is made of.
 
 use crate::support::*;
+use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::linalg::Mat;
 use ebbing::rng::Stream;
@@ -32,7 +33,7 @@ fn tasks(count: usize, p: usize, held_out: bool, seed: u64) -> TaskSequence {
 }
 
 fn advice(tasks: &[TaskSequence], settings: &AdviseSettings) -> Advice {
-    Advice::of(tasks, settings, &mut |_| ()).unwrap()
+    Advice::of(tasks, settings, &Context::default()).unwrap()
 }
 
 fn row(advice: &Advice, kind: RemedyKind) -> &Remedy {
@@ -47,7 +48,7 @@ fn rows_are_the_forecasts_of_the_remedies() {
         let told = advice(std::slice::from_ref(&tasks), &AdviseSettings { theory, ..Default::default() });
         let forecast = |theory: SingleHeadSettings| {
             let settings = ForecastSettings { theory, order: false, ..Default::default() };
-            let f = Forecast::of(std::slice::from_ref(&tasks), &settings, &mut |_| ()).unwrap();
+            let f = Forecast::of(std::slice::from_ref(&tasks), &settings, &Context::default()).unwrap();
             let last = &f.forgetting.mean[2];
             let metrics = f.test.unwrap().metrics.unwrap();
             ((last[0] + last[1]) / 2.0, metrics.average_accuracy, metrics.backward_transfer.unwrap())
@@ -113,7 +114,7 @@ fn orders_come_with_their_range() {
     let all = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].map(|order| {
         let ordered = sequence(order.iter().map(|&t| tasks.tasks[t].clone()).collect());
         let settings = ForecastSettings { order: false, ..Default::default() };
-        let f = Forecast::of(&[ordered], &settings, &mut |_| ()).unwrap();
+        let f = Forecast::of(&[ordered], &settings, &Context::default()).unwrap();
         let last = &f.forgetting.mean[2];
         ((last[0] + last[1]) / 2.0, f.test.unwrap().metrics.unwrap().average_accuracy)
     });
@@ -221,7 +222,7 @@ fn readouts_of_their_own_at_a_width() {
         let lambda: f64 = row.remedy.split("λ = ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
         let readout_norm = row.remedy.contains("|a|²/N ≤ 1").then_some(1.0);
         let multi = MultiHeadSettings { lambda, width: Some(20.0), readout_norm, ..Default::default() };
-        let theory = MultiHead::new(&two.tasks, &multi).unwrap();
+        let theory = MultiHead::new(&two.tasks, &multi, &Context::default()).unwrap();
         within(row.forgetting.unwrap(), theory.forgetting(2, 1).unwrap(), 1e-12, &row.remedy);
         let right = |head: usize| {
             let test = two.tasks[head - 1].test.as_ref().unwrap();
@@ -246,7 +247,7 @@ fn readouts_of_their_own_at_a_width() {
     let deep = advice(std::slice::from_ref(&two), &AdviseSettings { theory, ..settings.clone() });
     assert_eq!(row(&deep, RemedyKind::Readouts).remedy, "a readout per task (wide)");
     let refused = |settings: AdviseSettings| {
-        Advice::of(std::slice::from_ref(&two), &settings, &mut |_| ()).unwrap_err().to_string()
+        Advice::of(std::slice::from_ref(&two), &settings, &Context::default()).unwrap_err().to_string()
     };
     assert!(refused(AdviseSettings { width: Some(0.0), ..Default::default() }).contains("width is 0"));
     assert!(refused(AdviseSettings { features: true, ..settings }).contains("width is 20"));
@@ -288,7 +289,7 @@ fn features_leave_out_what_changes_the_network() {
 fn what_cannot_be_advised_on_is_named() {
     let sound = tasks(2, 10, true, 6);
     let refused = |tasks: &[TaskSequence], settings: AdviseSettings| {
-        Advice::of(tasks, &settings, &mut |_| ()).unwrap_err().to_string()
+        Advice::of(tasks, &settings, &Context::default()).unwrap_err().to_string()
     };
     assert!(refused(&[], AdviseSettings::default()).contains("there is none to advise on"));
     let one = sequence(sound.tasks[..1].to_vec());

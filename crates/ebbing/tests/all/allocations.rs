@@ -2,6 +2,7 @@
 
 use crate::support::allocator;
 use crate::support::{gauss, relu};
+use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::linalg::on_one_thread;
 use ebbing::nets::{Fisher, Indexing, Learner, TrainSettings};
@@ -44,7 +45,7 @@ fn ways() -> Vec<(&'static str, TrainSettings)> {
 fn requests(tasks: &[Task], settings: &TrainSettings, steps: usize) -> usize {
     let settings = TrainSettings { max_steps: steps, ..settings.clone() };
     let before = allocator::requests();
-    let mut trainer = Trainer::new(tasks, &settings).unwrap();
+    let mut trainer = Trainer::new(tasks, &settings, &Context::default()).unwrap();
     while trainer.done() < trainer.tasks() {
         trainer.learn_next(&mut |_| true).unwrap();
     }

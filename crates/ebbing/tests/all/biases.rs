@@ -1,6 +1,7 @@
 //! Networks with biases, `K^l → K^l + σ_b²/σ²` in every layer: the kernels against networks that are drawn, and the recursion
 //! written out.
 
+use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Mat, MatRef};
 use ebbing::rng::Stream;
@@ -214,7 +215,7 @@ fn one_readout_learns_its_bias() {
         let loss = |bias2: f64| {
             let settings = SingleHeadSettings { mode, lambda, bias2, ..SingleHeadSettings::default() };
             let new = inputs(30, Some(3.0), 4);
-            let network = SingleHead::new(&tasks, &settings).unwrap();
+            let network = SingleHead::new(&tasks, &settings, &Context::default()).unwrap();
             network.mean(&new, 1).unwrap().col(0).iter().map(|f| (f - 1.0).powi(2)).sum::<f64>() / 30.0
         };
         let (none, small, large) = (loss(0.0), loss(1.0), loss(1e4));

@@ -1,5 +1,6 @@
 //! Whole forecasts: the same numbers whether kernels are kept or made again, and what trained networks are expected to do.
 
+use ebbing::Context;
 use ebbing::data::Preprocess;
 use ebbing::kernels::Architecture;
 use ebbing::tasks::Permuted;
@@ -16,7 +17,7 @@ fn images(preprocess: &Preprocess) -> TaskSequence {
 
 fn told(tasks: &TaskSequence, theory: SingleHeadSettings) -> Forecast {
     let settings = ForecastSettings { theory, ..ForecastSettings::default() };
-    Forecast::of(std::slice::from_ref(tasks), &settings, &mut |_| ()).unwrap()
+    Forecast::of(std::slice::from_ref(tasks), &settings, &Context::default()).unwrap()
 }
 
 fn gap(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {

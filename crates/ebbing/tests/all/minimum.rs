@@ -1,5 +1,6 @@
 //! Wide networks at the minimum that the solver finds, against the theory of infinite width.
 
+use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture, Kernel, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, Mat, matmul};
 use ebbing::nets::{Heads, Learner, Solver, TrainSettings};
@@ -27,11 +28,13 @@ fn settings(width: usize, seed: u64) -> TrainSettings {
 fn wide_random_features_forget_as_the_theory_says() {
     let tasks = tasks();
     let sequence = TaskSequence { tasks: tasks.clone(), settings: Default::default() };
-    let want = SingleHead::new(&sequence, &SingleHeadSettings::default()).unwrap().forgetting().unwrap()[1][0];
+    let want =
+        SingleHead::new(&sequence, &SingleHeadSettings::default(), &Context::default()).unwrap().forgetting().unwrap()
+            [1][0];
     let forgotten = |seed| {
         // Small weights: the initial outputs, which the theory's mean has not, are of order σ0² = 1e-6.
         let settings = TrainSettings { readout_only: true, sigma0: 1e-3, ..settings(6000, seed) };
-        let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+        let mut trainer = Trainer::new(&tasks, &settings, &Context::default()).unwrap();
         while trainer.done() < 2 {
             trainer.learn_next(&mut |_| true).unwrap();
         }
@@ -47,7 +50,7 @@ fn wide_random_features_forget_as_the_theory_says() {
 #[test]
 fn wide_networks_move_along_the_tangent_kernel() {
     let tasks = tasks();
-    let mut trainer = Trainer::new(&tasks, &settings(20_000, 1)).unwrap();
+    let mut trainer = Trainer::new(&tasks, &settings(20_000, 1), &Context::default()).unwrap();
     trainer.learn_next(&mut |_| true).unwrap();
     let single = |x: &Mat<f64>| Mat::from_fn(x.nrows(), x.ncols(), |i, j| x[(i, j)] as f32);
     let output = |trainer: &Trainer, t: usize| trainer.net().output(single(&tasks[t].x).as_ref(), 0);

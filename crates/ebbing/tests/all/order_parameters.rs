@@ -1,6 +1,7 @@
 //! Order parameters against reference numbers, against their definitions, and in their symmetries.
 
 use crate::support::*;
+use ebbing::Context;
 use ebbing::kernels::{KernelKind, WeightPrior};
 use ebbing::linalg::{Mat, matmul};
 use ebbing::rng::Stream;
@@ -37,7 +38,7 @@ fn reference_numbers() {
     for case in array(&reference("order_parameters")) {
         let (tasks, depth) = (tasks(&case["tasks"]), whole(&case["depth"]));
         let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
-        let v = pair(&tasks[0], &tasks[1], &settings).unwrap().values;
+        let v = pair(&tasks[0], &tasks[1], &settings, &Context::default()).unwrap().values;
         let names = ["gamma_feature", "gamma_rf", "gamma_rule", "f21_exact", "cos", "proj", "gamma_sim"];
         let got = [v.gamma_feature, v.gamma_rf, v.gamma_rule, v.f21, v.cos, v.proj, v.gamma_sim];
         for (name, got) in names.into_iter().zip(got) {
@@ -92,10 +93,10 @@ fn definitions_for_unequal_sizes_several_columns_shared_inputs_and_ridge() {
         for ridge in [0.0, 0.3] {
             let settings = OrderParameterSettings { architecture: relu(2), ridge, ..Default::default() };
             let want = definition(&k11, &k12, &k22, &y1, &y2, ridge);
-            let data = pair(&one, &two, &settings).unwrap();
+            let data = pair(&one, &two, &settings, &Context::default()).unwrap();
             let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());
             let table = KernelTable::two_tasks(kernels, (y1.as_ref(), y2.as_ref())).unwrap();
-            let given = order_parameters(&table, &settings).unwrap().swap_remove(0);
+            let given = order_parameters(&table, &settings, &Context::default()).unwrap().swap_remove(0);
             for got in [&data, &given] {
                 // Rounding times a condition number below 1e3.
                 assert!(
@@ -125,9 +126,9 @@ fn rf_forecasts_are_the_exact_forgetting() {
     let tasks = sequence(vec![random_task(&mut stream, 15, 20), random_task(&mut stream, 11, 20)]);
     for depth in [1, 4] {
         let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
-        let v = pair(&tasks.tasks[0], &tasks.tasks[1], &settings).unwrap().values;
+        let v = pair(&tasks.tasks[0], &tasks.tasks[1], &settings, &Context::default()).unwrap().values;
         let single = SingleHeadSettings { architecture: relu(depth), ..Default::default() };
-        let network = SingleHead::new(&tasks, &single).unwrap().forecast().unwrap();
+        let network = SingleHead::new(&tasks, &single, &Context::default()).unwrap().forecast().unwrap();
         // The same number by two ways: rounding times a condition number below 1e3.
         assert!((network.forgetting[1][0] - v.f21).abs() < 1e-11 * v.f21);
         assert!((network.delta_f21.unwrap() - v.delta_f21).abs() < 1e-11);
@@ -157,7 +158,7 @@ fn forgetting_is_twice_the_conflict_on_average() {
     let draws: Vec<OrderParameters> = (0..400)
         .map(|seed| {
             let (one, two) = symmetric_pair(seed);
-            pair(&one, &two, &OrderParameterSettings::default()).unwrap().values
+            pair(&one, &two, &OrderParameterSettings::default(), &Context::default()).unwrap().values
         })
         .collect();
     let gaps: Vec<f64> = draws.iter().map(|v| v.f21 - 2.0 * v.conflict).collect();
@@ -174,7 +175,7 @@ fn forgetting_is_twice_the_conflict_on_average() {
 #[test]
 fn identical_tasks() {
     let one = random_task(&mut Stream::new(3, "tasks", 0), 20, 30);
-    let v = pair(&one, &one, &OrderParameterSettings::default()).unwrap().values;
+    let v = pair(&one, &one, &OrderParameterSettings::default(), &Context::default()).unwrap().values;
     let same = OrderParameters {
         gamma_feature: 1.0,
         gamma_rf: 1.0,
@@ -188,7 +189,7 @@ fn identical_tasks() {
     // Rounding times a condition number below 1e3.
     assert!(gap(&v, &same) < 1e-11, "{v:?}");
     let opposite = Task::new(one.x.clone(), -&one.y);
-    let v = pair(&one, &opposite, &OrderParameterSettings::default()).unwrap().values;
+    let v = pair(&one, &opposite, &OrderParameterSettings::default(), &Context::default()).unwrap().values;
     assert!((v.gamma_rule + 1.0).abs() < 1e-11 && (v.gamma_sim - 1.0).abs() < 1e-11 && (v.f21 - 4.0).abs() < 1e-10);
 }
 
@@ -207,7 +208,7 @@ proptest! {
         (0..shared.min(p1).min(p2)).for_each(|i| (0..16).for_each(|j| x2[(i, j)] = x1[(i, j)]));
         let (one, two) = (Task::new(x1, gauss(&mut stream, p1, 2)), Task::new(x2, gauss(&mut stream, p2, 2)));
         let settings = OrderParameterSettings::default();
-        let v = pair(&one, &two, &settings).unwrap().values;
+        let v = pair(&one, &two, &settings, &Context::default()).unwrap().values;
         // Rounding times a condition number below 1e4.
         let rounding = 1e-10;
         prop_assert!(v.gamma_feature > -rounding && v.gamma_feature < 1.0 + rounding);
@@ -216,7 +217,7 @@ proptest! {
         prop_assert!(v.proj > -rounding && v.proj < 1.0 + rounding);
         // The scale of task 2's targets is divided out; their sign turns γ_rule and cos.
         let scaled = Task::new(two.x.clone(), scale * &two.y);
-        let s = pair(&one, &scaled, &settings).unwrap().values;
+        let s = pair(&one, &scaled, &settings, &Context::default()).unwrap().values;
         let turn = f64::signum(scale);
         for (a, b) in [
             (s.gamma_feature, v.gamma_feature),
@@ -229,7 +230,7 @@ proptest! {
             prop_assert!((a - b).abs() < rounding * b.abs().max(1.0), "{} {}", a, b);
         }
         // Both scaled alike: nothing changes at all.
-        let both = pair(&Task::new(one.x.clone(), scale * &one.y), &scaled, &settings).unwrap().values;
+        let both = pair(&Task::new(one.x.clone(), scale * &one.y), &scaled, &settings, &Context::default()).unwrap().values;
         prop_assert!(gap(&both, &v) < rounding * v.f21.max(1.0));
     }
 }
@@ -247,12 +248,17 @@ fn all_pairs_are_the_single_pairs() {
         })
         .collect();
     let settings = OrderParameterSettings { shuffles: 20, resamples: 20, ..Default::default() };
-    let pairs = order_parameters(&sequence(tasks.clone()), &settings).unwrap();
+    let pairs = order_parameters(&sequence(tasks.clone()), &settings, &Context::default()).unwrap();
     let order: Vec<(usize, usize)> = pairs.iter().map(|p| (p.first, p.second)).collect();
     assert_eq!(order, [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)]);
     for pair in &pairs {
-        let alone =
-            ebbing::theory::order_parameters::pair(&tasks[pair.first - 1], &tasks[pair.second - 1], &settings).unwrap();
+        let alone = ebbing::theory::order_parameters::pair(
+            &tasks[pair.first - 1],
+            &tasks[pair.second - 1],
+            &settings,
+            &Context::default(),
+        )
+        .unwrap();
         assert!(gap(&pair.values, &alone.values) < 1e-11, "{pair:?}");
         assert_eq!(pair.ranks, alone.ranks);
         let (interval, null) = (pair.interval.as_ref().unwrap(), pair.null.as_ref().unwrap());
@@ -263,7 +269,7 @@ fn all_pairs_are_the_single_pairs() {
         );
         assert!(all(&interval.low).iter().zip(all(&interval.high)).all(|(low, high)| *low <= high));
     }
-    let again = order_parameters(&sequence(tasks), &settings).unwrap();
+    let again = order_parameters(&sequence(tasks), &settings, &Context::default()).unwrap();
     assert_eq!(pairs, again);
 }
 
@@ -276,7 +282,7 @@ fn narrow_features_are_inverted_at_their_rank() {
     let (y1, y2) = (gauss(&mut stream, 6, 1), gauss(&mut stream, 15, 1));
     let features = sequence(vec![Task::new(phi1.clone(), y1.clone()), Task::new(phi2.clone(), y2.clone())]);
     let settings = OrderParameterSettings::default();
-    let pair = &order_parameters(Inputs::Features(&features), &settings).unwrap()[0];
+    let pair = &order_parameters(Inputs::Features(&features), &settings, &Context::default()).unwrap()[0];
     assert_eq!((pair.inverse, pair.ranks), (Inverse::Pseudo, [3, 8]));
     // All of task 1's directions lie in those of task 2, which are all there are.
     assert!((pair.values.gamma_feature - 1.0).abs() < 1e-11, "{}", pair.values.gamma_feature);
@@ -291,14 +297,14 @@ fn narrow_features_are_inverted_at_their_rank() {
     assert!((pair.values.f21_at_lambda_zero - free).abs() < 1e-11 * free);
     // A ridge as small as rounding allows gives the same.
     let ridged = OrderParameterSettings { ridge: 1e-9, ..settings };
-    let with_ridge = &order_parameters(Inputs::Features(&features), &ridged).unwrap()[0];
+    let with_ridge = &order_parameters(Inputs::Features(&features), &ridged, &Context::default()).unwrap()[0];
     assert_eq!((with_ridge.inverse, with_ridge.ranks), (Inverse::Ridge, [6, 8]));
     // First order in the ridge over the smallest eigenvalue, about 1e-1; the ridge counts six directions where three exist.
     assert!((with_ridge.values.gamma_feature - 0.5).abs() < 1e-6, "{}", with_ridge.values.gamma_feature);
     assert!((with_ridge.values.f21_at_lambda_zero - free).abs() < 1e-6 * free);
     // Wide features are inverted as they are.
     let wide = sequence(vec![Task::new(gauss(&mut stream, 6, 40), y1), Task::new(gauss(&mut stream, 15, 40), y2)]);
-    let pair = &order_parameters(Inputs::Features(&wide), &settings).unwrap()[0];
+    let pair = &order_parameters(Inputs::Features(&wide), &settings, &Context::default()).unwrap()[0];
     assert_eq!((pair.inverse, pair.ranks), (Inverse::Exact, [6, 15]));
 }
 
@@ -309,7 +315,7 @@ fn intervals_measure_the_spread_over_draws() {
     let pairs: Vec<PairOrderParameters> = (0..150)
         .map(|seed| {
             let (one, two) = draw(seed);
-            pair(&one, &two, &settings).unwrap()
+            pair(&one, &two, &settings, &Context::default()).unwrap()
         })
         .collect();
     // Labels and inputs are drawn anew; the eight common inputs too.
@@ -340,7 +346,7 @@ fn recordings(trials: usize, seed: u64) -> TaskSequence {
 }
 
 fn of_recordings(trials: usize, seed: u64, settings: &OrderParameterSettings) -> PairOrderParameters {
-    order_parameters(Inputs::Features(&recordings(trials, seed)), settings).unwrap().swap_remove(0)
+    order_parameters(Inputs::Features(&recordings(trials, seed)), settings, &Context::default()).unwrap().swap_remove(0)
 }
 
 /// Half of forty trials are as many as there are neurons: halves of them are singular, nine tenths are not.
@@ -380,7 +386,7 @@ fn intervals_hold_their_values_and_what_is_possible() {
     let narrow = [8, 12, 27, 30, 40, 60].map(|trials| of_recordings(trials, trials as u64, &settings));
     let wide = (0..10).map(|seed| {
         let (one, two) = symmetric_pair(seed);
-        pair(&one, &two, &settings).unwrap()
+        pair(&one, &two, &settings, &Context::default()).unwrap()
     });
     for pair in narrow.into_iter().chain(wide) {
         let Interval { low, high, .. } = pair.interval.as_ref().unwrap();
@@ -405,7 +411,7 @@ fn intervals_hold_their_values_and_what_is_possible() {
 fn about_as_many_trials_as_neurons_have_no_intervals() {
     let settings = OrderParameterSettings { resamples: 20, ..Default::default() };
     let of = |trials: usize, settings: &OrderParameterSettings| {
-        order_parameters(Inputs::Features(&recordings(trials, 1)), settings)
+        order_parameters(Inputs::Features(&recordings(trials, 1)), settings, &Context::default())
     };
     for trials in [15, 18, 20, 21, 26] {
         refused(
@@ -425,7 +431,7 @@ fn about_as_many_trials_as_neurons_have_no_intervals() {
 fn shuffled_targets_have_no_rule() {
     let (one, two) = symmetric_pair(77);
     let settings = OrderParameterSettings { shuffles: 1000, ..Default::default() };
-    let pair = pair(&one, &two, &settings).unwrap();
+    let pair = pair(&one, &two, &settings, &Context::default()).unwrap();
     let null = pair.null.unwrap();
     // Four standard errors of a Monte Carlo average; targets of mean m keep m²/P of their rule.
     let bias = [&one, &two].map(|t| (0..20).map(|i| t.y[(i, 0)]).sum::<f64>() / 20.0);
@@ -440,7 +446,8 @@ fn the_same_bits_at_any_number_of_threads() {
     let mut stream = Stream::new(6, "tasks", 0);
     let tasks = sequence((0..3).map(|_| random_task(&mut stream, 150, 40)).collect());
     let settings = OrderParameterSettings { shuffles: 20, resamples: 20, ..Default::default() };
-    let run = |threads: usize| on_threads(threads, || order_parameters(&tasks, &settings).unwrap());
+    let run =
+        |threads: usize| on_threads(threads, || order_parameters(&tasks, &settings, &Context::default()).unwrap());
     let one = run(1);
     assert!(one == run(2) && one == run(5));
 }
@@ -451,7 +458,7 @@ fn bad_input_is_refused_in_one_sentence() {
     let sound = random_task(&mut stream, 6, 10);
     let settings = OrderParameterSettings::default();
     let refuse = |settings: &OrderParameterSettings, second: Task, part: &str| {
-        refused(pair(&sound, &second, settings), &[part]);
+        refused(pair(&sound, &second, settings, &Context::default()), &[part]);
     };
     refuse(&settings, random_task(&mut Stream::new(8, "tasks", 0), 6, 9), "task 2");
     refuse(&settings, Task::new(sound.x.clone(), Mat::zeros(6, 1)), "targets are all zero");
@@ -469,7 +476,7 @@ fn bad_input_is_refused_in_one_sentence() {
     refuse(&OrderParameterSettings { confidence: 1.0, ..settings }, fine(), "confidence");
     refuse(&OrderParameterSettings { architecture: relu(0), ..settings }, fine(), "depth");
     let neurons = sequence(vec![sound.clone(), random_task(&mut stream, 6, 12)]);
-    refused(order_parameters(Inputs::Features(&neurons), &settings), &["task 2", "12 neurons"]);
+    refused(order_parameters(Inputs::Features(&neurons), &settings, &Context::default()), &["task 2", "12 neurons"]);
     let square = Mat::<f64>::identity(6, 6);
     let kernels = (square.as_ref(), square.submatrix(0, 0, 5, 6), square.as_ref());
     refused(KernelTable::two_tasks(kernels, (sound.y.as_ref(), sound.y.as_ref())), &["5 × 6"]);

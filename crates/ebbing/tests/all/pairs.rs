@@ -2,6 +2,7 @@
 //! depth what the main tables say.
 
 use crate::support::{gauss, random_task, relu, sequence};
+use ebbing::Context;
 use ebbing::rng::Stream;
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing::theory::single_head::{Mode, Replay, SingleHeadSettings};
@@ -39,7 +40,7 @@ fn request(seed: u64) -> (TaskSequence, ForecastSettings) {
 }
 
 fn told(tasks: &TaskSequence, settings: &ForecastSettings) -> Forecast {
-    Forecast::of(std::slice::from_ref(tasks), settings, &mut |_| ()).unwrap()
+    Forecast::of(std::slice::from_ref(tasks), settings, &Context::default()).unwrap()
 }
 
 /// Rounding times condition numbers below 1e5, of losses of order 1 and more.

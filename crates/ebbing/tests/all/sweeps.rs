@@ -1,6 +1,7 @@
 //! A forecast beside other penalties and widths: each point is what the theory says by itself.
 
 use crate::support::{random_task, relu};
+use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::rng::Stream;
 use ebbing::theory::forecast::ForecastSettings;
@@ -19,7 +20,7 @@ fn sequence(count: usize, tested: usize, seed: u64) -> TaskSequence {
 }
 
 fn told(draws: &[TaskSequence], settings: ForecastSettings) -> Forecast {
-    Forecast::of(draws, &ForecastSettings { order: false, ..settings }, &mut |_| ()).unwrap()
+    Forecast::of(draws, &ForecastSettings { order: false, ..settings }, &Context::default()).unwrap()
 }
 
 fn final_forgetting(matrix: &[Vec<f64>]) -> f64 {
@@ -35,7 +36,9 @@ fn penalties_are_those_of_one_readout() {
     assert!(forecast.widths.is_empty() && forecast.lambdas.len() == 3);
     for (point, lambda) in forecast.lambdas.iter().zip(lambdas) {
         let theory = SingleHeadSettings { mode: Mode::Gibbs, lambda, ..Default::default() };
-        let each = draws.iter().map(|s| final_forgetting(&SingleHead::new(s, &theory).unwrap().forgetting().unwrap()));
+        let each = draws.iter().map(|s| {
+            final_forgetting(&SingleHead::new(s, &theory, &Context::default()).unwrap().forgetting().unwrap())
+        });
         let mean = each.sum::<f64>() / 3.0;
         // Sums in another order.
         assert!((point.final_forgetting.unwrap() - mean).abs() < 1e-12 * mean, "{point:?} {mean}");
@@ -52,7 +55,7 @@ fn widths_are_those_of_a_readout_per_task() {
     let forecast = told(&draws, settings);
     for (point, width) in forecast.widths.iter().zip([15.0, 60.0]) {
         let asked = MultiHeadSettings { lambda: 3.0, width: Some(width), ..Default::default() };
-        let want = MultiHead::new(&draws[0].tasks, &asked).unwrap().forgetting(2, 1).unwrap();
+        let want = MultiHead::new(&draws[0].tasks, &asked, &Context::default()).unwrap().forgetting(2, 1).unwrap();
         assert_eq!((point.width, point.lambda, point.final_forgetting), (Some(width), 3.0, Some(want)));
     }
     // λ = ∞ at α = 1 has no value: that point says why, the other has its numbers.
@@ -75,7 +78,7 @@ fn sweeps_that_have_no_theory_are_refused() {
         (ForecastSettings { widths: vec![0.0], ..base.clone() }, "at least 1"),
         (ForecastSettings { lambdas: vec![-1.0], ..base.clone() }, "at least 0"),
     ] {
-        let message = Forecast::of(&draws, &settings, &mut |_| ()).unwrap_err().to_string();
+        let message = Forecast::of(&draws, &settings, &Context::default()).unwrap_err().to_string();
         assert!(message.contains(word), "{message}");
     }
 }

@@ -1,5 +1,6 @@
 //! One sequence at several depths.
 
+use ebbing::Context;
 use crate::figures::common::{cost_of, first, random_features, relu};
 use ebbing::data::Sources;
 use ebbing::kernels::{KernelKind, WeightPrior};
@@ -19,11 +20,11 @@ pub(super) struct AtDepths {
 }
 
 impl Work for AtDepths {
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let sequence = self.tasks.draw(sources, self.tasks.seed)?;
         let pairs = self.pairs(&sequence)?;
         let theories: Vec<SingleHeadSettings> = self.depths.iter().map(|&depth| random_features(depth)).collect();
-        let curves = forgetting_of_first(&sequence, &theories)?;
+        let curves = forgetting_of_first(&sequence, &theories, context)?;
         let mut rows = vec![];
         for ((depth, pair), curves) in self.depths.iter().zip(&pairs).zip(&curves) {
             let row = |(t, f): (usize, &f64)| {
@@ -62,7 +63,7 @@ impl AtDepths {
         let values = each.map(|((&depth, k11), (k12, k22))| {
             let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
             let table = KernelTable::two_tasks((k11.as_ref(), k12.as_ref(), k22.as_ref()), targets)?;
-            Ok(order_parameters(&table, &settings)?.swap_remove(0).values)
+            Ok(order_parameters(&table, &settings, &Context::default())?.swap_remove(0).values)
         });
         values.collect()
     }
@@ -80,12 +81,12 @@ mod tests {
         let protocol = Permuted { tasks: 3, p: 30, p_test: 0, ratio: 0.4, ..Default::default() };
         let tasks = Recipe::drawn("mnist-sample", Protocol::Permuted(protocol));
         let work = AtDepths { tasks: tasks.clone(), depths: vec![1, 4] };
-        let rows = work.rows(&Sources::new()).unwrap();
+        let rows = work.rows(&Sources::new(), &Context::default()).unwrap();
         let sequence = tasks.draw(&Sources::new(), tasks.seed).unwrap();
         for (k, depth) in [1, 4].into_iter().enumerate() {
-            let forgetting = SingleHead::new(&sequence, &random_features(depth)).unwrap().forgetting().unwrap();
+            let forgetting = SingleHead::new(&sequence, &random_features(depth), &Context::default()).unwrap().forgetting().unwrap();
             let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
-            let alone = pair(&sequence.tasks[0], &sequence.tasks[1], &settings).unwrap().values;
+            let alone = pair(&sequence.tasks[0], &sequence.tasks[1], &settings, &Context::default()).unwrap().values;
             for t in 2..=3 {
                 let row = &rows[2 * k + t - 2].0;
                 let value = |name: &str| row.iter().find(|(n, _)| n == name).unwrap().1.number().unwrap();

@@ -1,5 +1,6 @@
 //! One permuted sequence learned in every order: how much the order matters.
 
+use ebbing::Context;
 use crate::claim::Claim;
 use crate::figures::common::{cost_of, random_features, relu};
 use ebbing::data::Sources;
@@ -22,7 +23,7 @@ pub(super) struct EveryOrder {
 }
 
 impl Work for EveryOrder {
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let sequence = self.tasks.draw(sources, self.tasks.seed)?;
         let (tasks, p) = (sequence.tasks.len(), sequence.tasks[0].x.nrows());
         let x = Mat::from_fn(tasks * p, sequence.dim(), |i, j| sequence.tasks[i / p].x[(i % p, j)]);
@@ -38,7 +39,7 @@ impl Work for EveryOrder {
         for (number, order) in permutations(tasks).iter().enumerate() {
             let tasks = order.iter().map(|&t| known[t].clone()).collect();
             let table = KernelTable { nngp: k.clone(), ntk: None, tasks };
-            let f = SingleHead::new(&table, &random_features(self.depth))?.forgetting()?;
+            let f = SingleHead::new(&table, &random_features(self.depth), context)?.forgetting()?;
             let last = &f[order.len() - 1][..order.len() - 1];
             let mean = last.iter().sum::<f64>() / last.len() as f64;
             rows.push(Row::new().with("order", number + 1).with("mean_forgetting", mean));

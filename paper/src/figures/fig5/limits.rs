@@ -1,5 +1,6 @@
 //! Claims of the text about networks with a readout per task that no panel shows: α → 0, linear networks, sampled networks.
 
+use ebbing::Context;
 use super::super::drawn::{ByRatio, Drawn};
 use super::super::loads::{Setup, column, labels, largest, ratio_cell};
 use super::{EXAMPLES, Fig5};
@@ -78,9 +79,9 @@ impl Work for Alone {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
-        let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
+        let two = TwoTasks::new(&tasks, &MultiHeadSettings::default(), context)?;
         let curve = two.curve(&[SMALL_LOAD])?;
         let point = &curve.points[0];
         let kernel =
@@ -122,10 +123,10 @@ impl Work for Linear {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let settings = MultiHeadSettings { activation: Activation::Linear, ..MultiHeadSettings::default() };
-        let two = TwoTasks::new(&tasks, &settings)?;
+        let two = TwoTasks::new(&tasks, &settings, context)?;
         let given = two.critical_load()?;
         let scaled = two.with_normalized_labels()?.critical_load()?;
         let mut rows = vec![
@@ -179,7 +180,7 @@ impl Work for Sampled {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let (width, lambda, beta) = SAMPLED;
         let [warmup, draws] = MOVES;
@@ -193,9 +194,9 @@ impl Work for Sampled {
             seed: self.seed,
             ..PosteriorSettings::default()
         };
-        let sampled = sample_posterior(&tasks, &chains, |_| ())?;
+        let sampled = sample_posterior(&tasks, &chains, context)?;
         let settings = MultiHeadSettings { lambda, beta, width: Some(width as f64), ..MultiHeadSettings::default() };
-        let theory = MultiHead::new(&tasks, &settings)?;
+        let theory = MultiHead::new(&tasks, &settings, context)?;
         let entry = |t: usize, s: usize| {
             let estimate = sampled.u1[t - 1][s - 1];
             Row::new()

@@ -1,5 +1,6 @@
 //! What the cells of figure 5 compute.
 
+use ebbing::Context;
 use super::super::drawn::{Drawn, drawn_cost};
 use super::super::loads::{critical_row, labels, point_row, with_steepest};
 use ebbing::Recipe;
@@ -23,9 +24,9 @@ impl Work for CurveWork {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let settings = MultiHeadSettings { lambda: self.lambda, ..MultiHeadSettings::default() };
-        let two = self.tasks.two(sources, &settings)?;
+        let two = self.tasks.two(sources, &settings, context)?;
         let mut rows: Vec<Row> = two.curve(&self.loads)?.points.iter().map(point_row).collect();
         if self.lambda.is_infinite() {
             rows.insert(0, critical_row(&two.critical_load()?, "given"));
@@ -51,9 +52,9 @@ impl Work for Boundary {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
-        let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
+        let two = TwoTasks::new(&tasks, &MultiHeadSettings::default(), context)?;
         let critical = two.critical_load()?;
         let mut row = critical_row(&critical, "given");
         let (first, last) = (self.loads[0], self.loads[self.loads.len() - 1]);

@@ -3,6 +3,7 @@
 mod claims;
 mod draw;
 
+use ebbing::Context;
 use super::drawn::{ByRatio, Drawn, drawn_cost};
 use super::loads::{Setup, critical_row, point_row, ratio_cell, with_steepest};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
@@ -100,8 +101,8 @@ impl Work for Similarity {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        let two = self.tasks.two(sources, &MultiHeadSettings::default())?;
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+        let two = self.tasks.two(sources, &MultiHeadSettings::default(), context)?;
         let mut row = critical_row(&two.critical_load()?, "given");
         let mut rows = Vec::new();
         if !self.loads.is_empty() {

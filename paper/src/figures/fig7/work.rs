@@ -1,5 +1,6 @@
 //! What the cells of figure 7 compute.
 
+use ebbing::Context;
 use super::super::drawn::Drawn;
 use super::super::loads::{labels, point_row};
 use super::{ALIGNED, DRAWN, LOAD, RANGE};
@@ -36,9 +37,9 @@ impl Work for Finite {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
-        let two = TwoTasks::new(&tasks, &settings_at(self.lambda))?;
+        let two = TwoTasks::new(&tasks, &settings_at(self.lambda), context)?;
         let curve = two.curve(&[LOAD])?;
         let point = &curve.points[0];
         Ok(vec![aligned(point_row(point), &two, &point.factors, &tasks)?])
@@ -60,9 +61,9 @@ impl Work for LimitLambda {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
-        let two = TwoTasks::new(&tasks, &settings_at(f64::INFINITY))?;
+        let two = TwoTasks::new(&tasks, &settings_at(f64::INFINITY), context)?;
         let curve = two.curve(&[0.5, LOAD])?;
         let point = &curve.points[1];
         let row = aligned(point_row(point), &two, &point.factors, &tasks)?;
@@ -70,7 +71,7 @@ impl Work for LimitLambda {
         let mut y = labels(&tasks[1]);
         Stream::new(self.tasks.seed, "figure 7: shuffled labels", 0).shuffle(&mut y);
         shuffled[1].y = Mat::from_fn(y.len(), 1, |i, _| y[i]);
-        let other = TwoTasks::new(&shuffled, &settings_at(f64::INFINITY))?;
+        let other = TwoTasks::new(&shuffled, &settings_at(f64::INFINITY), context)?;
         let other_point = other.point(LOAD)?;
         let x = first_rows(&tasks[1], ALIGNED);
         let change = two.representation_change(&point.factors, x)?;
@@ -102,10 +103,10 @@ impl Work for Best {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
-        let found = best_lambda(&tasks, &settings_at(1.0), RANGE.0, RANGE.1)?;
-        let two = TwoTasks::new(&tasks, &settings_at(found.best.lambda))?;
+        let found = best_lambda(&tasks, &settings_at(1.0), RANGE.0, RANGE.1, context)?;
+        let two = TwoTasks::new(&tasks, &settings_at(found.best.lambda), context)?;
         let curve = two.curve(&[LOAD])?;
         let row = aligned(point_row(&curve.points[0]), &two, &curve.points[0].factors, &tasks)?;
         Ok(vec![row.with("lambda", found.best.lambda).with("at_edge", usize::from(found.at_edge))])
@@ -130,12 +131,12 @@ impl Work for KernelMap {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
-        let best = best_lambda(&tasks, &settings_at(1.0), RANGE.0, RANGE.1)?.best.lambda;
+        let best = best_lambda(&tasks, &settings_at(1.0), RANGE.0, RANGE.1, context)?.best.lambda;
         let mut rows = Vec::new();
         for lambda in [f64::INFINITY, best] {
-            let two = TwoTasks::new(&tasks, &settings_at(lambda))?;
+            let two = TwoTasks::new(&tasks, &settings_at(lambda), context)?;
             let point = two.point(LOAD)?;
             for (t, task) in tasks.iter().enumerate() {
                 let chosen = by_label(task);

@@ -1,5 +1,6 @@
 //! What the cells of figure S4 compute.
 
+use ebbing::Context;
 use super::super::drawn::Drawn;
 use ebbing::data::Sources;
 use ebbing::nets::{self, Learner, TrainSettings};
@@ -21,8 +22,8 @@ impl Work for Trained {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        let Some(trained) = learn(&self.tasks.sequence(sources)?.tasks, &self.settings)? else {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+        let Some(trained) = learn(&self.tasks.sequence(sources)?.tasks, &self.settings, context)? else {
             return Ok(vec![Row::new().with("diverged", 1usize)]);
         };
         let known = |a: Option<f64>| a.unwrap_or(f64::NAN);
@@ -60,8 +61,8 @@ impl Work for Trained {
 const STEPS: (usize, usize) = (1550, 540);
 
 /// Learns all tasks; `None` where training diverged.
-fn learn(tasks: &[Task], settings: &TrainSettings) -> Result<Option<nets::Trained>> {
-    let mut trainer = Trainer::new(tasks, settings)?;
+fn learn(tasks: &[Task], settings: &TrainSettings, context: &Context) -> Result<Option<nets::Trained>> {
+    let mut trainer = Trainer::new(tasks, settings, context)?;
     while trainer.done() < trainer.tasks() {
         match trainer.learn_next(&mut |_| true) {
             Ok(()) => {}
@@ -84,8 +85,8 @@ impl Work for Theory {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
-        let forecast = SingleHead::new(&self.tasks.sequence(sources)?, &self.settings)?.forecast()?;
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
+        let forecast = SingleHead::new(&self.tasks.sequence(sources)?, &self.settings, context)?.forecast()?;
         let loss = &forecast.forgetting;
         let (train, test) = (forecast.train_accuracy, forecast.test.and_then(|test| test.accuracy));
         let (Some(train), Some(test)) = (train, test) else {

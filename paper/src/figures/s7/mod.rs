@@ -3,6 +3,7 @@
 mod claims;
 mod draw;
 
+use ebbing::Context;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{Setup, column, critical_row, mean, ratio_cell};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
@@ -96,16 +97,16 @@ impl Work for Intermediate {
         Some(self.tasks.recipe())
     }
 
-    fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let tasks = self.tasks.sequence(sources)?.tasks;
         let settings = MultiHeadSettings { lambda: self.lambda, ..MultiHeadSettings::default() };
         let row = |p: &SequencePoint| {
             let g22 = p.g_tt.map_or(f64::NAN, |g| g.coefficient);
             Row::new().with("alpha", p.alpha).with("f21", p.f_t1.coefficient).with("g22", g22)
         };
-        let mut rows: Vec<Row> = sequence_curve(&tasks, &settings, &self.loads)?.points.iter().map(row).collect();
+        let mut rows: Vec<Row> = sequence_curve(&tasks, &settings, &self.loads, context)?.points.iter().map(row).collect();
         if self.tasks.between == 0 {
-            let limit = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
+            let limit = TwoTasks::new(&tasks, &MultiHeadSettings::default(), context)?;
             rows.push(critical_row(&limit.critical_load()?, "given"));
             rows.push(critical_row(&limit.with_normalized_labels()?.critical_load()?, "scaled"));
         }

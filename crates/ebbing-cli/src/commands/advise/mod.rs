@@ -24,20 +24,13 @@ pub struct Args {
     output: Output,
 }
 
-/// Parts of the work.
-const PARTS: u64 = 8;
-
 impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
-        let mut bar = console.steps("advise", PARTS);
-        let mut done = 0;
-        let told = self.job.run(&Sources::new(), &mut |_| {
-            bar.set(done);
-            done += 1;
-        })?;
-        drop(bar);
+        let context = console.watched("advise");
+        let _held = self.output.begin(self.job.clone(), &context)?;
+        let told = self.job.run(&Sources::new(), &context)?;
+        drop(context);
         pages::write(&told, &self.output)?;
         if self.output.json {
             return console.print_json(&pages::json(&told, &self.output)?);

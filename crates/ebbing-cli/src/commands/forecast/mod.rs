@@ -7,15 +7,14 @@ mod words;
 use crate::console::Console;
 use crate::guard::give_back;
 use crate::output::Output;
-use ebbing::TaskSequence;
 use ebbing::data::Sources;
-use ebbing::plan::{MemoryLimit, set_memory_limit, size, time};
 use ebbing::plan::{
-    Speed, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost, order_parameter_cost,
-    scratch_folder, sequence_cost, set_scratch,
+    MemoryLimit, Speed, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost,
+    order_parameter_cost, sequence_cost, size, time,
 };
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 use ebbing::theory::single_head::Mode;
+use ebbing::{Context, TaskSequence};
 use ebbing_studies::job::ForecastJob;
 use memory::bytes;
 
@@ -56,32 +55,20 @@ impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         give_back();
+        let mut context = console.watched("forecast");
         if let Some(bytes) = self.memory {
-            set_memory_limit(MemoryLimit::Bytes(bytes));
+            context = context.memory(MemoryLimit::Bytes(bytes));
         }
-        let _held = self.output.begin(self.job.clone())?;
+        let _held = self.output.begin(self.job.clone(), &context)?;
         if let Some(folder) = &self.output.out {
-            set_scratch(Some(folder.join("unfinished")));
+            context = context.scratch(folder.join("unfinished"));
         }
-        let settings = self.job.settings()?;
-        let layers = self.job.features.len().max(1);
-        // Files of features follow each other, each with as many parts.
-        let parts = settings.parts(self.job.seeds(), 2);
-        let (mut bar, mut begun) = (console.share("forecast"), 0);
-        let sources = Sources::new();
-        let before =
-            |sequences: &[TaskSequence], settings: &ForecastSettings| self.announce(console, sequences, settings);
-        let told = self.job.run(&sources, &before, &mut |what, share| {
-            let share = share.unwrap_or_else(|| {
-                begun += 1;
-                ((begun - 1) % parts) as f64 / parts as f64
-            });
-            let file = (begun.max(1) - 1) / parts;
-            bar.note(what);
-            bar.set((1e4 * (file as f64 + share) / layers as f64) as u64);
-        })?;
-        let advice = if self.advice { told.in_short()? } else { None };
-        drop(bar);
+        let before = |sequences: &[TaskSequence], settings: &ForecastSettings| {
+            self.announce(console, sequences, settings, &context);
+        };
+        let told = self.job.run(&Sources::new(), &before, &context)?;
+        let advice = if self.advice { told.in_short(&context.part(1, 1))? } else { None };
+        drop(context);
         pages::write(&told, &self.output)?;
         if self.output.json {
             return console.print_json(&pages::json(&told, &self.output)?);
@@ -90,16 +77,16 @@ impl Args {
     }
 
     /// Says how long it will take and how much memory and disk, where that is worth saying.
-    fn announce(&self, console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings) {
+    fn announce(&self, console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings, context: &Context) {
         let (sizes, speed) = (sequences[0].sizes(), Speed::measure());
-        if let Some(disk) = self.job.disk_of(&sizes) {
-            let cost = self.job.cost_of(&sizes).times(sequences.len());
+        if let Some(disk) = self.job.disk_of(&sizes, context.plan()) {
+            let cost = self.job.cost_of(&sizes, context.plan()).times(sequences.len());
             console.remark(&format!(
                 "the kernels do not fit into memory: in tiles, about {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
                 time(cost.seconds(speed)),
                 size(cost.bytes),
                 size(disk),
-                scratch_folder().display()
+                context.scratch_folder().display()
             ));
             return;
         }
@@ -124,8 +111,8 @@ impl Args {
                 Mode::Gibbs => 0,
             };
             let peak = match settings.features && !theory.variance {
-                true => feature_peak(&sizes, theory.keep_bytes, settings.order),
-                false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order),
+                true => feature_peak(&sizes, theory.keep_bytes, settings.order, context.plan()),
+                false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order, context.plan()),
             };
             let bytes = peak.max(cost.bytes);
             console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));

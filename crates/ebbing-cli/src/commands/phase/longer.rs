@@ -28,9 +28,7 @@ const QUANTITIES: [Quantity; 4] = [
 impl Args {
     /// Computes the curves and tells.
     pub(super) fn longer(&self, console: &Console) -> anyhow::Result<()> {
-        let mut bar = console.share("curves against the load");
-        let told = self.job.sequence(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
-        drop(bar);
+        let told = self.job.sequence(&Sources::new(), &console.watched("curves against the load"))?;
         let PhaseSequence { settings, prepared, sizes, curves, at_width } = told;
         let metadata =
             self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &prepared)?)?;

@@ -47,7 +47,7 @@ fn report(
 impl Args {
     /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
+        let _held = self.output.begin(self.job.clone(), &console.context())?;
         if self.job.pairs {
             self.all_pairs(console)
         } else if self.job.curves_alone() {

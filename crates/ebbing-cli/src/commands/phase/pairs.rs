@@ -13,9 +13,7 @@ use serde_json::json;
 impl Args {
     /// Computes all pairs and tells.
     pub(super) fn all_pairs(&self, console: &Console) -> anyhow::Result<()> {
-        let mut bar = console.share("pairs of tasks");
-        let told = self.job.all_pairs(&Sources::new(), &mut |done, all| bar.set((10_000 * done / all) as u64))?;
-        drop(bar);
+        let told = self.job.all_pairs(&Sources::new(), &console.watched("pairs of tasks"))?;
         let PhasePairs { settings, prepared, sizes, pairs } = told;
         let metadata =
             self.output.metadata("phase", Some(self.job.seed()?), &settings, &show::settings(&self.job, &prepared)?)?;

@@ -12,7 +12,7 @@ use serde_json::json;
 impl Args {
     /// Places the tasks in the diagram.
     pub(super) fn place(&self, console: &Console) -> anyhow::Result<()> {
-        let place = self.job.place(&Sources::new())?;
+        let place = self.job.place(&Sources::new(), &console.context())?;
         let settings = show::settings(&self.job, &place.prepared)?;
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), &place.settings, &settings)?;
         let PhasePlace { critical, location, best, widths, curves, representation, .. } = &place;

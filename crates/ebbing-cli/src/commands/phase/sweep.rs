@@ -15,14 +15,7 @@ use serde_json::json;
 impl Args {
     /// Sweeps, tells and draws.
     pub(super) fn swept(&self, console: &Console, sweep: PhaseSweep) -> anyhow::Result<()> {
-        let (values, chosen) = self.job.grid();
-        let mut bar = console.steps("phase diagram", (values.len() * self.job.seeds + chosen.len()) as u64);
-        let mut done = 0;
-        let (settings, swept, curves) = self.job.swept(&Sources::new(), &mut || {
-            done += 1;
-            bar.set(done);
-        })?;
-        drop(bar);
+        let (settings, swept, curves) = self.job.swept(&Sources::new(), &console.watched("phase diagram"))?;
         self.tell_sweep(console, sweep, &settings, &swept, &curves)
     }
 

@@ -70,17 +70,18 @@ pub fn part(console: &Console, study: &Study, store: &Store, share: &Share) -> a
     let mut bar = console.share(name);
     let (mut done, mut weight) = (0, 0.0);
     let threads = rayon::current_num_threads();
-    let outcome = run_missing(study, store, &chosen, &Sources::new(), threads, &mut |event| match event {
-        Event::Damaged(_, problem) => console.remark(&format!("{problem}; it is computed again")),
-        Event::Failed(number, why) => console.remark(&format!("cell {number} failed: {why}")),
-        Event::Elsewhere(number) => console.remark(&format!("cell {number} is being computed by another process")),
-        Event::Done(number) => {
-            done += 1;
-            weight += weights[number - 1];
-            bar.note(&format!("{name}: {done} cells"));
-            bar.set((1e4 * weight / total) as u64);
-        }
-    });
+    let outcome =
+        run_missing(study, store, &chosen, &Sources::new(), threads, &console.context(), &mut |event| match event {
+            Event::Damaged(_, problem) => console.remark(&format!("{problem}; it is computed again")),
+            Event::Failed(number, why) => console.remark(&format!("cell {number} failed: {why}")),
+            Event::Elsewhere(number) => console.remark(&format!("cell {number} is being computed by another process")),
+            Event::Done(number) => {
+                done += 1;
+                weight += weights[number - 1];
+                bar.note(&format!("{name}: {done} cells"));
+                bar.set((1e4 * weight / total) as u64);
+            }
+        });
     drop(bar);
     outcome.context("the study stopped; finished cells are kept, and running it again goes on")
 }

@@ -69,8 +69,11 @@ impl Args {
             }
         }
         let outcomes = runs::all(&jobs, self.output.out.as_deref(), console)?;
-        let theory =
-            TwoTasks::new(&sequence.tasks, &MultiHeadSettings { sigma2: base.sigma0.powi(2), ..Default::default() })?;
+        let theory = TwoTasks::new(
+            &sequence.tasks,
+            &MultiHeadSettings { sigma2: base.sigma0.powi(2), ..Default::default() },
+            &console.context(),
+        )?;
         let critical = theory.critical_load()?;
         let mut points = Vec::new();
         for (k, &width) in widths.iter().enumerate() {

@@ -84,7 +84,7 @@ impl Told {
 impl Args {
     /// Trains and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone())?;
+        let _held = self.output.begin(self.job.clone(), &console.context())?;
         if self.job.loads.is_empty() { self.over_tasks(console) } else { self.over_loads(console) }
     }
 }

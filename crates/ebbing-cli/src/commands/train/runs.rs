@@ -1,6 +1,7 @@
 //! Many training runs, in parallel where there are several, each taken up from its checkpoint where there is one.
 
 use crate::console::{Console, Progress};
+use ebbing::Context;
 use ebbing::nets::{TrainSettings, Trained};
 use ebbing::{Error, Result, Task, Trainer};
 use std::path::{Path, PathBuf};
@@ -49,7 +50,8 @@ pub fn all(runs: &[Run], folder: Option<&Path>, console: &Console) -> anyhow::Re
     let total: usize =
         runs.iter().map(|run| run.tasks.len().saturating_mul(run.settings.max_steps)).fold(0, usize::saturating_add);
     let bar = Mutex::new(Bar { shown: console.steps("training, steps at most", total as u64), done: 0 });
-    let outcomes = ebbing::linalg::par_map(runs, |run| do_run(run, checkpoints.as_deref(), &bar));
+    let context = console.context();
+    let outcomes = ebbing::linalg::par_map(runs, |run| do_run(run, checkpoints.as_deref(), &context, &bar));
     Ok(outcomes.into_iter().collect::<Result<Vec<_>>>()?)
 }
 
@@ -72,11 +74,11 @@ impl Bar {
     }
 }
 
-fn do_run(run: &Run, checkpoints: Option<&Path>, bar: &Mutex<Bar>) -> Result<RunEnd> {
+fn do_run(run: &Run, checkpoints: Option<&Path>, context: &Context, bar: &Mutex<Bar>) -> Result<RunEnd> {
     let path: Option<PathBuf> = checkpoints.map(|folder| folder.join(format!("{}.safetensors", run.name)));
     let mut trainer = match &path {
-        Some(path) if path.exists() => Trainer::resume(path, &run.tasks, &run.settings)?,
-        _ => Trainer::new(&run.tasks, &run.settings)?,
+        Some(path) if path.exists() => Trainer::resume(path, &run.tasks, &run.settings, context)?,
+        _ => Trainer::new(&run.tasks, &run.settings, context)?,
     };
     let (count, most) = (trainer.tasks(), run.settings.max_steps);
     Bar::advance(bar, trainer.done() * most, None);

@@ -4,6 +4,7 @@ use super::runs::{self, Run, RunEnd};
 use super::{Args, Told, cells, loss_words, reports};
 use crate::console::Console;
 use crate::output::write_json;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner, TaskReport, Trained};
 use ebbing::stats::{mean_curve, mean_with_error};
@@ -73,12 +74,12 @@ impl Args {
             }
             groups.push(group);
         }
-        let theory = self.theory(&sequences)?;
+        let theory = self.theory(&sequences, &console.context())?;
         self.show_tasks(console, recipe.seed, &sequences[0], &groups, theory.as_ref())
     }
 
     /// The single-head theory's loss of task 1 after each task, over seeds.
-    fn theory(&self, sequences: &[TaskSequence]) -> anyhow::Result<Option<LossCurve>> {
+    fn theory(&self, sequences: &[TaskSequence], context: &Context) -> anyhow::Result<Option<LossCurve>> {
         let settings = self.job.settings(Learner::Gd, 0)?;
         if settings.heads == Heads::Multi {
             return Ok(None);
@@ -86,7 +87,7 @@ impl Args {
         let settings = SingleHeadSettings { architecture: settings.architecture, ..SingleHeadSettings::default() };
         let mut curves = Vec::new();
         for sequence in sequences {
-            let forgetting = SingleHead::new(sequence, &settings)?.forgetting()?;
+            let forgetting = SingleHead::new(sequence, &settings, context)?.forgetting()?;
             curves.push(forgetting.iter().map(|row| row[0]).collect());
         }
         Ok(Some(LossCurve::of("theory, random features", &curves)?))

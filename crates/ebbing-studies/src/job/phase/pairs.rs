@@ -1,6 +1,7 @@
 //! `phase`, beyond the diagram: every pair of several tasks, and what two tasks do to the hidden layer.
 
 use super::PhaseJob;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::linalg::Mat;
 use ebbing::tasks::{own_readouts, prepared_words};
@@ -55,22 +56,22 @@ pub struct Representation {
 }
 
 impl PhaseJob {
-    /// Every pair of the tasks, in the order learned; `hear` is told how many of all are done.
+    /// Every pair of the tasks, in the order learned.
     ///
     /// # Errors
     /// What the library says.
-    pub fn all_pairs(&self, sources: &Sources, hear: &mut dyn FnMut(usize, usize)) -> ebbing::Result<PhasePairs> {
+    pub fn all_pairs(&self, sources: &Sources, context: &Context) -> ebbing::Result<PhasePairs> {
         self.check()?;
         let theory = self.theory()?;
         let (settings, tasks) = self.drawn_tasks(sources)?;
         let all: Vec<(usize, usize)> = (0..tasks.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
         let mut pairs = Vec::new();
         for &(i, j) in &all {
-            let two = TwoTasks::new(&[tasks[i].clone(), tasks[j].clone()], &theory)?;
+            let two = TwoTasks::new(&[tasks[i].clone(), tasks[j].clone()], &theory, context)?;
             let critical_load = two.critical_load()?;
             let location = self.width.map(|n| critical_load.locate(tasks[j].x.nrows(), n)).transpose()?;
+            context.say("pairs of tasks", (pairs.len() + 1) as f64 / all.len() as f64)?;
             pairs.push(PhasePair { first: i + 1, second: j + 1, critical_load, location });
-            hear(pairs.len(), all.len());
         }
         let prepared = prepared_words(&settings, &tasks, true);
         Ok(PhasePairs { settings, prepared, sizes: tasks.iter().map(|t| t.x.nrows()).collect(), pairs })
@@ -84,10 +85,11 @@ impl PhaseJob {
         &self,
         tasks: &[Task],
         theory: &MultiHeadSettings,
+        context: &Context,
     ) -> ebbing::Result<Vec<Representation>> {
         let mut all = Vec::new();
         for &lambda in &self.lambda {
-            let two = TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..theory.clone() })?;
+            let two = TwoTasks::new(tasks, &MultiHeadSettings { lambda, ..theory.clone() }, context)?;
             all.extend(self.representations_of(&two, tasks)?);
         }
         Ok(all)

@@ -3,6 +3,7 @@
 use super::PhaseJob;
 use super::pairs::Representation;
 use super::sweep::SweptCurves;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::tasks::prepared_words;
 use ebbing::theory::best_lambda::{BestLambda, best_lambda};
@@ -75,12 +76,12 @@ impl PhaseJob {
     ///
     /// # Errors
     /// What the library says; [`Error::Data`] for another number of tasks.
-    pub fn place(&self, sources: &Sources) -> ebbing::Result<PhasePlace> {
+    pub fn place(&self, sources: &Sources, context: &Context) -> ebbing::Result<PhasePlace> {
         self.check()?;
         let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
         let (settings, tasks) = self.two_tasks(sources)?;
-        let two = TwoTasks::new(&tasks, &theory)?;
-        let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas)?;
+        let two = TwoTasks::new(&tasks, &theory, context)?;
+        let curves = phase_curves(&tasks, &theory, &self.lambda, &alphas, context)?;
         let maps = two.loss_maps()?;
         let with_own = |own: f64| {
             let loads: Vec<f64> = std::iter::once(own).chain(alphas.iter().copied()).collect();
@@ -95,10 +96,10 @@ impl PhaseJob {
         }
         if let Some(width) = self.width.filter(|_| place.tested) {
             let settings = MultiHeadSettings { width: Some(width), ..theory.clone() };
-            place.best = Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1)?);
+            place.best = Some(best_lambda(&tasks, &settings, RANGE.0, RANGE.1, context)?);
         }
         if self.representation {
-            place.representation = self.representations(&tasks, &theory)?;
+            place.representation = self.representations(&tasks, &theory, context)?;
         }
         Ok(place)
     }

@@ -3,6 +3,7 @@
 use super::PhaseJob;
 use crate::cell::Row;
 use crate::error::Result;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::theory::multi_head::{CriticalLoad, Power, TwoTasks};
 use ebbing::theory::phase::{PhaseCurve, PhasePoint, SequencePoint, phase_curves};
@@ -34,16 +35,16 @@ pub(crate) const COLUMNS: &[(&str, &str)] = &[
 ];
 
 impl PhaseJob {
-    pub(crate) fn rows(&self, sources: &Sources) -> Result<Vec<Row>> {
+    pub(crate) fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
         let (theory, (_, tasks)) = (self.theory()?, self.drawn_tasks(sources)?);
         if tasks.len() > 2 || self.beta.is_finite() {
-            let curves = self.sequence(sources, &mut |_, _| ())?.curves;
+            let curves = self.sequence(sources, context)?.curves;
             return Ok(curves.iter().flat_map(|c| c.points.iter().map(|p| sequence_row(c.lambda, p))).collect());
         }
-        let curves = phase_curves(&tasks, &theory, &self.lambda, &self.alpha.grid()?)?;
+        let curves = phase_curves(&tasks, &theory, &self.lambda, &self.alpha.grid()?, context)?;
         let critical = match curves.iter().find_map(|curve| curve.critical.clone()) {
             Some(critical) => critical,
-            None => TwoTasks::new(&tasks, &theory)?.critical_load()?,
+            None => TwoTasks::new(&tasks, &theory, context)?.critical_load()?,
         };
         Ok(curves.iter().flat_map(|curve| curve.points.iter().map(|p| row(curve, p, &critical))).collect())
     }

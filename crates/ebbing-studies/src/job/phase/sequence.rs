@@ -1,6 +1,7 @@
 //! Curves against the load of any number of tasks, at any temperature.
 
 use super::PhaseJob;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::tasks::prepared_words;
 use ebbing::theory::multi_head::MultiHeadSettings;
@@ -22,12 +23,11 @@ pub struct PhaseSequence {
 }
 
 impl PhaseJob {
-    /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width. `hear` is told how many
-    /// of all loads are done.
+    /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width.
     ///
     /// # Errors
     /// What the library says.
-    pub fn sequence(&self, sources: &Sources, hear: &mut dyn FnMut(usize, usize)) -> ebbing::Result<PhaseSequence> {
+    pub fn sequence(&self, sources: &Sources, context: &Context) -> ebbing::Result<PhaseSequence> {
         self.check()?;
         let (settings, tasks) = self.drawn_tasks(sources)?;
         let (theory, mut alphas) = (self.theory()?, self.alpha.grid()?);
@@ -39,11 +39,12 @@ impl PhaseJob {
         let (mut curves, mut done) = (Vec::new(), 0);
         for &lambda in &self.lambda {
             let settings = MultiHeadSettings { lambda, ..theory.clone() };
-            let mut curve = sequence_curve(&tasks, &settings, &[])?;
+            let mut curve = sequence_curve(&tasks, &settings, &[], context)?;
             for alpha in &alphas {
-                curve.points.extend(sequence_curve(&tasks, &settings, std::slice::from_ref(alpha))?.points);
+                curve.points.extend(sequence_curve(&tasks, &settings, std::slice::from_ref(alpha), context)?.points);
                 done += 1;
-                hear(done, self.lambda.len() * alphas.len());
+                let all = self.lambda.len() * alphas.len();
+                context.say("curves against the load", done as f64 / all as f64)?;
             }
             curves.push(curve);
         }

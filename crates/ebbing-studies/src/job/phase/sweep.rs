@@ -4,6 +4,7 @@ use super::PhaseJob;
 use crate::job::tasks::ProtocolKind;
 use crate::job::words::checked_seeds;
 use clap::ValueEnum;
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::stats::Estimate;
@@ -130,7 +131,7 @@ impl PhaseJob {
     pub fn swept(
         &self,
         sources: &Sources,
-        hear: &mut dyn FnMut(),
+        context: &Context,
     ) -> ebbing::Result<(serde_json::Value, Vec<SweptLoads>, Vec<SweptCurves>)> {
         let (theory, alphas, seeds) = (self.theory()?, self.alpha.grid()?, checked_seeds(self.seeds)?);
         self.check()?;
@@ -139,6 +140,11 @@ impl PhaseJob {
         let (values, chosen) = self.grid();
         let mut settings = serde_json::Value::Null;
         let mut swept = Vec::new();
+        let (mut done, all) = (0, values.len() * seeds + chosen.len());
+        let mut step = || {
+            done += 1;
+            context.say("phase diagram", done as f64 / all as f64)
+        };
         for value in values {
             let mut loads = Vec::new();
             for k in 0..seeds as u64 {
@@ -146,16 +152,16 @@ impl PhaseJob {
                 if settings.is_null() {
                     settings = sequence.settings.clone();
                 }
-                loads.push(TwoTasks::new(&self.labels(sequence.tasks)?, &theory)?.critical_load()?);
-                hear();
+                loads.push(TwoTasks::new(&self.labels(sequence.tasks)?, &theory, context)?.critical_load()?);
+                step()?;
             }
             swept.push(SweptLoads { value, loads });
         }
         let mut curves = Vec::new();
         for value in chosen {
             let tasks = self.labels(sweep.at(&base, value).draw(sources, base.seed)?.tasks)?;
-            curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas)? });
-            hear();
+            curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas, context)? });
+            step()?;
         }
         Ok((settings, swept, curves))
     }

@@ -258,6 +258,7 @@ fn depth(forecast: &Forecast, own: usize) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ebbing::Context;
     use ebbing::data::{Dataset, Preprocess, Source};
     use ebbing::tasks::Permuted;
     use ebbing::theory::order_parameters::{self, OrderParameterSettings};
@@ -267,7 +268,8 @@ mod tests {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 2, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
         let settings = OrderParameterSettings { shuffles: 40, ..OrderParameterSettings::default() };
-        let mut pair = order_parameters::pair(&tasks.tasks[0], &tasks.tasks[1], &settings).unwrap();
+        let mut pair =
+            order_parameters::pair(&tasks.tasks[0], &tasks.tasks[1], &settings, &Context::default()).unwrap();
         let mut told = |conflict: f64, p: f64| {
             let null = pair.null.as_mut().unwrap();
             (null.mean.conflict, null.low.conflict, null.high.conflict) = (1.1, 0.8, 1.4);
@@ -291,7 +293,7 @@ mod tests {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 3, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
         let settings = ebbing::theory::forecast::ForecastSettings { order: false, ..Default::default() };
-        let mut told = Forecast::of(&[tasks], &settings, &mut |_| ()).unwrap();
+        let mut told = Forecast::of(&[tasks], &settings, &Context::default()).unwrap();
         let times = [1.0, 2.0, 3.0, 4.0];
         for (curve, name) in [([0.0, 0.1, 0.2, 0.3], "straight line"), ([0.0, 0.4, 0.4, 0.4], "plateau")] {
             told.fit = Some(ebbing::stats::ForgettingFit::new(&times, &curve).unwrap());

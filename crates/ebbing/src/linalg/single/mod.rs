@@ -214,16 +214,17 @@ mod tests {
             let settings =
                 TrainSettings { architecture, width, eta, max_steps, threshold: 1e-30, ..Default::default() };
             let (mut seconds, mut last) = ([vec![], vec![]], (0, Instant::now()));
-            let ended = crate::Trainer::new(&[task], &settings).unwrap().learn_next(&mut |at| {
-                let (faer, (step, since)) = (FROM_FAER.load(Relaxed), last);
-                // The first steps warm caches up.
-                if step > 2 {
-                    seconds[usize::from(faer)].push(since.elapsed().as_secs_f64() / (at.step - step) as f64);
-                }
-                FROM_FAER.store(!faer, Relaxed);
-                last = (at.step, Instant::now());
-                seconds.iter().any(|side| side.len() < 20)
-            });
+            let ended =
+                crate::Trainer::new(&[task], &settings, &crate::Context::default()).unwrap().learn_next(&mut |at| {
+                    let (faer, (step, since)) = (FROM_FAER.load(Relaxed), last);
+                    // The first steps warm caches up.
+                    if step > 2 {
+                        seconds[usize::from(faer)].push(since.elapsed().as_secs_f64() / (at.step - step) as f64);
+                    }
+                    FROM_FAER.store(!faer, Relaxed);
+                    last = (at.step, Instant::now());
+                    seconds.iter().any(|side| side.len() < 20)
+                });
             FROM_FAER.store(false, Relaxed);
             assert!(matches!(ended, Err(crate::Error::Stopped)), "{ended:?}");
             seconds.iter_mut().for_each(|side| side.sort_by(f64::total_cmp));

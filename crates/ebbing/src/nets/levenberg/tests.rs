@@ -278,7 +278,7 @@ fn linear_networks_end_at_the_closed_solution() {
     let (p, dim, n, kappa) = (14, 20, 6, 0.05);
     let tasks = random_tasks(2, p, dim, 1, 21);
     let settings = solved(Learner::L2 { kappa }, Heads::Multi, Activation::Linear, 1, n);
-    let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+    let mut trainer = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
     trainer.learn_next(&mut |_| true).unwrap();
     let before = to_f64(&trainer.net().hidden()[0]);
     trainer.learn_next(&mut |_| true).unwrap();
@@ -320,7 +320,7 @@ fn a_readout_alone_is_ridge_regression() {
     let kappa = 0.05;
     let base = solved(Learner::L2 { kappa }, Heads::Single, Activation::Relu, 1, 60);
     let settings = TrainSettings { readout_only: true, ..base };
-    let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+    let mut trainer = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
     trainer.learn_next(&mut |_| true).unwrap();
     let before = to_f64(&trainer.net().readouts()[0]);
     trainer.learn_next(&mut |_| true).unwrap();
@@ -365,7 +365,7 @@ fn long_descent_ends_at_the_same_minimum() {
             max_steps: 300_000,
             ..settings.clone()
         };
-        let mut descent = Trainer::new(&tasks, &long).unwrap();
+        let mut descent = Trainer::new(&tasks, &long, &crate::Context::default()).unwrap();
         descent.net = one.net().clone();
         descent.trained = one.trained().clone();
         descent.learn_next(&mut |_| true).unwrap();
@@ -467,7 +467,7 @@ fn several_penalties_share_their_way() {
             readout_scales: scales,
             ..solved(Learner::L2 { kappa: 0.1 }, Heads::Multi, activation, 1, 12)
         };
-        let mut first = Trainer::new(&tasks, &base).unwrap();
+        let mut first = Trainer::new(&tasks, &base, &crate::Context::default()).unwrap();
         first.learn_next(&mut |_| true).unwrap();
         let kappas = [0.01, 0.1, 0.001];
         let all = first.learn_next_at(&kappas, &mut |_| true).unwrap();
@@ -478,7 +478,7 @@ fn several_penalties_share_their_way() {
         }
     }
     let settings = solved(Learner::L2 { kappa: 0.1 }, Heads::Multi, Activation::Relu, 1, 12);
-    let start = Trainer::new(&tasks, &settings).unwrap();
+    let start = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
     // The first task has no penalty: one solution serves all.
     let first = start.learn_next_at(&[0.1, 0.01], &mut |_| true).unwrap();
     assert_eq!(first[0].net(), first[1].net());
@@ -486,7 +486,9 @@ fn several_penalties_share_their_way() {
         let said = start.learn_next_at(&bad, &mut |_| true).err().unwrap().to_string();
         assert!(said.contains("kappas"), "{said}");
     }
-    let descent = Trainer::new(&tasks, &TrainSettings { solver: Solver::Descent, ..settings }).unwrap();
+    let descent =
+        Trainer::new(&tasks, &TrainSettings { solver: Solver::Descent, ..settings }, &crate::Context::default())
+            .unwrap();
     assert!(descent.learn_next_at(&[0.1], &mut |_| true).is_err());
 }
 
@@ -524,11 +526,11 @@ fn bits_depend_on_nothing_else() {
             }
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("run.safetensors");
-            let mut part = Trainer::new(&tasks, &settings).unwrap();
+            let mut part = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
             while part.done() < part.tasks() {
                 part.learn_next(&mut |_| true).unwrap();
                 part.save(&path, &tasks).unwrap();
-                part = Trainer::resume(&path, &tasks, &settings).unwrap();
+                part = Trainer::resume(&path, &tasks, &settings, &crate::Context::default()).unwrap();
             }
             assert_eq!((one.net(), one.trained()), (part.net(), part.trained()));
         }
@@ -545,7 +547,7 @@ fn one_column(tasks: &[Task]) -> Vec<Task> {
 fn runs_can_be_ended_and_settings_refused() {
     let tasks = random_tasks(2, 12, 8, 1, 9);
     let settings = solved(Learner::L2 { kappa: 0.1 }, Heads::Single, Activation::Relu, 1, 16);
-    let mut trainer = Trainer::new(&tasks, &settings).unwrap();
+    let mut trainer = Trainer::new(&tasks, &settings, &crate::Context::default()).unwrap();
     let error = trainer.learn_next(&mut |at| at.step < 2).unwrap_err();
     assert!(matches!(error, Error::Stopped), "{error}");
     assert_eq!(trainer.done(), 0);
@@ -564,7 +566,7 @@ fn runs_can_be_ended_and_settings_refused() {
         (TrainSettings { readout_penalty: -1.0, ..settings.clone() }, "readout_penalty"),
         (TrainSettings { solver: Solver::Descent, readout_penalty: 1.0, ..settings.clone() }, "levenberg"),
     ] {
-        let said = Trainer::new(&tasks, &bad).err().expect(word).to_string();
+        let said = Trainer::new(&tasks, &bad, &crate::Context::default()).err().expect(word).to_string();
         assert!(said.contains(word), "{said}");
     }
 }

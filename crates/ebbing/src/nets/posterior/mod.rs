@@ -16,10 +16,11 @@ mod tests;
 pub use diagnostics::{Convergence, convergence};
 pub(crate) use energy::{slope, value};
 
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::linalg::on_one_thread;
-use crate::plan::{check_memory, sample_cost};
+use crate::plan::sample_cost;
 use crate::stats::Estimate;
 use crate::tasks::{Task, own_readouts, sizes_of};
 use chain::{Chain, FOLLOWED};
@@ -134,29 +135,24 @@ pub struct SampledPosterior {
 
 /// Samples networks from the posterior after all `tasks` (one target column each).
 ///
-/// `progress` is called after each chain with the number of chains done.
+/// The listener of the context hears of every chain that is done.
 ///
 /// # Errors
 /// [`Error::Setting`] for settings out of range, [`Error::Data`] for tasks that do not fit together.
-pub fn sample_posterior(
-    tasks: &[Task],
-    settings: &PosteriorSettings,
-    progress: impl Fn(usize) + Sync,
-) -> Result<SampledPosterior> {
+pub fn sample_posterior(tasks: &[Task], settings: &PosteriorSettings, context: &Context) -> Result<SampledPosterior> {
     let tasks = &settings.heads.targets(tasks)[..];
     let prior = check(tasks, settings)?;
     let (width, depth, chains) = (settings.width, settings.architecture.depth, settings.chains);
-    check_memory("sampling", &sizes_of(tasks), |s| sample_cost(s, width, depth, chains, 1.0))?;
+    context.plan().check("sampling", &sizes_of(tasks), |s| sample_cost(s, width, depth, chains, 1.0))?;
     let tasks = &in_their_span(tasks)?[..];
     let done = std::sync::atomic::AtomicUsize::new(0);
-    let chains: Vec<Chain> = (0..settings.chains)
-        .into_par_iter()
-        .map(|index| {
-            let chain = on_one_thread(|| chain::run(tasks, settings, prior, index as u64))?;
-            progress(1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-            Ok(chain)
-        })
-        .collect::<Result<_>>()?;
+    let run = |index: usize| {
+        let chain = on_one_thread(|| chain::run(tasks, settings, prior, index as u64))?;
+        let done = 1 + done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        context.say(&format!("{done} of {chains} chains"), done as f64 / chains as f64)?;
+        Ok(chain)
+    };
+    let chains: Vec<Chain> = context.run(|| (0..chains).into_par_iter().map(run).collect())?;
     Ok(summarize(&chains, tasks.len()))
 }
 

@@ -29,7 +29,7 @@ fn one_hidden_unit_matches_quadrature() {
         seed: 11,
         heads: Heads::Multi,
     };
-    let sampled = sample_posterior(&[first.clone(), second.clone()], &settings, |_| ()).unwrap();
+    let sampled = sample_posterior(&[first.clone(), second.clone()], &settings, &crate::Context::default()).unwrap();
 
     // f(x) = a w x, so given w the targets are N(0, σ²w² x xᵀ + I/β): the evidence by its rank-one form.
     let moments = |task: &Task, w: f64| {
@@ -141,7 +141,7 @@ fn agrees_with_an_independent_sampler() {
         seed: 1,
         ..Default::default()
     };
-    let got = sample_posterior(&[load("task1"), second], &settings, |_| ()).unwrap();
+    let got = sample_posterior(&[load("task1"), second], &settings, &crate::Context::default()).unwrap();
     let pairs = [
         ("u11", got.u1[0][0]),
         ("u12", got.u1[1][0]),
@@ -178,12 +178,12 @@ fn readouts_have_a_prior_of_their_own() {
         leapfrog: 12,
         ..Default::default()
     };
-    let sampled = sample_posterior(&tasks, &settings, |_| ()).unwrap();
+    let sampled = sample_posterior(&tasks, &settings, &crate::Context::default()).unwrap();
     let theory = |readout_sigma2: Option<f64>| {
         let (lambda, beta, width) = (settings.lambda, settings.beta, Some(width as f64));
         let settings =
             crate::theory::multi_head::MultiHeadSettings { lambda, beta, width, readout_sigma2, ..Default::default() };
-        crate::MultiHead::new(&tasks, &settings).unwrap()
+        crate::MultiHead::new(&tasks, &settings, &crate::Context::default()).unwrap()
     };
     let (own, common) = (theory(readout_sigma2), theory(None));
     for t in 1..=2 {
@@ -195,7 +195,12 @@ fn readouts_have_a_prior_of_their_own() {
         assert!((norm.value - common.u1(t, t)).abs() > 2.0 * allowed, "u1({t},{t}): {norm:?}");
     }
     let single = PosteriorSettings { heads: Heads::Single, ..settings };
-    assert!(sample_posterior(&tasks, &single, |_| ()).unwrap_err().to_string().contains("readout_sigma2 is 0.25"));
+    assert!(
+        sample_posterior(&tasks, &single, &crate::Context::default())
+            .unwrap_err()
+            .to_string()
+            .contains("readout_sigma2 is 0.25")
+    );
 }
 
 /// Sampled over theoretical F21, minus 1, averaged over draws of two related tasks of N/2 examples in N dimensions: mean and
@@ -219,7 +224,7 @@ fn gap_of_forgetting(width: usize, draws: u64) -> Estimate {
                 seed: draw,
                 ..Default::default()
             };
-            let sampled = sample_posterior(&tasks, &settings, |_| ()).unwrap();
+            let sampled = sample_posterior(&tasks, &settings, &crate::Context::default()).unwrap();
             let theory = crate::theory::multi_head::MultiHeadSettings {
                 lambda: settings.lambda,
                 sigma2: settings.sigma2,
@@ -228,7 +233,7 @@ fn gap_of_forgetting(width: usize, draws: u64) -> Estimate {
                 alpha: None,
                 ..Default::default()
             };
-            let theory = crate::MultiHead::new(&tasks, &theory).unwrap();
+            let theory = crate::MultiHead::new(&tasks, &theory, &crate::Context::default()).unwrap();
             sampled.forgetting[0].value / theory.forgetting(2, 1).unwrap() - 1.0
         })
         .collect();

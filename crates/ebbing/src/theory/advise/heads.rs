@@ -1,6 +1,7 @@
 //! A readout per task at the user's own width, by the multi-head theory.
 
 use super::remedies::{LAMBDAS, Trial, penalty};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::tasks::TaskSequence;
 use crate::theory::multi_head::{MultiHeadSettings, outcome_of_readouts};
@@ -15,12 +16,14 @@ pub(super) fn at_width(
     theory: &SingleHeadSettings,
     width: f64,
     lambdas: &[f64],
+    context: &Context,
 ) -> Result<Vec<Trial>> {
     if theory.bias2 != 0.0 {
         let reason = "the theory of a readout per task is for networks without biases";
         return Err(Error::OutsideTheory { what: "readouts with biases".into(), reason: reason.into() });
     }
-    [None, Some(theory.sigma2)].into_iter().map(|norm| best_penalty(draws, theory, width, (lambdas, norm))).collect()
+    let best = |norm| best_penalty(draws, theory, width, (lambdas, norm), context);
+    [None, Some(theory.sigma2)].into_iter().map(best).collect()
 }
 
 fn best_penalty(
@@ -28,6 +31,7 @@ fn best_penalty(
     theory: &SingleHeadSettings,
     width: f64,
     (lambdas, readout_norm): (&[f64], Option<f64>),
+    context: &Context,
 ) -> Result<Trial> {
     let usual = LAMBDAS.map(|lambda| lambda / theory.sigma2);
     let mut best: Option<(f64, Trial)> = None;
@@ -43,10 +47,11 @@ fn best_penalty(
             depth: theory.architecture.depth,
             ..MultiHeadSettings::default()
         };
-        let outcomes = draws.iter().map(|draw| outcome_of_readouts(&draw.tasks, &settings)).collect::<Result<Vec<_>>>();
+        let outcomes =
+            draws.iter().map(|draw| outcome_of_readouts(&draw.tasks, &settings, context)).collect::<Result<Vec<_>>>();
         let outcomes = match outcomes {
             Ok(outcomes) => outcomes,
-            Err(error @ Error::OutsideTheory { .. }) => return Err(error),
+            Err(error @ (Error::OutsideTheory { .. } | Error::Stopped)) => return Err(error),
             Err(error) => {
                 why.get_or_insert(error);
                 continue;

@@ -21,6 +21,7 @@ mod sentences;
 use super::calibration::Expected;
 use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::stats::mean_with_error;
 use crate::tasks::{TaskSequence, is_whitened, parts_of};
@@ -217,20 +218,22 @@ pub struct OrderRange {
 impl Advice {
     /// Tries every remedy on the sequences (one per draw, of the same tasks and sizes) and averages.
     ///
-    /// `progress` is called before each part of the work, with what comes next.
-    ///
     /// # Errors
     /// [`Error::Setting`] for settings out of their range; [`Error::Data`] for no sequence or fewer than two tasks; any
     /// error of the theory where nothing is done. A remedy that fails is a row that says why.
-    pub fn of(sequences: &[TaskSequence], settings: &AdviseSettings, progress: &mut dyn FnMut(&str)) -> Result<Self> {
+    pub fn of(sequences: &[TaskSequence], settings: &AdviseSettings, context: &Context) -> Result<Self> {
+        context.run(|| Self::found(sequences, settings, context))
+    }
+
+    fn found(sequences: &[TaskSequence], settings: &AdviseSettings, context: &Context) -> Result<Self> {
         check(sequences, settings)?;
         let used = |s: &TaskSequence| s.tasks.iter().map(|task| task.x.nrows()).max().unwrap_or(0);
         let all = used(&sequences[0]);
         let parts = parts_of(sequences, settings.max_p)?;
         let examples_used = [used(&parts[0]), all];
         let held_out = parts.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
-        let mut search = Search::new(&parts, settings)?;
-        search.run(progress)?;
+        let mut search = Search::new(&parts, settings, context)?;
+        search.run()?;
         let (mut remedies, nothing) = (search.remedies, search.nothing);
         gains::of_accuracy(&mut remedies, is_whitened(&sequences[0].settings));
         for remedy in &mut remedies {

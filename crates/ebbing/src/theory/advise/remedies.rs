@@ -3,6 +3,7 @@
 use super::bench::{Bench, no_network, with_depth};
 use super::heads::at_width;
 use super::{AdviseSettings, OrderRange, Remedy, RemedyKind, ReplayPoint};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::stats::number::chosen;
 use crate::tasks::{TaskSequence, WithContext, in_order};
@@ -32,6 +33,9 @@ pub(super) struct Trial {
 pub(super) struct Search<'a> {
     draws: &'a [TaskSequence],
     settings: &'a AdviseSettings,
+    context: &'a Context,
+    /// How many of its parts have begun.
+    begun: usize,
     theory: SingleHeadSettings,
     given: Vec<usize>,
     bases: Vec<Bench>,
@@ -59,7 +63,7 @@ fn mean(outcomes: &[Outcome]) -> f64 {
 }
 
 impl<'a> Search<'a> {
-    pub fn new(draws: &'a [TaskSequence], settings: &'a AdviseSettings) -> Result<Self> {
+    pub fn new(draws: &'a [TaskSequence], settings: &'a AdviseSettings, context: &'a Context) -> Result<Self> {
         // At λ = β = ∞ mode gibbs is ntk.
         let mode = if settings.theory.mode == Mode::Gibbs { Mode::Ntk } else { settings.theory.mode };
         let theory = SingleHeadSettings { mode, variance: false, ..settings.theory };
@@ -79,6 +83,8 @@ impl<'a> Search<'a> {
             most: settings.budget.unwrap_or(most),
             draws,
             settings,
+            context,
+            begun: 0,
             theory,
             given,
             bases,
@@ -93,13 +99,13 @@ impl<'a> Search<'a> {
         })
     }
 
-    pub fn run(&mut self, progress: &mut dyn FnMut(&str)) -> Result<()> {
+    pub fn run(&mut self) -> Result<()> {
         let mut nothing = Remedy::new(RemedyKind::Nothing, "nothing".into(), "", 1.0, &self.nothing);
         nothing.expected = self.expect(Training::Plain, &self.bases, Replay::default());
         self.remedies.push((nothing, self.nothing.clone()));
-        progress("replay");
+        self.next("replay")?;
         self.replay()?;
-        progress("gating");
+        self.next("gating")?;
         let shares = if self.settings.quick { vec![0.2] } else { SHARES.to_vec() };
         self.networks(RemedyKind::Gating, "gating", shares, |search, &g| {
             let theory = search.theory;
@@ -109,7 +115,7 @@ impl<'a> Search<'a> {
         if self.settings.quick {
             return Ok(());
         }
-        progress("depth");
+        self.next("depth")?;
         let depths: Vec<usize> = DEPTHS.iter().filter(|d| **d != self.theory.architecture.depth).copied().collect();
         let base_depth = self.theory.architecture.depth as f64;
         self.networks(RemedyKind::Depth, "another depth", depths, |search, &depth| {
@@ -118,9 +124,9 @@ impl<'a> Search<'a> {
             let cost = (depth as f64 + 1.0) / (base_depth + 1.0);
             search.trial((format!("depth {depth}"), "a deeper network", cost), theory, benches)
         });
-        progress("order");
+        self.next("order")?;
         self.order();
-        progress("context");
+        self.next("context")?;
         let dim = self.draws[0].dim();
         self.networks(RemedyKind::Context, "context vectors", vec![dim.div_ceil(4), dim], |search, &n| {
             let theory = search.theory;
@@ -130,16 +136,27 @@ impl<'a> Search<'a> {
             let cost = 1.0 + n as f64 / dim as f64;
             search.trial((format!("context of {n} inputs"), "the task at test time", cost), theory, benches)
         });
-        progress("penalty");
+        self.next("penalty")?;
         self.penalties();
         self.regimes();
-        progress("a readout per task");
+        self.next("a readout per task")?;
         self.readouts();
-        progress("everything at once");
+        self.next("everything at once")?;
         self.joint();
-        progress("combinations");
+        self.next("combinations")?;
         self.combinations();
         Ok(())
+    }
+
+    /// Begins the next part.
+    fn next(&mut self, text: &str) -> Result<()> {
+        self.begun += 1;
+        self.part().say(text, 0.0)
+    }
+
+    /// The context of the part that is under way.
+    fn part(&self) -> Context {
+        self.context.part(self.begun.saturating_sub(1), if self.settings.quick { 2 } else { 9 })
     }
 
     /// A bench of every draw.
@@ -322,7 +339,7 @@ impl<'a> Search<'a> {
     fn searched(&self, rank: OrderRank) -> Result<TaskOrder> {
         let search = OrderSearchSettings { theory: self.theory, rank, ..Default::default() };
         let inputs: Vec<Inputs<'_>> = self.bases.iter().map(Bench::inputs).collect();
-        best_order_of(&inputs, &search)
+        best_order_of(&inputs, &search, &self.part())
     }
 
     /// λ on all weights, and penalties that differ between layers as λ → ∞.
@@ -334,8 +351,11 @@ impl<'a> Search<'a> {
         for lambda in tried.into_iter().filter(|_| !self.settings.features) {
             let theory = SingleHeadSettings { mode: Mode::Gibbs, lambda, ..self.theory };
             let name = format!("penalty, λ = {} on all{}", penalty(lambda), self.temperature());
-            let outcomes =
-                self.draws.iter().map(|s| SingleHead::new(s, &theory)?.outcome()).collect::<Result<Vec<_>>>();
+            let outcomes = self
+                .draws
+                .iter()
+                .map(|s| SingleHead::new(s, &theory, self.context)?.outcome())
+                .collect::<Result<Vec<_>>>();
             let trial = outcomes.map(|outcomes| Trial { name, needs: "a copy of the weights", cost: 1.0, outcomes });
             if !self.settings.lambdas.is_empty() {
                 // Those that were asked for each have a row.
@@ -411,7 +431,7 @@ impl<'a> Search<'a> {
         let widths: Vec<f64> = self.settings.width.iter().chain(&self.settings.widths).copied().collect();
         let mut told = false;
         for width in widths {
-            match at_width(self.draws, &self.theory, width, &self.settings.lambdas) {
+            match at_width(self.draws, &self.theory, width, &self.settings.lambdas, self.context) {
                 Ok(trials) => {
                     trials.iter().for_each(|trial| self.push(RemedyKind::Readouts, trial));
                     told = true;

@@ -3,9 +3,10 @@
 use super::kernels::KernelSource;
 use super::shared::Given;
 use super::table::{self, KernelTable};
+use crate::context::Context;
 use crate::error::Result;
 use crate::kernels::{Architecture, WeightPrior, check_inputs};
-use crate::plan::{Cost, Sizes, check_memory};
+use crate::plan::{Cost, Sizes};
 use crate::tasks::{TaskSequence, inputs_only};
 
 /// Tasks, and what their kernels are made from. A [`TaskSequence`] by itself holds inputs of a network.
@@ -56,9 +57,11 @@ impl<'a> Inputs<'a> {
     ///
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory).
-    pub(crate) fn fits(self, what: &str, cost: impl Fn(&Sizes) -> Cost) -> Result<()> {
+    pub(crate) fn fits(self, what: &str, cost: impl Fn(&Sizes) -> Cost, context: &Context) -> Result<()> {
         match self {
-            Inputs::Network(sequence) | Inputs::Features(sequence) => check_memory(what, &sequence.sizes(), cost),
+            Inputs::Network(sequence) | Inputs::Features(sequence) => {
+                context.plan().check(what, &sequence.sizes(), cost)
+            }
             Inputs::Kernels(_) => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use super::table::{KernelTask, from_kernel_task};
 use crate::error::Result;
 use crate::kernels::{Kernel, KernelKind, check_inputs};
 use crate::linalg::{Mat, MatRef};
-use crate::plan::planned_memory;
+use crate::plan::Memory;
 use crate::tasks::{Task, TaskSequence, inputs_only, number_inputs};
 use crate::theory::single_head::{Mode, SingleHeadSettings};
 use std::collections::HashSet;
@@ -32,6 +32,7 @@ impl Made {
         theory: &SingleHeadSettings,
         held_out: bool,
         budget: usize,
+        memory: &Memory,
     ) -> Result<Option<Made>> {
         let prior = theory.checked()?;
         sequence.validate()?;
@@ -43,7 +44,7 @@ impl Made {
         let train: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
         let most: usize = train.iter().map(|x| x.nrows()).sum();
         let bytes = (1 + usize::from(tangent)) * most * (most + below) * size_of::<f64>();
-        let room = planned_memory().map_or(f64::INFINITY, |most| 0.5 * most);
+        let room = memory.planned().map_or(f64::INFINITY, |most| 0.5 * most);
         if theory.mode == Mode::Gibbs || theory.variance || bytes > budget || bytes as f64 > room {
             return Ok(None);
         }

@@ -1,6 +1,7 @@
 //! One sequence with its kernels, from which everything in a forecast is computed.
 
 use super::{ForecastSettings, inputs};
+use crate::context::Context;
 use crate::error::Result;
 use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
@@ -16,27 +17,28 @@ use crate::theory::single_head::{
 pub(super) struct Bench<'a> {
     sequence: &'a TaskSequence,
     settings: &'a ForecastSettings,
+    context: &'a Context,
     pub made: Option<Made>,
 }
 
 impl<'a> Bench<'a> {
-    pub fn new(sequence: &'a TaskSequence, settings: &'a ForecastSettings) -> Result<Self> {
+    pub fn new(sequence: &'a TaskSequence, settings: &'a ForecastSettings, context: &'a Context) -> Result<Self> {
         let theory = &settings.theory;
         let made = match settings.features {
             true => None,
             false => {
-                inputs(sequence, false).fits("this forecast", forgetting_cost)?;
-                Made::of(sequence, theory, true, theory.keep_bytes)?
+                inputs(sequence, false).fits("this forecast", forgetting_cost, context)?;
+                Made::of(sequence, theory, true, theory.keep_bytes, context.plan())?
             }
         };
-        Ok(Bench { sequence, settings, made })
+        Ok(Bench { sequence, settings, context, made })
     }
 
     /// The tasks learned, by a theory with the kernels of this one.
     pub fn single_head(&self, theory: &SingleHeadSettings) -> Result<SingleHead> {
         match &self.made {
             Some(made) => SingleHead::learn(*theory, made.source(), &made.given()),
-            None => SingleHead::new(inputs(self.sequence, self.settings.features), theory),
+            None => SingleHead::new(inputs(self.sequence, self.settings.features), theory, self.context),
         }
     }
 
@@ -47,7 +49,7 @@ impl<'a> Bench<'a> {
         let learned = if theory.same_kernels(&self.settings.theory) {
             self.single_head(&theory)?
         } else {
-            SingleHead::new(self.sequence, &theory)?
+            SingleHead::new(self.sequence, &theory, self.context)?
         };
         learned.outcome().map(Some)
     }
@@ -60,11 +62,12 @@ impl<'a> Bench<'a> {
         }
         match &self.made {
             Some(made) => {
-                let (asked, spare) = (settings.of_pairs(detailed), spare_bytes(&self.sequence.sizes()));
+                let (asked, spare) =
+                    (settings.of_pairs(detailed), spare_bytes(&self.sequence.sizes(), self.context.plan()));
                 let found = all_pairs(&asked, made.source(), &made.given(), spare)?;
                 Ok(with_forgetting(found, pair_forgetting(&settings.theory, made.source(), &made.given())?))
             }
-            None => pairs(self.sequence, settings, detailed),
+            None => pairs(self.sequence, settings, detailed, self.context),
         }
     }
 }
@@ -75,9 +78,10 @@ pub(super) fn pairs(
     sequence: &TaskSequence,
     settings: &ForecastSettings,
     detailed: bool,
+    context: &Context,
 ) -> Result<Vec<PairOrderParameters>> {
     let (theory, inputs) = (&settings.theory, inputs(sequence, settings.features));
-    let found = order_parameters(inputs, &settings.of_pairs(detailed))?;
+    let found = order_parameters(inputs, &settings.of_pairs(detailed), context)?;
     let source = inputs.source(theory.architecture, theory.checked()?);
     Ok(with_forgetting(found, pair_forgetting(theory, source, &inputs.given(theory.bias2)?)?))
 }

@@ -3,6 +3,7 @@
 //! | Item | What it is |
 //! |---|---|
 //! | [`Forecast::of`], [`ForecastSettings`] | computes all of it |
+//! | [`Computed`], [`Engine`] | how it was computed |
 //! | [`Forecast`] | forgetting, order parameters of all pairs, held-out data, fits, other depths, best order, notes |
 //! | [`ForecastOrders`] | the forecast of any order of the tasks, from kernels that are made once |
 //! | [`PairForecast`], [`WorstPair`], [`Reading`] | which tasks conflict, and why |
@@ -29,11 +30,13 @@ use super::calibration::Expected;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{Outcome, SingleHeadForecast, SingleHeadSettings};
 use super::task_order::engine::ORDERS_AT_ONCE;
-use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, search_of};
+use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
+use super::whole::kernels;
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
-use crate::plan::{search_bytes, spare_bytes};
+use crate::plan::{Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, search_bytes, spare_bytes};
 use crate::stats::{ForgettingFit, VarianceExplained};
 use crate::tasks::{TaskSequence, is_whitened};
 use bench::Bench;
@@ -180,6 +183,37 @@ pub struct TestForecast {
     pub metrics: Option<ContinualMetrics>,
 }
 
+/// How a forecast was computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Kernels between examples, in memory.
+    Memory,
+    /// Kernels between examples in tiles that are made when they are needed, factors on disk.
+    Tiles,
+    /// A linear head on d features, in d × d.
+    FeatureSpace,
+}
+
+/// What was decided before a forecast was computed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Computed {
+    /// How it was computed.
+    pub engine: Engine,
+    /// Bytes of memory that it was planned to take at least.
+    pub bytes: f64,
+}
+
+impl Computed {
+    fn of(engine: Engine, sizes: &Sizes, settings: &ForecastSettings, context: &Context) -> Computed {
+        let bytes = match engine {
+            Engine::Memory | Engine::Tiles => forecast_cost(sizes, kernels(&settings.theory), context.plan()).bytes,
+            Engine::FeatureSpace => feature_forgetting_cost(sizes).then(feature_parameter_cost(sizes)).bytes,
+        };
+        Computed { engine, bytes }
+    }
+}
+
 /// Everything a forecast tells about a task sequence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
@@ -225,6 +259,8 @@ pub struct Forecast {
     pub expected: Option<Expected>,
     /// The smallest estimated number of correct digits.
     pub digits: f64,
+    /// How it was computed.
+    pub computed: Computed,
     /// What a reader should know: ranks of singular kernels, lost digits, subsampling.
     pub notes: Vec<String>,
 }
@@ -232,102 +268,87 @@ pub struct Forecast {
 impl Forecast {
     /// Forecasts every sequence (one per seed, of the same tasks and sizes) and averages.
     ///
-    /// `progress` is called before each part of the work, with what comes next.
+    /// A forecast without room for its kernels ([`crate::plan::in_tiles`]) is of means, without intervals, replay, other depths,
+    /// penalties or widths; the best order is not searched. Finished parts are kept on disk ([`Context::scratch`]), and a run
+    /// that was stopped goes on from them.
     ///
     /// # Errors
-    /// Any error of the theory for these data and settings.
-    pub fn of(sequences: &[TaskSequence], settings: &ForecastSettings, progress: &mut dyn FnMut(&str)) -> Result<Self> {
-        Self::with_shares(sequences, settings, &mut |next, _| progress(next))
-    }
-
-    /// The same; `progress` also hears which share of the work is done where that is known better than by counting parts: while
-    /// the best order is searched, and where kernels do not fit into memory ([`crate::plan::in_tiles`]) and one part may take an
-    /// hour.
-    ///
-    /// A forecast without room for its kernels is of means, without intervals, replay, other depths, penalties or widths; the best order is not
-    /// searched. Finished parts are kept on disk ([`crate::plan::set_scratch`]), and a run that was killed goes on from them.
-    ///
-    /// # Errors
-    /// As for [`Forecast::of`]; [`Error::Setting`] for what needs kernels in memory, [`Error::Io`] where the disk is full.
-    pub fn with_shares(
-        sequences: &[TaskSequence],
-        settings: &ForecastSettings,
-        progress: &mut dyn FnMut(&str, Option<f64>),
-    ) -> Result<Self> {
+    /// Any error of the theory for these data and settings; [`Error::Setting`] for what needs kernels in memory, [`Error::Io`]
+    /// where the disk is full, [`Error::Stopped`] where the context asks for the end.
+    pub fn of(sequences: &[TaskSequence], settings: &ForecastSettings, context: &Context) -> Result<Self> {
         let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
         check(sequences, settings)?;
-        let settings = &settings.with_one_ridge();
-        if tiles::needed(sequences, settings) {
-            return tiles::forecast(sequences, settings, progress);
+        let mut settings = settings.with_one_ridge();
+        if tiles::needed(sequences, &settings, context) {
+            return context.run(|| tiles::forecast(sequences, &settings, context));
         }
-        let sizes = first.sizes();
-        let mut settings = settings.clone();
-        settings.theory.keep_bytes = settings.theory.keep_bytes.min((0.5 * spare_bytes(&sizes)) as usize);
-        Self::in_memory(first, sequences, &settings, progress)
+        let spare = spare_bytes(&first.sizes(), context.plan());
+        settings.theory.keep_bytes = settings.theory.keep_bytes.min((0.5 * spare) as usize);
+        context.run(|| Self::in_memory(first, sequences, &settings, context))
     }
 
     fn in_memory(
         first: &TaskSequence,
         sequences: &[TaskSequence],
         settings: &ForecastSettings,
-        progress: &mut dyn FnMut(&str, Option<f64>),
+        context: &Context,
     ) -> Result<Self> {
-        let mut parts = Parts { hear: progress, done: 0, all: settings.parts(sequences.len(), first.tasks.len()) };
+        let mut parts = Parts { context, done: 0, all: settings.parts(sequences.len(), first.tasks.len()) };
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
         let mut trained: Vec<Option<Outcome>> = Vec::new();
         let mut order = None;
         let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
-        let keep_bytes = search_bytes(&first.sizes(), ORDERS_AT_ONCE, search.keep_bytes);
+        let keep_bytes = search_bytes(&first.sizes(), ORDERS_AT_ONCE, search.keep_bytes, context.plan());
         let search = OrderSearchSettings { keep_bytes, ..search };
         let ordered = settings.order && first.tasks.len() > 1;
+        let mut engine = Engine::Memory;
         for (k, sequence) in sequences.iter().enumerate() {
-            parts.next(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()));
-            let bench = Bench::new(sequence, settings)?;
-            let forecast = bench.single_head(&settings.theory)?.forecast()?;
+            parts.next(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()))?;
+            let bench = Bench::new(sequence, settings, context)?;
+            let learned = bench.single_head(&settings.theory)?;
+            if learned.in_feature_space() {
+                engine = Engine::FeatureSpace;
+            }
+            let forecast = learned.forecast()?;
+            drop(learned);
             trained.push(bench.trained(&forecast)?);
             forecasts.push(forecast);
-            parts.next(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()));
+            parts.next(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()))?;
             pairs.push(bench.pairs(k == 0)?);
             if let (Some(made), true, 1) = (&bench.made, ordered, sequences.len()) {
-                parts.next("order of tasks");
-                order = Some(best_order_from(made, &search, &mut |text, share| parts.within(text, share))?);
+                order = Some(best_order_from(made, &search, &parts.next("order of tasks")?)?);
             }
         }
-        let progress = &mut |next: &str| parts.next(next);
         let mut beside = Beside {
-            depths: sweeps::depths(sequences, settings, progress)?,
-            lambdas: sweeps::lambdas(sequences, settings, progress)?,
-            widths: sweeps::widths(sequences, settings, progress)?,
+            depths: sweeps::depths(sequences, settings, &mut parts)?,
+            lambdas: sweeps::lambdas(sequences, settings, &mut parts)?,
+            widths: sweeps::widths(sequences, settings, &mut parts)?,
             order,
         };
         if ordered && beside.order.is_none() {
-            parts.next("order of tasks");
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
-            beside.order = Some(search_of(&draws, &search, &mut |text, share| parts.within(text, share))?);
+            beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
-        Told::of(first).forecast(settings, (&forecasts, &trained), pairs, beside)
+        let computed = Computed::of(engine, &first.sizes(), settings, context);
+        Told::of(first).forecast(settings, (&forecasts, &trained), pairs, beside, computed)
     }
 }
 
-/// The parts of a forecast, and who hears of them.
+/// The parts of a forecast, which take equal shares of its progress.
 struct Parts<'a> {
-    hear: &'a mut dyn FnMut(&str, Option<f64>),
+    context: &'a Context,
     done: usize,
     all: usize,
 }
 
 impl Parts<'_> {
-    /// Begins the next part.
-    fn next(&mut self, text: &str) {
-        (self.hear)(text, None);
+    /// Begins the next part, which is reported within its own share.
+    fn next(&mut self, text: &str) -> Result<Context> {
+        let part = self.context.part(self.done, self.all);
+        part.say(text, 0.0)?;
         self.done += 1;
-    }
-
-    /// A step within the part that was begun last, and which share of it is done where that is known.
-    fn within(&mut self, text: &str, share: Option<f64>) {
-        let before = self.done as f64 - 1.0;
-        (self.hear)(text, Some((before + share.unwrap_or(0.0)) / self.all as f64));
+        Ok(part)
     }
 }
 
@@ -366,6 +387,7 @@ impl Told {
         (forecasts, trained): (&[SingleHeadForecast], &[Option<Outcome>]),
         pairs: Vec<Vec<PairOrderParameters>>,
         beside: Beside,
+        computed: Computed,
     ) -> Result<Forecast> {
         let forgetting = Averaged::of(forecasts.iter().map(|f| &f.forgetting))?;
         let explained = explained(&pairs);
@@ -389,6 +411,7 @@ impl Told {
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
             digits: digits.fold(f64::INFINITY, f64::min),
+            computed,
             notes: self.notes.into_iter().chain(notes(forecasts, &pairs)).collect(),
             order: beside.order,
             forgetting,

@@ -4,9 +4,10 @@
 //! order parameters belong to pairs: what an order changes is `u_t = K_tt^{-1}(Y_t − f_{t−1}(X_t))`, products with vectors.
 
 use super::bench::{Bench, closest};
-use super::{Beside, Forecast, ForecastSettings, Told, final_forgetting};
+use super::{Beside, Computed, Forecast, ForecastSettings, Told, final_forgetting};
+use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::plan::{Cost, Sizes, check_memory};
+use crate::plan::{Cost, Sizes};
 use crate::tasks::{TaskSequence, check_order};
 use crate::theory::Inputs;
 use crate::theory::blocks::factor::digits;
@@ -20,15 +21,15 @@ use crate::theory::task_order::{OrderRank, SearchResult, TaskOrder};
 /// [`Forecast::of`] one sequence in any order of its tasks, from kernels, factors and order parameters that are made once.
 ///
 /// ```
-/// use ebbing::{Dataset, Forecast, Source};
+/// use ebbing::{Context, Dataset, Forecast, Source};
 /// use ebbing::data::Preprocess;
 /// use ebbing::tasks::Permuted;
 /// use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 /// let source = Source::new(Dataset::sample()?, &Preprocess { whiten: None, ..Preprocess::default() })?;
 /// let tasks = Permuted { tasks: 3, p: 50, p_test: 20, ..Permuted::default() }.generate(&source, 1)?;
-/// let settings = ForecastSettings::default();
-/// let orders = ForecastOrders::new(&tasks, &settings, &mut |_| ())?;
-/// let reordered = Forecast::of(&[tasks.ordered(&[3, 1, 2])?], &settings, &mut |_| ())?;
+/// let (settings, context) = (ForecastSettings::default(), Context::default());
+/// let orders = ForecastOrders::new(&tasks, &settings, &context)?;
+/// let reordered = Forecast::of(&[tasks.ordered(&[3, 1, 2])?], &settings, &context)?;
 /// let (told, known) = (orders.forecast(&[3, 1, 2])?.forgetting.mean, reordered.forgetting.mean);
 /// // Rounding, times the condition of the kernels.
 /// assert!((told[2][0] - known[2][0]).abs() < 1e-9);
@@ -43,6 +44,7 @@ pub struct ForecastOrders {
     trained: Option<Engine>,
     pairs: Vec<PairOrderParameters>,
     best: Option<BestOrder>,
+    computed: Computed,
 }
 
 /// The best order, and the forgetting that it leaves.
@@ -67,39 +69,38 @@ impl ForecastOrders {
         settings.theory.mode != Mode::Gibbs || settings.theory.lambda.is_infinite()
     }
 
-    /// Makes everything that orders share; `progress` is called before each part, with what comes next.
+    /// Makes everything that orders share.
     ///
     /// # Errors
     /// As [`Forecast::of`]; [`Error::Setting`] for settings that [`ForecastOrders::serves`] not.
-    pub fn new(
-        sequence: &TaskSequence,
-        settings: &ForecastSettings,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<ForecastOrders> {
+    pub fn new(sequence: &TaskSequence, settings: &ForecastSettings, context: &Context) -> Result<ForecastOrders> {
         if !Self::serves(settings) {
             let expected = "orders share kernels in modes rf, ntk and lazy, for means without replay alone";
             return Err(Error::setting("mode", format!("{:?}", settings.theory.mode).to_lowercase(), expected));
         }
-        check_memory("the forecasts of all orders of these tasks", &sequence.sizes(), kept)?;
+        context.plan().check("the forecasts of all orders of these tasks", &sequence.sizes(), kept)?;
         let given = Inputs::Network(sequence).given(settings.theory.bias2)?;
         shared::check(&given, &shared::number(&given), settings.theory.beta.is_infinite())?;
-        progress("kernels");
-        let bench = Bench::new(sequence, settings)?;
-        let engine = engine(sequence, &bench, settings, &settings.theory, progress)?;
+        context.run(|| Self::made(sequence, settings, context))
+    }
+
+    fn made(sequence: &TaskSequence, settings: &ForecastSettings, context: &Context) -> Result<ForecastOrders> {
+        let parts = |k: usize| context.part(k, 4);
+        parts(0).say("kernels", 0.0)?;
+        let bench = Bench::new(sequence, settings, context)?;
+        let engine = engine(sequence, &bench, settings, &settings.theory, &parts(0))?;
         let tested = sequence.tasks.iter().all(|task| task.test.is_some());
         let closest = closest(sequence, settings).filter(|theory| tested && theory.mode != Mode::Gibbs);
-        let trained = closest.map(|theory| self::engine(sequence, &bench, settings, &theory, progress));
-        progress("order parameters");
+        let trained = closest.map(|theory| self::engine(sequence, &bench, settings, &theory, &parts(1)));
+        parts(2).say("order parameters", 0.0)?;
         let pairs = bench.pairs(true)?;
-        let found = (settings.order && given.len() > 1).then(|| {
-            progress("order of tasks");
-            engine.best(&mut |text, _| progress(text))
-        });
+        let found = (settings.order && sequence.tasks.len() > 1).then(|| engine.best(&parts(3)));
         let found = found.transpose()?;
         let mut orders = ForecastOrders {
             told: Told::of(sequence),
             settings: settings.clone(),
             best: None,
+            computed: Computed { engine: super::Engine::Memory, bytes: kept(&sequence.sizes()).bytes },
             engine,
             trained: trained.transpose()?,
             pairs,
@@ -132,7 +133,7 @@ impl ForecastOrders {
         let mut told = self.told.clone();
         told.names = places.iter().map(|&t| self.told.names[t].clone()).collect();
         let beside = Beside { order: best, ..Beside::default() };
-        told.forecast(&self.settings, (&[learned], &trained), vec![self.pairs_of(order)], beside)
+        told.forecast(&self.settings, (&[learned], &trained), vec![self.pairs_of(order)], beside, self.computed)
     }
 
     fn learned(&self, places: &[usize]) -> Result<SingleHeadForecast> {
@@ -198,7 +199,7 @@ fn engine(
     bench: &Bench<'_>,
     settings: &ForecastSettings,
     theory: &SingleHeadSettings,
-    progress: &mut dyn FnMut(&str),
+    context: &Context,
 ) -> Result<Engine> {
     let inputs = Inputs::Network(sequence);
     let (source, given): (KernelSource, Vec<Given<'_>>) = match &bench.made {
@@ -206,7 +207,7 @@ fn engine(
         _ => (inputs.source(theory.architecture, theory.checked()?), inputs.given(theory.bias2)?),
     };
     let kernels = Kernels::new(source, theory)?;
-    Engine::new(&kernels, theory, &Shared::nothing(&given), (OrderRank::Forgetting, true), progress)
+    Engine::new(&kernels, theory, &Shared::nothing(&given), (OrderRank::Forgetting, true), context)
 }
 
 /// What is kept: twice (as asked, and as people train) kernels between all tasks, held-out data included, and a factor per task.
@@ -244,10 +245,11 @@ mod tests {
             for (mode, beta) in [(Mode::Rf, f64::INFINITY), (Mode::Ntk, f64::INFINITY), (Mode::Lazy, 50.0)] {
                 let theory = SingleHeadSettings { mode, beta, ..Default::default() };
                 let settings = ForecastSettings { theory, ..Default::default() };
-                let orders = ForecastOrders::new(&sequence, &settings, &mut |_| ()).unwrap();
+                let orders = ForecastOrders::new(&sequence, &settings, &crate::Context::default()).unwrap();
                 let order: Vec<usize> = [3, 1, 2, 4].into_iter().filter(|t| *t <= orders.tasks()).collect();
                 let told = orders.forecast(&order).unwrap();
-                let whole = Forecast::of(&[sequence.ordered(&order).unwrap()], &settings, &mut |_| ()).unwrap();
+                let whole =
+                    Forecast::of(&[sequence.ordered(&order).unwrap()], &settings, &crate::Context::default()).unwrap();
                 assert!(near(&told.forgetting.mean, &whole.forgetting.mean), "{mode:?}");
                 assert_eq!(told.tasks, whole.tasks);
                 assert_eq!(told.train_accuracy, whole.train_accuracy);
@@ -277,7 +279,7 @@ mod tests {
     fn an_order_is_the_same_whatever_was_followed_before() {
         let sequence = &sequences()[0];
         let told = |orders: &[&[usize]]| {
-            let made = ForecastOrders::new(sequence, &ForecastSettings::default(), &mut |_| ()).unwrap();
+            let made = ForecastOrders::new(sequence, &ForecastSettings::default(), &crate::Context::default()).unwrap();
             let last = orders.iter().map(|order| made.forecast(order).unwrap()).last().unwrap();
             // To the bit: the steps that two orders share are the same operations.
             (last.forgetting.mean, last.test.unwrap().loss.mean, last.expected)
@@ -294,8 +296,13 @@ mod tests {
         let sequence = &sequences()[1];
         let gibbs = SingleHeadSettings { mode: Mode::Gibbs, lambda: 10.0, ..Default::default() };
         let settings = ForecastSettings { theory: gibbs, ..Default::default() };
-        assert!(ForecastOrders::new(sequence, &settings, &mut |_| ()).unwrap_err().to_string().contains("mode"));
-        let orders = ForecastOrders::new(sequence, &ForecastSettings::default(), &mut |_| ()).unwrap();
+        assert!(
+            ForecastOrders::new(sequence, &settings, &crate::Context::default())
+                .unwrap_err()
+                .to_string()
+                .contains("mode")
+        );
+        let orders = ForecastOrders::new(sequence, &ForecastSettings::default(), &crate::Context::default()).unwrap();
         for wrong in [&[1, 2][..], &[1, 2, 2], &[0, 1, 2], &[1, 2, 4], &[]] {
             let said = orders.forecast(wrong).unwrap_err().to_string();
             assert!(said.contains("each of the 3 tasks once"), "{said}");

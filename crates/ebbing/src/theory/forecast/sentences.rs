@@ -217,7 +217,7 @@ mod tests {
     fn sentences_carry_the_numbers() {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 3, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
-        let mut told = Forecast::of(&[tasks], &ForecastSettings::default(), &mut |_| ()).unwrap();
+        let mut told = Forecast::of(&[tasks], &ForecastSettings::default(), &crate::Context::default()).unwrap();
         told.worst =
             Some(WorstPair { first: 1, second: 3, conflict: 0.4, gamma_rf: 0.5, reading: Reading::DifferentRules });
         told.forgetting.mean[2][0] = 0.3123;

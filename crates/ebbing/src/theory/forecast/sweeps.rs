@@ -1,6 +1,6 @@
 //! The forecast beside other depths, other penalties λ and, with a readout per task, other widths N.
 
-use super::{Averaged, ForecastSettings, final_forgetting, fit};
+use super::{Averaged, ForecastSettings, Parts, final_forgetting, fit};
 use super::{average, bench};
 use crate::error::{Error, Result};
 use crate::stats::ForgettingFit;
@@ -62,7 +62,7 @@ impl SweepForecast {
     fn of((lambda, beta): (f64, f64), width: Option<f64>, outcomes: Result<Vec<Outcome>>) -> Result<SweepForecast> {
         let (outcomes, why) = match outcomes {
             Ok(outcomes) => (outcomes, None),
-            Err(error @ (Error::OutsideTheory { .. } | Error::Data { .. })) => return Err(error),
+            Err(error @ (Error::OutsideTheory { .. } | Error::Data { .. } | Error::Stopped)) => return Err(error),
             Err(error) => (vec![], Some(error.to_string())),
         };
         let mean = |get: fn(&Outcome) -> Option<f64>| {
@@ -124,13 +124,13 @@ pub(super) fn check(tasks: usize, settings: &ForecastSettings) -> Result<()> {
 pub(super) fn lambdas(
     sequences: &[TaskSequence],
     settings: &ForecastSettings,
-    progress: &mut dyn FnMut(&str),
+    parts: &mut Parts<'_>,
 ) -> Result<Vec<SweepForecast>> {
     let mut all = Vec::new();
     for &lambda in &settings.lambdas {
-        progress(&format!("lambda {lambda}"));
+        let context = &parts.next(&format!("lambda {lambda}"))?;
         let theory = SingleHeadSettings { mode: Mode::Gibbs, lambda, ..settings.theory };
-        let outcomes = sequences.iter().map(|s| SingleHead::new(s, &theory)?.outcome()).collect();
+        let outcomes = sequences.iter().map(|s| SingleHead::new(s, &theory, context)?.outcome()).collect();
         all.push(SweepForecast::of((lambda, theory.beta), None, outcomes)?);
     }
     Ok(all)
@@ -140,14 +140,14 @@ pub(super) fn lambdas(
 pub(super) fn widths(
     sequences: &[TaskSequence],
     settings: &ForecastSettings,
-    progress: &mut dyn FnMut(&str),
+    parts: &mut Parts<'_>,
 ) -> Result<Vec<SweepForecast>> {
     let theory = &settings.theory;
     let own = [theory.lambda];
     let lambdas = if settings.lambdas.is_empty() { &own[..] } else { &settings.lambdas };
     let mut all = Vec::new();
     for &width in &settings.widths {
-        progress(&format!("width {width}"));
+        let context = &parts.next(&format!("width {width}"))?;
         for &lambda in lambdas {
             let asked = MultiHeadSettings {
                 lambda,
@@ -158,7 +158,7 @@ pub(super) fn widths(
                 depth: theory.architecture.depth,
                 ..MultiHeadSettings::default()
             };
-            let outcomes = sequences.iter().map(|s| outcome_of_readouts(&s.tasks, &asked)).collect();
+            let outcomes = sequences.iter().map(|s| outcome_of_readouts(&s.tasks, &asked, context)).collect();
             all.push(SweepForecast::of((lambda, theory.beta), Some(width), outcomes)?);
         }
     }
@@ -169,20 +169,20 @@ pub(super) fn widths(
 pub(super) fn depths(
     sequences: &[TaskSequence],
     settings: &ForecastSettings,
-    progress: &mut dyn FnMut(&str),
+    parts: &mut Parts<'_>,
 ) -> Result<Vec<DepthForecast>> {
     let mut all = Vec::new();
     for &depth in &settings.depths {
-        progress(&format!("depth {depth}"));
+        let context = &parts.next(&format!("depth {depth}"))?;
         let mut asked = settings.clone();
         asked.theory.architecture.depth = depth;
         let (mut matrices, mut parameters) = (Vec::new(), Vec::new());
         for sequence in sequences {
-            matrices.push(SingleHead::new(sequence, &asked.theory)?.forgetting()?);
+            matrices.push(SingleHead::new(sequence, &asked.theory, context)?.forgetting()?);
             for tasks in sequence.tasks.windows(2) {
                 let tasks = tasks.iter().map(|task| Task { test: None, ..task.clone() }).collect();
                 let two = TaskSequence { tasks, settings: serde_json::Value::Null };
-                parameters.push(bench::pairs(&two, &asked, false)?.swap_remove(0).values);
+                parameters.push(bench::pairs(&two, &asked, false, context)?.swap_remove(0).values);
             }
         }
         let forgetting = Averaged::of(matrices.iter())?;

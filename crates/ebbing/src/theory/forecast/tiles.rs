@@ -1,16 +1,17 @@
 //! The forecast of sets whose kernels do not fit into memory.
 
 use super::bench::closest;
-use super::{Beside, Forecast, ForecastSettings, Told};
+use super::{Beside, Computed, Engine, Forecast, ForecastSettings, Told};
+use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::plan::{check_memory, in_tiles, whole_cost};
+use crate::plan::{in_tiles, whole_cost};
 use crate::tasks::TaskSequence;
 use crate::theory::single_head::Mode;
 use crate::theory::whole::{self, Cut, Quality};
 
 /// Whether kernels of these sequences do not fit into memory, and can be done without: those of a network.
-pub(super) fn needed(sequences: &[TaskSequence], settings: &ForecastSettings) -> bool {
-    !settings.features && sequences.iter().any(|sequence| in_tiles(&sequence.sizes()))
+pub(super) fn needed(sequences: &[TaskSequence], settings: &ForecastSettings, context: &Context) -> bool {
+    !settings.features && sequences.iter().any(|sequence| in_tiles(&sequence.sizes(), context.plan()))
 }
 
 /// Refuses what needs whole kernels.
@@ -33,11 +34,7 @@ fn check(settings: &ForecastSettings) -> Result<()> {
 }
 
 /// Forecasts every sequence and averages.
-pub(super) fn forecast(
-    sequences: &[TaskSequence],
-    settings: &ForecastSettings,
-    progress: &mut dyn FnMut(&str, Option<f64>),
-) -> Result<Forecast> {
+pub(super) fn forecast(sequences: &[TaskSequence], settings: &ForecastSettings, context: &Context) -> Result<Forecast> {
     check(settings)?;
     let theory = &settings.theory;
     let (mut forecasts, mut pairs, mut trained) = (vec![], vec![], vec![]);
@@ -45,13 +42,9 @@ pub(super) fn forecast(
     let mut untold = vec![];
     for (k, sequence) in sequences.iter().enumerate() {
         let kernels = whole::kernels(theory);
-        check_memory("this forecast", &sequence.sizes(), |sizes| whole_cost(sizes, kernels))?;
-        let several =
-            if sequences.len() > 1 { format!(", sequence {} of {}", k + 1, sequences.len()) } else { String::new() };
-        let mut hear = |what: &str, share: f64| {
-            progress(&format!("{what}{several}"), Some((k as f64 + share) / sequences.len() as f64));
-        };
-        let found = whole::forecast(sequence, theory, &Cut::of(sequence, theory), &mut hear)?;
+        context.plan().check("this forecast", &sequence.sizes(), |sizes| whole_cost(sizes, kernels))?;
+        let cut = Cut::of(sequence, theory, context);
+        let found = whole::forecast(sequence, theory, &cut, &context.part(k, sequences.len()))?;
         let tested = found.forecast.test.as_ref().is_some_and(|test| test.accuracy.is_some());
         let trained_as = closest(sequence, settings).filter(|_| tested);
         let same = trained_as.is_some_and(|other| other.same_kernels(theory) && other.beta == theory.beta);
@@ -76,5 +69,6 @@ pub(super) fn forecast(
     if !untold.is_empty() {
         told.notes.push(format!("not told, since it needs kernels in memory: {}", untold.join(", ")));
     }
-    told.forecast(settings, (&forecasts, &trained), pairs, Beside::default())
+    let computed = Computed::of(Engine::Tiles, &sequences[0].sizes(), settings, context);
+    told.forecast(settings, (&forecasts, &trained), pairs, Beside::default(), computed)
 }

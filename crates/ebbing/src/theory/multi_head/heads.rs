@@ -6,10 +6,12 @@ use super::maps::Prediction;
 use super::settings::{MultiHeadSettings, check_tasks};
 use super::solve::{EquationResidual, Finite};
 use super::two_tasks::{Power, TwoTaskPoint, TwoTasks};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels::{Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Mat, MatRef};
-use crate::tasks::{Task, own_readouts};
+use crate::plan::sequence_cost;
+use crate::tasks::{Task, own_readouts, sizes_of};
 
 /// Where a large λ stands for ∞, no forgetting changes by more than this when λ grows tenfold.
 const TOLERANCE: f64 = 1e-3;
@@ -42,10 +44,10 @@ const TOLERANCE: f64 = 1e-3;
 ///     })
 ///     .collect();
 /// // λ = ∞ unless told: at 1.5 examples per hidden unit the second readout grows without bound.
-/// let limit = MultiHead::new(&tasks, &MultiHeadSettings { alpha: Some(1.5), ..Default::default() })?;
+/// let limit = MultiHead::new(&tasks, &MultiHeadSettings { alpha: Some(1.5), ..Default::default() }, &ebbing::Context::default())?;
 /// assert_eq!(limit.regime(), Some(Regime::Overfitting));
 /// assert_eq!(limit.u1(2, 2), f64::INFINITY);
-/// let soft = MultiHead::new(&tasks, &MultiHeadSettings { alpha: Some(1.5), lambda: 10.0, ..Default::default() })?;
+/// let soft = MultiHead::new(&tasks, &MultiHeadSettings { alpha: Some(1.5), lambda: 10.0, ..Default::default() }, &ebbing::Context::default())?;
 /// assert!(soft.forgetting(2, 1)? > 0.0 && soft.u1(2, 2).is_finite());
 /// # Ok::<(), ebbing::Error>(())
 /// ```
@@ -65,6 +67,11 @@ struct Limit {
     point: TwoTaskPoint,
 }
 
+/// Refuses tasks whose kernels would not fit into memory.
+fn fits(tasks: &[Task], context: &Context) -> Result<()> {
+    context.plan().check("the theory of a readout per task", &sizes_of(tasks), sequence_cost)
+}
+
 impl MultiHead {
     /// Solves for the factors of all tasks at the settings' λ.
     ///
@@ -72,15 +79,19 @@ impl MultiHead {
     /// [`Error::OutsideTheory`] for several hidden layers or target columns, [`Error::Setting`] and [`Error::Data`] for bad
     /// settings and tasks (α = 1 has no limit λ = ∞), [`Error::NotPositiveDefinite`] or [`Error::LostAccuracy`] for singular
     /// kernels, [`Error::NotConverged`] with its trace where the equations are not solved.
-    pub fn new(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
-        let tasks = &own_readouts(tasks)[..];
+    pub fn new(tasks: &[Task], settings: &MultiHeadSettings, context: &Context) -> Result<Self> {
+        context.run(|| Self::solved(&own_readouts(tasks), settings, context))
+    }
+
+    fn solved(tasks: &[Task], settings: &MultiHeadSettings, context: &Context) -> Result<Self> {
         check_tasks(tasks)?;
+        fits(tasks, context)?;
         if settings.lambda.is_infinite() && tasks.len() > 1 {
             if tasks.len() > 2 || settings.beta.is_finite() {
-                return Self::at_large_lambda(tasks, settings, TOLERANCE);
+                return Self::at_large_lambda(tasks, settings, TOLERANCE, context);
             }
             let alpha = settings.load(tasks[1].x.nrows())?;
-            let two = TwoTasks::new(tasks, settings)?;
+            let two = TwoTasks::new(tasks, settings, context)?;
             let point = two.point(alpha)?;
             let same = MultiHeadSettings { alpha: None, width: Some(point.width), ..settings.clone() };
             let finite = Finite::learned(tasks, &same, 1)?;
@@ -95,8 +106,15 @@ impl MultiHead {
     ///
     /// # Errors
     /// Those of [`MultiHead::new`].
-    pub fn at_large_lambda(tasks: &[Task], settings: &MultiHeadSettings, tolerance: f64) -> Result<Self> {
-        let (finite, evidence) = Finite::at_large_lambda(&own_readouts(tasks), settings, tolerance)?;
+    pub fn at_large_lambda(
+        tasks: &[Task],
+        settings: &MultiHeadSettings,
+        tolerance: f64,
+        context: &Context,
+    ) -> Result<Self> {
+        let tasks = own_readouts(tasks);
+        fits(&tasks, context)?;
+        let (finite, evidence) = context.run(|| Finite::at_large_lambda(&tasks, settings, tolerance))?;
         Ok(MultiHead { finite, limit: None, evidence })
     }
 

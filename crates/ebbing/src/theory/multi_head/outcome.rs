@@ -1,6 +1,7 @@
 //! What is left of tasks with a readout each after the last one, in a few numbers.
 
 use super::{MultiHead, MultiHeadSettings};
+use crate::context::Context;
 use crate::error::Result;
 use crate::linalg::column;
 use crate::metrics::accuracy;
@@ -8,9 +9,13 @@ use crate::tasks::{Task, own_readouts};
 use crate::theory::single_head::Outcome;
 
 /// What is left of all tasks after the last: losses and accuracies of networks, not of their mean.
-pub(in crate::theory) fn outcome_of_readouts(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Outcome> {
+pub(in crate::theory) fn outcome_of_readouts(
+    tasks: &[Task],
+    settings: &MultiHeadSettings,
+    context: &Context,
+) -> Result<Outcome> {
     let tasks = &own_readouts(tasks)[..];
-    let theory = MultiHead::new(tasks, settings)?;
+    let theory = MultiHead::new(tasks, settings, context)?;
     let last = tasks.len();
     let forgetting = (1..last).map(|s| theory.forgetting(last, s)).sum::<Result<f64>>()? / (last - 1) as f64;
     let held_out = tasks.iter().all(|task| task.test.is_some());

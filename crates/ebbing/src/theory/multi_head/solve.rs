@@ -8,8 +8,7 @@ use super::terms::Terms;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Mat, MatRef, Pencil, column};
-use crate::plan::{check_memory, sequence_cost};
-use crate::tasks::{Task, sizes_of};
+use crate::tasks::Task;
 
 /// The scaled residual of one equation of the renormalization factors.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -55,7 +54,6 @@ impl Finite {
     /// Those of [`super::MultiHead::new`].
     pub fn learned(tasks: &[Task], settings: &MultiHeadSettings, steps: usize) -> Result<Self> {
         check_tasks(tasks)?;
-        check_memory("the theory of a readout per task", &sizes_of(tasks), sequence_cost)?;
         let ridge = settings.ridge()?;
         let mut theory = Finite {
             width: settings.network_width(tasks[tasks.len() - 1].x.nrows())?,

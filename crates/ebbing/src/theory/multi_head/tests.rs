@@ -220,7 +220,7 @@ fn printed_equations_of_two_tasks() {
     let tasks = tasks(&[6, 8], 10, 5);
     for (lambda, alpha) in [(0.0, 0.6), (2.0, 1.4), (1e3, 0.8), (1e5, 4.0)] {
         let settings = MultiHeadSettings { lambda, ..Default::default() };
-        let point = TwoTasks::new(&tasks, &settings).unwrap().point(alpha).unwrap();
+        let point = TwoTasks::new(&tasks, &settings, &crate::Context::default()).unwrap().point(alpha).unwrap();
         let data = Direct::data(&tasks, &settings);
         let new = blocks(&data, 1);
         let (p, n) = (8, point.width);

@@ -7,10 +7,11 @@ use super::saddle::Saddle;
 use super::settings::{MultiHeadSettings, ReadoutPrior, check_tasks, checked_load, held_out, labels, task_name};
 use super::solve::{EquationResidual, checked_pencil, digits};
 use super::terms::Terms;
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, dot, matmul};
-use crate::plan::{check_memory, critical_load_cost};
+use crate::plan::critical_load_cost;
 use crate::tasks::{Task, own_readouts, sizes_of};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -112,7 +113,7 @@ impl TwoTaskPoint {
 /// };
 /// let tasks = [task(), task()];
 /// // λ = ∞ by default: which regime holds at 1.5 examples per hidden unit?
-/// let two = TwoTasks::new(&tasks, &MultiHeadSettings::default())?;
+/// let two = TwoTasks::new(&tasks, &MultiHeadSettings::default(), &ebbing::Context::default())?;
 /// assert!(two.critical_load()?.alpha_c > 1.5);
 /// assert_eq!(two.point(1.5)?.regime(), Some(Regime::Overfitting));
 /// # Ok::<(), ebbing::Error>(())
@@ -150,13 +151,17 @@ impl TwoTasks {
     /// [`Error::Data`] for any other number of tasks or bad ones, [`Error::OutsideTheory`] for a finite β (no basis
     /// diagonalizes three matrices; use [`super::MultiHead`]), several layers or target columns,
     /// [`Error::NotPositiveDefinite`] or [`Error::LostAccuracy`] for a singular kernel.
-    pub fn new(tasks: &[Task], settings: &MultiHeadSettings) -> Result<Self> {
+    pub fn new(tasks: &[Task], settings: &MultiHeadSettings, context: &Context) -> Result<Self> {
+        context.run(|| Self::decomposed(tasks, settings, context))
+    }
+
+    fn decomposed(tasks: &[Task], settings: &MultiHeadSettings, context: &Context) -> Result<Self> {
         if tasks.len() != 2 {
             return Err(Error::data("task sequence", format!("has {} tasks; expected two", tasks.len())));
         }
         let tasks = &own_readouts(tasks)[..];
         check_tasks(tasks)?;
-        check_memory("the theory of two tasks", &sizes_of(tasks), critical_load_cost)?;
+        context.plan().check("the theory of two tasks", &sizes_of(tasks), critical_load_cost)?;
         let (prior, architecture) = (settings.prior()?, settings.architecture()?);
         if settings.ridge()? != 0.0 {
             return Err(Error::OutsideTheory {

@@ -142,7 +142,8 @@ mod tests {
         for (k, sequence) in all().iter().enumerate() {
             for ridge in [0.0, 0.01, 3.0] {
                 let settings = OrderParameterSettings { ridge, ..Default::default() };
-                let of = || order_parameters(Inputs::Features(sequence), &settings).unwrap();
+                let of =
+                    || order_parameters(Inputs::Features(sequence), &settings, &crate::Context::default()).unwrap();
                 let (found, known) = (of(), by_kernels(of));
                 assert_eq!(found.len(), known.len());
                 for (a, b) in found.iter().zip(&known) {

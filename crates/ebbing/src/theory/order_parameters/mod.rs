@@ -39,6 +39,7 @@ pub(crate) use sequence::all_pairs;
 
 pub use resample::{Interval, Null};
 
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::plan::{feature_parameter_cost, order_parameter_cost, spare_bytes};
@@ -135,6 +136,13 @@ impl OrderParameters {
         OrderParameters { f21: f64::NAN, f21_at_lambda_zero: f64::NAN, delta_f21: f64::NAN, ..*self }
     }
 
+    /// Whether all of them are numbers.
+    pub(crate) fn is_finite(&self) -> bool {
+        let own =
+            [self.gamma_feature, self.gamma_rf, self.gamma_rule, self.conflict, self.gamma_sim, self.cos, self.proj];
+        own.into_iter().chain([self.f21, self.f21_at_lambda_zero, self.delta_f21]).all(f64::is_finite)
+    }
+
     /// The same, 0 where they are zero within an accuracy; what is a sum of squares is as good as its square.
     pub(crate) fn within(&self, accuracy: f64) -> OrderParameters {
         let (plain, square) = (|v: f64| within(v, accuracy), |v: f64| within(v, accuracy * accuracy));
@@ -200,6 +208,7 @@ pub struct PairOrderParameters {
 pub fn order_parameters<'a>(
     inputs: impl Into<Inputs<'a>>,
     settings: &OrderParameterSettings,
+    context: &Context,
 ) -> Result<Vec<PairOrderParameters>> {
     let (inputs, prior) = (inputs.into(), settings.checked()?);
     if let Inputs::Features(features) = inputs {
@@ -208,19 +217,20 @@ pub fn order_parameters<'a>(
     let resampled = settings.resamples.max(settings.shuffles) > 0;
     let in_features = matches!(inputs, Inputs::Features(_)) && !resampled;
     let cost = if in_features { feature_parameter_cost } else { order_parameter_cost };
-    inputs.fits("the order parameters of these tasks", cost)?;
+    inputs.fits("the order parameters of these tasks", cost, context)?;
     let spare = match inputs {
-        Inputs::Network(sequence) | Inputs::Features(sequence) => spare_bytes(&sequence.sizes()),
+        Inputs::Network(sequence) | Inputs::Features(sequence) => spare_bytes(&sequence.sizes(), context.plan()),
         Inputs::Kernels(_) => f64::INFINITY,
     };
     let given = inputs.given(settings.bias2)?;
-    sequence::all_pairs(settings, inputs.source(settings.architecture, prior), &given, spare)
+    let source = inputs.source(settings.architecture, prior);
+    context.run(|| sequence::all_pairs(settings, source, &given, spare))
 }
 
 /// [`order_parameters`] of two tasks, the first learned before the second, in the kernel of a wide network.
 ///
 /// ```
-/// use ebbing::Task;
+/// use ebbing::{Context, Task};
 /// use ebbing::linalg::Mat;
 /// use ebbing::rng::Stream;
 /// use ebbing::theory::order_parameters::{OrderParameterSettings, pair};
@@ -228,16 +238,21 @@ pub fn order_parameters<'a>(
 /// let x = Mat::from_fn(20, 30, |_, _| stream.normal());
 /// let y = Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 });
 /// let task = Task::new(x, y);
-/// let same = pair(&task, &task, &OrderParameterSettings::default())?;
+/// let same = pair(&task, &task, &OrderParameterSettings::default(), &Context::default())?;
 /// assert!((same.values.gamma_feature - 1.0).abs() < 1e-9 && same.values.f21 < 1e-9);
 /// # Ok::<(), ebbing::Error>(())
 /// ```
 ///
 /// # Errors
 /// As for [`order_parameters`].
-pub fn pair(first: &Task, second: &Task, settings: &OrderParameterSettings) -> Result<PairOrderParameters> {
+pub fn pair(
+    first: &Task,
+    second: &Task,
+    settings: &OrderParameterSettings,
+    context: &Context,
+) -> Result<PairOrderParameters> {
     let sequence = TaskSequence { tasks: vec![first.clone(), second.clone()], settings: serde_json::Value::Null };
-    Ok(order_parameters(&sequence, settings)?.swap_remove(0))
+    Ok(order_parameters(&sequence, settings, context)?.swap_remove(0))
 }
 
 /// Order parameters of the first task before the second for each target column alone: column k is the k-th labeling of the

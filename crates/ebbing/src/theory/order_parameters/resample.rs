@@ -152,16 +152,26 @@ const POSSIBLE: [OrderParameters; 2] = [
     },
 ];
 
-/// Refuses intervals of a task with about as many trials as neurons: with one more or less its kernel is singular, values grow
+/// What a task would need to have intervals.
+pub(super) struct TrialsNeeded {
+    /// The task with its trials and neurons.
+    about: String,
+    /// At most so many trials, or at least so many.
+    trials: [usize; 2],
+    /// Or this ridge.
+    ridge: f64,
+}
+
+/// What a task with about as many trials as neurons would need: with one more or less its kernel is singular, values grow
 /// without bound there, and no resampling of the trials says by how much. A ridge rounds that off from
 /// `RIDGE_ENOUGH` of the kernel's mean diagonal on.
-pub(super) fn check_trials(
+pub(super) fn trials_needed(
     settings: &OrderParameterSettings,
     factor: &Factor,
     source: &KernelSource,
     (trials, mean_diagonal): (usize, f64),
     name: &str,
-) -> Result<()> {
+) -> Option<TrialsNeeded> {
     /// In the mean diagonal of the kernel.
     const RIDGE_ENOUGH: f64 = 0.01;
     let (neurons, called) = match (factor, source) {
@@ -170,19 +180,32 @@ pub(super) fn check_trials(
         }
         (Factor::Pseudo(inverse), _) => (inverse.rank(), "independent neurons"),
         (_, KernelSource::Features { neurons }) => (*neurons, "neurons"),
-        _ => return Ok(()),
+        _ => return None,
     };
     let [low, high] = NEARLY_SQUARE.map(|share| share * neurons as f64);
-    let enough = RIDGE_ENOUGH * mean_diagonal;
-    if !(low..=high).contains(&(trials as f64)) || settings.ridge >= enough {
-        return Ok(());
-    }
+    let ridge = RIDGE_ENOUGH * mean_diagonal;
+    let refused = (low..=high).contains(&(trials as f64)) && settings.ridge < ridge;
+    refused.then(|| TrialsNeeded {
+        about: format!("{name} has {trials} trials of {neurons} {called}"),
+        trials: [(low.ceil() as usize).saturating_sub(1), high.floor() as usize + 1],
+        ridge,
+    })
+}
+
+/// Refuses intervals where a task would need something; the ridge named is enough for every task.
+pub(super) fn check_trials<'a>(
+    settings: &OrderParameterSettings,
+    mut needed: impl Iterator<Item = &'a TrialsNeeded>,
+) -> Result<()> {
+    let Some(first) = needed.next() else { return Ok(()) };
+    let ridge = needed.fold(first.ridge, |most, other| most.max(other.ridge));
     let expected = format!(
-        "must be 0: {name} has {trials} trials of {neurons} {called}, and with about as many trials as neurons no interval holds; \
+        "must be 0: {}, and with about as many trials as neurons no interval holds; \
          take at most {} or at least {} trials, or a ridge of {} or more",
-        (low.ceil() as usize).saturating_sub(1),
-        high.floor() as usize + 1,
-        upwards(enough)
+        first.about,
+        first.trials[0],
+        first.trials[1],
+        upwards(ridge)
     );
     Err(Error::setting("resamples", settings.resamples, expected))
 }

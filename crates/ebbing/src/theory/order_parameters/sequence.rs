@@ -2,7 +2,7 @@
 
 use super::feature_space;
 use super::pair::{Cross, evaluate};
-use super::resample::{check_trials, intervals, shuffles};
+use super::resample::{TrialsNeeded, check_trials, intervals, shuffles, trials_needed};
 use super::{Inverse, OrderParameterSettings, PairOrderParameters};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, par_map};
@@ -30,6 +30,8 @@ struct Inverted {
     /// What γ_feature is divided by, if it is the smaller of the pair's.
     rank: usize,
     digits: f64,
+    /// What it would need to have intervals, if it has none.
+    trials: Option<TrialsNeeded>,
 }
 
 pub(crate) fn all_pairs(
@@ -113,6 +115,7 @@ impl<'a> Tasks<'a> {
             let each = par_map(some, |&t| tasks.invert(t, common.as_ref()));
             tasks.each.extend(each.into_iter().collect::<Result<Vec<_>>>()?);
         }
+        check_trials(settings, tasks.each.iter().filter_map(|task| task.trials.as_ref()))?;
         Ok(tasks)
     }
 
@@ -128,15 +131,16 @@ impl<'a> Tasks<'a> {
         let label = &self.shared.tasks[t].name;
         let factor = invert(self.settings, &self.kernels.source, common, k_oc.as_ref(), k_oo.as_ref(), label)?;
         let size = self.k_cc.nrows() + k_oo.nrows();
+        let mut trials = None;
         if self.settings.resamples > 0 {
             let sum = |k: MatRef<'_, f64>| (0..k.nrows()).map(|i| k[(i, i)]).sum::<f64>();
             let mean = (sum(self.k_cc.as_ref()) + sum(k_oo.as_ref())) / size as f64;
-            check_trials(self.settings, &factor, &self.kernels.source, (size, mean), label)?;
+            trials = trials_needed(self.settings, &factor, &self.kernels.source, (size, mean), label);
         }
         let norm = one_norm(self.k_cc.as_ref(), k_oc.as_ref(), k_oo.as_ref()) + self.settings.ridge;
         let digits = digits(factor.condition(size, norm), label)?;
         let rank = rank(&factor, &self.kernels.source);
-        Ok(Inverted { k_oc, factor, rank, digits })
+        Ok(Inverted { k_oc, factor, rank, digits, trials })
     }
 
     /// Both orders of one pair.
@@ -152,6 +156,7 @@ impl<'a> Tasks<'a> {
         let stream = (i * self.each.len() + j) as u64;
         let nulls = shuffles(self.settings, &cross, factors, (y, norms), overlap, &values, stream);
         let digits = one.digits.min(two.digits);
+        finite(&values, [&self.shared.tasks[i].name, &self.shared.tasks[j].name])?;
         let shown = values.map(|values| values.within(accuracy(digits)));
         let intervals = self.intervals(i, j, k21.as_ref(), &shown, stream)?;
         let pseudo = factors.iter().any(|f| matches!(f, Factor::Pseudo(_)));
@@ -193,6 +198,19 @@ impl<'a> Tasks<'a> {
         let tasks = [&self.shared.tasks[i], &self.shared.tasks[j]];
         intervals(self.settings, &self.kernels.source, &cross, &k_oo, tasks, values, stream).map(Some)
     }
+}
+
+/// Refuses what is no number: kernels of rank 0, or kernels that no set of inputs has.
+fn finite(values: &[super::OrderParameters; 2], names: [&String; 2]) -> Result<()> {
+    if values.iter().all(super::OrderParameters::is_finite) {
+        return Ok(());
+    }
+    Err(Error::LostAccuracy {
+        what: format!("the order parameters of {} and {}", names[0], names[1]),
+        digits: 0.0,
+        condition: f64::INFINITY,
+        advice: "see that no kernel is 0 and that all of them are of the same inputs".into(),
+    })
 }
 
 /// The inverse of `[[K_cc, K_co], [K_oc, K_oo]]`: of features and given kernels the pseudo-inverse where it must be.

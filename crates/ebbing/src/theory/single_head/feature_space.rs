@@ -124,11 +124,13 @@ mod tests {
     fn feature_space_agrees_with_kernels_between_examples() {
         for (k, sequence) in all().iter().enumerate() {
             for settings in settings() {
-                let network = SingleHead::new(Inputs::Features(sequence), &settings).unwrap();
+                let network =
+                    SingleHead::new(Inputs::Features(sequence), &settings, &crate::Context::default()).unwrap();
                 assert!(network.learned.weights.is_some());
                 let found = network.forecast().unwrap();
                 let known = by_kernels(|| {
-                    let network = SingleHead::new(Inputs::Features(sequence), &settings).unwrap();
+                    let network =
+                        SingleHead::new(Inputs::Features(sequence), &settings, &crate::Context::default()).unwrap();
                     assert!(network.learned.weights.is_none());
                     network.forecast().unwrap()
                 });
@@ -155,7 +157,12 @@ mod tests {
     fn the_spread_is_that_of_kernels() {
         let sequence = &all()[0];
         let settings = SingleHeadSettings { beta: 10.0, variance: true, ..Default::default() };
-        let of = || SingleHead::new(Inputs::Features(sequence), &settings).unwrap().forecast().unwrap();
+        let of = || {
+            SingleHead::new(Inputs::Features(sequence), &settings, &crate::Context::default())
+                .unwrap()
+                .forecast()
+                .unwrap()
+        };
         let (found, known) = (of(), by_kernels(of));
         for (a, b) in found.forgetting.iter().flatten().zip(known.forgetting.iter().flatten()) {
             close("with variance", *a, *b);
@@ -165,7 +172,9 @@ mod tests {
     #[test]
     fn tasks_without_more_examples_than_features_keep_their_kernels() {
         let sequence = crate::theory::blocks::feature_space::shapes::tasks(&[12, 18], (20, 20), 1, 6);
-        let network = SingleHead::new(Inputs::Features(&sequence), &SingleHeadSettings::default()).unwrap();
+        let network =
+            SingleHead::new(Inputs::Features(&sequence), &SingleHeadSettings::default(), &crate::Context::default())
+                .unwrap();
         assert!(network.learned.weights.is_none());
     }
 

@@ -6,6 +6,7 @@
 
 use super::settings::SingleHeadSettings;
 use super::{SingleHead, score::stacked};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels::Kernel;
 use crate::linalg::{Cholesky, Mat, MatRef, matmul_into};
@@ -32,7 +33,11 @@ pub struct FirstTask {
 ///
 /// # Errors
 /// As for [`SingleHead::new`]; [`Error::Setting`] for finite λ, replay and variances, which need more than one pass.
-pub fn forgetting_of_first(sequence: &TaskSequence, theories: &[SingleHeadSettings]) -> Result<Vec<FirstTask>> {
+pub fn forgetting_of_first(
+    sequence: &TaskSequence,
+    theories: &[SingleHeadSettings],
+    context: &Context,
+) -> Result<Vec<FirstTask>> {
     let inputs = Inputs::from(sequence);
     let given = inputs.given(theories.iter().fold(f64::INFINITY, |least, theory| least.min(theory.bias2)))?;
     let numbers = shared::number(&given);
@@ -45,13 +50,15 @@ pub fn forgetting_of_first(sequence: &TaskSequence, theories: &[SingleHeadSettin
         let [first, later] = [1, 2].map(|s| slots.of(&kernels, settings, s));
         passes.push(Pass::new(settings.ridge(), first?, later?));
     }
-    inputs.fits("this forecast", |sizes| first_task_cost(sizes, theories.len()))?;
+    inputs.fits("this forecast", |sizes| first_task_cost(sizes, theories.len()), context)?;
     let share = theories.iter().all(|settings| settings.share);
     let shared = if share { Shared::find(&given, &numbers) } else { Shared::nothing(&given) };
     let learned = learn(&slots, &shared, &mut passes);
     learned.map_err(|(theory, error)| match error {
         // With the rows numbered as the user gave them.
-        Error::NotPositiveDefinite { .. } => SingleHead::new(sequence, &theories[theory]).err().unwrap_or(error),
+        Error::NotPositiveDefinite { .. } => {
+            SingleHead::new(sequence, &theories[theory], context).err().unwrap_or(error)
+        }
         error => error,
     })?;
     Ok(passes.into_iter().map(|pass| FirstTask { forgetting: pass.forgetting, digits: pass.digits }).collect())
@@ -341,9 +348,9 @@ mod tests {
         };
         let permuted = Permuted { tasks: 4, p: 40, p_test: 0, ratio: 0.3, ..Default::default() };
         for sequence in [drawn(Protocol::TargetDistractor(split)), drawn(Protocol::Permuted(permuted))] {
-            let together = forgetting_of_first(&sequence, &theories()).unwrap();
+            let together = forgetting_of_first(&sequence, &theories(), &crate::Context::default()).unwrap();
             for (settings, found) in theories().iter().zip(&together) {
-                let alone = SingleHead::new(&sequence, settings).unwrap();
+                let alone = SingleHead::new(&sequence, settings, &crate::Context::default()).unwrap();
                 assert_eq!(found.forgetting.len(), 1);
                 for (t, row) in alone.forgetting().unwrap().iter().enumerate() {
                     // Rounding, magnified by condition numbers below 1e4.
@@ -358,12 +365,14 @@ mod tests {
     #[test]
     fn columns_are_labelings_of_their_own() {
         let mut sequence = drawn(Protocol::Permuted(Permuted { tasks: 3, p: 30, p_test: 0, ..Default::default() }));
-        let single = forgetting_of_first(&sequence, &theories()).unwrap();
+        let single = forgetting_of_first(&sequence, &theories(), &crate::Context::default()).unwrap();
         for task in &mut sequence.tasks {
             let y = task.y.clone();
             task.y = Mat::from_fn(y.nrows(), 2, |i, j| if j == 0 { y[(i, 0)] } else { 3.0 * y[(i, 0)] });
         }
-        for (one, two) in single.iter().zip(forgetting_of_first(&sequence, &theories()).unwrap()) {
+        for (one, two) in
+            single.iter().zip(forgetting_of_first(&sequence, &theories(), &crate::Context::default()).unwrap())
+        {
             for t in 0..3 {
                 // A factor of 3 on all targets cancels, up to rounding.
                 assert!((two.forgetting[0][t] - one.forgetting[0][t]).abs() < 1e-12);
@@ -376,7 +385,7 @@ mod tests {
     fn what_needs_more_is_refused() {
         let sequence = drawn(Protocol::Permuted(Permuted { tasks: 2, p: 20, p_test: 0, ..Default::default() }));
         let refused = |settings: SingleHeadSettings, name: &str| {
-            let said = forgetting_of_first(&sequence, &[settings]).unwrap_err().to_string();
+            let said = forgetting_of_first(&sequence, &[settings], &crate::Context::default()).unwrap_err().to_string();
             assert!(said.starts_with(name), "{said}");
         };
         let rf = SingleHeadSettings::default();
@@ -389,7 +398,7 @@ mod tests {
             x[(7, j)] = x[(4, j)];
         }
         y[(7, 0)] = y[(4, 0)];
-        let alone = SingleHead::new(&twice, &rf).unwrap_err().to_string();
-        assert_eq!(forgetting_of_first(&twice, &[rf]).unwrap_err().to_string(), alone);
+        let alone = SingleHead::new(&twice, &rf, &crate::Context::default()).unwrap_err().to_string();
+        assert_eq!(forgetting_of_first(&twice, &[rf], &crate::Context::default()).unwrap_err().to_string(), alone);
     }
 }

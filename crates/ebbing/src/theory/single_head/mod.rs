@@ -44,6 +44,7 @@ pub use replay::{Replay, ReplayBudget, Selection};
 pub(crate) use settings::is_none;
 pub use settings::{Mode, SingleHeadSettings};
 
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::plan::{feature_forgetting_cost, forgetting_cost};
@@ -68,7 +69,7 @@ const ONE_NETWORK: &str = "present outputs, and features of each output apart, a
 /// `C_t = X_tᵀX_t/d`: exactly the same, in d × d.
 ///
 /// ```
-/// use ebbing::{SingleHead, Task, TaskSequence};
+/// use ebbing::{Context, SingleHead, Task, TaskSequence};
 /// use ebbing::linalg::Mat;
 /// use ebbing::rng::Stream;
 /// use ebbing::theory::single_head::SingleHeadSettings;
@@ -78,7 +79,7 @@ const ONE_NETWORK: &str = "present outputs, and features of each output apart, a
 ///     Task::new(x, Mat::from_fn(20, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }))
 /// };
 /// let sequence = TaskSequence::new(vec![task(), task()], serde_json::json!({}))?;
-/// let network = SingleHead::new(&sequence, &SingleHeadSettings::default())?;
+/// let network = SingleHead::new(&sequence, &SingleHeadSettings::default(), &Context::default())?;
 /// let forgetting = network.forgetting()?;
 /// assert!(forgetting[1][1] < 1e-20 && forgetting[1][0] > 0.0);
 /// # Ok::<(), ebbing::Error>(())
@@ -104,14 +105,19 @@ impl SingleHead {
     /// learned (one example, targets that are all zero, the same input with different targets, NaN), for a mode that features or given
     /// kernels do not have, and for kernels that are not square or not symmetric; [`Error::NotPositiveDefinite`] and
     /// [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
-    pub fn new<'a>(inputs: impl Into<Inputs<'a>>, settings: &SingleHeadSettings) -> Result<SingleHead> {
+    pub fn new<'a>(
+        inputs: impl Into<Inputs<'a>>,
+        settings: &SingleHeadSettings,
+        context: &Context,
+    ) -> Result<SingleHead> {
         let inputs = inputs.into();
         let source = inputs.source(settings.architecture, settings.checked()?);
         // A spread takes kernels between all examples.
         let in_features = matches!(inputs, Inputs::Features(_)) && !settings.variance;
         let cost = if in_features { feature_forgetting_cost } else { forgetting_cost };
-        inputs.fits("this forecast", cost)?;
-        Self::learn(*settings, source, &inputs.given(settings.bias2)?)
+        inputs.fits("this forecast", cost, context)?;
+        let given = inputs.given(settings.bias2)?;
+        context.run(|| Self::learn(*settings, source, &given))
     }
 
     pub(crate) fn learn(settings: SingleHeadSettings, source: KernelSource, given: &[Given<'_>]) -> Result<SingleHead> {
@@ -187,6 +193,11 @@ impl SingleHead {
     /// The number of tasks.
     pub fn tasks(&self) -> usize {
         self.shared.tasks.len()
+    }
+
+    /// Whether it was learned in d × d, as a linear head on d features.
+    pub(crate) fn in_feature_space(&self) -> bool {
+        self.learned.weights.is_some()
     }
 
     /// The number of target columns.

@@ -1,6 +1,7 @@
 //! Many orders of tasks followed at once, where kernels do not depend on the times: one product per pair of tasks for all.
 
-use super::{Forecaster, Hear, OrderRank, Valued};
+use super::{Forecaster, OrderRank, Valued};
+use crate::context::Context;
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, matmul};
 use crate::metrics::accuracy;
@@ -75,14 +76,13 @@ struct Learning {
 }
 
 impl Engine {
-    /// Makes all kernels and factors; held-out data are kept where `tested`, or where orders are ranked by it. `hear` is told of
-    /// every task.
+    /// Makes all kernels and factors; held-out data are kept where `tested`, or where orders are ranked by it.
     pub fn new(
         kernels: &Kernels,
         theory: &SingleHeadSettings,
         shared: &Shared,
         (rank, tested): (OrderRank, bool),
-        hear: &mut dyn FnMut(&str),
+        context: &Context,
     ) -> Result<Engine> {
         let (first, later) = (kernels.tilde(1, 1), kernels.tilde(2, 2));
         let tasks = &shared.tasks;
@@ -91,7 +91,7 @@ impl Engine {
         let (mut factors, mut duals, mut conditions) = (vec![], vec![], [vec![], vec![]]);
         let mut learned = vec![];
         for (t, task) in tasks.iter().enumerate() {
-            hear(&format!("factors of {}", task.name));
+            context.say(&format!("factors of {}", task.name), 0.0)?;
             let (factor, condition) = invert(t, later)?;
             let alone = if first == later { None } else { Some(invert(t, first)?) };
             let (start, own_condition) = alone.as_ref().map_or((&factor, condition), |(f, c)| (f, *c));
@@ -116,7 +116,7 @@ impl Engine {
         };
         let which = if first == later { vec![later] } else { vec![later, first] };
         for i in 0..tasks.len() {
-            hear(&format!("kernels of {}", tasks[i].name));
+            context.say(&format!("kernels of {}", tasks[i].name), 0.0)?;
             let mut row = vec![];
             for j in 0..i {
                 let mut made = kernels.blocks(&which, own(i), own(j))?;
@@ -133,7 +133,7 @@ impl Engine {
         for (name, (points, y, first)) in
             tasks.iter().filter_map(|t| Some((&t.name, t.test.as_ref().filter(|_| kept)?)))
         {
-            hear(&format!("kernels of the test data of {name}"));
+            context.say(&format!("kernels of the test data of {name}"), 0.0)?;
             let mut held = Held { y: y.clone(), first: first.clone(), blocks: vec![], start: vec![] };
             for (j, dual) in duals.iter().enumerate() {
                 let mut made = kernels.blocks(&which, points.points(), own(j))?;
@@ -194,8 +194,8 @@ impl Engine {
     }
 
     /// The order with the least forgetting, and how it was found.
-    pub fn best(&self, hear: Hear<'_>) -> Result<super::SearchResult> {
-        super::search(self.y.len(), super::OrderSearchSettings::default().exhaustive_up_to, self, hear)
+    pub fn best(&self, context: &Context) -> Result<super::SearchResult> {
+        super::search(self.y.len(), super::OrderSearchSettings::default().exhaustive_up_to, self, context)
     }
 
     /// Examples of all tasks.
@@ -306,7 +306,7 @@ impl Engine {
         learning: Learning,
         (best, worst): (&mut Valued, &mut Valued),
         seen: &mut usize,
-        hear: Hear<'_>,
+        context: &Context,
     ) -> Result<()> {
         stop::check()?;
         let count = self.y.len();
@@ -321,7 +321,7 @@ impl Engine {
                     *best = (learning.orders[n].clone(), value);
                 }
             }
-            super::say_tried(*seen, (1..=count).product(), hear);
+            super::say_tried(*seen, (1..=count).product(), context)?;
             return Ok(());
         }
         // Ways to the same task side by side: they take the same products.
@@ -336,7 +336,7 @@ impl Engine {
             let (f, g) = (learning.f.iter().map(copy).collect(), learning.g.iter().map(copy).collect());
             let mut next = Learning { orders, f, g };
             self.advance(&mut next, &some.iter().map(|way| Some(way.1)).collect::<Vec<_>>());
-            self.explore(next, (&mut *best, &mut *worst), seen, hear)?;
+            self.explore(next, (&mut *best, &mut *worst), seen, context)?;
         }
         Ok(())
     }
@@ -353,7 +353,7 @@ impl Engine {
 }
 
 impl Forecaster for Engine {
-    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
+    fn of(&self, orders: &[Vec<usize>], context: &Context) -> Result<Vec<f64>> {
         let mut values = vec![];
         for some in orders.chunks((ORDERS_AT_ONCE / self.columns()).max(1)) {
             stop::check()?;
@@ -363,15 +363,15 @@ impl Forecaster for Engine {
                 self.advance(&mut learning, &some.iter().map(|order| order.get(step).copied()).collect::<Vec<_>>());
             }
             values.extend((0..some.len()).map(|n| self.value(&learning, n)));
-            super::say_tried(values.len(), orders.len(), hear);
+            super::say_tried(values.len(), orders.len(), context)?;
         }
         Ok(values)
     }
 
-    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)> {
+    fn exhaust(&self, count: usize, context: &Context) -> Result<(Vec<usize>, usize, Valued)> {
         let (mut best, mut worst, mut seen) = ((vec![], f64::INFINITY), (vec![], f64::NEG_INFINITY), 0);
         let firsts: Vec<usize> = (0..count).collect();
-        self.explore(self.begin(&firsts, self.ranks_by_tests()), (&mut best, &mut worst), &mut seen, hear)?;
+        self.explore(self.begin(&firsts, self.ranks_by_tests()), (&mut best, &mut worst), &mut seen, context)?;
         Ok((best.0, seen, worst))
     }
 }

@@ -6,7 +6,8 @@
 //! \bar C = \sum_s \frac{C_s}{\lvert Y_s\rvert^2},\quad \bar B = \sum_s \frac{X_s^{\mathsf T}Y_s}{d\lvert Y_s\rvert^2}
 //! ```
 
-use super::{Forecaster, Hear, OrderRank, Valued, every_order, say_tried};
+use super::{Forecaster, OrderRank, Valued, every_order, say_tried};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::{Sizes, orders_in_feature_space};
@@ -40,17 +41,17 @@ pub(super) fn serves(source: &KernelSource, given: &[Given<'_>]) -> bool {
 }
 
 impl FeatureEngine {
-    /// `hear` hears of every task.
+    /// Factors of all tasks.
     pub fn new(
         theory: &SingleHeadSettings,
         given: &[Given<'_>],
         rank: OrderRank,
-        hear: &mut dyn FnMut(&str),
+        context: &Context,
     ) -> Result<FeatureEngine> {
         let shared = Shared::nothing(given);
         let mut engine = FeatureEngine { tasks: vec![], sums: vec![], rank, tests: vec![] };
         for task in shared.tasks {
-            hear(&format!("factors of {}", task.name));
+            context.say(&format!("factors of {}", task.name), 0.0)?;
             let x = features(task.own.points())?;
             let of = FeatureTask::new(x, &task.y, theory.ridge(), RANK_TOLERANCE, &task.name)?;
             engine.sums.push((of.target_sums(), task.y.squared_norm_l2(), task.norm2()));
@@ -134,7 +135,7 @@ impl FeatureEngine {
 }
 
 impl Forecaster for FeatureEngine {
-    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
+    fn of(&self, orders: &[Vec<usize>], context: &Context) -> Result<Vec<f64>> {
         let targets: Vec<Targets<'_>> =
             self.tests.iter().map(|(_, y, start)| Targets::new(y.as_ref(), start.as_ref())).collect();
         let mut sorted: Vec<usize> = (0..orders.len()).collect();
@@ -153,15 +154,15 @@ impl Forecaster for FeatureEngine {
                 values[some[k]] = self.rank.value(forgetting, accuracy);
             }
             tried += some.len();
-            say_tried(tried, orders.len(), hear);
+            say_tried(tried, orders.len(), context)?;
         }
         Ok(values)
     }
 
-    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)> {
+    fn exhaust(&self, count: usize, context: &Context) -> Result<(Vec<usize>, usize, Valued)> {
         let orders = every_order(count);
         let tried = orders.len();
-        let (order, _, worst) = super::least(orders, self, hear)?;
+        let (order, _, worst) = super::least(orders, self, context)?;
         Ok((order, tried, worst))
     }
 }
@@ -203,7 +204,7 @@ mod tests {
                 {
                     let theory = SingleHeadSettings { beta, ..Default::default() };
                     let settings = OrderSearchSettings { theory, rank, exhaustive_up_to, ..Default::default() };
-                    let of = || best_order(Inputs::Features(&sequence), &settings).unwrap();
+                    let of = || best_order(Inputs::Features(&sequence), &settings, &crate::Context::default()).unwrap();
                     let (found, known) = (of(), by_kernels(of));
                     if beta.is_finite() {
                         assert_eq!((found.order, found.tried), (known.order, known.tried));
@@ -219,7 +220,8 @@ mod tests {
                         let each = |order: Vec<usize>| {
                             let named: Vec<usize> = order.iter().map(|t| t + 1).collect();
                             let tasks = sequence.ordered(&named).unwrap();
-                            let network = SingleHead::new(Inputs::Features(&tasks), &theory).unwrap();
+                            let network =
+                                SingleHead::new(Inputs::Features(&tasks), &theory, &crate::Context::default()).unwrap();
                             network.outcome().unwrap().forgetting
                         };
                         let all: Vec<f64> = every_order(sizes.len()).into_iter().map(each).collect();

@@ -12,6 +12,7 @@ mod feature_space;
 mod tests;
 
 use super::single_head::{SingleHead, SingleHeadSettings};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::rng::Stream;
@@ -23,9 +24,6 @@ use crate::theory::blocks::shared::{Given, Shared};
 use engine::Engine;
 use feature_space::FeatureEngine;
 use serde::{Deserialize, Serialize};
-
-/// Hears what a search does, and which share of it is done where that is known.
-pub(crate) type Hear<'a> = &'a mut dyn FnMut(&str, Option<f64>);
 
 /// Rounds of moves after which the search gives up improving.
 const ROUNDS: usize = 50;
@@ -119,58 +117,46 @@ pub struct TaskOrder {
 ///
 /// # Errors
 /// As for [`SingleHead::new`]; [`Error::Data`] for fewer than two tasks.
-pub fn best_order<'a>(inputs: impl Into<Inputs<'a>>, settings: &OrderSearchSettings) -> Result<TaskOrder> {
-    best_order_of(&[inputs.into()], settings)
-}
-
-/// [`best_order`], which may take long, above all where every order has kernels of its own (mode `gibbs`): `hear` is told of its
-/// parts, and of how many orders of how many were tried.
-///
-/// # Errors
-/// As for [`best_order`].
-pub fn best_order_told<'a>(
+pub fn best_order<'a>(
     inputs: impl Into<Inputs<'a>>,
     settings: &OrderSearchSettings,
-    hear: &mut dyn FnMut(&str),
+    context: &Context,
 ) -> Result<TaskOrder> {
-    search_of(&[inputs.into()], settings, &mut |text, _| hear(text))
+    best_order_of(&[inputs.into()], settings, context)
 }
 
 /// [`best_order`] of the mean over several draws of the same tasks (as many tasks in each); `forecast` is that of the first.
 ///
 /// # Errors
 /// As for [`best_order`].
-pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings) -> Result<TaskOrder> {
-    search_of(draws, settings, &mut |_, _| ())
-}
-
-/// [`best_order_of`]; `hear` is told of its parts.
-pub(crate) fn search_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
-    hear("order of tasks: kernels", None);
-    let made = draws.iter().map(|draw| made(draw, settings)).collect::<Result<Vec<_>>>()?;
-    let all = draws.iter().zip(&made).map(|(draw, made)| match made {
-        Some(made) => Draw::of_made(made, settings, hear),
-        None => Draw::new(*draw, settings, hear),
-    });
-    searched(all.collect::<Result<Vec<_>>>()?, settings, hear)
+pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings, context: &Context) -> Result<TaskOrder> {
+    context.run(|| {
+        context.say("order of tasks: kernels", 0.0)?;
+        let made = draws.iter().map(|draw| made(draw, settings, context)).collect::<Result<Vec<_>>>()?;
+        let all = draws.iter().zip(&made).map(|(draw, made)| match made {
+            Some(made) => Draw::of_made(made, settings, context),
+            None => Draw::new(*draw, settings, context),
+        });
+        searched(all.collect::<Result<Vec<_>>>()?, settings, context)
+    })
 }
 
 /// [`best_order`] from kernels that are there, those of held-out data too where orders are ranked by it.
-pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
-    searched(vec![Draw::of_made(made, settings, hear)?], settings, hear)
+pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings, context: &Context) -> Result<TaskOrder> {
+    searched(vec![Draw::of_made(made, settings, context)?], settings, context)
 }
 
-fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<TaskOrder> {
+fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, context: &Context) -> Result<TaskOrder> {
     let first = all.first().ok_or_else(|| Error::data("the task sequence", "there is none to order"))?;
     let (count, examples, whole) = (first.tasks.len(), first.examples, first.whole());
     let found = match all.as_slice() {
-        [one] => one.searched(settings, hear)?,
+        [one] => one.searched(settings, context)?,
         // Orders are listed, not followed together: fewer of them are tried.
-        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: &all }, hear)?,
+        _ => search(count, settings.exhaustive_up_to.min(6), &Averaged { draws: &all }, context)?,
     };
     // Kernels between all tasks have done their service.
     all.iter_mut().for_each(|draw| draw.engine = None);
-    hear("order of tasks: the one given and the best one", Some(1.0));
+    context.say("order of tasks: the one given and the best one", 1.0)?;
     let learned = |order: &[usize]| all.iter().map(|draw| draw.learned(order)).collect::<Result<Vec<_>>>();
     let (given, reordered) = (learned(&(0..count).collect::<Vec<_>>())?, learned(&found.order)?);
     let results = |all: &[SingleHead]| all.iter().map(|one| settings.rank.result(one)).collect::<Result<Vec<_>>>();
@@ -222,21 +208,21 @@ struct Draw<'a> {
 }
 
 impl<'a> Draw<'a> {
-    fn new(inputs: Inputs<'a>, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<Draw<'a>> {
+    fn new(inputs: Inputs<'a>, settings: &OrderSearchSettings, context: &Context) -> Result<Draw<'a>> {
         let (network, prior) = (settings.theory.architecture, settings.theory.checked()?);
         let given = inputs.given(settings.theory.bias2)?;
-        Self::with(given, Box::new(move || inputs.source(network, prior)), settings, hear)
+        Self::with(given, Box::new(move || inputs.source(network, prior)), settings, context)
     }
 
-    fn of_made(made: &'a Made, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<Draw<'a>> {
-        Self::with(made.given(), Box::new(|| made.source()), settings, hear)
+    fn of_made(made: &'a Made, settings: &OrderSearchSettings, context: &Context) -> Result<Draw<'a>> {
+        Self::with(made.given(), Box::new(|| made.source()), settings, context)
     }
 
     fn with(
         tasks: Vec<Given<'a>>,
         source: Box<dyn Fn() -> KernelSource + 'a>,
         settings: &OrderSearchSettings,
-        hear: Hear<'_>,
+        context: &Context,
     ) -> Result<Draw<'a>> {
         let theory = SingleHeadSettings { variance: false, ..settings.theory };
         if tasks.len() < 2 {
@@ -248,14 +234,13 @@ impl<'a> Draw<'a> {
         }
         let kernels = Kernels::new(source(), &settings.theory)?;
         let most = tasks.iter().map(|task| task.points.len()).max().unwrap_or(0);
-        let hear = &mut |part: &str| hear(&format!("order of tasks: {part}"), None);
         let (engine, examples): (Option<Box<dyn Forecaster>>, usize) = if !kernels.stationary() {
             (None, most)
         } else if feature_space::serves(&kernels.source, &tasks) {
-            (Some(Box::new(FeatureEngine::new(&settings.theory, &tasks, settings.rank, hear)?)), most)
+            (Some(Box::new(FeatureEngine::new(&settings.theory, &tasks, settings.rank, context)?)), most)
         } else {
             let (shared, examples) = part(settings, &tasks);
-            let engine = Engine::new(&kernels, &settings.theory, &shared, (settings.rank, false), hear)?;
+            let engine = Engine::new(&kernels, &settings.theory, &shared, (settings.rank, false), context)?;
             (Some(Box::new(engine)), examples)
         };
         Ok(Draw { tasks, theory, source, engine, examples, rank: settings.rank })
@@ -272,30 +257,30 @@ impl<'a> Draw<'a> {
         self.tasks.iter().all(|task| task.points.len() <= self.examples)
     }
 
-    fn searched(&self, settings: &OrderSearchSettings, hear: Hear<'_>) -> Result<SearchResult> {
+    fn searched(&self, settings: &OrderSearchSettings, context: &Context) -> Result<SearchResult> {
         let count = self.tasks.len();
         match &self.engine {
-            Some(engine) => search(count, settings.exhaustive_up_to, engine.as_ref(), hear),
+            Some(engine) => search(count, settings.exhaustive_up_to, engine.as_ref(), context),
             None => {
                 let alone = Averaged { draws: std::slice::from_ref(self) };
-                search(count, settings.exhaustive_up_to.min(4), &alone, hear)
+                search(count, settings.exhaustive_up_to.min(4), &alone, context)
             }
         }
     }
 
     /// How good orders are: less is better.
-    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
+    fn of(&self, orders: &[Vec<usize>], context: &Context) -> Result<Vec<f64>> {
         let Some(engine) = &self.engine else {
             let value = |(forgetting, accuracy)| self.rank.value(forgetting, accuracy);
             let each = |(done, order): (usize, &Vec<usize>)| {
                 let tasks: Vec<String> = order.iter().map(|task| (task + 1).to_string()).collect();
                 let text = format!("the order {} ({} of {})", tasks.join(", "), done + 1, orders.len());
-                hear(&text, Some(done as f64 / orders.len() as f64));
+                context.say(&text, done as f64 / orders.len() as f64)?;
                 self.rank.result(&self.learned(order)?).map(value)
             };
             return orders.iter().enumerate().map(each).collect();
         };
-        engine.of(orders, hear)
+        engine.of(orders, context)
     }
 }
 
@@ -305,11 +290,11 @@ struct Averaged<'a> {
 }
 
 /// Kernels made once for the search and the forecasts of what it finds, where half of the budget holds them.
-fn made(draw: &Inputs<'_>, settings: &OrderSearchSettings) -> Result<Option<Made>> {
+fn made(draw: &Inputs<'_>, settings: &OrderSearchSettings, context: &Context) -> Result<Option<Made>> {
     let Inputs::Network(sequence) = draw else { return Ok(None) };
     // Orders are followed without regard to inputs that all tasks hold.
     let theory = SingleHeadSettings { share: false, variance: false, ..settings.theory };
-    Made::of(sequence, &theory, settings.rank == OrderRank::Accuracy, settings.keep_bytes / 2)
+    Made::of(sequence, &theory, settings.rank == OrderRank::Accuracy, settings.keep_bytes / 2, context.plan())
 }
 
 impl OrderRank {
@@ -366,15 +351,15 @@ fn part(settings: &OrderSearchSettings, given: &[Given<'_>]) -> (Shared, usize) 
 /// What forecasts how good (also incomplete) orders are.
 trait Forecaster {
     /// Of each of the orders.
-    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>>;
+    fn of(&self, orders: &[Vec<usize>], context: &Context) -> Result<Vec<f64>>;
 
     /// The best of all orders of `count` tasks, their number, and the worst of them.
-    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)>;
+    fn exhaust(&self, count: usize, context: &Context) -> Result<(Vec<usize>, usize, Valued)>;
 }
 
 /// How many orders were tried, of how many.
-fn say_tried(tried: usize, all: usize, hear: Hear<'_>) {
-    hear(&format!("order of tasks: {tried} of {all} tried"), Some(tried as f64 / all as f64));
+fn say_tried(tried: usize, all: usize, context: &Context) -> Result<()> {
+    context.say(&format!("order of tasks: {tried} of {all} tried"), tried as f64 / all as f64)
 }
 
 /// An order and how good it is: less is better.
@@ -398,19 +383,24 @@ impl SearchResult {
     }
 }
 
-fn search(count: usize, exhaustive_up_to: usize, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<SearchResult> {
+fn search(
+    count: usize,
+    exhaustive_up_to: usize,
+    forecaster: &dyn Forecaster,
+    context: &Context,
+) -> Result<SearchResult> {
     if count <= exhaustive_up_to {
-        let (order, tried, worst) = forecaster.exhaust(count, hear)?;
+        let (order, tried, worst) = forecaster.exhaust(count, context)?;
         return Ok(SearchResult { order, method: SearchMethod::Exhaustive, tried, worst });
     }
     // How many rounds will help is not known before: a share of one is none of the whole.
-    let hear = &mut |text: &str, _: Option<f64>| hear(text, None);
-    let starts = [(0..count).collect(), insert(count, forecaster, hear)?];
+    let context = &context.without_shares();
+    let starts = [(0..count).collect(), insert(count, forecaster, context)?];
     let method = SearchMethod::InsertionAndMoves;
     let mut found = SearchResult { order: vec![], method, tried: 0, worst: (vec![], f64::NEG_INFINITY) };
     let mut least_so_far = f64::INFINITY;
     for start in starts {
-        let (order, value) = improve(start, forecaster, &mut found, hear)?;
+        let (order, value) = improve(start, forecaster, &mut found, context)?;
         if value < least_so_far {
             (found.order, least_so_far) = (order, value);
         }
@@ -423,12 +413,12 @@ fn improve(
     start: Vec<usize>,
     forecaster: &dyn Forecaster,
     found: &mut SearchResult,
-    hear: Hear<'_>,
+    context: &Context,
 ) -> Result<(Vec<usize>, f64)> {
-    let (mut order, mut value, worst) = least(vec![start], forecaster, hear)?;
+    let (mut order, mut value, worst) = least(vec![start], forecaster, context)?;
     found.worse(worst);
     for round in 1..=ROUNDS {
-        let hear = &mut |text: &str, share| hear(&format!("{text}, round {round} of moves"), share);
+        context.say(&format!("order of tasks: round {round} of moves"), 0.0)?;
         let pairs = (0..order.len()).flat_map(|i| (0..order.len()).map(move |j| (i, j)));
         let mut changed: Vec<Vec<usize>> = vec![];
         for (i, j) in pairs.filter(|(i, j)| i != j) {
@@ -443,7 +433,7 @@ fn improve(
             }
         }
         found.tried += changed.len();
-        let (best, new, worst) = least(changed, forecaster, hear)?;
+        let (best, new, worst) = least(changed, forecaster, context)?;
         found.worse(worst);
         if new >= value {
             break;
@@ -454,9 +444,9 @@ fn improve(
 }
 
 /// Begins with the best pair and puts each further task where the order so far forgets least.
-fn insert(count: usize, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<Vec<usize>> {
+fn insert(count: usize, forecaster: &dyn Forecaster, context: &Context) -> Result<Vec<usize>> {
     let pairs = (0..count).flat_map(|i| (0..count).filter(move |j| *j != i).map(move |j| vec![i, j]));
-    let (mut order, ..) = least(pairs.collect(), forecaster, hear)?;
+    let (mut order, ..) = least(pairs.collect(), forecaster, context)?;
     for task in 0..count {
         if order.contains(&task) {
             continue;
@@ -466,14 +456,14 @@ fn insert(count: usize, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<V
             longer.insert(place, task);
             longer
         });
-        order = least(places.collect(), forecaster, hear)?.0;
+        order = least(places.collect(), forecaster, context)?.0;
     }
     Ok(order)
 }
 
 /// The order with the least forecast, the first of equals, that forecast, and the order with the largest.
-fn least(orders: Vec<Vec<usize>>, forecaster: &dyn Forecaster, hear: Hear<'_>) -> Result<(Vec<usize>, f64, Valued)> {
-    let values = forecaster.of(&orders, hear)?;
+fn least(orders: Vec<Vec<usize>>, forecaster: &dyn Forecaster, context: &Context) -> Result<(Vec<usize>, f64, Valued)> {
+    let values = forecaster.of(&orders, context)?;
     let largest = (0..orders.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]));
     let worst = largest.map_or((vec![], f64::NEG_INFINITY), |k| (orders[k].clone(), values[k]));
     let pairs = orders.into_iter().zip(values);
@@ -497,20 +487,17 @@ fn every_order(count: usize) -> Vec<Vec<usize>> {
 }
 
 impl Forecaster for Averaged<'_> {
-    fn of(&self, orders: &[Vec<usize>], hear: Hear<'_>) -> Result<Vec<f64>> {
-        let count = self.draws.len() as f64;
-        let values = |(k, draw): (usize, &Draw<'_>)| {
-            draw.of(orders, &mut |text, share| hear(text, share.map(|share| (k as f64 + share) / count)))
-        };
+    fn of(&self, orders: &[Vec<usize>], context: &Context) -> Result<Vec<f64>> {
+        let values = |(k, draw): (usize, &Draw<'_>)| draw.of(orders, &context.part(k, self.draws.len()));
         let each = self.draws.iter().enumerate().map(values).collect::<Result<Vec<_>>>()?;
         let mean = |k: usize| each.iter().map(|values| values[k]).sum::<f64>() / each.len() as f64;
         Ok((0..orders.len()).map(mean).collect())
     }
 
-    fn exhaust(&self, count: usize, hear: Hear<'_>) -> Result<(Vec<usize>, usize, Valued)> {
+    fn exhaust(&self, count: usize, context: &Context) -> Result<(Vec<usize>, usize, Valued)> {
         let orders = every_order(count);
         let tried = orders.len();
-        let (order, _, worst) = least(orders, self, hear)?;
+        let (order, _, worst) = least(orders, self, context)?;
         Ok((order, tried, worst))
     }
 }

@@ -166,10 +166,10 @@ impl Whole<'_> {
     fn forward(&mut self, name: &str, sets: (Points<'_>, Points<'_>), ahead: &[Factors<'_>]) -> Result<Vec<Mat<f64>>> {
         let c = self.columns();
         if let Some((all, _)) = self.scratch.read::<f64>(name)? {
-            self.skipped(sets, all.ncols());
+            self.skipped(sets, all.ncols())?;
             return Ok((0..ahead.len()).map(|k| columns(&all, k * c, c)).collect());
         }
-        self.work.begin("outputs".into());
+        self.work.begin("outputs".into())?;
         let (parts, _) = self.across(sets, ahead, &[])?;
         let all = beside(&parts.iter().map(|m| m.as_ref()).collect::<Vec<_>>());
         self.scratch.write(name, &all, &Numbers::new())?;

@@ -11,7 +11,7 @@
 //! more, and is estimated, with its standard error.
 //!
 //! Finished parts (block columns of factors, solutions, products) are kept on disk until the end
-//! ([`crate::plan::set_scratch`]): a run that is killed goes on from the last of them, to the same bits.
+//! ([`Context::scratch`]): a run that is killed goes on from the last of them, to the same bits.
 
 mod chain;
 mod conditions;
@@ -29,12 +29,12 @@ use super::blocks::shared::{Given, check, number};
 use super::order_parameters::PairOrderParameters;
 use super::single_head::score::Scores;
 use super::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels::check_inputs;
 use crate::linalg::TiledCholesky;
 use crate::plan::{
-    self, PROBES, Sizes, factor_operations, free_memory, pass_operations, scratch_folder, solve_operations, tile_rows,
-    whole_cost, whole_disk,
+    self, PROBES, Sizes, factor_operations, pass_operations, solve_operations, tile_rows, whole_cost, whole_disk,
 };
 use crate::tasks::{TaskSequence, fingerprint, inputs_only};
 pub(crate) use quality::Quality;
@@ -71,14 +71,14 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// For tasks of a sequence, by what memory there is.
-    pub fn of(sequence: &TaskSequence, theory: &SingleHeadSettings) -> Cut {
+    pub fn of(sequence: &TaskSequence, theory: &SingleHeadSettings, context: &Context) -> Cut {
         let (sizes, largest) = (sequence.sizes(), sequence.tasks.iter().map(|task| task.x.nrows()).max());
         let block = tile_rows(largest.unwrap_or(0));
         let one = plan::factor_bytes(largest.unwrap_or(0) as f64, block as f64);
         // The tasks themselves are there already.
         let rest = whole_cost(&sizes, kernels(theory)).bytes - one;
-        let room = free_memory().map_or(f64::INFINITY, |free| SHARE * free.bytes - rest);
-        Cut { block, room, probes: PROBES, scratch: scratch_folder() }
+        let room = context.plan().free().map_or(f64::INFINITY, |free| SHARE * free.bytes - rest);
+        Cut { block, room, probes: PROBES, scratch: context.scratch_folder() }
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Whole<'a> {
     counted: Vec<System>,
 }
 
-/// Forecasts a sequence; `hear` is told what comes next and which share of the work is done.
+/// Forecasts a sequence.
 ///
 /// # Errors
 /// [`Error::Data`] for tasks that cannot be learned, [`Error::Io`] where parts cannot be put away,
@@ -117,7 +117,7 @@ pub(crate) fn forecast(
     sequence: &TaskSequence,
     theory: &SingleHeadSettings,
     cut: &Cut,
-    hear: &mut dyn FnMut(&str, f64),
+    context: &Context,
 ) -> Result<Found> {
     let prior = theory.checked()?;
     sequence.validate()?;
@@ -139,7 +139,7 @@ pub(crate) fn forecast(
         room: cut.room,
         probes: cut.probes,
         scratch: Arc::new(scratch),
-        work: Work::new(whole_cost(&sizes, per_task).flops, hear),
+        work: Work::new(whole_cost(&sizes, per_task).flops, context),
         kept: vec![],
         heard: vec![],
         counted: vec![],
@@ -211,8 +211,8 @@ impl<'a> Whole<'a> {
     }
 
     /// A pass was read and not made.
-    fn skipped(&mut self, (rows, columns): (Points<'_>, Points<'_>), wide: usize) {
-        self.work.did(pass_operations(rows.len() as f64, columns.len() as f64, self.dim(), wide as f64));
+    fn skipped(&mut self, (rows, columns): (Points<'_>, Points<'_>), wide: usize) -> Result<()> {
+        self.work.did(pass_operations(rows.len() as f64, columns.len() as f64, self.dim(), wide as f64))
     }
 
     fn found(&mut self) -> Result<Found> {

@@ -126,10 +126,10 @@ impl Whole<'_> {
         let names = [format!("{part}-{}-{}", i + 1, j + 1), format!("{part}-{}-{}", j + 1, i + 1)];
         let sets = (self.points(i), self.points(j));
         if let (Some((a, _)), Some((b, _))) = (self.scratch.read(&names[0])?, self.scratch.read(&names[1])?) {
-            self.skipped(sets, v.ncols() + w.ncols());
+            self.skipped(sets, v.ncols() + w.ncols())?;
             return Ok((a, b));
         }
-        self.work.begin(format!("between {} and {}", self.tasks[i].name, self.tasks[j].name));
+        self.work.begin(format!("between {} and {}", self.tasks[i].name, self.tasks[j].name))?;
         let (mut a, mut b) = self.across(sets, &[(Which::NNGP, v.as_ref())], &[(Which::NNGP, w.as_ref())])?;
         let (a, b) = (a.swap_remove(0), b.swap_remove(0));
         self.scratch.write(&names[0], &a, &Numbers::new())?;

@@ -59,7 +59,7 @@ impl Whole<'_> {
                     matmul_into(out.as_mut().subrows_mut(j, width), 1.0, 1.0, tile.transpose(), x.subrows(i, height));
                 }
                 let both = pass_operations(height as f64, width as f64, self.dim(), 0.0);
-                self.work.did(if i == j { 0.5 * both } else { both });
+                self.work.did(if i == j { 0.5 * both } else { both })?;
             }
         }
         Ok(out)
@@ -97,7 +97,7 @@ impl Whole<'_> {
                         matmul_into(out, 1.0, 1.0, tile.transpose(), w.subrows(i, height));
                     }
                 }
-                self.work.did(pass_operations(height as f64, width as f64, self.dim(), wide as f64));
+                self.work.did(pass_operations(height as f64, width as f64, self.dim(), wide as f64))?;
             }
         }
         Ok((ahead, back))

@@ -94,7 +94,7 @@ impl Whole<'_> {
         let points = self.points(system.task);
         let (size, block) = (points.len(), self.block);
         self.make_room(factor_bytes(size as f64, block as f64));
-        self.work.begin(format!("factor of {}", self.tasks[system.task].name));
+        self.work.begin(format!("factor of {}", self.tasks[system.task].name))?;
         let mut factor = TiledCholesky::begin(&self.diagonal(system)?, block)?;
         // Operations grow with the number of columns before.
         let all = if self.is_new(system) { factor_operations(size as f64, self.dim()) } else { 0.0 };
@@ -122,7 +122,7 @@ impl Whole<'_> {
                     writing = self.store_column(&name, j, &factor)?;
                 }
             }
-            self.work.did(all * weight(j) / weights);
+            self.work.did(all * weight(j) / weights)?;
         }
         writing.finished()?;
         let factor = Arc::new(factor);
@@ -188,13 +188,13 @@ impl Whole<'_> {
         let p = self.points(system.task).len();
         if let Some(solved) = self.solved(name, p)? {
             let factor = if self.is_new(system) { factor_operations(p as f64, self.dim()) } else { 0.0 };
-            self.work.did(factor + solve_operations(p as f64, self.dim(), solved.x.ncols() as f64));
+            self.work.did(factor + solve_operations(p as f64, self.dim(), solved.x.ncols() as f64))?;
             self.heard(system, &solved.numbers);
             return Ok(solved);
         }
         let factor = self.factor(system)?;
         let b = of(&factor);
-        self.work.begin(format!("solutions of {}", self.tasks[system.task].name));
+        self.work.begin(format!("solutions of {}", self.tasks[system.task].name))?;
         let (asked, known) = (b.ncols(), self.known(system));
         let b = if known.is_some() { b } else { self.with_probes(b) };
         let before = self.work.done();
@@ -261,7 +261,7 @@ impl Whole<'_> {
         };
         let square = 4.0 * (b.nrows() as f64).powi(2);
         let mut x = factor.solve(b.as_ref());
-        self.work.did(square * b.ncols() as f64);
+        self.work.did(square * b.ncols() as f64)?;
         let (product, norm) = self.apply_with_norm(system, x.as_ref())?;
         let mut residual = b - product;
         let mut each = relative(&residual);
@@ -320,7 +320,7 @@ impl Whole<'_> {
                 rho_before[j] = rho[k];
             }
             let q = self.apply(system, chosen(&p).as_ref())?;
-            self.work.did(square * open.len() as f64);
+            self.work.did(square * open.len() as f64)?;
             for (k, &j) in open.iter().enumerate() {
                 let step = rho[k] / dot(p.col_as_slice(j), q.col_as_slice(k));
                 if !step.is_finite() {

@@ -8,6 +8,8 @@ use crate::rng::Stream;
 use crate::tasks::{Task, TestSet};
 use crate::theory::order_parameters::{OrderParameterSettings, OrderParameters, order_parameters};
 use crate::theory::single_head::SingleHead;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 const DIM: usize = 30;
 
@@ -44,7 +46,7 @@ fn cut(folder: &std::path::Path, block: usize) -> Cut {
 
 fn found(sequence: &TaskSequence, theory: &SingleHeadSettings, block: usize) -> Found {
     let folder = tempfile::tempdir().unwrap();
-    let found = forecast(sequence, theory, &cut(folder.path(), block), &mut |_, _| ()).unwrap();
+    let found = forecast(sequence, theory, &cut(folder.path(), block), &Context::default()).unwrap();
     let left = std::fs::read_dir(folder.path()).map(|entries| entries.count()).unwrap_or(0);
     assert_eq!(left, 0, "finished parts are gone at the end");
     found
@@ -112,14 +114,18 @@ fn same_pairs(a: &[PairOrderParameters], b: &[PairOrderParameters]) {
 }
 
 fn in_memory(sequence: &TaskSequence, theory: &SingleHeadSettings) -> (SingleHeadForecast, Vec<PairOrderParameters>) {
-    let forecast = SingleHead::new(sequence, theory).unwrap().forecast().unwrap();
+    let forecast = SingleHead::new(sequence, theory, &Context::default()).unwrap().forecast().unwrap();
     let asked = OrderParameterSettings {
         architecture: theory.architecture,
         sigma2: theory.sigma2,
         ridge: 1.0 / theory.beta,
         ..Default::default()
     };
-    let pairs = if sequence.tasks.len() > 1 { order_parameters(sequence, &asked).unwrap() } else { vec![] };
+    let pairs = if sequence.tasks.len() > 1 {
+        order_parameters(sequence, &asked, &Context::default()).unwrap()
+    } else {
+        vec![]
+    };
     (forecast, pairs)
 }
 
@@ -134,7 +140,7 @@ fn every_mode_agrees_with_the_forecast_in_memory() {
             let (forecast, pairs) = in_memory(sequence, &theory);
             same_forecast(&tiled.forecast, &forecast);
             same_pairs(&tiled.pairs, &pairs);
-            let outcome = SingleHead::new(sequence, &theory).unwrap().outcome().unwrap();
+            let outcome = SingleHead::new(sequence, &theory, &Context::default()).unwrap().outcome().unwrap();
             close(tiled.outcome.forgetting, outcome.forgetting, "outcome");
             assert_eq!((tiled.outcome.accuracy, tiled.outcome.learned), (outcome.accuracy, outcome.learned));
         }
@@ -172,7 +178,7 @@ fn the_bits_do_not_depend_on_threads_or_on_room() {
         let folder = tempfile::tempdir().unwrap();
         let cut = Cut { room, ..cut(folder.path(), 48) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let found = pool.install(|| forecast(&tasks, &theory(Mode::Ntk), &cut, &mut |_, _| ()).unwrap());
+        let found = pool.install(|| forecast(&tasks, &theory(Mode::Ntk), &cut, &Context::default()).unwrap());
         (found.forecast, found.pairs)
     };
     let one = run(1, 0.0);
@@ -183,30 +189,31 @@ fn the_bits_do_not_depend_on_threads_or_on_room() {
 }
 
 #[test]
-fn a_run_that_is_killed_goes_on_to_the_same_bits() {
+fn a_run_that_is_stopped_goes_on_to_the_same_bits() {
     let tasks = sequence(&[150, 131], 1, true);
     let theory = theory(Mode::Ntk);
     let whole = found(&tasks, &theory, 48);
     for share in [0.05, 0.3, 0.6, 0.9] {
         let folder = tempfile::tempdir().unwrap();
         let cut = cut(folder.path(), 48);
-        let killed = std::panic::catch_unwind(|| {
-            let mut kill = |_: &str, done: f64| {
-                if done > share {
-                    std::panic::resume_unwind(Box::new("killed"));
-                }
-            };
-            forecast(&tasks, &theory, &cut, &mut kill).map(|_| ())
-        });
-        assert!(killed.is_err());
+        let listening = move |done: f64| if done > share { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        let stopping = Context::new().listen(move |progress| listening(progress.share));
+        let stopped = forecast(&tasks, &theory, &cut, &stopping).map(|_| ());
+        assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
         let parts = || std::fs::read_dir(folder.path()).unwrap().flatten().flat_map(|f| std::fs::read_dir(f.path()));
         let kept = parts().flatten().count();
         assert!(kept > 1, "something is finished at {share}");
-        let mut shares = vec![];
-        let again = forecast(&tasks, &theory, &cut, &mut |_, done| shares.push(done)).unwrap();
+        let shares: Arc<Mutex<Vec<f64>>> = Arc::default();
+        let heard = shares.clone();
+        let hearing = Context::new().listen(move |progress| {
+            heard.lock().unwrap().push(progress.share);
+            ControlFlow::Continue(())
+        });
+        let again = forecast(&tasks, &theory, &cut, &hearing).unwrap();
         // As text: every bit, and F_pair, which is not computed in this mode, equals itself.
         let text = |found: &Found| format!("{:?} {:?} {:?}", found.forecast, found.pairs, found.quality);
         assert_eq!(text(&again), text(&whole));
+        let shares = shares.lock().unwrap();
         assert!(shares.windows(2).all(|pair| pair[1] >= pair[0] - 0.05), "progress goes on: {shares:?}");
         // Solves take the steps that they take: a few per cent more or less than planned.
         assert!(*shares.last().unwrap() > 0.9, "{shares:?}");
@@ -224,15 +231,15 @@ fn what_cannot_be_solved_is_one_sentence() {
     twice.tasks[1].y[(17, 0)] = label;
     let folder = tempfile::tempdir().unwrap();
     let cut = cut(folder.path(), 48);
-    let said = forecast(&twice, &theory(Mode::Rf), &cut, &mut |_, _| ()).err().unwrap().to_string();
+    let said = forecast(&twice, &theory(Mode::Rf), &cut, &Context::default()).err().unwrap().to_string();
     assert!(said.contains("task 2") && said.contains("rows 4 and 18"), "{said}");
     // Nearly equal inputs: the kernel has no four digits left.
     twice.tasks[1].x[(17, 0)] += 1e-14;
-    let said = forecast(&twice, &theory(Mode::Rf), &cut, &mut |_, _| ()).err().unwrap().to_string();
-    assert_eq!(said, SingleHead::new(&twice, &theory(Mode::Rf)).unwrap_err().to_string());
+    let said = forecast(&twice, &theory(Mode::Rf), &cut, &Context::default()).err().unwrap().to_string();
+    assert_eq!(said, SingleHead::new(&twice, &theory(Mode::Rf), &Context::default()).unwrap_err().to_string());
     // A temperature makes both learnable, and single precision needs a shift for neither.
     let warm = SingleHeadSettings { beta: 100.0, ..theory(Mode::Rf) };
-    let tiled = forecast(&twice, &warm, &cut, &mut |_, _| ()).unwrap();
+    let tiled = forecast(&twice, &warm, &cut, &Context::default()).unwrap();
     same_forecast(&tiled.forecast, &in_memory(&twice, &warm).0);
 }
 
@@ -267,11 +274,11 @@ fn what_is_refused_is_refused_every_time() {
     task.x.row_mut(1).copy_from(&first);
     task.x[(1, 3)] += 1e-9;
     (task.y[(0, 0)], task.y[(1, 0)]) = (1.0, -1.0);
-    let said = SingleHead::new(&near, &theory(Mode::Rf)).unwrap_err().to_string();
+    let said = SingleHead::new(&near, &theory(Mode::Rf), &Context::default()).unwrap_err().to_string();
     assert!(said.contains("rows 1 and 2"), "{said}");
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..3 {
-        let again = forecast(&near, &theory(Mode::Rf), &cut(folder.path(), 48), &mut |_, _| ()).err().unwrap();
+        let again = forecast(&near, &theory(Mode::Rf), &cut(folder.path(), 48), &Context::default()).err().unwrap();
         assert_eq!(again.to_string(), said);
     }
     let parts = std::fs::read_dir(folder.path()).unwrap().flatten().flat_map(|f| std::fs::read_dir(f.path()).unwrap());
@@ -290,10 +297,10 @@ fn digits_are_those_in_memory() {
         task.x[(1, 3)] += apart;
         let theory = theory(Mode::Rf);
         let folder = tempfile::tempdir().unwrap();
-        let tiled = forecast(&near, &theory, &cut(folder.path(), 48), &mut |_, _| ());
+        let tiled = forecast(&near, &theory, &cut(folder.path(), 48), &Context::default());
         // The same two random vectors; where single precision tells the second inverse, to its relative error.
         let alike = |a: f64, b: f64| assert!((a - b).abs() < 0.1, "{apart}: {a} digits in tiles, {b} in memory");
-        match (tiled.map(|found| found.forecast.digits), SingleHead::new(&near, &theory)) {
+        match (tiled.map(|found| found.forecast.digits), SingleHead::new(&near, &theory, &Context::default())) {
             (Ok(a), Ok(b)) => alike(a, b.digits().min(a.max(8.0))),
             (Err(Error::LostAccuracy { digits: a, .. }), Err(Error::LostAccuracy { digits: b, .. })) => {
                 assert!(refused, "{apart}");
@@ -311,7 +318,7 @@ fn residuals_are_true() {
     let tasks = sequence(&[160, 90], 1, false);
     let theory = SingleHeadSettings { beta: 1e9, ..theory(Mode::Rf) };
     let folder = tempfile::tempdir().unwrap();
-    let mut nobody = |_: &str, _: f64| ();
+    let context = Context::default();
     let given: Vec<Given<'_>> = tasks.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
     let prior = theory.checked().unwrap();
     let mut whole = Whole {
@@ -322,7 +329,7 @@ fn residuals_are_true() {
         room: 0.0,
         probes: 4,
         scratch: Arc::new(Scratch::open(folder.path(), "0123456789abcdef", 1.0).unwrap()),
-        work: Work::new(1.0, &mut nobody),
+        work: Work::new(1.0, &context),
         kept: vec![],
         heard: vec![],
         counted: vec![],

@@ -1,34 +1,35 @@
 //! How much of a long computation is done, in operations of a dense product in double precision.
 
+use crate::context::Context;
+use crate::error::Result;
+
 /// The work as a whole, and who hears how much of it is done.
 pub(super) struct Work<'a> {
-    hear: &'a mut dyn FnMut(&str, f64),
+    context: &'a Context,
     what: String,
     total: f64,
     done: f64,
-    told: f64,
+    said: f64,
 }
 
 impl<'a> Work<'a> {
     /// Work of so many operations.
-    pub fn new(total: f64, hear: &'a mut dyn FnMut(&str, f64)) -> Work<'a> {
-        Work { hear, what: String::new(), total: total.max(1.0), done: 0.0, told: f64::NEG_INFINITY }
+    pub fn new(total: f64, context: &'a Context) -> Work<'a> {
+        Work { context, what: String::new(), total: total.max(1.0), done: 0.0, said: f64::NEG_INFINITY }
     }
 
     /// Says what comes next.
-    pub fn begin(&mut self, what: String) {
+    pub fn begin(&mut self, what: String) -> Result<()> {
         self.what = what;
-        self.tell();
+        self.say()
     }
 
     /// So many operations are done.
-    pub fn did(&mut self, operations: f64) {
+    pub fn did(&mut self, operations: f64) -> Result<()> {
         /// Shares of the work between two words about it.
         const STEP: f64 = 1e-4;
         self.done += operations;
-        if self.share() >= self.told + STEP {
-            self.tell();
-        }
+        if self.share() >= self.said + STEP { self.say() } else { self.context.check() }
     }
 
     /// Operations that are done.
@@ -45,8 +46,8 @@ impl<'a> Work<'a> {
         (self.done / self.total.max(self.done)).min(1.0)
     }
 
-    fn tell(&mut self) {
-        self.told = self.share();
-        (self.hear)(&self.what, self.told);
+    fn say(&mut self) -> Result<()> {
+        self.said = self.share();
+        self.context.say(&self.what, self.said)
     }
 }

@@ -1,6 +1,7 @@
 //! The multi-head theory at any number of tasks and any λ: what ∞ means, and curves against the load.
 
 use super::at;
+use ebbing::Context;
 use ebbing::linalg::Mat;
 use ebbing::rng::Stream;
 use ebbing::theory::multi_head::{MultiHeadSettings, Regime, TwoTasks};
@@ -28,7 +29,8 @@ fn close(got: f64, want: f64, tolerance: f64, what: &str) {
 
 /// A load in each regime of two tasks.
 fn loads(tasks: &[Task]) -> [(f64, Regime); 3] {
-    let critical = TwoTasks::new(tasks, &MultiHeadSettings::default()).unwrap().critical_load().unwrap();
+    let critical =
+        TwoTasks::new(tasks, &MultiHeadSettings::default(), &Context::default()).unwrap().critical_load().unwrap();
     let c = critical.alpha_c;
     assert!(c > 1.1 && c.is_finite(), "{c}");
     [(0.5, Regime::FixedRepresentations), (c.sqrt(), Regime::Overfitting), (2.0 * c, Regime::Generalization)]
@@ -39,8 +41,8 @@ fn two_tasks_at_infinity_are_the_limit_of_large_lambda() {
     let tasks = tasks(2);
     let x = tasks[0].x.as_ref();
     for (alpha, regime) in loads(&tasks) {
-        let limit = MultiHead::new(&tasks, &at(f64::INFINITY, alpha)).unwrap();
-        let near = MultiHead::new(&tasks, &at(1e10, alpha)).unwrap();
+        let limit = MultiHead::new(&tasks, &at(f64::INFINITY, alpha), &Context::default()).unwrap();
+        let near = MultiHead::new(&tasks, &at(1e10, alpha), &Context::default()).unwrap();
         assert_eq!((limit.regime(), near.regime()), (Some(regime), None));
         assert_eq!((limit.lambda(), limit.evidence().len()), (f64::INFINITY, 0));
         assert_eq!(limit.limit().unwrap().alpha, alpha);
@@ -102,7 +104,7 @@ fn heads_and_times_that_do_not_exist_are_refused_at_any_lambda() {
     let mut tasks = tasks(2);
     tasks[1].test = None;
     for lambda in [3.0, f64::INFINITY] {
-        let theory = MultiHead::new(&tasks, &at(lambda, 0.5)).unwrap();
+        let theory = MultiHead::new(&tasks, &at(lambda, 0.5), &Context::default()).unwrap();
         let x = tasks[0].x.as_ref();
         for (head, time, word) in [(1, 0, "time is 0"), (1, 3, "time is 3"), (0, 2, "head is 0"), (2, 1, "head is 2")] {
             let told = [
@@ -116,15 +118,15 @@ fn heads_and_times_that_do_not_exist_are_refused_at_any_lambda() {
         assert!(theory.generalization(1, 1).is_ok());
     }
     for settings in [at(f64::INFINITY, 1.0), MultiHeadSettings::default()] {
-        assert!(matches!(MultiHead::new(&tasks, &settings), Err(Error::Setting { .. })));
+        assert!(matches!(MultiHead::new(&tasks, &settings, &Context::default()), Err(Error::Setting { .. })));
     }
 }
 
 #[test]
 fn one_task_knows_no_lambda() {
     let tasks = tasks(1);
-    let (x, finite) = (tasks[0].x.as_ref(), MultiHead::new(&tasks, &at(2.0, 1.3)).unwrap());
-    let infinite = MultiHead::new(&tasks, &at(f64::INFINITY, 1.3)).unwrap();
+    let (x, finite) = (tasks[0].x.as_ref(), MultiHead::new(&tasks, &at(2.0, 1.3), &Context::default()).unwrap());
+    let infinite = MultiHead::new(&tasks, &at(f64::INFINITY, 1.3), &Context::default()).unwrap();
     assert_eq!(infinite.regime(), None);
     // m1(1,1) = σ² up to rounding.
     close(infinite.u1(1, 1), finite.u1(1, 1), 1e-12, "u1");
@@ -136,18 +138,19 @@ fn one_task_knows_no_lambda() {
 #[test]
 fn more_tasks_or_a_temperature_take_a_large_lambda() {
     let three = tasks(3);
-    let theory = MultiHead::new(&three, &at(f64::INFINITY, 0.6)).unwrap();
-    let asked = MultiHead::at_large_lambda(&three, &at(1.0, 0.6), 1e-3).unwrap();
+    let theory = MultiHead::new(&three, &at(f64::INFINITY, 0.6), &Context::default()).unwrap();
+    let asked = MultiHead::at_large_lambda(&three, &at(1.0, 0.6), 1e-3, &Context::default()).unwrap();
     assert_eq!(theory.evidence(), asked.evidence());
     assert_eq!(theory.lambda(), theory.evidence().last().unwrap().lambda);
     assert_eq!((theory.regime(), theory.limit(), theory.readout_exponent(3)), (None, None, 0.0));
-    let same = MultiHead::new(&three, &at(theory.lambda(), 0.6)).unwrap();
+    let same = MultiHead::new(&three, &at(theory.lambda(), 0.6), &Context::default()).unwrap();
     assert_eq!(theory.forgetting(3, 1).unwrap(), same.forgetting(3, 1).unwrap());
     assert!(matches!(theory.hidden_kernel(three[0].x.as_ref()), Err(Error::OutsideTheory { .. })));
 
     let two = &three[..2];
-    let warm = MultiHead::new(two, &MultiHeadSettings { beta: 1e8, ..at(f64::INFINITY, 0.6) }).unwrap();
-    let cold = MultiHead::new(two, &at(f64::INFINITY, 0.6)).unwrap();
+    let warm =
+        MultiHead::new(two, &MultiHeadSettings { beta: 1e8, ..at(f64::INFINITY, 0.6) }, &Context::default()).unwrap();
+    let cold = MultiHead::new(two, &at(f64::INFINITY, 0.6), &Context::default()).unwrap();
     assert!(!warm.evidence().is_empty() && cold.evidence().is_empty());
     // β = 1e8 stands for ∞ up to 1e-8 times the kernel's condition, a large λ up to 1.5 times the tolerance.
     assert!((warm.forgetting(2, 1).unwrap() - cold.forgetting(2, 1).unwrap()).abs() < 2e-3);
@@ -166,8 +169,10 @@ fn curves_of_any_number_of_tasks() {
     let two = &three[..2];
     let alphas = loads(two).map(|l| l.0);
     for lambda in [5.0, f64::INFINITY] {
-        let curve = sequence_curve(two, &at(lambda, 9.0), &alphas).unwrap();
-        let want = phase_curves(two, &MultiHeadSettings::default(), &[lambda], &alphas).unwrap().remove(0);
+        let curve = sequence_curve(two, &at(lambda, 9.0), &alphas, &Context::default()).unwrap();
+        let want = phase_curves(two, &MultiHeadSettings::default(), &[lambda], &alphas, &Context::default())
+            .unwrap()
+            .remove(0);
         assert_eq!((curve.lambda, &curve.critical), (lambda, &want.critical));
         for (got, want) in curve.points.iter().zip(&want.points) {
             assert_eq!((got.u_tt, got.f_t1, got.g_t1, got.g_tt), (want.factors.u22, want.f21, want.g21, want.g22));
@@ -175,16 +180,17 @@ fn curves_of_any_number_of_tasks() {
         }
     }
     // A finite temperature is solved load by load and tends to the shortcut.
-    let warm = sequence_curve(two, &MultiHeadSettings { beta: 1e9, ..at(5.0, 9.0) }, &alphas).unwrap();
-    let cold = sequence_curve(two, &at(5.0, 9.0), &alphas).unwrap();
+    let warm =
+        sequence_curve(two, &MultiHeadSettings { beta: 1e9, ..at(5.0, 9.0) }, &alphas, &Context::default()).unwrap();
+    let cold = sequence_curve(two, &at(5.0, 9.0), &alphas, &Context::default()).unwrap();
     for (warm, cold) in warm.points.iter().zip(&cold.points) {
         // 1e-9 times the kernels' condition, below 1e4.
         close(warm.g_tt.unwrap().coefficient, cold.g_tt.unwrap().coefficient, 1e-5, "G_22 at beta = 1e9");
     }
     // Three tasks: every point is the theory at its load.
     for (lambda, alpha) in [(5.0, 1.4), (f64::INFINITY, 0.5), (f64::INFINITY, 1.4)] {
-        let point = sequence_curve(&three, &at(lambda, 9.0), &[alpha]).unwrap().points.remove(0);
-        let theory = MultiHead::new(&three, &at(lambda, alpha)).unwrap();
+        let point = sequence_curve(&three, &at(lambda, 9.0), &[alpha], &Context::default()).unwrap().points.remove(0);
+        let theory = MultiHead::new(&three, &at(lambda, alpha), &Context::default()).unwrap();
         assert_eq!((point.lambda, point.width, point.regime), (theory.lambda(), theory.width(), None));
         assert_eq!(point.f_t1.limit(), theory.forgetting(3, 1).unwrap());
         assert_eq!(point.g_t1.unwrap().limit(), theory.generalization(3, 1).unwrap());

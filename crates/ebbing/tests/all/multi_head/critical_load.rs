@@ -1,6 +1,7 @@
 //! The critical load α_c: closed forms, the estimate from γ_sim, and what lies between two tasks.
 
 use super::*;
+use ebbing::Context;
 
 #[test]
 fn critical_load_of_linear_networks_is_the_closed_form() {
@@ -9,12 +10,12 @@ fn critical_load_of_linear_networks_is_the_closed_form() {
         let tasks = pair(15, 30, seed);
         let settings =
             MultiHeadSettings { activation: Activation::Linear, sigma2: 0.8, ..MultiHeadSettings::default() };
-        let critical = TwoTasks::new(&tasks, &settings).unwrap().critical_load().unwrap();
+        let critical = TwoTasks::new(&tasks, &settings, &Context::default()).unwrap().critical_load().unwrap();
         // Both are roots to rounding.
         close(critical.alpha_c_u11, critical.alpha_c, 1e-9, 0.0, "with the general closed form");
         let settings = MultiHeadSettings { sigma2: 1.0, ..settings };
         let scaled = normalized_labels(&tasks, &settings).unwrap();
-        let critical = TwoTasks::new(&scaled, &settings).unwrap().critical_load().unwrap();
+        let critical = TwoTasks::new(&scaled, &settings, &Context::default()).unwrap().critical_load().unwrap();
         assert!(critical.label_scale.iter().all(|s| (s - 1.0).abs() < 1e-12), "{:?}", critical.label_scale);
         close(critical.alpha_c_gamma_sim, critical.alpha_c, 1e-9, 0.0, "with gamma_sim");
     }
@@ -25,9 +26,14 @@ fn similarity_is_that_of_the_order_parameters() {
     let mut tasks = pair(24, 30, 20);
     shorten(&mut tasks[0], 17);
     let critical = limit(&tasks).critical_load().unwrap();
-    let want = ebbing::theory::order_parameters::pair(&tasks[0], &tasks[1], &OrderParameterSettings::default())
-        .unwrap()
-        .values;
+    let want = ebbing::theory::order_parameters::pair(
+        &tasks[0],
+        &tasks[1],
+        &OrderParameterSettings::default(),
+        &Context::default(),
+    )
+    .unwrap()
+    .values;
     // The pencil's basis against Cholesky factors: rounding times condition numbers below 1e3.
     close(critical.gamma_sim, want.gamma_sim, 1e-11, 1.0, "gamma_sim");
     close(critical.gamma_feature, want.gamma_feature, 1e-11, 1.0, "gamma_feature");
@@ -46,8 +52,10 @@ fn intermediate_data_sets_move_the_critical_load() {
     let three = vec![tasks[0].clone(), mixed, tasks[1].clone()];
     let alphas: Vec<f64> = (1..=24).map(|i| (0.15 * f64::from(i)).exp()).collect();
     let settings = at(1e6, 1.0);
-    let (direct, smooth) =
-        (sequence_curve(&tasks, &settings, &alphas).unwrap(), sequence_curve(&three, &settings, &alphas).unwrap());
+    let (direct, smooth) = (
+        sequence_curve(&tasks, &settings, &alphas, &Context::default()).unwrap(),
+        sequence_curve(&three, &settings, &alphas, &Context::default()).unwrap(),
+    );
     let read = |curve: &SequenceCurve| {
         let g: Vec<f64> = curve.points.iter().map(|p| p.g_tt.unwrap().coefficient).collect();
         alpha_c_from_curve(&alphas, &g, CurveFeature::MidHeight).unwrap().unwrap().alpha_c

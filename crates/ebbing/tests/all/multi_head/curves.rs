@@ -1,12 +1,15 @@
 //! Curves against load, what is searched on them, and how representations change along them.
 
 use super::*;
+use ebbing::Context;
 
 #[test]
 fn curves_searches_and_ways_out() {
     let tasks = pair(24, 20, 15);
     let alphas: Vec<f64> = (0..60).map(|i| (0.12 * f64::from(i) - 2.0).exp()).collect();
-    let curves = phase_curves(&tasks, &MultiHeadSettings::default(), &[f64::INFINITY, 1e8], &alphas).unwrap();
+    let curves =
+        phase_curves(&tasks, &MultiHeadSettings::default(), &[f64::INFINITY, 1e8], &alphas, &Context::default())
+            .unwrap();
     let critical = curves[0].critical.clone().unwrap();
     assert!(critical.alpha_c > 1.3 && critical.alpha_c < 50.0, "{}", critical.alpha_c);
     assert!(curves[1].critical.is_none());
@@ -21,7 +24,8 @@ fn curves_searches_and_ways_out() {
     // The general theory gives the same curve, point by point.
     let few = [alphas[10], alphas[30], alphas[50]];
     for (k, i) in [10, 30, 50].into_iter().enumerate() {
-        let (point, chain) = (&curves[1].points[i], MultiHead::new(&tasks, &at(1e8, few[k])).unwrap());
+        let (point, chain) =
+            (&curves[1].points[i], MultiHead::new(&tasks, &at(1e8, few[k]), &Context::default()).unwrap());
         // Rounding times √λ = 1e4 in overfitting.
         close(point.f21.coefficient, chain.forgetting(2, 1).unwrap(), 1e-6, 1e-6, "F21");
         close(point.g22.unwrap().coefficient, chain.generalization(2, 2).unwrap(), 1e-6, 0.0, "G22");
@@ -50,13 +54,14 @@ fn curves_searches_and_ways_out() {
     assert!(critical.locate(24, 0.0).is_err() && critical.locate(24, 24.0).is_err());
 
     let settings = at(1.0, 1.0 + 0.5 * (critical.alpha_c - 1.0));
-    let best = best_lambda(&tasks, &settings, 1e-2, 1e6).unwrap();
+    let best = best_lambda(&tasks, &settings, 1e-2, 1e6, &Context::default()).unwrap();
     assert!(!best.at_edge, "{best:?}");
     assert!(best.curve.windows(2).all(|w| w[0].lambda < w[1].lambda));
     assert!(best.curve.iter().all(|p| p.worst() >= best.best.worst()));
     let ends = [best.curve[0], best.curve[best.curve.len() - 1]];
     assert!(ends.iter().all(|p| p.worst() > 1.01 * best.best.worst()), "{ends:?} {:?}", best.best);
-    let warm = best_lambda(&tasks, &MultiHeadSettings { beta: 1e9, ..settings }, 1e-2, 1e6).unwrap();
+    let warm =
+        best_lambda(&tasks, &MultiHeadSettings { beta: 1e9, ..settings }, 1e-2, 1e6, &Context::default()).unwrap();
     // β = 1e9 stands for ∞ up to 1e-9 times the kernel's condition.
     close(warm.best.worst(), best.best.worst(), 1e-5, 0.0, "best at finite temperature");
 }
@@ -117,7 +122,7 @@ fn representations_in_the_three_regimes() {
         centered_alignment(two.learned_kernel(&point, x).unwrap().as_ref(), &labels(&tasks[1].y)).unwrap()
     };
     assert!(aligned(3.0 * exact) > aligned(1.0 + 0.3 * (exact - 1.0)), "{} {}", aligned(3.0 * exact), aligned(1.2));
-    let finite = TwoTasks::new(&tasks, &at(10.0, 1.0)).unwrap();
+    let finite = TwoTasks::new(&tasks, &at(10.0, 1.0), &Context::default()).unwrap();
     let point = finite.point(2.0).unwrap();
     assert!(matches!(finite.representation_change(&point, x), Err(Error::Setting { .. })));
 }

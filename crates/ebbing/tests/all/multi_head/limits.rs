@@ -1,6 +1,7 @@
 //! What remains where a setting tends to its end: λ → ∞, β → ∞, α → 0, and λ = 0.
 
 use super::*;
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::{Preprocess, Sources};
 use ebbing::tasks::{Interpolated, Permuted, PostSteps, Protocol, TaskOrigin};
@@ -11,7 +12,7 @@ fn wide_networks_learn_every_task_alone() {
     let tasks: Vec<Task> = (0..3).map(|_| random_task(&mut stream, 12, 20)).collect();
     let query = random_task(&mut stream, 9, 20).x;
     let settings = MultiHeadSettings { sigma2: 0.7, ..at(3.0, 1e-9) };
-    let theory = MultiHead::new(&tasks, &settings).unwrap();
+    let theory = MultiHead::new(&tasks, &settings, &Context::default()).unwrap();
     let prior = WeightPrior::new(3.0, 0.7).unwrap();
     for head in 1..=3 {
         let kernel = |t, s| Kernel::new(KernelKind::K1, relu(1), prior, t, s).unwrap();
@@ -39,7 +40,8 @@ fn powers_of_lambda() {
     let exact = infinite.critical_load().unwrap().alpha_c;
     assert!(exact > 1.2 && exact < 100.0, "{exact}");
     let lambdas = [1e8, 1e9, 1e10];
-    let finite: Vec<TwoTasks> = lambdas.iter().map(|&l| TwoTasks::new(&tasks, &at(l, 1.0)).unwrap()).collect();
+    let finite: Vec<TwoTasks> =
+        lambdas.iter().map(|&l| TwoTasks::new(&tasks, &at(l, 1.0), &Context::default()).unwrap()).collect();
     let slope = |values: &[f64]| (values[2] / values[0]).log10() / 2.0;
     for (alpha, regime, u0, d) in [
         (0.5, Regime::FixedRepresentations, 0.0, 0.0),
@@ -114,9 +116,9 @@ fn odd_activations_decouple_without_penalty() {
         for beta in [f64::INFINITY, 50.0] {
             for alpha in [0.5, 3.0] {
                 let settings = MultiHeadSettings { activation, beta, ..at(0.0, alpha) };
-                let all = MultiHead::new(&tasks, &settings).unwrap();
+                let all = MultiHead::new(&tasks, &settings, &Context::default()).unwrap();
                 for t in 1..=3 {
-                    let alone = MultiHead::new(&tasks[t - 1..t], &settings).unwrap();
+                    let alone = MultiHead::new(&tasks[t - 1..t], &settings, &Context::default()).unwrap();
                     // At λ = 0 weights are drawn afresh, and without a mean activation nothing is shared.
                     close(all.u1(t, t), alone.u1(1, 1), 1e-9, 0.0, &format!("{activation:?}, {beta}, {alpha}: u1"));
                     for s in 1..t {
@@ -131,10 +133,10 @@ fn odd_activations_decouple_without_penalty() {
 #[test]
 fn temperature_tends_to_zero() {
     let tasks = pair(14, 20, 10);
-    let cold = MultiHead::new(&tasks, &at(5.0, 1.4)).unwrap();
+    let cold = MultiHead::new(&tasks, &at(5.0, 1.4), &Context::default()).unwrap();
     let mut last = f64::INFINITY;
     for beta in [1e4, 1e6, 1e8] {
-        let warm = MultiHead::new(&tasks, &MultiHeadSettings { beta, ..at(5.0, 1.4) }).unwrap();
+        let warm = MultiHead::new(&tasks, &MultiHeadSettings { beta, ..at(5.0, 1.4) }, &Context::default()).unwrap();
         let error = (warm.u1(2, 2) - cold.u1(2, 2)).abs() + (warm.u1(1, 2) - cold.u1(1, 2)).abs();
         // The correction is proportional to 1/β.
         assert!(error < 0.02 * last, "beta {beta}: {error}, before {last}");
@@ -143,8 +145,8 @@ fn temperature_tends_to_zero() {
     // A kernel of fewer inputs than examples is singular, and temperature is what makes it usable.
     let narrow = pair(14, 5, 11);
     let linear = MultiHeadSettings { activation: Activation::Linear, ..at(5.0, 1.4) };
-    assert!(matches!(MultiHead::new(&narrow, &linear), Err(Error::NotPositiveDefinite { .. })));
-    let warm = MultiHead::new(&narrow, &MultiHeadSettings { beta: 20.0, ..linear }).unwrap();
+    assert!(matches!(MultiHead::new(&narrow, &linear, &Context::default()), Err(Error::NotPositiveDefinite { .. })));
+    let warm = MultiHead::new(&narrow, &MultiHeadSettings { beta: 20.0, ..linear }, &Context::default()).unwrap();
     assert!(warm.residuals().iter().all(|r| r.residual < 1e-10));
 }
 
@@ -155,13 +157,15 @@ fn at_a_temperature_a_strong_penalty_keeps_hidden_weights() {
     for beta in [5.0, 50.0] {
         for alpha in [0.6, 3.0] {
             let of = |lambda: f64| MultiHeadSettings { beta, ..at(lambda, alpha) };
-            let limit = MultiHead::new(&tasks, &of(f64::INFINITY)).unwrap();
+            let limit = MultiHead::new(&tasks, &of(f64::INFINITY), &Context::default()).unwrap();
             let alone = MultiHeadSettings { alpha: None, width: Some(limit.width()), ..of(f64::INFINITY) };
-            let learned = MultiHead::new(&tasks[..1], &alone).unwrap().forgetting(1, 1).unwrap();
+            let learned = MultiHead::new(&tasks[..1], &alone, &Context::default()).unwrap().forgetting(1, 1).unwrap();
             // The tolerance of the λ that stands for ∞, and half of the last change again.
             within(limit.forgetting(2, 1).unwrap(), learned, 1.5e-3, "task 1 after task 2");
-            let gaps = [1e8, 1e9, 1e10]
-                .map(|lambda| (MultiHead::new(&tasks, &of(lambda)).unwrap().forgetting(2, 1).unwrap() - learned).abs());
+            let gaps = [1e8, 1e9, 1e10].map(|lambda| {
+                (MultiHead::new(&tasks, &of(lambda), &Context::default()).unwrap().forgetting(2, 1).unwrap() - learned)
+                    .abs()
+            });
             // 1/λ, as what hidden weights learn; below 1e-11 is rounding.
             assert!(gaps[1] < 0.2 * gaps[0] + 1e-11 && gaps[2] < 0.2 * gaps[1] + 1e-11, "{beta} {alpha}: {gaps:?}");
         }
@@ -174,7 +178,10 @@ fn a_temperature_too_low_for_the_limit_is_refused() {
     let tasks = pair(16, 20, 13);
     let exact = limit(&tasks).critical_load().unwrap().alpha_c;
     let settings = MultiHeadSettings { beta: 1e9, ..at(f64::INFINITY, 3.0 * exact) };
-    refused(MultiHead::new(&tasks, &settings), &["lambda = inf at beta = 1000000000", "finite lambda", "beta = inf"]);
+    refused(
+        MultiHead::new(&tasks, &settings, &Context::default()),
+        &["lambda = inf at beta = 1000000000", "finite lambda", "beta = inf"],
+    );
 }
 
 #[test]
@@ -213,7 +220,7 @@ fn a_lambda_that_stands_for_infinity() {
     let exact = limit(&tasks).critical_load().unwrap().alpha_c;
     for alpha in [0.6, 1.0 + 0.5 * (exact - 1.0), 3.0 * exact] {
         let settings = at(1.0, alpha);
-        let large = MultiHead::at_large_lambda(&tasks, &settings, 1e-3).unwrap();
+        let large = MultiHead::at_large_lambda(&tasks, &settings, 1e-3, &Context::default()).unwrap();
         let two = limit(&tasks);
         let point = two.point(alpha).unwrap();
         let maps = two.maps(1, tasks[0].x.as_ref(), &labels(&tasks[0].y)).unwrap();
@@ -227,7 +234,7 @@ fn a_lambda_that_stands_for_infinity() {
     let mut stream = Stream::new(14, "multi-head test", 0);
     let mut three = tasks.clone();
     three.push(variant(&tasks[0], 0.7, 0.2, &mut stream));
-    let large = MultiHead::at_large_lambda(&three, &at(1.0, 0.7), 1e-3).unwrap();
+    let large = MultiHead::at_large_lambda(&three, &at(1.0, 0.7), 1e-3, &Context::default()).unwrap();
     assert!(large.evidence().iter().all(|e| e.readout_exponents.len() == 3));
 }
 
@@ -242,7 +249,7 @@ fn a_task_in_the_middle_may_be_forgotten_without_bound() {
         seed: 0,
     };
     let three = recipe.draw(&Sources::new(), 0).unwrap().tasks;
-    let large = MultiHead::at_large_lambda(&three, &at(1.0, 1.5), 1e-3).unwrap();
+    let large = MultiHead::at_large_lambda(&three, &at(1.0, 1.5), 1e-3, &Context::default()).unwrap();
     let last = large.evidence().last().unwrap();
     assert!(last.change <= 1e-3, "{last:?}");
     // The approach to the exponent is that to the limit, a few per cent where the search ends.
@@ -257,8 +264,9 @@ fn unequal_sizes_and_erf_reach_the_limit() {
     shorten(&mut tasks[0], 16);
     for activation in [Activation::Relu, Activation::Erf] {
         let settings = MultiHeadSettings { activation, ..MultiHeadSettings::default() };
-        let infinite = TwoTasks::new(&tasks, &settings).unwrap();
-        let finite = TwoTasks::new(&tasks, &MultiHeadSettings { lambda: 1e10, ..settings }).unwrap();
+        let infinite = TwoTasks::new(&tasks, &settings, &Context::default()).unwrap();
+        let finite =
+            TwoTasks::new(&tasks, &MultiHeadSettings { lambda: 1e10, ..settings }, &Context::default()).unwrap();
         let exact = infinite.critical_load().unwrap().alpha_c;
         for alpha in [0.5, 1.0 + 0.5 * (exact.min(20.0) - 1.0), 2.0 * exact.min(1e3)] {
             let (a, b) = (infinite.point(alpha).unwrap(), finite.point(alpha).unwrap());

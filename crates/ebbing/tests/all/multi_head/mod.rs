@@ -10,6 +10,7 @@ mod reference;
 mod symmetries;
 
 use crate::support::*;
+use ebbing::Context;
 use ebbing::kernels::{Activation, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, Mat};
 use ebbing::rng::Stream;
@@ -56,5 +57,5 @@ fn at(lambda: f64, alpha: f64) -> MultiHeadSettings {
 
 /// Two tasks at λ = ∞.
 fn limit(tasks: &[Task]) -> TwoTasks {
-    TwoTasks::new(tasks, &MultiHeadSettings::default()).unwrap()
+    TwoTasks::new(tasks, &MultiHeadSettings::default(), &Context::default()).unwrap()
 }

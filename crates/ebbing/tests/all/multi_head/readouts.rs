@@ -1,14 +1,20 @@
 //! Readouts with a prior of their own, and of bounded norm.
 
 use super::*;
+use ebbing::Context;
 
 fn own(tasks: &[Task], lambda: f64, readout_sigma2: f64) -> TwoTasks {
     let settings = MultiHeadSettings { lambda, readout_sigma2: Some(readout_sigma2), ..Default::default() };
-    TwoTasks::new(tasks, &settings).unwrap()
+    TwoTasks::new(tasks, &settings, &Context::default()).unwrap()
 }
 
 fn bounded(tasks: &[Task], lambda: f64, norm: f64) -> TwoTasks {
-    TwoTasks::new(tasks, &MultiHeadSettings { lambda, readout_norm: Some(norm), ..Default::default() }).unwrap()
+    TwoTasks::new(
+        tasks,
+        &MultiHeadSettings { lambda, readout_norm: Some(norm), ..Default::default() },
+        &Context::default(),
+    )
+    .unwrap()
 }
 
 /// Outputs are linear in readouts: labels and readouts of twice the size are the same problem.
@@ -33,7 +39,8 @@ fn labels_and_readouts_scale_together() {
             assert!(same(small.f21.coefficient, large.f21.coefficient), "{what}");
             assert!(same(small.g22.unwrap().coefficient, large.g22.unwrap().coefficient), "{what}");
         }
-        let plain = TwoTasks::new(&tasks, &MultiHeadSettings { lambda, ..Default::default() }).unwrap();
+        let plain =
+            TwoTasks::new(&tasks, &MultiHeadSettings { lambda, ..Default::default() }, &Context::default()).unwrap();
         assert_eq!(plain.point(1.6).unwrap(), own(&tasks, lambda, 1.0).point(1.6).unwrap());
     }
 }
@@ -42,7 +49,7 @@ fn labels_and_readouts_scale_together() {
 #[test]
 fn a_bound_is_kept() {
     let tasks = pair(20, 25, 2);
-    let free = TwoTasks::new(&tasks, &at(100.0, 1.0)).unwrap();
+    let free = TwoTasks::new(&tasks, &at(100.0, 1.0), &Context::default()).unwrap();
     for alpha in [0.5, 1.5, 4.0] {
         let norm = free.point(alpha).unwrap().u22.coefficient;
         let first = free.point(alpha).unwrap().u11;
@@ -100,8 +107,8 @@ fn longer_sequences_and_bad_values() {
     let mut stream = Stream::new(5, "readouts", 0);
     let tasks: Vec<Task> = (0..3).map(|_| random_task(&mut stream, 12, 15)).collect();
     let settings = MultiHeadSettings { readout_norm: Some(0.5), ..at(50.0, 2.0) };
-    let theory = MultiHead::new(&tasks, &settings).unwrap();
-    let free = MultiHead::new(&tasks, &at(50.0, 2.0)).unwrap();
+    let theory = MultiHead::new(&tasks, &settings, &Context::default()).unwrap();
+    let free = MultiHead::new(&tasks, &at(50.0, 2.0), &Context::default()).unwrap();
     for t in 1..=3 {
         let norm = theory.u1(t, t);
         assert!(norm <= 0.5 * (1.0 + 1e-9) && (norm > 0.5 * (1.0 - 1e-9) || free.u1(t, t) < 0.6), "{t}: {norm}");
@@ -112,12 +119,12 @@ fn longer_sequences_and_bad_values() {
         (MultiHeadSettings { readout_sigma2: Some(-1.0), ..at(5.0, 2.0) }, "readout_sigma2 is -1"),
         (MultiHeadSettings { readout_norm: Some(1.0), beta: 10.0, ..at(5.0, 2.0) }, "beta = 10"),
     ] {
-        let error = MultiHead::new(&tasks, &settings).unwrap_err().to_string();
+        let error = MultiHead::new(&tasks, &settings, &Context::default()).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
     // At a temperature a prior of their own is allowed.
     let warm = MultiHeadSettings { readout_sigma2: Some(0.2), beta: 50.0, ..at(5.0, 2.0) };
     let plain = MultiHeadSettings { beta: 50.0, ..at(5.0, 2.0) };
-    let norm = |s: &MultiHeadSettings| MultiHead::new(&tasks, s).unwrap().u1(3, 3);
+    let norm = |s: &MultiHeadSettings| MultiHead::new(&tasks, s, &Context::default()).unwrap().u1(3, 3);
     assert!(norm(&warm) < norm(&plain));
 }

@@ -1,6 +1,7 @@
 //! Factors, limits and sampled posteriors against numbers computed independently.
 
 use super::*;
+use ebbing::Context;
 
 #[test]
 fn factors_maps_and_hidden_kernels_of_the_reference() {
@@ -13,7 +14,7 @@ fn factors_maps_and_hidden_kernels_of_the_reference() {
             width: Some(number(&case["width"])),
             ..MultiHeadSettings::default()
         };
-        let theory = MultiHead::new(&tasks, &settings).unwrap();
+        let theory = MultiHead::new(&tasks, &settings, &Context::default()).unwrap();
         assert_eq!(theory.residuals().len(), tasks.len() * tasks.len());
         assert!(theory.residuals().iter().all(|r| r.residual < 1e-10));
         let (u1, u0) = (matrix(&case["u1"]), matrix(&case["u0"]));
@@ -54,7 +55,7 @@ fn factors_maps_and_hidden_kernels_of_the_reference() {
 #[test]
 fn limit_of_the_reference() {
     for (i, case) in array(&reference("two_task_limit")).iter().enumerate() {
-        let two = TwoTasks::new(&tasks(&case["tasks"]), &MultiHeadSettings::default()).unwrap();
+        let two = TwoTasks::new(&tasks(&case["tasks"]), &MultiHeadSettings::default(), &Context::default()).unwrap();
         let critical = two.critical_load().unwrap();
         let (exact, gamma) = (number(&case["alpha_c_exact"]), number(&case["gamma_sim"]));
         // Root finding to rounding on both sides: condition numbers of these kernels cost a few digits.
@@ -118,7 +119,7 @@ fn sampled_posteriors() {
             width: Some(number(&case["width"])),
             ..MultiHeadSettings::default()
         };
-        let theory = MultiHead::new(&tasks, &settings).unwrap();
+        let theory = MultiHead::new(&tasks, &settings, &Context::default()).unwrap();
         let loss2 = theory.predict(2, 2, query.x.as_ref()).unwrap().loss(query.y.as_ref()).coefficient;
         let along = |k: usize| {
             let (x, y, p) = (tasks[k].x.as_ref(), &tasks[k].y, tasks[k].x.nrows());

@@ -1,13 +1,14 @@
 //! What must not matter: equal tasks, signs and scales of labels, later tasks, threads, the way of computing.
 
 use super::*;
+use ebbing::Context;
 
 #[test]
 fn two_tasks_agree_with_the_general_chain() {
     let tasks = pair(24, 30, 1);
     for (lambda, alpha) in [(0.0, 0.7), (0.5, 2.0), (20.0, 0.4), (20.0, 1.7), (1e4, 3.0), (1e6, 6.0)] {
-        let chain = MultiHead::new(&tasks, &at(lambda, alpha)).unwrap();
-        let two = TwoTasks::new(&tasks, &at(lambda, alpha)).unwrap();
+        let chain = MultiHead::new(&tasks, &at(lambda, alpha), &Context::default()).unwrap();
+        let two = TwoTasks::new(&tasks, &at(lambda, alpha), &Context::default()).unwrap();
         let point = two.point(alpha).unwrap();
         let what = format!("lambda {lambda}, alpha {alpha}");
         // Two routes to the same equations, each to rounding times the kernels' condition (below 1e4).
@@ -70,7 +71,10 @@ fn flipping_the_second_labels_flips_only_the_overlap() {
     flipped[1].y = Mat::from_fn(18, 1, |i, _| -tasks[1].y[(i, 0)]);
     for lambda in [0.0, 7.0, f64::INFINITY] {
         let settings = at(lambda, 1.0);
-        let (a, b) = (TwoTasks::new(&tasks, &settings).unwrap(), TwoTasks::new(&flipped, &settings).unwrap());
+        let (a, b) = (
+            TwoTasks::new(&tasks, &settings, &Context::default()).unwrap(),
+            TwoTasks::new(&flipped, &settings, &Context::default()).unwrap(),
+        );
         for alpha in [0.5, 1.6, 30.0] {
             let (p, q) = (a.point(alpha).unwrap(), b.point(alpha).unwrap());
             // The same arithmetic with other signs.
@@ -97,8 +101,8 @@ fn labels_scaled_after_the_decomposition_are_scaled_labels() {
         })
         .collect();
     let settings = MultiHeadSettings { sigma2: 0.8, ..MultiHeadSettings::default() };
-    let before = TwoTasks::new(&normalized_labels(&tasks, &settings).unwrap(), &settings).unwrap();
-    let after = TwoTasks::new(&tasks, &settings).unwrap().with_normalized_labels().unwrap();
+    let before = TwoTasks::new(&normalized_labels(&tasks, &settings).unwrap(), &settings, &Context::default()).unwrap();
+    let after = TwoTasks::new(&tasks, &settings, &Context::default()).unwrap().with_normalized_labels().unwrap();
     // Rounding, through kernels of condition numbers below 1e4.
     close(after.critical_load().unwrap().alpha_c, before.critical_load().unwrap().alpha_c, 1e-10, 0.0, "alpha_c");
     let (a, b) = (after.curve(&[0.4, 1.3, 9.0]).unwrap(), before.curve(&[0.4, 1.3, 9.0]).unwrap());
@@ -108,7 +112,7 @@ fn labels_scaled_after_the_decomposition_are_scaled_labels() {
         close(a.f21.coefficient, b.f21.coefficient, 1e-10, 1.0, "F_21");
         close(a.g22.unwrap().coefficient, b.g22.unwrap().coefficient, 1e-10, 1.0, "G_22");
     }
-    let finite = TwoTasks::new(&tasks, &MultiHeadSettings { lambda: 3.0, ..settings }).unwrap();
+    let finite = TwoTasks::new(&tasks, &MultiHeadSettings { lambda: 3.0, ..settings }, &Context::default()).unwrap();
     assert!(finite.with_normalized_labels().unwrap_err().to_string().contains("lambda is 3"));
 }
 
@@ -125,12 +129,12 @@ fn up_to_six_tasks() {
     for (lambda, width) in [(0.0, 20.0), (2.0, 40.0), (2.0, 8.0), (300.0, 10.0), (1e6, 12.0)] {
         for beta in [f64::INFINITY, 200.0] {
             let settings = MultiHeadSettings { lambda, beta, width: Some(width), ..MultiHeadSettings::default() };
-            let all = MultiHead::new(&tasks, &settings).unwrap();
+            let all = MultiHead::new(&tasks, &settings, &Context::default()).unwrap();
             assert!(all.residuals().iter().all(|r| r.residual < 1e-10));
             assert_eq!(all.residuals().len(), 36);
             for t in 1..=6 {
                 // Learning a later task leaves earlier factors untouched.
-                let part = MultiHead::new(&tasks[..t], &settings).unwrap();
+                let part = MultiHead::new(&tasks[..t], &settings, &Context::default()).unwrap();
                 for s in 1..=t {
                     assert_eq!(part.u1(t, s), all.u1(t, s));
                 }
@@ -160,8 +164,17 @@ fn the_same_bits_at_any_number_of_threads() {
     let run = |threads: usize| {
         on_threads(threads, || {
             let alphas = [0.4, 0.9, 1.3, 2.2, 7.0];
-            let curves = phase_curves(&tasks, &MultiHeadSettings::default(), &[f64::INFINITY, 50.0], &alphas).unwrap();
-            let chain = MultiHead::new(&tasks, &MultiHeadSettings { beta: 100.0, ..at(50.0, 1.3) }).unwrap();
+            let curves = phase_curves(
+                &tasks,
+                &MultiHeadSettings::default(),
+                &[f64::INFINITY, 50.0],
+                &alphas,
+                &Context::default(),
+            )
+            .unwrap();
+            let chain =
+                MultiHead::new(&tasks, &MultiHeadSettings { beta: 100.0, ..at(50.0, 1.3) }, &Context::default())
+                    .unwrap();
             (curves, chain.u1(2, 2), chain.forgetting(2, 1).unwrap(), chain.generalization(2, 2).unwrap())
         })
     };

@@ -1,11 +1,12 @@
 //! What is refused, and how.
 
 use super::*;
+use ebbing::Context;
 
 #[test]
 fn ill_conditioned_kernels_are_reported_or_refused() {
     let mut tasks = random_tasks(&[20, 20], 30, 1, 16);
-    let sound = SingleHead::new(&tasks, &SingleHeadSettings::default()).unwrap();
+    let sound = SingleHead::new(&tasks, &SingleHeadSettings::default(), &Context::default()).unwrap();
     assert!(sound.digits() > 11.0 && sound.forecast().unwrap().digits == sound.digits(), "{}", sound.digits());
     // Two inputs that differ by 1e-k differ by 1e-k in ReLU features: their kernel's smallest eigenvalue is near 1e-3k/2.
     let almost = |tasks: &mut TaskSequence, by: f64| {
@@ -14,15 +15,15 @@ fn ill_conditioned_kernels_are_reported_or_refused() {
         }
     };
     almost(&mut tasks, 1e-3);
-    let near = SingleHead::new(&tasks, &SingleHeadSettings::default()).unwrap();
+    let near = SingleHead::new(&tasks, &SingleHeadSettings::default(), &Context::default()).unwrap();
     assert!(near.digits() > 4.0 && near.digits() < 9.5, "{}", near.digits());
     almost(&mut tasks, 1e-6);
-    let error = SingleHead::new(&tasks, &SingleHeadSettings::default()).unwrap_err();
+    let error = SingleHead::new(&tasks, &SingleHeadSettings::default(), &Context::default()).unwrap_err();
     let expected = matches!(error, Error::LostAccuracy { .. } | Error::NotPositiveDefinite { .. });
     assert!(expected && error.to_string().contains("task 1"), "{error}");
     almost(&mut tasks, 0.0);
     tasks.tasks[0].y[(1, 0)] = tasks.tasks[0].y[(0, 0)];
-    refused(SingleHead::new(&tasks, &SingleHeadSettings::default()), &["task 1", "rows 1 and 2"]);
+    refused(SingleHead::new(&tasks, &SingleHeadSettings::default(), &Context::default()), &["task 1", "rows 1 and 2"]);
 }
 
 #[test]
@@ -31,7 +32,7 @@ fn bad_input_is_refused_in_one_sentence() {
     let refuse = |change: &dyn Fn(&mut TaskSequence), part: &str| {
         let mut tasks = sound();
         change(&mut tasks);
-        refused(SingleHead::new(&tasks, &SingleHeadSettings::default()), &[part]);
+        refused(SingleHead::new(&tasks, &SingleHeadSettings::default(), &Context::default()), &[part]);
     };
     refuse(&|t| t.tasks.clear(), "no task");
     refuse(&|t| t.tasks[1] = random_tasks(&[6], 9, 1, 0).tasks.remove(0), "task 2");
@@ -52,22 +53,28 @@ fn bad_input_is_refused_in_one_sentence() {
     // With a temperature the same input may have two targets.
     let mut tasks = sound();
     twins(&mut tasks);
-    SingleHead::new(&tasks, &SingleHeadSettings { beta: 100.0, ..Default::default() }).unwrap();
+    SingleHead::new(&tasks, &SingleHeadSettings { beta: 100.0, ..Default::default() }, &Context::default()).unwrap();
     for wrong in [
         SingleHeadSettings { architecture: relu(0), ..Default::default() },
         SingleHeadSettings { mode: Mode::Gibbs, lambda: -1.0, ..Default::default() },
         SingleHeadSettings { sigma2: -1.0, ..Default::default() },
     ] {
-        assert!(matches!(SingleHead::new(&sound(), &wrong), Err(Error::Setting { .. })));
+        assert!(matches!(SingleHead::new(&sound(), &wrong, &Context::default()), Err(Error::Setting { .. })));
     }
-    let network = SingleHead::new(&sound(), &SingleHeadSettings::default()).unwrap();
+    let network = SingleHead::new(&sound(), &SingleHeadSettings::default(), &Context::default()).unwrap();
     assert!(network.mean(&Mat::zeros(2, 9), 1).is_err() && network.mean(&Mat::zeros(2, 10), 3).is_err());
     assert!(network.mean(&[0usize, 1][..], 1).is_err());
-    assert!(SingleHead::new(Inputs::Features(&sound()), &settings(Mode::Ntk, f64::INFINITY)).is_err());
+    assert!(
+        SingleHead::new(Inputs::Features(&sound()), &settings(Mode::Ntk, f64::INFINITY), &Context::default()).is_err()
+    );
     let square = Mat::from_fn(4, 4, |i, j| f64::from(u8::from(i == j)));
     let tables = |rows: Vec<usize>, y: usize| {
         let tasks = vec![KernelTask { name: "a".into(), rows, y: Mat::from_fn(y, 1, |i, _| i as f64), test: None }];
-        SingleHead::new(&KernelTable { nngp: square.clone().into(), ntk: None, tasks }, &SingleHeadSettings::default())
+        SingleHead::new(
+            &KernelTable { nngp: square.clone().into(), ntk: None, tasks },
+            &SingleHeadSettings::default(),
+            &Context::default(),
+        )
     };
     assert!(tables(vec![0, 1, 2], 3).is_ok());
     refused(tables(vec![0, 1, 4], 3), &["row 4"]);

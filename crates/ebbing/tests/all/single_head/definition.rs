@@ -1,6 +1,7 @@
 //! Means, variances and samples against the definition, written out as dense matrices.
 
 use super::*;
+use ebbing::Context;
 
 /// `𝓛` and `C` of the whole sequence as dense matrices, straight from their definitions.
 pub(super) struct Dense {
@@ -88,7 +89,7 @@ fn the_definition_with_sizes_columns_and_temperature() {
     for (mode, lambda) in ALL_MODES {
         for beta in [f64::INFINITY, 20.0] {
             let s = SingleHeadSettings { beta, sigma2: 0.8, architecture: relu(2), ..settings(mode, lambda) };
-            let (network, dense) = (SingleHead::new(&tasks, &s).unwrap(), Dense::new(&s, &tasks));
+            let (network, dense) = (SingleHead::new(&tasks, &s, &Context::default()).unwrap(), Dense::new(&s, &tasks));
             for t in 1..=4 {
                 let (mean, variance) = dense.at(&s, &tasks, &query, t);
                 // Rounding times the condition number (below 1e3) of an elimination of 33 equations.
@@ -109,7 +110,7 @@ fn the_definition_with_sizes_columns_and_temperature() {
 fn the_newest_task_is_known_exactly() {
     let tasks = random_tasks(&[10, 8, 12], 30, 2, 2);
     for (mode, lambda) in ALL_MODES {
-        let network = SingleHead::new(&tasks, &settings(mode, lambda)).unwrap();
+        let network = SingleHead::new(&tasks, &settings(mode, lambda), &Context::default()).unwrap();
         for t in 1..=3 {
             let newest = &tasks.tasks[t - 1];
             // Zero in exact arithmetic; rounding of numbers of order one times a condition number near 1e2.
@@ -135,7 +136,7 @@ fn samples_have_the_mean_and_covariance_of_the_theory() {
     for (mode, lambda) in ALL_MODES {
         for beta in [f64::INFINITY, 5.0] {
             let s = SingleHeadSettings { beta, sigma2: 1.3, ..settings(mode, lambda) };
-            let network = SingleHead::new(&tasks, &s).unwrap();
+            let network = SingleHead::new(&tasks, &s, &Context::default()).unwrap();
             let draws = network.sample(&query, 4000, &mut Stream::new(5, "trajectories", 0)).unwrap();
             let means = network.means(&query).unwrap();
             for (t, r) in [(0, 0), (1, 1), (2, 2), (2, 0), (1, 2)] {
@@ -164,7 +165,7 @@ fn forecast_with_variance_is_the_average_over_networks() {
     let tasks = random_tasks(&[6, 6, 6], 15, 1, 4);
     for (mode, lambda) in ALL_MODES {
         let s = SingleHeadSettings { variance: true, ..settings(mode, lambda) };
-        let network = SingleHead::new(&tasks, &s).unwrap();
+        let network = SingleHead::new(&tasks, &s, &Context::default()).unwrap();
         let forecast = network.forecast().unwrap();
         let draws = network.sample_forgetting(3000, &mut Stream::new(9, "trajectories", 0)).unwrap();
         for t in 0..3 {
@@ -175,7 +176,10 @@ fn forecast_with_variance_is_the_average_over_networks() {
                 assert!((mean - want).abs() < 4.0 * se + 1e-12, "{mode:?} {t} {s}: {mean} ± {se} for {want}");
             }
         }
-        let plain = SingleHead::new(&tasks, &SingleHeadSettings { variance: false, ..s }).unwrap().forecast().unwrap();
+        let plain = SingleHead::new(&tasks, &SingleHeadSettings { variance: false, ..s }, &Context::default())
+            .unwrap()
+            .forecast()
+            .unwrap();
         assert!(plain.forgetting[2][0] < forecast.forgetting[2][0]);
         assert!(!plain.variance && forecast.variance);
     }

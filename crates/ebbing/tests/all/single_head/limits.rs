@@ -1,17 +1,21 @@
 //! Limits of λ, of width, and of scale.
 
 use super::*;
+use ebbing::Context;
 
 #[test]
 fn gibbs_tends_to_ntk_as_the_square_root() {
     let tasks = random_tasks(&[10, 10, 10], 20, 1, 5);
     let query = Mat::from_fn(8, 20, |i, j| ((2 + i * 20 + j) as f64 * 1.3).sin());
-    let limit = SingleHead::new(&tasks, &settings(Mode::Ntk, f64::INFINITY)).unwrap().means(&query).unwrap();
+    let limit = SingleHead::new(&tasks, &settings(Mode::Ntk, f64::INFINITY), &Context::default())
+        .unwrap()
+        .means(&query)
+        .unwrap();
     let exponents: Vec<f64> = (4..=10).map(f64::from).collect();
     let gaps: Vec<f64> = exponents
         .iter()
         .map(|e| {
-            let network = SingleHead::new(&tasks, &settings(Mode::Gibbs, 10f64.powf(*e))).unwrap();
+            let network = SingleHead::new(&tasks, &settings(Mode::Gibbs, 10f64.powf(*e)), &Context::default()).unwrap();
             distance(network.mean(&query, 3).unwrap().as_ref(), limit[2].as_ref()).log10()
         })
         .collect();
@@ -32,7 +36,7 @@ fn at_a_temperature_a_strong_penalty_keeps_the_first_task_alone() {
                 let variance = seed % 2 == 0;
                 let theory =
                     SingleHeadSettings { beta, architecture: relu(depth), variance, ..settings(Mode::Gibbs, lambda) };
-                SingleHead::new(&tasks, &theory).unwrap().forgetting().unwrap()
+                SingleHead::new(&tasks, &theory, &Context::default()).unwrap().forgetting().unwrap()
             };
             let limit = at(f64::INFINITY);
             // Every later row is the first one: nothing is learned, and nothing is lost.
@@ -61,7 +65,7 @@ fn penalties_near_the_end_of_numbers_are_their_limits() {
     for beta in [f64::INFINITY, 30.0] {
         let at = |lambda: f64| {
             let theory = SingleHeadSettings { beta, ..settings(Mode::Gibbs, lambda) };
-            SingleHead::new(&tasks, &theory).unwrap().forgetting().unwrap()
+            SingleHead::new(&tasks, &theory, &Context::default()).unwrap().forgetting().unwrap()
         };
         let limit = at(f64::INFINITY);
         for lambda in [1e120, 1e300] {
@@ -78,10 +82,10 @@ fn penalties_near_the_end_of_numbers_are_their_limits() {
 #[test]
 fn without_penalty_everything_is_forgotten() {
     let tasks = random_tasks(&[9, 9, 9], 20, 1, 6);
-    let free = SingleHead::new(&tasks, &settings(Mode::Gibbs, 0.0)).unwrap();
+    let free = SingleHead::new(&tasks, &settings(Mode::Gibbs, 0.0), &Context::default()).unwrap();
     let f = free.forgetting().unwrap();
     for mode in [Mode::Rf, Mode::Ntk] {
-        let network = SingleHead::new(&tasks, &settings(mode, f64::INFINITY)).unwrap();
+        let network = SingleHead::new(&tasks, &settings(mode, f64::INFINITY), &Context::default()).unwrap();
         for (t, s) in [(1, 0), (2, 0), (2, 1)] {
             let alone = network.forgetting_at_lambda_zero(t + 1, s + 1).unwrap();
             // The same numbers by another way: rounding times a condition number near 1e2.
@@ -91,7 +95,12 @@ fn without_penalty_everything_is_forgotten() {
         assert_eq!(forecast.delta_f21.unwrap(), forecast.forgetting[1][0] - forecast.f21_at_lambda_zero.unwrap());
     }
     // A fresh network that learns task 2 alone predicts the same.
-    let alone = SingleHead::new(&sequence(vec![tasks.tasks[1].clone()]), &settings(Mode::Rf, f64::INFINITY)).unwrap();
+    let alone = SingleHead::new(
+        &sequence(vec![tasks.tasks[1].clone()]),
+        &settings(Mode::Rf, f64::INFINITY),
+        &Context::default(),
+    )
+    .unwrap();
     let query = &tasks.tasks[0].x;
     let gap = distance(alone.mean(query, 1).unwrap().as_ref(), free.mean(query, 2).unwrap().as_ref());
     assert!(gap < 1e-12, "{gap:e}");
@@ -129,7 +138,8 @@ fn random_feature_network(tasks: &TaskSequence, width: usize, seed: u64) -> Vec<
 #[test]
 fn wide_random_feature_networks_converge_to_rf() {
     let tasks = random_tasks(&[8, 8, 8], 16, 1, 7);
-    let theory = SingleHead::new(&tasks, &settings(Mode::Rf, f64::INFINITY)).unwrap().forgetting().unwrap();
+    let theory =
+        SingleHead::new(&tasks, &settings(Mode::Rf, f64::INFINITY), &Context::default()).unwrap().forgetting().unwrap();
     let widths = [128, 512, 2048, 8192];
     let seeds = 24;
     let spread: Vec<f64> = widths
@@ -159,8 +169,8 @@ fn scaling_targets_scales_outputs() {
     scaled.tasks.iter_mut().for_each(|task| task.y = -2.5 * &task.y);
     for (mode, lambda) in ALL_MODES {
         let (a, b) = (
-            SingleHead::new(&tasks, &settings(mode, lambda)).unwrap(),
-            SingleHead::new(&scaled, &settings(mode, lambda)).unwrap(),
+            SingleHead::new(&tasks, &settings(mode, lambda), &Context::default()).unwrap(),
+            SingleHead::new(&scaled, &settings(mode, lambda), &Context::default()).unwrap(),
         );
         let (f, g) = (a.forgetting().unwrap(), b.forgetting().unwrap());
         for (t, s) in [(1, 0), (2, 0), (2, 1), (0, 1)] {
@@ -169,7 +179,10 @@ fn scaling_targets_scales_outputs() {
         // Each column is learned as if it were alone.
         let mut first = tasks.clone();
         first.tasks.iter_mut().for_each(|task| task.y = task.y.submatrix(0, 0, task.y.nrows(), 1).to_owned());
-        let alone = SingleHead::new(&first, &settings(mode, lambda)).unwrap().mean(&tasks.tasks[0].x, 3).unwrap();
+        let alone = SingleHead::new(&first, &settings(mode, lambda), &Context::default())
+            .unwrap()
+            .mean(&tasks.tasks[0].x, 3)
+            .unwrap();
         let both = a.mean(&tasks.tasks[0].x, 3).unwrap();
         assert!(distance(alone.as_ref(), both.submatrix(0, 0, 8, 1)) < 1e-12);
     }

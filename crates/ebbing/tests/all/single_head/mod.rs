@@ -8,6 +8,7 @@ mod replay;
 mod sources;
 
 use crate::support::*;
+use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, Mat, MatRef, matmul};
 use ebbing::rng::Stream;
@@ -56,7 +57,7 @@ fn reference_numbers() {
                 architecture: relu(whole(&case["depth"])),
                 ..Default::default()
             };
-            let network = SingleHead::new(&tasks, &settings).unwrap();
+            let network = SingleHead::new(&tasks, &settings, &Context::default()).unwrap();
             let (mean, forgetting) = (matrix(&result["mean"]), matrix(&result["forgetting"]));
             let (means, f) = (network.means(&query).unwrap(), network.forgetting().unwrap());
             for t in 0..3 {

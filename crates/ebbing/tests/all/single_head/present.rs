@@ -1,6 +1,7 @@
 //! Networks that start from outputs of their own, and features of each output apart.
 
 use super::*;
+use ebbing::Context;
 use ebbing::Forecast;
 use ebbing::metrics::accuracy;
 use ebbing::tasks::TestSet;
@@ -55,7 +56,7 @@ fn apart(tasks: &TaskSequence) -> TaskSequence {
 }
 
 fn forecast(tasks: &TaskSequence, settings: &SingleHeadSettings) -> SingleHeadForecast {
-    SingleHead::new(Inputs::Features(tasks), settings).unwrap().forecast().unwrap()
+    SingleHead::new(Inputs::Features(tasks), settings, &Context::default()).unwrap().forecast().unwrap()
 }
 
 /// `got` equals `want` up to rounding amplified by kernels of condition numbers below 1e4.
@@ -93,7 +94,7 @@ fn what_is_learned_is_the_targets_minus_the_present_outputs() {
                 within(test.loss[t][s], want_test.loss[t][s] * by, 1e-12, "held-out loss");
             }
         }
-        let network = SingleHead::new(Inputs::Features(&tasks), &settings).unwrap();
+        let network = SingleHead::new(Inputs::Features(&tasks), &settings, &Context::default()).unwrap();
         let (shown, task) = (tasks.tasks[0].test.as_ref().unwrap(), &tasks.tasks[0]);
         let f = network.mean(&shown.x, 2).unwrap() + task.present.as_ref().unwrap().test.as_ref().unwrap();
         assert_eq!(test.accuracy.unwrap()[1][0], accuracy(f.as_ref(), shown.y.as_ref(), None).unwrap());
@@ -115,7 +116,7 @@ fn outputs_apart_are_columns_where_they_share_nothing() {
         assert_eq!(got.accuracy, want.accuracy);
     }
     let asked = ForecastSettings { features: true, ..Default::default() };
-    let told = |tasks: &TaskSequence| Forecast::of(std::slice::from_ref(tasks), &asked, &mut |_| ()).unwrap();
+    let told = |tasks: &TaskSequence| Forecast::of(std::slice::from_ref(tasks), &asked, &Context::default()).unwrap();
     let (got, want) = (told(&rows), told(&shared));
     for (got, want) in got.pairs.iter().zip(&want.pairs) {
         within(got.values.f21, want.values.f21, 1e-10, "F21");
@@ -144,7 +145,8 @@ fn a_solved_task_is_not_learned_but_can_be_forgotten() {
     let nothing = vec![vec![0.0; 3]; 3];
     assert_eq!((&solved.forgetting, &solved.test.as_ref().unwrap().loss), (&nothing, &nothing));
     assert_eq!(solved.train_accuracy, Some(vec![vec![1.0; 3]; 3]));
-    let pairs = order_parameters(Inputs::Features(&tasks), &OrderParameterSettings::default()).unwrap();
+    let pairs =
+        order_parameters(Inputs::Features(&tasks), &OrderParameterSettings::default(), &Context::default()).unwrap();
     assert!(pairs.iter().all(|pair| pair.values.f21 == 0.0 && pair.values.gamma_rf == 0.0 && pair.values.cos == 0.0));
     // Learning another task changes what was solved.
     tasks.tasks[1].present.as_mut().unwrap().train.fill(0.0);
@@ -156,7 +158,7 @@ fn a_solved_task_is_not_learned_but_can_be_forgotten() {
 fn advice_takes_present_outputs() {
     for tasks in [answered(4), apart(&answered(4))] {
         let settings = AdviseSettings { features: true, ..Default::default() };
-        let advice = Advice::of(std::slice::from_ref(&tasks), &settings, &mut |_| ()).unwrap();
+        let advice = Advice::of(std::slice::from_ref(&tasks), &settings, &Context::default()).unwrap();
         let row = |kind| advice.remedies.iter().find(|remedy| remedy.kind == kind).unwrap();
         let want = forecast(&tasks, &SingleHeadSettings::default()).forgetting;
         let mean = (want[2][0] + want[2][1]) / 2.0;
@@ -171,23 +173,29 @@ fn present_outputs_are_refused_where_they_mean_nothing() {
     let changed = |change: &dyn Fn(&mut Task)| {
         let mut tasks = tasks.clone();
         change(&mut tasks.tasks[1]);
-        SingleHead::new(Inputs::Features(&tasks), &default)
+        SingleHead::new(Inputs::Features(&tasks), &default, &Context::default())
     };
     let present = |task: &mut Task| task.present.clone().unwrap();
     refused(changed(&|t| t.present.as_mut().unwrap().train = Mat::zeros(12, 1)), &["task 2", "12 × 1", "12 × 3"]);
     refused(changed(&|t| t.present.as_mut().unwrap().train[(4, 1)] = f64::NAN), &["task 2", "row 5, column 2"]);
     refused(changed(&|t| *t = t.clone().with_present(present(t).train, None)), &["task 2", "present outputs"]);
     refused(changed(&|t| t.test = None), &["task 2", "no test examples"]);
-    refused(SingleHead::new(&tasks, &default), &["task 1", "take them as features"]);
-    refused(SingleHead::new(&sequence_without(&apart(&tasks)), &default), &["task 1", "only features"]);
+    refused(SingleHead::new(&tasks, &default, &Context::default()), &["task 1", "take them as features"]);
+    refused(
+        SingleHead::new(&sequence_without(&apart(&tasks)), &default, &Context::default()),
+        &["task 1", "only features"],
+    );
     let variance = SingleHeadSettings { variance: true, ..default };
-    refused(SingleHead::new(Inputs::Features(&tasks), &variance), &["variance", "one network"]);
-    let network = SingleHead::new(Inputs::Features(&tasks), &default).unwrap();
+    refused(SingleHead::new(Inputs::Features(&tasks), &variance, &Context::default()), &["variance", "one network"]);
+    let network = SingleHead::new(Inputs::Features(&tasks), &default, &Context::default()).unwrap();
     refused(network.variance(&tasks.tasks[0].x, 1), &["spread", "one network"]);
     let shuffled = OrderParameterSettings { shuffles: 20, ..Default::default() };
-    refused(order_parameters(Inputs::Features(&apart(&tasks)), &shuffled), &["shuffles", "20"]);
-    refused(ebbing::MultiHead::new(&tasks.tasks, &Default::default()), &["task 1", "features"]);
-    refused(ebbing::nets::Trainer::new(&tasks.tasks, &Default::default()).map(|_| ()), &["task 1", "features"]);
+    refused(order_parameters(Inputs::Features(&apart(&tasks)), &shuffled, &Context::default()), &["shuffles", "20"]);
+    refused(ebbing::MultiHead::new(&tasks.tasks, &Default::default(), &Context::default()), &["task 1", "features"]);
+    refused(
+        ebbing::nets::Trainer::new(&tasks.tasks, &Default::default(), &Context::default()).map(|_| ()),
+        &["task 1", "features"],
+    );
 }
 
 /// The same without present outputs.

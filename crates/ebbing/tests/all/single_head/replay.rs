@@ -2,6 +2,7 @@
 
 use super::definition::Dense;
 use super::*;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::stats::Estimate;
 use ebbing::tasks::{Permuted, Protocol};
@@ -75,7 +76,7 @@ fn replay_is_the_definition_on_concatenated_data() {
             for m in [1, 3, 7] {
                 let replay = Replay { examples: m, ..Default::default() };
                 let s = SingleHeadSettings { beta, variance, replay, architecture: relu(2), ..settings(mode, lambda) };
-                let told = SingleHead::new(&tasks, &s).unwrap().forecast().unwrap();
+                let told = SingleHead::new(&tasks, &s, &Context::default()).unwrap().forecast().unwrap();
                 let learned = joined(&tasks, |s, _| drawn(s)[..m].to_vec());
                 let [train, test] = by_definition(&s, &tasks, &learned);
                 // Rounding times a condition number below 1e3 of an elimination of up to 93 equations.
@@ -91,7 +92,11 @@ fn everything_stored_is_learning_everything_at_the_end() {
     let tasks = labeled(2);
     let replay = Replay { examples: SIZES[..3].iter().sum(), budget: ReplayBudget::InAll, ..Default::default() };
     for mode in [Mode::Rf, Mode::Lazy] {
-        let told = SingleHead::new(&tasks, &SingleHeadSettings { replay, ..settings(mode, f64::INFINITY) });
+        let told = SingleHead::new(
+            &tasks,
+            &SingleHeadSettings { replay, ..settings(mode, f64::INFINITY) },
+            &Context::default(),
+        );
         let f = told.unwrap().forgetting().unwrap();
         // Interpolation of all data: zero up to rounding squared, magnified by a condition number below 1e3.
         assert!(f[3].iter().all(|loss| *loss < 1e-18), "{mode:?} {:?}", f[3]);
@@ -99,9 +104,10 @@ fn everything_stored_is_learning_everything_at_the_end() {
         let learned = joined(&tasks, |s, _| (0..SIZES[s]).collect());
         let alone = sequence(vec![learned.tasks[3].clone()]);
         let x = &tasks.tasks[0].test.as_ref().unwrap().x;
-        let want = SingleHead::new(&alone, &settings(mode, f64::INFINITY)).unwrap().mean(x, 1).unwrap();
+        let want =
+            SingleHead::new(&alone, &settings(mode, f64::INFINITY), &Context::default()).unwrap().mean(x, 1).unwrap();
         let s = SingleHeadSettings { replay, ..settings(mode, f64::INFINITY) };
-        let got = SingleHead::new(&tasks, &s).unwrap().mean(x, 4).unwrap();
+        let got = SingleHead::new(&tasks, &s, &Context::default()).unwrap().mean(x, 4).unwrap();
         assert!(distance(got.as_ref(), want.as_ref()) < 1e-11);
     }
 }
@@ -113,8 +119,12 @@ fn no_replay_changes_no_bit() {
         let off = Replay { examples: 0, budget: ReplayBudget::PerClass, selection: Selection::Greedy, seed: 5 };
         let forecast = |replay: Replay| {
             let theory = SingleHeadSettings { replay, ..settings(mode, lambda) };
-            Forecast::of(std::slice::from_ref(&tasks), &ForecastSettings { theory, ..Default::default() }, &mut |_| ())
-                .unwrap()
+            Forecast::of(
+                std::slice::from_ref(&tasks),
+                &ForecastSettings { theory, ..Default::default() },
+                &Context::default(),
+            )
+            .unwrap()
         };
         assert_eq!(forecast(off), forecast(Replay::default()));
     }
@@ -131,9 +141,9 @@ fn a_table_of_kernels_gives_what_inputs_give() {
         for selection in [Selection::Random, Selection::ByClass, Selection::Greedy] {
             let replay = Replay { examples: 6, selection, ..Default::default() };
             let theory = SingleHeadSettings { replay, ..settings(mode, f64::INFINITY) };
-            let inputs = SingleHead::new(&tasks, &theory).unwrap().forecast().unwrap();
+            let inputs = SingleHead::new(&tasks, &theory, &Context::default()).unwrap().forecast().unwrap();
             let asked = ForecastSettings { theory, ..Default::default() };
-            let table = Forecast::of(&[tasks.clone()], &asked, &mut |_| ()).unwrap();
+            let table = Forecast::of(&[tasks.clone()], &asked, &Context::default()).unwrap();
             // The same kernels: rounding times a condition number below 1e3.
             assert!(gap(&inputs.forgetting, &table.forgetting.mean) < 1e-10, "{mode:?} {selection:?}");
             assert!(gap(&inputs.test.unwrap().loss, &table.test.unwrap().loss.mean) < 1e-10);
@@ -147,10 +157,14 @@ fn a_table_of_kernels_gives_what_inputs_give() {
 fn budgets_count_what_they_say() {
     let tasks = labeled(5);
     let forgetting = |replay: Replay| {
-        SingleHead::new(&tasks, &SingleHeadSettings { replay, ..settings(Mode::Rf, f64::INFINITY) })
-            .unwrap()
-            .forgetting()
-            .unwrap()
+        SingleHead::new(
+            &tasks,
+            &SingleHeadSettings { replay, ..settings(Mode::Rf, f64::INFINITY) },
+            &Context::default(),
+        )
+        .unwrap()
+        .forgetting()
+        .unwrap()
     };
     let s = settings(Mode::Rf, f64::INFINITY);
     // Seven in all: 7 of one task, 4 and 3 of two, 3, 2 and 2 of three.
@@ -175,7 +189,7 @@ fn budgets_that_tasks_cannot_fill_are_named() {
     let refused = |tasks: &TaskSequence, examples: usize, budget: ReplayBudget| {
         let replay = Replay { examples, budget, ..Default::default() };
         let s = SingleHeadSettings { replay, ..settings(Mode::Rf, f64::INFINITY) };
-        SingleHead::new(tasks, &s).unwrap_err().to_string()
+        SingleHead::new(tasks, &s, &Context::default()).unwrap_err().to_string()
     };
     let said = refused(&tasks, 8, ReplayBudget::PerTask);
     assert_eq!(said, "replay is 8; must be at most 7, the examples of task 1");
@@ -204,7 +218,7 @@ fn greedy_examples_beat_random_ones() {
                 let forgetting = |selection: Selection| {
                     let replay = Replay { examples, selection, seed, ..Replay::default() };
                     let settings = SingleHeadSettings { mode, replay, ..Default::default() };
-                    let f = SingleHead::new(&tasks, &settings).unwrap().forgetting().unwrap();
+                    let f = SingleHead::new(&tasks, &settings, &Context::default()).unwrap().forgetting().unwrap();
                     let last = f.last().unwrap();
                     last[..last.len() - 1].iter().sum::<f64>() / (last.len() - 1) as f64
                 };

@@ -1,6 +1,7 @@
 //! Data, features and kernels that are given, shared inputs, held-out data: the same numbers by every way.
 
 use super::*;
+use ebbing::Context;
 
 #[test]
 fn features_and_kernels_say_the_same_as_data() {
@@ -8,8 +9,8 @@ fn features_and_kernels_say_the_same_as_data() {
     let s = settings(Mode::Rf, f64::INFINITY);
     // Linear networks of depth 1 have K = x·x'/N0, which is what features give.
     let linear = Architecture { activation: Activation::Linear, depth: 1 };
-    let data = SingleHead::new(&tasks, &SingleHeadSettings { architecture: linear, ..s }).unwrap();
-    let features = SingleHead::new(Inputs::Features(&tasks), &s).unwrap();
+    let data = SingleHead::new(&tasks, &SingleHeadSettings { architecture: linear, ..s }, &Context::default()).unwrap();
+    let features = SingleHead::new(Inputs::Features(&tasks), &s, &Context::default()).unwrap();
     let stacked: Vec<&Mat<f64>> = tasks.tasks.iter().map(|t| &t.x).collect();
     let all = Mat::from_fn(25, 40, |i, j| match i {
         0..8 => stacked[0][(i, j)],
@@ -26,7 +27,8 @@ fn features_and_kernels_say_the_same_as_data() {
     let prior = WeightPrior::new(f64::INFINITY, 1.0).unwrap();
     for (mode, network) in [(Mode::Rf, &data), (Mode::Rf, &features)] {
         let k = Kernel::new(KernelKind::Nngp, linear, prior, 1, 1).unwrap().gram_symmetric(all.as_ref()).unwrap();
-        let kernels = SingleHead::new(&table(k, None, &rows), &settings(mode, f64::INFINITY)).unwrap();
+        let kernels =
+            SingleHead::new(&table(k, None, &rows), &settings(mode, f64::INFINITY), &Context::default()).unwrap();
         let (f, g) = (network.forgetting().unwrap(), kernels.forgetting().unwrap());
         for (t, s) in [(1, 0), (2, 0), (2, 1), (0, 2)] {
             assert!((f[t][s] - g[t][s]).abs() < 1e-11 * g[t][s], "{t} {s}: {} {}", f[t][s], g[t][s]);
@@ -37,8 +39,13 @@ fn features_and_kernels_say_the_same_as_data() {
     // Mode ntk from two tables.
     let two = |kind: KernelKind| Kernel::new(kind, relu(2), prior, 1, 1).unwrap().gram_symmetric(all.as_ref()).unwrap();
     let ntk = SingleHeadSettings { architecture: relu(2), ..settings(Mode::Ntk, f64::INFINITY) };
-    let kernels = SingleHead::new(&table(two(KernelKind::Nngp), Some(two(KernelKind::Ntk)), &rows), &ntk).unwrap();
-    let (f, g) = (kernels.forgetting().unwrap(), SingleHead::new(&tasks, &ntk).unwrap().forgetting().unwrap());
+    let kernels =
+        SingleHead::new(&table(two(KernelKind::Nngp), Some(two(KernelKind::Ntk)), &rows), &ntk, &Context::default())
+            .unwrap();
+    let (f, g) = (
+        kernels.forgetting().unwrap(),
+        SingleHead::new(&tasks, &ntk, &Context::default()).unwrap().forgetting().unwrap(),
+    );
     assert!((f[2][0] - g[2][0]).abs() < 1e-11 * g[2][0]);
 }
 
@@ -65,10 +72,12 @@ fn sharing_and_the_budget_change_nothing() {
         for (mode, lambda) in ALL_MODES {
             for beta in [f64::INFINITY, 10.0] {
                 let s = SingleHeadSettings { beta, ..settings(mode, lambda) };
-                let apart = SingleHead::new(&tasks, &SingleHeadSettings { share: false, ..s }).unwrap();
+                let apart =
+                    SingleHead::new(&tasks, &SingleHeadSettings { share: false, ..s }, &Context::default()).unwrap();
                 assert_eq!(apart.shared_inputs(), 0);
                 for keep_bytes in [0, 2000, 1 << 30] {
-                    let shared = SingleHead::new(&tasks, &SingleHeadSettings { keep_bytes, ..s }).unwrap();
+                    let shared =
+                        SingleHead::new(&tasks, &SingleHeadSettings { keep_bytes, ..s }, &Context::default()).unwrap();
                     assert_eq!(shared.shared_inputs(), if lambda == 3.0 { 0 } else { common });
                     let (a, b) = (apart.forecast().unwrap(), shared.forecast().unwrap());
                     let gap = largest_difference(&flat(&a), &flat(&b));
@@ -100,7 +109,7 @@ fn held_out_data() {
     for (mode, lambda) in ALL_MODES {
         for variance in [false, true] {
             let s = SingleHeadSettings { variance, ..settings(mode, lambda) };
-            let network = SingleHead::new(&tasks, &s).unwrap();
+            let network = SingleHead::new(&tasks, &s, &Context::default()).unwrap();
             let forecast = network.forecast().unwrap();
             let test = forecast.test.unwrap();
             for t in 0..3 {
@@ -132,7 +141,7 @@ fn the_same_bits_at_any_number_of_threads() {
     let run = |threads: usize, mode: Mode, lambda: f64| {
         let s = SingleHeadSettings { variance: true, ..settings(mode, lambda) };
         on_threads(threads, || {
-            let network = SingleHead::new(&tasks, &s).unwrap();
+            let network = SingleHead::new(&tasks, &s, &Context::default()).unwrap();
             let draws = network.sample(&query, 2, &mut Stream::new(1, "threads", 0)).unwrap();
             let bits: Vec<u64> = flat(&network.forecast().unwrap()).iter().map(|v| v.to_bits()).collect();
             (bits, draws)
@@ -148,7 +157,8 @@ fn the_same_bits_at_any_number_of_threads() {
 fn narrow_features_use_the_pseudo_inverse_at_a_reported_rank() {
     // Ten neurons and 16 examples: least squares by the smallest change of the readout, written out.
     let tasks = random_tasks(&[16, 16], 10, 1, 15);
-    let network = SingleHead::new(Inputs::Features(&tasks), &settings(Mode::Rf, f64::INFINITY)).unwrap();
+    let network =
+        SingleHead::new(Inputs::Features(&tasks), &settings(Mode::Rf, f64::INFINITY), &Context::default()).unwrap();
     let forecast = network.forecast().unwrap();
     assert_eq!(forecast.ranks, [10, 10]);
     let mut readout = Mat::<f64>::zeros(10, 1);

@@ -4,6 +4,7 @@ use super::{row, source};
 use ebbing::TaskSequence;
 use ebbing::data::{Array, Preprocess, Values, write_npz};
 use ebbing::linalg::Mat;
+use ebbing::plan::Memory;
 use ebbing::tasks::{Permuted, TargetDistractor, TargetSummary, check_tasks};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ fn load(arrays: &[(&str, Array)]) -> ebbing::Result<TaskSequence> {
 fn problems(arrays: &[(&str, Array)]) -> Vec<String> {
     let folder = TempDir::new().unwrap();
     let path = write(&folder, "tasks.npz", arrays);
-    let found = check_tasks(&path);
+    let found = check_tasks(&path, &Memory::default());
     assert!(!found.usable() && found.computations.is_empty());
     // The program tells the first of them.
     assert_eq!(TaskSequence::load(&path).unwrap_err().to_string(), found.problems[0]);
@@ -145,7 +146,7 @@ fn a_folder_is_read_in_the_order_of_its_names() {
     let names: Vec<&str> = sequence.tasks.iter().map(|task| task.name.as_str()).collect();
     assert_eq!(names, ["task_2", "task_10", "task_11 1", "task_11 2"]);
     assert_eq!(sequence.tasks.iter().map(|task| task.y[(0, 0)]).collect::<Vec<_>>(), [2.0, 10.0, 20.0, 21.0]);
-    let found = check_tasks(folder.path());
+    let found = check_tasks(folder.path(), &Memory::default());
     assert_eq!((found.kind.as_str(), found.shared[1][3], found.distinct), ("folder", 2, 7));
     let empty = TempDir::new().unwrap();
     let message = TaskSequence::load(empty.path()).unwrap_err().to_string();
@@ -215,7 +216,7 @@ fn every_problem_of_a_file_is_told() {
 fn paths_that_hold_no_tasks_are_refused() {
     let folder = TempDir::new().unwrap();
     let told = |path: &Path| {
-        let found = check_tasks(path);
+        let found = check_tasks(path, &Memory::default());
         assert!(!found.usable());
         assert_eq!(TaskSequence::load(path).unwrap_err().to_string(), found.problems[0]);
         found.problems.join("; ")
@@ -282,7 +283,7 @@ fn a_check_tells_what_a_file_holds_and_costs() {
             ("y_2", real(&[5], &[2.0; 5])),
         ],
     );
-    let found = check_tasks(&path);
+    let found = check_tasks(&path, &Memory::default());
     assert!(found.usable(), "{:?}", found.problems);
     assert_eq!((found.kind.as_str(), found.distinct), ("npz file", 5));
     assert_eq!(found.shared, [[2, 2], [2, 5]]);
@@ -309,19 +310,19 @@ fn a_check_tells_what_a_file_holds_and_costs() {
 #[test]
 fn a_check_says_what_the_phase_command_would_refuse() {
     let three = Permuted { tasks: 3, p: 20, p_test: 0, ..Permuted::default() }.generate(source(), 0).unwrap();
-    let found = ebbing::tasks::check_sequence(&three);
+    let found = ebbing::tasks::check_sequence(&three, &Memory::default());
     let phase = &found.computations[1];
     assert!(phase.refused.is_none() && phase.what.starts_with("3 tasks at") && phase.what.contains("--pairs"));
     let mut one = three.clone();
     one.tasks.truncate(1);
-    let refused = ebbing::tasks::check_sequence(&one).computations[1].refused.clone();
+    let refused = ebbing::tasks::check_sequence(&one, &Memory::default()).computations[1].refused.clone();
     assert_eq!(refused.as_deref(), Some("it takes two tasks at least"));
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     assert!(found.computations[0].what.starts_with("order parameters of 3 pairs"));
     let mut wide = three.clone();
     wide.tasks.truncate(2);
     wide.tasks.iter_mut().for_each(|task| task.y = Mat::from_fn(20, 2, |i, j| (i + j) as f64));
-    let found = ebbing::tasks::check_sequence(&wide);
+    let found = ebbing::tasks::check_sequence(&wide, &Memory::default());
     assert_eq!(found.computations[1].refused.as_deref(), Some("its theory has one target column, and there are 2"));
 }
 
@@ -372,9 +373,9 @@ proptest! {
         match TaskSequence::load(&path) {
             Ok(sequence) => {
                 prop_assert!(sequence.problems().is_empty() && sequence.pool().is_some());
-                prop_assert!(check_tasks(&path).usable());
+                prop_assert!(check_tasks(&path, &Memory::default()).usable());
             }
-            Err(e) => prop_assert!(!e.to_string().is_empty() && !check_tasks(&path).usable()),
+            Err(e) => prop_assert!(!e.to_string().is_empty() && !check_tasks(&path, &Memory::default()).usable()),
         }
     }
 }
