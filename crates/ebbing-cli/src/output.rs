@@ -1,4 +1,4 @@
-//! The flags that say where results go, and what every file carries.
+//! The flags for where results go, and the metadata of every file.
 
 use crate::files::OutFolder;
 use clap::Args;
@@ -22,11 +22,11 @@ pub struct Output {
 }
 
 impl Output {
-    /// Refuses, before any work is done, a job that cannot be done, one that this machine has not the memory for, and a
-    /// folder that cannot be written or that another run is writing. Keep what is returned until the end.
+    /// Refuses, before any work is done, a job with wrong settings, one that does not fit into memory, and a
+    /// folder that cannot be written or that another run is using. Keep the returned lock until the end.
     ///
     /// # Errors
-    /// One sentence that says what is wrong.
+    /// One sentence on what is wrong.
     pub fn begin(&self, job: impl Into<Job>, context: &Context) -> anyhow::Result<Option<OutFolder>> {
         let job = job.into();
         job.check()?;
@@ -34,10 +34,10 @@ impl Output {
         self.out.as_deref().map(OutFolder::take).transpose()
     }
 
-    /// What every file of this run carries.
+    /// The metadata of every file of this run.
     ///
     /// # Errors
-    /// Where settings cannot be written as JSON.
+    /// If settings cannot be written as JSON.
     pub fn metadata(
         &self,
         command: &str,
@@ -50,8 +50,8 @@ impl Output {
         Ok(show::metadata(&line, command, seed, tasks, settings)?)
     }
 
-    /// Writes the files of a command's result, if there is a folder for them: all of them or none. `write` is handed the folder
-    /// that it is to fill.
+    /// Writes the files of a command's result, if there is a folder for them: all of them or none. `write` fills the folder that it
+    /// is passed.
     ///
     /// # Errors
     /// Where a file cannot be written.
