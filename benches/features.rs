@@ -36,7 +36,7 @@ fn tasks((count, rows, features, classes, _): (usize, usize, usize, usize, f64))
         let ((x, y), (x_test, y_test)) = (points(t, rows), points(t, rows / 5));
         Task::new(x, y).with_test(x_test, y_test)
     });
-    TaskSequence::new(tasks.collect(), serde_json::json!({}))
+    TaskSequence::new(tasks.collect())
 }
 
 /// Features and classes of all tasks, training rows first, as the script reads them.

@@ -59,7 +59,7 @@ struct Server {
 
 impl Server {
     fn new(path: &str) -> Server {
-        let sequence = TaskSequence { tasks: vec![], settings: Value::Null };
+        let sequence = TaskSequence { tasks: vec![], settings: Default::default() };
         Server { path: path.into(), arrays: BTreeMap::new(), sequence, kernel: None }
     }
 

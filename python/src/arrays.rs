@@ -2,24 +2,24 @@
 
 use ebbing::TaskSequence;
 use ebbing::linalg::{Mat, MatRef};
-use ebbing::tasks::{self, Class, GivenTargets, PoolRow, Present};
+use ebbing::tasks::{self, Class, PoolRow, Present, Provenance, RawTargets};
 use numpy::ndarray::{ArrayView1, ArrayView2, ShapeBuilder};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 /// A matrix that came from Python: one example per row.
-pub type Given<'py> = PyReadonlyArray2<'py, f64>;
+pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 
 /// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs, and which image
 /// and view of it each input is.
-pub type GivenTask<'py> = (
-    Given<'py>,
+pub type RawTask<'py> = (
+    Matrix<'py>,
     Labels<'py>,
-    Option<Given<'py>>,
+    Option<Matrix<'py>>,
     Option<Labels<'py>>,
     String,
-    Option<Given<'py>>,
-    Option<Given<'py>>,
+    Option<Matrix<'py>>,
+    Option<Matrix<'py>>,
     Option<PyReadonlyArray2<'py, u64>>,
 );
 
@@ -27,7 +27,7 @@ pub type GivenTask<'py> = (
 #[derive(FromPyObject)]
 pub enum Labels<'py> {
     /// Real targets, one row per example.
-    Real(Given<'py>),
+    Real(Matrix<'py>),
     /// Integer (or boolean) classes.
     Integers(Vec<i64>),
     /// Classes by name.
@@ -36,17 +36,17 @@ pub enum Labels<'py> {
 
 impl Labels<'_> {
     /// The same, owned.
-    pub fn given(&self) -> GivenTargets {
+    pub fn given(&self) -> RawTargets {
         match self {
-            Labels::Real(y) => GivenTargets::Real(owned(y)),
-            Labels::Integers(labels) => GivenTargets::Classes(labels.iter().copied().map(Class::Number).collect()),
-            Labels::Names(labels) => GivenTargets::Classes(labels.iter().cloned().map(Class::Name).collect()),
+            Labels::Real(y) => RawTargets::Real(owned(y)),
+            Labels::Integers(labels) => RawTargets::Classes(labels.iter().copied().map(Class::Number).collect()),
+            Labels::Names(labels) => RawTargets::Classes(labels.iter().cloned().map(Class::Name).collect()),
         }
     }
 }
 
 /// The array itself where it is contiguous (C or Fortran order), `None` where it is strided.
-pub fn view<'a>(x: &'a Given<'_>) -> Option<MatRef<'a, f64>> {
+pub fn view<'a>(x: &'a Matrix<'_>) -> Option<MatRef<'a, f64>> {
     let (rows, columns) = (x.shape()[0], x.shape()[1]);
     let values = x.as_slice().ok()?;
     Some(if x.is_fortran_contiguous() {
@@ -57,7 +57,7 @@ pub fn view<'a>(x: &'a Given<'_>) -> Option<MatRef<'a, f64>> {
 }
 
 /// A copy that outlives the array.
-pub fn owned(x: &Given<'_>) -> Mat<f64> {
+pub fn owned(x: &Matrix<'_>) -> Mat<f64> {
     match view(x) {
         Some(view) => view.to_owned(),
         None => {
@@ -68,13 +68,13 @@ pub fn owned(x: &Given<'_>) -> Mat<f64> {
 }
 
 /// A checked sequence out of the tasks given; classes become target columns by the library's one rule.
-pub fn sequence(tasks: &[GivenTask<'_>]) -> ebbing::Result<TaskSequence> {
-    sequence_with(tasks, serde_json::Value::Null)
+pub fn sequence(tasks: &[RawTask<'_>]) -> ebbing::Result<TaskSequence> {
+    sequence_with(tasks, Provenance::default())
 }
 
 /// The same with what made the tasks.
-pub fn sequence_with(tasks: &[GivenTask<'_>], settings: serde_json::Value) -> ebbing::Result<TaskSequence> {
-    let task = |(t, (x, y, x_test, y_test, name, f, f_test, rows)): (usize, &GivenTask<'_>)| tasks::GivenTask {
+pub fn sequence_with(tasks: &[RawTask<'_>], settings: Provenance) -> ebbing::Result<TaskSequence> {
+    let task = |(t, (x, y, x_test, y_test, name, f, f_test, rows)): (usize, &RawTask<'_>)| tasks::RawTask {
         name: name.clone(),
         place: format!("task {}, y", t + 1),
         x: owned(x),
@@ -83,7 +83,7 @@ pub fn sequence_with(tasks: &[GivenTask<'_>], settings: serde_json::Value) -> eb
         test: x_test.as_ref().zip(y_test.as_ref()).map(|(x, y)| (owned(x), y.given())),
         present: f.as_ref().map(|f| Present { train: owned(f), test: f_test.as_ref().map(owned) }),
     };
-    TaskSequence::of_given(tasks.iter().enumerate().map(task).collect(), settings)
+    TaskSequence::of_raw(tasks.iter().enumerate().map(task).collect(), settings)
 }
 
 fn pool_rows(rows: &PyReadonlyArray2<'_, u64>) -> Vec<PoolRow> {

@@ -1,13 +1,13 @@
 //! Data sets, and the protocols that make tasks of them.
 
-use crate::arrays::{Given, GivenTask, Labels, array, owned, sequence};
+use crate::arrays::{Labels, Matrix, RawTask, array, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
-use ebbing::data::{Features, Part, Preprocess, Preprocessor, Provenance, Targets};
+use ebbing::data::{Features, Origin, Part, Preprocess, Preprocessor, Targets};
 use ebbing::linalg::Mat;
 use ebbing::plan::drawing_cost;
-use ebbing::tasks::{GivenTargets, Interpolated, Protocol, TargetRule, WithContext};
+use ebbing::tasks::{Interpolated, Protocol, RawTargets, TargetRule, WithContext};
 use ebbing::{Dataset, TaskSequence};
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ type Some2<'py> = Option<Bound<'py, PyArray2<f64>>>;
 
 /// Inputs, targets, held-out inputs, held-out targets, name, outputs at the start, the same on held-out inputs, and which image
 /// and view of it each input is.
-type MadeTask<'py> = (
+type TaskArrays<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray2<f64>>,
     Some2<'py>,
@@ -31,9 +31,9 @@ type MadeTask<'py> = (
 );
 
 /// Tasks and everything that made them.
-type MadeTasks<'py> = (Vec<MadeTask<'py>>, Bound<'py, PyAny>);
+type SequenceArrays<'py> = (Vec<TaskArrays<'py>>, Bound<'py, PyAny>);
 
-fn made<'py>(py: Python<'py>, sequence: TaskSequence) -> PyResult<MadeTasks<'py>> {
+fn sequence_arrays<'py>(py: Python<'py>, sequence: TaskSequence) -> PyResult<SequenceArrays<'py>> {
     let settings = object(py, &sequence.settings)?;
     let mut tasks = Vec::new();
     for task in sequence.tasks {
@@ -72,16 +72,16 @@ impl Source {
     #[staticmethod]
     fn from_arrays(
         py: Python<'_>,
-        x: Given<'_>,
+        x: Matrix<'_>,
         classes: Vec<i64>,
-        x_test: Option<Given<'_>>,
+        x_test: Option<Matrix<'_>>,
         classes_test: Option<Vec<i64>>,
         name: String,
         sha256: String,
         preprocess_json: &str,
     ) -> PyResult<Self> {
         let asked: Preprocess = settings(preprocess_json)?;
-        let part = |x: &Given<'_>, classes: Vec<i64>| Part {
+        let part = |x: &Matrix<'_>, classes: Vec<i64>| Part {
             features: Features::Real(owned(x)),
             targets: Targets::Classes(classes),
         };
@@ -89,7 +89,7 @@ impl Source {
             train: part(&x, classes),
             test: x_test.as_ref().zip(classes_test).map(|(x, classes)| part(x, classes)),
             image_shape: None,
-            provenance: Provenance { name, source: "arrays in memory".into(), sha256 },
+            origin: Origin { name, source: "arrays in memory".into(), sha256 },
         };
         let source = run(py, None, move |_| ebbing::Source::new(dataset, &asked))?;
         Ok(Source { source: Arc::new(source) })
@@ -127,14 +127,14 @@ impl Source {
     }
 
     /// Draws tasks by a protocol.
-    fn draw<'py>(&self, py: Python<'py>, protocol_json: &str, seed: u64) -> PyResult<MadeTasks<'py>> {
+    fn draw<'py>(&self, py: Python<'py>, protocol_json: &str, seed: u64) -> PyResult<SequenceArrays<'py>> {
         let protocol: Protocol = settings(protocol_json)?;
         let source = self.source.clone();
         let drawn = run(py, None, move |context| {
             context.plan().check("drawing these tasks", &protocol.sizes(source.dim())?, drawing_cost)?;
             protocol.generate(&source, seed)
         })?;
-        made(py, drawn)
+        sequence_arrays(py, drawn)
     }
 }
 
@@ -147,18 +147,18 @@ pub fn target_columns<'py>(
 ) -> PyResult<(Vec<Bound<'py, PyArray2<f64>>>, Vec<Bound<'py, PyArray2<f64>>>, Bound<'py, PyAny>)> {
     let given = |all: &[Labels<'_>]| all.iter().map(Labels::given).collect::<Vec<_>>();
     let (train, test) = (given(&train), given(&test));
-    fn named<'a>(all: &'a [GivenTargets], suffix: &str) -> Vec<(String, &'a GivenTargets)> {
+    fn named<'a>(all: &'a [RawTargets], suffix: &str) -> Vec<(String, &'a RawTargets)> {
         (1..).zip(all).map(|(t, given)| (format!("task {t}, y{suffix}"), given)).collect()
     }
     let rule = TargetRule::of_targets(&named(&train, ""), &named(&test, "_test")).map_err(python)?;
     let columns =
-        |all: &[GivenTargets]| -> PyResult<Vec<_>> { all.iter().map(|given| array(py, rule.apply(given))).collect() };
+        |all: &[RawTargets]| -> PyResult<Vec<_>> { all.iter().map(|given| array(py, rule.apply(given))).collect() };
     Ok((columns(&train)?, columns(&test)?, object(py, &rule)?))
 }
 
 /// What to know of real targets that look like class labels.
 #[pyfunction]
-pub fn whole_targets(targets: Vec<Given<'_>>) -> Option<String> {
+pub fn whole_targets(targets: Vec<Matrix<'_>>) -> Option<String> {
     let targets: Vec<Mat<f64>> = targets.iter().map(owned).collect();
     ebbing::tasks::whole_targets(&targets.iter().map(|y| y.as_ref()).collect::<Vec<_>>())
 }
@@ -167,37 +167,37 @@ pub fn whole_targets(targets: Vec<Given<'_>>) -> Option<String> {
 #[pyfunction]
 pub fn interpolated<'py>(
     py: Python<'py>,
-    tasks: Vec<GivenTask<'py>>,
+    tasks: Vec<RawTask<'py>>,
     steps: usize,
     seed: u64,
-) -> PyResult<MadeTasks<'py>> {
+) -> PyResult<SequenceArrays<'py>> {
     let sequence = sequence(&tasks).map_err(python)?;
-    made(py, run(py, None, move |_| Interpolated { steps }.apply(&sequence, seed))?)
+    sequence_arrays(py, run(py, None, move |_| Interpolated { steps }.apply(&sequence, seed))?)
 }
 
 /// Context vectors appended to inputs.
 #[pyfunction]
 pub fn with_context<'py>(
     py: Python<'py>,
-    tasks: Vec<GivenTask<'py>>,
+    tasks: Vec<RawTask<'py>>,
     dim: usize,
     variance: f64,
     renormalize: bool,
     seed: u64,
-) -> PyResult<MadeTasks<'py>> {
+) -> PyResult<SequenceArrays<'py>> {
     let sequence = sequence(&tasks).map_err(python)?;
-    made(py, run(py, None, move |_| WithContext { dim, variance, renormalize }.apply(&sequence, seed))?)
+    sequence_arrays(py, run(py, None, move |_| WithContext { dim, variance, renormalize }.apply(&sequence, seed))?)
 }
 
 /// Tasks from an `.npz` file, a folder of them, or a recipe.
 #[pyfunction]
-pub fn load_tasks<'py>(py: Python<'py>, path: PathBuf) -> PyResult<MadeTasks<'py>> {
-    made(py, run(py, None, move |_| TaskSequence::load(path))?)
+pub fn load_tasks<'py>(py: Python<'py>, path: PathBuf) -> PyResult<SequenceArrays<'py>> {
+    sequence_arrays(py, run(py, None, move |_| TaskSequence::load(path))?)
 }
 
 /// Tasks as one `.npz` file.
 #[pyfunction]
-pub fn save_tasks(py: Python<'_>, tasks: Vec<GivenTask<'_>>, path: PathBuf) -> PyResult<()> {
+pub fn save_tasks(py: Python<'_>, tasks: Vec<RawTask<'_>>, path: PathBuf) -> PyResult<()> {
     let sequence = sequence(&tasks).map_err(python)?;
     run(py, None, move |_| sequence.save_npz(path))
 }
@@ -206,7 +206,7 @@ pub fn save_tasks(py: Python<'_>, tasks: Vec<GivenTask<'_>>, path: PathBuf) -> P
 #[pyfunction]
 pub fn prepared<'py>(
     py: Python<'py>,
-    sets: Vec<Given<'py>>,
+    sets: Vec<Matrix<'py>>,
     preprocess_json: &str,
 ) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
     let asked: Preprocess = settings(preprocess_json)?;

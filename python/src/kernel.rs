@@ -1,6 +1,6 @@
 //! Kernel matrices.
 
-use crate::arrays::{Given, array, owned, view};
+use crate::arrays::{Matrix, array, owned, view};
 use crate::errors::python;
 use crate::run::{run, run_here};
 use crate::values::activation;
@@ -20,8 +20,8 @@ const LARGE: [usize; 2] = [5_000_000, 5_000_000_000];
 #[pyo3(signature = (x, x2, depth, t, s, lam, sigma2, bias2, kind, activation_name))]
 pub fn kernel<'py>(
     py: Python<'py>,
-    x: Given<'py>,
-    x2: Option<Given<'py>>,
+    x: Matrix<'py>,
+    x2: Option<Matrix<'py>>,
     depth: usize,
     t: usize,
     s: usize,
@@ -51,7 +51,7 @@ pub fn kernel<'py>(
 }
 
 /// A copy of an array that is neither in C nor in Fortran order.
-fn strided(x: &Given<'_>) -> Option<Mat<f64>> {
+fn strided(x: &Matrix<'_>) -> Option<Mat<f64>> {
     view(x).is_none().then(|| owned(x))
 }
 

@@ -1,6 +1,6 @@
 //! A readout for every task, one hidden layer, finite width.
 
-use crate::arrays::{Given, GivenTask, array, owned, sequence};
+use crate::arrays::{Matrix, RawTask, array, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{activation, object};
@@ -41,7 +41,7 @@ impl MultiHead {
     #[pyo3(signature = (tasks, width, alpha, lam, sigma2, beta, activation_name, readout))]
     fn new(
         py: Python<'_>,
-        tasks: Vec<GivenTask<'_>>,
+        tasks: Vec<RawTask<'_>>,
         width: Option<f64>,
         alpha: Option<f64>,
         lam: f64,
@@ -79,7 +79,7 @@ impl MultiHead {
     fn predict<'py>(
         &self,
         py: Python<'py>,
-        x: Given<'py>,
+        x: Matrix<'py>,
         head: usize,
         t: usize,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
@@ -103,14 +103,19 @@ impl MultiHead {
     }
 
     /// `<Φ(x)·Φ(x')>/N` after two tasks, or only what learning added to it.
-    fn hidden_kernel<'py>(&self, py: Python<'py>, x: Given<'py>, learned: bool) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn hidden_kernel<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'py>,
+        learned: bool,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (theory, x) = (self.theory.clone(), owned(&x));
         let part = move || if learned { theory.learned_kernel(x.as_ref()) } else { theory.hidden_kernel(x.as_ref()) };
         array(py, run(py, None, move |_| part())?)
     }
 
     /// `ΔΦ(x)·ΔΦ(x')` of two tasks at λ = ∞.
-    fn representation_change<'py>(&self, py: Python<'py>, x: Given<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn representation_change<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (theory, x) = (self.theory.clone(), owned(&x));
         array(py, run(py, None, move |_| theory.representation_change(x.as_ref()))?)
     }
@@ -126,7 +131,7 @@ fn each(theory: &ebbing::MultiHead, loss: impl Fn(usize, usize) -> Result<f64>) 
 #[pyo3(signature = (tasks, lam, alpha, sigma2, beta, activation_name, readout))]
 pub fn phase_curves<'py>(
     py: Python<'py>,
-    tasks: Vec<GivenTask<'py>>,
+    tasks: Vec<RawTask<'py>>,
     lam: Vec<f64>,
     alpha: Vec<f64>,
     sigma2: f64,
@@ -148,7 +153,7 @@ pub fn phase_curves<'py>(
 #[pyo3(signature = (tasks, low, high, width, alpha, sigma2, beta, activation_name, readout))]
 pub fn best_lambda<'py>(
     py: Python<'py>,
-    tasks: Vec<GivenTask<'py>>,
+    tasks: Vec<RawTask<'py>>,
     low: f64,
     high: f64,
     width: Option<f64>,
@@ -177,7 +182,7 @@ impl TwoTasks {
     #[new]
     fn new(
         py: Python<'_>,
-        tasks: Vec<GivenTask<'_>>,
+        tasks: Vec<RawTask<'_>>,
         sigma2: f64,
         activation_name: &str,
         readout: Readout,

@@ -1,6 +1,6 @@
 //! Networks of finite width: trained, or sampled from the posterior.
 
-use crate::arrays::{GivenTask, sequence};
+use crate::arrays::{RawTask, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
@@ -16,7 +16,7 @@ use pyo3::types::PyList;
 #[pyfunction]
 pub fn train<'py>(
     py: Python<'py>,
-    tasks: Vec<GivenTask<'py>>,
+    tasks: Vec<RawTask<'py>>,
     settings_json: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -53,7 +53,7 @@ fn single<'py>(py: Python<'py>, m: MatRef<'_, f32>) -> Bound<'py, PyArray2<f32>>
 #[pyfunction]
 pub fn sample_posterior<'py>(
     py: Python<'py>,
-    tasks: Vec<GivenTask<'py>>,
+    tasks: Vec<RawTask<'py>>,
     settings_json: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {

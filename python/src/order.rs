@@ -1,6 +1,6 @@
 //! Order parameters of pairs of tasks.
 
-use crate::arrays::{Given, GivenTask, owned, sequence};
+use crate::arrays::{Matrix, RawTask, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{activation, object};
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 #[pyo3(signature = (tasks, features, depth, sigma2, bias2, activation_name, ridge, bootstrap, shuffles, seed))]
 pub fn order_parameters<'py>(
     py: Python<'py>,
-    tasks: Vec<GivenTask<'py>>,
+    tasks: Vec<RawTask<'py>>,
     features: bool,
     depth: usize,
     sigma2: f64,
@@ -48,11 +48,11 @@ pub fn order_parameters<'py>(
 #[pyo3(signature = (k11, k12, k22, y1, y2, ridge, bootstrap, shuffles, seed))]
 pub fn order_parameters_of_kernels<'py>(
     py: Python<'py>,
-    k11: Given<'py>,
-    k12: Given<'py>,
-    k22: Given<'py>,
-    y1: Given<'py>,
-    y2: Given<'py>,
+    k11: Matrix<'py>,
+    k12: Matrix<'py>,
+    k22: Matrix<'py>,
+    y1: Matrix<'py>,
+    y2: Matrix<'py>,
     ridge: f64,
     bootstrap: usize,
     shuffles: usize,

@@ -1,6 +1,6 @@
-//! Everything a forecast tells, fits of forgetting curves, and metrics of accuracies.
+//! Forecasts, advice, fits of forgetting curves, and metrics of accuracies.
 
-use crate::arrays::{Given, GivenTask, owned, sequence_with};
+use crate::arrays::{Matrix, RawTask, owned, sequence_with};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 #[pyfunction]
 pub fn forecast<'py>(
     py: Python<'py>,
-    sequences: Vec<(Vec<GivenTask<'py>>, String)>,
+    sequences: Vec<(Vec<RawTask<'py>>, String)>,
     settings_json: &str,
     max_p: Option<usize>,
     progress: Option<Py<PyAny>>,
@@ -47,8 +47,8 @@ pub fn forecast<'py>(
 }
 
 /// The sequences, one per seed.
-fn drawn(sequences: &[(Vec<GivenTask<'_>>, String)]) -> PyResult<Vec<TaskSequence>> {
-    let given = |(tasks, made): &(Vec<GivenTask<'_>>, String)| -> PyResult<TaskSequence> {
+fn drawn(sequences: &[(Vec<RawTask<'_>>, String)]) -> PyResult<Vec<TaskSequence>> {
+    let given = |(tasks, made): &(Vec<RawTask<'_>>, String)| -> PyResult<TaskSequence> {
         sequence_with(tasks, settings(made)?).map_err(python)
     };
     sequences.iter().map(given).collect()
@@ -58,7 +58,7 @@ fn drawn(sequences: &[(Vec<GivenTask<'_>>, String)]) -> PyResult<Vec<TaskSequenc
 #[pyfunction]
 pub fn advise<'py>(
     py: Python<'py>,
-    sequences: Vec<(Vec<GivenTask<'py>>, String)>,
+    sequences: Vec<(Vec<RawTask<'py>>, String)>,
     settings_json: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -90,7 +90,7 @@ pub fn fit_forgetting<'py>(
 
 /// How much of the variance of y each column of x explains.
 #[pyfunction]
-pub fn variance_explained<'py>(py: Python<'py>, x: Given<'py>, y: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
+pub fn variance_explained<'py>(py: Python<'py>, x: Matrix<'py>, y: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
     object(py, &VarianceExplained::new(owned(&x).as_ref(), &y).map_err(python)?)
 }
 

@@ -1,6 +1,6 @@
 //! One readout for all tasks, at infinite width.
 
-use crate::arrays::{Given, GivenTask, array, owned, sequence};
+use crate::arrays::{Matrix, RawTask, array, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{activation, object, word};
@@ -36,7 +36,7 @@ impl Where {
 }
 
 fn points(x: &Bound<'_, PyAny>) -> PyResult<Where> {
-    if let Ok(x) = x.extract::<Given<'_>>() {
+    if let Ok(x) = x.extract::<Matrix<'_>>() {
         return Ok(Where::Inputs(owned(&x)));
     }
     let rows = x.extract::<Vec<usize>>();
@@ -51,7 +51,7 @@ impl SingleHead {
     #[pyo3(signature = (tasks, features, depth, mode, lam, sigma2, bias2, beta, activation_name, variance))]
     fn new(
         py: Python<'_>,
-        tasks: Vec<GivenTask<'_>>,
+        tasks: Vec<RawTask<'_>>,
         features: bool,
         depth: usize,
         mode: &str,
@@ -81,9 +81,9 @@ impl SingleHead {
     #[pyo3(signature = (nngp, ntk, tasks, mode, sigma2, beta, variance))]
     fn from_kernels(
         py: Python<'_>,
-        nngp: Given<'_>,
-        ntk: Option<Given<'_>>,
-        tasks: Vec<(Vec<usize>, Given<'_>, Option<Vec<usize>>, Option<Given<'_>>, String)>,
+        nngp: Matrix<'_>,
+        ntk: Option<Matrix<'_>>,
+        tasks: Vec<(Vec<usize>, Matrix<'_>, Option<Vec<usize>>, Option<Matrix<'_>>, String)>,
         mode: &str,
         sigma2: f64,
         beta: f64,

@@ -42,7 +42,7 @@ impl Output {
         &self,
         command: &str,
         seed: Option<u64>,
-        tasks: &serde_json::Value,
+        tasks: &ebbing::tasks::Provenance,
         settings: &impl Serialize,
     ) -> anyhow::Result<Metadata> {
         let typed: Vec<String> = crate::cli::words().map(|a| quoted(&a.to_string_lossy())).collect();

@@ -142,7 +142,7 @@ fn recipe(name: &str, bytes: &[u8]) -> Result<Content> {
         std::str::from_utf8(bytes).map_err(|_| Error::file(name, "the text", "not UTF-8", "a recipe is TOML"))?;
     let recipe = Recipe::parse(text, name)?;
     let path = match &recipe.origin {
-        TaskOrigin::Own(path) => Some(path.display().to_string()),
+        TaskOrigin::Own(file) => Some(file.path().display().to_string()),
         TaskOrigin::Drawn { data, .. } if data.contains(['/', '\\']) => Some(data.clone()),
         TaskOrigin::Drawn { .. } => None,
     };
@@ -163,9 +163,7 @@ fn stored(name: &str, ending: &str, bytes: &[u8]) -> Result<Content> {
     std::fs::write(&path, bytes).map_err(failed)?;
     match TaskSequence::load(&path) {
         Ok(mut sequence) => {
-            if let Some(file) = sequence.settings.pointer_mut("/files/0/file") {
-                *file = name.into();
-            }
+            sequence.settings.files.iter_mut().for_each(|record| record.file = name.into());
             Ok(Content::Tasks(Arc::new(sequence)))
         }
         // The error names the file as the user knows it.
@@ -190,7 +188,7 @@ mod tests {
             let x = Mat::from_fn(8, 5, |i, j| ((i * (j + shift)) % 7) as f64 + 0.1 * i as f64 + 1.0);
             Task::new(x, Mat::from_fn(8, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }))
         };
-        TaskSequence::new(vec![task(1), task(2)], serde_json::json!({})).unwrap().save_npz(&path).unwrap();
+        TaskSequence::new(vec![task(1), task(2)]).unwrap().save_npz(&path).unwrap();
         std::fs::read(&path).unwrap()
     }
 
@@ -200,7 +198,7 @@ mod tests {
         let bytes = npz();
         assert_eq!(files.take("../../etc/my tasks.npz", &bytes).unwrap(), "my_tasks.npz");
         let Content::Tasks(tasks) = files.named("my_tasks.npz").unwrap().content else { panic!("tasks") };
-        assert_eq!((tasks.tasks.len(), tasks.settings["files"][0]["file"].as_str()), (2, Some("my_tasks.npz")));
+        assert_eq!((tasks.tasks.len(), tasks.settings.files[0].file.as_str()), (2, "my_tasks.npz"));
         (0..10).for_each(|k| drop(files.take(&format!("{k}.npz"), &bytes).unwrap()));
         assert_eq!(files.names(), ["6.npz", "7.npz", "8.npz", "9.npz"]);
         let gone = files.named("my_tasks.npz").unwrap_err().to_string();

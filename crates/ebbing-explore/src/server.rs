@@ -139,7 +139,7 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
     let (writer, body) = lines(waiting);
     let state = State::read(&about.state, &app.files);
     tokio::spawn(async move {
-        let told = match state {
+        let answer = match state {
             Err(error) => json!({ "refused": sentence(&error) }),
             Ok(_) if name != BEST && !VIEWS.contains(&name.as_str()) => json!({ "refused": "There is no such view." }),
             Ok(state) => {
@@ -171,7 +171,7 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
                 }
             }
         };
-        writer.finish(&told).await;
+        writer.finish(&answer).await;
     });
     ([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response()
 }

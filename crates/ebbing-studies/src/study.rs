@@ -58,10 +58,12 @@ impl Study {
     /// # Errors
     /// Whatever is wrong, in one sentence.
     pub fn check_tasks(&self, sources: &Sources) -> Result<()> {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = Vec::new();
         for recipe in self.cells.iter().filter_map(|cell| cell.work.as_ref()?.recipe()) {
-            if seen.insert(format!("{:?} {:?}", recipe.origin, recipe.post)) {
+            let asked = (recipe.origin.clone(), recipe.post.clone());
+            if !seen.contains(&asked) {
                 recipe.check(sources, recipe.seed)?;
+                seen.push(asked);
             }
         }
         Ok(())

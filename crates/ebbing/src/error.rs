@@ -146,6 +146,11 @@ impl Error {
         Error::Setting { name: name.into(), value: value.to_string(), expected: expected.into() }
     }
 
+    /// A question that the theory does not cover.
+    pub(crate) fn outside(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Error::OutsideTheory { what: what.into(), reason: reason.into() }
+    }
+
     /// Arrays that do not fit.
     pub fn data(what: impl Into<String>, problem: impl Into<String>) -> Self {
         Error::Data { what: what.into(), problem: problem.into() }
@@ -163,4 +168,29 @@ impl Error {
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Error::Io { path: path.into(), source }
     }
+}
+
+/// Refuses a setting where it is `bad`.
+pub(crate) fn refuse(bad: bool, name: &str, value: impl ToString, expected: impl Into<String>) -> Result<()> {
+    if bad { Err(Error::setting(name, value, expected)) } else { Ok(()) }
+}
+
+/// Refuses a number that is not positive and finite.
+pub(crate) fn positive(name: &str, value: f64) -> Result<()> {
+    refuse(!(value.is_finite() && value > 0.0), name, value, "must be positive and finite")
+}
+
+/// Refuses a number that is negative or not finite.
+pub(crate) fn not_negative(name: &str, value: f64) -> Result<()> {
+    refuse(!(value.is_finite() && value >= 0.0), name, value, "must be at least 0 and finite")
+}
+
+/// Refuses a count below `least`.
+pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<()> {
+    refuse(value < least, name, value, format!("must be at least {least}"))
+}
+
+/// Refuses a number outside [low, high] (and NaN).
+pub(crate) fn within(name: &str, value: f64, low: f64, high: f64) -> Result<()> {
+    refuse(!(low..=high).contains(&value), name, value, format!("must lie in [{low}, {high}]"))
 }

@@ -79,6 +79,11 @@ pub(crate) mod stop;
 pub mod tasks;
 pub mod theory;
 
+/// The word that files and options have for a value of a few.
+pub(crate) fn word_of(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|word| Some(word.as_str()?.to_string())).unwrap_or_default()
+}
+
 pub use context::Context;
 pub use data::{Dataset, Source};
 pub use error::{Error, Result};

@@ -50,8 +50,8 @@ fn write(
 
 #[cfg(test)]
 mod tests {
-    use ebbing::Context;
     use super::*;
+    use ebbing::Context;
     use ebbing::plan::Cost;
     use ebbing_cli::program::{Console, part};
     use ebbing_show::{Figure, Line, Panel};

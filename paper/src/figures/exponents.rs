@@ -4,13 +4,13 @@
 //! one: beside `κ/2 |W − W_0|²` a `ρ/2 |a|²` with `λ = κ/(ρσ²)`. With it `|a_2|²/N` can be held against u1(2,2), and the regimes are
 //! told apart as the theory tells them: both it and G_22 grow as √λ where networks overfit, and not at all where they generalize.
 
-use ebbing::Context;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, largest};
 use super::minima::{Minima, against_load, pair_cell, pairs, reached, seeds};
 use super::s6::CriticalLoads;
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;

@@ -1,12 +1,12 @@
 //! The figures against the load, small, from cells to claims.
 
-use ebbing::Context;
 use super::fig5::Fig5;
 use super::fig6::Fig6;
 use super::fig7::Fig7;
 use super::s7::FigS7;
 use super::{ENTRIES, Images, Reproduction, Scale};
 use crate::claim::{Claim, Verdict};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing_studies::{Cell, Frame, Row, Study, Value, compute_cells};
 use std::sync::OnceLock;

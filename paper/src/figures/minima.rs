@@ -1,11 +1,11 @@
 //! Networks at the minimum of loss and penalty, on tasks with a load: what figures S6, S7 and S8 have in common.
 
-use ebbing::Context;
 use super::common::relu;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, largest, ratio_cell};
 use crate::claim::{Claim, Verdict};
 use crate::figures::{Images, Scale};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::nets::{Heads, Learner, Solver, TrainSettings};
 use ebbing::plan::{Cost, levenberg_cost};

@@ -1,6 +1,5 @@
 //! Figure S6: the three regimes in trained networks, one and two hidden layers.
 
-use ebbing::Context;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::largest;
 use super::minima::{
@@ -9,6 +8,7 @@ use super::minima::{
 };
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;

@@ -1,11 +1,11 @@
 //! Figure S8: one readout for both tasks against one for each, on tasks with nothing in common.
 
-use ebbing::Context;
 use super::drawn::ByRatio;
 use super::loads::{column, largest};
 use super::minima::{AtMinimum, Minima, against_load, at_every_kappa, of_kappa, reached, seeds};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::nets::Heads;

@@ -1,7 +1,7 @@
 //! Task 1 after task 2: squared error and share of right signs, computed and drawn.
 
-use ebbing::Context;
 use super::common::{cost_of, means_along, plain};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::metrics::{accuracy, squared_loss};
 use ebbing::plan::{Cost, Sizes, forgetting_cost};

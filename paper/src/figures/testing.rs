@@ -1,7 +1,7 @@
 //! Helpers of the figures' tests: run a small study in memory, and spoil its rows.
 
-use ebbing::Context;
 use super::Reproduction;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing_studies::{Cell, Frame, Row, Value, compute_cells};
 

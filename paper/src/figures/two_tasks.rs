@@ -1,7 +1,7 @@
 //! Errors, accuracies, forgetting and generalization of two tasks, learned by random features.
 
-use ebbing::Context;
 use super::common::{cost_of, first, random_features};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, forgetting_cost};
 use ebbing::{Recipe, SingleHead};

@@ -72,7 +72,7 @@ impl PartialFile {
     }
 
     /// What the part belongs to, if it was asked for at `url` and can be added to: without the length of the whole file
-    /// nothing tells that the rest belongs to it.
+    /// nothing shows that the rest belongs to it.
     pub fn origin_at(&self, url: &str) -> Option<&Origin> {
         self.origin.as_ref().filter(|origin| origin.url == url && origin.total.is_some() && self.len > 0)
     }

@@ -118,7 +118,7 @@ fn features_come_with_present_outputs() {
         let y = Mat::from_fn(12, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 });
         Task::new(x, y).with_present(Mat::from_fn(12, 1, |_, _| stream.normal()), None)
     };
-    let tasks = TaskSequence::new(vec![task(), task(), task()], serde_json::json!({})).unwrap();
+    let tasks = TaskSequence::new(vec![task(), task(), task()]).unwrap();
     tasks.save_npz(home.join("model.npz")).unwrap();
     let settings = ForecastSettings { features: true, ..ForecastSettings::default() };
     let want = Forecast::of(&[tasks], &settings, &Context::default()).unwrap().forgetting.mean;

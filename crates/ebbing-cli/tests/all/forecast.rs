@@ -14,7 +14,7 @@ fn own(home: &Home, sizes: &[usize], seeds: &[u64]) {
         Task::new(x, Mat::from_fn(p, 1, |_, _| if stream.chance(0.5) { 1.0 } else { -1.0 }))
     };
     let tasks = sizes.iter().zip(seeds).map(task).collect();
-    TaskSequence::new(tasks, Value::Null).unwrap().save_npz(home.join("own.npz")).unwrap();
+    TaskSequence::new(tasks).unwrap().save_npz(home.join("own.npz")).unwrap();
 }
 
 fn one_line(text: &str) -> String {
@@ -186,7 +186,7 @@ fn a_pair_of_several_tasks_is_placed_in_the_diagram() {
     let critical = |words: &str| done_json(&home.run(words))["critical_load"].clone();
     let pair = critical("phase --tasks tasks.npz --pair 1,3 --json");
     let tasks = TaskSequence::load(home.join("tasks.npz")).unwrap().tasks;
-    let two = TaskSequence::new(vec![tasks[0].clone(), tasks[2].clone()], Value::Null).unwrap();
+    let two = TaskSequence::new(vec![tasks[0].clone(), tasks[2].clone()]).unwrap();
     two.save_npz(home.join("two.npz")).unwrap();
     assert_eq!(pair, critical("phase --tasks two.npz --json"));
     let refused = refusal(&home.run("phase --tasks tasks.npz --pair 2,2"), 2);

@@ -235,7 +235,7 @@ fn a_full_disk_ends_the_run_and_keeps_what_is_there() {
     let folder = Home::new();
     let tasks = folder.tasks(3, 20);
     let sequence = TaskSequence::load(&tasks).unwrap();
-    let two = TaskSequence::new(sequence.tasks[..2].to_vec(), serde_json::Value::Null).unwrap();
+    let two = TaskSequence::new(sequence.tasks[..2].to_vec()).unwrap();
     two.save_npz(&tasks).unwrap();
     // The second cell's file is too large for a disk on which the first one's fits.
     let text = format!(

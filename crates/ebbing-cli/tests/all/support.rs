@@ -69,7 +69,7 @@ impl Home {
             Task::new(x, y).named(format!("task {t}")).with_test(test_x, test_y)
         };
         let path = self.join("tasks.npz");
-        let sequence = TaskSequence::new((1..=count).map(task).collect(), Value::Null).unwrap();
+        let sequence = TaskSequence::new((1..=count).map(task).collect()).unwrap();
         sequence.save_npz(&path).unwrap();
         path
     }

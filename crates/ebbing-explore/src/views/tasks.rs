@@ -195,7 +195,7 @@ fn images(task: &Task, context: usize) -> Value {
 mod tests {
     use super::*;
     use ebbing::Dataset;
-    use ebbing::data::Provenance;
+    use ebbing::data::Origin;
 
     #[test]
     fn a_data_set_counts_as_large_as_it_is() {
@@ -204,8 +204,8 @@ mod tests {
         assert_eq!(bytes_of_source(&sample), images + classes + fitted);
         let features = Features::Real(Mat::from_fn(10, 3, |i, j| (3 * i + j) as f64));
         let train = Part { features, targets: Targets::Real(Mat::zeros(10, 2)) };
-        let provenance = Provenance { name: "own".into(), source: String::new(), sha256: String::new() };
-        let own = Dataset { train, test: None, image_shape: None, provenance };
+        let origin = Origin { name: "own".into(), source: String::new(), sha256: String::new() };
+        let own = Dataset { train, test: None, image_shape: None, origin };
         let own = Source::new(own, &Preprocess::none()).unwrap();
         assert_eq!(bytes_of_source(&own), 8 * (10 * (3 + 2) + 3 * 3));
     }

@@ -108,7 +108,7 @@ pub struct AdviseResult {
     /// The first seed.
     pub seed: u64,
     /// The first sequence's settings.
-    pub tasks: serde_json::Value,
+    pub tasks: ebbing::tasks::Provenance,
 }
 
 impl AdviseJob {

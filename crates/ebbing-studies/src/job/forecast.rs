@@ -13,7 +13,6 @@ use ebbing::plan::{
     order_parameter_cost, sequence_cost, whole_disk,
 };
 use ebbing::stats::number::significant;
-use ebbing::tasks::preparation_words;
 use ebbing::theory::forecast::{ForecastSettings, PairForecast};
 use ebbing::theory::order_parameters::OrderParameters;
 use ebbing::theory::single_head::{Mode, SingleHeadSettings};
@@ -374,7 +373,7 @@ fn described(sequence: &TaskSequence, name: &str) -> String {
 /// What was done to inputs and labels, for the first line.
 fn done(sequence: &TaskSequence) -> String {
     let labels = sequence.target_words().map_or(String::new(), |words| format!("; {words}"));
-    format!("; {}{labels}", preparation_words(&sequence.settings))
+    format!("; {}{labels}", sequence.settings.preparation_words())
 }
 
 /// The theory in words.

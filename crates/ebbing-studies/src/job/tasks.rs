@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use ebbing::data::{Center, Order, Preprocess, Sources, Whiten};
 use ebbing::plan::Sizes;
 use ebbing::tasks::{
-    Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Split, TargetDistractor, TaskOrigin,
+    Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Split, TargetDistractor, TaskOrigin, TasksFile,
     WithContext, dim_of,
 };
 use ebbing::{Error, Recipe, Result, TaskSequence};
@@ -210,7 +210,7 @@ impl TaskKeys {
     /// # Errors
     /// Whatever is wrong with the keys, in one sentence; data sets are not touched, a recipe's file is.
     pub fn recipe(&self) -> Result<Recipe> {
-        // Own inputs are prepared only as asked, those of a data set as in the paper unless told otherwise.
+        // Own inputs are prepared only as asked, those of a data set as in the paper unless asked otherwise.
         let base = if self.tasks.is_some() { Preprocess::none() } else { Preprocess::default() };
         let preprocess = self.preprocess.settings(base)?;
         let post = PostSteps {
@@ -225,7 +225,7 @@ impl TaskKeys {
         };
         self.refuse_keys_of_drawing()?;
         if path.extension().is_none_or(|ending| ending != "toml") {
-            return Ok(Recipe { origin: TaskOrigin::Own(path.clone()), preprocess, post, seed: self.seed() });
+            return Ok(Recipe { origin: TaskOrigin::Own(TasksFile::new(path)), preprocess, post, seed: self.seed() });
         }
         if preprocess.is_some() {
             let expected = "a recipe says itself how inputs are prepared: use its [preprocess] table";

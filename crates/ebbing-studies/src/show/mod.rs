@@ -14,7 +14,7 @@ pub mod phase;
 pub use cite::bibtex;
 
 use ebbing::TaskSequence;
-use ebbing::tasks::prepared_words;
+use ebbing::tasks::{Provenance, prepared_words};
 use ebbing_show::{Figure, Metadata, Report, Result, Table, escape_markup, write_table};
 use serde::Serialize;
 use std::path::Path;
@@ -54,7 +54,7 @@ pub fn metadata(
     line: &str,
     command: &str,
     seed: Option<u64>,
-    tasks: &serde_json::Value,
+    tasks: &Provenance,
     settings: &impl Serialize,
 ) -> Result<Metadata> {
     let mut metadata = Metadata::new(env!("CARGO_PKG_VERSION"), line)
@@ -62,7 +62,7 @@ pub fn metadata(
     if let Some(seed) = seed {
         metadata = metadata.seed(seed);
     }
-    let (name, hash) = dataset(tasks);
+    let (name, hash) = tasks.dataset();
     Ok(metadata.dataset(&name, &hash))
 }
 
@@ -79,17 +79,6 @@ pub fn in_brackets(words: &str) -> String {
 /// "1 seed", "3 seeds".
 pub fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
-}
-
-/// The name and hash of the data behind a sequence, as its settings tell them: those of the data set, or of the files.
-fn dataset(tasks: &serde_json::Value) -> (String, String) {
-    let text = |value: Option<&serde_json::Value>| value.and_then(|v| v.as_str()).unwrap_or_default().to_string();
-    if let Some(data) = tasks.get("data") {
-        return (text(data.get("dataset")), text(data.get("sha256")));
-    }
-    let files = tasks.get("files").and_then(|f| f.as_array()).map(Vec::as_slice).unwrap_or_default();
-    let all = |key: &str| files.iter().map(|file| text(file.get(key))).collect::<Vec<_>>().join(", ");
-    (all("file"), all("sha256"))
 }
 
 /// An argument as it can be typed again in a shell.

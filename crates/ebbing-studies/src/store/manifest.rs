@@ -53,8 +53,8 @@ impl Manifest {
     pub fn of(study: &Study) -> Result<Manifest> {
         let mut data = BTreeMap::new();
         for name in &study.data {
-            let provenance = Dataset::load(name)?.provenance;
-            data.insert(name.clone(), provenance.sha256);
+            let origin = Dataset::load(name)?.origin;
+            data.insert(name.clone(), origin.sha256);
         }
         let column =
             |c: &crate::Column| StoredColumn { name: c.name.into(), unit: c.unit.into(), meaning: c.meaning.into() };

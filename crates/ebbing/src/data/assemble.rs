@@ -1,7 +1,7 @@
 //! Puts arrays together into a data set, and refuses what no study could use.
 
 use super::array::Array;
-use super::{Dataset, Features, Part, Provenance, Targets, digest};
+use super::{Dataset, Features, Origin, Part, Targets, digest};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use std::path::{Path, PathBuf};
@@ -110,8 +110,8 @@ pub(super) fn dataset(
         return Err(bad(format!("{} features are no image of shape {image_shape:?}", train.features.dim())));
     }
     let sha256 = digest::digest(&train, test.as_ref());
-    let provenance = Provenance { name: name.into(), source: source.into(), sha256 };
-    Ok(Dataset { train, test, image_shape, provenance })
+    let origin = Origin { name: name.into(), source: source.into(), sha256 };
+    Ok(Dataset { train, test, image_shape, origin })
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
     fn parts_in_memory_are_checked_like_files() {
         let x = Mat::from_fn(2, 4, |i, j| (i + j) as f64);
         let make = |x: Mat<f64>, classes, shape| Dataset::new("mine", "notebook", part(x, classes), None, shape);
-        assert_eq!(make(x.clone(), vec![0, 1], Some(vec![2, 2])).unwrap().provenance.sha256.len(), 64);
+        assert_eq!(make(x.clone(), vec![0, 1], Some(vec![2, 2])).unwrap().origin.sha256.len(), 64);
         let message = |result: Result<Dataset>| result.unwrap_err().to_string();
         let mut bad = x.clone();
         bad[(1, 2)] = f64::NAN;

@@ -80,8 +80,8 @@ pub fn parse_csv(bytes: &[u8], path: &Path, options: &CsvOptions) -> Result<Part
 ///
 /// # Errors
 /// As for [`read_csv`].
-pub(crate) fn csv_arrays(path: &Path, options: &CsvOptions) -> Result<Vec<(String, Array)>> {
-    let Lines { features, labels } = lines(&file::read(path)?, path, options)?;
+pub(crate) fn csv_arrays(bytes: &[u8], path: &Path, options: &CsvOptions) -> Result<Vec<(String, Array)>> {
+    let Lines { features, labels } = lines(bytes, path, options)?;
     let whole = labels.iter().map(|label| integer(label.as_bytes())).collect::<Option<Vec<i64>>>();
     let real = labels.iter().map(|label| number(label.as_bytes())).collect::<Option<Vec<f64>>>();
     let shape = vec![labels.len()];

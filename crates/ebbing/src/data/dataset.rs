@@ -1,4 +1,4 @@
-//! A data set: a training part, an optional test part, and its provenance.
+//! A data set: a training part, an optional test part, and where it came from.
 
 use crate::linalg::Mat;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ pub struct Part {
 
 /// Where a data set came from; written into every result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Provenance {
+pub struct Origin {
     /// The name of the set ("mnist-sample", "mnist", a file name).
     pub name: String,
     /// In words: files, package, version.
@@ -97,5 +97,5 @@ pub struct Dataset {
     /// Height, width (and channels) of an image, where rows are images.
     pub image_shape: Option<Vec<usize>>,
     /// Where it came from.
-    pub provenance: Provenance,
+    pub origin: Origin,
 }

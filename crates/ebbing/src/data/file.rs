@@ -1,7 +1,9 @@
 //! Reads whole files, plain or gzip'ed, with a cap on the decoded size, and writes whole files or nothing.
 
+use super::digest::hex;
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, Write};
 use std::path::Path;
@@ -9,40 +11,84 @@ use std::path::Path;
 /// Compressed data may decode to at most this many bytes (1 GiB); the largest supported set, EMNIST byclass, takes 547 MB.
 pub const MAX_DECODED: u64 = 1 << 30;
 
+/// A file that was opened once, for its content and for its hash.
+pub(crate) struct OpenFile<'a> {
+    file: File,
+    path: &'a Path,
+    length: u64,
+}
+
+impl<'a> OpenFile<'a> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it cannot be opened; [`Error::File`] where it is no regular file or is empty.
+    pub fn open(path: &'a Path) -> Result<OpenFile<'a>> {
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+        let (about, file) = opened.map_err(|e| Error::io(path, e))?;
+        if !about.is_file() {
+            return Err(Error::file(path, "the path", "no regular file", "give the name of a data file"));
+        }
+        if about.len() == 0 {
+            return Err(Error::file(path, "the file's length", "0", "expected a file that is not empty"));
+        }
+        Ok(OpenFile { file, path, length: about.len() })
+    }
+
+    /// The file as a stream.
+    pub fn stream(&mut self) -> BufReader<&mut File> {
+        BufReader::new(&mut self.file)
+    }
+
+    /// Every byte of it, gunzipped where it starts like a gzip stream.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it cannot be read; [`Error::File`] where it holds a broken gzip stream or one that decodes to more
+    /// than [`MAX_DECODED`] bytes.
+    pub fn bytes(&mut self) -> Result<Vec<u8>> {
+        let mut start = [0; 2];
+        let gzipped = self.length >= 2 && self.file.read_exact(&mut start).is_ok() && start == [0x1f, 0x8b];
+        self.file.rewind().map_err(|e| Error::io(self.path, e))?;
+        if gzipped {
+            return gunzip(BufReader::new(&mut self.file), self.path, MAX_DECODED);
+        }
+        let mut bytes = Vec::with_capacity(self.length as usize);
+        (&mut self.file).take(self.length).read_to_end(&mut bytes).map_err(|e| Error::io(self.path, e))?;
+        Ok(bytes)
+    }
+
+    /// The SHA-256 of its content, in hexadecimal.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it cannot be read.
+    pub fn sha256(&mut self) -> Result<String> {
+        let (mut hash, mut block) = (Sha256::new(), vec![0; 1 << 16]);
+        self.file.rewind().map_err(|e| Error::io(self.path, e))?;
+        loop {
+            match self.file.read(&mut block).map_err(|e| Error::io(self.path, e))? {
+                0 => return Ok(hex(&hash.finalize())),
+                n => hash.update(&block[..n]),
+            }
+        }
+    }
+}
+
 /// Every byte of a file, gunzipped where it starts like a gzip stream.
 ///
 /// # Errors
-/// [`Error::Io`] where it cannot be read; [`Error::File`] where it is no regular file, is empty, or holds a broken gzip
-/// stream or one that decodes to more than [`MAX_DECODED`] bytes.
+/// As [`OpenFile::open`] and [`OpenFile::bytes`].
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut file = File::open(path).map_err(|e| Error::io(path, e))?;
-    let length = regular_length(&file, path)?;
-    let mut start = [0; 2];
-    let gzipped = length >= 2 && file.read_exact(&mut start).is_ok() && is_gzip(&start);
-    file.rewind().map_err(|e| Error::io(path, e))?;
-    if gzipped {
-        return gunzip(BufReader::new(file), path, MAX_DECODED);
-    }
-    let mut bytes = Vec::with_capacity(length as usize);
-    file.take(length).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
-    Ok(bytes)
+    OpenFile::open(path)?.bytes()
 }
 
-/// The length of a file that has one and is not empty.
-pub(crate) fn regular_length(file: &File, path: &Path) -> Result<u64> {
-    let about = file.metadata().map_err(|e| Error::io(path, e))?;
-    if !about.is_file() {
-        return Err(Error::file(path, "the path", "no regular file", "give the name of a data file"));
-    }
-    if about.len() == 0 {
-        return Err(Error::file(path, "the file's length", "0", "expected a file that is not empty"));
-    }
-    Ok(about.len())
-}
-
-/// Whether bytes start with the magic number of gzip.
-pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x1f, 0x8b])
+/// The SHA-256 of a file, in hexadecimal.
+///
+/// # Errors
+/// [`Error::Io`] where it cannot be read.
+pub fn file_sha256(path: impl AsRef<Path>) -> Result<String> {
+    let path = path.as_ref();
+    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    OpenFile { file, path, length: 0 }.sha256()
 }
 
 /// Decodes a gzip stream of at most `cap` bytes. Memory grows with what was decoded, not with what a header claims.
@@ -136,10 +182,10 @@ fn remove_orphans(hidden: &Path) {
     }
 }
 
-/// The machine's name, where the system tells it.
+/// The machine's name, where the system knows it.
 pub fn host() -> String {
-    let told = std::fs::read_to_string("/proc/sys/kernel/hostname");
-    told.map(|name| name.trim().to_string()).unwrap_or_else(|_| "this machine".into())
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    name.map(|name| name.trim().to_string()).unwrap_or_else(|_| "this machine".into())
 }
 
 /// Injected failures, for tests: in builds with debug assertions the n-th step of writing files fails, where

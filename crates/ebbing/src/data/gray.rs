@@ -6,7 +6,7 @@ use crate::linalg::Mat;
 
 /// Converts images of shape height × width × 3 to luma; leaves every other set as it is.
 ///
-/// Bytes stay bytes (rounded to nearest); the provenance, hash included, remains that of the color set.
+/// Bytes stay bytes (rounded to nearest); the origin, hash included, remains that of the color set.
 ///
 /// # Errors
 /// [`Error::Data`] where the image shape does not match the number of features.
@@ -18,7 +18,7 @@ pub fn to_gray(mut dataset: Dataset) -> Result<Dataset> {
     for part in [Some(&mut dataset.train), dataset.test.as_mut()].into_iter().flatten() {
         if part.features.dim() != 3 * height * width {
             let problem = format!("{} features are no {height} x {width} x 3 image", part.features.dim());
-            return Err(Error::data(&dataset.provenance.name, problem));
+            return Err(Error::data(&dataset.origin.name, problem));
         }
         convert(part);
     }

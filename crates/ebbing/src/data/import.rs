@@ -39,7 +39,7 @@ impl Dataset {
         let stem = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let stem = stem.split('.').next().unwrap_or_default().to_string();
         let name = options.name.clone().unwrap_or(stem);
-        let copy = tell(path, options)?;
+        let copy = copy_at(path, options)?;
         let files: Vec<_> = copy.files().iter().map(|file| file.display().to_string()).collect();
         copy.read(checked_name(&name)?, &files.join(", "))
     }
@@ -52,7 +52,7 @@ impl Places {
     /// [`Error::Setting`] where there is no data directory or the name is taken and `replace` is false; [`Error::Io`]
     /// where it cannot be written.
     pub fn store(&self, dataset: &Dataset, replace: bool) -> Result<PathBuf> {
-        let name = checked_name(&dataset.provenance.name)?;
+        let name = checked_name(&dataset.origin.name)?;
         let expected = "no HOME or XDG_DATA_HOME says where: set one of them";
         let folder = self.data_dir.as_ref().ok_or_else(|| Error::setting("data directory", "unknown", expected))?;
         let path = folder.join(format!("{name}.npz"));
@@ -104,9 +104,9 @@ fn targets_array(targets: &Targets) -> Array {
 }
 
 /// What kind of copy lies at a path.
-fn tell(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
+fn copy_at(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
     if path.is_dir() {
-        return tell_folder(path, options);
+        return copy_in_folder(path, options);
     }
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let is = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end) || name.ends_with(&format!("{end}.gz")));
@@ -123,14 +123,14 @@ fn tell(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
     } else if is(&[".tar", ".tgz"]) {
         Ok(StoredSet::Cifar(path.into(), cifar::set_of_archive(path)?))
     } else if is(&[".npy", "-ubyte", ".idx"]) {
-        tell_arrays(path, options)
+        copy_of_arrays(path, options)
     } else {
         let expected = "known endings are .npz, .csv, .tsv, .npy, -ubyte (IDX), .tar.gz (CIFAR) and .zip (EMNIST)";
         Err(Error::file(path, "the kind of file", "unknown", expected))
     }
 }
 
-fn tell_folder(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
+fn copy_in_folder(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
     let entries = std::fs::read_dir(path).map_err(|e| Error::io(path, e))?;
     let mut names: Vec<_> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
@@ -139,7 +139,7 @@ fn tell_folder(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
     }
     let train = |name: &&String| name.trim_end_matches(".gz").ends_with("train-images-idx3-ubyte");
     match names.iter().find(train) {
-        Some(name) => tell_arrays(&path.join(name), options),
+        Some(name) => copy_of_arrays(&path.join(name), options),
         None => {
             let expected = "expected train-images-idx3-ubyte and its companions, or CIFAR's binary files";
             Err(Error::file(path, "the folder", "without a known data set", expected))
@@ -148,7 +148,7 @@ fn tell_folder(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
 }
 
 /// Examples in one file, labels in another: given, or the companions of standard IDX names.
-fn tell_arrays(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
+fn copy_of_arrays(path: &Path, options: &ImportOptions) -> Result<StoredSet> {
     let labels = options.labels.clone().or_else(|| companion(path, "images-idx3", "labels-idx1"));
     let labels =
         labels.ok_or_else(|| Error::file(path, "the file with its labels", "not found", "name it as an option"))?;

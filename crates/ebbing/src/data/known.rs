@@ -1,11 +1,7 @@
 //! The data sets that are known by name: standard files, mirrors, checksums, and what must come out of them.
 
-use super::digest::hex;
-use super::{Dataset, Targets};
+use super::{Dataset, Targets, file_sha256};
 use crate::error::{Error, Result};
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// A standard file of a set, as its mirrors serve it.
@@ -48,7 +44,7 @@ pub struct KnownSet {
     pub balanced: bool,
     /// What to know about its files.
     pub note: &'static str,
-    /// What a reader of results should know about its images; written into the provenance.
+    /// What a reader of results should know about its images; written into the set's origin.
     pub image_note: &'static str,
 }
 
@@ -286,21 +282,5 @@ impl KnownFile {
             return Err(Error::file(path, "the SHA-256", found, expected));
         }
         Ok(())
-    }
-}
-
-/// The SHA-256 of a file, in hexadecimal.
-///
-/// # Errors
-/// [`Error::Io`] where it cannot be read.
-pub fn file_sha256(path: impl AsRef<Path>) -> Result<String> {
-    let path = path.as_ref();
-    let mut file = File::open(path).map_err(|e| Error::io(path, e))?;
-    let (mut hash, mut block) = (Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut block).map_err(|e| Error::io(path, e))? {
-            0 => return Ok(hex(&hash.finalize())),
-            n => hash.update(&block[..n]),
-        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | Item | What it is |
 //! |---|---|
-//! | [`Dataset`] | a training part, an optional test part, and a [`Provenance`] with a hash |
+//! | [`Dataset`] | a training part, an optional test part, and its [`Origin`] with a hash |
 //! | [`Dataset::sample`] | 5,000 digits of MNIST, embedded in the library |
 //! | [`Dataset::load`], [`Places`] | sets by name, wherever this machine keeps them |
 //! | [`Dataset::open`], [`ImportOptions`] | your own files: npz, npy, IDX, CSV, CIFAR's binary files |
@@ -53,17 +53,19 @@ pub use array::{Array, Values};
 pub use cifar::{Cifar, parse_cifar};
 pub(crate) use csv::csv_arrays;
 pub use csv::{CsvOptions, LabelColumn, parse_csv, read_csv};
-pub use dataset::{Dataset, Features, Part, Provenance, Targets};
+pub use dataset::{Dataset, Features, Origin, Part, Targets};
 pub(crate) use digest::hex;
-pub use file::{MAX_DECODED, host, remove_unfinished, sync_folder_of, write_atomic};
+pub(crate) use file::OpenFile;
+pub use file::{MAX_DECODED, file_sha256, host, remove_unfinished, sync_folder_of, write_atomic};
 pub use gray::to_gray;
 pub use idx::{parse_idx, read_idx};
 pub use import::ImportOptions;
-pub use known::{KNOWN_SETS, KnownFile, KnownSet, file_sha256};
+pub use known::{KNOWN_SETS, KnownFile, KnownSet};
 pub use mat::{parse_mat, read_mat};
+pub(crate) use npy::npz_arrays;
 pub use npy::{parse_npy, parse_npz, read_npy, read_npz, to_npy, write_npz};
-pub use places::{Found, Places, Status};
-pub use preprocess::{Center, Order, Preprocess, Preprocessor, Whiten};
-pub use source::Source;
+pub use places::{Places, SetCopy, Status};
+pub use preprocess::{Center, CovarianceSet, Order, Preparation, Preprocess, Preprocessor, Whiten};
+pub use source::{PreparedSet, Source};
 pub use sources::Sources;
 pub use verify::{FileCheck, Verification};

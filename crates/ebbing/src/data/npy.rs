@@ -1,11 +1,10 @@
 //! NumPy's `.npy` and `.npz`: a Python-dict header with type, order and shape, then the values.
 
 use super::array::{Array, Element, Values, shape_text};
-use super::file;
+use super::file::{self, OpenFile};
 use super::zip::{self, Zip};
 use crate::error::{Error, Result};
-use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Seek};
+use std::io::{Cursor, Read, Seek};
 use std::path::Path;
 
 /// Longer strings are no labels.
@@ -31,9 +30,7 @@ pub fn read_npy(path: impl AsRef<Path>) -> Result<Array> {
 /// decode to more than [`MAX_DECODED`](super::MAX_DECODED) bytes.
 pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
-    file::regular_length(&file, path)?;
-    arrays(Zip::open(BufReader::new(file), path)?, path)
+    npz_arrays(OpenFile::open(path)?.stream(), path)
 }
 
 /// The same from bytes already in memory; `path` names them in errors.
@@ -41,10 +38,12 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>> {
 /// # Errors
 /// As for [`read_npz`].
 pub fn parse_npz(bytes: &[u8], path: &Path) -> Result<Vec<(String, Array)>> {
-    arrays(Zip::open(Cursor::new(bytes), path)?, path)
+    npz_arrays(Cursor::new(bytes), path)
 }
 
-fn arrays<R: Read + Seek>(mut zip: Zip<R>, path: &Path) -> Result<Vec<(String, Array)>> {
+/// The same from a stream.
+pub(crate) fn npz_arrays(stream: impl Read + Seek, path: &Path) -> Result<Vec<(String, Array)>> {
+    let mut zip = Zip::open(stream, path)?;
     let mut arrays: Vec<(String, Array)> = vec![];
     for index in 0..zip.names.len() {
         let Some(name) = zip.names[index].strip_suffix(".npy").map(String::from) else {

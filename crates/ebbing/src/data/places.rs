@@ -31,7 +31,7 @@ pub struct Places {
 
 /// A copy of a set that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SetCopy {
     /// The name of the set.
     pub name: String,
     /// What the place is called.
@@ -49,7 +49,7 @@ pub struct Status {
     /// A description.
     pub title: String,
     /// The copy that would be loaded; `None` for the embedded sample, which needs none, and for sets that are not here.
-    pub found: Option<Found>,
+    pub found: Option<SetCopy>,
     /// Whether the set can be loaded.
     pub available: bool,
     /// Incomplete copies and the like.
@@ -92,12 +92,12 @@ impl Places {
     ///
     /// # Errors
     /// [`Error::Setting`] for a name with other characters than letters, digits, `.`, `_` and `-`.
-    pub fn find(&self, name: &str) -> Result<Option<Found>> {
+    pub fn find(&self, name: &str) -> Result<Option<SetCopy>> {
         Ok(self.search(checked_name(name)?).0)
     }
 
     /// A copy of a set, and notes on what was found but cannot be used.
-    fn search(&self, name: &str) -> (Option<Found>, Vec<String>) {
+    fn search(&self, name: &str) -> (Option<SetCopy>, Vec<String>) {
         let mut notes = vec![];
         let set = KnownSet::named(name);
         for (place, folder) in self.folders.iter().filter(|(_, folder)| folder.is_dir()) {
@@ -106,7 +106,7 @@ impl Places {
             let npz = || names.iter().map(|name| folder.join(format!("{name}.npz"))).find(|path| path.is_file());
             if let Some(copy) = known.or_else(|| npz().map(StoredSet::Npz)) {
                 let name = set.map_or(name, |set| set.name).to_string();
-                return (Some(Found { name, place: place.clone(), files: copy.files(), copy }), notes);
+                return (Some(SetCopy { name, place: place.clone(), files: copy.files(), copy }), notes);
             }
         }
         (None, notes)
@@ -160,8 +160,8 @@ impl Places {
     }
 }
 
-impl Found {
-    /// Reads and checks the set. Its provenance names the files, and how they differ from the official set.
+impl SetCopy {
+    /// Reads and checks the set. Its origin names the files, and how they differ from the official set.
     ///
     /// # Errors
     /// Any error of reading the files.
@@ -175,7 +175,7 @@ impl Found {
             for note in
                 set.differences(&dataset).into_iter().chain([set.image_note.to_string()]).filter(|n| !n.is_empty())
             {
-                dataset.provenance.source += &format!("; {note}");
+                dataset.origin.source += &format!("; {note}");
             }
         }
         Ok(dataset)

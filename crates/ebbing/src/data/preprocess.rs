@@ -64,7 +64,7 @@ impl Order {
 /// | `normalize` | `true` | scale to squared norm N0 or not |
 /// | `order` | `"standard"` | `"standard"`, `"authors"` (the ridge is then 0 where none is given) |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Asked")]
+#[serde(try_from = "PreprocessKeys")]
 pub struct Preprocess {
     /// Whether color images are converted to gray levels.
     pub gray: bool,
@@ -114,7 +114,7 @@ impl Preprocess {
 /// [`Preprocess`] as it is written down: what is left out depends on the order.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Asked {
+struct PreprocessKeys {
     gray: bool,
     center: Center,
     whiten: WhitenChoice,
@@ -122,18 +122,18 @@ struct Asked {
     order: Order,
 }
 
-impl Default for Asked {
+impl Default for PreprocessKeys {
     fn default() -> Self {
         let Preprocess { gray, center, normalize, order, .. } = Preprocess::default();
-        Asked { gray, center, whiten: WhitenChoice::Switch(true), normalize, order }
+        PreprocessKeys { gray, center, whiten: WhitenChoice::Switch(true), normalize, order }
     }
 }
 
-impl TryFrom<Asked> for Preprocess {
+impl TryFrom<PreprocessKeys> for Preprocess {
     type Error = String;
 
-    fn try_from(asked: Asked) -> std::result::Result<Preprocess, String> {
-        let Asked { gray, center, whiten, normalize, order } = asked;
+    fn try_from(asked: PreprocessKeys) -> std::result::Result<Preprocess, String> {
+        let PreprocessKeys { gray, center, whiten, normalize, order } = asked;
         let whiten = match whiten {
             WhitenChoice::Switch(false) => None,
             WhitenChoice::Switch(true) => Preprocess::all(order).whiten,
@@ -176,6 +176,48 @@ fn whiten_into<S: Serializer>(whiten: &Option<Whiten>, into: S) -> std::result::
     match whiten {
         Some(whiten) => whiten.serialize(into),
         None => into.serialize_bool(false),
+    }
+}
+
+/// How examples were prepared: the steps, and what was fitted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preparation {
+    /// The steps.
+    #[serde(flatten)]
+    pub steps: Preprocess,
+    /// How many eigenvalues of the covariance exceed the ridge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covariance_eigenvalues_above_ridge: Option<usize>,
+    /// The largest of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covariance_largest_eigenvalue: Option<f64>,
+    /// The set whose covariance whitens, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covariance_set: Option<CovarianceSet>,
+}
+
+/// A set whose covariance whitens another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CovarianceSet {
+    /// Its name.
+    pub name: String,
+    /// The hash of its values.
+    pub sha256: String,
+}
+
+impl Preparation {
+    /// What was done to inputs, as part of a sentence.
+    pub fn words(&self) -> String {
+        let Preprocess { center, whiten, normalize, order, .. } = &self.steps;
+        let steps = [
+            (*center == Center::Image, "centered one by one"),
+            (*center == Center::Pixel, "centered feature by feature"),
+            (*order == Order::Authors, "scaled to one norm"),
+            (whiten.is_some(), "whitened"),
+            (*normalize, "scaled to one norm"),
+        ];
+        let taken: Vec<&str> = steps.into_iter().filter_map(|(taken, words)| taken.then_some(words)).collect();
+        if taken.is_empty() { "inputs as stored".into() } else { format!("inputs {}", taken.join(", ")) }
     }
 }
 
@@ -266,13 +308,13 @@ impl Preprocessor {
     }
 
     /// The settings and what was fitted, as written into results.
-    pub fn describe(&self) -> serde_json::Value {
-        let mut value = serde_json::json!(self.settings);
-        if let (Some((largest, above)), Some(map)) = (self.spectrum, value.as_object_mut()) {
-            map.insert("covariance_largest_eigenvalue".into(), largest.into());
-            map.insert("covariance_eigenvalues_above_ridge".into(), above.into());
+    pub fn describe(&self) -> Preparation {
+        Preparation {
+            steps: self.settings.clone(),
+            covariance_eigenvalues_above_ridge: self.spectrum.map(|(_, above)| above),
+            covariance_largest_eigenvalue: self.spectrum.map(|(largest, _)| largest),
+            covariance_set: None,
         }
-        value
     }
 
     /// The rows of `x`, prepared.
@@ -360,7 +402,7 @@ fn norms(x: MatRef<'_, f64>) -> Vec<f64> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::rng::Stream;
 

@@ -56,6 +56,6 @@ mod tests {
             }
         }
         assert_eq!(sample.image_shape, Some(vec![28, 28]));
-        assert_eq!(sample.provenance.sha256, "147e56f6fbf1ffa13b48d3f5e181240da3f04ad1a2a2d889be72fde306c63765");
+        assert_eq!(sample.origin.sha256, "147e56f6fbf1ffa13b48d3f5e181240da3f04ad1a2a2d889be72fde306c63765");
     }
 }

@@ -1,10 +1,11 @@
 //! A data set with its preprocessing fitted: gives prepared examples by their row numbers.
 
 use super::covariance::Rows;
-use super::preprocess::{Preprocess, Preprocessor};
-use super::{Dataset, Features, Part, Targets, gray};
+use super::preprocess::{CovarianceSet, Preparation, Preprocess, Preprocessor};
+use super::{Dataset, Features, Origin, Part, Targets, gray};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
+use serde::{Deserialize, Serialize};
 
 /// A data set and the preprocessing fitted to it. Only the rows that are asked for are ever converted. Of equal training
 /// examples the first is kept.
@@ -21,8 +22,8 @@ use crate::linalg::Mat;
 pub struct Source {
     dataset: Dataset,
     fitted: Preprocessor,
-    /// Name and hash of the set whose covariance whitens, where that is another one.
-    reference: Option<(String, String)>,
+    /// The set whose covariance whitens, where that is another one.
+    reference: Option<CovarianceSet>,
     /// Training examples that were left out because they equal an earlier one.
     repeated: usize,
 }
@@ -56,7 +57,7 @@ impl Source {
         let (dataset, repeated) = convert(dataset)?.without_repeats();
         let reference = reference.map(convert).transpose()?;
         let train = |from: usize, n: usize| block(&dataset.train.features, from, n);
-        let name = format!("the training part of {}", dataset.provenance.name);
+        let name = format!("the training part of {}", dataset.origin.name);
         let features = &dataset.train.features;
         let rows = Rows { name: &name, count: features.rows(), dim: features.dim(), block: &train };
         let fitted = match &reference {
@@ -64,12 +65,15 @@ impl Source {
             Some(other) => {
                 let features = &other.train.features;
                 let block = |from: usize, n: usize| block(features, from, n);
-                let name = format!("the training part of {}", other.provenance.name);
+                let name = format!("the training part of {}", other.origin.name);
                 let other = Rows { name: &name, count: features.rows(), dim: features.dim(), block: &block };
                 Preprocessor::fit_rows(&rows, Some(&other), settings)?
             }
         };
-        let reference = reference.map(|r| (r.provenance.name, r.provenance.sha256));
+        let reference = reference.map(|set| {
+            let Origin { name, sha256, .. } = set.origin;
+            CovarianceSet { name, sha256 }
+        });
         Ok(Source { dataset, fitted, reference, repeated })
     }
 
@@ -79,8 +83,8 @@ impl Source {
             let rows = part.features.rows();
             Part { features: Features::Real(Mat::from_fn(rows, 1, |i, _| i as f64)), ..part }
         };
-        let Dataset { train, test, provenance, .. } = self.dataset;
-        Dataset { train: numbered(train), test: test.map(numbered), image_shape: None, provenance }
+        let Dataset { train, test, origin, .. } = self.dataset;
+        Dataset { train: numbered(train), test: test.map(numbered), image_shape: None, origin }
     }
 
     /// The chosen training examples, prepared, one per row, in the order given.
@@ -100,7 +104,7 @@ impl Source {
     }
 
     fn select(&self, part: &Part, which: &str, rows: &[usize]) -> Result<Mat<f64>> {
-        let (count, set) = (part.features.rows(), &self.dataset.provenance.name);
+        let (count, set) = (part.features.rows(), &self.dataset.origin.name);
         if let Some(row) = rows.iter().find(|&&row| row >= count) {
             return Err(Error::data(format!("{set}, {which} row {row}"), format!("there are only {count} rows")));
         }
@@ -112,7 +116,7 @@ impl Source {
         self.dataset.test.as_ref().ok_or_else(|| {
             let problem = "the set has no test part: ask for no test examples (--test-examples 0, in Python p_test=0), or import \
                            it with a file of test examples (ebbing data import --test FILE)";
-            Error::data(&self.dataset.provenance.name, problem)
+            Error::data(&self.dataset.origin.name, problem)
         })
     }
 
@@ -136,7 +140,7 @@ impl Source {
         match &part.targets {
             Targets::Classes(classes) => Ok(classes),
             Targets::Real(_) => Err(Error::data(
-                format!("{}, {which} targets", self.dataset.provenance.name),
+                format!("{}, {which} targets", self.dataset.origin.name),
                 "they are real numbers where integer class labels are needed",
             )),
         }
@@ -158,20 +162,31 @@ impl Source {
     }
 
     /// Data set name, source and hash, and the preprocessing with its parameters, as written into every result.
-    pub fn settings(&self) -> serde_json::Value {
-        let from = &self.dataset.provenance;
-        let mut preprocess = self.fitted.describe();
-        if let (Some((name, sha256)), Some(map)) = (&self.reference, preprocess.as_object_mut()) {
-            map.insert("covariance_set".into(), serde_json::json!({ "name": name, "sha256": sha256 }));
-        }
-        let mut settings = serde_json::json!({
-            "dataset": from.name, "source": from.source, "sha256": from.sha256, "preprocess": preprocess,
-        });
-        if self.repeated > 0 {
-            settings["repeated_examples_left_out"] = self.repeated.into();
-        }
-        settings
+    pub fn settings(&self) -> PreparedSet {
+        let Origin { name, source, sha256 } = self.dataset.origin.clone();
+        let preprocess = Preparation { covariance_set: self.reference.clone(), ..self.fitted.describe() };
+        PreparedSet { dataset: name, preprocess, repeated_examples_left_out: self.repeated, sha256, source }
     }
+}
+
+/// A data set and how its examples are prepared, as written into results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PreparedSet {
+    /// Its name.
+    pub dataset: String,
+    /// How examples are prepared.
+    pub preprocess: Preparation,
+    /// Training examples that were left out because they equal an earlier one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated_examples_left_out: usize,
+    /// The hash of its values.
+    pub sha256: String,
+    /// Where it came from, in words.
+    pub source: String,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Rows `from .. from + n` of a set.
@@ -202,7 +217,7 @@ mod tests {
         }
         assert_eq!(source.test(&[7]).unwrap().ncols(), source.dim());
         assert_eq!((source.train_classes().unwrap().len(), source.test_classes().unwrap().len()), (4000, 1000));
-        assert_eq!(source.settings()["preprocess"]["whiten"]["ridge"], 1e-7);
+        assert_eq!(source.settings().preprocess.steps.whiten.unwrap().ridge, 1e-7);
     }
 
     #[test]
@@ -223,7 +238,7 @@ mod tests {
         let other = Dataset { train: test, ..sample.clone() };
         let own = Source::new(sample.clone(), &Preprocess::default()).unwrap();
         let with = Source::with_covariance(sample.clone(), &Preprocess::default(), other).unwrap();
-        assert_eq!(with.settings()["preprocess"]["covariance_set"]["name"], "mnist-sample");
+        assert_eq!(with.settings().preprocess.covariance_set.unwrap().name, "mnist-sample");
         assert_ne!(own.train(&[0]).unwrap(), with.train(&[0]).unwrap());
         let same = Source::with_covariance(sample.clone(), &Preprocess::default(), sample).unwrap();
         assert_eq!(own.train(&[0]).unwrap(), same.train(&[0]).unwrap());

@@ -2,13 +2,15 @@
 
 use super::{Dataset, ImportOptions, Preprocess, Source};
 use crate::error::Result;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+
+/// The name of a set, how it is prepared, and whether its examples are numbers only.
+type Key = (String, Preprocess, bool);
 
 /// Data sets with their preprocessing fitted, by name and settings.
 #[derive(Debug, Default)]
 pub struct Sources {
-    loaded: Mutex<BTreeMap<String, Arc<Source>>>,
+    loaded: Mutex<Vec<(Key, Arc<Source>)>>,
 }
 
 impl Sources {
@@ -22,7 +24,7 @@ impl Sources {
     /// # Errors
     /// What loading or preparing it says.
     pub fn get(&self, name: &str, preprocess: &Preprocess) -> Result<Arc<Source>> {
-        self.remembered(format!("{name} {preprocess:?}"), || Source::new(open(name)?, preprocess))
+        self.remembered((name.into(), preprocess.clone(), false), || Source::new(open(name)?, preprocess))
     }
 
     /// The same set with every example replaced by its number, for checks of what can be drawn from it.
@@ -31,20 +33,20 @@ impl Sources {
     /// What loading it says.
     pub fn numbers(&self, name: &str, preprocess: &Preprocess) -> Result<Arc<Source>> {
         let bare = Preprocess { gray: preprocess.gray, ..Preprocess::none() };
-        self.remembered(format!("{name} numbers {bare:?}"), || {
+        self.remembered((name.into(), bare.clone(), true), || {
             Source::new(Source::new(open(name)?, &bare)?.into_numbers(), &Preprocess::none())
         })
     }
 
-    fn remembered(&self, key: String, make: impl FnOnce() -> Result<Source>) -> Result<Arc<Source>> {
+    fn remembered(&self, key: Key, make: impl FnOnce() -> Result<Source>) -> Result<Arc<Source>> {
         // Held while loading: a second caller that wants the same set waits for it instead of loading it too.
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(source) = loaded.get(&key) {
+        if let Some((_, source)) = loaded.iter().find(|(known, _)| *known == key) {
             return Ok(source.clone());
         }
         let source = Arc::new(make()?);
         crate::stop::check()?;
-        loaded.insert(key, source.clone());
+        loaded.push((key, source.clone()));
         Ok(source)
     }
 }

@@ -3,11 +3,10 @@
 use super::array::Array;
 use super::cifar::{self, Cifar};
 use super::csv::{CsvOptions, class_names, read_csv};
+use super::file::{self, OpenFile};
 use super::zip::Zip;
-use super::{Dataset, Part, assemble, file, idx, npy};
+use super::{Dataset, Part, assemble, idx, npy};
 use crate::error::{Error, Result};
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// The files that make up a set.
@@ -107,9 +106,8 @@ fn read_arrays(mut arrays: Vec<(String, Array)>, path: &Path, name: &str, source
 
 /// The byclass files in EMNIST's archive.
 fn read_emnist(path: &Path, name: &str, source: &str) -> Result<Dataset> {
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
-    file::regular_length(&file, path)?;
-    let mut zip = Zip::open(BufReader::new(file), path)?;
+    let mut file = OpenFile::open(path)?;
+    let mut zip = Zip::open(file.stream(), path)?;
     let mut read = |which: &str| {
         let wanted = format!("emnist-byclass-{which}-ubyte.gz");
         let member = zip.names.iter().position(|name| name.rsplit('/').next() == Some(&wanted));

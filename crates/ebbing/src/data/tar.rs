@@ -32,7 +32,7 @@ pub(super) fn files(archive: &[u8], path: &Path) -> Result<Vec<(String, Range<us
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// An archive of the given files.

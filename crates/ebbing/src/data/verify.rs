@@ -1,7 +1,8 @@
 //! Checks a copy of a data set: file checksums against published ones, decoded sizes and classes against the official set.
 
-use super::known::{KnownSet, file_sha256};
-use super::places::{Found, Places};
+use super::file_sha256;
+use super::known::KnownSet;
+use super::places::{Places, SetCopy};
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 
@@ -20,7 +21,7 @@ pub struct FileCheck {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
     /// The copy.
-    pub found: Found,
+    pub found: SetCopy,
     /// Its files.
     pub files: Vec<FileCheck>,
     /// SHA-256 over the decoded examples and labels.
@@ -51,7 +52,7 @@ impl Places {
             files: found.files.iter().map(check).collect::<Result<_>>()?,
             rows: (dataset.train.features.rows(), dataset.test.as_ref().map_or(0, |test| test.features.rows())),
             differences: set.map_or(vec![], |set| set.differences(&dataset)),
-            sha256: dataset.provenance.sha256,
+            sha256: dataset.origin.sha256,
             found,
         })
     }

@@ -23,12 +23,8 @@ pub enum Convention {
 
 impl Convention {
     /// The name that options and files use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Convention::Gem => "gem",
-            Convention::Avalanche => "avalanche",
-            Convention::Chaudhry => "chaudhry",
-        }
+    pub fn name(self) -> String {
+        crate::word_of(&self)
     }
 }
 

@@ -5,11 +5,11 @@
 //! `1 − ηΘ`, so `η = 1/λ_max(Θ)` is half of what it can bear. The kernel moves as the network learns, so it is looked
 //! at again every few steps.
 
+use super::activations::Activations;
 use super::gram::GramLayer;
 use super::learner::{LossScale, PenaltyStep, TrainSettings};
 use super::levenberg::Minimum;
 use super::mlp::{Mlp, squared_error};
-use super::pass::Pass;
 use super::posterior::Heads;
 use super::tangent::Tangent;
 use super::train::Examples;
@@ -37,7 +37,7 @@ pub struct Progress {
 
 /// How a task ended.
 #[derive(Clone)]
-pub(crate) struct Outcome {
+pub(crate) struct TaskEnd {
     pub steps: usize,
     pub mse: f64,
     pub stop: Stop,
@@ -152,20 +152,20 @@ impl<'a> Descent<'a> {
     }
 
     /// Trains until a stopping rule holds.
-    pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
+    pub fn run(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<TaskEnd> {
         match self.settings.batch {
             Some(batch) if batch < self.data.x.nrows() => self.run_batches(net, batch, progress),
             _ => self.run_full(net, progress),
         }
     }
 
-    fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome> {
+    fn run_full(&mut self, net: &mut Mlp, progress: &mut dyn FnMut(Progress) -> bool) -> Result<TaskEnd> {
         let data = self.data;
         let (x, y) = (data.x.as_ref(), &data.y);
         let uniform = !matches!(self.updater.penalty, Penalty::Weighted { .. });
         let pays = GramLayer::pays(x.nrows(), x.ncols()) && !self.settings.readout_only;
         let mut gram = (uniform && pays).then(|| GramLayer::new(net, x, self.settings.momentum as f32));
-        let mut pass = Pass::new(net, x.nrows(), y.ncols());
+        let mut pass = Activations::new(net, x.nrows(), y.ncols());
         let mut tangent = self.tangent(net, x.nrows());
         let mut scratch = Mat::zeros(x.nrows(), if gram.is_some() { net.hidden[0].nrows() } else { 0 });
         let mut step = 0;
@@ -195,11 +195,11 @@ impl<'a> Descent<'a> {
         net: &mut Mlp,
         batch: usize,
         progress: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Outcome> {
+    ) -> Result<TaskEnd> {
         let data = self.data;
         let (rows, targets) = (data.x.nrows(), data.y.ncols());
-        let mut whole = Pass::new(net, rows, targets);
-        let mut part = Pass::new(net, batch, targets);
+        let mut whole = Activations::new(net, rows, targets);
+        let mut part = Activations::new(net, batch, targets);
         let mut tangent = self.tangent(net, batch);
         let (mut bx, mut by) = (Mat::zeros(batch, data.x.ncols()), Mat::zeros(batch, targets));
         let mut order: Vec<usize> = (0..rows).collect();
@@ -237,8 +237,8 @@ impl<'a> Descent<'a> {
         Ok(self.outcome(step, mse, stop))
     }
 
-    fn outcome(&self, steps: usize, mse: f64, stop: Stop) -> Outcome {
-        Outcome { steps, mse, stop, eta: f64::from(self.updater.eta), rose: self.watch.rose(), minimum: None }
+    fn outcome(&self, steps: usize, mse: f64, stop: Stop) -> TaskEnd {
+        TaskEnd { steps, mse, stop, eta: f64::from(self.updater.eta), rose: self.watch.rose(), minimum: None }
     }
 
     /// `|Θ − Θ_{t−1}|` over what the penalty holds.
@@ -291,7 +291,7 @@ impl<'a> Descent<'a> {
         &mut self,
         tangent: &mut Option<Tangent>,
         net: &Mlp,
-        pass: &mut Pass,
+        pass: &mut Activations,
         x: MatRef<'_, f32>,
         gram: Option<&GramLayer>,
         step: usize,
@@ -346,7 +346,13 @@ impl<'a> Descent<'a> {
     }
 
     /// Errors from the top down; each layer is stepped after the error below it was taken.
-    fn backward(&mut self, net: &mut Mlp, pass: &mut Pass, x: MatRef<'_, f32>, mut gram: Option<&mut GramLayer>) {
+    fn backward(
+        &mut self,
+        net: &mut Mlp,
+        pass: &mut Activations,
+        x: MatRef<'_, f32>,
+        mut gram: Option<&mut GramLayer>,
+    ) {
         let top = pass.h.len() - 1;
         let scale = 1.0 / (net.width() as f32).sqrt();
         let hidden = !self.settings.readout_only;
@@ -395,7 +401,7 @@ impl<'a> Descent<'a> {
         let heads = hidden.pop().into_iter().collect();
         let net = Mlp { activation: self.settings.architecture.activation, hidden, heads };
         let x = self.data.x.as_ref();
-        let mut pass = Pass::new(&net, x.nrows(), self.data.y.ncols());
+        let mut pass = Activations::new(&net, x.nrows(), self.data.y.ncols());
         pass.forward(&net, x, None, 0);
         let mut stream = Stream::new(self.settings.seed, "tangent kernel", self.task as u64);
         let mut tangent = Tangent::new(&net, x.nrows(), self.data.y.ncols(), &mut stream);

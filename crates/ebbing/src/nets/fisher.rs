@@ -1,14 +1,14 @@
 //! `F_i = g_i² / √(Σ_j g_j⁴/n)` (paper, Eq. 184, with 1/n inside the root): which weights a task's loss depends on.
 
+use super::activations::Activations;
 use super::learner::Fisher;
 use super::mlp::Mlp;
-use super::pass::Pass;
 use super::update::Params;
 use crate::linalg::{Mat, MatRef, column_f32, for_columns, matmul_f32};
 
 /// A forward pass and the errors `f − y` of its outputs.
-fn residual(net: &Mlp, x: MatRef<'_, f32>, y: &Mat<f32>, head: usize) -> (Pass, Mat<f32>) {
-    let mut pass = Pass::new(net, x.nrows(), y.ncols());
+fn residual(net: &Mlp, x: MatRef<'_, f32>, y: &Mat<f32>, head: usize) -> (Activations, Mat<f32>) {
+    let mut pass = Activations::new(net, x.nrows(), y.ncols());
     pass.forward(net, x, None, head);
     let mut residual = pass.f.clone();
     for_columns(&mut residual, |j, r| {
@@ -47,7 +47,7 @@ pub(crate) fn fisher(net: &Mlp, x: MatRef<'_, f32>, y: &Mat<f32>, head: usize, k
 fn accumulate(
     total: &mut Params,
     net: &Mlp,
-    pass: &mut Pass,
+    pass: &mut Activations,
     x: MatRef<'_, f32>,
     head: usize,
     r: &Mat<f32>,

@@ -1,6 +1,6 @@
 //! Which rule changes the weights (paper, Eqs. 180–186), and when a task counts as learned.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least, not_negative, positive, refuse, within};
 use crate::kernels::{Activation, Architecture};
 use crate::nets::posterior::Heads;
 use serde::{Deserialize, Serialize};
@@ -73,8 +73,7 @@ impl Learner {
             Learner::Gd => "gd".into(),
             Learner::L2 { kappa } => format!("l2(kappa={kappa})"),
             Learner::Ewc { kappa, gamma, fisher, indexing } => {
-                let (fisher, indexing) = (format!("{fisher:?}").to_lowercase(), format!("{indexing:?}").to_lowercase());
-                format!("ewc(kappa={kappa},gamma={gamma},{fisher},{indexing})")
+                format!("ewc(kappa={kappa},gamma={gamma},{},{})", crate::word_of(fisher), crate::word_of(indexing))
             }
         }
     }
@@ -219,7 +218,7 @@ impl TrainSettings {
     /// # Errors
     /// [`Error::Setting`] naming the first setting out of range.
     pub fn check(&self) -> Result<()> {
-        let positive = [
+        let above_zero = [
             ("sigma0", self.sigma0),
             ("eta", self.eta.unwrap_or(1.0)),
             ("eta_factor", self.eta_factor),
@@ -227,10 +226,8 @@ impl TrainSettings {
             ("tolerance", self.tolerance),
             ("gradient_tolerance", self.gradient_tolerance),
         ];
-        for (name, value) in positive {
-            if !(value.is_finite() && value > 0.0) {
-                return Err(Error::setting(name, value, "must be positive and finite"));
-            }
+        for (name, value) in above_zero {
+            positive(name, value)?;
         }
         self.architecture.check()?;
         for (name, value) in [
@@ -239,21 +236,12 @@ impl TrainSettings {
             ("max_steps", self.max_steps),
             ("batch", self.batch.unwrap_or(1)),
         ] {
-            if value == 0 {
-                return Err(Error::setting(name, 0, "must be at least 1"));
-            }
+            at_least(name, value, 1)?;
         }
-        if !(0.0..1.0).contains(&self.momentum) {
-            return Err(Error::setting("momentum", self.momentum, "must lie in [0, 1)"));
-        }
-        let kappa = self.learner.kappa();
-        if !(kappa.is_finite() && kappa >= 0.0) {
-            return Err(Error::setting("kappa", kappa, "must be at least 0 and finite"));
-        }
-        if let Learner::Ewc { gamma, .. } = self.learner
-            && !(0.0..=1.0).contains(&gamma)
-        {
-            return Err(Error::setting("gamma", gamma, "must lie in [0, 1]"));
+        refuse(!(0.0..1.0).contains(&self.momentum), "momentum", self.momentum, "must lie in [0, 1)")?;
+        not_negative("kappa", self.learner.kappa())?;
+        if let Learner::Ewc { gamma, .. } = self.learner {
+            within("gamma", gamma, 0.0, 1.0)?;
         }
         self.check_solver()
     }
@@ -268,27 +256,15 @@ impl TrainSettings {
         if let Some(bad) = self.readout_scales.iter().find(|s| !(s.is_finite() && **s > 0.0)) {
             return Err(Error::setting("readout_scales", bad, "every scale must be positive and finite"));
         }
-        if self.readout_scales.is_empty() {
-            return Err(Error::setting("readout_scales", "empty", "must name at least one scale"));
-        }
-        let penalty = self.readout_penalty;
-        if !(penalty.is_finite() && penalty >= 0.0) {
-            return Err(Error::setting("readout_penalty", penalty, "must be at least 0 and finite"));
-        }
+        refuse(self.readout_scales.is_empty(), "readout_scales", "empty", "must name at least one scale")?;
+        not_negative("readout_penalty", self.readout_penalty)?;
         if self.solver == Solver::Descent {
-            if self.readout_scales != [1.0] || penalty != 0.0 {
-                let name = if penalty != 0.0 { "readout_penalty" } else { "readout_scales" };
-                return Err(Error::setting(name, "given", "needs the solver levenberg"));
-            }
-            return Ok(());
+            refuse(self.readout_penalty != 0.0, "readout_penalty", "given", "needs the solver levenberg")?;
+            return refuse(self.readout_scales != [1.0], "readout_scales", "given", "needs the solver levenberg");
         }
-        if let Learner::Ewc { .. } = self.learner {
-            return Err(Error::setting(
-                "solver",
-                "levenberg",
-                "must be descent for EWC, whose penalty differs from weight to weight",
-            ));
-        }
+        let weighted = matches!(self.learner, Learner::Ewc { .. });
+        let expected = "must be descent for EWC, whose penalty differs from weight to weight";
+        refuse(weighted, "solver", "levenberg", expected)?;
         if self.solver_of(0) == Solver::Descent {
             return Ok(());
         }
@@ -298,9 +274,6 @@ impl TrainSettings {
             ("eta", self.eta.is_some()),
             ("the explicit penalty step", self.penalty_step == PenaltyStep::Explicit),
         ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((name, _)) => Err(Error::setting(*name, "given", "needs the solver descent")),
-            None => Ok(()),
-        }
+        given.into_iter().try_for_each(|(name, given)| refuse(given, name, "given", "needs the solver descent"))
     }
 }

@@ -1,7 +1,7 @@
 //! `x^{l+1} = φ(W^l x^l/√dim x^l)`, `f(x) = a·x^L/√N` (paper, Eqs. 1, 10, 12): a fully connected network in single
 //! precision.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, at_least, positive, refuse};
 use crate::kernels::{Activation, Architecture};
 use crate::linalg::{LEAVE, Mat, MatRef, column_f32, for_columns, matmul_f32, matmul_f32_with};
 use crate::rng::Stream;
@@ -35,20 +35,14 @@ impl Mlp {
     ) -> Result<Self> {
         architecture.check()?;
         for (name, value) in [("input dimension", input_dim), ("width", width), ("target columns", targets)] {
-            if value == 0 {
-                return Err(Error::setting(name, 0, "must be at least 1"));
-            }
+            at_least(name, value, 1)?;
         }
-        if !(sigma0.is_finite() && sigma0 > 0.0) {
-            return Err(Error::setting("sigma0", sigma0, "must be positive and finite"));
-        }
+        positive("sigma0", sigma0)?;
         // Counted in floating point: no width overflows, and what no machine holds is refused.
         let weights =
             width as f64 * (input_dim as f64 + targets as f64 + width as f64 * (architecture.depth - 1) as f64);
-        if weights > MOST_WEIGHTS {
-            let expected = format!("the network would have {weights:.1e} weights, more than any machine holds");
-            return Err(Error::setting("width", width, expected));
-        }
+        let expected = format!("the network would have {weights:.1e} weights, more than any machine holds");
+        refuse(weights > MOST_WEIGHTS, "width", width, expected)?;
         let mut draw = |rows, cols| Mat::from_fn(rows, cols, |_, _| (sigma0 * stream.normal()) as f32);
         let mut hidden = vec![draw(width, input_dim)];
         for _ in 1..architecture.depth {
@@ -77,16 +71,6 @@ impl Mlp {
     /// The width N of the last hidden layer.
     pub fn width(&self) -> usize {
         self.hidden[self.hidden.len() - 1].nrows()
-    }
-
-    /// The input dimension N0.
-    pub fn input_dim(&self) -> usize {
-        self.hidden[0].ncols()
-    }
-
-    /// The number of readouts.
-    pub fn head_count(&self) -> usize {
-        self.heads.len()
     }
 
     /// Hidden weights plus those of one readout.

@@ -37,6 +37,7 @@
 //! # Ok::<(), ebbing::Error>(())
 //! ```
 
+mod activations;
 mod checkpoint;
 mod descent;
 mod fisher;
@@ -45,7 +46,6 @@ mod interference;
 mod learner;
 mod levenberg;
 mod mlp;
-mod pass;
 mod posterior;
 mod tangent;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `Θ = J Jᵀ`, the network's own tangent kernel on the training outputs, and its largest eigenvalue.
 
+use super::activations::Activations;
 use super::gram::GramLayer;
 use super::mlp::Mlp;
-use super::pass::Pass;
 use crate::linalg::{Mat, MatRef, column_f32, for_columns, matmul_f32};
 use crate::rng::Stream;
 
@@ -31,7 +31,7 @@ impl Tangent {
     pub fn largest(
         &mut self,
         net: &Mlp,
-        pass: &mut Pass,
+        pass: &mut Activations,
         x: MatRef<'_, f32>,
         gram: Option<&GramLayer>,
         head: usize,
@@ -56,7 +56,7 @@ impl Tangent {
     fn multiply(
         &mut self,
         net: &Mlp,
-        pass: &mut Pass,
+        pass: &mut Activations,
         x: MatRef<'_, f32>,
         gram: Option<&GramLayer>,
         head: usize,

@@ -1,6 +1,6 @@
 //! A network learns a sequence of tasks; losses and accuracies on every task seen are taken after each.
 
-use super::descent::{Descent, Outcome, Progress};
+use super::descent::{Descent, Progress, TaskEnd};
 use super::fisher::fisher;
 use super::learner::{Indexing, Learner, Solver, TrainSettings};
 use super::levenberg::{Minimizer, Minimum};
@@ -9,7 +9,7 @@ use super::posterior::Heads;
 use super::update::{Params, Penalty};
 use super::watch::Stop;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse};
 use crate::linalg::{Mat, column_f32, for_columns, within_pool};
 use crate::metrics::{accuracy, squared_loss};
 use crate::plan::train_cost;
@@ -99,26 +99,15 @@ impl Trainer {
             return Err(Error::data("the task sequence", "is empty; give at least one task"));
         };
         for task in tasks {
-            if (task.x.ncols(), task.y.ncols()) != (first.x.ncols(), first.y.ncols()) {
-                return Err(Error::data(
-                    &task.name,
-                    format!(
-                        "has {} inputs and {} target columns but the first task {} and {}",
-                        task.x.ncols(),
-                        task.y.ncols(),
-                        first.x.ncols(),
-                        first.y.ncols()
-                    ),
-                ));
+            let [own, wanted] = [task, first].map(|task| (task.x.ncols(), task.y.ncols()));
+            if own != wanted {
+                let shape = |(inputs, columns)| format!("{inputs} inputs and {columns} target columns");
+                let problem = format!("has {} but the first task {} and {}", shape(own), wanted.0, wanted.1);
+                return Err(Error::data(&task.name, problem));
             }
-            if let Some(batch) = settings.batch
-                && batch > task.x.nrows()
-            {
-                return Err(Error::setting(
-                    "batch",
-                    batch,
-                    format!("must be at most {}, the size of {}", task.x.nrows(), task.name),
-                ));
+            if let Some(batch) = settings.batch.filter(|batch| *batch > task.x.nrows()) {
+                let expected = format!("must be at most {}, the size of {}", task.x.nrows(), task.name);
+                return Err(Error::setting("batch", batch, expected));
             }
         }
         context.plan().check("training", &sizes_of(tasks), |s| {
@@ -183,15 +172,12 @@ impl Trainer {
         kappas: &[f64],
         progress: &mut (dyn FnMut(Progress) -> bool + Send),
     ) -> Result<Vec<Trainer>> {
-        if self.settings.solver_of(self.done()) != Solver::Levenberg
-            || !matches!(self.settings.learner, Learner::L2 { .. })
-        {
-            return Err(Error::setting("kappas", "several", "need the solver levenberg and the learner L2"));
-        }
+        let l2 = matches!(self.settings.learner, Learner::L2 { .. });
+        let bad = self.settings.solver_of(self.done()) != Solver::Levenberg || !l2;
+        refuse(bad, "kappas", "several", "need the solver levenberg and the learner L2")?;
         for (k, &kappa) in kappas.iter().enumerate() {
-            if !(kappa.is_finite() && kappa > 0.0) || kappas[..k].contains(&kappa) {
-                return Err(Error::setting("kappas", kappa, "every κ must be positive, finite and named once"));
-            }
+            let bad = !(kappa.is_finite() && kappa > 0.0) || kappas[..k].contains(&kappa);
+            refuse(bad, "kappas", kappa, "every κ must be positive, finite and named once")?;
         }
         within_pool(|| {
             let (t, before, head) = self.begin();
@@ -248,7 +234,7 @@ impl Trainer {
     }
 
     /// Takes a task's network and measures it.
-    fn end(&mut self, t: usize, before: &Mlp, net: Mlp, outcome: Outcome) -> Result<()> {
+    fn end(&mut self, t: usize, before: &Mlp, net: Mlp, outcome: TaskEnd) -> Result<()> {
         let moved = relative_distance(&net.hidden, &before.hidden);
         self.net = net;
         self.trained.reports.push(TaskReport {

@@ -19,7 +19,7 @@ pub enum Stop {
     MaxSteps,
 }
 
-/// Keeps the losses that tell divergence, overshooting and standstill.
+/// The losses that show divergence, overshooting and standstill.
 #[derive(Default)]
 pub(crate) struct Watch {
     first: Option<f64>,

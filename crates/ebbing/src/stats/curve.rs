@@ -56,7 +56,7 @@ impl<'a> FittedPoints<'a> {
         let best = self.best_log_tau().map(|log_tau| (log_tau, self.exponential(log_tau)));
         let least = best.as_ref().map_or(f64::INFINITY, |(_, p)| p.rss).min(step.rss).min(line.rss);
         let variance = if freedom > 0 { least / freedom as f64 } else { 0.0 };
-        // Residuals below the rounding of the values themselves tell nothing.
+        // Residuals below the rounding of the values themselves mean nothing.
         let rounding = self.x.len() as f64 * (8.0 * f64::EPSILON * self.largest()).powi(2);
         // An optimum that a limit meets to rounding lies there.
         let best = best.filter(|(_, p)| p.rss + rounding < step.rss.min(line.rss));

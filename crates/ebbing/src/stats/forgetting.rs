@@ -13,7 +13,7 @@ pub enum CurveShape {
     Saturating,
     /// The initial slope F_max/τ only: no sign of saturation within the curve.
     Linear,
-    /// The plateau only: it is reached at once, τ is too short to tell.
+    /// The plateau only: it is reached at once, τ is too short to be determined.
     Step,
     /// Nothing is forgotten: every value is below 1e-20, the square of a rounding error.
     Zero,
@@ -115,7 +115,7 @@ mod tests {
             let fit = ForgettingFit::new(&times(n), &exponential(n, f_max, tau)).unwrap();
             let case = format!("n = {n}, F_max = {f_max}, tau = {tau}: {fit:?}");
             assert_eq!(fit.shape, CurveShape::Saturating, "{case}");
-            // τ is told by the curvature, a part T/(2τ) of values that are right to ε: so is it to ε τ/T, and a
+            // τ follows from the curvature, a part T/(2τ) of values that are right to ε: so is it to ε τ/T, and a
             // hundred allows for the sums in between.
             let tolerance = 100.0 * f64::EPSILON * (1.0 + tau / n as f64);
             assert!((fit.tau.unwrap().value / tau - 1.0).abs() < tolerance, "{case}");
@@ -236,7 +236,7 @@ mod tests {
             let fit = ForgettingFit::new(&times(short.len()), short).unwrap();
             assert_eq!((fit.shape, fit.f_max, fit.tau), (CurveShape::Undetermined, None, None));
         }
-        // Two points beyond the first cannot tell scatter from shape: an exact fit without errors.
+        // Two points beyond the first cannot separate scatter from shape: an exact fit without errors.
         let exact = ForgettingFit::new(&times(3), &exponential(3, 1.0, 1.5)).unwrap();
         assert_eq!(exact.tau.unwrap().standard_error, None);
     }

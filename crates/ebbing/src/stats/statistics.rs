@@ -60,7 +60,7 @@ impl Estimate {
 }
 
 impl std::fmt::Display for Estimate {
-    /// `0.812 ± 0.006`, or `0.812` where no error can be told.
+    /// `0.812 ± 0.006`, or `0.812` where no error is known.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.standard_error.map_or_else(|| significant(self.value), |e| with_error(self.value, e)))
     }

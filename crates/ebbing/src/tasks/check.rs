@@ -3,7 +3,7 @@
 use super::labels::own_readouts;
 use super::load::{Loaded, read};
 use super::pool::number_inputs;
-use super::{Task, TaskSequence};
+use super::{Provenance, Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::{
     Cost, Memory, Speed, forecast_cost, in_tiles, order_cost, phase_cost, sequence_cost, size, whole_disk,
@@ -28,8 +28,8 @@ pub struct TaskCheck {
     pub shared: Vec<Vec<usize>>,
     /// How many different training inputs there are in all.
     pub distinct: usize,
-    /// What made the sequence.
-    pub settings: serde_json::Value,
+    /// What made the sequence, where there is one.
+    pub settings: Option<Provenance>,
     /// What can be computed, and what that costs here.
     pub computations: Vec<Computation>,
     /// What makes the file unusable, one sentence each.
@@ -111,7 +111,7 @@ pub fn check_tasks(path: impl AsRef<Path>, memory: &Memory) -> TaskCheck {
 pub fn check_sequence(sequence: &TaskSequence, memory: &Memory) -> TaskCheck {
     let mut report = TaskCheck::empty();
     report.problems = sequence.problems().iter().map(ToString::to_string).collect();
-    report.settings = sequence.settings.clone();
+    report.settings = Some(sequence.settings.clone());
     report.notes = sequence.target_notes();
     let sets: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
     let numbers = number_inputs(&sets);
@@ -156,7 +156,7 @@ impl TaskCheck {
             tasks: Vec::new(),
             shared: Vec::new(),
             distinct: 0,
-            settings: serde_json::Value::Null,
+            settings: None,
             computations: Vec::new(),
             problems: Vec::new(),
             notes: Vec::new(),
@@ -250,7 +250,7 @@ fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
     }
     let constant = |target: &TargetSummary| matches!(target, TargetSummary::Values(values) if values.len() == 1);
     if summary.p > 1 && !summary.targets.is_empty() && summary.targets.iter().all(constant) {
-        found.push(format!("{label}: its targets are constant: there is nothing to tell apart"));
+        found.push(format!("{label}: its targets are constant: there is nothing to distinguish"));
     }
     if (0..task.y.ncols()).all(|c| (0..task.y.nrows()).all(|i| task.y[(i, c)] == 0.0)) {
         found.push(format!("{label}: its targets are all zero: losses relative to them do not exist"));

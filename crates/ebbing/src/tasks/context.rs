@@ -1,8 +1,8 @@
 //! Task identity as input: one random vector per task, appended to all of its inputs.
 
 use super::draw::fits;
-use super::{PoolRow, Task, TaskSequence};
-use crate::error::{Error, Result};
+use super::{PoolRow, Provenance, Seeded, Task, TaskSequence};
+use crate::error::{Error, Result, not_negative};
 use crate::linalg::{Mat, MatRef};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -42,9 +42,7 @@ impl WithContext {
     /// [`Error::Setting`] for a variance outside its range; [`Error::Data`] for an unusable sequence or an input that
     /// cannot be scaled.
     pub fn apply(&self, sequence: &TaskSequence, seed: u64) -> Result<TaskSequence> {
-        if !(self.variance >= 0.0 && self.variance.is_finite()) {
-            return Err(Error::setting("variance", self.variance, "must be a finite number, at least 0"));
-        }
+        not_negative("variance", self.variance)?;
         sequence.validate()?;
         super::inputs_only(&sequence.tasks)?;
         let tested = |task: &Task| task.test.as_ref().map_or(0, |test| test.x.nrows());
@@ -65,11 +63,8 @@ impl WithContext {
             }
             tasks.push(extended);
         }
-        let mut settings = sequence.settings.clone();
-        let mut own = serde_json::json!(self);
-        super::note(&mut own, "seed", seed.into());
-        super::note(&mut settings, "context", own);
-        Ok(TaskSequence { tasks, settings })
+        let context = Some(Seeded { step: self.clone(), seed });
+        Ok(TaskSequence { tasks, settings: Provenance { context, ..sequence.settings.clone() } })
     }
 
     /// The rows of `x` followed by the context, scaled if asked for.

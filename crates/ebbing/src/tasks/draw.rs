@@ -1,36 +1,17 @@
 //! What the protocols share: ranges of settings, images by class, and prepared images by their numbers.
 
-use super::{PoolRow, Task, TestSet};
+use super::{Draws, PoolRow, Protocol, Provenance, Task, TaskSequence, TestSet};
 use crate::data::Source;
-use crate::error::{Error, Result};
+use crate::error::{Result, refuse};
 use crate::linalg::{Mat, MatRef};
 use std::collections::BTreeMap;
-
-/// Refuses a number outside [low, high] (and NaN).
-pub(super) fn within(name: &str, value: f64, low: f64, high: f64) -> Result<()> {
-    if value >= low && value <= high {
-        return Ok(());
-    }
-    Err(Error::setting(name, value, format!("must lie in [{low}, {high}]")))
-}
-
-/// Refuses a count below `least`.
-pub(super) fn at_least(name: &str, value: usize, least: usize) -> Result<()> {
-    if value >= least {
-        return Ok(());
-    }
-    Err(Error::setting(name, value, format!("must be at least {least}")))
-}
 
 /// Refuses a sequence whose inputs would take more than 64 GiB.
 pub(super) fn fits(name: &str, value: usize, tasks: usize, rows: usize, dim: usize) -> Result<()> {
     const MOST: usize = 1 << 33;
     let numbers = tasks.checked_mul(rows).and_then(|rows| rows.checked_mul(dim));
-    if numbers.is_some_and(|numbers| numbers <= MOST) {
-        return Ok(());
-    }
     let expected = format!("{tasks} tasks of {rows} inputs with {dim} features would take more than 64 GiB of memory");
-    Err(Error::setting(name, value, expected))
+    refuse(numbers.is_none_or(|numbers| numbers > MOST), name, value, expected)
 }
 
 /// The numbers of the images of each class.
@@ -50,18 +31,12 @@ pub(super) enum SourcePart {
 
 impl SourcePart {
     pub fn name(self) -> &'static str {
-        match self {
-            SourcePart::Train => "training",
-            SourcePart::Test => "test",
-        }
+        if self == SourcePart::Train { "training" } else { "test" }
     }
 
     /// The setting that says how many examples of this part a task has.
     pub fn setting(self) -> &'static str {
-        match self {
-            SourcePart::Train => "p",
-            SourcePart::Test => "p_test",
-        }
+        if self == SourcePart::Train { "p" } else { "p_test" }
     }
 
     /// How many images the source has.
@@ -133,6 +108,18 @@ pub(super) fn one_column(values: &[f64]) -> Mat<f64> {
 /// Untransformed images as pool rows.
 pub(super) fn plain_rows(numbers: &[usize]) -> Vec<PoolRow> {
     numbers.iter().map(|&image| PoolRow { image: image as u64, view: 0 }).collect()
+}
+
+/// Drawn tasks with what made them.
+pub(super) fn drawn_sequence(
+    tasks: Vec<Task>,
+    source: &Source,
+    protocol: Protocol,
+    seed: u64,
+    drawn: Draws,
+) -> TaskSequence {
+    let (data, protocol, seed, drawn) = (Some(source.settings()), Some(protocol), Some(seed), Some(drawn));
+    TaskSequence { tasks, settings: Provenance { data, protocol, seed, drawn, ..Provenance::default() } }
 }
 
 /// Examples drawn for the training or the test part of a task.

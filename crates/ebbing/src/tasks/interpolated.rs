@@ -2,8 +2,8 @@
 
 use super::draw::{fits, rounded};
 use super::pool::number_inputs;
-use super::{PoolRow, Task, TaskSequence, TestSet};
-use crate::error::{Error, Result};
+use super::{PoolRow, Provenance, Seeded, Task, TaskSequence, TestSet};
+use crate::error::{Error, Result, refuse};
 use crate::linalg::{Mat, MatRef};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -44,10 +44,7 @@ impl Interpolated {
     /// # Errors
     /// [`Error::Setting`] for the number of datasets.
     pub(super) fn check(&self) -> Result<()> {
-        if self.steps <= MOST_STEPS {
-            return Ok(());
-        }
-        Err(Error::setting("steps", self.steps, format!("must be at most {MOST_STEPS}")))
+        refuse(self.steps > MOST_STEPS, "steps", self.steps, format!("must be at most {MOST_STEPS}"))
     }
 
     /// Inserts the intermediate datasets between the two tasks of `sequence`.
@@ -93,9 +90,8 @@ impl Interpolated {
         let mut tasks = vec![first.clone()];
         tasks.extend((1..=self.steps).map(middle));
         tasks.push(last.clone());
-        let mut settings = sequence.settings.clone();
-        super::note(&mut settings, "interpolate", serde_json::json!({ "steps": self.steps, "seed": seed }));
-        Ok(TaskSequence { tasks, settings })
+        let interpolate = Some(Seeded { step: self.clone(), seed });
+        Ok(TaskSequence { tasks, settings: Provenance { interpolate, ..sequence.settings.clone() } })
     }
 }
 

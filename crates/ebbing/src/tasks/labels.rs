@@ -1,6 +1,6 @@
 //! What targets mean, at every door: classes become ±1 or one-hot columns, real numbers stay as they are.
 
-use super::{PoolRow, Present, Task, TaskSequence, TestSet, note, preparation_words};
+use super::{PoolRow, Present, Provenance, Task, TaskSequence, TestSet};
 use crate::data::{Array, Values};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// More classes than this are taken for real targets that were stored as integers.
 const MOST_CLASSES: usize = 1000;
-/// Lists of more classes than this are shortened where they are told.
+/// Lists of more classes than this are shortened in messages.
 const LISTED: usize = 6;
 
 /// A class by the number or the name that its label is; numbers come before names.
@@ -34,38 +34,37 @@ impl std::fmt::Display for Class {
 
 /// The targets of one set of examples as they were given.
 #[derive(Debug, Clone, PartialEq)]
-pub enum GivenTargets {
+pub enum RawTargets {
     /// One label per example: integers, booleans or strings.
     Classes(Vec<Class>),
     /// Real targets, one row per example; integers in several columns too.
     Real(Mat<f64>),
 }
 
-impl From<&Array> for GivenTargets {
+impl From<&Array> for RawTargets {
     fn from(array: &Array) -> Self {
-        let numbers =
-            |labels: &mut dyn Iterator<Item = i64>| GivenTargets::Classes(labels.map(Class::Number).collect());
+        let numbers = |labels: &mut dyn Iterator<Item = i64>| RawTargets::Classes(labels.map(Class::Number).collect());
         match &array.values {
-            Values::Texts(v) => GivenTargets::Classes(v.iter().cloned().map(Class::Name).collect()),
+            Values::Texts(v) => RawTargets::Classes(v.iter().cloned().map(Class::Name).collect()),
             Values::Bytes(v) if array.columns() == 1 => numbers(&mut v.iter().map(|&b| i64::from(b))),
             Values::Integers(v) if array.columns() == 1 => numbers(&mut v.iter().copied()),
-            _ => GivenTargets::Real(array.to_mat()),
+            _ => RawTargets::Real(array.to_mat()),
         }
     }
 }
 
-impl GivenTargets {
+impl RawTargets {
     fn classes(&self) -> Option<&[Class]> {
         match self {
-            GivenTargets::Classes(classes) => Some(classes),
-            GivenTargets::Real(_) => None,
+            RawTargets::Classes(classes) => Some(classes),
+            RawTargets::Real(_) => None,
         }
     }
 }
 
 /// A task whose targets have not become target columns yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GivenTask {
+pub struct RawTask {
     /// Its name in tables.
     pub name: String,
     /// What messages call its targets ("tasks.npz, y_2"); those of its held-out examples have `_test` behind it.
@@ -73,16 +72,16 @@ pub struct GivenTask {
     /// Training inputs, one per row.
     pub x: Mat<f64>,
     /// Training targets.
-    pub y: GivenTargets,
+    pub y: RawTargets,
     /// Which pool input each training row is said to be: believed where all tasks say so, and equal rows are equal inputs.
     pub rows: Option<Vec<PoolRow>>,
     /// Held-out inputs and targets.
-    pub test: Option<(Mat<f64>, GivenTargets)>,
+    pub test: Option<(Mat<f64>, RawTargets)>,
     /// Outputs of the model before it learns the first task.
     pub present: Option<Present>,
 }
 
-impl GivenTask {
+impl RawTask {
     /// The task with the target columns of a rule.
     pub fn into_task(self, rule: &TargetRule) -> Task {
         let test = self.test.map(|(x, y)| TestSet { x, y: rule.apply(&y) });
@@ -95,17 +94,17 @@ impl TaskSequence {
     ///
     /// # Errors
     /// Those of [`TargetRule::of`] and [`TaskSequence::new`].
-    pub fn of_given(tasks: Vec<GivenTask>, mut settings: serde_json::Value) -> Result<TaskSequence> {
+    pub fn of_raw(tasks: Vec<RawTask>, mut settings: Provenance) -> Result<TaskSequence> {
         let rule = TargetRule::of(&tasks)?;
         if rule != TargetRule::AsGiven {
-            note(&mut settings, "targets", serde_json::json!(rule));
+            settings.targets = Some(rule.clone());
         }
         let mut sequence =
             TaskSequence { tasks: tasks.into_iter().map(|task| task.into_task(&rule)).collect(), settings };
         if !sequence.rows_agree() {
             sequence.tasks.iter_mut().for_each(|task| task.rows = None);
         }
-        TaskSequence::new(sequence.tasks, sequence.settings)
+        sequence.checked()
     }
 }
 
@@ -132,9 +131,9 @@ impl TargetRule {
     /// # Errors
     /// [`Error::Data`] where some are classes and others real, there is only one class or more than 1000, or a test label is
     /// not among the training labels.
-    pub fn of(tasks: &[GivenTask]) -> Result<TargetRule> {
+    pub fn of(tasks: &[RawTask]) -> Result<TargetRule> {
         let train: Vec<_> = tasks.iter().map(|task| (task.place.clone(), &task.y)).collect();
-        let held_out = |task: &GivenTask| format!("{}_test", task.place);
+        let held_out = |task: &RawTask| format!("{}_test", task.place);
         let tested = tasks.iter().filter_map(|task| Some((held_out(task), &task.test.as_ref()?.1)));
         Self::of_targets(&train, &tested.collect::<Vec<_>>())
     }
@@ -143,12 +142,12 @@ impl TargetRule {
     ///
     /// # Errors
     /// As for [`TargetRule::of`].
-    pub fn of_targets(train: &[(String, &GivenTargets)], test: &[(String, &GivenTargets)]) -> Result<TargetRule> {
+    pub fn of_targets(train: &[(String, &RawTargets)], test: &[(String, &RawTargets)]) -> Result<TargetRule> {
         let all = || train.iter().chain(test);
         let Some((name, _)) = all().find(|(_, given)| given.classes().is_some()) else {
             return Ok(TargetRule::AsGiven);
         };
-        let found = |all: &mut dyn Iterator<Item = &(String, &GivenTargets)>| -> BTreeSet<Class> {
+        let found = |all: &mut dyn Iterator<Item = &(String, &RawTargets)>| -> BTreeSet<Class> {
             all.filter_map(|(_, given)| given.classes()).flatten().cloned().collect()
         };
         if is_signs(&found(&mut all())) {
@@ -177,10 +176,10 @@ impl TargetRule {
     }
 
     /// The target columns of targets that the rule was made for.
-    pub fn apply(&self, given: &GivenTargets) -> Mat<f64> {
+    pub fn apply(&self, given: &RawTargets) -> Mat<f64> {
         let labels = match given {
-            GivenTargets::Real(m) => return m.clone(),
-            GivenTargets::Classes(labels) => labels,
+            RawTargets::Real(m) => return m.clone(),
+            RawTargets::Classes(labels) => labels,
         };
         match self {
             TargetRule::AsGiven => Mat::from_fn(labels.len(), 1, |i, _| match &labels[i] {
@@ -234,7 +233,7 @@ fn is_signs(classes: &BTreeSet<Class>) -> bool {
 impl TaskSequence {
     /// What was done to the labels of its tasks, where they were classes: the words of its [`TargetRule`].
     pub fn target_words(&self) -> Option<String> {
-        target_rule(&self.settings).words()
+        self.settings.target_rule().words()
     }
 
     /// What a reader should know about its targets: what classes became, or that real targets look like classes.
@@ -246,17 +245,11 @@ impl TaskSequence {
 
 /// What was done to inputs and targets, as part of a sentence: how inputs were prepared, and what classes became, with a readout for
 /// all or (`readout_each`) one for each task, or that real targets look like classes.
-pub fn prepared_words(settings: &serde_json::Value, tasks: &[Task], readout_each: bool) -> String {
-    let rule = target_rule(settings);
+pub fn prepared_words(settings: &Provenance, tasks: &[Task], readout_each: bool) -> String {
+    let rule = settings.target_rule();
     let words = if readout_each { rule.own_words(tasks) } else { rule.words() };
     let targets = words.or_else(|| whole_targets(&tasks.iter().map(|task| task.y.as_ref()).collect::<Vec<_>>()));
-    format!("{}{}", preparation_words(settings), targets.map_or(String::new(), |words| format!("; {words}")))
-}
-
-/// The rule that made the targets of a sequence, from its settings.
-pub fn target_rule(settings: &serde_json::Value) -> TargetRule {
-    let told = settings.get("targets").cloned().unwrap_or_default();
-    serde_json::from_value(told).unwrap_or(TargetRule::AsGiven)
+    format!("{}{}", settings.preparation_words(), targets.map_or(String::new(), |words| format!("; {words}")))
 }
 
 /// What to know of real targets that are all whole numbers, and so look like classes stored as floats.
@@ -328,15 +321,15 @@ fn one_hot(y: MatRef<'_, f64>) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
 
-    fn names(words: &[&str]) -> GivenTargets {
-        GivenTargets::Classes(words.iter().map(|w| Class::Name(w.to_string())).collect())
+    fn names(words: &[&str]) -> RawTargets {
+        RawTargets::Classes(words.iter().map(|w| Class::Name(w.to_string())).collect())
     }
 
-    fn numbers(labels: &[i64]) -> GivenTargets {
-        GivenTargets::Classes(labels.iter().copied().map(Class::Number).collect())
+    fn numbers(labels: &[i64]) -> RawTargets {
+        RawTargets::Classes(labels.iter().copied().map(Class::Number).collect())
     }
 
-    fn rule(train: &[&GivenTargets]) -> Result<TargetRule> {
+    fn rule(train: &[&RawTargets]) -> Result<TargetRule> {
         TargetRule::of_targets(&train.iter().map(|given| ("y".to_string(), *given)).collect::<Vec<_>>(), &[])
     }
 
@@ -350,12 +343,13 @@ mod tests {
         let more = rule(&[&a, &names(&["ape"])]).unwrap();
         assert_eq!(more.words().unwrap(), "3 classes (ape, cat, dog), one target column each");
         assert_eq!(serde_json::to_value(&more).unwrap(), serde_json::json!({ "one-hot": ["ape", "cat", "dog"] }));
-        assert_eq!(target_rule(&serde_json::json!({ "targets": more })), more);
+        let read: Provenance = serde_json::from_value(serde_json::json!({ "targets": more, "data": "mine" })).unwrap();
+        assert_eq!((read.target_rule(), read.data), (more, None));
     }
 
     #[test]
     fn integer_signs_go_with_real_targets_and_other_classes_do_not() {
-        let real = GivenTargets::Real(Mat::from_fn(2, 1, |i, _| i as f64 - 0.5));
+        let real = RawTargets::Real(Mat::from_fn(2, 1, |i, _| i as f64 - 0.5));
         assert_eq!(rule(&[&numbers(&[1, -1]), &real]).unwrap(), TargetRule::AsGiven);
         assert!(rule(&[&numbers(&[1, 0]), &real]).is_err());
         assert_eq!(rule(&[&numbers(&(0..10).collect::<Vec<_>>())]).unwrap().words().unwrap(), {
@@ -364,14 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn whole_real_targets_are_told_and_signs_are_not() {
-        let told = |y: &[f64]| whole_targets(&[Mat::from_fn(y.len(), 1, |i, _| y[i]).as_ref()]);
-        let note = told(&[0.0, 1.0, 7.0]).unwrap();
+    fn whole_real_targets_have_a_note_and_signs_have_none() {
+        let note_on = |y: &[f64]| whole_targets(&[Mat::from_fn(y.len(), 1, |i, _| y[i]).as_ref()]);
+        let note = note_on(&[0.0, 1.0, 7.0]).unwrap();
         assert!(note.starts_with("targets are whole numbers from 0 to 7 stored as floats"), "{note}");
         for silent in [&[1.0, -1.0][..], &[-1.0, 0.0, 1.0], &[0.5, 1.0], &[1.0, 1.0]] {
-            assert_eq!(told(silent), None, "{silent:?}");
+            assert_eq!(note_on(silent), None, "{silent:?}");
         }
-        assert!(told(&[0.0, 1.0]).is_some());
+        assert!(note_on(&[0.0, 1.0]).is_some());
     }
 
     #[test]

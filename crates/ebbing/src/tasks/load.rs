@@ -1,13 +1,16 @@
 //! Users' own sequences: one `.npz` file, a folder of them, or a recipe.
 
 use super::keys;
-use super::labels::{GivenTargets, GivenTask, TargetRule};
+use super::labels::{RawTargets, RawTask, TargetRule};
 use super::recipe::Recipe;
-use super::{Present, TaskSequence};
-use crate::data::{Array, CsvOptions, csv_arrays, file_sha256, read_mat, read_npz};
+use super::{FileRecord, Present, Provenance, TaskSequence};
+use crate::data::{Array, CsvOptions, OpenFile, csv_arrays, npz_arrays, parse_mat};
 use crate::error::{Error, Result};
+use crate::plan::Sizes;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A sequence as far as it could be read, and everything that is wrong with it.
 pub(super) struct Loaded {
@@ -41,6 +44,85 @@ impl TaskSequence {
             (Some(problem), _) => Err(problem),
             (None, None) => Err(Error::data(path.display().to_string(), "it holds no tasks")),
         }
+    }
+}
+
+/// A file or folder of own tasks, read when it is first needed and once for both its sizes and its tasks; copies of this
+/// value share what was read.
+#[derive(Clone)]
+pub struct TasksFile {
+    path: PathBuf,
+    known: Arc<Mutex<(Option<Sizes>, Option<TaskSequence>)>>,
+}
+
+impl TasksFile {
+    /// The tasks of a path, which is not read yet.
+    pub fn new(path: impl Into<PathBuf>) -> TasksFile {
+        TasksFile { path: path.into(), known: Arc::default() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The sizes of its tasks, which wait here for [`TasksFile::take`].
+    ///
+    /// # Errors
+    /// As [`TaskSequence::load`].
+    pub fn sizes(&self) -> Result<Sizes> {
+        let mut known = self.known();
+        if known.0.is_none() {
+            let tasks = TaskSequence::load(&self.path)?;
+            *known = (Some(tasks.sizes()), Some(tasks));
+        }
+        Ok(known.0.clone().unwrap_or_default())
+    }
+
+    /// Its tasks, handed over so that they stand in memory once: who wants them a second time has them read again.
+    ///
+    /// # Errors
+    /// As [`TaskSequence::load`].
+    pub fn take(&self) -> Result<TaskSequence> {
+        let mut known = self.known();
+        if let Some(tasks) = known.1.take() {
+            return Ok(tasks);
+        }
+        let tasks = TaskSequence::load(&self.path)?;
+        known.0 = Some(tasks.sizes());
+        Ok(tasks)
+    }
+
+    /// Its tasks, which wait here for [`TasksFile::take`] all the same.
+    ///
+    /// # Errors
+    /// As [`TaskSequence::load`].
+    pub fn copy(&self) -> Result<TaskSequence> {
+        let tasks = self.take()?;
+        self.known().1 = Some(tasks.clone());
+        Ok(tasks)
+    }
+
+    fn known(&self) -> MutexGuard<'_, (Option<Sizes>, Option<TaskSequence>)> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for TasksFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.path.fmt(f)
+    }
+}
+
+impl PartialEq for TasksFile {
+    fn eq(&self, other: &TasksFile) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Serialize for TasksFile {
+    fn serialize<S: Serializer>(&self, into: S) -> std::result::Result<S::Ok, S::Error> {
+        self.path.serialize(into)
     }
 }
 
@@ -137,31 +219,39 @@ enum Slot {
 
 /// Sequences out of `.npz` files.
 fn tasks(kind: &'static str, files: &[PathBuf], mut problems: Vec<Error>) -> Loaded {
-    let mut raw = Vec::new();
-    let mut sources = Vec::new();
-    for file in files {
-        match read_file(file) {
-            Ok(arrays) => raw.extend(sort_arrays(file, arrays, &mut problems)),
+    let (mut raw, mut records) = (Vec::new(), Vec::new());
+    for path in files {
+        let mut sha256 = None;
+        let read = OpenFile::open(path).and_then(|mut file| {
+            let arrays = arrays(&mut file, path);
+            sha256 = file.sha256().ok();
+            arrays
+        });
+        match read {
+            Ok(arrays) => raw.extend(sort_arrays(path, arrays, &mut problems)),
             Err(e) => problems.push(e),
         }
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        sources.push(serde_json::json!({ "file": name, "sha256": file_sha256(file).ok() }));
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        records.push(FileRecord { file, sha256 });
     }
     if ["npz file", "mat file"].contains(&kind) {
         raw.iter_mut().enumerate().for_each(|(t, task)| task.name = format!("task {}", t + 1));
     }
     raw.retain(|task| task.arrays.contains_key(&Slot::X) && task.arrays.contains_key(&Slot::Y));
-    let sequence = (!raw.is_empty()).then(|| assemble(raw, sources, &mut problems));
+    let sequence = (!raw.is_empty()).then(|| assemble(raw, records, &mut problems));
     Loaded { kind, sequence, problems }
 }
 
 /// The arrays of an `.npz` file, or `x` and `y` of a CSV file: one example per line, its label as [`CsvOptions`] says.
-fn read_file(file: &Path) -> Result<Vec<(String, Array)>> {
-    match file.extension().and_then(|ending| ending.to_str()) {
-        Some("csv") => csv_arrays(file, &CsvOptions::default()),
-        Some("tsv") => csv_arrays(file, &CsvOptions { delimiter: b'\t', ..CsvOptions::default() }),
-        Some(mat) if mat.eq_ignore_ascii_case("mat") => Ok(read_mat(file)?.into_iter().map(upright).collect()),
-        _ => read_npz(file),
+fn arrays(file: &mut OpenFile, path: &Path) -> Result<Vec<(String, Array)>> {
+    let csv = |bytes: Vec<u8>, delimiter| csv_arrays(&bytes, path, &CsvOptions { delimiter, ..CsvOptions::default() });
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("csv") => csv(file.bytes()?, b','),
+        Some("tsv") => csv(file.bytes()?, b'\t'),
+        Some(mat) if mat.eq_ignore_ascii_case("mat") => {
+            Ok(parse_mat(&file.bytes()?, path)?.into_iter().map(upright).collect())
+        }
+        _ => npz_arrays(file.stream(), path),
     }
 }
 
@@ -282,22 +372,22 @@ fn check_shape(file: &Path, name: &str, slot: Slot, array: &Array) -> Result<()>
 }
 
 /// Turns arrays into checked tasks; adds what is wrong to `problems`.
-fn assemble(raw: Vec<Raw>, sources: Vec<serde_json::Value>, problems: &mut Vec<Error>) -> TaskSequence {
+fn assemble(raw: Vec<Raw>, files: Vec<FileRecord>, problems: &mut Vec<Error>) -> TaskSequence {
     let given = |task: &Raw| {
         let x = |slot| task.arrays.get(&slot).map(Array::to_mat);
-        let y = |slot| task.arrays.get(&slot).map(GivenTargets::from);
+        let y = |slot| task.arrays.get(&slot).map(RawTargets::from);
         let test = x(Slot::XTest).zip(y(Slot::YTest));
         let present = x(Slot::F).map(|train| Present { train, test: x(Slot::FTest) });
         let (name, place) = (task.name.clone(), task.place.clone());
-        Some(GivenTask { name, place, x: x(Slot::X)?, y: y(Slot::Y)?, rows: None, test, present })
+        Some(RawTask { name, place, x: x(Slot::X)?, y: y(Slot::Y)?, rows: None, test, present })
     };
-    let given: Vec<GivenTask> = raw.iter().filter_map(given).collect();
+    let given: Vec<RawTask> = raw.iter().filter_map(given).collect();
     let rule = TargetRule::of(&given).unwrap_or_else(|e| {
         problems.push(e);
         TargetRule::AsGiven
     });
     let tasks = given.into_iter().map(|task| task.into_task(&rule)).collect();
-    let settings = serde_json::json!({ "files": sources, "targets": rule });
+    let settings = Provenance { files, targets: Some(rule), ..Provenance::default() };
     let mut sequence = TaskSequence { tasks, settings };
     problems.extend(sequence.problems());
     sequence.identify();

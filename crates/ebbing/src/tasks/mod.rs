@@ -10,6 +10,7 @@
 //! | [`Interpolated`] | datasets that lead gradually from one task to the next |
 //! | [`WithContext`] | the task's identity as part of the input |
 //! | [`TargetRule`], [`own_readouts`] | what labels become: ±1, one-hot columns, or what they are |
+//! | [`Provenance`] | what made a sequence, written into every result |
 //! | [`Recipe`] | a TOML file that says all of this |
 //! | [`check_tasks`], [`check_sequence`] | what a task file holds, what it can be used for, what is wrong with it |
 //! | [`Pool`] | the distinct inputs of a sequence |
@@ -25,7 +26,7 @@
 //!     let x = Mat::from_fn(8, 5, |i, j| ((i * (j + shift)) % 7) as f64 + 0.1 * i as f64 + 1.0);
 //!     Task::new(x, Mat::from_fn(8, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }))
 //! };
-//! let sequence = TaskSequence::new(vec![task(1).named("first"), task(2)], serde_json::json!({}))?;
+//! let sequence = TaskSequence::new(vec![task(1).named("first"), task(2)])?;
 //! assert_eq!((sequence.tasks.len(), sequence.dim(), sequence.columns()), (2, 5, 1));
 //! # Ok::<(), ebbing::Error>(())
 //! ```
@@ -42,6 +43,7 @@ mod permuted;
 mod pool;
 mod prepare;
 mod protocol;
+mod provenance;
 mod recipe;
 mod save;
 mod split;
@@ -53,15 +55,14 @@ pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequen
 pub use context::WithContext;
 pub use interpolated::Interpolated;
 pub use keys::unknown_key;
-pub use labels::{
-    Class, GivenTargets, GivenTask, TargetRule, own_readouts, prepared_words, target_rule, whole_targets,
-};
+pub use labels::{Class, RawTargets, RawTask, TargetRule, own_readouts, prepared_words, whole_targets};
+pub use load::TasksFile;
 pub use partial_split::PartialSplit;
 pub use permuted::Permuted;
 pub use pool::Pool;
 pub(crate) use pool::number_inputs;
-pub use prepare::{is_whitened, preparation_words};
 pub use protocol::{PostSteps, Protocol};
+pub use provenance::{Draws, FileRecord, ImageCounts, Provenance, Seeded, Subsample};
 pub use recipe::{Recipe, TaskOrigin, dim_of};
 pub use split::{Labels, Split};
 pub use subsample::parts_of;
@@ -69,13 +70,3 @@ pub(crate) use subsample::rows_of;
 pub use target_distractor::TargetDistractor;
 pub use task::{PoolRow, Present, Task, TaskSequence, TestSet, sizes_of};
 pub(crate) use task::{called, check_order, fingerprint, in_order, inputs_only, some_target};
-
-/// Adds an entry to the settings of a sequence.
-fn note(settings: &mut serde_json::Value, key: &str, value: serde_json::Value) {
-    if !settings.is_object() {
-        *settings = serde_json::json!({});
-    }
-    if let Some(map) = settings.as_object_mut() {
-        map.insert(key.into(), value);
-    }
-}

@@ -1,10 +1,10 @@
 //! Partial split of two tasks: two pairs of classes, mixed in opposite proportions.
 
-use super::draw::{ByClass, Drawn, Images, SourcePart, images_of, one_column, plain_tasks, rounded, within};
+use super::draw::{ByClass, Drawn, Images, SourcePart, drawn_sequence, images_of, one_column, plain_tasks, rounded};
 use super::split::choose_class;
-use super::{Protocol, TaskSequence};
+use super::{Draws, Protocol, TaskSequence};
 use crate::data::Source;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse, within};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
 
@@ -49,23 +49,15 @@ impl PartialSplit {
     pub fn generate(&self, source: &Source, seed: u64) -> Result<TaskSequence> {
         within("split", self.split, 0.0, 1.0)?;
         for (name, p, least) in [("p", self.p, 2), ("p_test", self.p_test, 0)] {
-            if p < least || p % 2 == 1 {
-                return Err(Error::setting(name, p, format!("must be even and at least {least}")));
-            }
+            refuse(p < least || p % 2 == 1, name, p, format!("must be even and at least {least}"))?;
         }
         let train = SourcePart::Train.by_class(source)?;
         let test = if self.p_test > 0 { SourcePart::Test.by_class(source)? } else { ByClass::new() };
         let pairs = self.choose_pairs(&train, &test, seed)?;
         let train = self.part(source, SourcePart::Train, &train, pairs, seed)?;
         let test = self.part(source, SourcePart::Test, &test, pairs, seed)?;
-        let tasks = plain_tasks(train, test);
-        let settings = serde_json::json!({
-            "data": source.settings(),
-            "protocol": Protocol::PartialSplit(self.clone()),
-            "seed": seed,
-            "drawn": { "pairs": pairs },
-        });
-        Ok(TaskSequence { tasks, settings })
+        let (tasks, protocol) = (plain_tasks(train, test), Protocol::PartialSplit(self.clone()));
+        Ok(drawn_sequence(tasks, source, protocol, seed, Draws::PartialSplit { pairs }))
     }
 
     /// Examples that a task takes from (its main pair, the other pair).

@@ -1,9 +1,9 @@
 //! Permuted tasks: each task sees the images through its own shuffle of some of their pixels.
 
-use super::draw::{Drawn, Images, SourcePart, at_least, fits, one_column, rounded, test_set, within};
-use super::{PoolRow, Protocol, Task, TaskSequence};
+use super::draw::{Drawn, Images, SourcePart, drawn_sequence, fits, one_column, rounded, test_set};
+use super::{Draws, PoolRow, Protocol, Task, TaskSequence};
 use crate::data::Source;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least, within};
 use crate::linalg::{Mat, MatRef};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -81,13 +81,8 @@ impl Permuted {
             present: None,
         };
         let tasks = train.into_iter().zip(test).enumerate().map(make).collect();
-        let settings = serde_json::json!({
-            "data": source.settings(),
-            "protocol": Protocol::Permuted(self.clone()),
-            "seed": seed,
-            "drawn": { "positive": positive, "permuted_pixels": rounded(self.ratio, source.dim()) },
-        });
-        Ok(TaskSequence { tasks, settings })
+        let drawn = Draws::Permuted { permuted_pixels: rounded(self.ratio, source.dim()), positive };
+        Ok(drawn_sequence(tasks, source, Protocol::Permuted(self.clone()), seed, drawn))
     }
 
     /// The classes labeled +1: those given, or a random half.
@@ -95,7 +90,7 @@ impl Permuted {
         let classes: Vec<i64> = SourcePart::Train.by_class(source)?.into_keys().collect();
         if classes.len() < 2 {
             let problem = format!("the training labels are all {classes:?}; two groups need at least two classes");
-            return Err(Error::data(&source.dataset().provenance.name, problem));
+            return Err(Error::data(&source.dataset().origin.name, problem));
         }
         let Some(given) = &self.positive else {
             let mut drawn = Stream::new(seed, "permuted: grouping", 0).choose(classes.len(), classes.len() / 2);
@@ -117,7 +112,7 @@ impl Permuted {
         let sets = if self.fresh_images { self.tasks } else { 1 };
         let available = part.count(source);
         if p.checked_mul(sets).is_none_or(|needed| needed > available) {
-            let set = &source.dataset().provenance.name;
+            let set = &source.dataset().origin.name;
             let fresh =
                 if self.fresh_images { format!(" for each of {sets} tasks with fresh images") } else { String::new() };
             let most = available / sets;

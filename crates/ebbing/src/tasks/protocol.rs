@@ -2,7 +2,7 @@
 
 use super::{Interpolated, Labels, PartialSplit, Permuted, Split, TargetDistractor, TaskSequence, WithContext};
 use crate::data::Source;
-use crate::error::{Error, Result};
+use crate::error::{Result, refuse};
 use crate::plan::Sizes;
 use serde::{Deserialize, Serialize};
 
@@ -55,9 +55,7 @@ impl Protocol {
             Protocol::PartialSplit(d) => (2, d.p, d.p_test, 1),
             Protocol::TargetDistractor(d) => (d.tasks, d.p, d.p_test.unwrap_or(d.p), 1),
         };
-        if tasks > MOST_TASKS {
-            return Err(Error::setting("tasks", tasks, format!("must be at most {MOST_TASKS}")));
-        }
+        refuse(tasks > MOST_TASKS, "tasks", tasks, format!("must be at most {MOST_TASKS}"))?;
         Ok(Sizes { train: vec![p; tasks], test: vec![p_test; tasks], dim, columns, distinct: None })
     }
 

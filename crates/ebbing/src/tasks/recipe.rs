@@ -1,7 +1,7 @@
 //! The recipe file: a data set, its preprocessing and a protocol, or users' own tasks, in TOML.
 
 use super::keys;
-use super::{Interpolated, PostSteps, Protocol, TaskSequence, WithContext};
+use super::{Interpolated, PostSteps, Protocol, TaskSequence, TasksFile, WithContext};
 use crate::data::{Dataset, KnownSet, Order, Preprocess, Sources, Whiten};
 use crate::error::{Error, Result};
 use crate::plan::Sizes;
@@ -19,8 +19,8 @@ pub enum TaskOrigin {
         /// How tasks are drawn.
         protocol: Protocol,
     },
-    /// Users' own: an `.npz` file or a folder of them.
-    Own(PathBuf),
+    /// Users' own: a file or a folder of files.
+    Own(TasksFile),
 }
 
 /// What makes a task sequence: the content of a recipe file, in TOML.
@@ -107,7 +107,7 @@ impl Recipe {
         let folder = path.parent().unwrap_or(Path::new(""));
         let refuse = |value: &str, expected: &str| Err(vec![Error::file(path, "the recipe", value, expected)]);
         let origin = match (keys.tasks, keys.data, keys.protocol) {
-            (Some(own), None, None) => TaskOrigin::Own(folder.join(own)),
+            (Some(own), None, None) => TaskOrigin::Own(TasksFile::new(folder.join(own))),
             (Some(_), ..) => return refuse("ambiguous", "give either `tasks` or `data` and [protocol], not both"),
             (None, _, None) => return refuse("incomplete", "give a [protocol] table with a `kind`, or `tasks`"),
             (None, data, Some(protocol)) => {
@@ -116,7 +116,7 @@ impl Recipe {
                 TaskOrigin::Drawn { data, protocol }
             }
         };
-        if matches!(&origin, TaskOrigin::Own(own) if own.extension().is_some_and(|ending| ending == "toml")) {
+        if matches!(&origin, TaskOrigin::Own(own) if own.path().extension().is_some_and(|ending| ending == "toml")) {
             return refuse("a chain", "`tasks` must name an .npz file or a folder of them");
         }
         let preprocess = match origin {
@@ -140,8 +140,8 @@ impl Recipe {
     pub fn draw(&self, sources: &Sources, seed: u64) -> Result<TaskSequence> {
         let sequence = match &self.origin {
             TaskOrigin::Drawn { data, protocol } => protocol.generate(&*sources.get(data, &self.prepared())?, seed)?,
-            TaskOrigin::Own(path) => {
-                let own = TaskSequence::load(path)?;
+            TaskOrigin::Own(file) => {
+                let own = file.take()?;
                 match &self.preprocess {
                     Some(settings) => own.preprocessed(settings)?,
                     None => own,
@@ -161,13 +161,14 @@ impl Recipe {
     /// # Errors
     /// As [`Recipe::draw`], but for what the preparation of inputs says.
     pub fn check(&self, sources: &Sources, seed: u64) -> Result<()> {
-        let sequence = match &self.origin {
+        match &self.origin {
+            TaskOrigin::Own(file) if self.post == PostSteps::default() => file.sizes().map(|_| ()),
+            TaskOrigin::Own(file) => self.post.apply(file.copy()?, seed).map(|_| ()),
             TaskOrigin::Drawn { data, protocol } => {
-                protocol.generate(&*sources.numbers(data, &self.prepared())?, seed)?
+                let source = sources.numbers(data, &self.prepared())?;
+                self.post.apply(protocol.generate(&source, seed)?, seed).map(|_| ())
             }
-            TaskOrigin::Own(path) => TaskSequence::load(path)?,
-        };
-        self.post.apply(sequence, seed).map(|_| ())
+        }
     }
 
     /// Makes the sequence of the recipe's own seed.
@@ -197,7 +198,7 @@ impl Recipe {
     /// As for [`Recipe::sizes`].
     pub fn sizes_with(&self, dim_of: &dyn Fn(&str) -> Result<usize>) -> Result<Sizes> {
         let mut sizes = match &self.origin {
-            TaskOrigin::Own(path) => TaskSequence::load(path)?.sizes(),
+            TaskOrigin::Own(file) => file.sizes()?,
             TaskOrigin::Drawn { data, protocol } => protocol.sizes(dim_of(data)?)?,
         };
         let (steps, context) = (self.post.interpolate.as_ref(), self.post.context.as_ref());
@@ -243,7 +244,7 @@ pub fn dim_of(data: &str) -> Result<usize> {
     }
 }
 
-/// The problem that is told.
+/// The problem that is reported.
 fn first_of(problems: Vec<Error>, path: &Path) -> Error {
     let first = problems.into_iter().next();
     first.unwrap_or_else(|| Error::data(path.display().to_string(), "it is no recipe"))

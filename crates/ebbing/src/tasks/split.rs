@@ -1,9 +1,9 @@
 //! Split tasks: every task holds classes that no other task has.
 
-use super::draw::{ByClass, Drawn, Images, SourcePart, at_least, images_of, plain_tasks, shares};
-use super::{Protocol, TaskSequence};
+use super::draw::{ByClass, Drawn, Images, SourcePart, drawn_sequence, images_of, plain_tasks, shares};
+use super::{Draws, Protocol, TaskSequence};
 use crate::data::Source;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least, refuse};
 use crate::linalg::Mat;
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -84,14 +84,8 @@ impl Split {
         };
         let train = self.part(source, SourcePart::Train, &train, &assignment, columns, seed)?;
         let test = self.part(source, SourcePart::Test, &test, &assignment, columns, seed)?;
-        let tasks = plain_tasks(train, test);
-        let settings = serde_json::json!({
-            "data": source.settings(),
-            "protocol": Protocol::Split(self.clone()),
-            "seed": seed,
-            "drawn": { "assignment": assignment },
-        });
-        Ok(TaskSequence { tasks, settings })
+        let drawn = Draws::Split { assignment };
+        Ok(drawn_sequence(plain_tasks(train, test), source, Protocol::Split(self.clone()), seed, drawn))
     }
 
     /// A random assignment of the classes that have enough images.
@@ -155,21 +149,17 @@ impl Split {
         Ok(())
     }
 
-    /// Labels ±1 tell two groups apart, no more.
+    /// Labels ±1 separate two groups, no more.
     fn check_groups(&self, groups: usize) -> Result<()> {
-        if self.labels == Labels::Sign && groups != 2 {
-            return Err(Error::setting("groups", groups, "must be 2 with labels = \"sign\"; more need \"one-hot\""));
-        }
-        Ok(())
+        let bad = self.labels == Labels::Sign && groups != 2;
+        refuse(bad, "groups", groups, "must be 2 with labels = \"sign\"; more need \"one-hot\"")
     }
 
     /// Every class of a task needs an example.
     fn check_sizes(&self, classes: usize) -> Result<()> {
         at_least("p", self.p, classes)?;
-        if self.p_test > 0 && self.p_test < classes {
-            return Err(Error::setting("p_test", self.p_test, format!("must be 0 or at least {classes}")));
-        }
-        Ok(())
+        let bad = self.p_test > 0 && self.p_test < classes;
+        refuse(bad, "p_test", self.p_test, format!("must be 0 or at least {classes}"))
     }
 
     /// Numbers, inputs and targets of every task.

@@ -1,8 +1,8 @@
 //! Smaller tasks out of large ones, with the same images kept in every task.
 
-use super::draw::{at_least, gather};
-use super::{Present, Task, TaskSequence, note};
-use crate::error::Result;
+use super::draw::gather;
+use super::{Present, Subsample, Task, TaskSequence};
+use crate::error::{Result, at_least};
 use crate::rng::Stream;
 
 /// At most `p` training and test examples of every task of each draw, by [`TaskSequence::subsampled`].
@@ -13,7 +13,7 @@ use crate::rng::Stream;
 /// # Errors
 /// As [`TaskSequence::subsampled`].
 pub fn parts_of(draws: &[TaskSequence], p: usize) -> Result<Vec<TaskSequence>> {
-    let own = |draw: &TaskSequence| draw.settings.get("seed").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let own = |draw: &TaskSequence| draw.settings.seed.unwrap_or(0);
     let part = |(k, draw): (usize, &TaskSequence)| {
         let before = draws[..k].iter().filter(|other| own(other) == own(draw)).count();
         draw.subsampled(p, p, own(draw).wrapping_add(before as u64))
@@ -55,8 +55,7 @@ impl TaskSequence {
             }
             subsample_test(task, p_test, seed);
         }
-        let record = serde_json::json!({ "p": p, "p_test": p_test, "seed": seed });
-        note(&mut sequence.settings, "subsample", record);
+        sequence.settings.subsample = Some(Subsample { p, p_test, seed });
         Ok(sequence)
     }
 }

@@ -1,9 +1,9 @@
 //! Target-distractor tasks: a few images carry random labels ±1, the rest 0, and how much the tasks share is set.
 
-use super::draw::{Images, SourcePart, at_least, fits, gather, one_column, plain_rows, rounded, test_set, within};
-use super::{Protocol, Task, TaskSequence};
+use super::draw::{Images, SourcePart, drawn_sequence, fits, gather, one_column, plain_rows, rounded, test_set};
+use super::{Draws, ImageCounts, Protocol, Task, TaskSequence};
 use crate::data::Source;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least, not_negative, refuse, within};
 use crate::linalg::Mat;
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -65,15 +65,7 @@ impl Default for TargetDistractor {
     }
 }
 
-/// How many images of each kind there are.
-struct Counts {
-    shared_targets: usize,
-    shared_zeros: usize,
-    own_targets: usize,
-    own_zeros: usize,
-}
-
-impl Counts {
+impl ImageCounts {
     fn shared(&self) -> usize {
         self.shared_targets + self.shared_zeros
     }
@@ -109,35 +101,22 @@ impl TargetDistractor {
         let mut base = Stream::new(seed, "target-distractor: base labels", 0);
         let base: Vec<f64> = (0..counts.shared_targets).map(|_| sign(&mut base)).collect();
         let task = |t: usize| self.task(&counts, &drawn, &base, &images, t, seed);
-        let tasks = (0..self.tasks).map(task).collect();
-        let settings = serde_json::json!({
-            "data": source.settings(),
-            "protocol": Protocol::TargetDistractor(self.clone()),
-            "seed": seed,
-            "drawn": {
-                "shared_targets": counts.shared_targets, "shared_zeros": counts.shared_zeros,
-                "own_targets": counts.own_targets, "own_zeros": counts.own_zeros,
-            },
-        });
-        Ok(TaskSequence { tasks, settings })
+        let (tasks, protocol) = ((0..self.tasks).map(task).collect(), Protocol::TargetDistractor(self.clone()));
+        Ok(drawn_sequence(tasks, source, protocol, seed, Draws::TargetDistractor(counts)))
     }
 
     /// Checks the settings and counts the images of each kind.
-    fn counts(&self) -> Result<Counts> {
+    fn counts(&self) -> Result<ImageCounts> {
         let x = self.label_fraction;
         at_least("tasks", self.tasks, 1)?;
         at_least("p", self.p, 1)?;
-        if !(x > 0.0 && x <= 1.0) {
-            return Err(Error::setting("label_fraction", x, "must lie in (0, 1]"));
-        }
+        refuse(!(x > 0.0 && x <= 1.0), "label_fraction", x, "must lie in (0, 1]")?;
         within("rho_shared", self.rho_shared, 0.0, 1.0)?;
         within("rho_flip", self.rho_flip, 0.0, 0.5)?;
-        if !(self.test_noise >= 0.0 && self.test_noise.is_finite()) {
-            return Err(Error::setting("test_noise", self.test_noise, "must be a finite number, at least 0"));
-        }
-        if self.p_test.is_some_and(|n| n > self.p) {
+        not_negative("test_noise", self.test_noise)?;
+        if let Some(tested) = self.p_test.filter(|n| *n > self.p) {
             let expected = format!("must lie in [0, {}]: test images are noisy training images", self.p);
-            return Err(Error::setting("p_test", self.p_test.unwrap_or(0), expected));
+            return Err(Error::setting("p_test", tested, expected));
         }
         let (low, high) = Self::feasible_rho_target(self.rho_shared, x);
         if !(self.rho_target >= low - EDGE && self.rho_target <= high + EDGE) {
@@ -155,12 +134,12 @@ impl TargetDistractor {
         let shared = rounded(self.rho_shared, self.p);
         let shared_zeros = shared.saturating_sub(shared_targets).min(self.p - targets);
         let (own_targets, own_zeros) = (targets - shared_targets, self.p - targets - shared_zeros);
-        Ok(Counts { shared_targets, shared_zeros, own_targets, own_zeros })
+        Ok(ImageCounts { shared_targets, shared_zeros, own_targets, own_zeros })
     }
 
     /// The refusal where the source has fewer images than the sequence needs.
-    fn too_few(&self, source: &Source, available: usize, counts: &Counts) -> Error {
-        let set = &source.dataset().provenance.name;
+    fn too_few(&self, source: &Source, available: usize, counts: &ImageCounts) -> Error {
+        let set = &source.dataset().origin.name;
         let (shared, own) = (counts.shared(), counts.own());
         let most = available.saturating_sub(shared) / own.max(1);
         if most == 0 {
@@ -175,7 +154,7 @@ impl TargetDistractor {
     }
 
     /// Task `t` (from 0): its images in random order, labels with this task's flips, and the noisy test set.
-    fn task(&self, n: &Counts, drawn: &[usize], base: &[f64], images: &Images, t: usize, seed: u64) -> Task {
+    fn task(&self, n: &ImageCounts, drawn: &[usize], base: &[f64], images: &Images, t: usize, seed: u64) -> Task {
         let stream = |what: &str| Stream::new(seed, &format!("target-distractor: {what}"), t as u64);
         let (mut flip, mut own_label) = (stream("flips"), stream("own labels"));
         let first_own = n.shared() + t * n.own();

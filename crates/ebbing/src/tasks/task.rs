@@ -1,7 +1,8 @@
 //! A task, its test set, and a sequence of tasks that remembers which rows are the same input.
 
+use super::Provenance;
 use crate::data::hex;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::Sizes;
 use sha2::{Digest, Sha256};
@@ -56,8 +57,8 @@ pub struct Task {
 pub struct TaskSequence {
     /// The tasks, first learned first.
     pub tasks: Vec<Task>,
-    /// Everything that made the sequence (data set, hash, protocol, seed, preprocessing), written into every result.
-    pub settings: serde_json::Value,
+    /// Everything that made the sequence, written into every result.
+    pub settings: Provenance,
 }
 
 /// SHA-256 over the shapes and entries of all tasks.
@@ -94,11 +95,18 @@ impl TaskSequence {
     ///
     /// # Errors
     /// The first of [`TaskSequence::problems`].
-    pub fn new(tasks: Vec<Task>, settings: serde_json::Value) -> Result<Self> {
-        let mut sequence = TaskSequence { tasks, settings };
-        sequence.validate()?;
-        sequence.identify();
-        Ok(sequence)
+    pub fn new(tasks: Vec<Task>) -> Result<Self> {
+        TaskSequence { tasks, settings: Provenance::default() }.checked()
+    }
+
+    /// The same sequence, checked, with equal inputs recognized where `rows` is unknown.
+    ///
+    /// # Errors
+    /// The first of [`TaskSequence::problems`].
+    pub fn checked(mut self) -> Result<Self> {
+        self.validate()?;
+        self.identify();
+        Ok(self)
     }
 
     /// The input dimension N0 (of the first task).
@@ -124,11 +132,9 @@ impl TaskSequence {
     ///
     /// # Errors
     /// As [`TaskSequence::ordered`].
-    pub fn ordered_settings(&self, order: &[usize]) -> Result<serde_json::Value> {
+    pub fn ordered_settings(&self, order: &[usize]) -> Result<Provenance> {
         check_order(order, self.tasks.len())?;
-        let mut settings = self.settings.clone();
-        super::note(&mut settings, "order", serde_json::json!(order));
-        Ok(settings)
+        Ok(Provenance { order: order.to_vec(), ..self.settings.clone() })
     }
 
     /// "5 tasks of 300 examples", or "2 tasks of 200 to 300 examples" where they differ.
@@ -343,12 +349,9 @@ fn not_finite(m: MatRef<'_, f64>) -> Option<(usize, usize)> {
 pub(crate) fn check_order(order: &[usize], count: usize) -> Result<()> {
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
-    if sorted.iter().copied().eq(1..=count) {
-        return Ok(());
-    }
     let given: Vec<String> = order.iter().map(usize::to_string).collect();
     let expected = format!("must name each of the {count} tasks once, from 1, such as {}", words(count));
-    Err(Error::setting("order", given.join(","), expected))
+    refuse(!sorted.iter().copied().eq(1..=count), "order", given.join(","), expected)
 }
 
 /// Task t (from 1) as it is spoken of: its place, and the name that it was given. A name that is another place's number says that the

@@ -15,7 +15,7 @@
 
 use super::single_head::{Mode, SingleHeadSettings};
 use crate::kernels::{Activation, Architecture};
-use crate::tasks::{TaskSequence, is_whitened};
+use crate::tasks::TaskSequence;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -142,7 +142,7 @@ pub fn provenance() -> serde_json::Value {
 
 /// The theory that came closest to networks trained in this way on images prepared like these.
 pub fn theory(training: Training, tasks: &TaskSequence) -> Option<SingleHeadSettings> {
-    let Theory { mode, depth, beta } = table()?.entry(training, is_whitened(&tasks.settings))?.theory?;
+    let Theory { mode, depth, beta } = table()?.entry(training, tasks.settings.is_whitened())?.theory?;
     let usual = SingleHeadSettings::default();
     let architecture = Architecture { depth, ..usual.architecture };
     Some(SingleHeadSettings { mode, architecture, beta: beta / mean_square(tasks)?, ..usual })
@@ -175,7 +175,7 @@ fn mean_square(tasks: &TaskSequence) -> Option<f64> {
 /// What networks like these lose and keep, for a loss of accuracy and final accuracy on test data that [`theory`] forecasts; none
 /// where no such networks were measured.
 pub fn expected(training: Training, tasks: &TaskSequence, lost: f64, accuracy: f64) -> Option<Expected> {
-    expected_of(training, is_whitened(&tasks.settings), lost, accuracy)
+    expected_of(training, tasks.settings.is_whitened(), lost, accuracy)
 }
 
 /// [`expected`] for images that were whitened, or not.
@@ -232,9 +232,10 @@ mod tests {
     use super::*;
     use crate::Task;
     use crate::linalg::Mat;
+    use crate::tasks::Provenance;
 
     /// Two tasks whose inputs have this mean square.
-    fn tasks(mean_square: f64, settings: serde_json::Value) -> TaskSequence {
+    fn tasks(mean_square: f64, settings: Provenance) -> TaskSequence {
         let x = |_| Mat::from_fn(4, 3, |i, j| if (i + j) % 2 == 0 { mean_square.sqrt() } else { -mean_square.sqrt() });
         let task = |k| Task::new(x(k), Mat::from_fn(4, 1, |i, _| if i < 2 { 1.0 } else { -1.0 }));
         TaskSequence { tasks: vec![task(0), task(1)], settings }
@@ -259,17 +260,17 @@ mod tests {
 
     #[test]
     fn the_temperature_follows_the_scale_of_inputs() {
-        let theory = |mean_square| theory(Training::Plain, &tasks(mean_square, serde_json::Value::Null)).unwrap();
+        let theory = |mean_square| theory(Training::Plain, &tasks(mean_square, Provenance::default())).unwrap();
         let (one, four) = (theory(1.0), theory(4.0));
         // The kernel grows with the mean square of inputs, and so does its ridge.
         assert!((one.beta / four.beta - 4.0).abs() < 1e-12, "{} {}", one.beta, four.beta);
-        assert_eq!(super::theory(Training::Plain, &tasks(0.0, serde_json::Value::Null)), None);
+        assert_eq!(super::theory(Training::Plain, &tasks(0.0, Provenance::default())), None);
     }
 
     #[test]
     fn what_is_expected_depends_on_how_images_were_prepared() {
-        let stored = tasks(1.0, serde_json::Value::Null);
-        let white = tasks(1.0, serde_json::json!({ "preprocess": { "whiten": { "ridge": 1e-7 } } }));
+        let stored = tasks(1.0, Provenance::default());
+        let white = tasks(1.0, serde_json::from_str(r#"{ "preprocess": { "whiten": { "ridge": 1e-7 } } }"#).unwrap());
         let [found, other] = [&stored, &white].map(|tasks| expected(Training::Plain, tasks, 0.4, 0.6).unwrap());
         assert!(!found.whitened && other.whitened && found.sequences != other.sequences);
         for Expected { lost_interval: [low, high], accuracy_interval: [a, b], mean_error, .. } in [found, other] {

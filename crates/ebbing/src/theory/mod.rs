@@ -27,7 +27,7 @@
 //!     let x = Mat::from_fn(20, 30, |_, _| stream.normal());
 //!     Task::new(x, Mat::from_fn(20, 1, |i, _| if i % 3 == 0 { 1.0 } else { -1.0 }))
 //! };
-//! let sequence = TaskSequence::new(vec![task(), task()], serde_json::json!({}))?;
+//! let sequence = TaskSequence::new(vec![task(), task()])?;
 //! let (settings, context) = (OrderParameterSettings::default(), Context::default());
 //! let network = order_parameters(&sequence, &settings, &context)?; // of a wide ReLU network on these inputs
 //! let features = order_parameters(Inputs::Features(&sequence), &settings, &context)?; // the inputs taken as features themselves

@@ -16,7 +16,7 @@ use super::multi_head::{
     AloneMap, CriticalLoad, HeadMaps, MultiHead, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks,
 };
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse};
 use crate::linalg::Mat;
 use crate::stats::number::{accuracy, significant, within};
 use crate::tasks::{Task, TestSet, own_readouts};
@@ -266,7 +266,7 @@ pub struct SequenceCurve {
 }
 
 impl SequenceCurve {
-    /// Where the limit λ → ∞ is told by a λ at which losses still move, in a sentence.
+    /// Where the limit λ → ∞ is read from a λ at which losses still move, in a sentence.
     pub fn unsettled(&self) -> Option<String> {
         let all: Vec<(f64, f64)> = self.points.iter().filter_map(|p| Some((p.alpha, p.unsettled?))).collect();
         let (from, to) = (all.first()?.0, all.last()?.0);
@@ -361,9 +361,7 @@ impl CriticalLoad {
     /// # Errors
     /// [`Error::Setting`] for a width that is not positive, or equal to `size` (α = 1).
     pub fn locate(&self, size: usize, width: f64) -> Result<Location> {
-        if !(width.is_finite() && width > 0.0) {
-            return Err(Error::setting("width", width, "must be positive and finite"));
-        }
+        refuse(!(width.is_finite() && width > 0.0), "width", width, "must be positive and finite")?;
         let p = size as f64;
         let alpha = p / width;
         if alpha == 1.0 {

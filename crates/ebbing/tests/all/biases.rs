@@ -209,7 +209,7 @@ fn matrices_hold_the_kernels_of_pairs() {
 fn one_readout_learns_its_bias() {
     // Targets that are nearly alike: with a large bias the readout needs nothing else, and later inputs find it learned.
     let task = |index| Task::new(inputs(12, Some(3.0), index), Mat::from_fn(12, 1, |i, _| 1.0 + 1e-4 * i as f64));
-    let tasks = TaskSequence { tasks: vec![task(2), task(3)], settings: serde_json::Value::Null };
+    let tasks = TaskSequence { tasks: vec![task(2), task(3)], settings: Default::default() };
     for mode in [Mode::Rf, Mode::Ntk, Mode::Lazy, Mode::Gibbs] {
         let lambda = if mode == Mode::Gibbs { 50.0 } else { f64::INFINITY };
         let loss = |bias2: f64| {

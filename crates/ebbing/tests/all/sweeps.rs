@@ -16,7 +16,7 @@ fn sequence(count: usize, tested: usize, seed: u64) -> TaskSequence {
         let (task, test) = (random_task(&mut stream, 20, 30), random_task(&mut stream, tested.max(1), 30));
         if tested > 0 { task.with_test(test.x, test.y) } else { task }
     };
-    TaskSequence::new((0..count).map(|_| one()).collect(), serde_json::Value::Null).unwrap()
+    TaskSequence::new((0..count).map(|_| one()).collect()).unwrap()
 }
 
 fn told(draws: &[TaskSequence], settings: ForecastSettings) -> Forecast {

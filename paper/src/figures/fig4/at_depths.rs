@@ -1,7 +1,7 @@
 //! One sequence at several depths.
 
-use ebbing::Context;
 use crate::figures::common::{cost_of, first, random_features, relu};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::kernels::{KernelKind, WeightPrior};
 use ebbing::plan::{Cost, first_task_cost, order_parameter_cost};
@@ -84,7 +84,8 @@ mod tests {
         let rows = work.rows(&Sources::new(), &Context::default()).unwrap();
         let sequence = tasks.draw(&Sources::new(), tasks.seed).unwrap();
         for (k, depth) in [1, 4].into_iter().enumerate() {
-            let forgetting = SingleHead::new(&sequence, &random_features(depth), &Context::default()).unwrap().forgetting().unwrap();
+            let forgetting =
+                SingleHead::new(&sequence, &random_features(depth), &Context::default()).unwrap().forgetting().unwrap();
             let settings = OrderParameterSettings { architecture: relu(depth), ..Default::default() };
             let alone = pair(&sequence.tasks[0], &sequence.tasks[1], &settings, &Context::default()).unwrap().values;
             for t in 2..=3 {

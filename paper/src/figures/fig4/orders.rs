@@ -1,8 +1,8 @@
 //! One permuted sequence learned in every order: how much the order matters.
 
-use ebbing::Context;
 use crate::claim::Claim;
 use crate::figures::common::{cost_of, random_features, relu};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::kernels::{KernelKind, WeightPrior};
 use ebbing::linalg::Mat;

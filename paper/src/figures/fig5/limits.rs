@@ -1,10 +1,10 @@
 //! Claims of the text about networks with a readout per task that no panel shows: α → 0, linear networks, sampled networks.
 
-use ebbing::Context;
 use super::super::drawn::{ByRatio, Drawn};
 use super::super::loads::{Setup, column, labels, largest, ratio_cell};
 use super::{EXAMPLES, Fig5};
 use crate::claim::Claim;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, column as as_column, dot, matmul};

@@ -1,8 +1,8 @@
 //! What the cells of figure 5 compute.
 
-use ebbing::Context;
 use super::super::drawn::{Drawn, drawn_cost};
 use super::super::loads::{critical_row, labels, point_row, with_steepest};
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, phase_cost};

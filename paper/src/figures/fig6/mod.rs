@@ -3,11 +3,11 @@
 mod claims;
 mod draw;
 
-use ebbing::Context;
 use super::drawn::{ByRatio, Drawn, drawn_cost};
 use super::loads::{Setup, critical_row, point_row, ratio_cell, with_steepest};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, critical_load_cost};

@@ -1,9 +1,9 @@
 //! What the cells of figure 7 compute.
 
-use ebbing::Context;
 use super::super::drawn::Drawn;
 use super::super::loads::{labels, point_row};
 use super::{ALIGNED, DRAWN, LOAD, RANGE};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::linalg::{Mat, MatRef};
 use ebbing::plan::{Cost, product_cost};

@@ -1,7 +1,7 @@
 //! What the cells of figure S4 compute.
 
-use ebbing::Context;
 use super::super::drawn::Drawn;
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::nets::{self, Learner, TrainSettings};
 use ebbing::plan::{Cost, forgetting_cost, levenberg_cost, train_cost};

@@ -3,11 +3,11 @@
 mod claims;
 mod draw;
 
-use ebbing::Context;
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{Setup, column, critical_row, mean, ratio_cell};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
+use ebbing::Context;
 use ebbing::Recipe;
 use ebbing::data::Sources;
 use ebbing::plan::Cost;
@@ -104,7 +104,8 @@ impl Work for Intermediate {
             let g22 = p.g_tt.map_or(f64::NAN, |g| g.coefficient);
             Row::new().with("alpha", p.alpha).with("f21", p.f_t1.coefficient).with("g22", g22)
         };
-        let mut rows: Vec<Row> = sequence_curve(&tasks, &settings, &self.loads, context)?.points.iter().map(row).collect();
+        let mut rows: Vec<Row> =
+            sequence_curve(&tasks, &settings, &self.loads, context)?.points.iter().map(row).collect();
         if self.tasks.between == 0 {
             let limit = TwoTasks::new(&tasks, &MultiHeadSettings::default(), context)?;
             rows.push(critical_row(&limit.critical_load()?, "given"));

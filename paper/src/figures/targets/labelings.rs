@@ -10,8 +10,8 @@
 //! and likewise those of γ_RF, γ_rule and ΔF_21. Flips that are rare scatter a mean of sampled ones more than curves bend (of 200
 //! targets at ρ = 0.0025, half a label is flipped in a task); the two ends do not.
 
-use ebbing::Context;
 use crate::figures::common::{cost_of, first, random_features, relu};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::kernels::{KernelKind, WeightPrior};
 use ebbing::linalg::Mat;
@@ -220,12 +220,14 @@ mod tests {
         let (ends, sampled) = (work(true, n), work(false, n));
         assert_eq!((ends.drawn_at(), sampled.drawn_at()), (&[0.0, 0.5][..], &[0.0, 0.1, 0.5][..]));
         let sources = Sources::new();
-        let (found, wanted) = (ends.rows(&sources, &Context::default()).unwrap(), sampled.rows(&sources, &Context::default()).unwrap());
+        let (found, wanted) =
+            (ends.rows(&sources, &Context::default()).unwrap(), sampled.rows(&sources, &Context::default()).unwrap());
         assert_eq!((found.len(), wanted.len()), (9, 9));
         let value = |row: &Row, name: &str| row.0.iter().find(|(n, _)| n == name).unwrap().1.number().unwrap();
         // Single labelings, each of images of its own, tell how far means of n scatter at most.
-        let ones: Vec<Vec<Row>> =
-            (0..40).map(|seed| Labelings { seed: 100 + seed, ..work(false, 1) }.rows(&sources, &Context::default()).unwrap()).collect();
+        let ones: Vec<Vec<Row>> = (0..40)
+            .map(|seed| Labelings { seed: 100 + seed, ..work(false, 1) }.rows(&sources, &Context::default()).unwrap())
+            .collect();
         for (k, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
             for name in ["f", "f_full", "gamma_rf", "gamma_rule", "delta_f21"] {
                 let all: Vec<f64> = ones.iter().map(|rows| value(&rows[k], name)).collect();
@@ -255,11 +257,16 @@ mod tests {
         for k in 0..2 {
             let pair = [column(2 * k), column(2 * k + 1)];
             let rule = pair.each_ref().map(|s| {
-                ebbing::theory::order_parameters::pair(&s.tasks[0], &s.tasks[1], &settings, &Context::default()).unwrap().values.gamma_rule
+                ebbing::theory::order_parameters::pair(&s.tasks[0], &s.tasks[1], &settings, &Context::default())
+                    .unwrap()
+                    .values
+                    .gamma_rule
             });
             for (mode, name) in [(Mode::Rf, "f"), (Mode::Ntk, "f_full")] {
                 let single = SingleHeadSettings { mode, ..random_features(2) };
-                let f = pair.each_ref().map(|s| SingleHead::new(s, &single, &Context::default()).unwrap().forgetting().unwrap());
+                let f = pair
+                    .each_ref()
+                    .map(|s| SingleHead::new(s, &single, &Context::default()).unwrap().forgetting().unwrap());
                 for t in 2..=3 {
                     let row = &rows[2 * k + t - 2].0;
                     let value = |name: &str| row.iter().find(|(n, _)| n == name).unwrap().1.number().unwrap();

@@ -61,7 +61,7 @@ impl Args {
             && let Some(found) = places.find(set.name)?
         {
             console.remark(&format!("{} is here already ({}); --force fetches it anew", set.name, found.place));
-            return self.tell(&places.verify(set.name)?, console);
+            return self.report(&places.verify(set.name)?, console);
         }
         let folder = places.folder_of(set).ok_or_else(|| {
             Error::setting("the data directory", "unknown", "set HOME or XDG_DATA_HOME to say where files go")
@@ -80,7 +80,7 @@ impl Args {
         for file in &mut verified.files {
             file.path = folder.join(file.path.file_name().unwrap_or_default());
         }
-        self.tell(&verified, console)
+        self.report(&verified, console)
     }
 
     fn set(&self) -> ebbing::Result<&'static KnownSet> {
@@ -140,7 +140,7 @@ impl Args {
         fetch(&Request { urls: &urls, target: &target, most_bytes, accept: &accept }, patience, console)
     }
 
-    fn tell(&self, verified: &Verification, console: &Console) -> anyhow::Result<()> {
+    fn report(&self, verified: &Verification, console: &Console) -> anyhow::Result<()> {
         if self.json { console.print_json(&to_json(verified)) } else { console.print(&describe(verified)) }
     }
 }

@@ -52,23 +52,23 @@ pub struct Args {
 }
 
 impl Args {
-    /// Imports and tells what was found.
+    /// Imports the set and reports what was found.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let options = self.options()?;
         let (set, stored) = Places::from_env().import(&self.path, &options, self.replace)?;
         let (train, test) = (set.train.features.rows(), set.test.as_ref().map_or(0, |t| t.features.rows()));
-        let (name, sha256, dim) = (&set.provenance.name, &set.provenance.sha256, set.train.features.dim());
+        let (name, sha256, dim) = (&set.origin.name, &set.origin.sha256, set.train.features.dim());
         let kind = kind_of(&set.train.targets);
         if self.json {
             return console.print_json(&json!({
                 "name": name, "path": stored, "train": train, "test": test, "dim": dim, "targets": kind,
-                "image_shape": set.image_shape, "sha256": sha256, "source": set.provenance.source,
+                "image_shape": set.image_shape, "sha256": sha256, "source": set.origin.source,
             }));
         }
         console.print(&format!(
             "{name}: {train} training and {test} test examples of {dim} numbers, {kind}\n  content sha256 {sha256}\n  \
              from {}\n  kept as {}\n",
-            set.provenance.source,
+            set.origin.source,
             stored.display()
         ))
     }

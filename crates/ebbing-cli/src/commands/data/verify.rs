@@ -64,7 +64,7 @@ fn verify(places: &Places, name: &str) -> ebbing::Result<(String, Value)> {
     }
     let sample = Dataset::sample()?;
     let (train, test) = (sample.train.features.rows(), sample.test.map_or(0, |t| t.features.rows()));
-    let sha256 = sample.provenance.sha256;
+    let sha256 = sample.origin.sha256;
     let text = format!("{name} (embedded): {train} training and {test} test examples\n  content {sha256}\n");
     Ok((text, json!({ "name": name, "place": "embedded", "train": train, "test": test, "sha256": sha256 })))
 }

@@ -5,7 +5,6 @@ use crate::console::Console;
 use crate::output::write_json;
 use ebbing::data::Sources;
 use ebbing::stats::Estimate;
-use ebbing::tasks::preparation_words;
 use ebbing::theory::multi_head::CriticalLoad;
 use ebbing_show::{Screen, Spread, Table, escape_markup, significant, write_table};
 use ebbing_studies::job::{PhaseSweep, SweptCurves, SweptLoads};
@@ -23,11 +22,11 @@ impl Args {
         &self,
         console: &Console,
         sweep: PhaseSweep,
-        tasks: &serde_json::Value,
+        tasks: &ebbing::tasks::Provenance,
         swept: &[SweptLoads],
         curves: &[SweptCurves],
     ) -> anyhow::Result<()> {
-        let prepared = preparation_words(tasks);
+        let prepared = tasks.preparation_words();
         let settings = figures::settings(&self.job, &prepared)?;
         let metadata = self.output.metadata("phase", Some(self.job.seed()?), tasks, &settings)?;
         let result = json!({

@@ -242,7 +242,7 @@ impl PhaseJob {
         self.tasks.clone().or_examples(self.default_examples()).examples.unwrap_or_default()
     }
 
-    pub(super) fn drawn_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
+    pub(super) fn drawn_tasks(&self, sources: &Sources) -> ebbing::Result<(ebbing::tasks::Provenance, Vec<Task>)> {
         let recipe = self.recipe(self.tasks.kind())?;
         let mut sequence = recipe.draw(sources, recipe.seed)?;
         if !self.pair.is_empty() {

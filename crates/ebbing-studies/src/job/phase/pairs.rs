@@ -4,7 +4,7 @@ use super::PhaseJob;
 use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::linalg::Mat;
-use ebbing::tasks::{own_readouts, prepared_words};
+use ebbing::tasks::{Provenance, own_readouts, prepared_words};
 use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centered_alignment};
 use ebbing::theory::phase::Location;
 use ebbing::{Error, Task};
@@ -30,7 +30,7 @@ pub struct PhasePair {
 #[derive(Debug, Clone)]
 pub struct PhasePairs {
     /// Everything that made the tasks.
-    pub settings: serde_json::Value,
+    pub settings: Provenance,
     /// What was done to inputs and targets, in words.
     pub prepared: String,
     /// Examples of each task.

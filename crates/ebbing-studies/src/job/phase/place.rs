@@ -5,7 +5,7 @@ use super::pairs::Representation;
 use super::sweep::SweptCurves;
 use ebbing::Context;
 use ebbing::data::Sources;
-use ebbing::tasks::prepared_words;
+use ebbing::tasks::{Provenance, prepared_words};
 use ebbing::theory::best_lambda::{BestLambda, best_lambda};
 use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, Regime, TwoTasks};
 use ebbing::theory::phase::{Location, LossMaps, PhaseCurve, WidthPoint, phase_curves};
@@ -18,7 +18,7 @@ const RANGE: (f64, f64) = (1e-2, 1e6);
 #[derive(Debug, Clone)]
 pub struct PhasePlace {
     /// Everything that made the tasks.
-    pub settings: serde_json::Value,
+    pub settings: Provenance,
     /// What was done to inputs and targets, in words.
     pub prepared: String,
     /// Examples of either task.
@@ -51,7 +51,7 @@ impl PhasePlace {
         width: Option<f64>,
         with_own: impl FnOnce(f64) -> ebbing::Result<PhaseCurve>,
         curves: Vec<PhaseCurve>,
-        (settings, tasks): (serde_json::Value, &[Task]),
+        (settings, tasks): (Provenance, &[Task]),
     ) -> ebbing::Result<PhasePlace> {
         let sizes = two.sizes();
         let critical = maps.critical.clone().map_or_else(|| two.critical_load(), Ok)?;
@@ -104,7 +104,7 @@ impl PhaseJob {
         Ok(place)
     }
 
-    fn two_tasks(&self, sources: &Sources) -> ebbing::Result<(serde_json::Value, Vec<Task>)> {
+    fn two_tasks(&self, sources: &Sources) -> ebbing::Result<(Provenance, Vec<Task>)> {
         let (settings, tasks) = self.drawn_tasks(sources)?;
         match tasks.len() {
             2 => Ok((settings, tasks)),

@@ -3,7 +3,7 @@
 use super::PhaseJob;
 use ebbing::Context;
 use ebbing::data::Sources;
-use ebbing::tasks::prepared_words;
+use ebbing::tasks::{Provenance, prepared_words};
 use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing::theory::phase::{SequenceCurve, sequence_curve};
 
@@ -11,7 +11,7 @@ use ebbing::theory::phase::{SequenceCurve, sequence_curve};
 #[derive(Debug, Clone)]
 pub struct PhaseSequence {
     /// Everything that made the tasks.
-    pub settings: serde_json::Value,
+    pub settings: Provenance,
     /// What was done to inputs and targets, in words.
     pub prepared: String,
     /// Examples of each task.

@@ -132,13 +132,13 @@ impl PhaseJob {
         &self,
         sources: &Sources,
         context: &Context,
-    ) -> ebbing::Result<(serde_json::Value, Vec<SweptLoads>, Vec<SweptCurves>)> {
+    ) -> ebbing::Result<(ebbing::tasks::Provenance, Vec<SweptLoads>, Vec<SweptCurves>)> {
         let (theory, alphas, seeds) = (self.theory()?, self.alpha.grid()?, checked_seeds(self.seeds)?);
         self.check()?;
         let sweep = self.sweep().unwrap_or_default();
         let base = self.recipe(sweep.protocol())?;
         let (values, chosen) = self.grid();
-        let mut settings = serde_json::Value::Null;
+        let mut settings = None;
         let mut swept = Vec::new();
         let (mut done, all) = (0, values.len() * seeds + chosen.len());
         let mut step = || {
@@ -149,9 +149,7 @@ impl PhaseJob {
             let mut loads = Vec::new();
             for k in 0..seeds as u64 {
                 let sequence = sweep.at(&base, value).draw(sources, base.seed.wrapping_add(k))?;
-                if settings.is_null() {
-                    settings = sequence.settings.clone();
-                }
+                settings.get_or_insert_with(|| sequence.settings.clone());
                 loads.push(TwoTasks::new(&self.labels(sequence.tasks)?, &theory, context)?.critical_load()?);
                 step()?;
             }
@@ -163,7 +161,7 @@ impl PhaseJob {
             curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas, context)? });
             step()?;
         }
-        Ok((settings, swept, curves))
+        Ok((settings.unwrap_or_default(), swept, curves))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::linalg::{Cholesky, Mat, dot, subtract_lower_gram_f32};
 const SHARE: f64 = 0.2;
 
 /// The examples on which one unit rests.
-struct Held {
+struct KinkedUnit {
     layer: usize,
     unit: usize,
     examples: Vec<usize>,
@@ -27,7 +27,7 @@ struct Held {
 
 /// All units that rest on kinks.
 pub(super) struct Kinks {
-    units: Vec<Held>,
+    units: Vec<KinkedUnit>,
     /// Gram matrices of layers, by which rests act on outputs: `L⁻¹ G_{A,·}`, as its transpose, of every unit.
     across: Vec<Mat<f64>>,
 }
@@ -47,7 +47,7 @@ impl Kinks {
             let factor = Cholesky::factor(own.as_ref(), "the kinks of a unit").ok()?;
             let across = Mat::from_fn(examples.len(), gram.nrows(), |a, m| gram[(m, examples[a])]);
             kinks.across.push(factor.half_solve(across.as_ref()).transpose().to_owned());
-            kinks.units.push(Held { layer, unit, examples, factor });
+            kinks.units.push(KinkedUnit { layer, unit, examples, factor });
         }
         Some(kinks)
     }

@@ -154,14 +154,7 @@ impl Linearized {
     /// The squared norm of `∂E/∂W = κ(W−W_0) − c Jᵀr` over hidden layers.
     fn squared_entries(&self, problem: &Problem, point: &Point) -> f64 {
         let layer = |(l, signals): (usize, &Vec<Mat<f64>>)| {
-            let mut own = Mat::<f64>::zeros(problem.y.nrows(), signals[0].ncols());
-            for (c, signal) in signals.iter().enumerate() {
-                let r = point.r.col_as_slice(c);
-                for i in 0..own.ncols() {
-                    let terms = signal.col_as_slice(i).iter().zip(r);
-                    own.col_as_slice_mut(i).iter_mut().zip(terms).for_each(|(o, (s, r))| *o -= problem.loss * s * r);
-                }
-            }
+            let mut own = pulled(signals, &point.r, -problem.loss);
             if let Some(rows) = &self.inputs[l].rows {
                 own = matmul(rows.transpose(), own.as_ref());
             }
@@ -197,7 +190,7 @@ fn signals(
     for l in (0..layers).rev() {
         let n = point.z[l].ncols();
         // Signals before the slope of the layer that they reach.
-        let mut raw: Vec<Mat<f64>> = if l + 1 == layers {
+        let raw: Vec<Mat<f64>> = if l + 1 == layers {
             let scale = 1.0 / (n as f64).sqrt();
             let a = &point.weights.readout;
             (0..targets).map(|c| Mat::from_fn(p, n, |_, i| scale * a[(i, c)])).collect()
@@ -221,15 +214,30 @@ fn signals(
             }
         }
         let slopes = rounding.slopes(l, &point.z[l]);
-        for signal in &mut raw {
-            for i in 0..n {
-                let slopes = slopes.col_as_slice(i);
-                signal.col_as_slice_mut(i).iter_mut().zip(slopes).for_each(|(s, d)| *s *= d);
-            }
-        }
-        all[l] = raw;
+        all[l] = raw.iter().map(|signal| times(signal, &slopes)).collect();
     }
     (all, kinks)
+}
+
+/// `factor · Σ_c signal_c ∘ r_c` of a layer, P × N, r_c a column of `r` for every example.
+pub(super) fn pulled(signals: &[Mat<f64>], r: &Mat<f64>, factor: f64) -> Mat<f64> {
+    let mut sum = Mat::<f64>::zeros(signals[0].nrows(), signals[0].ncols());
+    for (c, signal) in signals.iter().enumerate() {
+        for i in 0..sum.ncols() {
+            let terms = signal.col_as_slice(i).iter().zip(r.col_as_slice(c));
+            sum.col_as_slice_mut(i).iter_mut().zip(terms).for_each(|(o, (s, r))| *o += factor * s * r);
+        }
+    }
+    sum
+}
+
+/// Entry by entry.
+pub(super) fn times(a: &Mat<f64>, b: &Mat<f64>) -> Mat<f64> {
+    let mut to = a.clone();
+    for j in 0..to.ncols() {
+        to.col_as_slice_mut(j).iter_mut().zip(b.col_as_slice(j)).for_each(|(t, b)| *t *= b);
+    }
+    to
 }
 
 /// A P × targets matrix as one column, target after target.

@@ -27,7 +27,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-use super::descent::{Outcome, Progress};
+use super::descent::{Progress, TaskEnd};
 use super::learner::{LossScale, TrainSettings};
 use super::mlp::{Mlp, to_f64};
 use super::posterior::Heads;
@@ -41,7 +41,7 @@ use newton::Hessian;
 use problem::{Point, Problem, Weights};
 use rounding::Rounding;
 use serde::{Deserialize, Serialize};
-use system::System;
+use system::StepSystem;
 
 /// What is known of a minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -174,7 +174,7 @@ impl<'a> Minimizer<'a> {
         kappas: &[f64],
         net: &Mlp,
         progress: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Vec<(Mlp, Outcome)>> {
+    ) -> Result<Vec<(Mlp, TaskEnd)>> {
         let mut passed = Passed::default();
         kappas.iter().map(|&kappa| self.lowest(kappa, net, &mut passed, progress)).collect()
     }
@@ -185,7 +185,7 @@ impl<'a> Minimizer<'a> {
         net: &Mlp,
         passed: &mut Passed,
         progress: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<(Mlp, Outcome)> {
+    ) -> Result<(Mlp, TaskEnd)> {
         // Without a penalty every solution has the objective 0.
         let scales = if kappa > 0.0 { &self.settings.readout_scales[..] } else { &[1.0] };
         let mut best: Option<(Ended, Minimum)> = None;
@@ -206,7 +206,7 @@ impl<'a> Minimizer<'a> {
         let mut net = net.clone();
         self.problem.write(&point.weights, self.data, self.head, &mut net);
         let mse = self.problem.mse(&point);
-        Ok((net, Outcome { steps, mse, stop, eta: 0.0, rose: 1.0, minimum: Some(minimum) }))
+        Ok((net, TaskEnd { steps, mse, stop, eta: 0.0, rose: 1.0, minimum: Some(minimum) }))
     }
 
     /// All stages from the readout times `scale`, but for those that were `passed` on the way to another κ; the point at the end
@@ -331,7 +331,7 @@ impl<'a> Minimizer<'a> {
     /// acceleration of M. Transtrum and J. Sethna (2012), with f'' from a difference along δ.
     fn along(
         &self,
-        system: &System<'_>,
+        system: &StepSystem<'_>,
         hessian: Option<&Hessian<'_>>,
         point: &Point,
         rounding: &Rounding,

@@ -10,10 +10,10 @@
 //! (B. Pearlmutter 1994); the system of a step preconditions (T. Steihaug 1983), so that one iteration is that step
 //! with its best length.
 
-use super::linearized::Linearized;
+use super::linearized::{Linearized, pulled, times};
 use super::problem::{Point, Problem, Step, Weights};
 use super::rounding::Rounding;
-use super::system::System;
+use super::system::StepSystem;
 use crate::linalg::{Mat, Scale, matmul, matmul_into};
 
 /// Iterations of a step, at most, and the share of the preconditioned gradient at which they end.
@@ -37,18 +37,7 @@ impl<'a> Hessian<'a> {
     /// At the point where the network is linearized.
     pub fn new(problem: &'a Problem, point: &'a Point, here: &'a Linearized, rounding: &Rounding) -> Self {
         let slopes = point.z.iter().enumerate().map(|(l, z)| rounding.slopes(l, z)).collect();
-        let error = |signals: &Vec<Mat<f64>>| {
-            let mut error = Mat::zeros(signals[0].nrows(), signals[0].ncols());
-            for (c, signal) in signals.iter().enumerate() {
-                let r = point.r.col_as_slice(c);
-                for i in 0..signal.ncols() {
-                    let terms = signal.col_as_slice(i).iter().zip(r);
-                    error.col_as_slice_mut(i).iter_mut().zip(terms).for_each(|(e, (s, r))| *e -= problem.loss * s * r);
-                }
-            }
-            error
-        };
-        let errors = here.signals.iter().map(error).collect();
+        let errors = here.signals.iter().map(|signals| pulled(signals, &point.r, -problem.loss)).collect();
         let upper = |l: usize| if l == 0 { Mat::new() } else { problem.upper(&point.weights, l) };
         Hessian { problem, point, here, slopes, errors, upper: (0..point.z.len()).map(upper).collect() }
     }
@@ -127,7 +116,7 @@ impl<'a> Hessian<'a> {
 
     /// The step δ with the damping of `system`, and by how much it changes the outputs to first order. Where the objective curves
     /// downwards on the way the step ends, at the earliest with that of `system` itself.
-    pub fn step(&self, system: &System<'_>) -> (Step, Mat<f64>) {
+    pub fn step(&self, system: &StepSystem<'_>) -> (Step, Mat<f64>) {
         let mu = system.damping();
         let (first, first_order) = system.step();
         let first = self.problem.step(first);
@@ -160,13 +149,4 @@ impl<'a> Hessian<'a> {
         }
         found.unwrap_or((first, first_order))
     }
-}
-
-/// Entry by entry.
-fn times(a: &Mat<f64>, b: &Mat<f64>) -> Mat<f64> {
-    let mut to = a.clone();
-    for j in 0..to.ncols() {
-        to.col_as_slice_mut(j).iter_mut().zip(b.col_as_slice(j)).for_each(|(t, b)| *t *= b);
-    }
-    to
 }

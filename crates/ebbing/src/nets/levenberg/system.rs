@@ -5,13 +5,13 @@
 
 use super::coupled::Coupled;
 use super::kinks::Kinks;
-use super::linearized::{Linearized, as_column};
+use super::linearized::{Linearized, as_column, pulled};
 use super::problem::{Point, Problem, Step, Weights};
 use crate::linalg::{Cholesky, Mat, Scale, dot, lower_gram_into, matmul, matmul_into};
 
 impl Linearized {
     /// The system of a step with damping `mu`, factored; none where rounding errors leave no step.
-    pub fn system<'a>(&'a self, problem: &'a Problem, point: &'a Point, mu: f64) -> Option<System<'a>> {
+    pub fn system<'a>(&'a self, problem: &'a Problem, point: &'a Point, mu: f64) -> Option<StepSystem<'a>> {
         let (p, targets) = (problem.y.nrows(), problem.y.ncols());
         let (stiff, stiff_readout) = (problem.kappa + mu, problem.pull + mu);
         let kinks = Kinks::new(problem, self, stiff)?;
@@ -34,17 +34,8 @@ impl Linearized {
             let factor = solvable(&matrix)?;
             let coupled = Coupled::new(problem, self, point, &kinks, &factor, (stiff, stiff_readout));
             if coupled.is_some() {
-                return Some(System {
-                    here: self,
-                    problem,
-                    point,
-                    kinks,
-                    factor,
-                    right,
-                    coupled,
-                    stiff,
-                    stiff_readout,
-                });
+                let here = self;
+                return Some(StepSystem { here, problem, point, kinks, factor, right, coupled, stiff, stiff_readout });
             }
         }
         let phi = problem.features(point);
@@ -62,12 +53,12 @@ impl Linearized {
             }
         }
         let factor = solvable(&matrix)?;
-        Some(System { here: self, problem, point, kinks, factor, right, coupled: None, stiff, stiff_readout })
+        Some(StepSystem { here: self, problem, point, kinks, factor, right, coupled: None, stiff, stiff_readout })
     }
 }
 
 /// `1/c + J S⁻¹ Jᵀ`, factored, and what goes with it.
-pub(super) struct System<'a> {
+pub(super) struct StepSystem<'a> {
     here: &'a Linearized,
     problem: &'a Problem,
     point: &'a Point,
@@ -81,7 +72,7 @@ pub(super) struct System<'a> {
     stiff_readout: f64,
 }
 
-impl System<'_> {
+impl StepSystem<'_> {
     /// μ.
     pub fn damping(&self) -> f64 {
         self.stiff - self.problem.kappa
@@ -91,16 +82,22 @@ impl System<'_> {
         as_columns(&self.factor.solve(as_column(outputs).as_ref()), outputs.ncols())
     }
 
+    /// The step of a coupled readout, `H_a⁻¹ (Yᵀ push − force)`, whose effect is taken from `push`.
+    fn couple(&self, coupled: &Coupled, push: &mut Mat<f64>, less_force: impl FnOnce(&mut Mat<f64>)) -> Mat<f64> {
+        let mut readout = matmul(coupled.reach.transpose(), push.as_ref());
+        less_force(&mut readout);
+        coupled.reduced.solve_in_place(readout.as_mut());
+        *push -= self.solve(&matmul(coupled.reach.as_ref(), readout.as_ref()));
+        readout
+    }
+
     /// The step δ, and by how much it changes the outputs to first order.
     pub fn step(&self) -> (Weights, Mat<f64>) {
         let mut push = self.solve(&self.right);
-        let readout = self.coupled.as_ref().map(|coupled| {
-            let mut readout = matmul(coupled.reach.transpose(), push.as_ref());
-            readout -= &coupled.force + &self.here.readout;
-            coupled.reduced.solve_in_place(readout.as_mut());
-            push -= self.solve(&matmul(coupled.reach.as_ref(), readout.as_ref()));
-            readout
-        });
+        let readout = self
+            .coupled
+            .as_ref()
+            .map(|coupled| self.couple(coupled, &mut push, |readout| *readout -= &coupled.force + &self.here.readout));
         let first_order = &push * Scale(-1.0 / self.problem.loss);
         (self.lift(&push, readout, 1.0), first_order)
     }
@@ -108,18 +105,13 @@ impl System<'_> {
     /// What makes up for a change of the outputs: `(cJᵀJ + S)⁻¹ c Jᵀ` times its negative.
     pub fn undo(&self, change: &Mat<f64>) -> Weights {
         let mut push = self.solve(&(change * Scale(-1.0)));
-        let readout = self.coupled.as_ref().map(|coupled| {
-            let mut readout = matmul(coupled.reach.transpose(), push.as_ref());
-            coupled.reduced.solve_in_place(readout.as_mut());
-            push -= self.solve(&matmul(coupled.reach.as_ref(), readout.as_ref()));
-            readout
-        });
+        let readout = self.coupled.as_ref().map(|coupled| self.couple(coupled, &mut push, |_| ()));
         self.lift(&push, readout, 0.0)
     }
 
     /// `(cJᵀJ + S)⁻¹` of a gradient, with the coupling of the readout where it is taken in.
     pub fn solved(&self, gradient: &Weights) -> Step {
-        let System { here, problem, point, .. } = self;
+        let StepSystem { here, problem, point, .. } = self;
         // S⁻¹ of its hidden part, and what that adds to pre-activations.
         let (mut own, mut images) = (Vec::new(), Vec::new());
         let mut reached = Mat::zeros(problem.y.nrows(), problem.y.ncols());
@@ -144,13 +136,12 @@ impl System<'_> {
             (Some(coupled), Some(coupling)) => {
                 let mut push = self.solve(&reached);
                 let image = &images[images.len() - 1];
-                let mut readout = matmul(coupled.reach.transpose(), push.as_ref());
-                readout -= &gradient.readout;
-                for i in 0..readout.nrows() {
-                    readout[(i, 0)] -= dot(coupling.pairs.col_as_slice(i), image.col_as_slice(i));
-                }
-                coupled.reduced.solve_in_place(readout.as_mut());
-                push -= self.solve(&matmul(coupled.reach.as_ref(), readout.as_ref()));
+                let readout = self.couple(coupled, &mut push, |readout| {
+                    *readout -= &gradient.readout;
+                    for i in 0..readout.nrows() {
+                        readout[(i, 0)] -= dot(coupling.pairs.col_as_slice(i), image.col_as_slice(i));
+                    }
+                });
                 (push, Some(readout))
             }
             _ => {
@@ -173,18 +164,11 @@ impl System<'_> {
 
     /// `S⁻¹(Jᵀ push − share·∇E)`; a readout's step that is known already is taken as it is, with what it is coupled to.
     fn lift(&self, push: &Mat<f64>, readout: Option<Mat<f64>>, share: f64) -> Weights {
-        let System { here, problem, point, .. } = self;
+        let StepSystem { here, problem, point, .. } = self;
         let whole = push + &point.r * Scale(share * problem.loss);
         let mut hidden = Vec::with_capacity(here.signals.len());
         for (l, signals) in here.signals.iter().enumerate() {
-            let mut along = Mat::<f64>::zeros(whole.nrows(), signals[0].ncols());
-            for (c, signal) in signals.iter().enumerate() {
-                let whole = whole.col_as_slice(c);
-                for i in 0..along.ncols() {
-                    let signal = signal.col_as_slice(i);
-                    along.col_as_slice_mut(i).iter_mut().zip(signal).zip(whole).for_each(|((a, s), w)| *a += s * w);
-                }
-            }
+            let mut along = pulled(signals, &whole, 1.0);
             if let (Some(a), Some(coupling), true) = (&readout, &here.coupling, l + 1 == here.signals.len()) {
                 for i in 0..along.ncols() {
                     let pairs = coupling.pairs.col_as_slice(i);

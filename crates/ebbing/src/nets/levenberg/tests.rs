@@ -386,7 +386,7 @@ fn long_descent_ends_at_the_same_minimum() {
     }
 }
 
-/// The gradient at the end, with kinks, readouts that no penalty holds, several layers and columns; and what it tells.
+/// The gradient at the end, with kinks, readouts that no penalty holds, several layers and columns; and what it reports.
 #[test]
 fn gradients_vanish_at_the_end() {
     for (heads, depth, targets, kappa) in [
@@ -492,7 +492,7 @@ fn several_penalties_share_their_way() {
     assert!(descent.learn_next_at(&[0.1], &mut |_| true).is_err());
 }
 
-/// Several starts: the lowest objective is kept, and the range is told. The readout's own penalty holds its norm.
+/// Several starts: the lowest objective is kept, and the range is reported. The readout's own penalty holds its norm.
 #[test]
 fn readouts_have_starts_and_a_penalty_of_their_own() {
     let tasks = random_tasks(2, 24, 30, 1, 8);

@@ -33,7 +33,7 @@ pub(super) struct Chain {
     pub cause: Option<String>,
 }
 
-/// What is followed from draw to draw, to tell whether chains have converged.
+/// What is followed from draw to draw, to see whether chains have converged.
 pub(super) const FOLLOWED: [&str; 3] = ["energy", "weights' distance from their prior mean", "kernel along the labels"];
 
 /// The networks of one chain.

@@ -104,7 +104,7 @@ pub(crate) struct Energy<'a> {
 }
 
 /// What [`Energy::evaluate`] writes: pre-activations and activations per layer, kept between calls.
-pub(crate) struct Work {
+pub(crate) struct Buffers {
     z: Vec<Mat<f64>>,
     h: Vec<Mat<f64>>,
     delta: Vec<Mat<f64>>,
@@ -113,13 +113,13 @@ pub(crate) struct Work {
 
 impl Energy<'_> {
     /// Space for one chain.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> Buffers {
         let p = self.x.nrows();
         let mats = || self.layers.sizes[1..].iter().map(|&n| Mat::zeros(p, n)).collect::<Vec<_>>();
-        Work { z: mats(), h: mats(), delta: mats(), gram: Mat::zeros(p, p) }
+        Buffers { z: mats(), h: mats(), delta: mats(), gram: Mat::zeros(p, p) }
     }
 
-    fn forward(&self, w: &[f64], work: &mut Work) {
+    fn forward(&self, w: &[f64], work: &mut Buffers) {
         for l in 0..work.z.len() {
             let (before, here) = work.h.split_at_mut(l);
             let input = if l == 0 { self.x } else { before[l - 1].as_ref() };
@@ -152,7 +152,7 @@ impl Energy<'_> {
     ///
     /// # Errors
     /// Where S is not positive definite, which finite weights at finite β do not produce.
-    pub fn evaluate(&self, w: &[f64], work: &mut Work, gradient: &mut [f64]) -> Result<f64> {
+    pub fn evaluate(&self, w: &[f64], work: &mut Buffers, gradient: &mut [f64]) -> Result<f64> {
         self.forward(w, work);
         let last = work.h.len() - 1;
         let phi = work.h[last].as_ref();

@@ -20,7 +20,7 @@ pub(crate) struct Moves {
 
 /// How the moves of a chain fared.
 #[derive(Debug, Clone)]
-pub(crate) struct Moved {
+pub(crate) struct MoveStatistics {
     /// Mean acceptance probability of the kept draws.
     pub acceptance: f64,
     /// Kept moves whose energy error exceeded 1000, or that had no energy.
@@ -43,7 +43,7 @@ pub(crate) fn run(
     stream: &mut Stream,
     mut energy: impl FnMut(&[f64], &mut [f64]) -> Result<f64>,
     mut keep: impl FnMut(&[f64], f64),
-) -> Result<Moved> {
+) -> Result<MoveStatistics> {
     let n = w.len();
     let (mut grad, mut next, mut next_grad, mut p) = (vec![0.0; n], vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     let mut u = energy(w, &mut grad)?;
@@ -96,7 +96,7 @@ pub(crate) fn run(
             keep(w, u);
         }
     }
-    Ok(Moved { acceptance: accepted / moves.draws.max(1) as f64, divergent, cause })
+    Ok(MoveStatistics { acceptance: accepted / moves.draws.max(1) as f64, divergent, cause })
 }
 
 /// Why a move diverged: what its energy failed with, or by how much it erred.

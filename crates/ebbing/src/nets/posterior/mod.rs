@@ -17,7 +17,7 @@ pub use diagnostics::{Convergence, convergence};
 pub(crate) use energy::{slope, value};
 
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least, positive, refuse};
 use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::linalg::on_one_thread;
 use crate::plan::sample_cost;
@@ -164,23 +164,14 @@ impl PosteriorSettings {
     pub fn checked(&self) -> Result<WeightPrior> {
         let prior = WeightPrior::new(self.lambda, self.sigma2)?;
         self.architecture.check()?;
-        if self.lambda.is_infinite() {
-            return Err(Error::setting("lambda", "inf", "must be finite to sample; take a large value instead"));
-        }
-        if !(self.beta.is_finite() && self.beta > 0.0) {
-            return Err(Error::setting("beta", self.beta, "must be positive and finite to sample"));
-        }
+        let expected = "must be finite to sample; take a large value instead";
+        refuse(self.lambda.is_infinite(), "lambda", "inf", expected)?;
+        let bad = !(self.beta.is_finite() && self.beta > 0.0);
+        refuse(bad, "beta", self.beta, "must be positive and finite to sample")?;
         if let Some(sigma2) = self.readout_sigma2 {
-            if !(sigma2 > 0.0 && sigma2.is_finite()) {
-                return Err(Error::setting("readout_sigma2", sigma2, "must be positive and finite"));
-            }
-            if self.heads == Heads::Single {
-                return Err(Error::setting(
-                    "readout_sigma2",
-                    sigma2,
-                    "belongs to heads = multi: a single readout learns as the other weights do",
-                ));
-            }
+            positive("readout_sigma2", sigma2)?;
+            let expected = "belongs to heads = multi: a single readout learns as the other weights do";
+            refuse(self.heads == Heads::Single, "readout_sigma2", sigma2, expected)?;
         }
         // More than the upper ends would take years.
         for (name, value, least, most) in [
@@ -190,12 +181,8 @@ impl PosteriorSettings {
             ("draws", self.draws, 10, 10_000_000),
             ("leapfrog", self.leapfrog, 1, 100_000),
         ] {
-            if value < least {
-                return Err(Error::setting(name, value, format!("must be at least {least}")));
-            }
-            if value > most {
-                return Err(Error::setting(name, value, format!("must be at most {most}")));
-            }
+            at_least(name, value, least)?;
+            refuse(value > most, name, value, format!("must be at most {most}"))?;
         }
         Ok(prior)
     }
@@ -208,17 +195,12 @@ fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
         return Err(Error::data("the task sequence", "is empty; give at least one task"));
     };
     for task in tasks {
-        if task.y.ncols() != 1 {
-            return Err(Error::data(
-                &task.name,
-                format!("has {} target columns; the sampler takes one", task.y.ncols()),
-            ));
+        let (dim, own, columns) = (first.x.ncols(), task.x.ncols(), task.y.ncols());
+        if columns != 1 {
+            return Err(Error::data(&task.name, format!("has {columns} target columns; the sampler takes one")));
         }
-        if task.x.ncols() != first.x.ncols() {
-            return Err(Error::data(
-                &task.name,
-                format!("has input dimension {} but the first task {}", task.x.ncols(), first.x.ncols()),
-            ));
+        if own != dim {
+            return Err(Error::data(&task.name, format!("has input dimension {own} but the first task {dim}")));
         }
     }
     Ok(prior)
@@ -240,24 +222,19 @@ fn slowest(chains: &[Chain], t: usize) -> (&'static str, Convergence) {
 
 fn summarize(chains: &[Chain], tasks: usize) -> SampledPosterior {
     let over = |get: &dyn Fn(&Chain) -> f64| Estimate::over(&chains.iter().map(get).collect::<Vec<_>>());
+    let of_tasks = |get: fn(&Chain) -> &[f64]| (0..tasks).map(|s| over(&|c| get(c)[s])).collect::<Vec<_>>();
     let mut warnings = Vec::new();
     let convergence: Vec<Convergence> = (0..tasks)
         .map(|t| {
             let (followed, worst) = slowest(chains, t);
-            if worst.r_hat.is_nan() || worst.r_hat > 1.1 {
-                warnings.push(format!(
-                    "task {}: R-hat of the {followed} is {:.3}; run longer chains",
-                    t + 1,
-                    worst.r_hat
-                ));
+            let Convergence { r_hat, effective } = worst;
+            let (task, n) = (t + 1, chains.len());
+            if r_hat.is_nan() || r_hat > 1.1 {
+                warnings.push(format!("task {task}: R-hat of the {followed} is {r_hat:.3}; run longer chains"));
             }
-            if worst.effective < 5.0 * chains.len() as f64 {
-                warnings.push(format!(
-                    "task {}: only {:.0} effective draws in {} chains; run longer chains",
-                    t + 1,
-                    worst.effective,
-                    chains.len()
-                ));
+            if effective < 5.0 * n as f64 {
+                let found = format!("only {effective:.0} effective draws in {n} chains");
+                warnings.push(format!("task {task}: {found}; run longer chains"));
             }
             worst
         })
@@ -268,14 +245,14 @@ fn summarize(chains: &[Chain], tasks: usize) -> SampledPosterior {
     }
     SampledPosterior {
         u1: (0..tasks).map(|t| (0..=t).map(|s| over(&|c: &Chain| c.u1[t][s])).collect()).collect(),
-        forgetting: (0..tasks).map(|s| over(&|c: &Chain| c.forgetting[s])).collect(),
+        forgetting: of_tasks(|c| &c.forgetting),
         test_loss: (0..tasks)
             .map(|s| chains[0].test_loss[s].map(|_| over(&|c: &Chain| c.test_loss[s].unwrap_or(f64::NAN))))
             .collect(),
-        label_kernel: (0..tasks).map(|s| over(&|c: &Chain| c.label_kernel[s])).collect(),
-        learned: (0..tasks).map(|s| over(&|c: &Chain| c.learned[s])).collect(),
+        label_kernel: of_tasks(|c| &c.label_kernel),
+        learned: of_tasks(|c| &c.learned),
         convergence,
-        acceptance: (0..tasks).map(|t| over(&|c: &Chain| c.acceptance[t]).value).collect(),
+        acceptance: of_tasks(|c| &c.acceptance).iter().map(|acceptance| acceptance.value).collect(),
         divergent,
         warnings,
     }

@@ -191,7 +191,7 @@ fn readouts_have_a_prior_of_their_own() {
         // The theory is the leading order in 1/N: 4/N beside three standard errors.
         let allowed = 3.0 * norm.error() + 4.0 / width as f64 * expected;
         assert!((norm.value - expected).abs() < allowed, "u1({t},{t}): {norm:?}, theory {expected}");
-        // The common prior is told apart.
+        // The common prior is recognized.
         assert!((norm.value - common.u1(t, t)).abs() > 2.0 * allowed, "u1({t},{t}): {norm:?}");
     }
     let single = PosteriorSettings { heads: Heads::Single, ..settings };

@@ -101,7 +101,7 @@ fn within_tasks(mut both: Vec<Mat<f64>>, pool: &Pool) -> Arc<Mat<f64>> {
 
 /// Why a remedy that changes the network does not apply to features.
 pub(super) fn no_network() -> Error {
-    Error::OutsideTheory { what: "a change of the network".into(), reason: "the features are given".into() }
+    Error::outside("a change of the network", "the features are given")
 }
 
 /// Another depth.

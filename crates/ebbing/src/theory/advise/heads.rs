@@ -20,7 +20,7 @@ pub(super) fn at_width(
 ) -> Result<Vec<Trial>> {
     if theory.bias2 != 0.0 {
         let reason = "the theory of a readout per task is for networks without biases";
-        return Err(Error::OutsideTheory { what: "readouts with biases".into(), reason: reason.into() });
+        return Err(Error::outside("readouts with biases", reason));
     }
     let best = |norm| best_penalty(draws, theory, width, (lambdas, norm), context);
     [None, Some(theory.sigma2)].into_iter().map(best).collect()

@@ -22,9 +22,9 @@ use super::calibration::Expected;
 use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse};
 use crate::stats::mean_with_error;
-use crate::tasks::{TaskSequence, is_whitened, parts_of};
+use crate::tasks::{TaskSequence, parts_of};
 use remedies::Search;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ pub struct AdviseSettings {
     /// More widths N for readouts of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub widths: Vec<f64>,
-    /// Penalties λ that are tried, all at the β of `theory`; the usual ones, of which the best is told, where none are given. At a
+    /// Penalties λ that are tried, all at the β of `theory`; the usual ones, of which the best is reported, where none are given. At a
     /// finite β they are finite.
     #[serde(with = "crate::serde_infinity::list", skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
@@ -235,7 +235,7 @@ impl Advice {
         let mut search = Search::new(&parts, settings, context)?;
         search.run()?;
         let (mut remedies, nothing) = (search.remedies, search.nothing);
-        gains::of_accuracy(&mut remedies, is_whitened(&sequences[0].settings));
+        gains::of_accuracy(&mut remedies, sequences[0].settings.is_whitened());
         for remedy in &mut remedies {
             let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
             if let Ok(gain) = mean_with_error(&gains) {
@@ -278,9 +278,7 @@ impl AdviseSettings {
     /// [`Error::Setting`] that names the setting.
     pub fn checked(&self) -> Result<()> {
         self.theory.checked()?;
-        if self.theory.replay.is_on() {
-            return Err(Error::setting("replay", self.theory.replay.examples, "must be 0: advice finds it"));
-        }
+        refuse(self.theory.replay.is_on(), "replay", self.theory.replay.examples, "must be 0: advice finds it")?;
         if self.theory.mode == Mode::Gibbs {
             let expected = "must be rf, ntk or lazy: advice sweeps the penalty itself";
             return Err(Error::setting("mode", "gibbs", expected));
@@ -293,9 +291,7 @@ impl AdviseSettings {
         if let Some(x) = self.keep_forgetting_below.filter(|x| !(x.is_finite() && *x > 0.0)) {
             return Err(Error::setting("keep_forgetting_below", x, "must be positive and finite"));
         }
-        if self.budget == Some(0) {
-            return Err(Error::setting("budget", 0, "must be at least 1 example"));
-        }
+        refuse(self.budget == Some(0), "budget", 0, "must be at least 1 example")?;
         let widths = self.width.iter().map(|n| ("width", n)).chain(self.widths.iter().map(|n| ("widths", n)));
         if let Some((name, width)) = widths.clone().find(|(_, n)| !(n.is_finite() && **n >= 1.0)) {
             return Err(Error::setting(name, width, "must be a number of units, at least 1"));
@@ -308,9 +304,7 @@ impl AdviseSettings {
             let expected = "belongs to inputs of a network; features are given as they are";
             return Err(Error::setting(name, value, expected));
         }
-        if self.max_p < 2 {
-            return Err(Error::setting("max_p", self.max_p, "must be at least 2 examples"));
-        }
+        refuse(self.max_p < 2, "max_p", self.max_p, "must be at least 2 examples")?;
         Ok(())
     }
 }

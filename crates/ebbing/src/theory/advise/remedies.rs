@@ -18,7 +18,7 @@ pub(super) const LAMBDAS: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
 const DEPTHS: [usize; 4] = [2, 3, 5, 8];
 /// Shares of hidden units that a task's mask leaves active.
 const SHARES: [f64; 3] = [0.5, 0.2, 0.1];
-/// The least difference of forgetting that is told: below it two remedies are the same.
+/// The least difference of forgetting that counts: below it two remedies are the same.
 const SAME: f64 = 1e-12;
 
 /// A setting of a remedy that was tried.
@@ -429,17 +429,17 @@ impl<'a> Search<'a> {
     /// learned alone knows is never overwritten.
     fn readouts(&mut self) {
         let widths: Vec<f64> = self.settings.width.iter().chain(&self.settings.widths).copied().collect();
-        let mut told = false;
+        let mut any = false;
         for width in widths {
             match at_width(self.draws, &self.theory, width, &self.settings.lambdas, self.context) {
                 Ok(trials) => {
                     trials.iter().for_each(|trial| self.push(RemedyKind::Readouts, trial));
-                    told = true;
+                    any = true;
                 }
                 Err(error) => self.refuse(RemedyKind::Readouts, &format!("readouts at N = {width}"), &error),
             }
         }
-        if told {
+        if any {
             return;
         }
         let alone = |bench: &Bench| {
@@ -483,7 +483,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Replay with each of the others; the best two are told.
+    /// Replay with each of the others; the best two are reported.
     fn combinations(&mut self) {
         let mut tried: Vec<(Trial, RemedyKind)> = vec![];
         let kept = self.chosen;

@@ -83,7 +83,7 @@ impl Advice {
         self.remedies.iter().find(|r| r.kind == kind && r.applies)
     }
 
-    /// Remedies that can be told from doing nothing.
+    /// Remedies that surely differ from doing nothing.
     fn sure(&self) -> impl Iterator<Item = &Remedy> {
         let real = |r: &&Remedy| !matches!(r.kind, RemedyKind::Joint | RemedyKind::Nothing) && borne_out(r);
         self.remedies.iter().filter(real).filter(|r| r.gains_surely())
@@ -100,7 +100,7 @@ impl Advice {
         some.reduce(|best, next| if better(next, best) { next } else { best })
     }
 
-    /// What is said where no remedy that needs no knowledge of the task can be told from doing nothing.
+    /// What is said where no remedy that needs no knowledge of the task surely differs from doing nothing.
     fn nothing_sure(&self) -> String {
         const SAID: &str = "No gain that we can be sure of";
         let without = |r: &&Remedy| r.applies && !r.task_known && borne_out(r);

@@ -269,7 +269,7 @@ pub(crate) mod shapes {
             Task::new(x, y).with_test(x_test, y_test)
         };
         let tasks = sizes.iter().enumerate().map(|(t, &p)| task(t, p)).collect();
-        TaskSequence::new(tasks, serde_json::json!({})).unwrap()
+        TaskSequence::new(tasks).unwrap()
     }
 
     /// P above and below d, unequal tasks, features of full rank and not, one column and several.

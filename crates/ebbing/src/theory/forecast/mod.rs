@@ -38,7 +38,7 @@ use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
 use crate::plan::{Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, search_bytes, spare_bytes};
 use crate::stats::{ForgettingFit, VarianceExplained};
-use crate::tasks::{TaskSequence, is_whitened};
+use crate::tasks::TaskSequence;
 use bench::Bench;
 use serde::{Deserialize, Serialize};
 
@@ -374,8 +374,8 @@ impl Told {
     fn of(sequence: &TaskSequence) -> Told {
         Told {
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
-            drawn: sequence.settings.get("protocol").is_some(),
-            whitened: is_whitened(&sequence.settings),
+            drawn: sequence.settings.protocol.is_some(),
+            whitened: sequence.settings.is_whitened(),
             notes: sequence.target_notes(),
         }
     }

@@ -181,7 +181,7 @@ pub(super) fn depths(
             matrices.push(SingleHead::new(sequence, &asked.theory, context)?.forgetting()?);
             for tasks in sequence.tasks.windows(2) {
                 let tasks = tasks.iter().map(|task| Task { test: None, ..task.clone() }).collect();
-                let two = TaskSequence { tasks, settings: serde_json::Value::Null };
+                let two = TaskSequence { tasks, settings: Default::default() };
                 parameters.push(bench::pairs(&two, &asked, false, context)?.swap_remove(0).values);
             }
         }

@@ -43,7 +43,7 @@ const TOLERANCE: f64 = 1e-3;
 ///         present: None,
 ///     })
 ///     .collect();
-/// // λ = ∞ unless told: at 1.5 examples per hidden unit the second readout grows without bound.
+/// // λ = ∞ by default: at 1.5 examples per hidden unit the second readout grows without bound.
 /// let limit = MultiHead::new(&tasks, &MultiHeadSettings { alpha: Some(1.5), ..Default::default() }, &ebbing::Context::default())?;
 /// assert_eq!(limit.regime(), Some(Regime::Overfitting));
 /// assert_eq!(limit.u1(2, 2), f64::INFINITY);
@@ -285,9 +285,11 @@ impl MultiHead {
     /// [`Error::OutsideTheory`] but for two tasks at λ = β = ∞, where it is derived; [`Error::Data`] for inputs that do not
     /// fit.
     pub fn representation_change(&self, x: MatRef<'_, f64>) -> Result<Mat<f64>> {
-        let limit = self.limit.as_ref().ok_or_else(|| Error::OutsideTheory {
-            what: format!("the change of representations by {} tasks at lambda = {}", self.tasks(), self.lambda()),
-            reason: "it is derived for two tasks at lambda = beta = inf".into(),
+        let limit = self.limit.as_ref().ok_or_else(|| {
+            Error::outside(
+                format!("the change of representations by {} tasks at lambda = {}", self.tasks(), self.lambda()),
+                "it is derived for two tasks at lambda = beta = inf",
+            )
         })?;
         limit.two.representation_change(&limit.point, x)
     }

@@ -6,7 +6,7 @@
 
 use super::settings::{MultiHeadSettings, check_tasks};
 use super::solve::Finite;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse};
 use crate::kernels::{Kernel, KernelKind};
 use crate::tasks::Task;
 use serde::Serialize;
@@ -32,7 +32,7 @@ impl Finite {
     /// Raises λ tenfold from 1e4 until no forgetting `F_{T,h}` that has a limit changes by more than `tolerance` at ten times that
     /// λ; one that grows as λ^½ at a steady rate has none. The settings' own λ is not read. Since the approach to the limit is as slow as λ^(-1/2), up to half the last change
     /// again may lie between this λ and ∞. One entry of evidence per λ tried; the last one met the tolerance, or λ is 1e11 and its
-    /// `change` tells how far losses still move: next to a transition they come to their limit too slowly for any λ.
+    /// `change` says how far losses still move: next to a transition they come to their limit too slowly for any λ.
     ///
     /// # Errors
     /// Those of [`super::MultiHead::new`]; [`Error::OutsideTheory`] for a β so large that no such λ reaches the limit at it.
@@ -42,9 +42,7 @@ impl Finite {
         tolerance: f64,
     ) -> Result<(Self, Vec<LambdaEvidence>)> {
         check_tasks(tasks)?;
-        if tolerance.is_nan() || tolerance <= 0.0 {
-            return Err(Error::setting("tolerance", tolerance, "must be positive"));
-        }
+        refuse(tolerance.is_nan() || tolerance <= 0.0, "tolerance", tolerance, "must be positive")?;
         let at = |lambda: f64| Finite::new(tasks, &MultiHeadSettings { lambda, ..settings.clone() });
         let losses = |m: &Finite| (1..=m.tasks()).map(|h| m.forgetting(m.tasks(), h)).collect::<Result<Vec<_>>>();
         let mut theory = at(1e4)?;
@@ -73,14 +71,12 @@ impl Finite {
             (theory, now) = (next, then);
         }
         if theory.hidden_share()? > tolerance {
-            return Err(Error::OutsideTheory {
-                what: format!("lambda = inf at beta = {}", settings.beta),
-                reason: format!(
-                    "at lambda = {:.0e} hidden weights still learn beside 1/beta; give a finite lambda, or beta = inf, \
-                     where the limit is another one",
-                    theory.lambda()
-                ),
-            });
+            let reason = format!(
+                "at lambda = {:.0e} hidden weights still learn beside 1/beta; give a finite lambda, or beta = inf, where the limit \
+                 is another one",
+                theory.lambda()
+            );
+            return Err(Error::outside(format!("lambda = inf at beta = {}", settings.beta), reason));
         }
         Ok((theory, evidence))
     }

@@ -4,7 +4,7 @@ use super::one_task::OneTask;
 use super::settings::{held_out, labels, task_name};
 use super::solve::Finite;
 use super::two_tasks::Power;
-use crate::error::{Error, Result};
+use crate::error::{Result, refuse};
 use crate::kernels::{Kernel, KernelKind};
 use crate::linalg::{Cholesky, Mat, MatRef, column, matmul};
 
@@ -113,19 +113,13 @@ impl Finite {
 
     /// Refuses a time that is not in 1 … T, and a head that does not exist then.
     pub fn check(&self, head: usize, time: usize) -> Result<()> {
-        if time == 0 || time > self.tasks() {
-            return Err(Error::setting("time", time, format!("must be in 1 … {}", self.tasks())));
-        }
-        if head == 0 || head > time {
-            return Err(Error::setting("head", head, format!("must be in 1 … {time}: later heads do not exist yet")));
-        }
+        refuse(time == 0 || time > self.tasks(), "time", time, format!("must be in 1 … {}", self.tasks()))?;
+        refuse(head == 0 || head > time, "head", head, format!("must be in 1 … {time}: later heads do not exist yet"))?;
         Ok(())
     }
 
     fn task(&self, head: usize) -> Result<&crate::tasks::Task> {
-        if head == 0 || head > self.tasks() {
-            return Err(Error::setting("head", head, format!("must be in 1 … {}", self.tasks())));
-        }
+        refuse(head == 0 || head > self.tasks(), "head", head, format!("must be in 1 … {}", self.tasks()))?;
         Ok(&self.tasks[head - 1])
     }
 }

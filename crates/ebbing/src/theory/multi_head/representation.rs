@@ -124,10 +124,10 @@ impl Finite {
     /// [`Error::OutsideTheory`] for any other number of tasks; [`Error::Data`] for inputs that do not fit.
     pub fn learned_kernel(&self, x: MatRef<'_, f64>) -> Result<Mat<f64>> {
         if self.tasks() != 2 {
-            return Err(Error::OutsideTheory {
-                what: format!("the hidden kernel after {} tasks", self.tasks()),
-                reason: "it is derived for two tasks".into(),
-            });
+            return Err(Error::outside(
+                format!("the hidden kernel after {} tasks", self.tasks()),
+                "it is derived for two tasks",
+            ));
         }
         let (k1, delta) = self.kernels_at(2, x)?;
         let (own, first) = (self.chain.factor(1), self.chain.factor(0));

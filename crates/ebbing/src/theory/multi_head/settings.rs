@@ -76,10 +76,10 @@ impl MultiHeadSettings {
         let sigma2 = self.readout_sigma2.map_or(Ok(self.sigma2), |s| positive("readout_sigma2", s))?;
         let bound = self.readout_norm.map_or(Ok(f64::INFINITY), |c| positive("readout_norm", c))?;
         if bound.is_finite() && self.ridge()? != 0.0 {
-            return Err(Error::OutsideTheory {
-                what: format!("a bound on readouts at beta = {}", self.beta),
-                reason: "it is found for beta = inf; use readout_sigma2, or leave beta out".into(),
-            });
+            return Err(Error::outside(
+                format!("a bound on readouts at beta = {}", self.beta),
+                "it is found for beta = inf; use readout_sigma2, or leave beta out",
+            ));
         }
         Ok(ReadoutPrior { sigma2, bound })
     }
@@ -89,10 +89,10 @@ impl MultiHeadSettings {
         match self.depth {
             1 => Ok(Architecture { activation: self.activation, depth: 1 }),
             0 => Err(Error::setting("depth", 0, "must be 1 for the multi-head theory")),
-            depth => Err(Error::OutsideTheory {
-                what: format!("a multi-head network of {depth} hidden layers"),
-                reason: "its renormalization factors are derived for one hidden layer; use depth 1".into(),
-            }),
+            depth => Err(Error::outside(
+                format!("a multi-head network of {depth} hidden layers"),
+                "its renormalization factors are derived for one hidden layer; use depth 1",
+            )),
         }
     }
 
@@ -159,10 +159,10 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
     for (i, task) in tasks.iter().enumerate() {
         let name = task_name(tasks, i);
         if task.y.ncols() != 1 {
-            return Err(Error::OutsideTheory {
-                what: format!("{name} with {} target columns", task.y.ncols()),
-                reason: "the multi-head renormalization factors are derived for one target column; choose one column, or two classes as ±1".into(),
-            });
+            return Err(Error::outside(
+                format!("{name} with {} target columns", task.y.ncols()),
+                "the multi-head renormalization factors are derived for one target column; choose one column, or two classes as ±1",
+            ));
         }
         if task.x.nrows() < 2 {
             let problem = format!("has {} training example(s); at least 2 are needed", task.x.nrows());

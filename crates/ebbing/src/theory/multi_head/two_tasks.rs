@@ -164,10 +164,10 @@ impl TwoTasks {
         context.plan().check("the theory of two tasks", &sizes_of(tasks), critical_load_cost)?;
         let (prior, architecture) = (settings.prior()?, settings.architecture()?);
         if settings.ridge()? != 0.0 {
-            return Err(Error::OutsideTheory {
-                what: format!("a sweep of two tasks at beta = {}", settings.beta),
-                reason: "its shortcut is for beta = inf; solve every load by itself".into(),
-            });
+            return Err(Error::outside(
+                format!("a sweep of two tasks at beta = {}", settings.beta),
+                "its shortcut is for beta = inf; solve every load by itself",
+            ));
         }
         let (x1, x2) = (tasks[0].x.as_ref(), tasks[1].x.as_ref());
         let kernel = |kind, t, s| Kernel::new(kind, architecture, prior, t, s);

@@ -251,7 +251,7 @@ pub fn pair(
     settings: &OrderParameterSettings,
     context: &Context,
 ) -> Result<PairOrderParameters> {
-    let sequence = TaskSequence { tasks: vec![first.clone(), second.clone()], settings: serde_json::Value::Null };
+    let sequence = TaskSequence { tasks: vec![first.clone(), second.clone()], settings: Default::default() };
     Ok(order_parameters(&sequence, settings, context)?.swap_remove(0))
 }
 

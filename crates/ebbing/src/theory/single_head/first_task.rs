@@ -8,7 +8,7 @@ use super::settings::SingleHeadSettings;
 use super::{SingleHead, score::stacked};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::kernels::Kernel;
+use crate::kernels::{Architecture, Kernel};
 use crate::linalg::{Cholesky, Mat, MatRef, matmul_into};
 use crate::metrics::squared_loss;
 use crate::plan::first_task_cost;
@@ -80,8 +80,8 @@ fn check(settings: &SingleHeadSettings) -> Result<()> {
 #[derive(Default)]
 struct Slots {
     kernels: Vec<(Arc<Kernel>, f64)>,
-    /// What each is: settings that decide kernels, its word and its multiple.
-    names: Vec<String>,
+    /// What each is: settings that decide kernels, which it is, and its multiple.
+    keys: Vec<(Architecture, [f64; 2], String, f64)>,
     /// Those that tasks after the first are learned with.
     later: Vec<usize>,
 }
@@ -91,16 +91,16 @@ impl Slots {
     fn of(&mut self, kernels: &Kernels, settings: &SingleHeadSettings, s: usize) -> Result<usize> {
         let (which, scale) = kernels.tilde(s, s).unscaled();
         let SingleHeadSettings { architecture, sigma2, bias2, .. } = settings;
-        let name = format!("{architecture:?} {sigma2} {bias2} {} {scale}", which.word());
-        let place = match self.names.iter().position(|known| *known == name) {
+        let key = (*architecture, [*sigma2, *bias2], which.word(), scale);
+        let place = match self.keys.iter().position(|known| *known == key) {
             Some(place) => place,
             None => {
                 let KernelSource::Network(network) = &kernels.source else {
                     unreachable!("the kernels of a task sequence are a network's")
                 };
                 self.kernels.push((network.prepared(which)?, scale));
-                self.names.push(name);
-                self.names.len() - 1
+                self.keys.push(key);
+                self.keys.len() - 1
             }
         };
         if s > 1 && !self.later.contains(&place) {
@@ -313,7 +313,7 @@ fn add(f: &mut Mat<f64>, k: MatRef<'_, f64>, u: MatRef<'_, f64>) {
 mod tests {
     use super::*;
     use crate::data::Sources;
-    use crate::kernels::{Activation, Architecture};
+    use crate::kernels::Activation;
     use crate::tasks::{Permuted, Protocol, TargetDistractor};
     use crate::theory::single_head::Mode;
     use crate::{Recipe, tasks::Task};

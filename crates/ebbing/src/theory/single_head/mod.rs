@@ -78,7 +78,7 @@ const ONE_NETWORK: &str = "present outputs, and features of each output apart, a
 ///     let x = Mat::from_fn(20, 30, |_, _| stream.normal());
 ///     Task::new(x, Mat::from_fn(20, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }))
 /// };
-/// let sequence = TaskSequence::new(vec![task(), task()], serde_json::json!({}))?;
+/// let sequence = TaskSequence::new(vec![task(), task()])?;
 /// let network = SingleHead::new(&sequence, &SingleHeadSettings::default(), &Context::default())?;
 /// let forgetting = network.forgetting()?;
 /// assert!(forgetting[1][1] < 1e-20 && forgetting[1][0] > 0.0);

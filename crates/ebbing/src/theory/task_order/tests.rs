@@ -16,7 +16,7 @@ fn tasks(sizes: &[usize], columns: usize, seed: u64) -> TaskSequence {
     let mut stream = Stream::new(seed, "order tests", 0);
     let mut gauss = |rows: usize, columns: usize| Mat::from_fn(rows, columns, |_, _| stream.normal());
     let task = |&p: &usize| Task::new(gauss(p, 15), gauss(p, columns));
-    TaskSequence { tasks: sizes.iter().map(task).collect(), settings: serde_json::Value::Null }
+    TaskSequence { tasks: sizes.iter().map(task).collect(), settings: Default::default() }
 }
 
 /// The tasks in another order.
@@ -195,7 +195,7 @@ fn orders_of_singular_features_are_forecast_as_they_are() {
     let mut stream = Stream::new(20, "order tests", 1);
     let mut gauss = |rows: usize, columns: usize| Mat::from_fn(rows, columns, |_, _| stream.normal());
     let tasks = (0..4).map(|_| Task::new(gauss(30, 6), gauss(30, 1))).collect();
-    let sequence = TaskSequence { tasks, settings: serde_json::Value::Null };
+    let sequence = TaskSequence { tasks, settings: Default::default() };
     let all = settings(Mode::Rf, f64::INFINITY, f64::INFINITY);
     let orders = (0..256).map(|k: usize| [k % 4, k / 4 % 4, k / 16 % 4, k / 64]);
     let each = orders.filter(|o| (0..4).all(|t| o.contains(&t))).map(|order| {

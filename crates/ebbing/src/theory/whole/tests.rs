@@ -31,7 +31,7 @@ fn sequence(sizes: &[usize], classes: usize, tested: bool) -> TaskSequence {
         let (test_x, test_y) = set(37, 0.5 * t as f64);
         Task { test: tested.then_some(TestSet { x: test_x, y: test_y }), ..Task::new(x, y) }
     });
-    TaskSequence { tasks: tasks.collect(), settings: serde_json::json!({}) }
+    TaskSequence { tasks: tasks.collect(), settings: Default::default() }
 }
 
 fn theory(mode: Mode) -> SingleHeadSettings {

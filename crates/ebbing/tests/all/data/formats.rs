@@ -129,8 +129,8 @@ fn equal_sets_have_equal_hashes_whatever_their_files() {
     let y = Array { shape: vec![6, 1], values: Values::Integers(vec![0, 1, 2, 0, 1, 2]) };
     write_npz(at("two.npz"), &[("X", &x), ("y", &y)]).unwrap();
     let two = Dataset::open(at("two.npz"), &ImportOptions::default()).unwrap();
-    assert_eq!(one.provenance.sha256, two.provenance.sha256);
-    assert_eq!((two.provenance.name.as_str(), &two.image_shape), ("two", &one.image_shape));
+    assert_eq!(one.origin.sha256, two.origin.sha256);
+    assert_eq!((two.origin.name.as_str(), &two.image_shape), ("two", &one.image_shape));
 }
 
 /// An archive of one stored member with every zip64 record: sizes and offset in the extra field, the long end record and

@@ -71,10 +71,10 @@ fn layouts_of_other_programs() {
             let root = tempfile::tempdir().unwrap();
             four(&root.path().join(folder), train, test, packed);
             let set = places(root.path()).load(name).unwrap();
-            assert_eq!(set.provenance.name, KnownSet::named(name).unwrap().name);
+            assert_eq!(set.origin.name, KnownSet::named(name).unwrap().name);
             assert_eq!((set.train.features.rows(), set.test.unwrap().features.rows()), (6, 3), "{folder}");
-            assert!(set.provenance.source.contains("6 training images where there are officially"));
-            assert_eq!(set.provenance.source.contains("transposed"), name.starts_with("emnist"));
+            assert!(set.origin.source.contains("6 training images where there are officially"));
+            assert_eq!(set.origin.source.contains("transposed"), name.starts_with("emnist"));
             // Nothing else is taken for found.
             let found = places(root.path()).list().into_iter().filter(|status| status.found.is_some()).count();
             assert_eq!(found, 1);
@@ -139,7 +139,7 @@ fn imported_sets_load_by_name() {
     assert_eq!(stored, root.path().join("my-data.npz"));
     let loaded = here.load("my-data").unwrap();
     assert_eq!((&loaded.train, &loaded.test), (&set.train, &set.test));
-    assert_eq!(loaded.provenance.sha256, set.provenance.sha256);
+    assert_eq!(loaded.origin.sha256, set.origin.sha256);
     assert!(here.list().iter().any(|status| status.name == "my-data" && status.available));
     assert!(here.import(&csv, &options, false).unwrap_err().to_string().contains("that name is taken"));
     here.import(&csv, &options, true).unwrap();
@@ -160,7 +160,7 @@ fn verification_tells_checksums_and_differences() {
     let check = here.verify("mnist").unwrap();
     assert_eq!((check.files.len(), check.rows), (4, (6, 3)));
     assert!(check.files.iter().all(|file| file.published.is_none() && file.sha256.len() == 64));
-    assert_eq!(check.sha256, here.load("mnist").unwrap().provenance.sha256);
+    assert_eq!(check.sha256, here.load("mnist").unwrap().origin.sha256);
     assert!(check.differences.iter().any(|d| d == "images are [2, 3] where the official ones are [28, 28]"));
     assert!(check.differences.iter().any(|d| d == "class 3 has no training images"));
     let file = KnownSet::named("mnist").unwrap().files[0].clone();

@@ -48,7 +48,7 @@ pub fn tasks(v: &Value) -> Vec<Task> {
 
 /// Tasks in memory, unchecked.
 pub fn sequence(tasks: Vec<Task>) -> TaskSequence {
-    TaskSequence { tasks, settings: Value::Null }
+    TaskSequence { tasks, settings: Default::default() }
 }
 
 pub fn relu(depth: usize) -> Architecture {

@@ -5,7 +5,7 @@ use ebbing::TaskSequence;
 use ebbing::data::{Array, Preprocess, Values, write_npz};
 use ebbing::linalg::Mat;
 use ebbing::plan::Memory;
-use ebbing::tasks::{Permuted, TargetDistractor, TargetSummary, check_tasks};
+use ebbing::tasks::{Class, Permuted, TargetDistractor, TargetRule, TargetSummary, check_tasks};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -62,8 +62,8 @@ fn a_saved_sequence_comes_back_bit_for_bit() {
     let pool = back.pool().unwrap();
     assert_eq!(pool.x.nrows(), 120);
     assert_eq!(pool.index, sequence.pool().unwrap().index);
-    assert_eq!(back.settings["targets"], "as-given");
-    let hash = back.settings["files"][0]["sha256"].as_str().unwrap();
+    assert_eq!(back.settings.targets, Some(TargetRule::AsGiven));
+    let hash = back.settings.files[0].sha256.as_ref().unwrap();
     assert_eq!(hash.len(), 64);
     assert!(sequence.save_npz(path.join("a file is no folder.npz")).is_err());
     sequence.tasks[2].x = Mat::zeros(60, 3);
@@ -98,7 +98,7 @@ fn integer_labels_are_classes_and_floats_stay() {
         ("y_2_test", whole(&[1], &[1])),
     ])
     .unwrap();
-    assert_eq!(split.settings["targets"], serde_json::json!({ "one-hot": [0, 1, 2, 7] }));
+    assert_eq!(split.settings.targets, Some(TargetRule::OneHot([0, 1, 2, 7].map(Class::Number).to_vec())));
     assert_eq!(row(&split.tasks[0].y, 1), [0.0, 1.0, 0.0, 0.0]);
     assert_eq!(row(&split.tasks[1].y, 0), [0.0, 0.0, 0.0, 1.0]);
     assert_eq!(row(&split.tasks[1].test.as_ref().unwrap().y, 0), [0.0, 1.0, 0.0, 0.0]);
@@ -111,7 +111,8 @@ fn strings_are_classes_and_no_inputs() {
         values: Values::Texts(all.iter().map(|name| name.to_string()).collect()),
     };
     let sequence = load(&[("x", inputs(3, 3, 0)), ("y", names(&["dog", "cat", "dog"]))]).unwrap();
-    assert_eq!(sequence.settings["targets"], serde_json::json!({ "signs": ["cat", "dog"] }));
+    let signs = ["cat", "dog"].map(|name| Class::Name(name.into()));
+    assert_eq!(sequence.settings.targets, Some(TargetRule::Signs(signs)));
     assert_eq!(sequence.target_words().unwrap(), "classes cat and dog are -1 and +1");
     assert_eq!([0, 1, 2].map(|i| sequence.tasks[0].y[(i, 0)]), [1.0, -1.0, 1.0]);
     let mut bad = names(&["dog", "cat", "dog"]);
@@ -254,7 +255,7 @@ fn own_tasks_can_be_preprocessed() {
     }
     // The constant that was added is gone (up to rounding) and rows keep their order.
     assert!((0..784).all(|j| (prepared.tasks[0].x[(25, j)] - prepared.tasks[1].x[(0, j)]).abs() < 1e-12));
-    assert_eq!(prepared.settings["preprocess"]["center"], "image");
+    assert_eq!(prepared.settings.preparation_words(), "inputs centered one by one, scaled to one norm");
     let whitened = plain.preprocessed(&Preprocess::default()).unwrap();
     assert_eq!((whitened.tasks[0].x.nrows(), whitened.dim()), (50, 784));
     let none = plain.preprocessed(&Preprocess::none()).unwrap();

@@ -69,7 +69,7 @@ fn a_recipe_makes_what_the_library_makes() {
     assert_eq!(sequence, expected);
     let found = check_tasks(&path, &Memory::default());
     assert!(found.usable() && found.tasks.len() == 3);
-    assert_eq!(found.settings["interpolate"]["steps"], 1);
+    assert_eq!(found.settings.unwrap().interpolate.unwrap().step.steps, 1);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn own_tasks_can_be_named_in_a_recipe() {
     assert_eq!(sequence.tasks[0].x, two.tasks[0].x, "own inputs stay as they are");
     let raw = "tasks = \"own.npz\"\n[preprocess]\ncenter = \"none\"\nwhiten = false\nnormalize = true";
     let prepared = TaskSequence::load(written(&folder, raw)).unwrap();
-    assert_eq!(prepared.settings["preprocess"]["center"], "none");
+    assert_eq!(prepared.settings.preparation_words(), "inputs scaled to one norm");
     assert!(!Recipe::read(written(&folder, "tasks = \"own.npz\"")).unwrap().varies());
 }
 

@@ -3,7 +3,7 @@
 use super::{labels, refusal, row, source};
 use crate::support::column_matrix;
 use ebbing::linalg::Mat;
-use ebbing::tasks::{Permuted, PoolRow, Protocol, TargetDistractor};
+use ebbing::tasks::{Permuted, PoolRow, Protocol, Provenance, TargetDistractor};
 use ebbing::{Task, TaskSequence};
 use sha2::{Digest, Sha256};
 
@@ -49,11 +49,14 @@ fn results_carry_everything_that_made_the_sequence() {
     for kind in Protocol::KINDS {
         let protocol = Protocol::named(kind).unwrap();
         let settings = protocol.generate(source(), 7).unwrap().settings;
-        let recorded: Protocol = serde_json::from_value(settings["protocol"].clone()).unwrap();
-        assert_eq!(recorded, protocol);
-        assert_eq!(settings["protocol"]["kind"], kind);
-        assert_eq!(settings["seed"], 7);
-        assert_eq!(settings["data"], source().settings());
+        let json = serde_json::to_value(&settings).unwrap();
+        assert_eq!((&json["protocol"]["kind"], &json["seed"]), (&kind.into(), &7.into()));
+        assert_eq!(
+            (&json["data"]["dataset"], &json["data"]["preprocess"]["center"]),
+            (&"mnist-sample".into(), &"image".into())
+        );
+        assert_eq!(serde_json::from_value::<Provenance>(json).unwrap(), settings);
+        assert_eq!((settings.protocol, settings.data), (Some(protocol), Some(source().settings())));
     }
 }
 
@@ -65,9 +68,9 @@ fn equal_inputs_are_recognized_in_own_tasks() {
     };
     let known = vec![PoolRow { image: 0, view: 3 }];
     let tasks = vec![task(&[1.0, 0.0, 2.0], None), task(&[2.0, 3.0, -0.0], None), task(&[2.0], Some(known))];
-    let unknown = TaskSequence { tasks: tasks.clone(), settings: serde_json::Value::Null };
+    let unknown = TaskSequence { tasks: tasks.clone(), settings: Default::default() };
     assert!(unknown.pool().is_none());
-    let pool = TaskSequence::new(tasks, serde_json::json!({})).unwrap().pool().unwrap();
+    let pool = TaskSequence::new(tasks).unwrap().pool().unwrap();
     assert_eq!(pool.index, [vec![0, 1, 2], vec![2, 3, 1], vec![2]]);
     assert_eq!(pool.x, Mat::from_fn(4, 1, |i, _| [1.0, 0.0, 2.0, 3.0][i]));
 }
@@ -76,7 +79,7 @@ fn equal_inputs_are_recognized_in_own_tasks() {
 fn unusable_sequences_are_refused_with_every_reason() {
     let task =
         |p: usize, dim: usize, columns: usize| Task::new(Mat::zeros(p, dim), Mat::zeros(p, columns)).named("task 1");
-    let new = |tasks: Vec<Task>| refusal(TaskSequence::new(tasks, serde_json::json!({})));
+    let new = |tasks: Vec<Task>| refusal(TaskSequence::new(tasks));
     assert!(new(vec![]).contains("no task"));
     assert!(new(vec![task(0, 3, 1)]).contains("inputs are 0 × 3"));
     assert!(new(vec![task(2, 0, 1)]).contains("inputs are 2 × 0"));
@@ -87,7 +90,7 @@ fn unusable_sequences_are_refused_with_every_reason() {
     bad.x[(1, 2)] = f64::NAN;
     bad.y[(0, 0)] = f64::INFINITY;
     bad.rows = Some(vec![]);
-    let all = TaskSequence { tasks: vec![bad], settings: serde_json::json!({}) }.problems();
+    let all = TaskSequence { tasks: vec![bad], settings: Default::default() }.problems();
     let all: Vec<String> = all.iter().map(ToString::to_string).collect();
     assert_eq!(
         all,

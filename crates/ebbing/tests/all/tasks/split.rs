@@ -2,7 +2,7 @@
 
 use super::{class, image_set, images, labels, refusal, row, rows_as_bits, source};
 use ebbing::TaskSequence;
-use ebbing::tasks::{Labels, PartialSplit, Split};
+use ebbing::tasks::{Draws, Labels, PartialSplit, Split};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn partial_split_meets_any_feasible_request(half in 1usize..150, split in 0.0f64..=1.0, seed in 0u64..1000) {
         let sequence = PartialSplit { split, p: 2 * half, p_test: 0, pairs: None }.generate(source(), seed).unwrap();
-        let drawn: [[i64; 2]; 2] = serde_json::from_value(sequence.settings["drawn"]["pairs"].clone()).unwrap();
+        let Some(Draws::PartialSplit { pairs: drawn }) = sequence.settings.drawn.clone() else { panic!("no pairs") };
         let [[a0, a1], [b0, b1]] = shares(&sequence, drawn);
         let large = a0.len();
         // The share (1 + s)/2 of p, to the nearest image.

@@ -41,7 +41,7 @@ fn interpolation_copes_with_tasks_of_different_size() {
         Task::new(Mat::from_fn(p, 2, |i, j| (from + 10 * i + j) as f64), Mat::from_fn(p, 1, |i, _| i as f64))
     };
     for (p1, p2) in [(10, 4), (4, 10), (1, 7)] {
-        let two = TaskSequence::new(vec![task(p1, 0), task(p2, 5)], serde_json::json!({})).unwrap();
+        let two = TaskSequence::new(vec![task(p1, 0), task(p2, 5)]).unwrap();
         let middle = &Interpolated { steps: 1 }.apply(&two, 0).unwrap().tasks[1];
         let from_second = (0..middle.x.nrows()).filter(|&i| middle.x[(i, 0)] as usize % 10 == 5).count();
         let half = |n: usize| (n as f64 / 2.0).round() as usize;
@@ -125,7 +125,7 @@ fn unusable_contexts_are_refused() {
     }
     assert!(refusal(WithContext { dim: usize::MAX, ..WithContext::default() }.apply(&plain, 0)).contains("64 GiB"));
     let zero = Task::new(Mat::zeros(1, 2), Mat::zeros(1, 1)).named("a");
-    let zero = TaskSequence::new(vec![zero], serde_json::json!({})).unwrap();
+    let zero = TaskSequence::new(vec![zero]).unwrap();
     let message = refusal(WithContext { variance: 0.0, ..WithContext::default() }.apply(&zero, 0));
     assert!(message.contains("task 1 (a), row 1: its squared norm with context is 0"), "{message}");
 }

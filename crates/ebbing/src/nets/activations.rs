@@ -6,7 +6,7 @@ use crate::kernels::Activation;
 use crate::linalg::{LEAVE, Mat, MatRef, for_columns, matmul_f32, matmul_f32_with};
 
 /// Activations and errors of one batch.
-pub(crate) struct Pass {
+pub(crate) struct Activations {
     /// Activations of every hidden layer, P × width.
     pub h: Vec<Mat<f32>>,
     /// Pre-activations, kept for erf and GELU only.
@@ -17,11 +17,11 @@ pub(crate) struct Pass {
     pub f: Mat<f32>,
 }
 
-impl Pass {
+impl Activations {
     /// Buffers for batches of `rows` examples.
     pub fn new(net: &Mlp, rows: usize, targets: usize) -> Self {
         let mats = || net.hidden.iter().map(|w| Mat::zeros(rows, w.nrows())).collect::<Vec<_>>();
-        Pass {
+        Activations {
             h: mats(),
             z: if matches!(net.activation, Activation::Erf | Activation::Gelu) { mats() } else { vec![] },
             delta: mats(),
