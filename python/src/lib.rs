@@ -27,7 +27,7 @@ mod _ebbing {
     #[pymodule_export]
     use super::kernel::kernel;
     #[pymodule_export]
-    use super::multi_head::{MultiHead, TwoTasks, best_lambda, phase_curves};
+    use super::multi_head::{MultiHead, TwoTasks, best_lambda, phase_curves, phase_place};
     #[pymodule_export]
     use super::nets::{sample_posterior, train};
     #[pymodule_export]
