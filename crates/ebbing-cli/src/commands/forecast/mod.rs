@@ -66,7 +66,7 @@ impl Args {
             self.announce(console, sequences, settings, &context);
         };
         let answer = self.job.run(&Sources::new(), &before, &context)?;
-        let advice = if self.advice { in_short(&answer, &context.part(1, 1))? } else { None };
+        let advice = if self.advice { in_short(&answer, &console.context())? } else { None };
         drop(context);
         let tasks = &answer.first.settings;
         let metadata = self.output.metadata("forecast", Some(answer.seed), tasks, &answer.settings)?;

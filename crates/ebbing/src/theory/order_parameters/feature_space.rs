@@ -118,18 +118,7 @@ fn values(one: &Task, two: &Task, (h2v1, h1v2): (&Mat<f64>, &Mat<f64>), gamma_fe
     let f21 = one.of.squared_error(&(v2 - h2v1), &(&c1_v2 - &c1_back)) / (n1 * n1);
     let change = v2 - v1;
     let f21_at_lambda_zero = one.of.squared_error(&change, &matmul(c1, change.as_ref())) / (n1 * n1);
-    OrderParameters {
-        gamma_feature,
-        gamma_rf,
-        gamma_rule,
-        conflict: gamma_rf - gamma_rule,
-        gamma_sim: gamma_feature + cos * cos - proj,
-        cos,
-        proj,
-        f21,
-        f21_at_lambda_zero,
-        delta_f21: f21 - f21_at_lambda_zero,
-    }
+    OrderParameters::of(gamma_feature, [gamma_rf, gamma_rule], [cos, proj], [f21, f21_at_lambda_zero])
 }
 
 #[cfg(test)]

@@ -26,16 +26,14 @@ mod work;
 
 use super::blocks::kernels::{KernelSource, Kernels, Points};
 use super::blocks::shared::{Given, check, number};
-use super::order_parameters::PairOrderParameters;
+use super::order_parameters::{OrderParameterSettings, PairOrderParameters};
 use super::single_head::score::Scores;
 use super::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels::check_inputs;
-use crate::linalg::TiledCholesky;
-use crate::plan::{
-    self, PROBES, Sizes, factor_operations, pass_operations, solve_operations, tile_rows, whole_cost, whole_disk,
-};
+use crate::linalg::{PROBES, TiledCholesky};
+use crate::plan::{Sizes, factor_operations, pass_operations, solve_operations, whole_cost, whole_disk};
 use crate::tasks::{TaskSequence, fingerprint, inputs_only};
 pub(crate) use quality::Quality;
 use scratch::{Numbers, Scratch};
@@ -73,8 +71,8 @@ impl Cut {
     /// For tasks of a sequence, by what memory there is.
     pub fn of(sequence: &TaskSequence, theory: &SingleHeadSettings, context: &Context) -> Cut {
         let (sizes, largest) = (sequence.sizes(), sequence.tasks.iter().map(|task| task.x.nrows()).max());
-        let block = tile_rows(largest.unwrap_or(0));
-        let one = plan::factor_bytes(largest.unwrap_or(0) as f64, block as f64);
+        let block = TiledCholesky::tile_rows(largest.unwrap_or(0));
+        let one = TiledCholesky::bytes(largest.unwrap_or(0) as f64, block as f64);
         // The tasks themselves are there already.
         let rest = whole_cost(&sizes, kernels(theory)).bytes - one;
         let room = context.plan().free().map_or(f64::INFINITY, |free| SHARE * free.bytes - rest);
@@ -108,17 +106,41 @@ pub(super) struct Whole<'a> {
     counted: Vec<System>,
 }
 
-/// Forecasts a sequence.
+/// That a setting needs whole kernels.
+pub(crate) fn needs_kernels(name: &str, value: &dyn std::fmt::Display, none: &str) -> Error {
+    let expected = format!(
+        "must be {none}: the kernels of these tasks do not fit into memory, and this needs them; take fewer examples"
+    );
+    Error::setting(name, value, expected)
+}
+
+/// Refuses what needs whole kernels.
+fn refuse(theory: &SingleHeadSettings, pairs: &OrderParameterSettings) -> Result<()> {
+    match theory {
+        _ if theory.variance => Err(needs_kernels("variance", &true, "false")),
+        _ if theory.replay.is_on() => Err(needs_kernels("replay", &theory.replay, "none")),
+        _ if pairs.resamples > 0 => Err(needs_kernels("resamples", &pairs.resamples, "0")),
+        _ if pairs.shuffles > 0 => Err(needs_kernels("shuffles", &pairs.shuffles, "0")),
+        _ => Ok(()),
+    }
+}
+
+/// Forecasts a sequence, with the order parameters of all pairs; cut by what memory there is, or as given.
 ///
 /// # Errors
+/// [`Error::Setting`] for what needs whole kernels, [`Error::Memory`] where even tiles do not fit,
 /// [`Error::Data`] for tasks that cannot be learned, [`Error::Io`] where parts cannot be put away,
 /// [`Error::NotConverged`] and [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
 pub(crate) fn forecast(
     sequence: &TaskSequence,
     theory: &SingleHeadSettings,
-    cut: &Cut,
+    pairs: &OrderParameterSettings,
+    cut: Option<Cut>,
     context: &Context,
 ) -> Result<Found> {
+    refuse(theory, pairs)?;
+    context.plan().check("this forecast", &sequence.sizes(), |sizes| whole_cost(sizes, kernels(theory)))?;
+    let cut = &cut.unwrap_or_else(|| Cut::of(sequence, theory, context));
     let prior = theory.checked()?;
     sequence.validate()?;
     inputs_only(&sequence.tasks)?;
