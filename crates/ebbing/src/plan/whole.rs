@@ -2,8 +2,8 @@
 //! over kernels that are made anew in double precision.
 
 use super::theory::KERNEL;
-use crate::linalg::{PROBES, TiledCholesky};
 use super::{Cost, Memory, Sizes, forgetting_cost, order_parameter_cost};
+use crate::linalg::{PROBES, TiledCholesky};
 
 /// Passes over a kernel until a block of right-hand sides is solved, as measured: the first residual, two steps, and what they
 /// leave.

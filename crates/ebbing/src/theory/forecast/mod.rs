@@ -35,7 +35,9 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
-use crate::plan::{Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, search_bytes, spare_bytes};
+use crate::plan::{
+    Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, in_tiles, search_bytes, spare_bytes,
+};
 use crate::stats::{ForgettingFit, VarianceExplained};
 use crate::tasks::TaskSequence;
 use bench::Bench;
