@@ -8,19 +8,19 @@ use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
 use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
-use crate::theory::single_head::made::Made;
+use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
     Mode, Outcome, PairForgetting, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
 };
-use crate::theory::whole::{self, Found, Quality};
+use crate::theory::whole::{self, Quality, TiledForecast};
 
 /// A sequence, and its kernels where they can be made once for all; or all that tiles of them give.
 pub(super) struct Bench<'a> {
     sequence: &'a TaskSequence,
     settings: &'a ForecastSettings,
     context: &'a Context,
-    pub made: Option<Made>,
-    tiles: Option<Found>,
+    pub made: Option<SequenceKernels>,
+    tiles: Option<TiledForecast>,
 }
 
 impl<'a> Bench<'a> {
@@ -30,7 +30,7 @@ impl<'a> Bench<'a> {
             true => None,
             false => {
                 inputs(sequence, false).fits("this forecast", forgetting_cost, context)?;
-                Made::of(sequence, theory, true, theory.keep_bytes, context.plan())?
+                SequenceKernels::of(sequence, theory, true, theory.keep_bytes, context.plan())?
             }
         };
         Ok(Bench { sequence, settings, context, made, tiles: None })

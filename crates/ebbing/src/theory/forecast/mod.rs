@@ -341,7 +341,7 @@ impl Forecast {
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
             beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
-        let mut about = Told::of(first);
+        let mut about = About::of(first);
         if engine == Engine::Tiles {
             about.notes.extend(quality.notes());
             missing.sort_unstable();
@@ -383,16 +383,16 @@ struct Beside {
 
 /// What a forecast tells of the tasks themselves.
 #[derive(Debug, Clone)]
-struct Told {
+struct About {
     names: Vec<String>,
     drawn: bool,
     whitened: bool,
     notes: Vec<String>,
 }
 
-impl Told {
-    fn of(sequence: &TaskSequence) -> Told {
-        Told {
+impl About {
+    fn of(sequence: &TaskSequence) -> About {
+        About {
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some(),
             whitened: sequence.settings.is_whitened(),

@@ -17,7 +17,7 @@ use crate::stats::number::accuracy;
 use crate::stop;
 use crate::theory::blocks::feature_space::{FeatureTask, inner};
 use crate::theory::blocks::kernels::{KernelSource, Points};
-use crate::theory::blocks::shared::{Given, Shared, check};
+use crate::theory::blocks::shared::{Shared, TaskInput, check};
 
 /// One task, and the norm of its targets.
 struct Task {
@@ -26,7 +26,7 @@ struct Task {
 }
 
 /// Whether this is the form for these tasks: features, some task with more examples, and no resampling, which needs rows.
-pub(super) fn serves(settings: &OrderParameterSettings, source: &KernelSource, given: &[Given<'_>]) -> bool {
+pub(super) fn serves(settings: &OrderParameterSettings, source: &KernelSource, given: &[TaskInput<'_>]) -> bool {
     let (KernelSource::Features { neurons, by_examples: false }, 0) =
         (source, settings.resamples.max(settings.shuffles))
     else {
@@ -38,10 +38,13 @@ pub(super) fn serves(settings: &OrderParameterSettings, source: &KernelSource, g
 }
 
 /// All ordered pairs.
-pub(super) fn all_pairs(settings: &OrderParameterSettings, given: &[Given<'_>]) -> Result<Vec<PairOrderParameters>> {
+pub(super) fn all_pairs(
+    settings: &OrderParameterSettings,
+    given: &[TaskInput<'_>],
+) -> Result<Vec<PairOrderParameters>> {
     // Equal features may have different targets: nothing asks which are equal.
     check(given, &vec![vec![]; given.len()], false)?;
-    let trained: Vec<Given<'_>> = given.iter().map(|task| Given { test: None, ..task.clone() }).collect();
+    let trained: Vec<TaskInput<'_>> = given.iter().map(|task| TaskInput { test: None, ..task.clone() }).collect();
     let shared = Shared::nothing(&trained);
     let mut tasks = vec![];
     for task in &shared.tasks {

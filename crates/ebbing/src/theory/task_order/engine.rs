@@ -32,7 +32,7 @@ pub(crate) struct Engine {
     /// `start[j][i]`: a network that has learned task j only, at the inputs of task i.
     start: Vec<Vec<Mat<f64>>>,
     /// Held-out data of every task, where orders are ranked by it.
-    tests: Vec<Held>,
+    tests: Vec<TestBlocks>,
     /// The steps of the order that was followed last: the next one is computed from where it parts with it.
     last: Mutex<Vec<Step>>,
 }
@@ -58,7 +58,7 @@ fn at_own_inputs(factor: &Factor, targets: MatRef<'_, f64>, rest: MatRef<'_, f64
 
 /// The held-out data of one task.
 #[derive(Debug)]
-struct Held {
+struct TestBlocks {
     y: Mat<f64>,
     first: Option<Start>,
     /// `blocks[j] = K(X, X_j)` at its inputs X.
@@ -180,7 +180,7 @@ impl Engine {
             tasks.iter().filter_map(|t| Some((&t.name, t.test.as_ref().filter(|_| kept)?)))
         {
             context.say(&format!("kernels of the test data of {name}"), 0.0)?;
-            let mut held = Held { y: y.clone(), first: first.clone(), blocks: vec![], start: vec![] };
+            let mut held = TestBlocks { y: y.clone(), first: first.clone(), blocks: vec![], start: vec![] };
             for (j, dual) in duals.iter().enumerate() {
                 let mut made = kernels.blocks(&which, points.points(), own(j))?;
                 held.start.extend(made.last().map(|k| matmul(k.as_ref(), dual.as_ref())));
@@ -274,7 +274,7 @@ impl Engine {
             Mat::from_fn(rows, orders.len() * k, |row, c| at(orders[c / k], row, c % k))
         };
         let own = |i: usize| side_by_side(self.y[i].nrows(), &|j, row, c| self.start[j][i][(row, c)]);
-        let at_tests = |held: &Held| side_by_side(held.y.nrows(), &|j, row, c| held.start[j][(row, c)]);
+        let at_tests = |held: &TestBlocks| side_by_side(held.y.nrows(), &|j, row, c| held.start[j][(row, c)]);
         let held = if tested { self.tests.iter().map(at_tests).collect() } else { vec![] };
         let (f, g) = ((0..self.y.len()).map(own).collect(), held);
         Learning { orders: orders.iter().map(|&j| vec![j]).collect(), f, g }

@@ -25,7 +25,7 @@ mod tests;
 mod work;
 
 use super::blocks::kernels::{KernelSource, Kernels, Points};
-use super::blocks::shared::{Given, check, number};
+use super::blocks::shared::{TaskInput, check, number};
 use super::order_parameters::{OrderParameterSettings, PairOrderParameters};
 use super::single_head::score::Scores;
 use super::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
@@ -43,7 +43,7 @@ use std::sync::Arc;
 use work::Work;
 
 /// Everything found about one sequence.
-pub(crate) struct Found {
+pub(crate) struct TiledForecast {
     /// What becomes of every task.
     pub forecast: SingleHeadForecast,
     /// The order parameters of all pairs.
@@ -91,7 +91,7 @@ pub(crate) fn kernels(theory: &SingleHeadSettings) -> usize {
 /// The computation while it runs.
 pub(super) struct Whole<'a> {
     kernels: Kernels,
-    tasks: Vec<Given<'a>>,
+    tasks: Vec<TaskInput<'a>>,
     ridge: f64,
     block: usize,
     room: f64,
@@ -137,7 +137,7 @@ pub(crate) fn forecast(
     pairs: &OrderParameterSettings,
     cut: Option<Cut>,
     context: &Context,
-) -> Result<Found> {
+) -> Result<TiledForecast> {
     refuse(theory, pairs)?;
     context.plan().check("this forecast", &sequence.sizes(), |sizes| whole_cost(sizes, kernels(theory)))?;
     let cut = &cut.unwrap_or_else(|| Cut::of(sequence, theory, context));
@@ -145,7 +145,8 @@ pub(crate) fn forecast(
     sequence.validate()?;
     inputs_only(&sequence.tasks)?;
     check_inputs(&sequence.tasks, theory.bias2 > 0.0)?;
-    let given: Vec<Given<'_>> = sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
+    let given: Vec<TaskInput<'_>> =
+        sequence.tasks.iter().enumerate().map(|(t, task)| TaskInput::of_task(t, task)).collect();
     let numbers = number(&given);
     check(&given, &numbers, theory.beta.is_infinite())?;
     if theory.beta.is_infinite() {
@@ -199,7 +200,7 @@ fn run(sequence: &TaskSequence, theory: &SingleHeadSettings, cut: &Cut) -> Resul
 }
 
 /// Refuses a task that holds an input twice: its kernel is singular.
-fn refuse_repeated(given: &[Given<'_>], numbers: &[Vec<usize>]) -> Result<()> {
+fn refuse_repeated(given: &[TaskInput<'_>], numbers: &[Vec<usize>]) -> Result<()> {
     for (task, numbers) in given.iter().zip(numbers) {
         let mut first = std::collections::HashMap::new();
         for (row, number) in numbers.iter().enumerate() {
@@ -237,7 +238,7 @@ impl<'a> Whole<'a> {
         self.work.did(pass_operations(rows.len() as f64, columns.len() as f64, self.dim(), wide as f64))
     }
 
-    fn found(&mut self) -> Result<Found> {
+    fn found(&mut self) -> Result<TiledForecast> {
         let count = self.tasks.len();
         // In the mode lazy a single task needs no other kernel.
         let needed = count > 1 || self.kernels.tilde(1, 1).unscaled().0 == self.gaussian(0).which;
@@ -249,7 +250,12 @@ impl<'a> Whole<'a> {
         let quality = self.quality(&parameters);
         let learned = (0..count).map(|t| self.points(t).len()).sum();
         let outcome = outcome(&scores, learned)?;
-        Ok(Found { forecast: SingleHeadForecast::of(scores, right, false), pairs: parameters, outcome, quality })
+        Ok(TiledForecast {
+            forecast: SingleHeadForecast::of(scores, right, false),
+            pairs: parameters,
+            outcome,
+            quality,
+        })
     }
 }
 

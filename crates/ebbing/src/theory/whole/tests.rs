@@ -44,11 +44,11 @@ fn cut(folder: &std::path::Path, block: usize) -> Cut {
     Cut { block, room: 0.0, probes: PROBES, scratch: folder.to_path_buf() }
 }
 
-fn in_tiles(tasks: &TaskSequence, theory: &SingleHeadSettings, cut: &Cut, context: &Context) -> Result<Found> {
+fn in_tiles(tasks: &TaskSequence, theory: &SingleHeadSettings, cut: &Cut, context: &Context) -> Result<TiledForecast> {
     forecast(tasks, theory, &OrderParameterSettings::default(), Some(cut.clone()), context)
 }
 
-fn found(sequence: &TaskSequence, theory: &SingleHeadSettings, block: usize) -> Found {
+fn found(sequence: &TaskSequence, theory: &SingleHeadSettings, block: usize) -> TiledForecast {
     let folder = tempfile::tempdir().unwrap();
     let found = in_tiles(sequence, theory, &cut(folder.path(), block), &Context::default()).unwrap();
     let left = std::fs::read_dir(folder.path()).map(|entries| entries.count()).unwrap_or(0);
@@ -215,7 +215,7 @@ fn a_run_that_is_stopped_goes_on_to_the_same_bits() {
         });
         let again = in_tiles(&tasks, &theory, &cut, &hearing).unwrap();
         // As text: every bit, and F_pair, which is not computed in this mode, equals itself.
-        let text = |found: &Found| format!("{:?} {:?} {:?}", found.forecast, found.pairs, found.quality);
+        let text = |found: &TiledForecast| format!("{:?} {:?} {:?}", found.forecast, found.pairs, found.quality);
         assert_eq!(text(&again), text(&whole));
         let shares = shares.lock().unwrap();
         assert!(shares.windows(2).all(|pair| pair[1] >= pair[0] - 0.05), "progress goes on: {shares:?}");
@@ -323,7 +323,8 @@ fn residuals_are_true() {
     let theory = SingleHeadSettings { beta: 1e9, ..theory(Mode::Rf) };
     let folder = tempfile::tempdir().unwrap();
     let context = Context::default();
-    let given: Vec<Given<'_>> = tasks.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
+    let given: Vec<TaskInput<'_>> =
+        tasks.tasks.iter().enumerate().map(|(t, task)| TaskInput::of_task(t, task)).collect();
     let prior = theory.checked().unwrap();
     let mut whole = Whole {
         kernels: Kernels::new(KernelSource::network(theory.architecture, prior), theory.limit().unwrap()).unwrap(),
