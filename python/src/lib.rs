@@ -8,6 +8,7 @@ mod multi_head;
 mod nets;
 mod order;
 mod outlook;
+mod request;
 mod run;
 mod show;
 mod single_head;
@@ -34,6 +35,8 @@ mod _ebbing {
     use super::order::{order_parameters, order_parameters_of_kernels};
     #[pymodule_export]
     use super::outlook::{advise, fit_forgetting, forecast, metrics, variance_explained};
+    #[pymodule_export]
+    use super::request::{draw_tasks, fields};
     #[pymodule_export]
     use super::show::{Shown, Table, chosen, literal, written};
     #[pymodule_export]

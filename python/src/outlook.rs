@@ -2,15 +2,16 @@
 
 use crate::arrays::{Matrix, RawTask, owned, sequence_with};
 use crate::errors::python;
+use crate::request::asked;
 use crate::run::run;
 use crate::show::{Shown, in_python};
 use crate::values::{object, settings};
 use ebbing::metrics::{ContinualMetrics, TaskAccuracies};
-use ebbing::request::{AdviseAnswer, ForecastAnswer};
+use ebbing::request::{AdviseAnswer, AdviseRequest, ForecastAnswer, ForecastRequest};
 use ebbing::stats::{ForgettingFit, VarianceExplained};
 use ebbing::tasks::{Provenance, parts_of};
-use ebbing::theory::advise::{Advice, AdviseSettings};
-use ebbing::theory::forecast::{ForecastSettings, assumes};
+use ebbing::theory::advise::Advice;
+use ebbing::theory::forecast::assumes;
 use ebbing::{Forecast, TaskSequence};
 use pyo3::prelude::*;
 
@@ -23,17 +24,18 @@ type About = (String, String);
 pub fn forecast<'py>(
     py: Python<'py>,
     sequences: Vec<(Vec<RawTask<'py>>, String)>,
-    settings_json: &str,
-    max_p: Option<usize>,
+    fields_json: &str,
+    features: bool,
     page: About,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let asked: ForecastSettings = settings(settings_json)?;
+    let request: ForecastRequest = asked(fields_json)?;
+    let asked = request.settings_of(features).map_err(python)?;
     let sequences = drawn(&sequences)?;
     let steps = asked.parts(sequences.len(), sequences.first().map_or(0, |s| s.tasks.len())) as f64;
     let progress = progress.map(|listener| (listener, steps));
     let answer = run(py, progress, move |context| {
-        let sequences = match max_p {
+        let sequences = match request.max_p {
             Some(p) => parts_of(&sequences, p)?,
             None => sequences,
         };
@@ -67,11 +69,13 @@ fn drawn(sequences: &[(Vec<RawTask<'_>>, String)]) -> PyResult<Vec<TaskSequence>
 pub fn advise<'py>(
     py: Python<'py>,
     sequences: Vec<(Vec<RawTask<'py>>, String)>,
-    settings_json: &str,
+    fields_json: &str,
+    features: bool,
     page: About,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let asked: AdviseSettings = settings(settings_json)?;
+    let request: AdviseRequest = asked(fields_json)?;
+    let asked = request.settings_of(features).map_err(python)?;
     let sequences = drawn(&sequences)?;
     let progress = progress.map(|listener| (listener, if asked.quick { 2.0 } else { 9.0 }));
     let answer = run(py, progress, move |context| {
