@@ -144,7 +144,7 @@ impl TwoTasks {
             return Err(Error::setting(
                 "alpha",
                 1,
-                "is where fixed representations end: at lambda = inf there is no solution at alpha = 1 itself, only on either side",
+                "must not be 1 at lambda = inf: fixed representations end there, and only smaller and larger loads have a solution",
             ));
         }
         let width = self.y.len() as f64 / alpha;
