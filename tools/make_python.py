@@ -115,7 +115,7 @@ def made():
 
     of_tasks = {field["key"] for field in json.loads(_ebbing.fields("tasks"))}
     functions = [function(name, json.loads(_ebbing.fields(name)), of_tasks) for name in FUNCTIONS]
-    return "\n\n".join([HEAD, *functions]) + "\n"
+    return "\n\n\n".join([HEAD.rstrip("\n"), *functions]) + "\n"
 
 
 def main():

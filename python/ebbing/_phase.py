@@ -13,7 +13,7 @@ from ._curves import BestLambda, PhaseCurves, phase_curves
 from ._forecast import described, named
 from ._multi_head import REGIMES, CriticalLoad, _readout, critical_of, several, without_beta
 from ._result import Answer, Result
-from ._settings import as_json, given, real, weight_variance, word
+from ._settings import as_json, given, real, switch, weight_variance, word
 from ._table import Table, frame, significant, symbol, table
 
 
@@ -27,6 +27,7 @@ class Phase(Answer):
     | `location` | where `width` lies: `alpha`, and at beta = inf `regime`, the widths that leave it, `advice`; None without one |
     | `best` | the `BestLambda` at that width, where both tasks have held-out data |
     | `answer` | what the numbers say, in sentences |
+    | `representation` | by λ and task: `change` of the hidden layer, `alignment` with the labels; empty unless asked for |
     | `widths` | `own`, the losses of that width as λ grows, and `best`, those of the best width computed, where both have held-out data |
     """
 
@@ -35,6 +36,7 @@ class Phase(Answer):
     location: dict[str, Any] | None
     best: BestLambda | None
     widths: dict[str, dict[str, float]] | None
+    representation: list[dict[str, Any]]
     answer: list[str]
     tasks: list[str]
     settings: dict[str, Any]
@@ -81,12 +83,13 @@ def phase(
     activation: str = "relu",
     sigma_readout: float | None = None,
     readout_norm: float | None = None,
+    representation: bool = False,
 ) -> Phase:
     """Places two tasks with a readout each in their phase diagram: fixed representations, overfitting, or generalization.
 
     `pair` chooses two of more tasks, by name or counted from 1 in the order learned (`phase_pairs` tells of all pairs); `alpha`
     are the loads of the curves (60 from 0.1 to 10), `lam` their penalties. A finite `beta` allows for singular kernels, and is told
-    as curves alone, solved load by load.
+    as curves alone, solved load by load. With `representation` also what the two tasks do to the hidden layer at that width.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
@@ -96,6 +99,8 @@ def phase(
     ('overfitting', (60,))
     """
     settings = given(locals())
+    if switch(representation, "representation") and (width is None or real(beta, "beta") != math.inf):
+        raise ValueError("representation is True; needs width and beta = inf beside it")
     chosen = as_sequence(tasks)
     if pair is not None:
         chosen = _both(chosen, two_of(pair, chosen.names))
@@ -110,7 +115,7 @@ def phase(
         loads = loads if location is None else np.unique([*np.ravel(loads), location["alpha"]])
         curves = phase_curves(chosen, alpha=loads, lam=lam, beta=beta, **same)
         said = ["Regimes and their critical load are those of beta = inf.", *curves.sentences()]
-        return Phase(critical=None, curves=curves, location=location, best=None, widths=None, answer=said, **about)
+        return Phase(critical=None, curves=curves, location=location, best=None, widths=None, representation=[], answer=said, **about)
     with without_beta():
         found = _ebbing.phase_place(
             native(chosen),
@@ -120,6 +125,7 @@ def phase(
             math.sqrt(weight_variance(sigma, "sigma")),
             word(activation, "activation", "relu"),
             _readout(sigma_readout, readout_norm),
+            representation,
             (_title(chosen.names), as_json(about["settings"])),
         )
     placed: Phase = Phase.with_page(
@@ -129,6 +135,7 @@ def phase(
         location=_regime(found["location"]),
         best=found["best"] and BestLambda.of(found["best"]),
         widths=found["widths"] and dict(zip(("own", "best"), found["widths"])),
+        representation=found["representation"],
         answer=found["answer"],
         **about,
     )

@@ -7,7 +7,7 @@ use crate::show::Shown;
 use crate::values::{activation, object};
 use ebbing::Result;
 use ebbing::TaskSequence;
-use ebbing::request::PhasePlace;
+use ebbing::request::{PhasePlace, PhaseRequest};
 use ebbing::theory::multi_head::{MultiHeadSettings, Power};
 use ebbing::theory::phase::{SequenceCurve, sequence_curve};
 use numpy::{PyArray1, PyArray2};
@@ -154,7 +154,7 @@ pub fn phase_curves<'py>(
 /// Two tasks in the phase diagram: curves at every λ, and where a width lies; with the page of it all, called by its title and
 /// recording the settings (JSON) that made it.
 #[pyfunction]
-#[pyo3(signature = (tasks, width, lam, alpha, sigma, activation_name, readout, page))]
+#[pyo3(signature = (tasks, width, lam, alpha, sigma, activation_name, readout, representation, page))]
 pub fn phase_place<'py>(
     py: Python<'py>,
     tasks: Vec<RawTask<'py>>,
@@ -164,6 +164,7 @@ pub fn phase_place<'py>(
     sigma: f64,
     activation_name: &str,
     readout: Readout,
+    representation: bool,
     page: (String, String),
 ) -> PyResult<Bound<'py, PyAny>> {
     let theory = settings(None, None, f64::INFINITY, sigma * sigma, f64::INFINITY, activation_name, readout)?;
@@ -177,7 +178,15 @@ pub fn phase_place<'py>(
             let loads: Vec<f64> = std::iter::once(own).chain(alpha.iter().copied()).collect();
             two.curve_from(&maps, &loads)
         };
+        let request = PhaseRequest { width, ..PhaseRequest::default() };
+        let mut hidden = Vec::new();
+        for &lambda in lam.iter().filter(|_| representation) {
+            let settings = MultiHeadSettings { lambda, ..theory.clone() };
+            let two = ebbing::theory::multi_head::TwoTasks::new(&tasks, &settings, context)?;
+            hidden.extend(request.representations_of(&two, &tasks)?);
+        }
         let mut place = PhasePlace::of((&two, &maps), width, with_own, curves, (settings, &tasks), sigma)?;
+        place.representation = hidden;
         if place.tested && width.is_some() {
             let settings = MultiHeadSettings { width, ..theory };
             place.best = Some(ebbing::theory::best_lambda::best_lambda(&tasks, &settings, 1e-2, 1e6, context)?);
@@ -189,6 +198,7 @@ pub fn phase_place<'py>(
         py,
         &json!({
             "critical": place.critical, "location": place.location, "best": place.best, "widths": place.widths, "curves": curves,
+            "representation": place.representation,
         }),
     )?;
     let shown = Shown::of_answer(&place, &page.0, &page.1)?;

@@ -1,6 +1,7 @@
 //! What results look like: the library's own pages, and pages and tables that Python fills.
 
 use crate::values::settings;
+use ebbing::request::Door;
 use ebbing::stats::number::{self, significant, with_error, within};
 use ebbing_show::{Matrix, Metadata, Part, Show, Spread, escape_markup, plain_text, typeset};
 use pyo3::exceptions::PyValueError;
@@ -212,24 +213,7 @@ const SAID: [(&str, &str); 2] = [
 
 /// A sentence of the library in Python's words: `--max-p` is `max_p` here.
 pub fn in_python(sentence: &str) -> String {
-    let mut out = String::new();
-    let mut rest = sentence;
-    while let Some(at) = rest.find("--") {
-        let (before, flag) = (&rest[..at], &rest[at + 2..]);
-        let length = flag.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(flag.len());
-        let own = before.ends_with(|c: char| c.is_alphanumeric() || c == '-');
-        out += before;
-        if length == 0 || own {
-            out += "--";
-            rest = flag;
-        } else {
-            let name = flag[..length].trim_end_matches('-');
-            out += &name.replace('-', "_");
-            rest = &flag[name.len()..];
-        }
-    }
-    out += rest;
-    SAID.iter().fold(out, |said, (theirs, ours)| said.replace(theirs, ours))
+    SAID.iter().fold(Door::Python.words(sentence), |said, (theirs, ours)| said.replace(theirs, ours))
 }
 
 /// Text as markup that shows it as it is.

@@ -64,7 +64,7 @@ fn malformed_states_end_in_a_sentence_and_the_server_goes_on() {
         ("tasks=%2Fetc%2Fpasswd", "drop it on the page again"),
         ("order=1,1", "order"),
         ("order=1,2,99&length=3&examples=20&test-examples=0", "each of the 3 tasks once"),
-        ("protocol=split&ratio=1", "ratio is given"),
+        ("protocol=split&ratio=1", "ratio is 1; belongs to protocol permuted or partial-split"),
         ("%ff%fe=%00", "the address"),
         ("examples=99999999999", "examples"),
         ("examples=4000&length=4000", ""),
@@ -105,5 +105,5 @@ fn uploads_are_bounded_and_read_by_the_library() {
     let (_, last) = server.get("/api/view/tasks?tasks=r.toml").lines();
     assert_eq!(last["result"]["tasks"].as_array().map(Vec::len), Some(2), "{last}");
     let (_, last) = server.get("/api/view/tasks?tasks=r.toml&examples=30").lines();
-    assert!(last["refused"].as_str().unwrap().contains("the recipe says itself"), "{last}");
+    assert!(last["refused"].as_str().unwrap().contains("examples is 30; cannot be used with tasks"), "{last}");
 }

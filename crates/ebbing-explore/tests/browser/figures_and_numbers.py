@@ -46,7 +46,11 @@ class Numbers(Case):
             told = self.line("phase")
             if lambda_ == "inf":
                 self.close_to(g21, told["widths"][0]["g21"], state)
-            known = self.python("phase", "[told.forgetting()[1, 0], *told.generalization()[1].tolist()]")
+            asked = "asked := told.settings"
+            two = "[tasks[t - 1] for t in asked['pair']], width=asked['width'], lam=float(numpy.ravel(asked['lam'])[0])"
+            two = f"ebbing.MultiHead({two}, sigma=asked['sigma'], activation=asked['activation'])"
+            numbers = f"[({asked}) and (two := {two}).forgetting()[1, 0], *two.generalization()[1].tolist()]"
+            known = self.python("phase", numbers)
             for shown, right in zip((f21, g21, g22), known or ()):
                 self.assertTrue(shown == right or abs(shown - right) <= 1e-7 * (1 + abs(right)), f"{state}: {shown} {right}")
 

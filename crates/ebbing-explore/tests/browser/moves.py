@@ -511,7 +511,7 @@ class TakenAlong(Case):
             seen.add((command, ending))
         self.assertEqual(seen, {(command, ending) for command in ("forecast", "phase", "advise") for ending in endings})
         python = self.page.run("document.querySelector('[data-python=forecast]').textContent")
-        self.assertIn("ebbing.tasks.permuted(None, tasks=4, p=60, p_test=40", python)
+        self.assertIn('ebbing.tasks.draw(data="mnist-sample", protocol="permuted", length=4, examples=60, test_examples=40', python)
 
     def test_a_click_saves_a_file_or_says_why_not(self):
         self.page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=self.folder.name)

@@ -35,11 +35,13 @@ impl Door {
         let mut rest = text;
         while let Some(at) = rest.find("--") {
             let (before, from) = rest.split_at(at);
-            let flag: String = from[2..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            let end = from[2..].find(|c| !word(c)).map_or(from.len(), |n| n + 2);
+            let flag = from[2..end].trim_end_matches('-');
             let begins = !before.ends_with(|c: char| c.is_alphanumeric() || c == '-');
             said += before;
             said += &if begins && flag.starts_with(|c: char| c.is_ascii_lowercase()) {
-                self.name(&flag)
+                self.name(flag)
             } else {
                 format!("--{flag}")
             };

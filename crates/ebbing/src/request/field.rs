@@ -616,6 +616,14 @@ pub trait Fields: Member + Clone + Default + PartialEq + 'static {
     /// # Errors
     /// [`Error::Setting`] for the first of them.
     fn check_fields(&self) -> Result<()> {
+        self.check_fields_where(|_| None)
+    }
+
+    /// The same where another field than that of a key says its word.
+    ///
+    /// # Errors
+    /// As for [`Fields::check_fields`].
+    fn check_fields_where(&self, word: impl Fn(&str) -> Option<String>) -> Result<()> {
         Self::fields()
             .iter()
             .try_for_each(|field| self.get(field.key).map_or(Ok(()), |value| field.check_range(&value)))?;
@@ -630,7 +638,8 @@ pub trait Fields: Member + Clone + Default + PartialEq + 'static {
             }
             let Some((key, words)) = field.belongs else { continue };
             let usual = || Self::field(key).and_then(|field| field.usual).map(Value::from);
-            let now = self.get(key).or_else(usual).map(|value| value.to_string()).unwrap_or_default();
+            let written = || self.get(key).or_else(usual).map(|value| value.to_string());
+            let now = word(key).or_else(written).unwrap_or_default();
             if !words.contains(&now.as_str()) {
                 return Err(field.refused(&value, format!("belongs to {} {}", flag(key), words.join(" or "))));
             }

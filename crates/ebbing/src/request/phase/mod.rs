@@ -13,7 +13,7 @@ pub use sweep::{PhaseSwept, SweptCurves, SweptLoads};
 use super::MOST_SEEDS;
 use super::field::{Fields, Range, fields};
 use super::tasks::TaskFields;
-use super::words::{Loads, PhaseSweep, ProtocolKind};
+use super::words::{Choice, Loads, PhaseSweep, ProtocolKind};
 use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
@@ -82,7 +82,8 @@ impl PhaseRequest {
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range.
     pub fn theory(&self) -> Result<MultiHeadSettings> {
-        self.check_fields()?;
+        let swept = self.sweep().map(|sweep| sweep.protocol().word());
+        self.check_fields_where(|key| swept.clone().filter(|_| key == "protocol"))?;
         if let Some(bound) = self.readout_norm.filter(|_| self.beta.is_finite()) {
             return Err(Error::setting("--readout-norm", bound, "needs --beta inf; --sigma-readout works at any beta"));
         }
