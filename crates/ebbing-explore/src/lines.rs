@@ -23,12 +23,12 @@ struct Lines {
 pub struct Writer(Sender<Bytes>);
 
 impl Writer {
-    /// Tells of a step, if there is room.
+    /// Sends a step, if there is room.
     pub fn progress(&self, step: &str) {
         let _ = self.0.try_send(line(&serde_json::json!({ "progress": step })));
     }
 
-    /// Tells the result.
+    /// Sends the result.
     pub async fn finish(&self, value: &serde_json::Value) {
         // Where the page has gone nobody waits for it.
         let _ = self.0.send(line(value)).await;

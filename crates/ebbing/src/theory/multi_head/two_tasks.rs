@@ -277,14 +277,8 @@ impl TwoTasks {
             d: Power::finite(factors.d[1]),
             rho: factors.u0[1] / factors.d[1],
             limit: None,
-            residuals: names
-                .iter()
-                .zip(values)
-                .map(|((step, unknown), residual)| EquationResidual {
-                    step: *step,
-                    unknown: unknown.to_string(),
-                    residual,
-                })
+            residuals: (names.into_iter().zip(values))
+                .map(|((step, unknown), residual)| EquationResidual { step, unknown: unknown.into(), residual })
                 .collect(),
         })
     }
