@@ -124,7 +124,7 @@ class Campaign:
         return code
 
     def leftovers(self, folder: Path) -> "list[str]":
-        names = (".ebbing-writing", ".ebbing-lock")
+        names = (".ebbing-writing", ".ebbing-lock", ".ebbing-new", ".ebbing-ready", ".ebbing-old")
         return [str(p) for p in folder.rglob("*") if p.name in names or p.suffix in (".tmp", ".part")]
 
     def each(self, count: int, until: float, work) -> None:
@@ -394,7 +394,9 @@ def disks(campaign: Campaign, count: int, until: float) -> None:
         # The names of what is left are told through a file beside the disk.
         script = f'mount -t tmpfs -o size={size}k none disk || exit 0; "$0" --quiet {command} --out disk/out >/dev/null; code=$?'
         # The list of a result's files stays beside them, but not without them.
-        script += '; [ $code -ne 0 ] || rm -f disk/out/.ebbing-list-*; find disk -name ".ebbing*" -o -name "*.tmp" >left; exit $code'
+        script += '; [ $code -ne 0 ] || rm -f disk/out/.ebbing-list-*; find disk -name ".ebbing*" -o -name "*.tmp" >left'
+        # A result that does not fit is not there at all.
+        script += "; [ $code -eq 0 ] || find disk/out -type f >>left; exit $code"
         process = subprocess.Popen(
             ["unshare", "-rm", "/bin/sh", "-c", script, campaign.program],
             cwd=home, env={"PATH": os.environ["PATH"], "HOME": str(home)}, stderr=subprocess.PIPE,

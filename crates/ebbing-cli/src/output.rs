@@ -1,13 +1,13 @@
 //! The flags that say where results go, and what every file carries.
 
+use crate::console::Console;
 use crate::files::OutFolder;
 use clap::Args;
 use ebbing::Context;
-use ebbing_show::Metadata;
+use ebbing_show::{Metadata, Show, Shown, quoted};
 use ebbing_studies::Job;
-use ebbing_studies::show::{self, quoted};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Where results go.
 #[derive(Debug, Clone, Default, Args)]
@@ -47,25 +47,57 @@ impl Output {
     ) -> anyhow::Result<Metadata> {
         let typed: Vec<String> = crate::cli::words().map(|a| quoted(&a.to_string_lossy())).collect();
         let line = if typed.is_empty() { format!("ebbing {command}") } else { format!("ebbing {}", typed.join(" ")) };
-        Ok(show::metadata(&line, command, seed, tasks, settings)?)
+        Ok(Metadata::of(&line, command, seed, tasks, settings)?)
     }
 
-    /// Writes the files of a command's result, if there is a folder for them: all of them or none. `write` is handed the folder
-    /// that it is to fill.
+    /// Writes the files of an answer, all of them or none, if there is a folder for them, and prints it; `names` are the command
+    /// and its JSON file.
     ///
     /// # Errors
-    /// Where a file cannot be written.
-    pub fn save(&self, command: &str, write: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        self.out.as_deref().map_or(Ok(()), |folder| crate::results::save(folder, command, write))
+    /// Where a file cannot be written, or the output is gone.
+    pub fn finish(
+        &self,
+        console: &Console,
+        names: (&str, &str),
+        metadata: &Metadata,
+        answer: &impl Show,
+    ) -> anyhow::Result<()> {
+        self.finish_with(console, names, metadata, answer, |_| ())
     }
-}
 
-/// Writes a JSON file.
-///
-/// # Errors
-/// Where it cannot be written.
-pub fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    Ok(ebbing::data::write_atomic(path, text.as_bytes())?)
+    /// The same, with more on the page.
+    ///
+    /// # Errors
+    /// As for [`Output::finish`].
+    pub fn finish_with(
+        &self,
+        console: &Console,
+        (command, file): (&str, &str),
+        metadata: &Metadata,
+        answer: &impl Show,
+        more: impl FnOnce(&mut Shown),
+    ) -> anyhow::Result<()> {
+        let mut json = answer.json();
+        json["metadata"] = serde_json::to_value(metadata)?;
+        if self.json && self.out.is_none() {
+            return console.print_json(&json);
+        }
+        let mut shown = answer.shown()?;
+        if let Some(folder) = &self.out {
+            crate::results::save(folder, command, |folder| {
+                shown.save(folder, metadata)?;
+                let text = serde_json::to_string_pretty(&json)? + "\n";
+                Ok(ebbing::data::write_atomic(&folder.join(format!("{file}.json")), text.as_bytes())?)
+            })?;
+        }
+        if self.json {
+            return console.print_json(&json);
+        }
+        more(&mut shown);
+        let screen = match &self.out {
+            Some(folder) => shown.screen()?.next("report", &folder.join("report.html").display().to_string()),
+            None => shown.next.iter().fold(shown.screen()?, |screen, (what, how)| screen.next(what, how)),
+        };
+        console.print(&screen.render_for_stdout())
+    }
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ebbing_show::{
-    Band, Bars, Dash, Direction, Figure, Legend, Line, Map, Markers, Matrix, Metadata, OKABE_ITO, Panel, Regime,
-    Report, Rgb, Screen, Spread, Table,
+    Band, Bars, Dash, Direction, Figure, Legend, Line, Map, Markers, Matrix, Metadata, OKABE_ITO, Panel, Regime, Rgb,
+    Screen, Shown, Spread, Table,
 };
 
 fn grid(from: f64, to: f64, n: usize) -> Vec<f64> {
@@ -217,19 +217,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .number("conflict", &[4.1e-7, -0.031])
         .number("time", &[1.53, 12.0])
         .unit("s");
-    let mut report = Report::new(
-        "Forecast for five permuted tasks",
-        "Tasks 2 and 4 conflict most: similar features, different rules. Forecast forgetting of task 1 after five tasks is 0.31 ± 0.02.",
-    )
-    .note("Assumes a wide network of ReLU units trained to zero squared loss.");
-    for (name, figure) in &figures {
-        let figure = figure.clone().metadata(&metadata);
-        figure.save(directory, name)?;
-        report = report.figure(&figure);
+    let sentences = vec![
+        "Tasks 2 and 4 conflict most: similar features, different rules. Forecast forgetting of task 1 after five tasks is 0.31 ± 0.02.".into(),
+    ];
+    let notes = vec!["Assumes a wide network of ReLU units trained to zero squared loss.".into()];
+    let tables = vec![table.clone().into(), matrix.clone().into()];
+    let mut shown =
+        Shown::new("Forecast for five permuted tasks", "", sentences, notes, tables).file("table", table.clone());
+    for (name, figure) in figures {
+        shown = shown.figure(name, figure);
     }
-    report = report.table(&table).matrix(&matrix).metadata(&metadata).bibtex("@article{key,\n  title = {Title},\n}");
-    report.save(&directory.join("report.html"))?;
-    ebbing_show::write_table(directory, "table", &table, &metadata)?;
+    shown.save(directory, &metadata)?;
     let screen = Screen::new("Forecast of forgetting for made-up tasks (P = 2000, depth 3, mode rf)");
     let screen =
         screen.table(&table)?.matrix(&matrix)?.next("report", &directory.join("report.html").display().to_string());

@@ -1,7 +1,7 @@
 //! Where a result comes from: carried by every file that is written.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 
@@ -38,6 +38,23 @@ impl Metadata {
             dataset_sha256: String::new(),
             settings: Value::Null,
         }
+    }
+
+    /// Metadata of an answer: `line` is what computes it, `tasks` the settings of its sequence, which name its data.
+    ///
+    /// # Errors
+    /// Where settings cannot be written as JSON.
+    pub fn of(
+        line: &str,
+        command: &str,
+        seed: Option<u64>,
+        tasks: &ebbing::tasks::Provenance,
+        settings: &impl Serialize,
+    ) -> Result<Metadata> {
+        let settings = json!({ "command": command, "tasks": tasks, "settings": settings });
+        let (dataset, dataset_sha256) = tasks.dataset();
+        let metadata = Metadata::new(env!("CARGO_PKG_VERSION"), line).settings(&settings)?;
+        Ok(Metadata { seed, dataset, dataset_sha256, ..metadata })
     }
 
     /// With the seed of the random streams.

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::style::{significant, with_error};
 use crate::text::{Rich, column_key};
+use ebbing::stats::Estimate;
 
 /// What an uncertainty is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +132,11 @@ impl Table {
         Table { title: title.into(), columns: Vec::new() }
     }
 
+    /// A table whose columns are read off `rows`.
+    pub fn of<'a, T>(title: &str, rows: &'a [T]) -> Rows<'a, T> {
+        Rows { table: Table::new(title), rows }
+    }
+
     fn column(mut self, head: &str, values: Values, errors: Option<(Spread, Vec<f64>)>) -> Table {
         let (unit, meaning) = (String::new(), String::new());
         self.columns.push(Column { head: head.into(), key: column_key(head), unit, meaning, values, errors });
@@ -227,6 +233,86 @@ impl Table {
             }
         }
         Ok(columns)
+    }
+}
+
+/// A table whose columns are read off rows of any kind.
+///
+/// ```
+/// use ebbing_show::Table;
+/// let squares = Table::of("Squares", &[1usize, 2, 3]).integer("n", |n| *n).number("n^{2}", |n| (n * n) as f64).done();
+/// assert!(squares.to_text()?.contains("n²"));
+/// # Ok::<(), ebbing_show::Error>(())
+/// ```
+pub struct Rows<'a, T> {
+    table: Table,
+    rows: &'a [T],
+}
+
+impl<T> Rows<'_, T> {
+    fn column<V>(&self, get: impl Fn(&T) -> V) -> Vec<V> {
+        self.rows.iter().map(get).collect()
+    }
+
+    /// Adds real numbers; what is none is NaN.
+    pub fn number<V: Into<Option<f64>>>(mut self, head: &str, get: impl Fn(&T) -> V) -> Self {
+        let values = self.column(|row| get(row).into().unwrap_or(f64::NAN));
+        self.table = self.table.number(head, &values);
+        self
+    }
+
+    /// Adds means, with their standard errors where there are `several` seeds.
+    pub fn estimate<V: Into<Option<Estimate>>>(mut self, head: &str, several: bool, get: impl Fn(&T) -> V) -> Self {
+        let all = self.column(|row| get(row).into().unwrap_or(Estimate::exact(f64::NAN)));
+        let values: Vec<f64> = all.iter().map(|e| e.value).collect();
+        let errors: Vec<f64> = all.iter().map(|e| e.standard_error.unwrap_or(f64::NAN)).collect();
+        self.table = match several {
+            true => self.table.estimate(head, &values, Spread::StandardError, &errors),
+            false => self.table.number(head, &values),
+        };
+        self
+    }
+
+    /// Adds whole numbers.
+    pub fn integer(mut self, head: &str, get: impl Fn(&T) -> usize) -> Self {
+        let values = self.column(|row| get(row) as i64);
+        self.table = self.table.integer(head, &values);
+        self
+    }
+
+    /// Adds words (markup).
+    pub fn text<V: AsRef<str>>(mut self, head: &str, get: impl Fn(&T) -> V) -> Self {
+        let values = self.column(get);
+        self.table = self.table.text(head, &values);
+        self
+    }
+
+    /// Name in files of the column added last.
+    pub fn key(mut self, key: &str) -> Self {
+        self.table = self.table.key(key);
+        self
+    }
+
+    /// Unit of the column added last.
+    pub fn unit(mut self, unit: &str) -> Self {
+        self.table = self.table.unit(unit);
+        self
+    }
+
+    /// What the column added last means.
+    pub fn meaning(mut self, meaning: &str) -> Self {
+        self.table = self.table.meaning(meaning);
+        self
+    }
+
+    /// Adds columns that stand only where a condition holds.
+    pub fn when(self, condition: bool, more: impl FnOnce(Self) -> Self) -> Self {
+        if condition { more(self) } else { self }
+    }
+
+    /// The table.
+    pub fn done(self) -> Table {
+        self.table
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use ebbing_show::{
-    Band, Figure, Line, Matrix, Metadata, Panel, Report, Spread, Table, escape_markup, json_number, write_csv,
+    Band, Figure, Line, Matrix, Metadata, Panel, Shown, Spread, Table, escape_markup, json_number, write_csv,
     write_json, write_table,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -122,15 +122,11 @@ fn page() -> String {
     let band = Panel::new().x("α").band(Band::new("SD", &x, &x, &[2.0, 3.0, 4.0]));
     let matrix = Matrix::tasks("F_{ts}", &[vec![0.0, 0.1], vec![-0.5, 0.0]]);
     let grid = Figure::grid(vec![line.clone(), band, Panel::matrix(&matrix)], 3).caption("**a** Forgetting F_{21}.");
-    Report::new(&hostile, &format!("{hostile} is 0.31 ± 0.02."))
-        .note("Assumes a wide network.")
-        .figure(&grid.metadata(&metadata()))
-        .figure(&Figure::single(line).caption(&hostile))
-        .table(&table())
-        .matrix(&matrix)
-        .metadata(&metadata())
-        .bibtex("@article{ebbing, title={A & B}, url={https://example.org}}")
-        .to_html()
+    let (sentences, notes) = (vec![format!("{hostile} is 0.31 ± 0.02.")], vec!["Assumes a wide network.".to_string()]);
+    Shown::new(&hostile, "", sentences, notes, vec![table().into(), matrix.into()])
+        .figure("grid", grid.metadata(&metadata()))
+        .figure("single", Figure::single(line).caption(&hostile))
+        .report(&metadata())
         .unwrap()
 }
 
@@ -178,8 +174,8 @@ fn the_page_is_well_formed_and_complete() {
 fn the_page_opens_with_five_bullets_and_notes_follow_the_figures() {
     let sentences: Vec<String> = (1..=7).map(|k| format!("Sentence {k} of γ_{{RF}}.")).collect();
     let figure = Figure::single(Panel::new()).title("Forgetting").finding("Task 1 loses 0.31.").caption("Empty.");
-    let page = Report::telling("Title", &sentences).about("Two tasks.").figure(&figure).note("Assumed.").to_html();
-    let page = page.unwrap();
+    let shown = Shown::new("Title", "Two tasks.", sentences, vec!["Assumed.".into()], vec![]).figure("f", figure);
+    let page = shown.report(&metadata()).unwrap();
     let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
     let places = ["Two tasks.", "Sentence 1", "Sentence 5", "<figure>", "Sentence 6", "Assumed."].map(at);
     assert!(places.is_sorted(), "{places:?}");
@@ -193,7 +189,8 @@ fn the_page_opens_with_five_bullets_and_notes_follow_the_figures() {
 fn panels_stand_below_each_other_on_a_phone() {
     let panel = |name: &str| Panel::new().y(name).line(Line::new("", &[1.0, 2.0], &[1.0, 2.0]));
     let figure = Figure::grid(vec![panel("F_{21}"), panel("G_{22}")], 2).caption("Two panels.");
-    let page = Report::new("Title", "Answer.").figure(&figure).to_html().unwrap();
+    let page = Shown::new("Title", "", vec!["Answer.".into()], vec![], vec![]).figure("f", figure);
+    let page = page.report(&metadata()).unwrap();
     let size = |class: &str| {
         let card = &page[page.find(&format!("<div class=\"card {class}\">")).unwrap()..];
         let number = |name: &str| {

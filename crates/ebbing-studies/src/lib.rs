@@ -5,14 +5,12 @@
 #![deny(missing_docs)]
 
 mod cell;
-pub mod draw;
 mod engine;
 mod error;
 mod file;
 mod frame;
 pub mod job;
 mod run;
-pub mod show;
 mod slurm;
 mod store;
 mod study;

@@ -8,8 +8,8 @@ use ebbing::tasks::Protocol;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{CriticalLoad, Power, Regime};
 use ebbing::theory::phase::PhasePoint;
+use ebbing_show::loads::{self, LoadCurve, LoadPoint};
 use ebbing_show::{OKABE_ITO, Panel, Rgb};
-use ebbing_studies::draw::{self, LoadCurve, LoadPoint};
 use ebbing_studies::{Cell, Column, Frame, Result, Row, Study};
 
 /// Where tasks are drawn from, and how large they are.
@@ -223,7 +223,7 @@ pub(super) fn draw_limit(panel: Panel, examples: &[(&Frame, &str, usize)], name:
             points: (0..alphas.len()).map(point).collect(),
         });
     }
-    Ok(draw::curves(panel, &curves))
+    Ok(loads::curves(panel, &curves))
 }
 
 /// The color of a category.

@@ -1,7 +1,7 @@
 //! `ebbing cite`: BibTeX of the paper whose theory this is, and of the program.
 
 use crate::console::Console;
-use ebbing_studies::show::bibtex;
+use ebbing_show::bibtex;
 
 /// Print BibTeX entries of the theory's paper and of this program
 #[derive(clap::Args, Default)]

@@ -4,10 +4,11 @@ use super::tasks::drawn;
 use super::{App, Asked, Result, said};
 use crate::state::State;
 use ebbing::Context;
+use ebbing::answer::AdviseResult;
 use ebbing::theory::advise::Advice;
-use ebbing_show::Metadata;
-use ebbing_studies::job::{AdviseJob, AdviseResult, heading_for};
-use ebbing_studies::{Job, show};
+use ebbing_show::Show;
+use ebbing_studies::Job;
+use ebbing_studies::job::{AdviseJob, heading_for};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseRes
 /// What the library says.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let told = told(asked.app, asked.state, asked.context)?;
-    let shown = show::advise::shown(&told, &Metadata::new("", "")).map_err(said)?;
+    let shown = told.shown().map_err(said)?;
     let sentences = told.advice.sentences();
     let finding = sentences.first().cloned().unwrap_or_default();
     Ok(json!({

@@ -4,12 +4,11 @@ use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result, said};
 use crate::state::State;
 use ebbing::Context;
+use ebbing::answer::ForecastResult;
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings, assumes};
 use ebbing::theory::task_order::{OrderSearchSettings, best_order};
 use ebbing::{Forecast, TaskSequence};
-use ebbing_show::{Metadata, significant};
-use ebbing_studies::job::ForecastResult;
-use ebbing_studies::show;
+use ebbing_show::{Show, significant};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -92,7 +91,7 @@ pub fn best(asked: &Asked<'_>) -> Result<Value> {
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let told = told(asked.app, asked.state, asked.context)?;
     let forecast = &told.forecast;
-    let shown = show::forecast::shown(&told, &Metadata::new("", "")).map_err(said)?;
+    let shown = told.shown().map_err(said)?;
     let figures = asked.figures(&shown.figures, &|name| finding(name, forecast))?;
     let count = forecast.tasks.len();
     let (order, came) = (asked.state.order(count), asked.state.came(count));

@@ -4,12 +4,13 @@ use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result};
 use crate::state::State;
 use ebbing::Context;
+use ebbing::answer::{PhasePlace, Representation};
 use ebbing::theory::multi_head::{Power, TwoTasks};
 use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
 use ebbing::{Error, Task};
-use ebbing_show::{Metadata, html_text, plain_text, significant};
-use ebbing_studies::job::{PhaseJob, PhasePlace, Representation};
-use ebbing_studies::show;
+use ebbing_show::phase::DEFINED;
+use ebbing_show::{Show, html_text, plain_text, significant};
+use ebbing_studies::job::PhaseJob;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -119,7 +120,7 @@ pub fn told(app: &App, state: &State, context: &Context) -> Result<Told> {
     };
     let (tasks, curves) = (chosen(state, &drawn.sequence.tasks)?, vec![(*shown).clone()]);
     let made = (drawn.sequence.settings.clone(), &tasks[..]);
-    let mut place = PhasePlace::of((&limit.two, &limit.maps), job.width, with_own, curves, made)?;
+    let mut place = PhasePlace::of((&limit.two, &limit.maps), job.width, with_own, curves, made, job.sigma)?;
     if job.representation {
         place.representation = (*hidden_layer(app, state, &drawn, context)?).clone();
     }
@@ -149,14 +150,15 @@ pub fn view(asked: &Asked<'_>) -> Result<Value> {
     // The page searches no best penalty: it does not say that test sets would let it.
     told.place.tested = true;
     let place = &told.place;
-    let (heading, sentences) = show::phase::told(place, told.job.sigma);
-    let shown = show::phase::shown(place, &told.job, &Metadata::new("", ""));
+    let shown = place.shown().map_err(super::said)?;
+    // The last sentence says what the losses are: the page has it elsewhere.
+    let sentences = &shown.sentences[..shown.sentences.len() - 1];
     let point = told.point.as_ref().map(|p| numbers(p, asked.state.phase_lambda));
     Ok(json!({
         "figures": asked.figures(&shown.figures, &|_| finding(&told))?,
-        "heading": plain_text(&heading),
+        "heading": plain_text(&shown.heading),
         "sentences": sentences.iter().map(|s| html_text(s)).collect::<Vec<_>>(),
-        "defined": plain_text(show::phase::DEFINED),
+        "defined": plain_text(DEFINED),
         "sizes": place.sizes,
         "critical_load": place.critical,
         "location": place.location,

@@ -7,9 +7,8 @@ use ebbing::Context;
 use ebbing::Error;
 use ebbing::data::Preprocess;
 use ebbing::tasks::{Protocol, TaskOrigin};
-use ebbing_show::{Metadata, to_csv};
+use ebbing_show::{Metadata, Show, Shown, quoted, to_csv};
 use ebbing_studies::job::ForecastJob;
-use ebbing_studies::show::{self, Shown, quoted};
 use serde_json::{Value, json};
 
 /// Commands whose results can be taken along.
@@ -33,20 +32,19 @@ fn shown(command: &str, app: &App, state: &State, context: &Context) -> Result<(
         "forecast" => {
             let told = forecast::told(app, state, context)?;
             let metadata =
-                show::metadata(&line, command, Some(told.seed), &told.first.settings, &told.settings).map_err(said)?;
-            Ok((show::forecast::shown(&told, &metadata).map_err(said)?, metadata))
+                Metadata::of(&line, command, Some(told.seed), &told.first.settings, &told.settings).map_err(said)?;
+            Ok((told.shown().map_err(said)?, metadata))
         }
         "phase" => {
             let told = phase::told(app, state, context)?;
             let (tasks, theory) = (&told.place.settings, told.job.theory()?);
-            let metadata = show::metadata(&line, command, Some(told.seed), tasks, &theory).map_err(said)?;
-            Ok((show::phase::shown(&told.place, &told.job, &metadata), metadata))
+            let metadata = Metadata::of(&line, command, Some(told.seed), tasks, &theory).map_err(said)?;
+            Ok((told.place.shown().map_err(said)?, metadata))
         }
         _ => {
             let told = advise::told(app, state, context)?;
-            let metadata =
-                show::metadata(&line, command, Some(told.seed), &told.tasks, &told.settings).map_err(said)?;
-            Ok((show::advise::shown(&told, &metadata).map_err(said)?, metadata))
+            let metadata = Metadata::of(&line, command, Some(told.seed), &told.tasks, &told.settings).map_err(said)?;
+            Ok((told.shown().map_err(said)?, metadata))
         }
     }
 }
@@ -59,11 +57,13 @@ pub fn file(command: &str, name: &str, app: &App, state: &State, context: &Conte
     let (shown, metadata) = shown(command, app, state, context)?;
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let figure = || shown.figures.iter().find(|(known, _)| *known == stem).map(|(_, figure)| figure);
-    let table = || shown.tables.iter().find(|(known, _)| known == stem).map(|(_, table)| table);
+    let table = || shown.files.iter().find(|(known, _)| known == stem).map(|(_, table)| table);
     let made = match (ending, figure(), table()) {
-        ("html", ..) if stem == "report" => Some(("text/html", shown.report.to_html().map_err(said)?.into_bytes())),
-        ("svg", Some(figure), _) => Some(("image/svg+xml", figure.to_svg().map_err(said)?.into_bytes())),
-        ("png", Some(figure), _) => Some(("image/png", figure.to_png().map_err(said)?)),
+        ("html", ..) if stem == "report" => Some(("text/html", shown.report(&metadata).map_err(said)?.into_bytes())),
+        ("svg", Some(figure), _) => {
+            Some(("image/svg+xml", figure.clone().metadata(&metadata).to_svg().map_err(said)?.into_bytes()))
+        }
+        ("png", Some(figure), _) => Some(("image/png", figure.clone().metadata(&metadata).to_png().map_err(said)?)),
         ("csv", _, Some(table)) => Some(("text/csv", to_csv(table, &metadata).map_err(said)?)),
         _ => None,
     };
@@ -84,9 +84,9 @@ pub fn view(app: &App, state: &State, context: &Context) -> Result<Value> {
         // A forecast's files depend on what it finds; those of the others are known before anybody asks for them.
         let files = match command {
             "forecast" => {
-                let Shown { figures, tables, .. } = shown(command, app, state, context)?.0;
+                let Shown { figures, files, .. } = shown(command, app, state, context)?.0;
                 let figures: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
-                let tables: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
+                let tables: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
                 names(&figures, &tables)
             }
             "phase" if state.phase().representation => names(&["phase"], &["phase-curves", "phase-representation"]),

@@ -7,7 +7,7 @@ use super::layers::{Cells, Layer, Map};
 use super::layout::{LEADING, wrap};
 use super::panel::Panel;
 use crate::matrix::Matrix;
-use crate::style::{ColourScale, Rgb, size, tint, with_minus};
+use crate::style::{ColorScale, Rgb, size, tint, with_minus};
 use crate::text::{Rich, text_width};
 
 /// Largest matrix whose values are printed in the cells.
@@ -19,17 +19,17 @@ const UNDERLAP: f64 = 3.0;
 
 /// From numbers to colors.
 #[derive(Clone, Debug)]
-pub(crate) struct ColourAxis {
+pub(crate) struct ColorAxis {
     pub axis: Axis,
-    pub scale: ColourScale,
+    pub scale: ColorScale,
     /// Name at the bar (markup).
     pub name: String,
     /// The name with the power of ten taken out of the tick labels, in as many lines as it needs.
     pub lines: Vec<String>,
 }
 
-impl ColourAxis {
-    fn new(name: &str, values: impl Iterator<Item = f64>, range: Option<(f64, f64)>, log: bool) -> ColourAxis {
+impl ColorAxis {
+    fn new(name: &str, values: impl Iterator<Item = f64>, range: Option<(f64, f64)>, log: bool) -> ColorAxis {
         let usable = |v: &f64| v.is_finite() && (!log || *v > 0.0);
         let seen = values.filter(usable).fold(None, |r: Option<(f64, f64)>, v| {
             let (a, b) = r.unwrap_or((v, v));
@@ -37,25 +37,25 @@ impl ColourAxis {
         });
         let (low, high) = range.or(seen).unwrap_or((0.0, 1.0));
         let (low, high, scale) = match (log, low < 0.0) {
-            (true, _) => (low, high, ColourScale::Magnitude),
-            (false, true) => (-high.abs().max(low.abs()), high.abs().max(low.abs()), ColourScale::Signed),
-            (false, false) if range.is_some() => (low, high, ColourScale::Magnitude),
-            (false, false) => (0.0, if high > 0.0 { high } else { 1.0 }, ColourScale::Magnitude),
+            (true, _) => (low, high, ColorScale::Magnitude),
+            (false, true) => (-high.abs().max(low.abs()), high.abs().max(low.abs()), ColorScale::Signed),
+            (false, false) if range.is_some() => (low, high, ColorScale::Magnitude),
+            (false, false) => (0.0, if high > 0.0 { high } else { 1.0 }, ColorScale::Magnitude),
         };
         let axis = Axis::new(if log { Scale::Log } else { Scale::Linear }, low, high, !log, MOST);
-        let mut colors = ColourAxis { axis, scale, name: name.into(), lines: Vec::new() };
+        let mut colors = ColorAxis { axis, scale, name: name.into(), lines: Vec::new() };
         colors.wrap(f64::INFINITY);
         colors
     }
 
     /// The color bar that a panel needs.
-    pub fn of(panel: &Panel) -> Option<ColourAxis> {
+    pub fn of(panel: &Panel) -> Option<ColorAxis> {
         if let Some(m) = &panel.matrix {
-            return Some(ColourAxis::new(&m.name, m.cells().map(|(_, _, v)| v), None, false));
+            return Some(ColorAxis::new(&m.name, m.cells().map(|(_, _, v)| v), None, false));
         }
         panel.layers.iter().find_map(|layer| match layer {
             Layer::Map(Map { cells: Cells::Numbers { values, log }, name, range, .. }) => {
-                Some(ColourAxis::new(name, values.iter().flatten().copied(), *range, *log))
+                Some(ColorAxis::new(name, values.iter().flatten().copied(), *range, *log))
             }
             _ => None,
         })
@@ -98,7 +98,7 @@ pub(crate) fn with_factor(name: &str, factor: Option<i32>) -> String {
 }
 
 /// Draws the bar to the right of the frame.
-pub(crate) fn draw_bar(canvas: &mut Canvas, frame: &Rect, colors: &ColourAxis) {
+pub(crate) fn draw_bar(canvas: &mut Canvas, frame: &Rect, colors: &ColorAxis) {
     // Neighboring steps differ by less than an eye sees.
     const STEPS: usize = 64;
     let (x0, x1) = (frame.x1 + 7.0, frame.x1 + 7.0 + BAR);
@@ -139,7 +139,7 @@ fn edges(points: &[f64], at: impl Fn(f64) -> Option<f64>) -> Option<Vec<f64>> {
 }
 
 /// Draws a map row by row; neighbors of one color become one rectangle. Says what has no color of its own.
-pub(crate) fn draw_map(canvas: &mut Canvas, frame: &Frame, map: &Map, colors: Option<&ColourAxis>) -> Option<String> {
+pub(crate) fn draw_map(canvas: &mut Canvas, frame: &Frame, map: &Map, colors: Option<&ColorAxis>) -> Option<String> {
     let (Some(xs), Some(ys)) = (edges(&map.x, |v| frame.x_at(v)), edges(&map.y, |v| frame.y_at(v))) else {
         return Some(format!("map {}: an axis value is not above 0 on a log axis; nothing drawn", map.name));
     };
@@ -176,7 +176,7 @@ fn cells_have(n: usize) -> String {
     if n == 1 { "1 cell has".into() } else { format!("{n} cells have") }
 }
 
-fn note_of_map(map: &Map, colors: Option<&ColourAxis>) -> Option<String> {
+fn note_of_map(map: &Map, colors: Option<&ColorAxis>) -> Option<String> {
     let (Cells::Numbers { values, log }, Some(colors)) = (&map.cells, colors) else { return None };
     let (low, high) = (colors.axis.low, colors.axis.high);
     let slack = 1e-9 * low.abs().max(high.abs());
@@ -272,7 +272,7 @@ fn outline(canvas: &mut Canvas, frame: &Frame, matrix: &Matrix) {
 }
 
 /// Draws the cells of a matrix; a NaN is a gray cell, a cell without meaning stays blank. Says what must be noted.
-pub(crate) fn draw_matrix(canvas: &mut Canvas, frame: &Frame, matrix: &Matrix, colors: &ColourAxis) -> Vec<String> {
+pub(crate) fn draw_matrix(canvas: &mut Canvas, frame: &Frame, matrix: &Matrix, colors: &ColorAxis) -> Vec<String> {
     let (rows, columns) = (matrix.rows.len(), matrix.columns.len());
     let r = &frame.rect;
     let (w, h) = (r.width() / columns as f64, r.height() / rows as f64);
@@ -288,7 +288,7 @@ pub(crate) fn draw_matrix(canvas: &mut Canvas, frame: &Frame, matrix: &Matrix, c
             canvas.cell(Role::Data, Rect::new(x, y, x + w + right, y + h), colors.color(v));
         }
     }
-    if colors.scale == ColourScale::Signed {
+    if colors.scale == ColorScale::Signed {
         outline(canvas, frame, matrix);
     }
     let mut notes = Vec::new();
@@ -317,18 +317,18 @@ mod tests {
 
     #[test]
     fn signed_values_have_white_at_zero() {
-        let c = ColourAxis::new("F", [-0.2, 0.7].into_iter(), None, false);
+        let c = ColorAxis::new("F", [-0.2, 0.7].into_iter(), None, false);
         assert_eq!(c.color(0.0), Rgb::WHITE);
-        assert_eq!(c.color(0.7), ColourScale::Signed.at(1.0));
+        assert_eq!(c.color(0.7), ColorScale::Signed.at(1.0));
         assert_eq!(c.color(f64::NAN), NO_VALUE);
     }
 
     #[test]
     fn magnitudes_start_at_zero() {
-        let c = ColourAxis::new("F", [0.3, 0.6].into_iter(), None, false);
-        assert_eq!(c.color(0.0), ColourScale::Magnitude.at(0.0));
-        assert_eq!(c.color(0.6), ColourScale::Magnitude.at(1.0));
-        assert_eq!(c.color(f64::INFINITY), ColourScale::Magnitude.at(1.0));
+        let c = ColorAxis::new("F", [0.3, 0.6].into_iter(), None, false);
+        assert_eq!(c.color(0.0), ColorScale::Magnitude.at(0.0));
+        assert_eq!(c.color(0.6), ColorScale::Magnitude.at(1.0));
+        assert_eq!(c.color(f64::INFINITY), ColorScale::Magnitude.at(1.0));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::axis::{Axis, FEWEST, MOST};
 use super::canvas::{Canvas, Rect, Role, rectangle};
 use super::draw::draw_data;
 use super::frame::Frame;
-use super::heat::{ColourAxis, cell_for_text, with_factor};
+use super::heat::{ColorAxis, cell_for_text, with_factor};
 use super::legend::{self, Entry};
 use super::panel::{Legend, Panel};
 use super::series::{Look, looks};
@@ -42,7 +42,7 @@ pub(crate) struct Slot<'a> {
     pub frame: Frame,
     /// The whole room of the panel.
     pub cell: Rect,
-    pub colors: Option<ColourAxis>,
+    pub colors: Option<ColorAxis>,
     pub looks: Vec<Look>,
     pub entries: Vec<Entry>,
     pub place: Place,
@@ -78,7 +78,7 @@ impl<'a> Slot<'a> {
             panel,
             frame: Frame { rect: empty, x, y, marks_exits: !panel.is_filled(), on_map: panel.has_map() },
             cell: empty,
-            colors: ColourAxis::of(panel),
+            colors: ColorAxis::of(panel),
             looks,
             entries,
             place,
@@ -100,7 +100,7 @@ impl<'a> Slot<'a> {
         let last =
             self.frame.x.ticks.last().map_or(0.0, |t| text_width(&Rich::parse(&t.label), size::SMALL, false) / 2.0);
         let overhang = if self.frame.x.named { 3.0 } else { last.max(4.0) };
-        let bar = self.colors.as_ref().map_or(overhang, ColourAxis::room);
+        let bar = self.colors.as_ref().map_or(overhang, ColorAxis::room);
         let legend = if self.place == Place::Right { legend::column_size(&self.entries).0 + 10.0 } else { 0.0 };
         bar + legend
     }

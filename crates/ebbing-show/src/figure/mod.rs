@@ -99,6 +99,10 @@ impl Figure {
         self
     }
 
+    pub(crate) fn has_finding(&self) -> bool {
+        !self.finding.is_empty()
+    }
+
     /// A short name; by default the first sentence of the caption.
     pub fn title(mut self, title: &str) -> Figure {
         self.title = title.into();

@@ -182,19 +182,19 @@ const BLUE_WHITE_RED: [Rgb; 9] = [
 
 /// Which colors stand for numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColourScale {
+pub enum ColorScale {
     /// Viridis, for magnitudes.
     Magnitude,
     /// Blue, white at 0, red, for signed values.
     Signed,
 }
 
-impl ColourScale {
+impl ColorScale {
     /// The color at `share` of the scale, from 0 to 1; values beyond are held at the ends.
     pub fn at(self, share: f64) -> Rgb {
         let anchors: &[Rgb] = match self {
-            ColourScale::Magnitude => &VIRIDIS,
-            ColourScale::Signed => &BLUE_WHITE_RED,
+            ColorScale::Magnitude => &VIRIDIS,
+            ColorScale::Signed => &BLUE_WHITE_RED,
         };
         let place = share.clamp(0.0, 1.0) * (anchors.len() - 1) as f64;
         let left = (place as usize).min(anchors.len() - 2);
@@ -208,12 +208,11 @@ mod tests {
 
     #[test]
     fn viridis_gets_lighter_and_signed_is_white_at_zero() {
-        let lightness: Vec<f64> =
-            (0..=64).map(|k| ColourScale::Magnitude.at(f64::from(k) / 64.0).luminance()).collect();
+        let lightness: Vec<f64> = (0..=64).map(|k| ColorScale::Magnitude.at(f64::from(k) / 64.0).luminance()).collect();
         assert!(lightness.windows(2).all(|w| w[1] > w[0]), "viridis must be readable in grayscale");
-        assert_eq!(ColourScale::Signed.at(0.5), Rgb::WHITE);
-        assert_eq!(ColourScale::Signed.at(-3.0), Rgb::hex(0x2166AC));
-        assert_eq!(ColourScale::Signed.at(7.0), Rgb::hex(0xB2182B));
+        assert_eq!(ColorScale::Signed.at(0.5), Rgb::WHITE);
+        assert_eq!(ColorScale::Signed.at(-3.0), Rgb::hex(0x2166AC));
+        assert_eq!(ColorScale::Signed.at(7.0), Rgb::hex(0xB2182B));
     }
 
     #[test]
@@ -238,7 +237,7 @@ mod tests {
     #[test]
     fn ink_keeps_contrast() {
         for k in 0..=20 {
-            for scale in [ColourScale::Magnitude, ColourScale::Signed] {
+            for scale in [ColorScale::Magnitude, ColorScale::Signed] {
                 let c = scale.at(f64::from(k) / 20.0);
                 let (a, b) = (c.luminance() + 0.05, c.ink().luminance() + 0.05);
                 // 4.5 is the contrast that the WCAG asks of small text.

@@ -3,7 +3,7 @@
 mod color;
 mod number;
 
-pub use color::{ColourScale, Dash, Marker, OKABE_ITO, Rgb};
+pub use color::{ColorScale, Dash, Marker, OKABE_ITO, Rgb};
 pub(crate) use color::{category, tint};
 pub use ebbing::stats::number::{significant, with_error};
 pub use ebbing::theory::multi_head::Regime;

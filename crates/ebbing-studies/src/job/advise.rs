@@ -1,12 +1,13 @@
 //! `advise`: what each remedy against forgetting would do for a task sequence, averaged over seeds.
 
+use super::ForecastJob;
 use super::replay::{BUDGETS, ReplayKeys};
 use super::tasks::TaskKeys;
 use super::words::{ACTIVATIONS, choice, list, number};
-use super::{ForecastJob, ForecastResult};
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::Context;
+use ebbing::answer::{AdviseResult, ForecastResult};
 use ebbing::data::Sources;
 use ebbing::kernels::Activation;
 use ebbing::plan::{Cost, Sizes, feature_forgetting_cost, forgetting_cost};
@@ -95,21 +96,6 @@ const MODES: &[(&str, &str)] = &[
     ("ntk", "All weights learn, strong penalty"),
     ("lazy", "All weights learn by plain gradient descent in small steps"),
 ];
-
-/// Advice and what it is on.
-#[derive(Debug, Clone)]
-pub struct AdviseResult {
-    /// What was computed on what, in one line.
-    pub heading: String,
-    /// The advice.
-    pub advice: Advice,
-    /// The settings of the library.
-    pub settings: AdviseSettings,
-    /// The first seed.
-    pub seed: u64,
-    /// The first sequence's settings.
-    pub tasks: ebbing::tasks::Provenance,
-}
 
 impl AdviseJob {
     /// The forecast of doing nothing.
@@ -236,19 +222,16 @@ pub fn heading_for(advice: &Advice, tasks: &str) -> String {
     format!("Advice{part} for {tasks}")
 }
 
-impl ForecastResult {
-    /// What would help most, in one sentence, from a small part of the tasks: what a plain run ends with.
-    ///
-    /// # Errors
-    /// What the library says.
-    pub fn in_short(&self, context: &Context) -> ebbing::Result<Option<String>> {
-        if self.first.tasks.len() < 2 {
-            return Ok(None);
-        }
-        let quick =
-            AdviseSettings { theory: self.settings.theory, max_p: 100, quick: true, ..AdviseSettings::default() };
-        Ok(Advice::of(std::slice::from_ref(&self.first), &quick, context)?.in_short())
+/// What would help most, in one sentence, from a small part of the tasks: what a plain run ends with.
+///
+/// # Errors
+/// What the library says.
+pub fn in_short(answer: &ForecastResult, context: &Context) -> ebbing::Result<Option<String>> {
+    if answer.first.tasks.len() < 2 {
+        return Ok(None);
     }
+    let quick = AdviseSettings { theory: answer.settings.theory, max_p: 100, quick: true, ..AdviseSettings::default() };
+    Ok(Advice::of(std::slice::from_ref(&answer.first), &quick, context)?.in_short())
 }
 
 impl ForecastJob {

@@ -5,6 +5,7 @@ use super::tasks::TaskKeys;
 use super::words::{ACTIVATIONS, MODES, bias2, checked_seeds, checked_sigma, choice, list, number};
 use crate::cell::Row;
 use crate::error::Result;
+use ebbing::answer::ForecastResult;
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::metrics::Convention;
@@ -102,23 +103,6 @@ const CONVENTIONS: &[(&str, &str)] = &[
     ("avalanche", "as Avalanche reports them"),
     ("chaudhry", "Chaudhry and others"),
 ];
-
-/// A forecast and what it is of.
-#[derive(Debug, Clone)]
-pub struct ForecastResult {
-    /// What was computed on what, in one line.
-    pub heading: String,
-    /// The forecast: of the last layer, where several feature files were given.
-    pub forecast: Forecast,
-    /// The settings of the theory.
-    pub settings: ForecastSettings,
-    /// The first seed.
-    pub seed: u64,
-    /// The first sequence, and what it was drawn from.
-    pub first: TaskSequence,
-    /// Every layer by the name of its file, where several were given.
-    pub layers: Vec<(String, Forecast)>,
-}
 
 impl ForecastJob {
     /// How many sequences are averaged: a part of the examples comes with error bars.

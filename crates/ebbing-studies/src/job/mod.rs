@@ -12,14 +12,11 @@ mod tasks;
 mod train;
 mod words;
 
-pub use advise::{AdviseJob, AdviseResult, heading_for};
-use ebbing::Context;
-pub use forecast::{ForecastJob, ForecastResult};
-pub use phase::{
-    PhaseJob, PhasePair, PhasePairs, PhasePlace, PhaseSequence, PhaseSweep, Representation, SweptCurves, SweptLoads,
-};
+pub use advise::{AdviseJob, heading_for, in_short};
+pub use forecast::ForecastJob;
+pub use phase::{PhaseJob, PhaseSweep};
 pub use replay::ReplayKeys;
-pub use sample::{Comparison, SampleJob, SampleResult};
+pub use sample::SampleJob;
 pub use tasks::{PreprocessKeys, ProtocolKind, TaskKeys};
 pub use train::{Rule, TrainJob};
 pub use words::{Loads, flag_of};
@@ -27,6 +24,7 @@ pub use words::{Loads, flag_of};
 use crate::cell::{Row, Value};
 use crate::error::Result;
 use crate::study::{Column, Work};
+use ebbing::Context;
 use ebbing::data::Sources;
 use ebbing::plan::{Cost, Memory, Sizes, drawing_cost};
 use ebbing::{Recipe, TaskSequence};

@@ -5,6 +5,7 @@ use super::words::{checked_sigma, choice, number, readout_sigma2};
 use crate::cell::Row;
 use crate::error::Result;
 use ebbing::Context;
+use ebbing::answer::{Comparison, SampleResult};
 use ebbing::data::Sources;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::nets::{Heads, PosteriorSettings, SampledPosterior};
@@ -69,30 +70,6 @@ pub struct SampleJob {
     /// Moves kept, per task and chain
     #[arg(long, default_value_t = 100)]
     pub draws: usize,
-}
-
-/// Sampled networks and the theory of them.
-pub struct SampleResult {
-    /// The tasks.
-    pub sequence: TaskSequence,
-    /// How networks were sampled.
-    pub settings: PosteriorSettings,
-    /// What they do.
-    pub sampled: SampledPosterior,
-    /// The same for fresh networks that learn the last task alone, from other random numbers: what G is measured against.
-    pub alone: Option<SampledPosterior>,
-    /// Sampled numbers with the theory's beside them.
-    pub comparison: Vec<Comparison>,
-}
-
-/// One number of the comparison.
-pub struct Comparison {
-    /// What it is.
-    pub name: String,
-    /// In sampled networks.
-    pub sampled: Estimate,
-    /// In the theory, where there is one for it.
-    pub theory: Option<f64>,
 }
 
 impl SampleJob {

@@ -3,7 +3,7 @@
 use super::claims::{foretold, long, shares, short};
 use super::{Fitted, SMALL, Slow, binned, examples};
 use crate::figures::targets::Point;
-use ebbing_show::{Bars, ColourScale, Line, Marker, Markers, Panel, Rgb};
+use ebbing_show::{Bars, ColorScale, Line, Marker, Markers, Panel, Rgb};
 
 /// Markers for each ρ_shared, colored by its γ_feature.
 pub(in crate::figures) fn by_feature(mut panel: Panel, points: &[(&Point, f64, f64)]) -> Panel {
@@ -15,7 +15,7 @@ pub(in crate::figures) fn by_feature(mut panel: Panel, points: &[(&Point, f64, f
         let feature = inside.iter().map(|p| p.0.feature).sum::<f64>() / inside.len() as f64;
         let (x, y): (Vec<f64>, Vec<f64>) = inside.iter().map(|p| (p.1, p.2)).unzip();
         let name = format!("γ_{{feature}} ≈ {feature:.2}");
-        let color = ColourScale::Magnitude.at(0.85 * feature.clamp(0.0, 1.0));
+        let color = ColorScale::Magnitude.at(0.85 * feature.clamp(0.0, 1.0));
         panel = panel.markers(Markers::new(&name, &x, &y).color(color).shape(Marker::category(k)));
     }
     panel

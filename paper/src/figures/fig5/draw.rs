@@ -3,8 +3,8 @@
 use super::super::loads::{color, draw_limit};
 use super::claims::Boundary;
 use super::{AtLoad, EXAMPLES, Fig5, critical_of, of_triple, triple_name};
+use ebbing_show::loads::diagram as regimes;
 use ebbing_show::{Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
-use ebbing_studies::draw::diagram as regimes;
 use ebbing_studies::{Frame, Result};
 
 pub(super) fn draw(study: &Fig5, frame: &Frame) -> Result<Figure> {

@@ -3,8 +3,8 @@
 use super::super::loads::{color, draw_limit, mean, means_by};
 use super::claims::gaps;
 use super::{BENCHMARKS, Benchmark, Fig6, critical_rows, percent};
+use ebbing_show::loads::diagram as regimes;
 use ebbing_show::{Band, Dash, Direction, Figure, Line, Marker, Markers, OKABE_ITO, Panel, Regime};
-use ebbing_studies::draw::diagram as regimes;
 use ebbing_studies::{Frame, Result};
 
 pub(super) fn draw(study: &Fig6, frame: &Frame) -> Result<Figure> {

@@ -1,8 +1,6 @@
 //! `ebbing forecast`, the main job: what a network forgets of a task sequence, from the data alone.
 
 mod memory;
-mod pages;
-mod words;
 
 use crate::console::Console;
 use crate::guard::give_back;
@@ -15,7 +13,8 @@ use ebbing::plan::{
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 use ebbing::theory::single_head::Mode;
 use ebbing::{Context, TaskSequence};
-use ebbing_studies::job::ForecastJob;
+use ebbing_show::{Part, typeset};
+use ebbing_studies::job::{ForecastJob, in_short};
 use memory::bytes;
 
 /// Forecast what a network forgets of a task sequence, before anything is trained
@@ -66,14 +65,17 @@ impl Args {
         let before = |sequences: &[TaskSequence], settings: &ForecastSettings| {
             self.announce(console, sequences, settings, &context);
         };
-        let told = self.job.run(&Sources::new(), &before, &context)?;
-        let advice = if self.advice { told.in_short(&context.part(1, 1))? } else { None };
+        let answer = self.job.run(&Sources::new(), &before, &context)?;
+        let advice = if self.advice { in_short(&answer, &context.part(1, 1))? } else { None };
         drop(context);
-        pages::write(&told, &self.output)?;
-        if self.output.json {
-            return console.print_json(&pages::json(&told, &self.output)?);
-        }
-        console.print(&words::page(&told, advice.as_deref(), &self.output)?)
+        let tasks = &answer.first.settings;
+        let metadata = self.output.metadata("forecast", Some(answer.seed), tasks, &answer.settings)?;
+        self.output.finish_with(console, ("forecast", "forecast"), &metadata, &answer, |shown| {
+            // Before what is assumed.
+            let place = shown.page.len() - shown.notes.len();
+            let advice = advice.iter().map(|sentence| Part::Words(typeset(sentence)));
+            shown.page.splice(place..place, advice);
+        })
     }
 
     /// Says how long it will take and how much memory and disk, where that is worth saying.

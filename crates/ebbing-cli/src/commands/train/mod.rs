@@ -1,18 +1,12 @@
 //! `ebbing train`: networks of finite width learn the tasks by gradient descent, beside what the theory says.
 
-mod cells;
 mod loads;
-mod reports;
 mod runs;
-mod sequence_figure;
+mod tasks;
 
 use crate::console::Console;
 use crate::output::Output;
-use ebbing::nets::LossScale;
-use ebbing_show::{Figure, Metadata, Report, Screen, Table, write_table};
 use ebbing_studies::job::TrainJob;
-use ebbing_studies::show::bibtex;
-use std::path::Path;
 
 /// Train networks on a task sequence, with learners and the theory in one figure
 ///
@@ -35,56 +29,21 @@ pub struct Args {
     output: Output,
 }
 
-/// What a run of networks tells: a heading, a table and sentences (markup), and the table that files hold.
-struct Told {
-    heading: String,
-    table: Table,
-    in_files: Table,
-    sentences: Vec<String>,
-}
-
-/// The loss that descent minimizes, in words.
-fn loss_words(loss: LossScale) -> &'static str {
-    match loss {
-        LossScale::Sum => "squared loss summed over examples",
-        LossScale::Mean => "squared loss averaged over examples",
-    }
-}
-
-impl Told {
-    /// Writes figure and table under one name, and the report, into a folder.
-    fn write(&self, folder: &Path, name: &str, figure: Figure, metadata: &Metadata) -> anyhow::Result<()> {
-        let figure = figure.finding(&self.sentences[0]).metadata(metadata);
-        figure.save(folder, name)?;
-        write_table(folder, name, &self.in_files, metadata)?;
-        Report::telling("What trained networks forget", &self.sentences)
-            .about(&self.heading)
-            .figure(&figure)
-            .table(&self.table)
-            .metadata(metadata)
-            .bibtex(&bibtex())
-            .save(&folder.join("report.html"))?;
-        Ok(())
-    }
-
-    /// The page of the terminal.
-    fn screen(&self, output: &Output) -> anyhow::Result<String> {
-        let mut screen = Screen::new(&self.heading).table(&self.table)?;
-        for sentence in &self.sentences {
-            screen = screen.paragraph(sentence);
-        }
-        screen = match &output.out {
-            Some(folder) => screen.next("report", &folder.join("report.html").display().to_string()),
-            None => screen.next("report with a figure", "ebbing train --out DIR"),
-        };
-        Ok(screen.render_for_stdout())
-    }
-}
-
 impl Args {
     /// Trains and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let _held = self.output.begin(self.job.clone(), &console.context())?;
-        if self.job.loads.is_empty() { self.over_tasks(console) } else { self.over_loads(console) }
+        let output = &self.output;
+        if self.job.loads.is_empty() {
+            let answer = self.over_tasks(console)?;
+            let settings = &answer.learners[0].settings;
+            let metadata = output.metadata("train", Some(settings.seed), &answer.first.settings, settings)?;
+            output.finish(console, ("train", "train"), &metadata, &answer)
+        } else {
+            let answer = self.over_loads(console)?;
+            let settings = &answer.settings;
+            let metadata = output.metadata("train", Some(settings.seed), &answer.sequence.settings, settings)?;
+            output.finish(console, ("train", "train-loads"), &metadata, &answer)
+        }
     }
 }

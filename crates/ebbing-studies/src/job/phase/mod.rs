@@ -6,11 +6,8 @@ mod rows;
 mod sequence;
 mod sweep;
 
-pub use pairs::{PhasePair, PhasePairs, Representation};
-pub use place::PhasePlace;
 pub(super) use rows::COLUMNS;
-pub use sequence::PhaseSequence;
-pub use sweep::{PhaseSweep, SweptCurves, SweptLoads};
+pub use sweep::PhaseSweep;
 
 use super::tasks::{ProtocolKind, TaskKeys};
 use super::words::{ACTIVATIONS, Loads, checked_seeds, checked_sigma, choice, list, number, readout_sigma2};
@@ -112,6 +109,29 @@ impl PhaseJob {
             activation: self.activation,
             ..MultiHeadSettings::default()
         })
+    }
+
+    /// The settings that files record: those of the theory, and what was asked of it.
+    ///
+    /// # Errors
+    /// [`ebbing::Error::Setting`] for a setting out of its range.
+    pub fn recorded(&self, prepared: &str) -> ebbing::Result<serde_json::Value> {
+        let mut all = serde_json::to_value(self.theory()?).unwrap_or_default();
+        let lambdas: Vec<serde_json::Value> = self.lambda.iter().map(|l| ebbing_show::json_number(*l)).collect();
+        let rest = serde_json::json!({
+            "width": self.width, "pair": self.pair, "pairs": self.pairs, "sweep": self.sweep(), "values": self.values, "curves": self.curves,
+            "alpha": self.alpha, "lambdas": lambdas, "rescale_labels": self.rescale_labels, "seeds": self.seeds,
+            "representation": self.representation, "prepared": prepared,
+        });
+        if let (Some(all), Some(rest)) = (all.as_object_mut(), rest.as_object()) {
+            // What was not given is not recorded.
+            let given =
+                |value: &serde_json::Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
+            all.extend(
+                rest.iter().filter(|(_, value)| given(value)).map(|(name, value)| (name.clone(), value.clone())),
+            );
+        }
+        Ok(all)
     }
 
     pub(super) fn check(&self) -> ebbing::Result<()> {

@@ -2,58 +2,15 @@
 
 use super::PhaseJob;
 use ebbing::Context;
+use ebbing::answer::{PhasePair, PhasePairs, Representation};
 use ebbing::data::Sources;
 use ebbing::linalg::Mat;
-use ebbing::tasks::{Provenance, own_readouts, prepared_words};
-use ebbing::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centered_alignment};
-use ebbing::theory::phase::Location;
+use ebbing::tasks::{own_readouts, prepared_words};
+use ebbing::theory::multi_head::{MultiHeadSettings, TwoTasks, centered_alignment};
 use ebbing::{Error, Task};
-use serde::Serialize;
 
 /// Inputs of each task on which representations are looked at, at most.
 const LOOKED_AT: usize = 500;
-
-/// One pair of a sequence, with a readout each.
-#[derive(Debug, Clone, Serialize)]
-pub struct PhasePair {
-    /// The task learned first, from 1.
-    pub first: usize,
-    /// The task learned second, from 1.
-    pub second: usize,
-    /// Their critical load.
-    pub critical_load: CriticalLoad,
-    /// Where the width lies that was asked about.
-    pub location: Option<Location>,
-}
-
-/// All pairs of a sequence in the order learned.
-#[derive(Debug, Clone)]
-pub struct PhasePairs {
-    /// Everything that made the tasks.
-    pub settings: Provenance,
-    /// What was done to inputs and targets, in words.
-    pub prepared: String,
-    /// Examples of each task.
-    pub sizes: Vec<usize>,
-    /// The pairs.
-    pub pairs: Vec<PhasePair>,
-}
-
-/// What learning two tasks does to the hidden layer, on the inputs of one of them.
-#[derive(Debug, Clone, Serialize)]
-pub struct Representation {
-    /// The penalty λ.
-    #[serde(with = "ebbing::serde_infinity")]
-    pub lambda: f64,
-    /// The task whose inputs are looked at, from 1.
-    pub task: usize,
-    /// Centered alignment of the learned part of `K_sim = Φ·Φ/N` with the task's labels.
-    pub alignment: Option<f64>,
-    /// Mean over inputs of `|ΔΦ(x)|²/N`, ΔΦ what task 2 changes; at λ = ∞ alone.
-    pub change: Option<f64>,
-    /// Centered alignment of `ΔΦ·ΔΦ` with the task's labels, where there is a change.
-    pub change_alignment: Option<f64>,
-}
 
 impl PhaseJob {
     /// Every pair of the tasks, in the order learned.

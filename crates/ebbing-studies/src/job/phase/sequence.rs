@@ -2,25 +2,11 @@
 
 use super::PhaseJob;
 use ebbing::Context;
+use ebbing::answer::PhaseSequence;
 use ebbing::data::Sources;
-use ebbing::tasks::{Provenance, prepared_words};
+use ebbing::tasks::prepared_words;
 use ebbing::theory::multi_head::MultiHeadSettings;
-use ebbing::theory::phase::{SequenceCurve, sequence_curve};
-
-/// Curves of any number of tasks.
-#[derive(Debug, Clone)]
-pub struct PhaseSequence {
-    /// Everything that made the tasks.
-    pub settings: Provenance,
-    /// What was done to inputs and targets, in words.
-    pub prepared: String,
-    /// Examples of each task.
-    pub sizes: Vec<usize>,
-    /// One per λ.
-    pub curves: Vec<SequenceCurve>,
-    /// The load of the width that was asked about.
-    pub at_width: Option<f64>,
-}
+use ebbing::theory::phase::sequence_curve;
 
 impl PhaseJob {
     /// Curves of any number of tasks and any temperature, one per λ; with a width also at that width.
@@ -32,8 +18,8 @@ impl PhaseJob {
         let (settings, tasks) = self.drawn_tasks(sources)?;
         let (theory, mut alphas) = (self.theory()?, self.alpha.grid()?);
         let size = tasks.last().map_or(0, |task| task.x.nrows());
-        let at_width = self.width.map(|width| size as f64 / width);
-        alphas.extend(at_width);
+        let at_width = self.width.map(|width| (size as f64 / width, width));
+        alphas.extend(at_width.map(|(alpha, _)| alpha));
         alphas.sort_by(f64::total_cmp);
         alphas.dedup();
         let (mut curves, mut done) = (Vec::new(), 0);

@@ -6,11 +6,11 @@ use crate::job::words::checked_seeds;
 use clap::ValueEnum;
 use ebbing::Context;
 use ebbing::Recipe;
+use ebbing::answer::{PhaseDiagram, SweptCurves, SweptLoads};
 use ebbing::data::Sources;
-use ebbing::stats::Estimate;
 use ebbing::tasks::{Protocol, TaskOrigin};
-use ebbing::theory::multi_head::{CriticalLoad, TwoTasks};
-use ebbing::theory::phase::{PhaseCurve, phase_curves};
+use ebbing::theory::multi_head::TwoTasks;
+use ebbing::theory::phase::phase_curves;
 use serde::{Deserialize, Serialize};
 
 /// What is swept across the phase diagram.
@@ -32,7 +32,7 @@ pub enum PhaseSweep {
 
 impl PhaseSweep {
     /// The name on axes (markup).
-    pub fn axis(self) -> &'static str {
+    pub(super) fn axis(self) -> &'static str {
         match self {
             PhaseSweep::Perm => "permutation ratio",
             PhaseSweep::Split => "split ratio",
@@ -91,31 +91,6 @@ impl PhaseSweep {
     }
 }
 
-/// One value of a sweep: its critical loads over seeds.
-#[derive(Debug, Clone)]
-pub struct SweptLoads {
-    /// The value.
-    pub value: f64,
-    /// One per seed.
-    pub loads: Vec<CriticalLoad>,
-}
-
-impl SweptLoads {
-    /// Mean and standard error of a number over seeds; a number that is infinite for any seed is infinite.
-    pub fn mean(&self, get: fn(&CriticalLoad) -> f64) -> Estimate {
-        Estimate::over(&self.loads.iter().map(get).collect::<Vec<f64>>())
-    }
-}
-
-/// The curves of one value of a sweep (first seed), one per λ.
-#[derive(Debug, Clone)]
-pub struct SweptCurves {
-    /// The value; NaN where nothing is swept.
-    pub value: f64,
-    /// One per λ.
-    pub curves: Vec<PhaseCurve>,
-}
-
 impl PhaseJob {
     /// The values of the sweep and those whose curves are drawn, ascending.
     pub fn grid(&self) -> (Vec<f64>, Vec<f64>) {
@@ -128,11 +103,7 @@ impl PhaseJob {
     ///
     /// # Errors
     /// What the library says.
-    pub fn swept(
-        &self,
-        sources: &Sources,
-        context: &Context,
-    ) -> ebbing::Result<(ebbing::tasks::Provenance, Vec<SweptLoads>, Vec<SweptCurves>)> {
+    pub fn swept(&self, sources: &Sources, context: &Context) -> ebbing::Result<PhaseDiagram> {
         let (theory, alphas, seeds) = (self.theory()?, self.alpha.grid()?, checked_seeds(self.seeds)?);
         self.check()?;
         let sweep = self.sweep().unwrap_or_default();
@@ -161,7 +132,19 @@ impl PhaseJob {
             curves.push(SweptCurves { value, curves: phase_curves(&tasks, &theory, &self.lambda, &alphas, context)? });
             step()?;
         }
-        Ok((settings.unwrap_or_default(), swept, curves))
+        Ok(PhaseDiagram {
+            settings: settings.unwrap_or_default(),
+            axis: sweep.axis(),
+            data: self.tasks.data().to_string(),
+            examples: self.examples(),
+            sigma: self.sigma,
+            readout_norm: self.readout_norm,
+            rescaled: self.rescale_labels,
+            seeds,
+            loads: (alphas[0], alphas[alphas.len() - 1]),
+            values: swept,
+            curves,
+        })
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) enum Bench {
     /// All kernels, and the factors of the tasks' own, which every amount of replay extends.
     Table(KernelTable, Arc<KeptFactors>),
     /// Features, whose kernels may be singular.
-    Features(TaskSequence),
+    Features(Box<TaskSequence>),
 }
 
 impl Bench {

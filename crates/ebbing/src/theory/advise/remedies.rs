@@ -63,7 +63,7 @@ impl<'a> Search<'a> {
         let mode = if settings.theory.mode == Mode::Gibbs { Mode::Ntk } else { settings.theory.mode };
         let theory = SingleHeadSettings { mode, variance: false, ..settings.theory };
         let base = |s: &TaskSequence| match settings.features {
-            true => Ok(Bench::Features(s.clone())),
+            true => Ok(Bench::Features(Box::new(s.clone()))),
             false => Bench::network(s, &theory),
         };
         let bases = draws.iter().map(base).collect::<Result<Vec<_>>>()?;

@@ -1,9 +1,10 @@
 //! Quantities against the load α = P/N: a line per regime, an arrow where λ → ∞ takes them beyond every bound, and the
 //! regimes' tints.
 
+use crate::figure::{Band, Direction, Line, Panel};
+use crate::style::{Dash, OKABE_ITO};
 use ebbing::theory::multi_head::{Power, Regime};
 use ebbing::theory::phase::PhasePoint;
-use ebbing_show::{Band, Dash, Direction, Line, OKABE_ITO, Panel};
 
 /// A quantity at one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,7 +119,7 @@ pub fn diagram(mut panel: Panel, x: &[f64], (low, high): (f64, f64), critical: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ebbing_show::Figure;
+    use crate::figure::Figure;
 
     #[test]
     fn a_diverging_quantity_is_interrupted_and_has_an_arrow() {

@@ -1,10 +1,12 @@
 //! The tables of a forecast, for the terminal, the report and files.
 
+use crate::style::significant;
+use crate::table::{Rows, Spread, Table};
 use ebbing::Forecast;
+use ebbing::stats::Estimate;
 use ebbing::stats::number::chosen as chosen_number;
 use ebbing::theory::forecast::{PairForecast, SweepForecast};
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
-use ebbing_show::{Spread, Table, significant};
 
 /// The order parameters that tables show, with what they mean.
 const PARAMETERS: [(&str, fn(&OrderParameters) -> f64, &str); 10] = [
@@ -28,24 +30,23 @@ const PARAMETERS: [(&str, fn(&OrderParameters) -> f64, &str); 10] = [
 const SHOWN: usize = 6;
 
 /// Order parameters of consecutive pairs, or of all pairs in the order learned if tasks are few.
-pub fn shown_pairs(forecast: &Forecast, title: &str) -> Table {
+pub(super) fn shown_pairs(forecast: &Forecast, title: &str) -> Table {
     let (pairs, which) = chosen(forecast);
-    let names: Vec<String> = pairs.iter().map(|p| name_of(p)).collect();
-    columns(Table::new(&format!("{title}, {which}")).text("pair", &names), &pairs, SHOWN)
+    columns(Table::of(&format!("{title}, {which}"), &pairs).text("pair", |p| name_of(p)), &pairs, SHOWN)
 }
 
 /// Everything about all ordered pairs, for files.
-pub fn all_pairs(forecast: &Forecast) -> Table {
+pub(super) fn all_pairs(forecast: &Forecast) -> Table {
     resampled(values(forecast), forecast)
 }
 
 /// The order parameters of all ordered pairs.
-pub fn values(forecast: &Forecast) -> Table {
+pub(super) fn values(forecast: &Forecast) -> Table {
     let pairs: Vec<&PairForecast> = forecast.pairs.iter().collect();
-    let table = Table::new("Order parameters of all ordered pairs")
-        .integer("first", &pairs.iter().map(|p| p.first as i64).collect::<Vec<_>>())
+    let table = Table::of("Order parameters of all ordered pairs", &pairs)
+        .integer("first", |p| p.first)
         .meaning("the task learned first")
-        .integer("second", &pairs.iter().map(|p| p.second as i64).collect::<Vec<_>>())
+        .integer("second", |p| p.second)
         .meaning("the task learned second");
     columns(table, &pairs, PARAMETERS.len())
 }
@@ -84,7 +85,7 @@ const PARTS: [Part; 5] = [
 ];
 
 /// Intervals, null and p-values, one row per pair and order parameter; none where none were asked for.
-pub fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<Table> {
+pub(super) fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<Table> {
     let first = &pairs.first()?.detail;
     let mut title = Vec::new();
     if let Some(interval) = &first.interval {
@@ -99,24 +100,17 @@ pub fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<Table> 
     }
     let of = if forecast.seeds > 1 { " (first seed)" } else { "" };
     let rows: Vec<(&PairForecast, usize)> = pairs.iter().flat_map(|pair| (0..SHOWN).map(move |k| (*pair, k))).collect();
-    let column = |get: &dyn Fn(&PairForecast, usize) -> f64| rows.iter().map(|(p, k)| get(p, *k)).collect::<Vec<f64>>();
-    let part = |at: usize| {
-        let (_, _, get) = PARTS[at];
-        column(&|p, k| get(&p.detail).map_or(f64::NAN, PARAMETERS[k].1))
-    };
-    let names = |(pair, k): &(&PairForecast, usize)| {
-        if *k == 0 { name_of(pair) } else { String::new() }
-    };
-    let mut table = Table::new(&format!("{}{of}", title.join("; ")))
-        .text("pair", &rows.iter().map(names).collect::<Vec<_>>())
-        .text("", &rows.iter().map(|(_, k)| PARAMETERS[*k].0).collect::<Vec<_>>())
+    let part = |at: usize, (pair, k): &(&PairForecast, usize)| PARTS[at].2(&pair.detail).map(PARAMETERS[*k].1);
+    let mut table = Table::of(&format!("{}{of}", title.join("; ")), &rows)
+        .text("pair", |(pair, k)| if *k == 0 { name_of(pair) } else { String::new() })
+        .text("", |(_, k)| PARAMETERS[*k].0)
         .key("parameter")
-        .number("value", &column(&|p, k| PARAMETERS[k].1(&p.detail.values)));
-    if first.interval.is_some() {
-        table = table.number("from", &part(0)).number("to", &part(1));
-    }
+        .number("value", |(pair, k)| PARAMETERS[*k].1(&pair.detail.values))
+        .when(first.interval.is_some(), |table| table.number("from", |r| part(0, r)).number("to", |r| part(1, r)))
+        .done();
     if first.null.is_some() {
-        table = table.estimate("null", &part(2), Spread::StandardDeviation, &part(3)).number("p", &part(4));
+        let column = |at: usize| rows.iter().map(|r| part(at, r).unwrap_or(f64::NAN)).collect::<Vec<f64>>();
+        table = table.estimate("null", &column(2), Spread::StandardDeviation, &column(3)).number("p", &column(4));
     }
     Some(table)
 }
@@ -127,120 +121,111 @@ pub(super) fn name_of(pair: &PairForecast) -> String {
 }
 
 /// The pairs that the terminal shows: consecutive ones, or all in the order learned if tasks are few; and which these are.
-pub fn chosen(forecast: &Forecast) -> (Vec<&PairForecast>, &'static str) {
+pub(super) fn chosen(forecast: &Forecast) -> (Vec<&PairForecast>, &'static str) {
     let few = forecast.tasks.len() <= 4;
     let wanted = |p: &&PairForecast| if few { p.first < p.second } else { p.second == p.first + 1 };
     let which = if few { "pairs in the order learned" } else { "consecutive pairs" };
     (forecast.pairs.iter().filter(wanted).collect(), which)
 }
 
-fn columns(mut table: Table, pairs: &[&PairForecast], count: usize) -> Table {
+fn columns(mut table: Rows<'_, &PairForecast>, pairs: &[&PairForecast], count: usize) -> Table {
     let several = pairs.iter().any(|p| p.standard_error.is_some());
     for (name, get, meaning) in &PARAMETERS[..count] {
-        let values: Vec<f64> = pairs.iter().map(|p| get(&p.values)).collect();
-        table = if several {
-            let errors: Vec<f64> = pairs.iter().map(|p| p.standard_error.as_ref().map_or(f64::NAN, get)).collect();
-            table.estimate(name, &values, Spread::StandardError, &errors)
-        } else {
-            table.number(name, &values)
-        };
-        table = table.meaning(meaning);
+        let mean =
+            |p: &&PairForecast| Estimate { value: get(&p.values), standard_error: p.standard_error.as_ref().map(get) };
+        table = table.estimate(name, several, mean).meaning(meaning);
     }
-    table
+    table.done()
 }
 
 /// Accuracy on every task when it was learned and after the last, among all classes and among the task's own; training accuracy
 /// where there are no test data, and nothing where targets name no classes.
-pub fn accuracies(forecast: &Forecast) -> Option<Table> {
+pub(super) fn accuracies(forecast: &Forecast) -> Option<Table> {
     let test = forecast.test.as_ref();
     let all = test.map_or(forecast.train_accuracy.as_ref(), |test| test.accuracy.as_ref())?;
     let own = test.and_then(|test| test.task_accuracy.as_ref());
     let of = if test.is_some() { "Test accuracy" } else { "Training accuracy (there are no test data)" };
     let among = if own.is_some() { ", among all classes and among the task's own" } else { "" };
     let last = all.mean.len() - 1;
-    let mut table = Table::new(&format!("{of} when a task was learned and after the last{among}"))
-        .integer("task", &(1..=all.mean.len() as i64).collect::<Vec<_>>());
+    let tasks: Vec<usize> = (0..=last).collect();
+    let title = format!("{of} when a task was learned and after the last{among}");
+    let mut table = Table::of(&title, &tasks).integer("task", |s| s + 1);
     for (accuracy, which) in [(Some(all), if own.is_some() { "all, " } else { "" }), (own, "own, ")] {
         let Some(accuracy) = accuracy else { continue };
         for (head, at) in [("learned", None), ("last", Some(last))] {
-            let pick = |m: &[Vec<f64>]| (0..=last).map(|s| m[at.unwrap_or(s)][s]).collect::<Vec<f64>>();
-            let (head, values) = (format!("{which}{head}"), pick(&accuracy.mean));
-            table = match &accuracy.standard_error {
-                Some(errors) => table.estimate(&head, &values, Spread::StandardError, &pick(errors)),
-                None => table.number(&head, &values),
-            };
+            let pick = |m: &[Vec<f64>], s: usize| m[at.unwrap_or(s)][s];
+            table = table.estimate(&format!("{which}{head}"), accuracy.standard_error.is_some(), |&s| Estimate {
+                value: pick(&accuracy.mean, s),
+                standard_error: accuracy.standard_error.as_ref().map(|errors| pick(errors, s)),
+            });
         }
     }
-    Some(table)
+    Some(table.done())
 }
 
-/// What depth would change.
-pub fn depths(forecast: &Forecast) -> Table {
-    let column = |get: fn(&ebbing::theory::forecast::DepthForecast) -> f64| {
-        forecast.depths.iter().map(get).collect::<Vec<f64>>()
-    };
-    let errors = column(|d| d.standard_error.unwrap_or(f64::NAN));
-    let last = column(|d| d.final_forgetting);
-    let table = Table::new("What depth would change: order parameters over consecutive pairs; F_{21}, the loss of task 1 after task 2; mean final forgetting")
-        .integer("depth", &forecast.depths.iter().map(|d| d.depth as i64).collect::<Vec<_>>())
-        .number("γ_{RF}", &column(|d| d.order_parameters.gamma_rf))
-        .number("γ_{rule}", &column(|d| d.order_parameters.gamma_rule))
-        .number("conflict", &column(|d| d.order_parameters.conflict))
-        .number("F_{21}", &column(|d| d.f21));
-    let table = if forecast.seeds > 1 {
-        table.estimate("final F", &last, Spread::StandardError, &errors)
-    } else {
-        table.number("final F", &last)
-    };
-    table
-        .meaning("mean forgetting of all earlier tasks after the last")
-        .number("τ", &column(|d| d.fit.as_ref().and_then(|f| f.tau).map_or(f64::NAN, |t| t.value)))
-        .unit("tasks")
-}
-
-/// What penalties, and widths with a readout per task, would change: each by the name of its file, where asked for.
-pub fn sweeps(forecast: &Forecast) -> Vec<(&'static str, Table)> {
-    let titles = [
+/// What other depths, penalties, and widths with a readout per task, would change: each by the name of its file, where asked for.
+pub(super) fn sweeps(forecast: &Forecast) -> Vec<(&'static str, Table)> {
+    let mut all = Vec::new();
+    if !forecast.depths.is_empty() {
+        all.push(("depths", depths(forecast)));
+    }
+    for (name, points, title) in [
         ("lambdas", &forecast.lambdas, "What the penalty λ would change, where all weights learn (mode gibbs)"),
         ("widths", &forecast.widths, "A readout per task at other widths N"),
-    ];
-    let asked =
-        titles.into_iter().filter_map(|(name, points, title)| Some((name, points, title, points.first()?.beta)));
-    // Penalties are compared at one temperature.
-    let at = |beta: f64| if beta.is_finite() { format!(", at β = {}", chosen_number(beta)) } else { String::new() };
-    asked.map(|(name, points, title, beta)| (name, sweep(&format!("{title}{}", at(beta)), points, forecast))).collect()
+    ] {
+        let Some(first) = points.first() else { continue };
+        // Penalties are compared at one temperature.
+        let at =
+            if first.beta.is_finite() { format!(", at β = {}", chosen_number(first.beta)) } else { String::new() };
+        all.push((name, sweep(&format!("{title}{at}"), points, forecast)));
+    }
+    all
+}
+
+/// The mean forgetting of all earlier tasks after the last, with its standard error over seeds.
+fn final_forgetting<'a, T>(
+    table: Rows<'a, T>,
+    forecast: &Forecast,
+    get: impl Fn(&T) -> Option<f64>,
+    error: impl Fn(&T) -> Option<f64>,
+) -> Rows<'a, T> {
+    let mean = |row: &T| Some(Estimate { value: get(row)?, standard_error: error(row) });
+    table.estimate("final F", forecast.seeds > 1, mean).meaning("mean forgetting of all earlier tasks after the last")
+}
+
+fn depths(forecast: &Forecast) -> Table {
+    let title = "What depth would change: order parameters over consecutive pairs; F_{21}, the loss of task 1 after task 2; \
+                 mean final forgetting";
+    let table = Table::of(title, &forecast.depths)
+        .integer("depth", |d| d.depth)
+        .number("γ_{RF}", |d| d.order_parameters.gamma_rf)
+        .number("γ_{rule}", |d| d.order_parameters.gamma_rule)
+        .number("conflict", |d| d.order_parameters.conflict)
+        .number("F_{21}", |d| d.f21);
+    final_forgetting(table, forecast, |d| Some(d.final_forgetting), |d| d.standard_error)
+        .number("τ", |d| d.fit.as_ref().and_then(|f| f.tau).map(|tau| tau.value))
+        .unit("tasks")
+        .done()
 }
 
 fn sweep(title: &str, points: &[SweepForecast], forecast: &Forecast) -> Table {
-    let several = forecast.seeds > 1;
-    let column = |get: fn(&SweepForecast) -> Option<f64>| {
-        points.iter().map(|point| get(point).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
-    };
-    let estimate = |table: Table, name: &str, values: &[f64], errors: &[f64]| match several {
-        true => table.estimate(name, values, Spread::StandardError, errors),
-        false => table.number(name, values),
-    };
-    let mut table = Table::new(title);
-    if points.iter().any(|point| point.width.is_some()) {
-        table = table.number("N", &column(|p| p.width)).meaning("hidden units");
-    }
-    table = table.number("λ", &column(|p| Some(p.lambda))).meaning("penalty on the change of the weights");
-    table = estimate(table, "final F", &column(|p| p.final_forgetting), &column(|p| p.standard_error))
-        .meaning("mean forgetting of all earlier tasks after the last");
-    if points.iter().any(|point| point.accuracy.is_some()) {
-        let head = if forecast.test.is_some() { "test accuracy" } else { "training accuracy" };
-        table = estimate(table, head, &column(|p| p.accuracy), &column(|p| p.accuracy_error))
-            .key("accuracy")
-            .meaning(&format!("{head}, average over all tasks after the last"));
-        table = table
-            .number("transfer", &column(|p| p.backward_transfer))
-            .key("backward_transfer")
-            .meaning("what earlier tasks gain in accuracy, or (below 0) forget");
-    }
-    match points.iter().any(|point| point.why.is_some()) {
-        true => {
-            table.text("", &points.iter().map(|p| p.why.clone().unwrap_or_default()).collect::<Vec<_>>()).key("why")
-        }
-        false => table,
-    }
+    let any = |get: fn(&SweepForecast) -> bool| points.iter().any(get);
+    let accuracy = |p: &SweepForecast| Some(Estimate { value: p.accuracy?, standard_error: p.accuracy_error });
+    let head = if forecast.test.is_some() { "test accuracy" } else { "training accuracy" };
+    let table = Table::of(title, points)
+        .when(any(|p| p.width.is_some()), |table| table.number("N", |p| p.width).meaning("hidden units"))
+        .number("λ", |p| p.lambda)
+        .meaning("penalty on the change of the weights");
+    final_forgetting(table, forecast, |p| p.final_forgetting, |p| p.standard_error)
+        .when(any(|p| p.accuracy.is_some()), |table| {
+            table
+                .estimate(head, forecast.seeds > 1, accuracy)
+                .key("accuracy")
+                .meaning(&format!("{head}, average over all tasks after the last"))
+                .number("transfer", |p| p.backward_transfer)
+                .key("backward_transfer")
+                .meaning("what earlier tasks gain in accuracy, or (below 0) forget")
+        })
+        .when(any(|p| p.why.is_some()), |table| table.text("", |p| p.why.clone().unwrap_or_default()).key("why"))
+        .done()
 }

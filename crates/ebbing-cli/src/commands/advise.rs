@@ -1,7 +1,5 @@
 //! `ebbing advise`: what to do against forgetting.
 
-mod pages;
-
 use crate::console::Console;
 use crate::output::Output;
 use ebbing::data::Sources;
@@ -25,16 +23,13 @@ pub struct Args {
 }
 
 impl Args {
-    /// Computes and tells.
+    /// Computes and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let context = console.watched("advise");
         let _held = self.output.begin(self.job.clone(), &context)?;
-        let told = self.job.run(&Sources::new(), &context)?;
+        let advice = self.job.run(&Sources::new(), &context)?;
         drop(context);
-        pages::write(&told, &self.output)?;
-        if self.output.json {
-            return console.print_json(&pages::json(&told, &self.output)?);
-        }
-        console.print(&pages::screen(&told, &self.output)?)
+        let metadata = self.output.metadata("advise", Some(advice.seed), &advice.tasks, &advice.settings)?;
+        self.output.finish(console, ("advise", "advice"), &metadata, &advice)
     }
 }

@@ -1,16 +1,10 @@
 //! `ebbing phase`: the three regimes of two tasks with a readout each, against the load P/N.
 
-mod longer;
-mod pairs;
-mod place;
-mod sweep;
-
 use crate::console::Console;
 use crate::output::Output;
-use ebbing_show::{Figure, Metadata, Table};
+use ebbing::data::Sources;
+use ebbing_show::Show;
 use ebbing_studies::job::PhaseJob;
-use ebbing_studies::show::phase as show;
-use std::path::Path;
 
 /// Draw the phase diagram of two tasks with a readout each
 ///
@@ -33,30 +27,35 @@ pub struct Args {
     output: Output,
 }
 
-/// Writes the one-file report of a diagram; heading and sentences are marked.
-fn report(
-    folder: &Path,
-    told: (&str, &[String]),
-    figure: &Figure,
-    tables: &[&Table],
-    metadata: &Metadata,
-) -> anyhow::Result<()> {
-    Ok(show::report(told, figure, tables, metadata).save(&folder.join("report.html"))?)
-}
-
 impl Args {
-    /// Computes and tells.
+    /// Computes and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let _held = self.output.begin(self.job.clone(), &console.context())?;
+        let sources = Sources::new();
         if self.job.pairs {
-            self.all_pairs(console)
+            let pairs = self.job.all_pairs(&sources, &console.watched("pairs of tasks"))?;
+            self.finish(console, &pairs.settings, &pairs.prepared, &pairs)
         } else if self.job.curves_alone() {
-            self.longer(console)
+            let curves = self.job.sequence(&sources, &console.watched("curves against the load"))?;
+            self.finish(console, &curves.settings, &curves.prepared, &curves)
+        } else if self.job.sweep().is_some() {
+            let diagram = self.job.swept(&sources, &console.watched("phase diagram"))?;
+            self.finish(console, &diagram.settings, &diagram.settings.preparation_words(), &diagram)
         } else {
-            match self.job.sweep() {
-                Some(sweep) => self.swept(console, sweep),
-                None => self.place(console),
-            }
+            let place = self.job.place(&sources, &console.context())?;
+            self.finish(console, &place.settings, &place.prepared, &place)
         }
+    }
+
+    fn finish(
+        &self,
+        console: &Console,
+        tasks: &ebbing::tasks::Provenance,
+        prepared: &str,
+        answer: &impl Show,
+    ) -> anyhow::Result<()> {
+        let settings = self.job.recorded(prepared)?;
+        let metadata = self.output.metadata("phase", Some(self.job.seed()?), tasks, &settings)?;
+        self.output.finish(console, ("phase", "phase"), &metadata, answer)
     }
 }

@@ -1,16 +1,18 @@
 //! The figures of a forecast.
 
-use super::super::counted;
 use super::tables;
-use crate::job::ForecastResult;
+use crate::figure::{Band, Figure, Line, Markers, Panel};
+use crate::matrix::Matrix;
+use crate::shown::counted;
+use crate::style::significant;
 use ebbing::Forecast;
+use ebbing::answer::ForecastResult;
 use ebbing::stats::CurveShape;
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
-use ebbing_show::{Band, Figure, Line, Markers, Matrix, Panel, significant};
 
 /// The name of the file and the figure.
-pub fn all(told: &ForecastResult) -> Vec<(&'static str, Figure)> {
-    let forecast = &told.forecast;
+pub(super) fn all(answer: &ForecastResult) -> Vec<(&'static str, Figure)> {
+    let forecast = &answer.forecast;
     let mut figures = vec![("forgetting", forgetting(forecast))];
     if !forecast.pairs.is_empty() {
         figures.push(("order_parameters", order_parameters(forecast)));
@@ -20,7 +22,7 @@ pub fn all(told: &ForecastResult) -> Vec<(&'static str, Figure)> {
         figures.push(("test", test(forecast)));
     }
     if forecast.depths.len() > 1 {
-        figures.push(("depth", depth(forecast, told.settings.theory.architecture.depth)));
+        figures.push(("depth", depth(forecast, answer.settings.theory.architecture.depth)));
     }
     figures
 }
@@ -258,7 +260,6 @@ fn depth(forecast: &Forecast, own: usize) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ebbing::Context;
     use ebbing::data::{Dataset, Preprocess, Source};
     use ebbing::tasks::Permuted;
     use ebbing::theory::order_parameters::{self, OrderParameterSettings};
@@ -269,8 +270,8 @@ mod tests {
         let tasks = Permuted { tasks: 2, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
         let settings = OrderParameterSettings { shuffles: 40, ..OrderParameterSettings::default() };
         let mut pair =
-            order_parameters::pair(&tasks.tasks[0], &tasks.tasks[1], &settings, &Context::default()).unwrap();
-        let mut told = |conflict: f64, p: f64| {
+            order_parameters::pair(&tasks.tasks[0], &tasks.tasks[1], &settings, &ebbing::Context::default()).unwrap();
+        let mut finding = |conflict: f64, p: f64| {
             let null = pair.null.as_mut().unwrap();
             (null.mean.conflict, null.low.conflict, null.high.conflict) = (1.1, 0.8, 1.4);
             (null.p_value.conflict, null.confidence) = (p, 0.95);
@@ -278,12 +279,14 @@ mod tests {
             against_null(&[&pair])
         };
         assert!(
-            told(1.6, 0.01)
+            finding(1.6, 0.01)
                 .starts_with("Of 1 pair 1 conflicts more than with shuffled targets, 0 less (two-sided p ≤ 0.05 each")
         );
-        assert!(told(0.326, 0.01).starts_with("Of 1 pair 0 conflict more than with shuffled targets, 1 less"));
+        assert!(finding(0.326, 0.01).starts_with("Of 1 pair 0 conflict more than with shuffled targets, 1 less"));
         // Outside the central range, yet not significant.
-        assert!(told(0.326, 0.059).contains("0 less") && told(0.326, 0.059).contains("the other 1 cannot be told"));
+        assert!(
+            finding(0.326, 0.059).contains("0 less") && finding(0.326, 0.059).contains("the other 1 cannot be told")
+        );
         pair.null = None;
         assert_eq!(against_null(&[&pair]), "");
     }
@@ -293,11 +296,11 @@ mod tests {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 3, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
         let settings = ebbing::theory::forecast::ForecastSettings { order: false, ..Default::default() };
-        let mut told = Forecast::of(&[tasks], &settings, &Context::default()).unwrap();
+        let mut forecast = Forecast::of(&[tasks], &settings, &ebbing::Context::default()).unwrap();
         let times = [1.0, 2.0, 3.0, 4.0];
         for (curve, name) in [([0.0, 0.1, 0.2, 0.3], "straight line"), ([0.0, 0.4, 0.4, 0.4], "plateau")] {
-            told.fit = Some(ebbing::stats::ForgettingFit::new(&times, &curve).unwrap());
-            assert!(forgetting(&told).to_svg().unwrap().contains(name), "{name}");
+            forecast.fit = Some(ebbing::stats::ForgettingFit::new(&times, &curve).unwrap());
+            assert!(forgetting(&forecast).to_svg().unwrap().contains(name), "{name}");
         }
     }
 }

@@ -1,73 +1,80 @@
-//! Advice as a figure, a table and a report.
+//! Advice as a figure, a table, a page and a report.
 
-use super::{Shown, bibtex};
-use crate::job::AdviseResult;
+use crate::error::Result;
+use crate::figure::{Figure, Legend, Line, Markers, Panel};
+use crate::shown::{Part, Show, Shown};
+use crate::style::significant;
+use crate::table::Table;
+use crate::text::{escape_markup, typeset};
+use ebbing::answer::AdviseResult;
+use ebbing::stats::number::within;
 use ebbing::theory::advise::{Advice, Remedy, RemedyKind};
-use ebbing_show::{
-    Figure, Legend, Line, Markers, Metadata, Panel, Report, Result, Table, escape_markup, significant, typeset,
-};
+use serde_json::{Value, json};
 
-/// Everything that advice tells.
-///
-/// # Errors
-/// Where a table is not sound.
-pub fn shown(told: &AdviseResult, metadata: &Metadata) -> Result<Shown> {
-    let figure = figure(&told.advice).metadata(metadata);
-    let remedies = table(&told.advice, "Remedies, the least forgetting first", true);
-    let sentences: Vec<String> = told.advice.sentences().iter().map(|s| typeset(s)).collect();
-    let report = Report::telling("What to do against forgetting", &sentences)
-        .about(&typeset(&told.heading))
-        .note(told.advice.assumes())
-        .figure(&figure)
-        .table(&remedies)
-        .metadata(metadata)
-        .bibtex(&bibtex());
-    Ok(Shown { figures: vec![("remedies", figure)], tables: vec![("remedies".into(), remedies)], report })
+impl Show for AdviseResult {
+    fn shown(&self) -> Result<Shown> {
+        let advice = &self.advice;
+        let sentences: Vec<String> = advice.sentences().iter().map(|s| typeset(s)).collect();
+        let out = advice.remedies.iter().filter(|r| !r.applies);
+        let refused = out.map(|r| format!("{} does not apply: {}.", r.remedy, r.why.as_deref().unwrap_or_default()));
+        let notes = vec![advice.assumes().to_string()];
+        let (first, rest) = sentences.split_at(sentences.len().min(1));
+        let words = |all: &[String]| all.iter().cloned().map(Part::Words).collect::<Vec<_>>();
+        let mut page = words(first);
+        page.push(table(advice, "Remedies, the least forgetting F first", false).into());
+        page.extend(words(rest));
+        page.extend(refused.map(|sentence| Part::Words(typeset(&sentence))));
+        page.extend(words(&notes));
+        let remedies = table(advice, "Remedies, the least forgetting first", true);
+        let tables = vec![remedies.clone().into()];
+        let (title, heading) = ("What to do against forgetting".into(), typeset(&self.heading));
+        Ok(Shown { title, heading, sentences, notes, page, tables, ..Shown::default() }
+            .figure("remedies", figure(advice))
+            .file("remedies", remedies)
+            .next(&[("report with a figure", "ebbing advise --out DIR"), ("more", "ebbing advise --help")]))
+    }
+
+    fn json(&self) -> Value {
+        let advice = &self.advice;
+        json!({ "advice": advice, "answer": advice.sentences(), "assumes": advice.assumes() })
+    }
 }
 
 /// The remedies; `all` adds what files hold beyond the terminal's columns.
-pub fn table(advice: &Advice, title: &str, all: bool) -> Table {
+fn table(advice: &Advice, title: &str, all: bool) -> Table {
     let rows: Vec<&Remedy> = advice.remedies.iter().filter(|r| all || r.applies).collect();
-    let column = |get: fn(&Remedy) -> Option<f64>| {
-        let zero = |v: f64| if v.abs() < 1e-12 { 0.0 } else { v };
-        rows.iter().map(|r| get(r).map_or(f64::NAN, zero)).collect::<Vec<f64>>()
+    let zero = |value: Option<f64>| value.map(|v| within(v, 1e-12));
+    let (head, meaning) = match advice.held_out {
+        true => ("test acc.", "test accuracy, average over all tasks after the last"),
+        false => ("train acc.", "training accuracy (there are no test data), average over all tasks after the last"),
     };
-    let text = |get: fn(&Remedy) -> &str| rows.iter().map(|r| escape_markup(get(r))).collect::<Vec<String>>();
-    let mut table = Table::new(title)
-        .text("remedy", &text(|r| &r.remedy))
-        .number("F", &column(|r| r.forgetting))
+    Table::of(title, &rows)
+        .text("remedy", |r| escape_markup(&r.remedy))
+        .number("F", |r| zero(r.forgetting))
         .key("forgetting")
-        .meaning("mean loss of earlier tasks after the last, on training data");
-    if all && advice.draws > 1 {
-        table = table.number("standard_error", &column(|r| r.standard_error));
-    }
-    table = table
-        .number("gain", &column(|r| r.gain))
+        .meaning("mean loss of earlier tasks after the last, on training data")
+        .when(all && advice.draws > 1, |table| table.number("standard_error", |r| zero(r.standard_error)))
+        .number("gain", |r| zero(r.gain))
         .meaning("forgetting spared against doing nothing")
-        .number(if advice.held_out { "test acc." } else { "train acc." }, &column(|r| r.accuracy))
+        .number(head, |r| zero(r.accuracy))
         .key("accuracy")
-        .meaning(if advice.held_out {
-            "test accuracy, average over all tasks after the last"
-        } else {
-            "training accuracy (there are no test data), average over all tasks after the last"
-        })
-        .number("transfer", &column(|r| r.backward_transfer))
+        .meaning(meaning)
+        .number("transfer", |r| zero(r.backward_transfer))
         .key("backward_transfer")
         .meaning("backward transfer of accuracy: below 0 earlier tasks are forgotten")
-        .number("cost", &column(|r| r.cost))
-        .meaning("work of training relative to doing nothing");
-    if all {
-        let applies: Vec<String> = rows.iter().map(|r| r.applies.to_string()).collect();
-        table = table
-            .text("needs", &text(|r| &r.needs))
-            .text("applies", &applies)
-            .text("why", &text(|r| r.why.as_deref().unwrap_or_default()));
-    }
-    table
+        .number("cost", |r| zero(r.cost))
+        .meaning("work of training relative to doing nothing")
+        .when(all, |table| {
+            table
+                .text("needs", |r| escape_markup(&r.needs))
+                .text("applies", |r| r.applies.to_string())
+                .text("why", |r| escape_markup(r.why.as_deref().unwrap_or_default()))
+        })
+        .done()
 }
 
 /// Forgetting against cost, replay as a curve.
-pub fn figure(advice: &Advice) -> Figure {
+fn figure(advice: &Advice) -> Figure {
     let nothing = advice.remedies.iter().find(|r| r.kind == RemedyKind::Nothing).and_then(|r| r.forgetting);
     let (x, y): (Vec<f64>, Vec<f64>) = advice.replay.iter().map(|p| (p.cost, p.forgetting)).unzip();
     let (x, y) = match nothing {
@@ -76,7 +83,7 @@ pub fn figure(advice: &Advice) -> Figure {
     };
     let shown: Vec<(usize, &Remedy, f64, f64)> = (advice.remedies.iter().enumerate())
         .filter_map(|(k, r)| Some((k + 1, r, r.cost?, r.forgetting?)))
-        .map(|(k, r, cost, f)| (k, r, cost, if f < 1e-12 { 0.0 } else { f }))
+        .map(|(k, r, cost, f)| (k, r, cost, within(f, 1e-12)))
         .collect();
     // Of all points, those of the curve too.
     let reach = |of_remedies: fn(&(usize, &Remedy, f64, f64)) -> f64, curve: &[f64]| {
@@ -109,8 +116,7 @@ pub fn figure(advice: &Advice) -> Figure {
     for (cost, f, tag) in tags {
         panel = panel.tag(cost, f, &tag);
     }
-    let finding = advice.sentences().first().map(|answer| typeset(answer)).unwrap_or_default();
-    Figure::wide(panel).title("What each remedy would do").finding(&finding).caption(
+    Figure::wide(panel).title("What each remedy would do").caption(
         "Mean forgetting of earlier tasks after the last (loss on their training data) against the work of training, for every \
          remedy at its best setting, the best first. Colors tell what a remedy needs: examples that are kept, the task known at \
          test time, another way of learning, another network or order. The curve is replay with more and more random examples \

@@ -1,0 +1,27 @@
+//! What every answer looks like: one module per question.
+
+mod advise;
+pub mod check;
+mod forecast;
+pub mod phase;
+mod sample;
+mod train;
+
+use crate::text::escape_markup;
+use ebbing::TaskSequence;
+use ebbing::tasks::prepared_words;
+
+/// What was done to inputs and targets, for the first line (markup): with a readout each, the classes of every task stand apart.
+fn prepared(sequence: &TaskSequence, readout_each: bool) -> String {
+    in_brackets(&prepared_words(&sequence.settings, &sequence.tasks, readout_each))
+}
+
+/// Plain words as the end of a line (markup).
+fn in_brackets(words: &str) -> String {
+    format!(" ({})", escape_markup(words))
+}
+
+/// What bars are, where there are several seeds; a sentence that follows others.
+fn bars(seeds: usize) -> String {
+    if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds.") } else { String::new() }
+}
