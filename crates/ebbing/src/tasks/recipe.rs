@@ -284,11 +284,10 @@ fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
             check("a key of [preprocess.whiten]", whiten, &fields(&Whiten::default()));
         }
     }
-    if let Some(interpolate) = sub("interpolate") {
-        check("a key of [interpolate]", interpolate, &fields(&Interpolated::default()));
-    }
-    if let Some(context) = sub("context") {
-        check("a key of [context]", context, &fields(&WithContext::default()));
+    for (name, known) in
+        [("interpolate", fields(&Interpolated::default())), ("context", fields(&WithContext::default()))]
+    {
+        sub(name).into_iter().for_each(|table| check(&format!("a key of [{name}]"), table, &known));
     }
     if let Some(protocol) = sub("protocol") {
         let kind = protocol.get("kind").and_then(toml::Value::as_str);
