@@ -8,9 +8,9 @@ from typing import Any
 from . import _ebbing
 from ._forecast import described, draws, named, numbers_of, sequences
 from ._progress import Listener, listener
-from ._result import Result
-from ._settings import bias_variance, encode, given, in_python, weight_variance
-from ._table import Table, frame, significant
+from ._result import Answer
+from ._settings import as_json, bias_variance, encode, given, weight_variance
+from ._table import frame
 
 #: The columns of the table of remedies, those that everyone asks for first.
 COLUMNS = (
@@ -30,7 +30,7 @@ COLUMNS = (
 )
 
 
-class Advice(Result):
+class Advice(Answer):
     """What `ebbing advise` tells.
 
     | attribute | |
@@ -67,7 +67,7 @@ class Advice(Result):
 
     def title(self) -> str:
         """What the result is called where it is shown."""
-        return f"What would help {len(self.tasks)} tasks against forgetting"
+        return called(len(self.tasks))
 
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per remedy: `remedy`, `forgetting`, `accuracy`, `cost`, `applies`, and more."""
@@ -88,15 +88,10 @@ class Advice(Result):
         apart = [f"{row['remedy']} does not apply: {row['why']}." for row in self.remedies if not row["applies"]]
         return list(self.answer) + apart
 
-    def tables(self) -> list[Table]:
-        """The tables that are shown."""
-        names = ("forgetting", "accuracy", "cost")
 
-        def shown(value: float | None) -> str:
-            return "–" if value is None else significant(value)
-
-        rows = [[row["remedy"], *(shown(row[name]) for name in names)] for row in self.remedies if row["applies"]]
-        return [Table("", ["remedy", *names], rows)]
+def called(tasks: int) -> str:
+    """What advice is called."""
+    return f"What would help {tasks} tasks against forgetting"
 
 
 def advise(
@@ -136,8 +131,8 @@ def advise(
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(3)]
-    >>> told = advise(tasks, keep_forgetting_below=0.1)
-    >>> told.examples_needed <= 20, told.remedies[-1]["applies"]
+    >>> found = advise(tasks, keep_forgetting_below=0.1)
+    >>> found.examples_needed <= 20, found.remedies[-1]["applies"]
     (True, True)
     """
     settings = given(locals())
@@ -154,6 +149,8 @@ def advise(
         max_p=max_p,
     )
     drawn = draws(tasks)
-    told = _ebbing.advise(sequences(drawn), asked, listener(progress, "advise"))
-    told["answer"] = in_python(told["answer"])
-    return Advice(**told, tasks=drawn[0].names, settings=described(drawn) | settings)
+    settings = described(drawn) | settings
+    page = called(len(drawn[0])), as_json(settings)
+    found = _ebbing.advise(sequences(drawn), asked, page, listener(progress, "advise"))
+    advice: Advice = Advice.with_page(found.pop("page"), **found, tasks=drawn[0].names, settings=settings)
+    return advice

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from . import _ebbing
 from ._arrays import Array
 from ._cluster_data import ClusterTask
 from ._cluster_theory import Outcome, Pair
 from ._forecast import Forecast
 from ._order import NAMES, OrderParameters, by_name
 from ._statistics import fit_forgetting, metrics
-from ._table import pandas, significant
+from ._table import Table, clean, matrix_table, pandas, significant, symbol, table
 
 
 class ClusterForecast(Forecast):
@@ -36,6 +37,15 @@ class ClusterForecast(Forecast):
     def to_pandas(self, what: str = "forgetting") -> Any:
         """As of a `Forecast`, and `solves`: one row per block of right-hand sides."""
         return pandas().DataFrame(self.solves) if what == "solves" else super().to_pandas(what)
+
+    def tables(self) -> list[Table]:
+        """The tables that are shown."""
+        pairs, names = self.shown_pairs(), ("gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f_pair", "gamma_sim")
+        columns: dict[str, Any] = {"pair": [_ebbing.literal(self.arrow(pair)) for pair in pairs]}
+        columns |= {symbol(name): [clean(getattr(p, name), p.accuracy()) for p in pairs] for name in names}
+        learned = np.where(np.tri(len(self.tasks), dtype=bool), self.forgetting, np.nan)
+        caption = "Forecast forgetting F, loss on training data (0: remembered, 1: as bad as answering 0)"
+        return [table("Order parameters", columns, 100), matrix_table(caption, learned, self.tasks)]
 
 
 def loss(f: Array, y: Array) -> float:

@@ -12,15 +12,15 @@ from ._arrays import Array, as_sequence, native
 from ._multi_head import DEFINED, REGIMES, CriticalLoad, _readout, powers, several, unsettled
 from ._result import Result
 from ._settings import given, real, weight_variance, word
-from ._table import Table, frame, setting, shortened, significant, symbol
+from ._table import Table, frame, setting, significant, symbol, table
 
 #: The losses of two tasks.
 LOSSES = ("g21", "g22", "f21")
 
 #: What the losses of any number of tasks are: on training data, and with those on test data.
-F_T1 = "F_{T1} is the training loss of task 1 after the last (0: remembered, 1: as bad as answering 0)"
+F_T1 = "F_T1 is the training loss of task 1 after the last (0: remembered, 1: as bad as answering 0)"
 DEFINED_FOR_MORE = (
-    f"{F_T1}; G_{{T1}} and G_{{TT}} are test losses of the first and the last task then, over those of a network that learned "
+    f"{F_T1}; G_T1 and G_TT are test losses of the first and the last task then, over those of a network that learned "
     "the task alone."
 )
 
@@ -88,14 +88,12 @@ class PhaseCurves(Result):
     def tables(self, load: float | None = None) -> list[Table]:
         """The tables that are shown, of one load where it is given; powers of λ where there is no finite limit."""
         lam, alpha = (np.ravel(axis) for axis in np.meshgrid(self.lam, self.alpha, indexing="ij"))
-        names = [name for name in QUANTITIES if name in self.__dict__]
-        columns: list[list[Any]] = [[setting(value) for value in lam], [setting(value) for value in alpha]]
+        columns: dict[str, Any] = {symbol("lam"): map(setting, lam), symbol("alpha"): map(setting, alpha)}
         regimes = list(np.ravel(self.regime))
-        columns += [regimes] if any(regimes) else []
-        columns += [powers(self, name) for name in names]
-        head = [symbol("lam"), symbol("alpha"), *(["regime"] if any(regimes) else []), *map(symbol, names)]
-        rows = [list(row) for row, each in zip(zip(*columns), alpha) if load is None or each == load]
-        return [shortened("", head, rows)]
+        columns |= {"regime": regimes} if any(regimes) else {}
+        columns |= {symbol(name): powers(self, name) for name in QUANTITIES if name in self.__dict__}
+        kept = {head: [v for v, each in zip(column, alpha) if load in (None, each)] for head, column in columns.items()}
+        return [table("", kept)]
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
@@ -163,13 +161,13 @@ class BestLambda(Result):
 
     def tables(self) -> list[Table]:
         """The tables that are shown."""
-        rows = [list(row) for row in zip([setting(lam) for lam in self.tried["lam"]], *(self.tried[n] for n in LOSSES))]
-        return [shortened("Penalties tried", list(map(symbol, ("lam", *LOSSES))), rows)]
+        columns: dict[str, Any] = {symbol("lam"): [setting(lam) for lam in self.tried["lam"]]}
+        return [table("Penalties tried", columns | {symbol(name): self.tried[name] for name in LOSSES})]
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
         edge = " (an end of the range searched)" if self.at_edge else ""
-        losses = ", ".join(f"{symbol(name)} {significant(getattr(self, name))}" for name in LOSSES)
+        losses = ", ".join(f"{name[0].upper()}_{name[1:]} {significant(getattr(self, name))}" for name in LOSSES)
         return [f"The penalty that serves both tasks best is λ = {significant(self.lam)}{edge}: {losses}.", DEFINED]
 
     def to_pandas(self) -> Any:

@@ -17,148 +17,100 @@ _Made = tuple[list[_MadeTask], dict[str, Any]]
 _Progress = Callable[[float, float, str], None]
 
 __all__ = [
-    "MultiHead",
-    "NumericalError",
-    "SingleHead",
-    "Source",
-    "TwoTasks",
-    "__version__",
-    "advise",
-    "best_lambda",
-    "chosen",
-    "fit_forgetting",
-    "forecast",
-    "interpolated",
-    "kernel",
-    "load_tasks",
-    "memory_limit",
-    "metrics",
-    "order_parameters",
-    "order_parameters_of_kernels",
-    "phase_curves",
-    "prepared",
-    "program",
-    "sample_posterior",
-    "save_tasks",
-    "target_columns",
-    "train",
-    "variance_explained",
-    "whole_targets",
-    "with_context",
-    "written",
+    "MultiHead", "NumericalError", "Shown", "SingleHead", "Source", "Table", "TwoTasks", "__version__", "advise",
+    "best_lambda", "chosen", "fit_forgetting", "forecast", "interpolated", "kernel", "literal", "load_tasks",
+    "memory_limit", "metrics", "order_parameters", "order_parameters_of_kernels", "phase_curves", "phase_place",
+    "prepared", "program", "sample_posterior", "save_tasks", "target_columns", "train", "variance_explained",
+    "whole_targets", "with_context", "written",
 ]
 __version__: str
 
 class NumericalError(ArithmeticError): ...
 
 def kernel(
-    x: _Array,
-    x2: _Array | None,
-    depth: int,
-    t: int,
-    s: int,
-    lam: float,
-    sigma2: float,
-    bias2: float,
-    kind: str,
+    x: _Array, x2: _Array | None, depth: int, t: int, s: int, lam: float, sigma2: float, bias2: float, kind: str,
     activation_name: str,
 ) -> _Array: ...
 def order_parameters(
-    tasks: Sequence[_Task],
-    features: bool,
-    depth: int,
-    sigma2: float,
-    bias2: float,
-    activation_name: str,
-    ridge: float,
-    bootstrap: int,
-    shuffles: int,
-    seed: int,
+    tasks: Sequence[_Task], features: bool, depth: int, sigma2: float, bias2: float, activation_name: str,
+    ridge: float, bootstrap: int, shuffles: int, seed: int,
 ) -> list[dict[str, Any]]: ...
 def order_parameters_of_kernels(
-    k11: _Array,
-    k12: _Array,
-    k22: _Array,
-    y1: _Array,
-    y2: _Array,
-    ridge: float,
-    bootstrap: int,
-    shuffles: int,
+    k11: _Array, k12: _Array, k22: _Array, y1: _Array, y2: _Array, ridge: float, bootstrap: int, shuffles: int,
     seed: int,
 ) -> dict[str, Any]: ...
 def advise(
-    sequences: Sequence[Sequence[_Task]], settings_json: str, progress: _Progress | None
+    sequences: Sequence[tuple[Sequence[_Task], str]], settings_json: str, page: tuple[str, str], progress: _Progress | None
 ) -> dict[str, Any]: ...
 def forecast(
-    sequences: Sequence[tuple[Sequence[_Task], str]], settings_json: str, max_p: int | None, progress: _Progress | None
+    sequences: Sequence[tuple[Sequence[_Task], str]], settings_json: str, max_p: int | None, page: tuple[str, str],
+    progress: _Progress | None,
 ) -> dict[str, Any]: ...
 def fit_forgetting(times: Sequence[float], values: Sequence[float], rising: bool) -> dict[str, Any]: ...
 def variance_explained(x: _Array, y: Sequence[float]) -> dict[str, Any]: ...
 def metrics(
-    after: Sequence[Sequence[float]],
-    convention: str,
-    untrained: Sequence[float] | None,
-    reference: Sequence[float] | None,
-    test_sizes: Sequence[int] | None,
+    after: Sequence[Sequence[float]], convention: str, untrained: Sequence[float] | None,
+    reference: Sequence[float] | None, test_sizes: Sequence[int] | None,
 ) -> dict[str, Any]: ...
 def train(tasks: Sequence[_Task], settings_json: str, progress: _Progress | None) -> dict[str, Any]: ...
 def sample_posterior(tasks: Sequence[_Task], settings_json: str, progress: _Progress | None) -> dict[str, Any]: ...
 def program(words: Sequence[str]) -> int: ...
 def phase_curves(
-    tasks: Sequence[_Task],
-    lam: Sequence[float],
-    alpha: Sequence[float],
-    sigma2: float,
-    beta: float,
-    activation_name: str,
-    readout: tuple[float | None, float | None],
+    tasks: Sequence[_Task], lam: Sequence[float], alpha: Sequence[float], sigma2: float, beta: float,
+    activation_name: str, readout: tuple[float | None, float | None],
 ) -> list[dict[str, Any]]: ...
 def best_lambda(
-    tasks: Sequence[_Task],
-    low: float,
-    high: float,
-    width: float | None,
-    alpha: float | None,
-    sigma2: float,
-    beta: float,
-    activation_name: str,
-    readout: tuple[float | None, float | None],
+    tasks: Sequence[_Task], low: float, high: float, width: float | None, alpha: float | None, sigma2: float,
+    beta: float, activation_name: str, readout: tuple[float | None, float | None],
 ) -> dict[str, Any]: ...
 def interpolated(tasks: Sequence[_Task], steps: int, seed: int) -> _Made: ...
 def with_context(tasks: Sequence[_Task], dim: int, variance: float, renormalize: bool, seed: int) -> _Made: ...
-def target_columns(
-    train: Sequence[_Labels], test: Sequence[_Labels]
-) -> tuple[list[_Array], list[_Array], Any]: ...
+def target_columns(train: Sequence[_Labels], test: Sequence[_Labels]) -> tuple[list[_Array], list[_Array], Any]: ...
 def whole_targets(targets: Sequence[_Array]) -> str | None: ...
 def written(value: float, error: float | None = None) -> str: ...
 def chosen(value: float) -> str: ...
+def literal(text: str) -> str: ...
 def load_tasks(path: str | os.PathLike[str]) -> _Made: ...
 def save_tasks(tasks: Sequence[_Task], path: str | os.PathLike[str]) -> None: ...
 def prepared(sets: Sequence[_Array], preprocess_json: str) -> list[_Array]: ...
 
+_Cells = Sequence[int] | Sequence[float | None] | Sequence[tuple[float | None, float | None]] | Sequence[str]
+
+@final
+class Table:
+    def __new__(cls, caption: str, columns: Sequence[tuple[str, _Cells]]) -> Table: ...
+    @staticmethod
+    def matrix(
+        caption: str, values: Sequence[Sequence[float]], names: Sequence[str], errors: Sequence[Sequence[float]] | None
+    ) -> Table: ...
+    @property
+    def caption(self) -> str: ...
+    @property
+    def head(self) -> list[str]: ...
+    @property
+    def rows(self) -> list[list[str]]: ...
+    def text(self) -> str: ...
+
+@final
+class Shown:
+    def __new__(
+        cls, title: str, about: Sequence[str], tables: Sequence[Table], sentences: Sequence[str], drawing: str | None,
+        settings_json: str,
+    ) -> Shown: ...
+    def text(self) -> str: ...
+    def html(self) -> str: ...
+    def report(self) -> str: ...
+    def tables(self) -> list[Table]: ...
+
 @final
 class SingleHead:
     def __new__(
-        cls,
-        tasks: Sequence[_Task],
-        features: bool,
-        depth: int,
-        mode: str,
-        lam: float,
-        sigma2: float,
-        bias2: float,
-        beta: float,
-        activation_name: str,
-        variance: bool,
+        cls, tasks: Sequence[_Task], features: bool, depth: int, mode: str, lam: float, sigma2: float, bias2: float,
+        beta: float, activation_name: str, variance: bool,
     ) -> SingleHead: ...
     @staticmethod
     def from_kernels(
-        nngp: _Array,
-        ntk: _Array | None,
-        tasks: Sequence[_KernelTask],
-        mode: str,
-        sigma2: float,
-        beta: float,
+        nngp: _Array, ntk: _Array | None, tasks: Sequence[_KernelTask], mode: str, sigma2: float, beta: float,
         variance: bool,
     ) -> SingleHead: ...
     @property
@@ -174,15 +126,8 @@ class SingleHead:
 @final
 class MultiHead:
     def __new__(
-        cls,
-        tasks: Sequence[_Task],
-        width: float | None,
-        alpha: float | None,
-        lam: float,
-        sigma2: float,
-        beta: float,
-        activation_name: str,
-        readout: tuple[float | None, float | None],
+        cls, tasks: Sequence[_Task], width: float | None, alpha: float | None, lam: float, sigma2: float, beta: float,
+        activation_name: str, readout: tuple[float | None, float | None],
     ) -> MultiHead: ...
     def factors(self) -> dict[str, Any]: ...
     def predict(self, x: _Array, head: int, t: int) -> tuple[_Array, _Array]: ...
@@ -194,11 +139,7 @@ class MultiHead:
 @final
 class TwoTasks:
     def __new__(
-        cls,
-        tasks: Sequence[_Task],
-        sigma2: float,
-        activation_name: str,
-        readout: tuple[float | None, float | None],
+        cls, tasks: Sequence[_Task], sigma2: float, activation_name: str, readout: tuple[float | None, float | None],
     ) -> TwoTasks: ...
     def curve(self, alphas: Sequence[float]) -> dict[str, Any]: ...
     def critical_load(self) -> dict[str, Any]: ...
@@ -210,13 +151,8 @@ class Source:
     def load(name: str, preprocess_json: str) -> Source: ...
     @staticmethod
     def from_arrays(
-        x: _Array,
-        classes: Sequence[int],
-        x_test: _Array | None,
-        classes_test: Sequence[int] | None,
-        name: str,
-        sha256: str,
-        preprocess_json: str,
+        x: _Array, classes: Sequence[int], x_test: _Array | None, classes_test: Sequence[int] | None, name: str,
+        sha256: str, preprocess_json: str,
     ) -> Source: ...
     @property
     def sizes(self) -> tuple[int, int]: ...

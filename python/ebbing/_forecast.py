@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,25 +11,13 @@ from . import _ebbing
 from ._arrays import Array, TaskSequence, as_sequence, native, task_names, two_of
 from ._order import OrderParameters, by_name
 from ._progress import Listener, listener
-from ._result import Result
-from ._settings import bias_variance, count, encode, given, in_python, resamplings, weight_variance
+from ._result import Answer
+from ._settings import as_json, bias_variance, count, encode, given, resamplings, weight_variance
 from ._statistics import ForgettingFit, Metrics, VarianceExplained
-from ._table import Table, frame, matrix_frame, matrix_table, setting, significant, symbol, with_error
+from ._table import frame, matrix_frame
 
 
-#: What the tables of sweeps tell.
-DEPTHS = (
-    "What depth would change: order parameters over consecutive pairs; F_{21}, the loss of task 1 after task 2; mean final "
-    "forgetting"
-)
-LAMBDAS = "What the penalty λ would change, where all weights learn (mode gibbs)"
-WIDTHS = "A readout per task at other widths N"
-
-#: The order parameters in tables of pairs.
-NAMES_SHOWN = ("gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f_pair", "gamma_sim")
-
-
-class Forecast(Result):
+class Forecast(Answer):
     """Everything `ebbing forecast` tells; matrices are indexed [t, s]: after task t, on task s, both from 0.
 
     | attribute | |
@@ -80,13 +67,13 @@ class Forecast(Result):
 
     @classmethod
     def of(cls, outlook: dict[str, Any], settings: dict[str, Any]) -> Forecast:
-        """From what the compiled half tells."""
+        """From what the compiled half has computed."""
         test = outlook["test"] or {}
         pairs = [_pair(pair, outlook["seeds"]) for pair in outlook["pairs"]]
-        kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes")
-        return cls(
+        kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes", "answer")
+        found: Forecast = cls.with_page(
+            outlook["page"],
             **{name: outlook[name] for name in (*kept, "assumes")},
-            answer=in_python(outlook["answer"]),
             settings=settings,
             explained=VarianceExplained.of(outlook["explained"]) if outlook.get("explained") else None,
             lambdas=_swept(outlook.get("lambdas", [])),
@@ -103,6 +90,7 @@ class Forecast(Result):
             task_accuracy=_mean(test.get("task_accuracy")),
             metrics=Metrics.of(test["metrics"]) if test.get("metrics") else None,
         )
+        return found
 
     def pair(self, first: int | str, second: int | str) -> OrderParameters:
         """Order parameters of a pair, tasks by name or counted from 1."""
@@ -147,10 +135,7 @@ class Forecast(Result):
 
     def title(self) -> str:
         """What the result is called where it is shown."""
-        of = " from given features" if self.settings.get("features") else ""
-        several = "s" if len(self.tasks) > 1 else ""
-        drawn = f", mean of {self.seeds} draws" if self.seeds > 1 else ""
-        return f"Forecast of {len(self.tasks)} task{several}{of}{drawn}"
+        return called(len(self.tasks), self.seeds, bool(self.settings.get("features")))
 
     def plot(self, ax: Any = None) -> Any:
         """The forgetting matrix and the first task's curve with its fit (one of them into `ax`: the matrix)."""
@@ -175,43 +160,12 @@ class Forecast(Result):
         """A pair by its tasks: `dogs → cats`."""
         return " → ".join(map(str, named((pair.first, pair.second), self.tasks)))
 
-    def tables(self) -> list[Table]:
-        """The tables that are shown."""
-        learned = np.where(np.tri(len(self.tasks), dtype=bool), self.forgetting, np.nan)
-        caption = "Forgetting F (0: remembered, 1: as bad as answering 0)"
-        matrix = matrix_table(caption, learned, self.tasks, self.forgetting_error)
-        return [*self._pair_tables(), matrix, *self._sweep_tables()]
 
-    def _pair_tables(self) -> list[Table]:
-        """The order parameters of the pairs that are shown, and below them intervals and null where there are some."""
-        pairs, names = self.shown_pairs(), NAMES_SHOWN
-        if not pairs:
-            return []
-        which = "pairs in the order learned" if len(self.tasks) <= 4 else "consecutive pairs"
-        rows = [[self.arrow(p), *(significant(getattr(p, name), p.accuracy()) for name in names)] for p in pairs]
-        values = Table(f"Order parameters, {which}", ["pair", *map(symbol, names)], rows)
-        drawn = [p.first_draw or p for p in pairs]
-        if not drawn[0].called():
-            return [values]
-        of = " (first draw)" if self.seeds > 1 else ""
-        lines = [[self.arrow(p) if k == 0 else "", *p.row(name)] for p in drawn for k, name in enumerate(names)]
-        return [values, Table(drawn[0].called() + of, ["pair", *drawn[0].head()], lines)]
-
-    def _sweep_tables(self) -> list[Table]:
-        """What other depths, penalties and widths would change, where asked for."""
-        tables = []
-        if self.depths:
-            names = ("gamma_rf", "gamma_rule", "conflict")
-            rows = [
-                [d["depth"], *(d["order_parameters"][name] for name in names), d["f21"], _final(d), _tau(d)] for d in self.depths
-            ]
-            head = ["depth", *map(symbol, (*names, "f21")), "final F", symbol("tau")]
-            tables.append(Table(DEPTHS, head, rows))
-        for points, caption in ((self.lambdas, LAMBDAS), (self.widths, WIDTHS)):
-            # Penalties are compared at one temperature.
-            at = f", at β = {setting(points[0]['beta'])}" if points and np.isfinite(points[0]["beta"]) else ""
-            tables += [_swept_table(caption + at, points, self.test_loss is not None)] if points else []
-        return tables
+def called(tasks: int, draws: int, features: bool) -> str:
+    """What a forecast is called."""
+    of = " from given features" if features else ""
+    drawn = f", mean of {draws} draws" if draws > 1 else ""
+    return f"Forecast of {tasks} task{'s' if tasks > 1 else ''}{of}{drawn}"
 
 
 def named(numbers: Sequence[int], tasks: Sequence[str]) -> list[Any]:
@@ -261,7 +215,7 @@ def forecast(
     ridge: float = 0.0,
     progress: bool | Listener = False,
 ) -> Forecast:
-    """Forecasts forgetting from the data alone: what `ebbing forecast` tells.
+    """Forecasts forgetting from the data alone: as `ebbing forecast` does.
 
     `tasks` is a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, the path of a file that `tasks.load`
     reads, or a list of `TaskSequence`s, one per seed, to average over.
@@ -286,10 +240,10 @@ def forecast(
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(3)]
-    >>> told = forecast(tasks)
-    >>> told.forgetting.shape, len(told.pairs), sorted(told.order["order"])
+    >>> found = forecast(tasks)
+    >>> found.forgetting.shape, len(found.pairs), sorted(found.order["order"])
     ((3, 3), 6, [1, 2, 3])
-    >>> print(told.summary().splitlines()[0])
+    >>> print(found.summary().splitlines()[0])
     Forecast of 3 tasks
     """
     settings = given(locals())
@@ -312,8 +266,10 @@ def forecast(
     if max_p is not None and count(max_p, "max_p") < 1:
         raise ValueError(f"max_p is {max_p}; must be at least 1 example")
     drawn = draws(tasks)
-    outlook = _ebbing.forecast(sequences(drawn), asked, max_p, listener(progress, "forecast"))
-    return Forecast.of(outlook, described(drawn) | settings)
+    settings = described(drawn) | settings
+    page = called(len(drawn[0]), len(drawn), features), as_json(settings)
+    outlook = _ebbing.forecast(sequences(drawn), asked, max_p, page, listener(progress, "forecast"))
+    return Forecast.of(outlook, settings)
 
 
 def draws(tasks: Any) -> list[TaskSequence]:
@@ -345,37 +301,6 @@ def _pair(pair: dict[str, Any], draws: int) -> OrderParameters:
 def _swept(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Points of a sweep, with infinite penalties and temperatures as numbers."""
     return [{**point, "lambda": float(point["lambda"]), "beta": float(point["beta"])} for point in points]
-
-
-def _swept_table(caption: str, points: list[dict[str, Any]], tested: bool) -> Table:
-    """What is left of all tasks after the last at every point of a sweep, or why there is no number."""
-    columns: dict[str, list[Any]] = {}
-    if "width" in points[0]:
-        columns["N"] = [setting(point["width"]) for point in points]
-    columns["λ"] = [setting(point["lambda"]) for point in points]
-    columns["final F"] = [_final(point) for point in points]
-    if any(point["accuracy"] is not None for point in points):
-        name = "test accuracy" if tested else "training accuracy"
-        columns[name] = [_written(point["accuracy"], point["accuracy_error"]) for point in points]
-        columns["transfer"] = [point["backward_transfer"] for point in points]
-    if any(point.get("why") for point in points):
-        columns[""] = [point.get("why") for point in points]
-    return Table(caption, list(columns), [list(row) for row in zip(*columns.values())])
-
-
-def _final(point: dict[str, Any]) -> str:
-    """The mean forgetting of all earlier tasks after the last."""
-    return _written(point["final_forgetting"], point["standard_error"])
-
-
-def _tau(depth: dict[str, Any]) -> float | None:
-    """The fitted number of tasks over which the first is forgotten, where the curve tells."""
-    fit = depth["fit"]
-    return ForgettingFit.of(fit).tau if fit else None
-
-
-def _written(value: float | None, error: float | None) -> str:
-    return "" if value is None else with_error(value, error)
 
 
 def _mean(averaged: dict[str, Any] | None) -> Any:

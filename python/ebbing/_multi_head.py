@@ -13,9 +13,9 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import Array, as_sequence, decided, lower, matrix, native, own_classes, vector
-from ._result import Result
+from ._result import Result, Shown
 from ._settings import count, given, real, weight_variance, word
-from ._table import Table, frame, matrix_table, power, setting, shortened, symbol, values_table, without_rounding
+from ._table import Table, frame, matrix_table, power, setting, symbol, table, values_table, without_rounding
 
 #: What the library's regimes are called.
 REGIMES = {
@@ -28,9 +28,9 @@ REGIMES = {
 Readout = tuple[float | None, float | None]
 
 #: What the losses of two tasks are: on training data, and with those on test data.
-F_21 = "F_{21} is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0)"
+F_21 = "F_21 is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0)"
 DEFINED = (
-    f"{F_21}; G_{{21}} and G_{{22}} are test losses of tasks 1 and 2 after task 2, over those of a network that learned the task "
+    f"{F_21}; G_21 and G_22 are test losses of tasks 1 and 2 after task 2, over those of a network that learned the task "
     "alone."
 )
 
@@ -58,7 +58,7 @@ def without_beta() -> Iterator[None]:
         raise _ebbing.NumericalError(WITH_BETA.sub("", str(error))) from None
 
 
-class MultiHead:
+class MultiHead(Shown):
     """`u1(t,s) = <a_t·a_s>/N` and all heads' outputs, at load α = P/N, found one task after another.
 
     Give `width` N or `alpha` = P/N of the newest task. At `lam` = inf two tasks have an exact limit; more tasks (or a finite
@@ -198,16 +198,9 @@ class MultiHead:
             tables.append(matrix_table(caption, self.generalization(), names))
         return tables
 
-    def summary(self) -> str:
-        """What there is to read, as plain text; `print` shows the same."""
-        title = f"A readout for each of {self.tasks} tasks"
-        return "\n\n".join([title, *(table.text() for table in self.tables())])
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return "".join(table.html() for table in self.tables())
+    def title(self) -> str:
+        """What it is called where it is shown."""
+        return f"A readout for each of {self.tasks} tasks"
 
 
 class TwoTaskLimit(Result):
@@ -265,11 +258,10 @@ class TwoTaskLimit(Result):
     def tables(self) -> list[Table]:
         """The tables that are shown; powers of λ where there is no finite limit."""
         names = ["u22", *(name for name in ("f21", "g21", "g22") if name in self.__dict__)]
-        columns = [[setting(a) for a in np.atleast_1d(self.alpha)], list(np.atleast_1d(self.regime))]
-        columns += [[float(v) for v in np.atleast_1d(self.__dict__[name])] for name in ("u11", "u12", "rho")]
-        columns += [powers(self, name) for name in names]
-        head = [symbol("alpha"), "regime", *map(symbol, ["u11", "u12", "rho", *names])]
-        return [shortened("", head, [list(row) for row in zip(*columns)])]
+        columns: dict[str, Any] = {symbol("alpha"): [setting(a) for a in np.atleast_1d(self.alpha)]}
+        columns["regime"] = np.atleast_1d(self.regime).tolist()
+        columns |= {symbol(name): np.atleast_1d(self.__dict__[name]) for name in ("u11", "u12", "rho")}
+        return [table("", columns | {symbol(name): powers(self, name) for name in names})]
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""

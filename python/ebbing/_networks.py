@@ -14,7 +14,7 @@ from ._forecast import described
 from ._progress import Listener, listener
 from ._result import Result
 from ._settings import Seed, encode, given, real, seed_of, weight_variance
-from ._table import Table, frame, matrix_frame, matrix_table, significant, with_error
+from ._table import Table, frame, matrix_frame, matrix_table, names_of, significant, table
 
 
 class Trained(Result):
@@ -57,12 +57,10 @@ class Trained(Result):
         shown = [matrix_table("Forgetting F (0: remembered, 1: as bad as answering 0)", self.train_loss, self.tasks)]
         if np.isfinite(self.test_accuracy).any():
             shown.append(matrix_table("Test accuracy", self.test_accuracy, self.tasks))
+        columns = {"task": names_of(self.tasks), "learned": ["yes" if r["learned"] else "no" for r in self.reports]}
         names = {"steps": "steps", "mse": "training error", "stop": "stopped", "moved": "moved"}
-        rows = [
-            [str(name), "yes" if report["learned"] else "no", *(report[key] for key in names)]
-            for name, report in zip(task_names(self.tasks), self.reports)
-        ]
-        return [*shown, Table("How each task was learned", ["task", "learned", *names.values()], rows)]
+        columns |= {head: [report[name] for report in self.reports] for name, head in names.items()}
+        return [*shown, table("How each task was learned", columns)]
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
@@ -220,11 +218,9 @@ class SampledPosterior(Result):
         """The tables that are shown."""
         known = {"forgetting": "F", "test_loss": "test loss", "label_kernel": "label kernel", "learned": "learned"}
         columns = {name: said for name, said in known.items() if np.isfinite(self.__dict__[name]).any()}
-        rows = [
-            [str(task), *(with_error(self.__dict__[name][t], self.__dict__[f"{name}_error"][t]) for name in columns)]
-            for t, task in enumerate(task_names(self.tasks))
-        ]
-        return [Table("After the last task, ± standard error over chains", ["task", *columns.values()], rows)]
+        means, errors = ({n: self.__dict__[n + end].tolist() for n in columns} for end in ("", "_error"))
+        shown = {head: list(zip(means[name], errors[name])) for name, head in columns.items()}
+        return [table("After the last task, ± standard error over chains", {"task": names_of(self.tasks)} | shown)]
 
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per task, by name or counted from 1."""

@@ -8,7 +8,7 @@ from . import _ebbing
 from ._arrays import matrix, native, target_columns
 from ._result import Result
 from ._settings import Seed, bias_variance, count, given, real, resamplings, seed_of, weight_variance, word
-from ._table import ROUNDING, Table, frame, significant, symbol, with_error
+from ._table import ROUNDING, Table, clean, frame, significant, symbol, table
 
 #: The order parameters, in the order in which they are shown.
 NAMES = (
@@ -107,7 +107,7 @@ class OrderParameters(Result):
         flat = columns.pop("value")
         flat |= {f"{name}_{part}": values[name] for part, values in columns.items() for name in NAMES}
         first = self.first_draw
-        if first is None or not first.called():
+        if first is None or not first.resampled():
             return flat
         return flat | {f"first_draw_{name}": value for name, value in first.flat().items()}
 
@@ -132,30 +132,11 @@ class OrderParameters(Result):
         title = "with 95 % intervals" if ends else ""
         return _plotting.bars({labels[name]: getattr(self, name) for name in names}, title, ax, ends, null)
 
-    def called(self) -> str:
-        """What was resampled and how often, as the head of a table; empty where nothing was."""
-        said = []
-        if self.low:
-            said.append("from … to: 95 % intervals, a tenth of the examples left out at a time")
-        if self.null:
-            said.append(f"null ± SD and two-sided p from {self.null['samples']} shuffles of the targets")
+    def resampled(self) -> str:
+        """What was resampled and how often; empty where nothing was."""
+        said = ["from … to: 95 % intervals, a tenth of the examples left out at a time"] if self.low else []
+        said += [f"null ± SD and two-sided p from {self.null['samples']} shuffles of the targets"] if self.null else []
         return "; ".join(said)
-
-    def head(self) -> list[str]:
-        """The head of `row`."""
-        return ["", "value", *(["from", "to"] if self.low else []), *(["null", "p"] if self.null else [])]
-
-    def row(self, name: str) -> list[Any]:
-        """One order parameter: value, interval, null and p-value."""
-        accuracy = self.accuracy()
-        error = self.gamma_feature_error if name in ("gamma_feature", "gamma_sim") else None
-        cells = [symbol(name), with_error(getattr(self, name), error, accuracy)]
-        if self.low and self.high:
-            cells += [significant(self.low[name], accuracy), significant(self.high[name], accuracy)]
-        if self.null:
-            mean, sd, p = self.null["mean"][name], self.null["deviation"][name], self.p(name)
-            cells += ["", ""] if p is None else [with_error(mean, sd, accuracy), significant(p)]
-        return cells
 
     def title(self) -> str:
         """What the result is called where it is shown."""
@@ -164,12 +145,24 @@ class OrderParameters(Result):
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
         spanned = self.inverse == "pseudo" and self.ranks[0] == self.ranks[1] and self.gamma_feature > 1 - 1e-9
-        both = f"γ_{{feature}} is 1 because both tasks span the same {self.ranks[0]} features: it says nothing of their rules."
+        both = f"γ_feature is 1 because both tasks span the same {self.ranks[0]} features: it says nothing of their rules."
         return [both] if spanned else []
 
     def tables(self) -> list[Table]:
         """The tables that are shown."""
-        return [Table(self.called(), self.head(), [self.row(name) for name in NAMES])]
+        accuracy = self.accuracy()
+        errors = {name: self.gamma_feature_error for name in ("gamma_feature", "gamma_sim")}
+        columns: dict[str, list[Any]] = {"": list(map(symbol, NAMES))}
+        columns["value"] = [(clean(getattr(self, name), accuracy), errors.get(name)) for name in NAMES]
+        if self.low and self.high:
+            columns["from"] = [clean(self.low[name], accuracy) for name in NAMES]
+            columns["to"] = [clean(self.high[name], accuracy) for name in NAMES]
+        if self.null:
+            known = {name: self.p(name) for name in NAMES}
+            mean, sd = self.null["mean"], self.null["deviation"]
+            columns["null"] = [(None, None) if known[name] is None else (mean[name], sd[name]) for name in NAMES]
+            columns["p"] = list(known.values())
+        return [table(self.resampled(), columns)]
 
 
 def order_parameters(

@@ -144,7 +144,7 @@ def forecast(told: Any, ax: Any = None) -> Any:
         return heat_map(learned, "forgetting F", ax, told.tasks)
     import matplotlib.pyplot as plt
 
-    pairs = [pair for pair in told.shown_pairs() if pair.called()]
+    pairs = [pair for pair in told.shown_pairs() if pair.resampled()]
     below = 0.8 + 0.25 * len(pairs)
     shape: dict[str, Any] = {"figsize": (7, 2.8), "layout": "constrained"}
     if pairs:

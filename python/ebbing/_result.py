@@ -1,20 +1,59 @@
-"""What all results share: attributes, dictionary, table, notebook display, figure, pickling."""
+"""What all results share: attributes, dictionary, page for terminal and notebook, report, figure, pickling."""
 
 from __future__ import annotations
 
-import html
+import io
 import json
 import os
-import textwrap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ._table import Table, as_html, as_text, clean, pandas, significant, values_table
+from . import _ebbing
+from ._settings import as_json
+from ._table import Table, clean, pandas, significant, values_table
 
 
-class Result:
+class Shown:
+    """Something that is printed, in a terminal and in a notebook, as the program would."""
+
+    def title(self) -> str:
+        """What it is called where it is shown."""
+        name = type(self).__name__
+        return "".join(" " + c.lower() if c.isupper() and i else c for i, c in enumerate(name))
+
+    def about(self) -> str:
+        """What has to be known to read the rest, below the title; empty where nothing has to."""
+        return ""
+
+    def sentences(self) -> list[str]:
+        """What the numbers say."""
+        return []
+
+    def tables(self) -> list[Table]:
+        """The tables that print, notebook and report show."""
+        values = {key: value for key, value in self.__dict__.items() if scalar(value)}
+        return [values_table(values)] if values else []
+
+    def _shown(self, drawing: str | None = None) -> _ebbing.Shown:
+        """The page, with a drawing (SVG) for its report."""
+        about = [self.about()] if self.about() else []
+        settings = as_json(self.__dict__.get("settings") or {})
+        return _ebbing.Shown(self.title(), about, self.tables(), self.sentences(), drawing, settings)
+
+    def summary(self) -> str:
+        """What there is to read: title, tables and sentences as plain text; `print` shows the same."""
+        return self._shown().text().rstrip("\n")
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return self._shown().html()
+
+
+class Result(Shown):
     """A small object whose attributes are what was computed.
 
     >>> point = Result(gamma=0.5, matrix=np.eye(2))
@@ -54,48 +93,52 @@ class Result:
         numbers = {key: float(value) for key, value in self.to_dict().items() if number(value)}
         return _plotting.bars(numbers, self.title(), ax)
 
-    def title(self) -> str:
-        """What the result is called where it is shown."""
-        name = type(self).__name__
-        return "".join(" " + c.lower() if c.isupper() and i else c for i, c in enumerate(name))
-
-    def about(self) -> str:
-        """What has to be known to read the rest, below the title; empty where nothing has to."""
-        return ""
-
-    def sentences(self) -> list[str]:
-        """What the numbers say."""
-        return []
-
-    def tables(self) -> list[Table]:
-        """The tables that print, notebook and report show."""
-        values = {key: value for key, value in self.__dict__.items() if scalar(value)}
-        return [values_table(values)] if values else []
-
-    def summary(self) -> str:
-        """What there is to read: title, tables and sentences as plain text; `print` shows the same."""
-        said = [textwrap.fill(as_text(sentence), 80) for sentence in self.sentences()]
-        head = [part for part in (self.title(), textwrap.fill(self.about(), 80)) if part]
-        return "\n\n".join(["\n".join(head), *(table.text() for table in self.tables()), *said])
-
-    def __str__(self) -> str:
-        return self.summary()
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes everything as JSON, infinity and nan as words that Python's `json` reads back."""
         Path(path).write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes one HTML file: what the numbers say, figure (with matplotlib), tables, settings. It needs no other file and
-        no script."""
-        from . import _report
+        """Writes one HTML file: what the numbers say, figures (of some results with matplotlib), tables, settings. It needs no
+        other file and no script."""
+        Path(path).write_text(self._shown(self._drawing()).report(), encoding="utf-8")
 
-        Path(path).write_text(_report.page(self), encoding="utf-8")
+    def _drawing(self) -> str | None:
+        """The plot as SVG; None without matplotlib."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            return None
+        axes = np.ravel(self.plot())
+        with io.StringIO() as file:
+            axes[0].figure.savefig(file, format="svg", bbox_inches="tight")
+            drawn = file.getvalue()
+        plt.close(axes[0].figure)
+        return drawn[drawn.index("<svg") :]
 
-    def _repr_html_(self) -> str:
-        head = [f"<b>{html.escape(self.title())}</b>", html.escape(self.about())]
-        parts = ["<br>".join(filter(None, head)), *(table.html() for table in self.tables())]
-        return "\n".join(parts + [f"<p>{as_html(sentence)}</p>" for sentence in self.sentences()])
+
+class Answer(Result):
+    """A result whose page is the program's, made where it was computed."""
+
+    __slots__ = ("_page",)
+    _page: _ebbing.Shown
+
+    @classmethod
+    def with_page(cls, page: _ebbing.Shown, **values: Any) -> Any:
+        """The result that a page shows."""
+        made = cls(**values)
+        made._page = page
+        return made
+
+    def tables(self) -> list[Table]:
+        """The tables that print and notebook show."""
+        return self._page.tables() if hasattr(self, "_page") else super().tables()
+
+    def _shown(self, drawing: str | None = None) -> _ebbing.Shown:
+        return self._page if hasattr(self, "_page") else super()._shown(drawing)
+
+    def _drawing(self) -> str | None:
+        """None where the page has its own figures."""
+        return None if hasattr(self, "_page") else super()._drawing()
 
 
 def number(value: Any) -> bool:

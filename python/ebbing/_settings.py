@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import operator
-import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -140,29 +138,24 @@ def recorded(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else type(value).__name__
 
 
+def as_json(settings: dict[str, Any]) -> str:
+    """Settings as a result records them, as JSON in which infinity and nan are words.
+
+    >>> as_json({"lam": float("inf"), "depth": 2})
+    '{"lam": "inf", "depth": 2}'
+    """
+
+    def worded(value: Any) -> Any:
+        if isinstance(value, list):
+            return [worded(inner) for inner in value]
+        return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps({name: worded(value) for name, value in settings.items()})
+
+
 def resamplings(value: Any, name: str) -> int:
     """How many resamples or shuffles: 0, or as many as quantiles need."""
     found = count(value, name)
     if 0 < found < 20:
         raise ValueError(f"{name} is {found}; must be 0 (none) or at least 20")
     return found
-
-
-#: What the library calls several seeds, and what gives them here.
-SAID = {
-    "several seeds tell": "a list of TaskSequences, one per seed, tells",
-    "several seeds of a part of the examples (max_p) tell": "the same TaskSequence several times in a list, with max_p, tells",
-}
-
-
-def in_python(sentences: Sequence[str]) -> list[str]:
-    """Sentences of the library in Python's words.
-
-    >>> in_python(["300 of 400 examples were used; --max-p takes more."])
-    ['300 of 400 examples were used; max_p takes more.']
-    """
-    flag = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
-    said = [flag.sub(lambda found: found[1].replace("-", "_"), sentence) for sentence in sentences]
-    for theirs, ours in SAID.items():
-        said = [sentence.replace(theirs, ours) for sentence in said]
-    return said

@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from . import _ebbing
 from ._arrays import Array, as_sequence, classes_of, decided, matrix, native, squeezed, target_columns
+from ._result import Shown
+from ._settings import Seed, bias_variance, count, real, seed_of, weight_variance, word
 from ._table import Table, matrix_table
-from ._settings import bias_variance, count, real, Seed, seed_of, weight_variance, word
 
 Rows = npt.NDArray[np.int64]
 
 
-class SingleHead:
+class SingleHead(Shown):
     """`<f_T(x)> = Σ_t K̃_Tt(x,X_t) ū_t`, `ū = 𝓛⁻¹ Y`: a wide network with one readout after each of its tasks.
 
     | setting | meaning |
@@ -215,22 +216,15 @@ class SingleHead:
     def __repr__(self) -> str:
         return f"<SingleHead of {self.tasks} tasks, about {self.digits:.0f} digits>"
 
-    def _table(self) -> Table:
+    def title(self) -> str:
+        """What it is called where it is shown."""
+        return f"One readout for {self.tasks} tasks, about {self.digits:.0f} digits"
+
+    def tables(self) -> list[Table]:
         """The forgetting matrix, what is learned of it."""
         given = self._data[1] if self._kind == "kernels" else self._data
         learned = np.where(np.tri(self.tasks, dtype=bool), self.forgetting(), np.nan)
-        caption = f"Forgetting F, {self.tasks} tasks, about {self.digits:.0f} digits"
-        return matrix_table(caption, learned, [task[4] for task in given])
-
-    def summary(self) -> str:
-        """What there is to read, as plain text; `print` shows the same."""
-        return self._table().text()
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
+        return [matrix_table("Forgetting F", learned, [task[4] for task in given])]
 
 
 def _rows(points: Any) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 from . import _ebbing
 from ._arrays import Array, matrix, vector
 from ._result import Result
-from ._table import Table, frame, significant, values_table, with_error
+from ._table import Table, frame, significant, table, values_table, with_error
 
 
 class ForgettingFit(Result):
@@ -124,8 +124,8 @@ class VarianceExplained(Result):
 
     def tables(self) -> list[Table]:
         """The tables that are shown."""
-        rows = [[str(k), pve, share] for k, (pve, share) in enumerate(zip(self.pve, self.share), 1)]
-        return [Table(f"R² {significant(self.r2)}", ["predictor", "PVE", "share"], rows)]
+        columns = {"predictor": range(1, len(self.pve) + 1), "PVE": self.pve, "share": self.share}
+        return [table(f"R^{{2}} {significant(self.r2)}", columns)]
 
 
 def variance_explained(X: Any, y: Any) -> VarianceExplained:

@@ -9,6 +9,7 @@ mod nets;
 mod order;
 mod outlook;
 mod run;
+mod show;
 mod single_head;
 mod values;
 
@@ -34,9 +35,9 @@ mod _ebbing {
     #[pymodule_export]
     use super::outlook::{advise, fit_forgetting, forecast, metrics, variance_explained};
     #[pymodule_export]
-    use super::single_head::SingleHead;
+    use super::show::{Shown, Table, chosen, literal, written};
     #[pymodule_export]
-    use super::values::{chosen, written};
+    use super::single_head::SingleHead;
 
     use super::*;
 

@@ -1,7 +1,6 @@
 //! Serialized results as Python's own dictionaries, lists and numbers; settings the other way.
 
 use crate::errors::python;
-use ebbing::stats::number::{self, significant, with_error};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -60,17 +59,4 @@ pub fn word<T: DeserializeOwned>(setting: &str, value: &str, choices: &str) -> P
 /// The nonlinearity of this name.
 pub fn activation(name: &str) -> PyResult<ebbing::kernels::Activation> {
     word("activation", name, "relu, linear, erf or gelu")
-}
-
-/// A number for a reader, with its standard error where there is one.
-#[pyfunction]
-#[pyo3(signature = (value, error=None))]
-pub fn written(value: f64, error: Option<f64>) -> String {
-    error.map_or_else(|| significant(value), |error| with_error(value, error))
-}
-
-/// A number that was chosen, not computed, with the digits that it has.
-#[pyfunction]
-pub fn chosen(value: f64) -> String {
-    number::chosen(value)
 }

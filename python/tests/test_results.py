@@ -152,6 +152,24 @@ def test_regimes_and_limits_of_two_heads(make_tasks):
     np.testing.assert_allclose(near.generalization()[1], fixed.generalization()[1], rtol=1e-2)
 
 
+def test_regimes_are_shaded_up_to_the_critical_load():
+    """However far apart the loads are, the edge of the overfitting regime is α_c."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    rng = np.random.default_rng(2)
+    X1, y1 = rng.normal(size=(30, 40)), np.sign(rng.normal(size=30))
+    X2 = 0.8 * X1 + 0.6 * rng.normal(size=X1.shape)
+    critical = ebbing.critical_load(X1, y1, X2, y1).alpha_c
+    assert 1.1 < critical < 6
+    ax = np.ravel(ebbing.two_task_limit(X1, y1, X2, y1, alpha=[0.5, 1.05, 8.0]).plot())[0]
+    edges = {patch.get_label(): [patch.get_x(), patch.get_x() + patch.get_width()] for patch in ax.patches}
+    plt.close("all")
+    assert edges["overfitting"] == pytest.approx([1.0, critical])
+    assert edges["generalization"] == pytest.approx([critical, 8.0])
+
+
 def test_three_heads_take_a_large_lambda(make_tasks):
     network = ebbing.MultiHead(make_tasks(3), alpha=0.5)
     assert network.regime is None and network.lam_used >= 1e4

@@ -1,4 +1,4 @@
-//! Everything that is said to the user: results on standard output, remarks and progress on standard error.
+//! Output for the user: results on standard output, remarks and progress on standard error.
 
 use ebbing::Context;
 use ebbing::plan::MemoryLimit;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Work shorter than this shows no progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The way to talk to the user.
+/// Writes results, remarks and progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Console {
     quiet: bool,
@@ -20,7 +20,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// `quiet` keeps remarks and progress back; progress needs a terminal besides. Computations plan with so much memory.
+    /// `quiet` suppresses remarks and progress; progress also needs a terminal. `memory` is what computations may plan with.
     pub fn new(quiet: bool, memory: MemoryLimit) -> Self {
         Console { quiet, bars: !quiet && std::io::stderr().is_terminal(), memory }
     }
@@ -30,7 +30,7 @@ impl Console {
         Context::new().memory(self.memory)
     }
 
-    /// The same with a bar for work called `what`, which is there until all copies are dropped.
+    /// The same with a progress bar labeled `what`, removed when the last copy is dropped.
     pub fn watched(&self, what: &str) -> Context {
         let bar = Mutex::new(self.share(what));
         self.context().listen(move |progress| {
@@ -57,20 +57,20 @@ impl Console {
         self.print(&text)
     }
 
-    /// Writes a remark to standard error, unless it is to be quiet.
+    /// Writes a remark to standard error, unless quiet.
     pub fn remark(&self, text: &str) {
         if !self.quiet {
-            // Nothing can be done, or need be, when standard error is closed.
+            // If standard error is closed, nothing can be done about it.
             let _ = writeln!(std::io::stderr(), "{text}");
         }
     }
 
-    /// A bar for `total` steps called `what`, drawn once the work has taken two seconds.
+    /// A bar for `total` steps, labeled `what`, drawn once the work has taken two seconds.
     pub fn steps(&self, what: &str, total: u64) -> Progress {
         self.progress("{msg} {wide_bar} {pos}/{len}, {eta} left", what, total)
     }
 
-    /// A bar for shares of work called `what`, of 10 000 in all, drawn once the work has taken two seconds.
+    /// A bar for shares of work, labeled `what`, out of 10 000, drawn once the work has taken two seconds.
     pub fn share(&self, what: &str) -> Progress {
         self.progress("{msg} {wide_bar} {percent} %, {eta} left", what, 10_000)
     }
@@ -93,20 +93,20 @@ impl Console {
     }
 }
 
-/// A progress bar that shows itself late and leaves nothing behind.
+/// A progress bar that appears late and leaves nothing behind.
 pub struct Progress {
     bar: ProgressBar,
-    /// When the work began; `None` once the bar is shown, or when it never will be.
+    /// When the work began; `None` once the bar is shown, or if it never will be.
     begin: Option<Instant>,
 }
 
 impl Progress {
-    /// Says beside the bar what is being done.
+    /// Sets the text beside the bar.
     pub fn note(&self, text: &str) {
         self.bar.set_message(text.to_string());
     }
 
-    /// Tells how much is done.
+    /// Sets how much is done.
     pub fn set(&mut self, done: u64) {
         if self.begin.is_some_and(|begin| begin.elapsed() >= PATIENCE) {
             self.begin = None;

@@ -1,26 +1,26 @@
-//! How a run that failed ends: one sentence on standard error and an exit code.
+//! How a failed run ends: one sentence on standard error and an exit code.
 //!
 //! | code | meaning |
 //! |---|---|
-//! | 1 | a fault of the machine or the network: full disk, unreadable device, server that does not answer |
-//! | 2 | bad input: flags, files, settings or data that cannot be worked with |
+//! | 1 | the machine or the internet failed: full disk, unreadable device, server that does not answer |
+//! | 2 | bad input: flags, files, settings or data that cannot be used |
 
 use crate::cli::Cli;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind as ErrorKindOfFlags};
-use ebbing_studies::job::flag_of;
+use ebbing::request::Door;
 use std::io::{ErrorKind, Write};
 
-/// The machine or the network failed.
+/// The machine or the internet failed.
 const FAULT: u8 = 1;
-/// The input cannot be worked with.
+/// The input cannot be used.
 const BAD_INPUT: u8 = 2;
 
-/// What is said of a command that was one of `ebbing`.
+/// The message for `ebbing reproduce`, which is a program of its own now.
 const MOVED: &str = "the figures of the paper have a program of their own, in the folder of the project: cargo run --release -p \
                      ebbing-paper -- figure 6 (its flags are those of ebbing reproduce; -- list stands for --list)";
 
-/// Input that the program itself refuses, in one sentence.
+/// Input that the program (not the library) refuses, in one sentence.
 #[derive(Debug)]
 pub struct Refused(pub String);
 
@@ -32,13 +32,13 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Why a run ended before its result.
+/// Why a run ended without a result.
 pub enum Failure {
-    /// clap was asked for help or the version: print to standard output and end well.
+    /// Help or the version was requested: print it to standard output and succeed.
     Told(clap::Error),
     /// A sentence for standard error and an exit code.
     Said(String, u8),
-    /// The reader of standard output has gone: nobody is there to be told.
+    /// The reader of standard output has gone: nothing is reported.
     ReaderGone,
 }
 
@@ -64,7 +64,7 @@ impl Failure {
                 Err(e) => Failure::from(anyhow::Error::new(e)).report(),
             },
             Failure::Said(sentence, code) => {
-                // On a closed or full device nobody can be told.
+                // Standard error may be closed or full; nothing can be done about it.
                 let _ = writeln!(std::io::stderr(), "{}: {sentence}", crate::cli::name());
                 code
             }
@@ -89,7 +89,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// The error and its causes on one line; a cause that the error before it already tells is left out.
+/// The error and its causes on one line, without causes that the error before already includes.
 fn sentence(error: &anyhow::Error) -> String {
     let mut said = String::new();
     for cause in error.chain().map(in_the_users_words) {
@@ -102,7 +102,7 @@ fn sentence(error: &anyhow::Error) -> String {
     one_line(&said)
 }
 
-/// An error with the flag that was typed in the place of the library's setting; a recipe has the library's own words.
+/// An error that names the flag as typed instead of the library's setting; in a recipe the library's names are used.
 fn in_the_users_words(error: &(dyn std::error::Error + 'static)) -> String {
     let library = match (error.downcast_ref::<ebbing::Error>(), error.downcast_ref::<ebbing_studies::Error>()) {
         (Some(error), _) | (_, Some(ebbing_studies::Error::Library(error))) => Some(error),
@@ -111,7 +111,7 @@ fn in_the_users_words(error: &(dyn std::error::Error + 'static)) -> String {
     let recipe = || crate::cli::words().any(|word| word.to_string_lossy().ends_with(".toml"));
     match library {
         Some(ebbing::Error::Setting { name, value, expected }) if !recipe() => {
-            ebbing::Error::setting(flag_of(name), value, expected).to_string()
+            Door::Program.say(ebbing::Error::setting(name, value, expected)).to_string()
         }
         Some(memory @ ebbing::Error::Memory { .. }) => {
             memory.to_string().replace("or force it", "or try it with --force")
@@ -123,7 +123,7 @@ fn in_the_users_words(error: &(dyn std::error::Error + 'static)) -> String {
 /// Longer sentences are cut.
 const LONGEST: usize = 1500;
 
-/// A text from anywhere as one line that a terminal shows and does not obey.
+/// Any text as one line without control characters.
 fn one_line(text: &str) -> String {
     let mut line = String::new();
     for c in text.chars() {
@@ -139,11 +139,11 @@ fn one_line(text: &str) -> String {
     line
 }
 
-/// The code for an error: what the library refuses is bad input, as is a path that does not lead to a readable file.
+/// The code for an error: what the library refuses is bad input, and so is a path without a readable file.
 fn exit_code(error: &anyhow::Error) -> u8 {
     use ErrorKind::{InvalidData, InvalidFilename, IsADirectory, NotADirectory, NotFound, PermissionDenied};
     match io_kind(error) {
-        // Data that are no text, where text is needed, among them.
+        // Including data that is not text where text is needed.
         Some(NotFound | PermissionDenied | IsADirectory | NotADirectory | InvalidData | InvalidFilename) => BAD_INPUT,
         Some(_) => FAULT,
         None if error.is::<ebbing::Error>() || error.is::<ebbing_studies::Error>() || error.is::<Refused>() => {
@@ -153,7 +153,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     }
 }
 
-/// The operating system's word on the error, where it had one.
+/// The operating system's kind of error, if it has one.
 fn io_kind(error: &anyhow::Error) -> Option<ErrorKind> {
     error.chain().find_map(|cause| {
         let library = match (cause.downcast_ref::<ebbing::Error>(), cause.downcast_ref::<ebbing_studies::Error>()) {
@@ -190,7 +190,7 @@ pub fn clap_sentence(rendered: &str) -> String {
     format!("{said} (see {command} --help)")
 }
 
-/// The commands that have the flag which another one does not know.
+/// The commands that do have a flag that this one does not know.
 fn owners(error: &clap::Error) -> Vec<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return Vec::new() };
     let name = flag.trim_start_matches('-').split('=').next();
@@ -200,7 +200,7 @@ fn owners(error: &clap::Error) -> Vec<String> {
     if error.kind() == ErrorKindOfFlags::UnknownArgument { owners.collect() } else { Vec::new() }
 }
 
-/// A sentence on an unknown flag with the commands that have it in the place of a flag that merely looks like it.
+/// The message for an unknown flag, with the commands that have it instead of a flag with a similar name.
 fn with_owners(said: String, owners: &[String]) -> String {
     match (owners.split_last(), said.split_once(" found")) {
         (Some((last, others)), Some((before, rest))) => {

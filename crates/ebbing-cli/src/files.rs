@@ -1,4 +1,4 @@
-//! Finished files and folders put into place.
+//! Moves finished files into place, and creates and locks folders for results.
 
 use crate::failure::Refused;
 use ebbing::{Error, Result};
@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Renames a finished file into place, and makes the rename itself durable.
+/// Renames a finished file into place and makes the rename durable.
 ///
 /// # Errors
 /// If the operating system refuses.
@@ -15,7 +15,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     ebbing::data::sync_folder_of(to)
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 ///
 /// # Errors
 /// If the operating system refuses.
@@ -23,23 +23,23 @@ pub fn make_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|e| Error::io(path, e))
 }
 
-/// A folder for results, taken before the work begins: it can be written, and no other run writes there meanwhile.
+/// A folder for results, locked before the work begins: it is writable, and no other run writes there at the same time.
 #[derive(Debug)]
 pub struct OutFolder {
     lock: PathBuf,
     _held: File,
-    /// Folders that were made for it, the innermost first: they go again where nothing was written.
+    /// Folders created for it, the innermost first: they are removed again if nothing was written.
     made: Vec<PathBuf>,
 }
 
 impl OutFolder {
-    /// The file that a run holds locked.
+    /// The file that a run locks.
     const LOCK: &str = ".ebbing-lock";
 
-    /// Takes the folder, and makes it where it is missing.
+    /// Locks the folder, creating it if it is missing.
     ///
     /// # Errors
-    /// Where it is no folder, cannot be written, or another run holds it.
+    /// If it is not a folder, cannot be written, or is locked by another run.
     pub fn take(folder: &Path) -> anyhow::Result<OutFolder> {
         if !folder.is_dir() && folder.symlink_metadata().is_ok() {
             let expected = match folder.exists() {
@@ -55,7 +55,7 @@ impl OutFolder {
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock);
         let mut file = opened.map_err(|e| Error::io(folder, e))?;
         match file.try_lock() {
-            // A file system without locks keeps nobody out.
+            // On a file system without locks every run gets in.
             Ok(()) | Err(TryLockError::Error(_)) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut who = String::new();
@@ -66,7 +66,7 @@ impl OutFolder {
                 return Err(Refused(sentence).into());
             }
         }
-        // Who it is, for the sentence that others see; not knowing it is no fault.
+        // The process that others read in their error message; failing to write it is no error.
         let _ =
             file.set_len(0).and_then(|()| write!(file, "process {} on {}", std::process::id(), ebbing::data::host()));
         let taken = OutFolder { lock, _held: file, made };

@@ -1,20 +1,17 @@
-//! What keeps a run from ending without a word: memory that is not there, a standard output that is closed, a fault of the
-//! program itself.
+//! Endings that would otherwise be silent: memory exhausted, standard output closed, a bug in the program.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The system's allocator, which says so where there is no memory and ends the run with exit code 1. Left to itself, the
-/// language would abort.
+/// The system's allocator, which reports exhausted memory and ends the run with exit code 1. By default Rust would abort.
 #[derive(Debug)]
 pub struct Allocator;
 
-// SAFETY: every call is handed on to the system's allocator unchanged; where that has nothing to give, the call does not
-// return.
+// SAFETY: every call is passed to the system's allocator unchanged; if that has no memory, the call does not return.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is handed on.
+        // SAFETY: the caller's contract is that of the system's allocator.
         given(unsafe { System.alloc(layout) }, layout.size())
     }
 
@@ -34,7 +31,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// The block, if there is one and no test wants it to be missing.
+/// The block, unless allocation failed or a test makes it fail.
 fn given(block: *mut u8, bytes: usize) -> *mut u8 {
     if block.is_null() || fault::at_allocation(bytes) {
         exhausted(bytes);
@@ -42,14 +39,14 @@ fn given(block: *mut u8, bytes: usize) -> *mut u8 {
     block
 }
 
-/// Says in one sentence that memory is exhausted, without needing any, and ends the run.
+/// Reports in one sentence that memory is exhausted, without allocating, and ends the run.
 #[cold]
 fn exhausted(bytes: usize) -> ! {
-    // Of several threads that run out of memory one says so; the others wait for the end that it brings.
+    // If several threads run out of memory, one reports it; the others wait for the process to end.
     static SAID: AtomicBool = AtomicBool::new(false);
     while SAID.swap(true, Ordering::Relaxed) {
         #[cfg(unix)]
-        // SAFETY: waits for a signal, and touches nothing.
+        // SAFETY: waits for a signal, without touching memory.
         unsafe {
             libc::pause();
         }
@@ -59,7 +56,7 @@ fn exhausted(bytes: usize) -> ! {
     let mut rest = &mut line[..];
     let _ = writeln!(
         rest,
-        "ebbing: memory is exhausted: {bytes} bytes more are not to be had; take fewer examples, narrower networks or fewer \
+        "ebbing: memory is exhausted: {bytes} more bytes are not available; use fewer examples, narrower networks or fewer \
          threads"
     );
     let written = MOST - rest.len();
@@ -76,8 +73,8 @@ fn exhausted(bytes: usize) -> ! {
     }
 }
 
-/// Injected failures, for tests: in builds with debug assertions the n-th allocation of a megabyte or more fails, where
-/// `EBBING_FAIL_ALLOCATION` is n.
+/// Injected failures, for tests: in builds with debug assertions, `EBBING_FAIL_ALLOCATION=n` makes the n-th allocation of a
+/// megabyte or more fail.
 mod fault {
     #[cfg(debug_assertions)]
     pub static CHOSEN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
@@ -98,7 +95,7 @@ mod fault {
 /// Whether standard output was closed when the program began.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Looks at standard output before the language's runtime, which opens `/dev/null` in the place of a closed one.
+/// Looks at standard output before Rust's runtime starts, which replaces a closed one by `/dev/null`.
 #[cfg(target_os = "linux")]
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -106,18 +103,18 @@ static LOOK: extern "C" fn() = look;
 
 #[cfg(target_os = "linux")]
 extern "C" fn look() {
-    // SAFETY: asking for the flags of a descriptor touches nothing.
+    // SAFETY: reading the flags of a descriptor does not touch memory.
     let closed = unsafe { libc::fcntl(1, libc::F_GETFD) } == -1;
     CLOSED.store(closed, Ordering::Relaxed);
 }
 
-/// Whether results that are printed would be lost.
+/// Whether printed results would be lost.
 pub fn output_is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
-/// Lets freed matrices go back to the system at once, so that memory is bounded by what is in use: left to itself, the C library
-/// keeps what lies between others.
+/// Returns freed matrices to the system at once, so that memory is bounded by what is in use. By default the C library keeps
+/// freed blocks between others.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: sets a parameter of the allocator.
@@ -126,7 +123,7 @@ pub fn give_back() {
     }
 }
 
-/// Makes a fault of the program itself one sentence too. Worker threads' faults reach the main thread, which ends.
+/// Reports a bug in the program (a panic) as one sentence too. Panics of worker threads reach the main thread, which ends.
 pub fn install() {
     #[cfg(debug_assertions)]
     if let Some(n) = std::env::var("EBBING_FAIL_ALLOCATION").ok().and_then(|n| n.parse().ok()) {

@@ -7,6 +7,7 @@ mod console;
 mod failure;
 mod fetch;
 mod files;
+mod flags;
 mod guard;
 mod output;
 pub mod program;

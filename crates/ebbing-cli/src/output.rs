@@ -4,8 +4,8 @@ use crate::console::Console;
 use crate::files::OutFolder;
 use clap::Args;
 use ebbing::Context;
-use ebbing_show::{Metadata, Show, Shown, quoted};
-use ebbing_studies::Job;
+use ebbing::request::{Request, quoted};
+use ebbing_show::{Metadata, Show, Shown};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -22,15 +22,13 @@ pub struct Output {
 }
 
 impl Output {
-    /// Refuses, before any work is done, a job that cannot be done, one that this machine has not the memory for, and a
+    /// Refuses, before any work is done, a request that cannot be answered, one that this machine has not the memory for, and a
     /// folder that cannot be written or that another run is writing. Keep what is returned until the end.
     ///
     /// # Errors
     /// One sentence that says what is wrong.
-    pub fn begin(&self, job: impl Into<Job>, context: &Context) -> anyhow::Result<Option<OutFolder>> {
-        let job = job.into();
-        job.check()?;
-        job.check_memory(context)?;
+    pub fn begin(&self, request: impl Into<Request>, context: &Context) -> anyhow::Result<Option<OutFolder>> {
+        request.into().check_before(context)?;
         self.out.as_deref().map(OutFolder::take).transpose()
     }
 

@@ -1,12 +1,12 @@
-//! The files of a result: a set that is replaced whole or not at all.
+//! The files of a result: a set that is replaced completely or not at all.
 //!
-//! 1. All files are written into the hidden folder [`NEW`], beside those that they replace.
+//! 1. All files are written to the hidden folder [`NEW`], beside those that they replace.
 //! 2. One rename, to [`READY`], says that the set is complete.
-//! 3. Each file takes its place by a rename, which needs no space; what was there waits in [`OLD`]. Where a rename fails, all go
-//!    back. Where the process is killed, the next run in the folder goes on from here.
+//! 3. Each file is renamed into place, which needs no space; the file it replaces is kept in [`OLD`]. If a rename fails, all are
+//!    undone. If the process is killed, the next run in the folder continues from here.
 //!
-//! A set has a list of its files with their checksums. What the last run of the same command wrote and this one does not is
-//! removed, where nobody has changed it since; nothing else in the folder is touched.
+//! A set has a list of its files with their checksums. Files that the last run of the same command wrote and this one does not
+//! write are removed, unless somebody has changed them since; nothing else in the folder is touched.
 
 use ebbing::data::{file_sha256, sync_folder_of, write_atomic};
 use ebbing::{Error, Result};
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 /// A set that is being written.
 const NEW: &str = ".ebbing-new";
-/// A complete set that is being put in place.
+/// A complete set that is being moved into place.
 const READY: &str = ".ebbing-ready";
-/// What it replaces.
+/// The files that it replaces.
 const OLD: &str = ".ebbing-old";
-/// How the names of lists begin.
+/// Prefix of the names of lists.
 const LIST: &str = ".ebbing-list-";
 
 /// The list of a set.
@@ -32,10 +32,10 @@ struct Listed {
     files: BTreeMap<String, String>,
 }
 
-/// Writes the files of a command's result into a folder: `write` is handed the folder that it is to fill.
+/// Writes the files of a command's result into a folder: `write` fills the folder that it is passed.
 ///
 /// # Errors
-/// What `write` says, and where the operating system refuses; the folder is then as it was.
+/// Errors of `write` and of the operating system; the folder is then unchanged.
 pub fn save(folder: &Path, command: &str, write: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let [new, ready] = [NEW, READY].map(|name| folder.join(name));
     super::files::make_folder(&new)?;
@@ -51,10 +51,10 @@ pub fn save(folder: &Path, command: &str, write: impl FnOnce(&Path) -> anyhow::R
     written
 }
 
-/// Puts a set in place that a killed run had completed, and removes one that it had not.
+/// Moves a set into place that a killed run had completed, and removes an incomplete one.
 ///
 /// # Errors
-/// Where the operating system refuses.
+/// Errors of the operating system.
 pub fn recover(folder: &Path) -> Result<()> {
     put_in_place(folder)?;
     [NEW, OLD].iter().for_each(|hidden| drop(fs::remove_dir_all(folder.join(hidden))));
@@ -91,7 +91,7 @@ fn put_in_place(folder: &Path) -> Result<()> {
     let mut done: Vec<&(PathBuf, PathBuf)> = Vec::new();
     for one in &moves {
         if let Err(error) = fs::rename(&one.0, &one.1) {
-            // Each had room where it was; should one stay away, it is in the hidden folder.
+            // Each file had room at its old place; if a rename fails here, it is still in the hidden folder.
             done.iter().rev().for_each(|(from, to)| drop(fs::rename(to, from)));
             let _ = fs::remove_dir(&old);
             return Err(Error::io(if one.1.starts_with(&old) { &one.0 } else { &one.1 }, error));
@@ -99,12 +99,12 @@ fn put_in_place(folder: &Path) -> Result<()> {
         done.push(one);
     }
     sync_folder_of(&ready)?;
-    // All is in place: what is left of it does not count, and goes with the next run at the latest.
+    // Everything is in place: leftovers do not matter, and the next run removes them at the latest.
     [ready, old].iter().for_each(|hidden| drop(fs::remove_dir_all(hidden)));
     Ok(())
 }
 
-/// Which renames put the complete set in place, the list last; those that were done before are not among them.
+/// The renames that are still missing to move the complete set into place, the list last.
 fn moves(folder: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
     let [ready, old] = [READY, OLD].map(|name| folder.join(name));
     let (lists, files): (Vec<String>, Vec<String>) = names(&ready)?.into_iter().partition(|n| n.starts_with(LIST));
@@ -123,7 +123,7 @@ fn moves(folder: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
     for list in &lists {
         let text = fs::read(ready.join(list)).map_err(|e| Error::io(ready.join(list), e))?;
         let set: Listed = serde_json::from_slice(&text).map_err(|e| Error::data(list, e.to_string()))?;
-        // The list of the set before it, which is the last to go; where it cannot be read its files stay.
+        // The list of the previous set, which is removed last; if it cannot be read, its files stay.
         let before = fs::read(folder.join(list)).ok().and_then(|text| serde_json::from_slice::<Listed>(&text).ok());
         let ours = |file: &str, sum: &str| file_sha256(folder.join(file)).is_ok_and(|found| found == sum);
         let removed = before.unwrap_or_default().files.into_iter();
@@ -138,7 +138,7 @@ fn moves(folder: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(moves)
 }
 
-/// An error with the file's own place instead of the hidden one where it was to be written.
+/// An error that names the file's final path instead of the hidden one.
 fn in_its_place(error: anyhow::Error, folder: &Path) -> anyhow::Error {
     let library = match error.downcast::<ebbing_show::Error>() {
         Ok(ebbing_show::Error::Library(error)) => anyhow::Error::new(error),

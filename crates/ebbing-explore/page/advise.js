@@ -9,7 +9,7 @@ export function controls(app) {
     "data-key": "advise.keep-forgetting-below", onchange: () => app.set({ "advise.keep-forgetting-below": below.value }) });
   return [
     el("fieldset", { id: "replay" }, el("legend", {}, "Replay")),
-    group("What is wanted",
+    group("Goal",
       el("div", { class: "field" }, el("label", { for: "below" }, "hold forgetting below"), below),
       count(app, "advise.budget", "keep at most", { min: 0, placeholder: "all" }),
       choice(app, "replay-budget", "counted", [["per-task", "per task"], ["in-all", "in all"], ["per-class", "per class"]], "per-task")),
@@ -41,7 +41,7 @@ function replay(app, advice) {
     } });
   box.replaceChildren(el("legend", {}, "Replay"), el("div", { class: "field" }, el("label", { for: "replay-slider" }, "examples kept of earlier tasks"), input), told,
     el("p", { class: "note" }, "The view Forecast then shows the whole forecast with this replay."));
-  say(nearest, points[nearest].examples === now ? "" : `The address keeps ${now}, which is not computed here; the nearest is `);
+  say(nearest, points[nearest].examples === now ? "" : `The address asks for ${now} kept, which is not computed here; the nearest is `);
 }
 
 export function show(app, { sentences: words, figures: drawn, advice, assumes }) {

@@ -1,15 +1,15 @@
-// Requests to the server. Of one page only the newest counts; what is overtaken is left.
+// Requests to the server. Only the newest request of a page counts; older ones are dropped.
 
 const id = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join("");
 /** Of the requests of one page the one with the largest number counts. A reload is another page. */
 let last = 0;
 /** A request that takes longer than this is left when the user moves on; a shorter one is waited for. */
 const PATIENCE = 150;
-/** More than the server reads of a state, and less than it refuses without a word: it says itself that a longer one is too long. */
+/** Longer than any state that the server reads, but short enough that it answers with an error message. */
 const LONGEST = 8000;
 const GONE = "The server does not answer: is ebbing explore still running?";
 
-/** What the server sends, or a sentence where it does not. */
+/** What the server sends, or an error message. */
 async function heard(promise) {
   try {
     return await promise;
@@ -18,14 +18,14 @@ async function heard(promise) {
   }
 }
 
-/** An answer that is no refusal. */
+/** An answer that is not a refusal. */
 async function answer(address, options) {
   const response = await heard(fetch(address, options));
   if (!response.ok) throw new Error((await heard(response.text())).trim() || `The server refuses this (${response.status}).`);
   return response;
 }
 
-/** One view of one state; tells progress, ends with the result or throws a sentence. Requests `as` something else overtake only each other. */
+/** One view of one state; reports progress, ends with the result or throws an error message. Requests `as` something else overtake only each other. */
 export async function ask(view, state, { signal, progress = () => {}, as = "" } = {}) {
   last += 1;
   const query = new URLSearchParams(state.slice(0, LONGEST));
@@ -77,7 +77,7 @@ export class Newest {
       const told = await ask(view, state, { signal: under.signal, progress: (step) => this.progress(step) });
       this.done(view, state, told, performance.now() - this.since);
     } catch (error) {
-      // Of a state that is overtaken nobody need be told.
+      // A newer state has been requested: nothing to report.
       if (error.name !== "AbortError" && !this.next) this.failed(state, error.message);
     } finally {
       clearTimeout(this.timer);
@@ -87,13 +87,13 @@ export class Newest {
   }
 }
 
-/** What the page needs at the start, and what is wrong with its address. */
+/** What the page needs at the start, and the error in its address, if any. */
 export async function start(state) {
   const response = await answer(`/api/start?${state.slice(0, LONGEST)}`);
   return heard(response.json());
 }
 
-/** A file that can be taken along, or a sentence. */
+/** A file to download, or an error message. */
 export async function made(address) {
   const response = await answer(address);
   return heard(response.blob());
@@ -103,7 +103,7 @@ export async function made(address) {
 export async function sendFile(file, largest) {
   if (file.size > largest) {
     const mib = (n) => `${Math.round(n / 1048576)} MiB`;
-    throw new Error(`${file.name} has ${mib(file.size)}; the page takes ${mib(largest)} at most: start ebbing explore --tasks FILE instead.`);
+    throw new Error(`${file.name} has ${mib(file.size)}; the page accepts at most ${mib(largest)}: start ebbing explore --tasks FILE instead.`);
   }
   const query = new URLSearchParams({ name: file.name });
   const response = await heard(fetch(`/api/files?${query}`, { method: "POST", body: file, headers: { "x-ebbing": "1" } }));

@@ -143,7 +143,7 @@ const app = {
         try {
           await ask(this.view, query.toString(), { signal, as: "-ahead" });
         } catch (error) {
-          // What is refused is told when it is asked for; the others may be computed.
+          // A refusal is shown when the user asks for it; the others can still be computed.
           if (error.name === "AbortError") return;
         }
       }
@@ -196,7 +196,7 @@ app.take = async ([file, ...others]) => {
     app.origins.files = [...new Set([...app.origins.files, name])];
     app.state = new Map([["tasks", name], ["view", "tasks"]]);
     app.set({}, true);
-    if (others.length) app.problem(`Of ${others.length + 1} files the first was taken: ${name}.`);
+    if (others.length) app.problem(`Only the first of ${others.length + 1} files was read: ${name}.`);
   } catch (error) {
     app.status();
     app.problem(error.message);
@@ -228,7 +228,7 @@ async function begin() {
   }
   app.set({}, true);
   // Said after the default has been asked for, which clears what was said before.
-  if (told.refused) app.problem(`${told.refused} The page shows its first state instead.`);
+  if (told.refused) app.problem(`${told.refused} The page shows its initial state instead.`);
 }
 
 for (const tab of document.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => app.open(tab.dataset.view));

@@ -60,7 +60,7 @@ export function count(app, key, label, { min = 0, max, placeholder = "", also = 
   return field(label, input);
 }
 
-/** Numbers with commas between them; empty for none. */
+/** Numbers separated by commas; empty for none. */
 export function list(app, key, label, placeholder) {
   const input = el("input", { type: "text", inputmode: "decimal", placeholder, value: app.state.get(key) ?? "", "data-key": key,
     onchange: () => app.set({ [key]: input.value.replaceAll(" ", "") }) });
@@ -74,7 +74,7 @@ export function toggle(app, key, label) {
   return field(label, input);
 }
 
-/** Fields that stay folded until they are asked for, or one of their keys is set; the page remembers. */
+/** Fields that stay folded until the user opens them or one of their keys is set; the page remembers. */
 export function folded(app, name, title, keys, ...fields) {
   const open = app.unfolded.get(name) ?? keys.some((key) => app.state.has(key));
   const box = el("details", { open, ontoggle: () => app.unfolded.set(name, box.open) }, el("summary", { "data-focus": name }, title), ...fields);

@@ -6,10 +6,10 @@ import { figures } from "./figures.js";
 
 const MODES = [["rf", "only the readout learns"], ["ntk", "all weights, strong penalty"], ["lazy", "all weights, plain descent"], ["gibbs", "all weights, penalty λ"]];
 
-/** Keys of what is set beside a forecast. */
+/** Keys of comparisons beside a forecast. */
 const BESIDE = ["depths", "lambdas", "widths"];
 
-/** The order that the page shows: the state's, or the one in which tasks came. */
+/** The order that the page shows: the state's, or the original one. */
 function order(app, told) {
   const written = app.state.get("order");
   return written ? written.split(",").map(Number) : told.came;
@@ -29,11 +29,11 @@ export function controls(app) {
       stops(app, "lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty, disabled: !gibbs }),
       activation(app),
       slider(app, "bias", "biases, prior deviation", { min: 0, max: 2, step: 0.05, fallback: 0 })),
-    folded(app, "beside", "Beside it: other depths, penalties, widths", BESIDE,
-      group("Numbers with commas between them",
+    folded(app, "beside", "Compare other depths, penalties, widths", BESIDE,
+      group("Numbers separated by commas",
         numbers(app, "depths", "hidden layers", "2,5"),
         numbers(app, "lambdas", "penalties λ", "1,100,inf"),
-        numbers(app, "widths", "widths, a readout per task", "50,500")),
+        numbers(app, "widths", "widths, separate heads", "50,500")),
       el("p", { class: "note" }, "With these, every order is computed anew.")),
   ];
 }
@@ -41,25 +41,25 @@ export function controls(app) {
 /** The list of tasks: drag, buttons or arrow keys. */
 function list(app, told) {
   const now = order(app, told);
-  // In a forecast tasks are named by their place; here each keeps the number that it had.
+  // In a forecast tasks are named by their position; here each keeps its original number.
   const names = new Map(told.order.map((task, place) => [task, told.forecast.tasks[place]]));
   const items = now.map((task, place) => item(app, told, now, place, names.get(task)));
-  // Where it is not known with every forecast, it is searched when it is asked for.
+  // If it does not come with every forecast, it is searched on request.
   const best = told.best ? told.best.join() !== now.join() : now.length > 1;
   const box = document.getElementById("order");
   if (!box || box.querySelector(".held")) return;
-  const why = "With these settings every order has kernels of its own: the best one is searched when you ask for it, which takes a while.";
-  // A button that has done its work can hold the focus no longer.
+  const why = "With these settings every order needs its own kernels: the search for the best order starts when you press the button, and takes a while.";
+  // A disabled button cannot keep the focus.
   const after = { "data-else": `task ${now[0]}` };
   refill(box, el("legend", {}, "Order of the tasks"),
     el("ol", { class: "order", "aria-label": "Tasks in the order in which they are learned" }, items),
     el("button", { id: "best", "data-focus": "best", ...after, disabled: !best, onclick: () => (told.best ? set(app, told, told.best) : search(app, told)) }, "Best order"), " ",
-    el("button", { id: "given", "data-focus": "given", ...after, disabled: !written(now, told), onclick: () => set(app, told, told.came) }, "As they came"),
+    el("button", { id: "given", "data-focus": "given", ...after, disabled: !written(now, told), onclick: () => set(app, told, told.came) }, "Original order"),
     ...(told.best || now.length < 2 ? [] : [el("p", { class: "note" }, why)]),
     el("p", { class: "note" }, "Drag a task, use its arrows, or press the arrow keys on its name. Below, tasks are numbered in this order."));
 }
 
-/** Searches the best order; the next move leaves the search. */
+/** Searches for the best order; the next change cancels the search. */
 async function search(app, told) {
   const found = await app.beside("best");
   if (!found) return;
@@ -82,7 +82,7 @@ function item(app, told, now, place, name) {
     set(app, told, next);
   };
   const handle = el("button", { class: "name", "data-task": task, "data-focus": `task ${task}`, title: words,
-    "aria-label": `${words}, learned at place ${place + 1} of ${now.length}; arrow keys move it`,
+    "aria-label": `${words}, learned as number ${place + 1} of ${now.length}; arrow keys move it`,
     onkeydown: (event) => {
       const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
       if (!step) return;
@@ -146,7 +146,7 @@ export function show(app, told) {
   return shown;
 }
 
-/** What other depths, penalties and widths would do, where that was asked for. */
+/** Forecasts at other depths, penalties and widths, if requested. */
 function beside({ depths, lambdas = [], widths = [] }) {
   const cells = (row) => [number(row.final_forgetting), number(row.accuracy ?? null)];
   const failed = (row) => (row.why ? [el("td", { colspan: 2, class: "wrap" }, row.why)] : cells(row));
@@ -154,7 +154,7 @@ function beside({ depths, lambdas = [], widths = [] }) {
   return [
     depths.length && table("Other depths", ["hidden layers", heads[0], "F₂₁"], depths.map((row) => [String(row.depth), number(row.final_forgetting), number(row.f21)]), "depths"),
     lambdas.length && table("Other penalties, all weights learning", ["λ", ...heads], lambdas.map((row) => [penalty(row.lambda), ...failed(row)]), "lambdas"),
-    widths.length && table("Other widths, a readout per task", ["N", "λ", ...heads], widths.map((row) => [String(row.width), penalty(row.lambda), ...failed(row)]), "widths"),
+    widths.length && table("Other widths, separate heads", ["N", "λ", ...heads], widths.map((row) => [String(row.width), penalty(row.lambda), ...failed(row)]), "widths"),
   ].filter(Boolean);
 }
 

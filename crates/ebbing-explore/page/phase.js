@@ -1,4 +1,4 @@
-// Two tasks with a readout each: where a width lies, and where a wider or a narrower one would.
+// Two tasks with separate heads: the regime of a width, and of wider and narrower ones.
 
 import { PENALTIES, activation, group, penalty, stops, toggle } from "./controls.js";
 import { el, number, refill, sentences, significant, table } from "./dom.js";
@@ -26,12 +26,12 @@ function selects(app, count) {
 
 export function controls(app) {
   return [
-    // How many tasks there are is told with the first answer.
+    // The first answer says how many tasks there are.
     group("Two of the tasks", el("p", { id: "pair" }, selects(app, Math.max(...pair(app))))),
     group("Network", el("div", { id: "width" }),
       stops(app, "phase.lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty }),
       activation(app),
-      toggle(app, "phase.representation", "look at the hidden layer"),
+      toggle(app, "phase.representation", "show the hidden layer"),
       el("p", { class: "note" }, "One hidden layer, and a readout for each task.")),
   ];
 }
@@ -81,7 +81,7 @@ export function show(app, told) {
   const size = told.sizes[1];
   offer(app, told.tasks);
   if (!told.location) {
-    // The first time, a width in the middle of the figure's left half.
+    // At first, a width in the middle of the figure's left half.
     queueMicrotask(() => app.set({ "phase.width": legal(size / 2, size) }));
     return [el("p", { class: "note" }, "…")];
   }
@@ -97,7 +97,7 @@ function hidden(all) {
   if (!all.length) return null;
   const heads = ["inputs of task", "K sim and labels, alignment", "|ΔΦ|²/N", "ΔΦ and labels, alignment"];
   const rows = all.map((r) => [String(r.task), number(r.alignment), number(r.change), number(r.change_alignment)]);
-  return table("The hidden layer at your width: what is learned of its kernel, and what task 2 changes (as λ grows)", heads, rows, "hidden");
+  return table("The hidden layer at your width: the learned part of its kernel, and its change by task 2 (as λ grows)", heads, rows, "hidden");
 }
 
 /** A number, or the power of λ that it grows with. */

@@ -1,4 +1,4 @@
-// What can be taken along.
+// Export: files to download, and the lines that compute the same numbers.
 
 import { made } from "./api.js";
 import { el } from "./dom.js";
@@ -19,7 +19,7 @@ function lines(app, box, label) {
     } catch {
       // Refused, or a browser without a clipboard.
       getSelection().selectAllChildren(box);
-      app.status("The browser does not let the page copy. It is selected: press the keys that copy.");
+      app.status("The browser does not allow copying. The text is selected: copy it with the keyboard.");
     }
   } }, "Copy");
   return [box, button];
@@ -28,10 +28,10 @@ function lines(app, box, label) {
 /** How long a file that was made is kept for the browser to save it. */
 const SAVING = 60000;
 
-/** Saves a file; where it cannot be made the page says why, which a plain link would not. */
+/** Saves a file; if that fails the page says why, which a plain link would not. */
 async function save(app, { href, download }) {
   app.problem();
-  app.status(el("progress", { "aria-label": "making" }), ` making ${download} …`);
+  app.status(el("progress", { "aria-label": "making" }), ` preparing ${download} …`);
   try {
     const address = URL.createObjectURL(await made(href));
     el("a", { href: address, download }).click();

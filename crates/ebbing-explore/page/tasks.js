@@ -1,4 +1,4 @@
-// The tasks: where they come from, what they hold, what they look like.
+// The tasks: where they come from, what is in them, what they look like.
 
 import { choice, count, folded, group, slider, toggle } from "./controls.js";
 import { el, significant, table } from "./dom.js";
@@ -27,7 +27,7 @@ export function controls(app) {
   const protocol = app.state.get("protocol") ?? "permuted";
   if (!own) return [origin(app), drawing(app, protocol), ratios(app, protocol), preparation(app, false)].filter(Boolean);
   const seed = (placeholder) => group("What is drawn", count(app, "seed", "seed", { placeholder }));
-  // A recipe says itself how inputs are prepared.
+  // A recipe has its own preparation of inputs.
   return own.toLowerCase().endsWith(".toml") ? [origin(app), seed("the recipe's")] : [origin(app), preparation(app, true), seed("0")];
 }
 
@@ -47,7 +47,7 @@ function origin(app) {
   } }, options.map(([value, words]) => el("option", { value, selected: value === now }, words)));
   const input = el("input", { type: "file", id: "file", "data-focus": "file", accept: ".npz,.csv,.tsv,.toml", onchange: () => input.files.length && app.take([...input.files]) });
   return group("Where tasks come from", el("p", {}, select),
-    el("p", {}, el("label", { for: "file" }, "Your own tasks (.npz, .csv) or a recipe (.toml), chosen here or dropped on the page "), input));
+    el("p", {}, el("label", { for: "file" }, "Your own tasks (.npz, .csv) or a recipe (.toml): choose a file or drop it on the page "), input));
 }
 
 function drawing(app, protocol) {
@@ -65,13 +65,13 @@ function drawing(app, protocol) {
 function ratios(app, protocol) {
   const sliders = (RATIOS[protocol] ?? []).map(([key, label, fallback]) => slider(app, key, label, { min: 0, max: 1, step: 0.01, fallback }));
   const more = {
-    permuted: () => [toggle(app, "first-unpermuted", "first task as it is"), toggle(app, "fresh-images", "other images in every task")],
+    permuted: () => [toggle(app, "first-unpermuted", "first task unpermuted"), toggle(app, "fresh-images", "different images in every task")],
     split: () => [count(app, "classes-per-group", "classes on either side", { min: 1, max: 5, placeholder: "1" }), toggle(app, "one-hot", "a target column per class")],
   }[protocol]?.() ?? [];
   return sliders.length + more.length ? group("Ratios", ...sliders, ...more) : null;
 }
 
-/** Images of a data set are prepared unless that is refused, own inputs only as asked. */
+/** Images of a data set are prepared unless turned off, your own inputs only as requested. */
 function preparation(app, own) {
   const centers = own
     ? [["", "nothing"], ["image", "each input's mean"], ["pixel", "each entry's mean over the examples"]]
@@ -79,11 +79,11 @@ function preparation(app, own) {
   const [whiten, norm] = own
     ? [toggle(app, "whiten", "whiten"), toggle(app, "norm", "scale to squared norm N0")]
     : [toggle(app, "no-whiten", "do not whiten"), toggle(app, "no-norm", "do not scale")];
-  return folded(app, "preparation", "More: preparation, context, datasets between", OF_PREPARATION,
+  return folded(app, "preparation", "More: preparation, context, data sets in between", OF_PREPARATION,
     group("Preparation of inputs", choice(app, "center", "subtract", centers, ""), whiten, norm),
     group("Steps afterwards",
       count(app, "context", "context entries", { min: 1, max: 1000, placeholder: "none" }),
-      count(app, "intermediate", "datasets between, if tasks are two", { min: 1, max: 20, placeholder: "none", also: { order: "", "phase.pair": "" } })));
+      count(app, "intermediate", "data sets in between (two tasks only)", { min: 1, max: 20, placeholder: "none", also: { order: "", "phase.pair": "" } })));
 }
 
 export function show(app, told) {
@@ -93,7 +93,7 @@ export function show(app, told) {
     el("div", { class: "tasks" }, told.tasks.map(task)),
     ...(told.common ? [el("p", { class: "note", id: "common" }, told.common)] : []),
     ...told.notes.map((sentence) => el("p", { class: "note" }, sentence)),
-    table("What would be computed, and what that costs here", ["command", "time", "memory", "what"],
+    table("What would be computed, and what it would cost on this machine", ["command", "time", "memory", "what"],
       told.computations.map((c) => (c.refused
         ? [c.command, "–", "–", el("td", { class: "wrap" }, c.refused)]
         : [c.command, el("td", { class: "n" }, c.time), el("td", { class: "n" }, c.memory), el("td", { class: "wrap" }, c.what)])), "costs"),
@@ -116,7 +116,7 @@ function targets(columns) {
 
 function thumb({ pixels, target }, side, t) {
   const words = target.length === 1 ? significant(target[0]) : `column ${target.indexOf(Math.max(...target)) + 1}`;
-  const canvas = el("canvas", { width: side, height: side, role: "img", "aria-label": `An example of task ${t + 1} as it sees it, target ${words}` });
+  const canvas = el("canvas", { width: side, height: side, role: "img", "aria-label": `An example of task ${t + 1} as the task sees it, target ${words}` });
   const context = canvas.getContext("2d");
   const image = context.createImageData(side, side);
   for (let k = 0; k < side * side; k += 1) {

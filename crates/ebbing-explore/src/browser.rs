@@ -3,10 +3,10 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// An opener that cannot open says so within this time; one that still runs then is a browser, or waits for one.
+/// An opener that fails does so within this time; one that is still running is a browser, or waits for one.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Programs that open an address, with what stands before it.
+/// Programs that open an address, with their arguments before it.
 fn openers() -> Vec<Vec<String>> {
     let own = std::env::var("BROWSER").ok().filter(|b| !b.trim().is_empty());
     let mut all: Vec<Vec<String>> = own.iter().flat_map(|list| list.split(':')).map(|b| vec![b.to_string()]).collect();
@@ -19,7 +19,7 @@ fn openers() -> Vec<Vec<String>> {
     all
 }
 
-/// Opens an address; false where no browser could be started. Takes as long as an opener needs to fail, at most.
+/// Opens an address; false where no browser could be started. Takes at most as long as an opener needs to fail.
 pub fn open(address: &str) -> bool {
     let screen = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let elsewhere = ["macos", "windows"].contains(&std::env::consts::OS);
@@ -34,7 +34,7 @@ pub fn open(address: &str) -> bool {
     })
 }
 
-/// Whether an opener that was started does its work.
+/// Whether an opener that was started succeeds.
 fn opened(mut child: Child) -> bool {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
@@ -44,7 +44,7 @@ fn opened(mut child: Child) -> bool {
             Err(_) => return false,
         }
     }
-    // A browser may stay: somebody must wait for its end.
+    // A browser may keep running: its exit status must be collected when it ends.
     std::thread::spawn(move || child.wait());
     true
 }

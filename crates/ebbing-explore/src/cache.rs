@@ -1,11 +1,11 @@
-//! What was computed, by what it depends on, within a bound of memory: what was used longest ago goes first.
+//! Computed results by what they depend on, within a memory bound; the least recently used are dropped first.
 
 use ebbing::Context;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that the smallest entry is taken to cost: its key and its place.
+/// Bytes that the smallest entry counts as: its key and its slot.
 const LEAST: usize = 512;
 
 /// Results by key.
@@ -36,11 +36,11 @@ impl Cache {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // A thread that died while it held the lock left whole entries behind.
+        // A thread that panicked while holding the lock left only complete entries behind.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is kept under a key.
+    /// The value of a key.
     pub fn get<T: Send + Sync + 'static>(&self, key: &str) -> Option<Arc<T>> {
         let mut kept = self.kept();
         kept.clock += 1;
@@ -50,12 +50,12 @@ impl Cache {
         entry.value.clone().downcast().ok()
     }
 
-    /// Whether there is something under a key.
+    /// Whether a key has a value.
     pub fn has(&self, key: &str) -> bool {
         self.kept().entries.contains_key(key)
     }
 
-    /// Keeps a value of so many bytes, and lets go of others until all fit; one that is larger than the bound is not kept.
+    /// Stores a value of so many bytes, and drops others until all fit; a value larger than the bound is not stored.
     pub fn put<T: Send + Sync + 'static>(&self, key: &str, value: Arc<T>, bytes: usize) {
         let bytes = bytes.max(LEAST) + key.len();
         let mut kept = self.kept();
@@ -76,7 +76,7 @@ impl Cache {
         kept.entries.insert(key.into(), Entry { value, bytes, used });
     }
 
-    /// What is kept under a key, or what `make` makes, with its bytes.
+    /// The value of a key, or the one that `make` computes, with its bytes.
     ///
     /// # Errors
     /// What `make` says.
@@ -90,14 +90,14 @@ impl Cache {
             return Ok(known);
         }
         let (value, bytes) = make()?;
-        // What was made after an end was asked for is not whole.
+        // What was computed after a stop request is incomplete.
         context.check()?;
         let value = Arc::new(value);
         self.put(key, value.clone(), bytes);
         Ok(value)
     }
 
-    /// Bytes that are kept.
+    /// Bytes in use.
     pub fn bytes(&self) -> usize {
         self.kept().bytes
     }

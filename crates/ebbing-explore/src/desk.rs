@@ -1,4 +1,4 @@
-//! Who waits for what: of one page only the newest request counts, and heavy work is done one at a time.
+//! Requests of pages: only the newest request of a page counts, and heavy work is done one at a time.
 //!
 //! Every request has a token ([`Stop`]) that asks for its end as soon as nobody waits for it.
 
@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// More pages than anybody has open; beyond them those that nobody waits for are forgotten.
+/// The most pages; beyond that, pages without a waiting request are forgotten.
 const PAGES: usize = 64;
 
 /// The requests of all pages.
@@ -43,7 +43,7 @@ impl Drop for Waiting {
 }
 
 impl Desk {
-    /// Takes a request of a page; those with smaller numbers count no more.
+    /// Registers a request of a page; requests with smaller numbers no longer count.
     pub fn take(&self, page: &str, number: u64) -> (Stop, Waiting) {
         let mut all = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= PAGES && !all.contains_key(page) {
@@ -63,7 +63,7 @@ impl Desk {
         (stop.clone(), Waiting(stop))
     }
 
-    /// Waits for its turn with heavy work; none where the request counts no more when it comes.
+    /// Waits for its turn with heavy work; none if the request no longer counts by then.
     pub async fn turn(&self, wanted: &Stop) -> Option<OwnedSemaphorePermit> {
         let turn = self.lane.clone().acquire_owned().await.ok()?;
         (!wanted.stopped()).then_some(turn)

@@ -1,5 +1,5 @@
-//! Users' own tasks: the file that the program was started with, and files dropped on the page. The page names them; a name that
-//! is not known here is refused, and never becomes a path.
+//! Users' own tasks: the file that the program was started with, and files dropped on the page. The page refers to them by name;
+//! an unknown name is refused and never becomes a path.
 
 use ebbing::data::{Array, parse_npz};
 use ebbing::tasks::{Recipe, TaskOrigin};
@@ -10,32 +10,32 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The largest file that the page takes.
 pub const LARGEST: usize = 256 << 20;
-/// As many files are kept, the newest; the file that the program was started with always.
+/// How many files are kept, the newest; the file that the program was started with is always kept.
 const KEPT: usize = 4;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Tasks.
     Tasks(Arc<TaskSequence>),
-    /// What makes tasks.
+    /// A recipe that draws tasks.
     Recipe(Box<Recipe>),
 }
 
 /// A file by its name.
 #[derive(Debug, Clone)]
 pub struct OwnFile {
-    /// What the page calls it.
+    /// Its name on the page.
     pub name: String,
     /// How to name it to the program in a shell.
     pub path: String,
-    /// A hash of its content: another file of the same name is another file.
+    /// A hash of its content, so that another file with the same name counts as another file.
     pub hash: String,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
 }
 
-/// The files that the page can name.
+/// The files that the page can use.
 #[derive(Debug, Default)]
 pub struct Files {
     given: Option<OwnFile>,
@@ -71,10 +71,10 @@ impl Files {
         self.given.iter().chain(&*self.dropped()).map(|file| file.name.clone()).collect()
     }
 
-    /// The file of a name.
+    /// The file with a name.
     ///
     /// # Errors
-    /// [`Error::Setting`] for one that is not here.
+    /// [`Error::Setting`] for an unknown name.
     pub fn named(&self, name: &str) -> Result<OwnFile> {
         let known = self.dropped().iter().rev().chain(&self.given).find(|file| file.name == name).cloned();
         known.ok_or_else(|| {
@@ -83,10 +83,10 @@ impl Files {
         })
     }
 
-    /// Takes a file that was dropped on the page.
+    /// Adds a file that was dropped on the page.
     ///
     /// # Errors
-    /// What the library's readers say of it, with the name that the user knows it by.
+    /// Errors of the library's readers, with the file's name as the user knows it.
     pub fn take(&self, name: &str, bytes: &[u8]) -> Result<String> {
         let name = plain_name(name);
         let content = read(&name, bytes)?;
@@ -101,7 +101,7 @@ impl Files {
     }
 }
 
-/// What is wrong with tasks, with the file that they are in.
+/// An error of tasks with the name of their file.
 fn of_file(path: &Path, error: Error) -> Error {
     let (file, said) = (path.display().to_string(), error.to_string());
     if said.contains(&file) { error } else { Error::data(file, said) }
@@ -124,7 +124,7 @@ fn read(name: &str, bytes: &[u8]) -> Result<Content> {
     match ending.as_str() {
         "toml" => recipe(name, bytes),
         "npz" => {
-            // Refused by the reader in memory before anything is stored; the loader reads files.
+            // The reader in memory refuses it before anything is written to disk; the loader reads files.
             let _: Vec<(String, Array)> = parse_npz(bytes, Path::new(name))?;
             stored(name, "npz", bytes)
         }
@@ -136,7 +136,7 @@ fn read(name: &str, bytes: &[u8]) -> Result<Content> {
     }
 }
 
-/// A recipe that draws tasks from a data set by name: one that names a file of this machine is refused.
+/// A recipe that draws tasks from a data set by name; a recipe that names a file on this machine is refused.
 fn recipe(name: &str, bytes: &[u8]) -> Result<Content> {
     let text =
         std::str::from_utf8(bytes).map_err(|_| Error::file(name, "the text", "not UTF-8", "a recipe is TOML"))?;
@@ -155,7 +155,7 @@ fn recipe(name: &str, bytes: &[u8]) -> Result<Content> {
     }
 }
 
-/// Tasks by the library's loader, from a file of ours that is gone again when it returns.
+/// Tasks read by the library's loader from a temporary file.
 fn stored(name: &str, ending: &str, bytes: &[u8]) -> Result<Content> {
     let failed = |e: std::io::Error| Error::io(name, e);
     let folder = tempfile::tempdir().map_err(failed)?;
@@ -166,7 +166,7 @@ fn stored(name: &str, ending: &str, bytes: &[u8]) -> Result<Content> {
             sequence.settings.files.iter_mut().for_each(|record| record.file = name.into());
             Ok(Content::Tasks(Arc::new(sequence)))
         }
-        // The user knows the file by its own name.
+        // The error names the file as the user knows it.
         Err(error) => {
             let said = error.to_string().replace(&path.display().to_string(), name);
             let problem = said.strip_prefix(&format!("{name}: ")).unwrap_or(&said).to_string();

@@ -1,8 +1,8 @@
-//! What may ask, and what the answers forbid.
+//! Which requests are answered, and what the answers forbid.
 //!
-//! A page elsewhere can make a browser send requests to this machine. It cannot make it send another `Host` than the one it was
-//! asked for, nor leave out or forge `Origin`: requests that name neither this server are refused, and nothing of an answer may be
-//! framed or load anything from elsewhere. A link to the page may stand anywhere: it opens the page, and no other site sees it.
+//! A page from another site can make a browser send requests to this machine. It cannot change the `Host` that the browser sends,
+//! nor omit or forge `Origin`: requests whose `Host` or `Origin` is not this server are refused, and answers forbid framing and
+//! loading anything from elsewhere. Any site may link to the page: the link opens it, and the other site sees nothing of it.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
@@ -25,10 +25,10 @@ const HEADERS: [(HeaderName, &str); 8] = [
     (HeaderName::from_static("cross-origin-embedder-policy"), "require-corp"),
 ];
 
-/// What the page sends with what changes anything: another site cannot without asking first, and is refused then.
+/// The header of every request that changes something: another site cannot send it without a preflight request, which is refused.
 const MARK: &str = "x-ebbing";
 
-/// Refuses what does not come from the server's own page, and marks every answer.
+/// Refuses requests that do not come from the server's own page, and adds the headers above to every answer.
 pub async fn guard(State(port): State<u16>, request: Request, next: Next) -> Response {
     let mut response = match refusal(port, &request) {
         Some(why) => (StatusCode::FORBIDDEN, format!("{why}\n")).into_response(),

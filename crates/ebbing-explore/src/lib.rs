@@ -1,4 +1,4 @@
-//! The page of ebbing: tasks, forecasts, phases and remedies to play with, on the own machine.
+//! The page of `ebbing explore`: tasks, forecasts, phase diagrams and remedies to change and watch, on your own machine.
 //!
 //! ```text
 //! address -> State (a Recipe and a Job) -> library, what is heavy kept in the Cache -> figures of the report -> page
@@ -7,12 +7,12 @@
 //! | Module | What it does |
 //! |---|---|
 //! | `server` | routes, answers that stream their progress, the end |
-//! | `guard` | refuses what does not come from the own page |
-//! | `desk` | of one page only the newest request counts; heavy work one at a time |
-//! | `cache` | what was computed, within a bound of memory |
+//! | `guard` | refuses requests that do not come from the page itself |
+//! | `desk` | only the newest request of a page counts; heavy work one at a time |
+//! | `cache` | computed results, within a memory bound |
 //! | `state` | the address in the words of the flags |
 //! | `files` | users' own tasks, read by the library's readers |
-//! | `views` | what is shown |
+//! | `views` | the views of the page |
 #![deny(missing_docs)]
 
 mod assets;
@@ -31,7 +31,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use views::App;
 
-/// The port that is tried where none is asked for.
+/// The port to try by default.
 pub const PORT: u16 = 8738;
 /// The most bytes of kernels, factors and results that are kept by default: the penalties of one pair of tasks of 1000 examples
 /// beside their forecast.
@@ -42,14 +42,14 @@ fn keep_bytes() -> usize {
     ebbing::plan::Memory::default().free().map_or(KEEP_BYTES, |free| KEEP_BYTES.min((free.bytes / 4.0) as usize))
 }
 
-/// How the page is started.
+/// How to start the page.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The user's own tasks: an `.npz` or CSV file, a folder of them, or a recipe.
     pub tasks: Option<PathBuf>,
     /// The port on 127.0.0.1; 0 for any free one. Without one, [`PORT`] or any free one.
     pub port: Option<u16>,
-    /// Whether the browser is opened.
+    /// Whether to open the browser.
     pub browser: bool,
     /// Bytes of kernels, factors and results that are kept.
     pub keep_bytes: usize,
@@ -61,7 +61,7 @@ impl Default for Options {
     }
 }
 
-/// A server that has its port.
+/// A server that listens on its port.
 #[derive(Debug)]
 pub struct Explorer {
     listener: TcpListener,
@@ -71,10 +71,10 @@ pub struct Explorer {
 }
 
 impl Explorer {
-    /// Reads the tasks and takes the port.
+    /// Reads the tasks and opens the port.
     ///
     /// # Errors
-    /// What the library says of the tasks; [`ebbing::Error::Setting`] for a port that cannot be had.
+    /// What the library says of the tasks; [`ebbing::Error::Setting`] for a port that is not available.
     pub fn new(options: Options) -> ebbing::Result<Explorer> {
         let files = Files::starting_with(options.tasks.as_deref())?;
         let listener = listen(options.port)?;
@@ -95,14 +95,14 @@ impl Explorer {
         }
     }
 
-    /// Serves until the program is to end; `say` gets what the user should know.
+    /// Serves until the program is stopped; `say` prints what the user should know.
     ///
     /// # Errors
     /// Where the operating system does not let it serve.
     pub fn run(self, say: &(dyn Fn(&str) + Sync)) -> ebbing::Result<()> {
         let (url, wanted) = (self.url(), self.options.browser);
         std::thread::scope(|scope| {
-            // Beside the server: the browser asks for the page while its opener is waited for.
+            // In parallel with the server: the browser requests the page while its opener is still running.
             scope.spawn(move || {
                 if wanted && !browser::open(&url) {
                     say("No browser could be opened here: open the address yourself.");
@@ -113,7 +113,7 @@ impl Explorer {
     }
 }
 
-/// The port asked for, or the usual one, or any.
+/// The given port, or the default one, or any free one.
 fn listen(port: Option<u16>) -> ebbing::Result<TcpListener> {
     let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     let found = match port {

@@ -1,5 +1,5 @@
-//! Answers with their progress: one JSON object per line, the last one the result. A page that closes the connection is
-//! heard by the computation.
+//! Answers that stream their progress: one JSON object per line, the last one the result. If the page closes the connection, the
+//! computation stops.
 
 use crate::desk::Waiting;
 use axum::body::{Body, Bytes, HttpBody};
@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Lines that wait to be sent; progress beyond that is dropped.
+/// How many lines may wait to be sent; further progress is dropped.
 const WAITING: usize = 64;
 
 /// The lines of one answer.
@@ -30,7 +30,7 @@ impl Writer {
 
     /// Sends the result.
     pub async fn finish(&self, value: &serde_json::Value) {
-        // Where the page has gone nobody waits for it.
+        // If the page is gone, there is nobody to send it to.
         let _ = self.0.send(line(value)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The server: routes, answers, the end.
+//! The server: routes, answers, shutdown.
 
 use crate::assets::ASSETS;
 use crate::desk::work;
@@ -15,8 +15,8 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
+use ebbing::request::Door;
 use ebbing::{Context, Error};
-use ebbing_studies::job::flag_of;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::net::TcpListener;
@@ -24,10 +24,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is asked for like a view: the best order of the tasks.
+/// Requested like a view: the best order of the tasks.
 const BEST: &str = "best";
 
-/// Serves until the program is to end.
+/// Serves until the program is stopped.
 ///
 /// # Errors
 /// Where the operating system does not let it serve.
@@ -36,21 +36,21 @@ pub fn serve(listener: TcpListener, app: App, port: u16) -> ebbing::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let served = runtime.block_on(async {
         listener.set_nonblocking(true)?;
-        // The last part of an answer is not to wait for more.
+        // The last part of an answer must not wait for more.
         let nodelay = |stream: &mut tokio::net::TcpStream| drop(stream.set_nodelay(true));
         let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(nodelay);
         tokio::select! {
             served = axum::serve(listener, router(Arc::new(app), port)).into_future() => served,
-            () = ended() => Ok(()),
+            () = stopped() => Ok(()),
         }
     });
-    // What is still being computed ends with the program.
+    // Running computations end with the program.
     runtime.shutdown_background();
     served.map_err(failed)
 }
 
-/// Ctrl-C, or a request of the system to end.
-async fn ended() {
+/// Waits for Ctrl-C or a termination signal.
+async fn stopped() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -82,18 +82,16 @@ fn router(app: Arc<App>, port: u16) -> Router {
         .with_state(app)
 }
 
-/// A sentence, as the page shows it: settings have the names of its address, which has no flags.
+/// A sentence as the page shows it: settings are named as in its address, not as flags.
 fn sentence(error: &Error) -> String {
     let said = match error {
-        Error::Setting { name, value, expected } => {
-            format!("{} is {value}; {expected}", flag_of(name)).replace("--", "")
-        }
+        Error::Setting { name, value, expected } => Door::Page.say(Error::setting(name, value, expected)).to_string(),
         other => other.to_string(),
     };
     said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// What the page needs before anything is computed, and what is wrong with its address.
+/// What the page needs before anything is computed, and the error in its address, if any.
 async fn start(Shared(app): Shared<Arc<App>>, RawQuery(query): RawQuery) -> Response {
     let address = query.unwrap_or_default();
     let refused = State::read(&address, &app.files).err().map(|error| sentence(&error));
@@ -104,7 +102,7 @@ fn json_answer(value: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }
 
-/// The parts of a query that are not the page's state: which page asks, with which number, and for which screen.
+/// The parts of a query that are not the page's state: the page, the number of the request, and the screen.
 struct About {
     page: String,
     number: u64,
@@ -186,7 +184,7 @@ fn is_ready(view: &str, app: &App, state: &State) -> bool {
     }
 }
 
-/// Computes on a thread of its own: at once where everything heavy is there, else in its turn. None where nobody waits any more.
+/// Computes on a thread of its own: at once if everything heavy is cached, otherwise in its turn. None if nobody waits any more.
 async fn computed<T: Send + 'static>(
     app: &Arc<App>,
     context: Context,
@@ -209,7 +207,7 @@ async fn computed<T: Send + 'static>(
     }
 }
 
-/// A file to be saved.
+/// A file to save.
 async fn download(
     Shared(app): Shared<Arc<App>>,
     Path((command, file)): Path<(String, String)>,
@@ -224,7 +222,7 @@ async fn download(
         Ok(state) => state,
         Err(error) => return refused(sentence(&error)),
     };
-    // A download is not overtaken by what the page asks next; it ends where the connection does.
+    // A later request of the page does not cancel a download; it ends with its connection.
     let (wanted, _waiting) = app.desk.take(&format!("download {command} {file}"), about.number);
     let ready = is_ready(&command, &app, &state);
     let job = move |app: &App, context: &Context| take::file(&command, &file, app, &state, context);
@@ -241,7 +239,7 @@ async fn download(
     }
 }
 
-/// Takes a file that was dropped on the page; its name stands in the query, its content is the body.
+/// Receives a file that was dropped on the page; its name is in the query, its content is the body.
 async fn take_file(Shared(app): Shared<Arc<App>>, RawQuery(query): RawQuery, request: Request) -> Response {
     let query = query.unwrap_or_default();
     let name = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "name");
@@ -278,7 +276,7 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// The body, unless it is larger than a file may be: no more than that is ever held.
+/// The body, unless it is larger than the largest file; never more than that is in memory.
 async fn collected(mut body: Body) -> Option<Vec<u8>> {
     let mut all: Vec<u8> = Vec::new();
     loop {

@@ -11,67 +11,16 @@
 
 use crate::files::{Content, Files, OwnFile};
 use ebbing::data::Places;
+use ebbing::request::{AdviseRequest, Door, Fields, ForecastRequest, PhaseRequest, Value};
 use ebbing::tasks::{PostSteps, unknown_key};
 use ebbing::{Error, Recipe, Result};
-use ebbing_studies::job::{AdviseJob, ForecastJob, PhaseJob};
-use ebbing_studies::{Job, Value};
-use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Keys of tasks and theory, in the order in which addresses and command lines write them.
-const KEYS: [&str; 36] = [
-    "tasks",
-    "data",
-    "protocol",
-    "length",
-    "examples",
-    "test-examples",
-    "ratio",
-    "first-unpermuted",
-    "fresh-images",
-    "classes-per-group",
-    "one-hot",
-    "rho-target",
-    "rho-shared",
-    "rho-flip",
-    "intermediate",
-    "context",
-    "seed",
-    "center",
-    "whiten",
-    "no-whiten",
-    "whiten-ridge",
-    "norm",
-    "no-norm",
-    "order",
-    "depth",
-    "activation",
-    "mode",
-    "lambda",
-    "sigma",
-    "bias",
-    "beta",
-    "replay",
-    "replay-budget",
-    "depths",
-    "lambdas",
-    "widths",
-];
-/// Those that are flags without a value.
-const SWITCHES: [&str; 8] =
-    ["first-unpermuted", "fresh-images", "one-hot", "whiten", "no-whiten", "norm", "no-norm", "representation"];
-/// How many of them are of the tasks; those that follow are of the theory, which a file of tasks leaves open.
-const OF_TASKS: usize = 24;
-/// Keys of the views.
-const OF_VIEWS: [&str; 7] = [
-    "view",
-    "phase.pair",
-    "phase.lambda",
-    "phase.width",
-    "phase.representation",
-    "advise.keep-forgetting-below",
-    "advise.budget",
-];
+/// What the page shows no use of: files of this machine, averages over seeds, what the views decide themselves.
+const NOT_HERE: [&str; 7] = ["features", "seeds", "max_p", "no_order", "bootstrap", "shuffles", "convention"];
+/// Keys of the views, each behind the name of its request.
+const OF_VIEWS: [(&str, &[&str]); 2] =
+    [("phase", &["pair", "lambda", "width", "representation"]), ("advise", &["keep-forgetting-below", "budget"])];
 /// The views.
 pub const VIEWS: [&str; 5] = ["tasks", "forecast", "phase", "advise", "take"];
 /// What the page shows first: tasks that are there within a moment.
@@ -82,24 +31,14 @@ const LONGEST: usize = 4000;
 /// The state of the page.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// The keys as given, those of the theory and tasks.
-    given: BTreeMap<&'static str, String>,
     /// The users' own file.
     pub file: Option<OwnFile>,
-    /// The request; `tasks` in it is never a path.
-    pub job: ForecastJob,
-    /// Two of the tasks, from 1, for the phase diagram.
-    pub pair: [usize; 2],
-    /// The penalty there.
-    pub phase_lambda: f64,
-    /// The width there.
-    pub width: Option<f64>,
-    /// Whether the hidden layer is looked at there.
-    pub representation: bool,
-    /// What replay is to reach.
-    pub keep_below: Option<f64>,
-    /// The most examples that may be kept.
-    pub budget: Option<usize>,
+    /// Which tasks, and how they are learned; a file of tasks has the name that the page knows it by.
+    pub forecast: ForecastRequest,
+    /// Two of those tasks with a readout each: the pair, the penalty, the width.
+    pub phase: PhaseRequest,
+    /// What is asked of advice beside the forecast.
+    pub advise: AdviseRequest,
 }
 
 impl State {
@@ -111,72 +50,90 @@ impl State {
         if address.len() > LONGEST {
             return Err(Error::setting("the address", "too long", format!("at most {LONGEST} characters are read")));
         }
-        let (mut given, mut of_views) = (BTreeMap::new(), BTreeMap::new());
-        for (key, value) in form_urlencoded::parse(address.as_bytes()) {
-            let key = key.replace('_', "-");
-            if let Some(known) = OF_VIEWS.iter().find(|known| **known == key) {
-                of_views.insert(*known, value.into_owned());
-            } else if let Some(known) = KEYS.iter().find(|known| **known == key) {
-                given.insert(*known, value.into_owned());
-            } else {
-                let known: Vec<String> = KEYS.iter().chain(&OF_VIEWS).map(|key| key.to_string()).collect();
-                return Err(unknown_key(Path::new("the address"), "a key", &key, &known));
-            }
-        }
-        let file = given.get("tasks").map(|name| files.named(name)).transpose()?;
-        let job = job(&given, file.as_ref())?;
-        if let Some(view) = of_views.get("view").filter(|view| !VIEWS.contains(&view.as_str())) {
-            return Err(Error::setting("view", view, format!("must be one of {}", VIEWS.join(", "))));
-        }
-        let number = |key: &str| of_views.get(key).map(|value| positive(key, value)).transpose();
-        let width = number("phase.width")?.filter(|n| n.is_finite());
-        if let Some(narrow) = width.filter(|n| *n < 1.0) {
-            return Err(Error::setting("phase.width", narrow, "must be a number of units, at least 1"));
-        }
-        let representation = match of_views.get("phase.representation").map(String::as_str) {
-            None | Some("false") => false,
-            Some("true") => true,
-            Some(other) => return Err(Error::setting("phase.representation", other, "must be true or false")),
+        let mut state = State {
+            file: None,
+            forecast: ForecastRequest::default(),
+            phase: PhaseRequest { pair: vec![1, 2], ..PhaseRequest::default() },
+            advise: AdviseRequest::default(),
         };
-        let budget = of_views
-            .get("advise.budget")
-            .map(|m| m.parse().map_err(|_| Error::setting("advise.budget", m, "must be a whole number, at least 0")));
-        Ok(State {
-            pair: of_views.get("phase.pair").map_or(Ok([1, 2]), |pair| two_of(pair))?,
-            phase_lambda: number("phase.lambda")?.unwrap_or(f64::INFINITY),
-            keep_below: number("advise.keep-forgetting-below")?,
-            budget: budget.transpose()?,
-            representation,
-            given,
-            file,
-            job,
-            width,
-        })
+        for (key, value) in form_urlencoded::parse(address.as_bytes()) {
+            state.set(&key.replace('_', "-"), &value)?;
+        }
+        state.file =
+            state.forecast.tasks.tasks.as_ref().map(|name| files.named(&name.to_string_lossy())).transpose()?;
+        state.check()?;
+        Ok(state)
     }
 
-    /// What makes the tasks before they are put in order, and the tasks themselves where they are a file's own.
+    /// Sets what one key of the address says.
+    fn set(&mut self, key: &str, word: &str) -> Result<()> {
+        let value = Value::from(word);
+        let known = |view: &str, key: &str| OF_VIEWS.iter().any(|(name, keys)| *name == view && keys.contains(&key));
+        match key.split_once('.') {
+            None if key == "view" => match VIEWS.contains(&word) {
+                true => Ok(()),
+                false => Err(Error::setting("view", word, format!("must be one of {}", VIEWS.join(", ")))),
+            },
+            None if ForecastRequest::field(key).is_some_and(|field| !NOT_HERE.contains(&field.key)) => {
+                self.forecast.set(key, &value)
+            }
+            Some((view @ "phase", of_view)) if known(view, of_view) => in_view(view, self.phase.set(of_view, &value)),
+            Some((view, of_view)) if known(view, of_view) => in_view(view, self.advise.set(of_view, &value)),
+            _ => {
+                let own = ForecastRequest::fields().iter().filter(|field| !NOT_HERE.contains(&field.key));
+                let own = own.map(|field| Door::Page.name(field.key));
+                let of_views =
+                    OF_VIEWS.iter().flat_map(|(view, keys)| keys.iter().map(move |key| format!("{view}.{key}")));
+                let known: Vec<String> = own.chain(of_views).chain(["view".to_string()]).collect();
+                Err(unknown_key(Path::new("the address"), "a key", key, &known))
+            }
+        }
+    }
+
+    /// Refuses what can be refused before any tasks are drawn.
+    fn check(&self) -> Result<()> {
+        if let Some(OwnFile { content: Content::Recipe(_), .. }) = &self.file {
+            self.forecast.settings()?;
+            self.recipe()?;
+        } else {
+            if self.file.is_none() {
+                known_data(self.forecast.tasks.data())?;
+            }
+            self.forecast.check()?;
+        }
+        in_view("phase", self.phase_request().and_then(|request| request.check_fields()))?;
+        match (&self.phase.pair[..], &self.phase.lambda[..]) {
+            ([i, j], [_]) if i != j && *i > 0 && *j > 0 => Ok(()),
+            ([_, _], lambdas) if lambdas.len() != 1 => {
+                Err(Error::setting("phase.lambda", lambdas.len(), "must be one penalty, or inf"))
+            }
+            (pair, _) => {
+                let pair: Vec<String> = pair.iter().map(usize::to_string).collect();
+                Err(Error::setting("phase.pair", pair.join(","), "must be two different tasks, such as 1,2"))
+            }
+        }
+    }
+
+    /// What makes the tasks before they are put in order; a file's own tasks are in memory already.
     ///
     /// # Errors
     /// What the keys say.
     pub fn recipe(&self) -> Result<Recipe> {
-        let mut keys = self.job.tasks.clone();
-        keys.order.clear();
-        let Some(OwnFile { content: Content::Recipe(recipe), .. }) = &self.file else {
-            // A name with this ending is not opened by anybody.
-            keys.tasks = self.file.as_ref().map(|_| "tasks.npz".into());
-            return keys.recipe();
-        };
-        let own = |key: &&&str| !State::is_of_theory(key) && !["tasks", "seed", "order"].contains(*key);
-        if let Some(key) = self.given.keys().find(own) {
-            return Err(Error::setting(*key, &self.given[key], "the recipe says itself which tasks are drawn"));
+        let mut tasks = self.forecast.tasks.clone();
+        tasks.order.clear();
+        match &self.file {
+            Some(OwnFile { content: Content::Recipe(recipe), .. }) => {
+                let post = PostSteps { order: Vec::new(), ..recipe.post.clone() };
+                tasks.over(Recipe { post, ..(**recipe).clone() })
+            }
+            _ => tasks.recipe(),
         }
-        let post = PostSteps { order: Vec::new(), ..recipe.post.clone() };
-        Ok(Recipe { post, seed: keys.seed.unwrap_or(recipe.seed), ..(**recipe).clone() })
     }
 
     /// The order in which tasks are learned, from 1: the one asked for, or the one in which they come.
     pub fn order(&self, count: usize) -> Vec<usize> {
-        if self.job.tasks.order.is_empty() { self.came(count) } else { self.job.tasks.order.clone() }
+        let order = &self.forecast.tasks.order;
+        if order.is_empty() { self.came(count) } else { order.clone() }
     }
 
     /// The order in which tasks come, from 1: a recipe's own, or that of their numbers.
@@ -202,97 +159,60 @@ impl State {
     pub fn origin(&self) -> String {
         match &self.file {
             Some(file) => file.name.clone(),
-            None => format!("{}, {}", self.job.tasks.data(), self.job.tasks.protocol_name()),
+            None => format!("{}, {}", self.forecast.tasks.data(), self.forecast.tasks.protocol_name()),
         }
     }
 
-    /// The request of the phase diagram of the chosen pair.
-    pub fn phase(&self) -> PhaseJob {
-        let mut tasks = self.job.tasks.clone();
-        tasks.order.clear();
-        PhaseJob {
-            tasks,
-            sigma: self.job.sigma,
-            activation: self.job.activation,
-            pair: self.pair.to_vec(),
-            width: self.width,
-            lambda: vec![self.phase_lambda],
-            representation: self.representation && self.width.is_some(),
-            ..PhaseJob::default()
-        }
+    /// The penalty of the phase diagram.
+    pub fn phase_lambda(&self) -> f64 {
+        self.phase.lambda.first().copied().unwrap_or(f64::INFINITY)
     }
 
-    /// The request of advice.
-    pub fn advise(&self) -> AdviseJob {
-        let job = &self.job;
-        AdviseJob {
-            tasks: job.tasks.clone(),
-            depth: job.depth,
-            activation: job.activation,
-            mode: job.mode,
-            sigma: job.sigma,
-            bias: job.bias,
-            beta: job.beta,
-            keep_forgetting_below: self.keep_below,
-            budget: self.budget,
-            replay_budget: job.replay.replay_budget,
-            ..AdviseJob::default()
-        }
+    /// The request of the phase diagram of the chosen pair: the forecast's network, with a penalty and a temperature of its own.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for what the phase diagram does not know.
+    pub fn phase_request(&self) -> Result<PhaseRequest> {
+        let mut request = self.phase.clone();
+        self.share(&mut request, &["order", "lambda", "beta"])?;
+        request.representation &= request.width.is_some();
+        Ok(request)
     }
 
-    /// The keys of tasks and theory as given, in their order.
-    pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        KEYS.iter().filter_map(|key| Some((*key, self.given.get(key)?.as_str())))
+    /// The request of advice, which sweeps penalties and widths itself.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for what advice does not know.
+    pub fn advise_request(&self) -> Result<AdviseRequest> {
+        let mut request = self.advise.clone();
+        self.share(&mut request, &["lambdas", "widths"])?;
+        Ok(request)
     }
 
-    /// Whether a key is a flag without a value.
-    pub fn is_switch(key: &str) -> bool {
-        SWITCHES.contains(&key)
-    }
-
-    /// Whether a key is one of the theory, not of the tasks.
-    pub fn is_of_theory(key: &str) -> bool {
-        KEYS[OF_TASKS..].contains(&key)
+    /// Sets what was asked of the forecast, where the other request has a field for it.
+    fn share<R: Fields>(&self, request: &mut R, but: &[&str]) -> Result<()> {
+        let shared =
+            self.forecast.given().filter(|(field, _)| R::field(field.key).is_some() && !but.contains(&field.key));
+        shared.into_iter().try_for_each(|(field, value)| request.set(field.key, &value))
     }
 
     /// What the tasks depend on: equal words, equal tasks.
+    ///
+    /// # Errors
+    /// What the keys say.
     pub fn tasks_key(&self) -> Result<String> {
         let file = self.file.as_ref().map_or("", |file| &file.hash);
-        let recipe = self.recipe()?;
-        Ok(format!("{file} {:?}", recipe))
+        let recipe = serde_json::to_string(&self.recipe()?);
+        Ok(format!("{file} {}", recipe.map_err(|e| Error::data("the recipe", e.to_string()))?))
     }
 }
 
-/// The request of the keys.
-fn job(given: &BTreeMap<&'static str, String>, file: Option<&OwnFile>) -> Result<ForecastJob> {
-    let seed = given.get("seed").map(|seed| {
-        seed.parse::<u64>().map_err(|_| Error::setting("seed", seed, "must be a whole number, at least 0"))
-    });
-    let seed = seed.transpose()?;
-    let values: Vec<(String, Value)> = given
-        .iter()
-        .filter(|(key, _)| !["tasks", "seed"].contains(*key))
-        .map(|(key, value)| (key.replace('-', "_"), typed(value)))
-        .collect();
-    let settings: BTreeMap<&str, &Value> = values.iter().map(|(key, value)| (key.as_str(), value)).collect();
-    let mut made = Job::new("forecast", &settings, seed.unwrap_or(0))?;
-    if let Job::Forecast(job) = &mut made {
-        job.tasks.seed = seed;
-        if file.is_some() {
-            // Which keys go with a file is told by those that draw; it is never opened by this name.
-            job.tasks.tasks = Some("tasks.npz".into());
-        } else {
-            known_data(job.tasks.data())?;
-        }
-    }
-    let recipe = matches!(file, Some(OwnFile { content: Content::Recipe(_), .. }));
-    if !recipe {
-        made.check()?;
-    }
-    let Job::Forecast(mut job) = made else { return Err(Error::data("the address", "it is no forecast")) };
-    job.settings()?;
-    job.tasks.tasks = None;
-    Ok(*job)
+/// An error with the name that the address has for the setting.
+fn in_view(view: &str, done: Result<()>) -> Result<()> {
+    done.map_err(|error| match Door::Page.say(error) {
+        Error::Setting { name, value, expected } => Error::setting(format!("{view}.{name}"), value, expected),
+        other => other,
+    })
 }
 
 /// Only data sets that are known by name: with a path in its place, the page would reach into the file system.
@@ -309,28 +229,6 @@ fn known_data(data: &str) -> Result<()> {
     Err(Error::setting("data", data, format!("must be a data set that is here: {}", here.join(", "))))
 }
 
-/// A value as studies take it.
-fn typed(text: &str) -> Value {
-    match (text.parse::<i64>(), text.parse::<f64>()) {
-        (Ok(whole), _) => Value::Integer(whole),
-        (_, Ok(number)) if !number.is_nan() => Value::Number(number),
-        _ => Value::Text(text.into()),
-    }
-}
-
-fn positive(key: &str, text: &str) -> Result<f64> {
-    let number = text.parse::<f64>().ok().filter(|x| *x >= 0.0);
-    number.ok_or_else(|| Error::setting(key, text, "must be a number, at least 0"))
-}
-
-fn two_of(text: &str) -> Result<[usize; 2]> {
-    let numbers: Vec<usize> = text.split(',').filter_map(|word| word.trim().parse().ok()).collect();
-    match numbers[..] {
-        [i, j] if i != j && i > 0 && j > 0 => Ok([i, j]),
-        _ => Err(Error::setting("phase.pair", text, "must be two different tasks, such as 1,2")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,16 +237,19 @@ mod tests {
     fn addresses_are_read_in_the_words_of_the_flags() {
         let files = Files::default();
         let state = State::read("protocol=split&examples=50&order=2,1,3,4,5&mode=gibbs&lambda=10&view=phase&phase.pair=3,1&phase.lambda=inf&phase.width=200&one-hot=true", &files).unwrap();
-        assert_eq!((state.pair, state.width), ([3, 1], Some(200.0)));
-        assert_eq!((state.job.lambda, state.job.tasks.examples, state.job.tasks.one_hot), (10.0, Some(50), true));
+        assert_eq!((&state.phase.pair[..], state.phase.width), (&[3, 1][..], Some(200.0)));
+        let tasks = &state.forecast.tasks;
+        assert_eq!((state.forecast.lambda, tasks.examples, tasks.one_hot), (10.0, Some(50), true));
         assert_eq!((state.order(5), state.came(5)), (vec![2, 1, 3, 4, 5], vec![1, 2, 3, 4, 5]));
-        assert!(state.recipe().unwrap().post.order.is_empty() && state.phase_lambda.is_infinite());
+        assert!(state.recipe().unwrap().post.order.is_empty() && state.phase_lambda().is_infinite());
         let underscored = State::read("test_examples=20&rho_target=0.25&protocol=target-distractor", &files).unwrap();
-        assert_eq!((underscored.job.tasks.test_examples, underscored.job.tasks.rho_target), (Some(20), Some(0.25)));
-        assert!(State::is_of_theory("depth") && !State::is_of_theory("order"));
+        let tasks = &underscored.forecast.tasks;
+        assert_eq!((tasks.test_examples, tasks.rho_target), (Some(20), Some(0.25)));
         let first = State::read(FIRST, &files).unwrap();
         assert_eq!(first.order(3), [1, 2, 3]);
-        let written: Vec<String> = first.given().map(|(key, value)| format!("{key}={value}")).collect();
+        let given = first.forecast.given();
+        let written: Vec<String> =
+            given.map(|(field, value)| format!("{}={value}", Door::Page.name(field.key))).collect();
         assert_eq!(written.join("&"), FIRST);
     }
 
@@ -356,11 +257,11 @@ mod tests {
     fn advice_sweeps_the_penalty_itself_and_refuses_one() {
         let settings = |address: &str| {
             let state = State::read(address, &Files::default()).unwrap();
-            state.advise().settings().and_then(|settings| settings.checked())
+            state.advise_request()?.settings()?.checked()
         };
         for gibbs in ["mode=gibbs&lambda=10", "mode=gibbs"] {
             let refused = settings(gibbs).unwrap_err().to_string();
-            assert_eq!(refused, "mode is gibbs; must be rf, ntk or lazy: advice sweeps the penalty itself");
+            assert_eq!(refused, "--mode is gibbs; must be rf, ntk or lazy");
         }
         settings("mode=ntk").unwrap();
     }
@@ -381,14 +282,16 @@ mod tests {
             ("protocol=split&ratio=0.5", "--ratio"),
             ("lambda=5", "lambda"),
             ("phase.pair=1,1", "two different tasks"),
-            ("phase.pair=x", "two different tasks"),
+            ("phase.pair=x", "phase.pair is x"),
             ("phase.width=0.5", "at least 1"),
             ("phase.width=-3", "phase.width"),
             ("phase.representation=1", "true or false"),
             ("bias=-1", "bias"),
             ("widths=ten", "widths"),
             ("seed=-1", "seed is -1"),
-            ("advise.budget=many", "advise.budget"),
+            ("phase.lambda=1,2", "phase.lambda"),
+            ("features=/etc/passwd", "features"),
+            ("advise.budget=many", "advise.budget is many"),
             (long.as_str(), "too long"),
         ] {
             let said = State::read(address, &files).map(|_| ()).unwrap_err().to_string();

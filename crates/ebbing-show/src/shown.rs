@@ -10,6 +10,7 @@ use crate::matrix::Matrix;
 use crate::metadata::Metadata;
 use crate::table::Table;
 use crate::terminal::Screen;
+use crate::text::plain_text;
 
 /// An answer that can be shown.
 pub trait Show {
@@ -32,6 +33,28 @@ pub enum Part {
     Table(Table),
     /// A matrix.
     Matrix(Matrix),
+}
+
+impl Part {
+    /// Caption, heads and cells, row by row, as plain text.
+    pub fn grid(&self) -> (String, Vec<String>, Vec<Vec<String>>) {
+        match self {
+            Part::Words(words) => (plain_text(words), vec![], vec![]),
+            Part::Table(table) => {
+                let heads = table.columns.iter().map(|c| plain_text(&c.full_head()));
+                let rows =
+                    (0..table.rows().unwrap_or(0)).map(|r| table.columns.iter().map(move |c| plain_text(&c.cell(r))));
+                (plain_text(&table.title), heads.collect(), rows.map(Iterator::collect).collect())
+            }
+            Part::Matrix(matrix) => {
+                let heads = std::iter::once(&matrix.row_name).chain(&matrix.columns).map(|head| plain_text(head));
+                let cells = |r: usize| (0..matrix.columns.len()).map(move |c| matrix.cell(r, c));
+                let rows = matrix.rows.iter().enumerate();
+                let rows = rows.map(|(r, name)| std::iter::once(plain_text(name)).chain(cells(r)).collect());
+                (plain_text(&matrix.name), heads.collect(), rows.collect())
+            }
+        }
+    }
 }
 
 impl From<Table> for Part {
@@ -59,6 +82,8 @@ pub struct Shown {
     pub notes: Vec<String>,
     /// Figures by the names of their files.
     pub figures: Vec<(&'static str, Figure)>,
+    /// A figure of the report that somebody else has drawn, as SVG.
+    pub drawing: Option<String>,
     /// What terminal and notebook show below the heading.
     pub page: Vec<Part>,
     /// The tables and matrices of the report.
@@ -163,14 +188,4 @@ impl Shown {
 /// "1 seed", "3 seeds".
 pub(crate) fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
-}
-
-/// An argument as it can be typed again in a shell.
-pub fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        argument.to_string()
-    } else {
-        format!("'{}'", argument.replace('\'', "'\\''"))
-    }
 }

@@ -5,6 +5,7 @@ use crate::matrix::Matrix;
 use crate::style::{significant, with_error};
 use crate::text::{Rich, column_key};
 use ebbing::stats::Estimate;
+use ebbing::stats::number::chosen;
 
 /// What an uncertainty is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ impl Spread {
 pub(crate) enum Values {
     /// Real numbers, shown with three significant digits.
     Numbers(Vec<f64>),
+    /// Real numbers that were asked for, shown with the digits that they have.
+    Chosen(Vec<f64>),
     /// Whole numbers, shown in full.
     Integers(Vec<i64>),
     /// Words.
@@ -50,7 +53,7 @@ pub(crate) enum Values {
 impl Values {
     fn len(&self) -> usize {
         match self {
-            Values::Numbers(v) => v.len(),
+            Values::Numbers(v) | Values::Chosen(v) => v.len(),
             Values::Integers(v) => v.len(),
             Values::Texts(v) => v.len(),
         }
@@ -85,9 +88,10 @@ impl Column {
     pub fn cell(&self, row: usize) -> String {
         match (&self.values, &self.errors) {
             // A missing value; files keep it as NaN.
-            (Values::Numbers(v), _) if v[row].is_nan() => "–".into(),
+            (Values::Numbers(v) | Values::Chosen(v), _) if v[row].is_nan() => "–".into(),
             (Values::Numbers(v), Some((_, e))) => with_error(v[row], e[row]),
             (Values::Numbers(v), None) => significant(v[row]),
+            (Values::Chosen(v), _) => chosen(v[row]),
             (Values::Integers(v), _) => v[row].to_string(),
             (Values::Texts(v), _) => v[row].clone(),
         }
@@ -146,6 +150,11 @@ impl Table {
     /// Adds real numbers.
     pub fn number(self, head: &str, values: &[f64]) -> Table {
         self.column(head, Values::Numbers(values.into()), None)
+    }
+
+    /// Adds real numbers that were asked for, such as a width or a penalty: these are shown with all of their digits.
+    pub fn chosen(self, head: &str, values: &[f64]) -> Table {
+        self.column(head, Values::Chosen(values.into()), None)
     }
 
     /// Adds real numbers with uncertainties, shown as `0.812 ± 0.006`.
@@ -214,7 +223,7 @@ impl Table {
         let mut columns = Vec::new();
         for c in &self.columns {
             let values = match &c.values {
-                Values::Numbers(v) => FileValues::Numbers(v),
+                Values::Numbers(v) | Values::Chosen(v) => FileValues::Numbers(v),
                 Values::Integers(v) => FileValues::Integers(v),
                 Values::Texts(v) => FileValues::Texts(v),
             };
@@ -258,6 +267,13 @@ impl<T> Rows<'_, T> {
     pub fn number<V: Into<Option<f64>>>(mut self, head: &str, get: impl Fn(&T) -> V) -> Self {
         let values = self.column(|row| get(row).into().unwrap_or(f64::NAN));
         self.table = self.table.number(head, &values);
+        self
+    }
+
+    /// Adds real numbers that were asked for.
+    pub fn chosen<V: Into<Option<f64>>>(mut self, head: &str, get: impl Fn(&T) -> V) -> Self {
+        let values = self.column(|row| get(row).into().unwrap_or(f64::NAN));
+        self.table = self.table.chosen(head, &values);
         self
     }
 

@@ -160,7 +160,7 @@ fn the_page_is_well_formed_and_complete() {
         "seed",
         "ab12",
         "\"depth\": 3",
-        "@article",
+        "@software{ebbing",
         "1 value not a number",
         "Figure 2.",
     ] {

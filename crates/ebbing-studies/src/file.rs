@@ -1,13 +1,16 @@
 //! The file of a study: the command, its settings, the grid and the seeds, in TOML; and the grid of jobs that it asks for.
 
 use crate::cell::{Cell, Value};
-use crate::job::{Job, flag_of};
+use crate::rows::{Job, columns, field_value};
 use crate::slurm::SlurmOptions;
 use crate::study::Study;
 use ebbing::data::{Sources, file_sha256};
-use ebbing::tasks::unknown_key;
-use ebbing::{Error, Result};
+use ebbing::plan::Sizes;
+use ebbing::request::{Door, Request};
+use ebbing::tasks::{dim_of, unknown_key};
+use ebbing::{Error, Recipe, Result, TaskSequence};
 use serde_json::json;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -59,7 +62,7 @@ impl StudyFile {
     /// # Errors
     /// The first setting that a job refuses, with the file and the line; what is wrong with a task file that it names.
     pub fn study(&self) -> Result<Study> {
-        let (sources, mut drawable) = (Sources::new(), BTreeSet::new());
+        let mut known = KnownTasks::default();
         let mut cells = vec![Cell::new(0)];
         for (key, values) in &self.grid {
             cells = cells.iter().flat_map(|c| values.iter().map(|v| c.clone().with(key, v.clone()))).collect();
@@ -69,30 +72,25 @@ impl StudyFile {
             name: self.name.clone(),
             settings: json!({ "command": self.command, "settings": self.constants, "files": self.files()? }),
             data: self.data(),
-            columns: Job::columns(&self.command),
+            columns: columns(&self.command),
             ..Study::default()
         };
         for cell in cells.into_iter().flat_map(seeded) {
-            let job = self.job(&cell, &|job| {
-                if drawable.contains(&job.tasks_asked_for()) { Ok(()) } else { job.check_tasks(&sources) }
-            })?;
-            drawable.insert(job.tasks_asked_for());
+            let job = self.job(&cell, &mut known)?;
             study.push(cell, job);
         }
         Ok(study)
     }
 
-    fn job(&self, cell: &Cell, check_tasks: &dyn Fn(&Job) -> Result<()>) -> Result<Job> {
-        let constants = self.constants.iter().map(|(key, value)| (key.as_str(), value));
-        let own = cell.settings.iter().map(|(key, value)| (key.as_str(), value));
-        let job = Job::new(&self.command, &constants.chain(own).collect(), cell.seed);
-        let checked = job.and_then(|job| {
-            job.check()?;
-            check_tasks(&job)?;
-            job.check_sizes().map(|()| job)
+    fn job(&self, cell: &Cell, known: &mut KnownTasks) -> Result<Job> {
+        let checked = self.request(cell).and_then(|request| {
+            request.check()?;
+            request.check_seed()?;
+            let sizes = request.part_of(known.sizes(&request)?);
+            request.check_sizes(&sizes).map(|()| Job { request, sizes })
         });
         checked.map_err(|error| {
-            let error = in_keys(error);
+            let error = Door::File.say(error);
             let place = match &error {
                 Error::Setting { name, .. } => self.line_of(name).map(|n| format!(", line {n}")),
                 _ => None,
@@ -102,6 +100,16 @@ impl StudyFile {
             let file = format!("{}{}{at}", self.path.display(), place.unwrap_or_default());
             Error::data(file, error.to_string())
         })
+    }
+
+    /// The request of a cell.
+    fn request(&self, cell: &Cell) -> Result<Request> {
+        let mut request = Request::of(&self.command)?;
+        for (key, value) in self.constants.iter().chain(&cell.settings) {
+            request.set(key, &field_value(value))?;
+        }
+        request.set("seed", &ebbing::request::Value::Whole(cell.seed))?;
+        Ok(request)
     }
 
     /// The line of the file (from 1) that sets a key of [settings] or [grid]; flags are written with dashes.
@@ -137,6 +145,54 @@ impl StudyFile {
     }
 }
 
+/// Tasks that cells have in common are looked at once.
+#[derive(Default)]
+struct KnownTasks {
+    sources: Sources,
+    sizes: BTreeMap<String, Sizes>,
+    dims: RefCell<BTreeMap<String, usize>>,
+}
+
+impl KnownTasks {
+    /// The sizes of the tasks of a request; refuses data sets and files that do not suffice for them.
+    fn sizes(&mut self, request: &Request) -> Result<Sizes> {
+        let recipe = request.recipe()?;
+        let features = request.features();
+        let key = json!([recipe.as_ref().map(|recipe| (&recipe.origin, &recipe.post)), features]).to_string();
+        if let Some(sizes) = self.sizes.get(&key) {
+            return Ok(sizes.clone());
+        }
+        let sizes = match recipe {
+            Some(recipe) if recipe.varies() => {
+                recipe.check(&self.sources, recipe.seed)?;
+                recipe.sizes_with(&|data| self.dim(data))?
+            }
+            Some(recipe) => own_sizes(&recipe, &self.sources)?,
+            None => {
+                let all = features.iter().map(TaskSequence::load).collect::<Result<Vec<_>>>()?;
+                all.first().map(TaskSequence::sizes).unwrap_or_default()
+            }
+        };
+        self.sizes.insert(key, sizes.clone());
+        Ok(sizes)
+    }
+
+    /// The input dimension of a data set.
+    fn dim(&self, data: &str) -> Result<usize> {
+        if let Some(dim) = self.dims.borrow().get(data) {
+            return Ok(*dim);
+        }
+        let dim = dim_of(data)?;
+        self.dims.borrow_mut().insert(data.into(), dim);
+        Ok(dim)
+    }
+}
+
+/// The sizes of own tasks with what is done to them afterwards.
+fn own_sizes(recipe: &Recipe, sources: &Sources) -> Result<Sizes> {
+    Ok(Recipe { preprocess: None, ..recipe.clone() }.draw(sources, recipe.seed)?.sizes())
+}
+
 /// The checksums of a file, or of the files in a folder.
 fn hash(path: &Path, files: &mut BTreeMap<String, String>) -> Result<()> {
     let mut paths = vec![path.to_path_buf()];
@@ -158,11 +214,11 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&self, text: String) -> Result<StudyFile> {
         self.known("a key of the study", &self.table, &["command", "name", "seeds", "settings", "grid", "slurm"])?;
-        let expected = format!("must be one of {}", Job::COMMANDS.join(", "));
+        let expected = format!("must be one of {}", Request::COMMANDS.join(", "));
         let command = match self.table.get("command") {
-            Some(toml::Value::String(name)) if Job::COMMANDS.contains(&name.as_str()) => name.clone(),
+            Some(toml::Value::String(name)) if Request::COMMANDS.contains(&name.as_str()) => name.clone(),
             Some(toml::Value::String(name)) => {
-                return Err(unknown_key(self.path, "command", name, &Job::COMMANDS.map(String::from)));
+                return Err(unknown_key(self.path, "command", name, &Request::COMMANDS.map(String::from)));
             }
             Some(other) => return Err(self.wrong("command", other, &expected)),
             None => return Err(self.wrong("command", "missing", &expected)),
@@ -174,8 +230,8 @@ impl Reader<'_> {
             Some(other) => return Err(self.wrong("name", other, "must be letters, digits, '.', '_' and '-'")),
         };
         let (settings, grid) = (self.subtable("settings")?, self.subtable("grid")?);
-        let keys = Job::keys(&command);
-        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let fields = Request::of(&command)?.fields();
+        let keys: Vec<&str> = fields.iter().filter(|field| field.in_studies).map(|field| field.key).collect();
         self.known("a key of [settings]", &settings, &keys)?;
         self.known("a key of [grid]", &grid, &keys)?;
         let mut constants = BTreeMap::new();
@@ -304,16 +360,6 @@ fn at_line(path: &Path, text: &str, error: &toml::de::Error) -> Error {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
     Error::file(path, format!("line {line}"), "no TOML", error.message().replace('\n', " "))
-}
-
-/// An error with the key of the file in the place of the library's setting.
-fn in_keys(error: Error) -> Error {
-    match error {
-        Error::Setting { name, value, expected } if flag_of(&name).starts_with("--") => {
-            Error::setting(flag_of(&name).trim_start_matches('-').replace('-', "_"), value, expected)
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]

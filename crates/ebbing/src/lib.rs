@@ -46,7 +46,7 @@
 //! | [`tasks`] | tasks, sequences of tasks, and the protocols that draw them |
 //! | [`kernels`] | the prior of the weights over time, and kernels of wide networks under it |
 //! | [`theory`] | forecasts from kernels and targets, one module per question |
-//! | [`answer`] | what a request is answered with, for whoever shows or stores it |
+//! | [`request`] | what can be asked, command by command, with every field declared once |
 //! | [`nets`] | finite networks: gradient descent with penalties, and Monte Carlo |
 //! | [`metrics`] | losses, accuracies, and metrics of continual learning |
 //! | [`stats`] | fits, correlations, means with standard errors |
@@ -65,7 +65,6 @@
 //! lists every equation with the function that computes it, and every misprint that was corrected.
 #![deny(missing_docs)]
 
-pub mod answer;
 pub mod context;
 pub mod data;
 mod error;
@@ -74,6 +73,7 @@ pub mod linalg;
 pub mod metrics;
 pub mod nets;
 pub mod plan;
+pub mod request;
 pub mod rng;
 pub mod serde_infinity;
 pub mod stats;

@@ -1,6 +1,6 @@
 //! Random streams: (seed, purpose, index) names an independent ChaCha stream, the same on every machine.
 //!
-//! [`Stream`] is all there is. Give every use a purpose of its own ("permutation", "labels"): then one use does not
+//! [`Stream`] is the only type. Give every use a purpose of its own ("permutation", "labels"): then one use does not
 //! shift the draws of another, and the index (of a task, a chain) makes pieces of work independent of their order.
 //!
 //! Nothing here calls the platform's mathematical library: normals use the `libm` crate, so that the draws have the

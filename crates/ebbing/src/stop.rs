@@ -24,7 +24,7 @@ thread_local! {
 
 /// Asks for the end of one request; copies are one token.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop(Arc<AtomicBool>, #[cfg(test)] tests::Looks);
 
 impl Stop {
     /// Asks for the end.
@@ -34,6 +34,8 @@ impl Stop {
 
     /// Whether the end is asked for.
     pub fn stopped(&self) -> bool {
+        #[cfg(test)]
+        self.1.count(&self.0);
         self.0.load(Ordering::Relaxed)
     }
 
@@ -88,3 +90,6 @@ pub(crate) fn requested() -> bool {
 pub(crate) fn check() -> Result<()> {
     if requested() { Err(Error::Stopped) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,10 @@
 //! `ebbing advise`: what to do against forgetting.
 
 use crate::console::Console;
+use crate::flags::Flags;
 use crate::output::Output;
 use ebbing::data::Sources;
-use ebbing_studies::job::AdviseJob;
+use ebbing::request::AdviseRequest;
 
 /// Tell what each remedy would do against forgetting, and what it costs
 ///
@@ -17,17 +18,18 @@ use ebbing_studies::job::AdviseJob;
   ebbing advise --data mnist --protocol split --seeds 5 --mode ntk")]
 pub struct Args {
     #[command(flatten)]
-    job: AdviseJob,
+    request: Flags<AdviseRequest>,
     #[command(flatten)]
     output: Output,
 }
 
 impl Args {
-    /// Computes and prints.
+    /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
+        let request = self.request.0;
         let context = console.watched("advise");
-        let _held = self.output.begin(self.job.clone(), &context)?;
-        let advice = self.job.run(&Sources::new(), &context)?;
+        let _held = self.output.begin(request.clone(), &context)?;
+        let advice = request.run(&Sources::new(), &context)?;
         drop(context);
         let metadata = self.output.metadata("advise", Some(advice.seed), &advice.tasks, &advice.settings)?;
         self.output.finish(console, ("advise", "advice"), &metadata, &advice)

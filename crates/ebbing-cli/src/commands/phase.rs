@@ -1,10 +1,11 @@
 //! `ebbing phase`: the three regimes of two tasks with a readout each, against the load P/N.
 
 use crate::console::Console;
+use crate::flags::Flags;
 use crate::output::Output;
 use ebbing::data::Sources;
+use ebbing::request::{PhaseAnswer, PhaseRequest};
 use ebbing_show::Show;
-use ebbing_studies::job::PhaseJob;
 
 /// Draw the phase diagram of two tasks with a readout each
 ///
@@ -22,28 +23,25 @@ use ebbing_studies::job::PhaseJob;
   ebbing phase --length 3 --lambda 1e3,inf       three tasks, a readout each")]
 pub struct Args {
     #[command(flatten)]
-    job: PhaseJob,
+    request: Flags<PhaseRequest>,
     #[command(flatten)]
     output: Output,
 }
 
 impl Args {
-    /// Computes and prints.
+    /// Computes and tells.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone(), &console.context())?;
-        let sources = Sources::new();
-        if self.job.pairs {
-            let pairs = self.job.all_pairs(&sources, &console.watched("pairs of tasks"))?;
-            self.finish(console, &pairs.settings, &pairs.prepared, &pairs)
-        } else if self.job.curves_alone() {
-            let curves = self.job.sequence(&sources, &console.watched("curves against the load"))?;
-            self.finish(console, &curves.settings, &curves.prepared, &curves)
-        } else if self.job.sweep().is_some() {
-            let diagram = self.job.swept(&sources, &console.watched("phase diagram"))?;
-            self.finish(console, &diagram.settings, &diagram.settings.preparation_words(), &diagram)
-        } else {
-            let place = self.job.place(&sources, &console.context())?;
-            self.finish(console, &place.settings, &place.prepared, &place)
+        let context = console.watched("phase");
+        let _held = self.output.begin(self.request.0.clone(), &context)?;
+        let answer = self.request.0.run(&Sources::new(), &context)?;
+        drop(context);
+        match &answer {
+            PhaseAnswer::Swept(swept) => {
+                self.finish(console, &swept.settings, &swept.settings.preparation_words(), swept)
+            }
+            PhaseAnswer::Pairs(pairs) => self.finish(console, &pairs.settings, &pairs.prepared, pairs),
+            PhaseAnswer::Sequence(curves) => self.finish(console, &curves.settings, &curves.prepared, curves),
+            PhaseAnswer::Place(place) => self.finish(console, &place.settings, &place.prepared, place.as_ref()),
         }
     }
 
@@ -54,8 +52,8 @@ impl Args {
         prepared: &str,
         answer: &impl Show,
     ) -> anyhow::Result<()> {
-        let settings = self.job.recorded(prepared)?;
-        let metadata = self.output.metadata("phase", Some(self.job.seed()?), tasks, &settings)?;
+        let request = &self.request.0;
+        let metadata = self.output.metadata("phase", Some(request.seed()?), tasks, &request.recorded(prepared)?)?;
         self.output.finish(console, ("phase", "phase"), &metadata, answer)
     }
 }

@@ -1,11 +1,10 @@
 //! `ebbing sample`: networks drawn from the posterior itself, beside what the theory says of them.
 
 use crate::console::Console;
+use crate::flags::Flags;
 use crate::output::Output;
 use ebbing::data::Sources;
-use ebbing::nets::{PosteriorSettings, SampledPosterior};
-use ebbing::{Task, sample_posterior};
-use ebbing_studies::job::SampleJob;
+use ebbing::request::SampleRequest;
 
 /// Sample networks from the posterior and compare them with the theory
 ///
@@ -18,7 +17,7 @@ use ebbing_studies::job::SampleJob;
   ebbing sample --heads single --depth 2            one readout for all tasks")]
 pub struct Args {
     #[command(flatten)]
-    job: SampleJob,
+    request: Flags<SampleRequest>,
     #[command(flatten)]
     output: Output,
 }
@@ -26,21 +25,13 @@ pub struct Args {
 impl Args {
     /// Samples and compares.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let _held = self.output.begin(self.job.clone(), &console.context())?;
-        let chains = |what: &str, tasks: &[Task], settings: &PosteriorSettings| chains(console, what, tasks, settings);
-        let answer = self.job.run(&Sources::new(), &console.context(), &chains)?;
+        let request = &self.request.0;
+        let context = console.watched("sample");
+        let _held = self.output.begin(request.clone(), &context)?;
+        let answer = request.run(&Sources::new(), &context)?;
+        drop(context);
         let (settings, tasks) = (&answer.settings, &answer.sequence.settings);
         let metadata = self.output.metadata("sample", Some(settings.seed), tasks, settings)?;
         self.output.finish(console, ("sample", "sample"), &metadata, &answer)
     }
-}
-
-/// Samples with a bar.
-fn chains(
-    console: &Console,
-    what: &str,
-    tasks: &[Task],
-    settings: &PosteriorSettings,
-) -> ebbing::Result<SampledPosterior> {
-    sample_posterior(tasks, settings, &console.watched(what))
 }

@@ -4,12 +4,12 @@
 use crate::support::*;
 use ebbing::Context;
 use ebbing::data::Sources;
+use ebbing::request::{Fields, ForecastRequest, TaskFields};
 use ebbing::tasks::{Permuted, Protocol, TargetDistractor};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing::theory::single_head::{Mode, Replay, Selection};
 use ebbing::{Forecast, Recipe, TaskSequence};
 use ebbing_studies::StudyFile;
-use ebbing_studies::job::{ForecastJob, TaskKeys};
 use serde_json::Value;
 use std::path::Path;
 
@@ -92,7 +92,7 @@ fn every_door_draws_the_same_tasks() {
         let recipe = Recipe::read(home.write("recipe.toml", &request.recipe)).unwrap();
         assert_eq!(bits(&recipe.draw(&sources, recipe.seed).unwrap()), drawn, "{}", request.recipe);
         let job = flags(&request.flags);
-        assert_eq!(bits(&job.tasks.sequence(&sources).unwrap()), drawn, "{}", request.flags);
+        assert_eq!(bits(&job.tasks.recipe().unwrap().draw(&sources, 0).unwrap()), drawn, "{}", request.flags);
         let text = format!("command = \"forecast\"\n[settings]\n{}", request.settings);
         let study = StudyFile::read(&home.write("study.toml", &text)).unwrap();
         let f = Forecast::of(&[library.draw(&sources, 0).unwrap()], &ForecastSettings::default(), &Context::default())
@@ -128,14 +128,12 @@ fn replay_is_the_same_through_every_door() {
     assert_eq!(number(last, "forgetting"), f.forgetting.mean[1][0]);
 }
 
-/// The job of flags, as the program reads them.
-fn flags(words: &str) -> ForecastJob {
-    #[derive(clap::Parser)]
-    struct Alone {
-        #[command(flatten)]
-        job: ForecastJob,
-    }
-    <Alone as clap::Parser>::parse_from(["ebbing"].into_iter().chain(words.split_whitespace())).job
+/// The request of flags that all have values.
+fn flags(words: &str) -> ForecastRequest {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut request = ForecastRequest::default();
+    words.chunks(2).for_each(|pair| request.set(pair[0].trim_start_matches("--"), &pair[1].into()).unwrap());
+    request
 }
 
 fn number(row: &ebbing_studies::Row, name: &str) -> f64 {
@@ -146,9 +144,9 @@ fn number(row: &ebbing_studies::Row, name: &str) -> f64 {
 fn a_recipes_own_seed_holds_unless_another_is_given() {
     let home = Home::new();
     let path = home.write("recipe.toml", "seed = 7\n[protocol]\nkind = \"permuted\"\ntasks = 2\np = 40\np_test = 0\n");
-    let seed = |keys: TaskKeys| keys.recipe().unwrap().seed;
-    let keys = |seed: Option<u64>| TaskKeys { tasks: Some(Path::new(&path).into()), seed, ..TaskKeys::default() };
-    assert_eq!([seed(keys(None)), seed(keys(Some(3))), seed(TaskKeys::default())], [7, 3, 0]);
+    let seed = |keys: TaskFields| keys.recipe().unwrap().seed;
+    let keys = |seed: Option<u64>| TaskFields { tasks: Some(Path::new(&path).into()), seed, ..TaskFields::default() };
+    assert_eq!([seed(keys(None)), seed(keys(Some(3))), seed(TaskFields::default())], [7, 3, 0]);
     let own = program(&home, "forecast --json --no-order --tasks recipe.toml");
     assert_eq!(own, program(&home, "forecast --json --no-order --tasks recipe.toml --seed 7"));
     assert_ne!(own, program(&home, "forecast --json --no-order --tasks recipe.toml --seed 0"));

@@ -8,6 +8,7 @@ mod faults;
 mod fetch;
 mod forecast;
 mod front_door;
+mod help;
 mod labels;
 mod looks;
 mod program;

@@ -4,7 +4,7 @@ use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result, said};
 use crate::state::State;
 use ebbing::Context;
-use ebbing::answer::ForecastResult;
+use ebbing::request::ForecastAnswer;
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings, assumes};
 use ebbing::theory::task_order::{OrderSearchSettings, best_order};
 use ebbing::{Forecast, TaskSequence};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The settings; where every order costs as much as the first, the best one is searched only when it is asked for.
 fn settings(state: &State) -> Result<ForecastSettings> {
-    let settings = state.job.settings()?;
+    let settings = state.forecast.settings()?;
     let order = ForecastOrders::serves(&settings);
     Ok(ForecastSettings { order, ..settings })
 }
@@ -42,7 +42,7 @@ pub fn ready(app: &App, state: &State) -> bool {
 ///
 /// # Errors
 /// What the library says.
-pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<ForecastResult>> {
+pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<ForecastAnswer>> {
     let drawn = drawn(app, state, context)?;
     let (settings, order) = (settings(state)?, state.order(drawn.sequence.tasks.len()));
     app.cache.or_make(context, &key(&drawn.key, &settings, &order), || {
@@ -53,9 +53,9 @@ pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<ForecastR
         };
         // The examples stay with the tasks: of an order only its numbers are kept.
         let first = TaskSequence { tasks: Vec::new(), settings: drawn.sequence.ordered_settings(&order)? };
-        let heading = format!("Forecast for {}", state.job.heading_of(&drawn.sequence, &state.origin())?);
+        let heading = format!("Forecast for {}", state.forecast.heading_of(&drawn.sequence, &state.origin())?);
         let bytes = 4096 + forecast.pairs.len() * 1024;
-        Ok((ForecastResult { heading, forecast, settings, seed: drawn.seed, first, layers: Vec::new() }, bytes))
+        Ok((ForecastAnswer { heading, forecast, settings, seed: drawn.seed, first, layers: Vec::new() }, bytes))
     })
 }
 
@@ -75,7 +75,7 @@ fn orders(app: &App, drawn: &Drawn, settings: &ForecastSettings, context: &Conte
 pub fn best(asked: &Asked<'_>) -> Result<Value> {
     let drawn = drawn(asked.app, asked.state, asked.context)?;
     let order = asked.state.order(drawn.sequence.tasks.len());
-    let search = OrderSearchSettings { theory: asked.state.job.settings()?.theory, ..Default::default() };
+    let search = OrderSearchSettings { theory: asked.state.forecast.settings()?.theory, ..Default::default() };
     let key = format!("best order {} {search:?} {order:?}", drawn.key);
     let found = asked.app.cache.or_make(asked.context, &key, || {
         let found = best_order(&drawn.sequence.ordered(&order)?, &search, asked.context)?;

@@ -4,13 +4,12 @@ use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result};
 use crate::state::State;
 use ebbing::Context;
-use ebbing::answer::{PhasePlace, Representation};
+use ebbing::request::{PhasePlace, PhaseRequest, Representation};
 use ebbing::theory::multi_head::{Power, TwoTasks};
 use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
 use ebbing::{Error, Task};
 use ebbing_show::phase::DEFINED;
 use ebbing_show::{Show, html_text, plain_text, significant};
-use ebbing_studies::job::PhaseJob;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ pub struct Told {
     /// What holds at the width and the penalty asked about.
     pub point: Option<PhasePoint>,
     /// The request.
-    pub job: PhaseJob,
+    pub request: PhaseRequest,
     /// The seed of everything that was drawn.
     pub seed: u64,
     /// How many tasks there are to choose from.
@@ -37,7 +36,7 @@ pub struct Told {
 }
 
 fn pair_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
-    Ok(format!("pair {tasks} {:?} {:?} {lambda}", state.pair, state.phase().theory()?))
+    Ok(format!("pair {tasks} {:?} {:?} {lambda}", state.phase.pair, state.phase_request()?.theory()?))
 }
 
 fn curve_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
@@ -45,16 +44,16 @@ fn curve_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
 }
 
 fn point_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
-    Ok(format!("point {} {:?}", pair_key(tasks, state, lambda)?, state.width))
+    Ok(format!("point {} {:?}", pair_key(tasks, state, lambda)?, state.phase.width))
 }
 
 /// Whether everything heavy is there: the decomposition at λ → ∞, and at the penalty asked about either that or what it gave.
 pub fn ready(app: &App, state: &State) -> bool {
     let known = || -> Result<bool> {
-        let (tasks, lambda) = (format!("tasks {}", state.tasks_key()?), state.phase_lambda);
+        let (tasks, lambda) = (format!("tasks {}", state.tasks_key()?), state.phase_lambda());
         let has = |key: Result<String>| Ok(app.cache.has(&key?));
         let told = || -> Result<bool> {
-            let point = state.width.is_none() || has(point_key(&tasks, state, lambda))?;
+            let point = state.phase.width.is_none() || has(point_key(&tasks, state, lambda))?;
             Ok(point && has(curve_key(&tasks, state, lambda))?)
         };
         Ok(has(pair_key(&tasks, state, f64::INFINITY))? && (has(pair_key(&tasks, state, lambda))? || told()?))
@@ -67,7 +66,7 @@ fn pair(app: &App, state: &State, lambda: f64, context: &Context) -> Result<Arc<
     let drawn = drawn(app, state, context)?;
     app.cache.or_make(context, &pair_key(&drawn.key, state, lambda)?, || {
         let tasks = chosen(state, &drawn.sequence.tasks)?;
-        let mut settings = state.phase().theory()?;
+        let mut settings = state.phase_request()?.theory()?;
         settings.lambda = lambda;
         context.say(&format!("kernels and pencil at λ = {lambda}"), 0.0)?;
         let two = TwoTasks::new(&tasks, &settings, context)?;
@@ -79,14 +78,13 @@ fn pair(app: &App, state: &State, lambda: f64, context: &Context) -> Result<Arc<
 }
 
 fn chosen(state: &State, tasks: &[Task]) -> Result<Vec<Task>> {
-    let [i, j] = state.pair;
-    match (tasks.get(i - 1), tasks.get(j - 1)) {
-        (Some(first), Some(second)) => Ok(vec![first.clone(), second.clone()]),
-        _ => {
-            let expected = format!("must be two different tasks from 1 to {}", tasks.len());
-            Err(Error::setting("phase.pair", format!("{i},{j}"), expected))
-        }
-    }
+    let pair = &state.phase.pair;
+    let chosen: Option<Vec<Task>> = pair.iter().map(|t| tasks.get(t - 1).cloned()).collect();
+    chosen.ok_or_else(|| {
+        let pair: Vec<String> = pair.iter().map(usize::to_string).collect();
+        let expected = format!("must be two different tasks from 1 to {}", tasks.len());
+        Error::setting("phase.pair", pair.join(","), expected)
+    })
 }
 
 /// The diagram of a state.
@@ -95,8 +93,8 @@ fn chosen(state: &State, tasks: &[Task]) -> Result<Vec<Task>> {
 /// What the library says.
 pub fn told(app: &App, state: &State, context: &Context) -> Result<Told> {
     let drawn = drawn(app, state, context)?;
-    let (job, lambda) = (state.phase(), state.phase_lambda);
-    let alphas = job.alpha.grid()?;
+    let (request, lambda) = (state.phase_request()?, state.phase_lambda());
+    let alphas = request.alpha.grid()?;
     let limit = pair(app, state, f64::INFINITY, context)?;
     // Kept apart from the decomposition: what many penalties give takes no memory to speak of.
     let curve = |lambda: f64, context: &Context| {
@@ -120,22 +118,22 @@ pub fn told(app: &App, state: &State, context: &Context) -> Result<Told> {
     };
     let (tasks, curves) = (chosen(state, &drawn.sequence.tasks)?, vec![(*shown).clone()]);
     let made = (drawn.sequence.settings.clone(), &tasks[..]);
-    let mut place = PhasePlace::of((&limit.two, &limit.maps), job.width, with_own, curves, made, job.sigma)?;
-    if job.representation {
+    let mut place = PhasePlace::of((&limit.two, &limit.maps), request.width, with_own, curves, made, request.sigma)?;
+    if request.representation {
         place.representation = (*hidden_layer(app, state, &drawn, context)?).clone();
     }
     let own = place.location.as_ref().map(|l| point(lambda, l.alpha, context)).transpose()?;
     let point = own.and_then(|curve| curve.points.first().cloned());
-    Ok(Told { place, point, job, seed: drawn.seed, tasks: drawn.sequence.tasks.len() })
+    Ok(Told { place, point, request, seed: drawn.seed, tasks: drawn.sequence.tasks.len() })
 }
 
 /// What the chosen pair does to the hidden layer.
 fn hidden_layer(app: &App, state: &State, drawn: &Drawn, context: &Context) -> Result<Arc<Vec<Representation>>> {
-    let lambda = state.phase_lambda;
+    let lambda = state.phase_lambda();
     app.cache.or_make(context, &format!("hidden {}", point_key(&drawn.key, state, lambda)?), || {
         let own = pair(app, state, lambda, context)?;
         context.say("the hidden layer", 0.0)?;
-        let told = state.phase().representations_of(&own.two, &chosen(state, &drawn.sequence.tasks)?)?;
+        let told = state.phase_request()?.representations_of(&own.two, &chosen(state, &drawn.sequence.tasks)?)?;
         let bytes = told.len() * 256;
         Ok((told, bytes))
     })
@@ -153,7 +151,7 @@ pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let shown = place.shown().map_err(super::said)?;
     // The last sentence says what the losses are: the page has it elsewhere.
     let sentences = &shown.sentences[..shown.sentences.len() - 1];
-    let point = told.point.as_ref().map(|p| numbers(p, asked.state.phase_lambda));
+    let point = told.point.as_ref().map(|p| numbers(p, asked.state.phase_lambda()));
     Ok(json!({
         "figures": asked.figures(&shown.figures, &|_| finding(&told))?,
         "heading": plain_text(&shown.heading),

@@ -7,9 +7,9 @@ use ebbing::Context;
 use ebbing::data::{Features, Part, Places, Preprocess, Source, Sources, Targets};
 use ebbing::linalg::Mat;
 use ebbing::plan::{size, time};
+use ebbing::request::Request;
 use ebbing::tasks::{Recipe, TaskCheck, TaskOrigin, check_sequence};
 use ebbing::{Task, TaskSequence};
-use ebbing_studies::Job;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -39,10 +39,9 @@ pub fn drawn(app: &App, state: &State, context: &Context) -> Result<Arc<Drawn>> 
         let sequence = match &state.file {
             Some(OwnFile { content: Content::Tasks(own), .. }) => prepared(own, &recipe)?,
             _ => {
-                let mut job = state.job.clone();
-                job.tasks.order.clear();
                 if state.file.is_none() {
-                    Job::from(job).check_memory(context)?;
+                    let sizes = state.forecast.part_of(recipe.sizes()?);
+                    Request::from(state.forecast.clone()).check_memory(&sizes, context)?;
                 }
                 recipe.draw(&*sources(app, &recipe, context)?, recipe.seed)?
             }
@@ -151,7 +150,7 @@ fn told(state: &State, drawn: &Drawn, context: &Context) -> Result<Value> {
         })
         .collect();
     Ok(json!({
-        "heading": state.job.heading_of(sequence, &state.origin())?,
+        "heading": state.forecast.heading_of(sequence, &state.origin())?,
         "tasks": tasks,
         "common": common_inputs(&check),
         "computations": costs,

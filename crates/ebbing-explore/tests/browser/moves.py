@@ -328,7 +328,7 @@ class Controls(Case):
     def test_an_amount_of_replay_that_is_not_computed_is_not_shown_as_if_it_were(self):
         self.visit("data=mnist-sample&protocol=permuted&length=3&examples=30&test-examples=20&view=advise&replay=29")
         told = "document.getElementById('replayed').textContent"
-        self.assertRegex(self.page.run(told), r"^The address keeps 29, which is not computed here; the nearest is 30 kept")
+        self.assertRegex(self.page.run(told), r"^The address asks for 29 kept, which is not computed here; the nearest is 30 kept")
         self.page.choose("#replay-slider", 0)
         self.assertRegex(self.page.run(told), r"^0 kept")
 
@@ -382,7 +382,7 @@ class Address(Case):
             self.page.until("document.body.dataset.shown")
             said = self.page.until("document.getElementById('problem').textContent")
             self.assertIn(words, said)
-            self.assertIn("first state", said)
+            self.assertIn("initial state", said)
             self.assertIn("protocol=permuted", self.page.run("location.hash"))
 
     def test_another_fragment_is_another_state(self):
@@ -473,7 +473,7 @@ class Uploads(Case):
         self.dropped(("one.npz", npz()), ("two.npz", npz()))
         self.page.until("location.hash.includes('one.npz')")
         self.page.settled()
-        self.assertEqual(self.said(), "Of 2 files the first was taken: one.npz.")
+        self.assertEqual(self.said(), "Only the first of 2 files was read: one.npz.")
 
     def test_a_file_dropped_on_the_page_is_taken(self):
         self.visit(SMALL)
@@ -541,7 +541,7 @@ class TakenAlong(Case):
             self.page.run(f"Object.defineProperty(navigator, 'clipboard', {{ configurable: true, value: {clipboard} }})")
             self.page.run("getSelection().removeAllRanges()")
             self.page.run(f"{button}.click()")
-            self.page.until(f"{status}.includes('does not let the page copy')")
+            self.page.until(f"{status}.includes('does not allow copying')")
             self.assertEqual((self.page.run(f"{button}.textContent"), self.page.run("getSelection().toString()")), ("Copy", line))
             self.page.run("document.getElementById('status').textContent = ''")
         self.page.run("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } })")

@@ -6,12 +6,12 @@ use crate::shown::{Part, Show, Shown};
 use crate::style::significant;
 use crate::table::Table;
 use crate::text::{escape_markup, typeset};
-use ebbing::answer::AdviseResult;
+use ebbing::request::AdviseAnswer;
 use ebbing::stats::number::within;
 use ebbing::theory::advise::{Advice, Remedy, RemedyKind};
 use serde_json::{Value, json};
 
-impl Show for AdviseResult {
+impl Show for AdviseAnswer {
     fn shown(&self) -> Result<Shown> {
         let advice = &self.advice;
         let sentences: Vec<String> = advice.sentences().iter().map(|s| typeset(s)).collect();

@@ -25,3 +25,10 @@ fn in_brackets(words: &str) -> String {
 fn bars(seeds: usize) -> String {
     if seeds > 1 { format!(" Bars: standard errors over {seeds} seeds.") } else { String::new() }
 }
+
+/// Names of tasks (markup), where every one has one of its own.
+fn names_of(tasks: &[String]) -> Option<Vec<String>> {
+    let numbered = (1..).zip(tasks).all(|(t, name)| name.is_empty() || *name == format!("task {t}"));
+    let different = tasks.iter().collect::<std::collections::BTreeSet<_>>().len() == tasks.len();
+    (!numbered && different).then(|| tasks.iter().map(|name| escape_markup(name)).collect())
+}

@@ -8,11 +8,11 @@ use crate::shown::{Part, Show, Shown, counted};
 use crate::style::significant;
 use crate::table::Table;
 use crate::text::escape_markup;
-use ebbing::answer::{Comparison, SampleResult};
 use ebbing::nets::Heads;
+use ebbing::request::{Comparison, SampleAnswer};
 use serde_json::{Value, json};
 
-impl Show for SampleResult {
+impl Show for SampleAnswer {
     fn shown(&self) -> Result<Shown> {
         let (settings, sampled, rows) = (&self.settings, &self.sampled, &self.comparison[..]);
         let heading = format!(

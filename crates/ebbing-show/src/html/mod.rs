@@ -34,7 +34,7 @@ pub(crate) fn report(shown: &Shown, metadata: &Metadata) -> Result<String> {
         xml_escape(&title)
     );
     out += &format!("<h1>{}</h1>\n", rich(&shown.title));
-    if !shown.heading.is_empty() {
+    if !shown.heading.is_empty() && shown.heading != shown.title {
         out += &format!("<p class=\"about\">{}</p>\n", rich(&shown.heading));
     }
     let (points, more) = shown.sentences.split_at(shown.sentences.len().min(BULLETS));
@@ -46,6 +46,11 @@ pub(crate) fn report(shown: &Shown, metadata: &Metadata) -> Result<String> {
     for (k, (_, figure)) in shown.figures.iter().enumerate() {
         out += &figure_html(k + 1, figure)?;
     }
+    if let Some(drawing) = &shown.drawing {
+        let name = xml_escape(&plain_text(points.first().unwrap_or(&shown.title)));
+        out +=
+            &format!("<figure role=\"img\" aria-label=\"{name}\">\n<div class=\"card\">\n{drawing}</div>\n</figure>\n");
+    }
     let notes = [more, &shown.notes].concat();
     if !notes.is_empty() {
         out += &format!("<h2>Notes</h2>\n{}", list("notes", &notes));
@@ -55,13 +60,9 @@ pub(crate) fn report(shown: &Shown, metadata: &Metadata) -> Result<String> {
     }
     let mut number = 0;
     for part in &shown.tables {
-        let (name, body) = match part {
-            Part::Words(words) => {
-                out += &format!("<p>{}</p>\n", rich(words));
-                continue;
-            }
-            Part::Table(table) => (&table.title, table.body_html()?),
-            Part::Matrix(matrix) => (&matrix.name, matrix.body_html()?),
+        let Some((name, body)) = body_html(part)? else {
+            out += &words_html(part);
+            continue;
         };
         number += 1;
         let caption = format!("<caption><b>Table {number}.</b> {}</caption>\n", rich(name));
@@ -81,18 +82,27 @@ pub(crate) fn report(shown: &Shown, metadata: &Metadata) -> Result<String> {
 pub(crate) fn fragment(shown: &Shown) -> Result<String> {
     let mut out = format!("<p><b>{}</b></p>\n", rich(&shown.heading));
     for part in &shown.page {
-        let (name, body) = match part {
-            Part::Words(words) => {
-                out += &format!("<p>{}</p>\n", rich(words));
-                continue;
-            }
-            Part::Table(table) => (&table.title, table.body_html()?),
-            Part::Matrix(matrix) => (&matrix.name, matrix.body_html()?),
+        let Some((name, body)) = body_html(part)? else {
+            out += &words_html(part);
+            continue;
         };
         let caption = if name.is_empty() { String::new() } else { format!("<caption>{}</caption>\n", rich(name)) };
         out += &format!("<table>\n{caption}{body}</table>\n");
     }
     Ok(out)
+}
+
+/// The caption (markup) of a table or matrix and its rows.
+fn body_html(part: &Part) -> Result<Option<(&str, String)>> {
+    Ok(match part {
+        Part::Words(_) => None,
+        Part::Table(table) => Some((&table.title, table.body_html()?)),
+        Part::Matrix(matrix) => Some((&matrix.name, matrix.body_html()?)),
+    })
+}
+
+fn words_html(part: &Part) -> String {
+    if let Part::Words(words) = part { format!("<p>{}</p>\n", rich(words)) } else { String::new() }
 }
 
 /// Settings, seed, version and hash.

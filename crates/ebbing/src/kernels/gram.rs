@@ -17,7 +17,7 @@ fn tile_size(rows: usize, columns: usize) -> usize {
     rows.max(columns).div_ceil(4).next_multiple_of(24).clamp(72, 240)
 }
 
-/// An entry of a tile whose angle is too close to 0 or π for its rounded cosine to tell.
+/// An entry of a tile whose angle is so close to 0 or π that its rounded cosine does not determine it.
 struct Near {
     i: usize,
     j: usize,
@@ -97,7 +97,7 @@ fn cut(m: &mut Mat<f64>, size: usize) -> Vec<(usize, usize, MatMut<'_, f64>)> {
     tiles
 }
 
-/// Computes every tile, in parallel; leaves the rest undone where an end is asked for.
+/// Computes every tile, in parallel; leaves the rest undone if a stop is requested.
 fn fill(kernels: &[&Kernel], x: &Rows<'_>, x2: &Rows<'_>, size: usize, tiles: Vec<Tile<'_>>) {
     let profiles: Vec<_> = kernels.iter().map(|k| Profile::new(k, x, x2)).collect();
     let scratch = || Mat::<f64>::zeros(size.min(x.len()), size.min(x2.len()));

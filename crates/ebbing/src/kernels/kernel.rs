@@ -17,9 +17,9 @@ use std::sync::OnceLock;
 pub struct Kernel {
     kind: KernelKind,
     layers: Layers,
-    /// Whether `k(x,x') = k(x',x)`, norms and all.
+    /// Whether `k(x,x') = k(x',x)`, for any norms.
     symmetric: bool,
-    /// Made when first needed.
+    /// Computed when first needed.
     table: OnceLock<Table>,
 }
 
@@ -52,7 +52,7 @@ impl Kernel {
     /// `Q^0 = r_0 x·x'/N0`: the tangent kernel where all are 1, `K_GP` where only the readout's is not 0.
     ///
     /// # Errors
-    /// As for [`Kernel::new`]; [`Error::Setting`] where `mobility` has another length, is negative, or 0 throughout.
+    /// As for [`Kernel::new`]; [`Error::Setting`] if `mobility` has another length, is negative, or 0 throughout.
     pub fn per_layer(
         kind: KernelKind,
         arch: Architecture,
@@ -114,7 +114,7 @@ impl Kernel {
     /// opposite inputs.
     ///
     /// # Errors
-    /// [`Error::Data`] where the lengths differ or an input has no usable norm.
+    /// [`Error::Data`] if the lengths differ or an input has no usable norm.
     pub fn pair(&self, x: &[f64], x2: &[f64]) -> Result<f64> {
         same_features(x.len(), x2.len())?;
         let square = |x: &[f64]| x.iter().map(|a| a * a).sum::<f64>();
@@ -146,7 +146,7 @@ impl Kernel {
     /// `K_ij = k(x_i, x'_j)`: rows of `x` at time t, rows of `x2` at time s.
     ///
     /// # Errors
-    /// [`Error::Data`] where the numbers of columns differ or a row has no usable norm.
+    /// [`Error::Data`] if the numbers of columns differ or a row has no usable norm.
     pub fn gram(&self, x: MatRef<'_, f64>, x2: MatRef<'_, f64>) -> Result<Mat<f64>> {
         Ok(Self::gram_many(&[self], x, x2)?.swap_remove(0))
     }

@@ -1,12 +1,12 @@
-//! `K^{l+1} = F(m1 K^l(x,x), m1 K^l(x',x'), mc K^l(x,x'))` (paper, Eqs. 68–70): one pair of inputs carried through the
+//! `K^{l+1} = F(m1 K^l(x,x), m1 K^l(x',x'), mc K^l(x,x'))` (paper, Eqs. 68–70): one pair of inputs propagated through the
 //! layers, without cancellation.
 //!
 //! Linear units are Eqs. 71–73. ReLU is Eqs. 75–80 with `m1(t,t)` and `m1(s,s)` under the root of Eqs. 76 and 77,
-//! where the paper leaves them out. The λ → ∞ limits are Eqs. 81–89, whose solution is the tangent kernel (Eqs.
+//! which omit them. The λ → ∞ limits are Eqs. 81–89, whose solution is the tangent kernel (Eqs.
 //! 96–98).
 //!
-//! What must not be lost to rounding is `ΔK = K¹ − K⁰`, which is of order 1/λ, and angles near 0 and π. So `1−ρ` and
-//! `1+ρ` are carried apart, and ΔK is carried as itself: with `δ = ρ1 − ρ0 = K̃/n` of the layer below, n the geometric
+//! Rounding must not destroy `ΔK = K¹ − K⁰`, which is of order 1/λ, or angles near 0 and π. So `1−ρ` and
+//! `1+ρ` are propagated separately, and ΔK is propagated directly: with `δ = ρ1 − ρ0 = K̃/n` of the layer below, n the geometric
 //! mean of the two variances, [`difference`] gives `g(ρ1) − g(ρ0)` from δ and the mean angle.
 //!
 //! A bias of prior variance `σ_b²` in every layer is a weight `(σ_b/σ) w_b` from one more unit that is always 1: `K^l` becomes
@@ -42,7 +42,7 @@ impl Angle {
     }
 }
 
-/// The angle `θ = acos ρ` between two pre-activations, with all that ReLU's kernel needs of it.
+/// The angle `θ = acos ρ` between two pre-activations, with everything that ReLU's kernel needs.
 struct Arc {
     theta: f64,
     /// `φ = π − θ`.
@@ -84,7 +84,7 @@ pub(super) struct Values {
     pub derivative: f64,
 }
 
-/// How `K⁰` is followed beside `K¹`.
+/// How `K⁰` is computed beside `K¹`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Branch {
     /// Not at all.
@@ -121,9 +121,9 @@ pub(super) struct Layers {
     /// Of the weights above the inputs and above each hidden layer but the last.
     hidden: Vec<Moments>,
     readout: Moments,
-    /// `o_ts`: what two tasks share of each layer's units.
+    /// `o_ts`: the share of each layer's units that two tasks have in common.
     overlap: f64,
-    /// `σ_b²/σ²`: what biases add to the kernel of every layer; masks spare them.
+    /// `σ_b²/σ²`: what biases add to the kernel of every layer; masks do not affect them.
     bias: f64,
 }
 
@@ -197,7 +197,7 @@ impl Layers {
         self.bias > 0.0
     }
 
-    /// Whether norms of inputs only scale what comes out.
+    /// Whether norms of inputs only scale the kernel.
     pub fn are_homogeneous(&self) -> bool {
         matches!(self.activation, Activation::Relu | Activation::Linear) && self.bias == 0.0
     }
@@ -273,8 +273,8 @@ impl Layers {
         for (l, layer) in self.hidden.iter().enumerate() {
             let (vx, vx2) = (layer.m_t * own[0], layer.m_s * own[1]);
             let c1 = layer.m1 * v.k1;
-            // v v' − c²: the first layer knows the angle itself; in later ones v = O(1), and the difference is no small
-            // remainder beside the 1 + 2v + 2v' (GELU: 1 + v + v') that it is added to.
+            // v v' − c²: in the first layer from the angle itself; in later ones v = O(1), and the difference is not small
+            // compared with the 1 + 2v + 2v' (GELU: 1 + v + v') that it is added to.
             let product = if l == 0 {
                 let rho = layer.correlate(angle);
                 vx * vx2 * rho.minus * rho.plus
@@ -319,7 +319,7 @@ impl Layers {
         }
     }
 
-    /// What is left of a layer's kernels between tasks that share `o_ts` of its units.
+    /// The kernels of a layer between tasks that share `o_ts` of its units.
     fn gate(&self, v: &mut Values) {
         for value in [&mut v.k1, &mut v.k0, &mut v.delta, &mut v.derivative] {
             *value *= self.overlap;

@@ -5,10 +5,10 @@
 //! \qquad \tilde K_{ts} = m^1_{ts}K^{L,1}_{ts} - m^0_{ts}K^{L,0}_{ts}
 //! ```
 //!
-//! These are the paper's Eqs. 68–70 and 16: c is 1 for two inputs seen by the same weights, at times t and s, and 0
-//! for weights on branches that part just before the earlier time; `F(v,v',c) = E[φ(z)φ(z')]` for Gaussian z, z' of
-//! variances v, v' and covariance c; the input layer has `K⁰ = x·x'/N0`. `K̃_ts` says how much an error of task s, once
-//! corrected, changes the output at time t.
+//! These are the paper's Eqs. 68–70 and 16: c is 1 for two inputs to the same weights, at times t and s, and 0
+//! for weights on branches that separate just before the earlier time; `F(v,v',c) = E[φ(z)φ(z')]` for Gaussian z, z' of
+//! variances v, v' and covariance c; the input layer has `K⁰ = x·x'/N0`. `K̃_ts` is the change of the output at time t
+//! when an error on task s is corrected.
 //!
 //! | Item | What it is | Equations |
 //! |---|---|---|
@@ -19,8 +19,8 @@
 //!
 //! A depth-L kernel of a homogeneous activation is `|x||x'|/N0` times a function of the input cosine. So a Gram matrix
 //! costs one matrix product and one lookup per entry, whatever the depth: the function is tabulated once per kernel. erf, GELU and
-//! networks with biases ([`WeightPrior::with_bias`]) have such a function for inputs of one norm; inputs of different norms
-//! are carried through the layers pair by pair.
+//! networks with biases ([`WeightPrior::with_bias`]) have such a function for inputs of one norm; for inputs of different
+//! norms the layers are evaluated pair by pair.
 //!
 //! σ² times [`KernelKind::Nngp`] and [`KernelKind::Ntk`] are what neural-tangents calls `nngp` and `ntk` of a network of
 //! `Dense(W_std = σ, b_std = σ_b)` layers, the readout included.
@@ -78,10 +78,10 @@ pub struct Architecture {
 }
 
 impl Architecture {
-    /// More hidden layers than any network has; the kernels of more are those of 10 000 to the last digit.
+    /// The most hidden layers; kernels of more layers equal those of 10 000 to the last digit.
     pub const MOST_LAYERS: usize = 10_000;
 
-    /// Refuses networks without hidden layers, and deeper ones than any.
+    /// Refuses networks without hidden layers, and absurdly deep ones.
     ///
     /// # Errors
     /// [`Error::Setting`] for the depth.
@@ -107,7 +107,7 @@ pub enum KernelKind {
     Ntk,
     /// `K¹_ts` (Eqs. 14, 68): x at time t, x' at time s, on the same branch of the weights.
     K1,
-    /// `K⁰_ts` (Eqs. 15, 69): the same on branches that part just before the earlier time.
+    /// `K⁰_ts` (Eqs. 15, 69): the same on branches that separate just before the earlier time.
     K0,
     /// `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts` (Eq. 16), the readout's factors included.
     KTilde,

@@ -1,7 +1,7 @@
 //! `w_1 ~ N(0,σ²)`, `w_t = λ̃ w_{t−1} + noise`: the prior of one weight over the tasks (paper, Eqs. 13, 47, 48).
 //!
-//! Eq. 13 prints the penalty with a plus sign and both terms with a factor 1/β; the moments in Eqs. 47 and 48 belong
-//! to a minus sign and no such factor, which is what is used here.
+//! Eq. 13 prints the penalty with a plus sign and both terms with a factor 1/β; the moments in Eqs. 47 and 48 follow
+//! from a minus sign without that factor, as used here.
 
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ impl WeightPrior {
     /// The prior with penalty `lambda` (0 … ∞ inclusive) and prior variance `sigma2` > 0.
     ///
     /// # Errors
-    /// [`Error::Setting`] where either is out of range.
+    /// [`Error::Setting`] if either is out of range.
     pub fn new(lambda: f64, sigma2: f64) -> Result<Self> {
         if lambda.is_nan() || lambda < 0.0 {
             return Err(Error::setting("lambda", lambda, "must be at least 0 (inf is allowed)"));
@@ -34,7 +34,7 @@ impl WeightPrior {
     /// like all others, as in neural-tangents' `Dense(W_std = σ, b_std = σ_b)`.
     ///
     /// # Errors
-    /// [`Error::Setting`] where the variance is negative or not finite.
+    /// [`Error::Setting`] if the variance is negative or not finite.
     pub fn with_bias(self, bias2: f64) -> Result<Self> {
         if bias2.is_finite() && bias2 >= 0.0 {
             return Ok(WeightPrior { bias2, ..self });
@@ -79,7 +79,7 @@ impl WeightPrior {
     }
 
     /// `m0(t,s) = σ²/(1+λ̃) · (λ̃^{t−s+2} + λ̃^{t+s−1})`, t ≥ s ≥ 2, and `m0(t,1) = 0`: the same covariance between two
-    /// branches of the dynamics that part just before s.
+    /// branches of the dynamics that separate just before s.
     pub fn m0(&self, t: usize, s: usize) -> f64 {
         let (t, s) = (t.max(s), t.min(s));
         if s < 2 {
@@ -115,7 +115,7 @@ impl WeightPrior {
     }
 }
 
-/// The prior of the weights above one layer, and how far it lets them move.
+/// The prior of the weights above one layer, and their mobility.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LayerPrior {
     pub prior: WeightPrior,
@@ -134,7 +134,7 @@ impl LayerPrior {
         LayerPrior { prior: WeightPrior { lambda: f64::INFINITY, ..self.prior }, ..*self }
     }
 
-    /// Penalties `λ/r_l`, one per layer of weights, the readout's last; `r_l = 0` holds a layer's weights where they are.
+    /// Penalties `λ/r_l`, one per layer of weights, the readout's last; `r_l = 0` keeps a layer's weights fixed.
     ///
     /// # Errors
     /// [`Error::Setting`] for an `r_l` that is negative or not finite, and where all are 0.

@@ -1,4 +1,4 @@
-//! How a kernel is evaluated on many pairs: through its table where one function of the angle serves them all.
+//! How a kernel is evaluated on many pairs: from its table, if one function of the angle applies to all of them.
 
 use super::kernel::Kernel;
 use super::layers::Angle;

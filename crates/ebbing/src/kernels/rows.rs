@@ -5,7 +5,7 @@ use crate::linalg::{MatRef, column_slice};
 use crate::tasks::Task;
 use rayon::prelude::*;
 
-/// Rows whose norms are taken by one thread at a time.
+/// How many rows one thread computes the norms of at a time.
 const CHUNK: usize = 256;
 
 /// Rows of a matrix with contiguous columns.
@@ -68,7 +68,7 @@ pub(super) fn inverse(square: f64) -> f64 {
     if square == 0.0 { 0.0 } else { 1.0 / square.sqrt() }
 }
 
-/// Refuses a squared norm with which no cosine can be formed; with a bias an input may be 0.
+/// Refuses a squared norm that gives no cosine; with a bias an input may be 0.
 pub(super) fn check(square: f64, biased: bool, what: impl Fn() -> String) -> Result<()> {
     // Dot products of two such rows neither overflow nor lose digits to underflow.
     if square > 1e-280 && square < 1e280 || biased && square == 0.0 {
@@ -81,7 +81,7 @@ pub(super) fn check(square: f64, biased: bool, what: impl Fn() -> String) -> Res
     Err(Error::data(what(), problem))
 }
 
-/// Refuses inputs of tasks that a kernel would refuse, by their task and their row in it (from 1).
+/// Refuses inputs that a kernel would refuse, naming the task and the row in it (from 1).
 ///
 /// # Errors
 /// [`Error::Data`].

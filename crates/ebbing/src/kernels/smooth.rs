@@ -22,7 +22,7 @@ use std::f64::consts::PI;
 pub(super) struct Pair {
     pub v: f64,
     pub v2: f64,
-    /// On one branch of the weights, and on branches that part.
+    /// On one branch of the weights, and on branches that separate.
     pub c1: f64,
     pub c0: f64,
     /// `c1 − c0`, with its own relative accuracy.
@@ -31,11 +31,11 @@ pub(super) struct Pair {
     pub product: f64,
 }
 
-/// What becomes of a pair one layer up.
+/// The kernels of a pair one layer up.
 pub(super) struct Dual {
     /// `F(c1)`.
     pub k1: f64,
-    /// `F(c0)`, and `F(c1) − F(c0)`: where they were asked for, else `F(c1)` and 0.
+    /// `F(c0)`, and `F(c1) − F(c0)`: if requested, else `F(c1)` and 0.
     pub k0: f64,
     pub delta: f64,
     /// `F'(c1)`.

@@ -44,8 +44,8 @@ pub(super) struct Table {
 impl Table {
     /// Interpolates `f` at Chebyshev points of every panel.
     ///
-    /// On one thread: callers hold a lock meanwhile, and a thread that waits for parallel work may take up a task that
-    /// wants the same lock.
+    /// On one thread: callers hold a lock, and a thread waiting for parallel work could start another task that
+    /// needs the same lock.
     pub fn build(f: impl Fn(Angle) -> f64) -> Table {
         let chebyshev = Chebyshev::new();
         let mut coefficients = vec![0.0; 2 * PANELS * TERMS];
@@ -65,7 +65,7 @@ impl Table {
         &self.coefficients
     }
 
-    /// `f(cos)`; a cosine beyond the table's reach gives the value at its edge.
+    /// `f(cos)`; a cosine beyond the table gives the value at its edge.
     #[allow(clippy::manual_clamp)] // clamp would let a NaN through to the index
     pub fn evaluate(&self, cos: f64) -> f64 {
         let a = (1.0 - cos.abs()).max(NEAREST).min(FARTHEST).to_bits();

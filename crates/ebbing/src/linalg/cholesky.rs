@@ -12,7 +12,7 @@ use faer::{Accum, Par, Spec};
 
 /// `A = L Lᵀ`.
 ///
-/// A matrix counts as singular where the square of a pivot is at most `n ε a_jj`: that much of it is rounding error
+/// A matrix counts as singular if the square of a pivot is at most `n ε a_jj`: that much of it is rounding error
 /// (J. Demmel, LAPACK working note 14, 1989), so that a solution would have no correct digit.
 #[derive(Debug, Clone)]
 pub struct Cholesky {
@@ -25,8 +25,8 @@ impl Cholesky {
     /// Factors `a` (its lower half is read). `name` names the matrix in error messages.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] where the matrix is singular or indefinite: the pivot, an estimate of the smallest
-    /// eigenvalue and what to do; [`Error::Data`] where it is not square or not finite.
+    /// [`Error::NotPositiveDefinite`] if the matrix is singular or indefinite: the pivot, an estimate of the smallest
+    /// eigenvalue and what to do; [`Error::Data`] if it is not square or not finite.
     pub fn factor(a: MatRef<'_, f64>, name: &str) -> Result<Self> {
         let norm = checked_norm(a, name)?;
         let mut l = Mat::zeros(a.nrows(), a.nrows());
@@ -164,7 +164,7 @@ impl Cholesky {
         })
     }
 
-    /// `‖L Lᵀ − A‖₁ / (n ε ‖A‖₁)` for the matrix `a` that was factored (its lower half is read): about 1 or less where all is well.
+    /// `‖L Lᵀ − A‖₁ / (n ε ‖A‖₁)` for the matrix `a` that was factored (its lower half is read): about 1 or less for an accurate factor.
     ///
     /// # Panics
     /// If `a` has another size.
@@ -203,13 +203,13 @@ fn copy_diagonal_blocks(a: MatRef<'_, f64>) -> Vec<Mat<f64>> {
     starts.map(|s| (s, BLOCK.min(a.nrows() - s))).map(|(s, size)| a.submatrix(s, s, size, size).to_owned()).collect()
 }
 
-/// Where a factorization broke down: the row, and the pivot there where it is known.
+/// Where a factorization failed: the row, and the pivot if it is known.
 pub(super) struct BadPivot {
     pub row: usize,
     pub value: Option<f64>,
 }
 
-/// Overwrites the lower half of `a` by L, some rows after the other: as faer does, but that it can be ended between them.
+/// Overwrites the lower half of `a` by L, a few rows at a time, as faer does, but so that it can be stopped in between.
 pub(super) fn factor_in_place(mut a: MatMut<'_, f64>) -> Result<(), BadPivot> {
     let n = a.nrows();
     let diagonal: Vec<f64> = (0..n).map(|i| a[(i, i)]).collect();
@@ -236,7 +236,7 @@ pub(super) fn factor_in_place(mut a: MatMut<'_, f64>) -> Result<(), BadPivot> {
     Ok(())
 }
 
-/// Overwrites the lower half of a diagonal block by its factor, or names the row that breaks down.
+/// Overwrites the lower half of a diagonal block by its factor, or returns the row where it fails.
 fn factor_block(mut a: MatMut<'_, f64>, par: Par) -> Result<(), usize> {
     let params = Spec::default();
     let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(a.nrows(), par, params));

@@ -9,11 +9,11 @@ use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_uppe
 
 /// How many pairs of rows an error message lists.
 const LISTED: usize = 5;
-/// The ridge that is suggested, of the norm: with it the condition number is at most 1e8 or so, and eight digits are left where
+/// The suggested ridge, relative to the norm: with it the condition number is about 1e8 at most, and eight digits are left where
 /// four are needed.
 const RIDGE: f64 = 1e-8;
 
-/// The error for matrix `a` (its lower half is read) whose factorization broke down at `pivot`.
+/// The error for matrix `a` (its lower half is read) whose factorization failed at `pivot`.
 pub(super) fn not_positive_definite(a: MatRef<'_, f64>, pivot: BadPivot, norm: f64, name: &str) -> Error {
     let a = symmetric_copy(a);
     let (row, pivot_value) = match pivot.value {
@@ -31,7 +31,7 @@ pub(super) fn not_positive_definite(a: MatRef<'_, f64>, pivot: BadPivot, norm: f
     }
 }
 
-/// `a_kk − a_kᵀ A_k⁻¹ a_k` with the leading k × k block `A_k`; where that block fails too, the same at its bad row.
+/// `a_kk − a_kᵀ A_k⁻¹ a_k` with the leading k × k block `A_k`; if that block fails too, the same at its bad row.
 fn pivot_value(a: MatRef<'_, f64>, mut k: usize) -> (usize, f64) {
     loop {
         let mut l = a.submatrix(0, 0, k, k).to_owned();
@@ -49,7 +49,7 @@ fn pivot_value(a: MatRef<'_, f64>, mut k: usize) -> (usize, f64) {
 
 /// The smallest Ritz value of `A` in the Krylov space of `(A + μI)⁻¹` with twenty dimensions, where μ grows from
 /// `n ε ‖A‖` in steps of ten until a Cholesky factor exists: never below the smallest eigenvalue, and close to it.
-/// Where no shift serves (entries near the end of the range of f64) the bound −‖A‖.
+/// If no shift is large enough (entries near the end of the range of f64), the bound −‖A‖.
 fn smallest_eigenvalue(a: MatRef<'_, f64>, norm: f64) -> f64 {
     if norm == 0.0 {
         return 0.0;
@@ -100,7 +100,7 @@ fn one_column(x: &mut [f64]) -> MatMut<'_, f64> {
     MatMut::from_column_major_slice_mut(x, n, 1)
 }
 
-/// What a user can do about it, as the end of a sentence.
+/// What the user can do about it, as the end of a sentence.
 fn advice(a: MatRef<'_, f64>, smallest: f64, norm: f64) -> String {
     let n = a.nrows();
     let ridge = (RIDGE * norm).max(4.0 * -smallest);
@@ -141,7 +141,7 @@ fn dependence(pairs: &[DependentRows], ridge: f64) -> String {
     )
 }
 
-/// The error for a matrix that is singular to rounding, and not in memory: its diagonal and one-norm, its smallest eigenvalue to
+/// The error for a matrix that is singular to rounding and does not fit into memory: its diagonal and one-norm, its smallest eigenvalue to
 /// within a small factor, and the pairs of rows that [`dependent_rows`] found.
 pub(crate) fn singular(
     name: &str,
@@ -160,7 +160,7 @@ pub(crate) fn singular(
     }
 }
 
-/// Two rows, the first one first, and what they are to each other.
+/// Two rows, the first one first, and how they are related.
 pub(crate) struct DependentRows {
     pub rows: [usize; 2],
     relation: &'static str,

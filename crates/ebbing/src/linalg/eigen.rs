@@ -29,7 +29,7 @@ impl SymmetricEigen {
     /// Decomposes `a` (its lower half is read). `name` names the matrix in error messages.
     ///
     /// # Errors
-    /// [`Error::NotConverged`] where the iteration fails or a scaled residual is above 1000; [`Error::Data`] where `a` is
+    /// [`Error::NotConverged`] where the iteration fails or a scaled residual is above 1000; [`Error::Data`] if `a` is
     /// not square or not finite.
     pub fn factor(a: MatRef<'_, f64>, name: &str) -> Result<Self> {
         let norm = checked_norm(a, name)?;
@@ -37,7 +37,7 @@ impl SymmetricEigen {
         if n == 0 {
             return Ok(SymmetricEigen { values: vec![], vectors: Mat::new(), residual: 0.0, orthogonality: 0.0 });
         }
-        // The iteration stops at absolute sizes of the order of ε: a small matrix is decomposed at norm 1, scaled exactly.
+        // The iteration stops at absolute sizes of the order of ε: a small matrix is scaled to norm 1, exactly, by a power of two.
         let scale = if norm > 0.0 && norm < 0.5 { 2f64.powi(norm.log2().floor() as i32) } else { 1.0 };
         let scaled = (scale != 1.0).then(|| Mat::from_fn(n, n, |i, j| a[(i, j)] / scale));
         let (mut values, mut vectors) = (Col::zeros(n), Mat::zeros(n, n));

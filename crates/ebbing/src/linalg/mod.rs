@@ -10,7 +10,7 @@
 //! | [`matmul`], [`matvec`], [`dot`] | products |
 //! | [`on_one_thread`], [`par_map`] | who works in parallel: the algebra or its caller |
 //!
-//! Work is always cut into the same [`SPLITS`] parts, however many threads carry them out, so every result has the
+//! Work is always divided into the same [`SPLITS`] parts, whatever the number of threads, so every result has the
 //! same bits at any number of threads. Threads are those of the current rayon pool.
 //!
 //! Where an end is asked for ([`crate::stop`]) products and solves are left undone within a second. A decomposition by
@@ -64,7 +64,7 @@ use faer::{Accum, Par};
 /// The number of parts that parallel work is cut into, on every machine.
 pub const SPLITS: usize = 8;
 
-/// Multiplications after which work looks whether an end is asked for: a fraction of a second on one core.
+/// Multiplications after which work checks whether a stop is requested: a fraction of a second on one core.
 const UNDISTURBED: usize = 10_000_000_000;
 
 /// faer's parallelism for a result of `columns` columns.
@@ -247,7 +247,7 @@ fn norm1(a: MatRef<'_, f64>) -> f64 {
 
 /// The one-norm of a symmetric matrix, after checks that it is square and that its lower half is finite.
 fn checked_norm(a: MatRef<'_, f64>, name: &str) -> Result<f64> {
-    // What an interrupted product left undone is not factored.
+    // An interrupted product is incomplete and must not be factored.
     stop::check()?;
     let (n, m) = (a.nrows(), a.ncols());
     if n != m {

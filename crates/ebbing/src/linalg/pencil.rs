@@ -26,8 +26,8 @@ impl Pencil {
     /// the eigenvectors W of `L⁻¹ A L⁻ᵀ` give `V = L⁻ᵀ W`.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] where `b` is not positive definite; [`Error::NotConverged`] where the scaled residual
-    /// is above 1000; [`Error::Data`] where the shapes differ or an entry is not finite.
+    /// [`Error::NotPositiveDefinite`] where `b` is not positive definite; [`Error::NotConverged`] if the scaled residual
+    /// is above 1000; [`Error::Data`] if the shapes differ or an entry is not finite.
     pub fn factor(a: MatRef<'_, f64>, b: MatRef<'_, f64>, name: &str) -> Result<Self> {
         let norms = (checked_norm(a, name)?, checked_norm(b, name)?);
         if a.nrows() != b.nrows() {

@@ -23,10 +23,10 @@ impl PseudoInverse {
         Self::from_eigen(&eigen, relative_tolerance.unwrap_or(rounding), name)
     }
 
-    /// The same from a decomposition that is already there.
+    /// The same from a given decomposition.
     ///
     /// # Errors
-    /// [`Error::Setting`] where the tolerance is outside [0, 1); [`Error::Data`] where an eigenvalue is negative beyond it.
+    /// [`Error::Setting`] where the tolerance is outside [0, 1); [`Error::Data`] if an eigenvalue is negative beyond it.
     pub fn from_eigen(eigen: &SymmetricEigen, relative_tolerance: f64, name: &str) -> Result<Self> {
         if !(0.0..1.0).contains(&relative_tolerance) {
             return Err(Error::setting("the tolerance of the rank", relative_tolerance, "must lie in [0, 1)"));
@@ -64,7 +64,7 @@ impl PseudoInverse {
         self.values.first().copied()
     }
 
-    /// The largest eigenvalue dropped, where there is one: a rank is clear where this is far below [`PseudoInverse::smallest_kept`].
+    /// The largest eigenvalue dropped, where there is one: the rank is clear if this is far below [`PseudoInverse::smallest_kept`].
     pub fn largest_dropped(&self) -> Option<f64> {
         self.largest_dropped
     }

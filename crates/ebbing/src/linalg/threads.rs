@@ -28,7 +28,7 @@ pub fn on_one_thread<R>(work: impl FnOnce() -> R) -> R {
 
 /// `work` on every item, several items at a time and each on one thread; a single item gets all threads.
 ///
-/// For many small pieces of work, such as training runs: they go faster side by side than one after the other on all
+/// For many small pieces of work, such as training runs: they run faster in parallel, one thread each, than one after the other on all
 /// threads. The results come in the order of the items, with the same bits either way.
 ///
 /// ```

@@ -10,11 +10,11 @@
 //! 1e-38, where kernels do not. Such a scaling changes no digit; solves undo it.
 //!
 //! One block column after another: a column of A is needed only while its own column of L is made, so that finished
-//! columns can be put away and a run taken up after the last of them. Solves read the tiles in single and compute in
+//! columns can be saved and a run can resume after the last of them. Solves read the tiles in single and compute in
 //! double precision: `(L Lᵀ)^{-1}` is then linear to rounding, as an iteration that uses it to precondition assumes.
 //!
-//! Where a pivot is not positive in single precision, a multiple of the identity is added to that diagonal block and the
-//! ones after it. The factor is then that of a matrix nearby, which [`TiledCholesky::shift`] tells.
+//! If a pivot is not positive in single precision, a multiple of the identity is added to that diagonal block and the
+//! ones after it. The factor is then that of a nearby matrix; [`TiledCholesky::shift`] returns the multiple.
 
 use super::single::matmul_f32;
 use super::threads::{alone, on_one_thread};
@@ -219,7 +219,7 @@ fn par() -> Par {
     if alone() { Par::Seq } else { Par::rayon(SPLITS) }
 }
 
-/// Works on every tile: side by side, each on one thread, where there are enough of them to keep all threads busy.
+/// Works on every tile, in parallel with one thread each if there are enough tiles to keep all threads busy.
 fn each_tile(tiles: &mut [Mat<f32>], work: &(dyn Fn((usize, &mut Mat<f32>)) + Sync)) {
     const PER_THREAD: usize = 4;
     if tiles.len() >= PER_THREAD * rayon::current_num_threads() {

@@ -11,8 +11,8 @@
 //! | Item | What it is |
 //! |---|---|
 //! | [`squared_loss`] | Eq. 3, of a mean or of a mean with a variance |
-//! | [`accuracy`] | the share of examples on the right side, or its average over Gaussian outputs |
-//! | [`task_accuracy`] | the same among the classes of the task alone, as where the task is known |
+//! | [`accuracy`] | the share of correct examples, or its average over Gaussian outputs |
+//! | [`task_accuracy`] | the same among the classes of the task alone, for a known task |
 //! | [`ContinualMetrics`] | average accuracy, backward and forward transfer, forgetting, intransigence |
 //! | [`Convention`] | whose definitions: GEM's, Avalanche's, or Chaudhry's |
 //!
@@ -39,7 +39,7 @@ use crate::linalg::{Mat, MatRef, not_finite};
 /// equally distributed given the data); without it the loss of the mean prediction.
 ///
 /// # Errors
-/// [`Error::Data`] where shapes differ, a number is not finite, or all targets are zero.
+/// [`Error::Data`] if shapes differ, a number is not finite, or all targets are zero.
 pub fn squared_loss(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) -> Result<f64> {
     check(mean, y, variance)?;
     let (mut error, mut scale) = (0.0, 0.0);
@@ -60,11 +60,11 @@ pub fn squared_loss(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<
 /// column (several columns).
 ///
 /// With `variance` (one number per row) the average of that fraction over Gaussian predictions, independent between
-/// columns. A tie counts as a fair draw among those that tie, so that a network that says nothing has the accuracy of
-/// chance. Rows whose target names no class (a zero, or no single largest column) are left out.
+/// columns. A tie counts as a fair draw among those that tie, so that a network with constant output has the accuracy of
+/// chance. Rows whose target is no class (a zero, or no single largest column) are left out.
 ///
 /// # Errors
-/// [`Error::Data`] where shapes differ, a number is not finite, a variance is negative, no row has a class, or targets are real
+/// [`Error::Data`] if shapes differ, a number is not finite, a variance is negative, no row has a class, or targets are real
 /// numbers rather than names of classes: of one column those of one magnitude are, of several those of two values a column.
 pub fn accuracy(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) -> Result<f64> {
     check(mean, y, variance)?;
@@ -91,8 +91,8 @@ pub fn accuracy(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f6
     Ok(right / counted as f64)
 }
 
-/// [`accuracy`] among the columns that some target names: what a network answers that knows the task, where several tasks
-/// share one output for all of their classes. For one column, and where all columns are named, it is [`accuracy`] itself.
+/// [`accuracy`] among the columns of classes that occur in the targets: that of a network that knows the task, if several tasks
+/// share one output for all of their classes. For one column, and if all columns occur, it is [`accuracy`] itself.
 ///
 /// # Errors
 /// As [`accuracy`].

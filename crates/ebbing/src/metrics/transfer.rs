@@ -52,8 +52,8 @@ pub struct TaskAccuracies {
     pub test_sizes: Option<Vec<usize>>,
 }
 
-/// Continual-learning metrics of a sequence of T tasks; a metric is missing where it is undefined for lack of a second
-/// task or of what it is compared with.
+/// Continual-learning metrics of a sequence of T tasks; a metric is missing if it is undefined for lack of a second
+/// task or of a reference.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContinualMetrics {
     /// Whose definitions these are.
@@ -84,7 +84,7 @@ impl ContinualMetrics {
     /// Computes every metric that `accuracies` allow.
     ///
     /// # Errors
-    /// [`Error::Data`] where there is no task, a row has the wrong length, or an accuracy is outside [0, 1].
+    /// [`Error::Data`] if there is no task, a row has the wrong length, or an accuracy is outside [0, 1].
     pub fn new(accuracies: &TaskAccuracies, convention: Convention) -> Result<Self> {
         check(accuracies)?;
         let r = &accuracies.after;

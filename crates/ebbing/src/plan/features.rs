@@ -64,20 +64,12 @@ pub fn feature_parameter_cost(sizes: &Sizes) -> Cost {
 /// Whether orders of tasks are searched in feature space: `(T + 1) d²` for every order against `(ΣP)²`.
 pub(crate) fn orders_in_feature_space(sizes: &Sizes) -> bool {
     let (d, total) = (sizes.features(), sizes.sum(|p| p));
-    allowed() && (sizes.train.len() as f64 + 1.0) * d * d < total * total
+    (sizes.train.len() as f64 + 1.0) * d * d < total * total
 }
 
 /// Whether some task has more examples than features.
 fn more_examples(sizes: &Sizes) -> bool {
-    allowed() && sizes.train.iter().any(|&p| p > sizes.dim)
-}
-
-/// Whether feature space may be chosen: but in comparisons with the other form, always.
-fn allowed() -> bool {
-    #[cfg(test)]
-    return !BY_KERNELS.get();
-    #[cfg(not(test))]
-    true
+    sizes.train.iter().any(|&p| p > sizes.dim)
 }
 
 /// [`order_cost`] of features, in the form that is chosen for them: in feature space a product of d × d with d × K for every task of
@@ -105,20 +97,6 @@ pub fn feature_peak(sizes: &Sizes, keep: usize, order: bool, memory: &Memory) ->
         return weights_cost(sizes).then(feature_pairs_cost(sizes)).then(searched).bytes;
     }
     forecast_peak(sizes, 0, keep, order, memory)
-}
-
-#[cfg(test)]
-thread_local! {
-    static BY_KERNELS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-}
-
-/// Runs `work` with kernels between examples, whatever they cost.
-#[cfg(test)]
-pub(crate) fn by_kernels<R>(work: impl FnOnce() -> R) -> R {
-    BY_KERNELS.set(true);
-    let done = work();
-    BY_KERNELS.set(false);
-    done
 }
 
 #[cfg(test)]

@@ -30,8 +30,6 @@ mod threads;
 mod told;
 mod whole;
 
-#[cfg(test)]
-pub(crate) use features::by_kernels;
 pub use features::{feature_forgetting_cost, feature_order_cost, feature_parameter_cost, feature_peak};
 pub(crate) use features::{in_feature_space, orders_in_feature_space, pairs_in_feature_space};
 pub use memory::{FreeMemory, Memory, MemoryLimit};

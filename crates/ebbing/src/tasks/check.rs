@@ -94,7 +94,12 @@ pub struct Computation {
 ///
 /// Never fails: whatever is wrong, a missing file included, is among the problems.
 pub fn check_tasks(path: impl AsRef<Path>, memory: &Memory) -> TaskCheck {
-    let Loaded { kind, sequence, problems } = read(path.as_ref());
+    check_file(path.as_ref(), memory).0
+}
+
+/// [`check_tasks`], and the tasks as far as they could be read.
+pub(crate) fn check_file(path: &Path, memory: &Memory) -> (TaskCheck, Option<TaskSequence>) {
+    let Loaded { kind, sequence, problems } = read(path);
     let mut report = match &sequence {
         Some(sequence) => check_sequence(sequence, memory),
         None => TaskCheck::default(),
@@ -104,7 +109,7 @@ pub fn check_tasks(path: impl AsRef<Path>, memory: &Memory) -> TaskCheck {
     if !report.problems.is_empty() {
         report.computations.clear();
     }
-    report
+    (report, sequence)
 }
 
 /// The same checks for a sequence in memory.

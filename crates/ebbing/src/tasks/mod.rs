@@ -48,6 +48,7 @@ mod subsample;
 mod target_distractor;
 mod task;
 
+pub(crate) use check::check_file;
 pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks};
 pub use context::WithContext;
 pub use interpolated::Interpolated;

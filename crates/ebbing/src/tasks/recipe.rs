@@ -137,10 +137,31 @@ impl Recipe {
     /// # Errors
     /// What the data set, the protocol, the own tasks' file, the preprocessing or a later step says.
     pub fn draw(&self, sources: &Sources, seed: u64) -> Result<TaskSequence> {
-        let sequence = match &self.origin {
-            TaskOrigin::Drawn { data, protocol } => protocol.generate(&*sources.get(data, &self.prepared())?, seed)?,
-            TaskOrigin::Own(file) => {
-                let own = file.take()?;
+        self.draw_from(self.own()?, sources, seed)
+    }
+
+    /// The tasks of the file that it names, before anything is done with them; none where tasks are drawn.
+    ///
+    /// # Errors
+    /// As for [`TaskSequence::load`].
+    pub fn own(&self) -> Result<Option<TaskSequence>> {
+        match &self.origin {
+            TaskOrigin::Own(file) => file.take().map(Some),
+            TaskOrigin::Drawn { .. } => Ok(None),
+        }
+    }
+
+    /// [`Recipe::draw`] with own tasks that are there already, as [`Recipe::own`] reads them.
+    ///
+    /// # Errors
+    /// As for [`Recipe::draw`].
+    pub fn draw_from(&self, own: Option<TaskSequence>, sources: &Sources, seed: u64) -> Result<TaskSequence> {
+        let sequence = match (&self.origin, own) {
+            (TaskOrigin::Drawn { data, protocol }, _) => {
+                protocol.generate(&*sources.get(data, &self.prepared())?, seed)?
+            }
+            (TaskOrigin::Own(file), own) => {
+                let own = own.map_or_else(|| file.take(), Ok)?;
                 match &self.preprocess {
                     Some(settings) => own.preprocessed(settings)?,
                     None => own,

@@ -3,6 +3,7 @@
 mod memory;
 
 use crate::console::Console;
+use crate::flags::Flags;
 use crate::guard::give_back;
 use crate::output::Output;
 use ebbing::data::Sources;
@@ -10,11 +11,11 @@ use ebbing::plan::{
     MemoryLimit, Speed, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost,
     order_parameter_cost, sequence_cost, size, time,
 };
+use ebbing::request::ForecastRequest;
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 use ebbing::theory::single_head::Mode;
 use ebbing::{Context, TaskSequence};
 use ebbing_show::{Part, typeset};
-use ebbing_studies::job::{ForecastJob, in_short};
 use memory::bytes;
 
 /// Forecast what a network forgets of a task sequence, before anything is trained
@@ -31,7 +32,7 @@ use memory::bytes;
   ebbing forecast --features layer.npz           order parameters of a layer or of recordings")]
 pub struct Args {
     #[command(flatten)]
-    job: ForecastJob,
+    request: Flags<ForecastRequest>,
     #[command(flatten)]
     output: Output,
     /// Plan with this much memory, such as 20GiB [default: most of this machine's]; what needs more is computed in tiles
@@ -48,7 +49,7 @@ const LONG: f64 = 2.0;
 impl Args {
     /// What plain `ebbing` does: the forecast with no arguments.
     pub fn plain() -> Self {
-        Args { job: ForecastJob::default(), output: Output::default(), memory: None, advice: true }
+        Args { request: Flags::default(), output: Output::default(), memory: None, advice: true }
     }
 
     /// Computes and tells.
@@ -58,15 +59,16 @@ impl Args {
         if let Some(bytes) = self.memory {
             context = context.memory(MemoryLimit::Bytes(bytes));
         }
-        let _held = self.output.begin(self.job.clone(), &context)?;
+        let request = &self.request.0;
+        let _held = self.output.begin(request.clone(), &context)?;
         if let Some(folder) = &self.output.out {
             context = context.scratch(folder.join("unfinished"));
         }
         let before = |sequences: &[TaskSequence], settings: &ForecastSettings| {
-            self.announce(console, sequences, settings, &context);
+            announce(request, console, sequences, settings, &context);
         };
-        let answer = self.job.run(&Sources::new(), &before, &context)?;
-        let advice = if self.advice { in_short(&answer, &context.part(1, 1))? } else { None };
+        let answer = request.run(&Sources::new(), &context, &before)?;
+        let advice = if self.advice { answer.in_short(&context.part(1, 1))? } else { None };
         drop(context);
         let tasks = &answer.first.settings;
         let metadata = self.output.metadata("forecast", Some(answer.seed), tasks, &answer.settings)?;
@@ -77,47 +79,53 @@ impl Args {
             shown.page.splice(place..place, advice);
         })
     }
+}
 
-    /// Says how long it will take and how much memory and disk, where that is worth saying.
-    fn announce(&self, console: &Console, sequences: &[TaskSequence], settings: &ForecastSettings, context: &Context) {
-        let (sizes, speed) = (sequences[0].sizes(), Speed::measure());
-        if let Some(disk) = self.job.disk_of(&sizes, context.plan()) {
-            let cost = self.job.cost_of(&sizes, context.plan()).times(sequences.len());
-            console.remark(&format!(
-                "the kernels do not fit into memory: in tiles, about {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
-                time(cost.seconds(speed)),
-                size(cost.bytes),
-                size(disk),
-                context.scratch_folder().display()
-            ));
-            return;
-        }
-        let cost = match settings.features {
-            true => self.job.cost_of_features(&sizes),
-            false => forgetting_cost(&sizes).then(order_parameter_cost(&sizes)),
+/// Says how long it will take and how much memory and disk, where that is worth saying.
+fn announce(
+    request: &ForecastRequest,
+    console: &Console,
+    sequences: &[TaskSequence],
+    settings: &ForecastSettings,
+    context: &Context,
+) {
+    let (sizes, speed) = (sequences[0].sizes(), Speed::measure());
+    if let Some(disk) = request.disk_of(&sizes, context.plan()) {
+        let cost = request.cost_of(&sizes, context.plan()).times(sequences.len());
+        console.remark(&format!(
+            "the kernels do not fit into memory: in tiles, about {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
+            time(cost.seconds(speed)),
+            size(cost.bytes),
+            size(disk),
+            context.scratch_folder().display()
+        ));
+        return;
+    }
+    let cost = match settings.features {
+        true => request.cost_of_features(&sizes),
+        false => forgetting_cost(&sizes).then(order_parameter_cost(&sizes)),
+    };
+    let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
+    let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
+    let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
+    let shared = ForecastOrders::shares_kernels(settings);
+    let order = if settings.features { feature_order_cost(&sizes) } else { order_cost(&sizes, shared) };
+    let order = order.times(sequences.len());
+    let cost = if settings.order { cost.then(order) } else { cost };
+    let seconds = cost.seconds(speed);
+    if seconds > LONG {
+        let theory = &settings.theory;
+        let tables = match theory.mode {
+            _ if theory.variance => 0,
+            Mode::Rf => 1,
+            Mode::Ntk | Mode::Lazy => 2,
+            Mode::Gibbs => 0,
         };
-        let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
-        let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
-        let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
-        let shared = ForecastOrders::shares_kernels(settings);
-        let order = if settings.features { feature_order_cost(&sizes) } else { order_cost(&sizes, shared) };
-        let order = order.times(sequences.len());
-        let cost = if settings.order { cost.then(order) } else { cost };
-        let seconds = cost.seconds(speed);
-        if seconds > LONG {
-            let theory = &settings.theory;
-            let tables = match theory.mode {
-                _ if theory.variance => 0,
-                Mode::Rf => 1,
-                Mode::Ntk | Mode::Lazy => 2,
-                Mode::Gibbs => 0,
-            };
-            let peak = match settings.features && !theory.variance {
-                true => feature_peak(&sizes, theory.keep_bytes, settings.order, context.plan()),
-                false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order, context.plan()),
-            };
-            let bytes = peak.max(cost.bytes);
-            console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));
-        }
+        let peak = match settings.features && !theory.variance {
+            true => feature_peak(&sizes, theory.keep_bytes, settings.order, context.plan()),
+            false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order, context.plan()),
+        };
+        let bytes = peak.max(cost.bytes);
+        console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));
     }
 }

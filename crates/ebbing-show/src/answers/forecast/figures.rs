@@ -6,12 +6,12 @@ use crate::matrix::Matrix;
 use crate::shown::counted;
 use crate::style::significant;
 use ebbing::Forecast;
-use ebbing::answer::ForecastResult;
+use ebbing::request::ForecastAnswer;
 use ebbing::stats::CurveShape;
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
 
 /// The name of the file and the figure.
-pub(super) fn all(answer: &ForecastResult) -> Vec<(&'static str, Figure)> {
+pub(super) fn all(answer: &ForecastAnswer) -> Vec<(&'static str, Figure)> {
     let forecast = &answer.forecast;
     let mut figures = vec![("forgetting", forgetting(forecast))];
     if !forecast.pairs.is_empty() {

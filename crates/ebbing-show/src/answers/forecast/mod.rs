@@ -3,21 +3,27 @@
 mod figures;
 mod tables;
 
+use crate::answers::names_of;
 use crate::error::Result;
 use crate::matrix::Matrix;
 use crate::shown::{Part, Show, Shown};
 use crate::table::Spread;
 use crate::text::{escape_markup, typeset};
-use ebbing::answer::ForecastResult;
+use ebbing::request::ForecastAnswer;
 use ebbing::theory::forecast::{Averaged, assumes};
 use serde_json::{Value, json};
 
-impl Show for ForecastResult {
+impl Show for ForecastAnswer {
     fn shown(&self) -> Result<Shown> {
         let forecast = &self.forecast;
         let sentences: Vec<String> = forecast.sentences().iter().map(|s| typeset(s)).collect();
         let notes = vec![assumes(self.settings.features).to_string()];
         let (mut page, mut tables, mut files) = (Vec::<Part>::new(), Vec::<Part>::new(), Vec::new());
+        let names = names_of(&forecast.tasks);
+        if let Some(names) = &names {
+            let numbered = (1..).zip(names).map(|(t, name)| format!("{t} {name}"));
+            page.push(Part::Words(format!("Tasks: {}", numbered.collect::<Vec<_>>().join(", "))));
+        }
         let intervals = tables::intervals(forecast, &tables::chosen(forecast).0);
         if !forecast.pairs.is_empty() {
             page.push(tables::shown_pairs(forecast, "Order parameters").into());
@@ -28,12 +34,12 @@ impl Show for ForecastResult {
             page.push(tables::shown_pairs(layer, &title).into());
         }
         let title = "Forecast forgetting F, loss on training data (0: remembered, 1: as bad as answering 0)";
-        page.push(matrix(title, &forecast.forgetting).into());
+        page.push(named(matrix(title, &forecast.forgetting), names.as_deref()).into());
         page.extend(tables::accuracies(forecast).map(Part::from));
         for (file, name, values) in matrices(self) {
             let matrix = matrix(name, values);
             files.push((file.to_string(), matrix.to_table()?));
-            tables.push(matrix.into());
+            tables.push(named(matrix, names.as_deref()).into());
         }
         if !forecast.pairs.is_empty() {
             files.push(("order_parameters".into(), tables::all_pairs(forecast)));
@@ -76,7 +82,7 @@ impl Show for ForecastResult {
 }
 
 /// The matrices of the report and of files: the names of files, what they are, their values.
-fn matrices(answer: &ForecastResult) -> Vec<(&'static str, &'static str, &Averaged)> {
+fn matrices(answer: &ForecastAnswer) -> Vec<(&'static str, &'static str, &Averaged)> {
     let forecast = &answer.forecast;
     let mut all = vec![("forgetting", "forgetting", &forecast.forgetting)];
     if let Some(test) = &forecast.test {
@@ -101,4 +107,11 @@ fn matrix(name: &str, values: &Averaged) -> Matrix {
         Some(errors) => matrix.errors(Spread::StandardError, errors),
         None => matrix,
     }
+}
+
+/// A matrix of tasks by their names, where they have some.
+fn named(matrix: Matrix, names: Option<&[String]>) -> Matrix {
+    let Some(names) = names else { return matrix };
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    matrix.names(&names, &names)
 }

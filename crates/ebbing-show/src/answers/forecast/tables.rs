@@ -1,5 +1,6 @@
 //! The tables of a forecast, for the terminal, the report and files.
 
+use crate::answers::names_of;
 use crate::style::significant;
 use crate::table::{Rows, Spread, Table};
 use ebbing::Forecast;
@@ -32,7 +33,9 @@ const SHOWN: usize = 6;
 /// Order parameters of consecutive pairs, or of all pairs in the order learned if tasks are few.
 pub(super) fn shown_pairs(forecast: &Forecast, title: &str) -> Table {
     let (pairs, which) = chosen(forecast);
-    columns(Table::of(&format!("{title}, {which}"), &pairs).text("pair", |p| name_of(p)), &pairs, SHOWN)
+    let names = names_of(&forecast.tasks);
+    let table = Table::of(&format!("{title}, {which}"), &pairs).text("pair", |p| arrow(p, &names));
+    columns(table, &pairs, SHOWN)
 }
 
 /// Everything about all ordered pairs, for files.
@@ -100,9 +103,10 @@ pub(super) fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<
     }
     let of = if forecast.seeds > 1 { " (first seed)" } else { "" };
     let rows: Vec<(&PairForecast, usize)> = pairs.iter().flat_map(|pair| (0..SHOWN).map(move |k| (*pair, k))).collect();
+    let names = names_of(&forecast.tasks);
     let part = |at: usize, (pair, k): &(&PairForecast, usize)| PARTS[at].2(&pair.detail).map(PARAMETERS[*k].1);
     let mut table = Table::of(&format!("{}{of}", title.join("; ")), &rows)
-        .text("pair", |(pair, k)| if *k == 0 { name_of(pair) } else { String::new() })
+        .text("pair", |(pair, k)| if *k == 0 { arrow(pair, &names) } else { String::new() })
         .text("", |(_, k)| PARAMETERS[*k].0)
         .key("parameter")
         .number("value", |(pair, k)| PARAMETERS[*k].1(&pair.detail.values))
@@ -118,6 +122,13 @@ pub(super) fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<
 /// A pair by its tasks, in the order learned.
 pub(super) fn name_of(pair: &PairForecast) -> String {
     format!("{}→{}", pair.first, pair.second)
+}
+
+/// The same by the names of the tasks, where they have some.
+fn arrow(pair: &PairForecast, names: &Option<Vec<String>>) -> String {
+    names
+        .as_ref()
+        .map_or_else(|| name_of(pair), |names| format!("{} → {}", names[pair.first - 1], names[pair.second - 1]))
 }
 
 /// The pairs that the terminal shows: consecutive ones, or all in the order learned if tasks are few; and which these are.
@@ -213,8 +224,8 @@ fn sweep(title: &str, points: &[SweepForecast], forecast: &Forecast) -> Table {
     let accuracy = |p: &SweepForecast| Some(Estimate { value: p.accuracy?, standard_error: p.accuracy_error });
     let head = if forecast.test.is_some() { "test accuracy" } else { "training accuracy" };
     let table = Table::of(title, points)
-        .when(any(|p| p.width.is_some()), |table| table.number("N", |p| p.width).meaning("hidden units"))
-        .number("λ", |p| p.lambda)
+        .when(any(|p| p.width.is_some()), |table| table.chosen("N", |p| p.width).meaning("hidden units"))
+        .chosen("λ", |p| p.lambda)
         .meaning("penalty on the change of the weights");
     final_forgetting(table, forecast, |p| p.final_forgetting, |p| p.standard_error)
         .when(any(|p| p.accuracy.is_some()), |table| {

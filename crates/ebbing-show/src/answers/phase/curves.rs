@@ -5,7 +5,7 @@ use crate::figure::{Line, Panel};
 use crate::loads::{self, LoadCurve};
 use crate::style::{Dash, OKABE_ITO, Rgb};
 use crate::table::Table;
-use ebbing::answer::SweptCurves;
+use ebbing::request::SweptCurves;
 use ebbing::stats::number::within;
 use ebbing::theory::multi_head::Power;
 use ebbing::theory::phase::PhasePoint;

@@ -9,26 +9,26 @@ use crate::shown::{Show, Shown, counted};
 use crate::style::{Dash, OKABE_ITO, significant};
 use crate::table::Table;
 use crate::text::escape_markup;
-use ebbing::answer::{PhaseDiagram, SweptLoads};
+use ebbing::request::{PhaseSwept, SweptLoads};
 use ebbing::theory::multi_head::CriticalLoad;
 use serde_json::{Value, json};
 
-impl Show for PhaseDiagram {
+impl Show for PhaseSwept {
     fn shown(&self) -> Result<Shown> {
         let heading = format!(
             "Phase boundary of two tasks of {} examples ({}; {}), σ = {}, {}",
-            self.examples,
-            escape_markup(&self.data),
+            self.request.examples(),
+            escape_markup(self.request.tasks.data()),
             self.settings.preparation_words(),
-            self.sigma,
-            counted(self.seeds, "seed")
+            self.request.sigma,
+            counted(self.request.seeds, "seed")
         );
-        let mut sentences = vec![rule(self.readout_norm), reach(self)];
+        let mut sentences = vec![rule(self.request.readout_norm), reach(self)];
         let (boundary, notes) = (boundary(self), notes(self));
         let mut page = vec![Part::Table(boundary.clone())];
         page.extend(sentences.iter().chain(&notes).cloned().map(Part::Words));
         page.push(Part::Words(DEFINED.into()));
-        let figure = figure(self).finding(&sentences[1]);
+        let figure = figure(self)?.finding(&sentences[1]);
         sentences.push(DEFINED.into());
         let (title, tables) = (super::TITLE.into(), vec![Part::Table(boundary.clone())]);
         Ok(Shown { title, heading, sentences, notes, page, tables, ..Shown::default() }
@@ -40,9 +40,9 @@ impl Show for PhaseDiagram {
 
     fn json(&self) -> Value {
         json!({
-            "sweep": self.axis.replace(['{', '}'], ""),
-            "label_scale": if self.rescaled { "YᵀK⁻¹Y/P = 1" } else { "as given" },
-            "values": self.values.iter().map(|s| json!({ "value": s.value, "critical_loads": s.loads })).collect::<Vec<_>>(),
+            "sweep": self.sweep.axis().replace(['{', '}'], ""),
+            "label_scale": if self.request.rescale_labels { "YᵀK⁻¹Y/P = 1" } else { "as given" },
+            "values": self.swept.iter().map(|s| json!({ "value": s.value, "critical_loads": s.loads })).collect::<Vec<_>>(),
             "curves": self.curves.iter().map(|c| json!({ "value": c.value, "curves": c.curves })).collect::<Vec<_>>(),
         })
     }
@@ -64,13 +64,13 @@ fn rule(readout_norm: Option<f64>) -> String {
 }
 
 /// From where to where the boundary goes (markup).
-fn reach(diagram: &PhaseDiagram) -> String {
+fn reach(diagram: &PhaseSwept) -> String {
     let at = |s: &SweptLoads| {
         let load = s.mean(|c| c.alpha_c).value;
         let load = if load.is_finite() { significant(load) } else { "beyond every load computed".into() };
-        format!("{load} at {} {}", diagram.axis, significant(s.value))
+        format!("{load} at {} {}", diagram.sweep.axis(), significant(s.value))
     };
-    match &diagram.values[..] {
+    match &diagram.swept[..] {
         [] => String::new(),
         [only] => format!("The critical load α_{{c}} is {}.", at(only)),
         [first, .., last] => format!("The critical load α_{{c}} goes from {} to {}.", at(first), at(last)),
@@ -78,11 +78,11 @@ fn reach(diagram: &PhaseDiagram) -> String {
 }
 
 /// What to know beside the numbers, each once, with the values it is about (markup).
-fn notes(diagram: &PhaseDiagram) -> Vec<String> {
-    let swept = &diagram.values;
+fn notes(diagram: &PhaseSwept) -> Vec<String> {
+    let swept = &diagram.swept;
     let at = |holds: &dyn Fn(&CriticalLoad) -> bool| {
         let values: Vec<f64> = swept.iter().filter(|s| s.loads.iter().any(holds)).map(|s| s.value).collect();
-        (!values.is_empty()).then(|| format!("{} {}", diagram.axis, listed(&values)))
+        (!values.is_empty()).then(|| format!("{} {}", diagram.sweep.axis(), listed(&values)))
     };
     let scales = swept.iter().flat_map(|s| &s.loads).flat_map(|load| load.label_scale);
     let (low, high) = scales.fold((f64::INFINITY, 0.0f64), |(low, high), scale| (low.min(scale), high.max(scale)));
@@ -112,8 +112,8 @@ fn listed(values: &[f64]) -> String {
 }
 
 /// The boundary, one row per value of the sweep.
-fn boundary(diagram: &PhaseDiagram) -> Table {
-    let mut table = Table::of("Boundary of overfitting", &diagram.values).number(diagram.axis, |s| s.value);
+fn boundary(diagram: &PhaseSwept) -> Table {
+    let mut table = Table::of("Boundary of overfitting", &diagram.swept).number(diagram.sweep.axis(), |s| s.value);
     let all: [(&str, fn(&CriticalLoad) -> f64, &str); 4] = [
         ("γ_{sim}", |c| c.gamma_sim, "similarity of the tasks"),
         ("exact α_{c}", |c| c.alpha_c, "critical load P/N"),
@@ -121,15 +121,16 @@ fn boundary(diagram: &PhaseDiagram) -> Table {
         ("α_{c} with u_{11}", |c| c.alpha_c_u11, "its estimate for linear networks"),
     ];
     for (name, get, meaning) in all {
-        table = table.estimate(name, diagram.seeds > 1, |s| s.mean(get)).meaning(meaning);
+        table = table.estimate(name, diagram.request.seeds > 1, |s| s.mean(get)).meaning(meaning);
     }
     table.done()
 }
 
 /// γ_sim, the diagram with its boundaries, and the curves of the chosen values.
-fn figure(diagram: &PhaseDiagram) -> Figure {
-    let PhaseDiagram { axis, values: swept, curves, loads: (low, high), seeds, .. } = diagram;
-    let (low, high, seeds) = (*low, *high, *seeds);
+fn figure(diagram: &PhaseSwept) -> Result<Figure> {
+    let PhaseSwept { swept, curves, request, .. } = diagram;
+    let (axis, seeds, alphas) = (diagram.sweep.axis(), request.seeds, request.alpha.grid()?);
+    let (low, high) = (alphas[0], alphas[alphas.len() - 1]);
     let x: Vec<f64> = swept.iter().map(|s| s.value).collect();
     let mean = |get: fn(&CriticalLoad) -> f64| swept.iter().map(|s| s.mean(get).value).collect::<Vec<f64>>();
     let error: Vec<f64> = swept.iter().map(|s| s.mean(|c| c.gamma_sim).standard_error.unwrap_or(0.0)).collect();
@@ -151,10 +152,10 @@ fn figure(diagram: &PhaseDiagram) -> Figure {
     // The boundaries have the first two categories.
     panels.extend(curve_panels(axis, curves, 2));
     let bars = crate::answers::bars(seeds);
-    Figure::grid(panels, 3).title("Regimes of two tasks with a readout each").caption(&format!(
+    Ok(Figure::grid(panels, 3).title("Regimes of two tasks with a readout each").caption(&format!(
         "Regimes at λ → ∞ of two tasks with a readout each. **a** Similarity of the tasks. **b** The phase diagram: the exact \
          boundary α_{{c}} and the estimate γ_{{sim}}^{{−2}}. Then, against the load, forgetting of task 1, test loss of task 2 over \
          learning it alone, and the norm of its readout for chosen values of the {axis}; where a curve is interrupted the quantity \
          grows as λ^{{1/2}} without bound (arrows).{bars}"
-    ))
+    )))
 }

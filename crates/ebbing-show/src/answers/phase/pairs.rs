@@ -5,7 +5,7 @@ use crate::shown::{Show, Shown};
 use crate::style::significant;
 use crate::table::Table;
 use crate::text::typeset;
-use ebbing::answer::{PhasePair, PhasePairs};
+use ebbing::request::{PhasePair, PhasePairs};
 use serde_json::{Value, json};
 
 impl Show for PhasePairs {

@@ -9,7 +9,7 @@ use crate::shown::{Part, Show, Shown};
 use crate::style::{Dash, significant};
 use crate::table::Table;
 use crate::text::typeset;
-use ebbing::answer::{PhasePlace, Representation, SweptCurves};
+use ebbing::request::{PhasePlace, Representation, SweptCurves};
 use ebbing::theory::best_lambda::BestLambda;
 use ebbing::theory::phase::{Location, WidthPoint};
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ fn hidden_layer(place: &PhasePlace) -> Option<Table> {
     let (all, width) = (&place.representation[..], place.location.as_ref()?.width);
     let title = format!("The hidden layer at N = {width}, on the inputs of each task");
     let table = Table::of(&title, all)
-        .number("λ", |r| r.lambda)
+        .chosen("λ", |r| r.lambda)
         .integer("task", |r| r.task)
         .meaning("the task whose inputs are looked at")
         .number("K_{sim} and labels", |r| r.alignment)

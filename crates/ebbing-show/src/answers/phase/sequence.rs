@@ -6,7 +6,7 @@ use crate::figure::{Figure, Line, Panel};
 use crate::shown::{Part, Show, Shown};
 use crate::style::significant;
 use crate::table::Table;
-use ebbing::answer::PhaseSequence;
+use ebbing::request::PhaseSequence;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::Power;
 use ebbing::theory::phase::{SequenceCurve, SequencePoint};
@@ -70,7 +70,7 @@ fn critical(curve: &SequenceCurve) -> String {
 fn table(curves: &[SequenceCurve], kept: &dyn Fn(usize) -> bool) -> Table {
     let all = curves.iter().flat_map(|c| c.points.iter().enumerate().map(move |(k, p)| (k, c.lambda, p)));
     let rows: Vec<(f64, &SequencePoint)> = all.filter(|(k, ..)| kept(*k)).map(|(_, lambda, p)| (lambda, p)).collect();
-    let mut table = Table::of("Against the load", &rows).number("λ", |r| r.0).number("load P/N", |r| r.1.alpha);
+    let mut table = Table::of("Against the load", &rows).chosen("λ", |r| r.0).number("load P/N", |r| r.1.alpha);
     for (name, key, get) in QUANTITIES {
         let mut known = rows.iter().filter_map(|r| get(r.1)).peekable();
         if known.peek().is_none() {

@@ -8,61 +8,47 @@ use crate::shown::{Show, Shown, counted};
 use crate::style::significant;
 use crate::table::Table;
 use crate::text::{escape_markup, typeset};
-use ebbing::answer::{LearnerRuns, TrainResult};
-use ebbing::nets::{Heads, TaskReport, Trained};
-use ebbing::stats::{Estimate, mean_curve, mean_with_error};
+use ebbing::nets::{Heads, Trained};
+use ebbing::request::{LearnerRuns, LossCurve, TrainedTasks};
+use ebbing::stats::{Estimate, mean_with_error};
 use serde_json::{Value, json};
 
-/// A curve over the tasks, with its name.
-type LossCurve = (String, Vec<Estimate>);
-
-/// The mean over runs of what each gives after every task; none where one gives nothing.
-fn curve(group: &LearnerRuns, get: impl Fn(&Trained) -> Option<Vec<f64>>) -> Result<Option<LossCurve>> {
-    let runs: Option<Vec<Vec<f64>>> = group.runs.iter().map(get).collect();
-    match runs.filter(|runs| !runs.is_empty()) {
-        Some(runs) => {
-            let mean = mean_curve(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
-            Ok(Some((typeset(&group.learner.name()), mean)))
-        }
-        None => Ok(None),
-    }
+/// How many seeds there were.
+fn seeds(answer: &TrainedTasks) -> usize {
+    answer.learners.first().map_or(1, |group| group.done.len() + group.diverged.len())
 }
 
-impl Show for TrainResult {
+impl Show for TrainedTasks {
     fn shown(&self) -> Result<Shown> {
-        let settings = &self.learners[0].settings;
+        let (settings, losses) = (&self.settings, &self.losses);
         let heading = format!(
             "Training on {}{}: depth {}, width {}, {}, {}",
-            self.first.described(),
-            prepared(&self.first, settings.heads == Heads::Multi),
+            self.sequence.described(),
+            prepared(&self.sequence, settings.heads == Heads::Multi),
             settings.architecture.depth,
             settings.width,
             loss_words(settings.loss),
-            counted(self.seeds, "seed")
+            counted(seeds(self), "seed")
         );
-        let first = |t: &Trained| Some(t.train_loss.iter().map(|row| row[0]).collect());
-        let losses =
-            self.learners.iter().filter_map(|group| curve(group, first).transpose()).collect::<Result<Vec<_>>>()?;
         let ends: Vec<String> = losses.iter().chain(&self.theory).map(end).collect();
-        let tasks = losses.iter().chain(&self.theory).map(|(_, curve)| curve.len()).max().unwrap_or_default();
+        let tasks = losses.iter().chain(&self.theory).map(|curve| curve.mean.len()).max().unwrap_or_default();
         let mut sentences = vec![format!("After {tasks} tasks the loss of task 1 is {}.", ends.join(", "))];
         sentences.extend(self.learners.iter().filter_map(unlearned));
         for group in &self.learners {
-            sentences.extend(overshot(&group.learner.name(), &reports(group), &group.settings).map(|s| typeset(&s)));
+            sentences.extend(overshot(&group.learner.name(), &group.reports(), settings).map(|s| typeset(&s)));
         }
-        sentences.extend(minima(&self.learners.iter().flat_map(reports).collect::<Vec<_>>()).map(|s| typeset(&s)));
+        sentences.extend(
+            minima(&self.learners.iter().flat_map(LearnerRuns::reports).collect::<Vec<_>>()).map(|s| typeset(&s)),
+        );
         let diverged = self.learners.iter().flat_map(|group| &group.diverged);
         sentences.extend(diverged.map(|sentence| typeset(&format!("Left out: {sentence}."))));
-        let table = table(self, &losses)?;
-        Ok(super::page(&heading, sentences, table, "train", cells(self)?).figure("train", figure(self, &losses)?))
+        let table = table(self)?;
+        Ok(super::page(&heading, sentences, table, "train", cells(self)?).figure("train", figure(self)?))
     }
 
     fn json(&self) -> Value {
-        let of = |g: &LearnerRuns| json!({ "learner": g.learner, "runs": g.runs, "diverged": g.diverged });
-        let theory = |(name, curve): &LossCurve| {
-            let (mean, error): (Vec<f64>, Vec<f64>) = curve.iter().map(|e| (e.value, e.error())).unzip();
-            json!({ "name": name, "loss_of_task_1": mean, "se": error })
-        };
+        let of = |g: &LearnerRuns| json!({ "learner": g.learner, "runs": g.done, "diverged": g.diverged });
+        let theory = |c: &LossCurve| json!({ "name": c.name, "loss_of_task_1": c.mean, "se": c.error });
         json!({
             "orientation": "[t][s]: after task t + 1, on task s + 1",
             "learners": self.learners.iter().map(of).collect::<Vec<Value>>(),
@@ -71,37 +57,34 @@ impl Show for TrainResult {
     }
 }
 
-/// How each task of each run was learned.
-fn reports(group: &LearnerRuns) -> Vec<&TaskReport> {
-    group.runs.iter().flat_map(|t| &t.reports).collect()
-}
-
 /// The loss of task 1 in the end (markup).
-fn end((name, curve): &LossCurve) -> String {
-    format!("{} with {name}", significant(curve.last().map_or(f64::NAN, |last| last.value)))
+fn end(curve: &LossCurve) -> String {
+    format!("{} with {}", significant(curve.mean.last().copied().unwrap_or(f64::NAN)), typeset(&curve.name))
 }
 
 /// One row per learner, and one for the theory.
-fn table(answer: &TrainResult, losses: &[LossCurve]) -> Result<Table> {
-    let trained = || answer.learners.iter().filter(|group| !group.runs.is_empty()).map(Some);
+fn table(answer: &TrainedTasks) -> Result<Table> {
+    let trained = || answer.learners.iter().filter(|group| !group.done.is_empty()).map(Some);
     let mut rows = Vec::new();
-    for ((name, curve), group) in losses.iter().chain(&answer.theory).zip(trained().chain([None])) {
+    for (curve, group) in answer.losses.iter().chain(&answer.theory).zip(trained().chain([None])) {
         let [newest, learned, steps] = match group {
             None => ["-", "-", "-"].map(String::from),
             Some(group) => {
-                let reports = reports(group);
-                let ends: Vec<f64> = group.runs.iter().filter_map(|t| t.reports.last()).map(|r| r.mse).collect();
+                let reports = group.reports();
+                let ends: Vec<f64> = group.done.iter().filter_map(|t| t.reports.last()).map(|r| r.mse).collect();
                 let learned = reports.iter().filter(|r| r.learned).count();
                 let steps = reports.iter().map(|r| r.steps).sum::<usize>() / reports.len();
                 let newest = significant(mean_with_error(&ends)?.value);
                 [newest, format!("{learned}/{}", reports.len()), steps.to_string()]
             }
         };
-        rows.push((name, curve.last().copied(), newest, learned, steps));
+        let value = curve.mean.last().copied().unwrap_or(f64::NAN);
+        let last = Estimate { value, standard_error: curve.error.last().copied() };
+        rows.push((typeset(&curve.name), last, newest, learned, steps));
     }
     Ok(Table::of("Loss of task 1 after the last task, Σ(f − y)²/|Y|² on its training data", &rows)
-        .text("learner", |r| r.0)
-        .estimate("loss of task 1", answer.seeds > 1, |r| r.1)
+        .text("learner", |r| r.0.clone())
+        .estimate("loss of task 1", seeds(answer) > 1, |r| r.1)
         .text("newest task's MSE", |r| r.2.clone())
         .text("learned", |r| r.3.clone())
         .text("steps per task", |r| r.4.clone())
@@ -110,7 +93,7 @@ fn table(answer: &TrainResult, losses: &[LossCurve]) -> Result<Table> {
 
 /// What to know of a learner that did not learn: not forgetting means nothing then.
 fn unlearned(group: &LearnerRuns) -> Option<String> {
-    let reports = reports(group);
+    let reports = group.reports();
     let (learned, all) = (reports.iter().filter(|r| r.learned).count(), reports.len());
     let name = typeset(&group.learner.name());
     match all - learned {
@@ -135,12 +118,12 @@ const QUANTITIES: [Quantity; 4] = [
 ];
 
 /// What networks do on every task after every task, as files hold it: one row per learner and pair of tasks, means over the runs.
-fn cells(answer: &TrainResult) -> Result<Table> {
+fn cells(answer: &TrainedTasks) -> Result<Table> {
     let mut rows: Vec<(&LearnerRuns, usize, usize)> = Vec::new();
-    for group in answer.learners.iter().filter(|group| !group.runs.is_empty()) {
+    for group in answer.learners.iter().filter(|group| !group.done.is_empty()) {
         // A task is looked at once it was learned.
         let learned = |t: usize| (0..=t).map(move |s| (group, t, s));
-        rows.extend((0..group.runs[0].train_loss.len()).flat_map(learned));
+        rows.extend((0..group.done[0].train_loss.len()).flat_map(learned));
     }
     let mut table = Table::of("Every task after every task", &rows)
         .text("learner", |r| escape_markup(&r.0.learner.name()))
@@ -150,34 +133,29 @@ fn cells(answer: &TrainResult) -> Result<Table> {
         .meaning("the task that is looked at, from 1");
     for (name, meaning, get) in QUANTITIES {
         let mean = |(group, t, s): &(&LearnerRuns, usize, usize)| {
-            let values: Option<Vec<f64>> = group.runs.iter().map(|run| get(run, *t, *s)).collect();
+            let values: Option<Vec<f64>> = group.done.iter().map(|run| get(run, *t, *s)).collect();
             values.map(|values| Estimate::over(&values))
         };
         table = table.when(rows.iter().any(|row| mean(row).is_some()), |table| {
-            table.estimate(&escape_markup(name), answer.seeds > 1, mean).meaning(meaning)
+            table.estimate(&escape_markup(name), seeds(answer) > 1, mean).meaning(meaning)
         });
     }
     Ok(table.done())
 }
 
 /// Loss and accuracy of task 1 after each task: markers for networks, a line for the theory.
-fn figure(answer: &TrainResult, losses: &[LossCurve]) -> Result<Figure> {
-    let split = |curve: &[Estimate]| -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-        let (mean, error) = curve.iter().map(|e| (e.value, e.error())).unzip();
-        ((1..=curve.len()).map(|t| t as f64).collect(), mean, error)
-    };
-    let marked = |panel: Panel, k: usize, (name, curve): &LossCurve| {
-        let (times, mean, error) = split(curve);
-        let markers = Markers::new(name, &times, &mean).category(k + 1);
-        panel.markers(if answer.seeds > 1 { markers.errors(&error) } else { markers })
+fn figure(answer: &TrainedTasks) -> Result<Figure> {
+    let times = |curve: &LossCurve| (1..=curve.mean.len()).map(|t| t as f64).collect::<Vec<f64>>();
+    let marked = |panel: Panel, k: usize, curve: &LossCurve| {
+        let markers = Markers::new(&typeset(&curve.name), &times(curve), &curve.mean).category(k + 1);
+        panel.markers(if seeds(answer) > 1 { markers.errors(&curve.error) } else { markers })
     };
     let panel = |name: &str| Panel::new().x("tasks learned, t").y(name).integer_x();
     let mut loss = panel("loss of task 1, F_{t1}");
-    if let Some((name, curve)) = &answer.theory {
-        let (times, mean, _) = split(curve);
-        loss = loss.line(Line::new(name, &times, &mean).category(0));
+    if let Some(curve) = &answer.theory {
+        loss = loss.line(Line::new(&typeset(&curve.name), &times(curve), &curve.mean).category(0));
     }
-    let mut panels = vec![losses.iter().enumerate().fold(loss, |panel, (k, curve)| marked(panel, k, curve))];
+    let mut panels = vec![answer.losses.iter().enumerate().fold(loss, |panel, (k, curve)| marked(panel, k, curve))];
     type Pick = fn(&Trained) -> Option<Vec<f64>>;
     let picks: [(&str, Pick); 2] = [
         ("training accuracy on task 1", |t| t.train_accuracy.iter().map(|row| row[0]).collect()),
@@ -186,19 +164,21 @@ fn figure(answer: &TrainResult, losses: &[LossCurve]) -> Result<Figure> {
     for (name, pick) in picks {
         let mut drawn = None;
         for (k, group) in answer.learners.iter().enumerate() {
-            if let Some(curve) = curve(group, pick)? {
+            let runs: Option<Vec<Vec<f64>>> = group.done.iter().map(pick).collect();
+            if let Some(runs) = runs.filter(|runs| !runs.is_empty()) {
+                let curve = LossCurve::of(&group.learner.name(), &runs)?;
                 drawn = Some(marked(drawn.unwrap_or_else(|| panel(name)), k, &curve));
             }
         }
         panels.extend(drawn);
     }
     let columns = panels.len();
-    let runs = answer.learners.iter().flat_map(|g| &g.runs);
+    let runs = answer.learners.iter().flat_map(|g| &g.done);
     let newest = runs.flat_map(|t| &t.reports).map(|r| r.mse).fold(0.0, f64::max);
     Ok(Figure::grid(panels, columns).title("What is left of the first task").caption(&format!(
         "What is left of the first task as later ones are learned: trained networks (markers) and the theory of wide \
          random-feature networks (line). Mean squared training error of a task just learned: at most {}.{}",
         significant(newest),
-        bars(answer.seeds)
+        bars(seeds(answer))
     )))
 }

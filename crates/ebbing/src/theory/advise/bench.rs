@@ -78,7 +78,7 @@ impl Bench {
                 let ntk = table.ntk.as_ref().map(Into::into);
                 KernelSource::Table { nngp: (&table.nngp).into(), ntk, kept: Some(kept.clone()) }
             }
-            Bench::Features(sequence) => KernelSource::Features { neurons: sequence.dim() },
+            Bench::Features(sequence) => KernelSource::Features { neurons: sequence.dim(), by_examples: false },
         };
         SingleHead::learn(theory, source, &self.given(order))?.outcome()
     }

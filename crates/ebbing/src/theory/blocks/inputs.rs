@@ -70,7 +70,7 @@ impl<'a> Inputs<'a> {
     pub(crate) fn source(self, architecture: Architecture, prior: WeightPrior) -> KernelSource {
         match self {
             Inputs::Network(_) => KernelSource::network(architecture, prior),
-            Inputs::Features(sequence) => KernelSource::Features { neurons: sequence.dim() },
+            Inputs::Features(sequence) => KernelSource::Features { neurons: sequence.dim(), by_examples: false },
             Inputs::Kernels(table) => {
                 KernelSource::Table { nngp: (&table.nngp).into(), ntk: table.ntk.as_ref().map(Into::into), kept: None }
             }

@@ -3,9 +3,37 @@
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Cholesky, Mat, MatRef, matmul_into};
-use crate::theory::single_head::{Mode, SingleHeadSettings};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Which limit of learning the single-head theory describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Random features, λ → ∞: only the readout learns, and every `K̃_ts = K_GP` (the paper's single-head figures).
+    #[default]
+    Rf,
+    /// All weights learn, λ → ∞: `K̃_t1 = σ² K_GP`, `K̃_ts = K_NTK` for s ≥ 2 (Eq. 19; the factor 1/λ cancels).
+    Ntk,
+    /// Plain gradient descent in the tangent regime, from zero output and without penalty: `K̃_ts = K_NTK` for every s, the
+    /// first task included.
+    Lazy,
+    /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts` (Eq. 16). At λ = ∞ this is `ntk` for β = ∞; at a
+    /// finite β nothing is learned after the first task, since `K̃_ts ~ Q/λ` falls below 1/β. (The other modes hold β/λ fixed.)
+    Gibbs,
+}
+
+/// What the kernels of a theory depend on, beside what they are made from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    /// Which limit of learning.
+    pub mode: Mode,
+    /// λ = ∞ at a temperature: `K̃_ts ~ Q/λ` of every later task is 0 beside 1/β.
+    pub frozen: bool,
+    /// The prior of a weight.
+    pub prior: WeightPrior,
+}
 
 /// Points at which a network is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -102,8 +130,8 @@ impl PointSet {
 pub(crate) enum KernelSource {
     /// Inputs and a network of infinite width.
     Network(Network),
-    /// `K = Φ Φᵀ/N` of features that are given.
-    Features { neurons: usize },
+    /// `K = Φ Φᵀ/N` of features that are given; by kernels between examples also where d × d costs less, if `by_examples`.
+    Features { neurons: usize, by_examples: bool },
     /// Matrices that are given.
     Table { nngp: Entries, ntk: Option<Entries>, kept: Option<Arc<KeptFactors>> },
 }
@@ -281,54 +309,47 @@ impl Which {
 #[derive(Debug)]
 pub(crate) struct Kernels {
     pub source: KernelSource,
-    mode: Mode,
-    /// λ = ∞ at a temperature: `K̃_ts ~ Q/λ` of every later task is 0 beside 1/β.
-    frozen: bool,
-    prior: WeightPrior,
+    limit: Limit,
 }
 
 impl Kernels {
     /// # Errors
     /// Where the source cannot serve the mode.
-    pub fn new(source: KernelSource, settings: &SingleHeadSettings) -> Result<Kernels> {
-        let prior = settings.checked()?;
-        // At λ = ∞ the Gibbs kernels are their limits; λ cancels unless a temperature is held fixed.
-        let mode = if settings.at_limit() { Mode::Ntk } else { settings.mode };
-        let frozen = settings.frozen();
-        let lacking = match (&source, mode) {
+    pub fn new(source: KernelSource, limit: Limit) -> Result<Kernels> {
+        let lacking = match (&source, limit.mode) {
             (KernelSource::Features { .. }, Mode::Ntk | Mode::Gibbs) => {
                 Some("given features do not learn: use mode rf (or lazy, the same for tangent features)")
             }
             (KernelSource::Table { .. }, Mode::Gibbs) => {
                 Some("mode gibbs needs a kernel for every pair of times: give inputs, or use mode rf or ntk")
             }
-            (KernelSource::Table { ntk: None, .. }, Mode::Ntk | Mode::Lazy) if !frozen => {
+            (KernelSource::Table { ntk: None, .. }, Mode::Ntk | Mode::Lazy) if !limit.frozen => {
                 Some("modes ntk and lazy need the tangent kernel beside the first one")
             }
             _ => None,
         };
         match lacking {
             Some(problem) => Err(Error::data("kernels", problem)),
-            None => Ok(Kernels { source, mode, frozen, prior }),
+            None => Ok(Kernels { source, limit }),
         }
     }
 
     /// Whether `K̃_ts` depends on s alone (and on it only by whether s = 1).
     pub fn stationary(&self) -> bool {
-        self.mode != Mode::Gibbs
+        self.limit.mode != Mode::Gibbs
     }
 
     /// Whether each pair of tasks, learned alone in random features, is what its order parameters are made of.
     pub fn random_features(&self) -> bool {
-        self.mode == Mode::Rf || matches!(self.source, KernelSource::Features { .. })
+        self.limit.mode == Mode::Rf || matches!(self.source, KernelSource::Features { .. })
     }
 
     /// `K̃_ts`, t ≥ s.
     pub fn tilde(&self, t: usize, s: usize) -> Which {
-        match self.mode {
+        match self.limit.mode {
             Mode::Rf => Which::NNGP,
-            Mode::Ntk if s > 1 && self.frozen => Which { scale: 0.0, ..Which::NNGP },
-            Mode::Ntk if s == 1 => Which { term: Term::Nngp, scale: self.prior.sigma2() },
+            Mode::Ntk if s > 1 && self.limit.frozen => Which { scale: 0.0, ..Which::NNGP },
+            Mode::Ntk if s == 1 => Which { term: Term::Nngp, scale: self.limit.prior.sigma2() },
             Mode::Ntk | Mode::Lazy => Which { term: Term::Ntk, scale: 1.0 },
             Mode::Gibbs => Which { term: Term::Tilde(t, s), scale: 1.0 },
         }
@@ -336,9 +357,9 @@ impl Kernels {
 
     /// `Cov(f⁰_t(x), f⁰_s(x'))`.
     pub fn covariance(&self, t: usize, s: usize) -> Which {
-        match self.mode {
-            Mode::Rf | Mode::Ntk | Mode::Lazy => Which { term: Term::Nngp, scale: self.prior.sigma2() },
-            Mode::Gibbs => Which { term: Term::K1(t, s), scale: self.prior.m1(t, s) },
+        match self.limit.mode {
+            Mode::Rf | Mode::Ntk | Mode::Lazy => Which { term: Term::Nngp, scale: self.limit.prior.sigma2() },
+            Mode::Gibbs => Which { term: Term::K1(t, s), scale: self.limit.prior.m1(t, s) },
         }
     }
 

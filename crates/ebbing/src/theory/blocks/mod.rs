@@ -4,6 +4,5 @@ pub(crate) mod factor;
 pub(crate) mod feature_space;
 pub(crate) mod inputs;
 pub(crate) mod kernels;
-pub(crate) mod made;
 pub(crate) mod shared;
 pub(crate) mod table;

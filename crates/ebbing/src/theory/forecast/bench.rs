@@ -6,9 +6,9 @@ use crate::error::Result;
 use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
-use crate::theory::blocks::made::Made;
 use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
+use crate::theory::single_head::made::Made;
 use crate::theory::single_head::{
     Outcome, PairForgetting, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
 };

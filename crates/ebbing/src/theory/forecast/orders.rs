@@ -206,7 +206,7 @@ fn engine(
         Some(made) if theory.same_kernels(&settings.theory) => (made.source(), made.given()),
         _ => (inputs.source(theory.architecture, theory.checked()?), inputs.given(theory.bias2)?),
     };
-    let kernels = Kernels::new(source, theory)?;
+    let kernels = Kernels::new(source, theory.limit()?)?;
     Engine::new(&kernels, theory, &Shared::nothing(&given), (OrderRank::Forgetting, true), context)
 }
 

@@ -27,7 +27,9 @@ struct Task {
 
 /// Whether this is the form for these tasks: features, some task with more examples, and no resampling, which needs rows.
 pub(super) fn serves(settings: &OrderParameterSettings, source: &KernelSource, given: &[Given<'_>]) -> bool {
-    let (KernelSource::Features { neurons }, 0) = (source, settings.resamples.max(settings.shuffles)) else {
+    let (KernelSource::Features { neurons, by_examples: false }, 0) =
+        (source, settings.resamples.max(settings.shuffles))
+    else {
         return false;
     };
     let train = given.iter().map(|task| task.points.len()).collect();
@@ -132,19 +134,20 @@ fn values(one: &Task, two: &Task, (h2v1, h1v2): (&Mat<f64>, &Mat<f64>), gamma_fe
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::by_kernels;
     use crate::theory::Inputs;
     use crate::theory::blocks::feature_space::shapes::{all, close};
-    use crate::theory::order_parameters::{OrderParameterSettings, OrderParameters, order_parameters};
+    use crate::theory::blocks::kernels::KernelSource;
+    use crate::theory::order_parameters::{OrderParameterSettings, OrderParameters, all_pairs, order_parameters};
 
     #[test]
     fn feature_space_agrees_with_kernels_between_examples() {
         for (k, sequence) in all().iter().enumerate() {
             for ridge in [0.0, 0.01, 3.0] {
                 let settings = OrderParameterSettings { ridge, ..Default::default() };
-                let of =
-                    || order_parameters(Inputs::Features(sequence), &settings, &crate::Context::default()).unwrap();
-                let (found, known) = (of(), by_kernels(of));
+                let inputs = Inputs::Features(sequence);
+                let found = order_parameters(inputs, &settings, &crate::Context::default()).unwrap();
+                let source = KernelSource::Features { neurons: sequence.dim(), by_examples: true };
+                let known = all_pairs(&settings, source, &inputs.given(0.0).unwrap(), f64::INFINITY).unwrap();
                 assert_eq!(found.len(), known.len());
                 for (a, b) in found.iter().zip(&known) {
                     assert_eq!((a.first, a.second, a.ranks, a.inverse), (b.first, b.second, b.ranks, b.inverse));

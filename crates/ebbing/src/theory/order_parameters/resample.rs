@@ -175,11 +175,11 @@ pub(super) fn trials_needed(
     /// In the mean diagonal of the kernel.
     const RIDGE_ENOUGH: f64 = 0.01;
     let (neurons, called) = match (factor, source) {
-        (Factor::Pseudo(inverse), KernelSource::Features { neurons }) if inverse.rank() == *neurons => {
+        (Factor::Pseudo(inverse), KernelSource::Features { neurons, .. }) if inverse.rank() == *neurons => {
             (*neurons, "neurons")
         }
         (Factor::Pseudo(inverse), _) => (inverse.rank(), "independent neurons"),
-        (_, KernelSource::Features { neurons }) => (*neurons, "neurons"),
+        (_, KernelSource::Features { neurons, .. }) => (*neurons, "neurons"),
         _ => return None,
     };
     let [low, high] = NEARLY_SQUARE.map(|share| share * neurons as f64);

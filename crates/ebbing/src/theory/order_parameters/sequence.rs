@@ -9,9 +9,8 @@ use crate::linalg::{Cholesky, Mat, MatRef, par_map};
 use crate::plan::pairs_at_once;
 use crate::stats::number::accuracy;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
-use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
+use crate::theory::blocks::kernels::{KernelSource, Kernels, Limit, Mode, Points, Which};
 use crate::theory::blocks::shared::{Given, Shared, check, number};
-use crate::theory::single_head::{Mode, SingleHeadSettings};
 use std::sync::Arc;
 
 /// Kernels within the tasks and their factors.
@@ -101,9 +100,8 @@ impl<'a> Tasks<'a> {
         // A ridge belongs to each task's own kernel, not to the kernel between tasks, so it leaves nothing to share.
         let share = network && settings.ridge == 0.0;
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
-        let mode =
-            SingleHeadSettings { mode: Mode::Rf, sigma2: settings.sigma2, bias2: settings.bias2, ..Default::default() };
-        let kernels = Kernels::new(source, &mode)?;
+        let prior = settings.checked()?;
+        let kernels = Kernels::new(source, Limit { mode: Mode::Rf, frozen: false, prior })?;
         let k_cc = kernels.symmetric(Which::NNGP, shared.common.points())?;
         let common = match k_cc.nrows() {
             0 => None,
@@ -242,7 +240,7 @@ pub(super) fn invert(
 /// What γ_feature is divided by: with a ridge every direction is inverted, but only as many exist as there are features.
 pub(super) fn rank(factor: &Factor, source: &KernelSource) -> usize {
     match source {
-        KernelSource::Features { neurons } => factor.rank().min(*neurons),
+        KernelSource::Features { neurons, .. } => factor.rank().min(*neurons),
         _ => factor.rank(),
     }
 }

@@ -15,6 +15,7 @@ use crate::theory::blocks::factor::RANK_TOLERANCE;
 use crate::theory::blocks::feature_space::{FeatureInverse, outputs};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Points};
 use crate::theory::blocks::shared::Shared;
+use crate::theory::operator::{self, Inverses, Operator};
 
 /// The weights of the head.
 #[derive(Debug, Clone)]
@@ -40,7 +41,8 @@ impl Weights {
 
 /// Whether the tasks are learned in feature space: some task has more examples than features, and all of it costs less.
 pub(super) fn serves(kernels: &Kernels, shared: &Shared) -> bool {
-    let (KernelSource::Features { .. }, Some(first)) = (&kernels.source, shared.tasks.first()) else { return false };
+    let KernelSource::Features { by_examples: false, .. } = kernels.source else { return false };
+    let Some(first) = shared.tasks.first() else { return false };
     let Points::Inputs(x) = first.own.points() else { return false };
     let sizes = Sizes {
         train: shared.tasks.iter().map(|task| task.own.len()).collect(),
@@ -54,25 +56,10 @@ pub(super) fn serves(kernels: &Kernels, shared: &Shared) -> bool {
 
 /// Learns the tasks one after another.
 pub(super) fn learn(shared: &Shared, settings: &SingleHeadSettings) -> Result<Learned> {
-    let mut weights = Weights { after: vec![], alone: vec![] };
-    let mut learned = Learned { digits: f64::INFINITY, ..Default::default() };
-    for task in &shared.tasks {
-        let x = features(task.own.points())?;
-        let inverse = FeatureInverse::new(x, settings.ridge(), RANK_TOLERANCE, &task.name)?;
-        let alone = inverse.learn(task.y.as_ref());
-        weights.after.push(match weights.after.last() {
-            Some(before) => {
-                let rest = &task.y - outputs(x, before.as_ref());
-                before + inverse.learn(rest.as_ref())
-            }
-            None => alone.clone(),
-        });
-        weights.alone.push(alone);
-        learned.digits = learned.digits.min(inverse.digits);
-        learned.conditions.push(inverse.condition);
-        // At a temperature every example counts.
-        learned.ranks.push(if settings.beta.is_finite() { x.nrows() } else { inverse.rank() });
-    }
+    let weights = Weights { after: vec![], alone: vec![] };
+    let mut head = Head { shared, ridge: settings.ridge(), weights, inverses: Inverses::default() };
+    operator::learn(&mut head)?;
+    let Head { weights, inverses, .. } = head;
     let all: Vec<usize> = (0..shared.tasks.len()).collect();
     let on = |s: &usize| {
         let (x, targets) = (shared.tasks[*s].own.points(), Targets::of(&shared.tasks[*s]));
@@ -83,9 +70,53 @@ pub(super) fn learn(shared: &Shared, settings: &SingleHeadSettings) -> Result<Le
         all.iter().map(score).collect::<Result<Vec<_>>>()
     };
     let columns = par_map(&all, on).into_iter().collect::<Result<Vec<_>>>()?;
-    learned.train = all.iter().map(|&t| columns.iter().map(|column| column[t]).collect()).collect();
-    learned.weights = Some(weights);
-    Ok(learned)
+    let train = all.iter().map(|&t| columns.iter().map(|column| column[t]).collect()).collect();
+    Ok(Learned { train, inverses, weights: Some(weights), ..Learned::default() })
+}
+
+/// A linear head while it learns.
+struct Head<'a> {
+    shared: &'a Shared,
+    ridge: f64,
+    weights: Weights,
+    inverses: Inverses,
+}
+
+impl Operator for Head<'_> {
+    type Vector = Mat<f64>;
+
+    fn tasks(&self) -> usize {
+        self.shared.tasks.len()
+    }
+
+    fn rest(&mut self, t: usize) -> Result<Mat<f64>> {
+        let task = &self.shared.tasks[t];
+        match self.weights.after.last() {
+            Some(before) => Ok(&task.y - outputs(features(task.own.points())?, before.as_ref())),
+            None => Ok(task.y.clone()),
+        }
+    }
+
+    /// `(C_t + 1/β)^{-1} X_tᵀ R/d`.
+    fn solve(&mut self, t: usize, rest: Mat<f64>) -> Result<Mat<f64>> {
+        let task = &self.shared.tasks[t];
+        let x = features(task.own.points())?;
+        let inverse = FeatureInverse::new(x, self.ridge, RANK_TOLERANCE, &task.name)?;
+        // At a temperature every example counts.
+        let rank = if self.ridge > 0.0 { x.nrows() } else { inverse.rank() };
+        self.inverses.note(&task.name, inverse.condition, rank)?;
+        let change = inverse.learn(rest.as_ref());
+        self.weights.alone.push(if t == 0 { change.clone() } else { inverse.learn(task.y.as_ref()) });
+        Ok(change)
+    }
+
+    fn carry(&mut self, _: usize, change: Mat<f64>) -> Result<()> {
+        self.weights.after.push(match self.weights.after.last() {
+            Some(before) => before + change,
+            None => change,
+        });
+        Ok(())
+    }
 }
 
 /// Features, one row per point.
@@ -99,7 +130,7 @@ fn features(points: Points<'_>) -> Result<MatRef<'_, f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::by_kernels;
+    use crate::tasks::TaskSequence;
     use crate::theory::Inputs;
     use crate::theory::blocks::feature_space::shapes::{all, close};
     use crate::theory::single_head::{Replay, ReplayBudget, Selection, SingleHead};
@@ -120,6 +151,12 @@ mod tests {
         all
     }
 
+    /// The same by kernels between examples.
+    fn by_examples(sequence: &TaskSequence, settings: &SingleHeadSettings) -> SingleHead {
+        let source = KernelSource::Features { neurons: sequence.dim(), by_examples: true };
+        SingleHead::learn(*settings, source, &Inputs::Features(sequence).given(0.0).unwrap()).unwrap()
+    }
+
     #[test]
     fn feature_space_agrees_with_kernels_between_examples() {
         for (k, sequence) in all().iter().enumerate() {
@@ -128,12 +165,9 @@ mod tests {
                     SingleHead::new(Inputs::Features(sequence), &settings, &crate::Context::default()).unwrap();
                 assert!(network.learned.weights.is_some());
                 let found = network.forecast().unwrap();
-                let known = by_kernels(|| {
-                    let network =
-                        SingleHead::new(Inputs::Features(sequence), &settings, &crate::Context::default()).unwrap();
-                    assert!(network.learned.weights.is_none());
-                    network.forecast().unwrap()
-                });
+                let network = by_examples(sequence, &settings);
+                assert!(network.learned.weights.is_none());
+                let known = network.forecast().unwrap();
                 let name = |what: &str| format!("{what} of sequence {k}, {settings:?}");
                 let same = |what: &str, a: &[Vec<f64>], b: &[Vec<f64>]| {
                     assert_eq!(a.len(), b.len());
@@ -163,7 +197,7 @@ mod tests {
                 .forecast()
                 .unwrap()
         };
-        let (found, known) = (of(), by_kernels(of));
+        let (found, known) = (of(), by_examples(sequence, &settings).forecast().unwrap());
         for (a, b) in found.forgetting.iter().flatten().zip(known.forgetting.iter().flatten()) {
             close("with variance", *a, *b);
         }

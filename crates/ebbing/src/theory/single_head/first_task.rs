@@ -17,6 +17,7 @@ use crate::theory::Inputs;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, PointSet};
 use crate::theory::blocks::shared::{self, Shared};
+use crate::theory::operator::{self, Operator};
 use std::sync::Arc;
 
 /// Forgetting of the first task in one theory.
@@ -46,22 +47,23 @@ pub fn forgetting_of_first(
     for settings in theories {
         check(settings)?;
         shared::check(&given, &numbers, settings.beta.is_infinite())?;
-        let kernels = Kernels::new(inputs.source(settings.architecture, settings.checked()?), settings)?;
+        let kernels = Kernels::new(inputs.source(settings.architecture, settings.checked()?), settings.limit()?)?;
         let [first, later] = [1, 2].map(|s| slots.of(&kernels, settings, s));
         passes.push(Pass::new(settings.ridge(), first?, later?));
     }
     inputs.fits("this forecast", |sizes| first_task_cost(sizes, theories.len()), context)?;
     let share = theories.iter().all(|settings| settings.share);
     let shared = if share { Shared::find(&given, &numbers) } else { Shared::nothing(&given) };
-    let learned = learn(&slots, &shared, &mut passes);
-    learned.map_err(|(theory, error)| match error {
+    let mut several = Several { slots: &slots, shared: &shared, passes, blocks: Blocks::default(), now: 0 };
+    context.run(|| operator::learn(&mut several)).map_err(|error| match error {
         // With the rows numbered as the user gave them.
         Error::NotPositiveDefinite { .. } => {
-            SingleHead::new(sequence, &theories[theory], context).err().unwrap_or(error)
+            SingleHead::new(sequence, &theories[several.now], context).err().unwrap_or(error)
         }
         error => error,
     })?;
-    Ok(passes.into_iter().map(|pass| FirstTask { forgetting: pass.forgetting, digits: pass.digits }).collect())
+    let told = |pass: Pass| FirstTask { forgetting: pass.forgetting, digits: pass.digits };
+    Ok(several.passes.into_iter().map(told).collect())
 }
 
 /// Refuses what is not known after one pass.
@@ -171,47 +173,82 @@ struct Pass {
     digits: f64,
 }
 
-/// Blocks of all kernels that learning task b needs.
-struct Task<'a> {
-    name: &'a str,
-    y: &'a Mat<f64>,
-    k_cc: &'a [Mat<f64>],
-    k_oc: &'a [Mat<f64>],
-    k_oo: &'a [Mat<f64>],
+/// Blocks of all kernels that learning a task needs.
+#[derive(Default)]
+struct Blocks {
+    /// The common inputs with themselves.
+    k_cc: Vec<Mat<f64>>,
+    /// The task's own inputs with the common ones, and with themselves.
+    k_oc: Vec<Mat<f64>>,
+    k_oo: Vec<Mat<f64>>,
+    /// The first task's own inputs with the common ones, and the task's own with them.
+    first_oc: Vec<Mat<f64>>,
+    to_first: Vec<Mat<f64>>,
 }
 
-/// Learns the tasks one after another in all theories. An error comes with the number of its theory.
-fn learn(slots: &Slots, shared: &Shared, passes: &mut [Pass]) -> std::result::Result<(), (usize, Error)> {
-    let of_all = |error| (0, error);
-    let k_cc = slots.symmetric(&shared.common).map_err(of_all)?;
-    let mut first_oc: Vec<Mat<f64>> = vec![];
-    for (b, task) in shared.tasks.iter().enumerate() {
-        let k_oc = slots.blocks(&slots.all(), &task.own, &shared.common).map_err(of_all)?;
-        let k_oo = slots.symmetric(&task.own).map_err(of_all)?;
-        let mut before: Vec<Mat<f64>> = passes.iter().map(|pass| pass.through_common(&k_oc)).collect();
-        let mut to_first = vec![];
+/// Several theories of the same tasks, whose kernels are made from one product.
+struct Several<'a> {
+    slots: &'a Slots,
+    shared: &'a Shared,
+    passes: Vec<Pass>,
+    blocks: Blocks,
+    /// The theory that solves now.
+    now: usize,
+}
+
+impl Operator for Several<'_> {
+    type Vector = Vec<Mat<f64>>;
+
+    fn tasks(&self) -> usize {
+        self.shared.tasks.len()
+    }
+
+    fn rest(&mut self, b: usize) -> Result<Vec<Mat<f64>>> {
+        let (slots, shared) = (self.slots, self.shared);
+        let (task, blocks) = (&shared.tasks[b], &mut self.blocks);
+        if b == 0 {
+            blocks.k_cc = slots.symmetric(&shared.common)?;
+        }
+        blocks.k_oc = slots.blocks(&slots.all(), &task.own, &shared.common)?;
+        blocks.k_oo = slots.symmetric(&task.own)?;
+        let mut before: Vec<Mat<f64>> = self.passes.iter().map(|pass| pass.through_common(&blocks.k_oc)).collect();
         for a in 0..b {
             let wanted = if a == 0 { &slots.all() } else { &slots.later };
-            let blocks = slots.blocks(wanted, &task.own, &shared.tasks[a].own).map_err(of_all)?;
-            for (pass, f) in passes.iter().zip(&mut before) {
-                add(f, blocks[pass.kernel(a)].as_ref(), pass.duals[a].as_ref());
+            let made = slots.blocks(wanted, &task.own, &shared.tasks[a].own)?;
+            for (pass, f) in self.passes.iter().zip(&mut before) {
+                add(f, made[pass.kernel(a)].as_ref(), pass.duals[a].as_ref());
             }
             if a == 0 {
-                to_first = blocks;
+                blocks.to_first = made;
             }
         }
-        let learned = Task { name: &task.name, y: &task.y, k_cc: &k_cc, k_oc: &k_oc, k_oo: &k_oo };
-        for (n, (pass, before)) in passes.iter_mut().zip(before).enumerate() {
-            let dual = pass.solve(b, &learned, before).map_err(|error| (n, error))?;
-            let paths: [&[Mat<f64>]; 2] = if b == 0 { [&k_oc, &k_oo] } else { [&first_oc, &to_first] };
-            pass.update(b, &learned, paths, dual);
-            pass.score(&shared.tasks[0].y).map_err(|error| (n, error))?;
-        }
-        if b == 0 {
-            first_oc = k_oc;
-        }
+        let left = |(pass, before): (&Pass, Mat<f64>)| match b {
+            0 => task.y.clone(),
+            _ => &task.y - stacked(pass.f_common.as_ref(), before.as_ref()),
+        };
+        Ok(self.passes.iter().zip(before).map(left).collect())
     }
-    Ok(())
+
+    fn solve(&mut self, b: usize, rest: Vec<Mat<f64>>) -> Result<Vec<Mat<f64>>> {
+        let mut duals = vec![];
+        for (n, (pass, rest)) in self.passes.iter_mut().zip(rest).enumerate() {
+            self.now = n;
+            duals.push(pass.solve(b, &self.shared.tasks[b].name, &self.blocks, &rest)?);
+        }
+        Ok(duals)
+    }
+
+    fn carry(&mut self, b: usize, duals: Vec<Mat<f64>>) -> Result<()> {
+        if b == 0 {
+            self.blocks.first_oc = self.blocks.k_oc.clone();
+        }
+        for (n, (pass, dual)) in self.passes.iter_mut().zip(duals).enumerate() {
+            self.now = n;
+            pass.update(b, &self.blocks, &dual);
+            pass.score(&self.shared.tasks[0].y)?;
+        }
+        Ok(())
+    }
 }
 
 impl Pass {
@@ -244,22 +281,18 @@ impl Pass {
         f
     }
 
-    /// `u_b = K̃_bb^{-1} (Y_b − f_{b−1}(X_b))`; `before` is `f_{b−1}` at its own inputs.
-    fn solve(&mut self, b: usize, task: &Task<'_>, before: Mat<f64>) -> Result<Mat<f64>> {
+    /// `K̃_bb^{-1} R`.
+    fn solve(&mut self, b: usize, task: &str, blocks: &Blocks, rest: &Mat<f64>) -> Result<Mat<f64>> {
         let kernel = self.kernel(b);
-        let (k_cc, k_oc, k_oo) = (task.k_cc[kernel].as_ref(), task.k_oc[kernel].as_ref(), task.k_oo[kernel].as_ref());
-        let mut rest = task.y.clone();
-        if b > 0 {
-            rest -= stacked(self.f_common.as_ref(), before.as_ref());
-        }
-        let name = format!("the kernel of {}", task.name);
+        let [k_cc, k_oc, k_oo] = [&blocks.k_cc, &blocks.k_oc, &blocks.k_oo].map(|all| all[kernel].as_ref());
+        let name = format!("the kernel of {task}");
         let factor = if k_cc.nrows() == 0 {
             Factor::plain(k_oo, self.ridge, &name)?
         } else {
             Factor::extend(&self.common_factor(b, k_cc)?, k_oc, k_oo, self.ridge, &name)?
         };
         let condition = factor.condition(rest.nrows(), one_norm(k_cc, k_oc, k_oo) + self.ridge);
-        self.digits = self.digits.min(digits(condition, task.name)?);
+        self.digits = self.digits.min(digits(condition, task)?);
         Ok(factor.solve(rest.as_ref()))
     }
 
@@ -275,19 +308,19 @@ impl Pass {
         Ok(factor)
     }
 
-    /// `f_b = f_{b−1} + K̃(·,X_b) u_b` at the inputs of the first task; `paths` are the kernels of its own inputs with the common
-    /// ones, and of task b's own inputs with them.
-    fn update(&mut self, b: usize, task: &Task<'_>, [to_common, to_own]: [&[Mat<f64>]; 2], dual: Mat<f64>) {
+    /// `f_b = f_{b−1} + K̃(·,X_b) u_b` at the inputs of the first task.
+    fn update(&mut self, b: usize, blocks: &Blocks, dual: &Mat<f64>) {
         let kernel = self.kernel(b);
-        let (top, bottom) = dual.as_ref().split_at_row(task.k_cc[kernel].nrows());
+        let (top, bottom) = dual.as_ref().split_at_row(blocks.k_cc[kernel].nrows());
         if b == 0 {
             self.f_common = Mat::zeros(top.nrows(), top.ncols());
             self.f_first = Mat::zeros(bottom.nrows(), bottom.ncols());
             self.common_duals = [self.f_common.clone(), self.f_common.clone()];
         }
-        add(&mut self.f_common, task.k_cc[kernel].as_ref(), top);
-        add(&mut self.f_common, task.k_oc[kernel].transpose(), bottom);
-        add(&mut self.f_first, to_common[kernel].as_ref(), top);
+        let to_own = if b == 0 { &blocks.k_oo } else { &blocks.to_first };
+        add(&mut self.f_common, blocks.k_cc[kernel].as_ref(), top);
+        add(&mut self.f_common, blocks.k_oc[kernel].transpose(), bottom);
+        add(&mut self.f_first, blocks.first_oc[kernel].as_ref(), top);
         add(&mut self.f_first, to_own[kernel].transpose(), bottom);
         self.common_duals[usize::from(b > 0)] += top;
         self.duals.push(bottom.to_owned());

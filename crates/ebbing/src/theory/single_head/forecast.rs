@@ -65,10 +65,10 @@ impl SingleHead {
             train: self.train_scores()?,
             test: self.tested()?,
             free: if self.tasks() > 1 { Some(free()?) } else { None },
-            conditions: self.learned.conditions.clone(),
-            ranks: self.learned.ranks.clone(),
+            conditions: self.learned.inverses.conditions.clone(),
+            ranks: self.learned.inverses.ranks.clone(),
         };
-        Ok(SingleHeadForecast::of(scores, self.learned.digits, self.settings.variance))
+        Ok(SingleHeadForecast::of(scores, self.learned.inverses.digits, self.settings.variance))
     }
 
     /// `F[t][s] = L(f_t, D_s)`; row t is the network after task t + 1, column s is task s + 1.

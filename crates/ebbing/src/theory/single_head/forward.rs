@@ -11,12 +11,12 @@
 use super::feature_space::Weights;
 use super::score::{Score, stacked};
 use super::settings::SingleHeadSettings;
-use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
-use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
-use crate::theory::blocks::shared::Shared;
-
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, matmul, matmul_into};
+use crate::theory::blocks::factor::{Factor, one_norm, with_ridge};
+use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
+use crate::theory::blocks::shared::Shared;
+use crate::theory::operator::{self, Inverses, Operator};
 use std::sync::Arc;
 
 /// What the forward substitution leaves behind.
@@ -28,12 +28,8 @@ pub(crate) struct Learned {
     pub weights: Option<Weights>,
     /// `train[t][s]`: the network after task t on the training data of task s; empty where it was not asked for.
     pub train: Vec<Vec<Score>>,
-    /// Condition number of each task's kernel.
-    pub conditions: Vec<f64>,
-    /// Directions of each task's kernel that were inverted.
-    pub ranks: Vec<usize>,
-    /// The estimated number of correct digits.
-    pub digits: f64,
+    /// How well their kernels were inverted.
+    pub inverses: Inverses,
 }
 
 /// A block in the kernel of every task but the first and, where that differs, in the first task's.
@@ -63,16 +59,71 @@ struct Pass<'a> {
     /// The network after each task at the common inputs, and as it is now at each task's own.
     f_common: Vec<Mat<f64>>,
     f_own: Vec<Mat<f64>>,
+    /// Blocks of the task that is learned now.
+    now: Option<Now>,
     learned: Learned,
+}
+
+/// Blocks of the task that is learned: its own inputs with the common ones, with the own ones of every earlier task (each `None`
+/// where the budget is spent), and with themselves.
+struct Now {
+    to_common: Linked,
+    cross: Vec<Option<Mat<f64>>>,
+    k_oo: Mat<f64>,
 }
 
 /// Learns the tasks one after another.
 pub(super) fn learn(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSettings) -> Result<Learned> {
     let mut pass = Pass::new(kernels, shared, settings)?;
-    for b in 0..shared.tasks.len() {
-        pass.step(b)?;
-    }
+    operator::learn(&mut pass)?;
     Ok(pass.learned)
+}
+
+impl Operator for Pass<'_> {
+    type Vector = Mat<f64>;
+
+    fn tasks(&self) -> usize {
+        self.shared.tasks.len()
+    }
+
+    fn rest(&mut self, b: usize) -> Result<Mat<f64>> {
+        let own = self.shared.tasks[b].own.points();
+        let to_common = self.link(own, self.shared.common.points(), true)?;
+        let (before, cross) = self.before(b, &to_common)?;
+        let mut rest = self.shared.tasks[b].y.clone();
+        let (mut top, mut bottom) = rest.as_mut().split_at_row_mut(self.shared.common.len());
+        if let Some(now) = self.f_common.last() {
+            top -= now;
+        }
+        bottom -= &before;
+        self.f_own.push(before);
+        self.now = Some(Now { to_common, cross, k_oo: self.kernels.symmetric(self.which(b), own)? });
+        Ok(rest)
+    }
+
+    fn solve(&mut self, b: usize, rest: Mat<f64>) -> Result<Mat<f64>> {
+        let Some(now) = self.now.take() else { return Ok(rest) };
+        let (k_oc, k_oo) = (now.to_common.of(b), now.k_oo.as_ref());
+        let factor = self.factor(b, k_oc, k_oo)?;
+        let dual = factor.solve(rest.as_ref());
+        let norm = one_norm(self.k_cc.of(b), k_oc, k_oo) + self.ridge;
+        let condition = factor.condition(rest.nrows(), norm);
+        self.learned.inverses.note(&self.shared.tasks[b].name, condition, factor.rank())?;
+        self.now = Some(now);
+        Ok(dual)
+    }
+
+    fn carry(&mut self, b: usize, dual: Mat<f64>) -> Result<()> {
+        let Some(Now { to_common, cross, k_oo }) = self.now.take() else { return Ok(()) };
+        self.update(b, &dual, &to_common, &k_oo, cross)?;
+        let keep = self.keep(&to_common.later);
+        self.k_oc.push(keep.then_some(to_common.later));
+        self.learned.duals.push(dual);
+        for s in 0..=b {
+            self.learned.train[b][s] = self.score(b, s, self.f_own[s].as_ref())?;
+        }
+        Ok(())
+    }
 }
 
 impl<'a> Pass<'a> {
@@ -88,11 +139,8 @@ impl<'a> Pass<'a> {
             k_oc: vec![],
             f_common: vec![],
             f_own: vec![],
-            learned: Learned {
-                train: vec![vec![Score::default(); count]; count],
-                digits: f64::INFINITY,
-                ..Default::default()
-            },
+            now: None,
+            learned: Learned { train: vec![vec![Score::default(); count]; count], ..Default::default() },
         };
         let (first, later) = (pass.which(0), pass.which(1));
         let among = |which: Which| kernels.symmetric(which, shared.common.points());
@@ -116,25 +164,6 @@ impl<'a> Pass<'a> {
         Ok(Linked { later: self.kernels.block(later, x, x2)?, first: None })
     }
 
-    /// Learns task b.
-    fn step(&mut self, b: usize) -> Result<()> {
-        let shared = self.shared;
-        let own = shared.tasks[b].own.points();
-        let to_common = self.link(own, shared.common.points(), true)?;
-        let (before, cross) = self.before(b, &to_common)?;
-        let k_oo = self.kernels.symmetric(self.which(b), own)?;
-        let dual = self.solve(b, &to_common, &k_oo, &before)?;
-        self.f_own.push(before);
-        self.update(b, &dual, &to_common, &k_oo, cross)?;
-        let keep = self.keep(&to_common.later);
-        self.k_oc.push(keep.then_some(to_common.later));
-        self.learned.duals.push(dual);
-        for s in 0..=b {
-            self.learned.train[b][s] = self.score(b, s, self.f_own[s].as_ref())?;
-        }
-        Ok(())
-    }
-
     /// `f_{b−1}` at task b's own inputs, with the losses of all earlier networks there, and the blocks that led to it
     /// (row: task b; each `None` where the budget is spent).
     fn before(&mut self, b: usize, to_common: &Linked) -> Result<(Mat<f64>, Vec<Option<Mat<f64>>>)> {
@@ -153,27 +182,6 @@ impl<'a> Pass<'a> {
             cross.push((spent <= self.budget).then_some(block.later));
         }
         Ok((f, cross))
-    }
-
-    /// `u_b = K̃_bb^{-1} (Y_b − f_{b−1}(X_b))`.
-    fn solve(&mut self, b: usize, to_common: &Linked, k_oo: &Mat<f64>, before: &Mat<f64>) -> Result<Mat<f64>> {
-        let n = self.shared.common.len();
-        let mut rest = self.shared.tasks[b].y.clone();
-        let (mut top, mut bottom) = rest.as_mut().split_at_row_mut(n);
-        if let Some(now) = self.f_common.last() {
-            top -= now;
-        }
-        bottom -= before;
-        let factor = self.factor(b, to_common.of(b), k_oo.as_ref())?;
-        let dual = factor.solve(rest.as_ref());
-        let norm = one_norm(self.k_cc.of(b), to_common.of(b), k_oo.as_ref()) + self.ridge;
-        let condition = factor.condition(rest.nrows(), norm);
-        let digits = digits(condition, &self.shared.tasks[b].name)?;
-        let learned = &mut self.learned;
-        learned.digits = learned.digits.min(digits);
-        learned.conditions.push(condition);
-        learned.ranks.push(factor.rank());
-        Ok(dual)
     }
 
     /// The factor of task b's kernel.

@@ -28,6 +28,7 @@ mod feature_space;
 mod first_task;
 mod forecast;
 mod forward;
+pub(crate) mod made;
 mod outcome;
 mod pairs;
 mod replay;
@@ -36,13 +37,14 @@ pub(crate) mod score;
 mod settings;
 mod system;
 
+pub use crate::theory::blocks::kernels::Mode;
 pub use first_task::{FirstTask, forgetting_of_first};
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub(crate) use outcome::Outcome;
 pub(crate) use pairs::{PairForgetting, pair_forgetting};
 pub use replay::{Replay, ReplayBudget, Selection};
+pub use settings::SingleHeadSettings;
 pub(crate) use settings::is_none;
-pub use settings::{Mode, SingleHeadSettings};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -121,7 +123,7 @@ impl SingleHead {
     }
 
     pub(crate) fn learn(settings: SingleHeadSettings, source: KernelSource, given: &[Given<'_>]) -> Result<SingleHead> {
-        Self::learn_with(settings, Arc::new(Kernels::new(source, &settings)?), given)
+        Self::learn_with(settings, Arc::new(Kernels::new(source, settings.limit()?)?), given)
     }
 
     /// The same with kernels that may serve others too.
@@ -212,7 +214,7 @@ impl SingleHead {
 
     /// The estimated number of correct decimal digits of means: `−log₁₀(ε · condition)` of the worst kernel.
     pub fn digits(&self) -> f64 {
-        self.learned.digits
+        self.learned.inverses.digits
     }
 
     /// The number of inputs that every task holds, whose kernels were made once.

@@ -39,7 +39,7 @@ pub(crate) fn pair_forgetting(
     source: KernelSource,
     given: &[Given<'_>],
 ) -> Result<Option<Vec<PairForgetting>>> {
-    let kernels = Kernels::new(source, settings)?;
+    let kernels = Kernels::new(source, settings.limit()?)?;
     if settings.variance || settings.replay.is_on() {
         return each_alone(settings, &Arc::new(kernels), given).map(Some);
     }

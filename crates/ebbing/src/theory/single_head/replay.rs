@@ -162,7 +162,7 @@ impl Replay {
         if self.selection == Selection::Greedy {
             // An example is stored as soon as one of its outputs is chosen.
             let (each, mut seen) = (task.points_per_example(), HashSet::new());
-            let chosen = pivots(kernels.symmetric(kernels.tilde(2, 2), task.points)?, missed[s].clone());
+            let chosen = pivots(kernels.symmetric(kernels.tilde(2, 2), task.points)?, missed[s].clone())?;
             return Ok(chosen.into_iter().map(|row| row / each).filter(|row| seen.insert(*row)).collect());
         }
         let drawn = Stream::new(self.seed, "replay", s as u64).choose(p, p);
@@ -265,13 +265,17 @@ fn classes(y: MatRef<'_, f64>) -> Vec<usize> {
 }
 
 /// All rows of a kernel R, each the one that takes most from `|δ|²`: `δ ← δ − R_·j δ_j/R_jj`, `R ← R − R_·j R_j·/R_jj`.
-fn pivots(mut r: Mat<f64>, mut missed: Mat<f64>) -> Vec<usize> {
+///
+/// # Errors
+/// [`Error::Stopped`]: fewer rows than there are would be worthless.
+fn pivots(mut r: Mat<f64>, mut missed: Mat<f64>) -> Result<Vec<usize>> {
     let n = r.nrows();
     let mut order = vec![];
     let mut left: Vec<usize> = (0..n).collect();
     // Below this a row is given by those before it, to rounding.
     let known: Vec<f64> = (0..n).map(|i| 1e-12 * r[(i, i)]).collect();
-    while !left.is_empty() && !crate::stop::requested() {
+    while !left.is_empty() {
+        crate::stop::check()?;
         let spared = |j: usize| {
             let (d, column) = (r[(j, j)], r.col_as_slice(j));
             let norm = dot(column, column);
@@ -295,7 +299,7 @@ fn pivots(mut r: Mat<f64>, mut missed: Mat<f64>) -> Vec<usize> {
             left.iter().for_each(|&k| take(r.col_as_slice_mut(k), column[k] / column[j]));
         }
     }
-    order
+    Ok(order)
 }
 
 #[cfg(test)]
@@ -310,7 +314,7 @@ mod tests {
         let g = Mat::from_fn(n, 2 * n, |_, _| stream.normal());
         let k = matmul(g.as_ref(), g.transpose());
         let missed = Mat::from_fn(n, 2, |_, _| stream.normal());
-        let order = pivots(k.clone(), missed.clone());
+        let order = pivots(k.clone(), missed.clone()).unwrap();
         assert_eq!(order.iter().collect::<HashSet<_>>().len(), n);
         // |δ − K_·S K_SS^{-1} δ_S|² of the rows chosen, from its definition.
         let left = |rows: &[usize]| {

@@ -29,7 +29,7 @@ impl SingleHead {
         let times: Vec<usize> = if self.kernels.stationary() { vec![0] } else { (0..count).collect() };
         let mut prior = self.draw_prior(&spread, x, &times, n * columns, stream)?;
         let rest = (0..count).map(|t| self.unexplained(t, prior.remove(0), stream)).collect();
-        let duals = spread.system.substitute(rest);
+        let duals = spread.system.substitute(rest)?;
         let all: Vec<usize> = (0..count).collect();
         let mut f = outputs(&self.kernels, &self.shared, &duals, x, &all)?;
         for (t, f) in f.iter_mut().enumerate() {

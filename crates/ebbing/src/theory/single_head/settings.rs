@@ -3,24 +3,8 @@
 use super::replay::Replay;
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture, WeightPrior};
+use crate::theory::blocks::kernels::{Limit, Mode};
 use serde::{Deserialize, Serialize};
-
-/// Which limit of learning the single-head theory describes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Random features, λ → ∞: only the readout learns, and every `K̃_ts = K_GP` (the paper's single-head figures).
-    #[default]
-    Rf,
-    /// All weights learn, λ → ∞: `K̃_t1 = σ² K_GP`, `K̃_ts = K_NTK` for s ≥ 2 (Eq. 19; the factor 1/λ cancels).
-    Ntk,
-    /// Plain gradient descent in the tangent regime, from zero output and without penalty: `K̃_ts = K_NTK` for every s, the
-    /// first task included.
-    Lazy,
-    /// All weights learn at the given λ: `K̃_ts = m1(t,s) K¹_ts − m0(t,s) K⁰_ts` (Eq. 16). At λ = ∞ this is `ntk` for β = ∞; at a
-    /// finite β nothing is learned after the first task, since `K̃_ts ~ Q/λ` falls below 1/β. (The other modes hold β/λ fixed.)
-    Gibbs,
-}
 
 /// Settings of [`SingleHead`](crate::SingleHead).
 ///
@@ -98,6 +82,16 @@ impl SingleHeadSettings {
             return Err(Error::setting("lambda", self.lambda, expected));
         }
         Ok(prior)
+    }
+
+    /// What kernels depend on, after every setting has been checked.
+    ///
+    /// # Errors
+    /// As for [`SingleHeadSettings::checked`].
+    pub(crate) fn limit(&self) -> Result<Limit> {
+        // At λ = ∞ the Gibbs kernels are their limits; λ cancels unless a temperature is held fixed.
+        let mode = if self.at_limit() { Mode::Ntk } else { self.mode };
+        Ok(Limit { mode, frozen: self.frozen(), prior: self.checked()? })
     }
 
     /// Whether λ → ∞ is taken at a temperature that is held fixed: `K̃_ts → 0` for s ≥ 2, and only the first task is learned.

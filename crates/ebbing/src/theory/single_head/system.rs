@@ -5,9 +5,10 @@ use super::forward::Learned;
 use super::settings::SingleHeadSettings;
 use crate::error::Result;
 use crate::linalg::{Mat, matmul_into};
-use crate::theory::blocks::factor::{Factor, digits};
+use crate::theory::blocks::factor::Factor;
 use crate::theory::blocks::kernels::{Kernels, PointSet, Points};
 use crate::theory::blocks::shared::Shared;
+use crate::theory::operator::{self, Operator};
 
 /// How many kernels of one pair of sets are made from one product.
 const AT_ONCE: usize = 4;
@@ -43,16 +44,11 @@ impl System {
         Ok(system)
     }
 
-    /// `𝓛^{-1} R` by forward substitution.
-    pub fn substitute(&self, mut rest: Vec<Mat<f64>>) -> Vec<Mat<f64>> {
-        let mut duals: Vec<Mat<f64>> = vec![];
-        for (t, rest) in rest.iter_mut().enumerate() {
-            for (dual, block) in duals.iter().zip(&self.lower[t]) {
-                matmul_into(rest.as_mut(), 1.0, -1.0, block.as_ref(), dual.as_ref());
-            }
-            duals.push(self.diagonal[t].solve(rest.as_ref()));
-        }
-        duals
+    /// `𝓛^{-1} R`.
+    pub fn substitute(&self, rest: Vec<Mat<f64>>) -> Result<Vec<Mat<f64>>> {
+        let mut kept = Kept { system: self, rest, duals: vec![] };
+        operator::learn(&mut kept)?;
+        Ok(kept.duals)
     }
 
     /// `A = κ 𝓛^{-1}` block by block, by backward substitution; `κ` holds one block per task learned.
@@ -70,25 +66,83 @@ impl System {
     }
 }
 
-/// `u_t = K̃_tt^{-1} (Y_t − Σ_{s<t} K̃_ts u_s)` (paper, Eq. 28), one task after another where `K̃_ts` depends on both
-/// times: each block is made, used and dropped.
-pub(super) fn learn(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSettings) -> Result<Learned> {
-    let mut learned = Learned { digits: f64::INFINITY, ..Default::default() };
-    for (t, task) in shared.tasks.iter().enumerate() {
-        let mut rest = task.y.clone();
-        for s in 0..t {
-            let (x, x2) = (task.own.points(), shared.tasks[s].own.points());
-            let block = kernels.block(kernels.tilde(t + 1, s + 1), x, x2)?;
-            matmul_into(rest.as_mut(), 1.0, -1.0, block.as_ref(), learned.duals[s].as_ref());
-        }
-        let (factor, condition) =
-            kernels.invert(kernels.tilde(t + 1, t + 1), task.own.points(), settings.ridge(), &task.name)?;
-        learned.duals.push(factor.solve(rest.as_ref()));
-        learned.digits = learned.digits.min(digits(condition, &task.name)?);
-        learned.conditions.push(condition);
-        learned.ranks.push(factor.rank());
+/// Blocks that are all there, and what is to be learned.
+struct Kept<'a> {
+    system: &'a System,
+    rest: Vec<Mat<f64>>,
+    duals: Vec<Mat<f64>>,
+}
+
+impl Operator for Kept<'_> {
+    type Vector = Mat<f64>;
+
+    fn tasks(&self) -> usize {
+        self.rest.len()
     }
-    Ok(learned)
+
+    fn rest(&mut self, t: usize) -> Result<Mat<f64>> {
+        let mut rest = std::mem::replace(&mut self.rest[t], Mat::zeros(0, 0));
+        for (dual, block) in self.duals.iter().zip(&self.system.lower[t]) {
+            matmul_into(rest.as_mut(), 1.0, -1.0, block.as_ref(), dual.as_ref());
+        }
+        Ok(rest)
+    }
+
+    fn solve(&mut self, t: usize, rest: Mat<f64>) -> Result<Mat<f64>> {
+        Ok(self.system.diagonal[t].solve(rest.as_ref()))
+    }
+
+    fn carry(&mut self, _: usize, dual: Mat<f64>) -> Result<()> {
+        self.duals.push(dual);
+        Ok(())
+    }
+}
+
+/// Blocks that are made, used and dropped one after another, where `K̃_ts` depends on both times.
+struct Streamed<'a> {
+    kernels: &'a Kernels,
+    shared: &'a Shared,
+    ridge: f64,
+    learned: Learned,
+}
+
+/// Learns the tasks one after another.
+pub(super) fn learn(kernels: &Kernels, shared: &Shared, settings: &SingleHeadSettings) -> Result<Learned> {
+    let mut streamed = Streamed { kernels, shared, ridge: settings.ridge(), learned: Learned::default() };
+    operator::learn(&mut streamed)?;
+    Ok(streamed.learned)
+}
+
+impl Operator for Streamed<'_> {
+    type Vector = Mat<f64>;
+
+    fn tasks(&self) -> usize {
+        self.shared.tasks.len()
+    }
+
+    fn rest(&mut self, t: usize) -> Result<Mat<f64>> {
+        let task = &self.shared.tasks[t];
+        let mut rest = task.y.clone();
+        for (s, dual) in self.learned.duals.iter().enumerate() {
+            let (x, x2) = (task.own.points(), self.shared.tasks[s].own.points());
+            let block = self.kernels.block(self.kernels.tilde(t + 1, s + 1), x, x2)?;
+            matmul_into(rest.as_mut(), 1.0, -1.0, block.as_ref(), dual.as_ref());
+        }
+        Ok(rest)
+    }
+
+    fn solve(&mut self, t: usize, rest: Mat<f64>) -> Result<Mat<f64>> {
+        let task = &self.shared.tasks[t];
+        let which = self.kernels.tilde(t + 1, t + 1);
+        let (factor, condition) = self.kernels.invert(which, task.own.points(), self.ridge, &task.name)?;
+        self.learned.inverses.note(&task.name, condition, factor.rank())?;
+        Ok(factor.solve(rest.as_ref()))
+    }
+
+    fn carry(&mut self, _: usize, dual: Mat<f64>) -> Result<()> {
+        self.learned.duals.push(dual);
+        Ok(())
+    }
 }
 
 /// `Σ_{s≤t} K̃_ts(x,X_s) u_s` for every t in `times` (from 0).

@@ -35,7 +35,7 @@ pub(super) struct FeatureEngine {
 
 /// Whether orders of these tasks are searched in feature space.
 pub(super) fn serves(source: &KernelSource, given: &[Given<'_>]) -> bool {
-    let KernelSource::Features { neurons } = source else { return false };
+    let KernelSource::Features { neurons, by_examples: false } = source else { return false };
     let train = given.iter().map(|task| task.points.len()).collect();
     orders_in_feature_space(&Sizes { train, dim: *neurons, ..Sizes::default() })
 }
@@ -184,11 +184,19 @@ fn add(a: &mut Mat<f64>, b: &Mat<f64>, factor: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::by_kernels;
+    use crate::tasks::TaskSequence;
     use crate::theory::Inputs;
     use crate::theory::blocks::feature_space::shapes::{close, tasks};
     use crate::theory::single_head::SingleHead;
-    use crate::theory::task_order::{OrderSearchSettings, best_order};
+    use crate::theory::task_order::{Draw, OrderSearchSettings, TaskOrder, best_order, searched};
+
+    /// The same by kernels between examples.
+    fn by_examples(sequence: &TaskSequence, settings: &OrderSearchSettings) -> TaskOrder {
+        let (given, context) = (Inputs::Features(sequence).given(0.0).unwrap(), crate::Context::default());
+        let source = || KernelSource::Features { neurons: sequence.dim(), by_examples: true };
+        let draw = Draw::with(given, Box::new(source), settings, &context).unwrap();
+        searched(vec![draw], settings, &context).unwrap()
+    }
 
     #[test]
     fn orders_in_feature_space_are_those_of_kernels_between_examples() {
@@ -204,8 +212,9 @@ mod tests {
                 {
                     let theory = SingleHeadSettings { beta, ..Default::default() };
                     let settings = OrderSearchSettings { theory, rank, exhaustive_up_to, ..Default::default() };
-                    let of = || best_order(Inputs::Features(&sequence), &settings, &crate::Context::default()).unwrap();
-                    let (found, known) = (of(), by_kernels(of));
+                    let context = crate::Context::default();
+                    let found = best_order(Inputs::Features(&sequence), &settings, &context).unwrap();
+                    let known = by_examples(&sequence, &settings);
                     if beta.is_finite() {
                         assert_eq!((found.order, found.tried), (known.order, known.tried));
                     } else if exhaustive_up_to < sizes.len() {

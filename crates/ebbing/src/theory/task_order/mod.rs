@@ -19,8 +19,8 @@ use crate::rng::Stream;
 use crate::stats::Estimate;
 use crate::theory::Inputs;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
-use crate::theory::blocks::made::Made;
 use crate::theory::blocks::shared::{Given, Shared};
+use crate::theory::single_head::made::Made;
 use engine::Engine;
 use feature_space::FeatureEngine;
 use serde::{Deserialize, Serialize};
@@ -232,7 +232,7 @@ impl<'a> Draw<'a> {
             let problem = "not every task has test data, by which orders are to be ranked";
             return Err(Error::data("the task sequence", problem));
         }
-        let kernels = Kernels::new(source(), &settings.theory)?;
+        let kernels = Kernels::new(source(), settings.theory.limit()?)?;
         let most = tasks.iter().map(|task| task.points.len()).max().unwrap_or(0);
         let (engine, examples): (Option<Box<dyn Forecaster>>, usize) = if !kernels.stationary() {
             (None, most)

@@ -76,7 +76,7 @@ fn forecasts_of_orders_are_those_of_the_theory() {
     for (mode, beta) in [(Mode::Rf, f64::INFINITY), (Mode::Ntk, 5.0)] {
         let settings = settings(mode, f64::INFINITY, beta);
         let source = KernelSource::network(settings.theory.architecture, settings.theory.checked().unwrap());
-        let kernels = Kernels::new(source, &settings.theory).unwrap();
+        let kernels = Kernels::new(source, settings.theory.limit().unwrap()).unwrap();
         let engine = Engine::new(
             &kernels,
             &settings.theory,

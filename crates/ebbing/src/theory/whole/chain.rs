@@ -9,6 +9,7 @@ use super::solver::System;
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, Scale};
 use crate::theory::blocks::kernels::{Points, Which};
+use crate::theory::operator::{self, Operator};
 use crate::theory::single_head::score::{Score, Scores};
 
 /// The network while it learns.
@@ -23,6 +24,35 @@ struct Chain {
     conditions: Vec<f64>,
 }
 
+/// Kernels in tiles, and the network that learns them.
+struct Tiles<'w, 'a> {
+    whole: &'w mut Whole<'a>,
+    chain: &'w mut Chain,
+    firsts: &'w [First],
+    pairs: Option<&'w Pairs>,
+}
+
+impl Operator for Tiles<'_, '_> {
+    type Vector = Mat<f64>;
+
+    fn tasks(&self) -> usize {
+        self.whole.tasks.len()
+    }
+
+    fn rest(&mut self, t: usize) -> Result<Mat<f64>> {
+        Ok(self.whole.tasks[t].y - &self.chain.train[t][t])
+    }
+
+    fn solve(&mut self, t: usize, rest: Mat<f64>) -> Result<Mat<f64>> {
+        self.whole.learned(self.chain, t, rest, (self.firsts, self.pairs))
+    }
+
+    fn carry(&mut self, t: usize, dual: Mat<f64>) -> Result<()> {
+        self.chain.duals.push(dual);
+        self.whole.reach(self.chain, t, self.pairs)
+    }
+}
+
 impl Whole<'_> {
     /// What becomes of every task after every task.
     pub(super) fn chain(&mut self, firsts: &[First], pairs: Option<&Pairs>) -> Result<Scores> {
@@ -35,10 +65,7 @@ impl Whole<'_> {
             free: None,
             conditions: vec![],
         };
-        for r in 0..count {
-            self.learn(&mut chain, r, firsts, pairs)?;
-            self.reach(&mut chain, r, pairs)?;
-        }
+        operator::learn(&mut Tiles { whole: self, chain: &mut chain, firsts, pairs })?;
         let score = |f: &Mat<f64>, y: MatRef<'_, f64>| Score::new(f.as_ref(), y, None, None);
         let row = |row: &Vec<Mat<f64>>| (0..count).map(|s| score(&row[s], self.tasks[s].y)).collect::<Result<Vec<_>>>();
         let train = chain.train.iter().map(row).collect::<Result<_>>()?;
@@ -59,13 +86,18 @@ impl Whole<'_> {
     }
 
     /// Finds what task r adds to the network, and what a fresh network learns of it.
-    fn learn(&mut self, chain: &mut Chain, r: usize, firsts: &[First], pairs: Option<&Pairs>) -> Result<()> {
+    fn learned(
+        &mut self,
+        chain: &mut Chain,
+        r: usize,
+        rest: Mat<f64>,
+        (firsts, pairs): (&[First], Option<&Pairs>),
+    ) -> Result<Mat<f64>> {
         let c = self.columns();
         let (fresh, fresh_scale) = self.system(self.kernels.tilde(1, 1), r);
         let (system, scale) = self.system(self.kernels.tilde(r + 1, r + 1), r);
         let known = fresh == self.gaussian(r);
         let y = self.tasks[r].y.to_owned();
-        let rest = &y - &chain.train[r][r];
         let over = |m: Mat<f64>, scale: f64| m * Scale(1.0 / scale);
         let (alone, left_alone) = match known {
             true => (firsts[r].u.clone(), firsts[r].left.clone()),
@@ -78,9 +110,8 @@ impl Whole<'_> {
         if scale == 0.0 {
             // A kernel of 0 beside 1/β: the network stays as it was.
             chain.conditions.push(1.0);
-            chain.duals.push(Mat::zeros(y.nrows(), c));
             chain.alone.push(over(alone, fresh_scale));
-            return Ok(());
+            return Ok(Mat::zeros(y.nrows(), c));
         }
         let (dual, left, alone) = if r == 0 {
             (alone.clone(), left_alone, alone)
@@ -102,9 +133,8 @@ impl Whole<'_> {
         (r..until).for_each(|t| chain.train[t][r] += &own);
         let condition = self.heard.iter().find(|(known, _)| *known == system).and_then(|(_, n)| n.get("condition"));
         chain.conditions.push(condition.copied().unwrap_or(f64::NAN));
-        chain.duals.push(over(dual, scale));
         chain.alone.push(over(alone, fresh_scale));
-        Ok(())
+        Ok(over(dual, scale))
     }
 
     /// Carries what task r added to all training inputs; its own have what it added when it was learned.

@@ -132,7 +132,7 @@ pub(crate) fn forecast(
     let (sizes, per_task) = (sequence.sizes(), kernels(theory));
     let scratch = Scratch::open(&cut.scratch, &run(sequence, theory, cut)?, whole_disk(&sizes, per_task))?;
     let mut whole = Whole {
-        kernels: Kernels::new(KernelSource::network(theory.architecture, prior), theory)?,
+        kernels: Kernels::new(KernelSource::network(theory.architecture, prior), theory.limit()?)?,
         tasks: given,
         ridge: theory.ridge(),
         block: cut.block,

@@ -322,7 +322,7 @@ fn residuals_are_true() {
     let given: Vec<Given<'_>> = tasks.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
     let prior = theory.checked().unwrap();
     let mut whole = Whole {
-        kernels: Kernels::new(KernelSource::network(theory.architecture, prior), &theory).unwrap(),
+        kernels: Kernels::new(KernelSource::network(theory.architecture, prior), theory.limit().unwrap()).unwrap(),
         tasks: given,
         ridge: theory.ridge(),
         block: 50,

@@ -121,7 +121,7 @@ fn unusable_contexts_are_refused() {
     let plain = Permuted { tasks: 2, p: 5, p_test: 0, ..Permuted::default() }.generate(source(), 1).unwrap();
     for variance in [-1.0, f64::NAN, f64::INFINITY] {
         let message = refusal(WithContext { variance, ..WithContext::default() }.apply(&plain, 0));
-        assert_eq!(message, format!("variance is {variance}; must be a finite number, at least 0"));
+        assert_eq!(message, format!("variance is {variance}; must be at least 0 and finite"));
     }
     assert!(refusal(WithContext { dim: usize::MAX, ..WithContext::default() }.apply(&plain, 0)).contains("64 GiB"));
     let zero = Task::new(Mat::zeros(1, 2), Mat::zeros(1, 1)).named("a");

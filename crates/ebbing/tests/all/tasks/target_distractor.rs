@@ -103,7 +103,7 @@ fn infeasible_requests_are_refused_with_the_feasible_range() {
     let few = TargetDistractor { label_fraction: 0.001, ..base.clone() };
     assert!(refuse(few).contains("at least 0.005 for one labeled image at p = 100"));
     for test_noise in [-1.0, f64::NAN, f64::INFINITY] {
-        assert!(refuse(TargetDistractor { test_noise, ..base.clone() }).contains("finite number, at least 0"));
+        assert!(refuse(TargetDistractor { test_noise, ..base.clone() }).contains("at least 0 and finite"));
     }
     assert!(refuse(TargetDistractor { p_test: Some(101), ..base.clone() }).contains("[0, 100]"));
     assert!(refuse(TargetDistractor { tasks: 0, ..base.clone() }).contains("at least 1"));

@@ -1,0 +1,206 @@
+//! `advise`: what each remedy against forgetting would do for a task sequence, averaged over seeds.
+
+use super::MOST_SEEDS;
+use super::field::{Fields, Range, fields};
+use super::forecast::{ForecastAnswer, ForecastRequest};
+use super::tasks::TaskFields;
+use crate::context::Context;
+use crate::data::Sources;
+use crate::error::{Error, Result};
+use crate::kernels::Activation;
+use crate::plan::{Cost, Sizes, feature_forgetting_cost, forgetting_cost};
+use crate::tasks::{Provenance, TaskSequence, whole_targets};
+use crate::theory::advise::{Advice, AdviseSettings};
+use crate::theory::single_head::{Mode, Replay, ReplayBudget};
+use std::path::PathBuf;
+
+/// Ways of learning when nothing is done; the penalty is one of the remedies.
+const MODES: &[(&str, &str)] = &[
+    ("rf", "Only the readout learns"),
+    ("ntk", "All weights learn, strong penalty"),
+    ("lazy", "All weights learn by plain gradient descent in small steps"),
+];
+
+fields! {
+    /// What each remedy against forgetting would do.
+    pub struct AdviseRequest {
+        /// Which tasks are learned.
+        tasks: TaskFields = TaskFields::default();
+        /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features
+        features: Option<PathBuf> = None, value("FILE"), without(&["tasks", "data", "protocol"]);
+        /// Hidden layers
+        depth: usize = 1;
+        /// Nonlinearity
+        activation: Activation = Activation::Relu;
+        /// How the network learns when nothing is done
+        mode: Mode = Mode::Rf, words(MODES);
+        /// Prior standard deviation of a weight
+        sigma: f64 = 1.0, value("SIGMA"), range(Range::POSITIVE), sets(&["sigma2"]);
+        /// Prior standard deviation of a bias in every layer, the readout included; 0 for none
+        bias: f64 = 0.0, value("SIGMA_B"), range(Range::AT_LEAST_0), sets(&["bias2"]);
+        /// Inverse temperature: noise on the targets has variance 1/BETA; inf interpolates the training data
+        beta: f64 = f64::INFINITY, value("BETA");
+        /// Hidden units N: a readout per task is forecast at this width, not for wide networks
+        width: Option<f64> = None, value("N");
+        /// More such widths, comma-separated
+        widths: Vec<f64> = vec![], value("LIST"), not_in_studies();
+        /// Penalties to try, comma-separated, inf included at --beta inf, each told
+        lambdas: Vec<f64> = vec![], value("LIST"), usual("1, 10, 100 and 1000, the best told"), not_in_studies();
+        /// How many examples must be kept to hold forgetting below this
+        keep_forgetting_below: Option<f64> = None, value("F"), usual("half of doing nothing");
+        /// The most examples that may be kept
+        budget: Option<usize> = None, value("M"), usual("all");
+        /// What the budget counts
+        replay_budget: ReplayBudget = ReplayBudget::PerTask;
+        /// Number of seeds to average over, each with its own draw of tasks
+        seeds: usize = 1, value("K"), range(MOST_SEEDS), not_in_studies();
+        /// Use at most this many examples per task
+        max_p: Option<usize> = None, value("P"), usual("300");
+    }
+}
+
+/// Advice and what it is on.
+#[derive(Debug, Clone)]
+pub struct AdviseAnswer {
+    /// What was computed on what, in one line.
+    pub heading: String,
+    /// The advice.
+    pub advice: Advice,
+    /// The settings of the library.
+    pub settings: AdviseSettings,
+    /// The first seed.
+    pub seed: u64,
+    /// The first sequence's settings.
+    pub tasks: Provenance,
+}
+
+impl AdviseRequest {
+    /// The forecast of doing nothing.
+    pub fn forecast(&self) -> ForecastRequest {
+        ForecastRequest {
+            tasks: self.tasks.clone(),
+            features: self.features.iter().cloned().collect(),
+            depth: self.depth,
+            activation: self.activation,
+            mode: self.mode,
+            sigma: self.sigma,
+            bias: self.bias,
+            beta: self.beta,
+            seeds: Some(self.seeds),
+            max_p: self.max_p,
+            ..ForecastRequest::default()
+        }
+    }
+
+    /// The checked settings of the library.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn settings(&self) -> Result<AdviseSettings> {
+        self.check_fields()?;
+        let default = AdviseSettings::default();
+        Ok(AdviseSettings {
+            theory: self.forecast().settings()?.theory,
+            keep_forgetting_below: self.keep_forgetting_below,
+            budget: self.budget,
+            replay: Replay { budget: self.replay_budget, ..Replay::default() },
+            features: self.features.is_some(),
+            width: self.width,
+            widths: self.widths.clone(),
+            lambdas: self.lambdas.clone(),
+            max_p: self.max_p.unwrap_or(default.max_p),
+            ..default
+        })
+    }
+
+    /// Refuses what would be refused when it is computed, as far as that can be said without data.
+    ///
+    /// # Errors
+    /// Whatever is wrong, in one sentence.
+    pub fn check(&self) -> Result<()> {
+        self.settings()?.checked()?;
+        self.forecast().check()
+    }
+
+    /// Refuses settings that tasks of these sizes do not allow.
+    ///
+    /// # Errors
+    /// Whatever is wrong, in one sentence.
+    pub fn check_sizes(&self, sizes: &Sizes) -> Result<()> {
+        if sizes.train.len() < 2 {
+            return Err(Error::setting(
+                "--length",
+                sizes.train.len(),
+                "must be at least 2 tasks: of one nothing is forgotten",
+            ));
+        }
+        let settings = self.settings()?;
+        let most = settings.replay.most_of(&sizes.train);
+        match settings.budget.filter(|budget| *budget > most) {
+            Some(budget) => {
+                Err(Error::setting("budget", budget, format!("must be at most {most}, what there is to be stored")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The sizes of what is used of tasks of these sizes.
+    pub fn part_of(&self, sizes: Sizes) -> Sizes {
+        let most = self.max_p.unwrap_or(AdviseSettings::default().max_p);
+        ForecastRequest { max_p: Some(most), ..ForecastRequest::default() }.part_of(sizes)
+    }
+
+    /// Some thirty settings of remedies are tried, each as a forecast without order parameters.
+    pub fn cost_of(&self, sizes: &Sizes) -> Cost {
+        let one = if self.features.is_some() { feature_forgetting_cost(sizes) } else { forgetting_cost(sizes) };
+        one.times(30 * self.seeds)
+    }
+
+    /// Computes the advice.
+    ///
+    /// # Errors
+    /// What is wrong with the request or the tasks; any error of the theory.
+    pub fn run(&self, sources: &Sources, context: &Context) -> Result<AdviseAnswer> {
+        self.check()?;
+        let (forecast, settings) = (self.forecast(), self.settings()?);
+        let (what, sequences) = forecast.drawn(sources)?;
+        super::fits("advise", &self.part_of(sequences[0].sizes()), context, |sizes| self.cost_of(sizes))?;
+        let advice = Advice::of(&sequences, &settings, context)?;
+        let targets: Vec<_> = sequences[0].tasks.iter().map(|task| task.y.as_ref()).collect();
+        let look = whole_targets(&targets).map_or(String::new(), |words| format!("; {words}"));
+        let heading = heading_for(&advice, &format!("{}{look}", forecast.heading(&what)?));
+        let tasks = sequences[0].settings.clone();
+        Ok(AdviseAnswer { heading, advice, settings, seed: forecast.seed()?, tasks })
+    }
+}
+
+/// The line that opens advice: what it was computed on where that is not all there is.
+pub fn heading_for(advice: &Advice, tasks: &str) -> String {
+    let [used, there] = advice.examples_used;
+    let part = if used < there { format!(" from {used} examples of each task") } else { String::new() };
+    format!("Advice{part} for {tasks}")
+}
+
+impl ForecastAnswer {
+    /// What would help most, in one sentence, from a small part of the tasks: what a plain run ends with.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub fn in_short(&self, context: &Context) -> Result<Option<String>> {
+        if self.first.tasks.len() < 2 {
+            return Ok(None);
+        }
+        let quick =
+            AdviseSettings { theory: self.settings.theory, max_p: 100, quick: true, ..AdviseSettings::default() };
+        Ok(Advice::of(std::slice::from_ref(&self.first), &quick, context)?.in_short())
+    }
+}
+
+impl ForecastRequest {
+    /// The sequences of all seeds of the one set of tasks, and what they are in words.
+    fn drawn(&self, sources: &Sources) -> Result<(String, Vec<TaskSequence>)> {
+        let (_, what, sequences) =
+            self.sequences(sources)?.pop().ok_or_else(|| Error::setting("--features", "nothing", "give one file"))?;
+        Ok((what, sequences))
+    }
+}

@@ -1,0 +1,397 @@
+//! `forecast`: what is forgotten of a task sequence, averaged over seeds.
+
+use super::MOST_SEEDS;
+use super::field::{Fields, Range, fields};
+use super::tasks::TaskFields;
+use crate::context::Context;
+use crate::data::Sources;
+use crate::error::{Error, Result};
+use crate::kernels::{Activation, Architecture};
+use crate::metrics::Convention;
+use crate::plan::{
+    Cost, Memory, Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
+    order_parameter_cost, sequence_cost, whole_disk,
+};
+use crate::stats::number::significant;
+use crate::tasks::TaskSequence;
+use crate::theory::forecast::{Forecast, ForecastSettings};
+use crate::theory::single_head::{Mode, Replay, ReplayBudget, Selection, SingleHeadSettings};
+use std::path::PathBuf;
+
+fields! {
+    /// What is stored of earlier tasks and learned again with every later one.
+    pub struct ReplayFields {
+        /// Store M examples of every earlier task and learn them again with each later one
+        replay: usize = 0, value("M");
+        /// What M counts
+        replay_budget: ReplayBudget = ReplayBudget::PerTask;
+        /// Which examples are stored
+        replay_selection: Selection = Selection::Random;
+    }
+}
+
+impl ReplayFields {
+    /// The settings of the theory.
+    pub fn settings(&self) -> Replay {
+        let (budget, selection) = (self.replay_budget, self.replay_selection);
+        Replay { examples: self.replay, budget, selection, ..Replay::default() }
+    }
+}
+
+fields! {
+    /// What a network forgets of a sequence, by the theory of one readout for all tasks.
+    pub struct ForecastRequest {
+        /// Which tasks are learned.
+        tasks: TaskFields = TaskFields::default();
+        /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features; several for several layers
+        features: Vec<PathBuf> = vec![], value("FILE"), several(), without(&["tasks", "data", "protocol", "depths", "lambdas", "widths"]);
+        /// Hidden layers
+        depth: usize = 1;
+        /// Nonlinearity
+        activation: Activation = Activation::Relu;
+        /// Which limit of learning
+        mode: Mode = Mode::Rf;
+        /// Penalty on the change of weights, with --mode gibbs; a number or inf (the limit at the --beta given)
+        lambda: f64 = f64::INFINITY, value("LAMBDA");
+        /// Prior standard deviation of a weight
+        sigma: f64 = 1.0, value("SIGMA"), range(Range::POSITIVE), sets(&["sigma2"]);
+        /// Prior standard deviation of a bias in every layer, the readout included; 0 for none
+        bias: f64 = 0.0, value("SIGMA_B"), range(Range::AT_LEAST_0), sets(&["bias2"]);
+        /// Inverse temperature: noise on the targets has variance 1/BETA; inf interpolates the training data
+        beta: f64 = f64::INFINITY, value("BETA");
+        /// Include the variance over networks in losses and accuracies
+        variance: bool = false;
+        /// Examples of earlier tasks that are stored and learned again with every later task
+        replay: ReplayFields = ReplayFields::default();
+        /// Set the forecast beside other depths, comma-separated
+        depths: Vec<usize> = vec![], value("LIST"), not_in_studies();
+        /// Set beside it what each of these penalties would do at this --beta where all weights learn, comma-separated, inf included
+        lambdas: Vec<f64> = vec![], value("LIST"), not_in_studies();
+        /// Set beside it a readout per task at each of these widths, comma-separated; at every one of --lambdas
+        widths: Vec<f64> = vec![], value("LIST"), not_in_studies();
+        /// Number of seeds to average over, each with its own draw of tasks
+        seeds: Option<usize> = None, value("K"), usual("1; with --max-p 5"), range(MOST_SEEDS), not_in_studies();
+        /// Use at most this many examples per task, other ones for every seed
+        max_p: Option<usize> = None, value("P"), range(Range::AT_LEAST_1), unit("examples");
+        /// Do not search for a better order of tasks
+        no_order: bool = false, not_in_studies();
+        /// How often a tenth of the examples is left out for intervals of the order parameters; 0 for none
+        bootstrap: usize = 0, value("B"), sets(&["resamples"]);
+        /// Label shuffles for the order parameters of unrelated labels; 0 for none
+        shuffles: usize = 0, value("B");
+        /// Ridge on each task's kernel, beside 1/beta; features without one have pseudo-inverses
+        ridge: f64 = 0.0, value("RIDGE");
+        /// Names and formulas of the accuracy metrics
+        convention: Convention = Convention::Gem, not_in_studies();
+    }
+}
+
+/// A forecast and what it is of.
+#[derive(Debug, Clone)]
+pub struct ForecastAnswer {
+    /// What was computed on what, in one line.
+    pub heading: String,
+    /// The forecast: of the last layer, where several feature files were given.
+    pub forecast: Forecast,
+    /// The settings of the theory.
+    pub settings: ForecastSettings,
+    /// The first seed.
+    pub seed: u64,
+    /// The first sequence, and what it was drawn from.
+    pub first: TaskSequence,
+    /// Every layer by the name of its file, where several were given.
+    pub layers: Vec<(String, Forecast)>,
+}
+
+impl ForecastRequest {
+    /// How many sequences are averaged: a part of the examples comes with error bars.
+    pub fn seeds(&self) -> usize {
+        self.seeds.unwrap_or(if self.max_p.is_some() { 5 } else { 1 })
+    }
+
+    /// The first seed: a recipe's own, where none is given.
+    pub(super) fn seed(&self) -> Result<u64> {
+        if self.features.is_empty() { Ok(self.tasks.recipe()?.seed) } else { Ok(self.tasks.seed()) }
+    }
+
+    /// The checked settings of the theory.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn settings(&self) -> Result<ForecastSettings> {
+        self.check_fields()?;
+        let theory = SingleHeadSettings {
+            mode: self.mode,
+            architecture: Architecture { activation: self.activation, depth: self.depth },
+            lambda: self.lambda,
+            sigma2: self.sigma.powi(2),
+            bias2: self.bias.powi(2),
+            beta: self.beta,
+            variance: self.variance,
+            replay: self.replay.settings(),
+            ..SingleHeadSettings::default()
+        };
+        theory.checked()?;
+        Ok(ForecastSettings {
+            theory,
+            resamples: self.bootstrap,
+            shuffles: self.shuffles,
+            depths: self.depths.clone(),
+            lambdas: self.lambdas.clone(),
+            widths: self.widths.clone(),
+            order: !self.no_order,
+            convention: self.convention,
+            features: !self.features.is_empty(),
+            ridge: self.ridge,
+        })
+    }
+
+    /// Refuses what would be refused when it is computed, as far as that can be said without data.
+    ///
+    /// # Errors
+    /// Whatever is wrong, in one sentence.
+    pub fn check(&self) -> Result<()> {
+        self.settings()?;
+        if self.features.is_empty() { self.tasks.recipe().map(|_| ()) } else { self.refuse_beside_features() }
+    }
+
+    /// Refuses what speaks of inputs or of a network: features are given as they are.
+    fn refuse_beside_features(&self) -> Result<()> {
+        let of_inputs = |key: &str| {
+            let of_tasks = TaskFields::field(key).is_some() && key != "seed";
+            of_tasks || ["depth", "activation", "bias"].contains(&key)
+        };
+        match self.given().find(|(field, _)| of_inputs(field.key)) {
+            Some((field, value)) => {
+                Err(field.refused(&value, "is not used with --features, which are given as they are"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses settings that tasks of these sizes do not allow.
+    ///
+    /// # Errors
+    /// Whatever is wrong, in one sentence.
+    pub fn check_sizes(&self, sizes: &Sizes) -> Result<()> {
+        let settings = self.settings()?;
+        settings.checked(sizes.train.len())?;
+        let (replay, most) = (&settings.theory.replay, settings.theory.replay.most_of(&sizes.train));
+        if replay.examples <= most {
+            return Ok(());
+        }
+        Err(Error::setting("replay", replay.examples, format!("must be at most {most}, what there is to be stored")))
+    }
+
+    /// Refuses a second seed where nothing is drawn: a study would compute the same cell again.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the seed.
+    pub fn check_seed(&self) -> Result<()> {
+        let varies = self.features.is_empty() && self.tasks.recipe()?.varies();
+        if !varies && self.tasks.seed() > 0 && self.max_p.is_none() {
+            let expected =
+                "these tasks are given, not drawn: use the one seed 0, or let every seed take other examples (max_p)";
+            return Err(Error::setting("seed", self.tasks.seed(), expected));
+        }
+        Ok(())
+    }
+
+    /// Computes the forecast; `before` hears the sequences and settings of each part of it before the work begins.
+    ///
+    /// # Errors
+    /// What is wrong with the request or the tasks; any error of the theory.
+    pub fn run(
+        &self,
+        sources: &Sources,
+        context: &Context,
+        before: &dyn Fn(&[TaskSequence], &ForecastSettings),
+    ) -> Result<ForecastAnswer> {
+        self.check()?;
+        let (settings, seed) = (self.settings()?, self.seed()?);
+        let files = self.features.len().max(1);
+        let mut results = Vec::new();
+        for (file, (name, what, sequences)) in self.sequences(sources)?.into_iter().enumerate() {
+            super::fits("forecast", &sequences[0].sizes(), context, |sizes| self.cost_of(sizes, context.plan()))?;
+            before(&sequences, &settings);
+            let forecast = Forecast::of(&sequences, &settings, &context.part(file, files))?;
+            let heading = format!("Forecast for {}", self.heading(&what)?);
+            results.push((name, heading, forecast, sequences.into_iter().next()));
+        }
+        let several = results.len() > 1;
+        let all = results.iter().map(|(name, _, forecast, _)| (name.clone(), forecast.clone()));
+        let layers = if several { all.collect() } else { Vec::new() };
+        let Some((_, heading, forecast, Some(first))) = results.pop() else {
+            return Err(Error::setting("--features", "nothing", "give at least one file"));
+        };
+        Ok(ForecastAnswer { heading, forecast, settings, seed, first, layers })
+    }
+
+    /// What is computed on `what`, in one line.
+    pub(super) fn heading(&self, what: &str) -> Result<String> {
+        Ok(format!("{what}: {}", describe(&self.settings()?, self.seeds(), self.seed()?)))
+    }
+
+    /// What is computed on a sequence, in one line; `name` says where the sequence comes from.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn heading_of(&self, sequence: &TaskSequence, name: &str) -> Result<String> {
+        let told = describe(&self.settings()?, self.seeds(), self.tasks.seed());
+        Ok(format!("{}: {told}", described(sequence, name)))
+    }
+
+    /// The sequences of all seeds, by layer: a name, what they are in words, and one sequence per seed.
+    ///
+    /// # Errors
+    /// What is wrong with the tasks.
+    pub fn sequences(&self, sources: &Sources) -> Result<Vec<(String, String, Vec<TaskSequence>)>> {
+        let first = self.seed()?;
+        let seeds = || (0..self.seeds() as u64).map(|k| first.wrapping_add(k));
+        let part = |sequence: TaskSequence, seed: u64| match self.max_p {
+            Some(p) => sequence.subsampled(p, p, seed),
+            None => Ok(sequence),
+        };
+        let given = |what: &str| {
+            let expected =
+                format!("must be 1: {what} are given, not drawn (with --max-p every seed takes other examples)");
+            Error::setting("--seeds", self.seeds(), expected)
+        };
+        let several = self.seeds() > 1 && self.max_p.is_none();
+        if self.features.is_empty() {
+            let recipe = self.tasks.recipe()?;
+            if several && !recipe.varies() {
+                return Err(given("these tasks"));
+            }
+            // A file is read once, and what it holds is not there twice.
+            let (mut own, mut sequences) = (recipe.own()?, Vec::new());
+            for (k, seed) in seeds().enumerate() {
+                let here = if k + 1 == self.seeds() { own.take() } else { own.clone() };
+                sequences.push(part(recipe.draw_from(here, sources, seed)?, seed)?);
+            }
+            let what = match &self.tasks.tasks {
+                Some(path) => path.display().to_string(),
+                None => format!("{}, {}", self.tasks.data(), self.tasks.protocol_name()),
+            };
+            let what = described(&sequences[0], &what);
+            return Ok(vec![(String::new(), what, sequences)]);
+        }
+        if several {
+            return Err(given("features"));
+        }
+        let mut layers = Vec::new();
+        for file in &self.features {
+            let all = TaskSequence::load(file)?;
+            let sequences = seeds().map(|seed| part(all.clone(), seed)).collect::<Result<Vec<_>>>()?;
+            let what = format!("{} with features of {}{}", count(&all), file.display(), done(&all));
+            layers.push((file.display().to_string(), what, sequences));
+        }
+        Ok(layers)
+    }
+
+    /// The sizes of its tasks, for estimates.
+    ///
+    /// # Errors
+    /// What the files of own tasks or the data sets say.
+    pub fn sizes(&self) -> Result<Sizes> {
+        let sizes = match self.features.first() {
+            Some(file) => TaskSequence::load(file)?.sizes(),
+            None => self.tasks.recipe()?.sizes()?,
+        };
+        Ok(self.part_of(sizes))
+    }
+
+    /// The sizes of what is used of tasks of these sizes.
+    pub fn part_of(&self, sizes: Sizes) -> Sizes {
+        match self.max_p {
+            Some(p) => Sizes { train: sizes.train.iter().map(|n| p.min(*n)).collect(), ..sizes },
+            None => sizes,
+        }
+    }
+
+    /// What it costs with tasks of these sizes, for one seed.
+    pub fn cost_of(&self, sizes: &Sizes, memory: &Memory) -> Cost {
+        let one = match self.features.len() {
+            0 => forecast_cost(sizes, self.kernels(), memory),
+            layers => self.cost_of_features(sizes).times(layers),
+        };
+        // Kernels between all tasks and the covariances of what is learned there, and both as some points see them.
+        let (total, largest) =
+            (sizes.train.iter().sum::<usize>() as f64, sizes.train.iter().max().map_or(0.0, |&p| p as f64));
+        // In tiles there is no variance.
+        let spread =
+            if self.variance && !in_tiles(sizes, memory) { 8.0 * (total * total + 3.0 * total * largest) } else { 0.0 };
+        let one = Cost { bytes: one.bytes + spread, ..one };
+        // What is set beside it: other depths and penalties of one readout, widths of a readout per task at every penalty.
+        let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));
+        let one = if beside > 0 { one.then(forgetting_cost(sizes).times(beside)) } else { one };
+        if heads > 0 { one.then(sequence_cost(sizes).times(heads)) } else { one }
+    }
+
+    /// What one layer of features costs, for one seed.
+    pub fn cost_of_features(&self, sizes: &Sizes) -> Cost {
+        let resampled = self.bootstrap.max(self.shuffles) > 0;
+        let pairs = if resampled { order_parameter_cost(sizes) } else { feature_parameter_cost(sizes) };
+        // A spread takes kernels between all examples.
+        let one = if self.variance { forgetting_cost(sizes) } else { feature_forgetting_cost(sizes) };
+        one.then(pairs)
+    }
+
+    /// Bytes of disk that finished parts take while it runs, where kernels of these sizes do not fit into memory.
+    pub fn disk_of(&self, sizes: &Sizes, memory: &Memory) -> Option<f64> {
+        (self.features.is_empty() && in_tiles(sizes, memory)).then(|| whole_disk(sizes, self.kernels()))
+    }
+
+    /// How many kernels of each task are inverted: that of order parameters, and another one where all weights learn.
+    fn kernels(&self) -> usize {
+        if self.mode == Mode::Rf { 1 } else { 2 }
+    }
+}
+
+/// "5 tasks", "1 task".
+fn count(sequence: &TaskSequence) -> String {
+    match sequence.tasks.len() {
+        1 => "1 task".into(),
+        n => format!("{n} tasks"),
+    }
+}
+
+/// "5 tasks of 300 examples (mnist, permuted; whitened)".
+fn described(sequence: &TaskSequence, name: &str) -> String {
+    format!("{} ({name}{})", sequence.described(), done(sequence))
+}
+
+/// What was done to inputs and labels, for the first line.
+fn done(sequence: &TaskSequence) -> String {
+    let labels = sequence.target_words().map_or(String::new(), |words| format!("; {words}"));
+    format!("; {}{labels}", sequence.settings.preparation_words())
+}
+
+/// The theory in words.
+fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
+    let theory = &settings.theory;
+    let mode = match theory.mode {
+        Mode::Rf => "random features".to_string(),
+        Mode::Ntk => "all weights, strong penalty".to_string(),
+        Mode::Lazy => "all weights, plain descent".to_string(),
+        Mode::Gibbs => format!("all weights, lambda {}", theory.lambda),
+    };
+    let replay = if theory.replay.is_on() { format!(", {}", theory.replay) } else { String::new() };
+    let activation = match theory.architecture.activation {
+        Activation::Relu => "ReLU",
+        Activation::Linear => "linear",
+        Activation::Erf => "erf",
+        Activation::Gelu => "GELU",
+    };
+    let biases = match theory.bias2 {
+        0.0 => String::new(),
+        bias2 => format!(", biases of deviation {}", significant(bias2.sqrt())),
+    };
+    let learns = match (settings.features, theory.mode) {
+        (true, Mode::Rf) => "a linear readout of them learns".to_string(),
+        (true, _) => format!("a readout of them, {mode}"),
+        (false, _) => format!("{activation} depth {}{biases}, {mode}", theory.architecture.depth),
+    };
+    let seeds = if seeds > 1 { format!("{seeds} seeds from {seed}") } else { format!("seed {seed}") };
+    format!("{learns}{replay}, {seeds}")
+}
