@@ -12,7 +12,7 @@
 
 use super::limit::Regime;
 use super::two_tasks::TwoTasks;
-use crate::error::{Error, Result};
+use crate::error::{Result, refuse};
 use crate::stats::bisect;
 use crate::stats::number::{accuracy, within};
 use serde::Serialize;
@@ -74,13 +74,8 @@ impl TwoTasks {
     /// # Errors
     /// [`Error::Setting`] at finite λ, where the transition is smooth.
     pub fn critical_load(&self) -> Result<CriticalLoad> {
-        if self.lambda().is_finite() {
-            return Err(Error::setting(
-                "lambda",
-                self.lambda(),
-                "must be inf for a critical load; at finite lambda the change is smooth",
-            ));
-        }
+        let expected = "must be inf for a critical load; at finite lambda the change is smooth";
+        refuse(self.lambda().is_finite(), "lambda", self.lambda(), expected)?;
         let [p1, p2] = self.sizes().map(|p| p as f64);
         let sum = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).sum::<f64>();
         let trace = sum(&|i| self.g_diagonal[i]);

@@ -75,10 +75,8 @@ impl MultiHeadSettings {
         let bound = self.readout_norm.unwrap_or(f64::INFINITY);
         self.readout_norm.map_or(Ok(()), |c| positive("readout_norm", c))?;
         if bound.is_finite() && self.ridge()? != 0.0 {
-            return Err(Error::outside(
-                format!("a bound on readouts at beta = {}", self.beta),
-                "it is found for beta = inf; use readout_sigma2, or leave beta out",
-            ));
+            let reason = "it is found for beta = inf; use readout_sigma2, or leave beta out";
+            return Err(Error::outside(format!("a bound on readouts at beta = {}", self.beta), reason));
         }
         Ok(ReadoutPrior { sigma2, bound })
     }
@@ -166,10 +164,8 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
         if let Some(test) = &task.test {
             if test.y.ncols() != 1 || test.x.nrows() == 0 {
                 let shape = format!("{} × {}", test.y.nrows(), test.y.ncols());
-                return Err(Error::data(
-                    name,
-                    format!("test targets are {shape}; expected one column and at least one row"),
-                ));
+                let problem = format!("test targets are {shape}; expected one column and at least one row");
+                return Err(Error::data(name, problem));
             }
             check_set(&name, "test", test.x.as_ref(), test.y.as_ref(), first.x.ncols())?;
         }
