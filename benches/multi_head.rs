@@ -1,6 +1,6 @@
 //! What 200 loads of two tasks cost beside what they cannot avoid: kernels, one pencil, the products for H; in one run.
 //!
-//! `cargo bench -p ebbing-benches --bench multi_head [-- EXAMPLES]` (2000 unless told)
+//! `cargo bench -p ebbing-benches --bench multi_head [-- EXAMPLES]` (default 2000)
 
 mod timing;
 
@@ -19,7 +19,7 @@ const TESTS: usize = 500;
 const LOADS: usize = 200;
 const ARCHITECTURE: Architecture = Architecture { activation: Activation::Relu, depth: 1 };
 
-/// The largest resident memory so far in MB, where the system tells.
+/// The largest resident memory so far in MB, if the system reports it.
 fn peak_megabytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM"))?;

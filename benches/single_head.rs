@@ -73,7 +73,7 @@ fn unavoidable(sequence: &TaskSequence, kernel: &Mat<f64>) {
     }
 }
 
-/// Peak resident memory in megabytes, where the system tells.
+/// Peak resident memory in megabytes, if the system reports it.
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();

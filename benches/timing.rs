@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// Processor time of all threads so far, where the system tells: unlike the clock's, it ignores other programs.
+/// Processor time of all threads so far, if the system reports it: unlike the clock's, it ignores other programs.
 fn processor_seconds() -> f64 {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let nanoseconds = tasks.filter_map(|task| {

@@ -45,7 +45,7 @@ fn tasks(p: usize) -> Result<(TaskSequence, &'static str)> {
     }
 }
 
-/// Peak resident memory, where the system tells.
+/// Peak resident memory, if the system reports it.
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();

@@ -21,8 +21,8 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 
 
 def help_of(program, words):
-    told = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True)
-    return told.stdout.rstrip()
+    done = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True)
+    return done.stdout.rstrip()
 
 
 def commands_in(text):
@@ -63,13 +63,13 @@ def fenced(doc):
 
 def signature(name, thing):
     try:
-        told = str(inspect.signature(thing))
+        signature = str(inspect.signature(thing))
     except (TypeError, ValueError):
         return name
-    told = re.sub(r"\bself, |\(self\)", lambda m: "()" if m[0] == "(self)" else "", told)
+    signature = re.sub(r"\bself, |\(self\)", lambda m: "()" if m[0] == "(self)" else "", signature)
     # Annotations are kept as text, which Python shows in quotes.
-    told = re.sub(r"(: |-> )'([^']*)'", r"\1\2", told)
-    return f"{name}{told}"
+    signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)
+    return f"{name}{signature}"
 
 
 def described(name, thing, level):

@@ -1,4 +1,4 @@
-"""Forecasts of two permuted tasks on a local Dask cluster: time, iterations, residuals and memory, as the system tells it.
+"""Forecasts of two permuted tasks on a local Dask cluster: time, iterations, residuals and memory, as the system reports them.
 
     python measure.py --examples 10000 --workers 4 --memory 640MB [--depth 3] [--data mnist] [--beside]
 
@@ -66,9 +66,9 @@ def on_cluster(tasks, args):
     with LocalCluster(processes=True, host="127.0.0.1", **options) as cluster, cluster.get_client() as client:
         busy = client.run(time.process_time)
         began = time.perf_counter()
-        told = ebbing.dask.forecast(tasks, client=client, depth=args.depth, probes=args.probes, rank=args.rank, blocks=args.blocks, parts=args.parts)
+        result = ebbing.dask.forecast(tasks, client=client, depth=args.depth, probes=args.probes, rank=args.rank, blocks=args.blocks, parts=args.parts)
         seconds = time.perf_counter() - began
-        return told, seconds, spent(client, busy), list(client.run(peak).values())
+        return result, seconds, spent(client, busy), list(client.run(peak).values())
 
 
 def main():
@@ -85,30 +85,30 @@ def main():
     parser.add_argument("--beside", action="store_true")
     args = parser.parse_args()
     tasks = permuted(args.data, args.examples)
-    told, seconds, busy, peaks = on_cluster(tasks, args)
+    result, seconds, busy, peaks = on_cluster(tasks, args)
     account = {
         "examples": args.examples,
         "workers": args.workers,
         "seconds": round(seconds, 1),
         "worker_cpu_s": round(sum(busy), 1),
         "cpu_of_each_s": busy,
-        "forgetting": told.forgetting[1, 0],
-        "gamma_feature": [told.pair(1, 2).gamma_feature, told.pair(1, 2).standard_error["gamma_feature"]],
-        "iterations": [solve["iterations"] for solve in told.solves],
-        "residual": told.residual,
-        "condition": [round(solve["condition"]) for solve in told.solves],
-        "kernels_held_MB": told.kernel_bytes / 1e6,
+        "forgetting": result.forgetting[1, 0],
+        "gamma_feature": [result.pair(1, 2).gamma_feature, result.pair(1, 2).standard_error["gamma_feature"]],
+        "iterations": [solve["iterations"] for solve in result.solves],
+        "residual": result.residual,
+        "condition": [round(solve["condition"]) for solve in result.solves],
+        "kernels_held_MB": result.kernel_bytes / 1e6,
         "one_kernel_MB": 8 * args.examples**2 / 1e6,
         "peak_of_workers_MB": [round(each) for each in peaks],
         "peak_here_MB": round(peak()),
-        "notes": told.notes,
+        "notes": result.notes,
     }
     if args.beside:
         began = time.perf_counter()
         alone = ebbing.forecast(tasks, depth=args.depth, order=False)
         account["one_process_seconds"] = round(time.perf_counter() - began, 1)
         account["throughput_beside_one_process"] = round(account["one_process_seconds"] / account["seconds"], 2)
-        account["difference_of_forgetting"] = abs(alone.forgetting[1, 0] - told.forgetting[1, 0])
+        account["difference_of_forgetting"] = abs(alone.forgetting[1, 0] - result.forgetting[1, 0])
         account["gamma_feature_exact"] = alone.pair(1, 2).gamma_feature
     account["load"] = os.getloadavg()[0]
     print(json.dumps(account, indent=1))

@@ -3,7 +3,7 @@
     python model.py [--data mnist] [--depth 3] [--check account.json] [--at 30000] [--single] [--counted 30000:233]
 
 Measures on one core the seconds per entry of a kernel tile and of a product with a kernel that is there, and the iterations of the
-preconditioned solve at four sizes with the growth that fits them; then tells time and memory from 10⁴ to 10⁶ examples.
+preconditioned solve at four sizes with the growth that fits them; then prints time and memory from 10⁴ to 10⁶ examples.
 --check takes what measure.py printed at another size and sets prediction beside measurement. --at counts the iterations at larger
 sizes, with the whole kernel here (8 P² bytes; with --single its entries rounded to 4 P², products still added up in double precision),
 beside what the growth says; RAYON_NUM_THREADS may be more than 1 for it, and products take as many threads. --counted gives what --at
@@ -103,8 +103,8 @@ def iterations(x, y, depth, sizes=SIZES, kind=float):
         signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, COLUMNS - 1))
         b = np.hstack([y[:size, None], factor.power(0.5, signs)])
         began = time.time()
-        told = conjugate_gradients(kernel.product, lambda v: factor.power(-1.0, v), b, 1e-8, 2000)
-        found.append((told.iterations, (time.time() - began) / told.iterations))
+        result = conjugate_gradients(kernel.product, lambda v: factor.power(-1.0, v), b, 1e-8, 2000)
+        found.append((result.iterations, (time.time() - began) / result.iterations))
     return found
 
 
@@ -142,12 +142,12 @@ def predicted(size, workers, c, growth):
         "tasks": c["task"] * 2 * workers * (products + PASSES),
         "network": 2 * 8 * size * COLUMNS * products / LINK + 8 * size * FEATURES * (SOLVES + PASSES) / LINK,
     }
-    told = {name: seconds / 3600 for name, seconds in hours.items()}
+    result = {name: seconds / 3600 for name, seconds in hours.items()}
     return {
-        **told,
+        **result,
         "iterations": steps,
         "worker_cpu_s": tiles + c["product"] * size**2 * products,
-        "hours": sum(told.values()),
+        "hours": sum(result.values()),
         "GB/worker": 8 * size**2 / workers / 1e9,
         "GB here": 2 * 8 * size * RANK / 1e9,
     }
@@ -169,7 +169,7 @@ def main():
     print(f"depth {args.depth}, on one core: {c['tile'] * 1e9:.1f} ns per entry of a tile, {c['product'] * 1e9:.2f} ns per entry of a product of")
     print(f"{COLUMNS} columns, {c['precondition'] * 1e9:.2f} ns per number of the preconditioner, {c['task'] * 1e3:.1f} ms per task")
     print(f"iterations at P = {SIZES}: {counts}; {growth['at_1000']:.0f} (P/1000)^{growth['power']:.2f}")
-    large = dict(tuple(map(int, told.split(":"))) for told in args.counted)
+    large = dict(tuple(map(int, result.split(":"))) for result in args.counted)
     for size in args.at:
         expected = growth["at_1000"] * (size / 1000) ** growth["power"]
         ((count, seconds),) = iterations(x, y, args.depth, [size], np.float32 if args.single else float)
@@ -180,10 +180,10 @@ def main():
         print(f"between the large sizes: {beyond['at_1000']:.1f} (P/1000)^{beyond['power']:.2f}")
     for path in args.check:
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)
-        expected = predicted(told["examples"], told["workers"], c, growth)
-        took = told["worker_cpu_s"]
-        print(f"P = {told['examples']}: predicted {expected['iterations']:.0f} iterations, measured {told['iterations']};")
+            result = json.load(file)
+        expected = predicted(result["examples"], result["workers"], c, growth)
+        took = result["worker_cpu_s"]
+        print(f"P = {result['examples']}: predicted {expected['iterations']:.0f} iterations, measured {result['iterations']};")
         print(f"  predicted {expected['worker_cpu_s']:.0f} s of workers' CPU time, measured {took:.0f} s")
     head = ["iterations", "hours", "tiles", "products", "here", "tasks", "network", "GB/worker", "GB here"]
     print("".join(f"{name:>11}" for name in ["examples", "workers", *head]))

@@ -4,7 +4,7 @@ set -euo pipefail
 minutes=${EBBING_FUZZ_MINUTES:-10}
 command -v cargo-fuzz >/dev/null || cargo install --locked --root "$EBBING_EXTRA/cargo-fuzz" cargo-fuzz
 export PATH=$EBBING_EXTRA/cargo-fuzz/bin:$PATH
-# Sanitizers need a nightly compiler, or the stable one told to be one.
+# Sanitizers need a nightly compiler, or the stable one made to act as one.
 if rustup run nightly rustc --version >/dev/null 2>&1; then export RUSTUP_TOOLCHAIN=nightly; else export RUSTC_BOOTSTRAP=1; fi
 export CARGO_TARGET_DIR=$EBBING_EXTRA/fuzz
 targets=$(sed -n 's/^name = "\(.*\)"/\1/p' fuzz/Cargo.toml | grep -v ebbing-fuzz)

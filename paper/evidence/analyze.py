@@ -138,9 +138,9 @@ class Study:
 
     def pairs(self, runs: list[c.Run], what: str = "lost", name: str | None = None):
         """Forecast by the choice of each class (or by one name), measured, number of the sequence, held out."""
-        told = [r.forecast(name or self.chosen[c.CLASS_OF[r.kind]], what) for r in runs]
+        predicted = [r.forecast(name or self.chosen[c.CLASS_OF[r.kind]], what) for r in runs]
         seen = [r.measured[what] for r in runs]
-        return np.array(told), np.array(seen), np.array([r.place for r in runs]), np.array([r.held_out for r in runs])
+        return np.array(predicted), np.array(seen), np.array([r.place for r in runs]), np.array([r.held_out for r in runs])
 
     def sequences(self) -> list[dict]:
         return [row["sequence"] for rows in (self.main, *self.others.values()) for row in rows]

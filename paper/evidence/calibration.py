@@ -25,7 +25,7 @@ CLASSES = {
     "pretrained": ("pretrained",),
 }
 CLASS_OF = {kind: name for name, kinds in CLASSES.items() for kind in kinds}
-#: The theory at zero temperature that `ebbing forecast` computes forgetting and order parameters with unless told.
+#: The theory at zero temperature that `ebbing forecast` computes forgetting and order parameters with by default.
 COLD = "rf-1"
 #: Classes measured on whitened images too.
 WHITENED = ("plain", "replay", "gating")
@@ -79,8 +79,8 @@ def columns(runs: list[Run], name: str, what: str) -> tuple[np.ndarray, np.ndarr
 
 def error(runs: list[Run], name: str, what: str) -> float:
     """The mean absolute error of a forecast; nan where it was not made for all."""
-    told, seen = columns(runs, name, what)
-    return float(np.abs(told - seen).mean()) if len(told) == len(runs) > 0 else np.nan
+    predicted, seen = columns(runs, name, what)
+    return float(np.abs(predicted - seen).mean()) if len(predicted) == len(runs) > 0 else np.nan
 
 
 def best(runs: list[Run], candidates: list[str] = CANDIDATES) -> str:
@@ -131,8 +131,8 @@ def table(runs: list[Run], name: str) -> dict:
     made = {"runs": len(runs), "sequences": len({r.place for r in runs})}
     parts = np.array([part(r.forecast(name, "lost")) for r in runs])
     for what in QUANTITIES:
-        told, seen = columns(runs, name, what)
-        residuals = seen - told
+        predicted, seen = columns(runs, name, what)
+        residuals = seen - predicted
         made[what] = {"error": round(float(np.abs(residuals).mean()), 4), "bias": round(float(residuals.mean()), 4), "parts": []}
         for k in range(len(EDGES) + 1):
             own = residuals[parts == k]
@@ -146,8 +146,8 @@ def table(runs: list[Run], name: str) -> dict:
 def interval(entry: dict, run: Run, name: str, what: str, level: float) -> tuple[float, float]:
     """What a network like this is said to lose (or to have as its accuracy), at a level."""
     low, high = entry[what]["parts"][part(run.forecast(name, "lost"))][f"{level:.0%}".replace("%", "")]
-    told = run.forecast(name, what)
-    return max(told + low, -1.0 if what == "lost" else 0.0), min(told + high, 1.0)
+    predicted = run.forecast(name, what)
+    return max(predicted + low, -1.0 if what == "lost" else 0.0), min(predicted + high, 1.0)
 
 
 def coverage(runs: list[Run], entries: dict[str, tuple[str, dict]], what: str, level: float) -> tuple[np.ndarray, float]:

@@ -29,7 +29,7 @@ AGREEMENT = 0.15
 
 
 def front_door() -> list[str]:
-    """What `ebbing.forecast` tells must be what the study stores."""
+    """The forecast of `ebbing.forecast` must be the one that the study stored."""
     sequence = sequences.settings_of(3, data="sample")
     tasks = sequences.draw(sequence)
     pixels = forecasts.Pixels(tasks, sequence)
@@ -39,9 +39,9 @@ def front_door() -> list[str]:
         if name in forecasts.WARM:
             continue
         mode, depth = name.split("-")
-        told = ebbing.forecast(given, mode=mode, depth=int(depth), order=False).test_accuracy
-        if abs(told[-1].mean() - found["accuracy"]) > FORECAST:
-            wrong.append(f"forecast {name}: {told[-1].mean():.3f}, the study has {found['accuracy']:.3f}")
+        predicted = ebbing.forecast(given, mode=mode, depth=int(depth), order=False).test_accuracy
+        if abs(predicted[-1].mean() - found["accuracy"]) > FORECAST:
+            wrong.append(f"forecast {name}: {predicted[-1].mean():.3f}, the study has {found['accuracy']:.3f}")
     raw = sequences.loaded("sample")[0][0].reshape(-1, sequences.SIDE**2) / 255
     apart = np.abs(sequences.white(raw[:50], sequences.whitening("sample")) - ebbing.data.whiten(raw, raw[:50])[1]).max()
     # Rounding of an eigendecomposition, times the root of the ridge's 1e7.

@@ -18,10 +18,10 @@ WARM = {f"rf-{depth}-b{beta}": ("rf", depth, float(beta)) for depth, beta in ((1
 
 def outcome(theory: ebbing.SingleHead) -> dict:
     """Mean loss of held-out accuracy, mean final accuracy, and mean final forgetting on training data."""
-    told = theory.forecast()
-    found = np.array(told["test"]["accuracy"])
+    predicted = theory.forecast()
+    found = np.array(predicted["test"]["accuracy"])
     lost = np.mean(np.diag(found)[:-1] - found[-1, :-1])
-    forgetting = np.array(told["forgetting"])
+    forgetting = np.array(predicted["forgetting"])
     return {
         "lost": round(float(lost), 4),
         "accuracy": round(float(found[-1].mean()), 4),
@@ -72,8 +72,8 @@ class Pixels:
         """Every task with a readout of its own: what is learned alone is kept."""
         found = []
         for t in range(len(self.tasks)):
-            told = self.theory(mode, depth, order=[t]).forecast()
-            found.append(np.array(told["test"]["accuracy"])[0, 0])
+            predicted = self.theory(mode, depth, order=[t]).forecast()
+            found.append(np.array(predicted["test"]["accuracy"])[0, 0])
         return {"lost": 0.0, "accuracy": round(float(np.mean(found)), 4), "forgetting": 0.0}
 
     def grid(self, learner: Learner | None = None) -> dict[str, dict]:

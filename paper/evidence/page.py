@@ -35,12 +35,12 @@ def page(study: Study, folder: Path) -> str:
 
 def figures(study: Study, runs: list[c.Run], what: str = "lost") -> dict:
     """Rank correlation and mean error of a set of runs with their intervals over sequences."""
-    told, seen, places, _ = study.pairs(runs, what)
+    predicted, seen, places, _ = study.pairs(runs, what)
     made = {"n": len(runs), "sequences": len(set(places))}
     for name, statistic in (("rho", rank_correlation), ("error", mean_error)):
-        made[name] = statistic(told, seen)
-        made[f"{name} ends"] = over_sequences(statistic, told, seen, places)
-    made["bias"] = float(np.mean(seen - told))
+        made[name] = statistic(predicted, seen)
+        made[f"{name} ends"] = over_sequences(statistic, predicted, seen, places)
+    made["bias"] = float(np.mean(seen - predicted))
     return made
 
 
@@ -80,11 +80,11 @@ def ordinary(runs: list[c.Run]) -> list[c.Run]:
 def summary(study: Study, folder: Path) -> str:
     usual = ordinary(study.judged)
     lost, accuracy = figures(study, usual), figures(study, usual, "accuracy")
-    told, seen, _, held = study.pairs(ordinary(study.runs))
+    predicted, seen, _, held = study.pairs(ordinary(study.runs))
     text = lambda f: f"held out: mean error {points(f['error'])} points\nrank correlation {number(f['rho'])}"
-    left = {"told": told, "seen": seen, "held": held, "range": (-0.15, 1.02), "what": "accuracy lost (points)", "title": "Accuracy lost", "text": text(lost)}
-    told, seen, _, held = study.pairs(ordinary(study.runs), "accuracy")
-    right = {"told": told, "seen": seen, "held": held, "range": (0.0, 1.02), "what": "final accuracy (%)", "title": "Final accuracy", "text": text(accuracy)}
+    left = {"predicted": predicted, "seen": seen, "held": held, "range": (-0.15, 1.02), "what": "accuracy lost (points)", "title": "Accuracy lost", "text": text(lost)}
+    predicted, seen, _, held = study.pairs(ordinary(study.runs), "accuracy")
+    right = {"predicted": predicted, "seen": seen, "held": held, "range": (0.0, 1.02), "what": "final accuracy (%)", "title": "Final accuracy", "text": text(accuracy)}
     pooled = c.table(ordinary(study.seen), study.typical)
     ends = (-0.15, *c.EDGES, 1.02)
     bands = [(a, b, *part["80"]) for a, b, part in zip(ends, ends[1:], pooled["lost"]["parts"])]
@@ -119,14 +119,14 @@ def shortcomings(study: Study) -> str:
     """What the forecast does not give, each with its number."""
     _, orders, _ = order_table(study)
     best = max(orders.values(), key=lambda o: o["rho"])
-    told, seen, _ = head_gains(study)
+    predicted, seen, _ = head_gains(study)
     rows = {row["sequence"]["number"]: row for row in study.main}
     runs = [r for r in study.of_kind("adam-ce") if r.held_out]
     small = np.mean([abs(rows[r.place]["baselines"]["proxy network"]["lost"] - r.measured["lost"]) for r in runs])
     own = np.mean([abs(r.forecast(study.chosen["plain"], "lost") - r.measured["lost"]) for r in runs])
     return f"""- **The best order.** The best of four ways to rank orders of the same tasks by a forecast reaches a rank correlation of {number(best['rho'])} on average,
   and the order it picks achieves {percent(best['gain'])} of the gain of the best of eight. Depths of one to four layers are not ranked at all.
-- **The gain of separate heads.** They are forecast to gain {points(told.mean(), 0)} points of final accuracy on average; they gained {points(seen.mean(), 0)}.
+- **The gain of separate heads.** They are forecast to gain {points(predicted.mean(), 0)} points of final accuracy on average; they gained {points(seen.mean(), 0)}.
 - **Networks that do not learn their tasks**: ten units, one epoch, a learning rate ten times too large (below).
 - **Little data.** Here, training a network of 50 units on half of the examples takes as long as the forecast, and predicts the accuracy lost
   by larger networks to {points(small)} points (held-out sequences; the forecast: {points(own)})."""
@@ -158,9 +158,9 @@ def kinds(study: Study, folder: Path) -> str:
         if len(runs) < 3:
             continue
         lost, accuracy = figures(study, runs), figures(study, runs, "accuracy")
-        told, seen, _, held = study.pairs(runs)
+        predicted, seen, _, held = study.pairs(runs)
         rho = f"ρ = {number(lost['rho'])}\n" if np.isfinite(lost["rho"]) else ""
-        panels.append({"told": told, "seen": seen, "held": held, "title": title, "text": f"{rho}error {points(lost['error'])}\nn = {len(runs)}"})
+        panels.append({"predicted": predicted, "seen": seen, "held": held, "title": title, "text": f"{rho}error {points(lost['error'])}\nn = {len(runs)}"})
         cells = [title, str(len(runs)), f"{number(lost['rho'])} ({span(lost['rho ends'])})" if np.isfinite(lost["rho"]) else "–"]
         cells += [f"{points(lost['error'])} ({points_span(lost['error ends'])})", points(lost["bias"]), points(accuracy["error"])]
         rows.append(cells)
@@ -211,8 +211,8 @@ def protocols(study: Study, _: Path) -> str:
             if len(own) < 5:
                 continue
             f, a = figures(study, own), figures(study, own, "accuracy")
-            told, seen, *_ = study.pairs(own)
-            rows.append([title + (", replay" if kept else ""), str(f["n"]), points(told.mean(), 0), points(seen.mean(), 0), points(f["error"]), points(a["error"])])
+            predicted, seen, *_ = study.pairs(own)
+            rows.append([title + (", replay" if kept else ""), str(f["n"]), points(predicted.mean(), 0), points(seen.mean(), 0), points(f["error"]), points(a["error"])])
     return f"""### Protocols
 
 {markdown(["protocol", "networks", "forecast accuracy lost", "measured", ERRORS[0], ERRORS[2]], rows)}"""
@@ -337,7 +337,7 @@ def whitened(study: Study, _: Path) -> str:
             cells += [points(error), *(percent(c.coverage(own, entries, what, level)[0].mean()) for level in c.LEVELS)]
         rows.append(cells)
     usual = [r for r in judged if c.CLASS_OF[r.kind] in ("plain", "replay")]
-    told, measured = np.array([[r.forecast(entries[c.CLASS_OF[r.kind]][0], "lost"), r.measured["lost"]] for r in usual]).T
+    predicted, measured = np.array([[r.forecast(entries[c.CLASS_OF[r.kind]][0], "lost"), r.measured["lost"]] for r in usual]).T
     low = np.mean([r.measured["accuracy"] for r in seen + judged])
     early = [r for r in judged if r.place < 2000 + FIRST_LOOK]
     drawn_then = [r for r in seen if r.place < 2000 + FIRST_LOOK]
@@ -350,7 +350,7 @@ def whitened(study: Study, _: Path) -> str:
 The program centers, whitens and scales the images it draws, as the theory's paper does. Intervals for such tasks come from
 {len(seen) + len(judged)} further networks on {len({r.place for r in seen + judged})} sequences of images prepared in that way ({len({r.place for r in judged})} of them held out, by number). Whitening gives uninformative
 pixels the same weight as all others, and a few examples then teach little: the networks ended with an average accuracy of {percent(low)}.
-The accuracy lost is forecast less well than for standardized pixels, with a rank correlation of {number(rank_correlation(told, measured))} on held-out sequences (Adam or
+The accuracy lost is forecast less well than for standardized pixels, with a rank correlation of {number(rank_correlation(predicted, measured))} on held-out sequences (Adam or
 SGD, with and without replay); no other mode, depth or temperature was clearly better on the sequences used for choices.
 
 {markdown(head, rows)}
@@ -415,8 +415,8 @@ def alternatives(study: Study, folder: Path) -> str:
     places = np.array(sorted(runs))
     held = np.array([runs[p].held_out for p in places])
     seen = np.array([runs[p].measured["lost"] for p in places])
-    told = np.array([runs[p].forecast(study.chosen["plain"], "lost") for p in places])
-    measures = {"ebbing's forecast": (told, [rows_[p]["seconds"] for p in places], True)}
+    predicted = np.array([runs[p].forecast(study.chosen["plain"], "lost") for p in places])
+    measures = {"ebbing's forecast": (predicted, [rows_[p]["seconds"] for p in places], True)}
     measures["a small network, trained"] = (np.array([rows_[p]["baselines"]["proxy network"]["lost"] for p in places]), [rows_[p]["baselines"]["proxy network"]["seconds"] for p in places], True)
     words = {"mean distance": "distance of class means", "CKA": "unlikeness of features (CKA)", "gradient conflict": "conflict of gradients", "curvature distance": "distance of curvatures (Fisher)"}
     for name in MEASURES:
@@ -458,8 +458,8 @@ def straight(value: np.ndarray, seen: np.ndarray, used: np.ndarray) -> np.ndarra
 def advice(study: Study, folder: Path) -> str:
     name = fixed(study.typical)
     pieces = [replay_advice(study, name), order_advice(study), depth_advice(study)]
-    told, seen, held = head_gains(study)
-    pictures.advice(pieces[0][0], pieces[1][0], {"told": told, "seen": seen, "held": held}, folder, "evidence-advice")
+    predicted, seen, held = head_gains(study)
+    pictures.advice(pieces[0][0], pieces[1][0], {"predicted": predicted, "seen": seen, "held": held}, folder, "evidence-advice")
     return f"""## Do the recommendations work?
 
 ![Accuracy lost against examples kept; measured loss of all orders with the recommended one marked; gains by separate heads](evidence-advice.png)
@@ -490,19 +490,19 @@ def replay_advice(study: Study, name: str):
     curves, ratios, gaps, reached, asked = [], [], [], [], 0
     for row in study.others["replay"]:
         amounts = [a["replay"] for a in row["amounts"]]
-        told = [a["forecast"][name]["lost"] for a in row["amounts"]]
+        predicted = [a["forecast"][name]["lost"] for a in row["amounts"]]
         seen = [a["measured"]["lost"] for a in row["amounts"]]
-        gaps += [abs(a - b) for a, b in zip(told, seen)]
-        curves.append({"amounts": amounts, "told": told, "seen": seen, "name": NAMES[row["sequence"]["protocol"]]})
-        if told[0] > 0.1:
+        gaps += [abs(a - b) for a, b in zip(predicted, seen)]
+        curves.append({"amounts": amounts, "predicted": predicted, "seen": seen, "name": NAMES[row["sequence"]["protocol"]]})
+        if predicted[0] > 0.1:
             asked += 1
-            target = told[0] / 2
-            want = needed(amounts, told, target)
+            target = predicted[0] / 2
+            want = needed(amounts, predicted, target)
             reached.append(np.interp(want, amounts, seen) - target)
             have = needed(amounts, seen, target)
             if np.isfinite(want) and np.isfinite(have):
                 ratios.append(want / max(have, 1))
-    order = np.argsort([-curve["told"][0] for curve in curves])
+    order = np.argsort([-curve["predicted"][0] for curve in curves])
     shown, names = [], set()
     for k in order:
         if curves[k]["name"] not in names:
@@ -523,9 +523,9 @@ def order_table(study: Study):
             rho, rows = [], []
             for row in study.others["order"]:
                 seen = np.array([o["lost"] for o in row["orders"]])
-                told = np.array([o["forecast"][model][what] for o in row["orders"]])
-                rho.append(rank_correlation(told, seen))
-                rows.append({"least": seen.min(), "most": seen.max(), "mean": seen.mean(), "chosen": seen[int(np.argmin(told))]})
+                predicted = np.array([o["forecast"][model][what] for o in row["orders"]])
+                rho.append(rank_correlation(predicted, seen))
+                rows.append({"least": seen.min(), "most": seen.max(), "mean": seen.mean(), "chosen": seen[int(np.argmin(predicted))]})
             means = {key: float(np.mean([r[key] for r in rows])) for key in ("chosen", "mean", "least")}
             gain = (means["mean"] - means["chosen"]) / (means["mean"] - means["least"])
             found[model, what] = {"rho": np.nanmean(rho), "range": (np.nanmin(rho), np.nanmax(rho)), "gain": gain, **means, "rows": rows}
@@ -552,8 +552,8 @@ def depth_advice(study: Study) -> str:
         found = []
         for row in study.others["depth"]:
             seen = np.array([d["lost"] for d in row["depths"]])
-            told = np.array([row["forecast"][f"{mode}-{d['depth']}"]["lost"] for d in row["depths"]])
-            found.append((rank_correlation(told, seen), seen[int(np.argmin(told))], seen.mean(), seen.min()))
+            predicted = np.array([row["forecast"][f"{mode}-{d['depth']}"]["lost"] for d in row["depths"]])
+            found.append((rank_correlation(predicted, seen), seen[int(np.argmin(predicted))], seen.mean(), seen.min()))
         rho, chosen, mean, least = np.array(found).T
         cells.append([f"`{mode}`", number(np.nanmean(rho)), points(chosen.mean()), points(mean.mean()), points(least.mean())])
     return f"""**Depth.** {len(study.others['depth'])} sequences of four tasks, networks of one to four layers, two of each; accuracy lost in points:
@@ -567,15 +567,15 @@ def head_gains(study: Study):
     """Forecast and measured gain of final accuracy by separate heads, and whether the sequence is held out."""
     plain = {r.place: r for r in study.of_kind("adam-ce")}
     runs = study.of_kind("heads")
-    told = [r.forecast(study.chosen["heads"], "accuracy") - plain[r.place].forecast(study.chosen["plain"], "accuracy") for r in runs]
+    predicted = [r.forecast(study.chosen["heads"], "accuracy") - plain[r.place].forecast(study.chosen["plain"], "accuracy") for r in runs]
     seen = [r.measured["accuracy"] - plain[r.place].measured["accuracy"] for r in runs]
-    return np.array(told), np.array(seen), np.array([r.held_out for r in runs])
+    return np.array(predicted), np.array(seen), np.array([r.held_out for r in runs])
 
 
 def heads_advice(study: Study) -> str:
-    told, seen, _ = head_gains(study)
-    return f"""**Separate heads**, with the task known at test time: forecast to gain {points(told.mean(), 0)} points of final accuracy, measured {points(seen.mean(), 0)}, on {len(told)} sequences
-(rank correlation of the gains {number(rank_correlation(told, seen))}; the sign is right on {int(np.sum((told > 0) == (seen > 0)))}). Networks of ordinary width lose part of the gain again, which the wide limit leaves out."""
+    predicted, seen, _ = head_gains(study)
+    return f"""**Separate heads**, with the task known at test time: forecast to gain {points(predicted.mean(), 0)} points of final accuracy, measured {points(seen.mean(), 0)}, on {len(predicted)} sequences
+(rank correlation of the gains {number(rank_correlation(predicted, seen))}; the sign is right on {int(np.sum((predicted > 0) == (seen > 0)))}). Networks of ordinary width lose part of the gain again, which the wide limit leaves out."""
 
 
 def undone(study: Study, _: Path) -> str:

@@ -47,11 +47,11 @@ def diagonal(ax, low: float = -0.12, high: float = 1.02) -> None:
     ax.yaxis.set_major_formatter(POINTS)
 
 
-def points(ax, told, seen, held, size: float = 9) -> None:
+def points(ax, predicted, seen, held, size: float = 9) -> None:
     """One point per network; held-out sequences filled."""
-    told, seen, held = map(np.asarray, (told, seen, held))
-    ax.scatter(told[~held], seen[~held], s=size, facecolor="none", edgecolor=BLUE, linewidth=0.6, zorder=2)
-    ax.scatter(told[held], seen[held], s=size, color=VERMILLION, marker="D", linewidth=0, zorder=3)
+    predicted, seen, held = map(np.asarray, (predicted, seen, held))
+    ax.scatter(predicted[~held], seen[~held], s=size, facecolor="none", edgecolor=BLUE, linewidth=0.6, zorder=2)
+    ax.scatter(predicted[held], seen[held], s=size, color=VERMILLION, marker="D", linewidth=0, zorder=3)
 
 
 def legend(figure, **where) -> None:
@@ -70,7 +70,7 @@ def kinds(panels: list[dict], folder: Path, name: str) -> None:
     figure, grid = plt.subplots(down, across, figsize=(178 * MM, (39 * down + 12) * MM), sharex=True, sharey=True, layout="constrained")
     for ax, panel in zip(grid.ravel(), panels):
         diagonal(ax)
-        points(ax, panel["told"], panel["seen"], panel["held"], 7)
+        points(ax, panel["predicted"], panel["seen"], panel["held"], 7)
         ax.set_title(panel["title"], pad=3)
         ax.text(0.04, 0.97, panel["text"], transform=ax.transAxes, va="top", fontsize=6.5, linespacing=1.2)
     for ax in grid.ravel()[len(panels) :]:
@@ -89,7 +89,7 @@ def summary(lost: dict, accuracy: dict, bands: list[tuple[float, float, float, f
     figure, (left, right) = plt.subplots(1, 2, figsize=(140 * MM, 78 * MM), layout="constrained")
     for ax, panel, letter in ((left, lost, "a"), (right, accuracy, "b")):
         diagonal(ax, *panel["range"])
-        points(ax, panel["told"], panel["seen"], panel["held"], 9)
+        points(ax, panel["predicted"], panel["seen"], panel["held"], 9)
         ax.set(xlabel=f"forecast {panel['what']}", ylabel=f"measured {panel['what']}")
         ax.set_title(panel["title"], pad=4)
         ax.text(-0.2, 1.04, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
@@ -154,7 +154,7 @@ def advice(replay: list[dict], orders: list[dict], heads: dict, folder: Path, na
     for k, curve in enumerate(replay):
         color, marker = [VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY][k % 6], "osD^vP"[k % 6]
         x = np.arange(len(curve["amounts"]))
-        ax.plot(x, curve["told"], color=color)
+        ax.plot(x, curve["predicted"], color=color)
         ax.plot(x, curve["seen"], color=color, marker=marker, markersize=4, linestyle="none", label=curve["name"])
         ax.set_xticks(x, curve["amounts"])
     ax.set(xlabel="examples kept of each task", ylabel="accuracy lost (points)", ylim=(-0.08, 1.5), yticks=[0, 0.25, 0.5, 0.75, 1])
@@ -167,9 +167,9 @@ def advice(replay: list[dict], orders: list[dict], heads: dict, folder: Path, na
     ax.set(xlabel="measured accuracy lost (points)", yticks=[], ylabel="sequences", xlim=(-0.1, 1.02), ylim=(-0.8, len(orders) + 3))
     ax.legend(loc="upper left", fontsize=6.5, handletextpad=0.5, borderaxespad=0)
     ax = axes[2]
-    ends = (min(0, *heads["told"], *heads["seen"]) - 0.05, max(*heads["told"], *heads["seen"]) + 0.05)
+    ends = (min(0, *heads["predicted"], *heads["seen"]) - 0.05, max(*heads["predicted"], *heads["seen"]) + 0.05)
     ax.plot(ends, ends, color="black", linewidth=0.8, zorder=1)
-    points(ax, heads["told"], heads["seen"], heads["held"])
+    points(ax, heads["predicted"], heads["seen"], heads["held"])
     ax.set(xlim=ends, ylim=ends, xlabel="forecast gain (points)", ylabel="measured gain by separate heads (points)", xticks=[-0.4, 0, 0.4, 0.8])
     for axis in (axes[0].yaxis, axes[1].xaxis, ax.xaxis, ax.yaxis):
         axis.set_major_formatter(POINTS)

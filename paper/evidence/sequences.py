@@ -225,8 +225,8 @@ def loaded(name: str):
     if name == "sample":
         import ebbing
 
-        told = ebbing.data.sample(center="none", whiten=False, normalize=False)
-        parts = [(np.round(255 * x / told.x.max()).reshape(-1, SIDE, SIDE).astype(np.uint8), y) for x, y in ((told.x, told.y), (told.x_test, told.y_test))]
+        predicted = ebbing.data.sample(center="none", whiten=False, normalize=False)
+        parts = [(np.round(255 * x / predicted.x.max()).reshape(-1, SIDE, SIDE).astype(np.uint8), y) for x, y in ((predicted.x, predicted.y), (predicted.x_test, predicted.y_test))]
     else:
         if FOLDER is None:
             raise SystemExit(f"the data set {name} is needed; give the folder of its files by --data or EBBING_DATA")

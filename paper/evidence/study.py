@@ -82,12 +82,12 @@ def kinds_of(number: int) -> list[str]:
 
 def of_network(learner: training.Learner) -> dict:
     """Forecasts from features and gradients of a network at the start."""
-    told, network = {}, learner.settings["network"]
+    predicted, network = {}, learner.settings["network"]
     if network in ("frozen", "pretrained"):
-        told |= forecasts.from_features(learner)
+        predicted |= forecasts.from_features(learner)
     if network in ("cnn", "pretrained") and learner.outputs == 1:
-        told["gradients"] = forecasts.from_gradients(learner)
-    return told
+        predicted["gradients"] = forecasts.from_gradients(learner)
+    return predicted
 
 
 def main_job(index: int, data: str | None = None, before: dict | None = None) -> dict:
@@ -117,9 +117,9 @@ def trained(tasks: list[sequences.Task], sequence: dict, kinds: list[str], befor
         asked = run_of(kind, sequence["number"])
         learner, old = training.Learner(tasks, sequence, asked), before["runs"][k] if before else None
         own = pixels.grid(learner) if kind in ("replay", "gating", "heads") else {}
-        told = own | ({n: f for n, f in old["forecast"].items() if n.startswith(("features", "gradients"))} if old else of_network(learner))
+        predicted = own | ({n: f for n, f in old["forecast"].items() if n.startswith(("features", "gradients"))} if old else of_network(learner))
         measured = old["measured"] if old else training.run(tasks, sequence, asked)
-        runs.append({"kind": kind, "settings": asked, "measured": measured, "forecast": told})
+        runs.append({"kind": kind, "settings": asked, "measured": measured, "forecast": predicted})
     return {"forecast": base, "seconds": round(seconds, 3), "runs": runs}
 
 
@@ -145,14 +145,14 @@ def order_job(index: int, data: str | None = None) -> dict:
     orders = list(itertools.permutations(range(count)))
     orders = [tuple(range(count))] + [orders[k] for k in rng.permutation(len(orders)) if orders[k] != tuple(range(count))][:23]
     models = ("rf-1", "lazy-2")
-    told = {name: [forecasts.outcome(pixels.theory(name.split("-")[0], int(name[-1]), order=list(o))) for o in orders] for name in models}
-    best = [int(np.argmin([t[what] for t in told[name]])) for name in models for what in ("lost", "forgetting")]
+    predicted = {name: [forecasts.outcome(pixels.theory(name.split("-")[0], int(name[-1]), order=list(o))) for o in orders] for name in models}
+    best = [int(np.argmin([t[what] for t in predicted[name]])) for name in models for what in ("lost", "forgetting")]
     some = list(dict.fromkeys([*best, *range(len(orders))]))[:8]
     measured = []
     for k in some:
         mine = [tasks[t] for t in orders[k]]
         found = [training.run(mine, sequence, {"seed": seed}) for seed in (0, 1)]
-        measured.append({"order": list(orders[k]), **{w: round(float(np.mean([f[w] for f in found])), 4) for w in ("lost", "accuracy")}, "forecast": {n: told[n][k] for n in models}})
+        measured.append({"order": list(orders[k]), **{w: round(float(np.mean([f[w] for f in found])), 4) for w in ("lost", "accuracy")}, "forecast": {n: predicted[n][k] for n in models}})
     return {"sequence": sequence, "orders": measured, "tried": len(orders)}
 
 
@@ -164,9 +164,9 @@ def replay_job(index: int, data: str | None = None, before: dict | None = None) 
     found = []
     for k, amount in enumerate(AMOUNTS):
         asked = {"replay": amount}
-        told = pixels.grid(training.Learner(tasks, sequence, asked))
+        predicted = pixels.grid(training.Learner(tasks, sequence, asked))
         measured = before["amounts"][k]["measured"] if before else training.run(tasks, sequence, asked)
-        found.append({"replay": amount, "measured": measured, "forecast": told})
+        found.append({"replay": amount, "measured": measured, "forecast": predicted})
     return {"sequence": sequence, "amounts": found}
 
 
@@ -175,21 +175,21 @@ def depth_job(index: int, data: str | None = None) -> dict:
     sequence = side_sequence(index, 1200, data, tasks=4, p=150)
     tasks = sequences.draw(sequence)
     pixels = forecasts.Pixels(tasks, sequence, DEPTHS)
-    told = {f"{mode}-{d}": forecasts.outcome(pixels.theory(mode, d)) for mode in forecasts.MODES for d in DEPTHS}
+    predicted = {f"{mode}-{d}": forecasts.outcome(pixels.theory(mode, d)) for mode in forecasts.MODES for d in DEPTHS}
     found = []
     for depth in DEPTHS:
         runs = [training.run(tasks, sequence, {"depth": depth, "seed": seed}) for seed in (0, 1)]
         found.append({"depth": depth, **{w: round(float(np.mean([r[w] for r in runs])), 4) for w in ("lost", "accuracy", "trained")}})
-    return {"sequence": sequence, "depths": found, "forecast": told}
+    return {"sequence": sequence, "depths": found, "forecast": predicted}
 
 
 def sweep_job(index: int, data: str | None = None, before: dict | None = None) -> dict:
     """Width, epochs, learning rate and the scale of the output, one at a time; what was measured `before` is kept."""
     sequence = side_sequence(index, 1300, data, tasks=4, p=150)
     tasks = sequences.draw(sequence)
-    told = forecasts.Pixels(tasks, sequence).grid()
+    predicted = forecasts.Pixels(tasks, sequence).grid()
     if before:
-        return {"sequence": sequence, "runs": before["runs"], "forecast": told}
+        return {"sequence": sequence, "runs": before["runs"], "forecast": predicted}
     found = []
     for name, values in SWEEPS.items():
         for value in values:
@@ -197,7 +197,7 @@ def sweep_job(index: int, data: str | None = None, before: dict | None = None) -
             longer = {"epochs": round(20 / value)} if name == "scale" and value < 1 else {}
             run = training.run(tasks, sequence, {name: value, **longer})
             found.append({"setting": name, "value": value, **{w: run[w] for w in ("lost", "accuracy", "trained", "seconds")}})
-    return {"sequence": sequence, "runs": found, "forecast": told}
+    return {"sequence": sequence, "runs": found, "forecast": predicted}
 
 
 WORK = {"main": main_job, "whitened": whitened_job, "order": order_job, "replay": replay_job, "depth": depth_job, "sweep": sweep_job}

@@ -11,7 +11,7 @@ from torch import nn
 import networks
 from sequences import Task, outputs_of
 
-#: What every run has unless told otherwise.
+#: What every run has by default.
 DEFAULTS = {
     "network": "mlp",
     "depth": 2,
@@ -152,10 +152,10 @@ def run(tasks: list[Task], sequence: dict, asked: dict) -> dict:
         learn(t)
         learned.append(learner.measure(t))
     final = [learner.measure(t) for t in range(len(tasks))]
-    return told([m[0] for m in learned], [m[0] for m in final], [m[1] for m in final], [m[2] for m in learned], time.process_time() - began)
+    return outcome([m[0] for m in learned], [m[0] for m in final], [m[1] for m in final], [m[2] for m in learned], time.process_time() - began)
 
 
-def told(learned: list[float], final: list[float], losses: list[float], trained: list[float], seconds: float) -> dict:
+def outcome(learned: list[float], final: list[float], losses: list[float], trained: list[float], seconds: float) -> dict:
     """A run as it is stored: losses of accuracy are means over all tasks but the last."""
     return {
         "lost": round(float(np.mean(np.subtract(learned, final)[:-1])), 4),

@@ -45,7 +45,7 @@ def blas_of(package):
 
 
 def status_bytes(field):
-    """A memory size of this process, such as VmRSS, or None where the system does not tell."""
+    """A memory size of this process, such as VmRSS, or None if the system does not report it."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

@@ -4,7 +4,7 @@
   after task t, one readout for all tasks, random features (λ → ∞).
 - `order_parameters` (the same inputs): `gamma_feature`, `gamma_rf`, `gamma_rule` of all pairs i < j, NaN elsewhere.
 - `two_tasks` (inputs `x1`, `y1`, `x2`, `y2`, `alphas`; `lambda`, `sigma2`): `u11`, `u12`, `u0`, `u22` at every load,
-  a readout for each task, one hidden layer; the answer tells how many loads `converged`, and the `evaluations` of the equations.
+  a readout for each task, one hidden layer; the answer has how many loads `converged`, and the `evaluations` of the equations.
 
 ReLU, weights of variance 1 (in `two_tasks`: sigma2). Every kernel block between two tasks is computed once, of a task's
 own block one half; every kernel is factored once; products and solves are those of BLAS and LAPACK, in place.

@@ -6,7 +6,7 @@
 FILE are MNIST's IDX files. With --memory 6GiB ebbing may plan with that much only, and computes in tiles where kernels take more. Both sides read the same tasks (pixels standardized, with an order of their own in each task; odd digits
 against even ones), use two threads and double precision, and compute F_21 of random features at depth 3. neural-tangents makes its
 kernels in batches (`nt.batch`), SciPy factors them in place. Each size is a process of its own on either side, so that its peak of
-memory is its own; one that fails is told with its last words.
+memory is its own; one that fails is reported with its last words.
 """
 
 import argparse
@@ -73,16 +73,16 @@ def by_tangents(file):
 
 
 def by_ebbing(program, file, memory):
-    """F_21 as `ebbing forecast` tells it, by itself in tiles where kernels would not fit."""
+    """F_21 as `ebbing forecast` computes it, in tiles if kernels do not fit."""
     limit = ["--memory", memory] if memory else []
     command = [program, "forecast", "--tasks", file, "--depth", str(DEPTH), "--no-order", "--json", *limit]
     began = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    told = json.loads(done.stdout)["forecast"]
-    tiles = any("single precision" in note for note in told["notes"])
-    return {"f21": told["forgetting"]["mean"][1][0], "seconds": time.perf_counter() - began, "tiles": tiles}
+    printed = json.loads(done.stdout)["forecast"]
+    tiles = any("single precision" in note for note in printed["notes"])
+    return {"f21": printed["forgetting"]["mean"][1][0], "seconds": time.perf_counter() - began, "tiles": tiles}
 
 
 def first_to_go():
@@ -91,18 +91,18 @@ def first_to_go():
 
 
 def measured(*arguments):
-    """What a process of this script with these arguments told, with the peak memory of it and its children; or its last words."""
-    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as told:
-        process = subprocess.Popen([sys.executable, __file__, *map(str, arguments)], stdout=told, stderr=said, preexec_fn=first_to_go)
+    """What a process of this script with these arguments printed, with the peak memory of it and its children; or its last words."""
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as printed:
+        process = subprocess.Popen([sys.executable, __file__, *map(str, arguments)], stdout=printed, stderr=said, preexec_fn=first_to_go)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        for file in (said, told):
+        for file in (said, printed):
             file.seek(0)
         if process.returncode:
             last = [line.strip() for line in said.read().splitlines() if line.strip()]
             words = last[-1] if last else f"ended by signal {-process.returncode}"
             return {"failed": words[:300], "code": process.returncode, "peak_GB": used.ru_maxrss * 1024 / 1e9}
-        return {**json.loads(told.read()), "peak_GB": used.ru_maxrss * 1024 / 1e9}
+        return {**json.loads(printed.read()), "peak_GB": used.ru_maxrss * 1024 / 1e9}
 
 
 def main():

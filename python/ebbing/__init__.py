@@ -11,12 +11,12 @@ neural networks" (arXiv:2407.10315).
 """
 
 from . import data, tasks, torch
-from ._advise import Advice, advise
+from ._advise import Advice
 from ._arrays import Task, TaskSequence
 from ._avalanche import from_avalanche
 from ._ebbing import NumericalError, __version__, memory_limit
 from ._curves import BestLambda, PhaseCurves, best_lambda, phase_curves
-from ._forecast import Forecast, forecast
+from ._forecast import Forecast
 from ._kernel import kernel
 from ._multi_head import CriticalLoad, MultiHead, TwoTaskLimit, critical_load, two_task_limit
 from ._networks import SampledPosterior, Trained, sample_posterior, train
@@ -27,6 +27,7 @@ from ._order import (
     order_parameters_from_kernels,
 )
 from ._phase import Phase, PhasePairs, phase, phase_pairs
+from ._requests import advise, forecast
 from ._single_head import SingleHead
 from ._statistics import ForgettingFit, Metrics, VarianceExplained, fit_forgetting, metrics, variance_explained
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from . import _ebbing
 from ._forecast import described, draws, named, numbers_of, sequences
-from ._progress import Listener, listener
+from ._progress import listener
 from ._result import Answer
-from ._settings import as_json, bias_variance, encode, given, weight_variance
+from ._settings import as_json, fields_of, given, switch
 from ._table import frame
 
 #: The columns of the table of remedies, those that everyone asks for first.
@@ -94,63 +93,11 @@ def called(tasks: int) -> str:
     return f"What would help {tasks} tasks against forgetting"
 
 
-def advise(
-    tasks: Any,
-    *,
-    depth: int = 1,
-    activation: str = "relu",
-    mode: str = "rf",
-    sigma: float = 1.0,
-    bias: float = 0.0,
-    beta: float = float("inf"),
-    keep_forgetting_below: float | None = None,
-    budget: int | None = None,
-    replay_budget: str = "per-task",
-    features: bool = False,
-    width: float | None = None,
-    widths: Sequence[float] = (),
-    lambdas: Sequence[float] = (),
-    max_p: int = 300,
-    progress: bool | Listener = False,
-) -> Advice:
-    """Tells what each remedy against forgetting would do for these tasks, best first: what `ebbing advise` tells.
-
-    `tasks` is a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, the path of a file that `tasks.load`
-    reads, or a list of `TaskSequence`s, one per seed, to average over.
-
-    | setting | |
-    |---|---|
-    | `depth`, `activation`, `mode`, `sigma`, `bias`, `beta` | the network and how it learns when nothing is done: rf, ntk or lazy |
-    | `keep_forgetting_below` | what replay is to reach; by default half of doing nothing |
-    | `budget`, `replay_budget` | the most examples that may be kept: per-task, in-all or per-class |
-    | `features` | inputs are feature matrices |
-    | `width` | hidden units N: a readout per task is forecast at this width, not for wide networks |
-    | `widths`, `lambdas` | more such widths; penalties to try, each told (by default the best of 1, 10, 100 and 1000) |
-    | `max_p` | examples per task that are used |
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(1)
-    >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(3)]
-    >>> found = advise(tasks, keep_forgetting_below=0.1)
-    >>> found.examples_needed <= 20, found.remedies[-1]["applies"]
-    (True, True)
-    """
-    settings = given(locals())
-    theory = {"mode": mode, "sigma2": weight_variance(sigma, "sigma"), "bias2": bias_variance(bias), "beta": beta, "architecture": {"depth": depth, "activation": activation}}
-    asked = encode(
-        theory=theory,
-        keep_forgetting_below=keep_forgetting_below,
-        budget=budget,
-        replay={"budget": replay_budget},
-        features=features,
-        width=width,
-        widths=list(widths),
-        lambdas=list(lambdas),
-        max_p=max_p,
-    )
-    drawn = draws(tasks)
-    settings = described(drawn) | settings
-    page = called(len(drawn[0])), as_json(settings)
-    found = _ebbing.advise(sequences(drawn), asked, page, listener(progress, "advise"))
+def ask_advice(arguments: dict[str, Any]) -> Advice:
+    """What `advise` was asked for."""
+    drawn, features = draws(arguments["tasks"]), switch(arguments["features"], "features")
+    fields, settings = fields_of(arguments), described(drawn) | given(arguments)
+    page, hears = (called(len(drawn[0])), as_json(settings)), listener(arguments["progress"], "advise")
+    found = _ebbing.advise(sequences(drawn), fields, features, page, hears)
     advice: Advice = Advice.with_page(found.pop("page"), **found, tasks=drawn[0].names, settings=settings)
     return advice

@@ -155,6 +155,14 @@ class BestLambda(Result):
     at_edge: bool
     tried: dict[str, Array]
 
+    @classmethod
+    def of(cls, found: dict[str, Any], **more: Any) -> BestLambda:
+        """From what the compiled half has found."""
+        names = {"lam": "lambda", "f21": "f21", "g21": "g21", "g22": "g22"}
+        tried = {name: np.array([point[key] for point in found["curve"]]) for name, key in names.items()}
+        best = {name: found["best"][key] for name, key in names.items()}
+        return cls(**best, at_edge=found["at_edge"], tried=tried, **more)
+
     def title(self) -> str:
         """What the result is called where it is shown."""
         return "The penalty that serves both of two tasks best"
@@ -220,7 +228,4 @@ def best_lambda(
         word(activation, "activation", "relu"),
         _readout(sigma_readout, readout_norm),
     )
-    names = {"lam": "lambda", "f21": "f21", "g21": "g21", "g22": "g22"}
-    tried = {name: np.array([point[key] for point in found["curve"]]) for name, key in names.items()}
-    best = {name: found["best"][key] for name, key in names.items()}
-    return BestLambda(**best, at_edge=found["at_edge"], tried=tried, settings=settings)
+    return BestLambda.of(found, settings=settings)

@@ -10,9 +10,9 @@ import numpy as np
 from . import _ebbing
 from ._arrays import Array, TaskSequence, as_sequence, native, task_names, two_of
 from ._order import OrderParameters, by_name
-from ._progress import Listener, listener
+from ._progress import listener
 from ._result import Answer
-from ._settings import as_json, bias_variance, count, encode, given, resamplings, weight_variance
+from ._settings import as_json, encode, fields_of, given, switch
 from ._statistics import ForgettingFit, Metrics, VarianceExplained
 from ._table import frame, matrix_frame
 
@@ -189,87 +189,13 @@ def numbers_of(tasks: Sequence[str]) -> str:
     return "Tasks: " + ", ".join(f"{t} {name}" for t, name in enumerate(names, 1)) if own else ""
 
 
-def forecast(
-    tasks: Any,
-    *,
-    depth: int = 1,
-    activation: str = "relu",
-    mode: str = "rf",
-    lam: float = float("inf"),
-    sigma: float = 1.0,
-    bias: float = 0.0,
-    beta: float = float("inf"),
-    variance: bool = False,
-    replay: int = 0,
-    replay_budget: str = "per-task",
-    replay_selection: str = "random",
-    bootstrap: int = 0,
-    shuffles: int = 0,
-    depths: Sequence[int] = (),
-    lambdas: Sequence[float] = (),
-    widths: Sequence[float] = (),
-    max_p: int | None = None,
-    order: bool = True,
-    convention: str = "gem",
-    features: bool = False,
-    ridge: float = 0.0,
-    progress: bool | Listener = False,
-) -> Forecast:
-    """Forecasts forgetting from the data alone: as `ebbing forecast` does.
-
-    `tasks` is a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, the path of a file that `tasks.load`
-    reads, or a list of `TaskSequence`s, one per seed, to average over.
-
-    | setting | |
-    |---|---|
-    | `depth`, `activation` | the network: hidden layers; relu, linear, erf or gelu |
-    | `mode`, `lam`, `sigma`, `bias`, `beta`, `variance` | as in `SingleHead` |
-    | `replay` | examples of each earlier task that are stored and learned again with every later one |
-    | `replay_budget` | what `replay` counts: per-task, in-all or per-class |
-    | `replay_selection` | which examples are stored: random, by-class or greedy |
-    | `bootstrap`, `shuffles` | intervals and null of the order parameters (0, or at least 20) |
-    | `depths` | other depths to set beside the forecast |
-    | `lambdas` | penalties λ to set beside it at the same `beta`, where all weights learn (inf included) |
-    | `widths` | widths N to set beside it with a readout per task, at `lam` or each of `lambdas` |
-    | `max_p` | at most so many examples per task are used, other ones for every seed: `[sequence] * 5` gives error bars |
-    | `order` | whether the best order of tasks is searched |
-    | `convention` | of the accuracy metrics: gem, avalanche or chaudhry |
-    | `features` | inputs are feature matrices: `K = ΦΦᵀ/N`, pseudo-inverses where it is singular |
-    | `ridge` | on each task's kernel, beside 1/beta |
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(1)
-    >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(3)]
-    >>> found = forecast(tasks)
-    >>> found.forgetting.shape, len(found.pairs), sorted(found.order["order"])
-    ((3, 3), 6, [1, 2, 3])
-    >>> print(found.summary().splitlines()[0])
-    Forecast of 3 tasks
-    """
-    settings = given(locals())
-    network = {"depth": depth, "activation": activation}
-    theory: dict[str, Any] = {"mode": mode, "lambda": lam, "sigma2": weight_variance(sigma, "sigma"), "beta": beta, "variance": variance, "architecture": network}
-    theory["bias2"] = bias_variance(bias)
-    theory["replay"] = {"examples": replay, "budget": replay_budget, "selection": replay_selection}
-    asked = encode(
-        theory=theory,
-        resamples=resamplings(bootstrap, "bootstrap"),
-        shuffles=resamplings(shuffles, "shuffles"),
-        depths=list(depths),
-        lambdas=list(lambdas),
-        widths=list(widths),
-        order=order,
-        convention=convention,
-        features=features,
-        ridge=ridge,
-    )
-    if max_p is not None and count(max_p, "max_p") < 1:
-        raise ValueError(f"max_p is {max_p}; must be at least 1 example")
-    drawn = draws(tasks)
-    settings = described(drawn) | settings
+def ask_forecast(arguments: dict[str, Any]) -> Forecast:
+    """What `forecast` was asked for."""
+    drawn, features = draws(arguments["tasks"]), switch(arguments["features"], "features")
+    fields, settings = fields_of(arguments), described(drawn) | given(arguments)
     page = called(len(drawn[0]), len(drawn), features), as_json(settings)
-    outlook = _ebbing.forecast(sequences(drawn), asked, max_p, page, listener(progress, "forecast"))
-    return Forecast.of(outlook, settings)
+    hears = listener(arguments["progress"], "forecast")
+    return Forecast.of(_ebbing.forecast(sequences(drawn), fields, features, page, hears), settings)
 
 
 def draws(tasks: Any) -> list[TaskSequence]:

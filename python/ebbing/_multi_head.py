@@ -353,7 +353,7 @@ def two_task_limit(
     with without_beta():
         two = _two_tasks(X1, y1, X2, y2, sigma, activation, readout)
         curve = two.curve(loads)
-        critical = None if np.ndim(alpha) == 0 else critical_of(two)
+        critical = None if np.ndim(alpha) == 0 else critical_of(two.critical_load())
     limit = TwoTaskLimit.of_points(curve["points"], scalar=np.ndim(alpha) == 0)
     limit.critical, limit.settings = critical, settings
     return limit
@@ -380,12 +380,12 @@ def critical_load(
     settings = given(locals())
     readout = _readout(sigma_readout, None)
     with without_beta():
-        return critical_of(_two_tasks(X1, y1, X2, y2, sigma, activation, readout), settings=settings)
+        two = _two_tasks(X1, y1, X2, y2, sigma, activation, readout)
+        return critical_of(two.critical_load(), settings=settings)
 
 
-def critical_of(two: _ebbing.TwoTasks, **more: Any) -> CriticalLoad:
-    """The critical load of two tasks that are decomposed."""
-    found = two.critical_load()
+def critical_of(found: dict[str, Any], **more: Any) -> CriticalLoad:
+    """The critical load of two tasks, as the compiled half has it."""
     return CriticalLoad(**{name: math.inf if value is None else value for name, value in found.items()}, **more)
 
 

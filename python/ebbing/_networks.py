@@ -219,8 +219,9 @@ class SampledPosterior(Result):
         known = {"forgetting": "F", "test_loss": "test loss", "label_kernel": "label kernel", "learned": "learned"}
         columns = {name: said for name, said in known.items() if np.isfinite(self.__dict__[name]).any()}
         means, errors = ({n: self.__dict__[n + end].tolist() for n in columns} for end in ("", "_error"))
-        shown = {head: list(zip(means[name], errors[name])) for name, head in columns.items()}
-        return [table("After the last task, ± standard error over chains", {"task": names_of(self.tasks)} | shown)]
+        shown: dict[str, Any] = {"task": names_of(self.tasks)}
+        shown |= {head: list(zip(means[name], errors[name])) for name, head in columns.items()}
+        return [table("After the last task, ± standard error over chains", shown)]
 
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per task, by name or counted from 1."""

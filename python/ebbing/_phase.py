@@ -9,15 +9,15 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import TaskSequence, as_sequence, native, two_of
-from ._curves import BestLambda, PhaseCurves, best_lambda, phase_curves
+from ._curves import BestLambda, PhaseCurves, phase_curves
 from ._forecast import described, named
-from ._multi_head import DEFINED, REGIMES, CriticalLoad, _readout, critical_of, without_beta
-from ._result import Result
-from ._settings import given, real, weight_variance, word
-from ._table import Table, frame, setting, significant, symbol
+from ._multi_head import REGIMES, CriticalLoad, _readout, critical_of, several, without_beta
+from ._result import Answer, Result
+from ._settings import as_json, given, real, weight_variance, word
+from ._table import Table, frame, significant, symbol, table
 
 
-class Phase(Result):
+class Phase(Answer):
     """What `ebbing phase --tasks FILE --width N` tells.
 
     | attribute | |
@@ -26,6 +26,7 @@ class Phase(Result):
     | `curves` | `PhaseCurves` of both tasks against the load, at every `lam` |
     | `location` | where `width` lies: `alpha`, and at beta = inf `regime`, the widths that leave it, `advice`; None without one |
     | `best` | the `BestLambda` at that width, where both tasks have held-out data |
+    | `answer` | what the numbers say, in sentences |
     | `widths` | `own`, the losses of that width as λ grows, and `best`, those of the best width computed, where both have held-out data |
     """
 
@@ -34,6 +35,7 @@ class Phase(Result):
     location: dict[str, Any] | None
     best: BestLambda | None
     widths: dict[str, dict[str, float]] | None
+    answer: list[str]
     tasks: list[str]
     settings: dict[str, Any]
 
@@ -44,7 +46,7 @@ class Phase(Result):
 
     def title(self) -> str:
         """What the result is called where it is shown."""
-        return f"{' and '.join(name if name else f'task {t}' for t, name in enumerate(self.tasks, 1))}, a readout each"
+        return _title(self.tasks)
 
     def to_pandas(self) -> Any:
         """A `DataFrame` of the curves, one row per λ and load."""
@@ -58,34 +60,13 @@ class Phase(Result):
 
     def tables(self) -> list[Table]:
         """The tables that are shown."""
-        if self.critical is None:
-            return self.curves.tables(None if self.location is None else self.location["alpha"])
-        names = ("gamma_sim", "alpha_c", "alpha_c_gamma_sim", "alpha_c_u11")
-        return [Table("Similarity and critical loads", list(map(symbol, names)), [[getattr(self.critical, n) for n in names]])]
+        if self.critical is not None:
+            return super().tables()
+        return self.curves.tables(None if self.location is None else self.location["alpha"])
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
-        if self.critical is None:
-            return ["Regimes and their critical load are those of beta = inf.", *self.curves.sentences()]
-        if self.location is None:
-            return ["Give width=N to be told in which regime a network of that width is.", *self.critical.sentences()]
-        said = [f"Load {significant(self.location['alpha'])}: {self.location['advice']}."]
-        said += self.best.sentences()[:1] if self.best is not None else []
-        said += [by_the_numbers(**self.widths)] if self.widths is not None else []
-        said += self.critical.sentences()
-        return said + ([DEFINED] if self.best is not None or self.widths is not None else [])
-
-
-def by_the_numbers(own: dict[str, float], best: dict[str, float]) -> str:
-    """The best width by what was computed, beside the one asked about."""
-
-    def losses(point: dict[str, float]) -> str:
-        return f"G_{{21}} {significant(point['g21'])}, G_{{22}} {significant(point['g22'])}"
-
-    n = setting(own["width"])
-    if best["width"] == own["width"]:
-        return f"As λ grows no width computed does better than N = {n}: {losses(own)}."
-    return f"As λ grows N = {n} has {losses(own)}; the best of the widths computed is N = {best['width']:.0f} with {losses(best)}."
+        return list(self.answer)
 
 
 def phase(
@@ -128,22 +109,35 @@ def phase(
         location = None if width is None else _load(chosen, width)
         loads = loads if location is None else np.unique([*np.ravel(loads), location["alpha"]])
         curves = phase_curves(chosen, alpha=loads, lam=lam, beta=beta, **same)
-        return Phase(critical=None, curves=curves, location=location, best=None, widths=None, **about)
-    two = _ebbing.TwoTasks(native(chosen), weight_variance(sigma, "sigma"), word(activation, "activation", "relu"), _readout(sigma_readout, readout_norm))
-    location = best = widths = None
-    if width is not None:
-        location = _located(two, width)
-        if all(task.x_test is not None for task in chosen):
-            best = best_lambda(chosen, width=width, low=1e-2, **same)
-            widths = _widths(two, [location["alpha"], *np.ravel(loads).tolist()])
-    return Phase(
-        critical=critical_of(two),
-        curves=phase_curves(chosen, alpha=loads, lam=lam, **same),
-        location=location,
-        best=best,
-        widths=widths,
+        said = ["Regimes and their critical load are those of beta = inf.", *curves.sentences()]
+        return Phase(critical=None, curves=curves, location=location, best=None, widths=None, answer=said, **about)
+    with without_beta():
+        found = _ebbing.phase_place(
+            native(chosen),
+            None if width is None else real(width, "width"),
+            several(lam, "lam"),
+            several(loads, "alpha"),
+            math.sqrt(weight_variance(sigma, "sigma")),
+            word(activation, "activation", "relu"),
+            _readout(sigma_readout, readout_norm),
+            (_title(chosen.names), as_json(about["settings"])),
+        )
+    placed: Phase = Phase.with_page(
+        found["page"],
+        critical=critical_of(found["critical"]),
+        curves=PhaseCurves.of_curves(found["curves"], lam, loads),
+        location=_regime(found["location"]),
+        best=found["best"] and BestLambda.of(found["best"]),
+        widths=found["widths"] and dict(zip(("own", "best"), found["widths"])),
+        answer=found["answer"],
         **about,
     )
+    return placed
+
+
+def _title(names: list[str]) -> str:
+    """What two tasks are called."""
+    return f"{' and '.join(name if name else f'task {t}' for t, name in enumerate(names, 1))}, a readout each"
 
 
 def _both(tasks: TaskSequence, pair: tuple[int, int]) -> TaskSequence:
@@ -158,23 +152,9 @@ def _load(tasks: TaskSequence, width: float) -> dict[str, float]:
     return {"width": float(width), "alpha": len(tasks[-1].y) / width}
 
 
-def _located(two: _ebbing.TwoTasks, width: float) -> dict[str, Any]:
-    """Where a width lies."""
-    location = two.locate(real(width, "width"))
-    location["regime"] = REGIMES.get(location["regime"], location["regime"])
-    return location
-
-
-def _widths(two: _ebbing.TwoTasks, loads: list[float]) -> dict[str, dict[str, float]]:
-    """The losses of the first load as λ grows, and of the load whose larger loss is the least."""
-
-    def limit(power: dict[str, float]) -> float:
-        exponent = power["exponent"]
-        return float(power["coefficient"]) if exponent == 0 else math.inf if exponent > 0 else 0.0
-
-    points = two.curve(loads)["points"]
-    all_of = [{"width": p["factors"]["width"], "g21": limit(p["g21"]), "g22": limit(p["g22"])} for p in points]
-    return {"own": all_of[0], "best": min(all_of, key=lambda point: max(point["g21"], point["g22"]))}
+def _regime(location: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A location with its regime in Python's words."""
+    return location and location | {"regime": REGIMES.get(location["regime"], location["regime"])}
 
 
 class PhasePairs(Result):
@@ -199,15 +179,16 @@ class PhasePairs(Result):
     def tables(self) -> list[Table]:
         """The tables that are shown."""
         names = [name for name in self.pairs[0] if name not in ("first", "second")]
-        rows = [[f"{pair['first']} → {pair['second']}", *(pair[name] for name in names)] for pair in self.pairs]
-        return [Table("Similarity and critical load of every pair", ["pair", *map(symbol, names)], rows)]
+        pairs = [_ebbing.literal(f"{pair['first']} → {pair['second']}") for pair in self.pairs]
+        columns = {symbol(name): [pair[name] for pair in self.pairs] for name in names}
+        return [table("Similarity and critical load of every pair", {"pair": pairs} | columns, 100)]
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
         ranked = sorted(self.pairs, key=lambda pair: float(pair["gamma_sim"]))
 
         def told(pair: dict[str, Any]) -> str:
-            return f"{pair['first']} and {pair['second']} (γ_{{sim}} {significant(pair['gamma_sim'])})"
+            return f"{pair['first']} and {pair['second']} (γ_sim {significant(pair['gamma_sim'])})"
 
         return [f"Most alike are tasks {told(ranked[-1])}, least alike {told(ranked[0])}."] if len(ranked) > 1 else []
 
@@ -241,11 +222,11 @@ def phase_pairs(
         for first in range(1, second):
             with without_beta():
                 two = _ebbing.TwoTasks([given_tasks[first - 1], given_tasks[second - 1]], *prior)
-                critical = critical_of(two)
+                critical = critical_of(two.critical_load())
             row = dict(zip(("first", "second"), named((first, second), sequence.names)))
             row |= {name: getattr(critical, name) for name in ("gamma_sim", "alpha_c", "alpha_c_gamma_sim")}
             if width is not None:
-                location = _located(two, width)
+                location = _regime(two.locate(real(width, "width"))) or {}
                 row |= {"alpha": location["alpha"], "regime": location["regime"]}
             pairs.append(row)
     return PhasePairs(pairs=pairs, tasks=sequence.names, settings=described([sequence]) | settings)

@@ -129,6 +129,27 @@ def given(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: recorded(value) for name, value in arguments.items() if name not in DATA}
 
 
+def switch(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is {value!r}; it must be True or False")
+    return bool(value)
+
+
+def fields_of(arguments: dict[str, Any]) -> str:
+    """The fields of a request among a function's arguments, by the library's names, as JSON.
+
+    >>> fields_of({"tasks": [], "depth": 2, "lam": 3.0, "order": False, "max_p": None})
+    '{"depth": 2, "lambda": 3.0, "no_order": true}'
+    """
+    named = {name: value for name, value in arguments.items() if name not in DATA | {"features"} and value is not None}
+    if "lam" in named:
+        named = {"lambda" if name == "lam" else name: value for name, value in named.items()}
+    if "order" in named:
+        named["no_order"] = not switch(named.pop("order"), "order")
+    return encode(**named)
+
+
 def recorded(value: Any) -> Any:
     """A setting as numbers, words and lists."""
     if isinstance(value, (np.ndarray, np.generic)):

@@ -124,7 +124,7 @@ class VarianceExplained(Result):
 
     def tables(self) -> list[Table]:
         """The tables that are shown."""
-        columns = {"predictor": range(1, len(self.pve) + 1), "PVE": self.pve, "share": self.share}
+        columns: dict[str, Any] = {"predictor": range(1, len(self.pve) + 1), "PVE": self.pve, "share": self.share}
         return [table(f"R^{{2}} {significant(self.r2)}", columns)]
 
 

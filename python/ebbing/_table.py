@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import Array, task_names
-from ._ebbing import Table
+from ._ebbing import Table as Table
 
 #: Values below this are rounding where nothing else is known of their accuracy.
 ROUNDING = 1e-12

@@ -20,6 +20,7 @@ from .torch import from_torch
 __all__ = [
     "Task",
     "TaskSequence",
+    "draw",
     "from_torch",
     "interpolated",
     "load",
@@ -163,6 +164,18 @@ def with_context(
     tasks = as_sequence(tasks)
     context = count(dim, "dim"), real(variance, "variance"), bool(renormalize), seed_of(seed)
     return _sequence(_ebbing.with_context(native(tasks), *context), tasks)
+
+
+def draw(**fields: Any) -> TaskSequence:
+    """Tasks by what makes them, in the words of the program's flags: `data`, `protocol`, `length`, `examples`, `ratio`, `order`, …
+
+    `tasks` is a file of your own or a recipe; `ebbing forecast --help` lists all fields.
+
+    >>> draw(protocol="permuted", length=3, examples=50, test_examples=0, order=[3, 1, 2])
+    <3 tasks of 50 examples with 784 features>
+    """
+    asked = {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in fields.items()}
+    return _sequence(_ebbing.draw_tasks(encode(**{name: value for name, value in asked.items() if value is not None})))
 
 
 def load(path: str | os.PathLike[str]) -> TaskSequence:

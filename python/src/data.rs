@@ -31,9 +31,9 @@ type TaskArrays<'py> = (
 );
 
 /// Tasks and everything that made them.
-type SequenceArrays<'py> = (Vec<TaskArrays<'py>>, Bound<'py, PyAny>);
+pub type SequenceArrays<'py> = (Vec<TaskArrays<'py>>, Bound<'py, PyAny>);
 
-fn sequence_arrays<'py>(py: Python<'py>, sequence: TaskSequence) -> PyResult<SequenceArrays<'py>> {
+pub fn sequence_arrays<'py>(py: Python<'py>, sequence: TaskSequence) -> PyResult<SequenceArrays<'py>> {
     let settings = object(py, &sequence.settings)?;
     let mut tasks = Vec::new();
     for task in sequence.tasks {

@@ -1,6 +1,7 @@
 //! The library's errors as Python's: ValueError for what was asked, NumericalError for what cannot be computed.
 
 use ebbing::Error;
+use ebbing::request::Door;
 use pyo3::exceptions::{PyArithmeticError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
@@ -10,19 +11,6 @@ create_exception!(
     PyArithmeticError,
     "A kernel is singular, too few digits are left, or an iteration does not converge; the message says what to do."
 );
-
-/// Settings whose Python name differs from the library's.
-const RENAMED: [(&str, &str); 9] = [
-    ("lambda", "lam"),
-    ("resamples", "bootstrap"),
-    ("time", "t"),
-    ("tasks", "length"),
-    ("p", "examples"),
-    ("p_test", "test_examples"),
-    ("split", "ratio"),
-    ("steps", "intermediate"),
-    ("normalize", "norm"),
-];
 
 /// The Python exception for an error, with the library's sentence.
 pub fn python(error: Error) -> PyErr {
@@ -39,10 +27,7 @@ pub fn python(error: Error) -> PyErr {
         | Error::LostAccuracy { .. }
         | Error::NotConverged { .. }
         | Error::Diverged { .. } => NumericalError::new_err(error.to_string()),
-        Error::Setting { name, value, expected } => {
-            let renamed = RENAMED.iter().find(|(ours, _)| *ours == name).map(|(_, theirs)| theirs.to_string());
-            PyValueError::new_err(Error::setting(renamed.unwrap_or(name), value, expected).to_string())
-        }
+        setting @ Error::Setting { .. } => PyValueError::new_err(Door::Python.say(setting).to_string()),
         other => PyValueError::new_err(other.to_string()),
     }
 }

@@ -8,6 +8,7 @@ mod multi_head;
 mod nets;
 mod order;
 mod outlook;
+mod request;
 mod run;
 mod show;
 mod single_head;
@@ -27,13 +28,15 @@ mod _ebbing {
     #[pymodule_export]
     use super::kernel::kernel;
     #[pymodule_export]
-    use super::multi_head::{MultiHead, TwoTasks, best_lambda, phase_curves};
+    use super::multi_head::{MultiHead, TwoTasks, best_lambda, phase_curves, phase_place};
     #[pymodule_export]
     use super::nets::{sample_posterior, train};
     #[pymodule_export]
     use super::order::{order_parameters, order_parameters_of_kernels};
     #[pymodule_export]
     use super::outlook::{advise, fit_forgetting, forecast, metrics, variance_explained};
+    #[pymodule_export]
+    use super::request::{draw_tasks, fields};
     #[pymodule_export]
     use super::show::{Shown, Table, chosen, literal, written};
     #[pymodule_export]

@@ -3,10 +3,13 @@
 use crate::arrays::{Matrix, RawTask, array, owned, sequence};
 use crate::errors::python;
 use crate::run::run;
+use crate::show::Shown;
 use crate::values::{activation, object};
 use ebbing::Result;
+use ebbing::TaskSequence;
+use ebbing::request::PhasePlace;
 use ebbing::theory::multi_head::{MultiHeadSettings, Power};
-use ebbing::theory::phase::sequence_curve;
+use ebbing::theory::phase::{SequenceCurve, sequence_curve};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -146,6 +149,52 @@ pub fn phase_curves<'py>(
         lam.iter().map(|lambda| sequence_curve(&tasks, &at(lambda), &alpha, context)).collect::<Result<Vec<_>>>()
     })?;
     object(py, &curves)
+}
+
+/// Two tasks in the phase diagram: curves at every λ, and where a width lies; with the page of it all, called by its title and
+/// recording the settings (JSON) that made it.
+#[pyfunction]
+#[pyo3(signature = (tasks, width, lam, alpha, sigma, activation_name, readout, page))]
+pub fn phase_place<'py>(
+    py: Python<'py>,
+    tasks: Vec<RawTask<'py>>,
+    width: Option<f64>,
+    lam: Vec<f64>,
+    alpha: Vec<f64>,
+    sigma: f64,
+    activation_name: &str,
+    readout: Readout,
+    page: (String, String),
+) -> PyResult<Bound<'py, PyAny>> {
+    let theory = settings(None, None, f64::INFINITY, sigma * sigma, f64::INFINITY, activation_name, readout)?;
+    let sequence = sequence(&tasks).map_err(python)?;
+    let place = run(py, None, move |context| {
+        let TaskSequence { tasks, settings } = sequence;
+        let two = ebbing::theory::multi_head::TwoTasks::new(&tasks, &theory, context)?;
+        let curves = ebbing::theory::phase::phase_curves(&tasks, &theory, &lam, &alpha, context)?;
+        let maps = two.loss_maps()?;
+        let with_own = |own: f64| {
+            let loads: Vec<f64> = std::iter::once(own).chain(alpha.iter().copied()).collect();
+            two.curve_from(&maps, &loads)
+        };
+        let mut place = PhasePlace::of((&two, &maps), width, with_own, curves, (settings, &tasks), sigma)?;
+        if place.tested && width.is_some() {
+            let settings = MultiHeadSettings { width, ..theory };
+            place.best = Some(ebbing::theory::best_lambda::best_lambda(&tasks, &settings, 1e-2, 1e6, context)?);
+        }
+        Ok(place)
+    })?;
+    let curves: Vec<SequenceCurve> = place.curves.iter().cloned().map(SequenceCurve::from).collect();
+    let found = object(
+        py,
+        &json!({
+            "critical": place.critical, "location": place.location, "best": place.best, "widths": place.widths, "curves": curves,
+        }),
+    )?;
+    let shown = Shown::of_answer(&place, &page.0, &page.1)?;
+    found.set_item("answer", shown.sentences())?;
+    found.set_item("page", shown)?;
+    Ok(found)
 }
 
 /// The λ in `low … high` that serves both of two tasks best.

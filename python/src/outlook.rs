@@ -2,48 +2,58 @@
 
 use crate::arrays::{Matrix, RawTask, owned, sequence_with};
 use crate::errors::python;
+use crate::request::asked;
 use crate::run::run;
+use crate::show::{Shown, in_python};
 use crate::values::{object, settings};
 use ebbing::metrics::{ContinualMetrics, TaskAccuracies};
+use ebbing::request::{AdviseAnswer, AdviseRequest, ForecastAnswer, ForecastRequest};
 use ebbing::stats::{ForgettingFit, VarianceExplained};
-use ebbing::tasks::parts_of;
-use ebbing::theory::advise::{Advice, AdviseSettings};
-use ebbing::theory::forecast::{ForecastSettings, assumes};
+use ebbing::tasks::{Provenance, parts_of};
+use ebbing::theory::advise::Advice;
+use ebbing::theory::forecast::assumes;
 use ebbing::{Forecast, TaskSequence};
 use pyo3::prelude::*;
 
-/// The outlook of one sequence per seed: its tasks, and what made them as JSON. With `max_p` at most so many examples of every
+/// What a page is called, and the settings (JSON) that made it.
+type About = (String, String);
+
+/// The forecast of one sequence per seed: its tasks, and what made them as JSON. With `max_p` at most so many examples of every
 /// task are used, other ones for every seed.
 #[pyfunction]
 pub fn forecast<'py>(
     py: Python<'py>,
     sequences: Vec<(Vec<RawTask<'py>>, String)>,
-    settings_json: &str,
-    max_p: Option<usize>,
+    fields_json: &str,
+    features: bool,
+    page: About,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let asked: ForecastSettings = settings(settings_json)?;
+    let request: ForecastRequest = asked(fields_json)?;
+    let asked = request.settings_of(features).map_err(python)?;
     let sequences = drawn(&sequences)?;
     let steps = asked.parts(sequences.len(), sequences.first().map_or(0, |s| s.tasks.len())) as f64;
-    let features = asked.features;
     let progress = progress.map(|listener| (listener, steps));
-    let outlook = run(py, progress, move |context| {
-        let sequences = match max_p {
+    let answer = run(py, progress, move |context| {
+        let sequences = match request.max_p {
             Some(p) => parts_of(&sequences, p)?,
             None => sequences,
         };
-        let told = Forecast::of(&sequences, &asked, context)?;
+        let forecast = Forecast::of(&sequences, &asked, context)?;
         context.say("done", 1.0)?;
-        Ok(told)
+        // The examples are Python's own.
+        let first = TaskSequence { tasks: vec![], settings: Provenance::default() };
+        Ok(ForecastAnswer { heading: String::new(), forecast, settings: asked, seed: 0, first, layers: vec![] })
     })?;
-    let words = outlook.worst.as_ref().map(|worst| worst.words());
-    let told = object(py, &outlook)?;
-    if let (Some(words), Ok(worst)) = (words, told.get_item("worst")) {
-        worst.set_item("words", words)?;
+    let forecast = &answer.forecast;
+    let found = object(py, forecast)?;
+    if let (Some(worst), Ok(told)) = (&forecast.worst, found.get_item("worst")) {
+        told.set_item("words", worst.words())?;
     }
-    told.set_item("answer", outlook.sentences())?;
-    told.set_item("assumes", assumes(features))?;
-    Ok(told)
+    found.set_item("answer", forecast.sentences().iter().map(|s| in_python(s)).collect::<Vec<_>>())?;
+    found.set_item("assumes", assumes(answer.settings.features))?;
+    found.set_item("page", Shown::of_answer(&answer, &page.0, &page.1)?)?;
+    Ok(found)
 }
 
 /// The sequences, one per seed.
@@ -59,21 +69,26 @@ fn drawn(sequences: &[(Vec<RawTask<'_>>, String)]) -> PyResult<Vec<TaskSequence>
 pub fn advise<'py>(
     py: Python<'py>,
     sequences: Vec<(Vec<RawTask<'py>>, String)>,
-    settings_json: &str,
+    fields_json: &str,
+    features: bool,
+    page: About,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let asked: AdviseSettings = settings(settings_json)?;
+    let request: AdviseRequest = asked(fields_json)?;
+    let asked = request.settings_of(features).map_err(python)?;
     let sequences = drawn(&sequences)?;
     let progress = progress.map(|listener| (listener, if asked.quick { 2.0 } else { 9.0 }));
-    let advice = run(py, progress, move |context| {
+    let answer = run(py, progress, move |context| {
         let advice = Advice::of(&sequences, &asked, context)?;
         context.say("done", 1.0)?;
-        Ok(advice)
+        let tasks = Provenance::default();
+        Ok(AdviseAnswer { heading: String::new(), advice, settings: asked, seed: 0, tasks })
     })?;
-    let told = object(py, &advice)?;
-    told.set_item("answer", advice.sentences())?;
-    told.set_item("assumes", advice.assumes())?;
-    Ok(told)
+    let found = object(py, &answer.advice)?;
+    found.set_item("answer", answer.advice.sentences().iter().map(|s| in_python(s)).collect::<Vec<_>>())?;
+    found.set_item("assumes", answer.advice.assumes())?;
+    found.set_item("page", Shown::of_answer(&answer, &page.0, &page.1)?)?;
+    Ok(found)
 }
 
 /// `F_t = F_max (1 − e^{−(t−1)/τ})` fitted to a curve, or to what of it rises.

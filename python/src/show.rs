@@ -2,7 +2,7 @@
 
 use crate::values::settings;
 use ebbing::stats::number::{self, significant, with_error, within};
-use ebbing_show::{Matrix, Metadata, Part, Show, Spread, escape_markup, typeset};
+use ebbing_show::{Matrix, Metadata, Part, Show, Spread, escape_markup, plain_text, typeset};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -184,6 +184,14 @@ impl Shown {
     pub fn of_answer(answer: &impl Show, title: &str, settings_json: &str) -> PyResult<Self> {
         let shown = answer.shown().map_err(refused)?.in_words(in_python);
         Shown::of(ebbing_show::Shown { heading: typeset(title), ..shown }, settings_json)
+    }
+
+    /// What the numbers say, as plain text.
+    pub fn sentences(&self) -> Vec<String> {
+        match &self.page {
+            Page::Live(shown, _) => shown.sentences.iter().map(|s| plain_text(s)).collect(),
+            Page::Kept { .. } => vec![],
+        }
     }
 
     fn of(shown: ebbing_show::Shown, settings_json: &str) -> PyResult<Self> {

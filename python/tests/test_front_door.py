@@ -25,12 +25,12 @@ def test_a_forecast_is_readable(make_tasks, tmp_path):
     told = ebbing.forecast(make_tasks(test=10))
     text = str(told)
     assert text == told.summary() and text.startswith("Forecast of 3 tasks")
-    assert "Forgetting F" in text and told.answer[0].split(":")[0] in text.replace("\n", " ")
+    assert "forgetting F" in text and told.answer[0].split(":")[0] in text.replace("\n", " ")
     told.save(tmp_path / "told.json")
     assert json.loads((tmp_path / "told.json").read_text())["seeds"] == 1
     told.report(tmp_path / "told.html")
     page = (tmp_path / "told.html").read_text()
-    assert page.startswith("<!doctype html>") and "<li>" in page and "<script" not in page
+    assert page.startswith("<!DOCTYPE html>") and "<li>" in page and "<script" not in page
 
 
 def test_frames_of_pairs_and_accuracies(make_tasks):

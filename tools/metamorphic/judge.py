@@ -109,7 +109,7 @@ class Case:
 
 
 def shown(value: Any) -> str:
-    """A number with the digits that tell it from another."""
+    """A number with enough digits to distinguish it from another."""
     return repr(value) if not isinstance(value, float) else f"{value:.12g}"
 
 

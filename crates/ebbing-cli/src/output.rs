@@ -52,7 +52,7 @@ impl Output {
     /// and its JSON file.
     ///
     /// # Errors
-    /// Where a file cannot be written, or the output is gone.
+    /// If a file cannot be written, or the output is closed.
     pub fn finish(
         &self,
         console: &Console,

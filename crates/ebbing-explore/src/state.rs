@@ -5,7 +5,7 @@
 //! |---|---|
 //! | those of `ebbing forecast` | which tasks, and how they are learned; `tasks` names a file that the page knows |
 //! | `phase.pair`, `phase.lambda`, `phase.width` | two of the tasks, the penalty and the width of the view *Phase* |
-//! | `phase.representation` | whether it looks at the hidden layer |
+//! | `phase.representation` | whether it shows the hidden layer |
 //! | `advise.keep-forgetting-below`, `advise.budget` | of the view *What to do* |
 //! | `view` | the view that is open |
 
@@ -16,14 +16,14 @@ use ebbing::tasks::{PostSteps, unknown_key};
 use ebbing::{Error, Recipe, Result};
 use std::path::Path;
 
-/// What the page shows no use of: files of this machine, averages over seeds, what the views decide themselves.
+/// Fields that the page does not use: files of this machine, averages over seeds, what the views decide themselves.
 const NOT_HERE: [&str; 7] = ["features", "seeds", "max_p", "no_order", "bootstrap", "shuffles", "convention"];
 /// Keys of the views, each behind the name of its request.
 const OF_VIEWS: [(&str, &[&str]); 2] =
     [("phase", &["pair", "lambda", "width", "representation"]), ("advise", &["keep-forgetting-below", "budget"])];
 /// The views.
 pub const VIEWS: [&str; 5] = ["tasks", "forecast", "phase", "advise", "take"];
-/// What the page shows first: tasks that are there within a moment.
+/// What the page shows first: tasks that take only a moment.
 pub const FIRST: &str = "data=mnist-sample&protocol=permuted&length=5&examples=300&test-examples=200";
 /// The longest address that is read.
 const LONGEST: usize = 4000;
@@ -37,7 +37,7 @@ pub struct State {
     pub forecast: ForecastRequest,
     /// Two of those tasks with a readout each: the pair, the penalty, the width.
     pub phase: PhaseRequest,
-    /// What is asked of advice beside the forecast.
+    /// The request of advice beside the forecast.
     pub advise: AdviseRequest,
 }
 

@@ -27,7 +27,7 @@ pub use figure::{
     AxisReading, Band, Bars, CellsReading, Direction, Figure, Legend, Line, Map, Markers, Panel, PanelReading,
     SeriesReading,
 };
-pub use files::{json_number, json_numbers, to_csv, write_csv, write_json, write_parquet, write_table};
+pub use files::{json_number, to_csv, write_csv, write_parquet, write_table};
 pub use matrix::Matrix;
 pub use metadata::Metadata;
 pub use shown::{Part, Show, Shown};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ebbing_show::{
     Band, Figure, Line, Matrix, Metadata, Panel, Shown, Spread, Table, escape_markup, json_number, write_csv,
-    write_json, write_table,
+    write_table,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -102,17 +102,6 @@ fn a_matrix_and_an_empty_table_can_be_written() {
     let empty = Table::new("no rows").number("x", &[]).text("y", &[""; 0]);
     write_table(directory.path(), "empty", &empty, &metadata()).unwrap();
     assert!(write_table(directory.path(), "none", &Table::new("no columns"), &metadata()).is_err());
-}
-
-#[test]
-fn json_holds_metadata_and_data() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("forecast.json");
-    write_json(&path, &table().to_json().unwrap(), &metadata()).unwrap();
-    let value: serde_json::Value = serde_json::from_reader(File::open(&path).unwrap()).unwrap();
-    assert_eq!(serde_json::from_value::<Metadata>(value["metadata"].clone()).unwrap(), metadata());
-    let gamma = &value["data"]["columns"][2]["values"];
-    assert_eq!((&gamma[0], &gamma[1]), (&serde_json::json!(0.1), &serde_json::json!("nan")));
 }
 
 fn page() -> String {

@@ -130,6 +130,16 @@ pub enum Error {
     },
 }
 
+/// A number in scientific notation where it would be a row of zeros.
+fn short(value: String) -> String {
+    /// More than any number of 64 bits needs.
+    const LONGEST: usize = 24;
+    match value.parse::<f64>() {
+        Ok(number) if value.len() > LONGEST => format!("{number:e}"),
+        _ => value,
+    }
+}
+
 impl Error {
     /// A file whose `field` holds `value` where `expected` describes what would be right.
     pub fn file(
@@ -138,12 +148,17 @@ impl Error {
         value: impl ToString,
         expected: impl Into<String>,
     ) -> Self {
-        Error::File { path: path.into(), field: field.into(), value: value.to_string(), expected: expected.into() }
+        Error::File {
+            path: path.into(),
+            field: field.into(),
+            value: short(value.to_string()),
+            expected: expected.into(),
+        }
     }
 
     /// A setting `name` with an unusable `value`.
     pub fn setting(name: impl Into<String>, value: impl ToString, expected: impl Into<String>) -> Self {
-        Error::Setting { name: name.into(), value: value.to_string(), expected: expected.into() }
+        Error::Setting { name: name.into(), value: short(value.to_string()), expected: expected.into() }
     }
 
     /// A question that the theory does not cover.
@@ -193,4 +208,21 @@ pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<()> {
 /// Refuses a number outside [low, high] (and NaN).
 pub(crate) fn within(name: &str, value: f64, low: f64, high: f64) -> Result<()> {
     refuse(!(low..=high).contains(&value), name, value, format!("must lie in [{low}, {high}]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_the_digits_that_tell_them_apart() {
+        let said = |value: f64| Error::setting("sigma", value, "must be smaller").to_string();
+        assert!(said(1e200).contains("sigma is 1e200;"), "{}", said(1e200));
+        assert!(said(-1.7976931348623157e308).contains("is -1.7976931348623157e308;"));
+        assert!(said(0.30000000000000004).contains("is 0.30000000000000004;"));
+        let seed = Error::setting("seed", u64::MAX, "must be smaller").to_string();
+        assert!(seed.contains("seed is 18446744073709551615;"), "{seed}");
+        let name = "1".repeat(30) + "x";
+        assert!(Error::setting("data", &name, "must be known").to_string().contains(&name));
+    }
 }

@@ -37,10 +37,10 @@ impl Args {
         drop(context);
         match &answer {
             PhaseAnswer::Swept(swept) => {
-                self.finish(console, &swept.settings, &swept.settings.preparation_words(), swept)
+                self.finish(console, &swept.settings, &swept.settings.preparation_words(), swept.as_ref())
             }
-            PhaseAnswer::Pairs(pairs) => self.finish(console, &pairs.settings, &pairs.prepared, pairs),
-            PhaseAnswer::Sequence(curves) => self.finish(console, &curves.settings, &curves.prepared, curves),
+            PhaseAnswer::Pairs(pairs) => self.finish(console, &pairs.settings, &pairs.prepared, pairs.as_ref()),
+            PhaseAnswer::Sequence(curves) => self.finish(console, &curves.settings, &curves.prepared, curves.as_ref()),
             PhaseAnswer::Place(place) => self.finish(console, &place.settings, &place.prepared, place.as_ref()),
         }
     }

@@ -40,7 +40,7 @@ impl Args {
             TrainAnswer::Tasks(trained) => {
                 let (tasks, settings) = (&trained.sequence.settings, &trained.settings);
                 let metadata = self.output.metadata("train", Some(trained.seed), tasks, settings)?;
-                self.output.finish(console, ("train", "train"), &metadata, trained)
+                self.output.finish(console, ("train", "train"), &metadata, trained.as_ref())
             }
             TrainAnswer::Loads(trained) => {
                 let (tasks, settings) = (&trained.sequence.settings, &trained.settings);

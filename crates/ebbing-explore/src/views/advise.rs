@@ -1,4 +1,4 @@
-//! What each remedy against forgetting would do, with replay as a curve.
+//! The forecast of each remedy against forgetting, with replay as a curve.
 
 use super::tasks::drawn;
 use super::{App, Asked, Result, said};
@@ -15,7 +15,7 @@ fn key(state: &State, tasks: &str, count: usize) -> Result<String> {
     Ok(format!("advice {tasks} {} {:?}", request.command_line("advise"), state.order(count)))
 }
 
-/// Whether everything heavy is there.
+/// Whether everything heavy is cached.
 pub fn ready(app: &App, state: &State) -> bool {
     let Ok(tasks) = state.tasks_key().map(|key| format!("tasks {key}")) else { return false };
     let drawn = app.cache.get::<super::tasks::Drawn>(&tasks);
@@ -26,7 +26,7 @@ pub fn ready(app: &App, state: &State) -> bool {
 /// The advice for a state.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseAnswer>> {
     let request = state.advise_request()?;
     let settings = request.settings()?;
@@ -47,7 +47,7 @@ pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseAns
 /// The view.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let told = told(asked.app, asked.state, asked.context)?;
     let shown = told.shown().map_err(said)?;

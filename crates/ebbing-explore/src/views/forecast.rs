@@ -12,7 +12,7 @@ use ebbing_show::{Show, significant};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The settings; where every order costs as much as the first, the best one is searched only when it is asked for.
+/// The settings; if every order costs as much as the first, the best one is searched for only on request.
 fn settings(state: &State) -> Result<ForecastSettings> {
     let settings = state.forecast.settings()?;
     let order = ForecastOrders::serves(&settings);
@@ -27,7 +27,7 @@ fn key(tasks: &str, settings: &ForecastSettings, order: &[usize]) -> String {
     format!("forecast {tasks} {settings:?} {order:?}")
 }
 
-/// Whether everything heavy is there.
+/// Whether everything heavy is cached.
 pub fn ready(app: &App, state: &State) -> bool {
     let known = || -> Result<bool> {
         let (tasks, settings) = (format!("tasks {}", state.tasks_key()?), settings(state)?);
@@ -41,7 +41,7 @@ pub fn ready(app: &App, state: &State) -> bool {
 /// The forecast of a state.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<ForecastAnswer>> {
     let drawn = drawn(app, state, context)?;
     let (settings, order) = (settings(state)?, state.order(drawn.sequence.tasks.len()));
@@ -51,7 +51,7 @@ pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<ForecastA
         } else {
             Forecast::of(&[drawn.sequence.ordered(&order)?], &settings, context)?
         };
-        // The examples stay with the tasks: of an order only its numbers are kept.
+        // The examples stay with the tasks: only the numbers of an order are stored.
         let first = TaskSequence { tasks: Vec::new(), settings: drawn.sequence.ordered_settings(&order)? };
         let heading = format!("Forecast for {}", state.forecast.heading_of(&drawn.sequence, &state.origin())?);
         let bytes = 4096 + forecast.pairs.len() * 1024;
@@ -68,10 +68,10 @@ fn orders(app: &App, drawn: &Drawn, settings: &ForecastSettings, context: &Conte
     })
 }
 
-/// The best order that a search from the present one finds, where it is not told with every forecast.
+/// The best order that a search from the current one finds, if it does not come with every forecast.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn best(asked: &Asked<'_>) -> Result<Value> {
     let drawn = drawn(asked.app, asked.state, asked.context)?;
     let order = asked.state.order(drawn.sequence.tasks.len());
@@ -87,7 +87,7 @@ pub fn best(asked: &Asked<'_>) -> Result<Value> {
 /// The view.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let told = told(asked.app, asked.state, asked.context)?;
     let forecast = &told.forecast;
@@ -108,7 +108,7 @@ pub fn view(asked: &Asked<'_>) -> Result<Value> {
     }))
 }
 
-/// What a figure shows, in a sentence.
+/// What a figure shows, in one sentence.
 fn finding(name: &str, forecast: &Forecast) -> String {
     let last = forecast.forgetting.mean.len() - 1;
     let row = &forecast.forgetting.mean[last];

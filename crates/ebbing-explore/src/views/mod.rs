@@ -1,4 +1,4 @@
-//! What the page shows, computed by the library and drawn by the report; what is heavy is kept by what it depends on.
+//! The views of the page, computed by the library and drawn by the report; heavy results are cached by what they depend on.
 
 pub mod advise;
 pub mod forecast;
@@ -15,17 +15,17 @@ use ebbing_show::{Figure, html_text, typeset};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-/// What goes wrong: the library's sentences.
+/// Errors: the library's sentences.
 pub type Result<T> = ebbing::Result<T>;
 
 /// Everything that requests share.
 #[derive(Debug)]
 pub struct App {
-    /// What was computed.
+    /// The cached results.
     pub cache: Cache,
     /// Users' own tasks.
     pub files: Files,
-    /// Who waits for what.
+    /// The requests that wait.
     pub desk: Desk,
 }
 
@@ -42,7 +42,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Figures for the page, drawn beside each other: `finding` is what one shows, for those who cannot see it.
+    /// Figures for the page, drawn in parallel: `finding` describes a figure for those who cannot see it.
     ///
     /// # Errors
     /// What the report says.

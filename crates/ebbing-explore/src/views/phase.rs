@@ -1,4 +1,4 @@
-//! Two of the tasks with a readout each, against the load: decomposed once per penalty, then any width at once.
+//! Two of the tasks with separate heads, against the load: decomposed once per penalty, then any width at once.
 
 use super::tasks::{Drawn, drawn};
 use super::{App, Asked, Result};
@@ -25,13 +25,13 @@ struct Pair {
 pub struct Told {
     /// The pair in the diagram.
     pub place: PhasePlace,
-    /// What holds at the width and the penalty asked about.
+    /// The result at the chosen width and penalty.
     pub point: Option<PhasePoint>,
     /// The request.
     pub request: PhaseRequest,
     /// The seed of everything that was drawn.
     pub seed: u64,
-    /// How many tasks there are to choose from.
+    /// How many tasks there are.
     pub tasks: usize,
 }
 
@@ -47,7 +47,7 @@ fn point_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
     Ok(format!("point {} {:?}", pair_key(tasks, state, lambda)?, state.phase.width))
 }
 
-/// Whether everything heavy is there: the decomposition at λ → ∞, and at the penalty asked about either that or what it gave.
+/// Whether everything heavy is cached: the decomposition at λ → ∞, and at the penalty asked about either that or what it gave.
 pub fn ready(app: &App, state: &State) -> bool {
     let known = || -> Result<bool> {
         let (tasks, lambda) = (format!("tasks {}", state.tasks_key()?), state.phase_lambda());
@@ -90,13 +90,13 @@ fn chosen(state: &State, tasks: &[Task]) -> Result<Vec<Task>> {
 /// The diagram of a state.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn told(app: &App, state: &State, context: &Context) -> Result<Told> {
     let drawn = drawn(app, state, context)?;
     let (request, lambda) = (state.phase_request()?, state.phase_lambda());
     let alphas = request.alpha.grid()?;
     let limit = pair(app, state, f64::INFINITY, context)?;
-    // Kept apart from the decomposition: what many penalties give takes no memory to speak of.
+    // Cached apart from the decomposition: the results of many penalties take hardly any memory.
     let curve = |lambda: f64, context: &Context| {
         app.cache.or_make(context, &curve_key(&drawn.key, state, lambda)?, || {
             let own = pair(app, state, lambda, context)?;
@@ -142,10 +142,10 @@ fn hidden_layer(app: &App, state: &State, drawn: &Drawn, context: &Context) -> R
 /// The view.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let mut told = told(asked.app, asked.state, asked.context)?;
-    // The page searches no best penalty: it does not say that test sets would let it.
+    // The page does not search for the best penalty, so it does not say that test sets would allow it.
     told.place.tested = true;
     let place = &told.place;
     let shown = place.shown().map_err(super::said)?;
@@ -167,7 +167,7 @@ pub fn view(asked: &Asked<'_>) -> Result<Value> {
     }))
 }
 
-/// Numbers at the width asked about, and the power of λ where they grow with it.
+/// Numbers at the chosen width, and the power of λ with which they grow, if they do.
 fn numbers(point: &PhasePoint, lambda: f64) -> Value {
     let power = |p: Power| {
         let value = if lambda.is_finite() { p.at(lambda) } else { p.limit() };
@@ -186,7 +186,7 @@ fn numbers(point: &PhasePoint, lambda: f64) -> Value {
     })
 }
 
-/// What the figure shows, in a sentence.
+/// What the figure shows, in one sentence.
 fn finding(told: &Told) -> String {
     let critical = &told.place.critical;
     let boundary = if critical.alpha_c.is_finite() {

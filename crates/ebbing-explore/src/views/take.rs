@@ -1,4 +1,4 @@
-//! What can be taken along: figures, tables, the report, and the lines that compute the same numbers elsewhere.
+//! Export: figures, tables, the report, and the lines that compute the same numbers elsewhere.
 
 use super::{App, Result, advise, forecast, phase, said};
 use crate::state::State;
@@ -8,13 +8,13 @@ use ebbing_show::{Metadata, Show, Shown, to_csv};
 
 use serde_json::{Value, json};
 
-/// Commands whose results can be taken along.
+/// Commands whose results can be exported.
 pub const COMMANDS: [&str; 3] = ["forecast", "phase", "advise"];
 
-/// A file to be saved.
+/// A file to save.
 #[derive(Debug)]
 pub struct Taken {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its kind.
     pub kind: &'static str,
@@ -22,7 +22,7 @@ pub struct Taken {
     pub bytes: Vec<u8>,
 }
 
-/// Everything that a command's result is shown as, with what its files carry.
+/// How a command's result is shown, with the metadata of its files.
 fn shown(command: &str, app: &App, state: &State, context: &Context) -> Result<(Shown, Metadata)> {
     let [line, _] = lines(command, state)?;
     match command {
@@ -49,7 +49,7 @@ fn shown(command: &str, app: &App, state: &State, context: &Context) -> Result<(
 /// Makes a file by its name: `report.html`, `NAME.svg`, `NAME.png` or `NAME.csv`.
 ///
 /// # Errors
-/// What the library says; [`Error::Setting`] for a name that is none.
+/// Errors of the library; [`Error::Setting`] for a name that is none.
 pub fn file(command: &str, name: &str, app: &App, state: &State, context: &Context) -> Result<Taken> {
     let (shown, metadata) = shown(command, app, state, context)?;
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -72,14 +72,14 @@ pub fn file(command: &str, name: &str, app: &App, state: &State, context: &Conte
 /// The lines that compute the same numbers, and the names of all files.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn view(app: &App, state: &State, context: &Context) -> Result<Value> {
     let mut commands = vec![];
-    // Where advice is refused there is nothing of it to be taken along.
+    // If advice is refused there is nothing of it to export.
     let serves =
         |command: &str| command != "advise" || state.advise_request().and_then(|r| r.settings()?.checked()).is_ok();
     for command in COMMANDS.into_iter().filter(|command| serves(command)) {
-        // A forecast's files depend on what it finds; those of the others are known before anybody asks for them.
+        // A forecast's files depend on its result; those of the others are known in advance.
         let files = match command {
             "forecast" => {
                 let Shown { figures, files, .. } = shown(command, app, state, context)?.0;

@@ -1,4 +1,4 @@
-//! The tasks: drawn from a data set, made by a recipe, or the user's own; what they hold, and what they look like.
+//! The tasks: drawn from a data set, from a recipe, or the user's own; what is in them, and what they look like.
 
 use super::{App, Asked, Result};
 use crate::files::{Content, OwnFile};
@@ -13,7 +13,7 @@ use ebbing::{Task, TaskSequence};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Examples of each task that are shown.
+/// How many examples of each task are shown.
 const SHOWN: usize = 8;
 
 /// The tasks before they are put in order.
@@ -30,7 +30,7 @@ pub struct Drawn {
 /// The tasks of a state.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn drawn(app: &App, state: &State, context: &Context) -> Result<Arc<Drawn>> {
     let key = format!("tasks {}", state.tasks_key()?);
     app.cache.or_make(context, &key, || {
@@ -51,7 +51,7 @@ pub fn drawn(app: &App, state: &State, context: &Context) -> Result<Arc<Drawn>> 
     })
 }
 
-/// A file's own tasks, with the steps that are asked for.
+/// The tasks of a file, with the requested steps.
 fn prepared(own: &TaskSequence, recipe: &Recipe) -> Result<TaskSequence> {
     let sequence = match &recipe.preprocess {
         Some(settings) => own.preprocessed(settings)?,
@@ -71,7 +71,7 @@ fn sources(app: &App, recipe: &Recipe, context: &Context) -> Result<Arc<Sources>
     })
 }
 
-/// Bytes that a data set and what was fitted to it take.
+/// Bytes of a data set and what was fitted to it.
 fn bytes_of_source(source: &Source) -> usize {
     let numbers = |m: &Mat<f64>| m.nrows() * m.ncols() * size_of::<f64>();
     let of = |part: &Part| {
@@ -100,12 +100,12 @@ pub fn bytes(sequence: &TaskSequence) -> usize {
     sequence.tasks.iter().map(of).sum::<usize>() * size_of::<f64>()
 }
 
-/// Whether everything heavy is there.
+/// Whether everything heavy is cached.
 pub fn ready(app: &App, state: &State) -> bool {
     state.tasks_key().is_ok_and(|key| app.cache.has(&format!("tasks {key}")))
 }
 
-/// Where tasks can come from.
+/// The possible sources of tasks.
 pub fn origins(app: &App) -> Value {
     let sets = Places::from_env().list();
     let here = sets.iter().filter(|set| set.available);
@@ -116,7 +116,7 @@ pub fn origins(app: &App) -> Value {
 /// The view.
 ///
 /// # Errors
-/// What the library says.
+/// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let drawn = drawn(asked.app, asked.state, asked.context)?;
     let key = format!("view {}", drawn.key);
@@ -160,7 +160,7 @@ fn told(state: &State, drawn: &Drawn, context: &Context) -> Result<Value> {
     }))
 }
 
-/// How many inputs the tasks share, in a sentence; none where they share none.
+/// How many inputs the tasks share, in one sentence; none if they share none.
 fn common_inputs(check: &TaskCheck) -> Option<String> {
     let total: usize = check.tasks.iter().map(|task| task.p).sum();
     let shared = check.shared.iter().enumerate().flat_map(|(t, row)| &row[..t]);
@@ -172,7 +172,7 @@ fn common_inputs(check: &TaskCheck) -> Option<String> {
     Some(format!("{} different inputs among {total} examples: {pairs}.", check.distinct))
 }
 
-/// A few examples as gray images, as the task sees them; none where inputs are no square images.
+/// A few examples as gray images, as the task sees them; none if inputs are not square images.
 fn images(task: &Task, context: usize) -> Value {
     let pixels = task.x.ncols().saturating_sub(context);
     let side = (pixels as f64).sqrt().round() as usize;

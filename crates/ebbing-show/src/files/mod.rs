@@ -3,7 +3,7 @@
 //! Every file carries the program, version, command, seed, data and settings behind it, and the unit of each column:
 //! - CSV: lines `# name: value` before the head, `# column NAME: UNIT; MEANING` for each column;
 //! - Parquet: the same names in the key-value metadata of the file, the columns as JSON under `columns`;
-//! - JSON: an object with `metadata`, and `table` or `data`.
+//! - JSON: an object with `metadata` beside everything about the answer.
 
 mod csv;
 mod json;
@@ -16,7 +16,7 @@ use crate::metadata::Metadata;
 use crate::table::Table;
 
 pub use csv::{to_csv, write_csv};
-pub use json::{json_number, json_numbers, write_json};
+pub use json::json_number;
 pub use parquet::write_parquet;
 
 /// Writes `name.csv` and `name.parquet` into a directory and returns their paths.

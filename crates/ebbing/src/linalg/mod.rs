@@ -53,7 +53,7 @@ pub(crate) fn not_finite(m: MatRef<'_, f64>) -> Option<(usize, usize)> {
 pub(crate) use single::{LEAVE, column_f32, column_f32_mut, for_columns, matmul_f32, matmul_f32_with};
 pub(crate) use threads::within_pool;
 pub use threads::{on_one_thread, par_map};
-pub(crate) use tiled::TiledCholesky;
+pub(crate) use tiled::{PROBES, TiledCholesky};
 
 use crate::error::{Error, Result};
 use crate::rng::Stream;

@@ -28,6 +28,12 @@ use faer::{Accum, Par, Spec};
 use rayon::prelude::*;
 use std::sync::Arc;
 
+/// Rows of a tile, at most: tiles for all threads, and of few enough bytes.
+const LARGEST_TILE: usize = 1920;
+/// Tiles are cut in multiples of the kernels' own.
+const TILE_UNIT: usize = 240;
+/// Random probes of the trace of a product of inverses: of γ with P examples the standard error is about `(γ/(16 P))^{1/2}`.
+pub(crate) const PROBES: usize = 32;
 /// Columns of a tile that are turned into double precision at a time: with 2000 rows, they stay in the cache.
 const STRIP: usize = 96;
 /// The first shift that is tried, relative to the largest entry on the diagonal; each next one is ten times as large.
@@ -51,6 +57,16 @@ pub(crate) struct TiledCholesky {
 }
 
 impl TiledCholesky {
+    /// Rows of a tile of matrices of at most so many rows.
+    pub fn tile_rows(largest: usize) -> usize {
+        largest.div_ceil(8).next_multiple_of(TILE_UNIT).min(LARGEST_TILE)
+    }
+
+    /// Bytes of the tiles of a factor of so many rows.
+    pub fn bytes(rows: f64, tile: f64) -> f64 {
+        2.0 * rows * (rows + tile)
+    }
+
     /// A factor in tiles of `block`, of which no column is there yet, of a matrix with this diagonal.
     ///
     /// # Errors
@@ -308,6 +324,11 @@ mod tests {
 
     fn begin(a: &Mat<f64>, block: usize) -> TiledCholesky {
         TiledCholesky::begin(&(0..a.nrows()).map(|i| a[(i, i)]).collect::<Vec<_>>(), block).unwrap()
+    }
+
+    #[test]
+    fn tiles_fit_the_kernels_tiles() {
+        assert_eq!([1, 500, 4000, 10_000, 60_000].map(TiledCholesky::tile_rows), [240, 240, 720, 1440, 1920]);
     }
 
     #[test]

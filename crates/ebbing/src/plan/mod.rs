@@ -40,8 +40,7 @@ pub use theory::{
 pub use threads::Threads;
 pub use told::{size, time};
 pub(crate) use whole::{
-    PROBES, factor_bytes, factor_operations, pairs_at_once, pass_operations, search_bytes, solve_operations,
-    spare_bytes, tile_rows,
+    factor_operations, pairs_at_once, pass_operations, search_bytes, solve_operations, spare_bytes,
 };
 pub use whole::{forecast_cost, forecast_peak, in_tiles, whole_cost, whole_disk};
 

@@ -3,28 +3,13 @@
 
 use super::theory::KERNEL;
 use super::{Cost, Memory, Sizes, forgetting_cost, order_parameter_cost};
+use crate::linalg::{PROBES, TiledCholesky};
 
-/// Rows of a tile, at most: tiles for all threads, and of few enough bytes.
-const LARGEST_TILE: usize = 1920;
-/// Tiles are cut in multiples of the kernels' own.
-const TILE_UNIT: usize = 240;
-/// Random probes of γ_feature: with P examples its standard error is about `(γ/(16 P))^{1/2}`.
-pub(crate) const PROBES: usize = 32;
 /// Passes over a kernel until a block of right-hand sides is solved, as measured: the first residual, two steps, and what they
 /// leave.
 const PASSES: f64 = 4.0;
 /// An operation of a factor in single precision, in those of a product in double precision.
 const SINGLE: f64 = 0.6;
-
-/// Rows of a tile for tasks of at most so many examples.
-pub(crate) fn tile_rows(largest: usize) -> usize {
-    largest.div_ceil(8).next_multiple_of(TILE_UNIT).min(LARGEST_TILE)
-}
-
-/// Bytes of a factor's tiles.
-pub(crate) fn factor_bytes(p: f64, tile: f64) -> f64 {
-    2.0 * p * (p + tile)
-}
 
 /// Operations of a factor's P³/3 in single precision, and of making its kernel.
 pub(crate) fn factor_operations(p: f64, dim: f64) -> f64 {
@@ -65,17 +50,17 @@ pub fn whole_cost(sizes: &Sizes, kernels: usize) -> Cost {
     let tests = pass_operations(tested, sizes.sum(|p| p), dim, columns);
     let flops = factors + solves(columns + probes) + across + second + chain + tests;
     let wide = columns + 2.0 * probes;
-    let tile = tile_rows(sizes.largest() as usize) as f64;
+    let tile = TiledCholesky::tile_rows(sizes.largest() as usize) as f64;
     let vectors = sizes.rows() * (6.0 * wide + tasks * columns) + 6.0 * sizes.largest() * wide;
     let scratch = 10.0 * tile * tile;
-    let bytes = sizes.data() + factor_bytes(sizes.largest(), tile) + 8.0 * (vectors + scratch);
+    let bytes = sizes.data() + TiledCholesky::bytes(sizes.largest(), tile) + 8.0 * (vectors + scratch);
     Cost { flops, bytes }
 }
 
 /// Bytes of disk that its finished parts take while it runs.
 pub fn whole_disk(sizes: &Sizes, kernels: usize) -> f64 {
-    let tile = tile_rows(sizes.largest() as usize) as f64;
-    let factors = kernels as f64 * sizes.sum(|p| factor_bytes(p, tile));
+    let tile = TiledCholesky::tile_rows(sizes.largest() as usize) as f64;
+    let factors = kernels as f64 * sizes.sum(|p| TiledCholesky::bytes(p, tile));
     let tasks = sizes.train.len() as f64;
     factors + 8.0 * sizes.rows() * (4.0 * PROBES as f64 + 8.0 * sizes.columns as f64) * tasks
 }
@@ -155,11 +140,6 @@ mod tests {
 
     fn sizes(p: usize) -> Sizes {
         Sizes { train: vec![p; 2], test: vec![0; 2], dim: 784, columns: 1, distinct: None }
-    }
-
-    #[test]
-    fn tiles_fit_the_kernels_tiles() {
-        assert_eq!([1, 500, 4000, 10_000, 60_000].map(tile_rows), [240, 240, 720, 1440, 1920]);
     }
 
     #[test]

@@ -35,9 +35,9 @@ fields! {
         /// How the network learns when nothing is done
         mode: Mode = Mode::Rf, words(MODES);
         /// Prior standard deviation of a weight
-        sigma: f64 = 1.0, value("SIGMA"), range(Range::POSITIVE), sets(&["sigma2"]);
+        sigma: f64 = 1.0, value("SIGMA"), range(Range::DEVIATION), sets(&["sigma2"]);
         /// Prior standard deviation of a bias in every layer, the readout included; 0 for none
-        bias: f64 = 0.0, value("SIGMA_B"), range(Range::AT_LEAST_0), sets(&["bias2"]);
+        bias: f64 = 0.0, value("SIGMA_B"), range(Range::DEVIATION_OR_0), sets(&["bias2"]);
         /// Inverse temperature: noise on the targets has variance 1/BETA; inf interpolates the training data
         beta: f64 = f64::INFINITY, value("BETA");
         /// Hidden units N: a readout per task is forecast at this width, not for wide networks
@@ -97,6 +97,14 @@ impl AdviseRequest {
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range.
     pub fn settings(&self) -> Result<AdviseSettings> {
+        self.settings_of(self.features.is_some())
+    }
+
+    /// The checked settings of the library for inputs, or features, that are there already.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn settings_of(&self, features: bool) -> Result<AdviseSettings> {
         self.check_fields()?;
         let default = AdviseSettings::default();
         Ok(AdviseSettings {
@@ -104,7 +112,7 @@ impl AdviseRequest {
             keep_forgetting_below: self.keep_forgetting_below,
             budget: self.budget,
             replay: Replay { budget: self.replay_budget, ..Replay::default() },
-            features: self.features.is_some(),
+            features,
             width: self.width,
             widths: self.widths.clone(),
             lambdas: self.lambdas.clone(),

@@ -119,7 +119,7 @@ fn literal(value: &Value) -> String {
         Value::Switch(yes) => if *yes { "True" } else { "False" }.into(),
         Value::Number(x) if !x.is_finite() => format!("float(\"{x}\")"),
         Value::Word(_) | Value::Path(_) => serde_json::Value::from(value.to_string()).to_string(),
-        Value::List(all) => format!("[{}]", all.iter().map(|one| literal(one)).collect::<Vec<_>>().join(", ")),
+        Value::List(all) => format!("[{}]", all.iter().map(literal).collect::<Vec<_>>().join(", ")),
         value => value.to_string(),
     }
 }

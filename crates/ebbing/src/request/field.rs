@@ -1,6 +1,7 @@
 //! Fields: what a request can ask for, each declared once with its key, type, default, range, unit and one sentence of help.
 //! Flags, keys of files, addresses, signatures and error sentences are made from these declarations.
 
+use super::door::Door;
 use super::words::{Choice, number};
 use crate::error::{Error, Result};
 use serde_json::{Value as Json, json};
@@ -120,15 +121,21 @@ pub struct Range {
     pub high: f64,
     /// Whether infinity is one of them.
     pub infinite: bool,
+    /// Whether their squares are in the range too: of deviations, which become variances.
+    pub squared: bool,
 }
 
 impl Range {
     /// Above 0 and finite.
-    pub const POSITIVE: Range = Range { low: 0.0, open: true, high: f64::INFINITY, infinite: false };
+    pub const POSITIVE: Range = Range { low: 0.0, open: true, high: f64::INFINITY, infinite: false, squared: false };
     /// At least 0 and finite.
     pub const AT_LEAST_0: Range = Range { open: false, ..Range::POSITIVE };
     /// At least 1 and finite.
     pub const AT_LEAST_1: Range = Range { low: 1.0, ..Range::AT_LEAST_0 };
+    /// A standard deviation above 0.
+    pub const DEVIATION: Range = Range { squared: true, ..Range::POSITIVE };
+    /// A standard deviation, or 0.
+    pub const DEVIATION_OR_0: Range = Range { squared: true, ..Range::AT_LEAST_0 };
     /// Above 0, or infinite.
     pub const POSITIVE_OR_INF: Range = Range { infinite: true, ..Range::POSITIVE };
     /// At least 0, or infinite.
@@ -297,12 +304,20 @@ impl Field {
     /// Refuses a number out of its range.
     fn check_range(&self, value: &Value) -> Result<()> {
         let Some(range) = self.range else { return Ok(()) };
-        let outside = |value: &&Value| match value {
-            Value::Whole(n) => !range.holds(*n as f64),
-            Value::Number(x) => !range.holds(*x),
-            _ => false,
-        };
-        entries(value).iter().find(outside).map_or(Ok(()), |bad| Err(self.refused(bad, self.expected(range))))
+        for value in entries(value) {
+            let number = match value {
+                Value::Whole(n) => *n as f64,
+                Value::Number(x) => *x,
+                _ => continue,
+            };
+            if !range.holds(number) {
+                return Err(self.refused(value, self.expected(range)));
+            }
+            if range.squared && !range.holds(number * number) {
+                return Err(self.refused(value, format!("its square {}", self.expected(range))));
+            }
+        }
+        Ok(())
     }
 
     /// What a number must be.
@@ -332,11 +347,12 @@ impl Field {
         }
     }
 
-    /// Everything about it as JSON.
-    pub fn describe(&self) -> Json {
+    /// Everything about it as JSON, in the words of a door.
+    pub fn describe(&self, door: Door) -> Json {
         json!({
             "key": self.key,
-            "help": self.help,
+            "name": door.name(self.key),
+            "help": door.words(&self.help),
             "kind": self.kind.name(),
             "words": self.kind.words(),
             "default": self.default.as_ref().map(Json::from),

@@ -54,9 +54,9 @@ fields! {
         /// Penalty on the change of weights, with --mode gibbs; a number or inf (the limit at the --beta given)
         lambda: f64 = f64::INFINITY, value("LAMBDA");
         /// Prior standard deviation of a weight
-        sigma: f64 = 1.0, value("SIGMA"), range(Range::POSITIVE), sets(&["sigma2"]);
+        sigma: f64 = 1.0, value("SIGMA"), range(Range::DEVIATION), sets(&["sigma2"]);
         /// Prior standard deviation of a bias in every layer, the readout included; 0 for none
-        bias: f64 = 0.0, value("SIGMA_B"), range(Range::AT_LEAST_0), sets(&["bias2"]);
+        bias: f64 = 0.0, value("SIGMA_B"), range(Range::DEVIATION_OR_0), sets(&["bias2"]);
         /// Inverse temperature: noise on the targets has variance 1/BETA; inf interpolates the training data
         beta: f64 = f64::INFINITY, value("BETA");
         /// Include the variance over networks in losses and accuracies
@@ -119,6 +119,14 @@ impl ForecastRequest {
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range.
     pub fn settings(&self) -> Result<ForecastSettings> {
+        self.settings_of(!self.features.is_empty())
+    }
+
+    /// The checked settings of the theory for inputs, or features, that are there already.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its range.
+    pub fn settings_of(&self, features: bool) -> Result<ForecastSettings> {
         self.check_fields()?;
         let theory = SingleHeadSettings {
             mode: self.mode,
@@ -141,7 +149,7 @@ impl ForecastRequest {
             widths: self.widths.clone(),
             order: !self.no_order,
             convention: self.convention,
-            features: !self.features.is_empty(),
+            features,
             ridge: self.ridge,
         })
     }

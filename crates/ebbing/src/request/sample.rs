@@ -31,9 +31,9 @@ fields! {
         /// Penalty on the change of weights
         lambda: f64 = 5.0, value("LAMBDA");
         /// Prior standard deviation of a weight
-        sigma: f64 = 1.0, range(Range::POSITIVE), sets(&["sigma2"]);
+        sigma: f64 = 1.0, range(Range::DEVIATION), sets(&["sigma2"]);
         /// Prior standard deviation of readouts, with a readout each
-        sigma_readout: Option<f64> = None, value("SIGMA"), usual("that of all weights"), range(Range::POSITIVE), belongs("heads", &["multi"]);
+        sigma_readout: Option<f64> = None, value("SIGMA"), usual("that of all weights"), range(Range::DEVIATION), belongs("heads", &["multi"]);
         /// Inverse temperature
         beta: f64 = 2000.0;
         /// Independent chains

@@ -84,7 +84,7 @@ fields! {
 #[derive(Debug)]
 pub enum TrainAnswer {
     /// After each task of a sequence.
-    Tasks(TrainedTasks),
+    Tasks(Box<TrainedTasks>),
     /// Two tasks with a readout each, at several loads.
     Loads(Box<TrainedLoads>),
 }
@@ -187,7 +187,7 @@ impl TrainRequest {
     pub fn run(&self, sources: &Sources, context: &Context, checkpoints: Option<&Path>) -> Result<TrainAnswer> {
         self.check()?;
         match self.loads.is_empty() {
-            true => self.over_tasks(sources, context, checkpoints).map(TrainAnswer::Tasks),
+            true => self.over_tasks(sources, context, checkpoints).map(|trained| TrainAnswer::Tasks(Box::new(trained))),
             false => self.over_loads(sources, context, checkpoints).map(|loads| TrainAnswer::Loads(Box::new(loads))),
         }
     }

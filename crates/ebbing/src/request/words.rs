@@ -275,9 +275,20 @@ mod tests {
                 assert_eq!(T::of(word).map(|choice| choice.word()).as_deref(), Some(*word));
             }
         }
-        (check::<Mode>(), check::<Activation>(), check::<Convention>(), check::<ReplayBudget>(), check::<Selection>());
-        (check::<ProtocolKind>(), check::<Center>(), check::<Order>(), check::<Rule>(), check::<Fisher>());
-        (check::<Solver>(), check::<LossScale>(), check::<Heads>(), check::<PhaseSweep>());
+        check::<Mode>();
+        check::<Activation>();
+        check::<Convention>();
+        check::<ReplayBudget>();
+        check::<Selection>();
+        check::<ProtocolKind>();
+        check::<Center>();
+        check::<Order>();
+        check::<Rule>();
+        check::<Fisher>();
+        check::<Solver>();
+        check::<LossScale>();
+        check::<Heads>();
+        check::<PhaseSweep>();
     }
 
     #[test]

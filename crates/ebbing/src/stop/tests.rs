@@ -9,6 +9,7 @@ use crate::tasks::{Task, TaskSequence, TestSet};
 use crate::theory::advise::{Advice, AdviseSettings};
 use crate::theory::forecast::{Forecast, ForecastSettings};
 use crate::theory::multi_head::MultiHeadSettings;
+use crate::theory::order_parameters::OrderParameterSettings;
 use crate::theory::phase::sequence_curve;
 use crate::theory::single_head::{Mode, SingleHeadSettings};
 use crate::theory::whole;
@@ -77,7 +78,14 @@ fn work_may_be_stopped_at_any_moment() {
     let tiles = |context: &Context| {
         let folder = tempfile::tempdir().unwrap();
         let cut = whole::Cut { block: 5, room: 0.0, probes: 4, scratch: folder.path().to_path_buf() };
-        whole::forecast(&three, &in_mode(Mode::Ntk, f64::INFINITY), &cut, context).map(drop)
+        whole::forecast(
+            &three,
+            &in_mode(Mode::Ntk, f64::INFINITY),
+            &OrderParameterSettings::default(),
+            Some(cut),
+            context,
+        )
+        .map(drop)
     };
     let advice =
         |context: &Context| Advice::of(std::slice::from_ref(&three), &AdviseSettings::default(), context).map(drop);

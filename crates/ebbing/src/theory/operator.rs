@@ -10,6 +10,7 @@
 //! | `single_head::system` | in memory, each block made where it is needed: `K̃_ts` depends on both times; or all of them kept |
 //! | `single_head::first_task` | several kernels at once, from one product |
 //! | `single_head::feature_space` | of features, in d × d |
+//! | `task_order::engine` | in memory, all of them kept: many networks that learn their tasks in different orders |
 //! | `whole` | in tiles that are made when they are needed, factors on disk |
 
 use crate::error::Result;

@@ -295,11 +295,16 @@ pub fn sequence_curve(
     context: &Context,
 ) -> Result<SequenceCurve> {
     if tasks.len() == 2 && settings.beta.is_infinite() {
-        let PhaseCurve { lambda, critical, points } = TwoTasks::new(tasks, settings, context)?.curve(alphas)?;
-        return Ok(SequenceCurve { lambda, critical, points: points.into_iter().map(SequencePoint::of_two).collect() });
+        return Ok(TwoTasks::new(tasks, settings, context)?.curve(alphas)?.into());
     }
     let points = alphas.iter().map(|&alpha| SequencePoint::of_any(tasks, settings, alpha, context));
     Ok(SequenceCurve { lambda: settings.lambda, critical: None, points: points.collect::<Result<_>>()? })
+}
+
+impl From<PhaseCurve> for SequenceCurve {
+    fn from(PhaseCurve { lambda, critical, points }: PhaseCurve) -> SequenceCurve {
+        SequenceCurve { lambda, critical, points: points.into_iter().map(SequencePoint::of_two).collect() }
+    }
 }
 
 /// `G_21` and `G_22` of a width at λ → ∞.

@@ -6,8 +6,9 @@ use ebbing::kernels::Architecture;
 use ebbing::tasks::Permuted;
 use ebbing::theory::calibration::{Training, theory};
 use ebbing::theory::forecast::ForecastSettings;
+use ebbing::theory::multi_head::MultiHeadSettings;
 use ebbing::theory::single_head::{Mode, Replay, SingleHeadSettings};
-use ebbing::{Dataset, Forecast, Source, TaskSequence};
+use ebbing::{Dataset, Forecast, MultiHead, Source, TaskSequence};
 
 /// Permuted images with test data.
 fn images(preprocess: &Preprocess) -> TaskSequence {
@@ -77,4 +78,37 @@ fn tasks_in_another_order_are_told_by_their_place_and_as_given() {
     let [a, b] = [worst.first, worst.second].map(|t| format!("{t} (given as task {})", order[t - 1]));
     let said = forecast.sentences();
     assert!(said[0].starts_with(&format!("Tasks {a} and {b} conflict most")), "{said:?}");
+}
+
+/// Sixty trials of six neurons span all of them in every task.
+#[test]
+fn features_that_both_tasks_span_get_a_remark() {
+    let mut tasks = images(&Preprocess::default());
+    let told = |tasks: &TaskSequence| {
+        let settings = ForecastSettings { features: true, ..ForecastSettings::default() };
+        Forecast::of(std::slice::from_ref(tasks), &settings, &Context::default()).unwrap()
+    };
+    for (neurons, remarked) in [(90, false), (6, true)] {
+        for task in &mut tasks.tasks {
+            task.x = task.x.get(.., ..neurons).to_owned();
+            task.test = None;
+        }
+        let forecast = told(&tasks);
+        assert_eq!(forecast.pairs[0].values.gamma_feature > 1.0 - 1e-9, remarked);
+        let remark = forecast.notes.iter().any(|note| note.contains("span the same 6 features"));
+        assert_eq!(remark, remarked, "{:?}", forecast.notes);
+    }
+}
+
+/// A task all of whose targets are the same is learned like any other: by the one readout, and by its own.
+#[test]
+fn constant_targets_are_learned_in_both_theories() {
+    let mut tasks = images(&Preprocess::default());
+    tasks.tasks[1].y.fill(0.7);
+    let single = told(&tasks, SingleHeadSettings::default());
+    // What is interpolated is right to the digits that are reported.
+    assert!(single.forgetting.mean[1][1] < 1e-9 && single.forgetting.mean[1][0] > 0.0);
+    let settings = MultiHeadSettings { lambda: 3.0, alpha: Some(0.5), ..Default::default() };
+    let heads = MultiHead::new(&tasks.tasks[..2], &settings, &Context::default()).unwrap();
+    assert!(heads.forgetting(2, 2).unwrap() < 1e-9 && heads.forgetting(2, 1).unwrap() > 0.0);
 }

@@ -68,7 +68,7 @@ impl Args {
             announce(request, console, sequences, settings, &context);
         };
         let answer = request.run(&Sources::new(), &context, &before)?;
-        let advice = if self.advice { answer.in_short(&context.part(1, 1))? } else { None };
+        let advice = if self.advice { answer.in_short(&console.context())? } else { None };
         drop(context);
         let tasks = &answer.first.settings;
         let metadata = self.output.metadata("forecast", Some(answer.seed), tasks, &answer.settings)?;

@@ -60,7 +60,7 @@ pub struct Minimum {
 const ROUNDINGS: [f64; 3] = [0.1, 0.01, 0.001];
 /// The relative gradient at which all stages but the last end.
 const STAGE: f64 = 1e-4;
-/// A κ below half of this is come to from it, in units of the loss.
+/// A κ below half of this is reached from it in stages, in units of the loss.
 const KAPPA: f64 = 0.1;
 /// By what damping is multiplied after a step that lowers the objective about as foretold, after one that does not lower it, and after one
 /// that lowers it by far less than foretold.

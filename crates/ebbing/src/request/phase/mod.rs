@@ -39,9 +39,9 @@ fields! {
         /// Penalties of the curves, comma-separated, inf included (at a finite --beta the limit at that temperature)
         lambda: Vec<f64> = vec![f64::INFINITY], value("LIST"), range(Range::AT_LEAST_0_OR_INF);
         /// Prior standard deviation of a weight
-        sigma: f64 = 1.0, value("SIGMA"), range(Range::POSITIVE), sets(&["sigma2"]);
+        sigma: f64 = 1.0, value("SIGMA"), range(Range::DEVIATION), sets(&["sigma2"]);
         /// Prior standard deviation of readouts
-        sigma_readout: Option<f64> = None, value("SIGMA"), usual("that of all weights"), range(Range::POSITIVE);
+        sigma_readout: Option<f64> = None, value("SIGMA"), usual("that of all weights"), range(Range::DEVIATION);
         /// Bound on the norm |a|^2/N of every readout: nothing diverges any more
         readout_norm: Option<f64> = None, value("C"), range(Range::POSITIVE);
         /// Inverse temperature; inf interpolates the training data, anything else is told as curves alone
@@ -67,11 +67,11 @@ fields! {
 #[derive(Debug, Clone)]
 pub enum PhaseAnswer {
     /// A sweep across the diagram.
-    Swept(PhaseSwept),
+    Swept(Box<PhaseSwept>),
     /// Every pair of several tasks.
-    Pairs(PhasePairs),
+    Pairs(Box<PhasePairs>),
     /// Curves against the load, of any number of tasks at any temperature.
-    Sequence(PhaseSequence),
+    Sequence(Box<PhaseSequence>),
     /// Two tasks in the diagram.
     Place(Box<PhasePlace>),
 }
@@ -253,15 +253,15 @@ impl PhaseRequest {
     pub fn run(&self, sources: &Sources, context: &Context) -> Result<PhaseAnswer> {
         self.check()?;
         if let Some(sweep) = self.sweep() {
-            return self.swept(sweep, sources, context).map(PhaseAnswer::Swept);
+            return self.swept(sweep, sources, context).map(|swept| PhaseAnswer::Swept(Box::new(swept)));
         }
         let sequence = self.drawn(sources, context)?;
         if self.pairs {
-            return self.all_pairs(sequence, context).map(PhaseAnswer::Pairs);
+            return self.all_pairs(sequence, context).map(|pairs| PhaseAnswer::Pairs(Box::new(pairs)));
         }
         if sequence.tasks.len() > 2 || self.curves_alone() {
             self.refuse_without_two_tasks()?;
-            return self.sequence(sequence, context).map(PhaseAnswer::Sequence);
+            return self.sequence(sequence, context).map(|curves| PhaseAnswer::Sequence(Box::new(curves)));
         }
         Ok(PhaseAnswer::Place(Box::new(self.place(sequence, context)?)))
     }

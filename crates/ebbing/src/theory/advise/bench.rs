@@ -6,7 +6,7 @@ use crate::linalg::Mat;
 use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
 use crate::theory::blocks::kernels::{KeptFactors, KernelSource};
-use crate::theory::blocks::shared::Given;
+use crate::theory::blocks::shared::TaskInput;
 use crate::theory::blocks::table::{KernelTable, Pool, from_kernel_task};
 use crate::theory::single_head::{Mode, Outcome, SingleHead, SingleHeadSettings};
 use std::sync::Arc;
@@ -55,10 +55,10 @@ impl Bench {
     }
 
     /// The tasks as the theory takes them, in an order.
-    pub fn given(&self, order: &[usize]) -> Vec<Given<'_>> {
+    pub fn given(&self, order: &[usize]) -> Vec<TaskInput<'_>> {
         let one = |(place, &t): (usize, &usize)| match self {
             Bench::Table(table, _) => from_kernel_task(place, &table.tasks[t]),
-            Bench::Features(sequence) => Given::of_task(place, &sequence.tasks[t]),
+            Bench::Features(sequence) => TaskInput::of_task(place, &sequence.tasks[t]),
         };
         order.iter().enumerate().map(one).collect()
     }

@@ -1,7 +1,7 @@
 //! What kernels are made from: inputs of a network, features, or kernels that are given.
 
 use super::kernels::KernelSource;
-use super::shared::Given;
+use super::shared::TaskInput;
 use super::table::{self, KernelTable};
 use crate::context::Context;
 use crate::error::Result;
@@ -39,7 +39,7 @@ impl<'a> Inputs<'a> {
     ///
     /// # Errors
     /// [`Error::Data`](crate::Error::Data) for tasks that do not fit together, or not the kernels.
-    pub(crate) fn given(self, bias2: f64) -> Result<Vec<Given<'a>>> {
+    pub(crate) fn given(self, bias2: f64) -> Result<Vec<TaskInput<'a>>> {
         match self {
             Inputs::Network(sequence) | Inputs::Features(sequence) => {
                 sequence.validate()?;
@@ -47,7 +47,7 @@ impl<'a> Inputs<'a> {
                     inputs_only(&sequence.tasks)?;
                     check_inputs(&sequence.tasks, bias2 > 0.0)?;
                 }
-                Ok(sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect())
+                Ok(sequence.tasks.iter().enumerate().map(|(t, task)| TaskInput::of_task(t, task)).collect())
             }
             Inputs::Kernels(kernels) => table::given(kernels),
         }

@@ -85,7 +85,7 @@ pub(crate) struct Shared {
 
 /// One task as it was given.
 #[derive(Debug, Clone)]
-pub(crate) struct Given<'a> {
+pub(crate) struct TaskInput<'a> {
     pub name: String,
     pub points: Points<'a>,
     pub y: MatRef<'a, f64>,
@@ -94,10 +94,10 @@ pub(crate) struct Given<'a> {
     pub present: [Option<MatRef<'a, f64>>; 2],
 }
 
-impl<'a> Given<'a> {
+impl<'a> TaskInput<'a> {
     /// Task t (from 0) of a sequence.
-    pub fn of_task(t: usize, task: &'a Task) -> Given<'a> {
-        Given {
+    pub fn of_task(t: usize, task: &'a Task) -> TaskInput<'a> {
+        TaskInput {
             name: task.label(t),
             points: task.x.as_ref().into(),
             y: task.y.as_ref(),
@@ -132,13 +132,13 @@ impl<'a> Given<'a> {
 
 impl Shared {
     /// Tasks that are computed with as if they had no input in common.
-    pub fn nothing(given: &[Given<'_>]) -> Shared {
+    pub fn nothing(given: &[TaskInput<'_>]) -> Shared {
         let lists = given.iter().map(|_| vec![]).collect();
         Self::with_common(given, lists)
     }
 
     /// Finds the inputs that every one of at least two tasks holds once; `numbers` name equal inputs equally.
-    pub fn find(given: &[Given<'_>], numbers: &[Vec<usize>]) -> Shared {
+    pub fn find(given: &[TaskInput<'_>], numbers: &[Vec<usize>]) -> Shared {
         if given.len() < 2 {
             return Self::nothing(given);
         }
@@ -153,7 +153,7 @@ impl Shared {
     }
 
     /// `lists[t]` holds the rows of task t that are the common inputs, in one order for all tasks.
-    fn with_common(given: &[Given<'_>], lists: Vec<Vec<usize>>) -> Shared {
+    fn with_common(given: &[TaskInput<'_>], lists: Vec<Vec<usize>>) -> Shared {
         let common = given[0].points.select(&lists[0]);
         let tasks = given.iter().zip(lists).map(|(task, mut order)| {
             let shared: HashSet<usize> = order.iter().copied().collect();
@@ -197,7 +197,7 @@ fn repeated(numbers: &[usize]) -> Vec<usize> {
 }
 
 /// Equal inputs get equal numbers, over all tasks.
-pub(crate) fn number(given: &[Given<'_>]) -> Vec<Vec<usize>> {
+pub(crate) fn number(given: &[TaskInput<'_>]) -> Vec<Vec<usize>> {
     let inputs: Option<Vec<MatRef<'_, f64>>> = given
         .iter()
         .map(|task| match task.points {
@@ -222,7 +222,7 @@ pub(crate) fn number(given: &[Given<'_>]) -> Vec<Vec<usize>> {
 ///
 /// # Errors
 /// [`Error::Data`] that names the task and the rows.
-pub(crate) fn check(given: &[Given<'_>], numbers: &[Vec<usize>], exact: bool) -> Result<()> {
+pub(crate) fn check(given: &[TaskInput<'_>], numbers: &[Vec<usize>], exact: bool) -> Result<()> {
     if given.is_empty() {
         return Err(Error::data("the task sequence", "it holds no task; at least one is needed"));
     }

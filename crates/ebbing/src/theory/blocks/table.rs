@@ -1,7 +1,7 @@
 //! Tasks whose points are rows of kernels that are given, and their checks.
 
 use super::kernels::Points;
-use super::shared::Given;
+use super::shared::TaskInput;
 use crate::error::{Error, Result};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior, check_inputs};
 use crate::linalg::{Mat, MatRef};
@@ -129,19 +129,19 @@ impl KernelTable {
 }
 
 /// The tasks, once they and the kernels have been checked.
-pub(crate) fn given(KernelTable { nngp, ntk, tasks }: &KernelTable) -> Result<Vec<Given<'_>>> {
+pub(crate) fn given(KernelTable { nngp, ntk, tasks }: &KernelTable) -> Result<Vec<TaskInput<'_>>> {
     check_kernel(nngp.as_ref().as_ref(), nngp.nrows(), "the kernel")?;
     if let Some(ntk) = ntk {
         check_kernel(ntk.as_ref().as_ref(), nngp.nrows(), "the tangent kernel")?;
     }
-    let given: Vec<Given<'_>> = tasks.iter().enumerate().map(|(t, task)| from_kernel_task(t, task)).collect();
+    let given: Vec<TaskInput<'_>> = tasks.iter().enumerate().map(|(t, task)| from_kernel_task(t, task)).collect();
     check_tasks(&given, nngp.nrows())?;
     Ok(given)
 }
 
-pub(crate) fn from_kernel_task(t: usize, task: &KernelTask) -> Given<'_> {
+pub(crate) fn from_kernel_task(t: usize, task: &KernelTask) -> TaskInput<'_> {
     let number = format!("task {}", t + 1);
-    Given {
+    TaskInput {
         name: if task.name.is_empty() || task.name == number { number } else { format!("{number} ({})", task.name) },
         points: task.rows.as_slice().into(),
         y: task.y.as_ref(),
@@ -173,7 +173,7 @@ fn check_kernel(kernel: MatRef<'_, f64>, size: usize, name: &str) -> Result<()> 
     Ok(())
 }
 
-fn check_tasks(given: &[Given<'_>], size: usize) -> Result<()> {
+fn check_tasks(given: &[TaskInput<'_>], size: usize) -> Result<()> {
     let columns = given.first().map_or(0, |task| task.y.ncols());
     for task in given {
         let sets = [Some((task.points, task.y)), task.test];

@@ -1,6 +1,6 @@
 //! One sequence with its kernels, from which everything in a forecast is computed.
 
-use super::{ForecastSettings, inputs};
+use super::{Engine, ForecastSettings, inputs};
 use crate::context::Context;
 use crate::error::Result;
 use crate::plan::{forgetting_cost, spare_bytes};
@@ -8,17 +8,19 @@ use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
 use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
-use crate::theory::single_head::made::Made;
+use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
-    Outcome, PairForgetting, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
+    Mode, Outcome, PairForgetting, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
 };
+use crate::theory::whole::{self, Quality, TiledForecast};
 
-/// A sequence, and its kernels where they can be made once for all.
+/// A sequence, and its kernels where they can be made once for all; or all that tiles of them give.
 pub(super) struct Bench<'a> {
     sequence: &'a TaskSequence,
     settings: &'a ForecastSettings,
     context: &'a Context,
-    pub made: Option<Made>,
+    pub made: Option<SequenceKernels>,
+    tiles: Option<TiledForecast>,
 }
 
 impl<'a> Bench<'a> {
@@ -28,29 +30,56 @@ impl<'a> Bench<'a> {
             true => None,
             false => {
                 inputs(sequence, false).fits("this forecast", forgetting_cost, context)?;
-                Made::of(sequence, theory, true, theory.keep_bytes, context.plan())?
+                SequenceKernels::of(sequence, theory, true, theory.keep_bytes, context.plan())?
             }
         };
-        Ok(Bench { sequence, settings, context, made })
+        Ok(Bench { sequence, settings, context, made, tiles: None })
+    }
+
+    /// The same in tiles, where kernels do not fit into memory; `part` hears how far they are.
+    pub fn in_tiles(
+        sequence: &'a TaskSequence,
+        settings: &'a ForecastSettings,
+        context: &'a Context,
+        part: &Context,
+    ) -> Result<Self> {
+        let found = whole::forecast(sequence, &settings.theory, &settings.of_pairs(true), None, part)?;
+        Ok(Bench { sequence, settings, context, made: None, tiles: Some(found) })
+    }
+
+    /// What becomes of every task, and how it was computed.
+    pub fn forecast(&self) -> Result<(SingleHeadForecast, Engine)> {
+        if let Some(found) = &self.tiles {
+            return Ok((found.forecast.clone(), Engine::Tiles));
+        }
+        let learned = self.single_head(&self.settings.theory)?;
+        let engine = if learned.in_feature_space() { Engine::FeatureSpace } else { Engine::Memory };
+        Ok((learned.forecast()?, engine))
     }
 
     /// The tasks learned, by a theory with the kernels of this one.
-    pub fn single_head(&self, theory: &SingleHeadSettings) -> Result<SingleHead> {
+    fn single_head(&self, theory: &SingleHeadSettings) -> Result<SingleHead> {
         match &self.made {
             Some(made) => SingleHead::learn(*theory, made.source(), &made.given()),
             None => SingleHead::new(inputs(self.sequence, self.settings.features), theory, self.context),
         }
     }
 
-    /// What the theory that came closest to networks that people train makes of the sequence; none without test data of classes.
-    pub fn trained(&self, forecast: &SingleHeadForecast) -> Result<Option<Outcome>> {
+    /// The theory that came closest to trained networks; none without test data of classes.
+    fn closest(&self, forecast: &SingleHeadForecast) -> Option<SingleHeadSettings> {
         let tested = forecast.test.as_ref().is_some_and(|test| test.accuracy.is_some());
-        let Some(theory) = closest(self.sequence, self.settings).filter(|_| tested) else { return Ok(None) };
-        let learned = if theory.same_kernels(&self.settings.theory) {
-            self.single_head(&theory)?
-        } else {
-            SingleHead::new(self.sequence, &theory, self.context)?
-        };
+        closest(self.sequence, self.settings).filter(|_| tested)
+    }
+
+    /// What the theory that came closest to trained networks makes of the sequence; in tiles where it is the forecast's own.
+    pub fn trained(&self, forecast: &SingleHeadForecast) -> Result<Option<Outcome>> {
+        let Some(theory) = self.closest(forecast) else { return Ok(None) };
+        let same = theory.same_kernels(&self.settings.theory);
+        if let Some(found) = &self.tiles {
+            return Ok((same && theory.beta == self.settings.theory.beta).then_some(found.outcome));
+        }
+        let learned =
+            if same { self.single_head(&theory)? } else { SingleHead::new(self.sequence, &theory, self.context)? };
         learned.outcome().map(Some)
     }
 
@@ -60,15 +89,29 @@ impl<'a> Bench<'a> {
         if self.sequence.tasks.len() < 2 {
             return Ok(Vec::new());
         }
-        match &self.made {
-            Some(made) => {
+        match (&self.tiles, &self.made) {
+            (Some(found), _) => Ok(found.pairs.clone()),
+            (None, Some(made)) => {
                 let (asked, spare) =
                     (settings.of_pairs(detailed), spare_bytes(&self.sequence.sizes(), self.context.plan()));
                 let found = all_pairs(&asked, made.source(), &made.given(), spare)?;
                 Ok(with_forgetting(found, pair_forgetting(&settings.theory, made.source(), &made.given())?))
             }
-            None => pairs(self.sequence, settings, detailed, self.context),
+            (None, None) => pairs(self.sequence, settings, detailed, self.context),
         }
+    }
+
+    /// How well it is known in tiles, and what needs kernels in memory.
+    pub fn tiled(&self, forecast: &SingleHeadForecast) -> Option<(Quality, Vec<&'static str>)> {
+        let found = self.tiles.as_ref()?;
+        let several = self.sequence.tasks.len() > 1;
+        let unknown = self.closest(forecast).is_some() && matches!(self.trained(forecast), Ok(None));
+        let missing = [
+            (several && self.settings.order, "the best order of tasks"),
+            (several && self.settings.theory.mode != Mode::Rf, "F_pair in this mode"),
+            (unknown, "what networks that people train lose"),
+        ];
+        Some((found.quality, missing.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect()))
     }
 }
 

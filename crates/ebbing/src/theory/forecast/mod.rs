@@ -17,7 +17,6 @@ mod orders;
 mod reading;
 mod sentences;
 mod sweeps;
-mod tiles;
 
 pub use average::Averaged;
 pub use orders::ForecastOrders;
@@ -31,12 +30,14 @@ use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrder
 use super::single_head::{Outcome, SingleHeadForecast, SingleHeadSettings};
 use super::task_order::engine::ORDERS_AT_ONCE;
 use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
-use super::whole::kernels;
+use super::whole::{self, Quality, kernels};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
-use crate::plan::{Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, search_bytes, spare_bytes};
+use crate::plan::{
+    Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, in_tiles, search_bytes, spare_bytes,
+};
 use crate::stats::{ForgettingFit, VarianceExplained};
 use crate::tasks::TaskSequence;
 use bench::Bench;
@@ -279,21 +280,26 @@ impl Forecast {
         let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
         check(sequences, settings)?;
         let mut settings = settings.with_one_ridge();
-        if tiles::needed(sequences, &settings, context) {
-            return context.run(|| tiles::forecast(sequences, &settings, context));
+        let tiles = !settings.features && sequences.iter().any(|s| in_tiles(&s.sizes(), context.plan()));
+        if tiles && settings.sweeps() > 0 {
+            let list = format!("a list of {}", settings.sweeps());
+            return Err(whole::needs_kernels("depths, lambdas or widths", &list, "none"));
         }
         let spare = spare_bytes(&first.sizes(), context.plan());
         settings.theory.keep_bytes = settings.theory.keep_bytes.min((0.5 * spare) as usize);
-        context.run(|| Self::in_memory(first, sequences, &settings, context))
+        context.run(|| Self::computed(first, sequences, &settings, tiles, context))
     }
 
-    fn in_memory(
+    fn computed(
         first: &TaskSequence,
         sequences: &[TaskSequence],
         settings: &ForecastSettings,
+        tiles: bool,
         context: &Context,
     ) -> Result<Self> {
-        let mut parts = Parts { context, done: 0, all: settings.parts(sequences.len(), first.tasks.len()) };
+        let count = sequences.len();
+        let all = if tiles { count } else { settings.parts(count, first.tasks.len()) };
+        let mut parts = Parts { context, done: 0, all };
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
         let mut trained: Vec<Option<Outcome>> = Vec::new();
@@ -301,22 +307,27 @@ impl Forecast {
         let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
         let keep_bytes = search_bytes(&first.sizes(), ORDERS_AT_ONCE, search.keep_bytes, context.plan());
         let search = OrderSearchSettings { keep_bytes, ..search };
-        let ordered = settings.order && first.tasks.len() > 1;
-        let mut engine = Engine::Memory;
+        let ordered = settings.order && first.tasks.len() > 1 && !tiles;
+        let (mut engine, mut quality, mut missing) = (Engine::Memory, Quality::default(), vec![]);
         for (k, sequence) in sequences.iter().enumerate() {
-            parts.next(&format!("forgetting, sequence {} of {}", k + 1, sequences.len()))?;
-            let bench = Bench::new(sequence, settings, context)?;
-            let learned = bench.single_head(&settings.theory)?;
-            if learned.in_feature_space() {
-                engine = Engine::FeatureSpace;
+            let part = parts.next(&format!("forgetting, sequence {} of {count}", k + 1))?;
+            let bench = match tiles {
+                true => Bench::in_tiles(sequence, settings, context, &part)?,
+                false => Bench::new(sequence, settings, context)?,
+            };
+            let (forecast, way) = bench.forecast()?;
+            engine = way;
+            if let Some((known, unknown)) = bench.tiled(&forecast) {
+                quality = quality.worse(known);
+                missing.extend(unknown);
             }
-            let forecast = learned.forecast()?;
-            drop(learned);
             trained.push(bench.trained(&forecast)?);
             forecasts.push(forecast);
-            parts.next(&format!("order parameters, sequence {} of {}", k + 1, sequences.len()))?;
+            if !tiles {
+                parts.next(&format!("order parameters, sequence {} of {count}", k + 1))?;
+            }
             pairs.push(bench.pairs(k == 0)?);
-            if let (Some(made), true, 1) = (&bench.made, ordered, sequences.len()) {
+            if let (Some(made), true, 1) = (&bench.made, ordered, count) {
                 order = Some(best_order_from(made, &search, &parts.next("order of tasks")?)?);
             }
         }
@@ -330,8 +341,17 @@ impl Forecast {
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
             beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
+        let mut about = About::of(first);
+        if engine == Engine::Tiles {
+            about.notes.extend(quality.notes());
+            missing.sort_unstable();
+            missing.dedup();
+        }
+        if !missing.is_empty() {
+            about.notes.push(format!("not told, since it needs kernels in memory: {}", missing.join(", ")));
+        }
         let computed = Computed::of(engine, &first.sizes(), settings, context);
-        Told::of(first).forecast(settings, (&forecasts, &trained), pairs, beside, computed)
+        about.forecast(settings, (&forecasts, &trained), pairs, beside, computed)
     }
 }
 
@@ -363,16 +383,16 @@ struct Beside {
 
 /// What a forecast tells of the tasks themselves.
 #[derive(Debug, Clone)]
-struct Told {
+struct About {
     names: Vec<String>,
     drawn: bool,
     whitened: bool,
     notes: Vec<String>,
 }
 
-impl Told {
-    fn of(sequence: &TaskSequence) -> Told {
-        Told {
+impl About {
+    fn of(sequence: &TaskSequence) -> About {
+        About {
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some(),
             whitened: sequence.settings.is_whitened(),

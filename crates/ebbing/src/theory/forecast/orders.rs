@@ -4,7 +4,7 @@
 //! order parameters belong to pairs: what an order changes is `u_t = K_tt^{-1}(Y_t − f_{t−1}(X_t))`, products with vectors.
 
 use super::bench::{Bench, closest};
-use super::{Beside, Computed, Forecast, ForecastSettings, Told, final_forgetting};
+use super::{About, Beside, Computed, Forecast, ForecastSettings, final_forgetting};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::plan::{Cost, Sizes};
@@ -12,7 +12,7 @@ use crate::tasks::{TaskSequence, check_order};
 use crate::theory::Inputs;
 use crate::theory::blocks::factor::digits;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
-use crate::theory::blocks::shared::{self, Given, Shared};
+use crate::theory::blocks::shared::{self, Shared, TaskInput};
 use crate::theory::order_parameters::PairOrderParameters;
 use crate::theory::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
 use crate::theory::task_order::engine::Engine;
@@ -37,7 +37,7 @@ use crate::theory::task_order::{OrderRank, SearchResult, TaskOrder};
 /// ```
 #[derive(Debug)]
 pub struct ForecastOrders {
-    told: Told,
+    told: About,
     settings: ForecastSettings,
     engine: Engine,
     /// The same by the theory that came closest to networks that people train, where it is one that orders share kernels in.
@@ -97,7 +97,7 @@ impl ForecastOrders {
         let found = (settings.order && sequence.tasks.len() > 1).then(|| engine.best(&parts(3)));
         let found = found.transpose()?;
         let mut orders = ForecastOrders {
-            told: Told::of(sequence),
+            told: About::of(sequence),
             settings: settings.clone(),
             best: None,
             computed: Computed { engine: super::Engine::Memory, bytes: kept(&sequence.sizes()).bytes },
@@ -202,7 +202,7 @@ fn engine(
     context: &Context,
 ) -> Result<Engine> {
     let inputs = Inputs::Network(sequence);
-    let (source, given): (KernelSource, Vec<Given<'_>>) = match &bench.made {
+    let (source, given): (KernelSource, Vec<TaskInput<'_>>) = match &bench.made {
         Some(made) if theory.same_kernels(&settings.theory) => (made.source(), made.given()),
         _ => (inputs.source(theory.architecture, theory.checked()?), inputs.given(theory.bias2)?),
     };

@@ -23,7 +23,7 @@ const BOUND: f64 = 1e6;
 /// A load is called near critical within this relative distance of α_c.
 const NEAR: f64 = 1e-3;
 
-/// α_c, where overfitting gives way to generalization.
+/// α_c, where overfitting ends and generalization begins.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CriticalLoad {
     /// The root of `E(ρ*(α); α) = 0`, with [`LimitPoint`](super::LimitPoint)'s E and `t(ρ*) = 0`; 1 where there is no

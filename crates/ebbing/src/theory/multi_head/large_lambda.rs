@@ -8,6 +8,7 @@ use super::settings::{MultiHeadSettings, check_tasks};
 use super::solve::Finite;
 use crate::error::{Error, Result, refuse};
 use crate::kernels::{Kernel, KernelKind};
+use crate::stats::number::chosen;
 use crate::tasks::Task;
 use serde::Serialize;
 
@@ -76,7 +77,7 @@ impl Finite {
                  is another one",
                 theory.lambda()
             );
-            return Err(Error::outside(format!("lambda = inf at beta = {}", settings.beta), reason));
+            return Err(Error::outside(format!("lambda = inf at beta = {}", chosen(settings.beta)), reason));
         }
         Ok((theory, evidence))
     }

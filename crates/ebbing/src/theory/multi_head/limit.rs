@@ -140,8 +140,8 @@ impl TwoTasks {
     /// The factors at λ = ∞.
     pub(super) fn limit_point(&self, alpha: f64) -> Result<TwoTaskPoint> {
         let bound = self.readout.bound;
-        let expected = "is where fixed representations end: at lambda = inf there is no solution at alpha = 1 itself, only on \
-                        either side";
+        let expected = "must not be 1 at lambda = inf: fixed representations end there, and only smaller and larger loads have a \
+                        solution";
         refuse(alpha == 1.0 && bound.is_infinite(), "alpha", 1, expected)?;
         let width = self.y.len() as f64 / alpha;
         let sigma2 = self.readout.sigma2;

@@ -113,7 +113,7 @@ impl Finite {
 
     /// Refuses a time that is not in 1 … T, and a head that does not exist then.
     pub fn check(&self, head: usize, time: usize) -> Result<()> {
-        refuse(time == 0 || time > self.tasks(), "time", time, format!("must be in 1 … {}", self.tasks()))?;
+        refuse(time == 0 || time > self.tasks(), "t", time, format!("must be in 1 … {}", self.tasks()))?;
         refuse(head == 0 || head > time, "head", head, format!("must be in 1 … {time}: later heads do not exist yet"))?;
         Ok(())
     }

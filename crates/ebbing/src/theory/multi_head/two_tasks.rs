@@ -12,6 +12,7 @@ use crate::error::{Error, Result, refuse};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, dot, matmul};
 use crate::plan::critical_load_cost;
+use crate::stats::number::chosen;
 use crate::tasks::{Task, own_readouts, sizes_of};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -259,7 +260,8 @@ impl TwoTasks {
         let u11 = first.u;
         let (data, unit) = self.terms(u11);
         let saddle = Saddle { data: &data, unit: &unit, width, sigma2: self.readout.sigma2 };
-        let what = format!("the renormalization factors of two tasks at alpha = {alpha}, lambda = {}", self.lambda());
+        let what =
+            format!("the renormalization factors of two tasks at alpha = {alpha}, lambda = {}", chosen(self.lambda()));
         let solution = saddle.solve_within(self.readout.bound, &what)?;
         let factors = Factors::new(&solution.theta, solution.d, solution.u0);
         let names = [(1, "u1(1,1)"), (2, "u1(2,1)"), (2, "u0(2,2)"), (2, "u1(2,2)")];

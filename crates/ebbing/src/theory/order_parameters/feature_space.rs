@@ -17,7 +17,7 @@ use crate::stats::number::accuracy;
 use crate::stop;
 use crate::theory::blocks::feature_space::{FeatureTask, inner};
 use crate::theory::blocks::kernels::{KernelSource, Points};
-use crate::theory::blocks::shared::{Given, Shared, check};
+use crate::theory::blocks::shared::{Shared, TaskInput, check};
 
 /// One task, and the norm of its targets.
 struct Task {
@@ -26,7 +26,7 @@ struct Task {
 }
 
 /// Whether this is the form for these tasks: features, some task with more examples, and no resampling, which needs rows.
-pub(super) fn serves(settings: &OrderParameterSettings, source: &KernelSource, given: &[Given<'_>]) -> bool {
+pub(super) fn serves(settings: &OrderParameterSettings, source: &KernelSource, given: &[TaskInput<'_>]) -> bool {
     let (KernelSource::Features { neurons, by_examples: false }, 0) =
         (source, settings.resamples.max(settings.shuffles))
     else {
@@ -38,10 +38,13 @@ pub(super) fn serves(settings: &OrderParameterSettings, source: &KernelSource, g
 }
 
 /// All ordered pairs.
-pub(super) fn all_pairs(settings: &OrderParameterSettings, given: &[Given<'_>]) -> Result<Vec<PairOrderParameters>> {
+pub(super) fn all_pairs(
+    settings: &OrderParameterSettings,
+    given: &[TaskInput<'_>],
+) -> Result<Vec<PairOrderParameters>> {
     // Equal features may have different targets: nothing asks which are equal.
     check(given, &vec![vec![]; given.len()], false)?;
-    let trained: Vec<Given<'_>> = given.iter().map(|task| Given { test: None, ..task.clone() }).collect();
+    let trained: Vec<TaskInput<'_>> = given.iter().map(|task| TaskInput { test: None, ..task.clone() }).collect();
     let shared = Shared::nothing(&trained);
     let mut tasks = vec![];
     for task in &shared.tasks {
@@ -118,18 +121,7 @@ fn values(one: &Task, two: &Task, (h2v1, h1v2): (&Mat<f64>, &Mat<f64>), gamma_fe
     let f21 = one.of.squared_error(&(v2 - h2v1), &(&c1_v2 - &c1_back)) / (n1 * n1);
     let change = v2 - v1;
     let f21_at_lambda_zero = one.of.squared_error(&change, &matmul(c1, change.as_ref())) / (n1 * n1);
-    OrderParameters {
-        gamma_feature,
-        gamma_rf,
-        gamma_rule,
-        conflict: gamma_rf - gamma_rule,
-        gamma_sim: gamma_feature + cos * cos - proj,
-        cos,
-        proj,
-        f21,
-        f21_at_lambda_zero,
-        delta_f21: f21 - f21_at_lambda_zero,
-    }
+    OrderParameters::of(gamma_feature, [gamma_rf, gamma_rule], [cos, proj], [f21, f21_at_lambda_zero])
 }
 
 #[cfg(test)]

@@ -131,6 +131,27 @@ pub struct OrderParameters {
 }
 
 impl OrderParameters {
+    /// All of them, from those that are computed: γ_RF and γ_rule, cos and proj, F_21 with and without penalty.
+    fn of(
+        gamma_feature: f64,
+        [gamma_rf, gamma_rule]: [f64; 2],
+        [cos, proj]: [f64; 2],
+        [f21, f21_at_lambda_zero]: [f64; 2],
+    ) -> OrderParameters {
+        OrderParameters {
+            gamma_feature,
+            gamma_rf,
+            gamma_rule,
+            conflict: gamma_rf - gamma_rule,
+            gamma_sim: gamma_feature + cos * cos - proj,
+            cos,
+            proj,
+            f21,
+            f21_at_lambda_zero,
+            delta_f21: f21 - f21_at_lambda_zero,
+        }
+    }
+
     /// The same without what is said of forgetting: of another theory than that of random features it is not known.
     pub(crate) fn without_forgetting(&self) -> OrderParameters {
         OrderParameters { f21: f64::NAN, f21_at_lambda_zero: f64::NAN, delta_f21: f64::NAN, ..*self }

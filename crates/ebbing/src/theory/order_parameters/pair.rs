@@ -114,18 +114,7 @@ pub(crate) fn values(one: &Side, two: &Side, gamma_feature: f64) -> OrderParamet
     let f21 = one.left.as_ref().map_or_else(|| change.squared_norm_l2(), |left| (&change - left).squared_norm_l2());
     let f21 = f21 / (n1 * n1);
     let f21_at_lambda_zero = (&two.out - &one.y).squared_norm_l2() / (n1 * n1);
-    OrderParameters {
-        gamma_feature,
-        gamma_rf,
-        gamma_rule,
-        conflict: gamma_rf - gamma_rule,
-        gamma_sim: gamma_feature + cos * cos - proj,
-        cos,
-        proj,
-        f21,
-        f21_at_lambda_zero,
-        delta_f21: f21 - f21_at_lambda_zero,
-    }
+    OrderParameters::of(gamma_feature, [gamma_rf, gamma_rule], [cos, proj], [f21, f21_at_lambda_zero])
 }
 
 /// `Σ a_ij b_ij`.

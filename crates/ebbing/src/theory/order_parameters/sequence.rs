@@ -10,7 +10,7 @@ use crate::plan::pairs_at_once;
 use crate::stats::number::accuracy;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Limit, Mode, Points, Which};
-use crate::theory::blocks::shared::{Given, Shared, check, number};
+use crate::theory::blocks::shared::{Shared, TaskInput, check, number};
 use std::sync::Arc;
 
 /// Kernels within the tasks and their factors.
@@ -36,7 +36,7 @@ struct Inverted {
 pub(crate) fn all_pairs(
     settings: &OrderParameterSettings,
     source: KernelSource,
-    given: &[Given<'_>],
+    given: &[TaskInput<'_>],
     spare: f64,
 ) -> Result<Vec<PairOrderParameters>> {
     if given.len() < 2 {
@@ -65,7 +65,7 @@ pub(crate) fn all_pairs(
 pub(super) fn labelings(
     settings: &OrderParameterSettings,
     source: KernelSource,
-    given: &[Given<'_>],
+    given: &[TaskInput<'_>],
 ) -> Result<Vec<super::OrderParameters>> {
     if let Some(task) = given.iter().find(|task| task.has_start()) {
         let problem =
@@ -86,7 +86,7 @@ impl<'a> Tasks<'a> {
     fn new(
         settings: &'a OrderParameterSettings,
         source: KernelSource,
-        given: &[Given<'_>],
+        given: &[TaskInput<'_>],
         at_once: usize,
     ) -> Result<Self> {
         let network = matches!(source, KernelSource::Network(_));

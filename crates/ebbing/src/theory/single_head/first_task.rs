@@ -62,8 +62,8 @@ pub fn forgetting_of_first(
         }
         error => error,
     })?;
-    let told = |pass: Pass| FirstTask { forgetting: pass.forgetting, digits: pass.digits };
-    Ok(several.passes.into_iter().map(told).collect())
+    let one = |pass: Pass| FirstTask { forgetting: pass.forgetting, digits: pass.digits };
+    Ok(several.passes.into_iter().map(one).collect())
 }
 
 /// Refuses what is not known after one pass.

@@ -28,12 +28,12 @@ mod feature_space;
 mod first_task;
 mod forecast;
 mod forward;
-pub(crate) mod made;
 mod outcome;
 mod pairs;
 mod replay;
 mod sample;
 pub(crate) mod score;
+pub(crate) mod sequence_kernels;
 mod settings;
 mod system;
 
@@ -51,7 +51,7 @@ use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::plan::{feature_forgetting_cost, forgetting_cost};
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
-use crate::theory::blocks::shared::{self, Given, Shared};
+use crate::theory::blocks::shared::{self, Shared, TaskInput};
 use crate::theory::blocks::table;
 use crate::theory::{Inputs, Points};
 use covariance::Spread;
@@ -122,26 +122,30 @@ impl SingleHead {
         context.run(|| Self::learn(*settings, source, &given))
     }
 
-    pub(crate) fn learn(settings: SingleHeadSettings, source: KernelSource, given: &[Given<'_>]) -> Result<SingleHead> {
+    pub(crate) fn learn(
+        settings: SingleHeadSettings,
+        source: KernelSource,
+        given: &[TaskInput<'_>],
+    ) -> Result<SingleHead> {
         Self::learn_with(settings, Arc::new(Kernels::new(source, settings.limit()?)?), given)
     }
 
     /// The same with kernels that may serve others too.
-    fn learn_with(settings: SingleHeadSettings, kernels: Arc<Kernels>, given: &[Given<'_>]) -> Result<SingleHead> {
+    fn learn_with(settings: SingleHeadSettings, kernels: Arc<Kernels>, given: &[TaskInput<'_>]) -> Result<SingleHead> {
         let numbers = shared::number(given);
         shared::check(
             given,
             &numbers,
             settings.beta.is_infinite() && !matches!(kernels.source, KernelSource::Features { .. }),
         )?;
-        if settings.variance && given.iter().any(Given::has_start) {
+        if settings.variance && given.iter().any(TaskInput::has_start) {
             return Err(Error::setting("variance", true, format!("must be false: {ONE_NETWORK}")));
         }
         if settings.replay.is_on() {
             let missed = Self::missed(settings, &kernels, given)?;
             let rehearsed = settings.replay.rehearsed(given, &numbers, &kernels, &missed)?;
             let joined = given.iter().zip(&rehearsed);
-            let joined = joined.map(|(task, r)| Given {
+            let joined = joined.map(|(task, r)| TaskInput {
                 points: r.points.points(),
                 y: r.y.as_ref(),
                 present: [r.present.as_ref().map(|f| f.as_ref()), task.present[1]],
@@ -172,7 +176,7 @@ impl SingleHead {
     }
 
     /// `f_T(X_s) − Y_s` of every task s at the end, without replay, where the selection of examples asks for it.
-    fn missed(settings: SingleHeadSettings, kernels: &Arc<Kernels>, given: &[Given<'_>]) -> Result<Vec<Mat<f64>>> {
+    fn missed(settings: SingleHeadSettings, kernels: &Arc<Kernels>, given: &[TaskInput<'_>]) -> Result<Vec<Mat<f64>>> {
         if settings.replay.selection != Selection::Greedy {
             return Ok(vec![]);
         }

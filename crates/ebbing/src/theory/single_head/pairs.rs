@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::linalg::{Mat, matmul, matmul_into};
 use crate::theory::blocks::factor::digits;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
-use crate::theory::blocks::shared::{Given, Prepared, Shared};
+use crate::theory::blocks::shared::{Prepared, Shared, TaskInput};
 use std::sync::Arc;
 
 /// What becomes of the first of two tasks that are learned alone; tasks count from 0.
@@ -37,7 +37,7 @@ pub(crate) struct PairForgetting {
 pub(crate) fn pair_forgetting(
     settings: &SingleHeadSettings,
     source: KernelSource,
-    given: &[Given<'_>],
+    given: &[TaskInput<'_>],
 ) -> Result<Option<Vec<PairForgetting>>> {
     let kernels = Kernels::new(source, settings.limit()?)?;
     if settings.variance || settings.replay.is_on() {
@@ -60,7 +60,7 @@ pub(crate) fn pair_forgetting(
 fn each_alone(
     settings: &SingleHeadSettings,
     kernels: &Arc<Kernels>,
-    given: &[Given<'_>],
+    given: &[TaskInput<'_>],
 ) -> Result<Vec<PairForgetting>> {
     let mut all = vec![];
     for (i, j) in (0..given.len()).flat_map(|i| (0..given.len()).map(move |j| (i, j))).filter(|(i, j)| i != j) {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef, dot};
 use crate::rng::Stream;
 use crate::theory::blocks::kernels::{Kernels, PointSet};
-use crate::theory::blocks::shared::Given;
+use crate::theory::blocks::shared::TaskInput;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -105,7 +105,7 @@ impl Replay {
     /// [`Error::Setting`] where more is to be stored than there is.
     pub(super) fn rehearsed(
         &self,
-        given: &[Given<'_>],
+        given: &[TaskInput<'_>],
         numbers: &[Vec<usize>],
         kernels: &Kernels,
         missed: &[Mat<f64>],
@@ -117,7 +117,7 @@ impl Replay {
     }
 
     /// Task t and what is stored by then.
-    fn joined(&self, given: &[Given<'_>], numbers: &[Vec<usize>], ranked: &[Vec<usize>], t: usize) -> Rehearsed {
+    fn joined(&self, given: &[TaskInput<'_>], numbers: &[Vec<usize>], ranked: &[Vec<usize>], t: usize) -> Rehearsed {
         let task = &given[t];
         let mut seen: HashSet<usize> = numbers[t].iter().copied().collect();
         let all: Vec<usize> = (0..task.examples()).collect();
@@ -137,7 +137,7 @@ impl Replay {
     }
 
     /// The rows of a task that are learned again, where `share` is its part of what is stored in all.
-    fn stored(&self, task: &Given<'_>, ranked: &[usize], share: usize) -> Vec<usize> {
+    fn stored(&self, task: &TaskInput<'_>, ranked: &[usize], share: usize) -> Vec<usize> {
         match self.budget {
             ReplayBudget::PerTask => ranked[..self.examples].to_vec(),
             ReplayBudget::InAll => ranked[..share].to_vec(),
@@ -157,7 +157,7 @@ impl Replay {
     }
 
     /// The rows of task s, the one to be stored first first.
-    fn ranked(&self, task: &Given<'_>, s: usize, kernels: &Kernels, missed: &[Mat<f64>]) -> Result<Vec<usize>> {
+    fn ranked(&self, task: &TaskInput<'_>, s: usize, kernels: &Kernels, missed: &[Mat<f64>]) -> Result<Vec<usize>> {
         let p = task.examples();
         if self.selection == Selection::Greedy {
             // An example is stored as soon as one of its outputs is chosen.
@@ -184,7 +184,7 @@ impl Replay {
     }
 
     /// Refuses to store more than there is.
-    fn check(&self, given: &[Given<'_>]) -> Result<()> {
+    fn check(&self, given: &[TaskInput<'_>]) -> Result<()> {
         let (most, of) = self.most(given)?;
         if self.examples <= most {
             return Ok(());
@@ -205,7 +205,7 @@ impl Replay {
     ///
     /// # Errors
     /// [`Error::Setting`] where classes are to be counted and targets name none.
-    pub(crate) fn most(&self, given: &[Given<'_>]) -> Result<(usize, String)> {
+    pub(crate) fn most(&self, given: &[TaskInput<'_>]) -> Result<(usize, String)> {
         let stored = &given[..given.len() - 1];
         let mut limits = vec![];
         for task in stored {

@@ -9,6 +9,7 @@ use crate::stop;
 use crate::theory::blocks::factor::Factor;
 use crate::theory::blocks::kernels::{Kernels, Which};
 use crate::theory::blocks::shared::{Shared, Start};
+use crate::theory::operator::{self, Operator};
 use crate::theory::single_head::SingleHeadSettings;
 use crate::theory::single_head::score::{Score, Scores};
 use std::sync::{Mutex, PoisonError};
@@ -31,7 +32,7 @@ pub(crate) struct Engine {
     /// `start[j][i]`: a network that has learned task j only, at the inputs of task i.
     start: Vec<Vec<Mat<f64>>>,
     /// Held-out data of every task, where orders are ranked by it.
-    tests: Vec<Held>,
+    tests: Vec<TestBlocks>,
     /// The steps of the order that was followed last: the next one is computed from where it parts with it.
     last: Mutex<Vec<Step>>,
 }
@@ -57,7 +58,7 @@ fn at_own_inputs(factor: &Factor, targets: MatRef<'_, f64>, rest: MatRef<'_, f64
 
 /// The held-out data of one task.
 #[derive(Debug)]
-struct Held {
+struct TestBlocks {
     y: Mat<f64>,
     first: Option<Start>,
     /// `blocks[j] = K(X, X_j)` at its inputs X.
@@ -73,6 +74,51 @@ struct Learning {
     f: Vec<Mat<f64>>,
     /// The same at held-out inputs.
     g: Vec<Mat<f64>>,
+}
+
+/// Some networks, and the task that they learn next.
+struct Next<'a> {
+    engine: &'a Engine,
+    learning: &'a mut Learning,
+    task: usize,
+    /// Their columns.
+    columns: Vec<usize>,
+    rest: Mat<f64>,
+}
+
+impl Operator for Next<'_> {
+    type Vector = Mat<f64>;
+
+    fn tasks(&self) -> usize {
+        1
+    }
+
+    fn rest(&mut self, _: usize) -> Result<Mat<f64>> {
+        let (y, f, k) = (&self.engine.y[self.task], &self.learning.f[self.task], self.engine.columns());
+        self.rest = Mat::from_fn(y.nrows(), self.columns.len(), |i, c| y[(i, c % k)] - f[(i, self.columns[c])]);
+        Ok(self.rest.clone())
+    }
+
+    fn solve(&mut self, _: usize, rest: Mat<f64>) -> Result<Mat<f64>> {
+        Ok(self.engine.factors[self.task].solve(rest.as_ref()))
+    }
+
+    fn carry(&mut self, _: usize, u: Mat<f64>) -> Result<()> {
+        let Next { engine, learning, task: j, columns, rest } = self;
+        let (y, k) = (&engine.y[*j], engine.columns());
+        let targets = Mat::from_fn(y.nrows(), columns.len(), |i, c| y[(i, c % k)]);
+        let own = at_own_inputs(&engine.factors[*j], targets.as_ref(), rest.as_ref(), engine.ridge * &u);
+        for (c, &column) in columns.iter().enumerate() {
+            learning.f[*j].col_as_slice_mut(column).copy_from_slice(own.col_as_slice(c));
+        }
+        for i in (0..engine.y.len()).filter(|i| i != j) {
+            add(&mut learning.f[i], columns, &matmul(engine.block(i, *j), u.as_ref()));
+        }
+        for (held, g) in engine.tests.iter().zip(&mut learning.g) {
+            add(g, columns, &matmul(held.blocks[*j].as_ref(), u.as_ref()));
+        }
+        Ok(())
+    }
 }
 
 impl Engine {
@@ -134,7 +180,7 @@ impl Engine {
             tasks.iter().filter_map(|t| Some((&t.name, t.test.as_ref().filter(|_| kept)?)))
         {
             context.say(&format!("kernels of the test data of {name}"), 0.0)?;
-            let mut held = Held { y: y.clone(), first: first.clone(), blocks: vec![], start: vec![] };
+            let mut held = TestBlocks { y: y.clone(), first: first.clone(), blocks: vec![], start: vec![] };
             for (j, dual) in duals.iter().enumerate() {
                 let mut made = kernels.blocks(&which, points.points(), own(j))?;
                 held.start.extend(made.last().map(|k| matmul(k.as_ref(), dual.as_ref())));
@@ -181,7 +227,7 @@ impl Engine {
                 None => self.begin(&[task], tested),
                 Some(step) => {
                     let mut network = step.network.clone();
-                    self.learn(&mut network, &[0], task);
+                    self.learn(&mut network, &[0], task)?;
                     network
                 }
             };
@@ -228,37 +274,19 @@ impl Engine {
             Mat::from_fn(rows, orders.len() * k, |row, c| at(orders[c / k], row, c % k))
         };
         let own = |i: usize| side_by_side(self.y[i].nrows(), &|j, row, c| self.start[j][i][(row, c)]);
-        let at_tests = |held: &Held| side_by_side(held.y.nrows(), &|j, row, c| held.start[j][(row, c)]);
+        let at_tests = |held: &TestBlocks| side_by_side(held.y.nrows(), &|j, row, c| held.start[j][(row, c)]);
         let held = if tested { self.tests.iter().map(at_tests).collect() } else { vec![] };
         let (f, g) = ((0..self.y.len()).map(own).collect(), held);
         Learning { orders: orders.iter().map(|&j| vec![j]).collect(), f, g }
     }
 
     /// Lets some of the networks learn task j.
-    fn learn(&self, learning: &mut Learning, some: &[usize], j: usize) {
+    fn learn(&self, learning: &mut Learning, some: &[usize], j: usize) -> Result<()> {
         let k = self.columns();
-        let columns: Vec<usize> = some.iter().flat_map(|n| n * k..(n + 1) * k).collect();
-        let y = &self.y[j];
-        let f = &learning.f[j];
-        let rest = Mat::from_fn(y.nrows(), columns.len(), |i, c| y[(i, c % k)] - f[(i, columns[c])]);
-        let u = self.factors[j].solve(rest.as_ref());
-        let targets = Mat::from_fn(y.nrows(), columns.len(), |i, c| y[(i, c % k)]);
-        let own = at_own_inputs(&self.factors[j], targets.as_ref(), rest.as_ref(), self.ridge * &u);
-        for i in 0..self.y.len() {
-            if i == j {
-                for (c, &column) in columns.iter().enumerate() {
-                    for row in 0..y.nrows() {
-                        learning.f[j][(row, column)] = own[(row, c)];
-                    }
-                }
-                continue;
-            }
-            add(&mut learning.f[i], &columns, &matmul(self.block(i, j), u.as_ref()));
-        }
-        for (held, g) in self.tests.iter().zip(&mut learning.g) {
-            add(g, &columns, &matmul(held.blocks[j].as_ref(), u.as_ref()));
-        }
+        let columns = some.iter().flat_map(|n| n * k..(n + 1) * k).collect();
+        operator::learn(&mut Next { engine: self, learning, task: j, columns, rest: Mat::zeros(0, 0) })?;
         some.iter().for_each(|&n| learning.orders[n].push(j));
+        Ok(())
     }
 
     /// `K(X_i,X_j)`.
@@ -335,20 +363,21 @@ impl Engine {
             let orders = some.iter().map(|(n, _)| learning.orders[*n].clone()).collect();
             let (f, g) = (learning.f.iter().map(copy).collect(), learning.g.iter().map(copy).collect());
             let mut next = Learning { orders, f, g };
-            self.advance(&mut next, &some.iter().map(|way| Some(way.1)).collect::<Vec<_>>());
+            self.advance(&mut next, &some.iter().map(|way| Some(way.1)).collect::<Vec<_>>())?;
             self.explore(next, (&mut *best, &mut *worst), seen, context)?;
         }
         Ok(())
     }
 
     /// Lets every network learn its next task, if it has one.
-    fn advance(&self, learning: &mut Learning, next: &[Option<usize>]) {
+    fn advance(&self, learning: &mut Learning, next: &[Option<usize>]) -> Result<()> {
         for j in 0..self.y.len() {
             let some: Vec<usize> = (0..next.len()).filter(|&n| next[n] == Some(j)).collect();
             if !some.is_empty() {
-                self.learn(learning, &some, j);
+                self.learn(learning, &some, j)?;
             }
         }
+        Ok(())
     }
 }
 
@@ -360,7 +389,7 @@ impl Forecaster for Engine {
             let firsts: Vec<usize> = some.iter().map(|order| order[0]).collect();
             let mut learning = self.begin(&firsts, self.ranks_by_tests());
             for step in 1..some.iter().map(Vec::len).max().unwrap_or(0) {
-                self.advance(&mut learning, &some.iter().map(|order| order.get(step).copied()).collect::<Vec<_>>());
+                self.advance(&mut learning, &some.iter().map(|order| order.get(step).copied()).collect::<Vec<_>>())?;
             }
             values.extend((0..some.len()).map(|n| self.value(&learning, n)));
             super::say_tried(values.len(), orders.len(), context)?;

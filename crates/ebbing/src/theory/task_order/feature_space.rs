@@ -15,7 +15,7 @@ use crate::stop;
 use crate::theory::blocks::factor::RANK_TOLERANCE;
 use crate::theory::blocks::feature_space::{FeatureTask, inner, outputs, products};
 use crate::theory::blocks::kernels::{KernelSource, Points};
-use crate::theory::blocks::shared::{Given, Shared, Start};
+use crate::theory::blocks::shared::{Shared, Start, TaskInput};
 use crate::theory::single_head::SingleHeadSettings;
 use crate::theory::single_head::score::Targets;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(super) struct FeatureEngine {
 }
 
 /// Whether orders of these tasks are searched in feature space.
-pub(super) fn serves(source: &KernelSource, given: &[Given<'_>]) -> bool {
+pub(super) fn serves(source: &KernelSource, given: &[TaskInput<'_>]) -> bool {
     let KernelSource::Features { neurons, by_examples: false } = source else { return false };
     let train = given.iter().map(|task| task.points.len()).collect();
     orders_in_feature_space(&Sizes { train, dim: *neurons, ..Sizes::default() })
@@ -44,7 +44,7 @@ impl FeatureEngine {
     /// Factors of all tasks.
     pub fn new(
         theory: &SingleHeadSettings,
-        given: &[Given<'_>],
+        given: &[TaskInput<'_>],
         rank: OrderRank,
         context: &Context,
     ) -> Result<FeatureEngine> {

@@ -19,8 +19,8 @@ use crate::rng::Stream;
 use crate::stats::Estimate;
 use crate::theory::Inputs;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
-use crate::theory::blocks::shared::{Given, Shared};
-use crate::theory::single_head::made::Made;
+use crate::theory::blocks::shared::{Shared, TaskInput};
+use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use engine::Engine;
 use feature_space::FeatureEngine;
 use serde::{Deserialize, Serialize};
@@ -142,7 +142,11 @@ pub fn best_order_of(draws: &[Inputs<'_>], settings: &OrderSearchSettings, conte
 }
 
 /// [`best_order`] from kernels that are there, those of held-out data too where orders are ranked by it.
-pub(crate) fn best_order_from(made: &Made, settings: &OrderSearchSettings, context: &Context) -> Result<TaskOrder> {
+pub(crate) fn best_order_from(
+    made: &SequenceKernels,
+    settings: &OrderSearchSettings,
+    context: &Context,
+) -> Result<TaskOrder> {
     searched(vec![Draw::of_made(made, settings, context)?], settings, context)
 }
 
@@ -198,7 +202,7 @@ fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, context: &Co
 
 /// One draw of the tasks, ready to forecast any order.
 struct Draw<'a> {
-    tasks: Vec<Given<'a>>,
+    tasks: Vec<TaskInput<'a>>,
     theory: SingleHeadSettings,
     source: Box<dyn Fn() -> KernelSource + 'a>,
     /// Where every order uses the same kernels.
@@ -214,12 +218,12 @@ impl<'a> Draw<'a> {
         Self::with(given, Box::new(move || inputs.source(network, prior)), settings, context)
     }
 
-    fn of_made(made: &'a Made, settings: &OrderSearchSettings, context: &Context) -> Result<Draw<'a>> {
+    fn of_made(made: &'a SequenceKernels, settings: &OrderSearchSettings, context: &Context) -> Result<Draw<'a>> {
         Self::with(made.given(), Box::new(|| made.source()), settings, context)
     }
 
     fn with(
-        tasks: Vec<Given<'a>>,
+        tasks: Vec<TaskInput<'a>>,
         source: Box<dyn Fn() -> KernelSource + 'a>,
         settings: &OrderSearchSettings,
         context: &Context,
@@ -248,7 +252,7 @@ impl<'a> Draw<'a> {
 
     /// The tasks learned in an order, with all examples.
     fn learned(&self, order: &[usize]) -> Result<SingleHead> {
-        let ordered: Vec<Given<'_>> = order.iter().map(|&t| self.tasks[t].clone()).collect();
+        let ordered: Vec<TaskInput<'_>> = order.iter().map(|&t| self.tasks[t].clone()).collect();
         SingleHead::learn(self.theory, (self.source)(), &ordered)
     }
 
@@ -290,11 +294,17 @@ struct Averaged<'a> {
 }
 
 /// Kernels made once for the search and the forecasts of what it finds, where half of the budget holds them.
-fn made(draw: &Inputs<'_>, settings: &OrderSearchSettings, context: &Context) -> Result<Option<Made>> {
+fn made(draw: &Inputs<'_>, settings: &OrderSearchSettings, context: &Context) -> Result<Option<SequenceKernels>> {
     let Inputs::Network(sequence) = draw else { return Ok(None) };
     // Orders are followed without regard to inputs that all tasks hold.
     let theory = SingleHeadSettings { share: false, variance: false, ..settings.theory };
-    Made::of(sequence, &theory, settings.rank == OrderRank::Accuracy, settings.keep_bytes / 2, context.plan())
+    SequenceKernels::of(
+        sequence,
+        &theory,
+        settings.rank == OrderRank::Accuracy,
+        settings.keep_bytes / 2,
+        context.plan(),
+    )
 }
 
 impl OrderRank {
@@ -330,7 +340,7 @@ impl OrderRank {
 }
 
 /// The tasks, or as much of them as the kernels between all of them may take, and the most examples used of a task.
-fn part(settings: &OrderSearchSettings, given: &[Given<'_>]) -> (Shared, usize) {
+fn part(settings: &OrderSearchSettings, given: &[TaskInput<'_>]) -> (Shared, usize) {
     let mut shared = Shared::nothing(given);
     let total: usize = given.iter().map(|task| task.points.len()).sum();
     // Half of the pairs are kept, beside the factors.

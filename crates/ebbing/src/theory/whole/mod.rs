@@ -25,17 +25,15 @@ mod tests;
 mod work;
 
 use super::blocks::kernels::{KernelSource, Kernels, Points};
-use super::blocks::shared::{Given, check, number};
-use super::order_parameters::PairOrderParameters;
+use super::blocks::shared::{TaskInput, check, number};
+use super::order_parameters::{OrderParameterSettings, PairOrderParameters};
 use super::single_head::score::Scores;
 use super::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels::check_inputs;
-use crate::linalg::TiledCholesky;
-use crate::plan::{
-    self, PROBES, Sizes, factor_operations, pass_operations, solve_operations, tile_rows, whole_cost, whole_disk,
-};
+use crate::linalg::{PROBES, TiledCholesky};
+use crate::plan::{Sizes, factor_operations, pass_operations, solve_operations, whole_cost, whole_disk};
 use crate::tasks::{TaskSequence, fingerprint, inputs_only};
 pub(crate) use quality::Quality;
 use scratch::{Numbers, Scratch};
@@ -45,7 +43,7 @@ use std::sync::Arc;
 use work::Work;
 
 /// Everything found about one sequence.
-pub(crate) struct Found {
+pub(crate) struct TiledForecast {
     /// What becomes of every task.
     pub forecast: SingleHeadForecast,
     /// The order parameters of all pairs.
@@ -73,8 +71,8 @@ impl Cut {
     /// For tasks of a sequence, by what memory there is.
     pub fn of(sequence: &TaskSequence, theory: &SingleHeadSettings, context: &Context) -> Cut {
         let (sizes, largest) = (sequence.sizes(), sequence.tasks.iter().map(|task| task.x.nrows()).max());
-        let block = tile_rows(largest.unwrap_or(0));
-        let one = plan::factor_bytes(largest.unwrap_or(0) as f64, block as f64);
+        let block = TiledCholesky::tile_rows(largest.unwrap_or(0));
+        let one = TiledCholesky::bytes(largest.unwrap_or(0) as f64, block as f64);
         // The tasks themselves are there already.
         let rest = whole_cost(&sizes, kernels(theory)).bytes - one;
         let room = context.plan().free().map_or(f64::INFINITY, |free| SHARE * free.bytes - rest);
@@ -93,7 +91,7 @@ pub(crate) fn kernels(theory: &SingleHeadSettings) -> usize {
 /// The computation while it runs.
 pub(super) struct Whole<'a> {
     kernels: Kernels,
-    tasks: Vec<Given<'a>>,
+    tasks: Vec<TaskInput<'a>>,
     ridge: f64,
     block: usize,
     room: f64,
@@ -108,22 +106,47 @@ pub(super) struct Whole<'a> {
     counted: Vec<System>,
 }
 
-/// Forecasts a sequence.
+/// That a setting needs whole kernels.
+pub(crate) fn needs_kernels(name: &str, value: &dyn std::fmt::Display, none: &str) -> Error {
+    let expected = format!(
+        "must be {none}: the kernels of these tasks do not fit into memory, and this needs them; take fewer examples"
+    );
+    Error::setting(name, value, expected)
+}
+
+/// Refuses what needs whole kernels.
+fn refuse(theory: &SingleHeadSettings, pairs: &OrderParameterSettings) -> Result<()> {
+    match theory {
+        _ if theory.variance => Err(needs_kernels("variance", &true, "false")),
+        _ if theory.replay.is_on() => Err(needs_kernels("replay", &theory.replay, "none")),
+        _ if pairs.resamples > 0 => Err(needs_kernels("resamples", &pairs.resamples, "0")),
+        _ if pairs.shuffles > 0 => Err(needs_kernels("shuffles", &pairs.shuffles, "0")),
+        _ => Ok(()),
+    }
+}
+
+/// Forecasts a sequence, with the order parameters of all pairs; cut by what memory there is, or as given.
 ///
 /// # Errors
+/// [`Error::Setting`] for what needs whole kernels, [`Error::Memory`] where even tiles do not fit,
 /// [`Error::Data`] for tasks that cannot be learned, [`Error::Io`] where parts cannot be put away,
 /// [`Error::NotConverged`] and [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
 pub(crate) fn forecast(
     sequence: &TaskSequence,
     theory: &SingleHeadSettings,
-    cut: &Cut,
+    pairs: &OrderParameterSettings,
+    cut: Option<Cut>,
     context: &Context,
-) -> Result<Found> {
+) -> Result<TiledForecast> {
+    refuse(theory, pairs)?;
+    context.plan().check("this forecast", &sequence.sizes(), |sizes| whole_cost(sizes, kernels(theory)))?;
+    let cut = &cut.unwrap_or_else(|| Cut::of(sequence, theory, context));
     let prior = theory.checked()?;
     sequence.validate()?;
     inputs_only(&sequence.tasks)?;
     check_inputs(&sequence.tasks, theory.bias2 > 0.0)?;
-    let given: Vec<Given<'_>> = sequence.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
+    let given: Vec<TaskInput<'_>> =
+        sequence.tasks.iter().enumerate().map(|(t, task)| TaskInput::of_task(t, task)).collect();
     let numbers = number(&given);
     check(&given, &numbers, theory.beta.is_infinite())?;
     if theory.beta.is_infinite() {
@@ -145,9 +168,12 @@ pub(crate) fn forecast(
         counted: vec![],
     };
     whole.leave_out_what_is_shared(&sizes, per_task);
-    let found = whole.found()?;
-    whole.scratch.remove();
-    Ok(found)
+    let found = whole.found();
+    // Parts serve the same request alone; one that is refused would be refused again.
+    if !matches!(found, Err(Error::Stopped | Error::Io { .. })) {
+        whole.scratch.remove();
+    }
+    found
 }
 
 impl Whole<'_> {
@@ -177,7 +203,7 @@ fn run(sequence: &TaskSequence, theory: &SingleHeadSettings, cut: &Cut) -> Resul
 }
 
 /// Refuses a task that holds an input twice: its kernel is singular.
-fn refuse_repeated(given: &[Given<'_>], numbers: &[Vec<usize>]) -> Result<()> {
+fn refuse_repeated(given: &[TaskInput<'_>], numbers: &[Vec<usize>]) -> Result<()> {
     for (task, numbers) in given.iter().zip(numbers) {
         let mut first = std::collections::HashMap::new();
         for (row, number) in numbers.iter().enumerate() {
@@ -215,7 +241,7 @@ impl<'a> Whole<'a> {
         self.work.did(pass_operations(rows.len() as f64, columns.len() as f64, self.dim(), wide as f64))
     }
 
-    fn found(&mut self) -> Result<Found> {
+    fn found(&mut self) -> Result<TiledForecast> {
         let count = self.tasks.len();
         // In the mode lazy a single task needs no other kernel.
         let needed = count > 1 || self.kernels.tilde(1, 1).unscaled().0 == self.gaussian(0).which;
@@ -227,7 +253,12 @@ impl<'a> Whole<'a> {
         let quality = self.quality(&parameters);
         let learned = (0..count).map(|t| self.points(t).len()).sum();
         let outcome = outcome(&scores, learned)?;
-        Ok(Found { forecast: SingleHeadForecast::of(scores, right, false), pairs: parameters, outcome, quality })
+        Ok(TiledForecast {
+            forecast: SingleHeadForecast::of(scores, right, false),
+            pairs: parameters,
+            outcome,
+            quality,
+        })
     }
 }
 

@@ -18,7 +18,7 @@ use super::products::{columns, cut, part};
 use super::scratch::Numbers;
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, TiledCholesky, dot};
-use crate::plan::{factor_bytes, factor_operations, solve_operations};
+use crate::plan::{factor_operations, solve_operations};
 use crate::theory::blocks::kernels::Which;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -93,7 +93,7 @@ impl Whole<'_> {
         }
         let points = self.points(system.task);
         let (size, block) = (points.len(), self.block);
-        self.make_room(factor_bytes(size as f64, block as f64));
+        self.make_room(TiledCholesky::bytes(size as f64, block as f64));
         self.work.begin(format!("factor of {}", self.tasks[system.task].name))?;
         let mut factor = TiledCholesky::begin(&self.diagonal(system)?, block)?;
         // Operations grow with the number of columns before.
@@ -138,7 +138,7 @@ impl Whole<'_> {
 
     /// Lets go of factors, the oldest first, until so many bytes more fit; the last one goes in any case if it must.
     fn make_room(&mut self, bytes: f64) {
-        let size = |factor: &TiledCholesky| factor_bytes(factor.size() as f64, self.block as f64);
+        let size = |factor: &TiledCholesky| TiledCholesky::bytes(factor.size() as f64, self.block as f64);
         while !self.kept.is_empty() && self.kept.iter().map(|(_, f)| size(f)).sum::<f64>() + bytes > self.room {
             self.kept.remove(0);
         }

@@ -6,7 +6,7 @@ use crate::kernels::{Activation, Architecture};
 use crate::linalg::Mat;
 use crate::rng::Stream;
 use crate::tasks::{Task, TestSet};
-use crate::theory::order_parameters::{OrderParameterSettings, OrderParameters, order_parameters};
+use crate::theory::order_parameters::{OrderParameters, order_parameters};
 use crate::theory::single_head::SingleHead;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -44,9 +44,13 @@ fn cut(folder: &std::path::Path, block: usize) -> Cut {
     Cut { block, room: 0.0, probes: PROBES, scratch: folder.to_path_buf() }
 }
 
-fn found(sequence: &TaskSequence, theory: &SingleHeadSettings, block: usize) -> Found {
+fn in_tiles(tasks: &TaskSequence, theory: &SingleHeadSettings, cut: &Cut, context: &Context) -> Result<TiledForecast> {
+    forecast(tasks, theory, &OrderParameterSettings::default(), Some(cut.clone()), context)
+}
+
+fn found(sequence: &TaskSequence, theory: &SingleHeadSettings, block: usize) -> TiledForecast {
     let folder = tempfile::tempdir().unwrap();
-    let found = forecast(sequence, theory, &cut(folder.path(), block), &Context::default()).unwrap();
+    let found = in_tiles(sequence, theory, &cut(folder.path(), block), &Context::default()).unwrap();
     let left = std::fs::read_dir(folder.path()).map(|entries| entries.count()).unwrap_or(0);
     assert_eq!(left, 0, "finished parts are gone at the end");
     found
@@ -178,7 +182,7 @@ fn the_bits_do_not_depend_on_threads_or_on_room() {
         let folder = tempfile::tempdir().unwrap();
         let cut = Cut { room, ..cut(folder.path(), 48) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let found = pool.install(|| forecast(&tasks, &theory(Mode::Ntk), &cut, &Context::default()).unwrap());
+        let found = pool.install(|| in_tiles(&tasks, &theory(Mode::Ntk), &cut, &Context::default()).unwrap());
         (found.forecast, found.pairs)
     };
     let one = run(1, 0.0);
@@ -198,7 +202,7 @@ fn a_run_that_is_stopped_goes_on_to_the_same_bits() {
         let cut = cut(folder.path(), 48);
         let listening = move |done: f64| if done > share { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         let stopping = Context::new().listen(move |progress| listening(progress.share));
-        let stopped = forecast(&tasks, &theory, &cut, &stopping).map(|_| ());
+        let stopped = in_tiles(&tasks, &theory, &cut, &stopping).map(|_| ());
         assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
         let parts = || std::fs::read_dir(folder.path()).unwrap().flatten().flat_map(|f| std::fs::read_dir(f.path()));
         let kept = parts().flatten().count();
@@ -209,9 +213,9 @@ fn a_run_that_is_stopped_goes_on_to_the_same_bits() {
             heard.lock().unwrap().push(progress.share);
             ControlFlow::Continue(())
         });
-        let again = forecast(&tasks, &theory, &cut, &hearing).unwrap();
+        let again = in_tiles(&tasks, &theory, &cut, &hearing).unwrap();
         // As text: every bit, and F_pair, which is not computed in this mode, equals itself.
-        let text = |found: &Found| format!("{:?} {:?} {:?}", found.forecast, found.pairs, found.quality);
+        let text = |found: &TiledForecast| format!("{:?} {:?} {:?}", found.forecast, found.pairs, found.quality);
         assert_eq!(text(&again), text(&whole));
         let shares = shares.lock().unwrap();
         assert!(shares.windows(2).all(|pair| pair[1] >= pair[0] - 0.05), "progress goes on: {shares:?}");
@@ -231,15 +235,15 @@ fn what_cannot_be_solved_is_one_sentence() {
     twice.tasks[1].y[(17, 0)] = label;
     let folder = tempfile::tempdir().unwrap();
     let cut = cut(folder.path(), 48);
-    let said = forecast(&twice, &theory(Mode::Rf), &cut, &Context::default()).err().unwrap().to_string();
+    let said = in_tiles(&twice, &theory(Mode::Rf), &cut, &Context::default()).err().unwrap().to_string();
     assert!(said.contains("task 2") && said.contains("rows 4 and 18"), "{said}");
     // Nearly equal inputs: the kernel has no four digits left.
     twice.tasks[1].x[(17, 0)] += 1e-14;
-    let said = forecast(&twice, &theory(Mode::Rf), &cut, &Context::default()).err().unwrap().to_string();
+    let said = in_tiles(&twice, &theory(Mode::Rf), &cut, &Context::default()).err().unwrap().to_string();
     assert_eq!(said, SingleHead::new(&twice, &theory(Mode::Rf), &Context::default()).unwrap_err().to_string());
     // A temperature makes both learnable, and single precision needs a shift for neither.
     let warm = SingleHeadSettings { beta: 100.0, ..theory(Mode::Rf) };
-    let tiled = forecast(&twice, &warm, &cut, &Context::default()).unwrap();
+    let tiled = in_tiles(&twice, &warm, &cut, &Context::default()).unwrap();
     same_forecast(&tiled.forecast, &in_memory(&twice, &warm).0);
 }
 
@@ -278,12 +282,11 @@ fn what_is_refused_is_refused_every_time() {
     assert!(said.contains("rows 1 and 2"), "{said}");
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..3 {
-        let again = forecast(&near, &theory(Mode::Rf), &cut(folder.path(), 48), &Context::default()).err().unwrap();
+        let again = in_tiles(&near, &theory(Mode::Rf), &cut(folder.path(), 48), &Context::default()).err().unwrap();
         assert_eq!(again.to_string(), said);
+        let left = std::fs::read_dir(folder.path()).map_or(0, |entries| entries.count());
+        assert_eq!(left, 0, "parts of a request that is refused");
     }
-    let parts = std::fs::read_dir(folder.path()).unwrap().flatten().flat_map(|f| std::fs::read_dir(f.path()).unwrap());
-    let names: Vec<String> = parts.flatten().map(|f| f.file_name().to_string_lossy().into_owned()).collect();
-    assert!(names.iter().all(|name| !name.starts_with("first")), "{names:?}");
 }
 
 /// Nearly singular kernels: as few digits as in memory, and the same ones refused.
@@ -297,7 +300,7 @@ fn digits_are_those_in_memory() {
         task.x[(1, 3)] += apart;
         let theory = theory(Mode::Rf);
         let folder = tempfile::tempdir().unwrap();
-        let tiled = forecast(&near, &theory, &cut(folder.path(), 48), &Context::default());
+        let tiled = in_tiles(&near, &theory, &cut(folder.path(), 48), &Context::default());
         // The same two random vectors; where single precision tells the second inverse, to its relative error.
         let alike = |a: f64, b: f64| assert!((a - b).abs() < 0.1, "{apart}: {a} digits in tiles, {b} in memory");
         match (tiled.map(|found| found.forecast.digits), SingleHead::new(&near, &theory, &Context::default())) {
@@ -319,7 +322,8 @@ fn residuals_are_true() {
     let theory = SingleHeadSettings { beta: 1e9, ..theory(Mode::Rf) };
     let folder = tempfile::tempdir().unwrap();
     let context = Context::default();
-    let given: Vec<Given<'_>> = tasks.tasks.iter().enumerate().map(|(t, task)| Given::of_task(t, task)).collect();
+    let given: Vec<TaskInput<'_>> =
+        tasks.tasks.iter().enumerate().map(|(t, task)| TaskInput::of_task(t, task)).collect();
     let prior = theory.checked().unwrap();
     let mut whole = Whole {
         kernels: Kernels::new(KernelSource::network(theory.architecture, prior), theory.limit().unwrap()).unwrap(),

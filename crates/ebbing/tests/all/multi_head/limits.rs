@@ -180,7 +180,7 @@ fn a_temperature_too_low_for_the_limit_is_refused() {
     let settings = MultiHeadSettings { beta: 1e9, ..at(f64::INFINITY, 3.0 * exact) };
     refused(
         MultiHead::new(&tasks, &settings, &Context::default()),
-        &["lambda = inf at beta = 1000000000", "finite lambda", "beta = inf"],
+        &["lambda = inf at beta = 1e9", "finite lambda", "beta = inf"],
     );
 }
 
@@ -197,6 +197,14 @@ fn limits_at_large_loads_are_solved_or_refused() {
             }
         }
     }
+}
+
+/// A sentence writes a penalty with the digits that it was given with: this one has 300 zeros.
+#[test]
+fn a_large_penalty_is_refused_in_a_short_sentence() {
+    let theory = TwoTasks::new(&pair(30, 25, 1), &at(1e300, 100.0), &Context::default()).unwrap();
+    let said = theory.point(100.0).unwrap_err().to_string();
+    assert!(said.contains("lambda = 1e300 ") && said.len() < 300, "{said}");
 }
 
 /// Identical tasks, theory of λ → ∞: `u12 = u0 = u11` and nothing is forgotten, however large the load.

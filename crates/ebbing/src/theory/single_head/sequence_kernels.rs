@@ -8,19 +8,19 @@ use crate::linalg::{Mat, MatRef};
 use crate::plan::Memory;
 use crate::tasks::{Task, TaskSequence, inputs_only, number_inputs};
 use crate::theory::blocks::kernels::{Entries, KernelSource, Mode};
-use crate::theory::blocks::shared::Given;
+use crate::theory::blocks::shared::TaskInput;
 use crate::theory::blocks::table::{KernelTask, from_kernel_task};
 use std::collections::HashSet;
 
 /// Kernels of a wide network between the inputs of a sequence, and its tasks as rows of them: training inputs first, each once.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct SequenceKernels {
     nngp: Entries,
     ntk: Option<Entries>,
     tasks: Vec<KernelTask>,
 }
 
-impl Made {
+impl SequenceKernels {
     /// The kernels that `theory` uses for means; none where they depend on the times, where variances are wanted, where all of
     /// them take more than `budget` bytes or half of the memory that is planned with, and where inputs that all tasks hold spare most of the work.
     ///
@@ -33,7 +33,7 @@ impl Made {
         held_out: bool,
         budget: usize,
         memory: &Memory,
-    ) -> Result<Option<Made>> {
+    ) -> Result<Option<SequenceKernels>> {
         let prior = theory.checked()?;
         sequence.validate()?;
         inputs_only(&sequence.tasks)?;
@@ -72,7 +72,7 @@ impl Made {
         let Some(nngp) = entries.next() else { return Ok(None) };
         let ntk = entries.next();
         let tasks = kernel_tasks(&sequence.tasks, numbers, x.nrows(), held_out);
-        Ok(Some(Made { nngp, ntk, tasks }))
+        Ok(Some(SequenceKernels { nngp, ntk, tasks }))
     }
 
     /// Where the theory takes its kernels from.
@@ -81,7 +81,7 @@ impl Made {
     }
 
     /// The tasks as the theory takes them.
-    pub fn given(&self) -> Vec<Given<'_>> {
+    pub fn given(&self) -> Vec<TaskInput<'_>> {
         self.tasks.iter().enumerate().map(|(t, task)| from_kernel_task(t, task)).collect()
     }
 }
