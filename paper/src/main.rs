@@ -3,6 +3,7 @@
 mod claim;
 mod commands;
 mod figures;
+mod statistics;
 
 use clap::{Parser, Subcommand};
 use commands::{figure, list};

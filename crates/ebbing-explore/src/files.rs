@@ -55,7 +55,7 @@ impl Files {
             Content::Tasks(Arc::new(TaskSequence::load(path).map_err(|error| of_file(path, error))?))
         };
         let name = path.file_name().map_or_else(|| "tasks".into(), |name| name.to_string_lossy().into_owned());
-        let hash = hash(format!("{path:?}").as_bytes());
+        let hash = hash(path.as_os_str().as_encoded_bytes());
         Ok(Files {
             given: Some(OwnFile { name, path: path.display().to_string(), hash, content }),
             dropped: Mutex::default(),

@@ -49,7 +49,7 @@
 //! | [`request`] | what can be asked, command by command, with every field declared once |
 //! | [`nets`] | finite networks: gradient descent with penalties, and Monte Carlo |
 //! | [`metrics`] | losses, accuracies, and metrics of continual learning |
-//! | [`stats`] | fits, correlations, means with standard errors |
+//! | [`stats`] | fits, shares of variance, means with standard errors |
 //! | [`plan`] | what a computation will cost in time and memory |
 //! | [`context`] | what a computation runs within: memory, scratch, threads, a listener that can stop it |
 //! | [`linalg`] | dense linear algebra with the same bits at any number of threads |

@@ -1,11 +1,12 @@
 //! What several figures share: settings of the theory, names of data, and claims of rising and falling.
 
 use crate::claim::Claim;
+pub(super) use crate::statistics::Trend;
+use crate::statistics::spearman;
 use ebbing::Recipe;
 use ebbing::kernels::{Activation, Architecture};
 use ebbing::plan::{Cost, Sizes};
-pub(super) use ebbing::stats::Trend;
-use ebbing::stats::{CurveShape, Estimate, ForgettingFit, spearman};
+use ebbing::stats::{CurveShape, Estimate, ForgettingFit};
 use ebbing::tasks::{Permuted, Protocol};
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing_studies::{Column, Frame, Result, Study};

@@ -2,8 +2,9 @@
 
 use super::Scale;
 use super::drawn::{ByRatio, Drawn};
+use crate::statistics::LinearFit;
 use ebbing::Task;
-use ebbing::stats::{Estimate, LinearFit};
+use ebbing::stats::Estimate;
 use ebbing::tasks::Protocol;
 use ebbing::theory::alpha_c::{CurveFeature, alpha_c_from_curve};
 use ebbing::theory::multi_head::{CriticalLoad, Power, Regime};

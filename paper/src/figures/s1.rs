@@ -5,7 +5,7 @@ use super::fig3::{self, Fitted, SMALL, Slow};
 use super::targets::{Point, Targets};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
-use ebbing::stats::LinearFit;
+use crate::statistics::LinearFit;
 use ebbing_show::{Figure, Line, Panel, Rgb};
 use ebbing_studies::{Frame, Result, Study};
 

@@ -4,7 +4,8 @@ use super::common::{Trend, TrendClaim, data_title, grid, means_along, pair, plai
 use super::two_tasks::{COLUMNS, TwoTasks};
 use super::{Entry, Images, Needs, Reproduction, Scale, at_most};
 use crate::claim::Claim;
-use ebbing::stats::{Estimate, spearman};
+use crate::statistics::spearman;
+use ebbing::stats::Estimate;
 use ebbing_show::{Band, Figure, Line, Panel};
 use ebbing_studies::{Cell, Error, Frame, Result, Study};
 use serde::Serialize;

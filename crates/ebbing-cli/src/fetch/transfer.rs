@@ -110,9 +110,8 @@ fn begin_or_continue<B>(
         }
         status => {
             let why = format!("the server answers {status}");
-            let passing = status.is_server_error()
-                || status == StatusCode::TOO_MANY_REQUESTS
-                || status == StatusCode::REQUEST_TIMEOUT;
+            let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT].contains(&status);
+            let passing = status.is_server_error() || busy;
             Err(if passing { Trouble::Passing(why) } else { Trouble::Final(why) })
         }
     }
@@ -147,14 +146,11 @@ fn connection_trouble(error: &ureq::Error) -> Trouble {
 
 /// A body that broke off.
 fn interruption(error: &std::io::Error, received: u64, total: Option<u64>) -> String {
-    let timed_out = error.get_ref().and_then(|e| e.downcast_ref::<ureq::Error>());
-    match timed_out {
-        Some(ureq::Error::Timeout(_)) => format!("no more bytes came in time after {}", amount(received, total)),
-        _ if error.kind() == std::io::ErrorKind::TimedOut => {
-            format!("no more bytes came in time after {}", amount(received, total))
-        }
-        _ => cut_off(received, total),
+    let source = error.get_ref().and_then(|e| e.downcast_ref::<ureq::Error>());
+    if matches!(source, Some(ureq::Error::Timeout(_))) || error.kind() == std::io::ErrorKind::TimedOut {
+        return format!("no more bytes came in time after {}", amount(received, total));
     }
+    cut_off(received, total)
 }
 
 fn cut_off(received: u64, total: Option<u64>) -> String {
@@ -162,10 +158,7 @@ fn cut_off(received: u64, total: Option<u64>) -> String {
 }
 
 fn amount(received: u64, total: Option<u64>) -> String {
-    match total {
-        Some(total) => format!("{received} of {total} bytes"),
-        None => format!("{received} bytes"),
-    }
+    format!("{received}{} bytes", total.map_or(String::new(), |total| format!(" of {total}")))
 }
 
 #[cfg(test)]

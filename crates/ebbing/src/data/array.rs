@@ -188,14 +188,11 @@ impl Element {
         }
         if matches!(self, Element::F16 | Element::F32 | Element::F64) {
             let mut values = Vec::with_capacity(numbers.len());
-            for (i, b) in numbers.enumerate() {
-                let value = self.real(b, big_endian);
-                if !value.is_finite() {
-                    return Err((i, value.to_string()));
-                }
-                values.push(value);
-            }
-            return Ok(Values::Real(values));
+            values.extend(numbers.map(|b| self.real(b, big_endian)));
+            return match values.iter().position(|value: &f64| !value.is_finite()) {
+                Some(i) => Err((i, values[i].to_string())),
+                None => Ok(Values::Real(values)),
+            };
         }
         let mut values = Vec::with_capacity(numbers.len());
         for (i, b) in numbers.enumerate() {

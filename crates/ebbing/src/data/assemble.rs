@@ -1,7 +1,8 @@
 //! Puts arrays together into a data set, and refuses what no study could use.
 
 use super::array::Array;
-use super::{Dataset, Features, Origin, Part, Targets, digest};
+use super::dataset::digest;
+use super::{Dataset, Features, Origin, Part, Targets};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use std::path::{Path, PathBuf};
@@ -54,10 +55,8 @@ impl Dataset {
             }
             let matrices = [as_real(&part.features), as_real_target(&part.targets)];
             if let Some((row, value)) = matrices.into_iter().flatten().find_map(first_not_finite) {
-                return Err(Error::data(
-                    format!("{what} row {row}"),
-                    format!("holds {value}; every value must be finite"),
-                ));
+                let problem = format!("holds {value}; every value must be finite");
+                return Err(Error::data(format!("{what} row {row}"), problem));
             }
             check(part, Path::new(source), Path::new(source))?;
         }
@@ -109,7 +108,7 @@ pub(super) fn dataset(
     if image_shape.is_some() && pixels != Some(train.features.dim()) {
         return Err(bad(format!("{} features are no image of shape {image_shape:?}", train.features.dim())));
     }
-    let sha256 = digest::digest(&train, test.as_ref());
+    let sha256 = digest(&train, test.as_ref());
     let origin = Origin { name: name.into(), source: source.into(), sha256 };
     Ok(Dataset { train, test, image_shape, origin })
 }

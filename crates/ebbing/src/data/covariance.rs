@@ -23,15 +23,11 @@ pub(super) fn center(x: &mut Mat<f64>, center: Center, means: Option<&[f64]>) {
     if center == Center::Image {
         let mut own = vec![0.0; rows];
         for j in 0..dim {
-            for (sum, value) in own.iter_mut().zip(x.col_as_slice(j)) {
-                *sum += value;
-            }
+            own.iter_mut().zip(x.col_as_slice(j)).for_each(|(sum, value)| *sum += value);
         }
         own.iter_mut().for_each(|sum| *sum /= dim as f64);
         for j in 0..dim {
-            for (value, mean) in x.col_as_slice_mut(j).iter_mut().zip(&own) {
-                *value -= mean;
-            }
+            x.col_as_slice_mut(j).iter_mut().zip(&own).for_each(|(value, mean)| *value -= mean);
         }
     }
     for (j, mean) in means.unwrap_or(&[]).iter().enumerate() {
@@ -51,9 +47,7 @@ pub(super) fn blocks<'a>(set: &'a Rows<'_>, prepare: &'a dyn Fn(&mut Mat<f64>)) 
 /// The mean of every feature over some blocks of `count` examples in all.
 pub(super) fn means(blocks: impl Iterator<Item = Mat<f64>>, count: usize, set: &Rows<'_>) -> Result<Vec<f64>> {
     let mut sums = vec![0.0; set.dim];
-    for x in blocks {
-        add_columns(&mut sums, &x);
-    }
+    blocks.for_each(|x| add_columns(&mut sums, &x));
     finite_means(sums, count, set)
 }
 

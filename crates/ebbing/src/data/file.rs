@@ -1,6 +1,6 @@
 //! Reads whole files, plain or gzip'ed, with a cap on the decoded size, and writes whole files or nothing.
 
-use super::digest::hex;
+use super::dataset::hex;
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};

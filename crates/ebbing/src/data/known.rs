@@ -55,8 +55,40 @@ const TFDS_EMNIST: &str = "tensorflow/datasets, tensorflow_datasets/url_checksum
 const TFDS_CIFAR10: &str = "tensorflow/datasets, tensorflow_datasets/url_checksums/cifar10.txt";
 const TFDS_CIFAR100: &str = "tensorflow/datasets, tensorflow_datasets/url_checksums/cifar100.txt";
 
-const fn file(name: &'static str, bytes: u64, sha256: &'static str, checksum_source: &'static str) -> KnownFile {
-    KnownFile { name, bytes, sha256, checksum_source }
+/// Name, size and SHA-256 of a file.
+type Row = (&'static str, u64, &'static str);
+
+const MNIST: [Row; 4] = [
+    ("train-images-idx3-ubyte.gz", 9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+    ("train-labels-idx1-ubyte.gz", 28_881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+    ("t10k-images-idx3-ubyte.gz", 1_648_877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+    ("t10k-labels-idx1-ubyte.gz", 4_542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+];
+const KERAS_MNIST: [Row; 1] =
+    [("mnist.npz", 11_490_434, "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1")];
+const FASHION: [Row; 4] = [
+    ("train-images-idx3-ubyte.gz", 26_421_880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
+    ("train-labels-idx1-ubyte.gz", 29_515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
+    ("t10k-images-idx3-ubyte.gz", 4_422_102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
+    ("t10k-labels-idx1-ubyte.gz", 5_148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
+];
+const EMNIST: [Row; 1] =
+    [("gzip.zip", 561_753_746, "fb9bb67e33772a9cc0b895e4ecf36d2cf35be8b709693c3564cea2a019fcda8e")];
+const CIFAR10: [Row; 1] =
+    [("cifar-10-binary.tar.gz", 170_052_171, "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd")];
+const CIFAR100: [Row; 1] =
+    [("cifar-100-binary.tar.gz", 168_513_733, "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec")];
+
+/// Files whose sizes and checksums are published in one place.
+const fn published<const N: usize>(rows: [Row; N], checksum_source: &'static str) -> [KnownFile; N] {
+    let mut files = [const { KnownFile { name: "", bytes: 0, sha256: "", checksum_source: "" } }; N];
+    let mut i = 0;
+    while i < N {
+        let (name, bytes, sha256) = rows[i];
+        files[i] = KnownFile { name, bytes, sha256, checksum_source };
+        i += 1;
+    }
+    files
 }
 
 /// Every set that is known by name, apart from the embedded sample.
@@ -65,38 +97,8 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         name: "mnist",
         aliases: &[],
         title: "MNIST, handwritten digits",
-        files: &[
-            file(
-                "train-images-idx3-ubyte.gz",
-                9_912_422,
-                "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-                TFDS_MNIST,
-            ),
-            file(
-                "train-labels-idx1-ubyte.gz",
-                28_881,
-                "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-                TFDS_MNIST,
-            ),
-            file(
-                "t10k-images-idx3-ubyte.gz",
-                1_648_877,
-                "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-                TFDS_MNIST,
-            ),
-            file(
-                "t10k-labels-idx1-ubyte.gz",
-                4_542,
-                "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-                TFDS_MNIST,
-            ),
-        ],
-        other_files: &[file(
-            "mnist.npz",
-            11_490_434,
-            "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1",
-            "keras-team/keras, keras/src/datasets/mnist.py",
-        )],
+        files: &published(MNIST, TFDS_MNIST),
+        other_files: &published(KERAS_MNIST, "keras-team/keras, keras/src/datasets/mnist.py"),
         mirrors: &[
             "https://ossci-datasets.s3.amazonaws.com/mnist/",
             "https://storage.googleapis.com/cvdf-datasets/mnist/",
@@ -113,32 +115,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         name: "fashion-mnist",
         aliases: &["fashion"],
         title: "Fashion-MNIST, articles of clothing",
-        files: &[
-            file(
-                "train-images-idx3-ubyte.gz",
-                26_421_880,
-                "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-                TFDS_FASHION,
-            ),
-            file(
-                "train-labels-idx1-ubyte.gz",
-                29_515,
-                "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-                TFDS_FASHION,
-            ),
-            file(
-                "t10k-images-idx3-ubyte.gz",
-                4_422_102,
-                "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-                TFDS_FASHION,
-            ),
-            file(
-                "t10k-labels-idx1-ubyte.gz",
-                5_148,
-                "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
-                TFDS_FASHION,
-            ),
-        ],
+        files: &published(FASHION, TFDS_FASHION),
         other_files: &[],
         mirrors: &[
             "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
@@ -156,12 +133,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         name: "emnist",
         aliases: &["emnist62", "emnist-byclass"],
         title: "EMNIST byclass, handwritten digits and letters",
-        files: &[file(
-            "gzip.zip",
-            561_753_746,
-            "fb9bb67e33772a9cc0b895e4ecf36d2cf35be8b709693c3564cea2a019fcda8e",
-            TFDS_EMNIST,
-        )],
+        files: &published(EMNIST, TFDS_EMNIST),
         other_files: &[],
         mirrors: &[
             "https://biometrics.nist.gov/cs_links/EMNIST/",
@@ -179,12 +151,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         name: "cifar10",
         aliases: &["cifar-10"],
         title: "CIFAR-10, photographs",
-        files: &[file(
-            "cifar-10-binary.tar.gz",
-            170_052_171,
-            "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
-            TFDS_CIFAR10,
-        )],
+        files: &published(CIFAR10, TFDS_CIFAR10),
         other_files: &[],
         mirrors: &["https://www.cs.toronto.edu/~kriz/"],
         train: 50_000,
@@ -199,12 +166,7 @@ pub const KNOWN_SETS: &[KnownSet] = &[
         name: "cifar100",
         aliases: &["cifar-100", "cifar100gray", "cifar100gray"],
         title: "CIFAR-100, photographs, fine labels",
-        files: &[file(
-            "cifar-100-binary.tar.gz",
-            168_513_733,
-            "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
-            TFDS_CIFAR100,
-        )],
+        files: &published(CIFAR100, TFDS_CIFAR100),
         other_files: &[],
         mirrors: &["https://www.cs.toronto.edu/~kriz/"],
         train: 50_000,
@@ -271,16 +233,14 @@ impl KnownFile {
     /// # Errors
     /// [`Error::Io`] where it cannot be read; [`Error::File`] where it differs.
     pub fn check(&self, path: &Path) -> Result<()> {
-        let found = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
-        if found != self.bytes {
-            let expected = format!("expected {} ({})", self.bytes, self.checksum_source);
-            return Err(Error::file(path, "the size", format!("{found} bytes"), expected));
+        let differs = |what: &str, found: String, official: &str| {
+            Err(Error::file(path, what, found, format!("expected {official} ({})", self.checksum_source)))
+        };
+        let bytes = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
+        if bytes != self.bytes {
+            return differs("the size", format!("{bytes} bytes"), &self.bytes.to_string());
         }
-        let found = file_sha256(path)?;
-        if found != self.sha256 {
-            let expected = format!("expected {} ({})", self.sha256, self.checksum_source);
-            return Err(Error::file(path, "the SHA-256", found, expected));
-        }
-        Ok(())
+        let sha256 = file_sha256(path)?;
+        if sha256 == self.sha256 { Ok(()) } else { differs("the SHA-256", sha256, self.sha256) }
     }
 }

@@ -2,7 +2,7 @@
 //! those of `-v7` packed by zlib. Real numeric arrays are read; what MATLAB 7.3 writes is HDF5 and is not.
 
 use super::array::{Array, Element, Values};
-use super::file::{self, MAX_DECODED};
+use super::file::MAX_DECODED;
 use super::npy::placed;
 use crate::error::{Error, Result};
 use flate2::bufread::ZlibDecoder;
@@ -20,20 +20,11 @@ const COMPLEX: u32 = 0x800;
 /// More axes than anybody means.
 const MOST_AXES: usize = 32;
 
-/// Reads all arrays of a `.mat` file, in the order in which they are stored.
+/// All arrays in the bytes of a `.mat` file, in the order in which they are stored; `path` names them in errors.
 ///
 /// # Errors
-/// [`Error::Io`] where it cannot be read; [`Error::File`] for a file of another level, a damaged one, an array that is not of
-/// real numbers, or a value that is not finite.
-pub fn read_mat(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>> {
-    let path = path.as_ref();
-    parse_mat(&file::read(path)?, path)
-}
-
-/// The same from bytes already in memory; `path` names them in errors.
-///
-/// # Errors
-/// As for [`read_mat`].
+/// [`Error::File`] for a file of another level, a damaged one, an array that is not of real numbers, or a value that is not
+/// finite.
 pub fn parse_mat(bytes: &[u8], path: &Path) -> Result<Vec<(String, Array)>> {
     let refuse = |value: &str| {
         let expected = "only those that save -v7 or -v6 writes are read: save it so, or as .npz or .csv";

@@ -9,7 +9,7 @@
 //! | [`KNOWN_SETS`], [`Places::verify`] | standard sets with their official sizes and checksums |
 //! | [`Preprocess`], [`Preprocessor`] | gray levels, centering, ZCA whitening, scaling to squared norm N0 |
 //! | [`Source`] | a data set with its preprocessing fitted: what [tasks](crate::tasks) are drawn from |
-//! | [`read_npz`], [`read_mat`], [`read_idx`], [`read_csv`], [`parse_cifar`] | the readers themselves |
+//! | [`read_npz`], [`parse_mat`], [`read_idx`], [`read_csv`], [`parse_cifar`] | the readers themselves |
 //!
 //! The default preprocessing is the paper's (supplement, "Benchmark Task Sequences"): subtract each image's own mean,
 //! whiten with the covariance of the whole training set, scale to squared norm N0. Whitening matters: without it the
@@ -30,9 +30,7 @@ mod cifar;
 mod covariance;
 mod csv;
 mod dataset;
-mod digest;
 mod file;
-mod gray;
 mod idx;
 mod import;
 mod known;
@@ -40,32 +38,28 @@ mod mat;
 mod npy;
 mod places;
 mod preprocess;
-mod repeats;
 mod sample;
 mod source;
 mod sources;
 mod stored;
 mod tar;
-mod verify;
 mod zip;
 
 pub use array::{Array, Values};
 pub use cifar::{Cifar, parse_cifar};
 pub(crate) use csv::csv_arrays;
 pub use csv::{CsvOptions, LabelColumn, parse_csv, read_csv};
+pub(crate) use dataset::hex;
 pub use dataset::{Dataset, Features, Origin, Part, Targets};
-pub(crate) use digest::hex;
 pub(crate) use file::OpenFile;
 pub use file::{MAX_DECODED, file_sha256, host, remove_unfinished, sync_folder_of, write_atomic};
-pub use gray::to_gray;
 pub use idx::{parse_idx, read_idx};
 pub use import::ImportOptions;
 pub use known::{KNOWN_SETS, KnownFile, KnownSet};
-pub use mat::{parse_mat, read_mat};
+pub use mat::parse_mat;
 pub(crate) use npy::npz_arrays;
-pub use npy::{parse_npy, parse_npz, read_npy, read_npz, to_npy, write_npz};
-pub use places::{Places, SetCopy, Status};
+pub use npy::{parse_npy, parse_npz, read_npz, to_npy, write_npz};
+pub use places::{FileCheck, Places, SetCopy, Status, Verification};
 pub use preprocess::{Center, CovarianceSet, Order, Preparation, Preprocess, Preprocessor, Whiten};
-pub use source::{PreparedSet, Source};
+pub use source::{PreparedSet, Source, to_gray};
 pub use sources::Sources;
-pub use verify::{FileCheck, Verification};

@@ -13,20 +13,10 @@ const MAX_TEXT: usize = 10_000;
 /// As many axes as NumPy allows.
 const MAX_AXES: usize = 64;
 
-/// Reads a `.npy` file (also gzipped) of floats of 2, 4 or 8 bytes, integers, booleans or strings, in C or Fortran order.
-///
-/// # Errors
-/// [`Error::Io`] where it cannot be read; [`Error::File`] where a header field does not fit the format or the file's
-/// length, the type is another one, or a value is not finite.
-pub fn read_npy(path: impl AsRef<Path>) -> Result<Array> {
-    let path = path.as_ref();
-    parse_npy(file::read(path)?, path, "the array")
-}
-
 /// Reads all arrays of an `.npz` file, stored or compressed, in the order in which they are stored.
 ///
 /// # Errors
-/// As for [`read_npy`]; [`Error::File`] too for a damaged archive, a name that occurs twice, or compressed arrays that
+/// [`Error::Io`] where it cannot be read; as for [`parse_npy`], and [`Error::File`] for a damaged archive, a name that occurs twice, or compressed arrays that
 /// decode to more than [`MAX_DECODED`](super::MAX_DECODED) bytes.
 pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Array)>> {
     let path = path.as_ref();
@@ -59,21 +49,20 @@ pub(crate) fn npz_arrays(stream: impl Read + Seek, path: &Path) -> Result<Vec<(S
     Ok(arrays)
 }
 
-/// The array in the bytes of an `.npy` file; `name` names it in errors.
+/// The array in the bytes of an `.npy` file, of floats of 2, 4 or 8 bytes, integers, booleans or strings, in C or Fortran
+/// order; `name` names it in errors.
 ///
 /// # Errors
-/// As for [`read_npy`].
+/// [`Error::File`] where a header field does not fit the format or the bytes' length, the type is another one, or a value is
+/// not finite.
 pub fn parse_npy(bytes: Vec<u8>, path: &Path, name: &str) -> Result<Array> {
     let bad = |field: &str, value: String, expected: String| {
         Error::file(path, format!("the {field} of {name}"), value, expected)
     };
     if !bytes.starts_with(b"\x93NUMPY") || bytes.len() < 10 {
         let start: String = bytes.iter().take(6).map(|b| format!("{b:02x}")).collect();
-        return Err(bad(
-            "magic number",
-            format!("0x{start}"),
-            "an .npy array starts with 0x934e554d5059 and a version".into(),
-        ));
+        let expected = "an .npy array starts with 0x934e554d5059 and a version";
+        return Err(bad("magic number", format!("0x{start}"), expected.into()));
     }
     let (start, length) = match bytes[6] {
         1 => (10, u64::from(u16::from_le_bytes([bytes[8], bytes[9]]))),
@@ -97,11 +86,8 @@ pub fn parse_npy(bytes: Vec<u8>, path: &Path, name: &str) -> Result<Array> {
     let have = bytes.len() - data;
     if element.bytes(&header.shape) != Some(have) {
         let need = element.bytes(&header.shape).map_or("more than 2^64".into(), |n| n.to_string());
-        return Err(bad(
-            "shape",
-            shape_text(&header.shape),
-            format!("that takes {need} bytes, but {have} follow the header"),
-        ));
+        let expected = format!("that takes {need} bytes, but {have} follow the header");
+        return Err(bad("shape", shape_text(&header.shape), expected));
     }
     let values = placed((element, bytes, data, big_endian), (&header.shape, header.fortran), path, name)?;
     Ok(Array { shape: header.shape, values })

@@ -1,9 +1,9 @@
 //! Where copies of data sets may lie: `EBBING_DATA`, the XDG data directory, Debian's, torchvision's and Keras's folders.
 
-use super::Dataset;
 use super::cifar::Cifar;
 use super::known::{KNOWN_SETS, KnownSet};
 use super::stored::StoredSet;
+use super::{Dataset, file_sha256};
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -134,19 +134,14 @@ impl Places {
 
     /// Every known set and every imported one, and whether it is here.
     pub fn list(&self) -> Vec<Status> {
-        let title = "MNIST sample: 4000 + 1000 images, embedded".to_string();
-        let name = "mnist-sample".to_string();
-        let mut all = vec![Status { name, title, found: None, available: true, notes: vec![] }];
-        for set in KNOWN_SETS {
-            let (found, notes) = self.search(set.name);
-            let (name, title, available) = (set.name.to_string(), set.title.to_string(), found.is_some());
-            all.push(Status { name, title, found, available, notes });
-        }
-        for name in self.imported() {
-            let found = self.search(&name).0;
-            let available = found.is_some();
-            all.push(Status { name, title: "imported".into(), found, available, notes: vec![] });
-        }
+        let status = |name: &str, title: &str| {
+            let (found, notes) = self.search(name);
+            Status { name: name.into(), title: title.into(), available: found.is_some(), found, notes }
+        };
+        let sample = status("mnist-sample", "MNIST sample: 4000 + 1000 images, embedded");
+        let mut all = vec![Status { found: None, available: true, ..sample }];
+        all.extend(KNOWN_SETS.iter().map(|set| status(set.name, set.title)));
+        all.extend(self.imported().iter().map(|name| status(name, "imported")));
         all
     }
 
@@ -172,11 +167,8 @@ impl SetCopy {
         let source = format!("{}: {} ({})", folder.display(), names.join(", "), self.place);
         let mut dataset = self.copy.read(&self.name, &source)?;
         if let Some(set) = KnownSet::named(&self.name) {
-            for note in
-                set.differences(&dataset).into_iter().chain([set.image_note.to_string()]).filter(|n| !n.is_empty())
-            {
-                dataset.origin.source += &format!("; {note}");
-            }
+            let notes = set.differences(&dataset).into_iter().chain([set.image_note.to_string()]);
+            notes.filter(|note| !note.is_empty()).for_each(|note| dataset.origin.source += &format!("; {note}"));
         }
         Ok(dataset)
     }
@@ -216,12 +208,13 @@ fn search_folder(set: &KnownSet, folder: &Path, notes: &mut Vec<String>) -> Opti
         _ => &["", "cifar-100"],
     };
     let folders: Vec<PathBuf> = names_of(set).chain(torch.iter().copied()).map(|sub| folder.join(sub)).collect();
-    match set.name {
-        "cifar10" => return search_cifar(Cifar::Ten, "cifar-10", &folders, notes).or_else(|| flat(set, folder, notes)),
-        "cifar100" => {
-            return search_cifar(Cifar::Hundred, "cifar-100", &folders, notes).or_else(|| flat(set, folder, notes));
-        }
-        _ => {}
+    let cifar = match set.name {
+        "cifar10" => Some((Cifar::Ten, "cifar-10")),
+        "cifar100" => Some((Cifar::Hundred, "cifar-100")),
+        _ => None,
+    };
+    if let Some((cifar, stem)) = cifar {
+        return search_cifar(cifar, stem, &folders, notes).or_else(|| flat(set, folder, notes));
     }
     let (train, test) =
         if set.name == "emnist" { ("emnist-byclass-train", "emnist-byclass-test") } else { ("train", "t10k") };
@@ -246,13 +239,8 @@ fn four(folder: &Path, train: &str, test: &str, notes: &mut Vec<String>) -> Opti
     let names = [train, test].map(|part| kinds.map(|kind| format!("{part}-{kind}")));
     let file = |name: &String| [folder.join(name), folder.join(format!("{name}.gz"))].into_iter().find(|p| p.is_file());
     let found = names.each_ref().map(|pair| pair.each_ref().map(file));
-    let missing: Vec<_> = names
-        .iter()
-        .flatten()
-        .zip(found.iter().flatten())
-        .filter(|(_, f)| f.is_none())
-        .map(|(n, _)| n.as_str())
-        .collect();
+    let both = names.iter().flatten().zip(found.iter().flatten());
+    let missing: Vec<&str> = both.filter(|(_, file)| file.is_none()).map(|(name, _)| name.as_str()).collect();
     if !missing.is_empty() && missing.len() < 4 {
         notes.push(format!("{} lacks {}", folder.display(), missing.join(", ")));
     }
@@ -281,11 +269,61 @@ fn search_cifar(set: Cifar, stem: &str, folders: &[PathBuf], notes: &mut Vec<Str
         }
         let pickles = ["batches-py", "python"].map(|end| folder.join(format!("{stem}-{end}")));
         if let Some(pickles) = pickles.iter().find(|path| path.is_dir()) {
-            notes.push(format!(
-                "{} holds Python pickles, which are not read: the binary version is needed",
-                pickles.display()
-            ));
+            let folder = pickles.display();
+            notes.push(format!("{folder} holds Python pickles, which are not read: the binary version is needed"));
         }
     }
     None
+}
+
+/// One file of a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileCheck {
+    /// The file.
+    pub path: PathBuf,
+    /// Its SHA-256, in hexadecimal.
+    pub sha256: String,
+    /// Where that very checksum is published, if it is: a repacked copy has another one.
+    pub published: Option<&'static str>,
+}
+
+/// What a check of a copy found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    /// The copy.
+    pub found: SetCopy,
+    /// Its files.
+    pub files: Vec<FileCheck>,
+    /// SHA-256 over the decoded examples and labels.
+    pub sha256: String,
+    /// Training and test examples.
+    pub rows: (usize, usize),
+    /// How it differs from the official set in size, shape or classes; empty if it does not, or if there is none.
+    pub differences: Vec<String>,
+}
+
+impl Places {
+    /// Reads the copy of a set that would be loaded, and checks it in every way there is.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where there is no copy; any error of reading a damaged copy.
+    pub fn verify(&self, name: &str) -> Result<Verification> {
+        let missing = || Error::setting("data set", name, "no copy was found");
+        let found = self.find(name)?.ok_or_else(missing)?;
+        let dataset = found.load()?;
+        let set = KnownSet::named(&found.name);
+        let known = set.iter().flat_map(|set| set.files.iter().chain(set.other_files)).collect::<Vec<_>>();
+        let check = |path: &PathBuf| {
+            let sha256 = file_sha256(path)?;
+            let published = known.iter().find(|file| file.sha256 == sha256).map(|file| file.checksum_source);
+            Ok(FileCheck { path: path.clone(), sha256, published })
+        };
+        Ok(Verification {
+            files: found.files.iter().map(check).collect::<Result<_>>()?,
+            rows: (dataset.train.features.rows(), dataset.test.as_ref().map_or(0, |test| test.features.rows())),
+            differences: set.map_or(vec![], |set| set.differences(&dataset)),
+            sha256: dataset.origin.sha256,
+            found,
+        })
+    }
 }

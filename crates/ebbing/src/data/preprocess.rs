@@ -1,7 +1,7 @@
 //! Centering, ZCA whitening `W = V (Λ + ridge·λ_max I)^{-1/2} Vᵀ`, and scaling to squared norm N0, in either of two orders.
 
 use super::covariance::{Rows, blocks, center, covariance, means, zca};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, not_negative, refuse};
 use crate::linalg::{Mat, MatRef, matmul};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -98,16 +98,9 @@ impl Preprocess {
     }
 
     fn check(&self) -> Result<()> {
-        if self.order == Order::Authors && !self.normalize {
-            let expected = "must be true in the authors' order, which scales examples before and after whitening";
-            return Err(Error::setting("normalize", false, expected));
-        }
-        match &self.whiten {
-            Some(whiten) if !(whiten.ridge >= 0.0 && whiten.ridge.is_finite()) => {
-                Err(Error::setting("whiten.ridge", whiten.ridge, "must be a finite number, at least 0"))
-            }
-            _ => Ok(()),
-        }
+        let expected = "must be true in the authors' order, which scales examples before and after whitening";
+        refuse(self.order == Order::Authors && !self.normalize, "normalize", false, expected)?;
+        self.whiten.as_ref().map_or(Ok(()), |whiten| not_negative("whiten.ridge", whiten.ridge))
     }
 }
 
@@ -251,12 +244,9 @@ impl Preprocessor {
     /// [`Error::Setting`] for a ridge below 0 or a named covariance; [`Error::Data`] for no rows, NaN or infinite values,
     /// or rows that are all the same.
     pub fn fit(x: MatRef<'_, f64>, settings: &Preprocess) -> Result<Self> {
-        if let Some(w) = settings.whiten.as_ref().filter(|w| w.covariance_of != "train") {
-            return Err(Error::setting(
-                "whiten.covariance_of",
-                &w.covariance_of,
-                "must be \"train\" for a single matrix",
-            ));
+        if let Some(Whiten { covariance_of, .. }) = settings.whiten.as_ref().filter(|w| w.covariance_of != "train") {
+            let expected = "must be \"train\" for a single matrix";
+            return Err(Error::setting("whiten.covariance_of", covariance_of, expected));
         }
         let block = |from: usize, n: usize| x.subrows(from, n).to_owned();
         let rows = Rows { name: "the training inputs", count: x.nrows(), dim: x.ncols(), block: &block };
@@ -333,10 +323,8 @@ impl Preprocessor {
         }
         let before = norms(x.as_ref());
         if let Some(i) = before.iter().position(|n| !n.is_finite()) {
-            return Err(Error::data(
-                name(i),
-                "holds a NaN, infinite or overflowing value; every feature must be finite",
-            ));
+            let problem = "holds a NaN, infinite or overflowing value; every feature must be finite";
+            return Err(Error::data(name(i), problem));
         }
         center(&mut x, self.settings.center, self.means.as_deref());
         if self.settings.normalize {
@@ -344,12 +332,9 @@ impl Preprocessor {
             let after = norms(x.as_ref());
             let least = self.dim as f64 * f64::EPSILON;
             if let Some(i) = (0..x.nrows()).find(|&i| after[i] <= least * before[i]) {
-                let problem =
-                    if before[i] == 0.0 { "is all zero" } else { "is zero after centering (all pixels alike)" };
-                return Err(Error::data(
-                    name(i),
-                    format!("{problem} and cannot be scaled to squared norm {}; drop it", self.dim),
-                ));
+                let zero = if before[i] == 0.0 { "is all zero" } else { "is zero after centering (all pixels alike)" };
+                let problem = format!("{zero} and cannot be scaled to squared norm {}; drop it", self.dim);
+                return Err(Error::data(name(i), problem));
             }
         }
         if let Some(w) = &self.whitening {
@@ -369,10 +354,8 @@ impl Preprocessor {
     fn scale(&self, x: &mut Mat<f64>, name: &dyn Fn(usize) -> String) -> Result<()> {
         let norms = norms(x.as_ref());
         if let Some(i) = norms.iter().position(|&n| !(n > 0.0 && n.is_finite())) {
-            return Err(Error::data(
-                name(i),
-                format!("has norm {} after whitening; it must be positive and finite", norms[i]),
-            ));
+            let problem = format!("has norm {} after whitening; it must be positive and finite", norms[i]);
+            return Err(Error::data(name(i), problem));
         }
         to_one_norm(x, &norms);
         Ok(())
@@ -384,9 +367,7 @@ fn to_one_norm(x: &mut Mat<f64>, norms: &[f64]) {
     let root = (x.ncols() as f64).sqrt();
     let scale: Vec<f64> = norms.iter().map(|&n| if n > 0.0 { root / n } else { 0.0 }).collect();
     for j in 0..x.ncols() {
-        for (value, s) in x.col_as_slice_mut(j).iter_mut().zip(&scale) {
-            *value *= s;
-        }
+        x.col_as_slice_mut(j).iter_mut().zip(&scale).for_each(|(value, s)| *value *= s);
     }
 }
 

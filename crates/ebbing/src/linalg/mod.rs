@@ -45,6 +45,11 @@ pub(crate) use faer::Scale;
 pub use faer::{Mat, MatMut, MatRef};
 pub use pencil::Pencil;
 pub use pseudo_inverse::PseudoInverse;
+/// The first entry, row by row, that is NaN or infinite.
+pub(crate) fn not_finite(m: MatRef<'_, f64>) -> Option<(usize, usize)> {
+    (0..m.ncols()).flat_map(|j| (0..m.nrows()).map(move |i| (i, j))).filter(|&(i, j)| !m[(i, j)].is_finite()).min()
+}
+
 pub(crate) use single::{LEAVE, column_f32, column_f32_mut, for_columns, matmul_f32, matmul_f32_with};
 pub(crate) use threads::within_pool;
 pub use threads::{on_one_thread, par_map};

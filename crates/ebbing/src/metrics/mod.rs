@@ -31,7 +31,7 @@ mod transfer;
 pub use transfer::{ContinualMetrics, Convention, TaskAccuracies};
 
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, MatRef};
+use crate::linalg::{Mat, MatRef, not_finite};
 
 /// `L = Σ [(f − y)² + Var f] / |Y|²`, over rows and target columns.
 ///
@@ -194,13 +194,9 @@ fn check(mean: MatRef<'_, f64>, y: MatRef<'_, f64>, variance: Option<&[f64]>) ->
         return Err(Error::data("predictions", problem));
     }
     for (what, m) in [("predictions", mean), ("targets", y)] {
-        for j in 0..m.ncols() {
-            if let Some(i) = (0..m.nrows()).find(|&i| !m[(i, j)].is_finite()) {
-                return Err(Error::data(
-                    what,
-                    format!("row {}, column {} is {}; it must be finite", i + 1, j + 1, m[(i, j)]),
-                ));
-            }
+        if let Some((i, j)) = not_finite(m) {
+            let problem = format!("row {}, column {} is {}; it must be finite", i + 1, j + 1, m[(i, j)]);
+            return Err(Error::data(what, problem));
         }
     }
     let Some(v) = variance else { return Ok(()) };

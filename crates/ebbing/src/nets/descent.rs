@@ -412,11 +412,8 @@ impl<'a> Descent<'a> {
 }
 
 /// The curvature of the loss per unit of the tangent kernel's eigenvalue.
-fn loss_scale(loss: LossScale, rows: usize) -> f64 {
-    match loss {
-        LossScale::Sum => 1.0,
-        LossScale::Mean => 1.0 / rows as f64,
-    }
+pub(crate) fn loss_scale(loss: LossScale, rows: usize) -> f64 {
+    if loss == LossScale::Sum { 1.0 } else { 1.0 / rows as f64 }
 }
 
 /// `η = factor/curvature`. With a factor of 1 that is half of the largest stable rate `2/curvature`; momentum m

@@ -78,12 +78,9 @@ fn accumulate(
 fn square_and_scale(g: &mut Params, kind: Fisher) {
     let entries = |m: &Mat<f32>| m.nrows() * m.ncols();
     let n = g.0.iter().map(entries).sum::<usize>() as f64;
-    let mut fourth = 0.0;
-    for m in &g.0 {
-        for j in 0..m.ncols() {
-            fourth += column_f32(m.as_ref(), j).iter().map(|&v| f64::from(v).powi(4)).sum::<f64>();
-        }
-    }
+    let of_column =
+        |m: &Mat<f32>, j: usize| column_f32(m.as_ref(), j).iter().map(|&v| f64::from(v).powi(4)).sum::<f64>();
+    let fourth: f64 = g.0.iter().flat_map(|m| (0..m.ncols()).map(move |j| of_column(m, j))).sum();
     let norm = if kind == Fisher::Paper { fourth.sqrt() / n } else { (fourth / n).sqrt() };
     let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
     for m in &mut g.0 {

@@ -1,4 +1,4 @@
-//! Summaries of curves and of sets of results: fits, correlations and shares of variance, with standard errors.
+//! Summaries of curves and of sets of results: fits and shares of variance, with standard errors.
 //!
 //! ```math
 //! F_t = F_{\max}\bigl(1-e^{-(t-1)/\tau_F}\bigr), \qquad
@@ -12,9 +12,7 @@
 //! |---|---|
 //! | [`ForgettingFit`], [`CurveShape`] | the exponential fit, and what the curve does and does not determine |
 //! | [`VarianceExplained`] | PVE of each predictor, plain and scaled to sum 1 |
-//! | [`LinearFit`] | a straight line by least squares |
-//! | [`pearson`], [`spearman`] | correlations |
-//! | [`median`], [`log_grid`], [`bisect`], [`try_bisect`] | a middle, an even grid in ln x, a root to the last bit |
+//! | [`log_grid`], [`bisect`], [`try_bisect`] | an even grid in ln x, a root to the last bit |
 //! | [`Estimate`], [`mean_with_error`] | a number and its standard error |
 //!
 //! ```
@@ -31,11 +29,6 @@ mod curve;
 mod forgetting;
 pub mod number;
 mod statistics;
-mod trend;
 
 pub use forgetting::{CurveShape, ForgettingFit};
-pub use statistics::{
-    Estimate, LinearFit, VarianceExplained, bisect, log_grid, mean_curve, mean_with_error, median, pearson, spearman,
-    try_bisect,
-};
-pub use trend::Trend;
+pub use statistics::{Estimate, VarianceExplained, bisect, log_grid, mean_curve, mean_with_error, try_bisect};

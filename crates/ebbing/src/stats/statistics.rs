@@ -1,5 +1,5 @@
-//! Means with standard errors, medians, straight lines, correlations, the share of variance that each predictor explains,
-//! and the grids and roots that curves are read with.
+//! Means with standard errors, the share of variance that each predictor explains, and the grids and roots that curves are
+//! read with.
 
 use super::number::{significant, with_error};
 use crate::error::{Error, Result};
@@ -66,17 +66,6 @@ impl std::fmt::Display for Estimate {
     }
 }
 
-/// The middle of a list, or the mean of its two middle numbers; NaN for an empty list.
-pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]),
-    }
-}
-
 /// `x_k = from · (to/from)^{k/(count − 1)}`, k = 0 … count − 1: evenly spaced in ln x, from positive `from` to `to`.
 pub fn log_grid(from: f64, to: f64, count: usize) -> Vec<f64> {
     (0..count).map(|k| from * (to / from).powf(k as f64 / (count - 1) as f64)).collect()
@@ -104,85 +93,6 @@ pub fn try_bisect<E>(mut low: f64, mut high: f64, left: impl Fn(f64) -> Result<b
         if left(middle)? { low = middle } else { high = middle }
     }
     Ok(0.5 * (low + high))
-}
-
-/// `y = intercept + slope · x` by least squares.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct LinearFit {
-    /// The slope.
-    pub slope: Estimate,
-    /// The intercept.
-    pub intercept: Estimate,
-    /// `1 − Σ(y − fit)²/Σ(y − ȳ)²`; none where y is constant.
-    pub r2: Option<f64>,
-}
-
-impl LinearFit {
-    /// Fits a straight line.
-    ///
-    /// # Errors
-    /// [`Error::Data`] where lengths differ, there are fewer than two points, all x are equal, or a number is not finite.
-    pub fn new(x: &[f64], y: &[f64]) -> Result<Self> {
-        check_pair(x, y, 2)?;
-        let n = x.len() as f64;
-        let ((mean_x, dx), (mean_y, dy)) = (center(x), center(y));
-        let (xx, yy) = (dot(&dx, &dx), dot(&dy, &dy));
-        if xx == 0.0 {
-            return Err(Error::data(
-                "x of the line",
-                format!("every value is {mean_x}; a slope needs two that differ"),
-            ));
-        }
-        let slope = dot(&dx, &dy) / xx;
-        let residual: f64 = dx.iter().zip(&dy).map(|(a, b)| (b - slope * a).powi(2)).sum();
-        let variance = (x.len() > 2).then(|| residual / (n - 2.0));
-        let error = |factor: f64| variance.map(|v| (v * factor).sqrt());
-        Ok(LinearFit {
-            slope: Estimate { value: slope, standard_error: error(1.0 / xx) },
-            intercept: Estimate {
-                value: mean_y - slope * mean_x,
-                standard_error: error(1.0 / n + mean_x * mean_x / xx),
-            },
-            r2: (yy > 0.0).then(|| 1.0 - residual / yy),
-        })
-    }
-}
-
-/// Pearson's correlation `Σ(x−x̄)(y−ȳ) / √(Σ(x−x̄)² Σ(y−ȳ)²)`.
-///
-/// # Errors
-/// [`Error::Data`] where lengths differ, there are fewer than two points, a list is constant, or a number is not finite.
-pub fn pearson(x: &[f64], y: &[f64]) -> Result<f64> {
-    check_pair(x, y, 2)?;
-    let ((_, dx), (_, dy)) = (center(x), center(y));
-    let scale = (dot(&dx, &dx) * dot(&dy, &dy)).sqrt();
-    if scale == 0.0 {
-        return Err(Error::data("correlation", "one of the two lists is constant; both must vary"));
-    }
-    Ok((dot(&dx, &dy) / scale).clamp(-1.0, 1.0))
-}
-
-/// Spearman's rank correlation: Pearson's of the ranks, equal values sharing their mean rank.
-///
-/// # Errors
-/// As for [`pearson`].
-pub fn spearman(x: &[f64], y: &[f64]) -> Result<f64> {
-    check_pair(x, y, 2)?;
-    pearson(&ranks(x), &ranks(y))
-}
-
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut smaller = 0;
-    for run in order.chunk_by(|&a, &b| values[a] == values[b]) {
-        for &i in run {
-            ranks[i] = smaller as f64 + 0.5 * (run.len() - 1) as f64;
-        }
-        smaller += run.len();
-    }
-    ranks
 }
 
 /// How much of the variance of y each predictor explains: `PVE_j = (R² − R²_without j) / R²`.
@@ -217,10 +127,8 @@ impl VarianceExplained {
         let (n, predictors) = (x.nrows(), x.ncols());
         if y.len() != n || n < predictors + 2 || predictors == 0 {
             let problem = format!("{predictors} predictors with {n} rows and {} values of y; ", y.len());
-            return Err(Error::data(
-                "regression",
-                problem + "one row per value, and at least two more than predictors",
-            ));
+            let problem = problem + "one row per value, and at least two more than predictors";
+            return Err(Error::data("regression", problem));
         }
         if weights.len() != n || weights.iter().any(|w| !(*w > 0.0 && w.is_finite())) {
             let problem = format!("{} weights for {n} rows; give a positive one for each", weights.len());
@@ -346,9 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_grids_and_roots_by_hand() {
-        assert!(median(&[]).is_nan());
-        assert_eq!((median(&[3.0, 1.0]), median(&[5.0, 1.0, 2.0])), (2.0, 2.0));
+    fn grids_and_roots_by_hand() {
         let grid = log_grid(0.1, 10.0, 5);
         assert_eq!((grid.len(), grid[0]), (5, 0.1));
         // A few roundings.
@@ -373,48 +279,6 @@ mod tests {
             mean_with_error(&[1.0, f64::NAN]).unwrap_err().to_string(),
             "values to average: value 1 is NaN; it must be finite"
         );
-    }
-
-    #[test]
-    fn line_by_hand() {
-        let fit = LinearFit::new(&[0.0, 1.0, 2.0, 3.0], &[1.0, 3.0, 4.0, 8.0]).unwrap();
-        // x̄ = 1.5, Sxx = 5, Sxy = 11, ȳ = 4, Syy = 26, residual 26 − 121/5 = 1.8, s² = 0.9
-        assert!(close(fit.slope.value, 2.2) && close(fit.intercept.value, 0.7));
-        assert!(close(fit.r2.unwrap(), 1.0 - 1.8 / 26.0));
-        assert!(close(fit.slope.standard_error.unwrap(), (0.9_f64 / 5.0).sqrt()));
-        assert!(close(fit.intercept.standard_error.unwrap(), (0.9_f64 * (0.25 + 2.25 / 5.0)).sqrt()));
-        assert!(LinearFit::new(&[1.0, 1.0], &[0.0, 1.0]).is_err());
-        assert_eq!(LinearFit::new(&[0.0, 1.0], &[2.0, 2.0]).unwrap().r2, None);
-    }
-
-    #[test]
-    fn slope_errors_are_calibrated() {
-        let x: Vec<f64> = (0..10).map(f64::from).collect();
-        let mut stream = Stream::new(3, "lines", 0);
-        let draws = 4000;
-        let covered = (0..draws)
-            .filter(|_| {
-                let y: Vec<f64> = x.iter().map(|x| 1.0 - 0.3 * x + 0.5 * stream.normal()).collect();
-                let slope = LinearFit::new(&x, &y).unwrap().slope;
-                // Student's t with 8 degrees of freedom: 95 % lie within 2.306.
-                (slope.value + 0.3).abs() < 2.306 * slope.standard_error.unwrap()
-            })
-            .count();
-        // Binomial standard error 0.0034; four of them.
-        assert!((covered as f64 / f64::from(draws) - 0.95).abs() < 4.0 * 0.0034, "{covered}");
-    }
-
-    #[test]
-    fn correlations_by_hand() {
-        let (x, y) = ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 100.0]);
-        // Ranks 1 3 2 4: 1 − 6·2/(4·15) = 0.8
-        assert!(close(spearman(&x, &y).unwrap(), 0.8));
-        assert!(close(spearman(&x, &[9.0, 5.0, 2.0, 1.0]).unwrap(), -1.0));
-        // Ties: ranks 1, 2.5, 2.5, 4 against 1 2 3 4: 4.5/√(4.5·5)
-        assert!(close(spearman(&[0.0, 7.0, 7.0, 9.0], &x).unwrap(), 4.5 / (22.5_f64).sqrt()));
-        assert!(close(pearson(&[0.0, 1.0, 2.0], &[0.0, 1.0, 5.0]).unwrap(), 5.0 / (28.0_f64).sqrt()));
-        assert!(spearman(&[1.0, 1.0], &[1.0, 2.0]).is_err());
-        assert!(pearson(&[1.0, 2.0], &[1.0]).is_err());
     }
 
     #[test]

@@ -18,7 +18,7 @@ const ALPHAS: usize = 200;
 const FEW_VALUES: usize = 10;
 
 /// Everything that is known about a task file before anything is computed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TaskCheck {
     /// "npz file", "folder", "recipe" or "unknown".
     pub kind: String,
@@ -102,7 +102,7 @@ pub(crate) fn check_file(path: &Path, memory: &Memory) -> (TaskCheck, Option<Tas
     let Loaded { kind, sequence, problems } = read(path);
     let mut report = match &sequence {
         Some(sequence) => check_sequence(sequence, memory),
-        None => TaskCheck::empty(),
+        None => TaskCheck::default(),
     };
     report.kind = kind.into();
     report.problems = problems.iter().map(ToString::to_string).collect();
@@ -114,7 +114,7 @@ pub(crate) fn check_file(path: &Path, memory: &Memory) -> (TaskCheck, Option<Tas
 
 /// The same checks for a sequence in memory.
 pub fn check_sequence(sequence: &TaskSequence, memory: &Memory) -> TaskCheck {
-    let mut report = TaskCheck::empty();
+    let mut report = TaskCheck { kind: "sequence".into(), ..TaskCheck::default() };
     report.problems = sequence.problems().iter().map(ToString::to_string).collect();
     report.settings = Some(sequence.settings.clone());
     report.notes = sequence.target_notes();
@@ -153,20 +153,6 @@ impl TaskCheck {
         self.computations.retain(|computation| computation.command == "forecast");
         let uneven = uneven_norms(&self.tasks);
         self.warnings.retain(|warning| Some(warning) != uneven.as_ref() && !warning.ends_with(SINGULAR));
-    }
-
-    fn empty() -> Self {
-        TaskCheck {
-            kind: "sequence".into(),
-            tasks: Vec::new(),
-            shared: Vec::new(),
-            distinct: 0,
-            settings: None,
-            computations: Vec::new(),
-            problems: Vec::new(),
-            notes: Vec::new(),
-            warnings: Vec::new(),
-        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Users' own sequences: one `.npz` file, a folder of them, or a recipe.
 
-use super::keys;
 use super::labels::{RawTargets, RawTask, TargetRule};
-use super::recipe::Recipe;
+use super::recipe::{Recipe, unknown_key};
 use super::{FileRecord, Present, Provenance, TaskSequence};
-use crate::data::{Array, CsvOptions, OpenFile, csv_arrays, npz_arrays, parse_mat};
+use crate::data::{Array, CsvOptions, OpenFile, csv_arrays, npz_arrays, parse_mat, write_npz};
 use crate::error::{Error, Result};
+use crate::linalg::Mat;
 use crate::plan::Sizes;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -44,6 +44,32 @@ impl TaskSequence {
             (Some(problem), _) => Err(problem),
             (None, None) => Err(Error::data(path.display().to_string(), "it holds no tasks")),
         }
+    }
+
+    /// Writes `x_1, y_1, x_1_test, y_1_test, f_1, f_1_test, x_2, …` as an uncompressed `.npz` file of float64 arrays, completely or not at
+    /// all; [`TaskSequence::load`] reads it back bit for bit (names and settings are not kept).
+    ///
+    /// # Errors
+    /// [`Error::Data`](crate::Error::Data) for an unusable sequence; [`Error::Io`](crate::Error::Io) where the file cannot be
+    /// written.
+    pub fn save_npz(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.validate()?;
+        let from = |m: &Mat<f64>| Array::from_mat(m.as_ref());
+        let mut arrays = Vec::new();
+        for (t, task) in (1..).zip(&self.tasks) {
+            arrays.push((format!("x_{t}"), from(&task.x)));
+            arrays.push((format!("y_{t}"), from(&task.y)));
+            if let Some(test) = &task.test {
+                arrays.push((format!("x_{t}_test"), from(&test.x)));
+                arrays.push((format!("y_{t}_test"), from(&test.y)));
+            }
+            if let Some(present) = &task.present {
+                arrays.push((format!("f_{t}"), from(&present.train)));
+                arrays.extend(present.test.iter().map(|f| (format!("f_{t}_test"), from(f))));
+            }
+        }
+        let named: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (name.as_str(), array)).collect();
+        write_npz(path, &named)
     }
 }
 
@@ -199,7 +225,7 @@ fn natural(name: &str) -> Vec<(String, u128)> {
 
 /// The arrays of one task.
 #[derive(Default)]
-struct Raw {
+struct TaskArrays {
     name: String,
     /// What messages call the file and task.
     place: String,
@@ -216,6 +242,16 @@ enum Slot {
     F,
     FTest,
 }
+
+/// The letter of every array of a task, and whether `_test` stands behind it.
+const SLOTS: [(&str, bool, Slot); 6] = [
+    ("x", false, Slot::X),
+    ("y", false, Slot::Y),
+    ("x", true, Slot::XTest),
+    ("y", true, Slot::YTest),
+    ("f", false, Slot::F),
+    ("f", true, Slot::FTest),
+];
 
 /// Sequences out of `.npz` files.
 fn tasks(kind: &'static str, files: &[PathBuf], mut problems: Vec<Error>) -> Loaded {
@@ -264,9 +300,9 @@ fn upright((name, mut array): (String, Array)) -> (String, Array) {
 }
 
 /// The tasks of one file, in order, each with the arrays it needs.
-fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Error>) -> Vec<Raw> {
+fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Error>) -> Vec<TaskArrays> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut found: BTreeMap<Option<usize>, Raw> = BTreeMap::new();
+    let mut found: BTreeMap<Option<usize>, TaskArrays> = BTreeMap::new();
     for (name, array) in arrays {
         let Some((number, slot)) = slot_of(&name) else {
             if let Some(right) = turned(&name) {
@@ -276,7 +312,7 @@ fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Err
             let known =
                 ["x_1", "y_1", "x_1_test", "y_1_test", "f_1", "f_1_test", "x", "y", "x_test", "y_test", "f", "f_test"];
             let known = known.map(String::from);
-            problems.push(keys::unknown_key(file, "an array name", &name, &known));
+            problems.push(unknown_key(file, "an array name", &name, &known));
             continue;
         };
         if let Err(e) = check_shape(file, &name, slot, &array) {
@@ -297,7 +333,7 @@ fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Err
 }
 
 /// Tasks are numbered from 1 (or from 0) without gaps, or a single one not at all, and arrays come in pairs.
-fn check_numbers(file: &Path, found: &BTreeMap<Option<usize>, Raw>, problems: &mut Vec<Error>) {
+fn check_numbers(file: &Path, found: &BTreeMap<Option<usize>, TaskArrays>, problems: &mut Vec<Error>) {
     let numbered: Vec<usize> = found.keys().copied().flatten().collect();
     let first = usize::from(numbered.first() != Some(&0));
     if found.contains_key(&None) && found.len() > 1 {
@@ -328,15 +364,8 @@ fn slot_of(name: &str) -> Option<(Option<usize>, Slot)> {
         // Leading zeros would let two names mean one array.
         Some(digits) => Some(digits.parse::<usize>().ok().filter(|n| n.to_string() == digits)?),
     };
-    match (letter, test) {
-        ("x", false) => Some((number, Slot::X)),
-        ("y", false) => Some((number, Slot::Y)),
-        ("x", true) => Some((number, Slot::XTest)),
-        ("y", true) => Some((number, Slot::YTest)),
-        ("f", false) => Some((number, Slot::F)),
-        ("f", true) => Some((number, Slot::FTest)),
-        _ => None,
-    }
+    let (.., slot) = SLOTS.into_iter().find(|(known, of_test, _)| (letter, test) == (*known, *of_test))?;
+    Some((number, slot))
 }
 
 /// The name that is meant by one with its number at the end, as `x_test_1`.
@@ -348,14 +377,8 @@ fn turned(name: &str) -> Option<String> {
 
 fn slot_name(number: Option<usize>, slot: Slot) -> String {
     let number = number.map_or(String::new(), |number| format!("_{number}"));
-    match slot {
-        Slot::X => format!("x{number}"),
-        Slot::Y => format!("y{number}"),
-        Slot::XTest => format!("x{number}_test"),
-        Slot::YTest => format!("y{number}_test"),
-        Slot::F => format!("f{number}"),
-        Slot::FTest => format!("f{number}_test"),
-    }
+    let named = SLOTS.into_iter().find(|(.., known)| *known == slot);
+    named.map_or(String::new(), |(letter, test, _)| format!("{letter}{number}{}", if test { "_test" } else { "" }))
 }
 
 /// Inputs need two axes or more, targets one or two.
@@ -372,8 +395,8 @@ fn check_shape(file: &Path, name: &str, slot: Slot, array: &Array) -> Result<()>
 }
 
 /// Turns arrays into checked tasks; adds what is wrong to `problems`.
-fn assemble(raw: Vec<Raw>, files: Vec<FileRecord>, problems: &mut Vec<Error>) -> TaskSequence {
-    let given = |task: &Raw| {
+fn assemble(raw: Vec<TaskArrays>, files: Vec<FileRecord>, problems: &mut Vec<Error>) -> TaskSequence {
+    let given = |task: &TaskArrays| {
         let x = |slot| task.arrays.get(&slot).map(Array::to_mat);
         let y = |slot| task.arrays.get(&slot).map(RawTargets::from);
         let test = x(Slot::XTest).zip(y(Slot::YTest));

@@ -94,14 +94,11 @@ impl PartialSplit {
         let enough = |class: &&i64| has(train, class) >= needed && has(test, class) >= needed_test;
         let usable: Vec<i64> = train.keys().filter(enough).copied().collect();
         if usable.len() < 4 {
+            let PartialSplit { split, p, p_test, .. } = self;
+            let (have, all) = (usable.len(), train.len());
             let expected = format!(
-                "{} of {} classes have the {needed} training and {needed_test} test images that p = {} and p_test = {} \
-                 take of a class at split {}; four are needed",
-                usable.len(),
-                train.len(),
-                self.p,
-                self.p_test,
-                self.split
+                "{have} of {all} classes have the {needed} training and {needed_test} test images that p = {p} and p_test = \
+                 {p_test} take of a class at split {split}; four are needed"
             );
             return Err(Error::setting("p", self.p, expected));
         }
@@ -112,12 +109,8 @@ impl PartialSplit {
     /// The refusal of a `p` for which class `class` with its `images` does not suffice.
     fn too_few(&self, part: SourcePart, (images, class): (usize, i64), p: usize) -> Error {
         let most = (0..p / 2).rev().map(|half| 2 * half).find(|&q| self.shares(q).0.div_ceil(2) <= images).unwrap_or(0);
-        let expected = format!(
-            "class {class} has {} {} images, enough for at most {most} at split {}",
-            images,
-            part.name(),
-            self.split
-        );
+        let (kind, split) = (part.name(), self.split);
+        let expected = format!("class {class} has {images} {kind} images, enough for at most {most} at split {split}");
         Error::setting(part.setting(), p, expected)
     }
 

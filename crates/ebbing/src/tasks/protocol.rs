@@ -35,13 +35,7 @@ impl Protocol {
 
     /// The protocol of this name with default settings.
     pub fn named(kind: &str) -> Option<Self> {
-        Some(match kind {
-            "permuted" => Protocol::Permuted(Permuted::default()),
-            "split" => Protocol::Split(Split::default()),
-            "partial-split" => Protocol::PartialSplit(PartialSplit::default()),
-            "target-distractor" => Protocol::TargetDistractor(TargetDistractor::default()),
-            _ => return None,
-        })
+        serde_json::from_value(serde_json::json!({ "kind": kind })).ok()
     }
 
     /// The sizes of a sequence of inputs of dimension `dim`.

@@ -1,6 +1,5 @@
 //! The recipe file: a data set, its preprocessing and a protocol, or users' own tasks, in TOML.
 
-use super::keys;
 use super::{Interpolated, PostSteps, Protocol, TaskSequence, TasksFile, WithContext};
 use crate::data::{Dataset, KnownSet, Order, Preprocess, Sources, Whiten};
 use crate::error::{Error, Result};
@@ -292,7 +291,7 @@ fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
     }
     let mut check = |place: &str, table: &toml::Table, known: &[String]| {
         let unknown = table.keys().filter(|key| !known.contains(key));
-        problems.extend(unknown.map(|key| keys::unknown_key(path, place, key, known)));
+        problems.extend(unknown.map(|key| unknown_key(path, place, key, known)));
     };
     check(
         "a key",
@@ -301,24 +300,21 @@ fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
     );
     let sub = |name: &str| table.get(name).and_then(toml::Value::as_table);
     if let Some(preprocess) = sub("preprocess") {
-        check("a key of [preprocess]", preprocess, &keys::fields(&Preprocess::default()));
+        check("a key of [preprocess]", preprocess, &fields(&Preprocess::default()));
         if let Some(whiten) = preprocess.get("whiten").and_then(toml::Value::as_table) {
-            check("a key of [preprocess.whiten]", whiten, &keys::fields(&Whiten::default()));
+            check("a key of [preprocess.whiten]", whiten, &fields(&Whiten::default()));
         }
     }
-    if let Some(interpolate) = sub("interpolate") {
-        check("a key of [interpolate]", interpolate, &keys::fields(&Interpolated::default()));
-    }
-    if let Some(context) = sub("context") {
-        check("a key of [context]", context, &keys::fields(&WithContext::default()));
+    for (name, known) in
+        [("interpolate", fields(&Interpolated::default())), ("context", fields(&WithContext::default()))]
+    {
+        sub(name).into_iter().for_each(|table| check(&format!("a key of [{name}]"), table, &known));
     }
     if let Some(protocol) = sub("protocol") {
         let kind = protocol.get("kind").and_then(toml::Value::as_str);
         match (kind, kind.and_then(Protocol::named)) {
-            (_, Some(named)) => check("a key of [protocol]", protocol, &keys::fields(&named)),
-            (Some(kind), None) => {
-                problems.push(keys::unknown_key(path, "protocol.kind", kind, &owned(&Protocol::KINDS)))
-            }
+            (_, Some(named)) => check("a key of [protocol]", protocol, &fields(&named)),
+            (Some(kind), None) => problems.push(unknown_key(path, "protocol.kind", kind, &owned(&Protocol::KINDS))),
             (None, None) => {
                 let expected = format!("give one of {}", Protocol::KINDS.join(", "));
                 problems.push(Error::file(path, "protocol.kind", "missing", expected));
@@ -326,4 +322,39 @@ fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
         }
     }
     problems
+}
+
+/// The refusal of an unknown `key` in a file, with the nearest known one; `what` says what the key is.
+pub fn unknown_key(path: &Path, what: &str, key: &str, known: &[String]) -> Error {
+    let expected = match nearest(key, known) {
+        Some(near) => format!("the nearest known one is `{near}` (known are {})", known.join(", ")),
+        None => "nothing is expected here".into(),
+    };
+    Error::file(path, what, format!("`{key}`, which is unknown"), expected)
+}
+
+/// The known word with the smallest edit distance (Levenshtein's; the first of several).
+fn nearest<'a>(word: &str, known: &'a [String]) -> Option<&'a str> {
+    known.iter().min_by_key(|other| strsim::levenshtein(word, other)).map(String::as_str)
+}
+
+/// The names of the fields of a settings struct.
+fn fields(settings: &impl Serialize) -> Vec<String> {
+    match serde_json::to_value(settings) {
+        Ok(serde_json::Value::Object(map)) => map.into_iter().map(|(key, _)| key).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_names() {
+        let known: Vec<String> = ["tasks", "p", "p_test", "ratio"].map(String::from).to_vec();
+        assert_eq!(nearest("ratoi", &known), Some("ratio"));
+        assert_eq!(nearest("ptest", &known), Some("p_test"));
+        assert_eq!(nearest("x", &[]), None);
+    }
 }

@@ -101,14 +101,11 @@ impl Split {
         let enough = |class: &&i64| has(train, **class, most) && has(test, **class, most_test);
         let usable: Vec<i64> = train.keys().filter(enough).copied().collect();
         if per_task.checked_mul(self.tasks).is_none_or(|needed| needed > usable.len()) {
+            let (Split { p, p_test, .. }, have, all) = (self, usable.len(), train.len());
+            let tasks = have / per_task;
             let expected = format!(
-                "{} of {} classes have the {most} training and {most_test} test images that p = {} and p_test = {} ask \
-                 of a class, enough for at most {} tasks of {per_task} classes",
-                usable.len(),
-                train.len(),
-                self.p,
-                self.p_test,
-                usable.len() / per_task
+                "{have} of {all} classes have the {most} training and {most_test} test images that p = {p} and p_test = \
+                 {p_test} ask of a class, enough for at most {tasks} tasks of {per_task} classes"
             );
             return Err(Error::setting("tasks", self.tasks, expected));
         }

@@ -3,7 +3,7 @@
 use super::Provenance;
 use crate::data::hex;
 use crate::error::{Error, Result, refuse};
-use crate::linalg::{Mat, MatRef};
+use crate::linalg::{Mat, MatRef, not_finite};
 use crate::plan::Sizes;
 use sha2::{Digest, Sha256};
 
@@ -243,11 +243,9 @@ impl Task {
                 ));
             }
             if let Some((i, j)) = not_finite(f) {
+                let (row, column, value) = (i + 1, j + 1, f[(i, j)]);
                 return Some(format!(
-                    "present output row {}, column {} is {}; every value must be finite",
-                    i + 1,
-                    j + 1,
-                    f[(i, j)]
+                    "present output row {row}, column {column} is {value}; every value must be finite"
                 ));
             }
         }
@@ -315,13 +313,11 @@ fn set_problems(what: &str, x: MatRef<'_, f64>, y: MatRef<'_, f64>, all: Expecte
         add("it has no target column; at least one is needed".into());
     }
     if x.nrows() != rows_per_example * y.nrows() {
-        let each = if rows_per_example > 1 {
-            "each target needs one input, as in task 1"
-        } else {
-            "each input needs one row of targets"
-        };
-        let turned =
-            if x.ncols() == y.nrows() { " (is x transposed? Examples are rows, features columns)" } else { "" };
+        let several = rows_per_example > 1;
+        let each =
+            if several { "each target needs one input, as in task 1" } else { "each input needs one row of targets" };
+        let turned = " (is x transposed? Examples are rows, features columns)";
+        let turned = if x.ncols() == y.nrows() { turned } else { "" };
         add(format!("{} inputs but {} targets; {each}{turned}", x.nrows(), y.nrows()));
     }
     if x.ncols() != dim {
@@ -335,11 +331,6 @@ fn set_problems(what: &str, x: MatRef<'_, f64>, y: MatRef<'_, f64>, all: Expecte
             add(format!("{name} row {}, column {} is {}; every value must be finite", i + 1, j + 1, m[(i, j)]));
         }
     }
-}
-
-/// The first entry, row by row, that is NaN or infinite.
-fn not_finite(m: MatRef<'_, f64>) -> Option<(usize, usize)> {
-    (0..m.ncols()).flat_map(|j| (0..m.nrows()).map(move |i| (i, j))).filter(|&(i, j)| !m[(i, j)].is_finite()).min()
 }
 
 /// Refuses an order that does not name each of `count` tasks once, from 1.

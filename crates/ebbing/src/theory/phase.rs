@@ -370,12 +370,9 @@ impl CriticalLoad {
         let p = size as f64;
         let alpha = p / width;
         if alpha == 1.0 {
-            return Err(Error::setting(
-                "width",
-                width,
-                "equals the number of examples: alpha = 1 is the boundary of fixed representations, where the theory has no value; \
-                 take another width",
-            ));
+            let expected = "equals the number of examples: alpha = 1 is the boundary of fixed representations, where the theory \
+                            has no value; take another width";
+            return Err(Error::setting("width", width, expected));
         }
         let (regime, near_critical) = self.regime(alpha);
         let generalizes_below = self.alpha_c.is_finite().then(|| p / self.alpha_c);

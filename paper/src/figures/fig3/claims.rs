@@ -4,8 +4,9 @@ use super::super::common::{Trend, TrendClaim};
 use super::{Fitted, SMALL, Slow, binned, examples};
 use crate::claim::Claim;
 use crate::figures::targets::Point;
+use crate::statistics::{LinearFit, median, pearson, spearman};
 use ebbing::linalg::Mat;
-use ebbing::stats::{Estimate, LinearFit, VarianceExplained, median, pearson, spearman};
+use ebbing::stats::{Estimate, VarianceExplained};
 use ebbing_studies::Result;
 
 pub(super) fn all(fitted: &[Fitted]) -> Result<Vec<Claim>> {

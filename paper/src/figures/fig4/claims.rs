@@ -5,7 +5,8 @@ use super::series::{Long, Series};
 use crate::claim::Claim;
 use crate::figures::common::{Trend, TrendClaim};
 use crate::figures::loads;
-use ebbing::stats::{Estimate, LinearFit};
+use crate::statistics::LinearFit;
+use ebbing::stats::Estimate;
 use ebbing_studies::Result;
 
 /// Why forgetting may not fall with depth.

@@ -4,7 +4,7 @@ use super::super::common::{Trend, TrendClaim};
 use super::super::loads::{estimates_by, largest, mean, means_by};
 use super::{Benchmark, Fig6, critical_rows, percent};
 use crate::claim::Claim;
-use ebbing::stats::median;
+use crate::statistics::median;
 use ebbing_studies::{Frame, Result};
 
 pub(super) fn claims(study: &Fig6, benchmark: &Benchmark, frame: &Frame) -> Result<Vec<Claim>> {

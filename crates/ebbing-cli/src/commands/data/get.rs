@@ -174,10 +174,6 @@ fn place(staged: &Path, folder: &Path, set: &KnownSet) -> ebbing::Result<()> {
 
 /// Where files wait until the set is complete: beside its folder, so that moving them is a rename.
 fn staging_of(folder: &Path) -> PathBuf {
-    let name = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    parent(folder).join(format!(".{name}.download"))
-}
-
-fn parent(folder: &Path) -> PathBuf {
-    folder.parent().map(Path::to_path_buf).unwrap_or_default()
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    folder.with_file_name(format!(".{name}.download"))
 }

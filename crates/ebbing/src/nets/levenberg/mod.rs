@@ -27,8 +27,8 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-use super::descent::{Progress, TaskEnd};
-use super::learner::{LossScale, TrainSettings};
+use super::descent::{Progress, TaskEnd, loss_scale};
+use super::learner::TrainSettings;
 use super::mlp::{Mlp, to_f64};
 use super::posterior::Heads;
 use super::train::Examples;
@@ -46,7 +46,7 @@ use system::StepSystem;
 /// What is known of a minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Minimum {
-    /// `c/2 Σ r² + κ/2 |Θ − Θ_{t−1}|²` (and the readout's own penalty), c as in [`LossScale`].
+    /// `c/2 Σ r² + κ/2 |Θ − Θ_{t−1}|²` (and the readout's own penalty), c as in [`LossScale`](crate::nets::LossScale).
     pub objective: f64,
     /// Its gradient's norm over that at the start, the kinks of ReLUs rounded off within a thousandth of their scale.
     pub gradient: f64,
@@ -154,10 +154,7 @@ struct Ended {
 impl<'a> Minimizer<'a> {
     /// Prepares `task`, whose hidden weights (and, with one readout for all tasks, readout) are pulled to where they are.
     pub fn new(settings: &'a TrainSettings, task: usize, head: usize, data: &'a Examples, net: &Mlp) -> Self {
-        let loss = match settings.loss {
-            LossScale::Sum => 1.0,
-            LossScale::Mean => 1.0 / data.x.nrows() as f64,
-        };
+        let loss = loss_scale(settings.loss, data.x.nrows());
         let readout = to_f64(&net.heads[head]);
         let problem = Problem::new(net, data, settings.readout_only, loss, &readout);
         let start = problem.start(readout.clone());

@@ -21,10 +21,8 @@ pub fn convergence(chains: &[Vec<f64>]) -> Convergence {
     let (m, n) = (parts.len() as f64, half as f64);
     // Geyer's initial positive sequence on the combined autocorrelation.
     let correlation = |lag: usize| {
-        let mut sum = 0.0;
-        for c in &parts {
-            sum += c[lag..].iter().zip(*c).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-        }
+        let moved = |c: &&[f64]| c[lag..].iter().zip(*c).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let sum: f64 = parts.iter().map(moved).sum();
         1.0 - sum / (m * (n - lag as f64)) / (2.0 * total)
     };
     // Pairs of lags (0,1), (2,3) …: these sums are positive for a reversible chain, those of (1,2), (3,4) … need not be.

@@ -36,11 +36,7 @@ pub(super) fn in_their_span(tasks: &[Task]) -> Result<Vec<Task>> {
         Mat::from_fn(x.nrows(), kept.len(), |i, k| coordinate(start + i, k))
     };
     let mut reduced = tasks.to_vec();
-    for task in &mut reduced {
-        task.x = next(&task.x);
-    }
-    for test in reduced.iter_mut().filter_map(|t| t.test.as_mut()) {
-        test.x = next(&test.x);
-    }
+    reduced.iter_mut().for_each(|task| task.x = next(&task.x));
+    reduced.iter_mut().filter_map(|t| t.test.as_mut()).for_each(|test| test.x = next(&test.x));
     Ok(reduced)
 }

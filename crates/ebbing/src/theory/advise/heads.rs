@@ -1,8 +1,9 @@
 //! A readout per task at the user's own width, by the multi-head theory.
 
-use super::remedies::{LAMBDAS, Trial, penalty};
+use super::remedies::{LAMBDAS, Trial};
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::stats::number::chosen;
 use crate::tasks::TaskSequence;
 use crate::theory::multi_head::{MultiHeadSettings, outcome_of_readouts};
 use crate::theory::single_head::SingleHeadSettings;
@@ -61,7 +62,7 @@ fn best_penalty(
         let value = outcomes.iter().map(|o| o.accuracy.map_or(o.forgetting, |a| 1.0 - a)).sum::<f64>();
         if best.as_ref().is_none_or(|(least, _)| value < *least) {
             let bounded = readout_norm.map_or(String::new(), |norm| format!(", |a|²/N ≤ {norm}"));
-            let name = format!("readouts, N = {width}, λ = {}{bounded}", penalty(lambda));
+            let name = format!("readouts, N = {width}, λ = {}{bounded}", chosen(lambda));
             best = Some((value, Trial { name, needs: "the task at test time", cost: 1.0, outcomes }));
         }
     }

@@ -53,11 +53,6 @@ pub(super) struct Search<'a> {
     partners: Vec<(Trial, RemedyKind, SingleHeadSettings, Vec<Bench>)>,
 }
 
-/// A penalty in a name.
-pub(super) fn penalty(lambda: f64) -> String {
-    chosen(lambda)
-}
-
 fn mean(outcomes: &[Outcome]) -> f64 {
     outcomes.iter().map(|o| o.forgetting).sum::<f64>() / outcomes.len() as f64
 }
@@ -323,15 +318,13 @@ impl<'a> Search<'a> {
             let Some(found) = found else { continue };
             let order: Vec<usize> = found.order.iter().map(|t| t - 1).collect();
             let outcomes = self.bases.iter().map(|b| b.outcome(self.theory, &order)).collect::<Result<Vec<_>>>();
-            match outcomes {
-                Ok(outcomes) => {
-                    let names: Vec<&str> = self.draws[0].tasks.iter().map(|task| task.name.as_str()).collect();
-                    let name = format!("order {}{why}", in_order(&found.order, &names));
-                    self.push(RemedyKind::Order, &Trial { name, needs: "all tasks known before", cost: 1.0, outcomes });
-                    self.order.get_or_insert(order);
-                }
-                Err(error) => self.refuse(RemedyKind::Order, "another order", &error),
+            if outcomes.is_ok() {
+                self.order.get_or_insert(order);
             }
+            let names: Vec<&str> = self.draws[0].tasks.iter().map(|task| task.name.as_str()).collect();
+            let name = format!("order {}{why}", in_order(&found.order, &names));
+            let trial = outcomes.map(|outcomes| Trial { name, needs: "all tasks known before", cost: 1.0, outcomes });
+            self.push_or_refuse(RemedyKind::Order, "another order", trial);
         }
     }
 
@@ -350,7 +343,7 @@ impl<'a> Search<'a> {
         let mut best: Result<Trial> = Err(no_network());
         for lambda in tried.into_iter().filter(|_| !self.settings.features) {
             let theory = SingleHeadSettings { mode: Mode::Gibbs, lambda, ..self.theory };
-            let name = format!("penalty, λ = {} on all{}", penalty(lambda), self.temperature());
+            let name = format!("penalty, λ = {} on all{}", chosen(lambda), self.temperature());
             let outcomes = self
                 .draws
                 .iter()
@@ -359,7 +352,7 @@ impl<'a> Search<'a> {
             let trial = outcomes.map(|outcomes| Trial { name, needs: "a copy of the weights", cost: 1.0, outcomes });
             if !self.settings.lambdas.is_empty() {
                 // Those that were asked for each have a row.
-                let what = format!("penalty, λ = {}{}", penalty(lambda), self.temperature());
+                let what = format!("penalty, λ = {}{}", chosen(lambda), self.temperature());
                 self.push_or_refuse(RemedyKind::Penalty, &what, trial);
                 continue;
             }
@@ -450,23 +443,17 @@ impl<'a> Search<'a> {
             let learned = each.iter().map(|o| o.learned).sum();
             Ok(Outcome { forgetting: 0.0, accuracy, backward_transfer: accuracy.map(|_| 0.0), learned })
         };
-        match self.bases.iter().map(alone).collect::<Result<Vec<_>>>() {
-            Ok(outcomes) => {
-                let name = "a readout per task (wide)".to_string();
-                self.push(RemedyKind::Readouts, &Trial { name, needs: "the task at test time", cost: 1.0, outcomes });
-            }
-            Err(error) => self.refuse(RemedyKind::Readouts, "a readout per task", &error),
-        }
+        let name = "a readout per task (wide)".to_string();
+        let outcomes = self.bases.iter().map(alone).collect::<Result<Vec<_>>>();
+        let trial = outcomes.map(|outcomes| Trial { name, needs: "the task at test time", cost: 1.0, outcomes });
+        self.push_or_refuse(RemedyKind::Readouts, "a readout per task", trial);
     }
 
     /// Everything at once: everything stored, the kernel of every task being the same.
     fn joint(&mut self) {
         let everything = Replay { budget: ReplayBudget::InAll, ..Replay::default() };
-        let theory = if self.theory.mode == Mode::Ntk {
-            SingleHeadSettings { mode: Mode::Lazy, ..self.theory }
-        } else {
-            self.theory
-        };
+        let mode = if self.theory.mode == Mode::Ntk { Mode::Lazy } else { self.theory.mode };
+        let theory = SingleHeadSettings { mode, ..self.theory };
         let all = |b: &Bench| {
             let (examples, _) = everything.most(&b.given(&self.given))?;
             let replay = Replay { examples, ..everything };
@@ -474,13 +461,11 @@ impl<'a> Search<'a> {
             // Nothing comes before anything: there is no transfer.
             Ok(Outcome { backward_transfer: None, ..outcome })
         };
-        match self.bases.iter().map(all).collect::<Result<Vec<_>>>() {
-            Ok(outcomes) => {
-                let name = "everything at once (bound)".to_string();
-                self.push(RemedyKind::Joint, &Trial { name, needs: "all data at one time", cost: 1.0, outcomes });
-            }
-            Err(error) => self.refuse(RemedyKind::Joint, "everything at once (bound)", &error),
-        }
+        let what = "everything at once (bound)";
+        let outcomes = self.bases.iter().map(all).collect::<Result<Vec<_>>>();
+        let (name, needs) = (what.to_string(), "all data at one time");
+        let trial = outcomes.map(|outcomes| Trial { name, needs, cost: 1.0, outcomes });
+        self.push_or_refuse(RemedyKind::Joint, what, trial);
     }
 
     /// Replay with each of the others; the best two are reported.

@@ -297,22 +297,11 @@ impl Chain {
 
 /// `d K¹ + u0 ΔK`; ΔK is not read where u0 = 0.
 fn combination(d: f64, k1: &Mat<f64>, u0: f64, delta: &Mat<f64>) -> Mat<f64> {
-    if u0 == 0.0 {
-        return Mat::from_fn(k1.nrows(), k1.ncols(), |i, j| d * k1[(i, j)]);
-    }
-    Mat::from_fn(k1.nrows(), k1.ncols(), |i, j| d * k1[(i, j)] + u0 * delta[(i, j)])
+    Mat::from_fn(k1.nrows(), k1.ncols(), |i, j| d * k1[(i, j)] + if u0 == 0.0 { 0.0 } else { u0 * delta[(i, j)] })
 }
 
 /// `Σ_t Γ[s][t]` for every s.
 fn contract(gamma: &[Vec<Mat<f64>>]) -> Vec<Mat<f64>> {
-    gamma
-        .iter()
-        .map(|row| {
-            let mut sum = row[0].clone();
-            for block in &row[1..] {
-                sum += block;
-            }
-            sum
-        })
-        .collect()
+    let sum = |row: &Vec<Mat<f64>>| row[1..].iter().fold(row[0].clone(), |sum, block| sum + block);
+    gamma.iter().map(sum).collect()
 }

@@ -12,7 +12,7 @@
 
 use super::limit::Regime;
 use super::two_tasks::TwoTasks;
-use crate::error::{Error, Result};
+use crate::error::{Result, refuse};
 use crate::stats::bisect;
 use crate::stats::number::{accuracy, within};
 use serde::Serialize;
@@ -74,13 +74,8 @@ impl TwoTasks {
     /// # Errors
     /// [`Error::Setting`] at finite λ, where the transition is smooth.
     pub fn critical_load(&self) -> Result<CriticalLoad> {
-        if self.lambda().is_finite() {
-            return Err(Error::setting(
-                "lambda",
-                self.lambda(),
-                "must be inf for a critical load; at finite lambda the change is smooth",
-            ));
-        }
+        let expected = "must be inf for a critical load; at finite lambda the change is smooth";
+        refuse(self.lambda().is_finite(), "lambda", self.lambda(), expected)?;
         let [p1, p2] = self.sizes().map(|p| p as f64);
         let sum = |f: &dyn Fn(usize) -> f64| (0..self.y.len()).map(f).sum::<f64>();
         let trace = sum(&|i| self.g_diagonal[i]);
@@ -152,28 +147,18 @@ impl TwoTasks {
 
 impl CriticalLoad {
     fn add_notes(&mut self) {
-        if self.alpha_c == 1.0 {
-            self.notes.push(
-                "alpha_c = 1: there is no overfitting regime (as for identical tasks); every load above 1 generalizes"
-                    .into(),
-            );
-        }
-        if self.alpha_c.is_infinite() {
-            self.notes
-                .push(format!("no α_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime"));
-        }
-        if self.gamma_sim <= 0.0 {
-            self.notes.push(format!(
-                "γ_sim = {:.3} is not positive: the γ_sim law gives no generalization regime at any load",
-                self.gamma_sim
-            ));
-        }
-        if self.label_scale.iter().any(|s| (s - 1.0).abs() > 0.1) {
-            self.notes.push(format!(
-                "the γ_sim law assumes labels with YᵀK⁻¹Y/P = 1; here they have {:.3} and {:.3}",
-                self.label_scale[0], self.label_scale[1]
-            ));
-        }
+        let mut note = |holds: bool, text: String| self.notes.extend(holds.then_some(text));
+        let (gamma, [first, second]) = (self.gamma_sim, self.label_scale);
+        let none =
+            "alpha_c = 1: there is no overfitting regime (as for identical tasks); every load above 1 generalizes";
+        note(self.alpha_c == 1.0, none.into());
+        let all = format!("no α_c up to {BOUND:.0e}: every load between 1 and there is in the overfitting regime");
+        note(self.alpha_c.is_infinite(), all);
+        let never = "is not positive: the γ_sim law gives no generalization regime at any load";
+        note(gamma <= 0.0, format!("γ_sim = {gamma:.3} {never}"));
+        let scale =
+            format!("the γ_sim law assumes labels with YᵀK⁻¹Y/P = 1; here they have {first:.3} and {second:.3}");
+        note(self.label_scale.iter().any(|s| (s - 1.0).abs() > 0.1), scale);
     }
 }
 

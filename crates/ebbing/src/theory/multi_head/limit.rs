@@ -19,7 +19,7 @@ use super::one_task::FirstFactor;
 use super::saddle::TOLERANCE;
 use super::solve::EquationResidual;
 use super::two_tasks::{Power, TwoTaskPoint, TwoTasks};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse};
 use crate::stats::bisect;
 use serde::{Deserialize, Serialize};
 
@@ -140,13 +140,9 @@ impl TwoTasks {
     /// The factors at λ = ∞.
     pub(super) fn limit_point(&self, alpha: f64) -> Result<TwoTaskPoint> {
         let bound = self.readout.bound;
-        if alpha == 1.0 && bound.is_infinite() {
-            return Err(Error::setting(
-                "alpha",
-                1,
-                "must not be 1 at lambda = inf: fixed representations end there, and only smaller and larger loads have a solution",
-            ));
-        }
+        let expected = "must not be 1 at lambda = inf: fixed representations end there, and only smaller and larger loads have a \
+                        solution";
+        refuse(alpha == 1.0 && bound.is_infinite(), "alpha", 1, expected)?;
         let width = self.y.len() as f64 / alpha;
         let sigma2 = self.readout.sigma2;
         let first = self.alone.factor(width, self.readout)?;

@@ -12,7 +12,7 @@
 
 use super::solve::Finite;
 use super::two_tasks::{TwoTaskPoint, TwoTasks};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse};
 use crate::linalg::{Mat, MatRef, column, matmul, matmul_into};
 
 /// The parts of the learned kernel on one set of inputs, in a basis in which `K̃^{-1}` is diagonal.
@@ -90,13 +90,8 @@ impl TwoTasks {
     /// # Errors
     /// [`Error::Setting`] at finite λ, where the formula does not hold; [`Error::Data`] for inputs that do not fit.
     pub fn representation_change(&self, point: &TwoTaskPoint, x: MatRef<'_, f64>) -> Result<Mat<f64>> {
-        if point.lambda.is_finite() {
-            return Err(Error::setting(
-                "lambda",
-                point.lambda,
-                "must be inf: the change of representations is derived in that limit",
-            ));
-        }
+        let expected = "must be inf: the change of representations is derived in that limit";
+        refuse(point.lambda.is_finite(), "lambda", point.lambda, expected)?;
         let rows = self.rows(x)?;
         let m: Vec<f64> = (0..self.y.len()).map(|i| self.shrinkage(point, i)).collect();
         let z: Vec<f64> = (0..self.y.len()).map(|i| m[i] * self.innovation(point, i)).collect();
@@ -124,10 +119,8 @@ impl Finite {
     /// [`Error::OutsideTheory`] for any other number of tasks; [`Error::Data`] for inputs that do not fit.
     pub fn learned_kernel(&self, x: MatRef<'_, f64>) -> Result<Mat<f64>> {
         if self.tasks() != 2 {
-            return Err(Error::outside(
-                format!("the hidden kernel after {} tasks", self.tasks()),
-                "it is derived for two tasks",
-            ));
+            let what = format!("the hidden kernel after {} tasks", self.tasks());
+            return Err(Error::outside(what, "it is derived for two tasks"));
         }
         let (k1, delta) = self.kernels_at(2, x)?;
         let (own, first) = (self.chain.factor(1), self.chain.factor(0));

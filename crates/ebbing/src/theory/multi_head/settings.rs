@@ -1,7 +1,8 @@
 //! Settings of the multi-head theory, and the checks that make them usable.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive, refuse};
 use crate::kernels::{Activation, Architecture, WeightPrior};
+use crate::linalg::MatRef;
 use crate::tasks::{Task, TestSet};
 use serde::{Deserialize, Serialize};
 
@@ -69,17 +70,13 @@ impl MultiHeadSettings {
 
     /// The prior of the readouts.
     pub(super) fn readout(&self) -> Result<ReadoutPrior> {
-        let positive = |name: &str, value: f64| match value > 0.0 && value.is_finite() {
-            true => Ok(value),
-            false => Err(Error::setting(name, value, "must be positive and finite")),
-        };
-        let sigma2 = self.readout_sigma2.map_or(Ok(self.sigma2), |s| positive("readout_sigma2", s))?;
-        let bound = self.readout_norm.map_or(Ok(f64::INFINITY), |c| positive("readout_norm", c))?;
+        let sigma2 = self.readout_sigma2.unwrap_or(self.sigma2);
+        self.readout_sigma2.map_or(Ok(()), |s| positive("readout_sigma2", s))?;
+        let bound = self.readout_norm.unwrap_or(f64::INFINITY);
+        self.readout_norm.map_or(Ok(()), |c| positive("readout_norm", c))?;
         if bound.is_finite() && self.ridge()? != 0.0 {
-            return Err(Error::outside(
-                format!("a bound on readouts at beta = {}", self.beta),
-                "it is found for beta = inf; use readout_sigma2, or leave beta out",
-            ));
+            let reason = "it is found for beta = inf; use readout_sigma2, or leave beta out";
+            return Err(Error::outside(format!("a bound on readouts at beta = {}", self.beta), reason));
         }
         Ok(ReadoutPrior { sigma2, bound })
     }
@@ -98,23 +95,20 @@ impl MultiHeadSettings {
 
     /// The term `β^{-1}` that temperature adds to every training diagonal block.
     pub(super) fn ridge(&self) -> Result<f64> {
-        if self.beta > 0.0 {
-            return Ok(1.0 / self.beta);
-        }
-        Err(Error::setting("beta", self.beta, "must be positive (inf: training data is interpolated)"))
+        let expected = "must be positive (inf: training data is interpolated)";
+        refuse(self.beta.is_nan() || self.beta <= 0.0, "beta", self.beta, expected).map(|()| 1.0 / self.beta)
     }
 
     /// The width N, given directly or as `P_T/α`.
     pub(in crate::theory) fn network_width(&self, newest_size: usize) -> Result<f64> {
         match (self.alpha, self.width) {
             (Some(alpha), None) => Ok(newest_size as f64 / checked_load(alpha)?),
-            (None, Some(width)) if width.is_finite() && width > 0.0 => Ok(width),
-            (None, Some(width)) => Err(Error::setting("width", width, "must be positive and finite")),
-            (Some(alpha), Some(width)) => Err(Error::setting(
-                "width",
-                width,
-                format!("is given together with alpha = {alpha}; give one of them, since alpha = P/width"),
-            )),
+            (None, Some(width)) => positive("width", width).map(|()| width),
+            (Some(alpha), Some(width)) => {
+                let expected =
+                    format!("is given together with alpha = {alpha}; give one of them, since alpha = P/width");
+                Err(Error::setting("width", width, expected))
+            }
             (None, None) => Err(Error::setting("alpha", "missing", "give alpha or width, exactly one of them")),
         }
     }
@@ -144,10 +138,8 @@ pub(super) fn held_out(tasks: &[Task], task: usize) -> Result<&TestSet> {
 
 /// α > 0 and finite.
 pub(super) fn checked_load(alpha: f64) -> Result<f64> {
-    if alpha.is_finite() && alpha > 0.0 {
-        return Ok(alpha);
-    }
-    Err(Error::setting("alpha", alpha, "must be positive and finite: it is the number of examples per hidden unit"))
+    let expected = "must be positive and finite: it is the number of examples per hidden unit";
+    refuse(!(alpha.is_finite() && alpha > 0.0), "alpha", alpha, expected).map(|()| alpha)
 }
 
 /// Refuses tasks that the theory does not cover or that cannot be a task.
@@ -172,10 +164,8 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
         if let Some(test) = &task.test {
             if test.y.ncols() != 1 || test.x.nrows() == 0 {
                 let shape = format!("{} × {}", test.y.nrows(), test.y.ncols());
-                return Err(Error::data(
-                    name,
-                    format!("test targets are {shape}; expected one column and at least one row"),
-                ));
+                let problem = format!("test targets are {shape}; expected one column and at least one row");
+                return Err(Error::data(name, problem));
             }
             check_set(&name, "test", test.x.as_ref(), test.y.as_ref(), first.x.ncols())?;
         }
@@ -197,13 +187,7 @@ pub(super) fn labels(task: &Task) -> Vec<f64> {
 }
 
 /// Shapes and finite entries.
-fn check_set(
-    name: &str,
-    part: &str,
-    x: crate::linalg::MatRef<'_, f64>,
-    y: crate::linalg::MatRef<'_, f64>,
-    inputs: usize,
-) -> Result<()> {
+fn check_set(name: &str, part: &str, x: MatRef<'_, f64>, y: MatRef<'_, f64>, inputs: usize) -> Result<()> {
     if x.ncols() != inputs {
         let problem = format!("its {part} inputs have {} features and those of task 1 {inputs}", x.ncols());
         return Err(Error::data(name, problem));
@@ -213,12 +197,10 @@ fn check_set(
         return Err(Error::data(name, problem));
     }
     for (what, m) in [("input", x), ("target", y)] {
-        for j in 0..m.ncols() {
-            if let Some(i) = (0..m.nrows()).find(|&i| !m[(i, j)].is_finite()) {
-                let problem =
-                    format!("{part} {what} in row {}, column {} is {}; it must be finite", i + 1, j + 1, m[(i, j)]);
-                return Err(Error::data(name, problem));
-            }
+        if let Some((i, j)) = crate::linalg::not_finite(m) {
+            let (row, column, value) = (i + 1, j + 1, m[(i, j)]);
+            let problem = format!("{part} {what} in row {row}, column {column} is {value}; it must be finite");
+            return Err(Error::data(name, problem));
         }
     }
     Ok(())

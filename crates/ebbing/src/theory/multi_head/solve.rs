@@ -139,11 +139,7 @@ impl Finite {
             if miss.abs() < 0.1 {
                 break;
             }
-            if miss < 0.0 {
-                low = Some(x)
-            } else {
-                high = Some(x)
-            }
+            *(if miss < 0.0 { &mut low } else { &mut high }) = Some(x);
             x = match (low, high) {
                 (Some(low), Some(high)) => 0.5 * (low + high),
                 _ => x - miss,

@@ -112,16 +112,8 @@ impl TwoTasks {
                         let error = maps.error(|i| maps.base[i] + gain * from_d[(i, k)]);
                         let linear = sum(&|i| m[(i, k)] * (maps.qd[i] - maps.de[i]));
                         let square = sum(&|i| m[(i, k)].powi(2) * maps.dd[i]);
-                        (
-                            error,
-                            Power::finite(self.first_variance(
-                                point,
-                                maps.prior - maps.explained,
-                                linear,
-                                square,
-                                forms[0][k],
-                            )),
-                        )
+                        let free = maps.prior - maps.explained;
+                        (error, Power::finite(self.first_variance(point, free, linear, square, forms[0][k])))
                     }
                     Some(from_q) => {
                         let (rho, ratio) = (point.rho, point.u12 / point.u11);

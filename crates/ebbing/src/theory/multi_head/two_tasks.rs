@@ -8,7 +8,7 @@ use super::settings::{MultiHeadSettings, ReadoutPrior, check_tasks, checked_load
 use super::solve::{EquationResidual, checked_pencil, digits};
 use super::terms::Terms;
 use crate::context::Context;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refuse};
 use crate::kernels::{Architecture, Kernel, KernelKind, WeightPrior};
 use crate::linalg::{Cholesky, Mat, MatRef, Pencil, column, dot, matmul};
 use crate::plan::critical_load_cost;
@@ -165,10 +165,8 @@ impl TwoTasks {
         context.plan().check("the theory of two tasks", &sizes_of(tasks), critical_load_cost)?;
         let (prior, architecture) = (settings.prior()?, settings.architecture()?);
         if settings.ridge()? != 0.0 {
-            return Err(Error::outside(
-                format!("a sweep of two tasks at beta = {}", settings.beta),
-                "its shortcut is for beta = inf; solve every load by itself",
-            ));
+            let reason = "its shortcut is for beta = inf; solve every load by itself";
+            return Err(Error::outside(format!("a sweep of two tasks at beta = {}", settings.beta), reason));
         }
         let (x1, x2) = (tasks[0].x.as_ref(), tasks[1].x.as_ref());
         let kernel = |kind, t, s| Kernel::new(kind, architecture, prior, t, s);
@@ -279,14 +277,8 @@ impl TwoTasks {
             d: Power::finite(factors.d[1]),
             rho: factors.u0[1] / factors.d[1],
             limit: None,
-            residuals: names
-                .iter()
-                .zip(values)
-                .map(|((step, unknown), residual)| EquationResidual {
-                    step: *step,
-                    unknown: unknown.to_string(),
-                    residual,
-                })
+            residuals: (names.into_iter().zip(values))
+                .map(|((step, unknown), residual)| EquationResidual { step, unknown: unknown.into(), residual })
                 .collect(),
         })
     }
@@ -319,9 +311,8 @@ impl TwoTasks {
     /// # Errors
     /// [`Error::Setting`] at finite λ, where the kernel of the pencil is not `K_GP`.
     pub fn with_normalized_labels(mut self) -> Result<Self> {
-        if self.lambda().is_finite() {
-            return Err(Error::setting("lambda", self.lambda(), "must be inf to scale labels after the decomposition"));
-        }
+        let expected = "must be inf to scale labels after the decomposition";
+        refuse(self.lambda().is_finite(), "lambda", self.lambda(), expected)?;
         let [p1, p2] = self.sizes().map(|p| p as f64);
         let factors = [(p1 / self.quadratic).sqrt(), (p2 / dot(&self.y, &self.y)).sqrt()];
         for (task, factor) in self.tasks.iter_mut().zip(factors) {
