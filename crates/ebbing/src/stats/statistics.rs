@@ -241,7 +241,6 @@ fn check_finite(values: &[f64], what: &str, at_least: usize) -> Result<()> {
 mod tests {
     use super::*;
     use crate::linalg::Mat;
-    use crate::rng::Stream;
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-14 // a few roundings of numbers of order 1
