@@ -36,7 +36,7 @@ pub fn parse_mat(bytes: &[u8], path: &Path) -> Result<Vec<(String, Array)>> {
     let big_endian = match bytes.get(124..HEADER) {
         Some([0, 1, b'I', b'M']) => false,
         Some([1, 0, b'M', b'I']) => true,
-        _ => return Err(refuse("none of MATLAB 5")),
+        _ => return Err(refuse("not that of MATLAB 5")),
     };
     let mut all = Reader { bytes: &bytes[HEADER..], big_endian, path };
     let mut arrays = vec![];
@@ -246,7 +246,7 @@ mod tests {
             refused(b"MATLAB 7.3 MAT-file")
                 .contains("the format is that of MATLAB 7.3 (HDF5); only those that save -v7")
         );
-        assert!(refused(&[0; 200]).contains("none of MATLAB 5"));
+        assert!(refused(&[0; 200]).contains("not that of MATLAB 5"));
     }
 
     #[test]

@@ -27,8 +27,8 @@ mod memory;
 mod nets;
 mod theory;
 mod threads;
-mod told;
 mod whole;
+mod words;
 
 pub use features::{feature_forgetting_cost, feature_order_cost, feature_parameter_cost, feature_peak};
 pub(crate) use features::{in_feature_space, orders_in_feature_space, pairs_in_feature_space};
@@ -38,11 +38,11 @@ pub use theory::{
     critical_load_cost, first_task_cost, forgetting_cost, order_cost, order_parameter_cost, phase_cost, sequence_cost,
 };
 pub use threads::Threads;
-pub use told::{size, time};
+pub use whole::{KEEP_BYTES, forecast_cost, forecast_peak, in_tiles, whole_cost, whole_disk};
 pub(crate) use whole::{
     factor_operations, pairs_at_once, pass_operations, search_bytes, solve_operations, spare_bytes,
 };
-pub use whole::{forecast_cost, forecast_peak, in_tiles, whole_cost, whole_disk};
+pub use words::{about, size, time};
 
 use crate::linalg::{Mat, matmul_into};
 use serde::Serialize;

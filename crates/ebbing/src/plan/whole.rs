@@ -113,6 +113,9 @@ pub(crate) fn search_bytes(sizes: &Sizes, at_once: usize, most: usize, memory: &
     (room.min(most as f64) as usize).max(fewest.min(most))
 }
 
+/// Bytes of kernel blocks that a forecast keeps unless it is asked otherwise.
+pub const KEEP_BYTES: usize = 512 << 20;
+
 /// Bytes that a forecast in memory comes to where it may keep up to `keep` bytes of kernels: `tables` of all tasks where they fit
 /// (2 in modes `ntk` and `lazy`, 1 in mode `rf`, none otherwise), with the search for an order or without.
 pub fn forecast_peak(sizes: &Sizes, tables: usize, keep: usize, order: bool, memory: &Memory) -> f64 {

@@ -6,7 +6,8 @@ use super::pool::number_inputs;
 use super::{Provenance, Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::{
-    Cost, Memory, Speed, forecast_cost, in_tiles, order_cost, phase_cost, sequence_cost, size, whole_disk,
+    Cost, KEEP_BYTES, Memory, Speed, forecast_cost, forecast_peak, in_tiles, order_cost, phase_cost, sequence_cost,
+    size, whole_disk,
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -294,8 +295,12 @@ fn computations(sequence: &TaskSequence, with_test: usize, memory: &Memory) -> V
     if with_test > 0 {
         what += ", generalization and accuracy on test sets";
     }
-    let forecast = forecast_cost(&sizes, 1, memory);
+    let mut forecast = forecast_cost(&sizes, 1, memory);
     let tiles = in_tiles(&sizes, memory);
+    if !tiles {
+        // With the search for an order and the blocks that it keeps, as the line before the start has it.
+        forecast.bytes = forecast.bytes.max(forecast_peak(&sizes, 1, KEEP_BYTES, n > 1, memory));
+    }
     let order = if tiles { Cost::default() } else { order_cost(&sizes, true) };
     if n > 1 && !tiles {
         what += ", the best order of the tasks";

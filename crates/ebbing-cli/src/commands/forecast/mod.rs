@@ -8,8 +8,8 @@ use crate::guard::give_back;
 use crate::output::Output;
 use ebbing::data::Sources;
 use ebbing::plan::{
-    MemoryLimit, Speed, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost,
-    order_parameter_cost, sequence_cost, size, time,
+    MemoryLimit, Speed, about, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost,
+    order_parameter_cost, sequence_cost, size,
 };
 use ebbing::request::ForecastRequest;
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
@@ -93,8 +93,8 @@ fn announce(
     if let Some(disk) = request.disk_of(&sizes, context.plan()) {
         let cost = request.cost_of(&sizes, context.plan()).times(sequences.len());
         console.remark(&format!(
-            "the kernels do not fit into memory: in tiles, about {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
-            time(cost.seconds(speed)),
+            "the kernels do not fit into memory: in tiles, {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
+            about(cost.seconds(speed)),
             size(cost.bytes),
             size(disk),
             context.scratch_folder().display()
@@ -126,6 +126,6 @@ fn announce(
             false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order, context.plan()),
         };
         let bytes = peak.max(cost.bytes);
-        console.remark(&format!("about {} and {} of memory", time(seconds), size(bytes)));
+        console.remark(&format!("{} and {} of memory", about(seconds), size(bytes)));
     }
 }

@@ -61,7 +61,7 @@ impl Default for SingleHeadSettings {
             variance: false,
             replay: Replay::default(),
             share: true,
-            keep_bytes: 512 << 20,
+            keep_bytes: crate::plan::KEEP_BYTES,
         }
     }
 }
