@@ -9,20 +9,14 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import Array, as_sequence, native
-from ._multi_head import DEFINED, REGIMES, CriticalLoad, _readout, powers, several, unsettled
+from ._ebbing import DEFINED, DEFINED_FOR_MORE
+from ._multi_head import REGIMES, CriticalLoad, _readout, powers, several, unsettled
 from ._result import Result
 from ._settings import given, real, weight_variance, word
 from ._table import Table, frame, setting, significant, symbol, table
 
 #: The losses of two tasks.
 LOSSES = ("g21", "g22", "f21")
-
-#: What the losses of any number of tasks are: on training data, and with those on test data.
-F_T1 = "F_T1 is the training loss of task 1 after the last (0: remembered, 1: as bad as answering 0)"
-DEFINED_FOR_MORE = (
-    f"{F_T1}; G_T1 and G_TT are test losses of the first and the last task then, over those of a network that learned "
-    "the task alone."
-)
 
 #: What a curve tells at every λ and load, each with its exponent of λ.
 QUANTITIES = ("u_tt", "f_t1", "g_t1", "g_tt")
@@ -90,14 +84,14 @@ class PhaseCurves(Result):
         lam, alpha = (np.ravel(axis) for axis in np.meshgrid(self.lam, self.alpha, indexing="ij"))
         columns: dict[str, Any] = {symbol("lam"): map(setting, lam), symbol("alpha"): map(setting, alpha)}
         regimes = list(np.ravel(self.regime))
-        columns |= {"regime": regimes} if any(regimes) else {}
+        columns |= {"regime": [regime or "" for regime in regimes]} if any(regimes) else {}
         columns |= {symbol(name): powers(self, name) for name in QUANTITIES if name in self.__dict__}
         kept = {head: [v for v, each in zip(column, alpha) if load in (None, each)] for head, column in columns.items()}
         return [table("", kept)]
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
-        defined = DEFINED_FOR_MORE if "g_t1" in self.__dict__ else f"{F_T1}."
+        defined = DEFINED_FOR_MORE if "g_t1" in self.__dict__ else DEFINED_FOR_MORE.split(";")[0] + "."
         return [*(self.critical.sentences() if self.critical else []), defined]
 
 

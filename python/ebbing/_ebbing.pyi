@@ -17,13 +17,16 @@ _Made = tuple[list[_MadeTask], dict[str, Any]]
 _Progress = Callable[[float, float, str], None]
 
 __all__ = [
-    "MultiHead", "NumericalError", "Shown", "SingleHead", "Source", "Table", "TwoTasks", "__version__", "advise",
+    "DEFINED", "DEFINED_FOR_MORE", "MultiHead", "NumericalError", "Shown", "SingleHead", "Source", "Table", "TwoTasks", "__version__", "advise",
     "best_lambda", "chosen", "draw_tasks", "fields", "fit_forgetting", "forecast", "interpolated", "kernel", "literal", "load_tasks",
     "memory_limit", "metrics", "order_parameters", "order_parameters_of_kernels", "phase_curves", "phase_place",
     "prepared", "program", "sample_posterior", "save_tasks", "target_columns", "train", "variance_explained",
     "whole_targets", "with_context", "written",
 ]
 __version__: str
+#: What the losses of two tasks, and of more, are.
+DEFINED: str
+DEFINED_FOR_MORE: str
 
 class NumericalError(ArithmeticError): ...
 
@@ -104,6 +107,9 @@ class Shown:
         cls, title: str, about: Sequence[str], tables: Sequence[Table], sentences: Sequence[str], drawing: str | None,
         settings_json: str,
     ) -> Shown: ...
+    @staticmethod
+    def kept(text: str, html: str, report: str) -> Shown: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def text(self) -> str: ...
     def html(self) -> str: ...
     def report(self) -> str: ...

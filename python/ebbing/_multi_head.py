@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _ebbing
 from ._arrays import Array, as_sequence, decided, lower, matrix, native, own_classes, vector
+from ._ebbing import DEFINED
 from ._result import Result, Shown
 from ._settings import count, given, real, weight_variance, word
 from ._table import Table, frame, matrix_table, power, setting, symbol, table, values_table, without_rounding
@@ -26,13 +27,6 @@ REGIMES = {
 
 #: The prior variance of readouts and the bound on their norm.
 Readout = tuple[float | None, float | None]
-
-#: What the losses of two tasks are: on training data, and with those on test data.
-F_21 = "F_21 is the training loss of task 1 after task 2 (0: remembered, 1: as bad as answering 0)"
-DEFINED = (
-    f"{F_21}; G_21 and G_22 are test losses of tasks 1 and 2 after task 2, over those of a network that learned the task "
-    "alone."
-)
 
 #: Where a large λ stands for ∞, losses that have a limit move by no more than this when it grows tenfold.
 SETTLED = 1e-3
@@ -265,7 +259,7 @@ class TwoTaskLimit(Result):
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
-        return [DEFINED] if "g21" in self.__dict__ else [f"{F_21}."] if "f21" in self.__dict__ else []
+        return [DEFINED if "g21" in self.__dict__ else DEFINED.split(";")[0] + "."] if "f21" in self.__dict__ else []
 
 
 def powers(result: Result, name: str) -> list[str]:

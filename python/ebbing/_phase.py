@@ -116,18 +116,17 @@ def phase(
         curves = phase_curves(chosen, alpha=loads, lam=lam, beta=beta, **same)
         said = ["Regimes and their critical load are those of beta = inf.", *curves.sentences()]
         return Phase(critical=None, curves=curves, location=location, best=None, widths=None, representation=[], answer=said, **about)
-    with without_beta():
-        found = _ebbing.phase_place(
-            native(chosen),
-            None if width is None else real(width, "width"),
-            several(lam, "lam"),
-            several(loads, "alpha"),
-            math.sqrt(weight_variance(sigma, "sigma")),
-            word(activation, "activation", "relu"),
-            _readout(sigma_readout, readout_norm),
-            representation,
-            (_title(chosen.names), as_json(about["settings"])),
-        )
+    found = _ebbing.phase_place(
+        native(chosen),
+        None if width is None else real(width, "width"),
+        several(lam, "lam"),
+        several(loads, "alpha"),
+        math.sqrt(weight_variance(sigma, "sigma")),
+        word(activation, "activation", "relu"),
+        _readout(sigma_readout, readout_norm),
+        representation,
+        (_title(chosen.names), as_json(about["settings"])),
+    )
     placed: Phase = Phase.with_page(
         found["page"],
         critical=critical_of(found["critical"]),

@@ -69,6 +69,9 @@ mod _ebbing {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        use ebbing_show::{phase, plain_text};
+        module.add("DEFINED", plain_text(phase::DEFINED))?;
+        module.add("DEFINED_FOR_MORE", plain_text(phase::DEFINED_FOR_MORE))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

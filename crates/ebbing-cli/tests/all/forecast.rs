@@ -158,7 +158,7 @@ fn intervals_null_and_p_values_are_told_everywhere() {
     let home = Home::new();
     home.tasks(2, 40);
     let text = home.told("forecast --tasks tasks.npz --bootstrap 20 --shuffles 20 --out out");
-    let title = "95.0 % intervals, a tenth of the examples left out 20 times; null and two-sided p";
+    let title = "95 % intervals, a tenth of the examples left out 20 times; null and two-sided p";
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(title), "{text}");
     let head = text.lines().find(|line| line.contains("value")).unwrap();
     assert_eq!(head.split_whitespace().collect::<Vec<_>>(), ["pair", "value", "from", "to", "null", "p"]);

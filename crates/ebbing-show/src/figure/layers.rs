@@ -136,6 +136,12 @@ impl Band {
         Band { label: label.into(), x: x.into(), low: low.into(), high: high.into(), style, fill: None }
     }
 
+    /// A band of one standard error to either side.
+    pub fn around(x: &[f64], mean: &[f64], errors: &[f64]) -> Band {
+        let side = |sign: f64| mean.iter().zip(errors).map(|(m, e)| m + sign * e).collect::<Vec<f64>>();
+        Band::new("± SE", x, &side(-1.0), &side(1.0))
+    }
+
     /// A region of one regime, in its tint, named in the legend; it lies behind everything else.
     pub fn regime(regime: Regime, x: &[f64], low: &[f64], high: &[f64]) -> Band {
         Band { fill: Some(tint(regime)), ..Band::new(&regime.to_string(), x, low, high) }

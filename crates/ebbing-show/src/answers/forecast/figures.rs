@@ -44,9 +44,7 @@ fn forgetting(forecast: &Forecast) -> Figure {
     let mut panel = Panel::new().x("tasks learned, t").y("forgetting of task 1, F_{t1}").integer_x();
     if let Some(errors) = &f.standard_error {
         let e: Vec<f64> = errors.iter().map(|row| row[0]).collect();
-        let low: Vec<f64> = curve.iter().zip(&e).map(|(c, e)| c - e).collect();
-        let high: Vec<f64> = curve.iter().zip(&e).map(|(c, e)| c + e).collect();
-        panel = panel.band(Band::new("± SE", &times, &low, &high).category(0));
+        panel = panel.band(Band::around(&times, &curve, &e).category(0));
     }
     panel = panel.line(Line::new("theory", &times, &curve).category(0));
     if let Some(fit) = &forecast.fit {
@@ -228,9 +226,7 @@ fn depth(forecast: &Forecast, own: usize) -> Figure {
     let mut left = Panel::new().x("hidden layers, L").y("forgetting").integer_x();
     if forecast.seeds > 1 {
         let errors: Vec<f64> = forecast.depths.iter().map(|d| d.standard_error.unwrap_or(0.0)).collect();
-        let low: Vec<f64> = last.iter().zip(&errors).map(|(v, e)| v - e).collect();
-        let high: Vec<f64> = last.iter().zip(&errors).map(|(v, e)| v + e).collect();
-        left = left.band(Band::new("± SE", &x, &low, &high).category(1));
+        left = left.band(Band::around(&x, &last, &errors).category(1));
     }
     let mark = |panel: Panel| match x.contains(&(own as f64)) {
         true => panel.own(&format!("this network, L = {own}"), own as f64),

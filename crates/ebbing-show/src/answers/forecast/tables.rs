@@ -1,7 +1,6 @@
 //! The tables of a forecast, for the terminal, the report and files.
 
 use crate::answers::names_of;
-use crate::style::significant;
 use crate::table::{Rows, Spread, Table};
 use ebbing::Forecast;
 use ebbing::stats::Estimate;
@@ -92,7 +91,7 @@ pub(super) fn intervals(forecast: &Forecast, pairs: &[&PairForecast]) -> Option<
     let first = &pairs.first()?.detail;
     let mut title = Vec::new();
     if let Some(interval) = &first.interval {
-        let share = significant(100.0 * interval.confidence);
+        let share = chosen_number(100.0 * interval.confidence);
         title.push(format!("{share} % intervals, a tenth of the examples left out {} times", interval.samples));
     }
     if let Some(null) = &first.null {
