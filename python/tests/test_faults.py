@@ -115,7 +115,7 @@ def test_what_is_no_word_or_no_variance_is_refused_in_a_sentence() -> None:
     with pytest.raises(TypeError, match="activation is <ufunc 'tanh'>; it must be a number or a word"):
         ebbing.forecast([(x, y)] * 2, activation=np.tanh)
     for sigma in (1e200, 1e-200):
-        with pytest.raises(ValueError, match=re.escape(f"sigma is {sigma}; its square must be positive and finite")):
+        with pytest.raises(ValueError, match=r"sigma is 1e-?200; its square must be positive and finite"):
             ebbing.forecast([(x, y)] * 2, sigma=sigma)
     with pytest.raises(ValueError, match=r"bias is 1e\+200; its square must be at least 0 and finite"):
         ebbing.kernel(x, bias=1e200)

@@ -256,7 +256,7 @@ def test_a_part_of_the_examples_is_that_of_the_program(tasks, tmp_path):
     told = ebbing.forecast([tasks] * 2, max_p=8, order=False)
     assert told.forgetting.tolist() == found["forgetting"]["mean"]
     assert np.array_equal(ebbing.forecast(tasks, max_p=20, order=False).forgetting, ebbing.forecast(tasks).forgetting)
-    with pytest.raises(ValueError, match="max_p is 0; must be at least 1 example"):
+    with pytest.raises(ValueError, match="max_p is 0; must be a number of examples, at least 1"):
         ebbing.forecast(tasks, max_p=0)
 
 
