@@ -100,7 +100,7 @@ fn what_the_solver_does_not_know_is_refused() {
         ("--momentum 0.9", "momentum"),
         ("--batch 10", "batch"),
         ("--eta 0.1", "eta"),
-        ("--gradient-tolerance 0", "gradient_tolerance"),
+        ("--gradient-tolerance 0", "--gradient-tolerance is 0"),
     ] {
         let sentence = refusal(&home.run(&format!("train --solver levenberg {words} --out out")), 2);
         assert!(sentence.contains(said), "{words}: {sentence}");

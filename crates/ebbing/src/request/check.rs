@@ -1,6 +1,6 @@
 //! `check`: what a file of tasks holds, what would be computed with it, what that costs, what is wrong.
 
-use super::field::fields;
+use super::field::{Fields, fields};
 use crate::context::Context;
 use crate::data::{Dataset, Preprocess, Source};
 use crate::error::Result;
@@ -37,6 +37,7 @@ impl CheckRequest {
     /// # Errors
     /// Where the embedded sample cannot be drawn from; what is wrong with a file is part of the answer.
     pub fn run(&self, context: &Context) -> Result<CheckAnswer> {
+        self.check_fields()?;
         let Some(path) = &self.file else {
             // Five permuted tasks of the embedded sample.
             let source = Source::new(Dataset::sample()?, &Preprocess::default())?;

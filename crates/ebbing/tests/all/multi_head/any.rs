@@ -106,7 +106,7 @@ fn heads_and_times_that_do_not_exist_are_refused_at_any_lambda() {
     for lambda in [3.0, f64::INFINITY] {
         let theory = MultiHead::new(&tasks, &at(lambda, 0.5), &Context::default()).unwrap();
         let x = tasks[0].x.as_ref();
-        for (head, time, word) in [(1, 0, "time is 0"), (1, 3, "time is 3"), (0, 2, "head is 0"), (2, 1, "head is 2")] {
+        for (head, time, word) in [(1, 0, "t is 0"), (1, 3, "t is 3"), (0, 2, "head is 0"), (2, 1, "head is 2")] {
             let told = [
                 theory.predict(head, time, x).unwrap_err(),
                 theory.forgetting(time, head).unwrap_err(),

@@ -65,7 +65,7 @@ fn bad_input_is_refused_with_its_reason() {
     refused(TwoTasks::new(&tasks, &at(5.0, 1.0), &Context::default()).unwrap().critical_load(), &["lambda", "inf"]);
     let theory = MultiHead::new(&tasks, &at(1.0, 1.5), &Context::default()).unwrap();
     refused(theory.predict(2, 1, tasks[0].x.as_ref()), &["head is 2"]);
-    refused(theory.predict(1, 3, tasks[0].x.as_ref()), &["time is 3"]);
+    refused(theory.predict(1, 3, tasks[0].x.as_ref()), &["t is 3"]);
     let mut untested = tasks.clone();
     untested[0].test = None;
     refused(
