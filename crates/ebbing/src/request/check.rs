@@ -35,7 +35,7 @@ impl CheckRequest {
     /// Reads the file, or the sample that stands for none, and tries what the commands would compute with it.
     ///
     /// # Errors
-    /// Where the embedded sample cannot be drawn from; what is wrong with a file is part of the answer.
+    /// [`crate::Error::Setting`] for `features` without a file; where the embedded sample cannot be drawn from; what is wrong with a file is part of the answer.
     pub fn run(&self, context: &Context) -> Result<CheckAnswer> {
         self.check_fields()?;
         let Some(path) = &self.file else {

@@ -288,7 +288,7 @@ impl Field {
 
     /// The flag, with which sentences of the library name the field.
     pub fn flag(&self) -> String {
-        format!("--{}", self.key.replace('_', "-"))
+        if self.positional { self.key.to_uppercase() } else { format!("--{}", self.key.replace('_', "-")) }
     }
 
     /// Refuses a word that is none of its words.

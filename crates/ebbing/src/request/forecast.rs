@@ -297,18 +297,6 @@ impl ForecastRequest {
         Ok(layers)
     }
 
-    /// The sizes of its tasks, for estimates.
-    ///
-    /// # Errors
-    /// What the files of own tasks or the data sets say.
-    pub fn sizes(&self) -> Result<Sizes> {
-        let sizes = match self.features.first() {
-            Some(file) => TaskSequence::load(file)?.sizes(),
-            None => self.tasks.recipe()?.sizes()?,
-        };
-        Ok(self.part_of(sizes))
-    }
-
     /// The sizes of what is used of tasks of these sizes.
     pub fn part_of(&self, sizes: Sizes) -> Sizes {
         match self.max_p {

@@ -127,14 +127,6 @@ impl Request {
         })
     }
 
-    /// Sets all fields of a JSON object.
-    ///
-    /// # Errors
-    /// As for [`Fields::set`].
-    pub fn set_all(&mut self, fields: &serde_json::Map<String, serde_json::Value>) -> Result<()> {
-        fields.iter().try_for_each(|(key, value)| self.set(key, &Value::from(value)))
-    }
-
     /// The command's name.
     pub fn command(&self) -> &'static str {
         match self {
