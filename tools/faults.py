@@ -395,8 +395,8 @@ def disks(campaign: Campaign, count: int, until: float) -> None:
         script = f'mount -t tmpfs -o size={size}k none disk || exit 0; "$0" --quiet {command} --out disk/out >/dev/null; code=$?'
         # The list of a result's files stays beside them, but not without them.
         script += '; [ $code -ne 0 ] || rm -f disk/out/.ebbing-list-*; find disk -name ".ebbing*" -o -name "*.tmp" >left'
-        # A result that does not fit is not there at all.
-        script += "; [ $code -eq 0 ] || find disk/out -type f >>left; exit $code"
+        # A result that does not fit is not there at all; checkpoints are there before it, so that a run can go on.
+        script += "; [ $code -eq 0 ] || find disk/out -type f ! -path '*/checkpoints/*' >>left; exit $code"
         process = subprocess.Popen(
             ["unshare", "-rm", "/bin/sh", "-c", script, campaign.program],
             cwd=home, env={"PATH": os.environ["PATH"], "HOME": str(home)}, stderr=subprocess.PIPE,

@@ -78,11 +78,11 @@ def grown(panel: tuple[Array, ...], network: Network, kind: Kind, x: Array, othe
 
 def panel_product(panel: tuple[Array, ...], v: Array) -> Array:
     """`K(X_i, X') V` of a panel that is there."""
-    # As it was received it may lie anywhere, and products of unaligned numbers are summed otherwise: a copy has one form.
+    # What was received may lie anywhere, and products of unaligned numbers are summed otherwise: a copy has one form.
     v, start = np.array(v, order="C"), 0
     out = np.zeros((len(panel[0]), v.shape[1]))
     for part in panel:
-        out += part @ v[start : start + part.shape[1]]
+        out += np.require(part, requirements="A") @ v[start : start + part.shape[1]]
         start += part.shape[1]
     return out
 

@@ -13,7 +13,7 @@
 //! Work is always divided into the same [`SPLITS`] parts, whatever the number of threads, so every result has the
 //! same bits at any number of threads. Threads are those of the current rayon pool.
 //!
-//! Where an end is asked for ([`crate::stop`]) products and solves are left undone within a second. A decomposition by
+//! Where an end is asked for ([`crate::context::Stop`]) products and solves are left undone within a second. A decomposition by
 //! eigenvectors cannot be interrupted: it comes to its end first.
 //!
 //! ```

@@ -24,7 +24,7 @@ impl Mlp {
     /// A network with hidden weights and one readout drawn from N(0, σ0²).
     ///
     /// # Errors
-    /// [`Error::Setting`] for a depth, width, dimension or number of targets of 0, or an unusable σ0.
+    /// [`crate::Error::Setting`] for a depth, width, dimension or number of targets of 0, or an unusable σ0.
     pub fn new(
         architecture: Architecture,
         input_dim: usize,

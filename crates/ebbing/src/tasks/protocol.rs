@@ -41,7 +41,7 @@ impl Protocol {
     /// The sizes of a sequence of inputs of dimension `dim`.
     ///
     /// # Errors
-    /// [`Error::Setting`] for more tasks than anybody means.
+    /// [`crate::Error::Setting`] for more tasks than anybody means.
     pub fn sizes(&self, dim: usize) -> Result<Sizes> {
         let (tasks, p, p_test, columns) = match self {
             Protocol::Permuted(d) => (d.tasks, d.p, d.p_test, 1),

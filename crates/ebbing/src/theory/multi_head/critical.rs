@@ -72,7 +72,7 @@ impl TwoTasks {
     /// α_c and its estimates.
     ///
     /// # Errors
-    /// [`Error::Setting`] at finite λ, where the transition is smooth.
+    /// [`crate::Error::Setting`] at finite λ, where the transition is smooth.
     pub fn critical_load(&self) -> Result<CriticalLoad> {
         let expected = "must be inf for a critical load; at finite lambda the change is smooth";
         refuse(self.lambda().is_finite(), "lambda", self.lambda(), expected)?;

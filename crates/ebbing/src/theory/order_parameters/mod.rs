@@ -50,6 +50,9 @@ use crate::theory::blocks::factor::RANK_TOLERANCE;
 use crate::theory::single_head::is_none;
 use serde::{Deserialize, Serialize};
 
+/// More draws than anybody waits for.
+const MOST_DRAWS: usize = 1_000_000_000;
+
 /// Settings of [`order_parameters()`], [`pair()`] and [`labelings`].
 ///
 /// | name | default | range |
@@ -59,8 +62,8 @@ use serde::{Deserialize, Serialize};
 /// | `bias2` | 0 | ≥ 0 |
 /// | `ridge` | 0 | ≥ 0 |
 /// | `rank_tolerance` | 1e-10 | [0, 1) |
-/// | `resamples` | 0 | 0, or at least 20 |
-/// | `shuffles` | 0 | 0, or at least 20 |
+/// | `resamples` | 0 | 0, or 20 to 1e9 |
+/// | `shuffles` | 0 | 0, or 20 to 1e9 |
 /// | `confidence` | 0.95 | (0, 1) |
 /// | `seed` | 0 | |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -319,7 +322,8 @@ impl OrderParameterSettings {
         let confidence = self.confidence;
         range("confidence", confidence, confidence > 0.0 && confidence < 1.0, "must lie between 0 and 1")?;
         for (name, count) in [("resamples", self.resamples), ("shuffles", self.shuffles)] {
-            range(name, count as f64, count == 0 || count >= 20, "must be 0 (none) or at least 20")?;
+            let sound = count == 0 || (20..=MOST_DRAWS).contains(&count);
+            range(name, count as f64, sound, "must be 0 (none), or from 20 to 1e9")?;
         }
         WeightPrior::new(f64::INFINITY, self.sigma2)?.with_bias(self.bias2)
     }
