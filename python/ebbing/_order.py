@@ -182,7 +182,7 @@ def order_parameters(
 ) -> OrderParameters:
     """`γ_RF = ½(|a|² + |K_21 K_11⁻¹ a|²)`, `a = K_12 K_22⁻¹ y_2/|y_2|`, and its kin, in the kernel of a wide network.
 
-    `bootstrap` resamples, a tenth of the examples left out in each (0, or at least 20 of them), give intervals, `shuffles` of the targets a null.
+    `bootstrap` resamples, a tenth of the examples left out in each (0, or 20 to 1e9 of them), give intervals, `shuffles` of the targets a null.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -177,6 +177,6 @@ def as_json(settings: dict[str, Any]) -> str:
 def resamplings(value: Any, name: str) -> int:
     """How many resamples or shuffles: 0, or as many as quantiles need."""
     found = count(value, name)
-    if 0 < found < 20:
-        raise ValueError(f"{name} is {found}; must be 0 (none) or at least 20")
+    if found and not 20 <= found <= 1e9:
+        raise ValueError(f"{name} is {found}; must be 0 (none), or from 20 to 1e9")
     return found
