@@ -286,6 +286,7 @@ fn bad_files_are_refused_before_anything_is_written() {
         ("command = \"forecast\"\n[settings]\nratio = 0.5\nprotocol = \"split\"\n", &["ratio is 0.5", "permuted"]),
         ("command = \"forecast\"\n[settings]\nexamples = 99999\n", &["line 3", "examples is 99999", "4000"]),
         ("command = \"forecast\"\n[settings]\nbootstrap = 5\n", &["line 3", "bootstrap is 5", "from 20 to 1e9"]),
+        ("command = \"forecast\"\n[settings]\nshuffles = 2000000000\n", &["line 3", "shuffles is 2", "from 20 to 1e9"]),
         ("command = \"forecast\"\n[settings]\nreplay = 9999\n", &["line 3", "replay is 9999", "at most 1000"]),
         ("command = \"forecast\"\n[settings]\nridge = -1\n", &["ridge is -1", "at least 0"]),
         ("command = \"forecast\"\n[settings]\nmax_p = 0\n", &["max_p is 0", "at least 1"]),
