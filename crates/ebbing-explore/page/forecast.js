@@ -48,7 +48,7 @@ function list(app, told) {
   const best = told.best ? told.best.join() !== now.join() : now.length > 1;
   const box = document.getElementById("order");
   if (!box || box.querySelector(".held")) return;
-  const why = "With these settings every order needs its own kernels: the search for the best order starts when you press the button, and takes a while.";
+  const why = "Best order searches for the order that forgets least; forecasts rank orders only roughly.";
   // A disabled button cannot keep the focus.
   const after = { "data-else": `task ${now[0]}` };
   refill(box, el("legend", {}, "Order of the tasks"),

@@ -11,13 +11,13 @@
 
 use crate::files::{Content, Files, OwnFile};
 use ebbing::data::Places;
-use ebbing::request::{AdviseRequest, Door, Fields, ForecastRequest, PhaseRequest, Value};
+use ebbing::request::{AdviseRequest, Door, Fields, ForecastRequest, LearningOrder, PhaseRequest, Value};
 use ebbing::tasks::{PostSteps, unknown_key};
 use ebbing::{Error, Recipe, Result};
 use std::path::Path;
 
 /// Fields that the page does not use: files of this machine, averages over seeds, what the views decide themselves.
-const NOT_HERE: [&str; 7] = ["features", "seeds", "max_p", "no_order", "bootstrap", "shuffles", "convention"];
+const NOT_HERE: [&str; 7] = ["features", "seeds", "max_p", "theory", "bootstrap", "shuffles", "convention"];
 /// Keys of the views, each behind the name of its request.
 const OF_VIEWS: [(&str, &[&str]); 2] =
     [("phase", &["pair", "lambda", "width", "representation"]), ("advise", &["keep-forgetting-below", "budget"])];
@@ -92,6 +92,7 @@ impl State {
 
     /// Refuses what can be refused before any tasks are drawn.
     fn check(&self) -> Result<()> {
+        self.forecast.tasks.refuse_best_order("the page searches with its button, and its address")?;
         if let Some(OwnFile { content: Content::Recipe(_), .. }) = &self.file {
             self.forecast.settings()?;
             self.recipe()?;
@@ -120,7 +121,7 @@ impl State {
     /// What the keys say.
     pub fn recipe(&self) -> Result<Recipe> {
         let mut tasks = self.forecast.tasks.clone();
-        tasks.order.clear();
+        tasks.order = LearningOrder::Given;
         match &self.file {
             Some(OwnFile { content: Content::Recipe(recipe), .. }) => {
                 let post = PostSteps { order: Vec::new(), ..recipe.post.clone() };
@@ -132,8 +133,8 @@ impl State {
 
     /// The order in which tasks are learned, from 1: the one asked for, or the one in which they come.
     pub fn order(&self, count: usize) -> Vec<usize> {
-        let order = &self.forecast.tasks.order;
-        if order.is_empty() { self.came(count) } else { order.clone() }
+        let order = self.forecast.tasks.order.numbers();
+        if order.is_empty() { self.came(count) } else { order.to_vec() }
     }
 
     /// The order in which tasks come, from 1: a recipe's own, or that of their numbers.

@@ -12,11 +12,9 @@ use ebbing_show::{Show, significant};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The settings; if every order costs as much as the first, the best one is searched for only on request.
+/// The settings; the best order is searched for on request.
 fn settings(state: &State) -> Result<ForecastSettings> {
-    let settings = state.forecast.settings()?;
-    let order = ForecastOrders::serves(&settings);
-    Ok(ForecastSettings { order, ..settings })
+    state.forecast.settings()
 }
 
 fn orders_key(tasks: &str, settings: &ForecastSettings) -> String {
@@ -110,8 +108,9 @@ pub fn view(asked: &Asked<'_>) -> Result<Value> {
 
 /// What a figure shows, in one sentence.
 fn finding(name: &str, forecast: &Forecast) -> String {
-    let last = forecast.forgetting.mean.len() - 1;
-    let row = &forecast.forgetting.mean[last];
+    let Some(forgetting) = &forecast.forgetting else { return String::new() };
+    let last = forgetting.mean.len() - 1;
+    let row = &forgetting.mean[last];
     match (name, &forecast.worst, &forecast.test) {
         ("order_parameters", Some(worst), _) => format!(
             "Of all pairs in the order learned, tasks {} and {} conflict most ({}): {}.",

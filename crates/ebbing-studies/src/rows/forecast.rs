@@ -10,7 +10,7 @@ use ebbing::theory::forecast::PairForecast;
 use ebbing::theory::order_parameters::OrderParameters;
 
 pub(super) fn rows(request: &ForecastRequest, sources: &Sources, context: &Context) -> Result<Vec<Row>> {
-    let one = ForecastRequest { no_order: true, seeds: Some(1), ..request.clone() };
+    let one = ForecastRequest { seeds: Some(1), ..request.clone() };
     let answer = one.run(sources, context, &|_, _| ())?;
     let named = |rows: Vec<Row>, layer: &str| rows.into_iter().map(|row| row.with("layer", layer)).collect::<Vec<_>>();
     Ok(match &request.features[..] {
@@ -25,6 +25,10 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("t", "tasks learned"),
     ("s", "the task that is looked at, from 1"),
     ("forgetting", "training loss of task s after task t over the norm of its targets"),
+    (
+        "trained_accuracy",
+        "share of test examples of task s that trained networks can be expected to classify correctly after task t",
+    ),
     ("train_accuracy", "share of training examples of task s on the right side after task t"),
     ("test_loss", "test loss of task s after task t over the norm of its targets"),
     ("generalization", "test loss of task s after task t over that of learning it alone"),
@@ -47,11 +51,13 @@ fn of(forecast: &Forecast) -> Vec<Row> {
     let count = forecast.tasks.len();
     let mut all = Vec::new();
     for (t, s) in (0..count).flat_map(|t| (0..=t).map(move |s| (t, s))) {
-        let mut row = Row::new()
-            .with("t", t + 1)
-            .with("s", s + 1)
-            .with("forgetting", forecast.forgetting.mean[t][s])
-            .with("digits", forecast.digits);
+        let mut row = Row::new().with("t", t + 1).with("s", s + 1).with("digits", forecast.digits);
+        if let Some(forgetting) = &forecast.forgetting {
+            row = row.with("forgetting", forgetting.mean[t][s]);
+        }
+        if let Some(trained) = &forecast.trained {
+            row = row.with("trained_accuracy", trained.accuracy.mean[t][s]);
+        }
         if let Some(accuracy) = &forecast.train_accuracy {
             row = row.with("train_accuracy", accuracy.mean[t][s]);
         }

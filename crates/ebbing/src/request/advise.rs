@@ -25,7 +25,7 @@ fields! {
     /// What each remedy against forgetting would do.
     pub struct AdviseRequest {
         /// Which tasks are learned.
-        tasks: TaskFields = TaskFields::default();
+        tasks: TaskFields = TaskFields::default(), but("protocol", "class-incremental");
         /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features
         features: Option<PathBuf> = None, value("FILE"), without(&["tasks", "data", "protocol"]);
         /// Hidden layers

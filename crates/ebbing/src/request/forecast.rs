@@ -3,6 +3,7 @@
 use super::MOST_SEEDS;
 use super::field::{Fields, Range, fields};
 use super::tasks::TaskFields;
+use super::words::LearningOrder;
 use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
@@ -42,9 +43,11 @@ fields! {
     /// What a network forgets of a sequence, by the theory of one readout for all tasks.
     pub struct ForecastRequest {
         /// Which tasks are learned.
-        tasks: TaskFields = TaskFields::default();
+        tasks: TaskFields = TaskFields::default(), but("protocol", "class-incremental");
         /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features; several for several layers
         features: Vec<PathBuf> = vec![], value("FILE"), several(), without(&["tasks", "data", "protocol", "depths", "lambdas", "widths"]);
+        /// Show the theory's own quantities too (training-loss forgetting, order parameters, fits); they are computed at any size
+        theory: bool = false;
         /// Hidden layers
         depth: usize = 1;
         /// Nonlinearity
@@ -73,8 +76,6 @@ fields! {
         seeds: Option<usize> = None, value("K"), usual("1; with --max-p 5"), range(MOST_SEEDS), not_in_studies();
         /// Use at most this many examples per task, other ones for every seed
         max_p: Option<usize> = None, value("P"), range(Range::AT_LEAST_1), unit("examples");
-        /// Do not search for a better order of tasks
-        no_order: bool = false, not_in_studies();
         /// How often a tenth of the examples is left out for intervals of the order parameters; 0 for none
         bootstrap: usize = 0, value("B"), sets(&["resamples"]);
         /// Label shuffles for the order parameters of unrelated labels; 0 for none
@@ -104,6 +105,11 @@ pub struct ForecastAnswer {
 }
 
 impl ForecastRequest {
+    /// Which tasks are learned: new classes in every one where nothing else is asked for.
+    pub fn task_fields(&self) -> TaskFields {
+        if self.features.is_empty() { self.tasks.clone().or_class_incremental() } else { self.tasks.clone() }
+    }
+
     /// How many sequences are averaged: a part of the examples comes with error bars.
     pub fn seeds(&self) -> usize {
         self.seeds.unwrap_or(if self.max_p.is_some() { 5 } else { 1 })
@@ -111,7 +117,7 @@ impl ForecastRequest {
 
     /// The first seed: a recipe's own, where none is given.
     pub(super) fn seed(&self) -> Result<u64> {
-        if self.features.is_empty() { Ok(self.tasks.recipe()?.seed) } else { Ok(self.tasks.seed()) }
+        if self.features.is_empty() { Ok(self.task_fields().recipe()?.seed) } else { Ok(self.tasks.seed()) }
     }
 
     /// The checked settings of the theory.
@@ -147,7 +153,8 @@ impl ForecastRequest {
             depths: self.depths.clone(),
             lambdas: self.lambdas.clone(),
             widths: self.widths.clone(),
-            order: !self.no_order,
+            order: self.tasks.order == LearningOrder::Best,
+            complete: self.theory,
             convention: self.convention,
             features,
             ridge: self.ridge,
@@ -160,13 +167,13 @@ impl ForecastRequest {
     /// Whatever is wrong, in one sentence.
     pub fn check(&self) -> Result<()> {
         self.settings()?;
-        if self.features.is_empty() { self.tasks.recipe().map(|_| ()) } else { self.refuse_beside_features() }
+        if self.features.is_empty() { self.task_fields().recipe().map(|_| ()) } else { self.refuse_beside_features() }
     }
 
     /// Refuses what speaks of inputs or of a network: features are given as they are.
     fn refuse_beside_features(&self) -> Result<()> {
         let of_inputs = |key: &str| {
-            let of_tasks = TaskFields::field(key).is_some() && key != "seed";
+            let of_tasks = TaskFields::field(key).is_some() && !["seed", "order"].contains(&key);
             of_tasks || ["depth", "activation", "bias"].contains(&key)
         };
         match self.given().find(|(field, _)| of_inputs(field.key)) {
@@ -196,7 +203,8 @@ impl ForecastRequest {
     /// # Errors
     /// [`Error::Setting`] for the seed.
     pub fn check_seed(&self) -> Result<()> {
-        let varies = self.features.is_empty() && self.tasks.recipe()?.varies();
+        self.tasks.refuse_best_order("a study")?;
+        let varies = self.features.is_empty() && self.task_fields().recipe()?.varies();
         if !varies && self.tasks.seed() > 0 && self.max_p.is_none() {
             let expected =
                 "these tasks are given, not drawn: use the one seed 0, or let every seed take other examples (max_p)";
@@ -267,7 +275,7 @@ impl ForecastRequest {
         };
         let several = self.seeds() > 1 && self.max_p.is_none();
         if self.features.is_empty() {
-            let recipe = self.tasks.recipe()?;
+            let recipe = self.task_fields().recipe()?;
             if several && !recipe.varies() {
                 return Err(given("these tasks"));
             }
@@ -279,7 +287,7 @@ impl ForecastRequest {
             }
             let what = match &self.tasks.tasks {
                 Some(path) => path.display().to_string(),
-                None => format!("{}, {}", self.tasks.data(), self.tasks.protocol_name()),
+                None => format!("{}, {}", self.tasks.data(), self.task_fields().protocol_name()),
             };
             let what = described(&sequences[0], &what);
             return Ok(vec![(String::new(), what, sequences)]);
@@ -290,6 +298,8 @@ impl ForecastRequest {
         let mut layers = Vec::new();
         for file in &self.features {
             let all = TaskSequence::load(file)?;
+            let all =
+                if self.tasks.order.numbers().is_empty() { all } else { all.ordered(self.tasks.order.numbers())? };
             let sequences = seeds().map(|seed| part(all.clone(), seed)).collect::<Result<Vec<_>>>()?;
             let what = format!("{} with features of {}{}", count(&all), file.display(), done(&all));
             layers.push((file.display().to_string(), what, sequences));

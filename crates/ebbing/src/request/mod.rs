@@ -48,7 +48,7 @@ pub use phase::{
 pub use sample::{Comparison, SampleAnswer, SampleRequest};
 pub use tasks::{PreprocessFields, TaskFields};
 pub use train::{LearnerRuns, LossCurve, MeasuredLoad, TrainAnswer, TrainRequest, TrainedLoads, TrainedTasks};
-pub use words::{Loads, PhaseSweep, ProtocolKind, Rate, Rule};
+pub use words::{LearningOrder, Loads, PhaseSweep, ProtocolKind, Rate, Rule};
 
 use crate::context::Context;
 use crate::data::Sources;
@@ -169,12 +169,12 @@ impl Request {
     pub fn recipe(&self) -> Result<Option<Recipe>> {
         match self {
             Request::Forecast(request) if !request.features.is_empty() => Ok(None),
-            Request::Forecast(request) => request.tasks.recipe().map(Some),
+            Request::Forecast(request) => request.task_fields().recipe().map(Some),
             Request::Phase(request) => request.task_recipe().map(Some),
             Request::Train(request) => request.task_fields().recipe().map(Some),
             Request::Sample(request) => request.task_fields().recipe().map(Some),
             Request::Advise(request) if request.features.is_some() => Ok(None),
-            Request::Advise(request) => request.tasks.recipe().map(Some),
+            Request::Advise(request) => request.forecast().task_fields().recipe().map(Some),
         }
     }
 

@@ -112,6 +112,7 @@ impl SampleRequest {
     /// # Errors
     /// Whatever is wrong, in one sentence.
     pub fn check(&self) -> Result<()> {
+        self.tasks.refuse_best_order("ebbing sample")?;
         self.settings().map(|_| ())
     }
 

@@ -1,7 +1,7 @@
 //! Which tasks are learned: the fields that all requests share, and the step from them to a [`Recipe`].
 
 use super::field::{Fields, Range, fields};
-use super::words::{Choice, ProtocolKind};
+use super::words::{Choice, LearningOrder, ProtocolKind};
 use crate::data::{Center, Order, Preprocess, Whiten};
 use crate::error::{Error, Result};
 use crate::tasks::{
@@ -48,8 +48,8 @@ fields! {
         intermediate: Option<usize> = None, value("S"), sets(&["steps"]);
         /// Append a random context vector of N entries to the inputs of each task
         context: Option<usize> = None, value("N"), sets(&["dim"]);
-        /// Learn the tasks in this order: every task once, by its number, comma-separated
-        order: Vec<usize> = vec![], value("LIST");
+        /// Learn the tasks in this order: every task once, by its number, comma-separated; best: search for a better one
+        order: LearningOrder = LearningOrder::Given, value("LIST|best");
         /// The seed; with several seeds, the first of them
         seed: Option<u64> = None, value("SEED"), usual("0, or the recipe's own"), not_in_studies();
         /// How inputs are prepared.
@@ -62,9 +62,9 @@ fields! {
     pub struct PreprocessFields in "Preparation of inputs (of own tasks only the steps that are asked for)" {
         /// Order of the steps
         preprocess_order: Option<Order> = None, value("ORDER"), usual("standard");
-        /// What is subtracted from an input [default for data sets: image]
+        /// What is subtracted from an input [default for data sets: image; class-incremental: pixel]
         center: Option<Center> = None;
-        /// Whiten with the training covariance (ZCA); the default for data sets
+        /// Whiten with the training covariance (ZCA); the default for data sets, except for class-incremental tasks
         whiten: bool = false, without(&["no_whiten"]);
         /// Do not whiten
         no_whiten: bool = false;
@@ -104,6 +104,19 @@ impl TaskFields {
         self.seed.unwrap_or(0)
     }
 
+    /// Refuses the search for an order, where `what` does not search.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for `best`.
+    pub fn refuse_best_order(&self, what: &str) -> Result<()> {
+        if self.order != LearningOrder::Best {
+            return Ok(());
+        }
+        let expected =
+            format!("must be the numbers of all tasks: ebbing forecast and ebbing advise search, {what} does not");
+        Err(Error::setting("--order", "best", expected))
+    }
+
     /// The data set that tasks are drawn from.
     pub fn data(&self) -> &str {
         self.data.as_deref().unwrap_or("mnist-sample")
@@ -119,11 +132,22 @@ impl TaskFields {
         self.kind().word().replace('-', " ")
     }
 
+    /// With new classes in every task, where tasks are drawn and no protocol was asked for.
+    pub(super) fn or_class_incremental(mut self) -> TaskFields {
+        if self.tasks.is_none() {
+            self.protocol.get_or_insert(ProtocolKind::ClassIncremental);
+        }
+        self
+    }
+
     /// Examples and test examples, where tasks are drawn and none were asked for. Tasks that divide the classes are tested on
     /// 200 at most, as their protocols do: the embedded images have 100 of a class.
     pub(super) fn or_examples(mut self, p: usize) -> TaskFields {
         if self.tasks.is_none() {
-            let by_class = matches!(self.kind(), ProtocolKind::Split | ProtocolKind::PartialSplit);
+            let by_class = matches!(
+                self.kind(),
+                ProtocolKind::ClassIncremental | ProtocolKind::Split | ProtocolKind::PartialSplit
+            );
             self.examples.get_or_insert(p);
             self.test_examples.get_or_insert(if by_class { p.min(200) } else { p });
         }
@@ -173,7 +197,16 @@ impl TaskFields {
     fn preprocess(&self) -> Option<Preprocess> {
         match self.tasks {
             Some(_) => self.preprocess.settings(Preprocess::none()),
-            None => Some(self.preprocess.settings(Preprocess::default()).unwrap_or_default()),
+            None => {
+                let usual = match self.kind() {
+                    // As practitioners prepare images; the paper whitens.
+                    ProtocolKind::ClassIncremental => {
+                        Preprocess { center: Center::Pixel, whiten: None, ..Preprocess::default() }
+                    }
+                    _ => Preprocess::default(),
+                };
+                Some(self.preprocess.settings(usual.clone()).unwrap_or(usual))
+            }
         }
     }
 
@@ -182,7 +215,7 @@ impl TaskFields {
         PostSteps {
             interpolate: self.intermediate.map(|steps| Interpolated { steps }),
             context: self.context.map(|dim| WithContext { dim, ..WithContext::default() }),
-            order: self.order.clone(),
+            order: self.order.numbers().to_vec(),
         }
     }
 
@@ -202,6 +235,15 @@ impl TaskFields {
                     ratio: self.ratio.unwrap_or(d.ratio),
                     permute_first: !self.first_unpermuted,
                     fresh_images: self.fresh_images,
+                    ..d
+                })
+            }
+            ProtocolKind::ClassIncremental => {
+                let d = Split { labels: Labels::OneHotAll, ..Split::default() };
+                Protocol::Split(Split {
+                    tasks: length.unwrap_or(d.tasks),
+                    p: p.unwrap_or(d.p),
+                    p_test: p_test.unwrap_or(d.p_test),
                     ..d
                 })
             }

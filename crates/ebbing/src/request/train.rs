@@ -171,6 +171,7 @@ impl TrainRequest {
     /// Whatever is wrong, in one sentence.
     pub fn check(&self) -> Result<()> {
         self.check_fields()?;
+        self.tasks.refuse_best_order("ebbing train")?;
         if self.learners.is_empty() {
             return Err(Error::setting("--learners", "empty", "must name at least one"));
         }

@@ -54,6 +54,8 @@ pub enum ProtocolKind {
     /// Every task sees the images through its own shuffle of their pixels.
     #[default]
     Permuted,
+    /// Every task brings new classes, all into one output.
+    ClassIncremental,
     /// Every task has classes of its own.
     Split,
     /// Two tasks on two pairs of classes, mixed in opposite proportions.
@@ -121,7 +123,8 @@ choices! {
     }
     ProtocolKind {
         "permuted" => "Every task sees the images through its own shuffle of their pixels",
-        "split" => "Every task has classes of its own",
+        "class-incremental" => "Every task brings new classes, all into one output",
+        "split" => "Every task has two groups of classes of its own, labeled 1 and -1",
         "partial-split" => "Two tasks on two pairs of classes, mixed in opposite proportions",
         "target-distractor" => "Random labels on a few images, with controlled sharing between tasks",
     }
@@ -184,6 +187,57 @@ impl FieldType for Rate {
 
     fn write(&self) -> Option<Value> {
         Some(self.0.map_or("auto".into(), Value::Number))
+    }
+}
+
+/// The order in which tasks are learned: as they are given, every task once by its number, or as given with the best one searched.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum LearningOrder {
+    /// As the tasks are given.
+    #[default]
+    Given,
+    /// As the tasks are given, and the order with the least forgetting is searched for.
+    Best,
+    /// Every task once, by its number from 1.
+    Numbers(Vec<usize>),
+}
+
+impl LearningOrder {
+    /// The numbers of the tasks; none where they come as they are given.
+    pub fn numbers(&self) -> &[usize] {
+        match self {
+            LearningOrder::Numbers(numbers) => numbers,
+            _ => &[],
+        }
+    }
+}
+
+impl From<Vec<usize>> for LearningOrder {
+    fn from(numbers: Vec<usize>) -> LearningOrder {
+        if numbers.is_empty() { LearningOrder::Given } else { LearningOrder::Numbers(numbers) }
+    }
+}
+
+impl FieldType for LearningOrder {
+    fn kind() -> Kind {
+        Kind::Text
+    }
+
+    fn read(value: &Value) -> std::result::Result<Self, String> {
+        match value {
+            Value::Word(word) if word.trim() == "best" => Ok(LearningOrder::Best),
+            other => Vec::<usize>::read(other)
+                .map(LearningOrder::from)
+                .map_err(|_| "must be best or the numbers of all tasks, such as 3,1,2".into()),
+        }
+    }
+
+    fn write(&self) -> Option<Value> {
+        match self {
+            LearningOrder::Given => None,
+            LearningOrder::Best => Some("best".into()),
+            LearningOrder::Numbers(numbers) => numbers.write(),
+        }
     }
 }
 

@@ -100,6 +100,23 @@ fn scientific(value: f64, decimals: usize) -> String {
     }
 }
 
+/// A share in per cent, without digits that no range carries: "63 %".
+pub fn per_cent(share: f64) -> String {
+    // A share that rounds to 0 has no sign.
+    format!("{:.0} %", (100.0 * share).round() + 0.0)
+}
+
+/// A range of shares in per cent: "56 to 65".
+pub fn between([low, high]: [f64; 2]) -> String {
+    let whole = |share: f64| (100.0 * share).round() + 0.0;
+    format!("{:.0} to {:.0}", whole(low), whole(high))
+}
+
+/// A range of points lost; what is gained is a loss below 0.
+pub fn points_between(range: [f64; 2]) -> String {
+    between(range).replace('-', "−")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -45,7 +45,14 @@ impl Protocol {
     pub fn sizes(&self, dim: usize) -> Result<Sizes> {
         let (tasks, p, p_test, columns) = match self {
             Protocol::Permuted(d) => (d.tasks, d.p, d.p_test, 1),
-            Protocol::Split(d) => (d.tasks, d.p, d.p_test, if d.labels == Labels::OneHot { d.groups } else { 1 }),
+            Protocol::Split(d) => {
+                let columns = match d.labels {
+                    Labels::Sign => 1,
+                    Labels::OneHot => d.groups,
+                    Labels::OneHotAll => d.groups.saturating_mul(d.tasks.min(MOST_TASKS)),
+                };
+                (d.tasks, d.p, d.p_test, columns)
+            }
             Protocol::PartialSplit(d) => (2, d.p, d.p_test, 1),
             Protocol::TargetDistractor(d) => (d.tasks, d.p, d.p_test.unwrap_or(d.p), 1),
         };

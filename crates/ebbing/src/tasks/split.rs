@@ -84,8 +84,12 @@ impl Split {
         };
         let train = self.part(source, SourcePart::Train, &train, &assignment, columns, seed)?;
         let test = self.part(source, SourcePart::Test, &test, &assignment, columns, seed)?;
+        let mut tasks = plain_tasks(train, test);
+        if self.labels == Labels::OneHotAll {
+            tasks.iter_mut().zip(&assignment).for_each(|(task, groups)| task.name = classes_of(groups));
+        }
         let drawn = Draws::Split { assignment };
-        Ok(drawn_sequence(plain_tasks(train, test), source, Protocol::Split(self.clone()), seed, drawn))
+        Ok(drawn_sequence(tasks, source, Protocol::Split(self.clone()), seed, drawn))
     }
 
     /// A random assignment of the classes that have enough images.
@@ -198,6 +202,18 @@ impl Split {
             Drawn { x: images.select(&numbers), y, numbers }
         };
         Ok(drawn.into_iter().enumerate().map(finish).collect())
+    }
+}
+
+/// The classes of a task as its name: "3 and 7".
+fn classes_of(groups: &[Vec<i64>]) -> String {
+    /// Of more, the first ones and their number.
+    const NAMED: usize = 4;
+    let all: Vec<String> = groups.iter().flatten().map(i64::to_string).collect();
+    match &all[..] {
+        [others @ .., last] if !others.is_empty() && all.len() <= NAMED => format!("{} and {last}", others.join(", ")),
+        [only] => only.clone(),
+        _ => format!("{}, … ({} classes)", all[..NAMED.min(all.len()) - 1].join(", "), all.len()),
     }
 }
 

@@ -15,6 +15,7 @@
 
 use super::single_head::{Mode, SingleHeadSettings};
 use crate::kernels::{Activation, Architecture};
+use crate::stats::number::{between, per_cent, points_between};
 use crate::tasks::TaskSequence;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -148,6 +149,14 @@ pub fn theory(training: Training, tasks: &TaskSequence) -> Option<SingleHeadSett
     Some(SingleHeadSettings { mode, architecture, beta: beta / mean_square(tasks)?, ..usual })
 }
 
+/// The theory of a linear head on features that is trained for some epochs: their kernel at a high temperature. The one value of β
+/// (for features of mean square 1) comes from a single set of features; heads that are trained for longer, or on more examples,
+/// lie at another, so that no interval goes with it.
+pub(crate) fn theory_of_linear_head(tasks: &TaskSequence) -> Option<SingleHeadSettings> {
+    const BETA: f64 = 0.4;
+    Some(SingleHeadSettings { beta: BETA / mean_square(tasks)?, ..SingleHeadSettings::default() })
+}
+
 /// By how much forecasts of the final accuracy were off on average, by what is done while training as the table calls it; where
 /// such networks were not measured, those of plain training.
 pub(crate) fn accuracy_error(what: &str, whitened: bool) -> f64 {
@@ -203,27 +212,41 @@ pub(crate) fn expected_of(training: Training, whitened: bool, lost: f64, accurac
 }
 
 impl Expected {
-    /// What to expect in a sentence.
+    /// What to expect, in a sentence or two.
     pub fn sentence(&self) -> String {
+        format!(
+            "{} ({}). Average accuracy at the end: {} ({}).",
+            headline(self.lost),
+            points_between(self.lost_interval),
+            per_cent(self.accuracy),
+            between(self.accuracy_interval)
+        )
+    }
+
+    /// Where the range comes from, in a sentence.
+    pub fn about(&self) -> String {
         let how = match self.training {
-            Training::Plain => "Adam or SGD, one task after another",
-            Training::Replay => "Adam or SGD with replay",
-            Training::Gating => "Adam or SGD with gated units",
+            Training::Plain => "trained by Adam or SGD, one task after another",
+            Training::Replay => "trained by Adam or SGD with replay",
+            Training::Gating => "trained by Adam or SGD with gated units",
         };
         let images = if self.whitened { "whitened images" } else { "images, standardized and not whitened" };
-        // A loss that rounds to 0 has no sign.
-        let two = |value: f64| format!("{:.2}", (100.0 * value).round() / 100.0 + 0.0);
-        let between = |[low, high]: [f64; 2]| format!("{} to {}", two(low), two(high));
+        let share = format!("{:.0}", 10.0 * self.level);
+        let share = if share == "8" { "eight".to_string() } else { share };
         format!(
-            "Networks that people train ({how}) can be expected to lose {} of accuracy ({}) and to end with an average \
-             accuracy of {} ({}); in brackets the range of {:.0} % of measured networks ({} sequences of {images}).",
-            two(self.lost),
-            between(self.lost_interval),
-            two(self.accuracy),
-            between(self.accuracy_interval),
-            100.0 * self.level,
+            "Ranges: {share} in ten measured networks ({how}; {} sequences of {images}) fell inside such a range.",
             self.sequences,
         )
+    }
+}
+
+/// "Expect to lose 11 points of accuracy", without a full stop.
+pub fn headline(lost: f64) -> String {
+    match (100.0 * lost).round() {
+        p if p >= 2.0 => format!("Expect to lose {p:.0} points of accuracy"),
+        1.0 => "Expect to lose 1 point of accuracy".into(),
+        p if p <= -1.0 => format!("Expect to lose nothing: earlier tasks gain {:.0} points of accuracy", -p),
+        _ => "Expect to lose less than 1 point of accuracy".into(),
     }
 }
 
@@ -277,6 +300,6 @@ mod tests {
             assert!(low < 0.4 + mean_error[0] && high > 0.4 - mean_error[0] && low < high);
             assert!(a < b && (0.0..=1.0).contains(&a) && b <= 1.0);
         }
-        assert!(found.sentence().contains("not whitened") && other.sentence().contains("of whitened images"));
+        assert!(found.about().contains("not whitened") && other.about().contains("of whitened images"));
     }
 }

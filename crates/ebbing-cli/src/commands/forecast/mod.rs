@@ -20,7 +20,7 @@ use memory::bytes;
 
 /// Forecast what a network forgets of a task sequence, before anything is trained
 ///
-/// Without arguments: five permuted tasks of the embedded MNIST images.
+/// Without arguments: tasks made of the embedded MNIST images.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ebbing forecast                                five permuted tasks, embedded data

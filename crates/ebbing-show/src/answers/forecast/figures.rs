@@ -8,12 +8,15 @@ use crate::style::significant;
 use ebbing::Forecast;
 use ebbing::request::ForecastAnswer;
 use ebbing::stats::CurveShape;
+use ebbing::theory::forecast::Averaged;
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
 
 /// The name of the file and the figure.
 pub(super) fn all(answer: &ForecastAnswer) -> Vec<(&'static str, Figure)> {
     let forecast = &answer.forecast;
-    let mut figures = vec![("forgetting", forgetting(forecast))];
+    let mut figures = Vec::new();
+    figures.extend(forecast.trained.iter().map(|trained| ("accuracy", super::accuracy::figure(forecast, trained))));
+    figures.extend(forecast.forgetting.iter().map(|matrix| ("forgetting", forgetting(forecast, matrix))));
     if !forecast.pairs.is_empty() {
         figures.push(("order_parameters", order_parameters(forecast)));
     }
@@ -36,8 +39,7 @@ fn largest(matrix: &[Vec<f64>]) -> Option<(usize, usize, f64)> {
 }
 
 /// The forgetting matrix and the first task's curve with its fit.
-fn forgetting(forecast: &Forecast) -> Figure {
-    let f = &forecast.forgetting;
+fn forgetting(forecast: &Forecast, f: &Averaged) -> Figure {
     let matrix = Panel::matrix(&Matrix::tasks("forgetting F_{ts}", &f.mean).only(|t, s| s <= t));
     let curve: Vec<f64> = f.mean.iter().map(|row| row[0]).collect();
     let times: Vec<f64> = (1..=curve.len()).map(|t| t as f64).collect();

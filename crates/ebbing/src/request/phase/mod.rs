@@ -104,6 +104,7 @@ impl PhaseRequest {
     pub fn check(&self) -> Result<()> {
         self.theory()?;
         self.alpha.grid()?;
+        self.tasks.refuse_best_order("ebbing phase")?;
         self.task_recipe().map(|_| ())
     }
 

@@ -6,6 +6,7 @@
 //! | [`Advice`] | the remedies, best first, how many examples must be kept, and sentences |
 //! | [`Remedy`], [`RemedyKind`] | one remedy: forgetting, accuracy, backward transfer, cost, gain, whether it applies |
 //! | [`ReplayPoint`] | forgetting against the number of examples kept |
+//! | [`KeepCurve`] | final accuracy of trained networks against the examples of each class that are kept |
 //!
 //! Remedies are replay, the order of tasks, the penalty λ on all weights or layer by layer, gating of hidden units, context
 //! vectors, depth, a readout per task, another limit of learning, training on everything at once (the bound that none can
@@ -15,8 +16,11 @@
 mod bench;
 mod gains;
 mod heads;
+mod keep;
 mod remedies;
 mod sentences;
+
+pub use keep::{KeepCurve, KeepPoint, KeepTarget};
 
 use super::calibration::Expected;
 use super::forecast::assumes;

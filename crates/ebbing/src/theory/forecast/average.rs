@@ -32,13 +32,13 @@ impl Averaged {
         Ok(Averaged { mean, standard_error: (all.len() > 1).then_some(errors) })
     }
 
-    /// The mean where every matrix is there; none otherwise.
+    /// The mean where every matrix is there; none otherwise, or of none.
     ///
     /// # Errors
     /// As [`Averaged::of`].
     pub fn of_some<'a>(matrices: impl Iterator<Item = Option<&'a Vec<Vec<f64>>>>) -> Result<Option<Self>> {
         let all: Option<Vec<&Vec<Vec<f64>>>> = matrices.collect();
-        all.map(|all| Self::of(all.into_iter())).transpose()
+        all.filter(|all| !all.is_empty()).map(|all| Self::of(all.into_iter())).transpose()
     }
 }
 

@@ -1,16 +1,17 @@
 //! One sequence with its kernels, from which everything in a forecast is computed.
 
-use super::{Engine, ForecastSettings, inputs};
+use super::{Engine, ForecastSettings, TrainedForecast, inputs};
 use crate::context::Context;
 use crate::error::Result;
+use crate::metrics::accuracy as accuracy_of;
 use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
-use crate::tasks::TaskSequence;
+use crate::tasks::{Task, TaskSequence, TestSet};
 use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
 use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
-    Mode, Outcome, PairForgetting, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
+    Mode, PairForgetting, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
 };
 use crate::theory::whole::{self, Quality, TiledForecast};
 
@@ -65,22 +66,28 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The theory that came closest to trained networks; none without test data of classes.
-    fn closest(&self, forecast: &SingleHeadForecast) -> Option<SingleHeadSettings> {
-        let tested = forecast.test.as_ref().is_some_and(|test| test.accuracy.is_some());
-        closest(self.sequence, self.settings).filter(|_| tested)
-    }
-
-    /// What the theory that came closest to trained networks makes of the sequence; in tiles where it is the forecast's own.
-    pub fn trained(&self, forecast: &SingleHeadForecast) -> Result<Option<Outcome>> {
-        let Some(theory) = self.closest(forecast) else { return Ok(None) };
-        let same = theory.same_kernels(&self.settings.theory);
-        if let Some(found) = &self.tiles {
-            return Ok((same && theory.beta == self.settings.theory.beta).then_some(found.outcome));
+    /// What the theory that came closest to trained networks says of the sequence, and how it was computed: the forecast's own numbers
+    /// where that is the same theory, none where its kernels do not fit into memory.
+    pub fn trained(
+        &self,
+        own: Option<&(SingleHeadForecast, Engine)>,
+        closest: Option<&SingleHeadSettings>,
+    ) -> Result<(Option<SingleHeadForecast>, Engine)> {
+        let Some(theory) = closest else { return Ok((None, Engine::Memory)) };
+        let asked = &self.settings.theory;
+        let kernels = theory.same_kernels(asked);
+        if let Some((forecast, engine)) = own.filter(|_| kernels && theory.beta == asked.beta && !asked.variance) {
+            return Ok((Some(forecast.clone()), *engine));
         }
-        let learned =
-            if same { self.single_head(&theory)? } else { SingleHead::new(self.sequence, &theory, self.context)? };
-        learned.outcome().map(Some)
+        if self.tiles.is_some() {
+            return Ok((None, Engine::Tiles));
+        }
+        let learned = match kernels {
+            true => self.single_head(theory)?,
+            false => SingleHead::new(inputs(self.sequence, self.settings.features), theory, self.context)?,
+        };
+        let engine = if learned.in_feature_space() { Engine::FeatureSpace } else { Engine::Memory };
+        Ok((Some(learned.forecast()?), engine))
     }
 
     /// The order parameters of all pairs of tasks.
@@ -101,15 +108,14 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// How well it is known in tiles, and what needs kernels in memory.
-    pub fn tiled(&self, forecast: &SingleHeadForecast) -> Option<(Quality, Vec<&'static str>)> {
+    /// How well it is known in tiles, and what needs kernels in memory; `untrained`: the accuracy of trained networks among it.
+    pub fn tiled(&self, untrained: bool) -> Option<(Quality, Vec<&'static str>)> {
         let found = self.tiles.as_ref()?;
         let several = self.sequence.tasks.len() > 1;
-        let unknown = self.closest(forecast).is_some() && matches!(self.trained(forecast), Ok(None));
         let missing = [
             (several && self.settings.order, "the best order of tasks"),
             (several && self.settings.theory.mode != Mode::Rf, "F_pair in this mode"),
-            (unknown, "what networks that people train lose"),
+            (untrained, "what trained networks lose"),
         ];
         Some((found.quality, missing.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect()))
     }
@@ -155,25 +161,24 @@ fn training(theory: &SingleHeadSettings) -> Training {
     if theory.replay.is_on() { Training::Replay } else { Training::Plain }
 }
 
-/// The theory that came closest to networks that people train on such a sequence; none where there were none.
+/// The theory that came closest to networks trained on such a sequence; none without test data of classes.
 pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> Option<SingleHeadSettings> {
     let asked = &settings.theory;
-    if settings.features || sequence.tasks.len() < 2 || !calibration::measured(asked) {
+    let plain = |task: &Task| task.present.is_none() && task.x.nrows() == task.y.nrows();
+    let classes = |test: &TestSet| accuracy_of(test.y.as_ref(), test.y.as_ref(), None).is_ok();
+    let tested = |task: &Task| plain(task) && task.test.as_ref().is_some_and(classes);
+    if !sequence.tasks.iter().all(tested) || !calibration::measured(asked) {
         return None;
     }
-    let theory = calibration::theory(training(asked), sequence)?;
+    let theory = match settings.features {
+        true => calibration::theory_of_linear_head(sequence)?,
+        false => calibration::theory(training(asked), sequence)?,
+    };
     Some(SingleHeadSettings { replay: asked.replay, keep_bytes: asked.keep_bytes, ..theory })
 }
 
-/// What networks that people train are to be expected to lose, from the outcomes of all sequences.
-pub(super) fn expectation(
-    outcomes: &[Option<Outcome>],
-    settings: &ForecastSettings,
-    whitened: bool,
-) -> Option<Expected> {
-    let each: Option<Vec<(f64, f64)>> =
-        outcomes.iter().map(|outcome| outcome.as_ref().and_then(|o| o.backward_transfer.zip(o.accuracy))).collect();
-    let each = each?;
-    let mean = |get: fn(&(f64, f64)) -> f64| each.iter().map(get).sum::<f64>() / each.len() as f64;
-    calibration::expected_of(training(&settings.theory), whitened, mean(|o| -o.0), mean(|o| o.1))
+/// Between what the accuracies of trained networks lie; none where such networks were not measured.
+pub(super) fn expectation(trained: &TrainedForecast, settings: &ForecastSettings, whitened: bool) -> Option<Expected> {
+    let lost = trained.lost.filter(|_| !settings.features)?;
+    calibration::expected_of(training(&settings.theory), whitened, lost, trained.final_accuracy)
 }

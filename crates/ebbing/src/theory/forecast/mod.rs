@@ -7,6 +7,7 @@
 //! | [`Forecast`] | forgetting, order parameters of all pairs, held-out data, fits, other depths, best order, notes |
 //! | [`ForecastOrders`] | the forecast of any order of the tasks, from kernels that are made once |
 //! | [`PairForecast`], [`WorstPair`], [`Reading`] | which tasks conflict, and why |
+//! | [`TrainedForecast`] | the accuracies of trained networks |
 //! | [`TestForecast`] | held-out data |
 //! | [`DepthForecast`], [`SweepForecast`] | the same forecast at other depths, penalties and widths |
 //! | [`Averaged`] | a matrix with its standard errors |
@@ -17,17 +18,20 @@ mod orders;
 mod reading;
 mod sentences;
 mod sweeps;
+mod trained;
 
 pub use average::Averaged;
 pub use orders::ForecastOrders;
 pub use reading::{Reading, WorstPair};
 pub use sentences::assumes;
 pub use sweeps::{DepthForecast, SweepForecast};
+pub use trained::TrainedForecast;
 
 use super::Inputs;
+use super::advise::KeepCurve;
 use super::calibration::Expected;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
-use super::single_head::{Outcome, SingleHeadForecast, SingleHeadSettings};
+use super::single_head::{SingleHeadForecast, SingleHeadSettings};
 use super::task_order::engine::ORDERS_AT_ONCE;
 use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
 use super::whole::{self, Quality, kernels};
@@ -36,7 +40,8 @@ use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
 use crate::plan::{
-    Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, in_tiles, search_bytes, spare_bytes,
+    Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
+    order_parameter_cost, search_bytes, spare_bytes,
 };
 use crate::stats::{ForgettingFit, VarianceExplained};
 use crate::tasks::TaskSequence;
@@ -53,7 +58,8 @@ use serde::{Deserialize, Serialize};
 /// | `depths` | none | other depths to set beside the forecast |
 /// | `lambdas` | none | penalties λ to set beside it: one readout, all weights learn (mode `gibbs`) |
 /// | `widths` | none | widths N to set beside it: a readout per task, at `theory.lambda` or each of `lambdas` |
-/// | `order` | true | whether the best order of tasks is searched, of the mean over seeds |
+/// | `order` | false | whether the best order of tasks is searched, of the mean over seeds |
+/// | `complete` | false | whether the theory's own quantities are computed whatever they cost |
 /// | `convention` | `gem` | names and formulas of the accuracy metrics |
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
 /// | `ridge` | 0 | ridge on every task's own kernel, beside 1/β; features without one have pseudo-inverses |
@@ -76,6 +82,9 @@ pub struct ForecastSettings {
     pub widths: Vec<f64>,
     /// Whether the order of tasks with the least forgetting is searched.
     pub order: bool,
+    /// Whether the theory's own quantities (training-loss forgetting, order parameters, fits) are computed whatever they cost;
+    /// otherwise where nothing else can be reported, where a setting asks for them, and where they cost little.
+    pub complete: bool,
     /// The convention of the accuracy metrics.
     pub convention: Convention,
     /// Whether inputs are feature matrices.
@@ -92,7 +101,7 @@ impl ForecastSettings {
 
     /// How many parts the forecast of so many sequences of tasks has: steps of its progress.
     pub fn parts(&self, sequences: usize, tasks: usize) -> usize {
-        2 * sequences + self.sweeps() + usize::from(self.order && tasks > 1)
+        2 * sequences + self.sweeps() + usize::from(self.order && tasks > 1) + usize::from(tasks > 1)
     }
 
     /// Refuses settings that this many tasks cannot be forecast with.
@@ -124,6 +133,42 @@ impl ForecastSettings {
         }
     }
 
+    /// Whether these settings speak of the theory alone: trained networks do not depend on them.
+    pub fn asks_for_theory(&self) -> bool {
+        let usual =
+            SingleHeadSettings { keep_bytes: self.theory.keep_bytes, replay: self.theory.replay, ..Default::default() };
+        let own = self.theory != usual || self.ridge > 0.0 || self.resamples + self.shuffles > 0;
+        self.complete || self.order || own || self.sweeps() > 0
+    }
+
+    /// Whether the theory's own quantities are computed, beside those of trained networks in the theory that came `closest` to them.
+    fn asks_for(&self, sequence: &TaskSequence, closest: Option<&SingleHeadSettings>) -> bool {
+        // A temperature that is theirs asks for nothing else.
+        let same = closest.is_some_and(|closest| {
+            let near = (closest.beta / self.theory.beta - 1.0).abs() < 1e-9;
+            near && SingleHeadSettings { beta: self.theory.beta, ..*closest } == self.theory && self.ridge == 0.0
+        });
+        let plain = ForecastSettings { theory: SingleHeadSettings::default(), ..self.clone() };
+        (if same { plain.asks_for_theory() } else { self.asks_for_theory() }) || self.costs_little(&sequence.sizes())
+    }
+
+    /// Whether amounts of replay are set beside the forecast: of several tasks, where none is asked for and all cost little.
+    fn compares_replay(&self, sequence: &TaskSequence, tiles: bool) -> bool {
+        let several = sequence.tasks.len() > 1 && !self.theory.replay.is_on();
+        several && !tiles && self.costs_little(&sequence.sizes())
+    }
+
+    /// Whether the theory's own quantities of tasks of these sizes cost little: a second or two on a laptop, the same everywhere.
+    fn costs_little(&self, sizes: &Sizes) -> bool {
+        /// Operations of a product.
+        const LITTLE: f64 = 1e11;
+        let cost = match self.features {
+            true => feature_forgetting_cost(sizes).then(feature_parameter_cost(sizes)),
+            false => forgetting_cost(sizes).then(order_parameter_cost(sizes)),
+        };
+        cost.flops <= LITTLE
+    }
+
     /// `1/β + ridge` is the temperature of everything: a ridge is part of it.
     fn with_one_ridge(&self) -> ForecastSettings {
         let mut settings = self.clone();
@@ -144,7 +189,8 @@ impl Default for ForecastSettings {
             depths: Vec::new(),
             lambdas: Vec::new(),
             widths: Vec::new(),
-            order: true,
+            order: false,
+            complete: false,
             convention: Convention::Gem,
             features: false,
             ridge: 0.0,
@@ -230,8 +276,13 @@ pub struct Forecast {
     pub pairs: Vec<PairForecast>,
     /// The pair that conflicts most, where one conflicts by 0.02 at least.
     pub worst: Option<WorstPair>,
-    /// `F[t][s]` on training data; for t < s the loss before the task is learned.
-    pub forgetting: Averaged,
+    /// What trained networks can be expected to classify correctly, with test data of classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trained: Option<TrainedForecast>,
+    /// `F[t][s]` on training data; for t < s the loss before the task is learned. Like everything that is the theory's own, none
+    /// where it was left out ([`ForecastSettings::complete`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forgetting: Option<Averaged>,
     /// Share of training examples classified correctly.
     pub train_accuracy: Option<Averaged>,
     /// Held-out data, where every task has some.
@@ -258,6 +309,13 @@ pub struct Forecast {
     pub order: Option<TaskOrder>,
     /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
     pub expected: Option<Expected>,
+    /// Final accuracy of trained networks against the examples of each class that are kept (of the first draw), where that costs
+    /// little or is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep: Option<KeepCurve>,
+    /// Why `expected` has no range: how these tasks are unlike those whose networks were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<String>,
     /// The smallest estimated number of correct digits.
     pub digits: f64,
     /// How it was computed.
@@ -302,7 +360,9 @@ impl Forecast {
         let mut parts = Parts { context, done: 0, all };
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
-        let mut trained: Vec<Option<Outcome>> = Vec::new();
+        let mut trained: Vec<Option<SingleHeadForecast>> = Vec::new();
+        let closest = bench::closest(first, settings);
+        let theory = tiles || closest.is_none() || settings.asks_for(first, closest.as_ref());
         let mut order = None;
         let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
         let keep_bytes = search_bytes(&first.sizes(), ORDERS_AT_ONCE, search.keep_bytes, context.plan());
@@ -315,18 +375,21 @@ impl Forecast {
                 true => Bench::in_tiles(sequence, settings, context, &part)?,
                 false => Bench::new(sequence, settings, context)?,
             };
-            let (forecast, way) = bench.forecast()?;
-            engine = way;
-            if let Some((known, unknown)) = bench.tiled(&forecast) {
+            let own = if theory { Some(bench.forecast()?) } else { None };
+            let (networks, way) = bench.trained(own.as_ref(), closest.as_ref())?;
+            engine = own.as_ref().map_or(way, |(_, way)| *way);
+            if let Some((known, unknown)) = bench.tiled(closest.is_some() && networks.is_none()) {
                 quality = quality.worse(known);
                 missing.extend(unknown);
             }
-            trained.push(bench.trained(&forecast)?);
-            forecasts.push(forecast);
+            trained.push(networks);
             if !tiles {
                 parts.next(&format!("order parameters, sequence {} of {count}", k + 1))?;
             }
-            pairs.push(bench.pairs(k == 0)?);
+            if theory {
+                pairs.push(bench.pairs(k == 0)?);
+            }
+            forecasts.extend(own.map(|(forecast, _)| forecast));
             if let (Some(made), true, 1) = (&bench.made, ordered, count) {
                 order = Some(best_order_from(made, &search, &parts.next("order of tasks")?)?);
             }
@@ -336,22 +399,32 @@ impl Forecast {
             lambdas: sweeps::lambdas(sequences, settings, &mut parts)?,
             widths: sweeps::widths(sequences, settings, &mut parts)?,
             order,
+            keep: None,
         };
         if ordered && beside.order.is_none() {
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
             beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
-        let mut about = About::of(first);
+        let keep = match &closest {
+            Some(theory) if settings.compares_replay(first, tiles) => {
+                KeepCurve::of(first, theory, settings.features, &parts.next("examples to keep")?)?
+            }
+            _ => None,
+        };
+        beside.keep = keep;
+        let mut about = About::of(first, count);
         if engine == Engine::Tiles {
             about.notes.extend(quality.notes());
             missing.sort_unstable();
             missing.dedup();
         }
         if !missing.is_empty() {
-            about.notes.push(format!("not told, since it needs kernels in memory: {}", missing.join(", ")));
+            about.notes.push(format!("left out, since it needs kernels in memory: {}", missing.join(", ")));
         }
         let computed = Computed::of(engine, &first.sizes(), settings, context);
-        about.forecast(settings, (&forecasts, &trained), pairs, beside, computed)
+        let networks =
+            closest.map(|theory| TrainedForecast::of(&trained, &theory, trained::chance(first))).transpose()?.flatten();
+        about.forecast(settings, (&forecasts, networks), pairs, beside, computed)
     }
 }
 
@@ -379,20 +452,23 @@ struct Beside {
     lambdas: Vec<SweepForecast>,
     widths: Vec<SweepForecast>,
     order: Option<TaskOrder>,
+    keep: Option<KeepCurve>,
 }
 
 /// What a forecast tells of the tasks themselves.
 #[derive(Debug, Clone)]
 struct About {
     names: Vec<String>,
+    seeds: usize,
     drawn: bool,
     whitened: bool,
     notes: Vec<String>,
 }
 
 impl About {
-    fn of(sequence: &TaskSequence) -> About {
+    fn of(sequence: &TaskSequence, seeds: usize) -> About {
         About {
+            seeds,
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some(),
             whitened: sequence.settings.is_whitened(),
@@ -400,33 +476,36 @@ impl About {
         }
     }
 
-    /// The forecast of one or more sequences, from its parts; `trained` are the outcomes of networks that people train.
+    /// The forecast of one or more sequences, from its parts.
     fn forecast(
         self,
         settings: &ForecastSettings,
-        (forecasts, trained): (&[SingleHeadForecast], &[Option<Outcome>]),
+        (forecasts, trained): (&[SingleHeadForecast], Option<TrainedForecast>),
         pairs: Vec<Vec<PairOrderParameters>>,
         beside: Beside,
         computed: Computed,
     ) -> Result<Forecast> {
-        let forgetting = Averaged::of(forecasts.iter().map(|f| &f.forgetting))?;
+        let left_out = forecasts.is_empty();
+        let forgetting = if left_out { None } else { Some(Averaged::of(forecasts.iter().map(|f| &f.forgetting))?) };
         let explained = explained(&pairs);
         let pairs = average_pairs(pairs);
         let digits = forecasts.iter().map(|f| f.digits).chain(pairs.iter().map(|p| p.detail.digits));
         let mean = |get: fn(&SingleHeadForecast) -> Option<f64>| {
             let all: Option<Vec<f64>> = forecasts.iter().map(get).collect();
-            all.map(|v| v.iter().sum::<f64>() / v.len() as f64)
+            all.filter(|v| !v.is_empty()).map(|v| v.iter().sum::<f64>() / v.len() as f64)
         };
         let test = test_forecast(forecasts, settings.convention)?;
         Ok(Forecast {
             orientation: "[t][s]: after task t + 1 (rows), on task s + 1 (columns)".into(),
             tasks: self.names,
-            seeds: forecasts.len(),
+            seeds: self.seeds,
             drawn: self.drawn,
             worst: reading::worst(&pairs),
-            fit: fit(&forgetting)?,
+            fit: forgetting.as_ref().map(fit).transpose()?.flatten(),
             train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
-            expected: bench::expectation(trained, settings, self.whitened),
+            expected: trained.as_ref().and_then(|found| bench::expectation(found, settings, self.whitened)),
+            outside: settings.features.then(|| "a linear head on given features".into()),
+            trained,
             test,
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
@@ -434,6 +513,7 @@ impl About {
             computed,
             notes: self.notes.into_iter().chain(notes(forecasts, &pairs)).collect(),
             order: beside.order,
+            keep: beside.keep,
             forgetting,
             pairs,
             explained,
@@ -472,6 +552,9 @@ fn explained(seeds: &[Vec<PairOrderParameters>]) -> Option<VarianceExplained> {
 
 /// Averages over seeds, pair by pair.
 fn average_pairs(mut seeds: Vec<Vec<PairOrderParameters>>) -> Vec<PairForecast> {
+    if seeds.is_empty() {
+        return Vec::new();
+    }
     let all: Vec<Vec<OrderParameters>> = seeds.iter().map(|s| s.iter().map(|p| p.values).collect()).collect();
     seeds
         .swap_remove(0)
@@ -495,6 +578,9 @@ fn fit(forgetting: &Averaged) -> Result<Option<ForgettingFit>> {
 }
 
 fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Result<Option<TestForecast>> {
+    if forecasts.is_empty() {
+        return Ok(None);
+    }
     let Some(tests) = forecasts.iter().map(|f| f.test.as_ref()).collect::<Option<Vec<_>>>() else { return Ok(None) };
     let accuracy = Averaged::of_some(tests.iter().map(|t| t.accuracy.as_ref()))?;
     let alone: Option<Vec<&Vec<f64>>> = tests.iter().map(|t| t.alone_accuracy.as_ref()).collect();

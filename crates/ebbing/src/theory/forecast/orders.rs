@@ -4,7 +4,8 @@
 //! order parameters belong to pairs: what an order changes is `u_t = K_tt^{-1}(Y_t − f_{t−1}(X_t))`, products with vectors.
 
 use super::bench::{Bench, closest};
-use super::{About, Beside, Computed, Forecast, ForecastSettings, final_forgetting};
+use super::trained::chance;
+use super::{About, Beside, Computed, Forecast, ForecastSettings, TrainedForecast, final_forgetting};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::plan::{Cost, Sizes};
@@ -14,7 +15,7 @@ use crate::theory::blocks::factor::digits;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::{self, Shared, TaskInput};
 use crate::theory::order_parameters::PairOrderParameters;
-use crate::theory::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
+use crate::theory::single_head::{Mode, SingleHeadForecast, SingleHeadSettings};
 use crate::theory::task_order::engine::Engine;
 use crate::theory::task_order::{OrderRank, SearchResult, TaskOrder};
 
@@ -30,7 +31,8 @@ use crate::theory::task_order::{OrderRank, SearchResult, TaskOrder};
 /// let (settings, context) = (ForecastSettings::default(), Context::default());
 /// let orders = ForecastOrders::new(&tasks, &settings, &context)?;
 /// let reordered = Forecast::of(&[tasks.ordered(&[3, 1, 2])?], &settings, &context)?;
-/// let (told, known) = (orders.forecast(&[3, 1, 2])?.forgetting.mean, reordered.forgetting.mean);
+/// let (told, known) = (orders.forecast(&[3, 1, 2])?.forgetting, reordered.forgetting);
+/// let (told, known) = (told.unwrap().mean, known.unwrap().mean);
 /// // Rounding, times the condition of the kernels.
 /// assert!((told[2][0] - known[2][0]).abs() < 1e-9);
 /// # Ok::<(), ebbing::Error>(())
@@ -41,7 +43,9 @@ pub struct ForecastOrders {
     settings: ForecastSettings,
     engine: Engine,
     /// The same by the theory that came closest to networks that people train, where it is one that orders share kernels in.
-    trained: Option<Engine>,
+    trained: Option<(SingleHeadSettings, Engine)>,
+    /// What guessing gives.
+    chance: f64,
     pairs: Vec<PairOrderParameters>,
     best: Option<BestOrder>,
     computed: Computed,
@@ -89,20 +93,20 @@ impl ForecastOrders {
         parts(0).say("kernels", 0.0)?;
         let bench = Bench::new(sequence, settings, context)?;
         let engine = engine(sequence, &bench, settings, &settings.theory, &parts(0))?;
-        let tested = sequence.tasks.iter().all(|task| task.test.is_some());
-        let closest = closest(sequence, settings).filter(|theory| tested && theory.mode != Mode::Gibbs);
-        let trained = closest.map(|theory| self::engine(sequence, &bench, settings, &theory, &parts(1)));
+        let closest = closest(sequence, settings).filter(|theory| theory.mode != Mode::Gibbs);
+        let trained = closest.map(|theory| Ok((theory, self::engine(sequence, &bench, settings, &theory, &parts(1))?)));
         parts(2).say("order parameters", 0.0)?;
         let pairs = bench.pairs(true)?;
         let found = (settings.order && sequence.tasks.len() > 1).then(|| engine.best(&parts(3)));
         let found = found.transpose()?;
         let mut orders = ForecastOrders {
-            told: About::of(sequence),
+            told: About::of(sequence, 1),
             settings: settings.clone(),
             best: None,
             computed: Computed { engine: super::Engine::Memory, bytes: kept(&sequence.sizes()).bytes },
             engine,
             trained: trained.transpose()?,
+            chance: chance(sequence),
             pairs,
         };
         orders.best = found.map(|found| orders.best(found)).transpose()?;
@@ -116,7 +120,7 @@ impl ForecastOrders {
 
     /// Bytes that the kernels and factors take.
     pub fn bytes(&self) -> usize {
-        self.engine.bytes() + self.trained.as_ref().map_or(0, Engine::bytes)
+        self.engine.bytes() + self.trained.as_ref().map_or(0, |(_, engine)| engine.bytes())
     }
 
     /// The forecast of the tasks learned in an order, each named by its number from 1. In it tasks are numbered by their place.
@@ -128,12 +132,12 @@ impl ForecastOrders {
         let places: Vec<usize> = order.iter().map(|t| t - 1).collect();
         // The two theories have kernels of their own: neither waits for the other.
         let (learned, trained) = rayon::join(|| self.learned(&places), || self.trained(&places));
-        let (learned, trained) = (learned?, [trained?]);
+        let (learned, trained) = (learned?, trained?);
         let best = self.best.as_ref().map(|best| beside(&places, &learned.forgetting, best, self.engine.examples()));
         let mut told = self.told.clone();
         told.names = places.iter().map(|&t| self.told.names[t].clone()).collect();
         let beside = Beside { order: best, ..Beside::default() };
-        told.forecast(&self.settings, (&[learned], &trained), vec![self.pairs_of(order)], beside, self.computed)
+        told.forecast(&self.settings, (&[learned], trained), vec![self.pairs_of(order)], beside, self.computed)
     }
 
     fn learned(&self, places: &[usize]) -> Result<SingleHeadForecast> {
@@ -143,12 +147,11 @@ impl ForecastOrders {
         Ok(SingleHeadForecast::of(scores, right, false))
     }
 
-    /// What networks that people train make of an order, where its test data name classes.
-    fn trained(&self, places: &[usize]) -> Result<Option<Outcome>> {
-        let Some(engine) = &self.trained else { return Ok(None) };
-        let scores = engine.follow(places)?;
-        let held_out = scores.test.as_ref().map(|(after, _)| after.as_slice());
-        Outcome::of(&scores.train, held_out, engine.learned()).map(Some)
+    /// What trained networks make of an order, where its test data name classes.
+    fn trained(&self, places: &[usize]) -> Result<Option<TrainedForecast>> {
+        let Some((theory, engine)) = &self.trained else { return Ok(None) };
+        let found = SingleHeadForecast::of(engine.follow(places)?, f64::INFINITY, false);
+        TrainedForecast::of(&[Some(found)], theory, self.chance)
     }
 
     /// The best order with what it leaves.

@@ -2,10 +2,11 @@
 
 use super::{Averaged, Forecast, SweepForecast};
 use crate::metrics::ContinualMetrics;
-use crate::stats::number::{chosen, significant, within};
+use crate::stats::number::{between, chosen, per_cent, points_between, significant, within};
 use crate::stats::{CurveShape, Estimate, ForgettingFit, VarianceExplained};
 use crate::tasks::{called, in_order};
-use crate::theory::calibration::Expected;
+use crate::theory::advise::KeepCurve;
+use crate::theory::calibration::headline;
 use crate::theory::task_order::TaskOrder;
 
 const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
@@ -21,9 +22,78 @@ pub fn assumes(features: bool) -> &'static str {
 }
 
 impl Forecast {
-    /// What the numbers say: the worst pair, the fate of the first task, the penalty's part, accuracies, the best order
-    /// and the notes, where there are such.
+    /// The answer: what trained networks can be expected to lose, task by task, and which tasks clash; what the theory says where
+    /// that cannot be said. Then what to know.
     pub fn sentences(&self) -> Vec<String> {
+        let mut all = self.expectation();
+        if all.is_empty() {
+            all = self.theory_sentences();
+        } else {
+            all.extend(self.keep.as_ref().and_then(KeepCurve::sentence));
+            all.extend(self.clash());
+            all.extend(self.order.as_ref().map(|order| best_order(order, &self.tasks)));
+        }
+        all.extend(self.notes.iter().map(|note| format!("Note: {note}.")));
+        all
+    }
+
+    /// What trained networks can be expected to lose and keep, in per cent: the headline, the final accuracy, the range; empty without
+    /// test data of classes.
+    pub fn expectation(&self) -> Vec<String> {
+        let Some(trained) = &self.trained else { return vec![] };
+        let mut all = Vec::new();
+        let range = self.expected.as_ref();
+        if let Some(lost) = trained.lost {
+            all.push(match range {
+                Some(found) => format!("{} ({}).", headline(lost), points_between(found.lost_interval)),
+                None => format!("{}.", headline(lost)),
+            });
+        }
+        let between = range.map_or(String::new(), |found| format!(" ({})", between(found.accuracy_interval)));
+        let end = if self.tasks.len() > 1 { "Average accuracy at the end" } else { "Accuracy" };
+        all.push(format!(
+            "{end}: {}{between}; guessing gives {}.",
+            per_cent(trained.final_accuracy),
+            per_cent(trained.chance)
+        ));
+        if let Some(own) = trained.task_accuracy.as_ref().filter(|_| self.tasks.len() > 1) {
+            let last = own.mean.len() - 1;
+            let finally = own.mean[last].iter().sum::<f64>() / (last + 1) as f64;
+            all.push(format!("Where the task is known, among its own classes: {}.", per_cent(finally)));
+        }
+        match range {
+            Some(found) => all.push(found.about()),
+            None if trained.lost.is_some() => all.push(self.not_calibrated()),
+            None => {}
+        }
+        all
+    }
+
+    /// That no range is given, and why.
+    fn not_calibrated(&self) -> String {
+        let why = self.outside.as_deref().unwrap_or("no such networks were measured");
+        format!("Not calibrated for data like yours: {why}. No range can be given.")
+    }
+
+    /// Which tasks get in each other's way: the largest drop of accuracy, and why where order parameters say so.
+    fn clash(&self) -> Option<String> {
+        let trained = self.trained.as_ref()?;
+        if let Some(worst) = &self.worst {
+            let tasks = in_pair(worst.first, worst.second, &self.tasks);
+            return Some(format!("Tasks {tasks} clash most: they {}.", worst.words().trim_start_matches("they ")));
+        }
+        let (falls, learned, drop) = trained.largest_drop().filter(|(_, _, drop)| *drop >= 0.01)?;
+        Some(format!(
+            "Task {} falls most, by {} points, while task {} is learned.",
+            self.called(falls + 1),
+            (100.0 * drop).round(),
+            self.called(learned + 1)
+        ))
+    }
+
+    /// The theory's own quantities in words: the worst pair, the fate of the first task, the penalty's part, accuracies by the theory
+    /// as asked, what was swept.
+    pub fn theory_sentences(&self) -> Vec<String> {
         let mut all = Vec::new();
         if let Some(worst) = &self.worst {
             all.push(format!(
@@ -42,28 +112,18 @@ impl Forecast {
                 _ => "the penalty changes nothing".into(),
             };
             all.push(format!(
-                "Without the penalty the forgetting of task 1 after task 2 would be {}; {change}.",
+                "Without the penalty the training-loss forgetting of task 1 after task 2 would be {}; {change}.",
                 significant(free)
             ));
         }
         all.extend(self.test.as_ref().and_then(|test| test.metrics.as_ref()).map(accuracies));
         all.extend(self.test.as_ref().and_then(|test| test.task_accuracy.as_ref()).map(task_incremental));
-        all.extend(self.expected.as_ref().map(Expected::sentence));
         all.extend(self.explained.as_ref().map(explained));
         all.extend(best_of("Of the penalties tried", &self.lambdas, self.test.is_some()));
-        all.extend(best_of("With a readout per task, of the widths tried", &self.widths, self.test.is_some()));
-        all.extend(self.order.as_ref().map(|order| best_order(order, &self.tasks)));
-        if self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
-            let told = if self.drawn {
-                "several seeds tell"
-            } else {
-                "several seeds of a part of the examples (--max-p) tell"
-            };
-            all.push(format!(
-                "Of one draw of tasks some order is always the best; {told} whether it is more than chance."
-            ));
+        all.extend(best_of("With a head per task, of the widths tried", &self.widths, self.test.is_some()));
+        if self.trained.is_none() {
+            all.extend(self.order.as_ref().map(|order| best_order(order, &self.tasks)));
         }
-        all.extend(self.notes.iter().map(|note| format!("Note: {note}.")));
         all
     }
 
@@ -74,13 +134,22 @@ impl Forecast {
 
     /// What is left of the first task after the last; nothing to say of one task.
     fn first_task(&self) -> Option<String> {
-        let after = self.forgetting.mean.len();
+        let forgetting = self.forgetting.as_ref()?;
+        let after = forgetting.mean.len();
         let last = after.checked_sub(1).filter(|&last| last > 0)?;
-        let standard_error = self.forgetting.standard_error.as_ref().map(|e| e[last][0]);
-        let forgetting = Estimate { value: self.forgetting.mean[last][0], standard_error };
+        let standard_error = forgetting.standard_error.as_ref().map(|e| e[last][0]);
+        let forgetting = Estimate { value: forgetting.mean[last][0], standard_error };
         let shape = self.fit.as_ref().map_or(String::new(), shape);
-        Some(format!("Forecast forgetting of task {} after {after} tasks is {forgetting}{shape}.", self.called(1)))
+        Some(format!(
+            "Forecast training-loss forgetting F of task {} after {after} tasks is {forgetting}{shape}.",
+            self.called(1)
+        ))
     }
+}
+
+/// "1 and 3", by names where tasks have some.
+fn in_pair(first: usize, second: usize, names: &[String]) -> String {
+    format!("{} and {}", called(first, &names[first - 1]), called(second, &names[second - 1]))
 }
 
 /// The fit of the forgetting curve as the end of a sentence.

@@ -244,11 +244,6 @@ impl Engine {
         super::search(self.y.len(), super::OrderSearchSettings::default().exhaustive_up_to, self, context)
     }
 
-    /// Examples of all tasks.
-    pub fn learned(&self) -> usize {
-        self.y.iter().map(Mat::nrows).sum()
-    }
-
     /// The most examples of a task.
     pub fn examples(&self) -> usize {
         self.y.iter().map(Mat::nrows).max().unwrap_or(0)

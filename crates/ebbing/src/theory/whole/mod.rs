@@ -27,8 +27,7 @@ mod work;
 use super::blocks::kernels::{KernelSource, Kernels, Points};
 use super::blocks::shared::{TaskInput, check, number};
 use super::order_parameters::{OrderParameterSettings, PairOrderParameters};
-use super::single_head::score::Scores;
-use super::single_head::{Mode, Outcome, SingleHeadForecast, SingleHeadSettings};
+use super::single_head::{Mode, SingleHeadForecast, SingleHeadSettings};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels::check_inputs;
@@ -48,8 +47,6 @@ pub(crate) struct TiledForecast {
     pub forecast: SingleHeadForecast,
     /// The order parameters of all pairs.
     pub pairs: Vec<PairOrderParameters>,
-    /// What is left of all tasks after the last one.
-    pub outcome: Outcome,
     /// How well it is known.
     pub quality: Quality,
 }
@@ -251,18 +248,6 @@ impl<'a> Whole<'a> {
         let right = self.digits()?;
         let parameters = pairs.as_ref().map(|pairs| self.order_parameters(&firsts, pairs, right)).unwrap_or_default();
         let quality = self.quality(&parameters);
-        let learned = (0..count).map(|t| self.points(t).len()).sum();
-        let outcome = outcome(&scores, learned)?;
-        Ok(TiledForecast {
-            forecast: SingleHeadForecast::of(scores, right, false),
-            pairs: parameters,
-            outcome,
-            quality,
-        })
+        Ok(TiledForecast { forecast: SingleHeadForecast::of(scores, right, false), pairs: parameters, quality })
     }
-}
-
-/// What is left of all tasks after the last one.
-fn outcome(scores: &Scores, learned: usize) -> Result<Outcome> {
-    Outcome::of(&scores.train, scores.test.as_ref().map(|(test, _)| test.as_slice()), learned)
 }

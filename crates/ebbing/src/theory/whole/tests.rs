@@ -144,9 +144,6 @@ fn every_mode_agrees_with_the_forecast_in_memory() {
             let (forecast, pairs) = in_memory(sequence, &theory);
             same_forecast(&tiled.forecast, &forecast);
             same_pairs(&tiled.pairs, &pairs);
-            let outcome = SingleHead::new(sequence, &theory, &Context::default()).unwrap().outcome().unwrap();
-            close(tiled.outcome.forgetting, outcome.forgetting, "outcome");
-            assert_eq!((tiled.outcome.accuracy, tiled.outcome.learned), (outcome.accuracy, outcome.learned));
         }
     }
 }

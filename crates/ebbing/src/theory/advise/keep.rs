@@ -1,0 +1,220 @@
+//! How many examples must be kept: the final accuracy of trained networks against the examples of each class that are stored and
+//! learned again with every later task.
+
+use super::bench::Bench;
+use crate::context::Context;
+use crate::error::Result;
+use crate::tasks::TaskSequence;
+use crate::theory::calibration::{self, Training};
+use crate::theory::single_head::{Replay, ReplayBudget, SingleHeadSettings};
+use serde::Serialize;
+
+/// Final accuracies that a number of examples is found for.
+const TARGETS: [f64; 2] = [0.8, 0.9];
+/// Amounts that are tried, with their tens, hundreds and so on.
+const STEPS: [usize; 3] = [1, 2, 5];
+/// Amounts tried between two of those around a target.
+const REFINED: usize = 2;
+/// Bytes of a stored number: single precision.
+const BYTES: usize = 4;
+
+/// What trained networks come to with so many examples kept.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct KeepPoint {
+    /// Examples of each class of each earlier task.
+    pub per_class: usize,
+    /// All of them, once the last task is learned.
+    pub examples: usize,
+    /// Their size in single precision.
+    pub bytes: u64,
+    /// Mean accuracy over all tasks after the last.
+    pub accuracy: f64,
+    /// Between what that lies; none outside the domain of the evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy_interval: Option<[f64; 2]>,
+    /// Mean loss of accuracy over all tasks but the last.
+    pub lost: f64,
+}
+
+/// The least examples of each class that reach a final accuracy.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct KeepTarget {
+    /// The final accuracy.
+    pub accuracy: f64,
+    /// With so many examples kept; none where all do not reach it.
+    pub point: Option<KeepPoint>,
+}
+
+/// Final accuracy against the examples of each class that are kept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KeepCurve {
+    /// Ascending, the first with none kept.
+    pub points: Vec<KeepPoint>,
+    /// What is needed for some final accuracies.
+    pub targets: Vec<KeepTarget>,
+}
+
+impl KeepCurve {
+    /// The curve of a sequence whose tasks have test data of classes; none where nothing can be kept. `theory` is the one that came
+    /// closest to trained networks.
+    ///
+    /// # Errors
+    /// Any error of the theory; [`crate::Error::Stopped`].
+    pub(crate) fn of(
+        sequence: &TaskSequence,
+        theory: &SingleHeadSettings,
+        features: bool,
+        context: &Context,
+    ) -> Result<Option<KeepCurve>> {
+        let bench = match features {
+            true => Bench::Features(Box::new(sequence.clone())),
+            false => Bench::network(sequence, theory)?,
+        };
+        let order: Vec<usize> = (0..sequence.tasks.len()).collect();
+        let replay = |examples| Replay { examples, budget: ReplayBudget::PerClass, ..Replay::default() };
+        let most = replay(0).most(&bench.given(&order))?.0;
+        let classes: usize = sequence.tasks[..sequence.tasks.len() - 1].iter().map(|task| classes_of(&task.y)).sum();
+        let whitened = sequence.settings.is_whitened();
+        let mut points: Vec<KeepPoint> = Vec::new();
+        let at = |per_class: usize| -> Result<Option<KeepPoint>> {
+            let found = bench.outcome(SingleHeadSettings { replay: replay(per_class), ..*theory }, &order)?;
+            let Some((accuracy, lost)) = found.accuracy.zip(found.backward_transfer.map(|b| -b)) else {
+                return Ok(None);
+            };
+            let training = if per_class == 0 { Training::Plain } else { Training::Replay };
+            let expected = (!features).then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
+            let accuracy_interval = expected.map(|found| found.accuracy_interval);
+            let examples = per_class * classes;
+            let bytes = (examples * sequence.dim() * BYTES) as u64;
+            Ok(Some(KeepPoint { per_class, examples, bytes, accuracy, accuracy_interval, lost }))
+        };
+        let tens = (0..).map_while(|k| 10_usize.checked_pow(k)).take_while(|ten| *ten <= most);
+        let steps: Vec<usize> = tens.flat_map(|ten| STEPS.map(|step| step * ten)).filter(|n| *n < most).collect();
+        let amounts: Vec<usize> = std::iter::once(0).chain(steps).chain([most]).collect();
+        for (k, &amount) in amounts.iter().enumerate() {
+            context.part(k, amounts.len()).say("examples to keep", 0.0)?;
+            let Some(point) = at(amount)? else { return Ok(None) };
+            points.push(point);
+        }
+        for target in TARGETS {
+            for _ in 0..REFINED {
+                let Some(k) = points.iter().position(|point| point.accuracy >= target).filter(|k| *k > 0) else {
+                    break;
+                };
+                let (low, high) = (points[k - 1].per_class, points[k].per_class);
+                let middle = (low.max(1) as f64 * high as f64).sqrt().round() as usize;
+                if middle <= low || middle >= high {
+                    break;
+                }
+                if let Some(point) = at(middle)? {
+                    points.insert(k, point);
+                }
+            }
+        }
+        let target = |accuracy: f64| KeepTarget {
+            accuracy,
+            point: points.iter().find(|point| point.accuracy >= accuracy).copied(),
+        };
+        let targets = TARGETS.map(target).to_vec();
+        Ok(Some(KeepCurve { points, targets }))
+    }
+
+    /// How many examples must be kept, in a sentence.
+    pub fn sentence(&self) -> Option<String> {
+        use crate::stats::number::{between, per_cent};
+        let (first, last) = (self.points.first()?, self.points.last()?);
+        let end = |point: &KeepPoint| {
+            let range = point.accuracy_interval.map_or(String::new(), |range| format!(", {}", between(range)));
+            format!("{}{range}", per_cent(point.accuracy))
+        };
+        let reached: Vec<(f64, KeepPoint)> =
+            self.targets.iter().filter_map(|target| Some((target.accuracy, target.point?))).collect();
+        let unreached = self.targets.iter().find(|target| target.point.is_none());
+        let beyond = unreached.map_or(String::new(), |target| {
+            format!(
+                " All of them ({} each) end at {}: {} is out of reach.",
+                last.per_class,
+                end(last),
+                per_cent(target.accuracy)
+            )
+        });
+        let needed: Vec<String> = reached
+            .iter()
+            .filter(|(_, point)| point.per_class > 0)
+            .enumerate()
+            .map(|(k, (target, point))| {
+                let unit =
+                    if k == 0 && point.per_class == 1 { "example of each class" } else { "examples of each class" };
+                let what = if k == 0 { format!("{} {unit}", point.per_class) } else { point.per_class.to_string() };
+                format!("{what} to end at {} or more (forecast {})", per_cent(*target), end(point))
+            })
+            .collect();
+        Some(match (&needed[..], reached.first()) {
+            ([], Some(_)) => {
+                format!("Nothing need be kept to end at {}.{beyond}", per_cent(reached[reached.len() - 1].0))
+            }
+            ([], None) => format!("Keeping examples does not reach 80 %: none kept ends at {}.{beyond}", end(first)),
+            (needed, _) => format!("Keep {}.{beyond}", needed.join(", ")),
+        })
+    }
+}
+
+/// How many classes the targets of a task name: columns that occur, or signs.
+fn classes_of(y: &crate::linalg::Mat<f64>) -> usize {
+    match y.ncols() {
+        1 => {
+            let positive = y.col(0).iter().any(|v| *v > 0.0);
+            let negative = y.col(0).iter().any(|v| *v <= 0.0);
+            usize::from(positive) + usize::from(negative)
+        }
+        columns => (0..columns).filter(|&j| y.col(j).iter().any(|v| *v > 0.5)).count(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Center, Dataset, Preprocess, Source};
+    use crate::tasks::{Labels, Split};
+
+    fn tasks() -> TaskSequence {
+        let prepared = Preprocess { center: Center::Pixel, whiten: None, ..Preprocess::default() };
+        let source = Source::new(Dataset::sample().unwrap(), &prepared).unwrap();
+        let split = Split { tasks: 3, p: 60, p_test: 40, labels: Labels::OneHotAll, ..Split::default() };
+        split.generate(&source, 1).unwrap()
+    }
+
+    #[test]
+    fn more_kept_examples_end_higher_and_targets_are_met() {
+        let sequence = tasks();
+        let theory = calibration::theory(Training::Replay, &sequence).unwrap();
+        let curve = KeepCurve::of(&sequence, &theory, false, &Context::default()).unwrap().unwrap();
+        let per_class: Vec<usize> = curve.points.iter().map(|point| point.per_class).collect();
+        assert!(per_class.windows(2).all(|w| w[0] < w[1]) && per_class[0] == 0, "{per_class:?}");
+        // 30 images of each of two classes in each of two earlier tasks.
+        let last = curve.points.last().unwrap();
+        assert_eq!((last.per_class, last.examples, last.bytes), (30, 120, 120 * 784 * 4));
+        assert!(last.accuracy > curve.points[0].accuracy + 0.2, "{curve:?}");
+        for target in &curve.targets {
+            let Some(point) = target.point else { continue };
+            assert!(point.accuracy >= target.accuracy);
+            let smaller = curve.points.iter().filter(|other| other.per_class < point.per_class);
+            assert!(smaller.into_iter().all(|other| other.accuracy < target.accuracy));
+        }
+        let said = curve.sentence().unwrap();
+        assert!(said.contains("Keep") && said.contains(" %"), "{said}");
+    }
+
+    #[test]
+    fn a_point_is_the_forecast_with_that_replay() {
+        let sequence = tasks();
+        let theory = calibration::theory(Training::Replay, &sequence).unwrap();
+        let curve = KeepCurve::of(&sequence, &theory, false, &Context::default()).unwrap().unwrap();
+        let replay = Replay { examples: 5, budget: ReplayBudget::PerClass, ..Replay::default() };
+        let network = crate::SingleHead::new(&sequence, &SingleHeadSettings { replay, ..theory }, &Context::default());
+        let known = network.unwrap().outcome().unwrap();
+        let point = curve.points.iter().find(|point| point.per_class == 5).unwrap();
+        // Shares of examples: the same where no two outputs tie to rounding.
+        assert_eq!(Some(point.accuracy), known.accuracy);
+    }
+}
