@@ -109,7 +109,7 @@ impl<'a> Bench<'a> {
         let missing = [
             (several && self.settings.order, "the best order of tasks"),
             (several && self.settings.theory.mode != Mode::Rf, "F_pair in this mode"),
-            (unknown, "what networks that people train lose"),
+            (unknown, "what trained networks lose"),
         ];
         Some((found.quality, missing.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect()))
     }
@@ -150,12 +150,12 @@ fn with_forgetting(
     pairs
 }
 
-/// What is done while training, as far as the evidence tells it apart.
+/// What is done while training, as far as the evidence distinguishes it.
 fn training(theory: &SingleHeadSettings) -> Training {
     if theory.replay.is_on() { Training::Replay } else { Training::Plain }
 }
 
-/// The theory that came closest to networks that people train on such a sequence; none where there were none.
+/// The theory that came closest to trained networks on such a sequence; none where there were none.
 pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> Option<SingleHeadSettings> {
     let asked = &settings.theory;
     if settings.features || sequence.tasks.len() < 2 || !calibration::measured(asked) {
@@ -165,7 +165,7 @@ pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> O
     Some(SingleHeadSettings { replay: asked.replay, keep_bytes: asked.keep_bytes, ..theory })
 }
 
-/// What networks that people train are to be expected to lose, from the outcomes of all sequences.
+/// What trained networks are to be expected to lose, from the outcomes of all sequences.
 pub(super) fn expectation(
     outcomes: &[Option<Outcome>],
     settings: &ForecastSettings,

@@ -1,4 +1,4 @@
-//! Everything a forecast tells about a task sequence, averaged over seeds.
+//! Everything a forecast reports on a task sequence, averaged over seeds.
 //!
 //! | Item | What it is |
 //! |---|---|
@@ -215,7 +215,7 @@ impl Computed {
     }
 }
 
-/// Everything a forecast tells about a task sequence.
+/// Everything a forecast reports on a task sequence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
     /// How matrices are to be read.
@@ -256,7 +256,7 @@ pub struct Forecast {
     pub explained: Option<VarianceExplained>,
     /// The order with the least forgetting, of the mean over seeds.
     pub order: Option<TaskOrder>,
-    /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
+    /// What trained networks are to be expected to lose, by the theory that came closest to measured ones.
     pub expected: Option<Expected>,
     /// The smallest estimated number of correct digits.
     pub digits: f64,
@@ -348,7 +348,7 @@ impl Forecast {
             missing.dedup();
         }
         if !missing.is_empty() {
-            about.notes.push(format!("not told, since it needs kernels in memory: {}", missing.join(", ")));
+            about.notes.push(format!("not reported, since it needs kernels in memory: {}", missing.join(", ")));
         }
         let computed = Computed::of(engine, &first.sizes(), settings, context);
         about.forecast(settings, (&forecasts, &trained), pairs, beside, computed)
@@ -381,7 +381,7 @@ struct Beside {
     order: Option<TaskOrder>,
 }
 
-/// What a forecast tells of the tasks themselves.
+/// What a forecast reports on the tasks themselves.
 #[derive(Debug, Clone)]
 struct About {
     names: Vec<String>,
@@ -400,7 +400,7 @@ impl About {
         }
     }
 
-    /// The forecast of one or more sequences, from its parts; `trained` are the outcomes of networks that people train.
+    /// The forecast of one or more sequences, from its parts; `trained` are the outcomes of trained networks.
     fn forecast(
         self,
         settings: &ForecastSettings,
@@ -509,7 +509,7 @@ fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Re
         loss: Averaged::of(tests.iter().map(|t| &t.loss))?,
         generalization: Averaged::of(tests.iter().map(|t| &t.generalization))?,
         metrics: metrics.transpose()?,
-        // Where seeds differ in whether it is anything else, it is told for none.
+        // Where seeds differ in whether it is anything else, it is reported for none.
         task_accuracy: Averaged::of_some(tests.iter().map(|t| t.task_accuracy.as_ref()))?,
         accuracy,
     }))
