@@ -39,7 +39,7 @@ class Account:
         self.rows: dict[str, dict[str, int]] = {}
         self.kept, self.keep, self.lock = 0, keep, threading.Lock()
 
-    def add(self, section: str, trouble: str | None, told: str = "", files: "list[Path]" = []) -> None:
+    def add(self, section: str, trouble: str | None, result: str = "", files: "list[Path]" = []) -> None:
         with self.lock:
             row = self.rows.setdefault(section, dict.fromkeys(COUNTS, 0))
             row["runs"] += 1
@@ -49,7 +49,7 @@ class Account:
             self.kept += 1
             place = self.keep / f"{self.kept:03d}-{section}-{trouble}"
             place.mkdir(parents=True, exist_ok=True)
-            (place / "told.txt").write_text(told, errors="replace")
+            (place / "answer.txt").write_text(result, errors="replace")
             for path in files:
                 if path.is_dir():
                     shutil.copytree(path, place / path.name, dirs_exist_ok=True)
@@ -66,9 +66,9 @@ class Account:
         return "\n".join(lines)
 
     def troubles(self) -> str:
-        """What was told of every run that did not end as it must, cut to a few lines each."""
+        """What was printed by every run that did not end as it must, cut to a few lines each."""
         folders = sorted(self.keep.iterdir()) if self.keep.exists() else []
-        return "".join(f"{place.name}: {(place / 'told.txt').read_text()[:600].rstrip()}\n" for place in folders[:20])
+        return "".join(f"{place.name}: {(place / 'result.txt').read_text()[:600].rstrip()}\n" for place in folders[:20])
 
     def failed(self) -> int:
         return sum(row[name] for row in self.rows.values() for name in COUNTS[1:])
@@ -119,8 +119,8 @@ class Campaign:
     def attack(self, section: str, words: list, home: Path, files: "list[Path]" = [], **more: object) -> "int | None":
         """One run, judged by how it ends."""
         code, said = self.end(self.start(["--quiet", *words], home, **more))
-        told = f"{' '.join(map(str, words))}\nexit code {code}\n{said}"
-        self.account.add(section, self.verdict(code, said), told, files)
+        result = f"{' '.join(map(str, words))}\nexit code {code}\n{said}"
+        self.account.add(section, self.verdict(code, said), result, files)
         return code
 
     def leftovers(self, folder: Path) -> "list[str]":
@@ -391,7 +391,7 @@ def disks(campaign: Campaign, count: int, until: float) -> None:
         (home / "disk").mkdir()
         size = 4 * (1 + campaign.random("disk", k).randrange(100))
         command = ("forecast " + small, "train --width 8 --max-steps 5 " + small)[k % 2]
-        # The names of what is left are told through a file beside the disk.
+        # The names of what is left are passed on in a file beside the disk.
         script = f'mount -t tmpfs -o size={size}k none disk || exit 0; "$0" --quiet {command} --out disk/out >/dev/null; code=$?'
         # The list of a result's files stays beside them, but not without them.
         script += '; [ $code -ne 0 ] || rm -f disk/out/.ebbing-list-*; find disk -name ".ebbing*" -o -name "*.tmp" >left'

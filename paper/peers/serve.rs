@@ -42,7 +42,7 @@ fn main() -> Fallible<()> {
     Ok(())
 }
 
-/// A line of `/proc/self/status` in bytes, where the system tells.
+/// A line of `/proc/self/status` in bytes, where the system reports it.
 fn status_bytes(name: &str) -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with(name))?;

@@ -2,8 +2,8 @@
 
 >>> import ebbing
 >>> tasks = ebbing.tasks.permuted(length=3, examples=200, test_examples=0)
->>> told = ebbing.forecast(tasks)
->>> told.forgetting.shape  # [t, s]: after task t, on task s
+>>> result = ebbing.forecast(tasks)
+>>> result.forgetting.shape  # [t, s]: after task t, on task s
 (3, 3)
 
 The theory is that of H. Shan, Q. Li and H. Sompolinsky, "Order parameters and phase transitions of continual learning in deep

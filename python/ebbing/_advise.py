@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 class Advice(Answer):
-    """What `ebbing advise` tells.
+    """What `ebbing advise` reports.
 
     | attribute | |
     |---|---|

@@ -254,8 +254,8 @@ class TaskSequence(list[Task]):
 
     names: list[str]
     settings: dict[str, Any]
-    #: Whether it was told that its real targets look like class labels.
-    _told: bool = False
+    #: Whether the user was warned that its real targets look like class labels.
+    _warned: bool = False
 
     def __init__(self, tasks: Any, names: Sequence[str] = (), settings: dict[str, Any] | None = None) -> None:
         if isinstance(tasks, Mapping):
@@ -358,11 +358,11 @@ def native(tasks: Any) -> list[Native]:
                 None if task.rows is None else np.asarray(task.rows, dtype=np.uint64),
             )
         )
-    if "targets" not in sequence.settings and not sequence._told:
+    if "targets" not in sequence.settings and not sequence._warned:
         real = [y for _, y, *_ in made if isinstance(y, np.ndarray)]
         note = _ebbing.whole_targets(real) if len(real) == len(made) else None
         if note:
-            sequence._told = True
+            sequence._warned = True
             warnings.warn(note, stacklevel=3)
     return made
 

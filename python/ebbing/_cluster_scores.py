@@ -17,7 +17,7 @@ from ._table import Table, clean, matrix_table, pandas, significant, symbol, tab
 
 
 class ClusterForecast(Forecast):
-    """What `ebbing.dask.forecast` tells: a `Forecast` with what every solve took.
+    """What `ebbing.dask.forecast` returns: a `Forecast` with what every solve took.
 
     `solves` holds one dictionary per block of right-hand sides: `task`, `what`, `kernel`, `columns`, `iterations`, `residual` (the
     largest relative one of its columns, from a product of its own) and `condition` (estimated). `residual` is the largest of all,
@@ -114,10 +114,10 @@ def parameters(pairs: dict[tuple[int, int], Pair], tasks: list[ClusterTask], rid
     made = []
     for (i, j), pair in pairs.items():
         errors = {name: pair.error if name in ("gamma_feature", "gamma_sim") else 0.0 for name in NAMES}
-        for (first, second), told in zip(((i, j), (j, i)), pair.values):
+        for (first, second), values in zip(((i, j), (j, i)), pair.values):
             made.append(
                 OrderParameters(
-                    **by_name(told),
+                    **by_name(values),
                     first=first + 1,
                     second=second + 1,
                     inverse="ridge" if ridge > 0 else "exact",
@@ -162,7 +162,7 @@ ASSUMES = (
 )
 
 
-def told(
+def assembled(
     tasks: list[ClusterTask],
     outcome: Outcome,
     pairs: dict[tuple[int, int], Pair],

@@ -18,7 +18,7 @@ from ._table import Table, frame, setting, significant, symbol, table
 #: The losses of two tasks.
 LOSSES = ("g21", "g22", "f21")
 
-#: What a curve tells at every λ and load, each with its exponent of λ.
+#: What a curve gives at every λ and load, each with its exponent of λ.
 QUANTITIES = ("u_tt", "f_t1", "g_t1", "g_tt")
 
 
@@ -45,7 +45,7 @@ class PhaseCurves(Result):
 
     @classmethod
     def of_curves(cls, curves: list[dict[str, Any]], lam: Any, alpha: Any) -> PhaseCurves:
-        """From what the compiled half tells of every λ."""
+        """From what the compiled half returns for every λ."""
         keep = tuple(slice(None) if np.ndim(axis) else 0 for axis in (lam, alpha))
 
         def grid(get: Callable[[dict[str, Any]], Any], dtype: Any = float) -> Any:

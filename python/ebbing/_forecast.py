@@ -1,4 +1,4 @@
-"""Everything a forecast tells about a sequence of tasks."""
+"""Everything a forecast reports on a sequence of tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._table import frame, matrix_frame
 
 
 class Forecast(Answer):
-    """Everything `ebbing forecast` tells; matrices are indexed [t, s]: after task t, on task s, both from 0.
+    """Everything `ebbing forecast` reports; matrices are indexed [t, s]: after task t, on task s, both from 0.
 
     | attribute | |
     |---|---|
@@ -29,7 +29,7 @@ class Forecast(Answer):
     | `train_accuracy`, `test_loss`, `generalization`, `test_accuracy`, `metrics` | where the data allow them |
     | `task_accuracy` | test accuracy among each task's own classes (task-incremental), where that is anything else |
     | `f21_at_lambda_zero`, `delta_f21` | forgetting without the penalty, and what the penalty changes |
-    | `expected` | between what the loss of accuracy and the final accuracy of networks that people train lay with such a forecast |
+    | `expected` | between what the loss of accuracy and the final accuracy of trained networks lay with such a forecast |
     | `depths`, `order` | other depths, and the best order of tasks, where asked for |
     | `lambdas`, `widths` | final forgetting and accuracy at other penalties, and at other widths with a readout per task, where asked for |
     | `explained` | how much of the variance of a pair's forgetting γ_RF and γ_rule explain over all pairs and draws, with several draws |

@@ -35,8 +35,8 @@ SETTLED = 1e-3
 def unsettled(change: float | None) -> None:
     """Warns where the λ that stands for ∞ is not quite there, as next to a transition."""
     if change is not None and change > SETTLED:
-        told = f"losses still move by up to {change:.2g} when lam grows tenfold"
-        warnings.warn(f"lam = inf is not quite reached, next to a transition: {told}", stacklevel=4)
+        change_at_larger = f"losses still move by up to {change:.2g} when lam grows tenfold"
+        warnings.warn(f"lam = inf is not quite reached, next to a transition: {change_at_larger}", stacklevel=4)
 
 
 #: What errors advise that only functions with a `beta` or a `ridge` can do.
@@ -139,11 +139,11 @@ class MultiHead(Shown):
         return self._theory.predict(matrix(X, "X"), count(head, "head"), time)
 
     def mean(self, X: Any, head: int, t: int | None = None) -> Array:
-        """`<f_t^h(x)>`: head h (from 1) after t tasks (all of them unless told)."""
+        """`<f_t^h(x)>`: head h (from 1) after t tasks (all of them by default)."""
         return self._predict(X, head, t)[0]
 
     def predict(self, X: Any, head: int | None = None, t: int | None = None) -> Any:
-        """What head h (the last learned unless told) answers after t tasks: the task's own classes where it was given as
+        """What head h (the last learned by default) answers after t tasks: the task's own classes where it was given as
         labels (in a file or a PyTorch data set too), else the mean output."""
         time = self.tasks if t is None else count(t, "t")
         chosen = time if head is None else count(head, "head")
@@ -218,7 +218,7 @@ class TwoTaskLimit(Result):
 
     @classmethod
     def of_points(cls, points: list[dict[str, Any]], scalar: bool) -> TwoTaskLimit:
-        """From what the compiled half tells of every load."""
+        """From what the compiled half returns for every load."""
         columns: dict[str, list[Any]] = {}
         for point in points:
             factors = point["factors"]

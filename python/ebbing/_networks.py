@@ -21,7 +21,7 @@ class Trained(Result):
     """A trained network's losses and accuracies, indexed [t, s]: after task t, on task s; nan before s is learned.
 
     `train_loss` is the forgetting matrix F; `test_loss`, `train_accuracy`, `test_accuracy` are nan where undefined; `reports`
-    tells how each task was learned. `weights` are those after the last task, in float32: the hidden layers `W` (out × in),
+    says how each task was learned. `weights` are those after the last task, in float32: the hidden layers `W` (out × in),
     first layer first, then the readouts `a` (targets × width), one or one per task: `h ← φ(h Wᵀ/√in)`, `f = h aᵀ/√width`.
     """
 
@@ -190,7 +190,7 @@ class SampledPosterior(Result):
     """What sampled networks do after the last task; every mean has its standard error over chains beside it.
 
     `u1`, `u1_error` = <a_t·a_s>/N as [t, s]; `forgetting`, `test_loss`, `label_kernel`, `learned` by task with `…_error`;
-    `acceptance`, `convergence`, `divergent` and `warnings` tell whether the run can be trusted.
+    `acceptance`, `convergence`, `divergent` and `warnings` show whether the run can be trusted.
     """
 
     u1: Array

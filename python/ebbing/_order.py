@@ -75,7 +75,7 @@ class OrderParameters(Result):
 
     @classmethod
     def of_pair(cls, pair: dict[str, Any], **more: Any) -> OrderParameters:
-        """From what the compiled half tells of a pair."""
+        """From what the compiled half returns for a pair."""
         interval, null = pair["interval"] or {}, pair["null"]
         ends = {name: interval and by_name(interval[name]) or None for name in ("low", "high", "standard_error")}
         if null:
@@ -201,7 +201,7 @@ def order_parameters_from_features(
 ) -> OrderParameters:
     """The same with `K_ij = Φ_i Φ_jᵀ/N`: Φ is a layer's activity or a recording, one example (trial) per row.
 
-    With fewer neurons than trials the kernels are singular: pseudo-inverses are taken at the `ranks` told.
+    With fewer neurons than trials the kernels are singular: pseudo-inverses are taken at the `ranks` given.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

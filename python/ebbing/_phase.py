@@ -1,4 +1,4 @@
-"""Two tasks with a readout each: which regime they are in, and what leads out of it. What `ebbing phase` tells."""
+"""Two tasks with a readout each: which regime they are in, and what leads out of it. What `ebbing phase` reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._table import Table, frame, significant, symbol, table
 
 
 class Phase(Answer):
-    """What `ebbing phase --tasks FILE --width N` tells.
+    """What `ebbing phase --tasks FILE --width N` reports.
 
     | attribute | |
     |---|---|
@@ -87,15 +87,15 @@ def phase(
 ) -> Phase:
     """Places two tasks with a readout each in their phase diagram: fixed representations, overfitting, or generalization.
 
-    `pair` chooses two of more tasks, by name or counted from 1 in the order learned (`phase_pairs` tells of all pairs); `alpha`
-    are the loads of the curves (60 from 0.1 to 10), `lam` their penalties. A finite `beta` allows for singular kernels, and is told
+    `pair` chooses two of more tasks, by name or counted from 1 in the order learned (`phase_pairs` reports all pairs); `alpha`
+    are the loads of the curves (60 from 0.1 to 10), `lam` their penalties. A finite `beta` allows for singular kernels, and is reported
     as curves alone, solved load by load. With `representation` also what the two tasks do to the hidden layer at that width.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(3)]
-    >>> told = phase(tasks, pair=(1, 3), width=15)
-    >>> told.regime, told.curves.alpha.shape
+    >>> result = phase(tasks, pair=(1, 3), width=15)
+    >>> result.regime, result.curves.alpha.shape
     ('overfitting', (60,))
     """
     settings = given(locals())
@@ -164,7 +164,7 @@ def _regime(location: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 class PhasePairs(Result):
-    """Every pair of several tasks, in the order learned: what `ebbing phase --pairs` tells.
+    """Every pair of several tasks, in the order learned: what `ebbing phase --pairs` reports.
 
     `pairs` are dictionaries: `first` and `second` (by name, or from 1), `gamma_sim`, `alpha_c`, `alpha_c_gamma_sim` = γ_sim⁻²,
     and with a width its load `alpha` and `regime`.
@@ -193,10 +193,10 @@ class PhasePairs(Result):
         """What the numbers mean, in sentences."""
         ranked = sorted(self.pairs, key=lambda pair: float(pair["gamma_sim"]))
 
-        def told(pair: dict[str, Any]) -> str:
+        def words(pair: dict[str, Any]) -> str:
             return f"{pair['first']} and {pair['second']} (γ_sim {significant(pair['gamma_sim'])})"
 
-        return [f"Most alike are tasks {told(ranked[-1])}, least alike {told(ranked[0])}."] if len(ranked) > 1 else []
+        return [f"Most alike are tasks {words(ranked[-1])}, least alike {words(ranked[0])}."] if len(ranked) > 1 else []
 
     def plot(self, ax: Any = None) -> Any:
         """The similarity γ_sim of every pair."""
@@ -214,8 +214,8 @@ def phase_pairs(
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> tasks = {name: (rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for name in ("dogs", "cats", "mice")}
-    >>> told = phase_pairs(tasks, width=15)
-    >>> [(pair["first"], pair["second"], pair["regime"]) for pair in told.pairs][:2]
+    >>> result = phase_pairs(tasks, width=15)
+    >>> [(pair["first"], pair["second"], pair["regime"]) for pair in result.pairs][:2]
     [('dogs', 'cats', 'overfitting'), ('dogs', 'mice', 'overfitting')]
     """
     settings = given(locals())

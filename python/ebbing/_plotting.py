@@ -136,40 +136,40 @@ def heat_map(values: Array, label: str, ax: Any = None, names: Sequence[str] | N
     return ax
 
 
-def forecast(told: Any, ax: Any = None) -> Any:
+def forecast(answer: Any, ax: Any = None) -> Any:
     """The forgetting matrix; beside it, unless axes were given, the first task's curve with its fit, and where pairs have
     intervals or a null these below."""
-    learned = np.where(np.tri(len(told.tasks), dtype=bool), told.forgetting, np.nan)
+    learned = np.where(np.tri(len(answer.tasks), dtype=bool), answer.forgetting, np.nan)
     if ax is not None:
-        return heat_map(learned, "forgetting F", ax, told.tasks)
+        return heat_map(learned, "forgetting F", ax, answer.tasks)
     import matplotlib.pyplot as plt
 
-    pairs = [pair for pair in told.shown_pairs() if pair.resampled()]
+    pairs = [pair for pair in answer.shown_pairs() if pair.resampled()]
     below = 0.8 + 0.25 * len(pairs)
     shape: dict[str, Any] = {"figsize": (7, 2.8), "layout": "constrained"}
     if pairs:
         shape["figsize"] = (8.5, 3.2 + below)
         _, grid = plt.subplot_mosaic("LR;PP", **shape, height_ratios=(3.2, below))
         drawn = [grid[place] for place in "LRP"]
-        conflicts(told, pairs, drawn[2])
+        conflicts(answer, pairs, drawn[2])
     else:
         drawn = list(plt.subplots(1, 2, **shape)[1])
-    heat_map(learned, "forgetting F", drawn[0], told.tasks)
-    first_task(told, drawn[1])
+    heat_map(learned, "forgetting F", drawn[0], answer.tasks)
+    first_task(answer, drawn[1])
     return np.array(drawn)
 
 
-def first_task(told: Any, ax: Any) -> None:
+def first_task(answer: Any, ax: Any) -> None:
     """The forgetting of the first task with its fit."""
-    t = np.arange(1, len(told.tasks) + 1)
-    errors = None if told.forgetting_error is None else told.forgetting_error[:, 0]
-    curve = without_rounding(told.forgetting[:, 0])
+    t = np.arange(1, len(answer.tasks) + 1)
+    errors = None if answer.forgetting_error is None else answer.forgetting_error[:, 0]
+    curve = without_rounding(answer.forgetting[:, 0])
     if errors is not None:
         ax.fill_between(t, curve - errors, curve + errors, color=BLUE, alpha=0.22, linewidth=0, label="± standard error")
     ax.plot(t, curve, color=BLUE, label="theory")
-    if told.fit is not None and told.fit.shape != "undetermined":
-        fitted(told.fit, ax, len(told.tasks))
-    name = task_names(told.tasks)[0]
+    if answer.fit is not None and answer.fit.shape != "undetermined":
+        fitted(answer.fit, ax, len(answer.tasks))
+    name = task_names(answer.tasks)[0]
     called = "task 1" if name == 1 else str(name)
     ax.set(xlabel="tasks learned, t", ylabel=as_math(f"forgetting of {called}, F_{{t1}}"), ylim=(0, None))
     from_zero(ax, curve)
@@ -178,11 +178,11 @@ def first_task(told: Any, ax: Any) -> None:
     clean(ax)
 
 
-def conflicts(told: Any, pairs: list[Any], ax: Any) -> None:
+def conflicts(answer: Any, pairs: list[Any], ax: Any) -> None:
     """The conflict of pairs with intervals, the range of shuffled targets and p-values."""
     pairs = [pair.first_draw or pair for pair in pairs]
     found = [pair.p("conflict") for pair in pairs]
-    names = [told.arrow(pair) + ("" if p is None else f"  (p {significant(p)})") for pair, p in zip(pairs, found)]
+    names = [answer.arrow(pair) + ("" if p is None else f"  (p {significant(p)})") for pair, p in zip(pairs, found)]
     ends = [(p.low["conflict"], p.high["conflict"]) for p in pairs] if pairs[0].low else None
     null = [(p.null["low"]["conflict"], p.null["high"]["conflict"]) for p in pairs] if pairs[0].null else None
     bars(dict(zip(names, (pair.conflict for pair in pairs))), "", ax, ends, null)
@@ -245,16 +245,16 @@ def curves(found: Any, quantity: str, ax: Any = None) -> Any:
     return clean(ax)
 
 
-def phase(told: Any, ax: Any = None) -> Any:
+def phase(answer: Any, ax: Any = None) -> Any:
     """Forgetting of task 1 against the load, the regimes behind it and the width asked about as a line."""
     ax = axes(ax, (4.6, 2.6))
-    alpha = np.atleast_1d(told.curves.alpha)
-    if told.critical is not None:
-        tint(ax, alpha.min(), alpha.max(), told.critical.alpha_c)
+    alpha = np.atleast_1d(answer.curves.alpha)
+    if answer.critical is not None:
+        tint(ax, alpha.min(), alpha.max(), answer.critical.alpha_c)
     ax.set(xscale="log", xlim=(alpha.min(), alpha.max()))
-    curves(told.curves, "f_t1", ax)
-    if told.location is not None:
-        ax.axvline(told.location["alpha"], color="black", linewidth=1, label=f"N = {told.location['width']:g}")
+    curves(answer.curves, "f_t1", ax)
+    if answer.location is not None:
+        ax.axvline(answer.location["alpha"], color="black", linewidth=1, label=f"N = {answer.location['width']:g}")
     key(ax)
     return clean(ax)
 

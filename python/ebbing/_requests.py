@@ -112,7 +112,7 @@ def advise(
     | `beta` | inverse temperature: noise on the targets has variance 1/BETA; inf interpolates the training data |
     | `width` | hidden units N: a readout per task is forecast at this width, not for wide networks |
     | `widths` | more such widths |
-    | `lambdas` | penalties to try, inf included at beta inf, each told (default: 1, 10, 100 and 1000, the best told) |
+    | `lambdas` | penalties to try, inf included at beta inf, each reported (default: 1, 10, 100 and 1000, the best reported) |
     | `keep_forgetting_below` | how many examples must be kept to hold forgetting below this (default: half of doing nothing) |
     | `budget` | the most examples that may be kept (default: all) |
     | `replay_budget` | what the budget counts: per-task, in-all or per-class |

@@ -154,11 +154,11 @@ class SingleHead(Shown):
         return self.tasks if t is None else count(t, "t")
 
     def mean(self, X: Any, t: int | None = None) -> Array:
-        """`<f_t(x)>` after t tasks (all of them unless told): one number per point, or one row per point."""
+        """`<f_t(x)>` after t tasks (all of them by default): one number per point, or one row per point."""
         return squeezed(self._theory(False).mean(self._points(X), self._time(t)), self._columns())
 
     def predict(self, X: Any, t: int | None = None) -> Any:
-        """What the network answers after t tasks (all of them unless told): classes where tasks were given as labels, else the
+        """What the network answers after t tasks (all of them by default): classes where tasks were given as labels, else the
         mean output.
 
         >>> import numpy as np

@@ -13,7 +13,7 @@ from ._table import Table, frame, significant, table, values_table, with_error
 
 
 class ForgettingFit(Result):
-    """`F_t = F_max (1 − e^{−(t−1)/τ})`: `f_max`, `tau` (None where the curve does not tell), `stderr` by name, `shape`, `r2`.
+    """`F_t = F_max (1 − e^{−(t−1)/τ})`: `f_max`, `tau` (None where the curve does not show it), `stderr` by name, `shape`, `r2`.
 
     `optimum` is (F_max, τ) of the best fit, whether or not the curve determines them; None where it lies at τ = 0 or ∞.
     """
@@ -31,7 +31,7 @@ class ForgettingFit(Result):
 
     @classmethod
     def of(cls, fit: dict[str, Any]) -> ForgettingFit:
-        """From what the compiled half tells of a fit."""
+        """From what the compiled half returns for a fit."""
         known = {name: fit[name] for name in ("f_max", "tau", "slope")}
         return cls(
             **{name: found and found["value"] for name, found in known.items()},
@@ -111,7 +111,7 @@ class VarianceExplained(Result):
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> VarianceExplained:
-        """From what the compiled half tells."""
+        """From what the compiled half returns."""
         return cls(r2=found["r2"], pve=np.array(found["pve"]), share=np.array(found["share"]))
 
     def to_pandas(self) -> Any:
@@ -157,7 +157,7 @@ class Metrics(Result):
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Metrics:
-        """From what the compiled half tells."""
+        """From what the compiled half returns."""
         return cls(**{name: np.array(v) if isinstance(v, list) else v for name, v in found.items()})
 
 

@@ -1,7 +1,7 @@
 """Forecasts of tasks that are too large for one machine, on a Dask cluster.
 
 Kernels are made on the workers by the library's own code and stay there in row panels; solves are conjugate gradients with a
-randomly pivoted partial Cholesky factor as preconditioner, whose residuals are told. No P × P matrix is ever in one place, and a worker
+randomly pivoted partial Cholesky factor as preconditioner, whose residuals are reported. No P × P matrix is ever in one place, and a worker
 that dies is made good for. `pip install 'ebbing[dask]'` brings what it needs; the workers need the package too.
 
 >>> from distributed import Client
@@ -9,8 +9,8 @@ that dies is made good for. `pip install 'ebbing[dask]'` brings what it needs; t
 >>> rng = np.random.default_rng(1)
 >>> tasks = [(rng.normal(size=(60, 30)), np.sign(rng.normal(size=60))) for _ in range(2)]
 >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
-...     told = ebbing.dask.forecast(tasks, client=client)
->>> bool(abs(told.forgetting[1, 0] - ebbing.forecast(tasks).forgetting[1, 0]) < 1e-6), told.converged
+...     result = ebbing.dask.forecast(tasks, client=client)
+>>> bool(abs(result.forgetting[1, 0] - ebbing.forecast(tasks).forgetting[1, 0]) < 1e-6), result.converged
 (True, True)
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from ._cluster_data import ClusterTask, cluster_tasks
 from ._cluster_kernels import Cluster, Load, Memory, Network, tile
-from ._cluster_scores import ClusterForecast, told
+from ._cluster_scores import ClusterForecast, assembled
 from ._cluster_theory import Settings, Theory
 from ._ebbing import __version__
 from ._progress import Listener, listener
@@ -76,7 +76,7 @@ def forecast(
     progress: bool | Listener = False,
     **others: Any,
 ) -> ClusterForecast:
-    """What `ebbing.forecast` tells, of tasks whose inputs lie on a cluster's workers.
+    """What `ebbing.forecast` reports, of tasks whose inputs lie on a cluster's workers.
 
     `tasks` is a list of (X, y) or (X, y, X_test, y_test). Each X is a Dask array chunked by rows, a list of `.npy` or `.npz` files (an
     array `x`, or their only one) that every worker can read, or an array in memory; each y the same (an array `y`) or any labels, by the
@@ -84,13 +84,13 @@ def forecast(
 
     | setting | |
     |---|---|
-    | `client` | of `distributed`; the current one unless told |
+    | `client` | of `distributed`; the current one by default |
     | `depth`, `activation`, `mode`, `lam`, `sigma`, `bias`, `beta`, `convention` | as in `ebbing.forecast` |
     | `probes` | random probes per task for γ_feature and γ_sim (at least 2); all else needs none |
     | `rank` | columns of the preconditioner: P × rank numbers are held here |
     | `tolerance`, `iterations` | the relative residual that every solve is to reach, and how many iterations it may take |
     | `blocks` | `keep`: kernels stay on the workers; `recompute`: they are made for every product; `auto`: as memory allows |
-    | `parts` | row blocks per task (unless told one per thread, or more where memory is short); with the same, the same bits come out |
+    | `parts` | row blocks per task (by default one per thread, or more where memory is short); with the same, the same bits come out |
     | `seed` | of pivots and probes |
 
     Where a solve ends above the tolerance, `converged` is False and `notes` say by how much.
@@ -122,7 +122,7 @@ def forecast(
     final = outcome if outcome is not None else shared
     assert final is not None
     checks = {"ridge": checked.ridge, "tolerance": checked.tolerance, "convention": convention, "settings": asked}
-    return told(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
+    return assembled(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
 
 
 def _refuse(others: dict[str, Any]) -> None:

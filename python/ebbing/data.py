@@ -22,7 +22,7 @@ class Dataset:
     """A data set with its preprocessing fitted; the protocols in `ebbing.tasks` draw from it.
 
     `x`, `y`, `x_test`, `y_test` are prepared examples and class labels; `classes` are the names of classes 0, 1, … where labels
-    were strings, else None; `settings` tells where it came from, with a hash.
+    were strings, else None; `settings` says where it came from, with a hash.
 
     >>> digits = sample()
     >>> digits

@@ -143,7 +143,7 @@ def target_distractor(
 def interpolated(tasks: Any, *, intermediate: int | None = None, seed: Seed = 0, steps: int | None = None) -> TaskSequence:
     """S `intermediate` datasets between two tasks: the k-th takes round(k/(S+1)·P) rows from the second, the rest from the first.
 
-    There is 1 unless told; recipes call it `steps`, which is taken too.
+    There is 1 by default; recipes call it `steps`, which is taken too.
 
     >>> len(interpolated(permuted(length=2, examples=50, test_examples=0), intermediate=3))
     5

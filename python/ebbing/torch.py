@@ -118,13 +118,13 @@ def tangent_features(
     |---|---|
     | `data` | list of (X, y) or (X, y, X_test, y_test); an example of X is what the model takes, without the batch axis |
     | `dim` | features to which gradients are projected at random; None for the exact kernel, where it fits into `memory` |
-    | `parameters` | names of the parameters that learn; all that require a gradient unless told |
+    | `parameters` | names of the parameters that learn; all that require a gradient by default |
     | `shape` | the shape of one input, where X has flat rows |
     | `seed`, `memory` | of the projection; bytes that gradients may take at a time |
 
     Whole-number labels of a model with several outputs are the numbers of outputs; targets otherwise are as in `from_torch`.
 
-    `settings["tangent"]` of the result tells the number of `parameters` and of `features`, and the projection's error of
+    `settings["tangent"]` of the result gives the number of `parameters` and of `features`, and the projection's error of
     kernel entries relative to `√(K_ii K_jj)`: `expected`, at most `√(2/dim)`, and as `measured` on a sample (both 0 where
     nothing is projected). A forecast inverts the kernel of each task, so it wants `dim` well above the rows of a task.
 
@@ -182,10 +182,10 @@ def tangent_features(
     for task in sequence:
         (x, target, f), held_out = next(found), next(found) if task.x_test is not None else (None, None, None)
         tasks.append(Task(x, target, held_out[0], held_out[1]).with_present(f, held_out[2]))
-    told = {"parameters": weights, "features": features, "outputs": outputs, "seed": drawn, "expected": 0.0, "measured": 0.0}
+    result = {"parameters": weights, "features": features, "outputs": outputs, "seed": drawn, "expected": 0.0, "measured": 0.0}
     if project is not None:
-        told.update(expected=float(np.sqrt(2 / features)), measured=project.error())
-    return TaskSequence(tasks, sequence.names, {**sequence.settings, "tangent": told})
+        result.update(expected=float(np.sqrt(2 / features)), measured=project.error())
+    return TaskSequence(tasks, sequence.names, {**sequence.settings, "tangent": result})
 
 
 def _learning(model: Any, names: Sequence[str] | None) -> dict[str, Any]:

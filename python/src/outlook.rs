@@ -47,8 +47,8 @@ pub fn forecast<'py>(
     })?;
     let forecast = &answer.forecast;
     let found = object(py, forecast)?;
-    if let (Some(worst), Ok(told)) = (&forecast.worst, found.get_item("worst")) {
-        told.set_item("words", worst.words())?;
+    if let (Some(worst), Ok(entry)) = (&forecast.worst, found.get_item("worst")) {
+        entry.set_item("words", worst.words())?;
     }
     found.set_item("answer", forecast.sentences().iter().map(|s| in_python(s)).collect::<Vec<_>>())?;
     found.set_item("assumes", assumes(answer.settings.features))?;

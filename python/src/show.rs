@@ -204,10 +204,10 @@ impl Shown {
 
 /// What the library calls several seeds, and what gives them here.
 const SAID: [(&str, &str); 2] = [
-    ("several seeds tell", "a list of TaskSequences, one per seed, tells"),
+    ("several seeds show", "a list of TaskSequences, one per seed, shows"),
     (
-        "several seeds of a part of the examples (max_p) tell",
-        "the same TaskSequence several times in a list, with max_p, tells",
+        "several seeds of a part of the examples (max_p) show",
+        "the same TaskSequence several times in a list, with max_p, shows",
     ),
 ];
 

@@ -36,7 +36,7 @@ def make_tasks() -> Any:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """A test that cannot run on this machine is told to the project's account of skipped tests."""
+    """A test that cannot run on this machine is noted in the project's account of skipped tests."""
     account = os.environ.get("EBBING_SKIPPED")
     if report.skipped and account and isinstance(report.longrepr, tuple):
         reason = report.longrepr[2].removeprefix("Skipped: ")

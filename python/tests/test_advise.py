@@ -29,12 +29,12 @@ def test_replay_of_everything_is_learning_everything():
     F = ebbing.forecast(tasks, replay=24, order=False).forgetting
     # Interpolation: zero up to rounding, squared.
     assert F[1, 0] < 1e-18
-    told = ebbing.forecast(tasks, replay=24, order=False)
+    answer = ebbing.forecast(tasks, replay=24, order=False)
     X, y = (np.concatenate([task[k] for task in tasks]) for k in (0, 1))
     X_test, y_test = tasks[0][2:]
     f = relu_kernel(X_test, X) @ np.linalg.solve(relu_kernel(X, X), y)
     # A cosine from a plain product, and the condition number of 48 random inputs.
-    assert told.test_loss[1, 0] == pytest.approx(np.mean((f - y_test) ** 2), rel=1e-6)
+    assert answer.test_loss[1, 0] == pytest.approx(np.mean((f - y_test) ** 2), rel=1e-6)
 
 
 def test_replay_forgets_less_and_none_changes_nothing():
@@ -49,8 +49,8 @@ def test_replay_forgets_less_and_none_changes_nothing():
 
 def test_advice_is_a_table_with_sentences():
     tasks = make_tasks()
-    told = ebbing.advise(tasks, keep_forgetting_below=0.1)
-    frame = told.to_pandas()
+    answer = ebbing.advise(tasks, keep_forgetting_below=0.1)
+    frame = answer.to_pandas()
     assert list(frame.columns[:5]) == ["remedy", "forgetting", "accuracy", "cost", "applies"]
     assert frame.applies.all() and frame.forgetting.is_monotonic_increasing
     nothing = frame[frame.remedy == "nothing"].iloc[0]
@@ -58,11 +58,11 @@ def test_advice_is_a_table_with_sentences():
     # The same theory through another table of kernels: rounding.
     assert nothing.forgetting == pytest.approx(plain.forgetting[2, :2].mean(), rel=1e-8)
     assert nothing.accuracy == pytest.approx(plain.metrics.average_accuracy)
-    kept = ebbing.forecast(tasks, replay=told.examples_needed, order=False).forgetting[2, :2].mean()
+    kept = ebbing.forecast(tasks, replay=answer.examples_needed, order=False).forgetting[2, :2].mean()
     assert kept <= 0.1
-    text = str(told)
+    text = str(answer)
     assert "remedy" in text and ("Do this:" in text) != ("No gain that we can be sure of:" in text) and max(map(len, text.split("\n\n")[0].splitlines())) <= 80
-    assert told.plot().get_ylabel() == "mean final forgetting"
+    assert answer.plot().get_ylabel() == "mean final forgetting"
 
 
 def test_several_draws_and_features():
@@ -95,11 +95,11 @@ def test_readouts_at_a_width_and_the_range_of_orders():
     rng = np.random.default_rng(3)
     task = lambda p: (rng.normal(size=(p, 15)), np.sign(rng.normal(size=p)))
     tasks = [task(20) + task(10) for _ in range(2)]
-    told = ebbing.advise(tasks, width=12)
-    rows = [row for row in told.remedies if row["kind"] == "readouts"]
+    answer = ebbing.advise(tasks, width=12)
+    rows = [row for row in answer.remedies if row["kind"] == "readouts"]
     assert len(rows) == 2 and all("N = 12" in row["remedy"] for row in rows)
-    assert told.orders["tried"] == 2
-    assert told.orders["forgetting"][0] <= told.orders["forgetting"][1]
+    assert answer.orders["tried"] == 2
+    assert answer.orders["forgetting"][0] <= answer.orders["forgetting"][1]
     with pytest.raises(ValueError, match="width is 0"):
         ebbing.advise(tasks, width=0)
 

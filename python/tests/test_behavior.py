@@ -68,7 +68,7 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not tell how much memory a process has")
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not report how much memory a process has")
 def test_memory_does_not_grow(make_tasks):
     tasks = make_tasks(2, p=120, n0=60)
     X, y = tasks[0]
@@ -135,7 +135,7 @@ def test_control_c_ends_long_work(name):
         process.wait(120)
 
 
-def test_progress_is_told(make_tasks):
+def test_progress_is_reported(make_tasks):
     heard = []
     ebbing.forecast(make_tasks(3), progress=lambda *step: heard.append(step), depths=[2])
     assert heard[0][0] == 0 and heard[-1][:2] == (4.0, 4.0)
@@ -185,7 +185,7 @@ def test_results_have_the_same_bits_at_any_number_of_threads():
     assert len(outputs) == 1
 
 
-def test_a_limit_that_is_not_reached_is_told():
+def test_a_limit_that_is_not_reached_is_reported():
     """Next to a transition of three tasks no λ stands for ∞; away from it there is nothing to say."""
     three = ebbing.tasks.interpolated(
         ebbing.tasks.permuted(length=2, p=100, p_test=20, ratio=0.15, permute_first=False), steps=1
@@ -198,7 +198,7 @@ def test_a_limit_that_is_not_reached_is_told():
             compute(three, alpha=0.5)
 
 
-def test_more_threads_than_serve_are_told_once():
+def test_more_threads_than_serve_are_reported_once():
     code = (
         "import numpy as np, ebbing; rng = np.random.default_rng(0);"
         "tasks = [(rng.normal(size=(10, 5)), np.sign(rng.normal(size=10))) for _ in range(2)];"

@@ -96,8 +96,8 @@ def test_nullable_and_arrow_columns_are_numbers(dtype: str) -> None:
     y = np.array([1.0, -1.0] * 3)
     frame = pandas.DataFrame(x).astype(dtype)
     expected = ebbing.forecast([(x, y), (x[::-1], y)]).forgetting
-    told = ebbing.forecast([(frame, pandas.Series(y).astype(dtype)), (frame[::-1], y)])
-    np.testing.assert_array_equal(told.forgetting, expected)
+    answer = ebbing.forecast([(frame, pandas.Series(y).astype(dtype)), (frame[::-1], y)])
+    np.testing.assert_array_equal(answer.forgetting, expected)
     frame.iloc[2, 1] = None
     with pytest.raises((TypeError, ValueError), match="task 1"):
         ebbing.forecast([(frame, y), (x, y)])

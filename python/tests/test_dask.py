@@ -45,15 +45,15 @@ def agrees(found, expected):
     for name in ("forgetting", "train_accuracy", "test_loss", "generalization", "test_accuracy"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=CLOSE, rtol=CLOSE, err_msg=name)
     assert [(p.first, p.second) for p in found.pairs] == [(p.first, p.second) for p in expected.pairs]
-    for told, exact in zip(found.pairs, expected.pairs):
+    for answer, exact in zip(found.pairs, expected.pairs):
         drawn = "gamma_feature", "gamma_sim"
         for name, value in exact.values().items():
             if name not in drawn:
-                assert told.values()[name] == pytest.approx(value, abs=CLOSE), name
+                assert answer.values()[name] == pytest.approx(value, abs=CLOSE), name
         # Estimates of 16 probes: 5 standard errors, which are themselves known to 20 %.
         for name in drawn:
-            assert 0 < told.standard_error[name] < 0.05
-            assert abs(told.values()[name] - exact.values()[name]) < 5 * told.standard_error[name]
+            assert 0 < answer.standard_error[name] < 0.05
+            assert abs(answer.values()[name] - exact.values()[name]) < 5 * answer.standard_error[name]
     for name in ("f21_at_lambda_zero", "delta_f21"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=CLOSE)
 
@@ -161,14 +161,14 @@ def test_the_result_is_a_forecast(client, tasks):
     assert all(len(line) <= 100 for line in str(found).splitlines())
 
 
-def test_progress_is_told(client, tasks):
+def test_progress_is_reported(client, tasks):
     heard = []
     ebbing.dask.forecast(tasks[:2], client=client, progress=lambda done, total, text: heard.append((done / total, text)))
     assert [part for part, _ in heard] == sorted(part for part, _ in heard) and heard[-1][0] <= 1
     assert "other tasks, task 2" in [text for _, text in heard]
 
 
-def test_a_residual_that_is_not_reached_is_told(client, tasks):
+def test_a_residual_that_is_not_reached_is_reported(client, tasks):
     found = ebbing.dask.forecast(tasks[:2], client=client, rank=5, iterations=3)
     assert not found.converged and found.residual > 1e-8
     note = found.notes[0]

@@ -57,11 +57,11 @@ for name, call in calls.items():
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows interrupts in another way")
 def test_interrupted_work_ends_and_the_next_call_does_not_wait():
     code = PROGRAM % CALLS
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900)
-    assert told.returncode == 0, told.stderr
-    lines = [line.rsplit(" ", 2) for line in told.stdout.splitlines() if not line.endswith("whole")]
-    assert len(lines) >= 10, told.stdout + told.stderr
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900)
+    assert answer.returncode == 0, answer.stderr
+    lines = [line.rsplit(" ", 2) for line in answer.stdout.splitlines() if not line.endswith("whole")]
+    assert len(lines) >= 10, answer.stdout + answer.stderr
     running = [name for name, state, _ in lines if state == "runs"]
-    assert not running, told.stdout
+    assert not running, answer.stdout
     # A kernel of twenty rows takes milliseconds; it used to wait for work of a minute.
-    assert max(float(seconds) for *_, seconds in lines) < 5, told.stdout
+    assert max(float(seconds) for *_, seconds in lines) < 5, answer.stdout

@@ -38,9 +38,9 @@ def test_a_file_and_arrays_say_the_same(tmp_path):
     """The door of files had the rule already; arrays regressed on the numbers."""
     path = tmp_path / "tasks.npz"
     np.savez(path, **{f"{name}_{t}": part for t, task in enumerate(FOUR, 1) for name, part in zip("xy", task)})
-    told, arrays = ebbing.forecast(ebbing.tasks.load(path)), ebbing.forecast(FOUR)
-    assert np.array_equal(told.forgetting, arrays.forgetting)
-    assert told.notes == arrays.notes and "4 classes (0, 1, 2, 3), one target column each" in arrays.notes
+    answer, arrays = ebbing.forecast(ebbing.tasks.load(path)), ebbing.forecast(FOUR)
+    assert np.array_equal(answer.forgetting, arrays.forgetting)
+    assert answer.notes == arrays.notes and "4 classes (0, 1, 2, 3), one target column each" in arrays.notes
     assert np.array_equal(arrays.forgetting, ebbing.forecast(coded(FOUR, one_hot(4))).forgetting)
 
 
@@ -48,9 +48,9 @@ def test_a_file_and_arrays_say_the_same(tmp_path):
 def test_two_classes_are_signs(kind):
     want = coded(TWO, signs(0))
     given = coded(TWO, kind)
-    told = ebbing.forecast(given)
-    assert np.array_equal(told.forgetting, ebbing.forecast(want).forgetting)
-    assert any("are -1 and +1" in note for note in told.notes)
+    answer = ebbing.forecast(given)
+    assert np.array_equal(answer.forgetting, ebbing.forecast(want).forgetting)
+    assert any("are -1 and +1" in note for note in answer.notes)
     assert np.array_equal(ebbing.SingleHead(given).forgetting(), ebbing.SingleHead(want).forgetting())
     pairs = [ebbing.order_parameters(*tasks[0], *tasks[1]).f21 for tasks in (given, want)]
     assert pairs[0] == pairs[1]
@@ -93,11 +93,11 @@ def test_signs_stay_and_floats_are_targets():
         ebbing.SingleHead(coded(signed, np.float64))
         ebbing.SingleHead(coded(TWO, lambda y: y + 0.5))
     with pytest.warns(UserWarning, match="whole numbers from 0 to 3 stored as floats"):
-        told = ebbing.forecast(coded(FOUR, np.float64))
-    assert any("whole numbers from 0 to 3 stored as floats" in note for note in told.notes)
+        answer = ebbing.forecast(coded(FOUR, np.float64))
+    assert any("whole numbers from 0 to 3 stored as floats" in note for note in answer.notes)
 
 
-def test_what_cannot_be_classes_is_told():
+def test_what_cannot_be_classes_is_reported():
     x, y = TWO[0]
     with pytest.raises(ValueError, match="task 1, y: every label is 3; at least two classes"):
         ebbing.SingleHead([(x, np.full(len(x), 3))])
@@ -128,7 +128,7 @@ def test_heads_answer_by_class_whatever_the_door(tmp_path):
             assert set(heads.predict(tasks[1][0], head=1)) <= set(tasks[0][1])
 
 
-def test_a_note_on_targets_is_told_once():
+def test_a_note_on_targets_is_reported_once():
     rng = np.random.default_rng(0)
     part = lambda p: (rng.normal(size=(p, 30)), rng.integers(0, 2, size=p).astype(float))
     tasks = [part(20) + part(10) for _ in range(3)]

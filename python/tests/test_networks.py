@@ -69,7 +69,7 @@ def test_the_first_task_may_have_a_solver_of_its_own(make_tasks):
     assert stops == ["threshold", "converged"] and "objective" in run.reports[1]
 
 
-def test_steps_that_overshoot_are_told(make_tasks):
+def test_steps_that_overshoot_are_reported(make_tasks):
     run = ebbing.train(make_tasks(2), width=40)
     # Plain descent at the automatic rate only falls.
     assert [(report["rose"], report["overshot"]) for report in run.reports] == [(1.0, False)] * 2 and "rose" not in str(run)

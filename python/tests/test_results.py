@@ -45,9 +45,9 @@ NAMES = (
 @pytest.mark.parametrize("name", NAMES)
 def test_every_result(results, name):
     result = results[name]
-    told = result.to_dict()
-    assert set(told) == set(vars(result))
-    json.dumps(told)
+    reported = result.to_dict()
+    assert set(reported) == set(vars(result))
+    json.dumps(reported)
     again = pickle.loads(pickle.dumps(result))
     assert again == result and type(again) is type(result)
     assert type(result).__name__ in repr(result) and len(repr(result)) < 1500
@@ -78,29 +78,29 @@ def test_pictures(results, name, tmp_path):
 
 
 def test_forgetting_is_indexed_after_task_on_task(results):
-    told = results["forecast"]
-    frame_like = told.forgetting
+    reported = results["forecast"]
+    frame_like = reported.forgetting
     assert frame_like.shape == (4, 4)
     # The newest task is learned exactly; an earlier one is not, and a later one is not yet.
     assert np.all(np.diag(frame_like) < 1e-20) and frame_like[3, 0] > 0.1
     pandas = pytest.importorskip("pandas")
-    table = told.to_pandas()
+    table = reported.to_pandas()
     assert isinstance(table, pandas.DataFrame)
     assert table.index.name == "after task" and table.loc[4, 1] == frame_like[3, 0]
 
 
-def test_a_forecast_tells_everything(results):
-    told = results["forecast"]
-    assert len(told.pairs) == 12 and told.pair(1, 2).second == 2
-    assert told.worst["conflict"] == max(p.conflict for p in told.pairs if p.first < p.second)
-    assert told.generalization.shape == told.test_accuracy.shape == (4, 4)
-    assert told.metrics.average_accuracy == pytest.approx(told.test_accuracy[3].mean())
-    assert told.depths[0]["depth"] == 2 and sorted(told.order["order"]) == [1, 2, 3, 4]
-    assert told.fit.points <= 4 and told.digits > 8
+def test_a_forecast_reports_everything(results):
+    reported = results["forecast"]
+    assert len(reported.pairs) == 12 and reported.pair(1, 2).second == 2
+    assert reported.worst["conflict"] == max(p.conflict for p in reported.pairs if p.first < p.second)
+    assert reported.generalization.shape == reported.test_accuracy.shape == (4, 4)
+    assert reported.metrics.average_accuracy == pytest.approx(reported.test_accuracy[3].mean())
+    assert reported.depths[0]["depth"] == 2 and sorted(reported.order["order"]) == [1, 2, 3, 4]
+    assert reported.fit.points <= 4 and reported.digits > 8
     # The same sentences as the program's, in its words.
-    assert told.sentences() == told.answer and told.assumes.startswith("Assumes a wide")
-    assert told.answer[0].startswith("Tasks ") and "conflict most" in told.answer[0]
-    assert any(sentence.startswith("On test data after the last task (gem convention)") for sentence in told.answer)
+    assert reported.sentences() == reported.answer and reported.assumes.startswith("Assumes a wide")
+    assert reported.answer[0].startswith("Tasks ") and "conflict most" in reported.answer[0]
+    assert any(sentence.startswith("On test data after the last task (gem convention)") for sentence in reported.answer)
     seeds = results["seeds"]
     assert seeds.seeds == 2 and seeds.forgetting_error.shape == (4, 4)
 
@@ -177,7 +177,7 @@ def test_three_heads_take_a_large_lambda(make_tasks):
     assert network.forgetting().shape == (3, 3)
 
 
-def test_pictures_tell_tasks_regimes_and_the_null(results):
+def test_pictures_show_tasks_regimes_and_the_null(results):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     import matplotlib.pyplot as plt

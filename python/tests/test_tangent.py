@@ -68,13 +68,13 @@ def test_the_kernel_of_a_wide_network_tends_to_the_tangent_kernel():
     assert abs(low - high) < 5 * np.hypot(low_error, high_error), scaled
 
 
-def test_projected_kernels_are_right_within_the_error_told():
+def test_projected_kernels_are_right_within_the_error_stated():
     tasks = [(images(7, 1), signs((7,), 2)), (images(5, 3), signs((5,), 4))]
     model, dim = cnn(), 256
     exact = ebbing.torch.tangent_features(model, tasks, dim=None)
-    told = exact.settings["tangent"]
+    answer = exact.settings["tangent"]
     weights = sum(parameter.numel() for parameter in model.parameters())
-    assert told == {**told, "parameters": weights, "features": 12, "expected": 0.0, "measured": 0.0} and weights > dim
+    assert answer == {**answer, "parameters": weights, "features": 12, "expected": 0.0, "measured": 0.0} and weights > dim
     want = np.concatenate([task.x for task in exact])
     want = want @ want.T / want.shape[1]
     size = np.sqrt(np.diag(want))
@@ -90,7 +90,7 @@ def test_projected_kernels_are_right_within_the_error_told():
         assert found[-1]["measured"] == pytest.approx(np.sqrt((own**2).mean()), rel=1e-9)
     misses = np.array(misses)
     assert found[0]["expected"] == pytest.approx((2 / dim) ** 0.5)
-    # Unbiased, and no entry varies by more than told: five standard errors over 40 seeds.
+    # Unbiased, and no entry varies by more than stated: five standard errors over 40 seeds.
     assert (np.abs(misses.mean(0)) < 5 * misses.std(0, ddof=1) / 40**0.5 + 1e-12).all()
     squares = (misses**2).mean((1, 2))
     assert squares.mean() < found[0]["expected"] ** 2 + 5 * squares.std(ddof=1) / 40**0.5
@@ -136,8 +136,8 @@ def test_a_forecast_is_what_small_steps_do(outputs):
         tasks = [(x, model(x).detach() + step * signs((p, outputs), 20 + t)) for t, x in enumerate(inputs)]
         features = ebbing.torch.tangent_features(model, tasks, dim=None)
         assert features[0].x.shape[0] == p * outputs
-        told = ebbing.forecast(features, features=True, order=False).forgetting
-        left = told * [(y**2).sum().item() for _, y in tasks] / (step**2 * p * outputs)
+        answer = ebbing.forecast(features, features=True, order=False).forgetting
+        left = answer * [(y**2).sum().item() for _, y in tasks] / (step**2 * p * outputs)
         measured = fine_tuned(model, tasks) / (step**2 * p * outputs)
         errors[step] = np.abs(left - measured)[np.tril_indices(3)].max()
         assert left[2, 0] > 0.3
@@ -150,11 +150,11 @@ def test_what_a_model_knows_it_does_not_learn():
     model = cnn()
     inputs = [images(8, t) for t in range(2)]
     known = [(x, model(x).detach(), x, model(x).detach()) for x in inputs]
-    told = ebbing.forecast(ebbing.torch.tangent_features(model, known), features=True)
+    answer = ebbing.forecast(ebbing.torch.tangent_features(model, known), features=True)
     # Targets are the model's own answers: single examples are not answered to the last bit as batches are.
-    assert np.abs(told.forgetting).max() < 1e-20 and np.abs(told.test_loss).max() < 1e-20
+    assert np.abs(answer.forgetting).max() < 1e-20 and np.abs(answer.test_loss).max() < 1e-20
     # Real targets name no classes.
-    assert told.train_accuracy is None
+    assert answer.train_accuracy is None
     # Accuracies are those of the present outputs plus what is learned.
     tasks = [(inputs[0], signs((8, 1), 1)), (inputs[1], signs((8, 1), 2))]
     features = ebbing.torch.tangent_features(model, tasks, dim=None)
@@ -180,12 +180,12 @@ def test_named_parameters_labels_and_flat_inputs(tmp_path):
     ebbing.tasks.save(tmp_path / "model.npz", tasks)
     loaded = ebbing.tasks.load(tmp_path / "model.npz")
     assert np.array_equal(loaded[1].f_test, tasks[1].f_test) and repr(tasks).startswith("<2 tasks of 9 examples")
-    told, kept = (ebbing.forecast(one, features=True) for one in (tasks, loaded))
-    assert np.array_equal(told.test_accuracy, kept.test_accuracy)
+    answer, kept = (ebbing.forecast(one, features=True) for one in (tasks, loaded))
+    assert np.array_equal(answer.test_accuracy, kept.test_accuracy)
     advice = ebbing.advise(tasks, features=True)
     nothing = next(row for row in advice.remedies if row["kind"] == "nothing")
     # The mean over all tasks but the last, of which there is one.
-    assert nothing["forgetting"] == pytest.approx(told.forgetting[1, 0], rel=1e-12)
+    assert nothing["forgetting"] == pytest.approx(answer.forgetting[1, 0], rel=1e-12)
 
 
 def test_models_that_cannot_be_forecast_are_refused_in_a_sentence():

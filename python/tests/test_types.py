@@ -67,5 +67,5 @@ def test_users_see_the_types(run, tmp_path):
         "reveal_type(ebbing.forecast(tasks).forgetting)\n"
         "ebbing.kernel(tasks[0].x, depth='two')\n"
     )
-    told = run("mypy", "--config-file", str(CONFIG), "user.py", cwd=tmp_path).stdout
-    assert told.count("float64") == 2 and 'Argument "depth" to "kernel"' in told, told
+    answer = run("mypy", "--config-file", str(CONFIG), "user.py", cwd=tmp_path).stdout
+    assert answer.count("float64") == 2 and 'Argument "depth" to "kernel"' in answer, answer

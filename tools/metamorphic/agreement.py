@@ -183,7 +183,7 @@ def odd_tasks_at_every_door(case: Case) -> None:
     agree(case, f"{kind}: Python and program", one, case.doors.program(other), ("forgetting", "pairs"))
     if not asked.features:
         agree_with_page(case, f"{kind}: Python and page", one, case.doors.page(other))
-    # An input of zeros has a bias that tells it from others.
+    # An input of zeros has a bias that distinguishes it from others.
     if kind == "zero input" and asked.setting("bias", 0.0) > 0:
         case.holds(
             "refused" not in one, f"a zero input is refused beside biases of {asked.settings['bias']}: {one.get('refused')}"

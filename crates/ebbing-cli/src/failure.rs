@@ -35,7 +35,7 @@ impl std::error::Error for Refused {}
 /// Why a run ended without a result.
 pub enum Failure {
     /// Help or the version was requested: print it to standard output and succeed.
-    Told(clap::Error),
+    Usage(clap::Error),
     /// A sentence for standard error and an exit code.
     Said(String, u8),
     /// The reader of standard output has gone: nothing is reported.
@@ -52,14 +52,14 @@ impl Failure {
             let said = clap_sentence(&error.render().to_string());
             Failure::Said(one_line(&with_owners(said, &owners(&error))), BAD_INPUT)
         } else {
-            Failure::Told(error)
+            Failure::Usage(error)
         }
     }
 
     /// Prints the sentence and returns the exit code.
     pub fn report(self) -> u8 {
         match self {
-            Failure::Told(text) => match text.print().and_then(|()| std::io::stdout().flush()) {
+            Failure::Usage(text) => match text.print().and_then(|()| std::io::stdout().flush()) {
                 Ok(()) => 0,
                 Err(e) => Failure::from(anyhow::Error::new(e)).report(),
             },
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_tell_bad_input_from_faults() {
+    fn codes_distinguish_bad_input_from_faults() {
         let full = ebbing::Error::io("out.json", std::io::Error::from(ErrorKind::StorageFull));
         assert_eq!(exit_code(&anyhow::Error::new(full)), FAULT);
         let missing = ebbing::Error::io("tasks.npz", std::io::Error::from(ErrorKind::NotFound));

@@ -24,11 +24,11 @@ function replay(app, advice) {
   const points = [{ examples: 0, forgetting: nothing?.forgetting ?? null, cost: 1 }, ...advice.replay];
   const now = Number(app.state.get("replay") ?? 0);
   const nearest = points.reduce((best, p, k) => (Math.abs(p.examples - now) < Math.abs(points[best].examples - now) ? k : best), 0);
-  const told = el("p", { id: "replayed", role: "status" });
+  const answer = el("p", { id: "replayed", role: "status" });
   const say = (k, before = "") => {
     const { examples, forgetting, cost } = points[k];
-    told.replaceChildren(`${before}${examples} kept: forgetting `, el("b", { "data-value": forgetting }, significant(forgetting)), `, work of training × ${significant(cost)}`);
-    input.setAttribute("aria-valuetext", told.textContent);
+    answer.replaceChildren(`${before}${examples} kept: forgetting `, el("b", { "data-value": forgetting }, significant(forgetting)), `, work of training × ${significant(cost)}`);
+    input.setAttribute("aria-valuetext", answer.textContent);
   };
   const input = el("input", { type: "range", min: 0, max: points.length - 1, step: 1, value: nearest, id: "replay-slider", "data-key": "replay",
     oninput: () => say(Number(input.value)),
@@ -39,7 +39,7 @@ function replay(app, advice) {
       else app.state.delete("replay");
       history.replaceState(null, "", `#${app.address()}`);
     } });
-  box.replaceChildren(el("legend", {}, "Replay"), el("div", { class: "field" }, el("label", { for: "replay-slider" }, "examples kept of earlier tasks"), input), told,
+  box.replaceChildren(el("legend", {}, "Replay"), el("div", { class: "field" }, el("label", { for: "replay-slider" }, "examples kept of earlier tasks"), input), answer,
     el("p", { class: "note" }, "The view Forecast then shows the whole forecast with this replay."));
   say(nearest, points[nearest].examples === now ? "" : `The address asks for ${now} kept, which is not computed here; the nearest is `);
 }

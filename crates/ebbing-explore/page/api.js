@@ -42,11 +42,11 @@ export async function ask(view, state, { signal, progress = () => {}, as = "" } 
     const lines = text.split("\n");
     text = lines.pop();
     for (const line of lines) {
-      const told = JSON.parse(line);
-      if (told.progress) progress(told.progress);
-      else if (told.refused) throw new Error(told.refused);
-      else if (told.left) throw new DOMException("overtaken", "AbortError");
-      else return told;
+      const result = JSON.parse(line);
+      if (result.progress) progress(result.progress);
+      else if (result.refused) throw new Error(result.refused);
+      else if (result.left) throw new DOMException("overtaken", "AbortError");
+      else return result;
     }
     if (done) throw new Error(GONE);
   }
@@ -74,8 +74,8 @@ export class Newest {
     this.under = under;
     this.since = performance.now();
     try {
-      const told = await ask(view, state, { signal: under.signal, progress: (step) => this.progress(step) });
-      this.done(view, state, told, performance.now() - this.since);
+      const result = await ask(view, state, { signal: under.signal, progress: (step) => this.progress(step) });
+      this.done(view, state, result, performance.now() - this.since);
     } catch (error) {
       // A newer state has been requested: nothing to report.
       if (error.name !== "AbortError" && !this.next) this.failed(state, error.message);
@@ -108,7 +108,7 @@ export async function sendFile(file, largest) {
   const query = new URLSearchParams({ name: file.name });
   const response = await heard(fetch(`/api/files?${query}`, { method: "POST", body: file, headers: { "x-ebbing": "1" } }));
   const json = response.headers.get("content-type") === "application/json";
-  const told = await heard(json ? response.json() : response.text());
-  if (!response.ok) throw new Error(told.refused ?? told);
-  return told.name;
+  const result = await heard(json ? response.json() : response.text());
+  if (!response.ok) throw new Error(result.refused ?? result);
+  return result.name;
 }

@@ -22,7 +22,7 @@ const app = {
   state: new Map(),
   origins: { data: [], files: [] },
   largest: 0,
-  told: {},
+  answer: {},
   /** What the user has folded and unfolded. */
   unfolded: new Map(),
   /** Shows what is left of the last result. */
@@ -105,9 +105,9 @@ const app = {
     const side = new AbortController();
     this.side = side;
     try {
-      const told = await ask(what, this.address(), { signal: side.signal, progress: (step) => newest.progress(step), as: "-beside" });
+      const answer = await ask(what, this.address(), { signal: side.signal, progress: (step) => newest.progress(step), as: "-beside" });
       this.status();
-      return told.result;
+      return answer.result;
     } catch (error) {
       if (error.name === "AbortError") return null;
       this.status();
@@ -157,18 +157,18 @@ const newest = new Newest({
   progress(step) {
     app.status(el("progress", { "aria-label": "computing" }), ` ${step} …`);
   },
-  done(view, asked, told, milliseconds) {
-    app.told[view] = told.result;
+  done(view, asked, answer, milliseconds) {
+    app.answer[view] = answer.result;
     if (view !== app.view) return;
-    if (told.result.heading) $("heading").textContent = told.result.heading;
+    if (answer.result.heading) $("heading").textContent = answer.result.heading;
     const begin = performance.now();
     clearTimeout(app.later);
     if (!this.next) app.answered(false);
-    app.rest = put($("result"), () => views[view].show(app, told.result));
+    app.rest = put($("result"), () => views[view].show(app, answer.result));
     document.body.dataset.building = (performance.now() - begin).toFixed(1);
-    app.status(`computed in ${Math.round(told.milliseconds)} ms`);
+    app.status(`computed in ${Math.round(answer.milliseconds)} ms`);
     document.body.dataset.milliseconds = milliseconds.toFixed(1);
-    document.body.dataset.server = told.milliseconds.toFixed(1);
+    document.body.dataset.server = answer.milliseconds.toFixed(1);
     document.body.dispatchEvent(new CustomEvent("shown"));
     // What lies out of view follows when what is in view has been painted, and the user does not move on at once.
     app.later = setTimeout(() => {
@@ -210,25 +210,25 @@ async function begin() {
   begun += 1;
   const own = begun;
   app.load(location.hash.slice(1));
-  let told;
+  let answer;
   try {
-    told = await start(app.address());
+    answer = await start(app.address());
   } catch (error) {
     if (own === begun) app.problem(error.message);
     return;
   }
   if (own !== begun) return;
-  app.origins = told.origins;
-  app.largest = told.largest;
+  app.origins = answer.origins;
+  app.largest = answer.largest;
   const empty = [...app.state.keys()].every((key) => key === "view");
-  if (told.refused || empty) {
-    const view = told.refused ? null : app.state.get("view");
-    app.load(told.first);
+  if (answer.refused || empty) {
+    const view = answer.refused ? null : app.state.get("view");
+    app.load(answer.first);
     if (view) app.state.set("view", view);
   }
   app.set({}, true);
   // Said after the default has been asked for, which clears what was said before.
-  if (told.refused) app.problem(`${told.refused} The page shows its initial state instead.`);
+  if (answer.refused) app.problem(`${answer.refused} The page shows its initial state instead.`);
 }
 
 for (const tab of document.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => app.open(tab.dataset.view));

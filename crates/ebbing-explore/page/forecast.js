@@ -10,13 +10,13 @@ const MODES = [["rf", "only the readout learns"], ["ntk", "all weights, strong p
 const BESIDE = ["depths", "lambdas", "widths"];
 
 /** The order that the page shows: the state's, or the original one. */
-function order(app, told) {
+function order(app, answer) {
   const written = app.state.get("order");
-  return written ? written.split(",").map(Number) : told.came;
+  return written ? written.split(",").map(Number) : answer.came;
 }
 
 /** An order as the state writes it. */
-const written = (now, told) => (now.join() === told.came.join() ? "" : now.join());
+const written = (now, answer) => (now.join() === answer.came.join() ? "" : now.join());
 
 export function controls(app) {
   const gibbs = app.state.get("mode") === "gibbs";
@@ -39,13 +39,13 @@ export function controls(app) {
 }
 
 /** The list of tasks: drag, buttons or arrow keys. */
-function list(app, told) {
-  const now = order(app, told);
+function list(app, answer) {
+  const now = order(app, answer);
   // In a forecast tasks are named by their position; here each keeps its original number.
-  const names = new Map(told.order.map((task, place) => [task, told.forecast.tasks[place]]));
-  const items = now.map((task, place) => item(app, told, now, place, names.get(task)));
+  const names = new Map(answer.order.map((task, place) => [task, answer.forecast.tasks[place]]));
+  const items = now.map((task, place) => item(app, answer, now, place, names.get(task)));
   // If it does not come with every forecast, it is searched on request.
-  const best = told.best ? told.best.join() !== now.join() : now.length > 1;
+  const best = answer.best ? answer.best.join() !== now.join() : now.length > 1;
   const box = document.getElementById("order");
   if (!box || box.querySelector(".held")) return;
   const why = "Best order searches for the order that forgets least; forecasts rank orders only roughly.";
@@ -53,33 +53,33 @@ function list(app, told) {
   const after = { "data-else": `task ${now[0]}` };
   refill(box, el("legend", {}, "Order of the tasks"),
     el("ol", { class: "order", "aria-label": "Tasks in the order in which they are learned" }, items),
-    el("button", { id: "best", "data-focus": "best", ...after, disabled: !best, onclick: () => (told.best ? set(app, told, told.best) : search(app, told)) }, "Best order"), " ",
-    el("button", { id: "given", "data-focus": "given", ...after, disabled: !written(now, told), onclick: () => set(app, told, told.came) }, "Original order"),
-    ...(told.best || now.length < 2 ? [] : [el("p", { class: "note" }, why)]),
+    el("button", { id: "best", "data-focus": "best", ...after, disabled: !best, onclick: () => (answer.best ? set(app, answer, answer.best) : search(app, answer)) }, "Best order"), " ",
+    el("button", { id: "given", "data-focus": "given", ...after, disabled: !written(now, answer), onclick: () => set(app, answer, answer.came) }, "Original order"),
+    ...(answer.best || now.length < 2 ? [] : [el("p", { class: "note" }, why)]),
     el("p", { class: "note" }, "Drag a task, use its arrows, or press the arrow keys on its name. Below, tasks are numbered in this order."));
 }
 
 /** Searches for the best order; the next change cancels the search. */
-async function search(app, told) {
+async function search(app, answer) {
   const found = await app.beside("best");
   if (!found) return;
-  if (found.order.join() === order(app, told).join()) app.status("No better order was found.");
-  else set(app, told, found.order);
+  if (found.order.join() === order(app, answer).join()) app.status("No better order was found.");
+  else set(app, answer, found.order);
 }
 
-function set(app, told, now) {
-  app.set({ order: written(now, told) });
-  list(app, told);
+function set(app, answer, now) {
+  app.set({ order: written(now, answer) });
+  list(app, answer);
 }
 
-function item(app, told, now, place, name) {
+function item(app, answer, now, place, name) {
   const task = now[place];
   const words = name && name !== `task ${task}` ? `Task ${task}: ${name}` : `Task ${task}`;
   const move = (to) => {
     if (to < 0 || to >= now.length) return;
     const next = now.filter((t) => t !== task);
     next.splice(to, 0, task);
-    set(app, told, next);
+    set(app, answer, next);
   };
   const handle = el("button", { class: "name", "data-task": task, "data-focus": `task ${task}`, title: words,
     "aria-label": `${words}, learned as number ${place + 1} of ${now.length}; arrow keys move it`,
@@ -89,7 +89,7 @@ function item(app, told, now, place, name) {
       event.preventDefault();
       move(place + step);
     },
-    onpointerdown: (event) => drag(app, told, event, now, task) }, words);
+    onpointerdown: (event) => drag(app, answer, event, now, task) }, words);
   return el("li", { "data-place": place + 1 }, el("span", { class: "place" }, `${place + 1}.`), handle,
     arrow("↑", `Learn task ${task} earlier`, task, place === 0, () => move(place - 1)),
     arrow("↓", `Learn task ${task} later`, task, place === now.length - 1, () => move(place + 1)));
@@ -100,7 +100,7 @@ function arrow(sign, words, task, disabled, onclick) {
 }
 
 /** Follows the pointer with one task; everything else follows at once. */
-function drag(app, told, event, now, task) {
+function drag(app, answer, event, now, task) {
   if (event.button) return;
   const items = event.target.closest("ol");
   const held = event.target.closest("li");
@@ -119,7 +119,7 @@ function drag(app, told, event, now, task) {
     const rest = [...items.children].filter((li) => li !== held);
     items.replaceChildren(...rest.slice(0, place), held, ...rest.slice(place));
     [...items.children].forEach((li, k) => { li.querySelector(".place").textContent = `${k + 1}.`; });
-    app.set({ order: written(current, told) });
+    app.set({ order: written(current, answer) });
   };
   const end = (e) => {
     if (e.pointerId !== event.pointerId) return;
@@ -127,22 +127,22 @@ function drag(app, told, event, now, task) {
     window.removeEventListener("pointerup", end);
     window.removeEventListener("pointercancel", end);
     held.classList.remove("held");
-    list(app, app.told.forecast);
+    list(app, app.answer.forecast);
   };
   window.addEventListener("pointermove", move);
   window.addEventListener("pointerup", end);
   window.addEventListener("pointercancel", end);
 }
 
-export function show(app, told) {
-  list(app, told);
-  const { forecast } = told;
-  const shown = [sentences(told.sentences), ...figures(told.figures),
+export function show(app, answer) {
+  list(app, answer);
+  const { forecast } = answer;
+  const shown = [sentences(answer.sentences), ...figures(answer.figures),
     matrix("Forecast forgetting: loss on training data (0: remembered, 1: as bad as answering 0)", forecast.forgetting.mean, "forgetting")];
   if (forecast.test?.accuracy) shown.push(matrix("Test accuracy", forecast.test.accuracy.mean, "accuracy", false));
   if (forecast.pairs.length) shown.push(pairs(forecast.pairs));
   shown.push(...beside(forecast));
-  shown.push(el("p", { class: "note" }, told.assumes));
+  shown.push(el("p", { class: "note" }, answer.assumes));
   return shown;
 }
 

@@ -77,18 +77,18 @@ function widths(app, size, width) {
   input.setAttribute("aria-valuetext", units(width));
 }
 
-export function show(app, told) {
-  const size = told.sizes[1];
-  offer(app, told.tasks);
-  if (!told.location) {
+export function show(app, answer) {
+  const size = answer.sizes[1];
+  offer(app, answer.tasks);
+  if (!answer.location) {
     // At first, a width in the middle of the figure's left half.
     queueMicrotask(() => app.set({ "phase.width": legal(size / 2, size) }));
     return [el("p", { class: "note" }, "…")];
   }
-  const { width, alpha } = told.location;
+  const { width, alpha } = answer.location;
   widths(app, size, width);
-  const figure = withMarker(told.figures[0], "load", alpha, "your width", (load) => app.set({ "phase.width": legal(size / load, size) }));
-  return [numbers(told), ...ruler(told, size), sentences(told.sentences), figure, hidden(told.representation), el("p", { class: "note" }, told.defined)]
+  const figure = withMarker(answer.figures[0], "load", alpha, "your width", (load) => app.set({ "phase.width": legal(size / load, size) }));
+  return [numbers(answer), ...ruler(answer, size), sentences(answer.sentences), figure, hidden(answer.representation), el("p", { class: "note" }, answer.defined)]
     .filter(Boolean);
 }
 
@@ -109,18 +109,18 @@ function grown(power) {
   return significant(power.value);
 }
 
-function numbers(told) {
-  const { point } = told;
-  const all = [["regime", told.regime], ["load P/N", significant(point.alpha)], ["F21, task 1 forgotten", grown(point.f21), point.f21],
+function numbers(answer) {
+  const { point } = answer;
+  const all = [["regime", answer.regime], ["load P/N", significant(point.alpha)], ["F21, task 1 forgotten", grown(point.f21), point.f21],
     ["G21, normalized test loss of task 1", grown(point.g21), point.g21], ["G22, normalized test loss of task 2", grown(point.g22), point.g22],
     ["|a₂|²/N, readout", grown(point.u22), point.u22]];
-  return el("dl", { class: "numbers", "aria-label": `At ${told.location.width} units` },
+  return el("dl", { class: "numbers", "aria-label": `At ${answer.location.width} units` },
     all.map(([name, words, power]) => el("div", {}, el("dt", {}, name), el("dd", { "data-value": power ? String(power.value) : words, "data-name": name.split(",")[0] }, words))));
 }
 
 /** All widths in one line, wide to narrow as in the figure, with the regimes and one's own. */
-function ruler(told, size) {
-  const critical = told.critical_load.alpha_c === "inf" ? Infinity : told.critical_load.alpha_c;
+function ruler(answer, size) {
+  const critical = answer.critical_load.alpha_c === "inf" ? Infinity : answer.critical_load.alpha_c;
   const part = (load) => Math.min(1, Math.max(0, Math.log(load / LOADS[0]) / Math.log(LOADS[1] / LOADS[0])));
   const edges = [0, part(1), part(critical), 1];
   const parts = [["fixed", "fixed representations", `N > ${size}`], ["over", "overfitting", ""], ["general", "generalization", `N < ${Math.round(size / critical)}`]];
@@ -130,10 +130,10 @@ function ruler(told, size) {
     return span;
   });
   const own = el("i");
-  own.style.left = `calc(${100 * part(told.location.alpha)}% - 1px)`;
+  own.style.left = `calc(${100 * part(answer.location.alpha)}% - 1px)`;
   // On a phone there is no room for words in the ruler: they stand below it.
   const key = parts.map(([kind, name, widths], k) => edges[k + 1] > edges[k] && el("span", {}, el("i", { class: kind }), `${name} ${widths}`)).filter(Boolean);
-  return [el("div", { class: "ruler", role: "img", "aria-label": `Wide networks to the left: ${told.location.advice}` }, spans, own),
+  return [el("div", { class: "ruler", role: "img", "aria-label": `Wide networks to the left: ${answer.location.advice}` }, spans, own),
     el("p", { class: "ruler-key", "aria-hidden": "true" }, key)];
 }
 

@@ -45,13 +45,13 @@ async function save(app, { href, download }) {
 /** A command line that breaks between its words only. */
 const words = (line) => line.split(" ").flatMap((word, k) => [k ? " " : "", el("span", { class: "word" }, word)]);
 
-export function show(app, told) {
+export function show(app, answer) {
   const click = (event) => {
     event.preventDefault();
     save(app, event.currentTarget);
   };
   const link = (command, file) => el("a", { href: `/take/${command}/${file}?${app.address()}`, download: `${command}-${file}`, onclick: click }, file);
-  return told.commands.flatMap(({ command, line, python, files }) => [
+  return answer.commands.flatMap(({ command, line, python, files }) => [
     el("h2", {}, NAMES[command]),
     el("p", { class: "files" }, files.map((file) => link(command, file))),
     ...lines(app, el("pre", { "data-line": command, tabindex: "0", "aria-label": `Command line of ${NAMES[command]}` }, words(line)), `the command line of ${NAMES[command]}`),

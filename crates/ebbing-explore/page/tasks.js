@@ -86,15 +86,15 @@ function preparation(app, own) {
       count(app, "intermediate", "data sets in between (two tasks only)", { min: 1, max: 20, placeholder: "none", also: { order: "", "phase.pair": "" } })));
 }
 
-export function show(app, told) {
+export function show(app, answer) {
   return [
-    ...told.problems.map((sentence) => el("p", { class: "bad" }, sentence)),
-    ...told.warnings.map((sentence) => el("p", { class: "note" }, sentence)),
-    el("div", { class: "tasks" }, told.tasks.map(task)),
-    ...(told.common ? [el("p", { class: "note", id: "common" }, told.common)] : []),
-    ...told.notes.map((sentence) => el("p", { class: "note" }, sentence)),
+    ...answer.problems.map((sentence) => el("p", { class: "bad" }, sentence)),
+    ...answer.warnings.map((sentence) => el("p", { class: "note" }, sentence)),
+    el("div", { class: "tasks" }, answer.tasks.map(task)),
+    ...(answer.common ? [el("p", { class: "note", id: "common" }, answer.common)] : []),
+    ...answer.notes.map((sentence) => el("p", { class: "note" }, sentence)),
     table("What would be computed, and what it would cost on this machine", ["command", "time", "memory", "what"],
-      told.computations.map((c) => (c.refused
+      answer.computations.map((c) => (c.refused
         ? [c.command, "–", "–", el("td", { class: "wrap" }, c.refused)]
         : [c.command, el("td", { class: "n" }, c.time), el("td", { class: "n" }, c.memory), el("td", { class: "wrap" }, c.what)])), "costs"),
   ];
@@ -108,10 +108,10 @@ function task({ summary, images }, t) {
 }
 
 function targets(columns) {
-  const told = columns.map((column) => (column.values
+  const answer = columns.map((column) => (column.values
     ? column.values.map(([value, n]) => `${n} × ${significant(value)}`).join(", ")
     : `${significant(column.range[0])} … ${significant(column.range[1])}`));
-  return told.length === 1 ? `targets: ${told[0]}` : `${told.length} target columns, the first: ${told[0]}`;
+  return answer.length === 1 ? `targets: ${answer[0]}` : `${answer.length} target columns, the first: ${answer[0]}`;
 }
 
 function thumb({ pixels, target }, side, t) {

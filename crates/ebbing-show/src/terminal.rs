@@ -21,7 +21,7 @@ static COLUMNS: AtomicUsize = AtomicUsize::new(TERMINAL_COLUMNS);
 /// Lines of words that are longer than this are hard to read.
 const LONGEST_LINE: usize = 100;
 
-/// Tables and words written from now on fit a terminal of so many columns: 80 unless told, never fewer than 40.
+/// Tables and words written from now on fit a terminal of so many columns: 80 by default, never fewer than 40.
 pub fn set_terminal_columns(columns: usize) {
     COLUMNS.store(columns.max(40), Ordering::Relaxed);
 }

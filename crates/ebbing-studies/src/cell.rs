@@ -149,7 +149,7 @@ impl Cell {
     }
 
     /// "depth = 2, seed 0".
-    pub fn told(&self) -> String {
+    pub fn label(&self) -> String {
         let settings = self.settings.iter().map(|(name, value)| format!("{name} = {value}"));
         settings.chain([format!("seed {}", self.seed)]).collect::<Vec<_>>().join(", ")
     }

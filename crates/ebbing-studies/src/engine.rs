@@ -1,4 +1,4 @@
-//! The engine: computes the cells of a study that are missing in its folder, and tells what they will cost.
+//! The engine: computes the cells of a study that are missing in its folder, and estimates what they will cost.
 
 use crate::cell::Cell;
 use crate::error::Result;

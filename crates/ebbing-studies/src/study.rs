@@ -27,10 +27,10 @@ pub trait Work: std::fmt::Debug + Send + Sync {
     /// What the library says.
     fn rows(&self, sources: &Sources, context: &Context) -> Result<Vec<Row>>;
 
-    /// What they cost, from the settings alone; nothing where that cannot be told.
+    /// What they cost, from the settings alone; nothing where that is not known.
     fn cost(&self) -> Cost;
 
-    /// What makes its tasks, where that can be told.
+    /// What makes its tasks, where that is known.
     fn recipe(&self) -> Option<Recipe> {
         None
     }

@@ -25,7 +25,7 @@
 //! | How do I get data in? | [`Dataset::load`], [`Dataset::open`], [`Task::new`], [`TaskSequence::load`] |
 //! | How do I make tasks from a data set? | [`tasks::Permuted`], [`tasks::Split`], [`tasks::PartialSplit`], [`tasks::TargetDistractor`], or a [`Recipe`] file |
 //! | Is my task file sound, and what will it cost? | [`tasks::check_tasks`], [`plan`] |
-//! | Tell me everything about my tasks | [`Forecast`] |
+//! | Everything about my tasks | [`Forecast`] |
 //! | How much of each task is forgotten after each later one? | [`SingleHead::forecast`] |
 //! | What does the network say at an input, and how sure is it? | [`SingleHead::mean`], [`SingleHead::variance`], [`SingleHead::sample`] |
 //! | How similar are two tasks, and do they conflict? | [`order_parameters`] |

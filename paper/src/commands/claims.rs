@@ -80,11 +80,11 @@ pub fn table(heading: &str, claims: &[(&str, Claim)], out: &Path, styled: bool) 
         if let Some(paper) = claim.paper {
             words += &format!(" (paper: {})", significant(paper));
         }
-        let told = line([&claim.panel, verdict(claim), &value(claim), &claim.threshold], &words);
+        let answer = line([&claim.panel, verdict(claim), &value(claim), &claim.threshold], &words);
         text += &match claim.verdict {
-            Verdict::Open => told,
-            Verdict::Pass => told.replacen("pass", &Style::Good.on("pass", styled), 1),
-            Verdict::Fail => told.replacen("FAIL", &Style::Bad.on("FAIL", styled), 1),
+            Verdict::Open => answer,
+            Verdict::Pass => answer.replacen("pass", &Style::Good.on("pass", styled), 1),
+            Verdict::Fail => answer.replacen("FAIL", &Style::Bad.on("FAIL", styled), 1),
         };
         if claim.verdict != Verdict::Pass && !claim.note.is_empty() {
             text += &wrap(&claim.note, "       because: ", "       ");
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_fits_80_columns_and_tells_reasons() {
+    fn the_table_fits_80_columns_and_reports_reasons() {
         let long = "a claim with many words that goes over several lines of the table because it is so long";
         let claims = [
             ("3", Claim::near("3a", long, 0.998, 1.0, 0.02).error(Some(0.004)).paper(1.0)),

@@ -67,10 +67,10 @@ pub struct Args {
     /// Draw the tasks from another data set than the paper's
     #[arg(long, value_name = "NAME", conflicts_with = "embedded")]
     data: Option<String>,
-    /// Only tell cells, core-hours and memory
+    /// Only print cells, core-hours and memory
     #[arg(long, conflicts_with_all = ["one_cell", "slurm"])]
     dry_run: bool,
-    /// Compute one cell only, and tell what it gave
+    /// Compute one cell only, and print what it gave
     #[arg(long, conflicts_with_all = ["slurm", "shard", "cells"])]
     one_cell: bool,
     #[command(flatten)]
@@ -99,7 +99,7 @@ impl Args {
         let chosen: Vec<Chosen> =
             entries(&self.figures)?.into_iter().map(|e| self.chosen(e)).collect::<anyhow::Result<_>>()?;
         if self.dry_run {
-            return self.tell_costs(console, &chosen);
+            return self.print_costs(console, &chosen);
         }
         for figure in chosen.iter().filter(|figure| figure.images.few() && self.may_have_more()) {
             console.remark(&format!(
@@ -170,7 +170,7 @@ impl Args {
         self.seeds.map_or(scale.clone(), |seeds| format!("{scale}, {}", seeds.words()))
     }
 
-    fn tell_costs(&self, console: &Console, chosen: &[Chosen]) -> anyhow::Result<()> {
+    fn print_costs(&self, console: &Console, chosen: &[Chosen]) -> anyhow::Result<()> {
         let mut bills = Vec::new();
         for figure in chosen {
             let ending = match figure.images {
@@ -186,12 +186,12 @@ impl Args {
 
     /// Computes every figure; one that fails leaves the others alone.
     fn compute(&self, console: &Console, chosen: &[Chosen], share: &Share) -> anyhow::Result<()> {
-        let mut told = Vec::new();
+        let mut answer = Vec::new();
         let mut failed = Vec::new();
         for figure in chosen {
             let begin = Instant::now();
             match self.figure(console, figure, share) {
-                Ok(claims) => told.extend(claims.into_iter().map(|claim| (figure.entry.id, claim))),
+                Ok(claims) => answer.extend(claims.into_iter().map(|claim| (figure.entry.id, claim))),
                 Err(error) if chosen.len() == 1 => return Err(error),
                 Err(error) => {
                     console.remark(&format!("figure {}: {error:#}", figure.entry.id));
@@ -202,7 +202,7 @@ impl Args {
         }
         if *share == Share::All {
             if self.json {
-                let claims = told.iter().map(|(figure, claim)| json!({ "figure": figure, "claim": claim }));
+                let claims = answer.iter().map(|(figure, claim)| json!({ "figure": figure, "claim": claim }));
                 let folders: Vec<String> = chosen.iter().map(|figure| figure.folder.display().to_string()).collect();
                 console.print_json(&json!({
                     "scale": self.scale.name(), "seeds": self.seeds, "folders": folders, "failed": failed,
@@ -210,7 +210,7 @@ impl Args {
                 }))?;
             } else {
                 let heading = format!("Claims at {}", self.size());
-                console.print(&claims::table(&heading, &told, &self.out, stdout_takes_styles()))?;
+                console.print(&claims::table(&heading, &answer, &self.out, stdout_takes_styles()))?;
             }
         }
         if failed.is_empty() {
@@ -298,14 +298,14 @@ fn named(entry: &Entry, name: &str) -> anyhow::Result<Images> {
         return Ok(Images::Embedded);
     }
     if !all_here(&[name.to_string()])? {
-        let places = "ebbing data list tells which sets are, ebbing data get and ebbing data import bring others";
+        let places = "ebbing data list shows which sets are, ebbing data get and ebbing data import bring others";
         return Err(Refused(format!("--data is {name}, which is not here; {places}")).into());
     }
     // Figures keep the names of their sets for as long as the program runs, as those of the paper's.
     Ok(Images::Of(name.to_string().leak()))
 }
 
-/// Computes the first cell that is not there yet (or tells the first one), with its time beside the estimate.
+/// Computes the first cell that is not there yet (or reports the first one), with its time beside the estimate.
 fn one_cell(console: &Console, figure: &Chosen) -> anyhow::Result<()> {
     let store = Store::create(&figure.folder, &figure.study)?;
     let missing = store.status()?.to_do().first().copied();

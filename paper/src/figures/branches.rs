@@ -2,7 +2,7 @@
 //!
 //! At small κ the second task has minima with a large readout, which leave hidden weights where they were and overfit, and
 //! minima with a small one, which generalize. In the theory the change from one to the other is the critical load α_c; in
-//! networks both are there at once, found from a large and from a small initial readout, and the lower one can be told.
+//! networks both are there at once, found from a large and from a small initial readout, and the lower one can be identified.
 
 use super::drawn::ByRatio;
 use super::loads::{column, largest};

@@ -72,7 +72,7 @@ pub(super) fn pair(data: &str, (p, p_test): (usize, usize), ratio: f64, seed: u6
     drawn(data, Protocol::Permuted(permuted), seed)
 }
 
-/// What a computation with the tasks of a recipe costs; nothing where their sizes cannot be told.
+/// What a computation with the tasks of a recipe costs; nothing where their sizes are not known.
 pub(super) fn cost_of(tasks: &Recipe, cost: impl FnOnce(Sizes) -> Cost) -> Cost {
     tasks.sizes().map(cost).unwrap_or_default()
 }
@@ -120,7 +120,7 @@ pub(super) struct BestFit {
     pub f_max: f64,
     pub tau: f64,
     pub r2: f64,
-    /// Whether the curve tells τ from 0 and from ∞ at 95 % confidence.
+    /// Whether the curve distinguishes τ from 0 and from ∞ at 95 % confidence.
     pub determined: bool,
 }
 

@@ -128,8 +128,8 @@ mod tests {
         for (kind, between) in [(ByRatio::Permuted, 0), (ByRatio::Split, 1)] {
             let protocol = kind.protocol(0.5, 30, 20);
             let drawn = Drawn { data: "mnist-sample".into(), protocol, between, seed: 3 };
-            let (found, told) = (drawn.sequence(&sources).unwrap().sizes(), drawn.sizes());
-            assert_eq!((found.train, found.test, found.dim), (told.train, told.test, told.dim), "{kind}");
+            let (found, answer) = (drawn.sequence(&sources).unwrap().sizes(), drawn.sizes());
+            assert_eq!((found.train, found.test, found.dim), (answer.train, answer.test, answer.dim), "{kind}");
             assert_eq!(drawn.untested().test, vec![0; 2 + between]);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Without a pull of its own the norm of a new readout is all but undetermined where networks overfit. The theory's posterior has
 //! one: beside `κ/2 |W − W_0|²` a `ρ/2 |a|²` with `λ = κ/(ρσ²)`. With it `|a_2|²/N` can be held against u1(2,2), and the regimes are
-//! told apart as the theory tells them: both it and G_22 grow as √λ where networks overfit, and not at all where they generalize.
+//! told apart as in the theory: both it and G_22 grow as √λ where networks overfit, and not at all where they generalize.
 
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, largest};
@@ -259,7 +259,7 @@ impl Exponents {
         let (exact, theory) = (self.exact(frame, k)?, self.of(frame, "theory", k)?);
         let of = |depth: usize, name: &str| exponents(&self.runs(frame, k, depth)?, name);
         let (norm, one, two) = (of(1, "readout")?, of(1, "g22")?, of(2, "g22")?);
-        let told = |curve: &[(f64, Estimate)]| {
+        let answer = |curve: &[(f64, Estimate)]| {
             let each: Vec<String> = curve.iter().map(|(a, e)| format!("{a}: {:.2}", e.value)).collect();
             format!("exact α_c {exact:.2}; load: exponent {}", each.join(", "))
         };
@@ -267,7 +267,7 @@ impl Exponents {
         let near_half = |name: &str, curve: &[(f64, Estimate)]| {
             let mean = Middle::of(curve, exact).exponent;
             let statement = at(&format!("L = 1: mean exponent of λ in {name} over loads between 1 and 0.8 α_c"));
-            Claim::new("a, d", &statement, mean, "0.5 ± 0.1", (mean - 0.5).abs() <= 0.1).note(told(curve))
+            Claim::new("a, d", &statement, mean, "0.5 ± 0.1", (mean - 0.5).abs() <= 0.1).note(answer(curve))
         };
         let beyond = largest(norm.iter().chain(&one).filter(|(a, _)| *a > 1.25 * exact).map(|(_, e)| e.value.abs()));
         let mut gaps = Vec::new();
@@ -296,7 +296,7 @@ impl Exponents {
                 "{}mean exponent between 1 and 0.8 α_c: {:.2}; {}",
                 if deep.falls { "" } else { "not fallen at the largest load, beyond which it lies; " },
                 deep.exponent,
-                told(&two)
+                answer(&two)
             )),
         ])
     }

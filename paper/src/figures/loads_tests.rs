@@ -44,7 +44,7 @@ impl Shown<'_> {
         for (name, figure) in study.draw(&frame).unwrap() {
             assert!(figure.to_svg().unwrap().starts_with("<svg"), "{name}");
             assert_eq!(figure.notes().unwrap(), Vec::<String>::new(), "{name}");
-            assert!(figure.caption_markup().contains("embedded sample"), "{name}: the data used must be told");
+            assert!(figure.caption_markup().contains("embedded sample"), "{name}: the data used must be named");
         }
         shown.claims = study.claims(&frame).unwrap();
         shown

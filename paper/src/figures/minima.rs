@@ -134,7 +134,7 @@ pub(super) struct AtMinimum {
 }
 
 impl AtMinimum {
-    /// A run at every κ. The second task is learned at all of them at once: each is come to from the one before.
+    /// A run at every κ. The second task is learned at all of them at once: each is reached from the one before.
     fn runs(&self, tasks: &[Task]) -> Result<Vec<Trainer>> {
         let mut first = Trainer::new(tasks, &self.settings, &Context::default())?;
         first.learn_next(&mut |_| true)?;
@@ -219,7 +219,7 @@ pub(super) fn against_load(frame: &Frame, column: &str) -> Result<(Vec<f64>, Vec
 /// The load where the mean of ln G_22 last falls through the middle of its range over α > 1; NaN where it does not.
 ///
 /// G_22 of networks that overfit ranges over decades from one to the next, and half of the largest is passed beside it, wherever
-/// it stands. On the theory's curves (λ = 1e6, the loads of figure S6) heights of G_22 and of its logarithm tell the exact α_c
+/// it stands. On the theory's curves (λ = 1e6, the loads of figure S6) heights of G_22 and of its logarithm give the exact α_c
 /// equally well, to 8 and 7 %.
 pub(super) fn critical_by_height(frame: &Frame) -> Result<f64> {
     critical_by_height_of(frame, f64::ln)
@@ -231,7 +231,7 @@ pub(super) fn critical_by_plain_height(frame: &Frame) -> Result<f64> {
 }
 
 /// Whether G_22 has come back at the largest load: its geometric mean there is no larger than at the last load below 1, where it
-/// begins to diverge. Elsewhere networks overfit up to the largest load, the range of G_22 lacks its lower end, and its middle tells
+/// begins to diverge. Elsewhere networks overfit up to the largest load, the range of G_22 lacks its lower end, and its middle gives
 /// nothing but that α_c lies beyond.
 pub(super) fn has_recovered(frame: &Frame) -> Result<bool> {
     let (alphas, heights) = heights(frame, f64::ln)?;
@@ -263,7 +263,7 @@ fn heights(frame: &Frame, of: fn(f64) -> f64) -> Result<(Vec<f64>, Vec<f64>)> {
 /// One claim of the same claim at each κ, the paper's first: it holds only where it does at every κ. Its value is that at the paper's
 /// κ, or at the first κ where it fails; the others stand in the note.
 ///
-/// Three penalties of the same networks are no three pieces of evidence: the minimum at each is come to from the one before.
+/// Three penalties of the same networks are no three pieces of evidence: the minimum at each is reached from the one before.
 pub(super) fn at_every_kappa(claims: Vec<(f64, Vec<Claim>)>) -> Vec<Claim> {
     let count = claims.first().map_or(0, |(_, first)| first.len());
     let together = |i: usize| {
@@ -278,7 +278,7 @@ pub(super) fn at_every_kappa(claims: Vec<(f64, Vec<Claim>)>) -> Vec<Claim> {
     (0..count).map(together).collect()
 }
 
-/// The claim that all runs of a panel ended at their minimum; its note tells the errors that penalties leave.
+/// The claim that all runs of a panel ended at their minimum; its note gives the errors that penalties leave.
 pub(super) fn reached(panel: &str, frame: &Frame) -> Result<Claim> {
     let runs = frame.having("converged", |c| !c.is_nan())?;
     let converged = runs.numbers("converged")?;
@@ -357,7 +357,7 @@ mod tests {
                 assert!(value.number().is_some_and(f64::is_finite), "{name} is {value}");
                 assert!(name != "converged" || value.number() == Some(1.0));
             }
-            // A first task that descent has not ended is told, though the last one is at its minimum.
+            // A first task that descent has not ended is reported, though the last one is at its minimum.
             if let Some(first) = first {
                 let mut early = nets;
                 (early.settings.max_steps, early.settings.threshold) = (200, 1e-6 * first.threshold);

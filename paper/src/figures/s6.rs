@@ -238,14 +238,14 @@ impl PhasesOfNets {
         };
         let most = |all: &[Transition], of: &dyn Fn(&Transition) -> f64| largest(all.iter().map(of));
         let least = |all: &[Transition], of: &dyn Fn(&Transition) -> f64| -largest(all.iter().map(|t| -of(t)));
-        let told = |all: &[Transition], of: &dyn Fn(&Transition) -> String| {
+        let answer = |all: &[Transition], of: &dyn Fn(&Transition) -> String| {
             let each: Vec<String> = all.iter().map(|t| format!("{}: {}", t.ratio, of(t))).collect();
             each.join("; ")
         };
         let heights = |all: &[Transition]| {
             format!(
                 "ratio: mid-height of ln G_22 (of G_22) / exact {}{beside}",
-                told(all, &|t| match t.recovered {
+                answer(all, &|t| match t.recovered {
                     true => format!("{:.2} ({:.2}) / {:.2}", t.found, t.plain, t.exact),
                     false => format!("beyond {} / {:.2}", t.found, t.exact),
                 })
@@ -254,13 +254,13 @@ impl PhasesOfNets {
         let sides = |all: &[Transition]| {
             format!(
                 "ratio: largest below 0.8 α_c, least above 1.25 α_c: {}",
-                told(all, &|t| format!("{:.4}, {:.4}", t.below, t.above))
+                answer(all, &|t| format!("{:.4}, {:.4}", t.below, t.above))
             )
         };
         // Two layers may overfit up to 1.5 times the exact α_c of one: that is the claim on their critical load.
         let peaks = |all: &[Transition], end: f64, what: &str| {
             let outside = all.iter().filter(|t| !(t.peak > 1.0 && t.peak <= end * t.exact)).count();
-            let note = told(all, &|t| format!("{}, {:.2}", t.peak, t.exact));
+            let note = answer(all, &|t| format!("{}, {:.2}", t.peak, t.exact));
             let statement = format!("{what}: ratios whose G_22 is largest elsewhere than between 1 and {end} α_c");
             Claim::new(panel, &statement, outside as f64, "= 0", outside == 0)
                 .note(format!("ratio: α of the largest G_22, exact α_c of L = 1: {note}"))

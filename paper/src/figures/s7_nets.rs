@@ -95,10 +95,10 @@ impl StepsByNets {
             series.push((format!("ratio {ratio}"), self.steps.iter().map(at).collect::<Result<Vec<Estimate>>>()?));
         }
         let steps: Vec<String> = self.steps.iter().map(usize::to_string).collect();
-        let told = |(name, critical): &(String, Vec<Estimate>)| {
+        let answer = |(name, critical): &(String, Vec<Estimate>)| {
             format!("{name}: {}", critical.iter().map(Estimate::to_string).collect::<Vec<_>>().join(", "))
         };
-        let all: Vec<String> = series.iter().map(told).collect();
+        let all: Vec<String> = series.iter().map(answer).collect();
         let statement = "α_c falls with S at every ratio of 0.1 and more";
         // A load that cannot be read off is NaN, which no trend passes.
         let claim = Trend::Falls.claim(["S7d", "S7g"][k], statement, &series)?;
@@ -163,7 +163,7 @@ mod tests {
     use crate::figures::testing;
 
     #[test]
-    fn runs_through_and_claims_tell_what_cannot_be_read_off() {
+    fn runs_through_and_claims_say_what_cannot_be_read_off() {
         let mut study = StepsByNets {
             ratios: [vec![0.1], vec![0.25]],
             steps: vec![0, 1],

@@ -40,9 +40,9 @@ fn figures_are_listed_and_unknown_ones_refused() {
     let text = done("list --embedded");
     assert!(text.starts_with("Figures of the paper"), "{text}");
     for help in ["--help", "figure --help", "list --help"] {
-        let told = done(help);
-        assert!(told.contains("Example"), "{help}: {told}");
-        assert!(format!("{text}{told}").lines().all(|line| line.chars().count() <= 80), "{told}");
+        let answer = done(help);
+        assert!(answer.contains("Example"), "{help}: {answer}");
+        assert!(format!("{text}{answer}").lines().all(|line| line.chars().count() <= 80), "{answer}");
     }
     let said = refusal("figure 17");
     assert!(said.contains("there is no figure '17'"), "{said}");
@@ -51,7 +51,7 @@ fn figures_are_listed_and_unknown_ones_refused() {
 }
 
 #[test]
-fn costs_are_told_for_fewer_seeds() {
+fn costs_are_reported_for_fewer_seeds() {
     let cells = |words: &str| {
         let cost: Value = serde_json::from_str(&done(words)).unwrap();
         cost["estimates"][0]["cells"].as_u64().unwrap()
@@ -75,7 +75,7 @@ fn figures_of_other_images_are_recorded_or_refused() {
     assert!(refused.contains("--data is mnist-sample") && refused.contains("several data sets"), "{refused}");
     let refused = refusal_in(home, "figure 6 --data no-such-set --dry-run");
     assert!(refused.contains("no-such-set") && refused.contains("ebbing data list"), "{refused}");
-    // A small set of one's own: too few images for the figure, which is told before anything is computed.
+    // A small set of one's own: too few images for the figure, which is said before anything is computed.
     let file = home.join("few.csv");
     std::fs::write(&file, "label,a,b\n0,1,2\n1,2,1\n0,1,3\n1,3,1\n").unwrap();
     let places = Places::from_variables(|name| (name == "HOME").then(|| home.into()));

@@ -6,7 +6,7 @@ use crate::output::Output;
 use ebbing::data::Sources;
 use ebbing::request::AdviseRequest;
 
-/// Tell what each remedy would do against forgetting, and what it costs
+/// Show what each remedy would do against forgetting, and what it costs
 ///
 /// Replay, the order of tasks, penalties, gating, context, depth and a readout per task, each at its best, beside doing
 /// nothing and beside training on everything at once.
@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Computes and tells.
+    /// Computes and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let request = self.request.0;
         let context = console.watched("advise");

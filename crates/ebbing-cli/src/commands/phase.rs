@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Computes and tells.
+    /// Computes and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let context = console.watched("phase");
         let _held = self.output.begin(self.request.0.clone(), &context)?;

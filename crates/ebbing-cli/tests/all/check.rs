@@ -46,7 +46,7 @@ fn a_sound_file_is_described_with_its_cost() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_exit_code_2() {
+fn what_is_wrong_is_reported_with_exit_code_2() {
     let folder = Home::new();
     let mut holes = x(5, 0.0);
     holes[(3, 1)] = f64::NAN;
@@ -74,8 +74,8 @@ fn recipes_are_checked_too() {
     let folder = Home::new();
     let text = "[protocol]\nkind = \"permuted\"\ntasks = 2\np = 50\np_test = 20\nratio = 0.1\n";
     let recipe = folder.write("recipe.toml", text);
-    let told = done(&check(&recipe));
-    assert!(told.contains("(recipe): 2 tasks of 784 features"), "{told}");
+    let answer = done(&check(&recipe));
+    assert!(answer.contains("(recipe): 2 tasks of 784 features"), "{answer}");
     folder.write("recipe.toml", text.replace("ratio = 0.1", "ratio = 1.5"));
     let output = check(&recipe);
     assert_eq!(output.status.code(), Some(2));

@@ -25,13 +25,13 @@ fn written(home: &Home, names: &str) {
 #[test]
 fn plain_ebbing_is_the_forecast() {
     let home = Home::new();
-    let plain = home.told("");
+    let plain = home.text_of("");
     assert!(plain.lines().count() > 5, "{plain}");
     // Beside the forecast it says what would help.
     let (advice, rest): (Vec<&str>, Vec<&str>) =
         plain.split("\n\n").partition(|p| p.starts_with("Against forgetting: "));
     assert!(advice.len() == 1 && advice[0].contains("ebbing advise"), "{plain}");
-    assert_eq!(rest.join("\n\n"), home.told("forecast"));
+    assert_eq!(rest.join("\n\n"), home.text_of("forecast"));
     for word in ["Forecast for 5 tasks of 1000 examples", "conflict most", "after task", "best", "Assumes"] {
         assert!(plain.contains(word), "{word}");
     }
@@ -41,19 +41,19 @@ fn plain_ebbing_is_the_forecast() {
 fn advice_is_a_table_a_figure_and_a_page() {
     let home = Home::new();
     home.tasks(3, 40);
-    let told = home.told("advise --tasks tasks.npz --keep-forgetting-below 0.2 --out out");
+    let answer = home.text_of("advise --tasks tasks.npz --keep-forgetting-below 0.2 --out out");
     for word in ["Advice for 3 tasks of 30 examples", "remedy", "nothing", "everything at once (bound)"] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(answer.contains(word), "{word}: {answer}");
     }
-    assert!(told.contains("Do this: ") != told.contains("No gain that we can be sure of:"), "{told}");
-    let part = home.told("advise -p 301 --length 2 --test-examples 20");
+    assert!(answer.contains("Do this: ") != answer.contains("No gain that we can be sure of:"), "{answer}");
+    let part = home.text_of("advise -p 301 --length 2 --test-examples 20");
     assert!(part.starts_with("Advice from 300 examples of each task for 2 tasks of 301 examples"), "{part}");
-    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
     written(&home, "report.html advice.json remedies.csv remedies.parquet remedies.svg remedies.png");
     let advice = home.json("out/advice.json");
     let needed = advice["advice"]["examples_needed"].as_u64().unwrap();
     // What it says must be kept does what it says.
-    home.told(&format!("forecast --tasks tasks.npz --no-order --replay {needed} --out kept"));
+    home.text_of(&format!("forecast --tasks tasks.npz --no-order --replay {needed} --out kept"));
     let forecast = home.json("kept/forecast.json");
     let last = &forecast["forecast"]["forgetting"]["mean"][2];
     assert!((last[0].as_f64().unwrap() + last[1].as_f64().unwrap()) / 2.0 <= 0.2, "{last}");
@@ -67,7 +67,7 @@ fn advice_is_a_table_a_figure_and_a_page() {
 fn a_forecast_writes_everything() {
     let home = Home::new();
     home.tasks(3, 50);
-    home.told("forecast --tasks tasks.npz --depths 1,2 --out out");
+    home.text_of("forecast --tasks tasks.npz --depths 1,2 --out out");
     written(&home, "report.html forecast.json forgetting.csv forgetting.parquet order_parameters.svg forgetting.png");
     written(&home, "depths.csv");
     let forecast = home.json("out/forecast.json");
@@ -80,7 +80,7 @@ fn a_forecast_writes_everything() {
     assert!(page.contains("<svg") && page.contains("conflict most") && !page.contains("<script"));
     // The same run again gives the same bytes.
     std::fs::rename(home.join("out"), home.join("again")).unwrap();
-    home.told("forecast --tasks tasks.npz --depths 1,2 --out out --threads 1");
+    home.text_of("forecast --tasks tasks.npz --depths 1,2 --out out --threads 1");
     for name in ["forgetting.parquet", "forgetting.svg"] {
         let bytes = |folder: &str| std::fs::read(home.join(folder).join(name)).unwrap();
         let strip = |b: Vec<u8>| String::from_utf8_lossy(&b).replace(" --threads 1", "");
@@ -94,7 +94,7 @@ fn a_forecast_writes_everything() {
 fn a_part_of_the_examples_comes_with_error_bars() {
     let home = Home::new();
     home.tasks(2, 50);
-    let text = home.told("forecast --tasks tasks.npz --max-p 15");
+    let text = home.text_of("forecast --tasks tasks.npz --max-p 15");
     assert!(text.contains("of 15 examples") && text.contains("5 seeds") && text.contains(" ± "), "{text}");
 }
 
@@ -103,9 +103,9 @@ fn features_are_taken_as_they_are() {
     let home = Home::new();
     // 10 neurons for 30 examples: singular kernels.
     home.tasks(2, 10);
-    let text = home.told("forecast --features tasks.npz");
+    let text = home.text_of("forecast --features tasks.npz");
     assert!(text.contains("ranks 10 and 10"), "{text}");
-    let layers = home.told("forecast --features tasks.npz tasks.npz");
+    let layers = home.text_of("forecast --features tasks.npz tasks.npz");
     assert_eq!(layers.matches("Order parameters of").count(), 2, "{layers}");
 }
 
@@ -122,9 +122,9 @@ fn features_come_with_present_outputs() {
     tasks.save_npz(home.join("model.npz")).unwrap();
     let settings = ForecastSettings { features: true, ..ForecastSettings::default() };
     let want = Forecast::of(&[tasks], &settings, &Context::default()).unwrap().forgetting.mean;
-    home.told("forecast --features model.npz --out out");
+    home.text_of("forecast --features model.npz --out out");
     assert_eq!(home.json("out/forecast.json")["forecast"]["forgetting"]["mean"], serde_json::json!(want));
-    home.told("advise --features model.npz --out advice");
+    home.text_of("advise --features model.npz --out advice");
     let nothing = &home.json("advice/advice.json")["advice"]["remedies"];
     let nothing = nothing.as_array().unwrap().iter().find(|row| row["kind"] == "nothing").unwrap();
     // Means of the same numbers, taken in another order.
@@ -134,10 +134,10 @@ fn features_come_with_present_outputs() {
 }
 
 #[test]
-fn phase_tells_where_a_width_lies() {
+fn phase_shows_where_a_width_lies() {
     let home = Home::new();
     home.tasks(2, 40);
-    let text = home.told("phase --tasks tasks.npz --width 20 --alpha 0.2:8:12 --lambda 10,inf --out out");
+    let text = home.text_of("phase --tasks tasks.npz --width 20 --alpha 0.2:8:12 --lambda 10,inf --out out");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Load 1.50") && words.contains("serves both tasks best"), "{text}");
     let phase = home.json("out/phase.json");
@@ -149,17 +149,17 @@ fn phase_tells_where_a_width_lies() {
 #[test]
 fn phase_takes_longer_sequences_and_temperatures() {
     let home = Home::new();
-    let text =
-        home.told("phase --intermediate 1 --ratio 0.3 -p 24 --test-examples 12 --alpha 0.5:6:6 --lambda 1e4 --out out");
+    let text = home
+        .text_of("phase --intermediate 1 --ratio 0.3 -p 24 --test-examples 12 --alpha 0.5:6:6 --lambda 1e4 --out out");
     assert!(text.contains("3 tasks of 24, 24, 24 examples") && text.contains("G_TT"), "{text}");
     let phase = home.json("out/phase.json");
     assert_eq!(phase["curves"][0]["points"].as_array().unwrap().len(), 6);
     written(&home, "phase.svg phase.png phase-curves.csv phase-curves.parquet");
     home.tasks(3, 30);
-    let own = home.told("phase --tasks tasks.npz --alpha 0.5,2 --lambda 100");
+    let own = home.text_of("phase --tasks tasks.npz --alpha 0.5,2 --lambda 100");
     assert!(own.contains("3 tasks of 30, 30, 30 examples"), "{own}");
     for words in ["--length 3 --width 20 --lambda inf", "--beta 50 --activation erf --lambda 10,100"] {
-        home.told(&format!("phase {words} -p 24 --test-examples 12 --alpha 0.5,2"));
+        home.text_of(&format!("phase {words} -p 24 --test-examples 12 --alpha 0.5,2"));
     }
 }
 
@@ -167,8 +167,8 @@ fn phase_takes_longer_sequences_and_temperatures() {
 #[test]
 fn phase_draws_split_tasks_and_intermediate_ones_without_sizes() {
     let home = Home::new();
-    assert!(home.told("phase --protocol split --width 50").contains("N = 50"));
-    assert!(home.told("phase --intermediate 1 --ratio 0.15 --alpha 1.5").contains("1.50"));
+    assert!(home.text_of("phase --protocol split --width 50").contains("N = 50"));
+    assert!(home.text_of("phase --intermediate 1 --ratio 0.15 --alpha 1.5").contains("1.50"));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn phase_sweeps_every_protocol() {
     for (sweep, values) in
         [("perm", "0.1,0.5"), ("split", "0.2"), ("target", "0.5"), ("shared", "0.4"), ("flip", "0.1")]
     {
-        let text = home.told(&format!(
+        let text = home.text_of(&format!(
             "phase --sweep {sweep} --values {values} --curves {values} -p 60 --test-examples 40 --alpha 0.5,2"
         ));
         assert!(text.contains("Phase boundary of two tasks of 60 examples"), "{text}");
@@ -189,7 +189,7 @@ fn training_goes_on_from_its_checkpoints() {
     let home = Home::new();
     home.tasks(2, 20);
     let words = "train --tasks tasks.npz --learners gd,l2,ewc --width 60 --max-steps 300 --out out";
-    let first = home.told(words);
+    let first = home.text_of(words);
     assert!(first.contains("theory, random features"), "{first}");
     let runs = home.json("out/train.json");
     assert_eq!(runs["learners"].as_array().unwrap().len(), 3);
@@ -197,7 +197,7 @@ fn training_goes_on_from_its_checkpoints() {
     // What a process left that was killed after its last checkpoint goes where no other is written.
     let hidden = home.join("out/checkpoints/.ebbing-writing");
     std::fs::create_dir(&hidden).unwrap();
-    assert_eq!(first, home.told(words), "taken up from checkpoints");
+    assert_eq!(first, home.text_of(words), "taken up from checkpoints");
     assert!(!hidden.exists());
     assert_eq!(runs["learners"], home.json("out/train.json")["learners"]);
 }
@@ -205,7 +205,7 @@ fn training_goes_on_from_its_checkpoints() {
 #[test]
 fn training_over_loads_names_the_regimes() {
     let home = Home::new();
-    let text = home.told(
+    let text = home.text_of(
         "train --heads multi --learners l2 --length 2 --ratio 0.3 -p 40 --test-examples 40 --loads 0.5,2 --max-steps 200",
     );
     assert!(text.contains("fixed representations") && text.contains("overfitting"), "{text}");
@@ -216,7 +216,7 @@ fn sampling_compares_with_the_theory() {
     let home = Home::new();
     home.tasks(2, 10);
     for heads in ["multi", "single"] {
-        let text = home.told(&format!(
+        let text = home.text_of(&format!(
             "sample --tasks tasks.npz --heads {heads} --width 20 --beta 50 --chains 4 --warmup 20 --draws 20 --out out"
         ));
         for word in ["R-hat", "F_21", "G_22", "u1(2,1)", "kernel along labels of task 2"] {
@@ -224,7 +224,7 @@ fn sampling_compares_with_the_theory() {
         }
     }
     // Chains too short to have converged say so.
-    let short = home.told("sample --tasks tasks.npz --chains 4 --warmup 10 --draws 10");
+    let short = home.text_of("sample --tasks tasks.npz --chains 4 --warmup 10 --draws 10");
     assert!(short.contains("Warning: task 2") && short.contains("run longer chains"), "{short}");
     assert!(home.json("out/sample.json")["comparison"].as_array().unwrap().len() > 5);
 }
@@ -290,7 +290,7 @@ fn descent_shows_the_three_regimes() {
     let home = Home::new();
     let fixed = "train --heads multi --learners l2 --kappa 0.03 --momentum 0.9 --ratio 0.1 -p 120 --test-examples 200 \
                  --loads 0.5,1.4,5 --seeds 3 --max-steps 6000 --out out";
-    home.told(fixed);
+    home.text_of(fixed);
     let result = home.json("out/train-loads.json");
     let points = result["points"].as_array().unwrap();
     let regimes: Vec<&str> = points.iter().map(|q| q["regime"].as_str().unwrap()).collect();
@@ -326,25 +326,25 @@ fn a_killed_run_goes_on_to_the_same_numbers() {
     assert!(checkpoint.exists(), "the run wrote a checkpoint after its first task");
     assert!(!home.join("killed/train.json").exists(), "the run was killed before its end");
     for out in ["whole", "killed"] {
-        home.told(&format!("{words} {out}"));
+        home.text_of(&format!("{words} {out}"));
     }
     let whole = home.join("whole/checkpoints/l2_kappa=0.1_-seed0.safetensors");
     assert_eq!(std::fs::read(whole).unwrap(), std::fs::read(checkpoint).unwrap());
     assert_eq!(home.json("whole/train.json")["learners"], home.json("killed/train.json")["learners"]);
 }
 
-/// Runs that diverge are told with step, error and a rate that works, and enter no average.
+/// Runs that diverge are reported with step, error and a rate that works, and enter no average.
 #[test]
 fn diverged_runs_are_left_out() {
     let home = Home::new();
     home.tasks(2, 20);
     let fast = "train --tasks tasks.npz --learners gd --width 40 --eta 50";
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = home.told(fast);
+    let text = home.text_of(fast);
     let said = words(&text);
     assert!(said.contains("Left out: gd-seed0: training diverged on task 1 at step"), "{text}");
     assert!(said.contains("try a learning rate of") && !said.contains("NaN"), "{text}");
-    let text = home.told(&format!("{fast} --heads multi --loads 1.5"));
+    let text = home.text_of(&format!("{fast} --heads multi --loads 1.5"));
     assert_eq!(words(&text).matches("Left out: width20-seed0").count(), 2, "{text}");
     assert!(!text.contains("NaN"), "{text}");
 }
@@ -355,7 +355,7 @@ fn half_the_automatic_rate_changes_little() {
     let home = Home::new();
     let losses = |factor: &str, learner: &str| {
         let (size, out) = ("--length 2 -p 100 --test-examples 50 --width 200", format!("{learner}{factor}"));
-        home.told(&format!("train {size} --eta-factor {factor} --learners {learner} --out {out}"));
+        home.text_of(&format!("train {size} --eta-factor {factor} --learners {learner} --out {out}"));
         let run = home.json(&format!("{out}/train.json"))["learners"][0]["runs"][0].clone();
         (run["train_loss"][1][0].as_f64().unwrap(), run["test_loss"][1][1].as_f64().unwrap())
     };

@@ -70,7 +70,7 @@ fn csv_flags_reach_the_reader() {
     let home = Home::new();
     home.write("train.txt", b"0;1;2\n1;3;4\n");
     home.write("more.txt", b"0;5;6\n");
-    let told = json(data(&home, "import").args([
+    let answer = json(data(&home, "import").args([
         "train.txt",
         "--test",
         "more.txt",
@@ -83,8 +83,8 @@ fn csv_flags_reach_the_reader() {
         "--name",
         "mine",
     ]));
-    assert_eq!((&told["name"], &told["train"], &told["test"]), (&"mine".into(), &2.into(), &1.into()));
-    assert!(Path::new(told["path"].as_str().unwrap()).is_file());
+    assert_eq!((&answer["name"], &answer["train"], &answer["test"]), (&"mine".into(), &2.into(), &1.into()));
+    assert!(Path::new(answer["path"].as_str().unwrap()).is_file());
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn bad_files_are_refused_in_one_sentence_and_leave_nothing() {
 }
 
 #[test]
-fn a_damaged_copy_is_told_beside_the_sound_ones() {
+fn a_damaged_copy_is_reported_beside_the_sound_ones() {
     let home = Home::new();
     home.write("flowers.csv", FLOWERS.as_bytes());
     assert!(data(&home, "import").arg("flowers.csv").output().unwrap().status.success());

@@ -69,14 +69,14 @@ fn bits(sequence: &TaskSequence) -> Vec<u64> {
     sequence.tasks.iter().flat_map(|task| [of(&task.x), of(&task.y)]).flatten().collect()
 }
 
-/// The forgetting that a run of the program tells.
+/// The forgetting that a run of the program prints.
 fn program(home: &Home, words: &str) -> Value {
     let mut command = home.ebbing();
     if let Some(folder) = std::env::var_os(DATA) {
         command.env(DATA, folder);
     }
-    let told = done_json(&command.args(words.split_whitespace()).output().unwrap());
-    told["forecast"]["forgetting"]["mean"].clone()
+    let answer = done_json(&command.args(words.split_whitespace()).output().unwrap());
+    answer["forecast"]["forgetting"]["mean"].clone()
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn replay_is_the_same_through_every_door() {
     asked.theory.replay = Replay { examples: 5, selection: Selection::ByClass, ..Replay::default() };
     let f = Forecast::of(std::slice::from_ref(&drawn), &asked, &Context::default()).unwrap();
     let flags = "--mode lazy --replay 5 --replay-selection by-class";
-    let told = program(&home, &format!("forecast --json --no-order {flags} {}", request.flags));
-    assert_eq!(told, serde_json::to_value(&f.forgetting.mean).unwrap());
+    let answer = program(&home, &format!("forecast --json --no-order {flags} {}", request.flags));
+    assert_eq!(answer, serde_json::to_value(&f.forgetting.mean).unwrap());
     let keys = "mode = \"lazy\"\nreplay = 5\nreplay_selection = \"by-class\"\n";
     let text = format!("command = \"forecast\"\n[settings]\n{}{keys}", request.settings);
     let study = StudyFile::read(&home.write("study.toml", &text)).unwrap();

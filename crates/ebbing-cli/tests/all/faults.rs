@@ -77,7 +77,7 @@ fn limited(home: &Home, kilobytes: usize, words: &str) -> Output {
 }
 
 #[test]
-fn a_limit_of_addresses_is_heeded_and_its_breach_told() {
+fn a_limit_of_addresses_is_heeded_and_its_breach_reported() {
     let home = Home::new();
     let words = "forecast -p 2000 --length 2 --test-examples 0 --threads 1 --no-order";
     // Too little for tiles of kernels, too.
@@ -248,7 +248,7 @@ fn closed_and_full_devices() {
     assert_eq!(null.code(), Some(0));
     if std::path::Path::new("/dev/full").exists() {
         assert_eq!(shell("exec \"$0\" cite >/dev/full").status.code(), Some(1));
-        // Nobody can be told, but the code is that of the fault.
+        // Nobody can be informed, but the code is that of the fault.
         assert_eq!(shell("exec \"$0\" forecast --depth 0 2>/dev/full").status.code(), Some(2));
         assert_eq!(shell("exec \"$0\" forecast --depth 0 2>&-").status.code(), Some(2));
     }
@@ -312,7 +312,7 @@ fn files_in_another_encoding_and_endless_numbers_are_bad_input() {
         let sentence = refusal(&home.run(&words), 2);
         assert!(sentence.contains(said), "{words}: {sentence}");
     }
-    // A check tells what is wrong on standard output.
+    // A check says what is wrong on standard output.
     assert_eq!(home.run(&format!("check {latin}")).status.code(), Some(2));
 }
 

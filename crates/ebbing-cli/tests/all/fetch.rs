@@ -74,10 +74,10 @@ impl Scene {
     /// A later run completes: the four files are in place, and nothing else is left.
     #[track_caller]
     fn assert_completes(&self) {
-        let told = done_json(&self.get(&["--repacked", "--json"]));
-        assert_eq!((&told["train"], &told["test"]), (&60_000.into(), &10_000.into()));
-        assert_eq!(told["files"].as_array().unwrap().len(), 4);
-        for file in told["files"].as_array().unwrap() {
+        let answer = done_json(&self.get(&["--repacked", "--json"]));
+        assert_eq!((&answer["train"], &answer["test"]), (&60_000.into(), &10_000.into()));
+        assert_eq!(answer["files"].as_array().unwrap().len(), 4);
+        for file in answer["files"].as_array().unwrap() {
             assert!(PathBuf::from(file["path"].as_str().unwrap()).is_file());
         }
         let around: Vec<_> = std::fs::read_dir(self.folder().parent().unwrap()).unwrap().flatten().collect();
@@ -128,7 +128,7 @@ fn a_set_is_fetched_once() {
 }
 
 #[test]
-fn truncation_is_told_and_a_later_run_goes_on() {
+fn truncation_is_reported_and_a_later_run_goes_on() {
     let scene = Scene::new();
     scene.server.plan(IMAGES, &[Act::Truncate(5000)]);
     let error = scene.assert_fails("the connection broke off after 5000 of ");

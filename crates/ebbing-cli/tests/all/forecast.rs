@@ -1,4 +1,4 @@
-//! What a forecast tells of its own accuracy.
+//! What a forecast says about its own accuracy.
 
 use crate::support::{Home, done, done_json, refusal};
 use ebbing::linalg::Mat;
@@ -22,18 +22,18 @@ fn one_line(text: &str) -> String {
 }
 
 #[test]
-fn what_is_zero_within_its_accuracy_is_told_as_zero() {
+fn what_is_zero_within_its_accuracy_is_shown_as_zero() {
     let home = Home::new();
     own(&home, &[20, 20], &[1, 1]);
     let text = done(&home.run("forecast --tasks own.npz --no-order"));
     assert!(!text.contains("e-"), "{text}");
     assert!(one_line(&text).contains("Forecast forgetting of task 1 after 2 tasks is 0."), "{text}");
-    let told = done_json(&home.run("forecast --tasks own.npz --no-order --json"));
-    assert_eq!(told["forecast"]["forgetting"]["mean"], serde_json::json!([[0.0, 0.0], [0.0, 0.0]]));
+    let answer = done_json(&home.run("forecast --tasks own.npz --no-order --json"));
+    assert_eq!(answer["forecast"]["forgetting"]["mean"], serde_json::json!([[0.0, 0.0], [0.0, 0.0]]));
 }
 
 #[test]
-fn inputs_are_prepared_as_asked_and_told() {
+fn inputs_are_prepared_as_asked_and_reported() {
     let home = Home::new();
     own(&home, &[20, 20], &[1, 2]);
     let prepared = |flags: &str| {
@@ -65,8 +65,8 @@ fn inputs_are_prepared_as_asked_and_told() {
         "advise",
     ] {
         let (name, flags) = command.split_once(' ').unwrap_or((command, ""));
-        let told = one_line(&home.told(&format!("{name} --tasks own.npz --center image {flags}")));
-        assert!(told.contains("inputs centered one by one"), "{command}: {told}");
+        let answer = one_line(&home.text_of(&format!("{name} --tasks own.npz --center image {flags}")));
+        assert!(answer.contains("inputs centered one by one"), "{command}: {answer}");
     }
     // Features are given as they are: nothing that speaks of inputs or of a network is taken beside them.
     for (flag, value) in
@@ -83,19 +83,19 @@ fn the_best_order_comes_with_its_noise() {
     let text = one_line(&done(&home.run("forecast --length 3 -p 30 --test-examples 0 --seeds 4")));
     assert!(text.contains("The given order is the best") || text.contains("The gain"), "{text}");
     let text = one_line(&done(&home.run("forecast --length 3 -p 30 --test-examples 0 --seed 2")));
-    assert!(text.contains("The given order is the best") || text.contains("several seeds tell"), "{text}");
+    assert!(text.contains("The given order is the best") || text.contains("several seeds show"), "{text}");
 }
 
 #[test]
 fn a_width_is_advised_by_the_losses_computed() {
     let home = Home::new();
     home.tasks(2, 40);
-    let told = done_json(&home.run("phase --tasks tasks.npz --width 20 --json"));
-    let best = &told["widths"][1];
+    let answer = done_json(&home.run("phase --tasks tasks.npz --width 20 --json"));
+    let best = &answer["widths"][1];
     let worst = |point: &Value| {
         ["g21", "g22"].map(|g| point[g].as_f64().unwrap_or(f64::INFINITY)).into_iter().fold(0.0, f64::max)
     };
-    let all = told["curves"][0]["points"].as_array().unwrap();
+    let all = answer["curves"][0]["points"].as_array().unwrap();
     let of_curve = |p: &Value| {
         ["g21", "g22"].map(|g| match p[g]["exponent"].as_f64() {
             Some(0.0) => p[g]["coefficient"].as_f64().unwrap_or(f64::INFINITY),
@@ -105,29 +105,29 @@ fn a_width_is_advised_by_the_losses_computed() {
     // The curve is computed with and without the width asked about, each load by itself.
     let least = all.iter().map(|p| of_curve(p).into_iter().fold(0.0, f64::max)).fold(f64::INFINITY, f64::min);
     assert!(worst(best) <= least, "{best} {least}");
-    let text = one_line(&home.told("phase --tasks tasks.npz --width 20"));
+    let text = one_line(&home.text_of("phase --tasks tasks.npz --width 20"));
     assert!(text.contains("As λ grows") && text.contains("G₂₁ and G₂₂ are test losses of tasks 1 and 2"), "{text}");
 }
 
-/// A deep network with momentum at the whole rate, thrown several times as far as with smaller steps: it is told, and what is advised
+/// A deep network with momentum at the whole rate, thrown several times as far as with smaller steps: it is reported, and what is advised
 /// helps.
 #[test]
-fn training_tells_steps_that_overshot() {
+fn training_reports_steps_that_overshot() {
     let home = Home::new();
     let command = "train --depth 9 --width 100 -p 100 --momentum 0.9 --learners gd --length 2 --seed 8";
-    let text = one_line(&home.told(command));
+    let text = one_line(&home.text_of(command));
     assert!(text.contains("The training error of gd rose on 2 of its 2 tasks"), "{text}");
     let advice = "--eta-factor 0.5";
     assert!(text.contains(&format!("{advice} takes smaller steps.")), "{text}");
-    let text = one_line(&home.told(&format!("{command} {advice}")));
+    let text = one_line(&home.text_of(&format!("{command} {advice}")));
     assert!(text.contains("loss of task 1") && !text.contains("rose"), "{text}");
 }
 
 #[test]
-fn training_tells_sizes_and_what_was_not_learned() {
+fn training_reports_sizes_and_what_was_not_learned() {
     let home = Home::new();
     own(&home, &[20, 30], &[1, 2]);
-    let text = one_line(&home.told("train --tasks own.npz --width 20 --learners gd --max-steps 1"));
+    let text = one_line(&home.text_of("train --tasks own.npz --width 20 --learners gd --max-steps 1"));
     assert!(text.contains("Training on 2 tasks of 20 to 30 examples"), "{text}");
     assert!(text.contains("learned none of its 2 tasks"), "{text}");
 }
@@ -141,11 +141,14 @@ fn csv_labels_are_found_by_heading_and_may_be_words() {
     };
     home.write("train.csv", format!("width,species,height,depth\n{}", rows(0..60)));
     home.write("test.csv", format!("width,species,height,depth\n{}", row(70, "virginica")));
-    let told = done(&home.run("data import train.csv --test test.csv --label-column species --name iris"));
-    assert!(told.contains("classes 0 setosa, 1 versicolor, 2 virginica"), "{told}");
+    let answer = done(&home.run("data import train.csv --test test.csv --label-column species --name iris"));
+    assert!(answer.contains("classes 0 setosa, 1 versicolor, 2 virginica"), "{answer}");
     home.write("labeled.csv", format!("width,Label,height,depth\n{}", rows(0..60)));
-    let told = done(&home.run("data import labeled.csv"));
-    assert!(told.contains("60 training and 0 test examples of 3 numbers") && told.contains("1 versicolor"), "{told}");
+    let answer = done(&home.run("data import labeled.csv"));
+    assert!(
+        answer.contains("60 training and 0 test examples of 3 numbers") && answer.contains("1 versicolor"),
+        "{answer}"
+    );
     let refused = refusal(&home.run("forecast --data labeled --protocol split --length 1 -p 20"), 2);
     assert!(refused.contains("--test-examples 0"), "{refused}");
     home.write("bad.csv", format!("width,species,height,depth\n{}", row(1, "rose")));
@@ -154,10 +157,10 @@ fn csv_labels_are_found_by_heading_and_may_be_words() {
 }
 
 #[test]
-fn intervals_null_and_p_values_are_told_everywhere() {
+fn intervals_null_and_p_values_are_reported_everywhere() {
     let home = Home::new();
     home.tasks(2, 40);
-    let text = home.told("forecast --tasks tasks.npz --bootstrap 20 --shuffles 20 --out out");
+    let text = home.text_of("forecast --tasks tasks.npz --bootstrap 20 --shuffles 20 --out out");
     let title = "95 % intervals, a tenth of the examples left out 20 times; null and two-sided p";
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(title), "{text}");
     let head = text.lines().find(|line| line.contains("value")).unwrap();

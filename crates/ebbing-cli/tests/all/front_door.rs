@@ -18,9 +18,9 @@ fn biases_and_gelu_go_through_every_door() {
         ("--bias 0.5", "bias = 0.5", "biases of deviation 0.5"),
         ("--activation gelu", "activation = \"gelu\"", "GELU depth 1"),
     ] {
-        let told = done_json(&home.run(&format!("forecast {SMALL} --no-order {flags} --json")));
+        let answer = done_json(&home.run(&format!("forecast {SMALL} --no-order {flags} --json")));
         let plain = done_json(&home.run(&format!("forecast {SMALL} --no-order --json")));
-        assert_ne!(told["forecast"]["forgetting"], plain["forecast"]["forgetting"]);
+        assert_ne!(answer["forecast"]["forgetting"], plain["forecast"]["forgetting"]);
         let text = done(&home.run(&format!("forecast {SMALL} --no-order {flags}")));
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
         // A study gives the same numbers.
@@ -29,7 +29,7 @@ fn biases_and_gelu_go_through_every_door() {
         );
         home.write("study.toml", file);
         done(&home.run("study run study.toml --out cells"));
-        let f31 = told["forecast"]["forgetting"]["mean"][2][0].as_f64().unwrap();
+        let f31 = answer["forecast"]["forgetting"]["mean"][2][0].as_f64().unwrap();
         assert!(holds(&home, "cells/study.csv", f31), "{f31}");
         std::fs::remove_dir_all(home.join("cells")).unwrap();
         done(&home.run(&format!("advise {SMALL} {flags}")));
@@ -73,8 +73,8 @@ fn every_pair_of_several_tasks_has_its_row() {
     let text = done(&home.run("phase --tasks tasks.npz --pairs --width 12 --out out"));
     fits_80_columns(&text);
     assert!(text.contains("Most alike are tasks"), "{text}");
-    let told = home.json("out/phase.json");
-    let pairs = told["pairs"].as_array().unwrap();
+    let answer = home.json("out/phase.json");
+    let pairs = answer["pairs"].as_array().unwrap();
     assert_eq!(pairs.len(), 6);
     // One of them alone gives the same numbers.
     let one = done_json(&home.run("phase --tasks tasks.npz --pair 2,4 --width 12 --alpha 0.5,2 --json"));
@@ -94,14 +94,14 @@ fn every_pair_of_several_tasks_has_its_row() {
 }
 
 #[test]
-fn the_hidden_layer_is_told_where_asked_for() {
+fn the_hidden_layer_is_reported_where_asked_for() {
     let home = Home::new();
     let words = "phase --protocol permuted --ratio 0.1 -p 40 --test-examples 20 --alpha 0.5,2 --lambda inf,10";
     let text = done(&home.run(&format!("{words} --width 20 --representation --out out")));
     fits_80_columns(&text);
     assert!(text.contains("The hidden layer at N = 20") && text.contains("ΔΦ"), "{text}");
-    let told = home.json("out/phase.json");
-    let rows = told["representation"].as_array().unwrap();
+    let answer = home.json("out/phase.json");
+    let rows = answer["representation"].as_array().unwrap();
     assert_eq!(rows.len(), 4, "two penalties, two tasks");
     assert!(rows[0]["change"].as_f64().unwrap() > 0.0 && rows[2]["change"].is_null(), "{rows:?}");
     assert!(rows.iter().all(|row| row["alignment"].as_f64().unwrap().abs() <= 1.0), "{rows:?}");

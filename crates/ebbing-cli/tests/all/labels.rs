@@ -28,14 +28,14 @@ fn with_tests(home: &Home, next: i64, tested: bool) {
 }
 
 #[test]
-fn classes_are_told_by_check_forecast_and_phase() {
+fn classes_are_reported_by_check_forecast_and_phase() {
     let home = Home::new();
     tasks(&home, 2);
     let four = "4 classes (0, 1, 2, 3), one target column each";
     let check = done(&home.run("check tasks.npz"));
     assert!(check.contains(four) && check.contains("more: ebbing phase"), "{check}");
-    let told = done(&home.run("forecast --tasks tasks.npz"));
-    let (head, rest) = told.split_at(200);
+    let answer = done(&home.run("forecast --tasks tasks.npz"));
+    let (head, rest) = answer.split_at(200);
     assert!(head.replace('\n', " ").contains("; 4 classes (0, 1, 2, 3)"), "{head}");
     assert!(rest.replace('\n', " ").contains(&format!("Note: {four}.")), "{rest}");
     assert_eq!(done_json(&home.run("forecast --tasks tasks.npz --json"))["forecast"]["notes"][0], four);
@@ -46,8 +46,8 @@ fn classes_are_told_by_check_forecast_and_phase() {
     let own = critical(&home);
     tasks(&home, 0);
     assert_eq!(critical(&home), own);
-    let told = done(&home.run("forecast --tasks tasks.npz"));
-    assert!(told.contains("classes 0 and 1 are -1 and +1"), "{told}");
+    let answer = done(&home.run("forecast --tasks tasks.npz"));
+    assert!(answer.contains("classes 0 and 1 are -1 and +1"), "{answer}");
 }
 
 #[test]
@@ -63,8 +63,9 @@ fn three_classes_of_a_readout_have_a_column_each() {
     }
     let named: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (name.as_str(), array)).collect();
     write_npz(home.join("tasks.npz"), &named).unwrap();
-    let told = flowing(&home.told("train --tasks tasks.npz --width 20 --max-steps 20 --heads multi --learners l2"));
-    assert!(told.contains("6 classes") && !told.contains("smaller class"), "{told}");
+    let answer =
+        flowing(&home.text_of("train --tasks tasks.npz --width 20 --max-steps 20 --heads multi --learners l2"));
+    assert!(answer.contains("6 classes") && !answer.contains("smaller class"), "{answer}");
 }
 
 #[test]
@@ -90,8 +91,8 @@ fn whole_numbers_stored_as_floats_are_pointed_out_by_every_command() {
         &format!("train --tasks tasks.npz {few} --heads multi --loads 0.5,2"),
         "sample --tasks tasks.npz --width 10 --chains 2 --warmup 10 --draws 10",
     ] {
-        let told = flowing(&home.told(command));
-        assert_eq!(told.matches("stored as floats and are taken as real targets").count(), 1, "{command}: {told}");
+        let answer = flowing(&home.text_of(command));
+        assert_eq!(answer.matches("stored as floats and are taken as real targets").count(), 1, "{command}: {answer}");
     }
 }
 
@@ -101,13 +102,13 @@ fn flowing(text: &str) -> String {
 }
 
 #[test]
-fn training_and_sampling_tell_what_labels_became() {
+fn training_and_sampling_say_what_labels_became() {
     let home = Home::new();
     tasks(&home, 2);
-    let told = flowing(&home.told("train --tasks tasks.npz --width 20 --max-steps 20 --learners gd,l2 --out out"));
+    let answer = flowing(&home.text_of("train --tasks tasks.npz --width 20 --max-steps 20 --learners gd,l2 --out out"));
     let head = "Training on 2 tasks of 20 examples (inputs as stored; 4 classes (0, 1, 2, 3), one target column each): depth 1, \
                 width 20, squared loss summed over examples, 1 seed";
-    assert!(told.starts_with(head) && !told.contains("seed(s)"), "{told}");
+    assert!(answer.starts_with(head) && !answer.contains("seed(s)"), "{answer}");
     // One row for each learner, task learned and task looked at: one after the first, two after the second.
     let csv = fs::read_to_string(home.join("out/train.csv")).unwrap();
     let rows: Vec<&str> = csv.lines().filter(|line| !line.starts_with('#')).collect();
@@ -116,9 +117,9 @@ fn training_and_sampling_tell_what_labels_became() {
     let runs = &home.json("out/train.json")["learners"][0]["runs"][0];
     let loss: f64 = rows[2].split(',').nth(3).unwrap().parse().unwrap();
     assert_eq!(loss, runs["train_loss"][1][0].as_f64().unwrap());
-    let own = flowing(&home.told("train --tasks tasks.npz --width 20 --max-steps 20 --heads multi --learners l2"));
+    let own = flowing(&home.text_of("train --tasks tasks.npz --width 20 --max-steps 20 --heads multi --learners l2"));
     assert!(own.contains("; in each task the smaller class is -1, the larger +1)"), "{own}");
-    let sampled = flowing(&home.told("sample --tasks tasks.npz --width 10 --chains 2 --warmup 20 --draws 20"));
+    let sampled = flowing(&home.text_of("sample --tasks tasks.npz --width 10 --chains 2 --warmup 20 --draws 20"));
     assert!(sampled.contains("smaller class is -1, the larger +1): width 10, depth 1, λ = "), "{sampled}");
 }
 
@@ -126,23 +127,23 @@ fn training_and_sampling_tell_what_labels_became() {
 fn accuracies_among_all_classes_and_among_a_tasks_own_stand_side_by_side() {
     let home = Home::new();
     with_tests(&home, 2, true);
-    let told = home.told("forecast --tasks tasks.npz --lambdas 0,1 --out out");
-    assert!(told.contains("Test accuracy when a task was learned and after the last, among all classes"), "{told}");
-    assert!(told.contains("all, learned  all, last  own, learned  own, last"), "{told}");
+    let answer = home.text_of("forecast --tasks tasks.npz --lambdas 0,1 --out out");
+    assert!(answer.contains("Test accuracy when a task was learned and after the last, among all classes"), "{answer}");
+    assert!(answer.contains("all, learned  all, last  own, learned  own, last"), "{answer}");
     let json = home.json("out/forecast.json");
     let own = json["forecast"]["test"]["task_accuracy"]["mean"][1][0].as_f64().unwrap();
     let csv = fs::read_to_string(home.join("out/test_task_accuracy.csv")).unwrap();
     assert!(csv.split(['\n', ',']).any(|cell| cell.parse() == Ok(own)), "{own}: {csv}");
     let page = fs::read_to_string(home.join("out/report.html")).unwrap();
     assert!(page.contains("own classes (task-incremental)") && page.contains("all classes (class-incremental)"));
-    assert!(told.contains("test accuracy  transfer"), "{told}");
+    assert!(answer.contains("test accuracy  transfer"), "{answer}");
     // Without test data it is the training accuracy, and called that.
     tasks(&home, 2);
-    let told = home.told("forecast --tasks tasks.npz --lambdas 0,1");
+    let answer = home.text_of("forecast --tasks tasks.npz --lambdas 0,1");
     assert!(
-        told.contains("Training accuracy (there are no test data)") && told.contains("training accuracy  transfer"),
-        "{told}"
+        answer.contains("Training accuracy (there are no test data)") && answer.contains("training accuracy  transfer"),
+        "{answer}"
     );
-    let told = home.told("advise --tasks tasks.npz");
-    assert!(told.contains("train acc.") && !told.contains("test acc."), "{told}");
+    let answer = home.text_of("advise --tasks tasks.npz");
+    assert!(answer.contains("train acc.") && !answer.contains("test acc."), "{answer}");
 }

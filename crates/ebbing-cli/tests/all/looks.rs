@@ -22,8 +22,8 @@ fn every_report_opens_with_bullets_and_says_what_its_figures_show() {
         "train --tasks tasks.npz --width 50 --max-steps 50",
     ] {
         fs::remove_dir_all(home.join("out")).ok();
-        let told = home.told(&format!("{words} --out out"));
-        assert!(told.contains("report: out/report.html"), "{words}: {told}");
+        let answer = home.text_of(&format!("{words} --out out"));
+        assert!(answer.contains("report: out/report.html"), "{words}: {answer}");
         let page = fs::read_to_string(home.join("out/report.html")).unwrap();
         let opening = between(&page, "<main>", "<figure>");
         assert!(opening.matches("<li>").count() <= 5 && opening.contains("class=\"about\""), "{words}: {opening}");
@@ -44,7 +44,7 @@ fn the_width_penalty_and_depth_asked_about_are_marked() {
     let home = Home::new();
     home.tasks(2, 40);
     let figure = |words: &str, name: &str| {
-        home.told(&format!("{words} --out out"));
+        home.text_of(&format!("{words} --out out"));
         fs::read_to_string(home.join("out").join(name)).unwrap()
     };
     let place = figure("phase --tasks tasks.npz --width 20 --lambda 100,inf", "phase.svg");
@@ -59,7 +59,8 @@ fn the_width_penalty_and_depth_asked_about_are_marked() {
 fn a_bound_on_readouts_is_known_to_the_sentence_on_overfitting() {
     let home = Home::new();
     let sweep = "phase --values 0.1,0.4 --curves 0.4 --examples 40 --test-examples 0";
-    let words = |flags: &str| home.told(&format!("{sweep} {flags}")).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words =
+        |flags: &str| home.text_of(&format!("{sweep} {flags}")).split_whitespace().collect::<Vec<_>>().join(" ");
     let free = words("");
     assert!(free.contains("overfits task 2 (F₂₁ → 0, G₂₂ grows as"), "{free}");
     let bounded = words("--readout-norm 2");
@@ -70,10 +71,10 @@ fn a_bound_on_readouts_is_known_to_the_sentence_on_overfitting() {
 fn files_of_a_phase_diagram_record_what_was_asked() {
     let home = Home::new();
     home.tasks(3, 40);
-    home.told("phase --tasks tasks.npz --pair 1,3 --width 20 --alpha 0.5,2 --lambda 10,inf --out out");
-    let told = home.json("out/phase.json")["metadata"]["settings"]["settings"].clone();
-    assert_eq!((&told["width"], &told["pair"]), (&20.0.into(), &serde_json::json!([1, 3])));
-    assert_eq!((&told["lambdas"], &told["alpha"]), (&serde_json::json!([10.0, "inf"]), &"0.5,2".into()));
+    home.text_of("phase --tasks tasks.npz --pair 1,3 --width 20 --alpha 0.5,2 --lambda 10,inf --out out");
+    let answer = home.json("out/phase.json")["metadata"]["settings"]["settings"].clone();
+    assert_eq!((&answer["width"], &answer["pair"]), (&20.0.into(), &serde_json::json!([1, 3])));
+    assert_eq!((&answer["lambdas"], &answer["alpha"]), (&serde_json::json!([10.0, "inf"]), &"0.5,2".into()));
     let page = fs::read_to_string(home.join("out/report.html")).unwrap();
     assert!(page.contains("&quot;width&quot;: 20") && page.contains("&quot;pair&quot;"));
 }
@@ -84,14 +85,14 @@ fn symbols_have_one_notation() {
     home.tasks(4, 40);
     for words in ["phase --values 0,0.2,1 --curves 0.2 --examples 40 --test-examples 20", "forecast --tasks tasks.npz"]
     {
-        let told = home.told(&format!("{words} --out out"));
+        let answer = home.text_of(&format!("{words} --out out"));
         let page = fs::read_to_string(home.join("out/report.html")).unwrap();
         let read = between(&page, "<main>", "<figure>");
         for raw in ["gamma_", "alpha_c", "lambda", "γ_sim", "γ_RF", "F_max", "e^("] {
             assert!(!read.contains(raw), "{words}: {raw} in the report");
         }
         for raw in ["gamma_", "alpha_c", "lambda "] {
-            assert!(!told.contains(raw), "{words}: {raw} in {told}");
+            assert!(!answer.contains(raw), "{words}: {raw} in {answer}");
         }
     }
 }
@@ -101,7 +102,7 @@ fn a_sweep_of_values_and_penalties_tells_them_apart() {
     let home = Home::new();
     let words =
         "phase --values 0.05,0.15,0.4 --curves 0.05,0.15,0.4 --lambda 1e2,1e4,inf --examples 40 --alpha 0.5:4:4";
-    home.told(&format!("{words} --out out"));
+    home.text_of(&format!("{words} --out out"));
     let svg = fs::read_to_string(home.join("out/phase.svg")).unwrap();
     for name in ["permutation ratio 0.05", "permutation ratio 0.4", "λ = 100", "λ → ∞"] {
         assert_eq!(svg.matches(&format!(">{name}<")).count(), 1, "{name}: colors and dashes have samples of their own");
@@ -113,8 +114,8 @@ fn a_sweep_of_values_and_penalties_tells_them_apart() {
 fn features_are_called_features() {
     let home = Home::new();
     home.tasks(3, 40);
-    let told = home.told("forecast --features tasks.npz --shuffles 40 --out out");
-    assert!(told.replace('\n', " ").contains("a linear readout of them learns, seed"), "{told}");
+    let answer = home.text_of("forecast --features tasks.npz --shuffles 40 --out out");
+    assert!(answer.replace('\n', " ").contains("a linear readout of them learns, seed"), "{answer}");
     let page = fs::read_to_string(home.join("out/report.html")).unwrap();
     assert!(
         page.contains("<h1>What a readout of these features will forget</h1>") && !page.contains("random features,")

@@ -121,11 +121,11 @@ fn the_pages_lead_somewhere() {
             let flags: Vec<&&str> = words.iter().filter(|word| word.starts_with("--")).collect();
             let names = words.iter().take_while(|word| !word.starts_with('-') && !word.contains('.')).take(2);
             let help = names.clone().count().min(if ["study", "data"].contains(&words[0]) { 2 } else { 1 });
-            let told = run(&format!("{} --help", words[..help].join(" ")));
-            let told = String::from_utf8_lossy(&told.stdout).into_owned();
+            let answer = run(&format!("{} --help", words[..help].join(" ")));
+            let answer = String::from_utf8_lossy(&answer.stdout).into_owned();
             for flag in flags {
                 let flag = flag.split('=').next().unwrap();
-                assert!(told.contains(flag), "{}: `ebbing {command}`: no {flag}", page.display());
+                assert!(answer.contains(flag), "{}: `ebbing {command}`: no {flag}", page.display());
             }
         }
     }
@@ -136,7 +136,7 @@ fn manual_pages_are_written_for_every_command() {
     let home = Home::new();
     let page = done(&home.run("man"));
     assert!(page.starts_with(".ie") || page.contains(".TH ebbing 1"), "{page}");
-    home.told("man pages");
+    home.text_of("man pages");
     for name in ["ebbing", "ebbing-forecast", "ebbing-advise", "ebbing-study-run", "ebbing-data-get"] {
         let text = fs::read_to_string(home.join(&format!("pages/{name}.1"))).unwrap();
         assert!(text.contains(".SH NAME") && text.contains(".SH OPTIONS"), "{name}");

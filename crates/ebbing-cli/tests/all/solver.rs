@@ -6,8 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
 
 /// The reports of a learner's first run.
-fn reports(told: &Value, learner: usize) -> &[Value] {
-    told["learners"][learner]["runs"][0]["reports"].as_array().unwrap()
+fn reports(answer: &Value, learner: usize) -> &[Value] {
+    answer["learners"][learner]["runs"][0]["reports"].as_array().unwrap()
 }
 
 #[test]
@@ -16,38 +16,39 @@ fn tasks_end_at_their_minimum_and_reports_say_so() {
     home.tasks(2, 20);
     let words = "train --tasks tasks.npz --solver levenberg --learners gd,l2 --width 25";
     for more in ["", "--heads multi", "--heads multi --depth 2 --readout-penalty 1e-3"] {
-        let told = done_json(&home.run(&format!("{words} --json {more}")));
+        let answer = done_json(&home.run(&format!("{words} --json {more}")));
         for learner in 0..2 {
-            for report in reports(&told, learner) {
+            for report in reports(&answer, learner) {
                 assert!(report["converged"] == true && report["steps"].as_u64().unwrap() > 0, "{more}: {report}");
                 assert!(report["gradient"].as_f64().unwrap() <= 1e-6, "{more}: {report}");
                 assert!(report["objective"].as_f64().unwrap() >= 0.0, "{more}: {report}");
             }
         }
         // A penalized minimum leaves an error; without a penalty a task is interpolated.
-        assert!(reports(&told, 0)[1]["mse"].as_f64().unwrap() < 1e-6, "{more}: {}", reports(&told, 0)[1]);
-        assert!(reports(&told, 1)[1]["objective"].as_f64().unwrap() > 1e-6, "{more}");
+        assert!(reports(&answer, 0)[1]["mse"].as_f64().unwrap() < 1e-6, "{more}: {}", reports(&answer, 0)[1]);
+        assert!(reports(&answer, 1)[1]["objective"].as_f64().unwrap() > 1e-6, "{more}");
         // The same bits on one thread.
         let alone = done_json(&home.run(&format!("{words} --json --threads 1 {more}")));
-        assert!(told["learners"] == alone["learners"], "{more}");
+        assert!(answer["learners"] == alone["learners"], "{more}");
     }
-    let said = home.told(words).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = home.text_of(words).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("4 of 4 tasks ended at their minimum; the gradient's norm is at most"), "{said}");
     assert!(!said.contains("several starts"), "{said}");
 }
 
-/// Of several starts the lowest objective is kept, and the range is told; over loads as well, where the figure says how networks
+/// Of several starts the lowest objective is kept, and the range is reported; over loads as well, where the figure says how networks
 /// were found.
 #[test]
-fn several_starts_are_told() {
+fn several_starts_are_reported() {
     let home = Home::new();
     home.tasks(2, 20);
     let words = "train --tasks tasks.npz --solver levenberg --learners l2 --heads multi --readout-scales 0.3,1,30";
-    let told = done_json(&home.run(&format!("{words} --width 15 --json")));
-    let report = &reports(&told, 0)[1];
+    let answer = done_json(&home.run(&format!("{words} --width 15 --json")));
+    let report = &reports(&answer, 0)[1];
     let [low, high] = [0, 1].map(|k| report["objectives"][k].as_f64().unwrap());
     assert!(low < high && report["objective"] == report["objectives"][0], "{report}");
-    let said = home.told(&format!("{words} --loads 0.5,2 --out out")).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said =
+        home.text_of(&format!("{words} --loads 0.5,2 --out out")).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("Task 2 alone included, 6 of 6 tasks ended at their minimum"), "{said}");
     assert!(said.contains("Of several starts the lowest objective was kept"), "{said}");
     let points = &home.json("out/train-loads.json")["points"];
@@ -58,13 +59,13 @@ fn several_starts_are_told() {
     assert!(page.contains("networks at the minimum of loss and penalty") && !page.contains("trained by descent"));
 }
 
-/// Steps that overshoot are told over loads as they are over tasks.
+/// Steps that overshoot are reported over loads as they are over tasks.
 #[test]
-fn loads_tell_steps_that_overshoot() {
+fn loads_report_steps_that_overshoot() {
     let home = Home::new();
     let words = "train --heads multi --learners l2 --length 2 --ratio 0.3 -p 40 --test-examples 40 --depth 9 --momentum 0.99 \
                  --max-steps 300 --loads 0.4 --out out";
-    let said = home.told(words).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = home.text_of(words).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("steps overshot") && said.contains("--eta-factor 0.5 takes smaller steps"), "{said}");
     assert!(home.json("out/train-loads.json")["points"][0]["overshot"].as_u64().unwrap() > 0);
 }
@@ -76,9 +77,9 @@ fn a_study_finds_the_same_minimum() {
     home.tasks(2, 20);
     let keys = "tasks = \"tasks.npz\"\nsolver = \"levenberg\"\nlearners = \"l2\"\nwidth = 15\nheads = \"multi\"\n";
     home.write("study.toml", format!("command = \"train\"\n[settings]\n{keys}"));
-    home.told("study run study.toml --out study");
+    home.text_of("study run study.toml --out study");
     let flags = "train --tasks tasks.npz --solver levenberg --learners l2 --width 15 --heads multi --json";
-    let told = done_json(&home.run(flags));
+    let answer = done_json(&home.run(flags));
     let table = std::fs::read_to_string(home.join("study/study.csv")).unwrap();
     let mut lines = table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(',').collect::<Vec<_>>());
     let head = lines.next().unwrap();
@@ -87,7 +88,7 @@ fn a_study_finds_the_same_minimum() {
         [("objective", "objective"), ("gradient", "gradient"), ("newest_mse", "mse"), ("steps", "steps")]
     {
         let k = head.iter().position(|name| *name == column).unwrap_or_else(|| panic!("no {column}: {head:?}"));
-        assert_eq!(last[k].parse::<f64>().unwrap(), reports(&told, 0)[1][key].as_f64().unwrap(), "{column}");
+        assert_eq!(last[k].parse::<f64>().unwrap(), reports(&answer, 0)[1][key].as_f64().unwrap(), "{column}");
     }
 }
 

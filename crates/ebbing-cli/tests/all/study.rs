@@ -106,15 +106,15 @@ fn threads_and_shards_make_the_same_bytes() {
     let folder = Home::new();
     let file = small(&folder);
     let at = |name: &str| folder.join(name);
-    let told = done(&run(&file, &at("one"), &["--threads", "1"]));
-    assert!(told.contains("Study small: 64 cells computed, 0 were there, 64 in all"), "{told}");
+    let answer = done(&run(&file, &at("one"), &["--threads", "1"]));
+    assert!(answer.contains("Study small: 64 cells computed, 0 were there, 64 in all"), "{answer}");
     done(&run(&file, &at("two"), &["--threads", "2"]));
     // Both halves at once, in one folder.
     let mut halves = ["1/2", "2/2"].map(|shard| started(&file, &at("halves"), &["--shard", shard]));
     halves.iter_mut().for_each(|half| assert!(half.wait().unwrap().success()));
     assert!(!at("halves").join("small.csv").exists());
-    let told = done(&folder.ebbing().args(["study", "collect"]).arg(at("halves")).output().unwrap());
-    assert!(told.contains("384 rows of 64 cells"), "{told}");
+    let answer = done(&folder.ebbing().args(["study", "collect"]).arg(at("halves")).output().unwrap());
+    assert!(answer.contains("384 rows of 64 cells"), "{answer}");
     assert_eq!(bytes(&at("one")), bytes(&at("two")));
     assert_eq!(bytes(&at("one")), bytes(&at("halves")));
     let again = done(&run(&file, &at("halves"), &[]));
@@ -127,8 +127,8 @@ fn threads_and_shards_make_the_same_bytes() {
     };
     let said = refusal(&plot(&[]), 2);
     assert!(said.contains("--where COLUMN=VALUE") && said.contains("t, s"), "{said}");
-    let told = done(&plot(&["--where", "t=3", "--where", "s=1", "--logx"]));
-    assert!(told.replace('\n', " ").contains("standard errors of up to 8 seeds"), "{told}");
+    let answer = done(&plot(&["--where", "t=3", "--where", "s=1", "--logx"]));
+    assert!(answer.replace('\n', " ").contains("standard errors of up to 8 seeds"), "{answer}");
     for ending in ["svg", "png"] {
         assert!(at("one").join(format!("forgetting-against-max_p.{ending}")).is_file());
     }
@@ -143,9 +143,9 @@ fn the_plot_of_the_help_s_own_example_works() {
                 test_examples = 0\nno_whiten = true\n[grid]\ndepth = [1, 2]\nratio = [0.5, 1.0]\n";
     done(&run(&home.write("depths.toml", text), &home.join("depths"), &[]));
     for help in ["study --help", "study plot --help"] {
-        let told = home.told(help).replace("\\\n", " ");
-        let example = told.lines().find_map(|line| line.trim().strip_prefix("ebbing study plot ")).expect(help);
-        assert!(home.told(&format!("study plot {example}")).contains("standard errors"), "{example}");
+        let answer = home.text_of(help).replace("\\\n", " ");
+        let example = answer.lines().find_map(|line| line.trim().strip_prefix("ebbing study plot ")).expect(help);
+        assert!(home.text_of(&format!("study plot {example}")).contains("standard errors"), "{example}");
     }
 }
 
@@ -184,7 +184,7 @@ fn a_folder_in_use_is_refused_until_its_run_ends() {
 }
 
 #[test]
-fn damaged_and_foreign_folders_are_told() {
+fn damaged_and_foreign_folders_are_reported() {
     let folder = Home::new();
     let file = small(&folder);
     let out = folder.join("out");
@@ -193,7 +193,7 @@ fn damaged_and_foreign_folders_are_told() {
     // The fifth cell: the grid's first point with its fifth seed.
     let settings = |depth: i64, seed: u64| serde_json::json!({ "settings": { "depth": depth, "max_p": 12, "sigma": 0.5 }, "seed": seed });
     let cell = cell_of(&out, &settings(1, 4));
-    // Another cell's file in its place is told, and computed again.
+    // Another cell's file in its place is reported, and computed again.
     let sound = fs::read(&cell).unwrap();
     fs::copy(cell_of(&out, &settings(2, 4)), &cell).unwrap();
     assert_eq!(status(&out)["counts"]["damaged"], 1);
@@ -255,8 +255,8 @@ fn a_full_disk_ends_the_run_and_keeps_what_is_there() {
     let script = "trap '' XFSZ; ulimit -f 32; exec \"$0\" study run \"$1\" --out \"$2\" --threads 1";
     let output = shell("/bin/sh").args(["-c", script, PROGRAM]).args([&file, &out]).output().unwrap();
     check(&output, &out, "File too large");
-    let told = done(&run(&file, &out, &[]));
-    assert!(told.contains("1 cells computed, 1 were there"), "{told}");
+    let answer = done(&run(&file, &out, &[]));
+    assert!(answer.contains("1 cells computed, 1 were there"), "{answer}");
     // A disk of 48 kB that really is full, where the system lets users mount one.
     let (disk, kept) = (folder.join("disk"), folder.join("kept"));
     fs::create_dir_all(&disk).unwrap();
@@ -311,9 +311,9 @@ fn bad_files_are_refused_before_anything_is_written() {
     let said = refusal(&run(&folder.write("given.toml", &given), &out, &[]), 2);
     assert!(said.contains("seed is 1; these tasks are given"), "{said}");
     let many = folder.write("many.toml", "command = \"phase\"\n[grid]\nratio = { linspace = [0, 1, 10001] }\n");
-    let told = done(&run(&many, &out, &["--dry-run", "--yes"]));
-    assert!(told.contains("10001") && told.contains("core-hours") && told.contains("memory"), "{told}");
-    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    let answer = done(&run(&many, &out, &["--dry-run", "--yes"]));
+    assert!(answer.contains("10001") && answer.contains("core-hours") && answer.contains("memory"), "{answer}");
+    assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
     assert!(!out.exists());
     refusal(&run(&many, &out, &["--shard", "3/2"]), 2);
     refusal(&run(&folder.join("absent.toml"), &out, &[]), 2);
@@ -343,7 +343,7 @@ fn every_command_has_rows_and_failures_are_recorded() {
     let file = folder.write("eta.toml", &text);
     let out = folder.join("eta");
     let output = run(&file, &out, &["--quiet"]);
-    // What there is is collected, and the failure told.
+    // What there is is collected, and the failure reported.
     let said = support::stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert_eq!(fs::read_to_string(out.join("eta.csv")).unwrap().lines().filter(|l| !l.starts_with('#')).count(), 1 + 6);
@@ -351,8 +351,8 @@ fn every_command_has_rows_and_failures_are_recorded() {
     let status = status(&out);
     assert_eq!((&status["counts"]["done"], &status["counts"]["failed"]), (&1.into(), &1.into()));
     assert!(status["troubles"][0]["why"].as_str().unwrap().contains("diverged"));
-    let told = done(&folder.ebbing().args(["study", "collect", "--partial"]).arg(&out).output().unwrap());
-    assert!(told.contains("of 1 cells"), "{told}");
+    let answer = done(&folder.ebbing().args(["study", "collect", "--partial"]).arg(&out).output().unwrap());
+    assert!(answer.contains("of 1 cells"), "{answer}");
 }
 
 #[test]
@@ -367,8 +367,8 @@ fn submitting_writes_an_array_for_what_is_missing() {
         command
     };
     let more = ["--write-only", "--cells-per-task", "3", "--partition", "short", "--option=--account=mine"];
-    let told = done(&submit(&more).output().unwrap());
-    assert!(told.contains("4 of 64 cells are missing") && told.contains("2 array tasks"), "{told}");
+    let answer = done(&submit(&more).output().unwrap());
+    assert!(answer.contains("4 of 64 cells are missing") && answer.contains("2 array tasks"), "{answer}");
     let script = fs::read_to_string(out.join("slurm/001/array.sh")).unwrap();
     for line in
         ["#SBATCH --array=1-2", "#SBATCH --partition=short", "#SBATCH --account=mine", "#SBATCH --cpus-per-task=1"]
@@ -389,8 +389,8 @@ fn submitting_writes_an_array_for_what_is_missing() {
     let fake = folder.write("bin/sbatch", format!("#!/bin/sh\necho \"$@\" >> {}\necho 17\n", log.display()));
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
-    let told = done(&submit(&[]).env("PATH", &bin).output().unwrap());
-    assert!(told.contains("Submitted as job 17") && told.contains("1 of 64 cells are missing"), "{told}");
+    let answer = done(&submit(&[]).env("PATH", &bin).output().unwrap());
+    assert!(answer.contains("Submitted as job 17") && answer.contains("1 of 64 cells are missing"), "{answer}");
     let asked = fs::read_to_string(&log).unwrap();
     assert!(asked.contains("slurm/002/array.sh") && asked.contains("--dependency=afterany:17"), "{asked}");
     assert_eq!(fs::read_to_string(out.join("slurm/002/cells.txt")).unwrap(), "64\n");
@@ -404,7 +404,7 @@ fn submitting_writes_an_array_for_what_is_missing() {
 }
 
 #[test]
-fn results_are_told_as_json() {
+fn results_are_reported_as_json() {
     let home = Home::new();
     let file = small(&home);
     let out = home.join("json");
@@ -412,16 +412,16 @@ fn results_are_told_as_json() {
     let cost = json(&run(&file, &out, &["--dry-run", "--json"]));
     assert_eq!(cost["estimates"][0]["name"], "all cells");
     assert!(cost["estimates"][0]["core_seconds"].as_f64().unwrap() > 0.0 && !out.exists());
-    let told = json(&run(&file, &out, &["--json"]));
+    let answer = json(&run(&file, &out, &["--json"]));
     assert_eq!(
-        (&told["computed"], &told["found"], &told["trouble"]),
-        (&told["cells"], &0.into(), &serde_json::Value::Null)
+        (&answer["computed"], &answer["found"], &answer["trouble"]),
+        (&answer["cells"], &0.into(), &serde_json::Value::Null)
     );
     let again = json(&run(&file, &out, &["--json"]));
-    assert_eq!((&again["computed"], &again["found"], &again["rows"]), (&0.into(), &told["cells"], &told["rows"]));
+    assert_eq!((&again["computed"], &again["found"], &again["rows"]), (&0.into(), &answer["cells"], &answer["rows"]));
     let collected = home.ebbing().args(["study", "collect", "--json"]).arg(&out).output().unwrap();
     let collected = json(&collected);
-    assert_eq!((&collected["rows"], &collected["done"]), (&told["rows"], &told["cells"]));
+    assert_eq!((&collected["rows"], &collected["done"]), (&answer["rows"], &answer["cells"]));
     assert!(Path::new(collected["files"][0].as_str().unwrap()).exists());
 }
 
@@ -432,7 +432,7 @@ fn the_order_of_tasks_is_a_setting() {
                 [grid]\norder = [\"1,2,3\", [3, 1, 2]]\n";
     let out = folder.join("orders");
     done(&run(&folder.write("orders.toml", text), &out, &[]));
-    let told = fs::read_to_string(out.join("orders.csv")).unwrap();
-    let rows = |order: &str| told.lines().filter(|line| !line.starts_with('#') && line.contains(order)).count();
-    assert!(rows("\"1,2,3\"") > 0 && rows("\"1,2,3\"") == rows("\"3,1,2\""), "{told}");
+    let answer = fs::read_to_string(out.join("orders.csv")).unwrap();
+    let rows = |order: &str| answer.lines().filter(|line| !line.starts_with('#') && line.contains(order)).count();
+    assert!(rows("\"1,2,3\"") > 0 && rows("\"1,2,3\"") == rows("\"3,1,2\""), "{answer}");
 }

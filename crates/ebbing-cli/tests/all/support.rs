@@ -85,7 +85,7 @@ impl Home {
 
     /// What it prints, which fits 80 columns, when it succeeds.
     #[track_caller]
-    pub fn told(&self, words: &str) -> String {
+    pub fn text_of(&self, words: &str) -> String {
         let text = done(&self.run(words));
         fits_80_columns(&text);
         text
@@ -133,7 +133,7 @@ pub fn fits_80_columns(text: &str) {
     }
 }
 
-/// Tells ci/test what could not be tested on this machine.
+/// Reports to ci/test what could not be tested on this machine.
 pub fn skipped(why: &str) {
     use std::io::Write;
     if let Some(path) = std::env::var_os("EBBING_SKIPPED") {

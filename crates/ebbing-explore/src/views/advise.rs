@@ -27,7 +27,7 @@ pub fn ready(app: &App, state: &State) -> bool {
 ///
 /// # Errors
 /// Errors of the library.
-pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseAnswer>> {
+pub fn answer(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseAnswer>> {
     let request = state.advise_request()?;
     let settings = request.settings()?;
     settings.checked()?;
@@ -49,15 +49,15 @@ pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseAns
 /// # Errors
 /// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
-    let told = told(asked.app, asked.state, asked.context)?;
-    let shown = told.shown().map_err(said)?;
-    let sentences = told.advice.sentences();
+    let answer = answer(asked.app, asked.state, asked.context)?;
+    let shown = answer.shown().map_err(said)?;
+    let sentences = answer.advice.sentences();
     let finding = sentences.first().cloned().unwrap_or_default();
     Ok(json!({
         "figures": asked.figures(&shown.figures, &|_| finding.clone())?,
-        "heading": told.heading,
+        "heading": answer.heading,
         "sentences": super::typeset_all(&sentences),
-        "assumes": told.advice.assumes(),
-        "advice": told.advice,
+        "assumes": answer.advice.assumes(),
+        "advice": answer.advice,
     }))
 }

@@ -40,7 +40,7 @@ pub fn ready(app: &App, state: &State) -> bool {
 ///
 /// # Errors
 /// Errors of the library.
-pub fn told(app: &App, state: &State, context: &Context) -> Result<Arc<ForecastAnswer>> {
+pub fn answer(app: &App, state: &State, context: &Context) -> Result<Arc<ForecastAnswer>> {
     let drawn = drawn(app, state, context)?;
     let (settings, order) = (settings(state)?, state.order(drawn.sequence.tasks.len()));
     app.cache.or_make(context, &key(&drawn.key, &settings, &order), || {
@@ -87,15 +87,15 @@ pub fn best(asked: &Asked<'_>) -> Result<Value> {
 /// # Errors
 /// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
-    let told = told(asked.app, asked.state, asked.context)?;
-    let forecast = &told.forecast;
-    let shown = told.shown().map_err(said)?;
+    let answer = answer(asked.app, asked.state, asked.context)?;
+    let forecast = &answer.forecast;
+    let shown = answer.shown().map_err(said)?;
     let figures = asked.figures(&shown.figures, &|name| finding(name, forecast))?;
     let count = forecast.tasks.len();
     let (order, came) = (asked.state.order(count), asked.state.came(count));
     let best = forecast.order.as_ref().map(|best| best.order.iter().map(|place| order[place - 1]).collect::<Vec<_>>());
     Ok(json!({
-        "heading": told.heading,
+        "heading": answer.heading,
         "order": order,
         "came": came,
         "best": best,
@@ -123,8 +123,8 @@ fn finding(name: &str, forecast: &Forecast) -> String {
             let average = |rows: &[Vec<f64>]| rows[last].iter().sum::<f64>() / (last + 1) as f64;
             match &test.accuracy {
                 Some(accuracy) => {
-                    let told = significant(average(&accuracy.mean));
-                    format!("After the last task test accuracy is {told}, averaged over all tasks.")
+                    let answer = significant(average(&accuracy.mean));
+                    format!("After the last task test accuracy is {answer}, averaged over all tasks.")
                 }
                 None => {
                     format!("After the last task test loss is {} on average.", significant(average(&test.loss.mean)))

@@ -22,7 +22,7 @@ struct Pair {
 
 /// A phase diagram of a pair, and its place at the width asked about.
 #[derive(Debug)]
-pub struct Told {
+pub struct Located {
     /// The pair in the diagram.
     pub place: PhasePlace,
     /// The result at the chosen width and penalty.
@@ -52,11 +52,11 @@ pub fn ready(app: &App, state: &State) -> bool {
     let known = || -> Result<bool> {
         let (tasks, lambda) = (format!("tasks {}", state.tasks_key()?), state.phase_lambda());
         let has = |key: Result<String>| Ok(app.cache.has(&key?));
-        let told = || -> Result<bool> {
+        let answer = || -> Result<bool> {
             let point = state.phase.width.is_none() || has(point_key(&tasks, state, lambda))?;
             Ok(point && has(curve_key(&tasks, state, lambda))?)
         };
-        Ok(has(pair_key(&tasks, state, f64::INFINITY))? && (has(pair_key(&tasks, state, lambda))? || told()?))
+        Ok(has(pair_key(&tasks, state, f64::INFINITY))? && (has(pair_key(&tasks, state, lambda))? || answer()?))
     };
     known().unwrap_or(false)
 }
@@ -91,7 +91,7 @@ fn chosen(state: &State, tasks: &[Task]) -> Result<Vec<Task>> {
 ///
 /// # Errors
 /// Errors of the library.
-pub fn told(app: &App, state: &State, context: &Context) -> Result<Told> {
+pub fn answer(app: &App, state: &State, context: &Context) -> Result<Located> {
     let drawn = drawn(app, state, context)?;
     let (request, lambda) = (state.phase_request()?, state.phase_lambda());
     let alphas = request.alpha.grid()?;
@@ -124,7 +124,7 @@ pub fn told(app: &App, state: &State, context: &Context) -> Result<Told> {
     }
     let own = place.location.as_ref().map(|l| point(lambda, l.alpha, context)).transpose()?;
     let point = own.and_then(|curve| curve.points.first().cloned());
-    Ok(Told { place, point, request, seed: drawn.seed, tasks: drawn.sequence.tasks.len() })
+    Ok(Located { place, point, request, seed: drawn.seed, tasks: drawn.sequence.tasks.len() })
 }
 
 /// What the chosen pair does to the hidden layer.
@@ -133,9 +133,9 @@ fn hidden_layer(app: &App, state: &State, drawn: &Drawn, context: &Context) -> R
     app.cache.or_make(context, &format!("hidden {}", point_key(&drawn.key, state, lambda)?), || {
         let own = pair(app, state, lambda, context)?;
         context.say("the hidden layer", 0.0)?;
-        let told = state.phase_request()?.representations_of(&own.two, &chosen(state, &drawn.sequence.tasks)?)?;
-        let bytes = told.len() * 256;
-        Ok((told, bytes))
+        let answer = state.phase_request()?.representations_of(&own.two, &chosen(state, &drawn.sequence.tasks)?)?;
+        let bytes = answer.len() * 256;
+        Ok((answer, bytes))
     })
 }
 
@@ -144,16 +144,16 @@ fn hidden_layer(app: &App, state: &State, drawn: &Drawn, context: &Context) -> R
 /// # Errors
 /// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
-    let mut told = told(asked.app, asked.state, asked.context)?;
+    let mut answer = answer(asked.app, asked.state, asked.context)?;
     // The page does not search for the best penalty, so it does not say that test sets would allow it.
-    told.place.tested = true;
-    let place = &told.place;
+    answer.place.tested = true;
+    let place = &answer.place;
     let shown = place.shown().map_err(super::said)?;
     // The last sentence says what the losses are: the page has it elsewhere.
     let sentences = &shown.sentences[..shown.sentences.len() - 1];
-    let point = told.point.as_ref().map(|p| numbers(p, asked.state.phase_lambda()));
+    let point = answer.point.as_ref().map(|p| numbers(p, asked.state.phase_lambda()));
     Ok(json!({
-        "figures": asked.figures(&shown.figures, &|_| finding(&told))?,
+        "figures": asked.figures(&shown.figures, &|_| finding(&answer))?,
         "heading": plain_text(&shown.heading),
         "sentences": sentences.iter().map(|s| html_text(s)).collect::<Vec<_>>(),
         "defined": plain_text(DEFINED),
@@ -162,7 +162,7 @@ pub fn view(asked: &Asked<'_>) -> Result<Value> {
         "location": place.location,
         "regime": place.location.as_ref().map(|l| l.regime.to_string()),
         "point": point,
-        "tasks": told.tasks,
+        "tasks": answer.tasks,
         "representation": place.representation,
     }))
 }
@@ -187,14 +187,14 @@ fn numbers(point: &PhasePoint, lambda: f64) -> Value {
 }
 
 /// What the figure shows, in one sentence.
-fn finding(told: &Told) -> String {
-    let critical = &told.place.critical;
+fn finding(answer: &Located) -> String {
+    let critical = &answer.place.critical;
     let boundary = if critical.alpha_c.is_finite() {
         format!("networks overfit task 2 between loads 1 and {}", significant(critical.alpha_c))
     } else {
         "networks overfit task 2 at every load above 1".to_string()
     };
-    match &told.place.location {
+    match &answer.place.location {
         Some(l) => format!(
             "A network of {} units (load {}) is in the regime of {}; as λ grows, {boundary}.",
             l.width,

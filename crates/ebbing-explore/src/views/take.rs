@@ -27,21 +27,22 @@ fn shown(command: &str, app: &App, state: &State, context: &Context) -> Result<(
     let [line, _] = lines(command, state)?;
     match command {
         "forecast" => {
-            let told = forecast::told(app, state, context)?;
-            let metadata =
-                Metadata::of(&line, command, Some(told.seed), &told.first.settings, &told.settings).map_err(said)?;
-            Ok((told.shown().map_err(said)?, metadata))
+            let answer = forecast::answer(app, state, context)?;
+            let metadata = Metadata::of(&line, command, Some(answer.seed), &answer.first.settings, &answer.settings)
+                .map_err(said)?;
+            Ok((answer.shown().map_err(said)?, metadata))
         }
         "phase" => {
-            let told = phase::told(app, state, context)?;
-            let (tasks, theory) = (&told.place.settings, told.request.theory()?);
-            let metadata = Metadata::of(&line, command, Some(told.seed), tasks, &theory).map_err(said)?;
-            Ok((told.place.shown().map_err(said)?, metadata))
+            let answer = phase::answer(app, state, context)?;
+            let (tasks, theory) = (&answer.place.settings, answer.request.theory()?);
+            let metadata = Metadata::of(&line, command, Some(answer.seed), tasks, &theory).map_err(said)?;
+            Ok((answer.place.shown().map_err(said)?, metadata))
         }
         _ => {
-            let told = advise::told(app, state, context)?;
-            let metadata = Metadata::of(&line, command, Some(told.seed), &told.tasks, &told.settings).map_err(said)?;
-            Ok((told.shown().map_err(said)?, metadata))
+            let answer = advise::answer(app, state, context)?;
+            let metadata =
+                Metadata::of(&line, command, Some(answer.seed), &answer.tasks, &answer.settings).map_err(said)?;
+            Ok((answer.shown().map_err(said)?, metadata))
         }
     }
 }

@@ -120,16 +120,16 @@ pub fn origins(app: &App) -> Value {
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let drawn = drawn(asked.app, asked.state, asked.context)?;
     let key = format!("view {}", drawn.key);
-    let told = asked.app.cache.or_make(asked.context, &key, || {
+    let answer = asked.app.cache.or_make(asked.context, &key, || {
         asked.context.say("what the tasks hold", 0.0)?;
-        let told = told(asked.state, &drawn, asked.context)?;
-        let bytes = told.to_string().len();
-        Ok((told, bytes))
+        let answer = answer(asked.state, &drawn, asked.context)?;
+        let bytes = answer.to_string().len();
+        Ok((answer, bytes))
     })?;
-    Ok((*told).clone())
+    Ok((*answer).clone())
 }
 
-fn told(state: &State, drawn: &Drawn, context: &Context) -> Result<Value> {
+fn answer(state: &State, drawn: &Drawn, context: &Context) -> Result<Value> {
     let sequence = &drawn.sequence;
     let check = check_sequence(sequence, context.plan());
     let context = state.recipe()?.post.context.map_or(0, |step| step.dim);

@@ -14,7 +14,7 @@ fn result(server: &Server, view: &str, state: &str) -> Value {
 }
 
 #[test]
-fn views_tell_their_progress_and_then_come_from_memory() {
+fn views_report_their_progress_and_then_come_from_memory() {
     let server = Server::start();
     let path = format!("/api/view/forecast?{SMALL}&page.number=1");
     let (steps, first) = server.get(&path).lines();
@@ -40,7 +40,7 @@ fn every_view_answers() {
     assert_eq!(phase["result"]["point"]["alpha"], 1.6);
     assert!(phase["result"]["point"]["f21"]["value"].is_number() && phase["result"]["location"].is_object());
     let narrow = result(&server, "phase", &format!("{SMALL}&phase.pair=3,1&phase.width=25&page.narrow=1"));
-    let frame = |told: &Value| told["result"]["figures"][0]["panels"][1]["frame"][1].as_f64().unwrap();
+    let frame = |answer: &Value| answer["result"]["figures"][0]["panels"][1]["frame"][1].as_f64().unwrap();
     assert!(frame(&narrow) > frame(&phase), "panels stand below each other on a narrow screen");
     let advise = result(&server, "advise", SMALL);
     assert!(advise["result"]["advice"]["replay"].as_array().unwrap().len() > 3);
@@ -68,8 +68,8 @@ fn files_are_listed_before_they_are_made() {
     let server = Server::start();
     let state = format!("{SMALL}&phase.width=25&phase.representation=true");
     let listed = |command: usize| {
-        let told = result(&server, "take", &state);
-        let files = told["result"]["commands"][command]["files"].as_array().unwrap().clone();
+        let answer = result(&server, "take", &state);
+        let files = answer["result"]["commands"][command]["files"].as_array().unwrap().clone();
         files.iter().map(|file| file.as_str().unwrap().to_string()).collect::<Vec<String>>()
     };
     for (command, name) in [(0, "forecast"), (1, "phase"), (2, "advise")] {
@@ -90,9 +90,9 @@ fn a_recipe_says_in_which_order_its_tasks_come() {
     let recipe = b"order = [2, 1, 3]\n[protocol]\nkind = \"permuted\"\ntasks = 3\np = 20\np_test = 0\n";
     assert!(server.upload("r.toml", recipe).text().contains("r.toml"));
     for (asked, order) in [("", [2, 1, 3]), ("&order=1,2,3", [1, 2, 3])] {
-        let told = result(&server, "forecast", &format!("tasks=r.toml{asked}"));
-        assert_eq!(told["result"]["order"], serde_json::json!(order));
-        assert_eq!(told["result"]["came"], serde_json::json!([2, 1, 3]));
+        let answer = result(&server, "forecast", &format!("tasks=r.toml{asked}"));
+        assert_eq!(answer["result"]["order"], serde_json::json!(order));
+        assert_eq!(answer["result"]["came"], serde_json::json!([2, 1, 3]));
     }
     let phase = result(&server, "phase", "tasks=r.toml&phase.width=10");
     assert_eq!(phase["result"]["tasks"], 3);
@@ -101,11 +101,11 @@ fn a_recipe_says_in_which_order_its_tasks_come() {
 }
 
 #[test]
-fn inputs_that_tasks_share_are_told() {
+fn inputs_that_tasks_share_are_reported() {
     let server = Server::start();
-    let told = |state: &str| result(&server, "tasks", state)["result"]["common"].clone();
-    assert!(told(SMALL).is_null());
-    let shared = told("protocol=target-distractor&length=3&examples=40&rho-shared=0.5");
+    let answer = |state: &str| result(&server, "tasks", state)["result"]["common"].clone();
+    assert!(answer(SMALL).is_null());
+    let shared = answer("protocol=target-distractor&length=3&examples=40&rho-shared=0.5");
     let shared = shared.as_str().unwrap().to_string();
     assert!(shared.ends_with("different inputs among 120 examples: 3 pairs of tasks share some."), "{shared}");
 }
@@ -117,8 +117,8 @@ fn memory_is_bounded_whatever_is_asked_for() {
     let server = Server::keeping(BOUND);
     for seed in 0..6 {
         for view in ["tasks", "forecast", "phase"] {
-            let told = result(&server, view, &format!("{SMALL}&seed={seed}&phase.width=25"));
-            let kept = told["kept"].as_u64().unwrap();
+            let answer = result(&server, view, &format!("{SMALL}&seed={seed}&phase.width=25"));
+            let kept = answer["kept"].as_u64().unwrap();
             assert!(kept as usize <= BOUND, "{kept}");
         }
     }
@@ -137,9 +137,9 @@ fn widths_and_penalties_come_from_decompositions_that_are_there() {
         assert_eq!(first["ready"], false, "{lambda}");
     }
     for (lambda, width) in [("inf", 90), ("10", 90), ("inf", 7), ("10", 25)] {
-        let told = ask(&format!("&phase.lambda={lambda}&phase.width={width}"));
-        assert_eq!(told["ready"], true, "{lambda} {width}");
-        assert_eq!(told["result"]["point"]["alpha"].as_f64().unwrap(), 40.0 / f64::from(width));
+        let answer = ask(&format!("&phase.lambda={lambda}&phase.width={width}"));
+        assert_eq!(answer["ready"], true, "{lambda} {width}");
+        assert_eq!(answer["result"]["point"]["alpha"].as_f64().unwrap(), 40.0 / f64::from(width));
     }
     let hidden = ask("&phase.width=25&phase.representation=true");
     assert_eq!(hidden["result"]["representation"].as_array().unwrap().len(), 2);
@@ -149,13 +149,13 @@ fn widths_and_penalties_come_from_decompositions_that_are_there() {
 fn the_best_order_is_searched_in_every_mode() {
     let server = Server::start();
     let gibbs = format!("{SMALL}&mode=gibbs&lambda=3");
-    let (steps, told) = server.get(&format!("/api/view/best?{gibbs}")).lines();
+    let (steps, answer) = server.get(&format!("/api/view/best?{gibbs}")).lines();
     assert!(steps.iter().any(|step| step.starts_with("the order 3, 2, 1 (")), "{steps:?}");
-    let order: Vec<u64> = told["result"]["order"].as_array().unwrap().iter().map(|t| t.as_u64().unwrap()).collect();
+    let order: Vec<u64> = answer["result"]["order"].as_array().unwrap().iter().map(|t| t.as_u64().unwrap()).collect();
     let mean = |order: &[u64]| {
         let order: Vec<String> = order.iter().map(u64::to_string).collect();
-        let told = result(&server, "forecast", &format!("{gibbs}&order={}", order.join(",")));
-        let row = &told["result"]["forecast"]["forgetting"]["mean"][2];
+        let answer = result(&server, "forecast", &format!("{gibbs}&order={}", order.join(",")));
+        let row = &answer["result"]["forecast"]["forgetting"]["mean"][2];
         row[0].as_f64().unwrap() + row[1].as_f64().unwrap()
     };
     let best = mean(&order);

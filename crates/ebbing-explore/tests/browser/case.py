@@ -116,7 +116,7 @@ class Case(unittest.TestCase):
         return json.loads(done.stdout)
 
     def python(self, command, numbers):
-        """What the Python lines that the page shows make of an expression of their `told`; None without the package."""
+        """What the Python lines that the page shows make of an expression of their `answer`; None without the package."""
         if not OPTIONS.python:
             return None
         self.page.click("[data-view=take]")

@@ -133,15 +133,15 @@ class Page:
         number = self.number
         self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
-            told = json.loads(self.socket.receive())
-            if told.get("id") == number:
-                if "error" in told:
-                    raise RuntimeError(f"{method}: {told['error']['message']}")
-                return told["result"]
-            self.hear(told)
+            answer = json.loads(self.socket.receive())
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                return answer["result"]
+            self.hear(answer)
 
-    def hear(self, told):
-        method, about = told.get("method"), told.get("params", {})
+    def hear(self, answer):
+        method, about = answer.get("method"), answer.get("params", {})
         if method == "Network.requestWillBeSent":
             self.requests.append(about["request"]["url"])
         elif method == "Runtime.consoleAPICalled" and about["type"] in ("error", "warning", "assert"):
@@ -153,10 +153,10 @@ class Page:
 
     def run(self, script):
         """The value of an expression, promises awaited."""
-        told = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in told:
-            raise RuntimeError(told["exceptionDetails"]["exception"].get("description", script))
-        return told["result"].get("value")
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(answer["exceptionDetails"]["exception"].get("description", script))
+        return answer["result"].get("value")
 
     def until(self, script, seconds=60):
         """Waits until an expression is true, and returns it."""

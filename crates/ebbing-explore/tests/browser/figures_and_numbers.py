@@ -33,7 +33,7 @@ class Numbers(Case):
             self.visit(state)
             shown = self.table("forgetting")
             self.triangle_close(shown, self.line("forecast")["forecast"]["forgetting"]["mean"], state)
-            known = self.python("forecast", "told.forgetting.tolist()")
+            known = self.python("forecast", "answer.forgetting.tolist()")
             if known:
                 self.triangle_close(shown, known, f"Python {state}")
 
@@ -43,10 +43,10 @@ class Numbers(Case):
             self.visit(f"{SMALL}&view=phase&{state}")
             f21, g21, g22 = value("F21"), value("G21"), value("G22")
             lambda_ = "inf" if "phase.lambda" not in state else "10"
-            told = self.line("phase")
+            answer = self.line("phase")
             if lambda_ == "inf":
-                self.close_to(g21, told["widths"][0]["g21"], state)
-            asked = "asked := told.settings"
+                self.close_to(g21, answer["widths"][0]["g21"], state)
+            asked = "asked := answer.settings"
             two = "[tasks[t - 1] for t in asked['pair']], width=asked['width'], lam=float(numpy.ravel(asked['lam'])[0])"
             two = f"ebbing.MultiHead({two}, sigma=asked['sigma'], activation=asked['activation'])"
             numbers = f"[({asked}) and (two := {two}).forgetting()[1, 0], *two.generalization()[1].tolist()]"
@@ -68,31 +68,31 @@ class Numbers(Case):
         for more in ("", "&order=3,1,4,2", "&order=2,1,3,4&mode=ntk&depth=2", "&mode=gibbs&lambda=10&order=4,3,2,1"):
             self.visit(SMALL + more)
             shown, accuracy, pairs = self.table("forgetting"), self.table("accuracy"), self.table("pairs")
-            told = self.line("forecast")["forecast"]
+            answer = self.line("forecast")["forecast"]
             for t, row in enumerate(shown):
                 self.assertEqual(len(row), t + 1)
                 for s, value in enumerate(row):
-                    self.close_to(value, told["forgetting"]["mean"][t][s], f"F {t} {s} {more}")
-            for row, known in zip(accuracy, told["test"]["accuracy"]["mean"]):
+                    self.close_to(value, answer["forgetting"]["mean"][t][s], f"F {t} {s} {more}")
+            for row, known in zip(accuracy, answer["test"]["accuracy"]["mean"]):
                 for value, right in zip(row, known):
                     self.close_to(value, right, "accuracy")
-            for row, pair in zip(pairs, told["pairs"]):
+            for row, pair in zip(pairs, answer["pairs"]):
                 self.close_to(row[0], pair["values"]["gamma_rf"], "gamma_rf")
                 self.close_to(row[3], pair["values"]["f21"], "F pair")
 
     def test_phase_of_a_pair_is_that_of_the_program(self):
         self.visit(SMALL + "&view=phase&phase.pair=3,1&phase.width=45")
         shown = {name: self.page.run(f"document.querySelector('[data-name=\"{name}\"]').dataset.value") for name in ("F21", "G21", "regime")}
-        told = self.line("phase")
-        self.assertEqual(shown["regime"], told["location"]["regime"].replace("-", " "))
-        self.close_to(float(shown["G21"]), told["widths"][0]["g21"], "G21")
-        self.assertAlmostEqual(told["location"]["alpha"], 60 / 45, places=12)
+        answer = self.line("phase")
+        self.assertEqual(shown["regime"], answer["location"]["regime"].replace("-", " "))
+        self.close_to(float(shown["G21"]), answer["widths"][0]["g21"], "G21")
+        self.assertAlmostEqual(answer["location"]["alpha"], 60 / 45, places=12)
 
     def test_phase_at_a_finite_penalty_is_that_of_the_program(self):
         for penalty, width in (("10", 40), ("1000", 120)):
             self.visit(f"{SMALL}&view=phase&phase.pair=3,1&phase.width={width}&phase.lambda={penalty}")
             shown = {name: float(self.page.run(f"document.querySelector('[data-name=\"{name}\"]').dataset.value")) for name in ("F21", "G21", "G22")}
-            # The program tells its curves at the loads that it is given.
+            # The program prints its curves at the loads that it is given.
             (curve,) = self.line("phase", "--alpha", str(60 / width))["curves"]
             (point,) = curve["points"]
             for name, value in shown.items():
@@ -102,10 +102,10 @@ class Numbers(Case):
     def test_advice_is_that_of_the_program(self):
         self.visit("data=mnist-sample&protocol=permuted&length=3&examples=30&test-examples=20&view=advise")
         shown = self.table("remedies")
-        told = self.line("advise")["advice"]
-        known = [r for r in told["remedies"] if r["applies"]]
+        answer = self.line("advise")["advice"]
+        known = [r for r in answer["remedies"] if r["applies"]]
         self.assertEqual(len([row for row in shown if row]), len(known))
         for row, remedy in zip(shown, known):
             self.close_to(row[0], remedy["forgetting"], remedy["remedy"])
-        for row, value in zip(shown, self.python("advise", "[r['forgetting'] for r in told.remedies if r['applies']]") or ()):
+        for row, value in zip(shown, self.python("advise", "[r['forgetting'] for r in answer.remedies if r['applies']]") or ()):
             self.close_to(row[0], value, "Python")

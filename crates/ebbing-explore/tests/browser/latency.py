@@ -23,15 +23,15 @@ def moved(page, script, moves, seconds=120):
     """Milliseconds of every move until what is in view is drawn; until all is, and the parts: server, transfer, elements, frame."""
     times, parts = [], []
     for k in range(moves):
-        told = page.run(f"""new Promise((done) => {{
+        result = page.run(f"""new Promise((done) => {{
             const begin = performance.now();
             let seen;
             document.body.addEventListener('shown', () => requestAnimationFrame(() => {{ seen = performance.now() - begin; }}), {{ once: true }});
             document.body.addEventListener('drawn', () => requestAnimationFrame(() => done([seen, performance.now() - begin,
                 ...['server', 'milliseconds', 'building'].map((k) => Number(document.body.dataset[k]))])), {{ once: true }});
             ({script})({k}); }})""")
-        times.append(told[0])
-        seen, whole, server, answer, building = told
+        times.append(result[0])
+        seen, whole, server, answer, building = result
         parts.append((whole, server, answer - server, building, seen - answer - building))
     return times, parts
 

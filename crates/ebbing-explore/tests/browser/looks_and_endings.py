@@ -123,7 +123,7 @@ class Endings(unittest.TestCase):
             self.assertEqual(page.until(said), gone)
             program.close()
 
-    def test_a_port_in_use_is_told(self):
+    def test_a_port_in_use_is_reported(self):
         program = Program(OPTIONS.program)
         port = program.base.rstrip("/").rsplit(":", 1)[1]
         done = subprocess.run([OPTIONS.program, "explore", "--port", port, "--no-browser"], capture_output=True, text=True, timeout=30)
@@ -152,8 +152,8 @@ class Endings(unittest.TestCase):
                 self.assertEqual(file.read(), address)
             base = address.split("#")[0]
             answer = urllib.request.urlopen(f"{base}api/view/forecast?tasks=own.npz&page.number=1", timeout=60).read()
-            told = json.loads(answer.decode().strip().split("\n")[-1])
-            self.assertEqual(len(told["result"]["forecast"]["tasks"]), 3)
+            result = json.loads(answer.decode().strip().split("\n")[-1])
+            self.assertEqual(len(result["result"]["forecast"]["tasks"]), 3)
             process.terminate()
             self.assertEqual(process.wait(10), 0)
             with process.stdout, process.stderr:

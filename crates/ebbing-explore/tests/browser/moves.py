@@ -147,13 +147,13 @@ class Controls(Case):
         for key, value in (("depths", "2, 3"), ("lambdas", "1,inf"), ("widths", "20,80")):
             self.page.choose(f"[data-key={key}]", value)
             self.page.settled()
-        told = self.line("forecast")["forecast"]
+        answer = self.line("forecast")["forecast"]
         self.page.click("[data-view=forecast]")
         self.page.until("Boolean(document.querySelector('[data-table=widths]'))")
         for name, count in (("depths", 2), ("lambdas", 2), ("widths", 4)):
             shown = [row[0] for row in self.table(name)]
             self.assertEqual(len(shown), count, name)
-            for value, row in zip(shown, told[name], strict=True):
+            for value, row in zip(shown, answer[name], strict=True):
                 self.assertAlmostEqual(value, row["final_forgetting"], delta=ROUNDING)
 
     def test_every_control_of_the_network(self):
@@ -303,7 +303,7 @@ class Controls(Case):
             self.assertEqual(self.said(), "", origin)
             self.assertNotRegex(self.page.run("location.hash"), "center|whiten|norm|context|intermediate|seed")
 
-    def test_inputs_that_tasks_share_are_told(self):
+    def test_inputs_that_tasks_share_are_reported(self):
         self.visit("data=mnist-sample&protocol=target-distractor&length=3&examples=40&rho-shared=0.5&view=tasks")
         self.assertRegex(self.page.run("document.getElementById('common').textContent"), r"^\d+ different inputs among 120 examples: 3 pairs of tasks share some\.$")
         self.visit(SMALL + "&view=tasks")
@@ -311,11 +311,11 @@ class Controls(Case):
 
     def test_replay_is_a_slider(self):
         self.visit("data=mnist-sample&protocol=permuted&length=3&examples=30&test-examples=20&view=advise")
-        told = lambda: float(self.page.run("document.querySelector('#replayed [data-value]').dataset.value"))
-        nothing = told()
+        answer = lambda: float(self.page.run("document.querySelector('#replayed [data-value]').dataset.value"))
+        nothing = answer()
         last = self.page.run("Number(document.getElementById('replay-slider').max)")
         self.page.choose("#replay-slider", last)
-        self.assertLess(told(), 0.5 * nothing)
+        self.assertLess(answer(), 0.5 * nothing)
         kept = self.page.run("new URLSearchParams(location.hash.slice(1)).get('replay')")
         self.assertEqual(int(kept), 30)
         for key, value in (("advise.keep-forgetting-below", 0.2), ("advise.budget", 10), ("replay-budget", "in-all")):
@@ -327,10 +327,10 @@ class Controls(Case):
 
     def test_an_amount_of_replay_that_is_not_computed_is_not_shown_as_if_it_were(self):
         self.visit("data=mnist-sample&protocol=permuted&length=3&examples=30&test-examples=20&view=advise&replay=29")
-        told = "document.getElementById('replayed').textContent"
-        self.assertRegex(self.page.run(told), r"^The address asks for 29 kept, which is not computed here; the nearest is 30 kept")
+        answer = "document.getElementById('replayed').textContent"
+        self.assertRegex(self.page.run(answer), r"^The address asks for 29 kept, which is not computed here; the nearest is 30 kept")
         self.page.choose("#replay-slider", 0)
-        self.assertRegex(self.page.run(told), r"^0 kept")
+        self.assertRegex(self.page.run(answer), r"^0 kept")
 
     def test_values_under_the_pointer_and_by_keys(self):
         self.visit(SMALL)
@@ -376,7 +376,7 @@ class Address(Case):
             self.assertEqual(other.run(text), before)
             self.assertEqual(other.complaints, [])
 
-    def test_a_malformed_address_is_told_and_the_first_state_shown(self):
+    def test_a_malformed_address_is_reported_and_the_first_state_shown(self):
         for state, words in (("depth=deep", "depth is deep"), ("wiew=1", "wiew"), ("data=/etc/passwd", "must be a data set"), ("%%%=%", "is"), ("tasks=gone.npz", "drop it on the page again"), ("order=" + "1," * 40000, "too long")):
             self.page.open(f"{self.program.base}#{state}")
             self.page.until("document.body.dataset.shown")
@@ -447,7 +447,7 @@ class Uploads(Case):
             self.page.upload("#file", self.saved(name, content))
             said = self.page.until("document.getElementById('problem').textContent")
             self.assertIn(words, said)
-        # The browser tells of answers that are refusals: they are meant.
+        # The browser reports answers that are refusals: they are meant.
         self.page.complaints = [c for c in self.page.complaints if "api/files" not in c]
         self.page.upload("#file", self.saved("recipe.toml", recipe))
         self.page.until("location.hash.includes('recipe.toml')")
@@ -528,7 +528,7 @@ class TakenAlong(Case):
         self.visit(SMALL + "&view=take&phase.pair=1,9")
         self.page.click("a[download='phase-report.html']")
         self.assertIn("two different tasks from 1 to 4", self.page.until("document.getElementById('problem').textContent"))
-        # The browser tells of answers that are refusals: they are meant.
+        # The browser reports answers that are refusals: they are meant.
         self.page.run("1")
         self.page.complaints = [c for c in self.page.complaints if "/take/phase/" not in c]
 

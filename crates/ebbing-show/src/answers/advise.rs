@@ -118,7 +118,7 @@ fn figure(advice: &Advice) -> Figure {
     }
     Figure::wide(panel).title("What each remedy would do").caption(
         "Mean forgetting of earlier tasks after the last (loss on their training data) against the work of training, for every \
-         remedy at its best setting, the best first. Colors tell what a remedy needs: examples that are kept, the task known at \
+         remedy at its best setting, the best first. Colors show what a remedy needs: examples that are kept, the task known at \
          test time, another way of learning, another network or order. The curve is replay with more and more random examples \
          kept. The numbers beside points are those of the legend.",
     )

@@ -223,7 +223,7 @@ fn log(low: f64, high: f64, fixed: bool, most: usize) -> Axis {
     let mut ticks: Vec<Tick> = powers.iter().map(|&p| tick(1, p)).collect();
     let minor =
         if last - first <= 4 { between_powers(a, b, &[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) } else { vec![] };
-    // One power of ten does not tell the scale: where the range was fixed around it, twos and fives have labels too.
+    // One power of ten does not show the scale: where the range was fixed around it, twos and fives have labels too.
     if ticks.len() < 2 {
         let around = (a.floor() as i32..=b.ceil() as i32).flat_map(|p| [tick(2, p), tick(5, p)]);
         ticks.extend(around.filter(|t| (a - slack..=b + slack).contains(&t.value.log10())));

@@ -16,7 +16,7 @@ pub(crate) struct Look {
     pub marker: Marker,
 }
 
-/// The looks of all layers: unless told otherwise, the k-th line, the k-th markers and the k-th band belong together.
+/// The looks of all layers: by default, the k-th line, the k-th markers and the k-th band belong together.
 pub(crate) fn looks(layers: &[Layer]) -> Vec<Look> {
     let mut next = [0usize; 3];
     let mut look = |kind: usize, style: &SeriesStyle| {

@@ -128,7 +128,7 @@ fn legends_do_not_cover_data() {
 }
 
 /// How often each legend label stands in a figure.
-fn told(figure: &Figure) -> Vec<(String, usize)> {
+fn answer(figure: &Figure) -> Vec<(String, usize)> {
     let mut all: Vec<String> =
         labels(&figure.draw().unwrap().canvas, |r| r == Role::Legend).iter().map(|l| l.2.rich.plain()).collect();
     all.sort();
@@ -143,8 +143,8 @@ fn no_legend_stands_twice_and_the_free_cell_takes_it() {
         let figure = Figure::grid(panels.clone(), columns);
         assert_tidy(&figure, "shared");
         assert_tidy(&figure.narrow(), "shared, below each other");
-        assert!(told(&figure).iter().all(|(_, n)| *n == 1), "{:?}", told(&figure));
-        assert!(told(&figure).len() >= 3, "what is shared is still told");
+        assert!(answer(&figure).iter().all(|(_, n)| *n == 1), "{:?}", answer(&figure));
+        assert!(answer(&figure).len() >= 3, "what is shared is still reported");
         // In a grid with a free cell the legend lies in it: right of the last panel, beside its frame.
         let canvas = figure.draw().unwrap().canvas;
         let legend = labels(&canvas, |r| r == Role::Legend).iter().map(|l| l.2.bounds()).collect::<Vec<_>>();
@@ -154,7 +154,7 @@ fn no_legend_stands_twice_and_the_free_cell_takes_it() {
     }
     // The same name for another look is another entry.
     let other = Panel::new().line(Line::new("series 0", &[1.0, 2.0], &[1.0, 2.0]).category(4));
-    assert!(told(&Figure::grid(vec![curve(), other], 2)).contains(&("series 0".into(), 2)));
+    assert!(answer(&Figure::grid(vec![curve(), other], 2)).contains(&("series 0".into(), 2)));
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn names_of_points_keep_clear_of_everything() {
 }
 
 #[test]
-fn insets_lie_in_a_free_corner_and_letters_are_those_told() {
+fn insets_lie_in_a_free_corner_and_letters_are_those_asked_for() {
     let inset = Panel::new().x("γ_{RF}").y("ΔF_{21}").line(Line::new("", &[0.0, 0.05], &[-1.0, -0.2]));
     let panel = lines(Panel::new().x("x").y("y"), 1, |_, v| v).inset(inset);
     let figure = Figure::grid(vec![panel.letter('e'), Panel::new().letter('f')], 2);

@@ -13,7 +13,7 @@ use crate::text::{Rich, plain_text, xml_escape};
 const STYLE: &str = include_str!("page.css");
 /// Sentences that the report opens with; more would be a wall.
 const BULLETS: usize = 5;
-/// Browsers are told what holds anyway: nothing may be loaded or run.
+/// Says to browsers what holds anyway: nothing may be loaded or run.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 fn rich(markup: &str) -> String {

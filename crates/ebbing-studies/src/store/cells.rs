@@ -77,14 +77,14 @@ impl Store {
         }
         // By their JSON: what it cannot tell apart (a word `inf` and the number) is the same.
         if key(&finished.cell)? != self.keys[index] {
-            let told = finished.cell.told();
-            return Ok(StoredCell::Damaged(format!("{}: it holds the rows of another cell ({told})", path.display())));
+            let label = finished.cell.label();
+            return Ok(StoredCell::Damaged(format!("{}: it holds the rows of another cell ({label})", path.display())));
         }
         Ok(StoredCell::Rows(finished.rows))
     }
 
     /// Takes over the finished cells of another folder that has the same ones (version, settings, columns and data agree, only the
-    /// name differs); tells how many there were.
+    /// name differs); returns how many there were.
     ///
     /// # Errors
     /// Where a file cannot be read or written.

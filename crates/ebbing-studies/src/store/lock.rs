@@ -50,7 +50,7 @@ pub struct Lock {
     _held: Vec<File>,
 }
 
-/// Held while a cell is computed; the file beside it tells others so.
+/// Held while a cell is computed; the file beside it says so to others.
 #[derive(Debug)]
 pub(crate) struct Claimed {
     path: PathBuf,

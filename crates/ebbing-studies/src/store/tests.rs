@@ -156,7 +156,7 @@ fn a_cell_of_other_data_under_the_same_name_is_refused() {
 }
 
 #[test]
-fn damaged_cells_are_told_and_computed_again() {
+fn damaged_cells_are_reported_and_computed_again() {
     let folder = tempfile::tempdir().unwrap();
     let study = squares(4);
     let bytes = whole(&study, folder.path());

@@ -75,7 +75,7 @@ pub(super) fn check(square: f64, biased: bool, what: impl Fn() -> String) -> Res
         return Ok(());
     }
     let problem = match square {
-        0.0 => "it is zero, or too small to have a norm, which a network without a bias cannot tell from other inputs by its angle: drop it, or give a bias".to_string(),
+        0.0 => "it is zero, or too small to have a norm, which a network without a bias cannot distinguish from other inputs by its angle: drop it, or give a bias".to_string(),
         _ => format!("its norm is {}; a kernel needs numbers that are finite and a norm in 1e-140 … 1e140", square.sqrt()),
     };
     Err(Error::data(what(), problem))

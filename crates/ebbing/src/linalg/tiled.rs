@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_with_a_negative_pivot_gets_a_shift_that_is_told() {
+    fn a_matrix_with_a_negative_pivot_gets_a_shift_that_is_reported() {
         let mut a = matrix(60, 0.1);
         for j in 0..60 {
             // Row and column 41 are those of 40, but for a diagonal that is too small by 1e-4.

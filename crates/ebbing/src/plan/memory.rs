@@ -196,11 +196,11 @@ mod tests {
         assert!(said.contains("memory") && said.contains("2.1 GB are allowed"), "{said}");
         check(&Memory::of(MemoryLimit::None), 1 << 40).unwrap();
         let machine = Memory::default();
-        let free = machine.free().expect("this machine tells its memory");
+        let free = machine.free().expect("this machine reports its memory");
         // From a tiny container to a large node.
         assert!(free.bytes > 1e6 && free.bytes < 1e14, "{free:?}");
         // What is planned with does not move with what is in use.
-        let planned = machine.planned().expect("this machine tells its memory");
+        let planned = machine.planned().expect("this machine reports its memory");
         let taken = vec![1_u8; 64 << 20];
         assert_eq!(Memory::default().planned(), Some(planned));
         assert!(planned >= SHARE * free.bytes && taken.iter().all(|byte| *byte == 1), "{planned}");

@@ -20,7 +20,7 @@
 //!
 //! Counts are in operations of a dense product, by far the fastest thing a machine does; what runs at a lower rate is
 //! weighted by the ratio of the rates (measured with faer at sizes of 1000 to 4000). Estimates are meant to be right
-//! within a factor of about two: enough to tell a second from an hour.
+//! within a factor of about two: enough to distinguish a second from an hour.
 
 mod features;
 mod memory;

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_bounded_and_it_is_told() {
+    fn threads_are_bounded_and_it_is_reported() {
         let one = Threads::asked(Some(("--threads", 1))).unwrap();
         assert_eq!((one.used, one.fewer), (1, None));
         let many = Threads::asked(Some(("--threads", 100_000))).unwrap();

@@ -32,7 +32,7 @@ fn step_operations(p: f64, dim: f64, columns: f64) -> f64 {
     pass_operations(p, p, dim, 0.0) / 2.0 + 4.0 * p * p * columns
 }
 
-/// Everything that a forecast tells about sets too large for memory. `kernels` is how many kernels of each task are factored: 1
+/// Everything that a forecast reports on sets too large for memory. `kernels` is how many kernels of each task are factored: 1
 /// in mode `rf`, 2 in the others, whose order parameters have another kernel. Memory holds one factor at a time, more where
 /// there is room.
 pub fn whole_cost(sizes: &Sizes, kernels: usize) -> Cost {

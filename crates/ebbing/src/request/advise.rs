@@ -44,8 +44,8 @@ fields! {
         width: Option<f64> = None, value("N");
         /// More such widths, comma-separated
         widths: Vec<f64> = vec![], value("LIST"), not_in_studies();
-        /// Penalties to try, comma-separated, inf included at --beta inf, each told
-        lambdas: Vec<f64> = vec![], value("LIST"), usual("1, 10, 100 and 1000, the best told"), not_in_studies();
+        /// Penalties to try, comma-separated, inf included at --beta inf, each reported
+        lambdas: Vec<f64> = vec![], value("LIST"), usual("1, 10, 100 and 1000, the best reported"), not_in_studies();
         /// How many examples must be kept to hold forgetting below this
         keep_forgetting_below: Option<f64> = None, value("F"), usual("half of doing nothing");
         /// The most examples that may be kept

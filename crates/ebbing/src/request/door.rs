@@ -112,7 +112,7 @@ pub(super) fn python(command: &str, request: &impl Fields) -> String {
         calls[usize::from(TaskFields::field(field.key).is_none())].push(argument);
     }
     let [drawn, asked] = calls.map(|arguments| arguments.join(", "));
-    format!("import ebbing\n\ntasks = ebbing.tasks.draw({drawn})\ntold = ebbing.{command}({asked})\nprint(told)")
+    format!("import ebbing\n\ntasks = ebbing.tasks.draw({drawn})\nanswer = ebbing.{command}({asked})\nprint(answer)")
 }
 
 /// A value as Python writes it.

@@ -253,8 +253,8 @@ impl ForecastRequest {
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range.
     pub fn heading_of(&self, sequence: &TaskSequence, name: &str) -> Result<String> {
-        let told = describe(&self.settings()?, self.seeds(), self.tasks.seed());
-        Ok(format!("{}: {told}", described(sequence, name)))
+        let answer = describe(&self.settings()?, self.seeds(), self.tasks.seed());
+        Ok(format!("{}: {answer}", described(sequence, name)))
     }
 
     /// The sequences of all seeds, by layer: a name, what they are in words, and one sequence per seed.

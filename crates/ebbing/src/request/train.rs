@@ -90,7 +90,7 @@ pub enum TrainAnswer {
 }
 
 impl TrainRequest {
-    /// Which tasks, 200 examples each unless told; with loads two tasks, of permuted ones the first as it is.
+    /// Which tasks, 200 examples each by default; with loads two tasks, of permuted ones the first as it is.
     pub fn task_fields(&self) -> TaskFields {
         let mut keys = self.tasks.clone().or_examples(200);
         if !self.loads.is_empty() && keys.tasks.is_none() && keys.kind() == ProtocolKind::Permuted {

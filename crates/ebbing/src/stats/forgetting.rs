@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_that_tell_nothing_say_so() {
+    fn curves_that_show_nothing_say_so() {
         let zero = ForgettingFit::new(&times(10), &[0.0; 10]).unwrap();
         assert_eq!((zero.shape, zero.tau, zero.r2), (CurveShape::Zero, None, None));
         assert_eq!(zero.at(7.0), Some(0.0));

@@ -1,17 +1,17 @@
-//! How far networks that people train lie from their forecast: `measured − forecast`, by the kind of training.
+//! How far trained networks lie from their forecast: `measured − forecast`, by the kind of training.
 //!
 //! | Item | What it is |
 //! |---|---|
 //! | [`theory`] | the theory that came closest to measured networks, for a sequence |
 //! | [`expected`], [`Expected`] | what networks like these lose and keep, from its forecast and measured ones |
-//! | [`Training`] | what is done while training, as far as the evidence tells it apart |
+//! | [`Training`] | what is done while training, as far as the evidence distinguishes it |
 //! | [`provenance`] | the command, seed and versions that made the table |
 //!
 //! Networks were trained on many sequences of tasks with test data (`docs/evidence.md` in the repository): images, a few
 //! hundred examples per task, their pixels standardized or, apart, prepared as the program prepares images that it draws
 //! (whitened). Elsewhere the intervals are an extrapolation. The table holds the theory that came closest and quantiles of its
 //! errors on two thirds of the sequences, by how much it says is lost; on the last third the intervals held at about the
-//! rate that they state, which the same page tells.
+//! rate that they state, which the same page reports.
 
 use super::single_head::{Mode, SingleHeadSettings};
 use crate::kernels::{Activation, Architecture};

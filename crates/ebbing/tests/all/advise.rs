@@ -45,7 +45,7 @@ fn rows_are_the_forecasts_of_the_remedies() {
     let tasks = tasks(3, 30, true, 1);
     for mode in [Mode::Rf, Mode::Ntk, Mode::Lazy] {
         let theory = SingleHeadSettings { mode, ..Default::default() };
-        let told = advice(std::slice::from_ref(&tasks), &AdviseSettings { theory, ..Default::default() });
+        let answer = advice(std::slice::from_ref(&tasks), &AdviseSettings { theory, ..Default::default() });
         let forecast = |theory: SingleHeadSettings| {
             let settings = ForecastSettings { theory, order: false, ..Default::default() };
             let f = Forecast::of(std::slice::from_ref(&tasks), &settings, &Context::default()).unwrap();
@@ -59,33 +59,33 @@ fn rows_are_the_forecasts_of_the_remedies() {
             within(row.accuracy.unwrap(), accuracy, 1e-12, &row.remedy);
             within(row.backward_transfer.unwrap(), transfer, 1e-12, &row.remedy);
         };
-        same(row(&told, RemedyKind::Nothing), forecast(theory));
-        let needed = told.examples_needed.unwrap();
+        same(row(&answer, RemedyKind::Nothing), forecast(theory));
+        let needed = answer.examples_needed.unwrap();
         let at = |examples: usize| {
             forecast(SingleHeadSettings { replay: Replay { examples, ..Default::default() }, ..theory })
         };
         // The least number that reaches the target, as far as forgetting falls with it.
-        assert!(at(needed).0 <= told.target && at(needed - 1).0 > told.target, "{mode:?} {needed}");
-        for point in &told.replay {
+        assert!(at(needed).0 <= answer.target && at(needed - 1).0 > answer.target, "{mode:?} {needed}");
+        for point in &answer.replay {
             within(point.forgetting, at(point.examples).0, 1e-10, "a point of the sweep");
         }
         for other in [Mode::Rf, Mode::Ntk, Mode::Lazy].into_iter().filter(|other| *other != mode) {
-            let found = told.remedies.iter().filter(|r| r.kind == RemedyKind::Regime);
+            let found = answer.remedies.iter().filter(|r| r.kind == RemedyKind::Regime);
             let want = forecast(SingleHeadSettings { mode: other, ..theory }).0;
             assert!(found.map(|r| r.forgetting.unwrap()).any(|f| (f - want).abs() < 1e-10), "{mode:?} {other:?}");
         }
-        let depth = row(&told, RemedyKind::Depth);
+        let depth = row(&answer, RemedyKind::Depth);
         let layers: usize = depth.remedy.trim_start_matches("depth ").parse().unwrap();
         let mut deep = theory;
         deep.architecture.depth = layers;
         same(depth, forecast(deep));
         // Sorted, and the bound and readouts of their own forget nothing.
-        let applying: Vec<f64> = told.remedies.iter().filter_map(|r| r.forgetting).collect();
-        assert!(applying.is_sorted() && applying.len() == told.remedies.len(), "{applying:?}");
-        assert!(row(&told, RemedyKind::Joint).forgetting.unwrap() < 1e-15);
-        assert!(row(&told, RemedyKind::Gating).forgetting < row(&told, RemedyKind::Nothing).forgetting);
-        for remedy in &told.remedies {
-            let gain = row(&told, RemedyKind::Nothing).forgetting.unwrap() - remedy.forgetting.unwrap();
+        let applying: Vec<f64> = answer.remedies.iter().filter_map(|r| r.forgetting).collect();
+        assert!(applying.is_sorted() && applying.len() == answer.remedies.len(), "{applying:?}");
+        assert!(row(&answer, RemedyKind::Joint).forgetting.unwrap() < 1e-15);
+        assert!(row(&answer, RemedyKind::Gating).forgetting < row(&answer, RemedyKind::Nothing).forgetting);
+        for remedy in &answer.remedies {
+            let gain = row(&answer, RemedyKind::Nothing).forgetting.unwrap() - remedy.forgetting.unwrap();
             within(remedy.gain.unwrap(), gain, 1e-12, &remedy.remedy);
         }
     }
@@ -94,22 +94,24 @@ fn rows_are_the_forecasts_of_the_remedies() {
 #[test]
 fn several_draws_judge_the_order_and_give_errors() {
     let draws = [1, 2, 3].map(|seed| tasks(3, 20, false, seed));
-    let told = advice(&draws, &AdviseSettings::default());
-    assert!(told.draws == 3 && !told.held_out);
-    assert!(told.remedies.iter().filter(|r| r.applies).all(|r| r.standard_error.is_some() && r.beyond_noise.is_some()));
-    let said = told.sentences().join(" ");
+    let answer = advice(&draws, &AdviseSettings::default());
+    assert!(answer.draws == 3 && !answer.held_out);
+    assert!(
+        answer.remedies.iter().filter(|r| r.applies).all(|r| r.standard_error.is_some() && r.beyond_noise.is_some())
+    );
+    let said = answer.sentences().join(" ");
     assert!(said.contains("of 3 draws") && said.contains("accuracies are those on training data"), "{said}");
     let one = advice(&draws[..1], &AdviseSettings::default());
     assert_eq!(row(&one, RemedyKind::Nothing).standard_error, None);
-    assert_ne!(row(&one, RemedyKind::Nothing).forgetting, row(&told, RemedyKind::Nothing).forgetting);
+    assert_ne!(row(&one, RemedyKind::Nothing).forgetting, row(&answer, RemedyKind::Nothing).forgetting);
 }
 
 /// Orders by forgetting and by test accuracy: the best and the worst of all six.
 #[test]
 fn orders_come_with_their_range() {
     let tasks = tasks(3, 30, true, 5);
-    let told = advice(std::slice::from_ref(&tasks), &AdviseSettings::default());
-    let range = told.orders.unwrap();
+    let answer = advice(std::slice::from_ref(&tasks), &AdviseSettings::default());
+    let range = answer.orders.unwrap();
     assert_eq!((range.tried, range.within_noise), (6, None));
     let all = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].map(|order| {
         let ordered = sequence(order.iter().map(|&t| tasks.tasks[t].clone()).collect());
@@ -126,9 +128,9 @@ fn orders_come_with_their_range() {
     within(range.forgetting[1], most, 1e-10, "most forgetting");
     within(range.accuracy.unwrap()[0], high, 1e-8, "highest accuracy");
     within(range.accuracy.unwrap()[1], low, 1e-8, "lowest accuracy");
-    // Networks that people train hardly differ between depths: that is not what to do.
-    assert!(!told.sentences()[0].contains("depth"), "{:?}", told.sentences());
-    assert!(told.sentences().iter().any(|s| s.contains("6 orders were tried")), "{:?}", told.sentences());
+    // Trained networks hardly differ between depths: that is not what to do.
+    assert!(!answer.sentences()[0].contains("depth"), "{:?}", answer.sentences());
+    assert!(answer.sentences().iter().any(|s| s.contains("6 orders were tried")), "{:?}", answer.sentences());
 }
 
 /// Numbers of three digits and more with a decimal point in sentences; shorter ones may agree by chance.
@@ -139,13 +141,13 @@ fn numbers(said: &str) -> Vec<&str> {
 }
 
 /// A recommendation improves accuracy by more than forecasts are off by, a range ascends, and a number is said once.
-fn sound(told: &Advice) {
-    let said = told.sentences();
+fn sound(answer: &Advice) {
+    let said = answer.sentences();
     let all = said.join(" ");
-    let nothing = row(told, RemedyKind::Nothing);
+    let nothing = row(answer, RemedyKind::Nothing);
     let recommended = |start: &str| {
         let sentence = said.iter().find_map(|s| s.strip_prefix(start))?;
-        let longest = told.remedies.iter().filter(|r| sentence.starts_with(&r.remedy)).max_by_key(|r| r.remedy.len());
+        let longest = answer.remedies.iter().filter(|r| sentence.starts_with(&r.remedy)).max_by_key(|r| r.remedy.len());
         Some(longest.unwrap())
     };
     match recommended("Do this: ") {
@@ -159,7 +161,7 @@ fn sound(told: &Advice) {
             within(gain, remedy.accuracy.unwrap() - nothing.accuracy.unwrap(), 1e-12, "the gain");
         }
     }
-    if let Some(range) = told.orders {
+    if let Some(range) = answer.orders {
         assert!(range.forgetting[0] <= range.forgetting[1] && range.accuracy.is_none_or(|[a, b]| b <= a), "{range:?}");
         let given = nothing.forgetting.unwrap();
         // The order given is one of those tried: rounding apart it lies in their range.
@@ -198,16 +200,16 @@ fn what_is_said_is_what_the_numbers_carry() {
 #[test]
 fn what_is_out_of_reach_of_everything_is_not_blamed_on_replay() {
     let settings = AdviseSettings { features: true, keep_forgetting_below: Some(0.1), ..Default::default() };
-    let told = advice(&[tasks(3, 60, true, 9)], &settings);
-    let said = told.sentences().join(" ");
-    assert_eq!(told.examples_needed, None);
+    let answer = advice(&[tasks(3, 60, true, 9)], &settings);
+    let said = answer.sentences().join(" ");
+    assert_eq!(answer.examples_needed, None);
     assert!(
         said.contains("out of reach of one readout for all tasks: training on everything at once has 0."),
         "{said}"
     );
     assert!(said.contains("comes to 1.00 times that, and is as accurate as training on everything at once"), "{said}");
-    let joint = row(&told, RemedyKind::Joint);
-    within(told.replay.last().unwrap().accuracy.unwrap(), joint.accuracy.unwrap(), 1e-12, "replay of everything");
+    let joint = row(&answer, RemedyKind::Joint);
+    within(answer.replay.last().unwrap().accuracy.unwrap(), joint.accuracy.unwrap(), 1e-12, "replay of everything");
 }
 
 /// At a width the multi-head theory answers, and only where it applies.
@@ -215,8 +217,8 @@ fn what_is_out_of_reach_of_everything_is_not_blamed_on_replay() {
 fn readouts_of_their_own_at_a_width() {
     let two = tasks(2, 30, true, 6);
     let settings = AdviseSettings { width: Some(20.0), ..Default::default() };
-    let told = advice(std::slice::from_ref(&two), &settings);
-    let rows: Vec<&Remedy> = told.remedies.iter().filter(|r| r.kind == RemedyKind::Readouts).collect();
+    let answer = advice(std::slice::from_ref(&two), &settings);
+    let rows: Vec<&Remedy> = answer.remedies.iter().filter(|r| r.kind == RemedyKind::Readouts).collect();
     assert_eq!(rows.len(), 2, "{rows:?}");
     for row in rows {
         let lambda: f64 = row.remedy.split("λ = ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
@@ -276,13 +278,13 @@ fn targets_and_budgets_are_kept_to() {
 
 #[test]
 fn features_leave_out_what_changes_the_network() {
-    let told = advice(&[tasks(3, 15, true, 5)], &AdviseSettings { features: true, ..Default::default() });
+    let answer = advice(&[tasks(3, 15, true, 5)], &AdviseSettings { features: true, ..Default::default() });
     for kind in [RemedyKind::Depth, RemedyKind::Gating, RemedyKind::Context, RemedyKind::Penalty, RemedyKind::Regime] {
-        let row = row(&told, kind);
+        let row = row(&answer, kind);
         assert!(!row.applies && row.why.as_ref().unwrap().contains("features are given"), "{row:?}");
     }
-    assert!(row(&told, RemedyKind::Replay).applies && row(&told, RemedyKind::Order).applies);
-    assert!(told.remedies.iter().skip_while(|r| r.applies).all(|r| !r.applies), "those that do not apply come last");
+    assert!(row(&answer, RemedyKind::Replay).applies && row(&answer, RemedyKind::Order).applies);
+    assert!(answer.remedies.iter().skip_while(|r| r.applies).all(|r| !r.applies), "those that do not apply come last");
 }
 
 #[test]

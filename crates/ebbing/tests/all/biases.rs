@@ -161,7 +161,7 @@ fn drawn_networks_with_biases_have_these_kernels() {
             let error = (found.iter().map(|k| (k - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt();
             let architecture = Architecture { activation, depth: 2 };
             let want = Kernel::new(kind, architecture, prior, 3, 2).unwrap().pair(&x, &x2).unwrap();
-            // Three standard errors; those are small enough to tell the kernel from that without biases.
+            // Three standard errors; those are small enough to distinguish the kernel from that without biases.
             assert!((mean - want).abs() < 3.0 * error, "{activation:?} {kind:?}: {mean} ± {error}, {want}");
             let bare = Kernel::new(kind, architecture, WeightPrior::new(1.5, 1.4).unwrap(), 3, 2).unwrap();
             assert!((bare.pair(&x, &x2).unwrap() - want).abs() > 10.0 * error, "{activation:?} {kind:?}: {error}");

@@ -16,7 +16,7 @@ fn images(preprocess: &Preprocess) -> TaskSequence {
     Permuted { tasks: 3, p: 60, p_test: 80, ..Permuted::default() }.generate(&source, 3).unwrap()
 }
 
-fn told(tasks: &TaskSequence, theory: SingleHeadSettings) -> Forecast {
+fn answer(tasks: &TaskSequence, theory: SingleHeadSettings) -> Forecast {
     let settings = ForecastSettings { theory, ..ForecastSettings::default() };
     Forecast::of(std::slice::from_ref(tasks), &settings, &Context::default()).unwrap()
 }
@@ -32,7 +32,7 @@ fn kernels_made_once_give_what_blocks_give() {
         for beta in [f64::INFINITY, 30.0] {
             let theory = SingleHeadSettings { mode, beta, ..SingleHeadSettings::default() };
             // Without a byte to keep them in, kernels are made block by block.
-            let [once, blocks] = [theory, SingleHeadSettings { keep_bytes: 0, ..theory }].map(|t| told(&tasks, t));
+            let [once, blocks] = [theory, SingleHeadSettings { keep_bytes: 0, ..theory }].map(|t| answer(&tasks, t));
             // Rounding times condition numbers below 1e3.
             assert!(gap(&once.forgetting.mean, &blocks.forgetting.mean) < 1e-10);
             let [a, b] = [&once, &blocks].map(|f| &f.test.as_ref().unwrap().loss.mean);
@@ -55,12 +55,12 @@ fn what_is_expected_is_the_forecast_of_the_theory_that_came_closest() {
         for (replay, training) in [(0, Training::Plain), (10, Training::Replay)] {
             let replay = Replay { examples: replay, ..Replay::default() };
             let closest = SingleHeadSettings { replay, ..theory(training, &tasks).unwrap() };
-            let metrics = told(&tasks, closest).test.unwrap().metrics.unwrap();
-            // Whatever theory is asked for, networks that people train are forecast by the closest.
+            let metrics = answer(&tasks, closest).test.unwrap().metrics.unwrap();
+            // Whatever theory is asked for, trained networks are forecast by the closest.
             let deep = Architecture { depth: 2, ..closest.architecture };
             for (mode, architecture) in [(Mode::Rf, closest.architecture), (Mode::Ntk, deep)] {
                 let asked = SingleHeadSettings { mode, architecture, replay, ..SingleHeadSettings::default() };
-                let expected = told(&tasks, asked).expected.unwrap();
+                let expected = answer(&tasks, asked).expected.unwrap();
                 assert_eq!((expected.training, expected.whitened), (training, whitened));
                 // Shares of 80 examples: rounding of kernels may turn one of them.
                 assert!((expected.lost + metrics.backward_transfer.unwrap()).abs() < 0.5 / 80.0);
@@ -71,9 +71,9 @@ fn what_is_expected_is_the_forecast_of_the_theory_that_came_closest() {
 }
 
 #[test]
-fn tasks_in_another_order_are_told_by_their_place_and_as_given() {
+fn tasks_in_another_order_are_reported_by_their_place_and_as_given() {
     let order = [3, 1, 2];
-    let forecast = told(&images(&Preprocess::default()).ordered(&order).unwrap(), SingleHeadSettings::default());
+    let forecast = answer(&images(&Preprocess::default()).ordered(&order).unwrap(), SingleHeadSettings::default());
     let worst = forecast.worst.as_ref().unwrap();
     let [a, b] = [worst.first, worst.second].map(|t| format!("{t} (given as task {})", order[t - 1]));
     let said = forecast.sentences();
@@ -84,7 +84,7 @@ fn tasks_in_another_order_are_told_by_their_place_and_as_given() {
 #[test]
 fn features_that_both_tasks_span_get_a_remark() {
     let mut tasks = images(&Preprocess::default());
-    let told = |tasks: &TaskSequence| {
+    let answer = |tasks: &TaskSequence| {
         let settings = ForecastSettings { features: true, ..ForecastSettings::default() };
         Forecast::of(std::slice::from_ref(tasks), &settings, &Context::default()).unwrap()
     };
@@ -93,7 +93,7 @@ fn features_that_both_tasks_span_get_a_remark() {
             task.x = task.x.get(.., ..neurons).to_owned();
             task.test = None;
         }
-        let forecast = told(&tasks);
+        let forecast = answer(&tasks);
         assert_eq!(forecast.pairs[0].values.gamma_feature > 1.0 - 1e-9, remarked);
         let remark = forecast.notes.iter().any(|note| note.contains("span the same 6 features"));
         assert_eq!(remark, remarked, "{:?}", forecast.notes);
@@ -105,7 +105,7 @@ fn features_that_both_tasks_span_get_a_remark() {
 fn constant_targets_are_learned_in_both_theories() {
     let mut tasks = images(&Preprocess::default());
     tasks.tasks[1].y.fill(0.7);
-    let single = told(&tasks, SingleHeadSettings::default());
+    let single = answer(&tasks, SingleHeadSettings::default());
     // What is interpolated is right to the digits that are reported.
     assert!(single.forgetting.mean[1][1] < 1e-9 && single.forgetting.mean[1][0] > 0.0);
     let settings = MultiHeadSettings { lambda: 3.0, alpha: Some(0.5), ..Default::default() };

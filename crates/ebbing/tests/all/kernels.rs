@@ -177,7 +177,7 @@ fn wide_random_networks_have_these_kernels() {
             // Four standard errors (one failure in 16,000), and the O(1/N) bias of a second layer of finite width.
             let bias = if layer == 0 { 0.0 } else { 2.0 * want / WIDTH as f64 };
             within(mean, want, 4.0 * error + bias, &format!("{kind:?} of layer {}", layer + 1));
-            assert!(error < 0.03 * want, "the sample must be large enough to tell: {error} beside {want}");
+            assert!(error < 0.03 * want, "the sample must be large enough to decide: {error} beside {want}");
         }
     }
 }

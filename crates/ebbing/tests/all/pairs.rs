@@ -39,7 +39,7 @@ fn request(seed: u64) -> (TaskSequence, ForecastSettings) {
     (sequence(tasks.into()), ForecastSettings { theory, ridge, features, order: false, ..Default::default() })
 }
 
-fn told(tasks: &TaskSequence, settings: &ForecastSettings) -> Forecast {
+fn answer(tasks: &TaskSequence, settings: &ForecastSettings) -> Forecast {
     Forecast::of(std::slice::from_ref(tasks), settings, &Context::default()).unwrap()
 }
 
@@ -53,12 +53,12 @@ fn same(a: f64, b: f64, what: &str) {
 fn pairs_are_the_forecast_of_two_tasks_alone() {
     for seed in 0..40 {
         let (tasks, settings) = request(seed);
-        let forecast = told(&tasks, &settings);
+        let forecast = answer(&tasks, &settings);
         assert_eq!(forecast.pairs.len(), 6);
         for pair in &forecast.pairs {
             let what = format!("{seed}: {}→{} of {settings:?}", pair.first, pair.second);
             let two = [pair.first, pair.second].map(|t| tasks.tasks[t - 1].clone());
-            let alone = told(&sequence(two.into()), &settings);
+            let alone = answer(&sequence(two.into()), &settings);
             same(pair.values.f21, alone.forgetting.mean[1][0], &what);
             same(pair.values.f21_at_lambda_zero, alone.f21_at_lambda_zero.unwrap(), &what);
             same(pair.values.delta_f21, alone.delta_f21.unwrap(), &what);
@@ -75,7 +75,7 @@ fn the_table_of_depths_repeats_the_main_ones() {
             continue;
         }
         let depth = settings.theory.architecture.depth;
-        let forecast = told(&tasks, &ForecastSettings { depths: vec![depth], ..settings.clone() });
+        let forecast = answer(&tasks, &ForecastSettings { depths: vec![depth], ..settings.clone() });
         let (found, what) = (&forecast.depths[0], format!("{seed}: {settings:?}"));
         let next: Vec<_> = forecast.pairs.iter().filter(|p| p.second == p.first + 1).map(|p| p.values).collect();
         let mean = |get: fn(&ebbing::theory::order_parameters::OrderParameters) -> f64| {
@@ -104,7 +104,7 @@ fn a_ridge_on_features_is_a_temperature() {
     let tasks = sequence(vec![random_task(&mut stream, 20, 12), random_task(&mut stream, 20, 12)]);
     let with = |ridge: f64, beta: f64| {
         let theory = SingleHeadSettings { beta, ..Default::default() };
-        told(&tasks, &ForecastSettings { theory, ridge, features: true, order: false, ..Default::default() })
+        answer(&tasks, &ForecastSettings { theory, ridge, features: true, order: false, ..Default::default() })
     };
     let [none, ridge, beta] = [(0.0, f64::INFINITY), (0.5, f64::INFINITY), (0.0, 2.0)].map(|(r, b)| with(r, b));
     assert!((none.forgetting.mean[1][0] - ridge.forgetting.mean[1][0]).abs() > 0.01);
@@ -119,7 +119,7 @@ fn resampling_says_nothing_of_another_theory() {
     for mode in [Mode::Rf, Mode::Ntk] {
         let theory = SingleHeadSettings { mode, ..Default::default() };
         let asked = ForecastSettings { theory, resamples: 20, shuffles: 20, order: false, ..Default::default() };
-        let forecast = told(&tasks, &asked);
+        let forecast = answer(&tasks, &asked);
         let detail = &forecast.pairs[0].detail;
         let (interval, null) = (detail.interval.as_ref().unwrap(), detail.null.as_ref().unwrap());
         assert!(interval.low.gamma_rf.is_finite() && null.mean.gamma_rf.is_finite());

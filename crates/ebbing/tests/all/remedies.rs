@@ -82,7 +82,7 @@ fn agrees(values: impl Iterator<Item = f64>, want: f64, what: &str) {
     let (mean, se) = average(values);
     let bias = 4.0 / WIDTH as f64 * want.abs();
     assert!((mean - want).abs() < 4.0 * se + bias, "{what}: {mean} ± {se} for {want}");
-    assert!(se < 0.04 * want.abs(), "{what}: {se} is too much to tell {want} from anything");
+    assert!(se < 0.04 * want.abs(), "{what}: {se} is too much to distinguish {want} from anything");
 }
 
 #[test]

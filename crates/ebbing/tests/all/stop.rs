@@ -21,7 +21,7 @@ fn tasks(count: usize, p: usize) -> TaskSequence {
     Permuted { tasks: count, p, p_test: 0, ..Permuted::default() }.generate(&source, 1).unwrap()
 }
 
-/// Each would take minutes at least; stopped after a moment they come back, and none takes a share of that worth telling.
+/// Each would take minutes at least; stopped after a moment they come back, and none takes a share of that worth mentioning.
 #[test]
 fn long_work_ends_where_it_is_asked_to() {
     let (four, nine) = (tasks(4, 100), tasks(9, 60));
@@ -124,7 +124,7 @@ fn long_work_ends_where_it_is_asked_to() {
 fn other_threads_are_left_alone() {
     let tasks = tasks(3, 40);
     let forgetting = |context: &Context| {
-        SingleHead::new(&tasks, &Default::default(), context)?.forecast().map(|told| told.forgetting)
+        SingleHead::new(&tasks, &Default::default(), context)?.forecast().map(|answer| answer.forgetting)
     };
     let (stopped, free) = (Stop::default(), Context::new().threads(2));
     stopped.stop();

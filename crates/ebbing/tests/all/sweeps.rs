@@ -19,7 +19,7 @@ fn sequence(count: usize, tested: usize, seed: u64) -> TaskSequence {
     TaskSequence::new((0..count).map(|_| one()).collect()).unwrap()
 }
 
-fn told(draws: &[TaskSequence], settings: ForecastSettings) -> Forecast {
+fn answer(draws: &[TaskSequence], settings: ForecastSettings) -> Forecast {
     Forecast::of(draws, &ForecastSettings { order: false, ..settings }, &Context::default()).unwrap()
 }
 
@@ -32,7 +32,7 @@ fn final_forgetting(matrix: &[Vec<f64>]) -> f64 {
 fn penalties_are_those_of_one_readout() {
     let draws: Vec<TaskSequence> = (0..3).map(|k| sequence(3, 12, k)).collect();
     let lambdas = vec![0.0, 5.0, f64::INFINITY];
-    let forecast = told(&draws, ForecastSettings { lambdas: lambdas.clone(), ..Default::default() });
+    let forecast = answer(&draws, ForecastSettings { lambdas: lambdas.clone(), ..Default::default() });
     assert!(forecast.widths.is_empty() && forecast.lambdas.len() == 3);
     for (point, lambda) in forecast.lambdas.iter().zip(lambdas) {
         let theory = SingleHeadSettings { mode: Mode::Gibbs, lambda, ..Default::default() };
@@ -52,14 +52,14 @@ fn penalties_are_those_of_one_readout() {
 fn widths_are_those_of_a_readout_per_task() {
     let draws = [sequence(2, 12, 7)];
     let settings = ForecastSettings { lambdas: vec![3.0], widths: vec![15.0, 60.0], ..Default::default() };
-    let forecast = told(&draws, settings);
+    let forecast = answer(&draws, settings);
     for (point, width) in forecast.widths.iter().zip([15.0, 60.0]) {
         let asked = MultiHeadSettings { lambda: 3.0, width: Some(width), ..Default::default() };
         let want = MultiHead::new(&draws[0].tasks, &asked, &Context::default()).unwrap().forgetting(2, 1).unwrap();
         assert_eq!((point.width, point.lambda, point.final_forgetting), (Some(width), 3.0, Some(want)));
     }
     // λ = ∞ at α = 1 has no value: that point says why, the other has its numbers.
-    let forecast = told(&draws, ForecastSettings { widths: vec![20.0, 40.0], ..Default::default() });
+    let forecast = answer(&draws, ForecastSettings { widths: vec![20.0, 40.0], ..Default::default() });
     let [at_one, other] = &forecast.widths[..] else { panic!("{:?}", forecast.widths) };
     assert!(at_one.final_forgetting.is_none() && at_one.why.as_ref().unwrap().contains("alpha is 1"), "{at_one:?}");
     assert!(other.final_forgetting.is_some() && other.why.is_none(), "{other:?}");
@@ -86,7 +86,7 @@ fn sweeps_that_have_no_theory_are_refused() {
 #[test]
 fn forecasts_of_other_networks_claim_no_measured_intervals() {
     let draws = [sequence(3, 12, 2)];
-    let at = |theory: SingleHeadSettings| told(&draws, ForecastSettings { theory, ..Default::default() }).expected;
+    let at = |theory: SingleHeadSettings| answer(&draws, ForecastSettings { theory, ..Default::default() }).expected;
     let plain = SingleHeadSettings::default();
     let gelu = Architecture { activation: Activation::Gelu, depth: 1 };
     assert!(at(plain).is_some());
@@ -97,10 +97,10 @@ fn forecasts_of_other_networks_claim_no_measured_intervals() {
 #[test]
 fn order_parameters_explain_forgetting_over_draws() {
     let draws: Vec<TaskSequence> = (0..4).map(|k| sequence(4, 0, k)).collect();
-    let forecast = told(&draws, ForecastSettings::default());
+    let forecast = answer(&draws, ForecastSettings::default());
     let found = forecast.explained.as_ref().unwrap();
     // Shares are scaled to sum 1.
     assert!((found.share.iter().sum::<f64>() - 1.0).abs() < 1e-12 && found.r2 > 0.0 && found.r2 <= 1.0, "{found:?}");
     assert!(forecast.sentences().iter().any(|s| s.contains("of that falls to γ_RF")));
-    assert!(told(&draws[..1], ForecastSettings::default()).explained.is_none());
+    assert!(answer(&draws[..1], ForecastSettings::default()).explained.is_none());
 }

@@ -155,7 +155,7 @@ fn variance(fitted: &[Fitted]) -> Vec<Claim> {
 /// d: τ_F against γ_RF where F_21 is small; its slope near 0 is `steeper` times that beyond.
 pub(in crate::figures) fn times(panel: &str, points: &Slow, steeper: f64) -> Result<Vec<Claim>> {
     let mut claims = vec![];
-    // Bins of small γ_RF hold sequences of one or two ρ_shared each: how τ_F falls at one of them is told beside.
+    // Bins of small γ_RF hold sequences of one or two ρ_shared each: how τ_F falls at one of them is reported beside.
     let mut each = vec![];
     for (share, points) in &points.by_shared {
         let (rf, tau): (Vec<f64>, Vec<f64>) = binned(points).iter().map(|bin| (bin[0], bin[1])).unzip();
@@ -168,7 +168,7 @@ pub(in crate::figures) fn times(panel: &str, points: &Slow, steeper: f64) -> Res
         [("", &points.all, CONSISTENT), (", ρ_flip = 0 left out", &points.inconsistent, SHARED)]
     {
         let in_bin = |&[_, value, deviation, n]: &[f64; 4]| {
-            // One sequence in a bin tells no scatter.
+            // One sequence in a bin shows no scatter.
             Estimate { value, standard_error: (n > 1.0).then(|| deviation / n.sqrt()) }
         };
         let means: Vec<Estimate> = binned(points).iter().map(in_bin).collect();
@@ -195,15 +195,15 @@ pub(in crate::figures) fn times(panel: &str, points: &Slow, steeper: f64) -> Res
     Ok(claims)
 }
 
-/// F_max foretold and fitted, of every curve.
-pub(super) fn foretold(fitted: &[Fitted]) -> (Vec<f64>, Vec<f64>) {
+/// F_max predicted and fitted, of every curve.
+pub(super) fn predicted(fitted: &[Fitted]) -> (Vec<f64>, Vec<f64>) {
     let both = |f: &Fitted| Some((-f.point.f21() / (-1.0 / f.tau()?).exp_m1(), f.plateau()?));
     fitted.iter().filter_map(both).unzip()
 }
 
 /// e: F_21/(1 − e^(−1/τ)) against the fitted F_max.
 fn plateaus(fitted: &[Fitted]) -> Claim {
-    let (x, y) = foretold(fitted);
+    let (x, y) = predicted(fitted);
     let mean = y.iter().sum::<f64>() / y.len() as f64;
     let error: f64 = x.iter().zip(&y).map(|(a, b)| (a - b).powi(2)).sum();
     let spread: f64 = y.iter().map(|b| (b - mean).powi(2)).sum();

@@ -1,4 +1,4 @@
-//! Figure 3: the order parameters foretell short-term and long-term forgetting of target-distractor sequences.
+//! Figure 3: the order parameters predict short-term and long-term forgetting of target-distractor sequences.
 
 use super::common::{BestFit, CIFAR, data_title};
 use super::targets::{Point, Targets};
@@ -17,7 +17,7 @@ pub(super) use panels::{by_feature, times};
 pub(super) const ENTRY: Entry = Entry {
     id: "3",
     panels: "a-e with insets",
-    shows: "forgetting after two and after many target-distractor tasks, foretold by the order parameters",
+    shows: "forgetting after two and after many target-distractor tasks, predicted by the order parameters",
     needs: Needs::Theory,
     kin: Some("S1"),
     bound: None,
@@ -169,12 +169,12 @@ impl Reproduction for Figure3 {
             )
         });
         let caption = format!(
-            "Order parameters foretell forgetting of target-distractor sequences. **a** Forgetting of task 1 after task 2 \
+            "Order parameters predict forgetting of target-distractor sequences. **a** Forgetting of task 1 after task 2 \
              against twice the conflict, colored by γ_{{feature}}; one point for each of {} (ρ_{{target}}, ρ_{{shared}}, ρ_{{flip}}). \
              Inset: what the penalty changes, F_{{21}} − F_{{21}}(λ = 0), where F_{{21}} < 0.05. **b** Forgetting of task 1 after \
              *t* tasks with the fit F_{{max}}(1 − e^{{−(*t*−1)/τ}}).{example} **c** Share of the variance explained by each order \
              parameter, over the ranges of ρ_{{shared}} and ρ_{{target}}. **d** Time τ_{{F}} where F_{{21}} < 0.05, in bins of γ_{{RF}}, of all sequences and without those of ρ_{{flip}} = 0; \
-             bars: standard deviation in a bin. Inset: sequences with γ_{{RF}} < 0.05, one by one. **e** F_{{max}} foretold by F_{{21}} and τ_{{F}}. Drawn from {}; *P* = {}, *L* = {}, {} tasks, \
+             bars: standard deviation in a bin. Inset: sequences with γ_{{RF}} < 0.05, one by one. **e** F_{{max}} predicted by F_{{21}} and τ_{{F}}. Drawn from {}; *P* = {}, *L* = {}, {} tasks, \
              random features, λ → ∞; {}.",
             self.targets.triples(),
             data_title(self.targets.data),

@@ -1,6 +1,6 @@
 //! The panels of figure 3.
 
-use super::claims::{foretold, long, shares, short};
+use super::claims::{long, predicted, shares, short};
 use super::{Fitted, SMALL, Slow, binned, examples};
 use crate::figures::targets::Point;
 use ebbing_show::{Bars, ColorScale, Line, Marker, Markers, Panel, Rgb};
@@ -88,7 +88,7 @@ pub(in crate::figures) fn times(points: &Slow, name: &str) -> Panel {
 
 /// e.
 pub(super) fn plateaus(fitted: &[Fitted]) -> Panel {
-    let (x, y) = foretold(fitted);
+    let (x, y) = predicted(fitted);
     let end = x.iter().chain(&y).copied().fold(0.0, f64::max);
     Panel::new()
         .x("F_{21}/(1 − e^{−1/τ_{F}})")

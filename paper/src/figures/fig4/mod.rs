@@ -103,7 +103,7 @@ const COLUMNS: [(&str, &str); 13] = [
 
 impl Reproduction for Figure4 {
     fn limit_seeds(&mut self, most: usize) {
-        // Splits keep theirs: γ_rule is 0 on average over random groups of classes, which a few of them do not tell.
+        // Splits keep theirs: γ_rule is 0 on average over random groups of classes, which a few of them do not show.
         at_most(&mut self.seeds, most);
     }
 

@@ -92,7 +92,7 @@ impl Work for LimitLambda {
     }
 }
 
-/// The λ that is best for the worse of the two tasks, by a search over all λ of a range, and what [`Finite`] tells there.
+/// The λ that is best for the worse of the two tasks, by a search over all λ of a range, and what [`Finite`] gives there.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Best {
     pub tasks: Drawn,

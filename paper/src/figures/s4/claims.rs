@@ -64,7 +64,7 @@ impl Learners {
     }
 
     /// The claim that training ended where it was meant to: below the threshold without a penalty, at the minimum with the plain
-    /// one. EWC leaves weights without Fisher information free, and is ended after a number of steps: what more would do is told.
+    /// one. EWC leaves weights without Fisher information free, and is ended after a number of steps: what more would do is reported.
     fn ended(&self, frame: &Frame, part: &Frame) -> Result<Claim> {
         let (mut least, mut shown) = (f64::INFINITY, Vec::new());
         for who in NAMES {

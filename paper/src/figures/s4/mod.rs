@@ -87,7 +87,7 @@ impl Training {
     }
 }
 
-/// Small networks that tell what the large ones depend on.
+/// Small networks that show what the large ones depend on.
 #[derive(Debug, Clone, Serialize)]
 struct Small {
     p: usize,

@@ -224,7 +224,7 @@ mod tests {
             (ends.rows(&sources, &Context::default()).unwrap(), sampled.rows(&sources, &Context::default()).unwrap());
         assert_eq!((found.len(), wanted.len()), (9, 9));
         let value = |row: &Row, name: &str| row.0.iter().find(|(n, _)| n == name).unwrap().1.number().unwrap();
-        // Single labelings, each of images of its own, tell how far means of n scatter at most.
+        // Single labelings, each of images of its own, show how far means of n scatter at most.
         let ones: Vec<Vec<Row>> = (0..40)
             .map(|seed| Labelings { seed: 100 + seed, ..work(false, 1) }.rows(&sources, &Context::default()).unwrap())
             .collect();

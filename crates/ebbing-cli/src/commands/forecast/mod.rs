@@ -52,7 +52,7 @@ impl Args {
         Args { request: Flags::default(), output: Output::default(), memory: None, advice: true }
     }
 
-    /// Computes and tells.
+    /// Computes and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         give_back();
         let mut context = console.watched("forecast");

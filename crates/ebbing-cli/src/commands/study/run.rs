@@ -23,7 +23,7 @@ pub struct Args {
     source: StudySource,
     #[command(flatten)]
     wanted: Wanted,
-    /// Only tell cells, core-hours and memory
+    /// Only print cells, core-hours and memory
     #[arg(long)]
     dry_run: bool,
     /// Print the result as JSON
@@ -107,12 +107,12 @@ impl StudySource {
 }
 
 impl Args {
-    /// Computes, collects and tells.
+    /// Computes, collects and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let share = self.wanted.share()?;
         let (file, study) = self.source.study()?;
         if self.dry_run {
-            return self.tell_cost(console, &study, &share);
+            return self.print_cost(console, &study, &share);
         }
         let store = self.source.store(&file, &study)?;
         let outcome = part(console, &study, &store, &share)?;
@@ -123,7 +123,7 @@ impl Args {
             outcome.found,
             store.count()
         );
-        let mut told = json!({
+        let mut answer = json!({
             "study": study.name, "cells": store.count(), "computed": outcome.computed, "found": outcome.found,
             "trouble": outcome.trouble(),
         });
@@ -137,8 +137,8 @@ impl Args {
                 (frame, _) => frame?,
             };
             let [csv, parquet] = store.collect(&frame, &study.name)?;
-            told["rows"] = json!(frame.len());
-            told["files"] = json!([csv.display().to_string(), parquet.display().to_string()]);
+            answer["rows"] = json!(frame.len());
+            answer["files"] = json!([csv.display().to_string(), parquet.display().to_string()]);
             screen
                 .next("result", &format!("{} and {}", csv.display(), parquet.display()))
                 .next("more", &format!("ebbing study plot {folder} --x COLUMN --y COLUMN"))
@@ -146,7 +146,7 @@ impl Args {
             screen.next("more", &format!("ebbing study status {folder}, then ebbing study collect {folder}"))
         };
         if self.json {
-            console.print_json(&told)?
+            console.print_json(&answer)?
         } else {
             console.print(&screen.render_for_stdout())?
         }
@@ -154,7 +154,7 @@ impl Args {
     }
 
     /// Cells, core-hours and memory of what is not there yet.
-    fn tell_cost(&self, console: &Console, study: &Study, share: &Share) -> anyhow::Result<()> {
+    fn print_cost(&self, console: &Console, study: &Study, share: &Share) -> anyhow::Result<()> {
         let chosen = share.of(study.cells.len())?;
         let mut bills = vec![("all cells".to_string(), stated(chosen.iter().map(|&k| &study.cells[k]))?)];
         let folder = self.source.folder(study);

@@ -1,4 +1,4 @@
-//! Running cells and telling how it goes: the same for users' grids and for the figures of the paper.
+//! Running cells and reporting progress: the same for users' grids and for the figures of the paper.
 
 use crate::console::Console;
 use crate::failure::Refused;
@@ -91,7 +91,7 @@ pub fn part(console: &Console, study: &Study, store: &Store, share: &Share) -> a
 /// # Errors
 /// Where a thread does not start.
 pub fn stated<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> anyhow::Result<Bill> {
-    // Measured once, so that studies are told by the same yardstick.
+    // Measured once, so that all studies are estimated by the same yardstick.
     static SPEED: OnceLock<Speed> = OnceLock::new();
     let speed = match SPEED.get() {
         Some(speed) => *speed,
@@ -103,7 +103,7 @@ pub fn stated<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> anyhow::Result<B
     Ok(bill(cells.into_iter().map(Cell::cost), speed))
 }
 
-/// Prints what `--dry-run` tells.
+/// Prints what `--dry-run` shows.
 ///
 /// # Errors
 /// Where standard output is closed.

@@ -30,7 +30,7 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// Writes the scripts for what is missing, and submits them unless told not to.
+    /// Writes the scripts for what is missing, and submits them unless asked not to.
     ///
     /// # Errors
     /// Where earlier jobs are still in the queue, a script cannot be written, or sbatch refuses.
@@ -162,7 +162,7 @@ fn sbatch(words: &[&str]) -> anyhow::Result<String> {
         let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
         return Err(Refused(format!("sbatch refused: {said}")).into());
     }
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let answer = String::from_utf8_lossy(&output.stdout).into_owned();
     // With several clusters it is `number;cluster`.
-    Ok(told.trim().split(';').next().unwrap_or_default().to_string())
+    Ok(answer.trim().split(';').next().unwrap_or_default().to_string())
 }

@@ -6,10 +6,10 @@ use ebbing_studies::{CellState, Store};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Failures that are told in full.
-const TOLD: usize = 5;
+/// How many failures are printed in full.
+const SHOWN_IN_FULL: usize = 5;
 
-/// Tell how many cells are done, running, failed or missing
+/// Show how many cells are done, running, failed or missing
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   ebbing study status depths")]
@@ -39,7 +39,7 @@ pub struct CollectArgs {
 }
 
 impl Args {
-    /// Looks and tells.
+    /// Looks and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let store = Store::open(&self.folder)?;
         let status = store.status()?;
@@ -69,11 +69,11 @@ impl Args {
         let heading = format!("Study {} in {}", manifest.name, self.folder.display());
         let mut screen = Screen::new(&escape_markup(&heading))
             .table(&Table::new("").text("cells", &names).integer("number", &counts))?;
-        for (number, why) in troubles.iter().take(TOLD) {
+        for (number, why) in troubles.iter().take(SHOWN_IN_FULL) {
             screen = screen.paragraph(&escape_markup(&format!("Cell {number}: {why}")));
         }
-        if troubles.len() > TOLD {
-            screen = screen.paragraph(&format!("… and {} more.", troubles.len() - TOLD));
+        if troubles.len() > SHOWN_IN_FULL {
+            screen = screen.paragraph(&format!("… and {} more.", troubles.len() - SHOWN_IN_FULL));
         }
         if status.done() == store.count() {
             screen = screen.next("more", &format!("ebbing study collect {}", self.folder.display()));
@@ -83,7 +83,7 @@ impl Args {
 }
 
 impl CollectArgs {
-    /// Collects and tells.
+    /// Collects and prints.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let store = Store::open(&self.folder)?;
         let frame = store.frame(self.partial)?;
@@ -92,9 +92,9 @@ impl CollectArgs {
         let done = store.status()?.done();
         if self.json {
             let files = [csv.display().to_string(), parquet.display().to_string()];
-            let told =
+            let answer =
                 json!({ "study": name, "cells": store.count(), "done": done, "rows": frame.len(), "files": files });
-            return console.print_json(&told);
+            return console.print_json(&answer);
         }
         let heading = format!("Study {name}: {} rows of {done} cells", frame.len());
         let screen = Screen::new(&escape_markup(&heading))

@@ -174,7 +174,7 @@ fn against_null(pairs: &[&PairOrderParameters]) -> String {
     }
     let verb = |n: usize| if n == 1 { "conflicts" } else { "conflict" };
     format!(
-        "Of {} {more} {} more than with shuffled targets, {less} less (two-sided p ≤ {} each); the other {} cannot be told from \
+        "Of {} {more} {} more than with shuffled targets, {less} less (two-sided p ≤ {} each); the other {} cannot be distinguished from \
          chance.",
         counted(pairs.len(), "pair"),
         verb(more),
@@ -283,7 +283,8 @@ mod tests {
         assert!(finding(0.326, 0.01).starts_with("Of 1 pair 0 conflict more than with shuffled targets, 1 less"));
         // Outside the central range, yet not significant.
         assert!(
-            finding(0.326, 0.059).contains("0 less") && finding(0.326, 0.059).contains("the other 1 cannot be told")
+            finding(0.326, 0.059).contains("0 less")
+                && finding(0.326, 0.059).contains("the other 1 cannot be distinguished")
         );
         pair.null = None;
         assert_eq!(against_null(&[&pair]), "");

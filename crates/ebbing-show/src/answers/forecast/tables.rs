@@ -75,7 +75,7 @@ fn resampled(mut table: Table, forecast: &Forecast) -> Table {
     table
 }
 
-/// A part of what resampling tells of a pair: its ending in files, what it is, and where it is found.
+/// A part of what resampling shows of a pair: its ending in files, what it is, and where it is found.
 type Part = (&'static str, &'static str, fn(&PairOrderParameters) -> Option<&OrderParameters>);
 
 const PARTS: [Part; 5] = [

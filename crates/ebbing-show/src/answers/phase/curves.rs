@@ -38,7 +38,7 @@ fn quantity(
     let penalties = curves.iter().map(|c| c.curves.len()).max().unwrap_or_default();
     let mut drawn = Vec::new();
     if curves.len() > 1 && penalties > 1 && curves.len().max(penalties) <= OKABE_ITO.len() {
-        // Colors tell the values, dashes the penalties, each with samples of its own.
+        // Colors stand for the values, dashes for the penalties, each with samples of its own.
         for (k, c) in curves.iter().enumerate() {
             let color = OKABE_ITO[(base + k) % OKABE_ITO.len()];
             panel = panel.line(Line::sample(&valued(axis, c.value)).color(color).dash(Dash::Solid));

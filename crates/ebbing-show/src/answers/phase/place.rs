@@ -55,7 +55,7 @@ impl Show for PhasePlace {
 /// Where the width lies and what to do (markup).
 fn answer(place: &PhasePlace) -> Vec<String> {
     let mut all = match &place.location {
-        None => vec!["Give --width N to be told in which regime a network of that width is.".to_string()],
+        None => vec!["Give --width N to see in which regime a network of that width is.".to_string()],
         Some(location) => {
             let near =
                 if location.near_critical { " This load is within 0.1 % of the boundary: near critical." } else { "" };

@@ -163,7 +163,7 @@ unsafe fn fill(
     }
 }
 
-/// Does pieces of work 0..count, in parallel if told.
+/// Does pieces of work 0..count, in parallel if asked.
 fn each(count: usize, parallel: bool, work: &(dyn Fn(usize) + Sync)) {
     if parallel {
         (0..count).into_par_iter().with_max_len(1).for_each(work);

@@ -62,11 +62,11 @@ const ROUNDINGS: [f64; 3] = [0.1, 0.01, 0.001];
 const STAGE: f64 = 1e-4;
 /// A κ below half of this is reached from it in stages, in units of the loss.
 const KAPPA: f64 = 0.1;
-/// By what damping is multiplied after a step that lowers the objective about as foretold, after one that does not lower it, and after one
-/// that lowers it by far less than foretold.
+/// By what damping is multiplied after a step that lowers the objective about as predicted, after one that does not lower it, and after one
+/// that lowers it by far less than predicted.
 const DAMPING: (f64, f64, f64) = (1.0 / 3.0, 4.0, 2.0);
-/// What a step lowers the objective by, over what its quadratic model foretells: less than the first is far less, more than the second
-/// about as foretold (K. Madsen, H. B. Nielsen and O. Tingleff 2004). So most steps are accepted at once.
+/// What a step lowers the objective by, over what its quadratic model predicts: less than the first is far less, more than the second
+/// about as predicted (K. Madsen, H. B. Nielsen and O. Tingleff 2004). So most steps are accepted at once.
 const GAINS: (f64, f64) = (0.25, 0.75);
 /// The least and the most damping, in units of the penalty (the tangent kernel's mean eigenvalue where there is none).
 const DAMPINGS: (f64, f64) = (1e-9, 1e12);
@@ -299,11 +299,11 @@ impl<'a> Minimizer<'a> {
                 }
                 mu *= DAMPING.1;
             }
-            let Some((next, foretold)) = next else {
+            let Some((next, predicted)) = next else {
                 // Rounding errors end a stage too: at a minimum, if the gradient says so.
                 return end(if gradient <= stage.tolerance { Stop::Converged } else { Stop::Stalled });
             };
-            let gain = (point.objective - next.objective) / foretold;
+            let gain = (point.objective - next.objective) / predicted;
             let factor = match gain {
                 gain if gain > GAINS.1 => DAMPING.0,
                 gain if gain < GAINS.0 => DAMPING.2,
@@ -323,7 +323,7 @@ impl<'a> Minimizer<'a> {
         bent && !self.settings.readout_only && self.scales.len() > 1
     }
 
-    /// Where the step of `system` leads, with all second derivatives if `hessian` has them, and by how much that was foretold to
+    /// Where the step of `system` leads, with all second derivatives if `hessian` has them, and by how much that was predicted to
     /// lower the objective; with the second-order correction `−(cJᵀJ+S)⁻¹ cJᵀ f''(δ,δ)/2` where that is lower: the geodesic
     /// acceleration of M. Transtrum and J. Sethna (2012), with f'' from a difference along δ.
     fn along(
@@ -340,13 +340,13 @@ impl<'a> Minimizer<'a> {
             },
             |hessian| hessian.step(system),
         );
-        let foretold = self.problem.foretold(point, &step, &first_order, system.damping());
+        let predicted = self.problem.predicted(point, &step, &first_order, system.damping());
         let plain = self.problem.along(point, &step, 1.0, rounding);
         let near = self.problem.along(point, &step, PROBE, rounding);
         // r = y − f: f(θ + hδ) − f(θ) − hJδ = h²/2 f''(δ,δ).
         let bend = (&point.r - &near.r) - &first_order * Scale(PROBE);
         let correction = self.problem.step(system.undo(&(bend * Scale(1.0 / (PROBE * PROBE)))));
         let bent = self.problem.along(&plain, &correction, 1.0, rounding);
-        (if bent.objective < plain.objective { bent } else { plain }, foretold)
+        (if bent.objective < plain.objective { bent } else { plain }, predicted)
     }
 }

@@ -182,7 +182,7 @@ impl Problem {
 
     /// By how much a step with damping μ lowers the quadratic model that it minimizes: `−½ ∇E·δ + ½ μ|δ|²`, since
     /// `Hδ = −∇E − μδ`; `first_order` is what the step adds to outputs.
-    pub fn foretold(&self, point: &Point, step: &Step, first_order: &Mat<f64>, mu: f64) -> f64 {
+    pub fn predicted(&self, point: &Point, step: &Step, first_order: &Mat<f64>, mu: f64) -> f64 {
         let (own, weights) = (&step.weights, &point.weights);
         let off = &weights.readout - &self.center;
         let mut slope = self.pull * inner(&off, &own.readout) - self.loss * inner(&point.r, first_order);

@@ -186,8 +186,8 @@ fn steps_solve_the_dense_system() {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let bent: Vec<f64> = (0..size).map(|e| (0..size).map(|k| h[(e, k)] * want[k]).sum()).collect();
         let model = dot(&gradient, &want) - 0.5 * (dot(&want, &bent) - mu * dot(&want, &want));
-        let foretold = d.problem.foretold(&d.point, &d.problem.step(step), &first_order, mu);
-        assert!((foretold / model - 1.0).abs() < 1e-5, "{activation:?} {targets}: {foretold} {model}");
+        let predicted = d.problem.predicted(&d.point, &d.problem.step(step), &first_order, mu);
+        assert!((predicted / model - 1.0).abs() < 1e-5, "{activation:?} {targets}: {predicted} {model}");
     }
     assert!(held > 0, "no unit rests on a kink here: the test needs one that does");
 }
@@ -246,7 +246,7 @@ fn products_with_the_hessian_are_those_of_the_gradient() {
 }
 
 /// Two hidden layers of linear units: the step with all second derivatives solves its damped system to the accuracy that is
-/// asked for, and lowers the quadratic model of the objective as foretold.
+/// asked for, and lowers the quadratic model of the objective as predicted.
 #[test]
 fn steps_with_all_second_derivatives_solve_their_system() {
     let Dense { problem, point, act, .. } = dense(Activation::Linear, 2, 1, 0.0);
@@ -267,8 +267,8 @@ fn steps_with_all_second_derivatives_solve_their_system() {
     // Galerkin: ½(μ|δ|² − ∇E·δ) is what the undamped model falls by.
     let (product, _) = hessian.times(&step);
     let model = -step.along(&hessian.gradient()) - 0.5 * step.along(&product);
-    let foretold = problem.foretold(&point, &step, &outputs, 5.0);
-    assert!((foretold / model - 1.0).abs() < 1e-9, "{foretold} {model}");
+    let predicted = problem.predicted(&point, &step, &outputs, 5.0);
+    assert!((predicted / model - 1.0).abs() < 1e-9, "{predicted} {model}");
 }
 
 /// A linear network, the readout free: given a, the minimum over W is a ridge regression in closed form, and the
@@ -443,7 +443,7 @@ fn the_first_task_may_have_a_solver_of_its_own() {
     assert_eq!(solvers, [true, false, false]);
 }
 
-/// A small κ is come to in stages, kinks are sharpened at the last of them.
+/// A small κ is reached in stages, kinks are sharpened at the last of them.
 #[test]
 fn stages_lead_to_small_penalties() {
     let of = |kappa: f64| -> Vec<(f64, f64)> {

@@ -44,7 +44,7 @@ fields! {
         sigma_readout: Option<f64> = None, value("SIGMA"), usual("that of all weights"), range(Range::DEVIATION);
         /// Bound on the norm |a|^2/N of every readout: nothing diverges any more
         readout_norm: Option<f64> = None, value("C"), range(Range::POSITIVE);
-        /// Inverse temperature; inf interpolates the training data, anything else is told as curves alone
+        /// Inverse temperature; inf interpolates the training data, anything else is reported as curves alone
         beta: f64 = f64::INFINITY, value("BETA"), range(Range::POSITIVE_OR_INF);
         /// Nonlinearity
         activation: Activation = Activation::Relu;
@@ -195,7 +195,7 @@ impl PhaseRequest {
         if self.curves_alone() { 100 } else { 400 }
     }
 
-    /// Tasks of a protocol, two of 400 examples each (more of 100) unless told; of permuted ones the first stays as it is, as in
+    /// Tasks of a protocol, two of 400 examples each (more of 100) by default; of permuted ones the first stays as it is, as in
     /// the paper. A pair is one of the tasks that a forecast draws.
     fn recipe(&self, protocol: ProtocolKind) -> Result<Recipe> {
         if self.tasks.tasks.is_some() || !self.pair.is_empty() {

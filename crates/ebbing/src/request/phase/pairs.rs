@@ -118,7 +118,7 @@ impl PhaseRequest {
 
     /// Refuses what a table of all pairs does not use.
     pub(super) fn refuse_idle_with_pairs(&self) -> Result<()> {
-        let unused = "is not used with --pairs, which tells similarities and critical loads as lambda grows";
+        let unused = "is not used with --pairs, which reports similarities and critical loads as lambda grows";
         if let Some(lambda) = self.lambda.iter().find(|l| l.is_finite()) {
             return Err(Error::setting("--lambda", lambda, unused));
         }

@@ -156,7 +156,7 @@ pub struct Remedy {
     pub forecast_error: Option<f64>,
     /// Whether the gain exceeds twice its standard error over draws; none for one draw.
     pub beyond_noise: Option<bool>,
-    /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
+    /// What trained networks are to be expected to lose, by the theory that came closest to measured ones.
     pub expected: Option<Expected>,
     /// Whether it needs to know the task at test time.
     pub task_known: bool,

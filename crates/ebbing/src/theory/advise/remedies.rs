@@ -207,7 +207,7 @@ impl<'a> Search<'a> {
         self.remedies.push((Remedy { expected, ..row }, trial.outcomes.clone()));
     }
 
-    /// What networks that people train make of it, by the theory that came closest to them, from the kernels of `benches` where
+    /// What trained networks make of it, by the theory that came closest to them, from the kernels of `benches` where
     /// those are its own; none without test data.
     fn expect(&self, training: Training, benches: &[Bench], replay: Replay) -> Option<Expected> {
         let tested = self.draws.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));

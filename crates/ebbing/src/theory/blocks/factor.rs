@@ -52,7 +52,7 @@ impl Factor {
             return Ok(Factor::Blocks { common: None, w: Mat::zeros(0, n), own: (*first).clone() });
         }
         let (k_oc, k_oo) = (k.submatrix(n, 0, all - n, n), k.submatrix(n, n, all - n, all - n));
-        // Which row is at fault is told in the numbers of all rows.
+        // The row at fault is numbered among all rows.
         Factor::extend(&first, k_oc, k_oo, ridge, name).or_else(|_| Factor::plain(k, ridge, name))
     }
 

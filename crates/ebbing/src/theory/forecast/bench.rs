@@ -156,7 +156,7 @@ fn with_forgetting(
     pairs
 }
 
-/// What is done while training, as far as the evidence tells it apart.
+/// What is done while training, as far as the evidence distinguishes it.
 fn training(theory: &SingleHeadSettings) -> Training {
     if theory.replay.is_on() { Training::Replay } else { Training::Plain }
 }

@@ -1,4 +1,4 @@
-//! Everything a forecast tells about a task sequence, averaged over seeds.
+//! Everything a forecast reports on a task sequence, averaged over seeds.
 //!
 //! | Item | What it is |
 //! |---|---|
@@ -261,7 +261,7 @@ impl Computed {
     }
 }
 
-/// Everything a forecast tells about a task sequence.
+/// Everything a forecast reports on a task sequence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
     /// How matrices are to be read.
@@ -307,7 +307,7 @@ pub struct Forecast {
     pub explained: Option<VarianceExplained>,
     /// The order with the least forgetting, of the mean over seeds.
     pub order: Option<TaskOrder>,
-    /// What networks that people train are to be expected to lose, by the theory that came closest to measured ones.
+    /// What trained networks are to be expected to lose, by the theory that came closest to measured ones.
     pub expected: Option<Expected>,
     /// Final accuracy of trained networks against the examples of each class that are kept (of the first draw), where that costs
     /// little or is asked for.
@@ -419,7 +419,7 @@ impl Forecast {
             missing.dedup();
         }
         if !missing.is_empty() {
-            about.notes.push(format!("left out, since it needs kernels in memory: {}", missing.join(", ")));
+            about.notes.push(format!("not reported, since it needs kernels in memory: {}", missing.join(", ")));
         }
         let computed = Computed::of(engine, &first.sizes(), settings, context);
         let networks =
@@ -455,7 +455,7 @@ struct Beside {
     keep: Option<KeepCurve>,
 }
 
-/// What a forecast tells of the tasks themselves.
+/// What a forecast reports on the tasks themselves.
 #[derive(Debug, Clone)]
 struct About {
     names: Vec<String>,
@@ -595,7 +595,7 @@ fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Re
         loss: Averaged::of(tests.iter().map(|t| &t.loss))?,
         generalization: Averaged::of(tests.iter().map(|t| &t.generalization))?,
         metrics: metrics.transpose()?,
-        // Where seeds differ in whether it is anything else, it is told for none.
+        // Where seeds differ in whether it is anything else, it is reported for none.
         task_accuracy: Averaged::of_some(tests.iter().map(|t| t.task_accuracy.as_ref()))?,
         accuracy,
     }))

@@ -31,18 +31,18 @@ use crate::theory::task_order::{OrderRank, SearchResult, TaskOrder};
 /// let (settings, context) = (ForecastSettings::default(), Context::default());
 /// let orders = ForecastOrders::new(&tasks, &settings, &context)?;
 /// let reordered = Forecast::of(&[tasks.ordered(&[3, 1, 2])?], &settings, &context)?;
-/// let (told, known) = (orders.forecast(&[3, 1, 2])?.forgetting, reordered.forgetting);
-/// let (told, known) = (told.unwrap().mean, known.unwrap().mean);
+/// let (found, known) = (orders.forecast(&[3, 1, 2])?.forgetting, reordered.forgetting);
+/// let (found, known) = (found.unwrap().mean, known.unwrap().mean);
 /// // Rounding, times the condition of the kernels.
-/// assert!((told[2][0] - known[2][0]).abs() < 1e-9);
+/// assert!((found[2][0] - known[2][0]).abs() < 1e-9);
 /// # Ok::<(), ebbing::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct ForecastOrders {
-    told: About,
+    answer: About,
     settings: ForecastSettings,
     engine: Engine,
-    /// The same by the theory that came closest to networks that people train, where it is one that orders share kernels in.
+    /// The same by the theory that came closest to trained networks, where it is one that orders share kernels in.
     trained: Option<(SingleHeadSettings, Engine)>,
     /// What guessing gives.
     chance: f64,
@@ -100,7 +100,7 @@ impl ForecastOrders {
         let found = (settings.order && sequence.tasks.len() > 1).then(|| engine.best(&parts(3)));
         let found = found.transpose()?;
         let mut orders = ForecastOrders {
-            told: About::of(sequence, 1),
+            answer: About::of(sequence, 1),
             settings: settings.clone(),
             best: None,
             computed: Computed { engine: super::Engine::Memory, bytes: kept(&sequence.sizes()).bytes },
@@ -115,7 +115,7 @@ impl ForecastOrders {
 
     /// The number of tasks.
     pub fn tasks(&self) -> usize {
-        self.told.names.len()
+        self.answer.names.len()
     }
 
     /// Bytes that the kernels and factors take.
@@ -134,16 +134,16 @@ impl ForecastOrders {
         let (learned, trained) = rayon::join(|| self.learned(&places), || self.trained(&places));
         let (learned, trained) = (learned?, trained?);
         let best = self.best.as_ref().map(|best| beside(&places, &learned.forgetting, best, self.engine.examples()));
-        let mut told = self.told.clone();
-        told.names = places.iter().map(|&t| self.told.names[t].clone()).collect();
+        let mut answer = self.answer.clone();
+        answer.names = places.iter().map(|&t| self.answer.names[t].clone()).collect();
         let beside = Beside { order: best, ..Beside::default() };
-        told.forecast(&self.settings, (&[learned], trained), vec![self.pairs_of(order)], beside, self.computed)
+        answer.forecast(&self.settings, (&[learned], trained), vec![self.pairs_of(order)], beside, self.computed)
     }
 
     fn learned(&self, places: &[usize]) -> Result<SingleHeadForecast> {
         let scores = self.engine.follow(places)?;
         let worst = scores.conditions.iter().copied().fold(0.0, f64::max);
-        let right = digits(worst, &self.told.names[places[0]])?;
+        let right = digits(worst, &self.answer.names[places[0]])?;
         Ok(SingleHeadForecast::of(scores, right, false))
     }
 
@@ -250,30 +250,30 @@ mod tests {
                 let settings = ForecastSettings { theory, ..Default::default() };
                 let orders = ForecastOrders::new(&sequence, &settings, &crate::Context::default()).unwrap();
                 let order: Vec<usize> = [3, 1, 2, 4].into_iter().filter(|t| *t <= orders.tasks()).collect();
-                let told = orders.forecast(&order).unwrap();
+                let answer = orders.forecast(&order).unwrap();
                 let whole =
                     Forecast::of(&[sequence.ordered(&order).unwrap()], &settings, &crate::Context::default()).unwrap();
-                assert!(near(&told.forgetting.mean, &whole.forgetting.mean), "{mode:?}");
-                assert_eq!(told.tasks, whole.tasks);
-                assert_eq!(told.train_accuracy, whole.train_accuracy);
-                assert_eq!(told.test.is_some(), whole.test.is_some());
-                assert_eq!(told.expected.is_some(), whole.test.is_some());
-                assert_eq!(told.expected, whole.expected, "{mode:?}");
-                for (a, b) in told.test.iter().zip(&whole.test) {
+                assert!(near(&answer.forgetting.mean, &whole.forgetting.mean), "{mode:?}");
+                assert_eq!(answer.tasks, whole.tasks);
+                assert_eq!(answer.train_accuracy, whole.train_accuracy);
+                assert_eq!(answer.test.is_some(), whole.test.is_some());
+                assert_eq!(answer.expected.is_some(), whole.test.is_some());
+                assert_eq!(answer.expected, whole.expected, "{mode:?}");
+                for (a, b) in answer.test.iter().zip(&whole.test) {
                     assert!(near(&a.loss.mean, &b.loss.mean) && near(&a.generalization.mean, &b.generalization.mean));
                     assert_eq!(a.accuracy, b.accuracy);
                 }
-                for (a, b) in told.pairs.iter().zip(&whole.pairs) {
+                for (a, b) in answer.pairs.iter().zip(&whole.pairs) {
                     assert_eq!((a.first, a.second), (b.first, b.second));
                     assert!((a.values.gamma_rf - b.values.gamma_rf).abs() < ROUNDING);
                     assert!((a.values.f21 - b.values.f21).abs() < ROUNDING);
                 }
-                let (a, b) = (told.order.unwrap(), whole.order.unwrap());
+                let (a, b) = (answer.order.unwrap(), whole.order.unwrap());
                 assert_eq!((a.order, a.method, a.tried), (b.order, b.method, b.tried), "{mode:?}");
                 assert!((a.forgetting - b.forgetting).abs() < ROUNDING && (a.worst - b.worst).abs() < ROUNDING);
-                assert!((told.f21_at_lambda_zero.unwrap() - whole.f21_at_lambda_zero.unwrap()).abs() < ROUNDING);
+                assert!((answer.f21_at_lambda_zero.unwrap() - whole.f21_at_lambda_zero.unwrap()).abs() < ROUNDING);
                 // Digits are estimates from random probes of the same kernels, made in another order of operations.
-                assert!((told.digits - whole.digits).abs() < 0.5, "{} {}", told.digits, whole.digits);
+                assert!((answer.digits - whole.digits).abs() < 0.5, "{} {}", answer.digits, whole.digits);
             }
         }
     }
@@ -281,17 +281,17 @@ mod tests {
     #[test]
     fn an_order_is_the_same_whatever_was_followed_before() {
         let sequence = &sequences()[0];
-        let told = |orders: &[&[usize]]| {
+        let answer = |orders: &[&[usize]]| {
             let made = ForecastOrders::new(sequence, &ForecastSettings::default(), &crate::Context::default()).unwrap();
             let last = orders.iter().map(|order| made.forecast(order).unwrap()).last().unwrap();
             // To the bit: the steps that two orders share are the same operations.
             (last.forgetting.mean, last.test.unwrap().loss.mean, last.expected)
         };
-        let alone = told(&[&[2, 1, 4, 3]]);
+        let alone = answer(&[&[2, 1, 4, 3]]);
         for before in [[2, 1, 3, 4], [2, 3, 4, 1], [1, 2, 4, 3], [2, 1, 4, 3]] {
-            assert_eq!(told(&[&before, &[2, 1, 4, 3]]), alone, "{before:?}");
+            assert_eq!(answer(&[&before, &[2, 1, 4, 3]]), alone, "{before:?}");
         }
-        assert_ne!(told(&[&[2, 1, 3, 4]]).0, alone.0);
+        assert_ne!(answer(&[&[2, 1, 3, 4]]).0, alone.0);
     }
 
     #[test]

@@ -161,7 +161,7 @@ fn shape(fit: &ForgettingFit) -> String {
             format!(", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {f_max} and τ {tau} tasks{r2}")
         }
         (CurveShape::Zero, ..) => String::new(),
-        (CurveShape::Undetermined, ..) => " (how it rises, these points do not tell)".into(),
+        (CurveShape::Undetermined, ..) => " (how it rises, these points do not show)".into(),
         (shape, ..) => match (fit.saturating(), fit.tau_interval) {
             (Some((f_max, tau)), (low, high)) => format!(
                 ", rising as F_max(1 − e^(−(t−1)/τ)) with F_max {} and τ {} tasks at best, which these points do not determine ({})",
@@ -209,17 +209,17 @@ fn explained(found: &VarianceExplained) -> String {
 
 /// The best point of a sweep: by accuracy where targets name classes, then by forgetting; nothing to say of a single one.
 fn best_of(which: &str, sweep: &[SweepForecast], tested: bool) -> Option<String> {
-    let told: Vec<&SweepForecast> = sweep.iter().filter(|point| point.final_forgetting.is_some()).collect();
+    let answer: Vec<&SweepForecast> = sweep.iter().filter(|point| point.final_forgetting.is_some()).collect();
     let lost = |point: &SweepForecast| (-point.accuracy.unwrap_or(0.0), point.final_forgetting.unwrap_or(f64::NAN));
     let order = |a: &&&SweepForecast, b: &&&SweepForecast| {
         let (a, b) = (lost(a), lost(b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     };
-    let (best, worst) = (told.iter().min_by(order)?, told.iter().max_by(order)?);
+    let (best, worst) = (answer.iter().min_by(order)?, answer.iter().max_by(order)?);
     if lost(best) == lost(worst) {
         return None;
     }
-    let told = |point: &SweepForecast| {
+    let answer = |point: &SweepForecast| {
         let forgetting = Estimate { value: point.final_forgetting?, standard_error: point.standard_error };
         let accuracy = point.accuracy.map(|value| Estimate { value, standard_error: point.accuracy_error });
         let of = if tested { "accuracy" } else { "training accuracy" };
@@ -229,7 +229,7 @@ fn best_of(which: &str, sweep: &[SweepForecast], tested: bool) -> Option<String>
     };
     // What penalties do depends on the temperature that is held fixed.
     let at = if best.beta.is_finite() { format!(" at β = {}", chosen(best.beta)) } else { String::new() };
-    Some(format!("{which}{at}, the best is {}, the worst {}.", told(best)?, told(worst)?))
+    Some(format!("{which}{at}, the best is {}, the worst {}.", answer(best)?, answer(worst)?))
 }
 
 /// Accuracies among each task's own classes.
@@ -286,20 +286,20 @@ mod tests {
     fn sentences_carry_the_numbers() {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 3, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
-        let mut told = Forecast::of(&[tasks], &ForecastSettings::default(), &crate::Context::default()).unwrap();
-        told.worst =
+        let mut answer = Forecast::of(&[tasks], &ForecastSettings::default(), &crate::Context::default()).unwrap();
+        answer.worst =
             Some(WorstPair { first: 1, second: 3, conflict: 0.4, gamma_rf: 0.5, reading: Reading::DifferentRules });
-        told.forgetting.mean[2][0] = 0.3123;
-        told.forgetting.standard_error = Some(vec![vec![0.0211; 3]; 3]);
-        (told.f21_at_lambda_zero, told.delta_f21) = (Some(0.5), Some(-0.125));
-        told.order =
-            Some(TaskOrder { order: vec![2, 1, 3], forgetting: 0.2, given: 0.25, gain: 0.05, ..told.order.unwrap() });
-        told.notes = vec!["mind this".into()];
-        let said = told.sentences();
-        told.tasks[1] = "cats".into();
-        let named = told.sentences().join(" ");
+        answer.forgetting.mean[2][0] = 0.3123;
+        answer.forgetting.standard_error = Some(vec![vec![0.0211; 3]; 3]);
+        (answer.f21_at_lambda_zero, answer.delta_f21) = (Some(0.5), Some(-0.125));
+        answer.order =
+            Some(TaskOrder { order: vec![2, 1, 3], forgetting: 0.2, given: 0.25, gain: 0.05, ..answer.order.unwrap() });
+        answer.notes = vec!["mind this".into()];
+        let said = answer.sentences();
+        answer.tasks[1] = "cats".into();
+        let named = answer.sentences().join(" ");
         assert!(named.contains("The best order found is 2 (cats), 1, 3: "), "{named}");
-        assert!(said[0].starts_with("Tasks ") && said[0].contains(&told.worst.unwrap().words()), "{said:?}");
+        assert!(said[0].starts_with("Tasks ") && said[0].contains(&answer.worst.unwrap().words()), "{said:?}");
         assert!(said[1].starts_with("Forecast forgetting of task 1 after 3 tasks is 0.31 ± 0.02"), "{said:?}");
         assert_eq!(
             said[2],
@@ -310,16 +310,16 @@ mod tests {
             "{said:?}"
         );
         let less = "The best order found is 2 1 3: mean final forgetting 0.200 instead of 0.250 (20.0 % less; ";
-        assert!(said[4].starts_with("Networks that people train"), "{said:?}");
+        assert!(said[4].starts_with("Trained networks"), "{said:?}");
         assert!(said[5].starts_with(less), "{said:?}");
         assert!(said[6].starts_with("Of one draw of tasks some order is always the best"), "{said:?}");
         assert_eq!(said[7], "Note: mind this.");
         // Sums of shares of examples are right to rounding: what is below that is 0.
         assert!(!said[3].contains("e-1"), "{said:?}");
         // Alone, a task has nothing to be forgotten by.
-        told.forgetting.mean.truncate(1);
-        assert_eq!(told.sentences().len(), said.len() - 1);
-        told.fit = None;
-        assert_eq!(told.first_task(), None);
+        answer.forgetting.mean.truncate(1);
+        assert_eq!(answer.sentences().len(), said.len() - 1);
+        answer.fit = None;
+        assert_eq!(answer.first_task(), None);
     }
 }

@@ -176,12 +176,12 @@ mod tests {
                 same("forgetting", &found.forgetting, &known.forgetting);
                 assert_eq!(found.train_accuracy, known.train_accuracy, "{}", name("accuracy"));
                 assert_eq!(found.ranks, known.ranks, "{}", name("ranks"));
-                let (tested, told) = (found.test.unwrap(), known.test.unwrap());
-                same("loss", &tested.loss, &told.loss);
-                same("alone", &[tested.alone], &[told.alone]);
-                assert_eq!(tested.accuracy, told.accuracy, "{}", name("test accuracy"));
-                assert_eq!(tested.task_accuracy, told.task_accuracy, "{}", name("task accuracy"));
-                assert_eq!(tested.alone_accuracy, told.alone_accuracy, "{}", name("accuracy alone"));
+                let (tested, answer) = (found.test.unwrap(), known.test.unwrap());
+                same("loss", &tested.loss, &answer.loss);
+                same("alone", &[tested.alone], &[answer.alone]);
+                assert_eq!(tested.accuracy, answer.accuracy, "{}", name("test accuracy"));
+                assert_eq!(tested.task_accuracy, answer.task_accuracy, "{}", name("task accuracy"));
+                assert_eq!(tested.alone_accuracy, answer.alone_accuracy, "{}", name("accuracy alone"));
                 close(&name("F_21 at λ = 0"), found.f21_at_lambda_zero.unwrap(), known.f21_at_lambda_zero.unwrap());
             }
         }

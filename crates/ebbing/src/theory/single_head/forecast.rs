@@ -162,7 +162,7 @@ impl SingleHead {
 }
 
 impl SingleHeadForecast {
-    /// What scores tell, right to so many digits.
+    /// What scores show, right to so many digits.
     pub(crate) fn of(scores: Scores, digits: f64, variance: bool) -> SingleHeadForecast {
         // Outputs are right to `accuracy`, losses are their squares, and differences of losses are as good as outputs.
         let accuracy = accuracy(digits);

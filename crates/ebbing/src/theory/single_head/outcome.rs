@@ -19,7 +19,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// What scores `[t][s]` on training and held-out data tell, of so many examples learned.
+    /// What scores `[t][s]` on training and held-out data show, of so many examples learned.
     pub(crate) fn of(train: &[Vec<Score>], held_out: Option<&[Vec<Score>]>, learned: usize) -> Result<Outcome> {
         let last = train.len() - 1;
         let forgetting = losses(train)[last][..last].iter().sum::<f64>() / last.max(1) as f64;

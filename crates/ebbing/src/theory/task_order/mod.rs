@@ -110,7 +110,7 @@ pub struct TaskOrder {
 /// Searches the order of tasks that minimizes the mean final forgetting `Σ_{s<T} F[T][s]/(T−1)`.
 ///
 /// With replay, in modes other than `gibbs`, orders are compared without it; the forecasts of the order found and of the
-/// order given are with it, and the one found is told only where it is the better of the two.
+/// order given are with it, and the one found is reported only where it is the better of the two.
 ///
 /// Cost for P examples per task, once kernels and factors are made: about 2 T P² per task learned, and there are
 /// `e·T!` of those for all orders. Memory: all kernels between tasks, within the budget of the settings.
@@ -190,7 +190,7 @@ fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, context: &Co
         given: before,
         gain: if better { before - after } else { 0.0 },
         accuracy: accuracy(best).zip(accuracy(&old)).map(|(found, given)| [found, given]),
-        worst: settings.rank.told(worst),
+        worst: settings.rank.from_score(worst),
         gain_error: gain.standard_error,
         within_noise: gain.standard_error.map(|error| gain.value <= error * luckiest),
         forecast: if better { &reordered[0] } else { &given[0] }.forgetting()?,
@@ -331,7 +331,7 @@ impl OrderRank {
     }
 
     /// Forgetting or accuracy of that number.
-    fn told(self, value: f64) -> f64 {
+    fn from_score(self, value: f64) -> f64 {
         match self {
             OrderRank::Forgetting => value,
             OrderRank::Accuracy => 1.0 - value,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! for two random vectors z, those that a kernel in memory is looked at with. `K^{-1}z` is solved for beside other right-hand
-//! sides; the second inverse is that of the factor where single precision can tell, and solved for where it cannot.
+//! sides; the second inverse is that of the factor where single precision can resolve it, and solved for where it cannot.
 
 use super::Whole;
 use super::products::{add_sums, beside};
@@ -16,7 +16,7 @@ use crate::linalg::{Mat, TiledCholesky, dependent_rows, dot, singular};
 use crate::rng::Stream;
 use crate::theory::blocks::factor::digits;
 
-/// Condition numbers that single precision can tell: of its seven digits one is left.
+/// Condition numbers that single precision can resolve: of its seven digits one is left.
 const SINGLE: f64 = 1e6;
 
 impl Whole<'_> {

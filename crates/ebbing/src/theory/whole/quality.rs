@@ -78,8 +78,10 @@ impl Whole<'_> {
     pub(super) fn digits(&self) -> Result<f64> {
         let mut least = f64::INFINITY;
         for (system, numbers) in &self.heard {
-            let told = |name: &str| numbers.get(name).copied().unwrap_or(0.0);
-            least = least.min(digits(told("condition"), &self.tasks[system.task].name)?).min(-told("residual").log10());
+            let forecast = |name: &str| numbers.get(name).copied().unwrap_or(0.0);
+            least = least
+                .min(digits(forecast("condition"), &self.tasks[system.task].name)?)
+                .min(-forecast("residual").log10());
         }
         Ok(least)
     }

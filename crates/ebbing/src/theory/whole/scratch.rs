@@ -175,7 +175,7 @@ impl Scratch {
     }
 }
 
-/// Bytes that may still be written to the disk of a folder, where the system tells.
+/// Bytes that may still be written to the disk of a folder, where the system reports them.
 fn free_disk(folder: &Path) -> Option<f64> {
     #[cfg(unix)]
     return rustix::fs::statvfs(folder).ok().map(|disk| disk.f_bavail as f64 * disk.f_frsize as f64);

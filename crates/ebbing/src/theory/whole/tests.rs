@@ -184,7 +184,7 @@ fn the_bits_do_not_depend_on_threads_or_on_room() {
     };
     let one = run(1, 0.0);
     for (threads, room) in [(2, 0.0), (3, 1e9), (7, 1e9)] {
-        // As text, which tells every bit and takes F_pair, which is not computed in this mode, for itself.
+        // As text, which shows every bit and takes F_pair, which is not computed in this mode, for itself.
         assert_eq!(format!("{:?}", run(threads, room)), format!("{one:?}"));
     }
 }
@@ -298,7 +298,7 @@ fn digits_are_those_in_memory() {
         let theory = theory(Mode::Rf);
         let folder = tempfile::tempdir().unwrap();
         let tiled = in_tiles(&near, &theory, &cut(folder.path(), 48), &Context::default());
-        // The same two random vectors; where single precision tells the second inverse, to its relative error.
+        // The same two random vectors; where single precision resolves the second inverse, to its relative error.
         let alike = |a: f64, b: f64| assert!((a - b).abs() < 0.1, "{apart}: {a} digits in tiles, {b} in memory");
         match (tiled.map(|found| found.forecast.digits), SingleHead::new(&near, &theory, &Context::default())) {
             (Ok(a), Ok(b)) => alike(a, b.digits().min(a.max(8.0))),

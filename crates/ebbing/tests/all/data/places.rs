@@ -108,7 +108,7 @@ fn npz_of_keras_and_binary_cifar() {
 }
 
 #[test]
-fn incomplete_copies_and_unknown_names_are_told() {
+fn incomplete_copies_and_unknown_names_are_reported() {
     let root = tempfile::tempdir().unwrap();
     four(&root.path().join("mnist"), "train", "t10k", true);
     std::fs::remove_file(root.path().join("mnist/t10k-labels-idx1-ubyte.gz")).unwrap();
@@ -153,7 +153,7 @@ fn imported_sets_load_by_name() {
 }
 
 #[test]
-fn verification_tells_checksums_and_differences() {
+fn verification_reports_checksums_and_differences() {
     let root = tempfile::tempdir().unwrap();
     four(&root.path().join("mnist"), "train", "t10k", true);
     let here = places(root.path());

@@ -107,12 +107,12 @@ fn heads_and_times_that_do_not_exist_are_refused_at_any_lambda() {
         let theory = MultiHead::new(&tasks, &at(lambda, 0.5), &Context::default()).unwrap();
         let x = tasks[0].x.as_ref();
         for (head, time, word) in [(1, 0, "t is 0"), (1, 3, "t is 3"), (0, 2, "head is 0"), (2, 1, "head is 2")] {
-            let told = [
+            let answer = [
                 theory.predict(head, time, x).unwrap_err(),
                 theory.forgetting(time, head).unwrap_err(),
                 theory.generalization(time, head).unwrap_err(),
             ];
-            assert!(told.iter().all(|e| e.to_string().contains(word)), "{told:?}");
+            assert!(answer.iter().all(|e| e.to_string().contains(word)), "{answer:?}");
         }
         assert!(theory.generalization(2, 2).unwrap_err().to_string().contains("no test set"));
         assert!(theory.generalization(1, 1).is_ok());

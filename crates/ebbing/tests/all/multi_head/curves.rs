@@ -49,8 +49,11 @@ fn curves_searches_and_ways_out() {
     // Where less than one unit would do, no width does.
     let mut beyond = critical.clone();
     beyond.alpha_c = 100.0;
-    let told = beyond.locate(24, 12.0).unwrap();
-    assert!(told.advice.contains("no smaller width generalizes") && told.generalizes_below == Some(0.24), "{told:?}");
+    let answer = beyond.locate(24, 12.0).unwrap();
+    assert!(
+        answer.advice.contains("no smaller width generalizes") && answer.generalizes_below == Some(0.24),
+        "{answer:?}"
+    );
     assert!(critical.locate(24, 0.0).is_err() && critical.locate(24, 24.0).is_err());
 
     let settings = at(1.0, 1.0 + 0.5 * (critical.alpha_c - 1.0));

@@ -116,8 +116,8 @@ fn outputs_apart_are_columns_where_they_share_nothing() {
         assert_eq!(got.accuracy, want.accuracy);
     }
     let asked = ForecastSettings { features: true, ..Default::default() };
-    let told = |tasks: &TaskSequence| Forecast::of(std::slice::from_ref(tasks), &asked, &Context::default()).unwrap();
-    let (got, want) = (told(&rows), told(&shared));
+    let answer = |tasks: &TaskSequence| Forecast::of(std::slice::from_ref(tasks), &asked, &Context::default()).unwrap();
+    let (got, want) = (answer(&rows), answer(&shared));
     for (got, want) in got.pairs.iter().zip(&want.pairs) {
         within(got.values.f21, want.values.f21, 1e-10, "F21");
         within(got.values.gamma_feature, want.values.gamma_feature, 1e-10, "γ_feature");

@@ -76,11 +76,11 @@ fn replay_is_the_definition_on_concatenated_data() {
             for m in [1, 3, 7] {
                 let replay = Replay { examples: m, ..Default::default() };
                 let s = SingleHeadSettings { beta, variance, replay, architecture: relu(2), ..settings(mode, lambda) };
-                let told = SingleHead::new(&tasks, &s, &Context::default()).unwrap().forecast().unwrap();
+                let answer = SingleHead::new(&tasks, &s, &Context::default()).unwrap().forecast().unwrap();
                 let learned = joined(&tasks, |s, _| drawn(s)[..m].to_vec());
                 let [train, test] = by_definition(&s, &tasks, &learned);
                 // Rounding times a condition number below 1e3 of an elimination of up to 93 equations.
-                let off = gap(&told.forgetting, &train).max(gap(&told.test.unwrap().loss, &test));
+                let off = gap(&answer.forgetting, &train).max(gap(&answer.test.unwrap().loss, &test));
                 assert!(off < 1e-10, "{mode:?} {lambda} {beta} {m}: {off:e}");
             }
         }
@@ -92,12 +92,12 @@ fn everything_stored_is_learning_everything_at_the_end() {
     let tasks = labeled(2);
     let replay = Replay { examples: SIZES[..3].iter().sum(), budget: ReplayBudget::InAll, ..Default::default() };
     for mode in [Mode::Rf, Mode::Lazy] {
-        let told = SingleHead::new(
+        let answer = SingleHead::new(
             &tasks,
             &SingleHeadSettings { replay, ..settings(mode, f64::INFINITY) },
             &Context::default(),
         );
-        let f = told.unwrap().forgetting().unwrap();
+        let f = answer.unwrap().forgetting().unwrap();
         // Interpolation of all data: zero up to rounding squared, magnified by a condition number below 1e3.
         assert!(f[3].iter().all(|loss| *loss < 1e-18), "{mode:?} {:?}", f[3]);
         // The kernel being the same for all tasks, what was learned before does not matter.

@@ -40,7 +40,7 @@ fn problems(arrays: &[(&str, Array)]) -> Vec<String> {
     let path = write(&folder, "tasks.npz", arrays);
     let found = check_tasks(&path, &Memory::default());
     assert!(!found.usable() && found.computations.is_empty());
-    // The program tells the first of them.
+    // The program prints the first of them.
     assert_eq!(TaskSequence::load(&path).unwrap_err().to_string(), found.problems[0]);
     let file = path.display().to_string();
     found.problems.iter().map(|problem| problem.replace(&file, "FILE")).collect()
@@ -155,7 +155,7 @@ fn a_folder_is_read_in_the_order_of_its_names() {
 }
 
 #[test]
-fn every_problem_of_a_file_is_told() {
+fn every_problem_of_a_file_is_reported() {
     let (x, y) = (|| inputs(4, 3, 0), || real(&[4], &[1.0, -1.0, 1.0, -1.0]));
     let one = |name: &'static str, array: Array| problems(&[("x_1", x()), ("y_1", y()), (name, array)]);
     assert_eq!(
@@ -216,24 +216,24 @@ fn every_problem_of_a_file_is_told() {
 #[test]
 fn paths_that_hold_no_tasks_are_refused() {
     let folder = TempDir::new().unwrap();
-    let told = |path: &Path| {
+    let answer = |path: &Path| {
         let found = check_tasks(path, &Memory::default());
         assert!(!found.usable());
         assert_eq!(TaskSequence::load(path).unwrap_err().to_string(), found.problems[0]);
         found.problems.join("; ")
     };
-    assert!(told(&folder.path().join("missing.npz")).contains("No such file"));
-    assert!(told(&folder.path().join("missing.toml")).contains("No such file"));
-    assert!(told(&folder.path().join("missing.csv")).contains("No such file"));
+    assert!(answer(&folder.path().join("missing.npz")).contains("No such file"));
+    assert!(answer(&folder.path().join("missing.toml")).contains("No such file"));
+    assert!(answer(&folder.path().join("missing.csv")).contains("No such file"));
     let other = folder.path().join("tasks.dat");
     std::fs::write(&other, "1,2,3").unwrap();
     let expected = "the ending is .dat; tasks are read from an .npz, .mat or .csv file, a folder of them, or a .toml";
-    assert!(told(&other).contains(expected));
+    assert!(answer(&other).contains(expected));
     let empty = folder.path().join("empty.npz");
     std::fs::write(&empty, "").unwrap();
-    assert!(told(&empty).contains("the file's length is 0"));
+    assert!(answer(&empty).contains("the file's length is 0"));
     std::fs::write(&empty, "PK not a zip").unwrap();
-    assert!(told(&empty).contains("empty.npz: "));
+    assert!(answer(&empty).contains("empty.npz: "));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn own_tasks_can_be_preprocessed() {
 }
 
 #[test]
-fn a_check_tells_what_a_file_holds_and_costs() {
+fn a_check_reports_what_a_file_contains_and_costs() {
     let folder = TempDir::new().unwrap();
     let mut x = inputs(4, 3, 0);
     // Row 3 repeats row 0 with another target; row 2 repeats it with the same.

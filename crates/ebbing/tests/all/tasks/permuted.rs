@@ -73,7 +73,7 @@ fn ratio_zero_makes_all_tasks_the_same_view() {
 }
 
 #[test]
-fn the_first_task_is_permuted_unless_told_otherwise() {
+fn the_first_task_is_permuted_by_default() {
     let settings = Permuted { tasks: 2, p: 10, p_test: 0, ..Permuted::default() };
     let views = |s: &Permuted| -> Vec<u32> {
         s.generate(source(), 1).unwrap().tasks.iter().map(|task| task.rows.as_ref().unwrap()[0].view).collect()

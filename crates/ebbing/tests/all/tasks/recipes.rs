@@ -139,8 +139,10 @@ fn wrong_values_are_refused_with_their_place() {
     assert!(problems("tasks = \"a.toml\"")[0].contains("must name an .npz file"));
     assert!(problems("tasks = \"a.npz\"")[0].contains("a.npz: No such file"));
     assert!(problems("data = \"no-such-set\"\n[protocol]\nkind = \"split\"")[0].contains("data set is no-such-set"));
-    let told = |text: &str| problems(&format!("{text}\n[protocol]\nkind = \"split\""))[0].clone();
-    assert_eq!(told("preprocess = 3"), "FILE: preprocess is 3; must be a table: write [preprocess]");
-    assert_eq!(told("context = [3]"), "FILE: context is [3]; must be a table: write [context]");
-    assert!(told("preprocess = { whiten = [1] }").contains("whiten is a list of 1; it must be true, false or a table"));
+    let answer = |text: &str| problems(&format!("{text}\n[protocol]\nkind = \"split\""))[0].clone();
+    assert_eq!(answer("preprocess = 3"), "FILE: preprocess is 3; must be a table: write [preprocess]");
+    assert_eq!(answer("context = [3]"), "FILE: context is [3]; must be a table: write [context]");
+    assert!(
+        answer("preprocess = { whiten = [1] }").contains("whiten is a list of 1; it must be true, false or a table")
+    );
 }
