@@ -17,18 +17,20 @@ that dies is made good for. `pip install 'ebbing[dask]'` brings what it needs; t
 from __future__ import annotations
 
 import math
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from . import _ebbing
 from ._cluster_data import ClusterTask, cluster_tasks
-from ._cluster_kernels import Cluster, Load, Memory, Network, tile
+from ._cluster_kernels import Cluster, Load, Memory, tile
 from ._cluster_scores import ClusterForecast, told
 from ._cluster_theory import Settings, Theory
 from ._ebbing import __version__
 from ._progress import Listener, listener
-from ._settings import Seed, bias_variance, count, given, real, seed_of, weight_variance
-from ._statistics import metrics
+from ._requests import forecast as ebbing_forecast
+from ._settings import Seed, count, given, real, seed_of
 
 try:
     import distributed as _distributed
@@ -58,14 +60,6 @@ def forecast(
     tasks: Any,
     *,
     client: Any = None,
-    depth: int = 1,
-    activation: str = "relu",
-    mode: str = "rf",
-    lam: float = float("inf"),
-    sigma: float = 1.0,
-    bias: float = 0.0,
-    beta: float = float("inf"),
-    convention: str = "gem",
     probes: int = 8,
     rank: int = 400,
     tolerance: float = 1e-8,
@@ -74,7 +68,7 @@ def forecast(
     parts: int | None = None,
     seed: Seed = 0,
     progress: bool | Listener = False,
-    **others: Any,
+    **settings: Any,
 ) -> ClusterForecast:
     """What `ebbing.forecast` tells, of tasks whose inputs lie on a cluster's workers.
 
@@ -85,22 +79,25 @@ def forecast(
     | setting | |
     |---|---|
     | `client` | of `distributed`; the current one unless told |
-    | `depth`, `activation`, `mode`, `lam`, `sigma`, `bias`, `beta`, `convention` | as in `ebbing.forecast` |
     | `probes` | random probes per task for γ_feature and γ_sim (at least 2); all else needs none |
     | `rank` | columns of the preconditioner: P × rank numbers are held here |
     | `tolerance`, `iterations` | the relative residual that every solve is to reach, and how many iterations it may take |
     | `blocks` | `keep`: kernels stay on the workers; `recompute`: they are made for every product; `auto`: as memory allows |
     | `parts` | row blocks per task (unless told one per thread, or more where memory is short); with the same, the same bits come out |
     | `seed` | of pivots and probes |
+    | `depth`, `activation`, `mode`, `lam`, `sigma`, `beta`, `convention`, … | the network and its limit, and the metrics: as in `ebbing.forecast` |
 
     Where a solve ends above the tolerance, `converged` is False and `notes` say by how much.
     """
-    asked = {name: value for name, value in given(locals()).items() if name not in ("client", "others")}
-    _refuse(others)
-    checked = _settings(mode, lam, sigma, bias, beta, tolerance, iterations, rank, probes, blocks, seed)
+    asked = {name: value for name, value in given(locals()).items() if name not in ("client", "settings")} | given(settings)
+    _refuse(settings)
+    checked = _settings(_ebbing.checked(settings), tolerance, iterations, rank, probes, blocks, seed)
     asked_parts = None if parts is None else max(1, count(parts, "parts"))
-    network = Network(count(depth, "depth"), activation, real(lam, "lam"), checked.sigma2, bias_variance(bias))
-    _try_out(network, checked, convention)
+    convention = settings.get("convention", "gem")
+    network = {name: value for name, value in settings.items() if name not in ("mode", "beta", "convention")}
+    # What is wrong with a kernel's settings is said before any work.
+    for time in (1, 2):
+        tile(network, checked.kind(time, time), np.ones((1, 1)), np.ones((1, 1)))
     client = _client(client)
     _check_package(client)
     memory = Memory.of(client)
@@ -125,55 +122,29 @@ def forecast(
     return told(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
 
 
-def _refuse(others: dict[str, Any]) -> None:
-    for name in others:
+def _refuse(settings: dict[str, Any]) -> None:
+    for name in settings:
         if name in _ELSEWHERE:
             raise TypeError(f"{name}: a forecast on a cluster has no such setting ({_ELSEWHERE[name]})")
-        raise TypeError(f"forecast() got an unexpected keyword argument {name!r}")
+        if name not in signature(ebbing_forecast).parameters or name in ("max_p", "tasks"):
+            raise TypeError(f"forecast() got an unexpected keyword argument {name!r}")
 
 
 def _settings(
-    mode: str,
-    lam: float,
-    sigma: float,
-    bias: float,
-    beta: float,
-    tolerance: float,
-    iterations: int,
-    rank: int,
-    probes: int,
-    blocks: str,
-    seed: Seed,
+    theory: dict[str, Any], tolerance: float, iterations: int, rank: int, probes: int, blocks: str, seed: Seed
 ) -> Settings:
     """Settings in their ranges; λ = ∞ in mode `gibbs` is mode `ntk`, or at a finite β what only learns the first task."""
-    if mode not in ("rf", "ntk", "lazy", "gibbs"):
-        raise ValueError(f"mode is {mode!r}; it must be rf, ntk, lazy or gibbs")
     if blocks not in ("auto", "keep", "recompute"):
         raise ValueError(f"blocks is {blocks!r}; it must be auto, keep or recompute")
-    penalty, inverse = real(lam, "lam"), real(beta, "beta")
-    if math.isnan(penalty) or penalty < 0:
-        raise ValueError(f"lam is {lam}; it must be at least 0 (inf for the limit)")
-    if mode != "gibbs" and math.isfinite(penalty):
-        raise ValueError(f"lam is {lam}; it must be inf but in mode gibbs: the others are limits of strong penalty, or have none")
-    if not inverse > 0:
-        raise ValueError(f"beta is {beta}; it must be positive (inf, the default, is zero temperature)")
     if not 1e-14 <= real(tolerance, "tolerance") < 1:
         raise ValueError(f"tolerance is {tolerance}; it must be a relative residual, from 1e-14 to below 1")
     for name, value, least in (("iterations", iterations, 1), ("rank", rank, 1), ("probes", probes, 2)):
         if count(value, name) < least:
             raise ValueError(f"{name} is {value}; it must be at least {least}")
-    bias_variance(bias)
-    if mode == "gibbs" and math.isinf(penalty):
-        mode = "ntk" if math.isinf(inverse) else "frozen"
-    numbers = float(tolerance), int(iterations), int(rank), int(probes), seed_of(seed)
-    return Settings(mode, 1.0 / inverse, weight_variance(sigma, "sigma"), *numbers)
-
-
-def _try_out(network: Network, settings: Settings, convention: str) -> None:
-    """The kernels at one point and the metrics of one task: what is wrong with their settings is said before any work."""
-    for time in (1, 2):
-        tile(network, settings.kind(time, time), np.ones((1, 1)), np.ones((1, 1)))
-    metrics([[1.0]], convention)
+    mode, beta = theory["mode"], theory["beta"]
+    if mode == "gibbs" and math.isinf(theory["lambda"]):
+        mode = "ntk" if math.isinf(beta) else "frozen"
+    return Settings(mode, 1.0 / beta, theory["sigma2"], float(tolerance), int(iterations), int(rank), int(probes), seed_of(seed))
 
 
 def _client(client: Any) -> Any:

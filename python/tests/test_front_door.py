@@ -24,7 +24,7 @@ def test_settings_are_in_the_signature():
 def test_a_forecast_is_readable(make_tasks, tmp_path):
     told = ebbing.forecast(make_tasks(test=10))
     text = str(told)
-    assert text == told.summary() and text.startswith("Forecast of 3 tasks")
+    assert text == told.summary() and text.startswith("Forecast for 3 tasks")
     assert "forgetting F" in text and told.answer[0].split(":")[0] in text.replace("\n", " ")
     told.save(tmp_path / "told.json")
     assert json.loads((tmp_path / "told.json").read_text())["seeds"] == 1
@@ -70,7 +70,7 @@ def test_networks_predict_classes():
 DRAWN = {
     "permuted": lambda tasks, seed: ebbing.tasks.permuted(length=2, examples=20, test_examples=0, seed=seed)[1].x,
     "train": lambda tasks, seed: ebbing.train(tasks, width=10, max_steps=5, seed=seed).weights[0],
-    "sample_posterior": lambda tasks, seed: ebbing.sample_posterior(
+    "sample": lambda tasks, seed: ebbing.sample(
         tasks, width=4, beta=10.0, chains=2, warmup=10, draws=10, seed=seed
     ).forgetting,
     "order_parameters": lambda tasks, seed: [
@@ -159,8 +159,7 @@ def test_phase_places_two_tasks(make_tasks):
     assert bounded.location is None and float(np.ravel(bounded.curves.g_tt_exponent)[0]) == 0.0
     with pytest.raises(ValueError, match=r"pair is \(1, 9\)"):
         ebbing.phase(tasks, pair=(1, 9))
-    with pytest.raises(ValueError, match="choose two with pair"):
-        ebbing.phase(tasks)
+    assert ebbing.phase(tasks, alpha=[0.5, 1.5]).critical is None
 
 
 def test_files_of_matlab(tmp_path):
