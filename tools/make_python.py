@@ -14,35 +14,84 @@ from pathlib import Path
 
 TARGET = Path(__file__).resolve().parents[1] / "python/ebbing/_requests.py"
 
-#: What each function is about, in its docstring, and an example that is tested.
+SEVERAL = """\
+    `tasks` is a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, the path of a file that `tasks.load`
+    reads, or a list of `TaskSequence`s, one per draw, to average over."""
+ONE = """\
+    `tasks` is a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, or the path of a file that `tasks.load`
+    reads."""
+
+#: What each function answers with, what it is about, which tasks it takes, and an example that is tested.
 FUNCTIONS = {
     "forecast": (
         "Forecast",
         "Forecasts forgetting from the data alone: as `ebbing forecast` does.",
+        SEVERAL,
         """\
     >>> found = forecast(tasks)
     >>> found.forgetting.shape, len(found.pairs), sorted(found.order["order"])
     ((3, 3), 6, [1, 2, 3])
-    >>> print(found.summary().splitlines()[0])
-    Forecast of 3 tasks""",
+    >>> print(found.summary().split(":")[0])
+    Forecast for 3 tasks of 20 examples (inputs as stored)""",
     ),
     "advise": (
         "Advice",
         "Forecasts what each remedy against forgetting would do for these tasks, best first: as `ebbing advise` does.",
+        SEVERAL,
         """\
     >>> found = advise(tasks, keep_forgetting_below=0.1)
     >>> found.examples_needed <= 20, found.remedies[-1]["applies"]
     (True, True)""",
     ),
+    "phase": (
+        "Phase",
+        "Tasks with a readout each against the load, and the place of a width in the diagram of two of them: as `ebbing phase` does.",
+        ONE,
+        """\
+    >>> found = phase(tasks, pair=(1, 3), width=15)
+    >>> found.regime, found.curves.alpha.shape
+    ('overfitting', (60,))
+    >>> phase(tasks, lam=[10.0, np.inf], alpha=[0.5, 1.5]).curves.f_t1.shape
+    (2, 2)
+    >>> [pair["first"] for pair in phase(tasks, pairs=True).pairs]
+    [1, 1, 2]""",
+    ),
+    "train": (
+        "Trained",
+        "Trains networks of finite width on the tasks, one after another, beside the theory: as `ebbing train` does.",
+        SEVERAL,
+        """\
+    >>> found = train(tasks, learners=["gd"], width=100, max_steps=2000)
+    >>> found.train_loss.shape, found.reports[0]["learned"]
+    ((3, 3), True)
+    >>> [w.shape for w in found.weights]
+    [(100, 30), (1, 100)]""",
+    ),
+    "sample": (
+        "SampledPosterior",
+        "Networks drawn from `p(Θ_t | Θ_{t−1}, D_t)`, task after task, by Hamiltonian Monte Carlo, beside the theory: as `ebbing sample` does.",
+        ONE,
+        """\
+    >>> small = [(X[:6], y[:6]) for X, y in tasks[:2]]
+    >>> found = sample(small, width=10, beta=50.0, chains=2, warmup=20, draws=20)
+    >>> found.u1.shape, found.forgetting.shape
+    ((2, 2), (2,))""",
+    ),
 }
 
-#: Arguments of Python in the place of fields that name files, or say what not to do.
+#: Arguments of Python in the place of fields that name files, say what not to do, or take more than one type here.
 INSTEAD = {
     "features": ("features", "bool", "False", "inputs are feature matrices: `K = ΦΦᵀ/N`, pseudo-inverses where it is singular"),
     "no_order": ("order", "bool", "True", "whether the best order of tasks is searched"),
+    "pair": ("pair", "tuple[int | str, int | str] | None", "None", "two of the tasks, by name or number, in the order learned"),
+    "eta": ("eta", 'float | str', '"auto"', None),
+    "alpha": ("alpha", "str | float | Numbers", '"0.1:10:60"', None),
+    "seed": ("seed", "Seed", "0", "of everything that is drawn; with several seeds, the first of them"),
 }
-#: A list of sequences has a seed each.
-NOT_HERE = {"seeds"}
+#: What is swept needs tasks that are drawn; where a command has tasks of one draw, or a list of them, there are no seeds.
+NOT_HERE = {"forecast": {"seeds"}, "advise": {"seeds"}, "phase": {"seeds", "sweep", "values", "curves"}}
+#: Fields of the tasks that count where tasks are there already.
+OF_TASKS = {"train": {"seed"}, "sample": {"seed"}}
 
 TYPES = {"switch": "bool", "count": "int", "number": "float", "word": "str", "text": "str"}
 
@@ -54,14 +103,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._advise import Advice, ask_advice
-from ._forecast import Forecast, ask_forecast
+from ._advise import Advice
+from ._ask import ask
+from ._forecast import Forecast
+from ._networks import SampledPosterior, Trained
+from ._phase import Phase
 from ._progress import Listener
+from ._settings import Numbers, Seed
 '''
-
-TASKS = """\
-    `tasks` is a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, the path of a file that `tasks.load`
-    reads, or a list of `TaskSequence`s, one per seed, to average over."""
 
 SETUP = """\
     >>> import numpy as np
@@ -76,37 +125,61 @@ def literal(value):
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
-def argument(field):
-    """Name, type, default and meaning of the argument that sets a field."""
-    if field["key"] in INSTEAD:
-        return INSTEAD[field["key"]]
-    kind, default = field["kind"], field["default"]
-    about = field["help"][0].lower() + field["help"][1:].replace(", comma-separated", "")
+def described(field):
+    """What a field does, with its words, and what happens where it is not given."""
+    about = field["help"].replace(", comma-separated", "")
+    # "EWC" stays as it is.
+    about = about if about[1:2].isupper() else about[0].lower() + about[1:]
     words = [word for word, _ in field["words"]]
     if words:
         about += f": {', '.join(words[:-1])} or {words[-1]}"
-    if field["usual"]:
-        about += f" (default: {field['usual']})"
+    return about + (f" (default: {field['usual']})" if field["usual"] else "")
+
+
+def typed(field):
+    """The type and the default of a field."""
+    kind, default = field["kind"], field["default"]
     if kind.startswith("list of "):
-        return field["name"], f"Sequence[{TYPES[kind.removeprefix('list of ')]}]", "()", about
+        of = TYPES[kind.removeprefix("list of ")]
+        several = "Numbers" if of == "float" else f"Sequence[{of}]"
+        if isinstance(default, list) and len(default) == 1:
+            return f"{of} | {several}", literal(default[0])
+        return several, f"({', '.join(map(literal, default))})" if default else "()"
     if default is None:
-        return field["name"], f"{TYPES[kind]} | None", "None", about
+        return f"{TYPES[kind]} | None", "None"
     if kind == "number" and isinstance(default, int):
         default = float(default)
-    return field["name"], TYPES[kind], literal(default), about
+    return TYPES[kind], literal(default)
+
+
+def argument(field):
+    """Name, type, default and meaning of the argument that sets a field."""
+    own = (field["name"], *typed(field), described(field)) if field["key"] not in ("features",) else ("",) * 4
+    instead = INSTEAD.get(field["key"], own)
+    return tuple(mine if mine is not None else theirs for mine, theirs in zip(instead, own))
+
+
+def filled(arguments):
+    """Arguments on lines of 120 columns."""
+    lines = [""]
+    for one in arguments:
+        if len(lines[-1]) + len(one) > 114:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + f"{one},"
+    return [f"    {line}" for line in lines]
 
 
 def function(name, fields, of_tasks):
     """A function of the package."""
-    answer, summary, example = FUNCTIONS[name]
-    arguments = [argument(field) for field in fields if field["key"] not in of_tasks | NOT_HERE]
-    lines = [f"def {name}(", "    tasks: Any,", "    *,"]
-    lines += [f"    {key}: {kind} = {default}," for key, kind, default, _ in arguments]
-    lines += ["    progress: bool | Listener = False,", f") -> {answer}:"]
-    lines += [f'    """{summary}', "", TASKS, "", "    | setting | |", "    |---|---|"]
+    answer, summary, tasks, example = FUNCTIONS[name]
+    left_out = (of_tasks - OF_TASKS.get(name, set())) | NOT_HERE.get(name, set())
+    arguments = [argument(field) for field in fields if field["key"] not in left_out]
+    typed = [f"{key}: {kind} = {default}" for key, kind, default, _ in arguments]
+    lines = [f"def {name}(", *filled(["tasks: Any", "*", *typed, "progress: bool | Listener = False"]), f") -> {answer}:"]
+    lines += [f'    """{summary}', "", tasks, "", "    | setting | |", "    |---|---|"]
     lines += [f"    | `{key}` | {about} |" for key, _, _, about in arguments]
     lines += ["", SETUP, example, '    """']
-    return "\n".join([*lines, f"    return ask_{answer.lower()}(locals())"])
+    return "\n".join([*lines, f'    return {answer}.of(*ask("{name}", locals()))'])
 
 
 def made():

@@ -29,7 +29,7 @@ def images(data, count):
         found = ebbing.data.load("mnist")
         rows = np.random.default_rng(0).permutation(len(found))[:count]
         return found.examples(rows), found.y[rows]
-    plain = ebbing.data.load("mnist-sample", center="none", whiten=False, normalize=False)
+    plain = ebbing.data.load("mnist-sample", center="none", whiten=False, norm=False)
     rng = np.random.default_rng(0)
     rows = rng.integers(len(plain), size=count)
     pictures = plain.x[rows].reshape(count, 28, 28)

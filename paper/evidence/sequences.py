@@ -225,7 +225,7 @@ def loaded(name: str):
     if name == "sample":
         import ebbing
 
-        predicted = ebbing.data.sample(center="none", whiten=False, normalize=False)
+        predicted = ebbing.data.sample(center="none", whiten=False, norm=False)
         parts = [(np.round(255 * x / predicted.x.max()).reshape(-1, SIDE, SIDE).astype(np.uint8), y) for x, y in ((predicted.x, predicted.y), (predicted.x_test, predicted.y_test))]
     else:
         if FOLDER is None:

@@ -15,21 +15,20 @@ from ._advise import Advice
 from ._arrays import Task, TaskSequence
 from ._avalanche import from_avalanche
 from ._ebbing import NumericalError, __version__, memory_limit
-from ._curves import BestLambda, PhaseCurves, best_lambda, phase_curves
 from ._forecast import Forecast
-from ._kernel import kernel
 from ._multi_head import CriticalLoad, MultiHead, TwoTaskLimit, critical_load, two_task_limit
-from ._networks import SampledPosterior, Trained, sample_posterior, train
-from ._order import (
-    OrderParameters,
+from ._networks import SampledPosterior, Trained, TrainedNetwork
+from ._order import OrderParameters
+from ._phase import BestLambda, Phase, PhaseCurves, best_lambda
+from ._requests import advise, forecast, phase, sample, train
+from ._statistics import ForgettingFit, Metrics, VarianceExplained, fit_forgetting, metrics, variance_explained
+from ._wide import (
+    SingleHead,
+    kernel,
     order_parameters,
     order_parameters_from_features,
     order_parameters_from_kernels,
 )
-from ._phase import Phase, PhasePairs, phase, phase_pairs
-from ._requests import advise, forecast
-from ._single_head import SingleHead
-from ._statistics import ForgettingFit, Metrics, VarianceExplained, fit_forgetting, metrics, variance_explained
 
 __all__ = [
     "Advice",
@@ -43,12 +42,12 @@ __all__ = [
     "OrderParameters",
     "Phase",
     "PhaseCurves",
-    "PhasePairs",
     "SampledPosterior",
     "SingleHead",
     "Task",
     "TaskSequence",
     "Trained",
+    "TrainedNetwork",
     "TwoTaskLimit",
     "VarianceExplained",
     "__version__",
@@ -66,9 +65,7 @@ __all__ = [
     "order_parameters_from_features",
     "order_parameters_from_kernels",
     "phase",
-    "phase_curves",
-    "phase_pairs",
-    "sample_posterior",
+    "sample",
     "tasks",
     "torch",
     "train",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _ebbing
-from ._forecast import described, draws, named, numbers_of, sequences
-from ._progress import listener
+from . import _plotting
+from ._forecast import named
 from ._result import Answer
-from ._settings import as_json, fields_of, given, switch
 from ._table import frame
 
 #: The columns of the table of remedies, those that everyone asks for first.
@@ -59,14 +57,16 @@ class Advice(Answer):
     tasks: list[str]
     settings: dict[str, Any]
 
+    @classmethod
+    def of(cls, found: dict[str, Any], about: dict[str, Any]) -> Advice:
+        """From what the library answers."""
+        made: Advice = cls.with_page(found, **found["advice"], assumes=found["assumes"], **about)
+        return made
+
     @property
     def best_order(self) -> list[Any] | None:
         """The best order found, by the names of tasks or their numbers; None where it was not searched."""
         return None if self.order is None else named(self.order, self.tasks)
-
-    def title(self) -> str:
-        """What the result is called where it is shown."""
-        return called(len(self.tasks))
 
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per remedy: `remedy`, `forgetting`, `accuracy`, `cost`, `applies`, and more."""
@@ -74,30 +74,9 @@ class Advice(Answer):
 
     def plot(self, ax: Any = None) -> Any:
         """Forgetting against cost, replay as a curve."""
-        from . import _plotting
-
         return _plotting.remedies(self, ax)
-
-    def about(self) -> str:
-        """Which number is which task, where they have names: sentences count."""
-        return numbers_of(self.tasks)
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
         apart = [f"{row['remedy']} does not apply: {row['why']}." for row in self.remedies if not row["applies"]]
-        return list(self.answer) + apart
-
-
-def called(tasks: int) -> str:
-    """What advice is called."""
-    return f"What would help {tasks} tasks against forgetting"
-
-
-def ask_advice(arguments: dict[str, Any]) -> Advice:
-    """What `advise` was asked for."""
-    drawn, features = draws(arguments["tasks"]), switch(arguments["features"], "features")
-    fields, settings = fields_of(arguments), described(drawn) | given(arguments)
-    page, hears = (called(len(drawn[0])), as_json(settings)), listener(arguments["progress"], "advise")
-    found = _ebbing.advise(sequences(drawn), fields, features, page, hears)
-    advice: Advice = Advice.with_page(found.pop("page"), **found, tasks=drawn[0].names, settings=settings)
-    return advice
+        return self.answer + apart

@@ -30,14 +30,8 @@ WRITTEN = (0.95 - SHARE) / 2
 ROUNDS, FEWEST = 32, 64
 
 
-class Network(NamedTuple):
-    """The network whose kernels are meant: variances of weights and biases, penalty, hidden layers."""
-
-    depth: int
-    activation: str
-    lam: float
-    sigma2: float
-    bias2: float
+#: The network whose kernels are meant, by the fields of a forecast.
+Network = dict[str, Any]
 
 
 class Kind(NamedTuple):
@@ -52,9 +46,8 @@ class Kind(NamedTuple):
 def tile(network: Network, kind: Kind, x: Array, x2: Array) -> Array:
     """One block of a kernel, by the library's own code, with as many threads as the worker has."""
     _set_threads()
-    lam = network.lam if kind.kind == "ktilde" else float("inf")
-    numbers = network.depth, kind.t, kind.s, lam, network.sigma2, network.bias2, kind.kind, network.activation
-    made = _ebbing.kernel(x, x2, *numbers)
+    at = network if kind.kind == "ktilde" else {**network, "lam": float("inf")}
+    made = _ebbing.kernel(x, x2, kind.kind, kind.t, kind.s, at)
     if kind.scale != 1.0:
         made *= kind.scale
     return made

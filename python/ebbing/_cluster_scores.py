@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _ebbing
-from ._arrays import Array
+from ._arrays import Array, task_names
 from ._cluster_data import ClusterTask
 from ._cluster_theory import Outcome, Pair
 from ._forecast import Forecast
@@ -34,6 +34,16 @@ class ClusterForecast(Forecast):
     converged: bool
     kernel_bytes: int
 
+    def title(self) -> str:
+        """What the result is called where it is shown."""
+        return f"Forecast of {len(self.tasks)} task{'s' if len(self.tasks) > 1 else ''}"
+
+    def about(self) -> str:
+        """Which number is which task, where they have names: sentences count."""
+        names = task_names(self.tasks)
+        own = names != task_names(len(names))
+        return "Tasks: " + ", ".join(f"{t} {name}" for t, name in enumerate(names, 1)) if own else ""
+
     def to_pandas(self, what: str = "forgetting") -> Any:
         """As of a `Forecast`, and `solves`: one row per block of right-hand sides."""
         return pandas().DataFrame(self.solves) if what == "solves" else super().to_pandas(what)
@@ -48,47 +58,11 @@ class ClusterForecast(Forecast):
         return [table("Order parameters", columns, 100), matrix_table(caption, learned, self.tasks)]
 
 
-def loss(f: Array, y: Array) -> float:
-    """`Σ (f − y)²/|Y|²`."""
-    return float(np.sum((f - y) ** 2) / np.sum(y**2))
-
-
-def accuracy(f: Array, y: Array) -> float | None:
-    """The share of rows with the target's sign, or its largest column; a tie is a fair draw; None where no row names a class.
-
-    >>> accuracy(np.array([[0.5], [-1.0], [0.0]]), np.array([[1.0], [1.0], [-1.0]]))
-    0.5
-    >>> accuracy(np.array([[1.0, 1.0, 0.0]]), np.array([[0.0, 1.0, 0.0]])), accuracy(np.ones((2, 1)), np.zeros((2, 1)))
-    (0.5, None)
-    """
-    if y.shape[1] == 1:
-        named = y[:, 0] != 0
-        margin = (f * np.sign(y))[named, 0]
-        right = np.where(margin == 0, 0.5, margin > 0)
-    else:
-        largest = y == y.max(axis=1, keepdims=True)
-        named = largest.sum(axis=1) == 1
-        best = f[named] == f[named].max(axis=1, keepdims=True)
-        right = np.sum(best & largest[named], axis=1) / best.sum(axis=1)
-    return float(np.mean(right)) if named.any() else None
-
-
-def task_accuracy(f: Array, y: Array) -> float | None:
-    """The same among the columns that some target names: what a network answers that knows the task."""
-    if y.shape[1] == 1:
-        return accuracy(f, y)
-    largest = y == y.max(axis=1, keepdims=True)
-    own = np.flatnonzero(largest[largest.sum(axis=1) == 1].any(axis=0))
-    if len(own) in (0, y.shape[1]):
-        return accuracy(f, y)
-    # A task of one class is always right.
-    return accuracy(f[:, own], y[:, own]) if len(own) > 1 else 1.0
-
-
-def scored(outputs: list[list[Array]], targets: list[Array], score: Any) -> Array | None:
-    """A score of every output [t][s]; None where one is undefined."""
-    rows = [[score(f, y) for f, y in zip(row, targets)] for row in outputs]
-    return None if any(value is None for row in rows for value in row) else np.array(rows)
+def scored(outputs: list[list[Array]], targets: list[Array]) -> list[Array | None]:
+    """Loss, accuracy and accuracy among the task's own classes of every output [t][s]; None where one is undefined."""
+    rows = [[_ebbing.scored(f, y) for f, y in zip(row, targets)] for row in outputs]
+    each = ([[cell[k] for cell in row] for row in rows] for k in range(3))
+    return [None if any(None in row for row in part) else np.array(part) for part in each]
 
 
 def held_out(outcome: Outcome, tasks: list[ClusterTask], convention: str) -> dict[str, Any]:
@@ -97,15 +71,12 @@ def held_out(outcome: Outcome, tasks: list[ClusterTask], convention: str) -> dic
     if outcome.test is None or outcome.alone_test is None:
         return dict.fromkeys(names)
     y = [task.y_test for task in tasks if task.y_test is not None]
-    losses = np.array([[loss(f, target) for f, target in zip(row, y)] for row in outcome.test])
-    alone = np.array([loss(f, target) for f, target in zip(outcome.alone_test, y)])
-    right, own = scored(outcome.test, y, accuracy), scored(outcome.test, y, task_accuracy)
+    (losses, right, own), alone = scored(outcome.test, y), scored([outcome.alone_test], y)
+    assert losses is not None and alone[0] is not None
     same = own is None or (right is not None and np.array_equal(own, right))
-    found = None
-    if right is not None:
-        found = metrics(right, convention, reference=[accuracy(f, target) for f, target in zip(outcome.alone_test, y)])
+    found = None if right is None or alone[1] is None else metrics(right, convention, reference=alone[1][0])
     # What a network solves from the start it solves alone as well.
-    ratio = np.where(losses == alone, 1.0, losses / np.where(alone > 0, alone, np.nan))
+    ratio = np.where(losses == alone[0], 1.0, losses / np.where(alone[0] > 0, alone[0], np.nan))
     return dict(zip(names, (losses, ratio, right, None if same else own, found)))
 
 
@@ -177,9 +148,10 @@ def assembled(
     digits = float(max(0.0, -np.log10(max(residual, np.finfo(float).eps)) - 0.5 * np.log10(condition)))
     y = [task.y for task in tasks]
     # A task that is learned is right to the residual of its solve: what is left of its loss is zero.
-    forgetting = np.array([[loss(f, target) for f, target in zip(row, y)] for row in outcome.train])
+    forgetting, right, _ = scored(outcome.train, y)
+    assert forgetting is not None
     forgetting[forgetting <= 2 * residual**2] = 0.0
-    free = loss(outcome.free, y[0]) if outcome.free is not None else None
+    free = None if outcome.free is None else _ebbing.scored(outcome.free, y[0])[0]
     listed = parameters(pairs, tasks, asked["ridge"], digits)
     worst = worst_of(listed)
     return ClusterForecast(
@@ -192,7 +164,7 @@ def assembled(
         pair_errors=[None] * len(listed),
         worst=worst,
         fit=fit_forgetting(forgetting[:, 0]) if len(tasks) > 2 else None,
-        train_accuracy=scored(outcome.train, y, accuracy),
+        train_accuracy=right,
         **held_out(outcome, tasks, asked["convention"]),
         f21_at_lambda_zero=free,
         delta_f21=None if free is None else float(forgetting[1, 0] - free),

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import _ebbing
 from ._arrays import Array
 from ._cluster_data import ClusterTask, Rows
 from ._cluster_kernels import Cluster, Kind
@@ -129,42 +130,17 @@ class Theory:
             return np.zeros((rows.total, v.shape[1]))
         return self.cluster.product(kind, rows, self.tasks[s].x, v, again or rows.parts is self.tasks[s].x.parts)
 
-    def sets(self) -> list[tuple[Rows, Rows | None]]:
-        """Training and held-out inputs of every task."""
-        return [(task.x, task.x_test) for task in self.tasks]
-
     def tested(self) -> bool:
         """Whether every task has held-out data."""
         return all(task.x_test is not None for task in self.tasks)
 
     def learn(self) -> Outcome:
         """Everything that is learned in a mode other than `rf`, where order parameters share no solve with it."""
-        learned: list[Array] = []
-        train: list[list[Array]] = []
-        test: list[list[Array]] = []
-        for t, task in enumerate(self.tasks):
-            known = self._answers(learned, t, task.x, train[-1][t] if train else None)
-            learned.append(self.solve(self.settings.kind(t + 1, t + 1), t, task.y - known, "learning"))
-            self.heard(f"outputs after task {t + 1}", 0.0)
-            row = [self._answers(learned, t, other.x, train[-1][s] if train else None) for s, other in enumerate(self.tasks)]
-            train.append(row)
-            if self.tested():
-                before = test[-1] if test else [None] * len(self.tasks)
-                test.append([self._answers(learned, t, o.x_test, before[s]) for s, o in enumerate(self.tasks) if o.x_test])
-        self._fresh[0] = learned[0]
+        learning = _Learning(self)
+        _ebbing.learn(learning)
+        self._fresh[0] = learning.learned[0]
         free, alone_test = self._alone()
-        return Outcome(train, test or None, alone_test, free)
-
-    def _answers(self, learned: list[Array], t: int, rows: Rows, before: Array | None) -> Array:
-        """`Σ_s K̃_ts(x, X_s) ū_s` of what is learned, after task t (from 0)."""
-        if not learned:
-            return np.zeros((rows.total, self.tasks[0].y.shape[1]))
-        # In the stationary modes K̃_ts does not depend on t, and only the last task is new.
-        last = len(learned) - 1
-        if self.settings.mode != "gibbs" and before is not None:
-            return before + self.between(self.settings.kind(t + 1, last + 1), rows, last, learned[last]) if last == t else before
-        kinds = [self.settings.kind(t + 1, s + 1) for s in range(len(learned))]
-        return np.asarray(sum(self.between(kind, rows, s, learned[s]) for s, kind in enumerate(kinds)))
+        return Outcome(learning.train, learning.test or None, alone_test, free)
 
     def fresh(self, t: int) -> Array:
         """What a network that learned task t alone has learned."""
@@ -209,104 +185,129 @@ class Theory:
         return pairs, outcome
 
 
-class _Pairs:
-    """Order parameters: two rounds of solves per task, and two passes over the kernel between any two tasks."""
+class _Learning:
+    """One network that learns the tasks: an operator of the library's recursion over tasks."""
 
     def __init__(self, theory: Theory) -> None:
-        self.theory, self.tasks, self.kind = theory, theory.tasks, Kind("nngp")
+        self.theory = theory
+        self.learned: list[Array] = []
+        #: What it answers after each task, at the inputs and at the held-out inputs of every task.
+        self.train: list[list[Array]] = []
+        self.test: list[list[Array]] = []
+
+    def tasks(self) -> int:
+        return len(self.theory.tasks)
+
+    def rest(self, t: int) -> Array:
+        task = self.theory.tasks[t]
+        return np.asarray(task.y - self._answers(t, task.x, self.train[-1][t] if self.train else None))
+
+    def solve(self, t: int, rest: Array) -> Array:
+        return self.theory.solve(self.theory.settings.kind(t + 1, t + 1), t, rest, "learning")
+
+    def carry(self, t: int, dual: Array) -> None:
+        self.learned.append(dual)
+        tasks = self.theory.tasks
+        self.theory.heard(f"outputs after task {t + 1}", 0.0)
+        self.train.append([self._answers(t, task.x, self.train[-1][s] if self.train else None) for s, task in enumerate(tasks)])
+        if self.theory.tested():
+            before = self.test[-1] if self.test else [None] * len(tasks)
+            self.test.append([self._answers(t, task.x_test, before[s]) for s, task in enumerate(tasks) if task.x_test])
+
+    def _answers(self, t: int, rows: Rows, before: Array | None) -> Array:
+        """`Σ_s K̃_ts(x, X_s) ū_s` of what is learned, after task t (from 0)."""
+        theory, learned = self.theory, self.learned
+        if not learned:
+            return np.zeros((rows.total, theory.tasks[0].y.shape[1]))
+        # In the stationary modes K̃_ts does not depend on t, and only the last task is new.
+        last = len(learned) - 1
+        if theory.settings.mode != "gibbs" and before is not None:
+            return before + theory.between(theory.settings.kind(t + 1, last + 1), rows, last, learned[last]) if last == t else before
+        kinds = [theory.settings.kind(t + 1, s + 1) for s in range(len(learned))]
+        return np.asarray(sum(theory.between(kind, rows, s, learned[s]) for s, kind in enumerate(kinds)))
+
+
+class _Pairs:
+    """Order parameters: two rounds of solves per task, and two passes over the kernel between any two tasks. In mode `rf` a network
+    learns from the second round as well: an operator of the library's recursion over tasks."""
+
+    def __init__(self, theory: Theory) -> None:
+        self.theory, self.data, self.kind = theory, theory.tasks, Kind("nngp")
         count, self.columns = len(theory.tasks), theory.tasks[0].y.shape[1]
         rng = np.random.default_rng(theory.settings.seed)
         probes = theory.settings.probes if count > 1 else 0
-        self.signs = [rng.choice([-1.0, 1.0], size=(task.x.total, probes)) for task in self.tasks]
+        self.signs = [rng.choice([-1.0, 1.0], size=(task.x.total, probes)) for task in self.data]
         self.others = [[s for s in range(count) if s != t] for t in range(count)]
 
     def run(self, learning: bool) -> tuple[dict[tuple[int, int], Pair], Outcome | None]:
-        first = [self._first_round(t) for t in range(len(self.tasks))]
-        # out[s, t]: K_st [u_t, M_t^{-1/2} ε_t].
-        out = {(s, t): self._out(s, t, first[t]) for t in range(len(self.tasks)) for s in self.others[t]}
-        back: dict[tuple[int, int], Array] = {}
-        solved: dict[tuple[int, int], Array] = {}
-        learned: list[Array] = []
-        answers: list[list[Array]] = []
-        for t in range(len(self.tasks)):
-            new = self._second_round(t, out, first, answers if learning else None, solved)
-            self._back(t, new, solved, back, answers if learning else None)
-            learned.append(new)
-        pairs = {(i, j): self._pair(i, j, first, out, back, solved) for i in range(len(self.tasks)) for j in self.others[i] if i < j}
-        return pairs, self._outcome(first, out, learned, answers) if learning else None
+        self.first = [self._first_round(t) for t in range(len(self.data))]
+        # out[s, t]: K_st [u_t, M_t^{-1/2} ε_t]; solved[t, s]: K_tt⁻¹ of it; back[s, t]: K_st of that.
+        self.out = {(s, t): self._out(s, t) for t in range(len(self.data)) for s in self.others[t]}
+        self.solved: dict[tuple[int, int], Array] = {}
+        self.back: dict[tuple[int, int], Array] = {}
+        self.learned: list[Array] = []
+        #: What the network answers after each task at the inputs of every task, where one learns beside the pairs.
+        self.answers: list[list[Array]] | None = [] if learning else None
+        _ebbing.learn(self)
+        pairs = {(i, j): self._pair(i, j) for i in range(len(self.data)) for j in self.others[i] if i < j}
+        return pairs, None if self.answers is None else self._outcome(self.answers)
+
+    def tasks(self) -> int:
+        return len(self.data)
+
+    def rest(self, t: int) -> Array | None:
+        """What was learned before answers on X_t; after one task that is what already came from it."""
+        return self.answers[-1][t] if self.answers and t > 1 else None
 
     def _first_round(self, t: int) -> Array:
         """`K⁻¹ [Y, M^½ ε]`."""
         root = self.theory.preconditioner(self.kind, t).power(0.5, self.signs[t])
-        return self.theory.solve(self.kind, t, np.hstack([self.tasks[t].y, root]), "targets and probes")
+        return self.theory.solve(self.kind, t, np.hstack([self.data[t].y, root]), "targets and probes")
 
-    def _out(self, s: int, t: int, first: Array) -> Array:
+    def _out(self, s: int, t: int) -> Array:
         self.theory.heard(f"kernel between tasks {s + 1} and {t + 1}", 0.0)
         turned = self.theory.preconditioner(self.kind, t).power(-0.5, self.signs[t])
-        return self.theory.between(self.kind, self.tasks[s].x, t, np.hstack([first[:, : self.columns], turned]), again=True)
+        return self.theory.between(self.kind, self.data[s].x, t, np.hstack([self.first[t][:, : self.columns], turned]), again=True)
 
-    def _second_round(
-        self,
-        t: int,
-        out: dict[tuple[int, int], Array],
-        first: list[Array],
-        answers: list[list[Array]] | None,
-        solved: dict[tuple[int, int], Array],
-    ) -> Array:
-        """`K_tt⁻¹` of what comes from every other task, and what is learned of task t itself."""
-        u = first[t][:, : self.columns]
-        parts = [out[t, s] for s in self.others[t]]
-        # What was learned before answers on X_t; after one task that is what already came from it.
-        known = answers[-1][t] if answers and t > 1 else None
+    def solve(self, t: int, known: Array | None) -> Array:
+        """`K_tt⁻¹` of what comes from every other task, and what is learned of task t itself: `K_tt⁻¹ (Y_t − known)`."""
+        u = self.first[t][:, : self.columns]
+        parts = [self.out[t, s] for s in self.others[t]]
         if not parts:
             return u
         found = self.theory.solve(self.kind, t, np.hstack([*parts, *([] if known is None else [known])]), "other tasks")
         width = parts[0].shape[1]
         for k, s in enumerate(self.others[t]):
-            solved[t, s] = found[:, k * width : (k + 1) * width]
+            self.solved[t, s] = found[:, k * width : (k + 1) * width]
         if known is not None:
             return u - found[:, len(parts) * width :]
-        return u - solved[1, 0][:, : self.columns] if t == 1 else u
+        return u - self.solved[1, 0][:, : self.columns] if t == 1 else u
 
-    def _back(
-        self,
-        t: int,
-        new: Array,
-        solved: dict[tuple[int, int], Array],
-        back: dict[tuple[int, int], Array],
-        answers: list[list[Array]] | None,
-    ) -> None:
+    def carry(self, t: int, dual: Array) -> None:
         """`K_st K_tt⁻¹ K_ts …`, and what the network answers everywhere after task t."""
+        self.learned.append(dual)
         row = []
-        for s, task in enumerate(self.tasks):
+        for s, task in enumerate(self.data):
             if s != t:
                 self.theory.heard(f"kernel between tasks {s + 1} and {t + 1}", 0.5)
-                found = self.theory.between(self.kind, task.x, t, np.hstack([solved[t, s], new]), again=True)
-                back[s, t], answer = found[:, : -self.columns], found[:, -self.columns :]
-            elif answers is not None:
-                answer = self.theory.between(self.kind, task.x, t, new)
-            if answers is not None:
-                row.append(answers[-1][s] + answer if answers else answer)
-        if answers is not None:
-            answers.append(row)
+                found = self.theory.between(self.kind, task.x, t, np.hstack([self.solved[t, s], dual]), again=True)
+                self.back[s, t], answer = found[:, : -self.columns], found[:, -self.columns :]
+            elif self.answers is not None:
+                answer = self.theory.between(self.kind, task.x, t, dual)
+            if self.answers is not None:
+                row.append(self.answers[-1][s] + answer if self.answers else answer)
+        if self.answers is not None:
+            self.answers.append(row)
 
-    def _pair(
-        self,
-        i: int,
-        j: int,
-        first: list[Array],
-        out: dict[tuple[int, int], Array],
-        back: dict[tuple[int, int], Array],
-        solved: dict[tuple[int, int], Array],
-    ) -> Pair:
-        q = self.columns
+    def _pair(self, i: int, j: int) -> Pair:
+        first, out, back, solved, q = self.first, self.out, self.back, self.solved, self.columns
         sides = []
         samples = []
         for a, b in ((i, j), (j, i)):
-            y, u = self.tasks[a].y, first[a][:, :q]
+            y, u = self.data[a].y, first[a][:, :q]
             # Of task a: its targets, its solution, what that says at b, b's solution for it, and what comes back.
             sides.append((y, u, out[b, a][:, :q], solved[b, a][:, :q], back[a, b][:, :q]))
-            smaller = min(self.tasks[a].x.total, self.tasks[b].x.total)
+            smaller = min(self.data[a].x.total, self.data[b].x.total)
             samples.append(np.sum(first[a][:, q:] * back[a, b][:, q:], axis=0) / smaller)
         drawn = np.concatenate(samples)
         gamma = float(drawn.mean())
@@ -315,20 +316,18 @@ class _Pairs:
         ridge = self.theory.settings.ridge
         return Pair((values(one, two, gamma, ridge), values(two, one, gamma, ridge)), error)
 
-    def _outcome(
-        self, first: list[Array], out: dict[tuple[int, int], Array], learned: list[Array], answers: list[list[Array]]
-    ) -> Outcome:
+    def _outcome(self, answers: list[list[Array]]) -> Outcome:
         """Held-out answers of what was learned, and of each task alone."""
-        q = self.columns
-        free = out[0, 1][:, :q] if len(self.tasks) > 1 else None
+        first, learned, q = self.first, self.learned, self.columns
+        free = self.out[0, 1][:, :q] if len(self.data) > 1 else None
         if not self.theory.tested():
             return Outcome(answers, None, None, free)
-        test: list[list[Array]] = [[] for _ in self.tasks]
+        test: list[list[Array]] = [[] for _ in self.data]
         alone = []
-        for s, task in enumerate(self.tasks):
+        for s, task in enumerate(self.data):
             assert task.x_test is not None
-            for t in range(len(self.tasks)):
-                self.theory.heard(f"held-out data of task {s + 1}", t / len(self.tasks))
+            for t in range(len(self.data)):
+                self.theory.heard(f"held-out data of task {s + 1}", t / len(self.data))
                 v = np.hstack([learned[t], first[t][:, :q]]) if s == t else learned[t]
                 found = self.theory.between(self.kind, task.x_test, t, v)
                 test[t].append(found[:, :q] + (test[t - 1][s] if t else 0.0))

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _ebbing
-from ._arrays import Array, TaskSequence, as_sequence, native, task_names, two_of
+from . import _plotting
+from ._arrays import Array, task_names, two_of
 from ._order import OrderParameters, by_name
-from ._progress import listener
 from ._result import Answer
-from ._settings import as_json, encode, fields_of, given, switch
 from ._statistics import ForgettingFit, Metrics, VarianceExplained
 from ._table import frame, matrix_frame
 
@@ -66,21 +64,22 @@ class Forecast(Answer):
     settings: dict[str, Any]
 
     @classmethod
-    def of(cls, outlook: dict[str, Any], settings: dict[str, Any]) -> Forecast:
-        """From what the compiled half has computed."""
-        test = outlook["test"] or {}
-        pairs = [_pair(pair, outlook["seeds"]) for pair in outlook["pairs"]]
-        kept = ("tasks", "seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes", "answer")
-        found: Forecast = cls.with_page(
-            outlook["page"],
-            **{name: outlook[name] for name in (*kept, "assumes")},
-            settings=settings,
+    def of(cls, found: dict[str, Any], about: dict[str, Any]) -> Forecast:
+        """From what the library answers."""
+        outlook = found["forecast"]
+        test, draws = outlook["test"] or {}, outlook["seeds"]
+        kept = ("seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes")
+        made: Forecast = cls.with_page(
+            found,
+            **about,
+            **{name: outlook[name] for name in kept},
+            assumes=found["assumes"],
             explained=VarianceExplained.of(outlook["explained"]) if outlook.get("explained") else None,
-            lambdas=_swept(outlook.get("lambdas", [])),
-            widths=_swept(outlook.get("widths", [])),
+            lambdas=outlook.get("lambdas", []),
+            widths=outlook.get("widths", []),
             forgetting=_mean(outlook["forgetting"]),
             forgetting_error=_error(outlook["forgetting"]),
-            pairs=pairs,
+            pairs=[_pair(pair, draws) for pair in outlook["pairs"]],
             pair_errors=[pair["standard_error"] and by_name(pair["standard_error"]) for pair in outlook["pairs"]],
             fit=ForgettingFit.of(outlook["fit"]) if outlook["fit"] else None,
             train_accuracy=_mean(outlook["train_accuracy"]),
@@ -90,7 +89,7 @@ class Forecast(Answer):
             task_accuracy=_mean(test.get("task_accuracy")),
             metrics=Metrics.of(test["metrics"]) if test.get("metrics") else None,
         )
-        return found
+        return made
 
     def pair(self, first: int | str, second: int | str) -> OrderParameters:
         """Order parameters of a pair, tasks by name or counted from 1."""
@@ -133,23 +132,9 @@ class Forecast(Answer):
         rows = [{"after task": names[t], "on task": names[s], **{k: m[t, s] for k, m in known.items()}} for t, s in cells]
         return frame(rows, ["after task", "on task"])
 
-    def title(self) -> str:
-        """What the result is called where it is shown."""
-        return called(len(self.tasks), self.seeds, bool(self.settings.get("features")))
-
     def plot(self, ax: Any = None) -> Any:
         """The forgetting matrix and the first task's curve with its fit (one of them into `ax`: the matrix)."""
-        from . import _plotting
-
         return _plotting.forecast(self, ax)
-
-    def about(self) -> str:
-        """Which number is which task, where they have names: sentences count."""
-        return numbers_of(self.tasks)
-
-    def sentences(self) -> list[str]:
-        """What the numbers mean, in sentences."""
-        return list(self.answer)
 
     def shown_pairs(self) -> list[OrderParameters]:
         """The pairs that are shown: all in the order learned if tasks are few, else consecutive ones."""
@@ -159,13 +144,6 @@ class Forecast(Answer):
     def arrow(self, pair: OrderParameters) -> str:
         """A pair by its tasks: `dogs → cats`."""
         return " → ".join(map(str, named((pair.first, pair.second), self.tasks)))
-
-
-def called(tasks: int, draws: int, features: bool) -> str:
-    """What a forecast is called."""
-    of = " from given features" if features else ""
-    drawn = f", mean of {draws} draws" if draws > 1 else ""
-    return f"Forecast of {tasks} task{'s' if tasks > 1 else ''}{of}{drawn}"
 
 
 def named(numbers: Sequence[int], tasks: Sequence[str]) -> list[Any]:
@@ -178,43 +156,6 @@ def named(numbers: Sequence[int], tasks: Sequence[str]) -> list[Any]:
     return [names[number - 1] for number in numbers]
 
 
-def numbers_of(tasks: Sequence[str]) -> str:
-    """Which number is which task; empty where they have no names.
-
-    >>> numbers_of(["dogs", "cats"]), numbers_of(["task 1", "task 2"])
-    ('Tasks: 1 dogs, 2 cats', '')
-    """
-    names = task_names(tasks)
-    own = names != task_names(len(names))
-    return "Tasks: " + ", ".join(f"{t} {name}" for t, name in enumerate(names, 1)) if own else ""
-
-
-def ask_forecast(arguments: dict[str, Any]) -> Forecast:
-    """What `forecast` was asked for."""
-    drawn, features = draws(arguments["tasks"]), switch(arguments["features"], "features")
-    fields, settings = fields_of(arguments), described(drawn) | given(arguments)
-    page = called(len(drawn[0]), len(drawn), features), as_json(settings)
-    hears = listener(arguments["progress"], "forecast")
-    return Forecast.of(_ebbing.forecast(sequences(drawn), fields, features, page, hears), settings)
-
-
-def draws(tasks: Any) -> list[TaskSequence]:
-    """The sequences of a list of them, one per seed, or the one that is given."""
-    several = isinstance(tasks, (list, tuple)) and tasks and all(isinstance(one, TaskSequence) for one in tasks)
-    return list(tasks) if several else [as_sequence(tasks)]
-
-
-def sequences(drawn: list[TaskSequence]) -> list[Any]:
-    """Native tasks of every seed, with what made them."""
-    return [(native(one), encode(**one.settings)) for one in drawn]
-
-
-def described(drawn: list[TaskSequence]) -> dict[str, str]:
-    """The tasks in words, for what a result records."""
-    words = repr(drawn[0]).strip("<>")
-    return {"tasks": words if len(drawn) == 1 else f"{len(drawn)} draws of {words}"}
-
-
 def _pair(pair: dict[str, Any], draws: int) -> OrderParameters:
     """A pair of tasks: what is known of one draw, or means over several, whose intervals are those of the first one."""
     first = OrderParameters.of_pair(pair["detail"])
@@ -222,11 +163,6 @@ def _pair(pair: dict[str, Any], draws: int) -> OrderParameters:
         return first
     means = {**pair["detail"], "values": pair["values"], "interval": None, "null": None}
     return OrderParameters.of_pair(means, first_draw=first)
-
-
-def _swept(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Points of a sweep, with infinite penalties and temperatures as numbers."""
-    return [{**point, "lambda": float(point["lambda"]), "beta": float(point["beta"])} for point in points]
 
 
 def _mean(averaged: dict[str, Any] | None) -> Any:

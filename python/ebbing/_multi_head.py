@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from . import _ebbing
+from . import _ebbing, _plotting
 from ._arrays import Array, as_sequence, decided, lower, matrix, native, own_classes, vector
 from ._ebbing import DEFINED
 from ._result import Result, Shown
-from ._settings import count, given, real, weight_variance, word
+from ._settings import count, fields_of, given, real
 from ._table import Table, frame, matrix_table, power, setting, symbol, table, values_table, without_rounding
-
-#: What the library's regimes are called.
-REGIMES = {
-    "fixed_representations": "fixed-representations",
-    "overfitting": "overfitting",
-    "generalization": "generalization",
-}
-
-#: The prior variance of readouts and the bound on their norm.
-Readout = tuple[float | None, float | None]
 
 #: Where a large λ stands for ∞, losses that have a limit move by no more than this when it grows tenfold.
 SETTLED = 1e-3
@@ -37,19 +24,6 @@ def unsettled(change: float | None) -> None:
     if change is not None and change > SETTLED:
         change_at_larger = f"losses still move by up to {change:.2g} when lam grows tenfold"
         warnings.warn(f"lam = inf is not quite reached, next to a transition: {change_at_larger}", stacklevel=4)
-
-
-#: What errors advise that only functions with a `beta` or a `ridge` can do.
-WITH_BETA = re.compile(r", or (set beta to|use a finite beta).*|add a ridge to [^,]*, or ")
-
-
-@contextmanager
-def without_beta() -> Iterator[None]:
-    """Errors of what is defined at beta = inf alone advise what can be done there."""
-    try:
-        yield
-    except _ebbing.NumericalError as error:
-        raise _ebbing.NumericalError(WITH_BETA.sub("", str(error))) from None
 
 
 class MultiHead(Shown):
@@ -69,7 +43,7 @@ class MultiHead(Shown):
     >>> network.u1.shape, network.residual < 1e-9
     ((2, 2), True)
     >>> MultiHead(tasks, alpha=0.5).regime
-    'fixed-representations'
+    'fixed_representations'
     """
 
     def __init__(
@@ -85,18 +59,9 @@ class MultiHead(Shown):
         sigma_readout: float | None = None,
         readout_norm: float | None = None,
     ) -> None:
-        tasks = as_sequence(tasks)
-        self._tasks = native(tasks)
-        self._classes = own_classes(tasks)
-        self._settings = (
-            None if width is None else real(width, "width"),
-            None if alpha is None else real(alpha, "alpha"),
-            real(lam, "lam"),
-            weight_variance(sigma, "sigma"),
-            real(beta, "beta"),
-            word(activation, "activation", "relu"),
-            _readout(sigma_readout, readout_norm),
-        )
+        self._settings = fields_of(locals(), "alpha"), None if alpha is None else real(alpha, "alpha")
+        sequence = as_sequence(tasks)
+        self._tasks, self._classes = native(sequence), own_classes(sequence)
         self._solve()
 
     def _solve(self) -> None:
@@ -106,6 +71,7 @@ class MultiHead(Shown):
         self.u0: Array = np.array(found["u0"], dtype=float)
         self.d: Array = np.array(found["d"], dtype=float)
         self.width: float = found["width"]
+        self._lam: float = self._settings[0]["lam"]
         self.alpha: float = len(self._tasks[-1][0]) / self.width
         self.lam_used: float = found["lam"]
         self.digits: float = found["digits"]
@@ -178,12 +144,12 @@ class MultiHead(Shown):
         return self._theory.representation_change(matrix(X, "X"))
 
     def __repr__(self) -> str:
-        return f"<MultiHead of {self.tasks} tasks at alpha = {setting(self.alpha)}, lam = {setting(self._settings[2])}>"
+        return f"<MultiHead of {self.tasks} tasks at alpha = {setting(self.alpha)}, lam = {setting(self._lam)}>"
 
     def tables(self) -> list[Table]:
         """The tables that print and notebook show."""
-        values = {"width": setting(self.width), "alpha": setting(self.alpha), "lam": setting(self._settings[2])}
-        values |= {} if self.lam_used == self._settings[2] else {"λ that stands for it": setting(self.lam_used)}
+        values = {"width": setting(self.width), "alpha": setting(self.alpha), "lam": setting(self._lam)}
+        values |= {} if self.lam_used == self._lam else {"λ that stands for it": setting(self.lam_used)}
         values |= {"regime": self.regime} if self.regime else {}
         names = [task[4] for task in self._tasks]
         tables = [values_table(values), matrix_table("Forgetting F, a readout per task", self.forgetting(), names)]
@@ -205,6 +171,7 @@ class TwoTaskLimit(Result):
     several loads; None at one.
     """
 
+    _title = "Two tasks with a readout each, as λ grows"
     alpha: Any
     regime: Any
     u11: Any
@@ -223,7 +190,7 @@ class TwoTaskLimit(Result):
         for point in points:
             factors = point["factors"]
             row = {name: factors[name] for name in ("alpha", "width", "u11", "u12", "rho")}
-            row["regime"] = REGIMES[factors["limit"]["regime"]]
+            row["regime"] = factors["limit"]["regime"]
             row |= {name: factors["limit"][name] for name in ("t", "den", "e", "r", "s", "q")}
             powers = {name: factors[name] for name in ("u22", "u0", "d")}
             powers |= {name: point[name] for name in ("f21", "g21", "g22") if point.get(name) is not None}
@@ -241,13 +208,7 @@ class TwoTaskLimit(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """F_21 and the readout norm against the load, with the regimes behind them."""
-        from . import _plotting
-
         return _plotting.loads(self, ax)
-
-    def title(self) -> str:
-        """What the result is called where it is shown."""
-        return "Two tasks with a readout each, as λ grows"
 
     def tables(self) -> list[Table]:
         """The tables that are shown; powers of λ where there is no finite limit."""
@@ -274,6 +235,7 @@ class CriticalLoad(Result):
     1 where there is no overfitting regime, inf where none is found up to `bound`; `notes` says so in words.
     """
 
+    _title = "Similarity and critical loads of two tasks"
     alpha_c: float
     alpha_c_gamma_sim: float
     alpha_c_u11: float
@@ -285,10 +247,6 @@ class CriticalLoad(Result):
     label_scale: list[float]
     notes: list[str]
 
-    def title(self) -> str:
-        """What the result is called where it is shown."""
-        return "Similarity and critical loads of two tasks"
-
     def tables(self) -> list[Table]:
         """The tables that are shown."""
         names = ("gamma_sim", "alpha_c", "alpha_c_gamma_sim", "alpha_c_u11", "gamma_feature", "cos", "proj")
@@ -296,8 +254,6 @@ class CriticalLoad(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """The critical load and its estimates on the axis of loads, with the regimes behind them."""
-        from . import _plotting
-
         return _plotting.critical(self, ax)
 
     def regime(self, alpha: float) -> str:
@@ -308,7 +264,7 @@ class CriticalLoad(Result):
         """
         if alpha == 1:
             raise ValueError("alpha is 1; it is the end of fixed representations itself, ask on either side")
-        return "fixed-representations" if alpha < 1 else "overfitting" if alpha < self.alpha_c else "generalization"
+        return "fixed_representations" if alpha < 1 else "overfitting" if alpha < self.alpha_c else "generalization"
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
@@ -337,18 +293,15 @@ def two_task_limit(
     >>> y1, y2 = np.sign(rng.normal(size=(2, 20)))
     >>> limit = two_task_limit(X1, y1, X2, y2, alpha=[0.5, 1.5])
     >>> limit.regime.tolist()
-    ['fixed-representations', 'overfitting']
+    ['fixed_representations', 'overfitting']
     >>> two_task_limit(X1, y1, X2, y2, alpha=0.5).rho
     0.0
     """
-    settings = given(locals())
-    readout = _readout(sigma_readout, readout_norm)
-    loads = several(alpha, "alpha")
-    with without_beta():
-        two = _two_tasks(X1, y1, X2, y2, sigma, activation, readout)
-        curve = two.curve(loads)
-        critical = None if np.ndim(alpha) == 0 else critical_of(two.critical_load())
-    limit = TwoTaskLimit.of_points(curve["points"], scalar=np.ndim(alpha) == 0)
+    settings, fields = given(locals()), fields_of(locals(), "alpha")
+    loads = np.ravel(vector(np.atleast_1d(alpha), "alpha")).tolist()
+    two = _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), fields)
+    critical = None if np.ndim(alpha) == 0 else critical_of(two.critical_load())
+    limit = TwoTaskLimit.of_points(two.curve(loads)["points"], scalar=np.ndim(alpha) == 0)
     limit.critical, limit.settings = critical, settings
     return limit
 
@@ -371,34 +324,10 @@ def critical_load(
     >>> critical_load(X, y, X, y).alpha_c  # identical tasks: no overfitting
     1.0
     """
-    settings = given(locals())
-    readout = _readout(sigma_readout, None)
-    with without_beta():
-        two = _two_tasks(X1, y1, X2, y2, sigma, activation, readout)
-        return critical_of(two.critical_load(), settings=settings)
+    settings, fields = given(locals()), fields_of(locals())
+    return critical_of(_ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), fields).critical_load(), settings=settings)
 
 
 def critical_of(found: dict[str, Any], **more: Any) -> CriticalLoad:
     """The critical load of two tasks, as the compiled half has it."""
     return CriticalLoad(**{name: math.inf if value is None else value for name, value in found.items()}, **more)
-
-
-def _two_tasks(
-    X1: Any, y1: Any, X2: Any, y2: Any, sigma: float, activation: str, readout: Readout
-) -> _ebbing.TwoTasks:
-    return _ebbing.TwoTasks(native([(X1, y1), (X2, y2)]), weight_variance(sigma, "sigma"), word(activation, "activation", "relu"), readout)
-
-
-def _readout(sigma: float | None, norm: float | None) -> Readout:
-    return (
-        None if sigma is None else weight_variance(sigma, "sigma_readout"),
-        None if norm is None else real(norm, "readout_norm"),
-    )
-
-
-def several(values: Any, name: str) -> list[float]:
-    """One number or a vector of them."""
-    found = vector(np.atleast_1d(values), name)
-    if not found.size:
-        raise ValueError(f"{name}: it is empty; give one number or more")
-    return list(found.tolist())

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _ebbing
-from ._arrays import matrix, native, target_columns
+from . import _plotting
 from ._result import Result
-from ._settings import Seed, bias_variance, count, given, real, resamplings, seed_of, weight_variance, word
 from ._table import ROUNDING, Table, clean, frame, significant, symbol, table
 
 #: The order parameters, in the order in which they are shown.
@@ -46,6 +44,7 @@ class OrderParameters(Result):
     kernels do not fit into memory.
     """
 
+    _title = "Order parameters of two tasks"
     gamma_feature: float
     gamma_rf: float
     gamma_rule: float
@@ -75,7 +74,7 @@ class OrderParameters(Result):
 
     @classmethod
     def of_pair(cls, pair: dict[str, Any], **more: Any) -> OrderParameters:
-        """From what the compiled half returns for a pair."""
+        """From what the compiled half tells of a pair."""
         interval, null = pair["interval"] or {}, pair["null"]
         ends = {name: interval and by_name(interval[name]) or None for name in ("low", "high", "standard_error")}
         if null:
@@ -122,8 +121,6 @@ class OrderParameters(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """Bars of the order parameters, with intervals, the range of shuffled targets and p-values where there are some."""
-        from . import _plotting
-
         names = NAMES[:8]
         ends = [(self.low[name], self.high[name]) for name in names] if self.low and self.high else None
         null = [(self.null["low"][name], self.null["high"][name]) for name in names] if self.null else None
@@ -137,10 +134,6 @@ class OrderParameters(Result):
         said = ["from … to: 95 % intervals, a tenth of the examples left out at a time"] if self.low else []
         said += [f"null ± SD and two-sided p from {self.null['samples']} shuffles of the targets"] if self.null else []
         return "; ".join(said)
-
-    def title(self) -> str:
-        """What the result is called where it is shown."""
-        return "Order parameters of two tasks"
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in sentences."""
@@ -163,98 +156,3 @@ class OrderParameters(Result):
             columns["null"] = [(None, None) if known[name] is None else (mean[name], sd[name]) for name in NAMES]
             columns["p"] = list(known.values())
         return [table(self.resampled(), columns)]
-
-
-def order_parameters(
-    X1: Any,
-    y1: Any,
-    X2: Any,
-    y2: Any,
-    *,
-    depth: int = 1,
-    sigma: float = 1.0,
-    bias: float = 0.0,
-    activation: str = "relu",
-    bootstrap: int = 0,
-    shuffles: int = 0,
-    ridge: float = 0.0,
-    seed: Seed = 0,
-) -> OrderParameters:
-    """`γ_RF = ½(|a|² + |K_21 K_11⁻¹ a|²)`, `a = K_12 K_22⁻¹ y_2/|y_2|`, and its kin, in the kernel of a wide network.
-
-    `bootstrap` resamples, a tenth of the examples left out in each (0, or 20 to 1e9 of them), give intervals, `shuffles` of the targets a null.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))
-    >>> same = order_parameters(X, y, X, y)
-    >>> round(same.gamma_feature, 6), round(same.gamma_sim, 6), abs(same.f_pair) < 1e-9
-    (1.0, 1.0, True)
-    """
-    asked = given(locals())
-    network = count(depth, "depth"), weight_variance(sigma, "sigma"), bias_variance(bias), word(activation, "activation", "relu")
-    return _pair([(X1, y1), (X2, y2)], False, network, _resampling(ridge, bootstrap, shuffles, seed), asked)
-
-
-def order_parameters_from_features(
-    phi1: Any, y1: Any, phi2: Any, y2: Any, *, bootstrap: int = 0, shuffles: int = 0, ridge: float = 0.0, seed: Seed = 0
-) -> OrderParameters:
-    """The same with `K_ij = Φ_i Φ_jᵀ/N`: Φ is a layer's activity or a recording, one example (trial) per row.
-
-    With fewer neurons than trials the kernels are singular: pseudo-inverses are taken at the `ranks` given.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> trials, neurons = 40, 12
-    >>> phi1, phi2 = rng.normal(size=(2, trials, neurons))
-    >>> y = np.repeat([1.0, -1.0], 20)
-    >>> found = order_parameters_from_features(phi1, y, phi2, y)
-    >>> found.ranks, round(found.gamma_feature, 6)  # both recordings span all neurons
-    ([12, 12], 1.0)
-    """
-    asked = given(locals())
-    network = 1, 1.0, 0.0, "relu"
-    return _pair([(phi1, y1), (phi2, y2)], True, network, _resampling(ridge, bootstrap, shuffles, seed), asked)
-
-
-def order_parameters_from_kernels(
-    K11: Any,
-    K12: Any,
-    K22: Any,
-    y1: Any,
-    y2: Any,
-    *,
-    bootstrap: int = 0,
-    shuffles: int = 0,
-    ridge: float = 0.0,
-    seed: Seed = 0,
-) -> OrderParameters:
-    """The same from kernels: K11 and K22 of each task with itself, K12 between them (rows: the first task).
-
-    >>> import numpy as np
-    >>> y = np.array([1, 1, -1, -1])
-    >>> found = order_parameters_from_kernels(np.eye(4), np.zeros((4, 4)), np.eye(4), y, y)
-    >>> found.gamma_feature, found.f_pair  # nothing in common, nothing forgotten
-    (0.0, 0.0)
-    """
-    asked = given(locals())
-    kernels = matrix(K11, "K11"), matrix(K12, "K12"), matrix(K22, "K22")
-    resampling = _resampling(ridge, bootstrap, shuffles, seed)
-    first, second = target_columns([y1, y2])[0]
-    pair = _ebbing.order_parameters_of_kernels(*(*kernels, first, second, *resampling))
-    return OrderParameters.of_pair(pair, settings=asked)
-
-
-def _resampling(ridge: float, bootstrap: int, shuffles: int, seed: Seed) -> tuple[float, int, int, int]:
-    return real(ridge, "ridge"), resamplings(bootstrap, "bootstrap"), resamplings(shuffles, "shuffles"), seed_of(seed)
-
-
-def _pair(
-    tasks: list[tuple[Any, Any]],
-    features: bool,
-    network: tuple[int, float, float, str],
-    resampling: tuple[float, int, int, int],
-    asked: dict[str, Any],
-) -> OrderParameters:
-    pairs = _ebbing.order_parameters(native(tasks), features, *network, *resampling)
-    return OrderParameters.of_pair(pairs[0], settings=asked)

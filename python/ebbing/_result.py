@@ -10,16 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from . import _ebbing
-from ._settings import as_json
+from . import _ebbing, _plotting
 from ._table import Table, clean, pandas, significant, values_table
 
 
 class Shown:
     """Something that is printed, in a terminal and in a notebook, as the program would."""
 
+    #: What it is called where it is shown, if not by the name of its class.
+    _title = ""
+
     def title(self) -> str:
         """What it is called where it is shown."""
+        if self._title:
+            return self._title
         name = type(self).__name__
         return "".join(" " + c.lower() if c.isupper() and i else c for i, c in enumerate(name))
 
@@ -39,7 +43,7 @@ class Shown:
     def _shown(self, drawing: str | None = None) -> _ebbing.Shown:
         """The page, with a drawing (SVG) for its report."""
         about = [self.about()] if self.about() else []
-        settings = as_json(self.__dict__.get("settings") or {})
+        settings = self.__dict__.get("settings") or {}
         return _ebbing.Shown(self.title(), about, self.tables(), self.sentences(), drawing, settings)
 
     def summary(self) -> str:
@@ -88,8 +92,6 @@ class Result(Shown):
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the result and returns matplotlib's axes."""
-        from . import _plotting
-
         numbers = {key: float(value) for key, value in self.to_dict().items() if number(value)}
         return _plotting.bars(numbers, self.title(), ax)
 
@@ -122,12 +124,18 @@ class Answer(Result):
     __slots__ = ("_page",)
     _page: _ebbing.Shown
 
+    answer: list[str]
+
     @classmethod
-    def with_page(cls, page: _ebbing.Shown, **values: Any) -> Any:
-        """The result that a page shows."""
-        made = cls(**values)
-        made._page = page
+    def with_page(cls, found: dict[str, Any], **values: Any) -> Any:
+        """The result that the page of what was found shows."""
+        made = cls(**values, answer=found["answer"])
+        made._page = found["page"]
         return made
+
+    def sentences(self) -> list[str]:
+        """What the numbers say, in sentences."""
+        return list(self.answer)
 
     def tables(self) -> list[Table]:
         """The tables that print and notebook show."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _ebbing
+from . import _ebbing, _plotting
 from ._arrays import Array, matrix, vector
 from ._result import Result
 from ._table import Table, frame, significant, table, values_table, with_error
@@ -18,6 +18,7 @@ class ForgettingFit(Result):
     `optimum` is (F_max, τ) of the best fit, whether or not the curve determines them; None where it lies at τ = 0 or ∞.
     """
 
+    _title = "Fit of a forgetting curve"
     f_max: float | None
     tau: float | None
     stderr: dict[str, float | None]
@@ -64,10 +65,6 @@ class ForgettingFit(Result):
         formulas = {"linear": "slope · (t−1)", "step": "F_{max} from t = 2 on"}
         return formulas.get(self.shape, "0" if self.shape == "zero" else "undetermined")
 
-    def title(self) -> str:
-        """What the result is called where it is shown."""
-        return "Fit of a forgetting curve"
-
     def tables(self) -> list[Table]:
         """The tables that are shown."""
         fitted = {name: getattr(self, name) for name in ("f_max", "tau", "slope")}
@@ -78,8 +75,6 @@ class ForgettingFit(Result):
 
     def plot(self, ax: Any = None) -> Any:
         """The fitted curve."""
-        from . import _plotting
-
         return _plotting.fitted(self, ax)
 
 
@@ -105,6 +100,7 @@ class VarianceExplained(Result):
     `r2` of the regression on all predictors and a constant, `pve` of every predictor, `share`: the same, scaled to sum 1.
     """
 
+    _title = "Variance explained by each predictor"
     r2: float
     pve: Array
     share: Array
@@ -117,10 +113,6 @@ class VarianceExplained(Result):
     def to_pandas(self) -> Any:
         """A `DataFrame` with one row per predictor."""
         return frame({"pve": self.pve, "share": self.share})
-
-    def title(self) -> str:
-        """What the result is called where it is shown."""
-        return "Variance explained by each predictor"
 
     def tables(self) -> list[Table]:
         """The tables that are shown."""

@@ -1,7 +1,7 @@
 """Forecasts of tasks that are too large for one machine, on a Dask cluster.
 
 Kernels are made on the workers by the library's own code and stay there in row panels; solves are conjugate gradients with a
-randomly pivoted partial Cholesky factor as preconditioner, whose residuals are reported. No P × P matrix is ever in one place, and a worker
+randomly pivoted partial Cholesky factor as preconditioner, whose residuals are told. No P × P matrix is ever in one place, and a worker
 that dies is made good for. `pip install 'ebbing[dask]'` brings what it needs; the workers need the package too.
 
 >>> from distributed import Client
@@ -9,26 +9,28 @@ that dies is made good for. `pip install 'ebbing[dask]'` brings what it needs; t
 >>> rng = np.random.default_rng(1)
 >>> tasks = [(rng.normal(size=(60, 30)), np.sign(rng.normal(size=60))) for _ in range(2)]
 >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
-...     result = ebbing.dask.forecast(tasks, client=client)
->>> bool(abs(result.forgetting[1, 0] - ebbing.forecast(tasks).forgetting[1, 0]) < 1e-6), result.converged
+...     told = ebbing.dask.forecast(tasks, client=client)
+>>> bool(abs(told.forgetting[1, 0] - ebbing.forecast(tasks).forgetting[1, 0]) < 1e-6), told.converged
 (True, True)
 """
 
 from __future__ import annotations
 
 import math
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from . import _ebbing
 from ._cluster_data import ClusterTask, cluster_tasks
-from ._cluster_kernels import Cluster, Load, Memory, Network, tile
-from ._cluster_scores import ClusterForecast, assembled
+from ._cluster_kernels import Cluster, Load, Memory, tile
+from ._cluster_scores import ClusterForecast, told
 from ._cluster_theory import Settings, Theory
 from ._ebbing import __version__
 from ._progress import Listener, listener
-from ._settings import Seed, bias_variance, count, given, real, seed_of, weight_variance
-from ._statistics import metrics
+from ._requests import forecast as ebbing_forecast
+from ._settings import Seed, count, given, real, seed_of
 
 try:
     import distributed as _distributed
@@ -58,14 +60,6 @@ def forecast(
     tasks: Any,
     *,
     client: Any = None,
-    depth: int = 1,
-    activation: str = "relu",
-    mode: str = "rf",
-    lam: float = float("inf"),
-    sigma: float = 1.0,
-    bias: float = 0.0,
-    beta: float = float("inf"),
-    convention: str = "gem",
     probes: int = 8,
     rank: int = 400,
     tolerance: float = 1e-8,
@@ -74,9 +68,9 @@ def forecast(
     parts: int | None = None,
     seed: Seed = 0,
     progress: bool | Listener = False,
-    **others: Any,
+    **settings: Any,
 ) -> ClusterForecast:
-    """What `ebbing.forecast` reports, of tasks whose inputs lie on a cluster's workers.
+    """What `ebbing.forecast` tells, of tasks whose inputs lie on a cluster's workers.
 
     `tasks` is a list of (X, y) or (X, y, X_test, y_test). Each X is a Dask array chunked by rows, a list of `.npy` or `.npz` files (an
     array `x`, or their only one) that every worker can read, or an array in memory; each y the same (an array `y`) or any labels, by the
@@ -84,23 +78,26 @@ def forecast(
 
     | setting | |
     |---|---|
-    | `client` | of `distributed`; the current one by default |
-    | `depth`, `activation`, `mode`, `lam`, `sigma`, `bias`, `beta`, `convention` | as in `ebbing.forecast` |
+    | `client` | of `distributed`; the current one unless told |
     | `probes` | random probes per task for γ_feature and γ_sim (at least 2); all else needs none |
     | `rank` | columns of the preconditioner: P × rank numbers are held here |
     | `tolerance`, `iterations` | the relative residual that every solve is to reach, and how many iterations it may take |
     | `blocks` | `keep`: kernels stay on the workers; `recompute`: they are made for every product; `auto`: as memory allows |
-    | `parts` | row blocks per task (by default one per thread, or more where memory is short); with the same, the same bits come out |
+    | `parts` | row blocks per task (unless told one per thread, or more where memory is short); with the same, the same bits come out |
     | `seed` | of pivots and probes |
+    | `depth`, `activation`, `mode`, `lam`, `sigma`, `beta`, `convention`, … | the network and its limit, and the metrics: as in `ebbing.forecast` |
 
     Where a solve ends above the tolerance, `converged` is False and `notes` say by how much.
     """
-    asked = {name: value for name, value in given(locals()).items() if name not in ("client", "others")}
-    _refuse(others)
-    checked = _settings(mode, lam, sigma, bias, beta, tolerance, iterations, rank, probes, blocks, seed)
+    asked = {name: value for name, value in given(locals()).items() if name not in ("client", "settings")} | given(settings)
+    _refuse(settings)
+    checked = _settings(_ebbing.checked(settings), tolerance, iterations, rank, probes, blocks, seed)
     asked_parts = None if parts is None else max(1, count(parts, "parts"))
-    network = Network(count(depth, "depth"), activation, real(lam, "lam"), checked.sigma2, bias_variance(bias))
-    _try_out(network, checked, convention)
+    convention = settings.get("convention", "gem")
+    network = {name: value for name, value in settings.items() if name not in ("mode", "beta", "convention")}
+    # What is wrong with a kernel's settings is said before any work.
+    for time in (1, 2):
+        tile(network, checked.kind(time, time), np.ones((1, 1)), np.ones((1, 1)))
     client = _client(client)
     _check_package(client)
     memory = Memory.of(client)
@@ -122,58 +119,32 @@ def forecast(
     final = outcome if outcome is not None else shared
     assert final is not None
     checks = {"ridge": checked.ridge, "tolerance": checked.tolerance, "convention": convention, "settings": asked}
-    return assembled(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
+    return told(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
 
 
-def _refuse(others: dict[str, Any]) -> None:
-    for name in others:
+def _refuse(settings: dict[str, Any]) -> None:
+    for name in settings:
         if name in _ELSEWHERE:
             raise TypeError(f"{name}: a forecast on a cluster has no such setting ({_ELSEWHERE[name]})")
-        raise TypeError(f"forecast() got an unexpected keyword argument {name!r}")
+        if name not in signature(ebbing_forecast).parameters or name in ("max_p", "tasks"):
+            raise TypeError(f"forecast() got an unexpected keyword argument {name!r}")
 
 
 def _settings(
-    mode: str,
-    lam: float,
-    sigma: float,
-    bias: float,
-    beta: float,
-    tolerance: float,
-    iterations: int,
-    rank: int,
-    probes: int,
-    blocks: str,
-    seed: Seed,
+    theory: dict[str, Any], tolerance: float, iterations: int, rank: int, probes: int, blocks: str, seed: Seed
 ) -> Settings:
     """Settings in their ranges; λ = ∞ in mode `gibbs` is mode `ntk`, or at a finite β what only learns the first task."""
-    if mode not in ("rf", "ntk", "lazy", "gibbs"):
-        raise ValueError(f"mode is {mode!r}; it must be rf, ntk, lazy or gibbs")
     if blocks not in ("auto", "keep", "recompute"):
         raise ValueError(f"blocks is {blocks!r}; it must be auto, keep or recompute")
-    penalty, inverse = real(lam, "lam"), real(beta, "beta")
-    if math.isnan(penalty) or penalty < 0:
-        raise ValueError(f"lam is {lam}; it must be at least 0 (inf for the limit)")
-    if mode != "gibbs" and math.isfinite(penalty):
-        raise ValueError(f"lam is {lam}; it must be inf but in mode gibbs: the others are limits of strong penalty, or have none")
-    if not inverse > 0:
-        raise ValueError(f"beta is {beta}; it must be positive (inf, the default, is zero temperature)")
     if not 1e-14 <= real(tolerance, "tolerance") < 1:
         raise ValueError(f"tolerance is {tolerance}; it must be a relative residual, from 1e-14 to below 1")
     for name, value, least in (("iterations", iterations, 1), ("rank", rank, 1), ("probes", probes, 2)):
         if count(value, name) < least:
             raise ValueError(f"{name} is {value}; it must be at least {least}")
-    bias_variance(bias)
-    if mode == "gibbs" and math.isinf(penalty):
-        mode = "ntk" if math.isinf(inverse) else "frozen"
-    numbers = float(tolerance), int(iterations), int(rank), int(probes), seed_of(seed)
-    return Settings(mode, 1.0 / inverse, weight_variance(sigma, "sigma"), *numbers)
-
-
-def _try_out(network: Network, settings: Settings, convention: str) -> None:
-    """The kernels at one point and the metrics of one task: what is wrong with their settings is said before any work."""
-    for time in (1, 2):
-        tile(network, settings.kind(time, time), np.ones((1, 1)), np.ones((1, 1)))
-    metrics([[1.0]], convention)
+    mode, beta = theory["mode"], theory["beta"]
+    if mode == "gibbs" and math.isinf(theory["lambda"]):
+        mode = "ntk" if math.isinf(beta) else "frozen"
+    return Settings(mode, 1.0 / beta, theory["sigma2"], float(tolerance), int(iterations), int(rank), int(probes), seed_of(seed))
 
 
 def _client(client: Any) -> Any:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from . import _ebbing
 from ._arrays import Array, Labels, labels, matrix
-from ._settings import either, encode
 
 __all__ = ["Dataset", "from_arrays", "load", "sample", "whiten"]
 
@@ -89,24 +88,13 @@ class Dataset:
 
 
 def preprocessing(
-    center: str = "image",
-    whiten: bool = True,
-    ridge: float | None = None,
-    covariance_of: str = "train",
-    normalize: bool = True,
-    gray: bool = True,
-    order: str = "standard",
-) -> str:
-    """Preprocessing as the compiled half reads it; a ridge that is not given is that of the order."""
+    center: str, whiten: bool, ridge: float | None, norm: bool, order: str, covariance_of: str = "train", gray: bool = False
+) -> dict[str, Any]:
+    """Preprocessing as the library reads it; a ridge that is not given is that of the order."""
     zca: Any = {"covariance_of": covariance_of} if whiten else False
     if whiten and ridge is not None:
         zca["ridge"] = ridge
-    return encode(gray=gray, center=center, whiten=zca, normalize=normalize, order=order)
-
-
-def scaled(norm: bool | None, normalize: bool | None) -> bool:
-    """Whether inputs are scaled; `norm` is the program's word, `normalize` that of recipes."""
-    return bool(either("norm", norm, "normalize", normalize, True))
+    return {"gray": gray, "center": center, "whiten": zca, "normalize": norm, "order": order}
 
 
 def load(
@@ -116,20 +104,18 @@ def load(
     whiten: bool = True,
     ridge: float | None = None,
     covariance_of: str = "train",
-    norm: bool | None = None,
+    norm: bool = True,
     gray: bool = True,
     order: str = "standard",
-    normalize: bool | None = None,
 ) -> Dataset:
     """A set by its name: mnist-sample, mnist, fashion-mnist, emnist, cifar10, cifar100, or one that was imported.
 
     Sets other than the sample are looked for where `ebbing data list` says; `ebbing data get NAME` fetches them. Examples are
     prepared in this order: `gray` levels, `center` (image, pixel or none), ZCA whitening with a relative `ridge` (1e-7) and
-    the training covariance (or that of the set `covariance_of`), and scaling to `|x|² = N0` unless `norm` is False (recipes
-    call it `normalize`, which is taken too). The paper's authors scale before whitening too, and have no ridge:
-    `order="authors"`.
+    the training covariance (or that of the set `covariance_of`), and scaling to `|x|² = N0` unless `norm` is False.
+    The paper's authors scale before whitening too, and have no ridge: `order="authors"`.
     """
-    settings = preprocessing(center, whiten, ridge, covariance_of, scaled(norm, normalize), gray, order)
+    settings = preprocessing(center, whiten, ridge, norm, order, covariance_of, gray)
     return Dataset("load", (str(name), settings))
 
 
@@ -139,17 +125,15 @@ def sample(
     center: str = "image",
     whiten: bool = True,
     ridge: float | None = None,
-    norm: bool | None = None,
+    norm: bool = True,
     order: str = "standard",
-    normalize: bool | None = None,
 ) -> Dataset:
     """4,000 training and 1,000 test images of MNIST, embedded: no file, no network.
 
     >>> sample().x.shape, sorted(set(sample().y.tolist())) == list(range(10))
     ((4000, 784), True)
     """
-    steps: dict[str, Any] = dict(center=center, whiten=whiten, ridge=ridge, order=order)
-    return load("mnist-sample", norm=scaled(norm, normalize), **steps)
+    return load("mnist-sample", center=center, whiten=whiten, ridge=ridge, norm=norm, order=order)
 
 
 def from_arrays(
@@ -162,9 +146,8 @@ def from_arrays(
     center: str = "image",
     whiten: bool = True,
     ridge: float | None = None,
-    norm: bool | None = None,
+    norm: bool = True,
     order: str = "standard",
-    normalize: bool | None = None,
 ) -> Dataset:
     """A set of your own: inputs (one per row, further axes flattened) and class labels: integers, booleans or strings.
 
@@ -191,7 +174,7 @@ def from_arrays(
         digest.update(np.array(own).tobytes())
     digest.update("\n".join(names or []).encode())
     test = (inputs[1], numbers[1]) if X_test is not None else (None, None)
-    settings = preprocessing(center, whiten, ridge, "train", scaled(norm, normalize), False, order)
+    settings = preprocessing(center, whiten, ridge, norm, order)
     return Dataset("arrays", (inputs[0], numbers[0], *test, name, digest.hexdigest(), settings), names)
 
 
@@ -220,8 +203,7 @@ def whiten(
     *others: Any,
     ridge: float = 1e-7,
     center: str = "image",
-    norm: bool | None = None,
-    normalize: bool | None = None,
+    norm: bool = True,
 ) -> Array | tuple[Array, ...]:
     """`x ← V (Λ + ridge·λ_max)^{-1/2} Vᵀ x` (ZCA) fitted to X after centering, then scaled to `|x|² = N0` unless `norm` is False.
 
@@ -230,9 +212,9 @@ def whiten(
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(200, 10)) * np.arange(1, 11)
     >>> white = whiten(X, center="pixel", norm=False)
-    >>> bool(np.allclose(np.cov(white.T, bias=True), np.eye(10), atol=1e-4))
+    >>> bool(np.allclose(np.cov(white.T, ddof=0), np.eye(10), atol=1e-4))
     True
     """
     sets = [matrix(X, "X"), *(matrix(x, f"others[{i}]") for i, x in enumerate(others))]
-    done = _ebbing.prepared(sets, preprocessing(center, True, ridge, "train", scaled(norm, normalize), False))
+    done = _ebbing.prepared(sets, preprocessing(center, True, ridge, norm, "standard"))
     return tuple(done) if others else done[0]

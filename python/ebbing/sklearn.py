@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arrays import Array, TaskSequence, decided, target_columns
-from ._single_head import SingleHead
+from ._wide import SingleHead
 
 __all__ = ["WideNetworkClassifier", "WideNetworkRegressor"]
 

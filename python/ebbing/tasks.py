@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _ebbing
 from ._arrays import Task, TaskSequence, as_sequence, native
-from ._settings import Seed, count, either, encode, real, seed_of
+from ._settings import Seed, count, real, seed_of
 from .data import Dataset
 from .data import load as load_data
 from .data import sample as sample_data
@@ -36,86 +36,68 @@ __all__ = [
 def permuted(
     data: Dataset | str | None = None,
     *,
-    length: int | None = None,
-    examples: int | None = None,
-    test_examples: int | None = None,
+    length: int = 5,
+    examples: int = 1000,
+    test_examples: int = 500,
     ratio: float = 1.0,
-    permute_first: bool = True,
+    first_unpermuted: bool = False,
     fresh_images: bool = False,
     positive: Any = None,
     seed: Seed = 0,
-    tasks: int | None = None,
-    p: int | None = None,
-    p_test: int | None = None,
 ) -> TaskSequence:
     """`x_t[j] = x[π_t(j)]`: each task sees the images through its own shuffle of round(ratio·N0) pixels.
 
-    `data` is a `Dataset`, the name of one, or None for the embedded sample; `length` tasks are drawn (5), each with `examples`
-    (1000) and `test_examples` (500). Recipes call these `tasks`, `p` and `p_test`, which every protocol takes too. Classes in
-    `positive` (a random half) become +1.
+    `data` is a `Dataset`, the name of one, or None for the embedded sample. Classes in `positive` (a random half) become +1.
 
     >>> permuted(length=3, examples=100, test_examples=50, ratio=0.15)
     <3 tasks of 100 examples with 784 features>
     """
-    settings = _examples(examples, p, 1000, test_examples, p_test, 500) | {"tasks": _length(length, tasks), "ratio": ratio}
-    return _draw(
-        data, "permuted", seed, **settings, permute_first=permute_first, fresh_images=fresh_images, positive=positive
-    )
+    return _draw("permuted", locals(), permute_first=not first_unpermuted)
 
 
 def split(
     data: Dataset | str | None = None,
     *,
-    length: int | None = None,
-    examples: int | None = None,
-    test_examples: int | None = None,
+    length: int = 5,
+    examples: int = 600,
+    test_examples: int = 200,
     groups: int = 2,
     classes_per_group: int = 1,
     labels: str = "sign",
     assignment: Any = None,
     seed: Seed = 0,
-    tasks: int | None = None,
-    p: int | None = None,
-    p_test: int | None = None,
 ) -> TaskSequence:
-    """Disjoint groups of classes per task, labeled by group: `sign`, `one-hot` or `one-hot-all`; 600 examples and 200 for tests.
+    """Disjoint groups of classes per task, labeled by group: `sign`, `one-hot` or `one-hot-all`.
 
     >>> split(length=2, examples=100, test_examples=0, assignment=[[[0], [1]], [[2], [3]]])[0].x_test is None
     True
     """
-    settings = _examples(examples, p, 600, test_examples, p_test, 200) | {"tasks": _length(length, tasks), "groups": groups}
-    return _draw(data, "split", seed, **settings, classes_per_group=classes_per_group, labels=labels, assignment=assignment)
+    return _draw("split", locals())
 
 
 def partial_split(
     data: Dataset | str | None = None,
     *,
-    ratio: float | None = None,
-    examples: int | None = None,
-    test_examples: int | None = None,
+    ratio: float = 0.5,
+    examples: int = 600,
+    test_examples: int = 200,
     pairs: Any = None,
     seed: Seed = 0,
-    split: float | None = None,
-    p: int | None = None,
-    p_test: int | None = None,
 ) -> TaskSequence:
     """Two tasks on two pairs of classes: task 1 takes (1 + ratio)/2 of its examples from the first pair, task 2 the others.
-
-    The `ratio` (0.5) is what recipes call `split`; there are 600 examples and 200 for tests.
 
     >>> first, second = partial_split(ratio=0.0, examples=100)
     >>> bool((first.x == second.x).all())  # no split: the same task twice
     True
     """
-    settings = _examples(examples, p, 600, test_examples, p_test, 200)
-    return _draw(data, "partial-split", seed, **settings, split=either("ratio", ratio, "split", split, 0.5), pairs=pairs)
+    return _draw("partial-split", locals(), split=ratio)
 
 
 def target_distractor(
     data: Dataset | str | None = None,
     *,
-    length: int | None = None,
-    examples: int | None = None,
+    length: int = 5,
+    examples: int = 1000,
     test_examples: int | None = None,
     rho_target: float = 0.5,
     rho_shared: float = 0.5,
@@ -123,34 +105,26 @@ def target_distractor(
     label_fraction: float = 0.1,
     test_noise: float = 0.2,
     seed: Seed = 0,
-    tasks: int | None = None,
-    p: int | None = None,
-    p_test: int | None = None,
 ) -> TaskSequence:
     """A fraction of each task's images carries ±1 (targets), the rest 0; tasks share ρ_target of the targets and ρ_shared of all.
 
-    There are 1000 examples, and as many noisy ones for tests.
+    Unless `test_examples` says otherwise there are as many noisy ones for tests.
 
     >>> made = target_distractor(length=2, examples=100)
     >>> int((made[0].y != 0).sum())
     10
     """
-    settings = _examples(examples, p, 1000, test_examples, p_test, None) | {"tasks": _length(length, tasks)}
-    shares = dict(rho_target=rho_target, rho_shared=rho_shared, rho_flip=rho_flip)
-    return _draw(data, "target-distractor", seed, **settings, **shares, label_fraction=label_fraction, test_noise=test_noise)
+    return _draw("target-distractor", locals())
 
 
-def interpolated(tasks: Any, *, intermediate: int | None = None, seed: Seed = 0, steps: int | None = None) -> TaskSequence:
+def interpolated(tasks: Any, *, intermediate: int = 1, seed: Seed = 0) -> TaskSequence:
     """S `intermediate` datasets between two tasks: the k-th takes round(k/(S+1)·P) rows from the second, the rest from the first.
-
-    There is 1 by default; recipes call it `steps`, which is taken too.
 
     >>> len(interpolated(permuted(length=2, examples=50, test_examples=0), intermediate=3))
     5
     """
     tasks = as_sequence(tasks)
-    between = count(either("intermediate", intermediate, "steps", steps, 1), "intermediate")
-    return _sequence(_ebbing.interpolated(native(tasks), between, seed_of(seed)), tasks)
+    return _sequence(_ebbing.interpolated(native(tasks), count(intermediate, "intermediate"), seed_of(seed)), tasks)
 
 
 def with_context(
@@ -174,8 +148,7 @@ def draw(**fields: Any) -> TaskSequence:
     >>> draw(protocol="permuted", length=3, examples=50, test_examples=0, order=[3, 1, 2])
     <3 tasks of 50 examples with 784 features>
     """
-    asked = {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in fields.items()}
-    return _sequence(_ebbing.draw_tasks(encode(**{name: value for name, value in asked.items() if value is not None})))
+    return _sequence(_ebbing.draw_tasks(fields))
 
 
 def load(path: str | os.PathLike[str]) -> TaskSequence:
@@ -192,30 +165,25 @@ def save(path: str | os.PathLike[str], tasks: Any) -> None:
     _ebbing.save_tasks(native(tasks), os.fspath(path))
 
 
-def _length(length: int | None, tasks: int | None) -> int:
-    """How many tasks."""
-    return count(either("length", length, "tasks", tasks, 5), "length")
-
-
-def _examples(
-    examples: int | None, p: int | None, many: int, test_examples: int | None, p_test: int | None, many_test: int | None
-) -> dict[str, Any]:
-    """How many examples there are to learn and to test, as recipes call them."""
-    test = either("test_examples", test_examples, "p_test", p_test, many_test)
-    return {"p": either("examples", examples, "p", p, many), "p_test": test}
-
-
 @lru_cache(maxsize=2)
 def _by_name(name: str) -> Dataset:
     """A set by its name, prepared once for all that is drawn from it."""
     return load_data(name)
 
 
-def _draw(data: Dataset | str | None, kind: str, seed: Seed, **settings: Any) -> TaskSequence:
+#: What the settings of protocols are called in recipes.
+RECIPE = {"length": "tasks", "examples": "p", "test_examples": "p_test"}
+
+
+def _draw(kind: str, arguments: dict[str, Any], **others: Any) -> TaskSequence:
+    """Tasks by a protocol: its settings among a function's arguments, and those that recipes say otherwise."""
+    data, seed = arguments["data"], seed_of(arguments["seed"])
     source = sample_data() if data is None else _by_name(data) if isinstance(data, str) else data
     if not isinstance(source, Dataset):
         raise TypeError(f"data is a {type(source).__name__}; give a Dataset (ebbing.data), its name, or None")
-    return _sequence(source._source.draw(encode(kind=kind, **settings), seed_of(seed)))
+    unsaid = {"data", "seed", "first_unpermuted"} | ({"ratio"} if kind == "partial-split" else set())
+    settings = {RECIPE.get(name, name): value for name, value in arguments.items() if name not in unsaid}
+    return _sequence(source._source.draw({"kind": kind, **settings, **others}, seed))
 
 
 def _sequence(made: tuple[list[Any], Any], before: Any = None) -> TaskSequence:

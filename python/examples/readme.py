@@ -2,7 +2,7 @@
 import ebbing
 
 # Five tasks: the same MNIST digits (embedded), their pixels shuffled anew for each task.
-tasks = ebbing.tasks.permuted(tasks=5, p=300)
+tasks = ebbing.tasks.permuted(length=5, examples=300)
 
 forecast = ebbing.forecast(tasks)
 print(f"forgetting of task 1 after task 5: {forecast.forgetting[4, 0]:.2f}")

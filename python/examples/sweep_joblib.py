@@ -14,7 +14,7 @@ import ebbing
 
 
 def cell(ratio: float, depth: int) -> dict[str, float]:
-    tasks = ebbing.tasks.permuted(length=2, p=100, p_test=0, ratio=ratio)
+    tasks = ebbing.tasks.permuted(length=2, examples=100, test_examples=0, ratio=ratio)
     pair = ebbing.order_parameters(*tasks[0][:2], *tasks[1][:2], depth=depth)
     return {"ratio": ratio, "depth": depth, "gamma_sim": pair.gamma_sim, "f_pair": pair.f_pair}
 

@@ -11,6 +11,7 @@ use ebbing::tasks::{Interpolated, Protocol, RawTargets, TargetRule, WithContext}
 use ebbing::{Dataset, TaskSequence};
 use numpy::PyArray2;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -62,8 +63,8 @@ pub struct Source {
 impl Source {
     /// A set by its name.
     #[staticmethod]
-    fn load(py: Python<'_>, name: String, preprocess_json: &str) -> PyResult<Self> {
-        let asked: Preprocess = settings(preprocess_json)?;
+    fn load(py: Python<'_>, name: String, preprocess: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let asked: Preprocess = settings(preprocess)?;
         let source = run(py, None, move |_| ebbing::Source::new(Dataset::load(&name)?, &asked))?;
         Ok(Source { source: Arc::new(source) })
     }
@@ -78,9 +79,9 @@ impl Source {
         classes_test: Option<Vec<i64>>,
         name: String,
         sha256: String,
-        preprocess_json: &str,
+        preprocess: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let asked: Preprocess = settings(preprocess_json)?;
+        let asked: Preprocess = settings(preprocess)?;
         let part = |x: &Matrix<'_>, classes: Vec<i64>| Part {
             features: Features::Real(owned(x)),
             targets: Targets::Classes(classes),
@@ -127,8 +128,8 @@ impl Source {
     }
 
     /// Draws tasks by a protocol.
-    fn draw<'py>(&self, py: Python<'py>, protocol_json: &str, seed: u64) -> PyResult<SequenceArrays<'py>> {
-        let protocol: Protocol = settings(protocol_json)?;
+    fn draw<'py>(&self, py: Python<'py>, protocol: &Bound<'_, PyDict>, seed: u64) -> PyResult<SequenceArrays<'py>> {
+        let protocol: Protocol = settings(protocol)?;
         let source = self.source.clone();
         let drawn = run(py, None, move |context| {
             context.plan().check("drawing these tasks", &protocol.sizes(source.dim())?, drawing_cost)?;
@@ -207,9 +208,9 @@ pub fn save_tasks(py: Python<'_>, tasks: Vec<RawTask<'_>>, path: PathBuf) -> PyR
 pub fn prepared<'py>(
     py: Python<'py>,
     sets: Vec<Matrix<'py>>,
-    preprocess_json: &str,
+    preprocess: &Bound<'_, PyDict>,
 ) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
-    let asked: Preprocess = settings(preprocess_json)?;
+    let asked: Preprocess = settings(preprocess)?;
     let sets: Vec<Mat<f64>> = sets.iter().map(owned).collect();
     let done = run(py, None, move |_| {
         let Some(first) = sets.first() else { return Ok(vec![]) };

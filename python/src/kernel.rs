@@ -2,38 +2,38 @@
 
 use crate::arrays::{Matrix, array, owned, view};
 use crate::errors::python;
+use crate::request::asked;
 use crate::run::{run, run_here};
-use crate::values::activation;
 use ebbing::kernels::{Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Mat, MatRef};
+use ebbing::request::{Fields, ForecastRequest};
 use ebbing::{Error, Kernel};
 use numpy::{PyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// Kernels of more entries, or more multiplications, take longer than a fraction of a second, and are computed on copies so that
 /// Ctrl-C need not wait.
 const LARGE: [usize; 2] = [5_000_000, 5_000_000_000];
 
-/// `K_ij = k_ts(x_i, x'_j)`.
+/// `K_ij = k_ts(x_i, x'_j)` of the network that the fields of a forecast describe.
 #[pyfunction]
-#[pyo3(signature = (x, x2, depth, t, s, lam, sigma2, bias2, kind, activation_name))]
 pub fn kernel<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
     x2: Option<Matrix<'py>>,
-    depth: usize,
+    kind: &str,
     t: usize,
     s: usize,
-    lam: f64,
-    sigma2: f64,
-    bias2: f64,
-    kind: &str,
-    activation_name: &str,
+    network: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let arch = Architecture { activation: activation(activation_name)?, depth };
+    let network: ForecastRequest = asked(network)?;
+    network.check_fields().map_err(python)?;
+    let arch = Architecture { activation: network.activation, depth: network.depth };
     let kind = kind_named(kind).map_err(python)?;
-    let prior = WeightPrior::new(lam, sigma2).and_then(|prior| prior.with_bias(bias2)).map_err(python)?;
+    let prior = WeightPrior::new(network.lambda, network.sigma.powi(2));
+    let prior = prior.and_then(|prior| prior.with_bias(network.bias.powi(2))).map_err(python)?;
     let kernel = Kernel::new(kind, arch, prior, t, s).map_err(python)?;
     let columns = x2.as_ref().map_or(x.shape()[0], |x2| x2.shape()[0]);
     let entries = x.shape()[0].saturating_mul(columns);

@@ -5,13 +5,13 @@ mod data;
 mod errors;
 mod kernel;
 mod multi_head;
-mod nets;
+mod operator;
 mod order;
-mod outlook;
 mod request;
 mod run;
 mod show;
 mod single_head;
+mod statistics;
 mod values;
 
 use pyo3::prelude::*;
@@ -28,19 +28,19 @@ mod _ebbing {
     #[pymodule_export]
     use super::kernel::kernel;
     #[pymodule_export]
-    use super::multi_head::{MultiHead, TwoTasks, best_lambda, phase_curves, phase_place};
+    use super::multi_head::{MultiHead, TwoTasks, best_lambda};
     #[pymodule_export]
-    use super::nets::{sample_posterior, train};
+    use super::operator::learn;
     #[pymodule_export]
     use super::order::{order_parameters, order_parameters_of_kernels};
     #[pymodule_export]
-    use super::outlook::{advise, fit_forgetting, forecast, metrics, variance_explained};
-    #[pymodule_export]
-    use super::request::{draw_tasks, fields};
+    use super::request::{ask, checked, draw_tasks, fields};
     #[pymodule_export]
     use super::show::{Shown, Table, chosen, literal, written};
     #[pymodule_export]
     use super::single_head::SingleHead;
+    #[pymodule_export]
+    use super::statistics::{fit_forgetting, metrics, scored, variance_explained};
 
     use super::*;
 
@@ -71,7 +71,6 @@ mod _ebbing {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         use ebbing_show::{phase, plain_text};
         module.add("DEFINED", plain_text(phase::DEFINED))?;
-        module.add("DEFINED_FOR_MORE", plain_text(phase::DEFINED_FOR_MORE))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -2,33 +2,24 @@
 
 use crate::arrays::{Matrix, RawTask, array, owned, sequence};
 use crate::errors::python;
+use crate::request::asked;
 use crate::run::run;
-use crate::show::Shown;
-use crate::values::{activation, object};
-use ebbing::Result;
-use ebbing::TaskSequence;
-use ebbing::request::{PhasePlace, PhaseRequest};
+use crate::values::object;
+use ebbing::request::PhaseRequest;
 use ebbing::theory::multi_head::{MultiHeadSettings, Power};
-use ebbing::theory::phase::{SequenceCurve, sequence_curve};
+use ebbing::{Error, Result};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The prior variance of readouts and the bound on their norm.
-type Readout = (Option<f64>, Option<f64>);
-
-fn settings(
-    width: Option<f64>,
-    alpha: Option<f64>,
-    lambda: f64,
-    sigma2: f64,
-    beta: f64,
-    name: &str,
-    (readout_sigma2, readout_norm): Readout,
-) -> PyResult<MultiHeadSettings> {
-    let activation = activation(name)?;
-    Ok(MultiHeadSettings { lambda, sigma2, beta, readout_sigma2, readout_norm, alpha, width, activation, depth: 1 })
+/// What the fields of a phase diagram say of the theory, at their first λ and at their width, or at a load.
+fn settings(fields: &Bound<'_, PyDict>, alpha: Option<f64>) -> PyResult<MultiHeadSettings> {
+    let request: PhaseRequest = asked(fields)?;
+    let theory = request.theory().map_err(python)?;
+    let lambda = request.lambda.first().copied().unwrap_or(f64::INFINITY);
+    Ok(MultiHeadSettings { lambda, alpha, width: request.width, ..theory })
 }
 
 /// A network with a readout for every task.
@@ -41,19 +32,8 @@ pub struct MultiHead {
 impl MultiHead {
     /// Solves for the renormalization factors.
     #[new]
-    #[pyo3(signature = (tasks, width, alpha, lam, sigma2, beta, activation_name, readout))]
-    fn new(
-        py: Python<'_>,
-        tasks: Vec<RawTask<'_>>,
-        width: Option<f64>,
-        alpha: Option<f64>,
-        lam: f64,
-        sigma2: f64,
-        beta: f64,
-        activation_name: &str,
-        readout: Readout,
-    ) -> PyResult<Self> {
-        let settings = settings(width, alpha, lam, sigma2, beta, activation_name, readout)?;
+    fn new(py: Python<'_>, tasks: Vec<RawTask<'_>>, fields: &Bound<'_, PyDict>, alpha: Option<f64>) -> PyResult<Self> {
+        let settings = settings(fields, alpha)?;
         let tasks = sequence(&tasks).map_err(python)?.tasks;
         let theory = run(py, None, move |context| ebbing::MultiHead::new(&tasks, &settings, context))?;
         Ok(MultiHead { theory: Arc::new(theory) })
@@ -129,100 +109,17 @@ fn each(theory: &ebbing::MultiHead, loss: impl Fn(usize, usize) -> Result<f64>) 
     (1..=theory.tasks()).map(|t| (1..=t).map(|s| loss(t, s)).collect()).collect()
 }
 
-/// Any number of tasks against the load, one curve for every λ.
-#[pyfunction]
-#[pyo3(signature = (tasks, lam, alpha, sigma2, beta, activation_name, readout))]
-pub fn phase_curves<'py>(
-    py: Python<'py>,
-    tasks: Vec<RawTask<'py>>,
-    lam: Vec<f64>,
-    alpha: Vec<f64>,
-    sigma2: f64,
-    beta: f64,
-    activation_name: &str,
-    readout: Readout,
-) -> PyResult<Bound<'py, PyAny>> {
-    let settings = settings(None, None, f64::INFINITY, sigma2, beta, activation_name, readout)?;
-    let tasks = sequence(&tasks).map_err(python)?.tasks;
-    let curves = run(py, None, move |context| {
-        let at = |&lambda: &f64| MultiHeadSettings { lambda, ..settings.clone() };
-        lam.iter().map(|lambda| sequence_curve(&tasks, &at(lambda), &alpha, context)).collect::<Result<Vec<_>>>()
-    })?;
-    object(py, &curves)
-}
-
-/// Two tasks in the phase diagram: curves at every λ, and where a width lies; with the page of it all, called by its title and
-/// recording the settings (JSON) that made it.
-#[pyfunction]
-#[pyo3(signature = (tasks, width, lam, alpha, sigma, activation_name, readout, representation, page))]
-pub fn phase_place<'py>(
-    py: Python<'py>,
-    tasks: Vec<RawTask<'py>>,
-    width: Option<f64>,
-    lam: Vec<f64>,
-    alpha: Vec<f64>,
-    sigma: f64,
-    activation_name: &str,
-    readout: Readout,
-    representation: bool,
-    page: (String, String),
-) -> PyResult<Bound<'py, PyAny>> {
-    let theory = settings(None, None, f64::INFINITY, sigma * sigma, f64::INFINITY, activation_name, readout)?;
-    let sequence = sequence(&tasks).map_err(python)?;
-    let place = run(py, None, move |context| {
-        let TaskSequence { tasks, settings } = sequence;
-        let two = ebbing::theory::multi_head::TwoTasks::new(&tasks, &theory, context)?;
-        let curves = ebbing::theory::phase::phase_curves(&tasks, &theory, &lam, &alpha, context)?;
-        let maps = two.loss_maps()?;
-        let with_own = |own: f64| {
-            let loads: Vec<f64> = std::iter::once(own).chain(alpha.iter().copied()).collect();
-            two.curve_from(&maps, &loads)
-        };
-        let request = PhaseRequest { width, ..PhaseRequest::default() };
-        let mut hidden = Vec::new();
-        for &lambda in lam.iter().filter(|_| representation) {
-            let settings = MultiHeadSettings { lambda, ..theory.clone() };
-            let two = ebbing::theory::multi_head::TwoTasks::new(&tasks, &settings, context)?;
-            hidden.extend(request.representations_of(&two, &tasks)?);
-        }
-        let mut place = PhasePlace::of((&two, &maps), width, with_own, curves, (settings, &tasks), sigma)?;
-        place.representation = hidden;
-        if place.tested && width.is_some() {
-            let settings = MultiHeadSettings { width, ..theory };
-            place.best = Some(ebbing::theory::best_lambda::best_lambda(&tasks, &settings, 1e-2, 1e6, context)?);
-        }
-        Ok(place)
-    })?;
-    let curves: Vec<SequenceCurve> = place.curves.iter().cloned().map(SequenceCurve::from).collect();
-    let found = object(
-        py,
-        &json!({
-            "critical": place.critical, "location": place.location, "best": place.best, "widths": place.widths, "curves": curves,
-            "representation": place.representation,
-        }),
-    )?;
-    let shown = Shown::of_answer(&place, &page.0, &page.1)?;
-    found.set_item("answer", shown.sentences())?;
-    found.set_item("page", shown)?;
-    Ok(found)
-}
-
 /// The λ in `low … high` that serves both of two tasks best.
 #[pyfunction]
-#[pyo3(signature = (tasks, low, high, width, alpha, sigma2, beta, activation_name, readout))]
 pub fn best_lambda<'py>(
     py: Python<'py>,
     tasks: Vec<RawTask<'py>>,
     low: f64,
     high: f64,
-    width: Option<f64>,
+    fields: &Bound<'py, PyDict>,
     alpha: Option<f64>,
-    sigma2: f64,
-    beta: f64,
-    activation_name: &str,
-    readout: Readout,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let settings = settings(width, alpha, low, sigma2, beta, activation_name, readout)?;
+    let settings = MultiHeadSettings { lambda: low, ..settings(fields, alpha)? };
     let tasks = sequence(&tasks).map_err(python)?.tasks;
     let best =
         run(py, None, move |context| ebbing::theory::best_lambda::best_lambda(&tasks, &settings, low, high, context))?;
@@ -239,34 +136,24 @@ pub struct TwoTasks {
 impl TwoTasks {
     /// Decomposes the kernels of two tasks.
     #[new]
-    fn new(
-        py: Python<'_>,
-        tasks: Vec<RawTask<'_>>,
-        sigma2: f64,
-        activation_name: &str,
-        readout: Readout,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, tasks: Vec<RawTask<'_>>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let settings = settings(fields, None)?;
         let tasks = sequence(&tasks).map_err(python)?.tasks;
-        let settings = settings(None, None, f64::INFINITY, sigma2, f64::INFINITY, activation_name, readout)?;
-        let two = run(py, None, move |context| ebbing::theory::multi_head::TwoTasks::new(&tasks, &settings, context))?;
+        let two = run(py, None, move |context| {
+            ebbing::theory::multi_head::TwoTasks::new(&tasks, &settings, context).map_err(Error::without_temperature)
+        })?;
         Ok(TwoTasks { two: Arc::new(two) })
     }
 
     /// Factors, regime, forgetting and generalization at every load.
     fn curve<'py>(&self, py: Python<'py>, alphas: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
         let two = self.two.clone();
-        object(py, &run(py, None, move |_| two.curve(&alphas))?)
-    }
-
-    /// Where a width lies in the diagram.
-    fn locate<'py>(&self, py: Python<'py>, width: f64) -> PyResult<Bound<'py, PyAny>> {
-        let two = self.two.clone();
-        object(py, &run(py, None, move |_| two.critical_load()?.locate(two.sizes()[1], width))?)
+        object(py, &run(py, None, move |_| two.curve(&alphas).map_err(Error::without_temperature))?)
     }
 
     /// The critical load and its estimates.
     fn critical_load<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let two = self.two.clone();
-        object(py, &run(py, None, move |_| two.critical_load())?)
+        object(py, &run(py, None, move |_| two.critical_load().map_err(Error::without_temperature))?)
     }
 }

@@ -2,50 +2,51 @@
 
 use crate::arrays::{Matrix, RawTask, owned, sequence};
 use crate::errors::python;
+use crate::request::asked;
 use crate::run::run;
-use crate::values::{activation, object};
-use ebbing::kernels::Architecture;
+use crate::values::object;
+use ebbing::request::{ForecastRequest, TaskFields};
 use ebbing::theory::order_parameters::OrderParameterSettings;
 use ebbing::theory::{Inputs, KernelTable};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-/// All ordered pairs of the tasks, in the kernel of a wide network or in that of given features.
+/// What the fields of a forecast say of order parameters.
+fn settings(fields: &Bound<'_, PyDict>, features: bool) -> PyResult<OrderParameterSettings> {
+    let request: ForecastRequest = asked(fields)?;
+    let forecast = request.settings_of(features).map_err(python)?;
+    let ForecastRequest { tasks: TaskFields { seed, .. }, .. } = request;
+    Ok(OrderParameterSettings {
+        architecture: forecast.theory.architecture,
+        sigma2: forecast.theory.sigma2,
+        bias2: forecast.theory.bias2,
+        ridge: forecast.ridge,
+        resamples: forecast.resamples,
+        shuffles: forecast.shuffles,
+        seed: seed.unwrap_or(0),
+        ..OrderParameterSettings::default()
+    })
+}
+
+/// Two tasks, in the kernel of a wide network or in that of given features.
 #[pyfunction]
-#[pyo3(signature = (tasks, features, depth, sigma2, bias2, activation_name, ridge, bootstrap, shuffles, seed))]
 pub fn order_parameters<'py>(
     py: Python<'py>,
     tasks: Vec<RawTask<'py>>,
     features: bool,
-    depth: usize,
-    sigma2: f64,
-    bias2: f64,
-    activation_name: &str,
-    ridge: f64,
-    bootstrap: usize,
-    shuffles: usize,
-    seed: u64,
+    fields: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let settings = OrderParameterSettings {
-        architecture: Architecture { activation: activation(activation_name)?, depth },
-        sigma2,
-        bias2,
-        ridge,
-        resamples: bootstrap,
-        shuffles,
-        seed,
-        ..OrderParameterSettings::default()
-    };
+    let settings = settings(fields, features)?;
     let sequence = sequence(&tasks).map_err(python)?;
-    let pairs = run(py, None, move |context| {
+    let mut pairs = run(py, None, move |context| {
         let inputs = if features { Inputs::Features(&sequence) } else { Inputs::Network(&sequence) };
         ebbing::order_parameters(inputs, &settings, context)
     })?;
-    object(py, &pairs)
+    object(py, &pairs.swap_remove(0))
 }
 
 /// Two tasks whose kernels are given.
 #[pyfunction]
-#[pyo3(signature = (k11, k12, k22, y1, y2, ridge, bootstrap, shuffles, seed))]
 pub fn order_parameters_of_kernels<'py>(
     py: Python<'py>,
     k11: Matrix<'py>,
@@ -53,13 +54,9 @@ pub fn order_parameters_of_kernels<'py>(
     k22: Matrix<'py>,
     y1: Matrix<'py>,
     y2: Matrix<'py>,
-    ridge: f64,
-    bootstrap: usize,
-    shuffles: usize,
-    seed: u64,
+    fields: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let settings =
-        OrderParameterSettings { ridge, resamples: bootstrap, shuffles, seed, ..OrderParameterSettings::default() };
+    let settings = settings(fields, true)?;
     let [k11, k12, k22, y1, y2] = [&k11, &k12, &k22, &y1, &y2].map(owned);
     let pair = run(py, None, move |context| {
         let kernels = (k11.as_ref(), k12.as_ref(), k22.as_ref());

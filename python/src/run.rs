@@ -22,19 +22,18 @@ enum Event<T> {
     Done(std::thread::Result<ebbing::Result<T>>),
 }
 
-/// Runs `work` without the interpreter; `progress(done, total, text)` hears its steps, `done` of `total`.
+/// Runs `work` without the interpreter; `progress(done, total, text)` hears its steps, the share `done` of a `total` of 1.
 ///
 /// Ctrl-C raises KeyboardInterrupt at once, and the work ends by itself within a second, which is why it must own its data. What
 /// is asked for next has other threads and need not wait for that.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
-    progress: Option<(Py<PyAny>, f64)>,
+    progress: Option<Py<PyAny>>,
     work: impl FnOnce(&Context) -> ebbing::Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let crew = Crew::take(py)?;
     let (sender, mut receiver) = channel();
-    let (listener, total) = progress.map_or((None, 1.0), |(listener, total)| (Some(listener), total));
-    let context = match &listener {
+    let context = match &progress {
         None => crew.context.clone(),
         Some(_) => {
             let steps = sender.clone();
@@ -61,9 +60,9 @@ pub fn run<T: Send + 'static>(
             }
             Ok(Event::Done(Err(panic))) => resume_unwind(panic),
             // Steps can follow each other faster than signals are looked at, and a listener need not run any Python.
-            Ok(Event::Step(share, text)) => listener
+            Ok(Event::Step(share, text)) => progress
                 .as_ref()
-                .map_or(Ok(()), |listener| listener.call1(py, (share * total, total, text)).map(|_| ()))
+                .map_or(Ok(()), |listener| listener.call1(py, (share, 1.0, text)).map(|_| ()))
                 .and_then(|()| py.check_signals()),
             Err(RecvTimeoutError::Timeout) => py.check_signals(),
             Err(RecvTimeoutError::Disconnected) => Err(PyRuntimeError::new_err("the work ended without a result")),

@@ -1,12 +1,13 @@
 //! What results look like: the library's own pages, and pages and tables that Python fills.
 
-use crate::values::settings;
+use crate::values::json_of;
 use ebbing::request::Door;
 use ebbing::stats::number::{self, significant, with_error, within};
 use ebbing_show::{Matrix, Metadata, Part, Show, Spread, escape_markup, plain_text, typeset};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::Value;
+use pyo3::types::PyDict;
+use serde_json::{Map, Value};
 
 /// Values below this are rounding.
 const ROUNDING: f64 = 1e-12;
@@ -113,16 +114,16 @@ enum Page {
 
 #[pymethods]
 impl Shown {
-    /// A page of tables and sentences, with the drawing (SVG) of its report and the settings (JSON) that made it.
+    /// A page of tables and sentences, with the drawing (SVG) of its report and the settings that made it.
     #[new]
-    #[pyo3(signature = (title, about, tables, sentences, drawing, settings_json))]
+    #[pyo3(signature = (title, about, tables, sentences, drawing, settings))]
     fn new(
         title: &str,
         about: Vec<String>,
         tables: Vec<PyRef<'_, Table>>,
         sentences: Vec<String>,
         drawing: Option<String>,
-        settings_json: &str,
+        settings: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let typeset_all = |all: &[String]| all.iter().map(|s| typeset(s)).collect::<Vec<_>>();
         let parts: Vec<Part> = tables.iter().map(|table| table.part.clone()).collect();
@@ -130,7 +131,7 @@ impl Shown {
         shown.page.splice(0..0, typeset_all(&about).into_iter().map(Part::Words));
         shown.notes = typeset_all(&about);
         shown.drawing = drawing;
-        Shown::of(shown, settings_json)
+        Shown::of(shown, json_of(settings)?)
     }
 
     /// All that was drawn of a page.
@@ -181,10 +182,9 @@ impl Shown {
 }
 
 impl Shown {
-    /// The page of an answer in Python's words, under a title and with the settings that made it.
-    pub fn of_answer(answer: &impl Show, title: &str, settings_json: &str) -> PyResult<Self> {
-        let shown = answer.shown().map_err(refused)?.in_words(in_python);
-        Shown::of(ebbing_show::Shown { heading: typeset(title), ..shown }, settings_json)
+    /// The page of an answer in Python's words, with the settings that made it.
+    pub fn of_answer(answer: &impl Show, settings: Map<String, Value>) -> PyResult<Self> {
+        Shown::of(answer.shown().map_err(refused)?.in_words(in_python), settings)
     }
 
     /// What the numbers say, as plain text.
@@ -195,9 +195,8 @@ impl Shown {
         }
     }
 
-    fn of(shown: ebbing_show::Shown, settings_json: &str) -> PyResult<Self> {
-        let asked: Value = settings(settings_json)?;
-        let metadata = Metadata::new(env!("CARGO_PKG_VERSION"), "the Python package ebbing").settings(&asked);
+    fn of(shown: ebbing_show::Shown, settings: Map<String, Value>) -> PyResult<Self> {
+        let metadata = Metadata::new(env!("CARGO_PKG_VERSION"), "the Python package ebbing").settings(&settings);
         Ok(Shown { page: Page::Live(Box::new(shown), metadata.map_err(refused)?) })
     }
 }

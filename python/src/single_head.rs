@@ -2,16 +2,18 @@
 
 use crate::arrays::{Matrix, RawTask, array, owned, sequence};
 use crate::errors::python;
+use crate::request::asked;
 use crate::run::run;
-use crate::values::{activation, object, word};
-use ebbing::kernels::Architecture;
+use crate::values::object;
 use ebbing::linalg::Mat;
+use ebbing::request::ForecastRequest;
 use ebbing::rng::Stream;
 use ebbing::theory::single_head::SingleHeadSettings;
 use ebbing::theory::{Inputs, KernelTable, KernelTask, Points};
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::sync::Arc;
 
 /// A wide network that has learned a sequence of tasks.
@@ -46,28 +48,16 @@ fn points(x: &Bound<'_, PyAny>) -> PyResult<Where> {
 
 #[pymethods]
 impl SingleHead {
-    /// Learns the tasks with a network, or with a readout of given features.
+    /// Learns the tasks with the network that the fields of a forecast describe, or with a readout of given features.
     #[new]
-    #[pyo3(signature = (tasks, features, depth, mode, lam, sigma2, bias2, beta, activation_name, variance))]
     fn new(
         py: Python<'_>,
         tasks: Vec<RawTask<'_>>,
         features: bool,
-        depth: usize,
-        mode: &str,
-        lam: f64,
-        sigma2: f64,
-        bias2: f64,
-        beta: f64,
-        activation_name: &str,
+        fields: &Bound<'_, PyDict>,
         variance: bool,
     ) -> PyResult<Self> {
-        let settings = SingleHeadSettings {
-            architecture: Architecture { activation: activation(activation_name)?, depth },
-            variance,
-            bias2,
-            ..settings(mode, lam, sigma2, beta)?
-        };
+        let settings = settings(fields, features, variance)?;
         let sequence = sequence(&tasks).map_err(python)?;
         let theory = run(py, None, move |context| {
             let inputs = if features { Inputs::Features(&sequence) } else { Inputs::Network(&sequence) };
@@ -78,18 +68,15 @@ impl SingleHead {
 
     /// Learns tasks whose points are rows of given kernels: (rows, targets, held-out rows, held-out targets, name).
     #[staticmethod]
-    #[pyo3(signature = (nngp, ntk, tasks, mode, sigma2, beta, variance))]
     fn from_kernels(
         py: Python<'_>,
         nngp: Matrix<'_>,
         ntk: Option<Matrix<'_>>,
         tasks: Vec<(Vec<usize>, Matrix<'_>, Option<Vec<usize>>, Option<Matrix<'_>>, String)>,
-        mode: &str,
-        sigma2: f64,
-        beta: f64,
+        fields: &Bound<'_, PyDict>,
         variance: bool,
     ) -> PyResult<Self> {
-        let settings = SingleHeadSettings { variance, ..settings(mode, f64::INFINITY, sigma2, beta)? };
+        let settings = settings(fields, false, variance)?;
         let tasks: Vec<KernelTask> = tasks
             .into_iter()
             .map(|(rows, y, test_rows, test_y, name)| KernelTask {
@@ -162,7 +149,8 @@ impl SingleHead {
     }
 }
 
-fn settings(mode: &str, lambda: f64, sigma2: f64, beta: f64) -> PyResult<SingleHeadSettings> {
-    let mode = word("mode", mode, "rf, ntk, lazy or gibbs")?;
-    Ok(SingleHeadSettings { mode, lambda, sigma2, beta, ..SingleHeadSettings::default() })
+/// What the fields of a forecast say of the theory.
+fn settings(fields: &Bound<'_, PyDict>, features: bool, variance: bool) -> PyResult<SingleHeadSettings> {
+    let request: ForecastRequest = asked(fields)?;
+    Ok(SingleHeadSettings { variance, ..request.settings_of(features).map_err(python)?.theory })
 }

@@ -1,13 +1,12 @@
 //! Serialized results as Python's own dictionaries, lists and numbers; settings the other way.
 
-use crate::errors::python;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A result as nested dictionaries and lists.
 pub fn object<'py>(py: Python<'py>, result: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
@@ -40,23 +39,64 @@ fn convert<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// Settings from the JSON that the Python half writes.
-pub fn settings<T: DeserializeOwned>(json: &str) -> PyResult<T> {
-    serde_json::from_str(json).map_err(|e| {
+/// Settings as JSON, by their names; infinity is a word, and arrays and ranges are lists.
+pub fn json_of(settings: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
+    let entry = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<(String, Value)> {
+        let name: String = name.extract()?;
+        let value = json(&name, &value)?;
+        Ok((name, value))
+    };
+    settings.iter().map(entry).collect()
+}
+
+fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_none() {
+        return Ok(Value::Null);
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Ok(value.extract::<bool>()?.into());
+    }
+    if value.is_instance_of::<PyInt>() {
+        let whole = value.extract::<u64>().map(Value::from).or_else(|_| value.extract::<i64>().map(Value::from));
+        return whole.or_else(|_| Ok(value.str()?.to_string().into()));
+    }
+    if value.is_instance_of::<PyFloat>() {
+        let number: f64 = value.extract()?;
+        return match number {
+            x if x.is_nan() => Err(PyValueError::new_err(format!("{name} is nan; must be a number"))),
+            x if x.is_infinite() => Ok(x.to_string().into()),
+            x => Ok(x.into()),
+        };
+    }
+    if value.is_instance_of::<PyString>() {
+        return Ok(value.extract::<String>()?.into());
+    }
+    if let Ok(settings) = value.cast::<PyDict>() {
+        return Ok(json_of(settings)?.into());
+    }
+    // Arrays and numbers of NumPy, and paths.
+    for method in ["tolist", "__fspath__"] {
+        if value.hasattr(method)? {
+            return json(name, &value.call_method0(method)?);
+        }
+    }
+    match value.try_iter() {
+        Ok(items) => items.map(|item| json(name, &item?)).collect(),
+        Err(_) => {
+            let problem = format!("{name} is {}; it must be a number or a word", value.repr()?);
+            Err(PyTypeError::new_err(problem))
+        }
+    }
+}
+
+/// Settings of the library from those of Python.
+pub fn settings<T: DeserializeOwned>(given: &Bound<'_, PyDict>) -> PyResult<T> {
+    let given = json_of(given)?;
+    if let Some((name, value)) = given.iter().find(|(_, value)| matches!(value.as_str(), Some("inf" | "-inf"))) {
+        return Err(PyValueError::new_err(format!("{name} is {}; must be finite", value.as_str().unwrap_or_default())));
+    }
+    serde_json::from_value(given.into()).map_err(|e| {
         let text = e.to_string();
-        // Where in the JSON it is says nothing to a user.
-        let sentence = text.split(" at line ").next().unwrap_or(&text).to_string();
-        if text.starts_with("invalid type") { PyTypeError::new_err(sentence) } else { PyValueError::new_err(sentence) }
+        if text.starts_with("invalid type") { PyTypeError::new_err(text) } else { PyValueError::new_err(text) }
     })
-}
-
-/// One of a few words.
-pub fn word<T: DeserializeOwned>(setting: &str, value: &str, choices: &str) -> PyResult<T> {
-    serde_json::from_value(Value::String(value.into()))
-        .map_err(|_| python(ebbing::Error::setting(setting, value, format!("must be {choices}"))))
-}
-
-/// The nonlinearity of this name.
-pub fn activation(name: &str) -> PyResult<ebbing::kernels::Activation> {
-    word("activation", name, "relu, linear, erf or gelu")
 }

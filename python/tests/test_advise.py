@@ -116,8 +116,8 @@ def test_readouts_with_a_prior_or_a_bound_of_their_own():
     limit = ebbing.two_task_limit(x1, y1, x2, y2, alpha=[0.5, 1.5], readout_norm=2.0)
     np.testing.assert_allclose(np.asarray(limit.u22)[1], 2.0, rtol=1e-12)
     with pytest.raises(ValueError, match="readout_norm is -1"):
-        ebbing.phase_curves(tasks, alpha=1.5, readout_norm=-1.0)
+        ebbing.phase(tasks, alpha=1.5, readout_norm=-1.0)
     with pytest.raises(ebbing.OutsideTheory if hasattr(ebbing, "OutsideTheory") else ValueError, match="beta"):
-        ebbing.phase_curves(tasks, alpha=1.5, readout_norm=1.0, beta=10.0)
-    sampled = ebbing.sample_posterior(tasks, width=10, beta=50.0, chains=2, warmup=20, draws=20, sigma_readout=0.1**0.5)
+        ebbing.phase(tasks, alpha=1.5, readout_norm=1.0, beta=10.0)
+    sampled = ebbing.sample(tasks, width=10, beta=50.0, chains=2, warmup=20, draws=20, sigma_readout=0.1**0.5)
     assert sampled.u1.shape == (2, 2)

@@ -18,7 +18,7 @@ CALLS = """
 "advise": lambda: ebbing.advise(many),
 "descent": lambda: ebbing.train([(X, y), (X2, y)], threshold=1e-30, max_steps=10**9, tolerance=1e-30, patience=10**8),
 "levenberg": lambda: ebbing.train([(X, y), (X2, y)], solver="levenberg", width=300, depth=3),
-"chains": lambda: ebbing.sample_posterior([(X, y), (X2, y)], chains=200, warmup=1000, draws=1000),
+"chains": lambda: ebbing.sample([(X, y), (X2, y)], chains=200, warmup=1000, draws=1000),
 "multi head": lambda: ebbing.MultiHead([(X, y), (X2, y), (X3, y)], alpha=0.5, lam=3.0),
 """
 

@@ -64,7 +64,7 @@ def test_a_readout_per_task_has_signs_of_its_own():
     assert np.array_equal(ebbing.MultiHead(coded(FOUR, one_hot(4)), alpha=0.5).u1, ebbing.MultiHead(want, alpha=0.5).u1)
     loads = [ebbing.critical_load(*tasks[0], *tasks[1]).alpha_c for tasks in (FOUR, want)]
     assert loads[0] == loads[1]
-    curves = [ebbing.phase_curves(tasks, alpha=[0.5, 2.0]).f_t1 for tasks in (FOUR, want)]
+    curves = [ebbing.phase(tasks, alpha=[0.5, 2.0]).curves.f_t1 for tasks in (FOUR, want)]
     assert np.array_equal(*curves)
     runs = [ebbing.train(tasks, heads="multi", width=20, max_steps=20).train_loss for tasks in (FOUR, want)]
     assert np.array_equal(*runs, equal_nan=True)
@@ -132,7 +132,7 @@ def test_a_note_on_targets_is_reported_once():
     rng = np.random.default_rng(0)
     part = lambda p: (rng.normal(size=(p, 30)), rng.integers(0, 2, size=p).astype(float))
     tasks = [part(20) + part(10) for _ in range(3)]
-    for call in (lambda: ebbing.phase(tasks[:2], width=15, alpha=[0.5]), lambda: ebbing.phase_pairs(tasks, width=15)):
+    for call in (lambda: ebbing.phase(tasks[:2], width=15, alpha=[0.5]), lambda: ebbing.phase(tasks, pairs=True, width=15)):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             call()

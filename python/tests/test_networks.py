@@ -36,12 +36,12 @@ def test_the_solver_finds_the_minimum(make_tasks, heads):
     tasks = make_tasks(2)
     # Fewer units than examples: above load 1 hidden weights have to move.
     kappa, width = 0.1, 12
-    run = ebbing.train(tasks, learner="l2", kappa=kappa, width=width, heads=heads, solver="levenberg")
+    run = ebbing.train(tasks, learners=["l2"], kappa=kappa, width=width, heads=heads, solver="levenberg")
     for report in run.reports:
         assert report["converged"] and report["gradient"] <= 1e-6 and report["steps"] > 0
     assert "2 of 2 tasks ended at their minimum" in " ".join(run.sentences())
     # The objective is that of the weights before and after the task.
-    before = ebbing.train(tasks[:1], learner="l2", kappa=kappa, width=width, heads=heads, solver="levenberg")
+    before = ebbing.train(tasks[:1], learners=["l2"], kappa=kappa, width=width, heads=heads, solver="levenberg")
     x, y = (np.asarray(part, dtype=float) for part in tasks[1][:2])
     (hidden, *_), readout = run.weights, run.weights[-1]
     f = (np.maximum(x @ hidden.T / np.sqrt(x.shape[1]), 0) @ readout.T / np.sqrt(width))[:, 0]
@@ -52,7 +52,7 @@ def test_the_solver_finds_the_minimum(make_tasks, heads):
     # Weights are kept in single precision.
     assert abs(objective - run.reports[1]["objective"]) < 1e-5 * objective
     # What its minimum leaves is no matter of steps, and of several starts the lowest is kept.
-    far = ebbing.train(tasks, learner="l2", kappa=30.0, width=width, heads=heads, solver="levenberg", readout_scales=[0.3, 1, 30])
+    far = ebbing.train(tasks, learners=["l2"], kappa=30.0, width=width, heads=heads, solver="levenberg", readout_scales=[0.3, 1, 30])
     low, high = far.reports[1]["objectives"]
     assert far.reports[1]["objective"] == low <= high
     said = " ".join(far.sentences())
@@ -60,11 +60,11 @@ def test_the_solver_finds_the_minimum(make_tasks, heads):
     assert "a smaller kappa or a larger width may leave less" in said and "max_steps" not in said
     assert ("Of several starts" in said) == (low < high)
     with pytest.raises(ValueError, match="EWC"):
-        ebbing.train(tasks, learner="ewc", kappa=kappa, solver="levenberg")
+        ebbing.train(tasks, learners=["ewc"], kappa=kappa, solver="levenberg")
 
 
 def test_the_first_task_may_have_a_solver_of_its_own(make_tasks):
-    run = ebbing.train(make_tasks(2), learner="l2", kappa=0.1, width=40, solver="levenberg", first_solver="descent")
+    run = ebbing.train(make_tasks(2), learners=["l2"], kappa=0.1, width=40, solver="levenberg", first_solver="descent")
     stops = [report["stop"] for report in run.reports]
     assert stops == ["threshold", "converged"] and "objective" in run.reports[1]
 
@@ -77,4 +77,4 @@ def test_steps_that_overshoot_are_reported(make_tasks):
     run = ebbing.train(make_tasks(2), width=40, depth=9, momentum=0.99)
     overshot = [report["overshot"] for report in run.reports]
     assert any(overshot) and overshot == [report["rose"] > 1.5 for report in run.reports]
-    assert "rose above its lowest" in " ".join(run.sentences())
+    assert "times its lowest: steps overshot" in " ".join(run.sentences())

@@ -153,7 +153,7 @@ def test_a_curve_is_the_theory_at_every_load(make_tasks):
     for count, settings in ((2, {"activation": "erf"}), (2, {"beta": 30.0}), (3, {"sigma": 0.7**0.5})):
         tasks = make_tasks(count, test=10)
         lam, alpha = [2.0, np.inf], [0.5, 1.4]
-        curves = ebbing.phase_curves(tasks, lam=lam, alpha=alpha, **settings)
+        curves = ebbing.phase(tasks, lam=lam, alpha=alpha, **settings).curves
         assert curves.f_t1.shape == (2, 2) and len(curves.to_pandas()) == 4
         for i, j in np.ndindex(2, 2):
             network = ebbing.MultiHead(tasks, lam=lam[i], alpha=alpha[j], **settings)
@@ -165,21 +165,21 @@ def test_a_curve_is_the_theory_at_every_load(make_tasks):
                 got = value * network.lam_used**exponent if exponent else value
                 # Two routes to the same equations where there are two tasks: rounding times the kernels' condition.
                 assert got == pytest.approx(want, rel=1e-8, abs=1e-12), (name, lam[i], alpha[j])
-    single = ebbing.phase_curves(tasks, lam=2.0, alpha=0.5, sigma=0.7**0.5)
+    single = ebbing.phase(tasks, lam=2.0, alpha=0.5, sigma=0.7**0.5).curves
     assert single.f_t1 == curves.f_t1[0, 0] and np.ndim(single.f_t1) == 0 and len(single.to_pandas()) == 1
-    with pytest.raises(ValueError, match="lam: it is empty"):
-        ebbing.phase_curves(tasks, lam=[], alpha=0.5)
+    with pytest.raises(ValueError, match="lam is empty; must name at least one penalty"):
+        ebbing.phase(tasks, lam=[], alpha=0.5)
 
 
 def test_the_best_penalty_is_the_lowest_of_a_curve(make_tasks):
     tasks = make_tasks(2, test=10)
     for settings in ({"activation": "erf"}, {"beta": 30.0}):
         best = ebbing.best_lambda(tasks, alpha=1.5, low=0.1, high=1e4, **settings)
-        curve = ebbing.phase_curves(tasks, lam=best.tried["lam"], alpha=1.5, **settings)
+        curve = ebbing.phase(tasks, lam=best.tried["lam"], alpha=1.5, **settings).curves
         # The same equations by the same route.
         np.testing.assert_allclose(best.tried["g21"], curve.g_t1, rtol=1e-10)
         np.testing.assert_allclose(best.tried["g22"], curve.g_tt, rtol=1e-10)
-        grid = ebbing.phase_curves(tasks, lam=np.geomspace(0.1, 1e4, 11), alpha=1.5, **settings)
+        grid = ebbing.phase(tasks, lam=np.geomspace(0.1, 1e4, 11), alpha=1.5, **settings).curves
         assert max(best.g21, best.g22) <= np.maximum(grid.g_t1, grid.g_tt).min() * (1 + 1e-12)
     with pytest.raises(ValueError, match="lambda range"):
         ebbing.best_lambda(tasks, alpha=1.5, low=2.0, high=1.0)

@@ -66,7 +66,7 @@ def test_multi_head(reference):
             assert forgetting[-1, h - 1] == pytest.approx(head["forgetting"], rel=1e-6, abs=1e-9)
         # The same at that load as a point of a curve; α to rounding.
         del settings["width"]
-        curve = ebbing.phase_curves(given(case["tasks"]), alpha=case["alpha"], **settings)
+        curve = ebbing.phase(given(case["tasks"]), alpha=case["alpha"], **settings).curves
         assert curve.u_tt == pytest.approx(case["u1"][-1][-1], rel=1e-6)
         assert curve.f_t1 == pytest.approx(case["heads"][0]["forgetting"], rel=1e-6, abs=1e-9)
         for task, want in zip(case["tasks"], case["hidden_kernel_learned"] or []):
@@ -76,7 +76,7 @@ def test_multi_head(reference):
             np.testing.assert_allclose(network.hidden_kernel(task["x"]), fresh + learned, rtol=1e-12)
 
 
-REGIMES = {"FR": "fixed-representations", "OF": "overfitting", "G": "generalization"}
+REGIMES = {"FR": "fixed_representations", "OF": "overfitting", "G": "generalization"}
 
 
 def test_two_task_limit(reference):
@@ -93,7 +93,7 @@ def test_two_task_limit(reference):
             assert limit.d[i] == pytest.approx(d, rel=1e-8)
             assert limit.u0[i] == pytest.approx(u0, rel=1e-8)
             assert limit.u0_exponent[i] == (0.5 if point["regime"] == "OF" else 0)
-        curves = ebbing.phase_curves([(X1, y1), (X2, y2)], lam=[np.inf], alpha=limit.alpha)
+        curves = ebbing.phase([(X1, y1), (X2, y2)], lam=[np.inf], alpha=limit.alpha).curves
         for ours, theirs in (("regime", "regime"), ("u_tt", "u22"), ("u_tt_exponent", "u22_exponent"), ("f_t1", "f21")):
             assert getattr(curves, ours)[0].tolist() == getattr(limit, theirs).tolist()
         critical = ebbing.critical_load(X1, y1, X2, y2)

@@ -22,8 +22,8 @@ def results():
         "limit": ebbing.two_task_limit(*pair, alpha=1.5),
         "limits": ebbing.two_task_limit(*pair, alpha=np.geomspace(0.2, 5, 8)),
         "critical": ebbing.critical_load(*pair),
-        "curves": ebbing.phase_curves(tasks[:2], lam=[5.0, np.inf], alpha=np.geomspace(0.2, 5, 4)),
-        "curve": ebbing.phase_curves(tasks[:3], lam=5.0, alpha=[0.5, 1.5]),
+        "curves": ebbing.phase(tasks[:2], lam=[5.0, np.inf], alpha=np.geomspace(0.2, 5, 4)).curves,
+        "curve": ebbing.phase(tasks[:3], lam=5.0, alpha=[0.5, 1.5]),
         "best": ebbing.best_lambda(tasks[:2], alpha=1.5, low=0.1, high=100.0),
         "explained": ebbing.variance_explained(tasks[0][0][:, :3], tasks[0][1]),
         "forecast": ebbing.forecast(tasks, depths=[2]),
@@ -32,7 +32,7 @@ def results():
         "fit": ebbing.fit_forgetting([0, 0.3, 0.4, 0.45, 0.47]),
         "metrics": ebbing.metrics([[0.9, 0.5], [0.7, 0.8]]),
         "trained": ebbing.train(tasks, width=50, max_steps=500),
-        "sampled": ebbing.sample_posterior(small, width=8, beta=20.0, chains=2, warmup=20, draws=20),
+        "sampled": ebbing.sample(small, width=8, beta=20.0, chains=2, warmup=20, draws=20),
     }
 
 
@@ -137,7 +137,7 @@ def test_theories_are_pickled_with_what_made_them(make_tasks):
 def test_regimes_and_limits_of_two_heads(make_tasks):
     tasks = make_tasks(2, test=10)
     fixed, over = ebbing.MultiHead(tasks, alpha=0.5), ebbing.MultiHead(tasks, width=20 / 1.5)
-    assert (fixed.regime, over.regime) == ("fixed-representations", "overfitting")
+    assert (fixed.regime, over.regime) == ("fixed_representations", "overfitting")
     assert over.alpha == pytest.approx(1.5)
     # Fixed representations forget nothing; overfitting neither, but its second readout diverges.
     assert fixed.forgetting()[1, 0] == pytest.approx(0, abs=1e-10)

@@ -12,7 +12,7 @@ import ebbing
 
 
 def test_permuted():
-    tasks = ebbing.tasks.permuted(tasks=3, p=80, p_test=40, seed=7)
+    tasks = ebbing.tasks.permuted(length=3, examples=80, test_examples=40, seed=7)
     assert tasks.names == ["task 1", "task 2", "task 3"] and tasks.settings["seed"] == 7
     first, second, _ = tasks
     assert first.x.shape == (80, 784) and first.y.shape == (80,) and first.x_test.shape == (40, 784)
@@ -21,21 +21,21 @@ def test_permuted():
     assert not np.array_equal(first.x, second.x)
     np.testing.assert_array_equal(np.sort(first.x, axis=1), np.sort(second.x, axis=1))
     np.testing.assert_allclose((first.x**2).sum(1), 784, rtol=1e-10)
-    again = ebbing.tasks.permuted("mnist-sample", tasks=3, p=80, p_test=40, seed=7)
+    again = ebbing.tasks.permuted("mnist-sample", length=3, examples=80, test_examples=40, seed=7)
     assert np.array_equal(again[2].x, tasks[2].x)
-    untouched = ebbing.tasks.permuted(tasks=2, p=10, ratio=0.0, p_test=0)
+    untouched = ebbing.tasks.permuted(length=2, examples=10, ratio=0.0, test_examples=0)
     assert np.array_equal(untouched[0].x, untouched[1].x)
 
 
 def test_split_and_partial_split():
-    tasks = ebbing.tasks.split(tasks=2, p=60, p_test=20, groups=3, labels="one-hot")
+    tasks = ebbing.tasks.split(length=2, examples=60, test_examples=20, groups=3, labels="one-hot")
     assert tasks[0].y.shape == (60, 3) and np.array_equal(tasks[0].y.sum(1), np.ones(60))
-    one, two = ebbing.tasks.partial_split(split=1.0, p=60, pairs=[[0, 1], [2, 3]])
+    one, two = ebbing.tasks.partial_split(ratio=1.0, examples=60, pairs=[[0, 1], [2, 3]])
     assert not {row.tobytes() for row in one.x} & {row.tobytes() for row in two.x}
 
 
 def test_target_distractor():
-    one, two = ebbing.tasks.target_distractor(tasks=2, p=100, rho_target=1.0, rho_shared=0.5, seed=3)
+    one, two = ebbing.tasks.target_distractor(length=2, examples=100, rho_target=1.0, rho_shared=0.5, seed=3)
     shared = {row.tobytes() for row in one.x} & {row.tobytes() for row in two.x}
     assert len(shared) == 50 and (one.y != 0).sum() == 10
     with pytest.raises(ValueError, match="rho_target"):
@@ -43,8 +43,8 @@ def test_target_distractor():
 
 
 def test_steps_between_and_context():
-    pair = ebbing.tasks.permuted(tasks=2, p=40, p_test=10)
-    more = ebbing.tasks.interpolated(pair, steps=3)
+    pair = ebbing.tasks.permuted(length=2, examples=40, test_examples=10)
+    more = ebbing.tasks.interpolated(pair, intermediate=3)
     assert len(more) == 5 and np.array_equal(more[0].x, pair[0].x) and np.array_equal(more[4].x, pair[1].x)
     assert more.settings["interpolate"]["steps"] == 3 and more.settings["seed"] == 0
     extended = ebbing.tasks.with_context(pair, dim=10, renormalize=False)
@@ -55,7 +55,7 @@ def test_steps_between_and_context():
 
 
 def test_saved_and_loaded(tmp_path):
-    tasks = ebbing.tasks.permuted(tasks=2, p=20, p_test=5)
+    tasks = ebbing.tasks.permuted(length=2, examples=20, test_examples=5)
     ebbing.tasks.save(tmp_path / "tasks.npz", tasks)
     again = ebbing.tasks.load(tmp_path / "tasks.npz")
     assert all(np.array_equal(a, b) for one, other in zip(tasks, again) for a, b in zip(one, other))
@@ -65,7 +65,7 @@ def test_saved_and_loaded(tmp_path):
 
 
 def test_sequences_are_lists_and_pickled():
-    tasks = ebbing.tasks.permuted(tasks=2, p=20, p_test=0)
+    tasks = ebbing.tasks.permuted(length=2, examples=20, test_examples=0)
     again = pickle.loads(pickle.dumps(tasks))
     assert isinstance(again, list) and again.names == tasks.names and again.settings == tasks.settings
     assert np.array_equal(again[1].x, tasks[1].x)
@@ -79,7 +79,7 @@ def test_data_sets():
     assert len(digits.settings["sha256"]) == 64
     again = pickle.loads(pickle.dumps(digits))
     assert np.array_equal(again.examples([3, 5]), digits.examples([3, 5]))
-    raw = ebbing.data.sample(center="none", whiten=False, normalize=False)
+    raw = ebbing.data.sample(center="none", whiten=False, norm=False)
     assert raw.x.min() == 0 and raw.x.max() == 255
 
 
@@ -94,29 +94,22 @@ def test_a_set_by_name_is_prepared_once(monkeypatch):
     assert loaded == ["some-set"] and not np.array_equal(draws[0][1].x, draws[1][1].x)
 
 
-def test_settings_have_the_programs_names_and_those_of_recipes():
+def test_protocols_have_the_words_and_the_tasks_of_the_program():
     made, few = ebbing.tasks, {"examples": 20, "test_examples": 10}
-    older = {"p": 20, "p_test": 10}
-    pair = made.permuted(length=2, **few)
-    for new, old in (
-        (pair, made.permuted(tasks=2, **older)),
-        (made.split(length=2, **few), made.split(tasks=2, **older)),
-        (made.partial_split(ratio=0.2, **few), made.partial_split(split=0.2, **older)),
-        (made.target_distractor(length=2, **few), made.target_distractor(tasks=2, **older)),
-        (made.interpolated(pair, intermediate=2), made.interpolated(pair, steps=2)),
+    for own, asked in (
+        (made.permuted(length=2, first_unpermuted=True, **few), {"length": 2, "first_unpermuted": True}),
+        (made.split(length=2, **few), {"protocol": "split", "length": 2}),
+        (made.partial_split(ratio=0.2, **few), {"protocol": "partial-split", "ratio": 0.2}),
+        (made.target_distractor(length=2, **few), {"protocol": "target-distractor", "length": 2}),
+        (made.interpolated(made.permuted(length=2, **few), intermediate=2), {"length": 2, "intermediate": 2}),
     ):
-        assert len(new) == len(old) and all(np.array_equal(a, b) for one, two in zip(new, old) for a, b in zip(one, two))
-    raw = [ebbing.data.sample(center="none", whiten=False, **scale) for scale in ({"norm": False}, {"normalize": False})]
-    assert np.array_equal(raw[0].x, raw[1].x) and raw[0].x.max() == 255
-    for call, said in (
-        (lambda: made.permuted(examples=5, p=6), "examples is 5 and p is 6; both name the same setting"),
-        (lambda: made.partial_split(ratio=0.1, split=0.1), "ratio is 0.1 and split is 0.1"),
-        (lambda: made.interpolated(pair, intermediate=1, steps=2), "intermediate is 1 and steps is 2"),
-        (lambda: ebbing.data.load("mnist-sample", norm=True, normalize=True), "norm is True and normalize is True"),
-        (lambda: made.permuted(examples=0), "examples is 0; must be at least 1"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            call()
+        drawn = made.draw(**asked, **few)
+        assert len(own) == len(drawn) and all(np.array_equal(a, b) for one, two in zip(own, drawn) for a, b in zip(one, two))
+    assert ebbing.data.sample(center="none", whiten=False, norm=False).x.max() == 255
+    with pytest.raises(TypeError, match="unexpected keyword argument 'p'"):
+        made.permuted(p=6)
+    with pytest.raises(ValueError, match="examples is 0; must be at least 1"):
+        made.permuted(examples=0)
 
 
 def test_classes_of_a_data_set_may_have_names():
@@ -136,7 +129,7 @@ def test_arrays_as_a_data_set():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 5, 4)), rng.integers(0, 4, size=200)
     own = ebbing.data.from_arrays(X, y, X[:50], y[:50], name="mine", center="pixel")
-    tasks = ebbing.tasks.split(own, tasks=2, p=40, p_test=10)
+    tasks = ebbing.tasks.split(own, length=2, examples=40, test_examples=10)
     assert tasks[0].x.shape == (40, 20) and tasks.settings["data"]["dataset"] == "mine"
     assert np.array_equal(own.x[:50], own.x_test)
     other = ebbing.data.from_arrays(X + 1, y)
@@ -149,7 +142,7 @@ def test_arrays_as_a_data_set():
 def test_whitening():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 6)) @ rng.normal(size=(6, 6))
-    white, other = ebbing.data.whiten(X, X[:7], center="pixel", normalize=False, ridge=0.0)
+    white, other = ebbing.data.whiten(X, X[:7], center="pixel", norm=False, ridge=0.0)
     # ZCA of the training covariance itself: the identity up to rounding.
     np.testing.assert_allclose(np.cov(white.T, bias=True), np.eye(6), atol=1e-9)
     np.testing.assert_allclose(other, white[:7], atol=1e-9)
@@ -170,7 +163,7 @@ def test_a_recipe_draws_what_its_protocol_draws(data, tmp_path):
         f'data = "{data}"\n[protocol]\nkind = "target-distractor"\ntasks = 2\np = 60\np_test = 0\nrho_shared = 0.6\n'
     )
     written = ebbing.tasks.load(recipe)
-    drawn = ebbing.tasks.target_distractor(source, tasks=2, p=60, p_test=0, rho_shared=0.6)
+    drawn = ebbing.tasks.target_distractor(source, length=2, examples=60, test_examples=0, rho_shared=0.6)
     for one, other in zip(written, drawn, strict=True):
         assert one.x.tobytes() == other.x.tobytes() and one.y.tobytes() == other.y.tobytes()
 

@@ -62,7 +62,7 @@ def test_stubs_fit_the_compiled_half(run):
 def test_users_see_the_types(run, tmp_path):
     (tmp_path / "user.py").write_text(
         "import ebbing\n"
-        "tasks = ebbing.tasks.permuted(tasks=2)\n"
+        "tasks = ebbing.tasks.permuted(length=2)\n"
         "reveal_type(ebbing.kernel(tasks[0].x))\n"
         "reveal_type(ebbing.forecast(tasks).forgetting)\n"
         "ebbing.kernel(tasks[0].x, depth='two')\n"

@@ -262,7 +262,7 @@ def networks_of_python_and_program(case: Case) -> None:
     names = ("train_loss", "test_loss")
 
     def python() -> Answer:
-        trained = ebbing.train(tasks, learner="l2", kappa=0.1, width=width, max_steps=30, heads=heads)
+        trained = ebbing.train(tasks, learners=["l2"], kappa=0.1, width=width, max_steps=30, heads=heads)
         return {name: [row[: t + 1].tolist() for t, row in enumerate(getattr(trained, name))] for name in names}
 
     words = ["train", "--json", "--quiet", f"--tasks={path}", f"--width={width}", "--max-steps=30", f"--heads={heads}"]

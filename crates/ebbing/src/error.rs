@@ -161,6 +161,24 @@ impl Error {
         Error::Setting { name: name.into(), value: short(value.to_string()), expected: expected.into() }
     }
 
+    /// The same where neither a temperature nor a ridge can be given: advice to give one is left out.
+    pub fn without_temperature(mut self) -> Self {
+        if let Error::NotPositiveDefinite { advice, .. }
+        | Error::LostAccuracy { advice, .. }
+        | Error::NotConverged { advice, .. } = &mut self
+        {
+            for of_beta in [", or set beta to", ", or use a finite beta"] {
+                advice.truncate(advice.find(of_beta).unwrap_or(advice.len()));
+            }
+            if let Some((_, rest)) =
+                advice.split_once(", or ").filter(|(ridge, _)| ridge.starts_with("add a ridge to "))
+            {
+                *advice = rest.into();
+            }
+        }
+        self
+    }
+
     /// A question that the theory does not cover.
     pub(crate) fn outside(what: impl Into<String>, reason: impl Into<String>) -> Self {
         Error::OutsideTheory { what: what.into(), reason: reason.into() }

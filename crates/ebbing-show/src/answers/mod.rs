@@ -7,9 +7,37 @@ pub mod phase;
 mod sample;
 mod train;
 
+use crate::error::Result;
+use crate::shown::{Show, Shown};
 use crate::text::escape_markup;
 use ebbing::TaskSequence;
+use ebbing::request::{Answer, PhaseAnswer, TrainAnswer};
 use ebbing::tasks::prepared_words;
+
+impl Show for Answer {
+    fn shown(&self) -> Result<Shown> {
+        own(self).shown()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        own(self).json()
+    }
+}
+
+/// The answer to what was asked.
+fn own(answer: &Answer) -> &dyn Show {
+    match answer {
+        Answer::Forecast(forecast) => &**forecast,
+        Answer::Advise(advice) => &**advice,
+        Answer::Sample(sampled) => &**sampled,
+        Answer::Phase(PhaseAnswer::Swept(swept)) => &**swept,
+        Answer::Phase(PhaseAnswer::Pairs(pairs)) => &**pairs,
+        Answer::Phase(PhaseAnswer::Sequence(curves)) => &**curves,
+        Answer::Phase(PhaseAnswer::Place(place)) => &**place,
+        Answer::Train(TrainAnswer::Tasks(trained)) => &**trained,
+        Answer::Train(TrainAnswer::Loads(loads)) => &**loads,
+    }
+}
 
 /// What was done to inputs and targets, for the first line (markup): with a readout each, the classes of every task stand apart.
 fn prepared(sequence: &TaskSequence, readout_each: bool) -> String {

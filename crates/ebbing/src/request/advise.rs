@@ -2,7 +2,7 @@
 
 use super::MOST_SEEDS;
 use super::field::{Fields, Range, fields};
-use super::forecast::{ForecastAnswer, ForecastRequest};
+use super::forecast::{ForecastAnswer, ForecastRequest, drawn_already, no_sequence};
 use super::tasks::TaskFields;
 use crate::context::Context;
 use crate::data::Sources;
@@ -11,6 +11,7 @@ use crate::kernels::Activation;
 use crate::plan::{Cost, Sizes, feature_forgetting_cost, forgetting_cost};
 use crate::tasks::{Provenance, TaskSequence, whole_targets};
 use crate::theory::advise::{Advice, AdviseSettings};
+use crate::theory::forecast::ForecastSettings;
 use crate::theory::single_head::{Mode, Replay, ReplayBudget};
 use std::path::PathBuf;
 
@@ -179,6 +180,23 @@ impl AdviseRequest {
         let heading = heading_for(&advice, &format!("{}{look}", forecast.heading(&what)?));
         let tasks = sequences[0].settings.clone();
         Ok(AdviseAnswer { heading, advice, settings, seed: forecast.seed()?, tasks })
+    }
+
+    /// Computes the advice for sequences that are there already, one per draw: of inputs, or of `features`.
+    ///
+    /// # Errors
+    /// What is wrong with the request or the tasks; any error of the theory.
+    pub fn run_on(&self, sequences: &[TaskSequence], features: bool, context: &Context) -> Result<AdviseAnswer> {
+        let settings = self.settings_of(features)?;
+        let first = sequences.first().ok_or_else(no_sequence)?;
+        super::fits("advise", &self.part_of(first.sizes()), context, |sizes| match features {
+            true => feature_forgetting_cost(sizes).times(30 * sequences.len()),
+            false => self.cost_of(sizes),
+        })?;
+        let advice = Advice::of(sequences, &settings, context)?;
+        let shown = ForecastSettings { theory: settings.theory, features, ..ForecastSettings::default() };
+        let heading = heading_for(&advice, &drawn_already(sequences, &shown));
+        Ok(AdviseAnswer { heading, advice, settings, seed: self.tasks.seed(), tasks: first.settings.clone() })
     }
 }
 

@@ -356,7 +356,7 @@ impl Field {
             "kind": self.kind.name(),
             "words": self.kind.words(),
             "default": self.default.as_ref().map(Json::from),
-            "usual": self.usual,
+            "usual": self.usual.map(|words| door.words(words)),
             "range": self.range.map(|range| self.expected(range)),
             "group": self.group,
         })

@@ -14,7 +14,7 @@ use crate::plan::{
     order_parameter_cost, sequence_cost, whole_disk,
 };
 use crate::stats::number::significant;
-use crate::tasks::TaskSequence;
+use crate::tasks::{TaskSequence, parts_of};
 use crate::theory::forecast::{Forecast, ForecastSettings};
 use crate::theory::single_head::{Mode, Replay, ReplayBudget, Selection, SingleHeadSettings};
 use std::path::PathBuf;
@@ -243,9 +243,38 @@ impl ForecastRequest {
         Ok(ForecastAnswer { heading, forecast, settings, seed, first, layers })
     }
 
+    /// Computes the forecast of sequences that are there already, one per draw: of inputs, or of `features`. With `max_p` each
+    /// is a part of them.
+    ///
+    /// # Errors
+    /// What is wrong with the request or the tasks; any error of the theory.
+    pub fn run_on(&self, sequences: Vec<TaskSequence>, features: bool, context: &Context) -> Result<ForecastAnswer> {
+        let settings = self.settings_of(features)?;
+        let sequences = match self.max_p {
+            Some(p) => parts_of(&sequences, p)?,
+            None => sequences,
+        };
+        let Some(first) = sequences.first() else { return Err(no_sequence()) };
+        super::fits("forecast", &first.sizes(), context, |sizes| match features {
+            true => self.cost_of_features(sizes),
+            false => self.cost_of(sizes, context.plan()),
+        })?;
+        let forecast = Forecast::of(&sequences, &settings, context)?;
+        let heading = format!("Forecast for {}", drawn_already(&sequences, &settings));
+        let (layers, seed) = (vec![], self.tasks.seed());
+        Ok(ForecastAnswer {
+            heading,
+            forecast,
+            settings,
+            seed,
+            first: sequences.into_iter().next().ok_or_else(no_sequence)?,
+            layers,
+        })
+    }
+
     /// What is computed on `what`, in one line.
     pub(super) fn heading(&self, what: &str) -> Result<String> {
-        Ok(format!("{what}: {}", describe(&self.settings()?, self.seeds(), self.seed()?)))
+        Ok(format!("{what}: {}, {}", describe(&self.settings()?), seed_words(self.seeds(), self.seed()?)))
     }
 
     /// What is computed on a sequence, in one line; `name` says where the sequence comes from.
@@ -253,8 +282,8 @@ impl ForecastRequest {
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range.
     pub fn heading_of(&self, sequence: &TaskSequence, name: &str) -> Result<String> {
-        let answer = describe(&self.settings()?, self.seeds(), self.tasks.seed());
-        Ok(format!("{}: {answer}", described(sequence, name)))
+        let (theory, seeds) = (describe(&self.settings()?), seed_words(self.seeds(), self.tasks.seed()));
+        Ok(format!("{}: {theory}, {seeds}", described(sequence, name)))
     }
 
     /// The sequences of all seeds, by layer: a name, what they are in words, and one sequence per seed.
@@ -373,8 +402,27 @@ fn done(sequence: &TaskSequence) -> String {
     format!("; {}{labels}", sequence.settings.preparation_words())
 }
 
+/// "seed 0", "5 seeds from 0".
+fn seed_words(seeds: usize, seed: u64) -> String {
+    if seeds > 1 { format!("{seeds} seeds from {seed}") } else { format!("seed {seed}") }
+}
+
+/// What is computed on sequences that are there already, in one line.
+pub(super) fn drawn_already(sequences: &[TaskSequence], settings: &ForecastSettings) -> String {
+    let first = &sequences[0];
+    let how = done(first);
+    let draws = if sequences.len() > 1 { format!(", mean of {} draws", sequences.len()) } else { String::new() };
+    let features = if settings.features { " with given features" } else { "" };
+    format!("{}{features} ({}): {}{draws}", first.described(), how.trim_start_matches("; "), describe(settings))
+}
+
+/// The refusal of no sequence at all.
+pub(super) fn no_sequence() -> Error {
+    Error::data("the tasks", "there is no sequence of them; at least one is needed")
+}
+
 /// The theory in words.
-fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
+fn describe(settings: &ForecastSettings) -> String {
     let theory = &settings.theory;
     let mode = match theory.mode {
         Mode::Rf => "random features".to_string(),
@@ -398,6 +446,5 @@ fn describe(settings: &ForecastSettings, seeds: usize, seed: u64) -> String {
         (true, _) => format!("a readout of them, {mode}"),
         (false, _) => format!("{activation} depth {}{biases}, {mode}", theory.architecture.depth),
     };
-    let seeds = if seeds > 1 { format!("{seeds} seeds from {seed}") } else { format!("seed {seed}") };
-    format!("{learns}{replay}, {seeds}")
+    format!("{learns}{replay}")
 }

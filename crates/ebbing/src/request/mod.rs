@@ -54,7 +54,7 @@ use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::plan::{Cost, Memory, Sizes, drawing_cost};
-use crate::tasks::Recipe;
+use crate::tasks::{Recipe, TaskSequence};
 use std::path::PathBuf;
 
 /// How many seeds anybody averages over.
@@ -263,6 +263,33 @@ impl Request {
             Request::Train(request) => Answer::Train(request.run(sources, context, None)?),
             Request::Sample(request) => Answer::Sample(Box::new(request.run(sources, context)?)),
             Request::Advise(request) => Answer::Advise(Box::new(request.run(sources, context)?)),
+        })
+    }
+}
+
+impl Request {
+    /// Computes the answer for sequences of tasks that are there already, one per draw; with `features` their inputs are features.
+    ///
+    /// # Errors
+    /// What is wrong with the request or the tasks; any error of the theory.
+    pub fn run_on(&self, sequences: Vec<TaskSequence>, features: bool, context: &Context) -> Result<Answer> {
+        let one = |mut sequences: Vec<TaskSequence>| match sequences.len() {
+            0 | 1 => sequences.pop().ok_or_else(forecast::no_sequence),
+            several => {
+                let problem = format!("there are {several} sequences of them; ebbing {} takes one", self.command());
+                Err(Error::data("the tasks", problem))
+            }
+        };
+        if features && !matches!(self, Request::Forecast(_) | Request::Advise(_)) {
+            let expected = "belongs to forecast and advise: other commands learn inputs";
+            return Err(Error::setting("--features", "given", expected));
+        }
+        Ok(match self {
+            Request::Forecast(request) => Answer::Forecast(Box::new(request.run_on(sequences, features, context)?)),
+            Request::Phase(request) => Answer::Phase(request.run_on(one(sequences)?, context)?),
+            Request::Train(request) => Answer::Train(request.run_on(sequences, context, None)?),
+            Request::Sample(request) => Answer::Sample(Box::new(request.run_on(one(sequences)?, context)?)),
+            Request::Advise(request) => Answer::Advise(Box::new(request.run_on(&sequences, features, context)?)),
         })
     }
 }

@@ -26,6 +26,8 @@ fields! {
         heads: Heads = Heads::Multi;
         /// Hidden layers
         depth: usize = 1;
+        /// Nonlinearity
+        activation: Activation = Activation::Relu;
         /// Width N of every hidden layer
         width: usize = 80;
         /// Penalty on the change of weights
@@ -42,6 +44,8 @@ fields! {
         warmup: usize = 300;
         /// Moves kept, per task and chain
         draws: usize = 100;
+        /// Most leapfrog steps of a move
+        leapfrog: usize = 20;
     }
 }
 
@@ -92,7 +96,7 @@ impl SampleRequest {
         self.check_fields()?;
         let settings = PosteriorSettings {
             heads: self.heads,
-            architecture: Architecture { activation: Activation::Relu, depth: self.depth },
+            architecture: Architecture { activation: self.activation, depth: self.depth },
             width: self.width,
             lambda: self.lambda,
             sigma2: self.sigma.powi(2),
@@ -101,6 +105,7 @@ impl SampleRequest {
             chains: self.chains,
             warmup: self.warmup,
             draws: self.draws,
+            leapfrog: self.leapfrog,
             seed: self.task_fields().recipe()?.seed,
             ..PosteriorSettings::default()
         };
@@ -121,8 +126,21 @@ impl SampleRequest {
     /// # Errors
     /// What is wrong with the request or the tasks; any error of the sampler or the theory.
     pub fn run(&self, sources: &Sources, context: &Context) -> Result<SampleAnswer> {
+        self.answer(self.drawn(sources, context)?, self.settings()?, context)
+    }
+
+    /// Samples networks that learn tasks that are there already, and compares.
+    ///
+    /// # Errors
+    /// As for [`run`](SampleRequest::run).
+    pub fn run_on(&self, sequence: TaskSequence, context: &Context) -> Result<SampleAnswer> {
         let settings = self.settings()?;
-        let sequence = self.drawn(sources, context)?;
+        super::fits("sample", &sequence.sizes(), context, |sizes| self.cost_of(sizes))?;
+        self.answer(sequence, settings, context)
+    }
+
+    /// Samples and compares.
+    fn answer(&self, sequence: TaskSequence, settings: PosteriorSettings, context: &Context) -> Result<SampleAnswer> {
         let last = sequence.tasks.last().filter(|task| sequence.tasks.len() > 1 && task.test.is_some());
         let parts = 1 + usize::from(last.is_some());
         let sampled = sample_posterior(&sequence.tasks, &settings, &context.part(0, parts))?;
@@ -158,7 +176,7 @@ impl SampleRequest {
     pub fn cost_of(&self, sizes: &Sizes) -> Cost {
         // Trajectories have a random length, half the longest on average.
         let moves = self.warmup as f64 + self.draws as f64;
-        let leaps = 0.5 * moves * PosteriorSettings::default().leapfrog as f64;
+        let leaps = 0.5 * moves * self.leapfrog as f64;
         sample_cost(sizes, self.width, self.depth, self.chains, leaps)
     }
 }

@@ -9,6 +9,7 @@ pub use tasks::{LearnerRuns, LossCurve, TrainedTasks};
 
 use super::MOST_SEEDS;
 use super::field::{Fields, Range, fields};
+use super::forecast::no_sequence;
 use super::tasks::TaskFields;
 use super::words::{ProtocolKind, Rate, Rule};
 use crate::context::Context;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture};
 use crate::nets::{Fisher, Heads, Indexing, Learner, LossScale, PenaltyStep, Solver, TrainSettings};
 use crate::plan::{Cost, Sizes, levenberg_cost, train_cost};
+use crate::tasks::TaskSequence;
 use std::path::Path;
 
 fields! {
@@ -48,6 +50,10 @@ fields! {
         heads: Heads = Heads::Single;
         /// Hidden layers
         depth: usize = 1;
+        /// Nonlinearity
+        activation: Activation = Activation::Relu;
+        /// Only the readout learns; hidden weights stay as they were drawn
+        readout_only: bool = false;
         /// Width N of every hidden layer
         width: usize = 400;
         /// Multi-head, two tasks: sweep the load P/N over these values instead of one width
@@ -140,8 +146,9 @@ impl TrainRequest {
         let settings = TrainSettings {
             learner,
             heads: self.heads,
-            architecture: Architecture { activation: Activation::Relu, depth: self.depth },
+            architecture: Architecture { activation: self.activation, depth: self.depth },
             width: self.width,
+            readout_only: self.readout_only,
             sigma0: self.sigma0,
             loss: self.loss,
             eta: self.eta.0,
@@ -187,10 +194,51 @@ impl TrainRequest {
     /// What is wrong with the request or the tasks; the first error of a run that is no divergence.
     pub fn run(&self, sources: &Sources, context: &Context, checkpoints: Option<&Path>) -> Result<TrainAnswer> {
         self.check()?;
-        match self.loads.is_empty() {
-            true => self.over_tasks(sources, context, checkpoints).map(|trained| TrainAnswer::Tasks(Box::new(trained))),
-            false => self.over_loads(sources, context, checkpoints).map(|loads| TrainAnswer::Loads(Box::new(loads))),
+        let recipe = self.task_fields().recipe()?;
+        let draws = if self.loads.is_empty() { self.seeds as u64 } else { 1 };
+        let (own, seeds) = (recipe.own()?, (0..draws).map(|k| recipe.seed.wrapping_add(k)));
+        let sequences = seeds.map(|seed| recipe.draw_from(own.clone(), sources, seed)).collect::<Result<Vec<_>>>()?;
+        self.answer(sequences, recipe.seed, context, checkpoints)
+    }
+
+    /// Trains networks on sequences that are there already, one per seed; every seed learns the same one where there is one.
+    ///
+    /// # Errors
+    /// As for [`run`](TrainRequest::run).
+    pub fn run_on(
+        &self,
+        mut sequences: Vec<TaskSequence>,
+        context: &Context,
+        checkpoints: Option<&Path>,
+    ) -> Result<TrainAnswer> {
+        self.check()?;
+        let several = sequences.len();
+        if several > 1 && self.seeds > 1 && several != self.seeds || several > 1 && !self.loads.is_empty() {
+            let expected = format!("must be 1: there are {several} sequences of tasks, each has a seed of its own");
+            return Err(Error::setting("--seeds", self.seeds, expected));
         }
+        let first = sequences.first().cloned().ok_or_else(no_sequence)?;
+        if self.loads.is_empty() {
+            sequences.resize(several.max(self.seeds), first);
+        }
+        self.answer(sequences, self.tasks.seed(), context, checkpoints)
+    }
+
+    /// What networks do that learn these sequences, of the seeds from `seed` on.
+    fn answer(
+        &self,
+        mut sequences: Vec<TaskSequence>,
+        seed: u64,
+        context: &Context,
+        checkpoints: Option<&Path>,
+    ) -> Result<TrainAnswer> {
+        super::fits("train", &sequences[0].sizes(), context, |sizes| self.cost_of(sizes))?;
+        Ok(match self.loads.is_empty() {
+            true => TrainAnswer::Tasks(Box::new(self.over_tasks(sequences, seed, context, checkpoints)?)),
+            false => {
+                TrainAnswer::Loads(Box::new(self.over_loads(sequences.swap_remove(0), seed, context, checkpoints)?))
+            }
+        })
     }
 
     /// What it costs with tasks of these sizes.

@@ -42,7 +42,7 @@ pub(crate) mod blocks;
 pub mod calibration;
 pub mod forecast;
 pub mod multi_head;
-pub(crate) mod operator;
+pub mod operator;
 pub mod order_parameters;
 pub mod phase;
 pub mod single_head;

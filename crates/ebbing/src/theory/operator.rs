@@ -12,13 +12,14 @@
 //! | `single_head::feature_space` | of features, in d × d |
 //! | `task_order::engine` | in memory, all of them kept: many networks that learn their tasks in different orders |
 //! | `whole` | in tiles that are made when they are needed, factors on disk |
+//! | the Python package's `ebbing.dask` | in row panels on the workers of a cluster |
 
 use crate::error::Result;
 use crate::stop;
 use crate::theory::blocks::factor::digits;
 
 /// The kernels of a sequence of tasks, and a network that learns them one after another.
-pub(crate) trait Operator {
+pub trait Operator {
     /// Outputs at the inputs of one task, or what is learned of it.
     type Vector;
 
@@ -26,17 +27,29 @@ pub(crate) trait Operator {
     fn tasks(&self) -> usize;
 
     /// `Y_t − Σ_{s<t} K̃_ts u_s`: what the tasks before t (from 0) leave of it.
+    ///
+    /// # Errors
+    /// Of the operator.
     fn rest(&mut self, t: usize) -> Result<Self::Vector>;
 
     /// `(K̃_tt + β^{-1})^{-1} R`.
+    ///
+    /// # Errors
+    /// Of the operator.
     fn solve(&mut self, t: usize, rest: Self::Vector) -> Result<Self::Vector>;
 
     /// Adds `K̃_·t u_t` to the network wherever it is looked at.
+    ///
+    /// # Errors
+    /// Of the operator.
     fn carry(&mut self, t: usize, dual: Self::Vector) -> Result<()>;
 }
 
 /// Learns the tasks one after another.
-pub(crate) fn learn(operator: &mut impl Operator) -> Result<()> {
+///
+/// # Errors
+/// Of the operator; [`Error::Stopped`](crate::Error::Stopped) where the work is asked to end.
+pub fn learn(operator: &mut impl Operator) -> Result<()> {
     for t in 0..operator.tasks() {
         stop::check()?;
         let rest = operator.rest(t)?;

@@ -8,7 +8,7 @@ use crate::shown::{Show, Shown, counted};
 use crate::style::significant;
 use crate::table::Table;
 use crate::text::{escape_markup, typeset};
-use ebbing::nets::{Heads, Trained};
+use ebbing::nets::{Heads, Learner, TaskReport, Trained};
 use ebbing::request::{LearnerRuns, LossCurve, TrainedTasks};
 use ebbing::stats::{Estimate, mean_with_error};
 use serde_json::{Value, json};
@@ -102,8 +102,25 @@ fn unlearned(group: &LearnerRuns) -> Option<String> {
             Some(format!("{name} learned none of its {all} tasks: its losses say nothing about forgetting."))
         }
         n => Some(format!(
-            "{name} did not learn {n} of its {all} tasks to the threshold: read its losses with that in mind."
+            "{name} did not learn {n} of its {all} tasks to the threshold: read its losses with that in mind.{}",
+            way_out(group)
         )),
+    }
+}
+
+/// What may help tasks that were not learned: what ended by itself is no matter of steps.
+fn way_out(group: &LearnerRuns) -> String {
+    let missed: Vec<&TaskReport> = group.reports().into_iter().filter(|r| !r.learned).collect();
+    let ended = missed.iter().filter(|r| r.converged).count();
+    let smaller =
+        if group.learner == Learner::Gd { "a larger --width" } else { "a smaller --kappa or a larger --width" };
+    let minimum = format!(" They ended by themselves, {smaller} may leave less error.");
+    match ended {
+        0 => " More --max-steps may help.".into(),
+        n if n == missed.len() => minimum,
+        n => format!(
+            " {n} of them ended by themselves, where {smaller} may leave less error; the others may need more --max-steps."
+        ),
     }
 }
 

@@ -87,6 +87,9 @@ impl PhaseRequest {
         if let Some(bound) = self.readout_norm.filter(|_| self.beta.is_finite()) {
             return Err(Error::setting("--readout-norm", bound, "needs --beta inf; --sigma-readout works at any beta"));
         }
+        if self.lambda.is_empty() {
+            return Err(Error::setting("--lambda", "empty", "must name at least one penalty"));
+        }
         Ok(MultiHeadSettings {
             sigma2: self.sigma.powi(2),
             readout_sigma2: self.sigma_readout.map(|sigma| sigma.powi(2)),
@@ -234,7 +237,11 @@ impl PhaseRequest {
     /// What is wrong with the tasks.
     pub fn drawn(&self, sources: &Sources, context: &Context) -> Result<TaskSequence> {
         let recipe = self.recipe(self.tasks.kind())?;
-        let mut sequence = recipe.draw(sources, recipe.seed)?;
+        self.chosen(recipe.draw(sources, recipe.seed)?, context)
+    }
+
+    /// The tasks that are meant of a sequence, with their labels as asked for.
+    fn chosen(&self, mut sequence: TaskSequence, context: &Context) -> Result<TaskSequence> {
         if !self.pair.is_empty() {
             check_pair(&self.pair, sequence.tasks.len())?;
             sequence.tasks = self.pair.iter().map(|t| sequence.tasks[t - 1].clone()).collect();
@@ -257,7 +264,28 @@ impl PhaseRequest {
         if let Some(sweep) = self.sweep() {
             return self.swept(sweep, sources, context).map(|swept| PhaseAnswer::Swept(Box::new(swept)));
         }
-        let sequence = self.drawn(sources, context)?;
+        self.answer(self.drawn(sources, context)?, context)
+    }
+
+    /// Computes what was asked for of tasks that are there already: all pairs, curves, or the place of a width in the diagram of
+    /// two tasks.
+    ///
+    /// # Errors
+    /// What is wrong with the request or the tasks; any error of the theory.
+    pub fn run_on(&self, sequence: TaskSequence, context: &Context) -> Result<PhaseAnswer> {
+        let of_draws = ["sweep", "values", "curves", "seeds"];
+        if let Some((field, value)) = self.given().find(|(field, _)| of_draws.contains(&field.key)) {
+            return Err(field.refused(&value, "needs tasks that are drawn: these are there already"));
+        }
+        self.theory()?;
+        if self.pairs {
+            self.refuse_idle_with_pairs()?;
+        }
+        self.answer(self.chosen(sequence, context)?, context)
+    }
+
+    /// What was asked for of tasks.
+    fn answer(&self, sequence: TaskSequence, context: &Context) -> Result<PhaseAnswer> {
         if self.pairs {
             return self.all_pairs(sequence, context).map(|pairs| PhaseAnswer::Pairs(Box::new(pairs)));
         }

@@ -61,8 +61,10 @@ impl PhaseRequest {
         let all: Vec<(usize, usize)> = (0..tasks.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
         let mut pairs = Vec::new();
         for &(i, j) in &all {
-            let two = TwoTasks::new(&[tasks[i].clone(), tasks[j].clone()], &theory, context)?;
-            let critical_load = two.critical_load()?;
+            let two = TwoTasks::new(&[tasks[i].clone(), tasks[j].clone()], &theory, context);
+            // A table of all pairs has no temperature.
+            let two = two.map_err(Error::without_temperature)?;
+            let critical_load = two.critical_load().map_err(Error::without_temperature)?;
             let location = self.width.map(|n| critical_load.locate(tasks[j].x.nrows(), n)).transpose()?;
             pairs.push(PhasePair { first: i + 1, second: j + 1, critical_load, location });
             context.say("pairs of tasks", pairs.len() as f64 / all.len() as f64)?;

@@ -3,7 +3,6 @@
 use super::TrainRequest;
 use super::runs::{self, Run, RunEnd};
 use crate::context::Context;
-use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::nets::{Heads, Learner, MeanInterference, TaskReport, TrainSettings};
 use crate::stats::{Estimate, log_grid};
@@ -62,7 +61,8 @@ impl TrainRequest {
     /// Trains two tasks with a readout each at every load, and task 2 alone for comparison.
     pub(super) fn over_loads(
         &self,
-        sources: &Sources,
+        sequence: TaskSequence,
+        seed: u64,
         context: &Context,
         checkpoints: Option<&Path>,
     ) -> Result<TrainedLoads> {
@@ -72,15 +72,16 @@ impl TrainRequest {
         if self.heads != Heads::Multi {
             return Err(Error::setting("--heads", "single", "must be multi with --loads"));
         }
-        let recipe = self.task_fields().recipe()?;
-        let sequence = recipe.draw(sources, recipe.seed)?;
-        super::super::fits("train", &sequence.sizes(), context, |sizes| self.cost_of(sizes))?;
         check_two(&sequence)?;
         let p = sequence.tasks[1].x.nrows();
         let widths = self.widths(p);
-        let settings = self.settings(learner, recipe.seed)?;
-        let ends = runs::all(&self.runs(learner, recipe.seed, &sequence, &widths)?, checkpoints, context)?;
-        let of_theory = MultiHeadSettings { sigma2: settings.sigma0.powi(2), ..Default::default() };
+        let settings = self.settings(learner, seed)?;
+        let ends = runs::all(&self.runs(learner, seed, &sequence, &widths)?, checkpoints, context)?;
+        let of_theory = MultiHeadSettings {
+            sigma2: settings.sigma0.powi(2),
+            activation: settings.architecture.activation,
+            ..Default::default()
+        };
         let theory = TwoTasks::new(&sequence.tasks, &of_theory, context)?;
         let critical = theory.critical_load()?;
         let mut points = Vec::new();
@@ -89,7 +90,7 @@ impl TrainRequest {
             points.push(MeasuredLoad::of(alpha, width, ends, critical.regime(alpha).0)?);
         }
         let curve = theory.curve(&loads_of_curve(&points))?;
-        Ok(TrainedLoads { seed: recipe.seed, settings, sequence, points, critical: critical.alpha_c, curve })
+        Ok(TrainedLoads { seed, settings, sequence, points, critical: critical.alpha_c, curve })
     }
 
     /// At every width and for every seed task 2 alone, then both tasks.
@@ -134,7 +135,7 @@ impl MeasuredLoad {
         let (mut runs, mut diverged) = (vec![], vec![]);
         for pair in ends.chunks(2) {
             match pair {
-                [RunEnd::Done(alone), RunEnd::Done(both)] => runs.push((both.as_ref(), alone.as_ref())),
+                [RunEnd::Done(alone), RunEnd::Done(both)] => runs.push((&both.0, &alone.0)),
                 _ => diverged.extend(pair.iter().filter_map(|end| match end {
                     RunEnd::Done(_) => None,
                     RunEnd::Diverged(sentence) => Some(sentence.clone()),

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::data::remove_unfinished;
 use crate::error::{Error, Result};
 use crate::linalg::par_map;
-use crate::nets::{TrainSettings, Trained, Trainer};
+use crate::nets::{Mlp, TrainSettings, Trained, Trainer};
 use crate::tasks::Task;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,8 +21,8 @@ pub(super) struct Run {
 
 /// What became of a run: a run that diverged is kept apart, and never enters an average.
 pub(super) enum RunEnd {
-    /// It went through.
-    Done(Box<Trained>),
+    /// It went through, to this network.
+    Done(Box<(Trained, Mlp)>),
     /// It diverged, with the sentence that says where.
     Diverged(String),
 }
@@ -90,5 +90,5 @@ fn do_run(run: &Run, checkpoints: Option<&Path>, steps: &Steps<'_>) -> Result<Ru
         }
         steps.advance(most - step.min(most), &note)?;
     }
-    Ok(RunEnd::Done(Box::new(trainer.trained().clone())))
+    Ok(RunEnd::Done(Box::new((trainer.trained().clone(), trainer.net().clone()))))
 }

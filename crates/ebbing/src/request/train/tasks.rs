@@ -3,9 +3,8 @@
 use super::TrainRequest;
 use super::runs::{self, Run, RunEnd};
 use crate::context::Context;
-use crate::data::Sources;
 use crate::error::Result;
-use crate::nets::{Heads, Learner, TaskReport, TrainSettings, Trained};
+use crate::nets::{Heads, Learner, Mlp, TaskReport, TrainSettings, Trained};
 use crate::stats::mean_curve;
 use crate::tasks::TaskSequence;
 use crate::theory::single_head::{SingleHead, SingleHeadSettings};
@@ -35,6 +34,8 @@ pub struct LearnerRuns {
     pub learner: Learner,
     /// The runs that went through, one per seed.
     pub done: Vec<Trained>,
+    /// The networks of these runs after the last task.
+    pub networks: Vec<Mlp>,
     /// What is said of the others.
     pub diverged: Vec<String>,
 }
@@ -73,16 +74,14 @@ impl TrainRequest {
     /// Trains every learner on every seed's sequence.
     pub(super) fn over_tasks(
         &self,
-        sources: &Sources,
+        mut sequences: Vec<TaskSequence>,
+        first: u64,
         context: &Context,
         checkpoints: Option<&Path>,
     ) -> Result<TrainedTasks> {
-        let recipe = self.task_fields().recipe()?;
-        let own = recipe.own()?;
-        let seeds: Vec<u64> = (0..self.seeds as u64).map(|k| recipe.seed.wrapping_add(k)).collect();
-        let draw = |&seed: &u64| recipe.draw_from(own.clone(), sources, seed);
-        let mut sequences = seeds.iter().map(draw).collect::<Result<Vec<_>>>()?;
-        super::super::fits("train", &sequences[0].sizes(), context, |sizes| self.cost_of(sizes))?;
+        let seeds: Vec<u64> = (0..sequences.len() as u64).map(|k| first.wrapping_add(k)).collect();
+        // What the theory refuses is refused before networks are trained for hours.
+        let theory = self.theory(&sequences, context)?;
         let mut all = Vec::new();
         for learner in self.rules() {
             for (sequence, &seed) in sequences.iter().zip(&seeds) {
@@ -94,23 +93,27 @@ impl TrainRequest {
         let mut ends = runs::all(&all, checkpoints, context)?.into_iter();
         let mut learners = Vec::new();
         for learner in self.rules() {
-            let mut of_learner = LearnerRuns { learner, done: vec![], diverged: vec![] };
+            let mut of_learner = LearnerRuns { learner, done: vec![], networks: vec![], diverged: vec![] };
             for end in ends.by_ref().take(seeds.len()) {
                 match end {
-                    RunEnd::Done(trained) => of_learner.done.push(*trained),
+                    RunEnd::Done(run) => {
+                        let (trained, network) = *run;
+                        of_learner.done.push(trained);
+                        of_learner.networks.push(network);
+                    }
                     RunEnd::Diverged(sentence) => of_learner.diverged.push(sentence),
                 }
             }
             learners.push(of_learner);
         }
-        let first = |t: &Trained| t.train_loss.iter().map(|row| row[0]).collect::<Vec<_>>();
+        let of_first = |t: &Trained| t.train_loss.iter().map(|row| row[0]).collect::<Vec<_>>();
         let went_through = learners.iter().filter(|runs| !runs.done.is_empty());
-        let curve =
-            |runs: &LearnerRuns| LossCurve::of(&runs.learner.name(), &runs.done.iter().map(first).collect::<Vec<_>>());
+        let curve = |runs: &LearnerRuns| {
+            LossCurve::of(&runs.learner.name(), &runs.done.iter().map(of_first).collect::<Vec<_>>())
+        };
         let losses = went_through.map(curve).collect::<Result<Vec<_>>>()?;
-        let theory = self.theory(&sequences, context)?;
-        let (sequence, settings) = (sequences.swap_remove(0), self.settings(self.rules()[0], recipe.seed)?);
-        Ok(TrainedTasks { seed: recipe.seed, settings, sequence, learners, losses, theory })
+        let (sequence, settings) = (sequences.swap_remove(0), self.settings(self.rules()[0], first)?);
+        Ok(TrainedTasks { seed: first, settings, sequence, learners, losses, theory })
     }
 
     /// The single-head theory's loss of task 1 after each task, over seeds.

@@ -1,4 +1,4 @@
-"""One readout for all tasks: a wide network that learns them one after another."""
+"""Wide networks: their kernels, order parameters of two tasks, and one readout that learns tasks one after another."""
 
 from __future__ import annotations
 
@@ -10,10 +10,131 @@ import numpy.typing as npt
 from . import _ebbing
 from ._arrays import Array, as_sequence, classes_of, decided, matrix, native, squeezed, target_columns
 from ._result import Shown
-from ._settings import Seed, bias_variance, count, real, seed_of, weight_variance, word
+from ._order import OrderParameters
+from ._settings import Seed, count, fields_of, given, seed_of
 from ._table import Table, matrix_table
 
 Rows = npt.NDArray[np.int64]
+
+
+def kernel(
+    X: Any,
+    X2: Any = None,
+    *,
+    depth: int = 1,
+    t: int = 1,
+    s: int = 1,
+    lam: float = float("inf"),
+    sigma: float = 1.0,
+    bias: float = 0.0,
+    kind: str = "nngp",
+    activation: str = "relu",
+) -> Array:
+    """`K_ij = k_ts(x_i, x'_j)` between the rows of X (weights after task t) and of X2 (after task s; default X itself).
+
+    Kinds, with the readout's factors m1, m0 of the weights' prior:
+
+    | kind | kernel |
+    |---|---|
+    | `nngp` | K_GP of a fresh network; ignores t, s and lam |
+    | `ntk` | K_GP + σ² K̇ Q, the tangent kernel; ignores t, s and lam |
+    | `k1` | K¹_ts: the same branch of the weights at times t and s |
+    | `k0` | K⁰_ts: branches that part just before the earlier time |
+    | `ktilde` | K̃_ts = m1 K¹ − m0 K⁰; at lam = inf lim λK̃ for t, s ≥ 2 |
+    | `delta` | ΔK_ts = K¹ − K⁰; at lam = inf lim λΔK |
+    | `derivative` | K̇_ts = E[φ'(z) φ'(z')] of the last hidden layer |
+
+    Activations are relu, linear, erf and gelu. `sigma` and `bias` are the prior standard deviations of weights and of biases in
+    every layer: σ² times `nngp` and `ntk` are neural-tangents' kernels of `Dense(W_std=sigma, b_std=bias)` layers, the
+    readout included; at σ = 1 their `diag_reg`, on an absolute scale, is the noise variance 1/β of `forecast` and `SingleHead`. A float64 array in Fortran order is used where it lies; the result is in
+    Fortran order.
+
+    >>> import numpy as np
+    >>> K = kernel(np.array([[1.0, 1.0], [1.0, -1.0]]))
+    >>> np.round(K, 4)  # |x|²/N0 = 1: half of it on the diagonal, 1/(2π) at a right angle
+    array([[0.5   , 0.1592],
+           [0.1592, 0.5   ]])
+    """
+    network = fields_of(locals(), "X2", "t", "s", "kind")
+    other = None if X2 is None else matrix(X2, "X2")
+    return _ebbing.kernel(matrix(X, "X"), other, kind, count(t, "t"), count(s, "s"), network)
+
+
+def order_parameters(
+    X1: Any,
+    y1: Any,
+    X2: Any,
+    y2: Any,
+    *,
+    depth: int = 1,
+    sigma: float = 1.0,
+    bias: float = 0.0,
+    activation: str = "relu",
+    bootstrap: int = 0,
+    shuffles: int = 0,
+    ridge: float = 0.0,
+    seed: Seed = 0,
+) -> OrderParameters:
+    """`γ_RF = ½(|a|² + |K_21 K_11⁻¹ a|²)`, `a = K_12 K_22⁻¹ y_2/|y_2|`, and its kin, in the kernel of a wide network.
+
+    `bootstrap` resamples, a tenth of the examples left out in each (0, or 20 to 1e9 of them), give intervals, `shuffles` of the targets a null.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))
+    >>> same = order_parameters(X, y, X, y)
+    >>> round(same.gamma_feature, 6), round(same.gamma_sim, 6), abs(same.f_pair) < 1e-9
+    (1.0, 1.0, True)
+    """
+    asked, fields = given(locals()), fields_of(locals())
+    return OrderParameters.of_pair(_ebbing.order_parameters(native([(X1, y1), (X2, y2)]), False, fields), settings=asked)
+
+
+def order_parameters_from_features(
+    phi1: Any, y1: Any, phi2: Any, y2: Any, *, bootstrap: int = 0, shuffles: int = 0, ridge: float = 0.0, seed: Seed = 0
+) -> OrderParameters:
+    """The same with `K_ij = Φ_i Φ_jᵀ/N`: Φ is a layer's activity or a recording, one example (trial) per row.
+
+    With fewer neurons than trials the kernels are singular: pseudo-inverses are taken at the `ranks` told.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> trials, neurons = 40, 12
+    >>> phi1, phi2 = rng.normal(size=(2, trials, neurons))
+    >>> y = np.repeat([1.0, -1.0], 20)
+    >>> found = order_parameters_from_features(phi1, y, phi2, y)
+    >>> found.ranks, round(found.gamma_feature, 6)  # both recordings span all neurons
+    ([12, 12], 1.0)
+    """
+    asked, fields = given(locals()), fields_of(locals())
+    return OrderParameters.of_pair(_ebbing.order_parameters(native([(phi1, y1), (phi2, y2)]), True, fields), settings=asked)
+
+
+def order_parameters_from_kernels(
+    K11: Any,
+    K12: Any,
+    K22: Any,
+    y1: Any,
+    y2: Any,
+    *,
+    bootstrap: int = 0,
+    shuffles: int = 0,
+    ridge: float = 0.0,
+    seed: Seed = 0,
+) -> OrderParameters:
+    """The same from kernels: K11 and K22 of each task with itself, K12 between them (rows: the first task).
+
+    >>> import numpy as np
+    >>> y = np.array([1, 1, -1, -1])
+    >>> found = order_parameters_from_kernels(np.eye(4), np.zeros((4, 4)), np.eye(4), y, y)
+    >>> found.gamma_feature, found.f_pair  # nothing in common, nothing forgotten
+    (0.0, 0.0)
+    """
+    asked, fields = given(locals()), fields_of(locals())
+    kernels = matrix(K11, "K11"), matrix(K12, "K12"), matrix(K22, "K22")
+    first, second = target_columns([y1, y2])[0]
+    pair = _ebbing.order_parameters_of_kernels(*kernels, first, second, fields)
+    return OrderParameters.of_pair(pair, settings=asked)
 
 
 class SingleHead(Shown):
@@ -51,10 +172,8 @@ class SingleHead(Shown):
         beta: float = float("inf"),
         activation: str = "relu",
     ) -> None:
-        tasks = as_sequence(tasks)
-        prior = weight_variance(sigma, "sigma"), bias_variance(bias)
-        network = count(depth, "depth"), mode, real(lam, "lam"), *prior, real(beta, "beta"), word(activation, "activation", "relu")
-        self._setup("inputs", native(tasks), network, classes_of(tasks))
+        fields, tasks = fields_of(locals()), as_sequence(tasks)
+        self._setup("inputs", native(tasks), fields, classes_of(tasks))
 
     @classmethod
     def from_features(
@@ -68,10 +187,8 @@ class SingleHead(Shown):
         >>> bool(SingleHead.from_features(tasks).forgetting()[1, 0] > 0.01)
         True
         """
-        self = cls.__new__(cls)
-        features = as_sequence(features)
-        network = 1, "rf", float("inf"), weight_variance(sigma, "sigma"), 0.0, real(beta, "beta"), "relu"
-        self._setup("features", native(features), network, classes_of(features))
+        self, features = cls.__new__(cls), as_sequence(features)
+        self._setup("features", native(features), {"sigma": sigma, "beta": beta}, classes_of(features))
         return self
 
     @classmethod
@@ -102,16 +219,15 @@ class SingleHead(Shown):
         tested = [task for task in sequence if task.x_test is not None]
         train, test, _ = target_columns([task.y for task in sequence], [task.y_test for task in tested])
         held_out = {id(task): y for task, y in zip(tested, test)}
-        given = []
+        points = []
         for name, task, y in zip(sequence.names, sequence, train):
             rows = None if task.x_test is None else _rows(task.x_test)
-            given.append((_rows(task.x), y, rows, held_out.get(id(task)), name))
+            points.append((_rows(task.x), y, rows, held_out.get(id(task)), name))
         kernels = matrix(K, "K"), None if ntk is None else matrix(ntk, "ntk")
-        classes = classes_of(sequence)
-        self._setup("kernels", (kernels, given), (mode, weight_variance(sigma, "sigma"), real(beta, "beta")), classes)
+        self._setup("kernels", (kernels, points), {"mode": mode, "sigma": sigma, "beta": beta}, classes_of(sequence))
         return self
 
-    def _setup(self, kind: str, data: Any, settings: tuple[Any, ...], classes: list[Any] | None) -> None:
+    def _setup(self, kind: str, data: Any, settings: dict[str, Any], classes: list[Any] | None) -> None:
         self._kind, self._data, self._settings, self._classes = kind, data, settings, classes
         self._theories: dict[bool, _ebbing.SingleHead] = {}
         self._theory(False)
@@ -121,10 +237,9 @@ class SingleHead(Shown):
         if variance not in self._theories:
             if self._kind == "kernels":
                 (nngp, ntk), tasks = self._data
-                arguments = nngp, ntk, tasks, *self._settings, variance
-                made = _ebbing.SingleHead.from_kernels(*arguments)
+                made = _ebbing.SingleHead.from_kernels(nngp, ntk, tasks, self._settings, variance)
             else:
-                made = _ebbing.SingleHead(*(self._data, self._kind == "features", *self._settings, variance))
+                made = _ebbing.SingleHead(self._data, self._kind == "features", self._settings, variance)
             self._theories[variance] = made
         return self._theories[variance]
 
