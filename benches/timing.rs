@@ -18,3 +18,11 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, [f64; 2]) {
     let result = work();
     (result, [start.elapsed().as_secs_f64(), processor_seconds() - used])
 }
+
+/// Peak resident memory in megabytes, if the system reports it.
+#[allow(dead_code)] // each bench compiles this file for itself
+pub fn peak_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1024.0
+}

@@ -6,7 +6,7 @@ use super::profile::Profile;
 use super::rows::Rows;
 use super::simd;
 use super::table::NEAREST;
-use crate::linalg::{Mat, MatMut, MatRef, column_slice, column_slice_mut, matmul_block};
+use crate::linalg::{Mat, MatMut, MatRef, column_slice, column_slice_mut, matmul_block, upper_block};
 use crate::stop;
 use rayon::prelude::*;
 
@@ -47,7 +47,7 @@ pub(super) fn rectangular(kernels: &[&Kernel], x: &Rows<'_>, x2: &Rows<'_>) -> V
             tiles[n].out.push(out);
         }
     }
-    fill(kernels, x, x2, size, tiles);
+    fill(kernels, x, x2, size, tiles, false);
     results
 }
 
@@ -68,7 +68,7 @@ pub(super) fn symmetric(kernels: &[&Kernel], x: &Rows<'_>) -> Vec<Mat<f64>> {
             if i > j { &mut tile.mirror } else { &mut tile.out }.push(out);
         }
     }
-    fill(kernels, x, x, size, tiles);
+    fill(kernels, x, x, size, tiles, true);
     for result in &mut results {
         mirror_diagonal_tiles(result, size);
     }
@@ -98,7 +98,7 @@ fn cut(m: &mut Mat<f64>, size: usize) -> Vec<(usize, usize, MatMut<'_, f64>)> {
 }
 
 /// Computes every tile, in parallel; leaves the rest undone if a stop is requested.
-fn fill(kernels: &[&Kernel], x: &Rows<'_>, x2: &Rows<'_>, size: usize, tiles: Vec<Tile<'_>>) {
+fn fill(kernels: &[&Kernel], x: &Rows<'_>, x2: &Rows<'_>, size: usize, tiles: Vec<Tile<'_>>, symmetric: bool) {
     let profiles: Vec<_> = kernels.iter().map(|k| Profile::new(k, x, x2)).collect();
     let scratch = || Mat::<f64>::zeros(size.min(x.len()), size.min(x2.len()));
     tiles.into_par_iter().for_each_init(scratch, |scratch, mut tile| {
@@ -108,13 +108,20 @@ fn fill(kernels: &[&Kernel], x: &Rows<'_>, x2: &Rows<'_>, size: usize, tiles: Ve
         let (h, w) = (size.min(x.len() - tile.i), size.min(x2.len() - tile.j));
         let mut cos = scratch.as_mut().submatrix_mut(0, 0, h, w);
         let (a, b) = (x.matrix.subrows(tile.i, h), x2.matrix.subrows(tile.j, w));
-        matmul_block(cos.as_mut(), a, b.transpose());
-        let near = cosines(cos.as_mut(), x, tile.i, x2, tile.j);
+        // Of a tile on the diagonal of a symmetric matrix the upper half is enough.
+        let half = symmetric && tile.i == tile.j;
+        if half {
+            upper_block(cos.as_mut(), a, b.transpose());
+        } else {
+            matmul_block(cos.as_mut(), a, b.transpose());
+        }
+        let rows = |j: usize| if half { j + 1 } else { h };
+        let near = cosines(cos.as_mut(), rows, x, tile.i, x2, tile.j);
         for (k, profile) in profiles.iter().enumerate() {
             let out = &mut tile.out[k];
             for j in (0..w).take_while(|_| !stop::requested()) {
-                let column = column_slice_mut(out.as_mut(), j);
-                profile.apply(column_slice(cos.as_ref(), j), x, tile.i, x2, tile.j + j, column);
+                let column = &mut column_slice_mut(out.as_mut(), j)[..rows(j)];
+                profile.apply(&column_slice(cos.as_ref(), j)[..rows(j)], x, tile.i, x2, tile.j + j, column);
             }
             for entry in &near {
                 let (v, v2) = (x.v[tile.i + entry.i], x2.v[tile.j + entry.j]);
@@ -127,12 +134,21 @@ fn fill(kernels: &[&Kernel], x: &Rows<'_>, x2: &Rows<'_>, size: usize, tiles: Ve
     });
 }
 
-/// Turns a tile of dot products into cosines; returns the entries that are nearly ±1, with their accurate angles.
-fn cosines(mut dots: MatMut<'_, f64>, x: &Rows<'_>, i0: usize, x2: &Rows<'_>, j0: usize) -> Vec<Near> {
-    let (h, w) = (dots.nrows(), dots.ncols());
+/// Turns a tile of dot products, the first `rows(j)` of each column, into cosines; returns the entries that are nearly ±1, with their
+/// accurate angles.
+fn cosines(
+    mut dots: MatMut<'_, f64>,
+    rows: impl Fn(usize) -> usize,
+    x: &Rows<'_>,
+    i0: usize,
+    x2: &Rows<'_>,
+    j0: usize,
+) -> Vec<Near> {
+    let w = dots.ncols();
     let mut places = vec![];
     for j in 0..w {
-        let column = column_slice_mut(dots.as_mut(), j);
+        let h = rows(j);
+        let column = &mut column_slice_mut(dots.as_mut(), j)[..h];
         if simd::cosines(column, &x.inverse[i0..i0 + h], x2.inverse[j0 + j]) {
             places.extend((0..h).filter(|&i| column[i].abs() > 1.0 - NEAREST).map(|i| (i, j, column[i].signum())));
         }
@@ -153,12 +169,17 @@ fn cosines(mut dots: MatMut<'_, f64>, x: &Rows<'_>, i0: usize, x2: &Rows<'_>, j0
 /// `B = Aᵀ`, a cache line of B at a time.
 fn transpose(a: MatRef<'_, f64>, mut b: MatMut<'_, f64>) {
     const LINE: usize = 8;
-    for block in (0..a.ncols()).step_by(LINE) {
-        let end = a.ncols().min(block + LINE);
+    let whole = a.ncols() - a.ncols() % LINE;
+    for block in (0..whole).step_by(LINE) {
+        let columns: [&[f64]; LINE] = std::array::from_fn(|k| column_slice(a, block + k));
         for i in 0..a.nrows() {
-            for j in block..end {
-                b[(j, i)] = a[(i, j)];
-            }
+            let line: [f64; LINE] = std::array::from_fn(|k| columns[k][i]);
+            column_slice_mut(b.as_mut(), i)[block..block + LINE].copy_from_slice(&line);
+        }
+    }
+    for j in whole..a.ncols() {
+        for (i, v) in column_slice(a, j).iter().enumerate() {
+            b[(j, i)] = *v;
         }
     }
 }

@@ -198,6 +198,11 @@ impl Kernel {
         }
     }
 
+    /// Which kernel it is.
+    pub(super) fn kind(&self) -> KernelKind {
+        self.kind
+    }
+
     /// Whether units have biases, so that an input that is 0 has a direction.
     fn has_bias(&self) -> bool {
         self.layers.have_bias()

@@ -40,8 +40,10 @@ mod kernel;
 mod layers;
 mod prior;
 mod profile;
+mod roots;
 mod rows;
 mod simd;
+mod single;
 mod smooth;
 mod table;
 
@@ -49,6 +51,7 @@ pub use kernel::Kernel;
 pub(crate) use prior::LayerPrior;
 pub use prior::WeightPrior;
 pub(crate) use rows::check_inputs;
+pub(crate) use single::{SingleKernel, SingleRows};
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

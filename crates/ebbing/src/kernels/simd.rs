@@ -1,4 +1,5 @@
-//! Tables applied to columns of cosines: four entries at a time where the processor has AVX2 and FMA, else one by one.
+//! Tables applied to columns of cosines: eight entries at a time where the processor has AVX-512 and the kernel is smooth enough
+//! ([`Roots`](super::roots::Roots)), four with AVX2 and FMA, else one by one. Results agree to rounding.
 
 use super::table::{NEAREST, Table};
 
@@ -15,6 +16,11 @@ pub(super) fn cosines(dots: &mut [f64], p: &[f64], q: f64) -> bool {
 /// `out_i = p_i q f(cos_i)`.
 pub(super) fn apply(table: &Table, cos: &[f64], p: &[f64], q: f64, out: &mut [f64]) {
     assert!(cos.len() == p.len() && cos.len() == out.len());
+    #[cfg(target_arch = "x86_64")]
+    if let Some(roots) = table.roots() {
+        // SAFETY: such a table is made where the processor has the features; lengths are equal.
+        return unsafe { super::roots::apply(roots, cos, p, q, out) };
+    }
     #[cfg(target_arch = "x86_64")]
     if avx2::detected() {
         // SAFETY: the processor has the features.

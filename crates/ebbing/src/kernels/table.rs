@@ -6,6 +6,7 @@
 //! mantissa bits, and its coordinate the remaining bits, so that no search, branch, root or arc cosine is needed.
 
 use super::layers::Angle;
+use super::roots::Roots;
 use crate::linalg::dot;
 use std::f64::consts::PI;
 
@@ -39,6 +40,8 @@ const PANELS: usize = (OCTAVES as usize) << SPLIT_BITS;
 pub(super) struct Table {
     /// [`TERMS`] coefficients for each panel and sign of the cosine (the sign runs fastest), lowest power first.
     coefficients: Vec<f64>,
+    /// A shorter form, where the processor can use one and it is as good.
+    roots: Option<Roots>,
 }
 
 impl Table {
@@ -47,17 +50,22 @@ impl Table {
     /// On one thread: callers hold a lock, and a thread waiting for parallel work could start another task that
     /// needs the same lock.
     pub fn build(f: impl Fn(Angle) -> f64) -> Table {
-        let chebyshev = Chebyshev::new();
+        let chebyshev = Chebyshev::<TERMS>::new();
         let mut coefficients = vec![0.0; 2 * PANELS * TERMS];
         for (panel, both) in coefficients.chunks_exact_mut(2 * TERMS).enumerate() {
             let low = f64::from_bits((FIRST + panel as u64) << SHIFT);
             let high = f64::from_bits((FIRST + panel as u64 + 1) << SHIFT);
             let point = |x: f64| 0.5 * (low + high) + 0.5 * (high - low) * x;
             let (near, far) = both.split_at_mut(TERMS);
-            chebyshev.interpolate(|x| f(Angle { minus: point(x), plus: 2.0 - point(x) }), near);
-            chebyshev.interpolate(|x| f(Angle { minus: 2.0 - point(x), plus: point(x) }), far);
+            chebyshev.interpolate(|x| f(Angle { minus: point(x), plus: 2.0 - point(x) }), WIDTH, near);
+            chebyshev.interpolate(|x| f(Angle { minus: 2.0 - point(x), plus: point(x) }), WIDTH, far);
         }
-        Table { coefficients }
+        Table { coefficients, roots: usable().then(|| Roots::build(f)).flatten() }
+    }
+
+    /// The shorter form.
+    pub fn roots(&self) -> Option<&Roots> {
+        self.roots.as_ref()
     }
 
     /// The coefficients of all panels, as the vector code reads them.
@@ -76,16 +84,24 @@ impl Table {
     }
 }
 
-/// Chebyshev interpolation on [−1, 1], with the cosines that every panel uses.
-struct Chebyshev {
-    points: [f64; TERMS],
-    /// Row k turns values at the points into the coefficient of `T_k`.
-    transform: [[f64; TERMS]; TERMS],
+/// Whether the processor can use [`Roots`].
+fn usable() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return super::roots::available();
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
-impl Chebyshev {
-    fn new() -> Self {
-        let n = TERMS as f64;
+/// Chebyshev interpolation on [−1, 1] at N points, with the cosines that every panel uses.
+pub(super) struct Chebyshev<const N: usize> {
+    points: [f64; N],
+    /// Row k turns values at the points into the coefficient of `T_k`.
+    transform: [[f64; N]; N],
+}
+
+impl<const N: usize> Chebyshev<N> {
+    pub fn new() -> Self {
+        let n = N as f64;
         let angle = |i: usize| PI * (i as f64 + 0.5) / n;
         Chebyshev {
             points: std::array::from_fn(|i| angle(i).cos()),
@@ -95,13 +111,13 @@ impl Chebyshev {
         }
     }
 
-    /// The polynomial through `f`, in powers of the place within a panel.
-    fn interpolate(&self, f: impl Fn(f64) -> f64, out: &mut [f64]) {
+    /// The polynomial through `f`, in powers of the place within a panel of this width.
+    pub fn interpolate(&self, f: impl Fn(f64) -> f64, width: f64, out: &mut [f64]) {
         // Differences from one value: rounding then scales with the variation over the panel.
         let base = f(0.0);
         let values = self.points.map(|x| f(x) - base);
         // T_{k+1} = 2x T_k − T_{k−1} in powers of x: the series converges fast enough for this to lose nothing.
-        let (mut before, mut now) = ([0.0; TERMS], [0.0; TERMS]);
+        let (mut before, mut now) = ([0.0; N], [0.0; N]);
         before[1] = 1.0; // T_{−1} = x
         now[0] = 1.0;
         out.fill(0.0);
@@ -111,7 +127,7 @@ impl Chebyshev {
                 *o += c * t;
             }
             let mut next = before.map(|b| -b);
-            for k in 1..TERMS {
+            for k in 1..N {
                 next[k] += 2.0 * now[k - 1];
             }
             (before, now) = (now, next);
@@ -120,7 +136,7 @@ impl Chebyshev {
         let mut scale = 1.0;
         for o in out {
             *o *= scale;
-            scale *= 2.0 / WIDTH;
+            scale *= 2.0 / width;
         }
     }
 }

@@ -27,6 +27,7 @@
 
 mod block;
 mod cholesky;
+mod cholesky_f32;
 mod condition;
 mod diagnosis;
 mod eigen;
@@ -37,8 +38,9 @@ mod threads;
 mod tiled;
 mod triangle;
 
-pub(crate) use block::{column_slice, column_slice_mut, matmul_block};
+pub(crate) use block::{column_slice, column_slice_mut, matmul_block, matmul_block_f32, upper_block};
 pub use cholesky::Cholesky;
+pub(crate) use cholesky_f32::{SingleCholesky, residual_f64, tall_product_f32};
 pub(crate) use diagnosis::{dependent_rows, singular};
 pub use eigen::SymmetricEigen;
 pub(crate) use faer::Scale;

@@ -86,6 +86,9 @@ impl SingleHead {
     /// As for [`SingleHead::forecast`]; [`Error::Setting`](crate::Error::Setting) where there is no such task.
     pub fn forgetting_at_lambda_zero(&self, t: usize, s: usize) -> Result<f64> {
         let (t, s) = (self.index(t)?, self.index(s)?);
+        if let (1, 0, false, None, Some(free)) = (t, s, self.settings.variance, &self.own, self.learned.free) {
+            return Ok(free.loss);
+        }
         let task = &self.own().tasks[s];
         let points = self.own().whole(s);
         Ok(self.scored_alone(&self.shared, t, (&points, &task.y, task.start.as_ref()))?.loss)
@@ -123,18 +126,36 @@ impl SingleHead {
 
     /// At given points after every task.
     fn scores(&self, points: &PointSet, y: &Mat<f64>, start: Option<&Start>) -> Result<Vec<Score>> {
+        Ok(self.scores_and_alone((points, y, start), None)?.0)
+    }
+
+    /// At given points after every task, and of a fresh network that learns one task (from 0) alone where that is known too.
+    fn scores_and_alone(
+        &self,
+        (points, y, start): (&PointSet, &Mat<f64>, Option<&Start>),
+        alone: Option<usize>,
+    ) -> Result<(Vec<Score>, Option<Score>)> {
         if let (Some(weights), false) = (&self.learned.weights, self.settings.variance) {
             let targets = Targets::new(y.as_ref(), start);
             let times: Vec<usize> = (0..self.tasks()).collect();
             let score = |t: &usize| targets.score(weights.outputs(points.points(), &[*t])?[0].as_ref());
-            return par_map(&times, score).into_iter().collect();
+            let scores: Result<Vec<Score>> = par_map(&times, score).into_iter().collect();
+            return Ok((scores?, None));
         }
-        let means = self.means(points.points())?;
-        let score = |(t, f): (usize, &Mat<f64>)| {
-            let variance = self.settings.variance.then(|| self.variance(points.points(), t + 1)).transpose()?;
-            Score::new(f.as_ref(), y.as_ref(), start, variance.as_deref())
-        };
-        means.iter().enumerate().map(score).collect()
+        let all: Vec<usize> = (0..self.tasks()).collect();
+        let alone = alone.filter(|_| self.own.is_none() && !self.settings.variance);
+        let (means, fresh) = self.outputs_and_alone(points.points(), &all, alone)?;
+        if self.settings.variance {
+            let score = |(t, f): (usize, &Mat<f64>)| {
+                let variance = self.variance(points.points(), t + 1)?;
+                Score::new(f.as_ref(), y.as_ref(), start, Some(&variance))
+            };
+            let scores: Result<Vec<Score>> = means.iter().enumerate().map(score).collect();
+            return Ok((scores?, None));
+        }
+        let targets = Targets::new(y.as_ref(), start);
+        let scores: Result<Vec<Score>> = par_map(&means, |f| targets.score(f.as_ref())).into_iter().collect();
+        Ok((scores?, fresh.map(|f| targets.score(f.as_ref())).transpose()?))
     }
 
     /// The held-out data of all tasks, where every one has some.
@@ -152,12 +173,15 @@ impl SingleHead {
 
     /// On held-out data, and there of fresh networks that learn one task alone.
     fn tested(&self) -> Result<Option<(Vec<Vec<Score>>, Vec<Score>)>> {
-        let (Some(sets), Some(scores)) = (self.held_out(), self.test_scores()?) else { return Ok(None) };
-        let alone = sets
-            .iter()
-            .enumerate()
-            .map(|(s, (points, y, start))| self.scored_alone(self.own(), s, (points, y, start.as_ref())));
-        Ok(Some((scores, alone.collect::<Result<Vec<Score>>>()?)))
+        let Some(sets) = self.held_out() else { return Ok(None) };
+        let (mut columns, mut alone) = (vec![], vec![]);
+        for (s, (points, y, start)) in sets.into_iter().enumerate() {
+            let set = (points, y, start.as_ref());
+            let (scores, fresh) = self.scores_and_alone(set, Some(s))?;
+            columns.push(scores);
+            alone.push(fresh.map_or_else(|| self.scored_alone(self.own(), s, set), Ok)?);
+        }
+        Ok(Some((transposed(columns), alone)))
     }
 }
 

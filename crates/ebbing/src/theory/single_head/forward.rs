@@ -9,10 +9,12 @@
 //! carry what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
 
 use super::feature_space::Weights;
-use super::score::{Score, stacked};
+use super::score::{Score, Targets, stacked};
 use super::settings::SingleHeadSettings;
+use super::single::SingleLearned;
+use super::system::{add_product, live};
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Mat, MatRef, matmul, matmul_into};
+use crate::linalg::{Cholesky, Mat, MatRef, matmul, par_map};
 use crate::theory::blocks::factor::{Factor, one_norm, with_ridge};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
 use crate::theory::blocks::shared::Shared;
@@ -26,6 +28,12 @@ pub(crate) struct Learned {
     pub duals: Vec<Mat<f64>>,
     /// The weights of a linear head on features, where it is learned in feature space.
     pub weights: Option<Weights>,
+    /// What was learned in single precision, where it was.
+    pub single: Option<Box<SingleLearned>>,
+    /// `K̃_tt^{-1} Y_t`, what a fresh network learns of each task alone; empty where that takes another kernel.
+    pub alone: Vec<Mat<f64>>,
+    /// A fresh network that learned the second task alone, on the training data of the first one; none where that is not known.
+    pub free: Option<Score>,
     /// `train[t][s]`: the network after task t on the training data of task s; empty where it was not asked for.
     pub train: Vec<Vec<Score>>,
     /// How well their kernels were inverted.
@@ -49,6 +57,7 @@ impl Linked {
 struct Pass<'a> {
     kernels: &'a Kernels,
     shared: &'a Shared,
+    targets: Vec<Targets<'a>>,
     ridge: f64,
     budget: usize,
     /// Kernel among the common inputs, and its factors.
@@ -105,7 +114,16 @@ impl Operator for Pass<'_> {
         let Some(now) = self.now.take() else { return Ok(rest) };
         let (k_oc, k_oo) = (now.to_common.of(b), now.k_oo.as_ref());
         let factor = self.factor(b, k_oc, k_oo)?;
-        let dual = factor.solve(rest.as_ref());
+        let y = &self.shared.tasks[b].y;
+        let (left, own) = (live(rest.as_ref()), if self.alike() { live(y.as_ref()) } else { vec![] });
+        let n = left.len();
+        let both =
+            Mat::from_fn(y.nrows(), n + own.len(), |i, c| if c < n { rest[(i, left[c])] } else { y[(i, own[c - n])] });
+        let solved = factor.solve(both.as_ref());
+        let dual = spread_out(solved.as_ref().subcols(0, n), &left, y.ncols());
+        if self.alike() {
+            self.learned.alone.push(spread_out(solved.as_ref().subcols(n, own.len()), &own, y.ncols()));
+        }
         let norm = one_norm(self.k_cc.of(b), k_oc, k_oo) + self.ridge;
         let condition = factor.condition(rest.nrows(), norm);
         self.learned.inverses.note(&self.shared.tasks[b].name, condition, factor.rank())?;
@@ -119,8 +137,10 @@ impl Operator for Pass<'_> {
         let keep = self.keep(&to_common.later);
         self.k_oc.push(keep.then_some(to_common.later));
         self.learned.duals.push(dual);
-        for s in 0..=b {
-            self.learned.train[b][s] = self.score(b, s, self.f_own[s].as_ref())?;
+        let tasks: Vec<usize> = (0..=b).collect();
+        let scores = par_map(&tasks, |&s| self.score(b, s, self.f_own[s].as_ref()));
+        for (s, score) in scores.into_iter().enumerate() {
+            self.learned.train[b][s] = score?;
         }
         Ok(())
     }
@@ -132,6 +152,7 @@ impl<'a> Pass<'a> {
         let mut pass = Pass {
             kernels,
             shared,
+            targets: shared.tasks.iter().map(Targets::of).collect(),
             ridge: settings.ridge(),
             budget: settings.keep_bytes,
             k_cc: Linked { later: Mat::zeros(0, 0), first: None },
@@ -175,8 +196,8 @@ impl<'a> Pass<'a> {
         for a in 0..b {
             let block = self.link(own, shared.tasks[a].own.points(), a == 0)?;
             let (top, bottom) = self.learned.duals[a].as_ref().split_at_row(shared.common.len());
-            matmul_into(f.as_mut(), 1.0, 1.0, to_common.of(a), top);
-            matmul_into(f.as_mut(), 1.0, 1.0, block.of(a), bottom);
+            add_product(&mut f, to_common.of(a), top);
+            add_product(&mut f, block.of(a), bottom);
             self.learned.train[a][b] = self.score(a, b, f.as_ref())?;
             spent += bytes(&block.later);
             cross.push((spent <= self.budget).then_some(block.later));
@@ -247,11 +268,11 @@ impl<'a> Pass<'a> {
         let (top, bottom) = dual.as_ref().split_at_row(self.shared.common.len());
         let k_oc = to_common.of(b);
         let mut f = self.f_common.last().cloned().unwrap_or_else(|| Mat::zeros(top.nrows(), top.ncols()));
-        add(&mut f, self.k_cc.of(b), top);
-        add(&mut f, k_oc.transpose(), bottom);
+        add_product(&mut f, self.k_cc.of(b), top);
+        add_product(&mut f, k_oc.transpose(), bottom);
         self.f_common.push(f);
-        add(&mut self.f_own[b], k_oc, top);
-        add(&mut self.f_own[b], k_oo.as_ref(), bottom);
+        add_product(&mut self.f_own[b], k_oc, top);
+        add_product(&mut self.f_own[b], k_oo.as_ref(), bottom);
         for (a, kept) in cross.into_iter().enumerate() {
             let (common, own) = (self.shared.common.points(), self.shared.tasks[a].own.points());
             let again = |kept: Option<Mat<f64>>, row: Points<'_>, column: Points<'_>| match kept {
@@ -264,18 +285,45 @@ impl<'a> Pass<'a> {
                 None => matmul(again(None, own, common)?.as_ref(), top),
             };
             self.f_own[a] += change;
-            add(&mut self.f_own[a], block.transpose(), bottom);
+            add_product(&mut self.f_own[a], block.transpose(), bottom);
+            if (a, b) == (0, 1) {
+                self.learned.free = self.second_alone(k_oc, block.transpose())?;
+            }
         }
         Ok(())
     }
 
     /// The network after task t on the training data of task s, from its outputs at the task's own inputs.
     fn score(&self, t: usize, s: usize, own: MatRef<'_, f64>) -> Result<Score> {
-        let (y, start) = (self.shared.tasks[s].y.as_ref(), self.shared.tasks[s].start.as_ref());
         match self.shared.common.len() {
-            0 => Score::new(own, y, start, None),
-            _ => Score::new(stacked(self.f_common[t].as_ref(), own).as_ref(), y, start, None),
+            0 => self.targets[s].score(own),
+            _ => self.targets[s].score(stacked(self.f_common[t].as_ref(), own).as_ref()),
         }
+    }
+
+    /// Whether a fresh network learns every task with the same kernel.
+    fn alike(&self) -> bool {
+        self.which(0) == self.which(1)
+    }
+
+    /// A fresh network that learned the second task alone on the data of the first one: `k_2c` is the kernel of its own inputs with the
+    /// common ones, `k_12` that of the first task's own with them.
+    fn second_alone(&self, k_2c: MatRef<'_, f64>, k_12: MatRef<'_, f64>) -> Result<Option<Score>> {
+        let Some(alone) = self.learned.alone.get(1) else { return Ok(None) };
+        let (top, bottom) = alone.as_ref().split_at_row(self.shared.common.len());
+        let mut common = Mat::zeros(top.nrows(), top.ncols());
+        add_product(&mut common, self.k_cc.of(1), top);
+        add_product(&mut common, k_2c.transpose(), bottom);
+        let mut own = Mat::zeros(k_12.nrows(), top.ncols());
+        if self.shared.common.len() > 0 {
+            let points = (self.shared.tasks[0].own.points(), self.shared.common.points());
+            match &self.k_oc[0] {
+                Some(k) => add_product(&mut own, k.as_ref(), top),
+                None => add_product(&mut own, self.kernels.block(self.which(1), points.0, points.1)?.as_ref(), top),
+            }
+        }
+        add_product(&mut own, k_12, bottom);
+        self.targets[0].score(stacked(common.as_ref(), own.as_ref()).as_ref()).map(Some)
     }
 
     /// Whether a block fits into what is left of the budget for good.
@@ -292,7 +340,11 @@ fn bytes(block: &Mat<f64>) -> usize {
     block.nrows() * block.ncols() * size_of::<f64>()
 }
 
-/// `f ← f + K u`.
-fn add(f: &mut Mat<f64>, k: MatRef<'_, f64>, u: MatRef<'_, f64>) {
-    matmul_into(f.as_mut(), 1.0, 1.0, k, u);
+/// Columns in their places among others that are zero.
+fn spread_out(m: MatRef<'_, f64>, places: &[usize], columns: usize) -> Mat<f64> {
+    let mut all = Mat::zeros(m.nrows(), columns);
+    for (c, &j) in places.iter().enumerate() {
+        all.as_mut().col_mut(j).copy_from(m.col(c));
+    }
+    all
 }

@@ -35,6 +35,7 @@ mod sample;
 pub(crate) mod score;
 pub(crate) mod sequence_kernels;
 mod settings;
+mod single;
 mod system;
 
 pub use crate::theory::blocks::kernels::Mode;
@@ -43,8 +44,8 @@ pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub(crate) use outcome::Outcome;
 pub(crate) use pairs::{PairForgetting, pair_forgetting};
 pub use replay::{Replay, ReplayBudget, Selection};
-pub use settings::SingleHeadSettings;
 pub(crate) use settings::is_none;
+pub use settings::{Precision, SingleHeadSettings};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -167,6 +168,8 @@ impl SingleHead {
     ) -> Result<SingleHead> {
         let learned = if feature_space::serves(&kernels, &shared) {
             feature_space::learn(&shared, &settings)?
+        } else if let Some(learned) = single::learn(&kernels, &shared, &settings)? {
+            learned
         } else if kernels.stationary() {
             forward::learn(&kernels, &shared, &settings)?
         } else {
@@ -221,6 +224,12 @@ impl SingleHead {
         self.learned.inverses.digits
     }
 
+    /// The largest `|Y_t − Σ_s K̃_ts u_s − u_t/β|/|Y_t|` of a task, in double precision at examples drawn at random, where the
+    /// sequence was learned in [single precision](Precision::Single); none where it was not.
+    pub fn residual(&self) -> Option<f64> {
+        self.learned.single.as_ref().map(|single| single.residual)
+    }
+
     /// The number of inputs that every task holds, whose kernels were made once.
     pub fn shared_inputs(&self) -> usize {
         self.shared.common.len()
@@ -249,9 +258,24 @@ impl SingleHead {
 
     /// The mean after some tasks (from 0).
     fn outputs(&self, x: Points<'_>, times: &[usize]) -> Result<Vec<Mat<f64>>> {
-        match &self.learned.weights {
-            Some(weights) => weights.outputs(x, times),
-            None => system::outputs(&self.kernels, &self.shared, &self.learned.duals, x, times),
+        Ok(self.outputs_and_alone(x, times, None)?.0)
+    }
+
+    /// The mean after some tasks (from 0), and that of a fresh network that learned one task alone where it is known.
+    fn outputs_and_alone(
+        &self,
+        x: Points<'_>,
+        times: &[usize],
+        alone: Option<usize>,
+    ) -> Result<(Vec<Mat<f64>>, Option<Mat<f64>>)> {
+        let Learned { weights, single, duals, alone: fresh, .. } = &self.learned;
+        match (weights, single) {
+            (Some(weights), _) => Ok((weights.outputs(x, times)?, None)),
+            (_, Some(single)) => single.outputs(x, times, alone),
+            _ => {
+                let alone = alone.and_then(|s| fresh.get(s).map(|dual| (s, dual)));
+                system::outputs(&self.kernels, &self.shared, duals, x, times, alone)
+            }
         }
     }
 

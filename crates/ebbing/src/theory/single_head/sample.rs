@@ -31,7 +31,7 @@ impl SingleHead {
         let rest = (0..count).map(|t| self.unexplained(t, prior.remove(0), stream)).collect();
         let duals = spread.system.substitute(rest)?;
         let all: Vec<usize> = (0..count).collect();
-        let mut f = outputs(&self.kernels, &self.shared, &duals, x, &all)?;
+        let (mut f, _) = outputs(&self.kernels, &self.shared, &duals, x, &all, None)?;
         for (t, f) in f.iter_mut().enumerate() {
             *f += &prior[t.min(times.len() - 1)];
         }

@@ -6,6 +6,26 @@ use crate::kernels::{Activation, Architecture, WeightPrior};
 use crate::theory::blocks::kernels::{Limit, Mode};
 use serde::{Deserialize, Serialize};
 
+/// In which precision kernels are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// In double precision, as every quantity of the theory is.
+    #[default]
+    Double,
+    /// In single precision where a temperature is given: in half of the time and memory, for what is said of trained networks.
+    /// [`SingleHead::residual`](crate::SingleHead::residual) is how far it is from the theory, measured in double precision; where
+    /// that exceeds 1e-4 of the targets, and where kernels are no function of an angle (other activations than `relu` and
+    /// `linear`, biases, mode `gibbs`, variances), double precision is used all the same.
+    Single,
+}
+
+impl Precision {
+    fn is_double(&self) -> bool {
+        *self == Precision::Double
+    }
+}
+
 /// Settings of [`SingleHead`](crate::SingleHead).
 ///
 /// | name | default | range |
@@ -20,6 +40,7 @@ use serde::{Deserialize, Serialize};
 /// | `replay` | none | see [`Replay`] |
 /// | `share` | true | |
 /// | `keep_bytes` | 512 MiB | |
+/// | `precision` | `double` | `double`, `single` |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SingleHeadSettings {
@@ -47,6 +68,9 @@ pub struct SingleHeadSettings {
     pub share: bool,
     /// Bytes of kernel blocks kept between their two uses; blocks beyond that are made twice.
     pub keep_bytes: usize,
+    /// In which precision kernels are computed.
+    #[serde(skip_serializing_if = "Precision::is_double")]
+    pub precision: Precision,
 }
 
 impl Default for SingleHeadSettings {
@@ -62,6 +86,7 @@ impl Default for SingleHeadSettings {
             replay: Replay::default(),
             share: true,
             keep_bytes: crate::plan::KEEP_BYTES,
+            precision: Precision::Double,
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::forward::Learned;
 use super::settings::SingleHeadSettings;
 use crate::error::Result;
-use crate::linalg::{Mat, matmul_into};
+use crate::linalg::{Mat, MatRef, matmul, matmul_into};
 use crate::theory::blocks::factor::Factor;
 use crate::theory::blocks::kernels::{Kernels, PointSet, Points};
 use crate::theory::blocks::shared::Shared;
@@ -145,16 +145,18 @@ impl Operator for Streamed<'_> {
     }
 }
 
-/// `Σ_{s≤t} K̃_ts(x,X_s) u_s` for every t in `times` (from 0).
+/// `Σ_{s≤t} K̃_ts(x,X_s) u_s` for every t in `times` (from 0), and of a fresh network that has learned one task alone, with its
+/// number and its dual: where `K̃_ts` depends on s alone.
 pub(super) fn outputs(
     kernels: &Kernels,
     shared: &Shared,
     duals: &[Mat<f64>],
     x: Points<'_>,
     times: &[usize],
-) -> Result<Vec<Mat<f64>>> {
+    alone: Option<(usize, &Mat<f64>)>,
+) -> Result<(Vec<Mat<f64>>, Option<Mat<f64>>)> {
     if kernels.stationary() {
-        return stationary_outputs(kernels, shared, duals, x, times);
+        return stationary_outputs(kernels, shared, duals, x, times, alone);
     }
     let mut f: Vec<Mat<f64>> = times.iter().map(|_| Mat::zeros(x.len(), duals[0].ncols())).collect();
     for (s, dual) in duals.iter().enumerate() {
@@ -167,7 +169,7 @@ pub(super) fn outputs(
             }
         }
     }
-    Ok(f)
+    Ok((f, None))
 }
 
 /// The same where `K̃_ts` depends on s alone: one block per task, and one for the inputs that all tasks hold.
@@ -177,25 +179,57 @@ fn stationary_outputs(
     duals: &[Mat<f64>],
     x: Points<'_>,
     times: &[usize],
-) -> Result<Vec<Mat<f64>>> {
+    alone: Option<(usize, &Mat<f64>)>,
+) -> Result<(Vec<Mat<f64>>, Option<Mat<f64>>)> {
     let (n, columns) = (shared.common.len(), duals[0].ncols());
-    let last = times.iter().copied().max().unwrap_or(0);
+    let last = times.iter().copied().chain(alone.map(|(s, _)| s)).max().unwrap_or(0);
     let (first, later) = (kernels.tilde(1, 1), kernels.tilde(2, 2));
     let which = if first == later { vec![later] } else { vec![later, first] };
     let to_common = kernels.blocks(&which, x, shared.common.points())?;
     let mut f: Vec<Mat<f64>> = times.iter().map(|_| Mat::zeros(x.len(), columns)).collect();
     let mut now = Mat::<f64>::zeros(x.len(), columns);
+    let mut fresh = None;
     for (s, dual) in duals.iter().enumerate().take(last + 1) {
-        let (top, bottom) = dual.as_ref().split_at_row(n);
         let common = if s == 0 { to_common.last() } else { to_common.first() };
         let block = kernels.block(kernels.tilde(s + 1, s + 1), x, shared.tasks[s].own.points())?;
-        if let Some(common) = common {
-            matmul_into(now.as_mut(), 1.0, 1.0, common.as_ref(), top);
+        let add = |f: &mut Mat<f64>, dual: &Mat<f64>| {
+            let (top, bottom) = dual.as_ref().split_at_row(n);
+            if let Some(common) = common {
+                add_product(f, common.as_ref(), top);
+            }
+            add_product(f, block.as_ref(), bottom);
+        };
+        add(&mut now, dual);
+        if let Some((_, own)) = alone.filter(|(task, _)| *task == s) {
+            let mut outputs = Mat::zeros(x.len(), columns);
+            add(&mut outputs, own);
+            fresh = Some(outputs);
         }
-        matmul_into(now.as_mut(), 1.0, 1.0, block.as_ref(), bottom);
         for (f, _) in f.iter_mut().zip(times).filter(|(_, t)| **t == s) {
             f.copy_from(&now);
         }
     }
-    Ok(f)
+    Ok((f, fresh))
+}
+
+/// `F ← F + K U`, of which columns that are zero in U cost nothing: classes of tasks that are still to come.
+pub(super) fn add_product(f: &mut Mat<f64>, k: MatRef<'_, f64>, u: MatRef<'_, f64>) {
+    let live = live(u);
+    if live.len() == u.ncols() {
+        return matmul_into(f.as_mut(), 1.0, 1.0, k, u);
+    }
+    let product = matmul(k, chosen(u, &live).as_ref());
+    for (c, &j) in live.iter().enumerate() {
+        f.col_as_slice_mut(j).iter_mut().zip(product.col_as_slice(c)).for_each(|(f, p)| *f += p);
+    }
+}
+
+/// The columns that are not all zero.
+pub(super) fn live(m: MatRef<'_, f64>) -> Vec<usize> {
+    (0..m.ncols()).filter(|&j| m.col(j).iter().any(|v| *v != 0.0)).collect()
+}
+
+/// Some columns.
+pub(super) fn chosen(m: MatRef<'_, f64>, columns: &[usize]) -> Mat<f64> {
+    Mat::from_fn(m.nrows(), columns.len(), |i, c| m[(i, columns[c])])
 }
