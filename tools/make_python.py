@@ -29,8 +29,8 @@ FUNCTIONS = {
         SEVERAL,
         """\
     >>> found = forecast(tasks)
-    >>> found.forgetting.shape, len(found.pairs), sorted(found.order["order"])
-    ((3, 3), 6, [1, 2, 3])
+    >>> found.forgetting.shape, len(found.pairs)
+    ((3, 3), 6)
     >>> print(found.summary().split(":")[0])
     Forecast for 3 tasks of 20 examples (inputs as stored)""",
     ),
@@ -82,7 +82,7 @@ FUNCTIONS = {
 #: Arguments of Python in the place of fields that name files, say what not to do, or take more than one type here.
 INSTEAD = {
     "features": ("features", "bool", "False", "inputs are feature matrices: `K = ΦΦᵀ/N`, pseudo-inverses where it is singular"),
-    "no_order": ("order", "bool", "True", "whether the best order of tasks is searched"),
+    "order": ("order", "str | Sequence[int] | None", "None", None),
     "pair": ("pair", "tuple[int | str, int | str] | None", "None", "two of the tasks, by name or number, in the order learned"),
     "eta": ("eta", 'float | str', '"auto"', None),
     "alpha": ("alpha", "str | float | Numbers", '"0.1:10:60"', None),
@@ -91,7 +91,7 @@ INSTEAD = {
 #: What is swept needs tasks that are drawn; where a command has tasks of one draw, or a list of them, there are no seeds.
 NOT_HERE = {"forecast": {"seeds"}, "advise": {"seeds"}, "phase": {"seeds", "sweep", "values", "curves"}}
 #: Fields of the tasks that count where tasks are there already.
-OF_TASKS = {"train": {"seed"}, "sample": {"seed"}}
+OF_TASKS = {"forecast": {"order"}, "advise": {"order"}, "train": {"seed"}, "sample": {"seed"}}
 
 TYPES = {"switch": "bool", "count": "int", "number": "float", "word": "str", "text": "str"}
 

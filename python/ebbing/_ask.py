@@ -18,6 +18,8 @@ def ask(command: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[s
         # Tasks may go by their names here.
         asked["pair"] = two_of(asked["pair"], names)
         names = [names[t - 1] for t in asked["pair"]]
+    elif not isinstance(asked.get("order"), (str, type(None))):
+        names = [names[t - 1] for t in asked["order"] if 0 < t <= len(names)]
     settings = described(drawn) | given(arguments)
     features, hears = bool(arguments.get("features", False)), listener(arguments["progress"], command)
     sequences = [(native(one), one.settings) for one in drawn]

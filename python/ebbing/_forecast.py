@@ -20,7 +20,10 @@ class Forecast(Answer):
 
     | attribute | |
     |---|---|
-    | `forgetting`, `forgetting_error` | F[t, s] on training data, and its standard error over seeds |
+    | `lost`, `final_accuracy`, `chance` | of trained networks: accuracy lost by the end, accuracy at the end, what guessing gives |
+    | `accuracy` | forecast test accuracy of trained networks after every task on every task |
+    | `keep` | final accuracy against the examples of each class that are kept |
+    | `forgetting`, `forgetting_error` | F[t, s] on training data, and its standard error over seeds; None where the theory's own quantities would take long (`theory=True` computes them) |
     | `pairs` | order parameters of all ordered pairs of tasks |
     | `worst` | the pair that conflicts most, and why |
     | `fit` | the exponential fit of the first task's forgetting curve |
@@ -37,7 +40,12 @@ class Forecast(Answer):
 
     tasks: list[str]
     seeds: int
-    forgetting: Array
+    lost: float | None
+    final_accuracy: float | None
+    chance: float | None
+    accuracy: Array | None
+    keep: dict[str, Any] | None
+    forgetting: Array | None
     forgetting_error: Array | None
     pairs: list[OrderParameters]
     pair_errors: list[dict[str, float] | None]
@@ -67,7 +75,7 @@ class Forecast(Answer):
     def of(cls, found: dict[str, Any], about: dict[str, Any]) -> Forecast:
         """From what the library answers."""
         outlook = found["forecast"]
-        test, draws = outlook["test"] or {}, outlook["seeds"]
+        test, draws, trained = outlook["test"] or {}, outlook["seeds"], outlook.get("trained") or {}
         kept = ("seeds", "worst", "f21_at_lambda_zero", "delta_f21", "depths", "order", "expected", "digits", "notes")
         made: Forecast = cls.with_page(
             found,
@@ -77,8 +85,11 @@ class Forecast(Answer):
             explained=VarianceExplained.of(outlook["explained"]) if outlook.get("explained") else None,
             lambdas=outlook.get("lambdas", []),
             widths=outlook.get("widths", []),
-            forgetting=_mean(outlook["forgetting"]),
-            forgetting_error=_error(outlook["forgetting"]),
+            **{name: trained.get(name) for name in ("lost", "final_accuracy", "chance")},
+            accuracy=_mean(trained.get("accuracy")),
+            keep=outlook.get("keep"),
+            forgetting=_mean(outlook.get("forgetting")),
+            forgetting_error=_error(outlook.get("forgetting")),
             pairs=[_pair(pair, draws) for pair in outlook["pairs"]],
             pair_errors=[pair["standard_error"] and by_name(pair["standard_error"]) for pair in outlook["pairs"]],
             fit=ForgettingFit.of(outlook["fit"]) if outlook["fit"] else None,
@@ -169,5 +180,5 @@ def _mean(averaged: dict[str, Any] | None) -> Any:
     return None if averaged is None else np.array(averaged["mean"])
 
 
-def _error(averaged: dict[str, Any]) -> Any:
-    return None if averaged["standard_error"] is None else np.array(averaged["standard_error"])
+def _error(averaged: dict[str, Any] | None) -> Any:
+    return None if averaged is None or averaged["standard_error"] is None else np.array(averaged["standard_error"])

@@ -51,18 +51,13 @@ def seed_of(value: Any) -> int:
 def fields_of(arguments: dict[str, Any], *others: str) -> dict[str, Any]:
     """The settings among a function's arguments that are fields of a request: all that are given, but for some others.
 
-    >>> fields_of({"tasks": [], "depth": 2, "max_p": None, "order": False, "t": 3}, "t")
-    {'depth': 2, 'no_order': True}
+    >>> fields_of({"tasks": [], "depth": 2, "max_p": None, "order": "best", "t": 3}, "t")
+    {'depth': 2, 'order': 'best'}
     """
     left_out = DATA | set(others)
     fields = {name: value for name, value in arguments.items() if name not in left_out and value is not None}
     if "seed" in fields:
         fields["seed"] = seed_of(fields["seed"])
-    if "order" in fields:
-        searched = fields.pop("order")
-        if not isinstance(searched, (bool, np.bool_)):
-            raise TypeError(f"order is {searched!r}; it must be True or False")
-        fields["no_order"] = not searched
     return fields
 
 

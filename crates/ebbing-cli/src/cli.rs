@@ -24,6 +24,7 @@ pub struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   ebbing                      what a plain run does, on embedded MNIST images
+  ebbing --protocol permuted  the same of another kind of tasks
   ebbing check my-tasks.npz   what a task file holds and what it would cost
   ebbing data get mnist       fetch a whole data set
   ebbing COMMAND --help       options and an example for each command";
@@ -96,13 +97,36 @@ fn with_negative_numbers(command: Command) -> Command {
 ///
 /// # Errors
 /// What clap refuses.
-pub fn typed<P: Parser>(words: Vec<OsString>) -> Result<P, clap::Error> {
-    let (_, words) = TYPED.get_or_init(|| (P::command().get_name().into(), words));
+pub fn typed<P: Program>(words: Vec<OsString>) -> Result<P, clap::Error> {
+    let (_, words) = TYPED.get_or_init(|| (P::command().get_name().into(), P::completed(words)));
     let matches = with_negative_numbers(P::command()).try_get_matches_from(words)?;
     P::from_arg_matches(&matches)
 }
 
+/// Flags without a command are those of a forecast: `ebbing --protocol permuted`.
+fn with_forecast(mut words: Vec<OsString>) -> Vec<OsString> {
+    let mut at = 1;
+    while let Some(word) = words.get(at).and_then(|word| word.to_str()) {
+        match word {
+            "--threads" => at += 2,
+            "--quiet" | "-q" | "--force" => at += 1,
+            _ if word.starts_with("--threads=") => at += 1,
+            "-h" | "--help" | "-V" | "--version" => return words,
+            _ if word.starts_with('-') => {
+                words.insert(at, "forecast".into());
+                return words;
+            }
+            _ => return words,
+        }
+    }
+    words
+}
+
 impl Program for Cli {
+    fn completed(words: Vec<OsString>) -> Vec<OsString> {
+        with_forecast(words)
+    }
+
     fn global(&self) -> &Global {
         &self.global
     }

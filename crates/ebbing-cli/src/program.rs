@@ -11,6 +11,11 @@ use std::ffi::OsString;
 
 /// A program: its flags, and what it does with them.
 pub trait Program: clap::Parser {
+    /// What was typed, with the command that is meant where none was named.
+    fn completed(words: Vec<OsString>) -> Vec<OsString> {
+        words
+    }
+
     /// The flags that every command knows.
     fn global(&self) -> &Global;
 

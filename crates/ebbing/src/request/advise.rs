@@ -2,8 +2,9 @@
 
 use super::MOST_SEEDS;
 use super::field::{Fields, Range, fields};
-use super::forecast::{ForecastAnswer, ForecastRequest, drawn_already, no_sequence};
+use super::forecast::{ForecastRequest, drawn_already, no_sequence};
 use super::tasks::TaskFields;
+use super::words::LearningOrder;
 use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
@@ -118,6 +119,7 @@ impl AdviseRequest {
             widths: self.widths.clone(),
             lambdas: self.lambdas.clone(),
             max_p: self.max_p.unwrap_or(default.max_p),
+            order: self.tasks.order == LearningOrder::Best,
             ..default
         })
     }
@@ -188,6 +190,7 @@ impl AdviseRequest {
     /// What is wrong with the request or the tasks; any error of the theory.
     pub fn run_on(&self, sequences: &[TaskSequence], features: bool, context: &Context) -> Result<AdviseAnswer> {
         let settings = self.settings_of(features)?;
+        let sequences = &self.tasks.in_order(sequences.to_vec())?[..];
         let first = sequences.first().ok_or_else(no_sequence)?;
         super::fits("advise", &self.part_of(first.sizes()), context, |sizes| match features {
             true => feature_forgetting_cost(sizes).times(30 * sequences.len()),
@@ -205,21 +208,6 @@ pub fn heading_for(advice: &Advice, tasks: &str) -> String {
     let [used, there] = advice.examples_used;
     let part = if used < there { format!(" from {used} examples of each task") } else { String::new() };
     format!("Advice{part} for {tasks}")
-}
-
-impl ForecastAnswer {
-    /// What would help most, in one sentence, from a small part of the tasks: what a plain run ends with.
-    ///
-    /// # Errors
-    /// What the library says.
-    pub fn in_short(&self, context: &Context) -> Result<Option<String>> {
-        if self.first.tasks.len() < 2 {
-            return Ok(None);
-        }
-        let quick =
-            AdviseSettings { theory: self.settings.theory, max_p: 100, quick: true, ..AdviseSettings::default() };
-        Ok(Advice::of(std::slice::from_ref(&self.first), &quick, context)?.in_short())
-    }
 }
 
 impl ForecastRequest {

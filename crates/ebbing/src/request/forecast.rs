@@ -250,6 +250,7 @@ impl ForecastRequest {
     /// What is wrong with the request or the tasks; any error of the theory.
     pub fn run_on(&self, sequences: Vec<TaskSequence>, features: bool, context: &Context) -> Result<ForecastAnswer> {
         let settings = self.settings_of(features)?;
+        let sequences = self.tasks.in_order(sequences)?;
         let sequences = match self.max_p {
             Some(p) => parts_of(&sequences, p)?,
             None => sequences,

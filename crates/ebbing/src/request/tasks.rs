@@ -6,7 +6,7 @@ use crate::data::{Center, Order, Preprocess, Whiten};
 use crate::error::{Error, Result};
 use crate::tasks::{
     Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Recipe, Split, TargetDistractor, TaskOrigin,
-    TasksFile, WithContext,
+    TaskSequence, TasksFile, WithContext,
 };
 use std::path::PathBuf;
 
@@ -102,6 +102,14 @@ impl TaskFields {
     /// The seed of everything that is drawn.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or(0)
+    }
+
+    /// Sequences that are there already, in the order that is asked for.
+    pub(super) fn in_order(&self, sequences: Vec<TaskSequence>) -> Result<Vec<TaskSequence>> {
+        match self.order.numbers() {
+            [] => Ok(sequences),
+            order => sequences.iter().map(|sequence| sequence.ordered(order)).collect(),
+        }
     }
 
     /// Refuses the search for an order, where `what` does not search.

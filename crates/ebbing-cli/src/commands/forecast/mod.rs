@@ -15,7 +15,6 @@ use ebbing::request::ForecastRequest;
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 use ebbing::theory::single_head::Mode;
 use ebbing::{Context, TaskSequence};
-use ebbing_show::{Part, typeset};
 use memory::bytes;
 
 /// Forecast what a network forgets of a task sequence, before anything is trained
@@ -38,9 +37,6 @@ pub struct Args {
     /// Plan with this much memory, such as 20GiB [default: most of this machine's]; what needs more is computed in tiles
     #[arg(long, value_name = "SIZE", value_parser = bytes, conflicts_with = "force")]
     memory: Option<u64>,
-    /// Whether the page ends with what would help most.
-    #[arg(skip)]
-    advice: bool,
 }
 
 /// Work above this many estimated seconds is announced before it starts.
@@ -49,7 +45,7 @@ const LONG: f64 = 2.0;
 impl Args {
     /// What plain `ebbing` does: the forecast with no arguments.
     pub fn plain() -> Self {
-        Args { request: Flags::default(), output: Output::default(), memory: None, advice: true }
+        Args { request: Flags::default(), output: Output::default(), memory: None }
     }
 
     /// Computes and prints.
@@ -68,16 +64,10 @@ impl Args {
             announce(request, console, sequences, settings, &context);
         };
         let answer = request.run(&Sources::new(), &context, &before)?;
-        let advice = if self.advice { answer.in_short(&console.context())? } else { None };
         drop(context);
         let tasks = &answer.first.settings;
         let metadata = self.output.metadata("forecast", Some(answer.seed), tasks, &answer.settings)?;
-        self.output.finish_with(console, ("forecast", "forecast"), &metadata, &answer, |shown| {
-            // Before what is assumed.
-            let place = shown.page.len() - shown.notes.len();
-            let advice = advice.iter().map(|sentence| Part::Words(typeset(sentence)));
-            shown.page.splice(place..place, advice);
-        })
+        self.output.finish(console, ("forecast", "forecast"), &metadata, &answer)
     }
 }
 

@@ -45,7 +45,7 @@ use serde::{Deserialize, Serialize};
 /// | `widths` | none | more such widths |
 /// | `lambdas` | 1, 10, 100, 1000 over σ² | penalties that are tried; each that is given has a row |
 /// | `max_p` | 300 | examples per task that are used, training and test |
-/// | `quick` | false | replay and gating only |
+/// | `order` | false | whether the order of tasks is searched |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdviseSettings {
@@ -71,8 +71,8 @@ pub struct AdviseSettings {
     pub lambdas: Vec<f64>,
     /// At most this many training and test examples of each task are used.
     pub max_p: usize,
-    /// Whether only the cheapest remedies are tried: replay and gating.
-    pub quick: bool,
+    /// Whether the order of tasks is searched: forecasts rank orders only roughly, and every one that is tried costs time.
+    pub order: bool,
     /// The seed of what is drawn.
     pub seed: u64,
 }
@@ -89,7 +89,7 @@ impl Default for AdviseSettings {
             widths: vec![],
             lambdas: vec![],
             max_p: 300,
-            quick: false,
+            order: false,
             seed: 0,
         }
     }

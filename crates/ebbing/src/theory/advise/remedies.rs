@@ -101,15 +101,11 @@ impl<'a> Search<'a> {
         self.next("replay")?;
         self.replay()?;
         self.next("gating")?;
-        let shares = if self.settings.quick { vec![0.2] } else { SHARES.to_vec() };
-        self.networks(RemedyKind::Gating, "gating", shares, |search, &g| {
+        self.networks(RemedyKind::Gating, "gating", SHARES.to_vec(), |search, &g| {
             let theory = search.theory;
             let benches = search.each(|s| Bench::gated(s, &theory, g))?;
             search.trial((format!("gating, {} % of units", 100.0 * g), "the task at test time", 1.0), theory, benches)
         });
-        if self.settings.quick {
-            return Ok(());
-        }
         self.next("depth")?;
         let depths: Vec<usize> = DEPTHS.iter().filter(|d| **d != self.theory.architecture.depth).copied().collect();
         let base_depth = self.theory.architecture.depth as f64;
@@ -120,7 +116,9 @@ impl<'a> Search<'a> {
             search.trial((format!("depth {depth}"), "a deeper network", cost), theory, benches)
         });
         self.next("order")?;
-        self.order();
+        if self.settings.order {
+            self.order();
+        }
         self.next("context")?;
         let dim = self.draws[0].dim();
         self.networks(RemedyKind::Context, "context vectors", vec![dim.div_ceil(4), dim], |search, &n| {
@@ -151,7 +149,7 @@ impl<'a> Search<'a> {
 
     /// The context of the part that is under way.
     fn part(&self) -> Context {
-        self.context.part(self.begun.saturating_sub(1), if self.settings.quick { 2 } else { 9 })
+        self.context.part(self.begun.saturating_sub(1), 9)
     }
 
     /// A bench of every draw.
@@ -211,7 +209,7 @@ impl<'a> Search<'a> {
     /// those are its own; none without test data.
     fn expect(&self, training: Training, benches: &[Bench], replay: Replay) -> Option<Expected> {
         let tested = self.draws.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
-        let first = self.draws.first().filter(|_| tested && !self.settings.quick && !self.settings.features)?;
+        let first = self.draws.first().filter(|_| tested && !self.settings.features)?;
         let closest = calibration::theory(training, first).filter(|_| calibration::measured(&self.theory))?;
         let theory = SingleHeadSettings { replay, ..closest };
         let outcome = |bench: &Bench| bench.outcome(theory, &self.given).ok();
@@ -269,19 +267,17 @@ impl<'a> Search<'a> {
             }
             self.needed = Some(enough);
         }
-        if !self.settings.quick {
-            for share in [20, 8, 3, 2] {
-                let examples = (most / share).max(1);
-                if self.points.iter().all(|p| p.examples != examples) {
-                    at(self, examples)?;
-                }
+        for share in [20, 8, 3, 2] {
+            let examples = (most / share).max(1);
+            if self.points.iter().all(|p| p.examples != examples) {
+                at(self, examples)?;
             }
         }
         self.points.sort_by_key(|p| p.examples);
         let kept = self.settings.budget.unwrap_or(enough);
         let mut best: Option<(Replay, Vec<Outcome>)> = None;
         let selections = [Selection::Random, Selection::ByClass, Selection::Greedy];
-        for selection in selections.into_iter().take(if self.settings.quick { 1 } else { 3 }) {
+        for selection in selections {
             let replay = Replay { examples: kept, selection, ..asked };
             let outcomes = self.replayed(replay, self.theory, &self.bases, &self.given)?;
             if best.as_ref().is_none_or(|(_, least)| mean(&outcomes) < mean(least) - SAME) {

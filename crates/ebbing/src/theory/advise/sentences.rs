@@ -54,31 +54,6 @@ impl Advice {
         all
     }
 
-    /// The best two remedies in one sentence; none where targets name no classes.
-    pub fn in_short(&self) -> Option<String> {
-        let mut best: Vec<&Remedy> = self.sure().filter(|r| r.kind != RemedyKind::Combination).collect();
-        best.sort_by(|a, b| beyond(b).total_cmp(&beyond(a)));
-        let part = |r: &&Remedy| {
-            let known = if r.task_known { " (if the task is known at test time)" } else { "" };
-            let what = match (r.kind, self.examples_needed) {
-                (RemedyKind::Replay, Some(kept)) => {
-                    format!("keeping {kept} of every {} examples", self.examples_used[0])
-                }
-                _ => r.remedy.clone(),
-            };
-            format!("{what}{known} would raise the final average accuracy by {:.0} points", self.points(r))
-        };
-        let parts: Vec<String> = best.iter().take(2).map(part).collect();
-        self.row(RemedyKind::Nothing)?.accuracy?;
-        Some(match parts.is_empty() {
-            true => {
-                "Against forgetting: no gain that we can be sure of from replay or gating. All remedies: ebbing advise."
-                    .into()
-            }
-            false => format!("Against forgetting: {}. All remedies: ebbing advise.", parts.join("; ")),
-        })
-    }
-
     fn row(&self, kind: RemedyKind) -> Option<&Remedy> {
         self.remedies.iter().find(|r| r.kind == kind && r.applies)
     }
