@@ -121,7 +121,7 @@ fn features_come_with_present_outputs() {
     let tasks = TaskSequence::new(vec![task(), task(), task()]).unwrap();
     tasks.save_npz(home.join("model.npz")).unwrap();
     let settings = ForecastSettings { features: true, ..ForecastSettings::default() };
-    let want = Forecast::of(&[tasks], &settings, &Context::default()).unwrap().forgetting.mean;
+    let want = Forecast::of(&[tasks], &settings, &Context::default()).unwrap().forgetting.unwrap().mean;
     home.text_of("forecast --features model.npz --out out");
     assert_eq!(home.json("out/forecast.json")["forecast"]["forgetting"]["mean"], serde_json::json!(want));
     home.text_of("advise --features model.npz --out advice");

@@ -97,14 +97,14 @@ fn every_door_draws_the_same_tasks() {
         let study = StudyFile::read(&home.write("study.toml", &text)).unwrap();
         let f = Forecast::of(&[library.draw(&sources, 0).unwrap()], &ForecastSettings::default(), &Context::default())
             .unwrap();
-        let want = serde_json::to_value(&f.forgetting.mean).unwrap();
+        let want = serde_json::to_value(&f.forgetting.as_ref().unwrap().mean).unwrap();
         // The program, by flags and by the recipe, and the study's cell give this forgetting to the last bit.
         assert_eq!(program(&home, &format!("forecast --json --no-order {}", request.flags)), want);
         assert_eq!(program(&home, "forecast --json --no-order --tasks recipe.toml"), want);
         let cell = study.study().unwrap().cells.remove(0);
         let rows = cell.work.unwrap().rows(&sources, &Context::default()).unwrap();
         let last = rows.iter().find(|row| number(row, "t") == 2.0 && number(row, "s") == 1.0).unwrap();
-        assert_eq!(number(last, "forgetting"), f.forgetting.mean[1][0]);
+        assert_eq!(number(last, "forgetting"), f.forgetting.as_ref().unwrap().mean[1][0]);
     }
 }
 
@@ -119,13 +119,13 @@ fn replay_is_the_same_through_every_door() {
     let f = Forecast::of(std::slice::from_ref(&drawn), &asked, &Context::default()).unwrap();
     let flags = "--mode lazy --replay 5 --replay-selection by-class";
     let answer = program(&home, &format!("forecast --json --no-order {flags} {}", request.flags));
-    assert_eq!(answer, serde_json::to_value(&f.forgetting.mean).unwrap());
+    assert_eq!(answer, serde_json::to_value(&f.forgetting.as_ref().unwrap().mean).unwrap());
     let keys = "mode = \"lazy\"\nreplay = 5\nreplay_selection = \"by-class\"\n";
     let text = format!("command = \"forecast\"\n[settings]\n{}{keys}", request.settings);
     let study = StudyFile::read(&home.write("study.toml", &text)).unwrap();
     let rows = study.study().unwrap().cells.remove(0).work.unwrap().rows(&sources, &Context::default()).unwrap();
     let last = rows.iter().find(|row| number(row, "t") == 2.0 && number(row, "s") == 1.0).unwrap();
-    assert_eq!(number(last, "forgetting"), f.forgetting.mean[1][0]);
+    assert_eq!(number(last, "forgetting"), f.forgetting.as_ref().unwrap().mean[1][0]);
 }
 
 /// The request of flags that all have values.

@@ -49,7 +49,7 @@ fn rows_are_the_forecasts_of_the_remedies() {
         let forecast = |theory: SingleHeadSettings| {
             let settings = ForecastSettings { theory, order: false, ..Default::default() };
             let f = Forecast::of(std::slice::from_ref(&tasks), &settings, &Context::default()).unwrap();
-            let last = &f.forgetting.mean[2];
+            let last = &f.forgetting.as_ref().unwrap().mean[2];
             let metrics = f.test.unwrap().metrics.unwrap();
             ((last[0] + last[1]) / 2.0, metrics.average_accuracy, metrics.backward_transfer.unwrap())
         };
@@ -117,7 +117,7 @@ fn orders_come_with_their_range() {
         let ordered = sequence(order.iter().map(|&t| tasks.tasks[t].clone()).collect());
         let settings = ForecastSettings { order: false, ..Default::default() };
         let f = Forecast::of(&[ordered], &settings, &Context::default()).unwrap();
-        let last = &f.forgetting.mean[2];
+        let last = &f.forgetting.as_ref().unwrap().mean[2];
         ((last[0] + last[1]) / 2.0, f.test.unwrap().metrics.unwrap().average_accuracy)
     });
     let ends =
@@ -268,17 +268,12 @@ fn targets_and_budgets_are_kept_to() {
     let replay = Replay { budget: ReplayBudget::PerClass, ..Default::default() };
     let classes = advice(&tasks, &AdviseSettings { replay, budget: Some(2), ..Default::default() });
     assert!(row(&classes, RemedyKind::Replay).remedy.starts_with("replay of 2 per class"));
-    let quick = advice(&tasks, &AdviseSettings { quick: true, ..Default::default() });
-    let said = quick.in_short().unwrap();
-    let sure =
-        quick.remedies.iter().any(|r| r.gains_surely() && matches!(r.kind, RemedyKind::Replay | RemedyKind::Gating));
-    let words = if sure { "would raise the final average accuracy by " } else { "no gain that we can be sure of" };
-    assert!(said.starts_with("Against forgetting: ") && said.contains(words), "{said}");
 }
 
 #[test]
 fn features_leave_out_what_changes_the_network() {
-    let answer = advice(&[tasks(3, 15, true, 5)], &AdviseSettings { features: true, ..Default::default() });
+    let answer =
+        advice(&[tasks(3, 15, true, 5)], &AdviseSettings { features: true, order: true, ..Default::default() });
     for kind in [RemedyKind::Depth, RemedyKind::Gating, RemedyKind::Context, RemedyKind::Penalty, RemedyKind::Regime] {
         let row = row(&answer, kind);
         assert!(!row.applies && row.why.as_ref().unwrap().contains("features are given"), "{row:?}");

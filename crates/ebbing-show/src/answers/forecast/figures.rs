@@ -299,7 +299,10 @@ mod tests {
         let times = [1.0, 2.0, 3.0, 4.0];
         for (curve, name) in [([0.0, 0.1, 0.2, 0.3], "straight line"), ([0.0, 0.4, 0.4, 0.4], "plateau")] {
             forecast.fit = Some(ebbing::stats::ForgettingFit::new(&times, &curve).unwrap());
-            assert!(forgetting(&forecast).to_svg().unwrap().contains(name), "{name}");
+            assert!(
+                forgetting(&forecast, forecast.forgetting.as_ref().unwrap()).to_svg().unwrap().contains(name),
+                "{name}"
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
 use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
-    Mode, PairForgetting, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
+    Mode, PairForgetting, Precision, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
 };
 use crate::theory::whole::{self, Quality, TiledForecast};
 
@@ -66,28 +66,33 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// What the theory that came closest to trained networks says of the sequence, and how it was computed: the forecast's own numbers
-    /// where that is the same theory, none where its kernels do not fit into memory.
+    /// What the theory that came closest to trained networks says of the sequence, how it was computed, and with which residual where
+    /// that was in single precision: the forecast's own numbers where that is the same theory, none where its kernels do not fit into
+    /// memory.
     pub fn trained(
         &self,
         own: Option<&(SingleHeadForecast, Engine)>,
         closest: Option<&SingleHeadSettings>,
-    ) -> Result<(Option<SingleHeadForecast>, Engine)> {
-        let Some(theory) = closest else { return Ok((None, Engine::Memory)) };
+    ) -> Result<(Option<SingleHeadForecast>, Engine, Option<f64>)> {
+        let Some(theory) = closest else { return Ok((None, Engine::Memory, None)) };
         let asked = &self.settings.theory;
         let kernels = theory.same_kernels(asked);
         if let Some((forecast, engine)) = own.filter(|_| kernels && theory.beta == asked.beta && !asked.variance) {
-            return Ok((Some(forecast.clone()), *engine));
+            return Ok((Some(forecast.clone()), *engine, None));
         }
         if self.tiles.is_some() {
-            return Ok((None, Engine::Tiles));
+            return Ok((None, Engine::Tiles, None));
         }
+        // Single precision is enough for shares of examples, and its residual is reported.
+        let large = !self.settings.costs_little(&self.sequence.sizes());
+        let theory =
+            &SingleHeadSettings { precision: if large { Precision::Single } else { Precision::Double }, ..*theory };
         let learned = match kernels {
             true => self.single_head(theory)?,
             false => SingleHead::new(inputs(self.sequence, self.settings.features), theory, self.context)?,
         };
         let engine = if learned.in_feature_space() { Engine::FeatureSpace } else { Engine::Memory };
-        Ok((Some(learned.forecast()?), engine))
+        Ok((Some(learned.forecast()?), engine, learned.residual()))
     }
 
     /// The order parameters of all pairs of tasks.

@@ -44,7 +44,7 @@ use crate::plan::{
     order_parameter_cost, search_bytes, spare_bytes,
 };
 use crate::stats::{ForgettingFit, VarianceExplained};
-use crate::tasks::TaskSequence;
+use crate::tasks::{Task, TaskSequence};
 use bench::Bench;
 use serde::{Deserialize, Serialize};
 
@@ -249,6 +249,10 @@ pub struct Computed {
     pub engine: Engine,
     /// Bytes of memory that it was planned to take at least.
     pub bytes: f64,
+    /// Where the accuracies of trained networks come from single precision: the largest relative residual of a task, in double
+    /// precision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residual: Option<f64>,
 }
 
 impl Computed {
@@ -257,7 +261,7 @@ impl Computed {
             Engine::Memory | Engine::Tiles => forecast_cost(sizes, kernels(&settings.theory), context.plan()).bytes,
             Engine::FeatureSpace => feature_forgetting_cost(sizes).then(feature_parameter_cost(sizes)).bytes,
         };
-        Computed { engine, bytes }
+        Computed { engine, bytes, residual: None }
     }
 }
 
@@ -361,6 +365,7 @@ impl Forecast {
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
         let mut trained: Vec<Option<SingleHeadForecast>> = Vec::new();
+        let mut residual = None;
         let closest = bench::closest(first, settings);
         let theory = tiles || closest.is_none() || settings.asks_for(first, closest.as_ref());
         let mut order = None;
@@ -376,12 +381,16 @@ impl Forecast {
                 false => Bench::new(sequence, settings, context)?,
             };
             let own = if theory { Some(bench.forecast()?) } else { None };
-            let (networks, way) = bench.trained(own.as_ref(), closest.as_ref())?;
+            let (networks, way, left) = bench.trained(own.as_ref(), closest.as_ref())?;
             engine = own.as_ref().map_or(way, |(_, way)| *way);
             if let Some((known, unknown)) = bench.tiled(closest.is_some() && networks.is_none()) {
                 quality = quality.worse(known);
                 missing.extend(unknown);
             }
+            residual = left
+                .into_iter()
+                .chain(residual)
+                .fold(None, |worst: Option<f64>, r| Some(worst.map_or(r, |w| w.max(r))));
             trained.push(networks);
             if !tiles {
                 parts.next(&format!("order parameters, sequence {} of {count}", k + 1))?;
@@ -413,6 +422,7 @@ impl Forecast {
         };
         beside.keep = keep;
         let mut about = About::of(first, count);
+        about.notes.extend(near_interpolation(first, settings).filter(|_| theory));
         if engine == Engine::Tiles {
             about.notes.extend(quality.notes());
             missing.sort_unstable();
@@ -421,7 +431,7 @@ impl Forecast {
         if !missing.is_empty() {
             about.notes.push(format!("not reported, since it needs kernels in memory: {}", missing.join(", ")));
         }
-        let computed = Computed::of(engine, &first.sizes(), settings, context);
+        let computed = Computed { residual, ..Computed::of(engine, &first.sizes(), settings, context) };
         let networks =
             closest.map(|theory| TrainedForecast::of(&trained, &theory, trained::chance(first))).transpose()?.flatten();
         about.forecast(settings, (&forecasts, networks), pairs, beside, computed)
@@ -599,6 +609,22 @@ fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Re
         task_accuracy: Averaged::of_some(tests.iter().map(|t| t.task_accuracy.as_ref()))?,
         accuracy,
     }))
+}
+
+/// That least squares blow up where a task has about as many examples as features.
+fn near_interpolation(sequence: &TaskSequence, settings: &ForecastSettings) -> Option<String> {
+    /// Between these ratios of examples to features the variance of least squares is several times what it is far from them.
+    const NEAR: std::ops::Range<f64> = 0.75..1.33;
+    let exact = settings.features && settings.theory.beta.is_infinite() && settings.ridge == 0.0;
+    let near = |task: &&Task| NEAR.contains(&(task.y.nrows() as f64 / task.x.ncols() as f64));
+    let task = sequence.tasks.iter().find(near).filter(|_| exact)?;
+    Some(format!(
+        "{} has {} examples of {} features: without a temperature (--beta) its training data are just interpolated, and losses on \
+         other data blow up",
+        task.name,
+        task.y.nrows(),
+        task.x.ncols()
+    ))
 }
 
 /// The mean of the last row without its last entry.

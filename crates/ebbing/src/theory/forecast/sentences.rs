@@ -286,39 +286,55 @@ mod tests {
     fn sentences_carry_the_numbers() {
         let source = Source::new(Dataset::sample().unwrap(), &Preprocess::default()).unwrap();
         let tasks = Permuted { tasks: 3, p: 20, p_test: 20, ..Permuted::default() }.generate(&source, 1).unwrap();
-        let mut answer = Forecast::of(&[tasks], &ForecastSettings::default(), &crate::Context::default()).unwrap();
+        let settings = ForecastSettings { order: true, ..ForecastSettings::default() };
+        let mut answer = Forecast::of(&[tasks], &settings, &crate::Context::default()).unwrap();
         answer.worst =
             Some(WorstPair { first: 1, second: 3, conflict: 0.4, gamma_rf: 0.5, reading: Reading::DifferentRules });
-        answer.forgetting.mean[2][0] = 0.3123;
-        answer.forgetting.standard_error = Some(vec![vec![0.0211; 3]; 3]);
+        let forgetting = answer.forgetting.as_mut().unwrap();
+        forgetting.mean[2][0] = 0.3123;
+        forgetting.standard_error = Some(vec![vec![0.0211; 3]; 3]);
         (answer.f21_at_lambda_zero, answer.delta_f21) = (Some(0.5), Some(-0.125));
         answer.order =
             Some(TaskOrder { order: vec![2, 1, 3], forgetting: 0.2, given: 0.25, gain: 0.05, ..answer.order.unwrap() });
         answer.notes = vec!["mind this".into()];
+        let trained = answer.trained.as_mut().unwrap();
+        (trained.lost, trained.final_accuracy) = (Some(0.1126), 0.634);
+        let range = answer.expected.as_mut().unwrap();
+        (range.lost_interval, range.accuracy_interval) = ([-0.021, 0.2], [0.56, 0.65]);
         let said = answer.sentences();
+        assert_eq!(said[0], "Expect to lose 11 points of accuracy (−2 to 20).");
+        assert_eq!(said[1], "Average accuracy at the end: 63 % (56 to 65); guessing gives 50 %.");
+        assert!(said[2].starts_with("Ranges: eight in ten measured networks"), "{said:?}");
+        assert!(said[3].starts_with("Keep") || said[3].starts_with("Nothing need be kept"), "{said:?}");
+        assert_eq!(said[4], "Tasks 1 and 3 clash most: they use similar features, with unrelated rules.");
+        let less = "The best order found is 2 1 3: mean final forgetting 0.200 instead of 0.250 (20.0 % less; ";
+        assert!(said[5].starts_with(less), "{said:?}");
+        assert_eq!(said[6..], ["Note: mind this."]);
         answer.tasks[1] = "cats".into();
         let named = answer.sentences().join(" ");
         assert!(named.contains("The best order found is 2 (cats), 1, 3: "), "{named}");
-        assert!(said[0].starts_with("Tasks ") && said[0].contains(&answer.worst.unwrap().words()), "{said:?}");
-        assert!(said[1].starts_with("Forecast forgetting of task 1 after 3 tasks is 0.31 ± 0.02"), "{said:?}");
-        assert_eq!(
-            said[2],
-            "Without the penalty the forgetting of task 1 after task 2 would be 0.500; the penalty spares 0.125."
-        );
+        // The theory's own quantities.
+        let theory = answer.theory_sentences();
+        assert!(theory[0].contains("conflict most (conflict 0.400): they use similar features"), "{theory:?}");
+        let f = "Forecast training-loss forgetting F of task 1 after 3 tasks is 0.31 ± 0.02";
+        assert!(theory[1].starts_with(f), "{theory:?}");
+        assert!(theory[2].ends_with("after task 2 would be 0.500; the penalty spares 0.125."), "{theory:?}");
         assert!(
-            said[3].starts_with("On test data after the last task (gem convention): average accuracy 0."),
-            "{said:?}"
+            theory[3].starts_with("On test data after the last task (gem convention): average accuracy 0."),
+            "{theory:?}"
         );
-        let less = "The best order found is 2 1 3: mean final forgetting 0.200 instead of 0.250 (20.0 % less; ";
-        assert!(said[4].starts_with("Trained networks"), "{said:?}");
-        assert!(said[5].starts_with(less), "{said:?}");
-        assert!(said[6].starts_with("Of one draw of tasks some order is always the best"), "{said:?}");
-        assert_eq!(said[7], "Note: mind this.");
         // Sums of shares of examples are right to rounding: what is below that is 0.
-        assert!(!said[3].contains("e-1"), "{said:?}");
+        assert!(!theory[3].contains("e-1"), "{theory:?}");
+        // Outside the evidence there is no range.
+        (answer.expected, answer.outside) = (None, Some("raw pixels".into()));
+        let said = answer.sentences();
+        assert_eq!(said[0], "Expect to lose 11 points of accuracy.");
+        assert_eq!(said[2], "Not calibrated for data like yours: raw pixels. No range can be given.");
+        // Without test data of classes there is the theory alone.
+        answer.trained = None;
+        assert_eq!(answer.sentences()[0], theory[0]);
         // Alone, a task has nothing to be forgotten by.
-        answer.forgetting.mean.truncate(1);
-        assert_eq!(answer.sentences().len(), said.len() - 1);
+        answer.forgetting.as_mut().unwrap().mean.truncate(1);
         answer.fit = None;
         assert_eq!(answer.first_task(), None);
     }

@@ -124,7 +124,7 @@ fn outputs_apart_are_columns_where_they_share_nothing() {
         within(got.values.gamma_sim, want.values.gamma_sim, 1e-10, "γ_sim");
     }
     // In random features the exact F21 of the order parameters is the forecast's, with present outputs too.
-    within(want.pairs[0].values.f21, want.forgetting.mean[1][0], 1e-10, "F21 of both");
+    within(want.pairs[0].values.f21, want.forgetting.as_ref().unwrap().mean[1][0], 1e-10, "F21 of both");
     assert_eq!(got.order.unwrap().order, want.order.unwrap().order);
     let small = rows.subsampled(5, 4, 3).unwrap();
     let [p, p_test] = [small.tasks[2].y.nrows(), small.tasks[2].test.as_ref().unwrap().y.nrows()];
