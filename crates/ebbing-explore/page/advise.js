@@ -5,14 +5,12 @@ import { el, number, rowHead, sentences, significant, table } from "./dom.js";
 import { figures } from "./figures.js";
 
 export function controls(app) {
-  const below = el("input", { type: "number", min: 0, step: 0.01, id: "below", placeholder: "half", value: app.state.get("advise.keep-forgetting-below") ?? "",
-    "data-key": "advise.keep-forgetting-below", onchange: () => app.set({ "advise.keep-forgetting-below": below.value }) });
   return [
     el("fieldset", { id: "replay" }, el("legend", {}, "Replay")),
     group("Goal",
-      el("div", { class: "field" }, el("label", { for: "below" }, "hold forgetting below"), below),
-      count(app, "advise.budget", "keep at most", { min: 0, placeholder: "all" }),
-      choice(app, "replay-budget", "counted", [["per-task", "per task"], ["in-all", "in all"], ["per-class", "per class"]], "per-task")),
+      count(app, "advise.keep-forgetting-below", { step: "any" }),
+      count(app, "advise.budget"),
+      choice(app, "replay-budget", { as: "advise.replay-budget" })),
   ];
 }
 

@@ -22,6 +22,8 @@ const app = {
   state: new Map(),
   origins: { data: [], files: [] },
   largest: 0,
+  /** What the program declares of every key, by its name in the address. */
+  fields: new Map(),
   answer: {},
   /** What the user has folded and unfolded. */
   unfolded: new Map(),
@@ -220,6 +222,7 @@ async function begin() {
   if (own !== begun) return;
   app.origins = answer.origins;
   app.largest = answer.largest;
+  app.fields = new Map(answer.fields.map((field) => [field.name, field]));
   const empty = [...app.state.keys()].every((key) => key === "view");
   if (answer.refused || empty) {
     const view = answer.refused ? null : app.state.get("view");

@@ -1,13 +1,15 @@
 // The forecast, with tasks that can be dragged into another order.
 
-import { PENALTIES, activation, choice, folded, group, list as numbers, penalty, slider, stops } from "./controls.js";
+import { PENALTIES, choice, control, declared, folded, group, penalty, slider, stops, typed } from "./controls.js";
 import { el, matrix, number, refill, sentences, table } from "./dom.js";
 import { figures } from "./figures.js";
 
-const MODES = [["rf", "only the readout learns"], ["ntk", "all weights, strong penalty"], ["lazy", "all weights, plain descent"], ["gibbs", "all weights, penalty λ"]];
-
 /** Keys of comparisons beside a forecast. */
-const BESIDE = ["depths", "lambdas", "widths"];
+const BESIDE = { depths: "2,5", lambdas: "1,100,inf", widths: "50,500" };
+/** How far the slider of depths reaches. */
+const DEEPEST = 10;
+/** Fields of a forecast that the views of replay show. */
+const REPLAY = ["replay", "replay-budget", "replay-selection"];
 
 /** The order that the page shows: the state's, or the original one. */
 function order(app, answer) {
@@ -20,20 +22,23 @@ const written = (now, answer) => (now.join() === answer.came.join() ? "" : now.j
 
 export function controls(app) {
   const gibbs = app.state.get("mode") === "gibbs";
-  const mode = choice(app, "mode", "how it learns", MODES, "rf", (value) => (value === "gibbs" ? {} : { lambda: "" }));
+  // What a request declares of the network stands in its order; these three have controls of their own.
+  const first = {
+    depth: () => slider(app, "depth", { from: 1, to: DEEPEST, show: String }),
+    mode: () => choice(app, "mode", { also: (value) => (value === "gibbs" ? {} : { lambda: "" }) }),
+    lambda: () => stops(app, "lambda", PENALTIES, { show: penalty, disabled: !gibbs }),
+  };
+  const network = [...app.fields.values()].map(({ name, group }) => (group || name.includes(".") ? "" : name))
+    .filter((name) => name && !(name in BESIDE) && !REPLAY.includes(name));
+  const words = network.filter((key) => key in first || declared(app, key).kind === "word");
+  const more = network.filter((key) => !words.includes(key));
   return [
     el("fieldset", { id: "order" }, el("legend", {}, "Order of the tasks")),
     group("Network",
-      slider(app, "depth", "hidden layers", { min: 1, max: 10, fallback: 1, show: String }),
-      mode,
-      stops(app, "lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty, disabled: !gibbs }),
-      activation(app),
-      slider(app, "bias", "biases, prior deviation", { min: 0, max: 2, step: 0.05, fallback: 0 })),
-    folded(app, "beside", "Compare other depths, penalties, widths", BESIDE,
-      group("Numbers separated by commas",
-        numbers(app, "depths", "hidden layers", "2,5"),
-        numbers(app, "lambdas", "penalties λ", "1,100,inf"),
-        numbers(app, "widths", "widths, separate heads", "50,500")),
+      ...words.map((key) => first[key]?.() ?? control(app, key))),
+    folded(app, "network", "More of the network", more, group("Prior, temperature, ridge", ...more.map((key) => control(app, key)))),
+    folded(app, "beside", "Compare other depths, penalties, widths", Object.keys(BESIDE),
+      group("Numbers separated by commas", ...Object.entries(BESIDE).map(([key, example]) => typed(app, key, example))),
       el("p", { class: "note" }, "With these, every order is computed anew.")),
   ];
 }

@@ -1,6 +1,6 @@
 // Two tasks with separate heads: the regime of a width, and of wider and narrower ones.
 
-import { PENALTIES, activation, group, penalty, stops, toggle } from "./controls.js";
+import { PENALTIES, choice, group, penalty, stops, toggle } from "./controls.js";
 import { el, number, refill, sentences, significant, table } from "./dom.js";
 import { withMarker } from "./figures.js";
 
@@ -29,9 +29,9 @@ export function controls(app) {
     // The first answer says how many tasks there are.
     group("Two of the tasks", el("p", { id: "pair" }, selects(app, Math.max(...pair(app))))),
     group("Network", el("div", { id: "width" }),
-      stops(app, "phase.lambda", "penalty λ", PENALTIES, { fallback: "inf", show: penalty }),
-      activation(app),
-      toggle(app, "phase.representation", "show the hidden layer"),
+      stops(app, "phase.lambda", PENALTIES, { show: penalty }),
+      choice(app, "activation"),
+      toggle(app, "phase.representation"),
       el("p", { class: "note" }, "One hidden layer, and a readout for each task.")),
   ];
 }

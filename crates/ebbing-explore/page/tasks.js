@@ -1,34 +1,26 @@
 // The tasks: where they come from, what is in them, what they look like.
 
-import { choice, count, folded, group, slider, toggle } from "./controls.js";
+import { choice, count, declared, fallback, folded, group, slider, toggle } from "./controls.js";
 import { el, significant, table } from "./dom.js";
 
-const PROTOCOLS = [
-  ["permuted", "permuted pixels"],
-  ["split", "split classes"],
-  ["partial-split", "partial split"],
-  ["target-distractor", "targets and distractors"],
-];
-/** The keys that belong to a protocol, with how they are set. */
-const RATIOS = {
-  permuted: [["ratio", "share of pixels shuffled", 1]],
-  "partial-split": [["ratio", "split", 0.5]],
-  "target-distractor": [["rho-target", "targets shared", 0.5], ["rho-shared", "images shared", 0.5], ["rho-flip", "labels flipped", 0]],
-  split: [],
-};
-const OF_PROTOCOLS = ["ratio", "rho-target", "rho-shared", "rho-flip", "first-unpermuted", "fresh-images", "classes-per-group", "one-hot"];
-const OF_DRAWING = ["data", "protocol", "length", "examples", "test-examples", ...OF_PROTOCOLS];
-const OF_PREPARATION = ["center", "whiten", "no-whiten", "whiten-ridge", "norm", "no-norm", "context", "intermediate"];
-/** All keys that say which tasks there are, and those that number them or go by their sizes. */
-const OF_TASKS = ["tasks", ...OF_DRAWING, ...OF_PREPARATION, "seed", "order", "phase.pair", "phase.width"];
+/** Steps of the sliders of shares, which reach from 0 to 1. */
+const SHARES = { to: 1, step: 0.01 };
+/** Keys of the views that number the tasks or go by their sizes. */
+const OF_TASKS = ["phase.pair", "phase.width"];
+
+/** Names of fields with a property. */
+const named = (app, which) => [...app.fields.values()].filter((field) => !field.name.includes(".") && which(field)).map(({ name }) => name);
+/** Keys that say which tasks there are: those that requests declare under headings of their own. */
+const ofTasks = (app) => named(app, ({ group }) => group);
+const ofProtocols = (app) => named(app, ({ belongs }) => belongs?.name === "protocol");
 
 export function controls(app) {
   const own = app.state.get("tasks");
-  const protocol = app.state.get("protocol") ?? "permuted";
+  const protocol = app.state.get("protocol") ?? fallback(app, "protocol");
   if (!own) return [origin(app), drawing(app, protocol), ratios(app, protocol), preparation(app, false)].filter(Boolean);
-  const seed = (placeholder) => group("What is drawn", count(app, "seed", "seed", { placeholder }));
+  const seed = group("What is drawn", count(app, "seed"));
   // A recipe has its own preparation of inputs.
-  return own.toLowerCase().endsWith(".toml") ? [origin(app), seed("the recipe's")] : [origin(app), preparation(app, true), seed("0")];
+  return own.toLowerCase().endsWith(".toml") ? [origin(app), seed] : [origin(app), preparation(app, true), seed];
 }
 
 /** A data set, or a file of one's own. */
@@ -42,7 +34,7 @@ function origin(app) {
   const select = el("select", { id: "origin", "data-focus": "origin", "aria-label": "Where the tasks come from", onchange: () => {
     const [kind, ...rest] = select.value.split(" ");
     const name = rest.join(" ");
-    const cleared = Object.fromEntries(OF_TASKS.map((key) => [key, ""]));
+    const cleared = Object.fromEntries([...ofTasks(app), ...OF_TASKS].map((key) => [key, ""]));
     app.set(kind === "file" ? { ...cleared, tasks: name } : { ...cleared, data: name, protocol: "permuted", examples: "300", "test-examples": "200" }, true);
   } }, options.map(([value, words]) => el("option", { value, selected: value === now }, words)));
   const input = el("input", { type: "file", id: "file", "data-focus": "file", accept: ".npz,.csv,.tsv,.toml", onchange: () => input.files.length && app.take([...input.files]) });
@@ -53,37 +45,31 @@ function origin(app) {
 function drawing(app, protocol) {
   // Another number of tasks has other orders and pairs; another protocol has other keys.
   const numbered = { order: "", "phase.pair": "" };
-  const others = Object.fromEntries([...OF_PROTOCOLS, "length"].map((key) => [key, ""]));
-  const chosen = choice(app, "protocol", "protocol", PROTOCOLS, "permuted", () => ({ ...others, ...numbered }));
+  const others = Object.fromEntries([...ofProtocols(app), "length"].map((key) => [key, ""]));
+  const chosen = choice(app, "protocol", { also: () => ({ ...others, ...numbered }) });
   return group("How they are drawn", chosen,
-    protocol === "partial-split" ? null : count(app, "length", "tasks", { min: 1, max: 50, placeholder: "5", also: numbered }),
-    count(app, "examples", "examples per task", { min: 2, max: 5000 }),
-    count(app, "test-examples", "test examples", { min: 0, max: 5000 }),
-    count(app, "seed", "seed", { placeholder: "0" }));
+    protocol === "partial-split" ? null : count(app, "length", { min: 1, max: 50, also: numbered }),
+    count(app, "examples", { min: 2, max: 5000 }),
+    count(app, "test-examples", { min: 0, max: 5000 }),
+    count(app, "seed"));
 }
 
+/** What belongs to the protocol: shares on sliders, everything else as it is declared. */
 function ratios(app, protocol) {
-  const sliders = (RATIOS[protocol] ?? []).map(([key, label, fallback]) => slider(app, key, label, { min: 0, max: 1, step: 0.01, fallback }));
-  const more = {
-    permuted: () => [toggle(app, "first-unpermuted", "first task unpermuted"), toggle(app, "fresh-images", "different images in every task")],
-    split: () => [count(app, "classes-per-group", "classes on either side", { min: 1, max: 5, placeholder: "1" }), toggle(app, "one-hot", "a target column per class")],
-  }[protocol]?.() ?? [];
-  return sliders.length + more.length ? group("Ratios", ...sliders, ...more) : null;
+  const keys = ofProtocols(app).filter((key) => protocol in app.fields.get(key).belongs.words);
+  const kind = { number: (key) => slider(app, key, SHARES), count: (key) => count(app, key, { min: 1 }), switch: (key) => toggle(app, key) };
+  return keys.length ? group("Of this protocol", ...keys.map((key) => kind[declared(app, key).kind](key))) : null;
 }
 
 /** Images of a data set are prepared unless turned off, your own inputs only as requested. */
 function preparation(app, own) {
-  const centers = own
-    ? [["", "nothing"], ["image", "each input's mean"], ["pixel", "each entry's mean over the examples"]]
-    : [["", "the image's mean"], ["pixel", "each pixel's mean"], ["none", "nothing"]];
-  const [whiten, norm] = own
-    ? [toggle(app, "whiten", "whiten"), toggle(app, "norm", "scale to squared norm N0")]
-    : [toggle(app, "no-whiten", "do not whiten"), toggle(app, "no-norm", "do not scale")];
-  return folded(app, "preparation", "More: preparation, context, data sets in between", OF_PREPARATION,
-    group("Preparation of inputs", choice(app, "center", "subtract", centers, ""), whiten, norm),
+  const keys = own ? ["whiten", "norm"] : ["no-whiten", "no-norm"];
+  const prepared = ["center", ...keys, "context", "intermediate"];
+  return folded(app, "preparation", "More: preparation, context, data sets in between", prepared,
+    group("Preparation of inputs", choice(app, "center"), ...keys.map((key) => toggle(app, key))),
     group("Steps afterwards",
-      count(app, "context", "context entries", { min: 1, max: 1000, placeholder: "none" }),
-      count(app, "intermediate", "data sets in between (two tasks only)", { min: 1, max: 20, placeholder: "none", also: { order: "", "phase.pair": "" } })));
+      count(app, "context", { min: 1, max: 1000 }),
+      count(app, "intermediate", { min: 1, max: 20, also: { order: "", "phase.pair": "" } })));
 }
 
 export function show(app, answer) {

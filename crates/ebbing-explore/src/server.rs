@@ -95,7 +95,10 @@ fn sentence(error: &Error) -> String {
 async fn start(Shared(app): Shared<Arc<App>>, RawQuery(query): RawQuery) -> Response {
     let address = query.unwrap_or_default();
     let refused = State::read(&address, &app.files).err().map(|error| sentence(&error));
-    json_answer(&json!({ "first": FIRST, "origins": tasks::origins(&app), "refused": refused, "largest": LARGEST }))
+    let fields = State::fields();
+    json_answer(&json!({
+        "first": FIRST, "origins": tasks::origins(&app), "refused": refused, "largest": LARGEST, "fields": fields
+    }))
 }
 
 fn json_answer(value: &Value) -> Response {

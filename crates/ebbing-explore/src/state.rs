@@ -11,7 +11,7 @@
 
 use crate::files::{Content, Files, OwnFile};
 use ebbing::data::Places;
-use ebbing::request::{AdviseRequest, Door, Fields, ForecastRequest, LearningOrder, PhaseRequest, Value};
+use ebbing::request::{AdviseRequest, Door, Field, Fields, ForecastRequest, LearningOrder, PhaseRequest, Value};
 use ebbing::tasks::{PostSteps, unknown_key};
 use ebbing::{Error, Recipe, Result};
 use std::path::Path;
@@ -88,6 +88,24 @@ impl State {
                 Err(unknown_key(Path::new("the address"), "a key", key, &known))
             }
         }
+    }
+
+    /// Every field that the page can show, by its name in the address: those of a forecast, and those of the views behind their
+    /// names.
+    pub fn fields() -> Vec<serde_json::Value> {
+        let own = ForecastRequest::fields().iter().filter(|field| !NOT_HERE.contains(&field.key));
+        let of_view = |view: &str, fields: &[Field]| -> Vec<serde_json::Value> {
+            let named = |field: &Field| {
+                let mut all = field.describe(Door::Page);
+                all["name"] = format!("{view}.{}", Door::Page.name(field.key)).into();
+                all
+            };
+            fields.iter().map(named).collect()
+        };
+        let mut all: Vec<serde_json::Value> = own.map(|field| field.describe(Door::Page)).collect();
+        all.extend(of_view("phase", PhaseRequest::fields()));
+        all.extend(of_view("advise", AdviseRequest::fields()));
+        all
     }
 
     /// Refuses what can be refused before any tasks are drawn.
@@ -254,6 +272,21 @@ mod tests {
         assert_eq!(written.join("&"), FIRST);
     }
 
+    /// Labels, defaults and bounds of the page's controls are those of the requests.
+    #[test]
+    fn fields_are_described_for_the_page() {
+        let fields = State::fields();
+        let named = |name: &str| fields.iter().find(|field| field["name"] == name).unwrap();
+        assert!(fields.iter().all(|field| !field["label"].as_str().unwrap().is_empty()));
+        assert_eq!((&named("depth")["label"], &named("depth")["default"]), (&"hidden layers".into(), &1.into()));
+        assert_eq!((&named("beta")["label"], &named("sigma")["low"]), (&"inverse temperature".into(), &0.0.into()));
+        let ratio = &named("ratio")["belongs"]["words"];
+        assert_eq!(ratio["permuted"], serde_json::json!({ "label": "share of pixels shuffled", "usual": "1" }));
+        assert_eq!(ratio["partial-split"], serde_json::json!({ "label": "the split", "usual": "0.5" }));
+        assert_eq!(named("phase.lambda")["default"], serde_json::json!(["inf"]));
+        assert!(fields.iter().all(|field| !NOT_HERE.contains(&field["name"].as_str().unwrap())));
+    }
+
     #[test]
     fn advice_sweeps_the_penalty_itself_and_refuses_one() {
         let settings = |address: &str| {
@@ -287,7 +320,7 @@ mod tests {
             ("phase.width=0.5", "at least 1"),
             ("phase.width=-3", "phase.width"),
             ("phase.representation=1", "true or false"),
-            ("bias=-1", "bias"),
+            ("sigma=-1", "sigma"),
             ("widths=ten", "widths"),
             ("seed=-1", "seed is -1"),
             ("phase.lambda=1,2", "phase.lambda"),

@@ -13,6 +13,7 @@ VALUES = {
     "advise.keep-forgetting-below": "0.2",
     "advise.budget": "10",
     "depths": "2, 3",
+    "beta": "100",
     "lambdas": "1,inf",
     "widths": "20,80",
 }

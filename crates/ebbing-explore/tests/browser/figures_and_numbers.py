@@ -19,7 +19,7 @@ class Numbers(Case):
         recipe = b'data = "mnist-sample"\norder = [2, 1, 3]\n[protocol]\nkind = "permuted"\ntasks = 3\np = 40\np_test = 20\n'
         self.uploaded("lines.toml", recipe)
         for state in (
-            SMALL + "&order=3,1,4,2&bias=0.5&depths=2",
+            SMALL + "&order=3,1,4,2&sigma=0.5&depths=2",
             "data=mnist-sample&protocol=split&length=3&examples=40&test-examples=20&one-hot=true&mode=ntk&seed=5",
             "data=mnist-sample&protocol=partial-split&examples=40&test-examples=20&ratio=0.3&activation=erf&beta=50",
             "data=mnist-sample&protocol=target-distractor&length=3&examples=40&rho-target=0.75&rho-flip=0.1&mode=lazy&depth=2",

@@ -159,7 +159,7 @@ class Controls(Case):
     def test_every_control_of_the_network(self):
         self.visit(SMALL)
         before = self.table("forgetting")[1][0]
-        for key, value in (("depth", 3), ("mode", "lazy"), ("activation", "erf"), ("bias", 0.5)):
+        for key, value in (("depth", 3), ("mode", "lazy"), ("activation", "erf"), ("sigma", 0.5)):
             self.page.choose(f"[data-key={key}]", value)
             self.page.settled()
             self.assertIn(f"{key}={value}", self.page.run("location.hash"))
@@ -354,7 +354,7 @@ class Address(Case):
             SMALL + "&order=2,1,3,4&depth=2&view=phase&phase.pair=2,3&phase.width=45&phase.lambda=100",
             SMALL + "&ratio=0.5&fresh-images=true&seed=4&context=9&no-whiten=true&view=tasks",
             "data=mnist-sample&protocol=permuted&length=3&examples=30&test-examples=20&order=3,1,2&view=advise&advise.budget=10&replay-budget=in-all",
-            SMALL + "&order=4,3,1,2&mode=ntk&bias=0.5&phase.width=45&view=take",
+            SMALL + "&order=4,3,1,2&mode=ntk&sigma=0.5&phase.width=45&view=take",
             "tasks=state.npz&norm=true&center=pixel&view=tasks",
             "tasks=state.npz&norm=true&order=3,1,2&depth=3&view=forecast",
             "tasks=state.npz&view=phase&phase.pair=3,1&phase.width=10",

@@ -43,6 +43,9 @@ impl SymmetricEigen {
         let (mut values, mut vectors) = (Col::zeros(n), Mat::zeros(n, n));
         let (par, params) = (par(n), Spec::default());
         let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, par, params));
+        // This call does not look at the stop token. Of its three steps, which faer offers apart, the reduction to a tridiagonal
+        // matrix is again one call on all of it. A request that is stopped within comes back when the call ends: after about
+        // 4 seconds of processor time at n = 3000, eight times as much at twice the size.
         let outcome = self_adjoint_evd(
             scaled.as_ref().map_or(a, |scaled| scaled.as_ref()),
             values.as_diagonal_mut(),

@@ -105,11 +105,19 @@ pub(super) fn command_line(command: &str, request: &impl Fields) -> String {
 }
 
 /// The lines of Python that compute a request: every field that is not at its default, those of the tasks where they are drawn.
-pub(super) fn python(command: &str, request: &impl Fields) -> String {
+pub(super) fn python<R: Fields>(command: &str, request: &R) -> String {
     let mut calls = [vec![], vec!["tasks".to_string()]];
+    // Tasks that a command draws in a way of its own.
+    let usual = R::field("protocol").and_then(|field| field.usual);
+    let drawn = |key: &str| request.get(key).is_none();
+    if usual != TaskFields::field("protocol").and_then(|field| field.usual) && drawn("protocol") && drawn("tasks") {
+        calls[0].extend(usual.map(|usual| format!("protocol={}", literal(&usual.into()))));
+    }
     for (field, value) in request.given() {
         let argument = format!("{}={}", Door::Python.name(field.key), literal(&value));
-        calls[usize::from(TaskFields::field(field.key).is_none())].push(argument);
+        // The search for an order is no part of drawing tasks.
+        let of_tasks = TaskFields::field(field.key).is_some() && !(field.key == "order" && value == "best".into());
+        calls[usize::from(!of_tasks)].push(argument);
     }
     let [drawn, asked] = calls.map(|arguments| arguments.join(", "));
     format!("import ebbing\n\ntasks = ebbing.tasks.draw({drawn})\nanswer = ebbing.{command}({asked})\nprint(answer)")
@@ -145,15 +153,17 @@ mod tests {
     #[test]
     fn a_request_is_a_line_that_reads_as_the_same_request() {
         let mut request = ForecastRequest::default();
-        for (key, value) in [("seed", "3"), ("order", "2,1"), ("mode", "gibbs"), ("lambda", "10"), ("no-order", "true")]
-        {
+        for (key, value) in [("seed", "3"), ("order", "2,1"), ("mode", "gibbs"), ("lambda", "10"), ("theory", "true")] {
             request.set(key, &value.into()).unwrap();
         }
         let line = request.command_line("forecast");
-        assert_eq!(line, "ebbing forecast --order 2,1 --seed 3 --mode gibbs --lambda 10 --no-order");
+        assert_eq!(line, "ebbing forecast --order 2,1 --seed 3 --theory --mode gibbs --lambda 10");
         let python = request.python("forecast");
-        assert!(python.contains("ebbing.tasks.draw(order=[2, 1], seed=3)"), "{python}");
-        assert!(python.contains("ebbing.forecast(tasks, mode=\"gibbs\", lam=10, no_order=True)"), "{python}");
+        assert!(python.contains("ebbing.tasks.draw(protocol=\"class-incremental\", order=[2, 1], seed=3)"), "{python}");
+        assert!(python.contains("ebbing.forecast(tasks, theory=True, mode=\"gibbs\", lam=10)"), "{python}");
+        request = ForecastRequest::default();
+        request.set("order", &"best".into()).unwrap();
+        assert!(request.python("forecast").contains("ebbing.forecast(tasks, order=\"best\")"));
         request = ForecastRequest::default();
         request.set("features", &"a b.npz,c.npz".into()).unwrap();
         assert_eq!(request.command_line("forecast"), "ebbing forecast --features 'a b.npz' c.npz");

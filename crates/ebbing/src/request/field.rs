@@ -347,18 +347,49 @@ impl Field {
         }
     }
 
+    /// Its help in a few words: up to the first comma, colon, semicolon or bracket. Where the help says what the field is beside each
+    /// word of the field that it belongs to ("Permuted: …; partial split: …"), what it is beside `word`.
+    pub fn label(&self, word: Option<&str>) -> String {
+        let beside = |part: &&str| {
+            part.split_once(": ").is_some_and(|(head, _)| Some(head.to_lowercase().replace(' ', "-").as_str()) == word)
+        };
+        let own = self.help.split("; ").find(beside).and_then(|part| part.split_once(": ")).map(|(_, rest)| rest);
+        let text = own.unwrap_or(&self.help);
+        let ends = |c: char| matches!(c, ',' | ';' | '(' | '[') || c == ':' && self.belongs.is_none();
+        let short = text.find(ends).map_or(text, |end| &text[..end]).trim();
+        let mut letters = short.chars();
+        letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    }
+
+    /// What happens beside `word` of the field that it belongs to, where none is given: of several, that of its place.
+    fn usual_beside(&self, place: usize) -> Option<&'static str> {
+        self.usual.map(|all| all.split(", ").nth(place).unwrap_or(all))
+    }
+
     /// Everything about it as JSON, in the words of a door.
     pub fn describe(&self, door: Door) -> Json {
+        let words = self.kind.words().iter().map(|(word, meaning)| json!([word, door.words(meaning)]));
+        let beside = self.belongs.map(|(key, words)| {
+            let each = words.iter().enumerate().map(|(place, word)| {
+                let of = json!({ "label": door.words(&self.label(Some(word))), "usual": self.usual_beside(place) });
+                (word.to_string(), of)
+            });
+            json!({ "name": door.name(key), "words": each.collect::<serde_json::Map<_, _>>() })
+        });
         json!({
             "key": self.key,
             "name": door.name(self.key),
+            "label": door.words(&self.label(None)),
             "help": door.words(&self.help),
             "kind": self.kind.name(),
-            "words": self.kind.words(),
+            "words": words.collect::<Vec<_>>(),
             "default": self.default.as_ref().map(Json::from),
             "usual": self.usual.map(|words| door.words(words)),
             "range": self.range.map(|range| self.expected(range)),
+            "low": self.range.map(|range| range.low),
+            "high": self.range.map(|range| range.high).filter(|high| high.is_finite()),
             "group": self.group,
+            "belongs": beside,
         })
     }
 }

@@ -247,7 +247,7 @@ mod tests {
         for sequence in sequences() {
             for (mode, beta) in [(Mode::Rf, f64::INFINITY), (Mode::Ntk, f64::INFINITY), (Mode::Lazy, 50.0)] {
                 let theory = SingleHeadSettings { mode, beta, ..Default::default() };
-                let settings = ForecastSettings { theory, ..Default::default() };
+                let settings = ForecastSettings { theory, order: true, ..Default::default() };
                 let orders = ForecastOrders::new(&sequence, &settings, &crate::Context::default()).unwrap();
                 let order: Vec<usize> = [3, 1, 2, 4].into_iter().filter(|t| *t <= orders.tasks()).collect();
                 let answer = orders.forecast(&order).unwrap();
