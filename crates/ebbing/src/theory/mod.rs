@@ -10,6 +10,7 @@
 //! | [`multi_head`] | renormalized readouts of any number of tasks at any width and λ | one per task | 101–108, 129–179 |
 //! | [`phase`] | curves against the load α = P/N, and where a width lies | one per task | 102–105, 158–170 |
 //! | [`best_lambda`] | the penalty that serves both tasks best | one per task | 102–105 |
+//! | [`closed_heads`] | heads in closed form that learn without forgetting, computed exactly | one | |
 //! | [`alpha_c`] | the critical load read off a curve | one per task | |
 //!
 //! Equation numbers are the paper's. [`Inputs`] says what kernels are made from: the inputs of a network, features (a
@@ -40,6 +41,8 @@ pub mod alpha_c;
 pub mod best_lambda;
 pub(crate) mod blocks;
 pub mod calibration;
+pub(crate) mod classes;
+pub mod closed_heads;
 pub mod forecast;
 pub mod multi_head;
 pub(crate) mod operator;
