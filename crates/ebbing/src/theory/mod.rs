@@ -13,6 +13,7 @@
 //! | [`closed_heads`] | heads in closed form that learn without forgetting, computed exactly | one | |
 //! | [`examples`] | which examples are at risk of being forgotten, and which to keep | one | 27, 28 |
 //! | [`directions`] | along how many directions outputs on earlier tasks change | one | 27, 28 |
+//! | [`domain`] | whether tasks are like those on which intervals were measured | | |
 //! | [`alpha_c`] | the critical load read off a curve | one per task | |
 //!
 //! Equation numbers are the paper's. [`Inputs`] says what kernels are made from: the inputs of a network, features (a
@@ -46,6 +47,7 @@ pub mod calibration;
 pub(crate) mod classes;
 pub mod closed_heads;
 pub mod directions;
+pub mod domain;
 pub mod examples;
 pub mod forecast;
 pub mod multi_head;
