@@ -20,7 +20,7 @@ mod table;
 mod terminal;
 mod text;
 
-pub use answers::{check, phase};
+pub use answers::{check, closed_heads, directions, examples, phase};
 pub use cite::bibtex;
 pub use error::{Error, Result};
 pub use figure::{

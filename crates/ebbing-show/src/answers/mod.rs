@@ -2,6 +2,9 @@
 
 mod advise;
 pub mod check;
+pub mod closed_heads;
+pub mod directions;
+pub mod examples;
 mod forecast;
 pub mod phase;
 mod sample;

@@ -10,6 +10,10 @@
 //! | [`multi_head`] | renormalized readouts of any number of tasks at any width and λ | one per task | 101–108, 129–179 |
 //! | [`phase`] | curves against the load α = P/N, and where a width lies | one per task | 102–105, 158–170 |
 //! | [`best_lambda`] | the penalty that serves both tasks best | one per task | 102–105 |
+//! | [`closed_heads`] | heads in closed form that learn without forgetting, computed exactly | one | |
+//! | [`examples`] | which examples are at risk of being forgotten, and which to keep | one | 27, 28 |
+//! | [`directions`] | along how many directions outputs on earlier tasks change | one | 27, 28 |
+//! | [`domain`] | whether tasks are like those on which intervals were measured | | |
 //! | [`alpha_c`] | the critical load read off a curve | one per task | |
 //!
 //! Equation numbers are the paper's. [`Inputs`] says what kernels are made from: the inputs of a network, features (a
@@ -40,10 +44,16 @@ pub mod alpha_c;
 pub mod best_lambda;
 pub(crate) mod blocks;
 pub mod calibration;
+pub(crate) mod classes;
+pub mod closed_heads;
+pub mod directions;
+pub mod domain;
+pub mod examples;
 pub mod forecast;
 pub mod multi_head;
 pub mod operator;
 pub mod order_parameters;
+pub(crate) mod own_and_last;
 pub mod phase;
 pub mod single_head;
 pub mod task_order;
