@@ -140,7 +140,8 @@ mod tests {
 
     #[test]
     fn vector_and_scalar_code_agree() {
-        let table = Table::build(|angle| (3.0 * angle.cos()).exp() - angle.minus.sqrt());
+        // The shorter form knows what is beyond this one's ends; it has a test of its own.
+        let table = Table::build(|angle| (3.0 * angle.cos()).exp() - angle.minus.sqrt()).without_roots();
         let mut stream = Stream::new(5, "simd test", 0);
         // Every remainder of a length by four, and cosines at and beyond the table's ends.
         for n in (0..9).chain([4001]) {

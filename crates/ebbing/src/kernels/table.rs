@@ -68,6 +68,12 @@ impl Table {
         self.roots.as_ref()
     }
 
+    /// The same without it.
+    #[cfg(test)]
+    pub fn without_roots(self) -> Table {
+        Table { roots: None, ..self }
+    }
+
     /// The coefficients of all panels, as the vector code reads them.
     pub fn coefficients(&self) -> &[f64] {
         &self.coefficients

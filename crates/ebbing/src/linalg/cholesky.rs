@@ -94,6 +94,19 @@ impl Cholesky {
         self.half_solve_transposed_in_place(b);
     }
 
+    /// `A_nn^{-1} B` of the first n rows and columns of A, n the number of rows of `b`.
+    ///
+    /// # Panics
+    /// If `b` has more rows than `A`.
+    pub(crate) fn solve_first(&self, b: MatRef<'_, f64>) -> Mat<f64> {
+        let (n, par) = (b.nrows(), par(b.ncols()));
+        let l = self.l.as_ref().submatrix(0, 0, n, n);
+        let mut x = b.to_owned();
+        solve_lower(l, x.as_mut(), par);
+        solve_upper(l.transpose(), x.as_mut(), par);
+        x
+    }
+
     /// `A^{-1} b`.
     pub fn solve_vec(&self, b: &[f64]) -> Vec<f64> {
         let mut x = b.to_vec();

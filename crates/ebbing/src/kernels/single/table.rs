@@ -25,7 +25,7 @@ impl Table {
     pub fn build(f: impl Fn(Angle) -> f64) -> Option<Table> {
         let chebyshev = Chebyshev::<TERMS>::new();
         let mut coefficients = [[0f32; 2 * PANELS]; TERMS];
-        let (mut scale, mut error) = (0f64, 0f64);
+        let (mut scale, mut error, mut known) = (0f64, 0f64, true);
         for place in 0..2 * PANELS {
             let (panel, negative) = (place % PANELS, place >= PANELS);
             let at = |x: f64| {
@@ -41,10 +41,11 @@ impl Table {
                 let (value, want) = (powers.iter().rev().fold(0.0, |sum, c| sum * (0.5 * x) + c), at(x));
                 scale = scale.max(want.abs());
                 error = error.max((value - want).abs());
+                // A maximum drops what is no number.
+                known &= value.is_finite() && want.is_finite();
             }
         }
-        // false for a NaN too
-        (error <= RIGHT * scale).then_some(Table { coefficients })
+        (known && error <= RIGHT * scale).then_some(Table { coefficients })
     }
 
     /// `f(cos)`; beyond ±1 the value there.

@@ -2,7 +2,7 @@
 
 use super::kernels::{KernelSource, Kernels, Points, Which};
 use crate::error::{Error, Result};
-use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, Scale, matmul_into};
+use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, Scale, matmul, matmul_into};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -143,6 +143,23 @@ impl Factor {
         shared as f64 + whole.squared_norm_l2()
     }
 
+    /// `Aᵀ Z` with `A = L_b^{-1} K_ba L_a^{-T}` on the own inputs of two tasks, whose square norm [`overlap`](Self::overlap) is, and
+    /// the number of common inputs, which it adds to that; none of pseudo-inverses.
+    pub fn whitened(&self, other: &Factor, k_ba: MatRef<'_, f64>, z: MatRef<'_, f64>) -> Option<(usize, Mat<f64>)> {
+        let (Factor::Blocks { common, w, own }, Factor::Blocks { w: w_a, own: own_a, .. }) = (self, other) else {
+            return None;
+        };
+        let half = own.half_solve_transposed(z);
+        let mut out = Mat::zeros(k_ba.ncols(), z.ncols());
+        matmul_into(out.as_mut(), 0.0, 1.0, k_ba.transpose(), half.as_ref());
+        if common.is_some() {
+            let inner = matmul(w.as_ref(), half.as_ref());
+            matmul_into(out.as_mut(), 1.0, -1.0, w_a.transpose(), inner.as_ref());
+        }
+        own_a.half_solve_in_place(out.as_mut());
+        Some((common.as_ref().map_or(0, |c| c.size()), out))
+    }
+
     /// An estimate of `‖K‖₁ ‖K^{-1}‖₂` for a kernel of `n` rows and of one-norm `norm`: two steps of inverse iteration on
     /// two random vectors, which find the smallest eigenvalue to within a small factor.
     pub fn condition(&self, n: usize, norm: f64) -> f64 {
@@ -232,7 +249,7 @@ fn column_sums(k: MatRef<'_, f64>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::{SymmetricEigen, matmul};
+    use crate::linalg::SymmetricEigen;
 
     /// A symmetric matrix with eigenvalues spread evenly in the logarithm from 1/condition to 1.
     fn with_condition(n: usize, condition: f64) -> Mat<f64> {

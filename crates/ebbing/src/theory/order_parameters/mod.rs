@@ -31,10 +31,13 @@
 
 mod feature_space;
 mod pair;
+mod probes;
 mod resample;
 mod sequence;
 
 pub(crate) use pair::{Side, values};
+#[allow(unused_imports)] // the exact value serves wherever it is affordable
+pub(crate) use probes::{Probed, probed_gamma_feature};
 pub(crate) use sequence::all_pairs;
 
 pub use resample::{Interval, Null};

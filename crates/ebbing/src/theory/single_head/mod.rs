@@ -31,6 +31,7 @@ mod forward;
 mod outcome;
 mod pairs;
 mod replay;
+mod replay_curve;
 mod sample;
 pub(crate) mod score;
 pub(crate) mod sequence_kernels;
@@ -44,6 +45,8 @@ pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub(crate) use outcome::Outcome;
 pub(crate) use pairs::{PairForgetting, pair_forgetting};
 pub use replay::{Replay, ReplayBudget, Selection};
+#[allow(unused_imports)] // for those who compare amounts
+pub(crate) use replay_curve::{replay_curve, replay_outcomes};
 pub(crate) use settings::is_none;
 pub use settings::{Precision, SingleHeadSettings};
 

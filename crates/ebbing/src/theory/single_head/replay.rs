@@ -119,14 +119,10 @@ impl Replay {
     /// Task t and what is stored by then.
     fn joined(&self, given: &[TaskInput<'_>], numbers: &[Vec<usize>], ranked: &[Vec<usize>], t: usize) -> Rehearsed {
         let task = &given[t];
-        let mut seen: HashSet<usize> = numbers[t].iter().copied().collect();
         let all: Vec<usize> = (0..task.examples()).collect();
         let (mut points, mut y) = (task.select(&all), task.y.to_owned());
         let mut present = task.present[0].map(|f| f.to_owned());
-        let shares = shares(&ranked[..t], self.examples);
-        for s in (0..t).rev() {
-            let mut stored = self.stored(&given[s], &ranked[s], shares[s]);
-            stored.retain(|&row| seen.insert(numbers[s][row * given[s].points_per_example()]));
+        for (s, stored) in self.chosen(given, numbers, ranked, t) {
             points = points.points().followed_by(given[s].select(&stored).points());
             let followed =
                 |top: &Mat<f64>, more: MatRef<'_, f64>| stacked(top.as_ref(), select(more, &stored).as_ref());
@@ -134,6 +130,43 @@ impl Replay {
             present = present.zip(given[s].present[0]).map(|(now, more)| followed(&now, more));
         }
         Rehearsed { points, y, present }
+    }
+
+    /// The tasks before t, the last one first, with the rows that are learned again with task t.
+    fn chosen(
+        &self,
+        given: &[TaskInput<'_>],
+        numbers: &[Vec<usize>],
+        ranked: &[Vec<usize>],
+        t: usize,
+    ) -> Vec<(usize, Vec<usize>)> {
+        let mut seen: HashSet<usize> = numbers[t].iter().copied().collect();
+        let shares = shares(&ranked[..t], self.examples);
+        let of = |s: usize| {
+            let mut stored = self.stored(&given[s], &ranked[s], shares[s]);
+            stored.retain(|&row| seen.insert(numbers[s][row * given[s].points_per_example()]));
+            (s, stored)
+        };
+        (0..t).rev().map(of).collect()
+    }
+
+    /// For every task the rows `(s, row)` of earlier ones that are learned again with it; of examples that are not chosen greedily.
+    ///
+    /// # Errors
+    /// As for [`Replay::rehearsed`].
+    pub(super) fn learned_again(
+        &self,
+        given: &[TaskInput<'_>],
+        numbers: &[Vec<usize>],
+    ) -> Result<Vec<Vec<(usize, usize)>>> {
+        self.check(given)?;
+        let ranked: Vec<Vec<usize>> =
+            given.iter().enumerate().map(|(s, task)| self.drawn(task, s)).take(given.len() - 1).collect();
+        let of = |t: usize| {
+            let chosen = self.chosen(given, numbers, &ranked, t);
+            chosen.into_iter().flat_map(|(s, rows)| rows.into_iter().map(move |row| (s, row))).collect()
+        };
+        Ok((0..given.len()).map(of).collect())
     }
 
     /// The rows of a task that are learned again, where `share` is its part of what is stored in all.
@@ -158,16 +191,21 @@ impl Replay {
 
     /// The rows of task s, the one to be stored first first.
     fn ranked(&self, task: &TaskInput<'_>, s: usize, kernels: &Kernels, missed: &[Mat<f64>]) -> Result<Vec<usize>> {
-        let p = task.examples();
         if self.selection == Selection::Greedy {
             // An example is stored as soon as one of its outputs is chosen.
             let (each, mut seen) = (task.points_per_example(), HashSet::new());
             let chosen = pivots(kernels.symmetric(kernels.tilde(2, 2), task.points)?, missed[s].clone())?;
             return Ok(chosen.into_iter().map(|row| row / each).filter(|row| seen.insert(*row)).collect());
         }
+        Ok(self.drawn(task, s))
+    }
+
+    /// The rows of task s in random order, or as many of every class one after another.
+    fn drawn(&self, task: &TaskInput<'_>, s: usize) -> Vec<usize> {
+        let p = task.examples();
         let drawn = Stream::new(self.seed, "replay", s as u64).choose(p, p);
         if self.selection == Selection::Random {
-            return Ok(drawn);
+            return drawn;
         }
         // The k-th example of every class before the (k+1)-th of any.
         let classes = classes(task.y);
@@ -180,7 +218,7 @@ impl Replay {
             })
             .collect();
         keyed.sort_by_key(|(turn, _)| *turn);
-        Ok(keyed.into_iter().map(|(_, row)| row).collect())
+        keyed.into_iter().map(|(_, row)| row).collect()
     }
 
     /// Refuses to store more than there is.
