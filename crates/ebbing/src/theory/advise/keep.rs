@@ -1,12 +1,12 @@
 //! How many examples must be kept: the final accuracy of trained networks against the examples of each class that are stored and
 //! learned again with every later task.
 
-use super::bench::Bench;
 use crate::context::Context;
 use crate::error::Result;
 use crate::tasks::TaskSequence;
+use crate::theory::Inputs;
 use crate::theory::calibration::{self, Training};
-use crate::theory::single_head::{Replay, ReplayBudget, SingleHeadSettings};
+use crate::theory::single_head::{Outcome, Replay, ReplayBudget, SingleHead, SingleHeadSettings, replay_curve};
 use serde::Serialize;
 
 /// Final accuracies that a number of examples is found for.
@@ -66,50 +66,48 @@ impl KeepCurve {
         features: bool,
         context: &Context,
     ) -> Result<Option<KeepCurve>> {
-        let bench = match features {
-            true => Bench::Features(Box::new(sequence.clone())),
-            false => Bench::network(sequence, theory)?,
-        };
-        let order: Vec<usize> = (0..sequence.tasks.len()).collect();
         let replay = |examples| Replay { examples, budget: ReplayBudget::PerClass, ..Replay::default() };
-        let most = replay(0).most(&bench.given(&order))?.0;
+        let inputs = if features { Inputs::Features(sequence) } else { Inputs::Network(sequence) };
+        let most = replay(0).most(&inputs.given(0.0)?)?.0;
         let classes: usize = sequence.tasks[..sequence.tasks.len() - 1].iter().map(|task| classes_of(&task.y)).sum();
         let whitened = sequence.settings.is_whitened();
-        let mut points: Vec<KeepPoint> = Vec::new();
-        let at = |per_class: usize| -> Result<Option<KeepPoint>> {
-            let found = bench.outcome(SingleHeadSettings { replay: replay(per_class), ..*theory }, &order)?;
-            let Some((accuracy, lost)) = found.accuracy.zip(found.backward_transfer.map(|b| -b)) else {
-                return Ok(None);
+        let settings = SingleHeadSettings { replay: replay(0), ..*theory };
+        // Kernels and factors of all amounts are made once.
+        let of = |amounts: &[usize], context: &Context| -> Result<Option<Vec<KeepPoint>>> {
+            let outcomes = match features {
+                true => amounts
+                    .iter()
+                    .map(|&n| {
+                        SingleHead::new(inputs, &SingleHeadSettings { replay: replay(n), ..settings }, context)?
+                            .outcome()
+                    })
+                    .collect::<Result<Vec<_>>>()?,
+                false => replay_curve(sequence, &settings, amounts, context)?,
             };
-            let training = if per_class == 0 { Training::Plain } else { Training::Replay };
-            let expected = (!features).then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
-            let accuracy_interval = expected.map(|found| found.accuracy_interval);
-            let examples = per_class * classes;
-            let bytes = (examples * sequence.dim() * BYTES) as u64;
-            Ok(Some(KeepPoint { per_class, examples, bytes, accuracy, accuracy_interval, lost }))
+            let point = |(&per_class, found): (&usize, &Outcome)| {
+                let (accuracy, lost) = found.accuracy.zip(found.backward_transfer.map(|b| -b))?;
+                let training = if per_class == 0 { Training::Plain } else { Training::Replay };
+                let expected =
+                    (!features).then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
+                let accuracy_interval = expected.map(|found| found.accuracy_interval);
+                let examples = per_class * classes;
+                let bytes = (examples * sequence.dim() * BYTES) as u64;
+                Some(KeepPoint { per_class, examples, bytes, accuracy, accuracy_interval, lost })
+            };
+            Ok(amounts.iter().zip(&outcomes).map(point).collect())
         };
         let tens = (0..).map_while(|k| 10_usize.checked_pow(k)).take_while(|ten| *ten <= most);
         let steps: Vec<usize> = tens.flat_map(|ten| STEPS.map(|step| step * ten)).filter(|n| *n < most).collect();
         let amounts: Vec<usize> = std::iter::once(0).chain(steps).chain([most]).collect();
-        for (k, &amount) in amounts.iter().enumerate() {
-            context.part(k, amounts.len()).say("examples to keep", 0.0)?;
-            let Some(point) = at(amount)? else { return Ok(None) };
-            points.push(point);
-        }
-        for target in TARGETS {
-            for _ in 0..REFINED {
-                let Some(k) = points.iter().position(|point| point.accuracy >= target).filter(|k| *k > 0) else {
-                    break;
-                };
-                let (low, high) = (points[k - 1].per_class, points[k].per_class);
-                let middle = (low.max(1) as f64 * high as f64).sqrt().round() as usize;
-                if middle <= low || middle >= high {
-                    break;
-                }
-                if let Some(point) = at(middle)? {
-                    points.insert(k, point);
-                }
-            }
+        context.part(0, 2).say("examples to keep", 0.0)?;
+        let Some(mut points) = of(&amounts, &context.part(0, 2))? else { return Ok(None) };
+        // Between the amounts around each target.
+        let mut finer: Vec<usize> = TARGETS.iter().flat_map(|target| between(&points, *target)).collect();
+        finer.sort_unstable();
+        finer.dedup();
+        if !finer.is_empty() {
+            points.extend(of(&finer, &context.part(1, 2))?.unwrap_or_default());
+            points.sort_by_key(|point| point.per_class);
         }
         let target = |accuracy: f64| KeepTarget {
             accuracy,
@@ -121,10 +119,10 @@ impl KeepCurve {
 
     /// How many examples must be kept, in a sentence.
     pub fn sentence(&self) -> Option<String> {
-        use crate::stats::number::{between, per_cent};
+        use crate::stats::number::{between as range_of, per_cent};
         let (first, last) = (self.points.first()?, self.points.last()?);
         let end = |point: &KeepPoint| {
-            let range = point.accuracy_interval.map_or(String::new(), |range| format!(", {}", between(range)));
+            let range = point.accuracy_interval.map_or(String::new(), |range| format!(", {}", range_of(range)));
             format!("{}{range}", per_cent(point.accuracy))
         };
         let reached: Vec<(f64, KeepPoint)> =
@@ -157,6 +155,15 @@ impl KeepCurve {
             (needed, _) => format!("Keep {}.{beyond}", needed.join(", ")),
         })
     }
+}
+
+/// Amounts between the last one that misses a target and the first that reaches it, evenly in their logarithms.
+fn between(points: &[KeepPoint], target: f64) -> Vec<usize> {
+    let Some(k) = points.iter().position(|point| point.accuracy >= target).filter(|k| *k > 0) else { return vec![] };
+    let (low, high) = (points[k - 1].per_class, points[k].per_class);
+    let ratio = high as f64 / low.max(1) as f64;
+    let step = |n: usize| (low.max(1) as f64 * ratio.powf(n as f64 / (REFINED + 1) as f64)).round() as usize;
+    (1..=REFINED).map(step).filter(|n| *n > low && *n < high).collect()
 }
 
 /// How many classes the targets of a task name: columns that occur, or signs.

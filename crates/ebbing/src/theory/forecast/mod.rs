@@ -30,6 +30,7 @@ pub use trained::TrainedForecast;
 use super::Inputs;
 use super::advise::KeepCurve;
 use super::calibration::Expected;
+use super::closed_heads::{ClosedHeadSettings, ClosedHeads, closed_heads};
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{SingleHeadForecast, SingleHeadSettings};
 use super::task_order::engine::ORDERS_AT_ONCE;
@@ -47,6 +48,9 @@ use crate::stats::{ForgettingFit, VarianceExplained};
 use crate::tasks::{Task, TaskSequence};
 use bench::Bench;
 use serde::{Deserialize, Serialize};
+
+/// Operations of a product that take a second or two on a laptop.
+const LITTLE: f64 = 1e11;
 
 /// What a forecast computes.
 ///
@@ -101,7 +105,7 @@ impl ForecastSettings {
 
     /// How many parts the forecast of so many sequences of tasks has: steps of its progress.
     pub fn parts(&self, sequences: usize, tasks: usize) -> usize {
-        2 * sequences + self.sweeps() + usize::from(self.order && tasks > 1) + usize::from(tasks > 1)
+        2 * sequences + self.sweeps() + usize::from(self.order && tasks > 1) + 2 * usize::from(tasks > 1)
     }
 
     /// Refuses settings that this many tasks cannot be forecast with.
@@ -158,10 +162,17 @@ impl ForecastSettings {
         several && !tiles && self.costs_little(&sequence.sizes())
     }
 
+    /// Whether heads in closed form are set beside the forecast: of several tasks, where they cost little.
+    fn compares_heads(&self, sequence: &TaskSequence) -> bool {
+        let sizes = sequence.sizes();
+        let (rows, d) = (sizes.train.iter().sum::<usize>() as f64, sizes.dim as f64);
+        // Second moments, and a factor for every strength that is tried.
+        let cost = 2.0 * rows * d * d.min(rows) + 20.0 * d.min(rows).powi(3);
+        sequence.tasks.len() > 1 && cost <= LITTLE
+    }
+
     /// Whether the theory's own quantities of tasks of these sizes cost little: a second or two on a laptop, the same everywhere.
     fn costs_little(&self, sizes: &Sizes) -> bool {
-        /// Operations of a product.
-        const LITTLE: f64 = 1e11;
         let cost = match self.features {
             true => feature_forgetting_cost(sizes).then(feature_parameter_cost(sizes)),
             false => forgetting_cost(sizes).then(order_parameter_cost(sizes)),
@@ -317,6 +328,9 @@ pub struct Forecast {
     /// little or is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<KeepCurve>,
+    /// Heads in closed form on these inputs, which do not forget (of the first draw), where they cost little.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heads: Option<ClosedHeads>,
     /// Why `expected` has no range: how these tasks are unlike those whose networks were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<String>,
@@ -409,6 +423,7 @@ impl Forecast {
             widths: sweeps::widths(sequences, settings, &mut parts)?,
             order,
             keep: None,
+            heads: None,
         };
         if ordered && beside.order.is_none() {
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
@@ -422,6 +437,14 @@ impl Forecast {
         };
         beside.keep = keep;
         let mut about = About::of(first, count);
+        if closest.is_some() && settings.compares_heads(first) {
+            let plain = ClosedHeadSettings { random_features: 0, joint_examples: 0, ..Default::default() };
+            match closed_heads(first, &plain, &parts.next("heads in closed form")?) {
+                Ok(found) => beside.heads = Some(found),
+                Err(Error::Stopped) => return Err(Error::Stopped),
+                Err(error) => about.notes.push(format!("no heads in closed form: {error}")),
+            }
+        }
         about.notes.extend(near_interpolation(first, settings).filter(|_| theory));
         if engine == Engine::Tiles {
             about.notes.extend(quality.notes());
@@ -463,6 +486,7 @@ struct Beside {
     widths: Vec<SweepForecast>,
     order: Option<TaskOrder>,
     keep: Option<KeepCurve>,
+    heads: Option<ClosedHeads>,
 }
 
 /// What a forecast reports on the tasks themselves.
@@ -524,6 +548,7 @@ impl About {
             notes: self.notes.into_iter().chain(notes(forecasts, &pairs)).collect(),
             order: beside.order,
             keep: beside.keep,
+            heads: beside.heads,
             forgetting,
             pairs,
             explained,

@@ -2,11 +2,13 @@
 
 use super::{Averaged, Forecast, SweepForecast};
 use crate::metrics::ContinualMetrics;
+use crate::plan::size;
 use crate::stats::number::{between, chosen, per_cent, points_between, significant, within};
 use crate::stats::{CurveShape, Estimate, ForgettingFit, VarianceExplained};
 use crate::tasks::{called, in_order};
 use crate::theory::advise::KeepCurve;
 use crate::theory::calibration::headline;
+use crate::theory::closed_heads::{ClosedHead, ClosedHeads};
 use crate::theory::task_order::TaskOrder;
 
 const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
@@ -30,6 +32,7 @@ impl Forecast {
             all = self.theory_sentences();
         } else {
             all.extend(self.keep.as_ref().and_then(KeepCurve::sentence));
+            all.extend(self.heads.as_ref().and_then(heads));
             all.extend(self.clash());
             all.extend(self.order.as_ref().map(|order| best_order(order, &self.tasks)));
         }
@@ -145,6 +148,15 @@ impl Forecast {
             self.called(1)
         ))
     }
+}
+
+/// Heads that do not forget, in one sentence.
+fn heads(found: &ClosedHeads) -> Option<String> {
+    let one = |head: &ClosedHead| {
+        format!("{} {} ({})", head.kind.title(), per_cent(head.mean_accuracy), size(head.bytes as f64))
+    };
+    let all: Vec<String> = found.heads.iter().map(one).collect();
+    (!all.is_empty()).then(|| format!("Heads that do not forget end at, exactly: {}.", all.join(", ")))
 }
 
 /// "1 and 3", by names where tasks have some.

@@ -31,7 +31,6 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// As for [`SingleHead::new`].
-#[allow(dead_code)] // for those who compare amounts
 pub(crate) fn replay_curve(
     sequence: &TaskSequence,
     settings: &SingleHeadSettings,
