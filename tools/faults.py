@@ -186,7 +186,7 @@ def sound(chance: random.Random) -> "dict[str, tuple[str, bytes, list[str]]]":
     return {
         "tasks": ("tasks.npz", npz(tasks), ["check", "FILE"]),
         "stored": ("tasks.npz", npz(tasks, zipfile.ZIP_STORED), ["check", "FILE"]),
-        "features": ("tasks.npz", npz(tasks), ["forecast", "--features", "FILE", "--no-order"]),
+        "features": ("tasks.npz", npz(tasks), ["forecast", "--features", "FILE"]),
         "recipe": ("recipe.toml", recipe.encode(), ["check", "FILE"]),
         "study": ("study.toml", study.encode(), ["study", "run", "FILE", "--dry-run"]),
         "csv": ("set.csv", (header + rows).encode(), load),
@@ -256,7 +256,7 @@ def flags(campaign: Campaign, count: int, until: float) -> None:
     home = campaign.home("flags")
     small = ["-p", "12", "--length", "2", "--test-examples", "0", "--no-whiten"]
     commands = {
-        "forecast": [*small, "--no-order"],
+        "forecast": [*small],
         "phase": ["-p", "12", "--test-examples", "0", "--no-whiten", "--alpha", "0.5,2", "--values", "0.2", "--curves", "0.2"],
         "train": [*small, "--width", "8", "--max-steps", "5"],
         "sample": ["-p", "8", "--no-whiten", "--width", "6", "--warmup", "10", "--draws", "10", "--chains", "2"],
@@ -415,7 +415,7 @@ def memory(campaign: Campaign, count: int, until: float) -> None:
     """Limits of addresses, heeded and forced."""
     home = campaign.home("memory")
     commands = (
-        "forecast -p 900 --length 2 --test-examples 0 --no-whiten --no-order",
+        "forecast -p 900 --length 2 --test-examples 0 --no-whiten",
         "phase -p 500 --test-examples 0 --no-whiten --alpha 0.5,2 --values 0.2 --curves 0.2",
         "train -p 500 --length 2 --test-examples 0 --no-whiten --width 2000 --max-steps 3",
         "check",

@@ -105,7 +105,7 @@ def main():
     }
     if args.beside:
         began = time.perf_counter()
-        alone = ebbing.forecast(tasks, depth=args.depth, order=False)
+        alone = ebbing.forecast(tasks, depth=args.depth)
         account["one_process_seconds"] = round(time.perf_counter() - began, 1)
         account["throughput_beside_one_process"] = round(account["one_process_seconds"] / account["seconds"], 2)
         account["difference_of_forgetting"] = abs(alone.forgetting[1, 0] - result.forgetting[1, 0])

@@ -39,7 +39,7 @@ def front_door() -> list[str]:
         if name in forecasts.WARM:
             continue
         mode, depth = name.split("-")
-        predicted = ebbing.forecast(given, mode=mode, depth=int(depth), order=False).test_accuracy
+        predicted = ebbing.forecast(given, mode=mode, depth=int(depth)).test_accuracy
         if abs(predicted[-1].mean() - found["accuracy"]) > FORECAST:
             wrong.append(f"forecast {name}: {predicted[-1].mean():.3f}, the study has {found['accuracy']:.3f}")
     raw = sequences.loaded("sample")[0][0].reshape(-1, sequences.SIDE**2) / 255

@@ -75,7 +75,7 @@ def by_tangents(file):
 def by_ebbing(program, file, memory):
     """F_21 as `ebbing forecast` computes it, in tiles if kernels do not fit."""
     limit = ["--memory", memory] if memory else []
-    command = [program, "forecast", "--tasks", file, "--depth", str(DEPTH), "--no-order", "--json", *limit]
+    command = [program, "forecast", "--tasks", file, "--depth", str(DEPTH), "--json", *limit]
     began = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

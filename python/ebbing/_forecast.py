@@ -35,7 +35,7 @@ class Forecast(Answer):
     | `lambdas`, `widths` | final forgetting and accuracy at other penalties, and at other widths with a readout per task, where asked for |
     | `explained` | how much of the variance of a pair's forgetting γ_RF and γ_rule explain over all pairs and draws, with several draws |
     | `digits`, `notes` | how many digits are right, and what to know |
-    | `answer`, `assumes` | what the numbers say, and what they assume, in sentences |
+    | `answer`, `theory`, `assumes` | what the numbers say, what the theory's own quantities say, and what all assume, in sentences |
     """
 
     tasks: list[str]
@@ -68,6 +68,7 @@ class Forecast(Answer):
     digits: float
     notes: list[str]
     answer: list[str]
+    theory: list[str]
     assumes: str
     settings: dict[str, Any]
 
@@ -82,6 +83,7 @@ class Forecast(Answer):
             **about,
             **{name: outlook[name] for name in kept},
             assumes=found["assumes"],
+            theory=found["theory"],
             explained=VarianceExplained.of(outlook["explained"]) if outlook.get("explained") else None,
             lambdas=outlook.get("lambdas", []),
             widths=outlook.get("widths", []),

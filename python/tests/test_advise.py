@@ -26,10 +26,10 @@ def relu_kernel(X, Z):
 
 def test_replay_of_everything_is_learning_everything():
     tasks = make_tasks(2)
-    F = ebbing.forecast(tasks, replay=24, order=False).forgetting
+    F = ebbing.forecast(tasks, replay=24).forgetting
     # Interpolation: zero up to rounding, squared.
     assert F[1, 0] < 1e-18
-    answer = ebbing.forecast(tasks, replay=24, order=False)
+    answer = ebbing.forecast(tasks, replay=24)
     X, y = (np.concatenate([task[k] for task in tasks]) for k in (0, 1))
     X_test, y_test = tasks[0][2:]
     f = relu_kernel(X_test, X) @ np.linalg.solve(relu_kernel(X, X), y)
@@ -41,7 +41,7 @@ def test_replay_forgets_less_and_none_changes_nothing():
     tasks = make_tasks()
     plain = ebbing.forecast(tasks)
     assert ebbing.forecast(tasks, replay=0) == plain
-    final = [ebbing.forecast(tasks, replay=m, order=False).forgetting[2, :2].mean() for m in (4, 12, 20)]
+    final = [ebbing.forecast(tasks, replay=m).forgetting[2, :2].mean() for m in (4, 12, 20)]
     assert plain.forgetting[2, :2].mean() > final[0] > final[1] > final[2]
     lazy = ebbing.forecast(tasks, mode="lazy")
     assert lazy.forgetting.shape == (3, 3) and not np.allclose(lazy.forgetting, plain.forgetting)
@@ -58,7 +58,7 @@ def test_advice_is_a_table_with_sentences():
     # The same theory through another table of kernels: rounding.
     assert nothing.forgetting == pytest.approx(plain.forgetting[2, :2].mean(), rel=1e-8)
     assert nothing.accuracy == pytest.approx(plain.metrics.average_accuracy)
-    kept = ebbing.forecast(tasks, replay=answer.examples_needed, order=False).forgetting[2, :2].mean()
+    kept = ebbing.forecast(tasks, replay=answer.examples_needed).forgetting[2, :2].mean()
     assert kept <= 0.1
     text = str(answer)
     assert "remedy" in text and ("Do this:" in text) != ("No gain that we can be sure of:" in text) and max(map(len, text.split("\n\n")[0].splitlines())) <= 80

@@ -75,14 +75,14 @@ def agrees(found, expected):
 def test_the_numbers_of_one_machine(client, tasks, settings):
     found = ebbing.dask.forecast(tasks, client=client, **settings)
     settings.pop("rank", None)
-    agrees(found, ebbing.forecast(tasks, order=False, **settings))
+    agrees(found, ebbing.forecast(tasks, **settings))
 
 
 def test_classes_in_several_columns(client):
     rng = np.random.default_rng(5)
     make = lambda p, classes: (rng.normal(size=(p, 30)), rng.choice(classes, size=p))
     tasks = [make(40, ["a", "b"]) + make(25, ["a", "b"]), make(50, ["b", "c", "d"]) + make(25, ["b", "c", "d"])]
-    found, exact = ebbing.dask.forecast(tasks, client=client), ebbing.forecast(tasks, order=False)
+    found, exact = ebbing.dask.forecast(tasks, client=client), ebbing.forecast(tasks)
     agrees(found, exact)
     np.testing.assert_allclose(found.task_accuracy, exact.task_accuracy)
     assert found.metrics.intransigence == pytest.approx(exact.metrics.intransigence, abs=1e-12)

@@ -120,7 +120,7 @@ def test_the_package_brings_the_program(tmp_path):
     run = lambda *words: subprocess.run([program, *words], capture_output=True, text=True, cwd=tmp_path)
     version = run("--version")
     assert (version.returncode, version.stdout.split()) == (0, ["ebbing", ebbing.__version__])
-    words = ["forecast", "--length", "2", "-p", "30", "--test-examples", "10", "--no-order", "--json"]
+    words = ["forecast", "--length", "2", "-p", "30", "--test-examples", "10", "--json"]
     told = run(*words)
     assert told.returncode == 0, told.stderr
     asked = json.loads(told.stdout)
@@ -172,10 +172,10 @@ def test_files_of_matlab(tmp_path):
     np.testing.assert_array_equal(tasks[1][0], arrays["x_2"])
     np.testing.assert_array_equal(np.ravel(tasks[1][1]), arrays["y_2"])
     # The program reads the same file to the same numbers.
-    words = ["forecast", "--tasks", str(tmp_path / "tasks.mat"), "--no-order", "--json"]
+    words = ["forecast", "--tasks", str(tmp_path / "tasks.mat"), "--json"]
     done = subprocess.run([sys.executable, "-m", "ebbing", *words], capture_output=True, check=True)
     row = json.loads(done.stdout)["forecast"]["forgetting"]["mean"][1]
-    assert ebbing.forecast(tmp_path / "tasks.mat", order=False).forgetting[1].tolist() == row
+    assert ebbing.forecast(tmp_path / "tasks.mat").forgetting[1].tolist() == row
     io.savemat(tmp_path / "packed.mat", arrays, do_compression=True)
     assert all((a.x == b.x).all() for a, b in zip(ebbing.tasks.load(tmp_path / "packed.mat"), tasks))
     (tmp_path / "new.mat").write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + bytes(600))
@@ -211,9 +211,9 @@ def test_biases_are_neural_tangents_biases(make_tasks):
     given = ebbing.SingleHead.from_kernels(kernel, rows).forgetting()
     # Two ways of computing the same kernels, and a solve.
     np.testing.assert_allclose(ebbing.SingleHead(tasks, **network).forgetting(), given, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(ebbing.forecast(tasks, order=False, **network).forgetting, given, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(ebbing.forecast(tasks, **network).forgetting, given, rtol=1e-8, atol=1e-10)
     (X1, y1, *_), (X2, y2, *_) = tasks
-    pair = ebbing.forecast(tasks, order=False, **network).pair(1, 2)
+    pair = ebbing.forecast(tasks, **network).pair(1, 2)
     assert ebbing.order_parameters(X1, y1, X2, y2, **network).f21 == pytest.approx(pair.f21, rel=1e-9)
     with pytest.raises(ValueError, match="bias is -1"):
         ebbing.kernel(X, bias=-1)
@@ -236,7 +236,7 @@ def test_gelu_is_the_mean_over_gaussians():
 
 def test_penalties_and_widths_are_swept(make_tasks):
     tasks = make_tasks(2)
-    told = ebbing.forecast(tasks, order=False, lambdas=[1, float("inf")], widths=[10])
+    told = ebbing.forecast(tasks, lambdas=[1, float("inf")], widths=[10])
     frame = told.to_pandas("lambdas")
     assert list(frame.index) == [1.0, float("inf")]
     gibbs = ebbing.SingleHead(tasks, mode="gibbs", lam=1.0).forgetting()
@@ -245,4 +245,4 @@ def test_penalties_and_widths_are_swept(make_tasks):
     heads = ebbing.MultiHead(tasks, width=10, lam=1.0)
     assert widths["final_forgetting"][(10.0, 1.0)] == pytest.approx(heads.forgetting()[1, 0], rel=1e-9)
     with pytest.raises(ValueError, match="no widths were swept"):
-        ebbing.forecast(tasks, order=False).to_pandas("widths")
+        ebbing.forecast(tasks).to_pandas("widths")

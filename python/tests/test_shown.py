@@ -125,10 +125,10 @@ def test_intervals_null_and_p_are_shown_everywhere(told, tmp_path, agg):
 
 def test_draws_are_told_apart(tasks, told):
     """Over several draws values are means, while intervals are of the first."""
-    both = ebbing.forecast([tasks, tasks[::-1]], bootstrap=20, order=False)
+    both = ebbing.forecast([tasks, tasks[::-1]], bootstrap=20)
     assert "(first seed)" in str(both).replace("\n", " ") and "±" in str(both)
     # An interval stands beside the value that it is of.
-    one, pair = ebbing.forecast(tasks, bootstrap=20, order=False).pairs[0], both.pairs[0]
+    one, pair = ebbing.forecast(tasks, bootstrap=20).pairs[0], both.pairs[0]
     assert pair.low is None and pair.first_draw.values() == one.values() and pair.first_draw.low == one.low
     assert all(one.low[name] <= value <= one.high[name] for name, value in one.values().items())
     row = both.to_pandas("pairs").iloc[0]
@@ -174,14 +174,14 @@ def test_names_are_used_wherever_tasks_are_shown(tasks, told, results, agg):
 
 
 def test_tasks_by_dictionary_and_by_path(tasks, told, tmp_path):
-    given = ebbing.forecast(dict(zip(NAMES, tasks)), order=False)
+    given = ebbing.forecast(dict(zip(NAMES, tasks)))
     assert given.tasks == NAMES and np.array_equal(given.forgetting, told.forgetting)
     ebbing.tasks.save(tmp_path / "tasks.npz", tasks)
     for path in (tmp_path / "tasks.npz", str(tmp_path / "tasks.npz")):
         assert np.array_equal(ebbing.SingleHead(path).forgetting(), ebbing.SingleHead(tasks).forgetting())
     io = pytest.importorskip("scipy.io", reason="SciPy is not installed")
     io.savemat(tmp_path / "tasks.mat", {f"{n}_{t}": v for t, task in enumerate(tasks, 1) for n, v in zip("xy", task)})
-    assert np.array_equal(ebbing.forecast(tmp_path / "tasks.mat", order=False).forgetting, told.forgetting)
+    assert np.array_equal(ebbing.forecast(tmp_path / "tasks.mat").forgetting, told.forgetting)
     with pytest.raises(OSError, match="missing.npz"):
         ebbing.forecast(tmp_path / "missing.npz")
     with pytest.raises(TypeError, match="a dictionary of them by name, or the path of a file"):
@@ -250,18 +250,18 @@ def test_python_is_told_in_pythons_words(tasks):
 
 def test_a_part_of_the_examples_is_that_of_the_program(tasks, tmp_path):
     ebbing.tasks.save(tmp_path / "tasks.npz", tasks)
-    words = ["--tasks", str(tmp_path / "tasks.npz"), "--max-p", "8", "--seeds", "2", "--no-order", "--json"]
+    words = ["--tasks", str(tmp_path / "tasks.npz"), "--max-p", "8", "--seeds", "2", "--json"]
     program = [sys.executable, "-m", "ebbing", "forecast", *words]
     found = json.loads(subprocess.run(program, capture_output=True, text=True, check=True).stdout)["forecast"]
-    told = ebbing.forecast([tasks] * 2, max_p=8, order=False)
+    told = ebbing.forecast([tasks] * 2, max_p=8)
     assert told.forgetting.tolist() == found["forgetting"]["mean"]
-    assert np.array_equal(ebbing.forecast(tasks, max_p=20, order=False).forgetting, ebbing.forecast(tasks).forgetting)
+    assert np.array_equal(ebbing.forecast(tasks, max_p=20).forgetting, ebbing.forecast(tasks).forgetting)
     with pytest.raises(ValueError, match="max_p is 0; must be a number of examples, at least 1"):
         ebbing.forecast(tasks, max_p=0)
 
 
 def test_sweeps_are_shown(tasks, tmp_path, agg):
-    told = ebbing.forecast(tasks, order=False, depths=[2, 3], lambdas=[1, np.inf], widths=[12345])
+    told = ebbing.forecast(tasks, depths=[2, 3], lambdas=[1, np.inf], widths=[12345])
     text = str(told)
     assert "What depth would change" in text and "F₂₁, the loss of task 1 after task 2" in text.replace("\n", " ")
     assert max(map(len, text.splitlines())) <= 80

@@ -136,7 +136,7 @@ def test_a_forecast_is_what_small_steps_do(outputs):
         tasks = [(x, model(x).detach() + step * signs((p, outputs), 20 + t)) for t, x in enumerate(inputs)]
         features = ebbing.torch.tangent_features(model, tasks, dim=None)
         assert features[0].x.shape[0] == p * outputs
-        answer = ebbing.forecast(features, features=True, order=False).forgetting
+        answer = ebbing.forecast(features, features=True).forgetting
         left = answer * [(y**2).sum().item() for _, y in tasks] / (step**2 * p * outputs)
         measured = fine_tuned(model, tasks) / (step**2 * p * outputs)
         errors[step] = np.abs(left - measured)[np.tril_indices(3)].max()

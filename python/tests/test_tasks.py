@@ -183,13 +183,13 @@ def program(*words: str) -> dict:
 def test_a_part_of_drawn_tasks_is_the_one_that_the_program_takes():
     size = {"length": 3, "examples": 40, "test_examples": 30}
     flags = [word for name, value in size.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    answer = program("forecast", *flags, "--max-p", "20", "--seed", "3", "--seeds", "2", "--no-order")
+    answer = program("forecast", *flags, "--max-p", "20", "--seed", "3", "--seeds", "2")
     tasks = [ebbing.tasks.permuted(**size, seed=seed) for seed in (3, 4)]
-    own = ebbing.forecast(tasks, max_p=20, order=False)
+    own = ebbing.forecast(tasks, max_p=20)
     for t, row in enumerate(answer["forecast"]["forgetting"]["mean"]):
         assert own.forgetting[t, : t + 1].tolist() == row[: t + 1]
     # Tasks on the same images keep the same ones, and go on doing so when they are saved and read within Python.
-    again = ebbing.forecast(pickle.loads(pickle.dumps(tasks)), max_p=20, order=False)
+    again = ebbing.forecast(pickle.loads(pickle.dumps(tasks)), max_p=20)
     assert np.array_equal(again.forgetting, own.forgetting, equal_nan=True)
     # The program's advice at another seed is on the same part, too.
     answer = program("advise", *flags, "--max-p", "20", "--seed", "3")
@@ -204,5 +204,5 @@ def test_images_are_forgotten_where_inputs_were_changed():
     # Both tasks have the same inputs until one of them changes: what was drawn then no longer says which is which.
     for x in (tasks[1].x, plain[1][0]):
         x[:, 0] += np.arange(30)
-    answer, expected = (ebbing.forecast(some, max_p=20, order=False) for some in (tasks, plain))
+    answer, expected = (ebbing.forecast(some, max_p=20) for some in (tasks, plain))
     assert np.array_equal(answer.forgetting, expected.forgetting, equal_nan=True)

@@ -52,7 +52,7 @@ def agrees(case: Case, row: dict[str, Any], asked: Request) -> None:
 def remedies_are_the_forecasts_that_they_name(case: Case) -> None:
     """Nothing, another order, another way of learning, depth, the best penalty: rows of advice and forecasts are one."""
     asked = drawn(case, features=False)
-    answer = case.numbers(case.doors.advice(asked))
+    answer = case.numbers(case.doors.advice(asked, order="best"))
     for row in rows(answer, "nothing"):
         agrees(case, row, asked)
     for row in rows(answer, "order"):
@@ -199,7 +199,7 @@ def one_accuracy_per_recommendation(case: Case) -> None:
 def ranges_of_orders(case: Case) -> None:
     """The range of orders goes from low to high, in forgetting and in accuracy, and holds the best one."""
     asked = drawn(case, kind="signs", tested=True, count=3)
-    answer = case.numbers(case.doors.advice(asked))
+    answer = case.numbers(case.doors.advice(asked, order="best"))
     ascends(case, answer)
     case.needs(answer["orders"] is not None)
     best, worst = answer["orders"]["forgetting"]

@@ -112,7 +112,7 @@ def a_part_of_the_examples(case: Case) -> None:
         flags = ["--no-whiten", f"--length={count}", f"--examples={size}", "--test-examples=0"]
         flags += [f"--max-p={most}", "--seeds=1", "--beta=30.0"]
         other = case.doors.json(
-            ["forecast", "--json", "--quiet", "--no-order", *flags], lambda printed: of_json(printed["forecast"])
+            ["forecast", "--json", "--quiet", *flags], lambda printed: of_json(printed["forecast"])
         )
     agree(case, f"max_p={most}", one, other, ("forgetting", "pairs"))
 

@@ -30,7 +30,7 @@ THEIRS = {"f21": "f_pair", "f21_at_lambda_zero": "f_pair_at_lambda_zero", "delta
 ORDER_PARAMETERS = ("gamma_feature", "gamma_rf", "gamma_rule", "gamma_sim", "conflict", "f_pair", "cos", "proj")
 ORDER_PARAMETERS += ("f_pair_at_lambda_zero", "delta_f_pair")
 #: Settings that the program takes without a value.
-SWITCHES = ("variance", "no_order")
+SWITCHES = ("variance", "theory")
 #: What Python calls the program's words.
 IN_PYTHON = {"lambda": "lam"}
 
@@ -83,13 +83,13 @@ class Doors:
         return self.passed(answer)
 
     def python(self, request: Request, **more: Any) -> Answer:
-        """`ebbing.forecast`; the order of tasks is searched where `order=True` is given."""
+        """`ebbing.forecast`; the order of tasks is searched where `order="best"` is given."""
         return self.of_tasks([task.given() for task in request.tasks], request, **more)
 
     def of_tasks(self, tasks: Any, request: Request, **more: Any) -> Answer:
         """`ebbing.forecast` of anything that it takes, with the settings of a request."""
         words = {IN_PYTHON.get(name, name): value for name, value in request.settings.items()}
-        asked = {"order": False, "features": request.features, **words, **more}
+        asked = {"features": request.features, **words, **more}
         return self.computed(lambda: of_python(ebbing.forecast(tasks, **asked)))
 
     def advice(self, request: Request, **more: Any) -> Answer:
@@ -147,8 +147,8 @@ class Doors:
 
     def program(self, request: Request, *more: str) -> Answer:
         """`ebbing forecast --json`, without a search for the best order."""
-        words = ["forecast", "--json", "--quiet", "--no-order", *self.words(request), *more]
-        return self.json(words, lambda printed: of_json(printed["forecast"]) | {"sentences": printed["answer"]})
+        words = ["forecast", "--json", "--quiet", *self.words(request), *more]
+        return self.json(words, lambda printed: of_json(printed["forecast"]) | {"sentences": list(dict.fromkeys([*printed["answer"], *printed["theory"]]))})
 
     def program_advice(self, request: Request, *more: str) -> Answer:
         """`ebbing advise --json`."""
@@ -268,7 +268,7 @@ def of_python(printed: Any) -> Answer:
     answer |= {name: plain[name] for name in ("digits", "notes", "worst", "depths", "lambdas", "widths", "order", "fit")}
     answer["pairs"] = {f"{p.first}-{p.second}": p.values() for p in printed.pairs}
     answer["intervals"] = {f"{p.first}-{p.second}": {"low": p.low, "high": p.high} for p in printed.pairs if p.low}
-    answer["sentences"] = list(printed.answer)
+    answer["sentences"] = list(dict.fromkeys([*printed.answer, *printed.theory]))
     answer["expected"] = plain["expected"]
     return answer
 
@@ -283,7 +283,7 @@ def of_json(printed: Any) -> Answer:
     test = printed["test"] or {}
     pairs = {f"{p['first']}-{p['second']}": order_parameters(p["values"]) for p in printed["pairs"]}
     return {
-        "forgetting": mean(printed["forgetting"]),
+        "forgetting": mean(printed.get("forgetting")),
         "train_accuracy": mean(printed["train_accuracy"]),
         "test_loss": mean(test.get("loss")),
         "generalization": mean(test.get("generalization")),

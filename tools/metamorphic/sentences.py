@@ -63,7 +63,7 @@ def the_fate_of_the_first_task(case: Case) -> None:
     asked = request(case.chance)
     answer = case.numbers(case.doors.python(asked))
     count = len(asked.tasks)
-    said = sentence(case, answer, "Forecast forgetting of task 1")
+    said = sentence(case, answer, "Forecast training-loss forgetting F of task 1")
     found = re.search(rf"after {count} tasks is ({NUMBER})", said)
     case.holds(found is not None, f"no number in '{said}'")
     near(case, "F", found[1], answer["forgetting"][-1][0], said)
@@ -115,7 +115,7 @@ def calmed(answer: Answer) -> bool:
 def the_best_order_in_words(case: Case) -> None:
     """The order that is recommended, what it forgets, and what that spares."""
     asked = request(case.chance, count=3, tested=False)
-    answer = case.numbers(case.doors.python(asked, order=True))
+    answer = case.numbers(case.doors.python(asked, order="best"))
     order = answer["order"]
     if order["gain"] <= 0:
         near(case, "F", re.search(f"forgetting ({NUMBER})", sentence(case, answer, "given order is the best"))[1],

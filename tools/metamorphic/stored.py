@@ -42,7 +42,7 @@ def a_result_folder_holds_one_result(case: Case) -> None:
         for asked in runs:
             case.doors.npz(asked.tasks, home / "tasks.npz")
             # The folder is named in the record of a run: both have the same name, one after the other.
-            words = ["forecast", "--quiet", "--no-order", "--out=out", *case.doors.words(asked, Path("tasks.npz"))]
+            words = ["forecast", "--quiet", "--out=out", *case.doors.words(asked, Path("tasks.npz"))]
             code, _, said = case.doors.run(words, home)
             case.holds(code is not None, "a run did not end")
             case.needs(code == 0)

@@ -111,7 +111,7 @@ def order_parameters_by_their_own_function(case: Case) -> None:
 def the_best_order_is_the_best(case: Case) -> None:
     """Of up to four tasks every order is tried: none is better than the one reported, which has the forgetting reported."""
     asked = request(case.chance, count=int(case.chance.integers(2, 4)), tested=False)
-    answer = case.numbers(case.doors.python(asked, order=True))
+    answer = case.numbers(case.doors.python(asked, order="best"))
     best, tolerance = answer["order"], rounding(answer)
     case.same("forgetting in the order given", best["given"], final(answer["forgetting"]), tolerance)
     case.same("gain", best["gain"], best["given"] - best["forgetting"], tolerance)

@@ -53,7 +53,7 @@ fn advice_is_a_table_a_figure_and_a_page() {
     let advice = home.json("out/advice.json");
     let needed = advice["advice"]["examples_needed"].as_u64().unwrap();
     // What it says must be kept does what it says.
-    home.text_of(&format!("forecast --tasks tasks.npz --no-order --replay {needed} --out kept"));
+    home.text_of(&format!("forecast --tasks tasks.npz --replay {needed} --out kept"));
     let forecast = home.json("kept/forecast.json");
     let last = &forecast["forecast"]["forgetting"]["mean"][2];
     assert!((last[0].as_f64().unwrap() + last[1].as_f64().unwrap()) / 2.0 <= 0.2, "{last}");

@@ -99,8 +99,8 @@ fn every_door_draws_the_same_tasks() {
             .unwrap();
         let want = serde_json::to_value(&f.forgetting.as_ref().unwrap().mean).unwrap();
         // The program, by flags and by the recipe, and the study's cell give this forgetting to the last bit.
-        assert_eq!(program(&home, &format!("forecast --json --no-order {}", request.flags)), want);
-        assert_eq!(program(&home, "forecast --json --no-order --tasks recipe.toml"), want);
+        assert_eq!(program(&home, &format!("forecast --json {}", request.flags)), want);
+        assert_eq!(program(&home, "forecast --json --tasks recipe.toml"), want);
         let cell = study.study().unwrap().cells.remove(0);
         let rows = cell.work.unwrap().rows(&sources, &Context::default()).unwrap();
         let last = rows.iter().find(|row| number(row, "t") == 2.0 && number(row, "s") == 1.0).unwrap();
@@ -118,7 +118,7 @@ fn replay_is_the_same_through_every_door() {
     asked.theory.replay = Replay { examples: 5, selection: Selection::ByClass, ..Replay::default() };
     let f = Forecast::of(std::slice::from_ref(&drawn), &asked, &Context::default()).unwrap();
     let flags = "--mode lazy --replay 5 --replay-selection by-class";
-    let answer = program(&home, &format!("forecast --json --no-order {flags} {}", request.flags));
+    let answer = program(&home, &format!("forecast --json {flags} {}", request.flags));
     assert_eq!(answer, serde_json::to_value(&f.forgetting.as_ref().unwrap().mean).unwrap());
     let keys = "mode = \"lazy\"\nreplay = 5\nreplay_selection = \"by-class\"\n";
     let text = format!("command = \"forecast\"\n[settings]\n{}{keys}", request.settings);
@@ -147,7 +147,7 @@ fn a_recipes_own_seed_holds_unless_another_is_given() {
     let seed = |keys: TaskFields| keys.recipe().unwrap().seed;
     let keys = |seed: Option<u64>| TaskFields { tasks: Some(Path::new(&path).into()), seed, ..TaskFields::default() };
     assert_eq!([seed(keys(None)), seed(keys(Some(3))), seed(TaskFields::default())], [7, 3, 0]);
-    let own = program(&home, "forecast --json --no-order --tasks recipe.toml");
-    assert_eq!(own, program(&home, "forecast --json --no-order --tasks recipe.toml --seed 7"));
-    assert_ne!(own, program(&home, "forecast --json --no-order --tasks recipe.toml --seed 0"));
+    let own = program(&home, "forecast --json --tasks recipe.toml");
+    assert_eq!(own, program(&home, "forecast --json --tasks recipe.toml --seed 7"));
+    assert_ne!(own, program(&home, "forecast --json --tasks recipe.toml --seed 0"));
 }

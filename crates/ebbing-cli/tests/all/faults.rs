@@ -79,7 +79,7 @@ fn limited(home: &Home, kilobytes: usize, words: &str) -> Output {
 #[test]
 fn a_limit_of_addresses_is_heeded_and_its_breach_reported() {
     let home = Home::new();
-    let words = "forecast -p 2000 --length 2 --test-examples 0 --threads 1 --no-order";
+    let words = "forecast -p 2000 --length 2 --test-examples 0 --threads 1";
     // Too little for tiles of kernels, too.
     let sentence = refusal(&limited(&home, 90_000, words), 2);
     assert!(sentence.contains("left by ulimit -v") && sentence.contains("examples per task would fit"), "{sentence}");

@@ -25,10 +25,10 @@ fn one_line(text: &str) -> String {
 fn what_is_zero_within_its_accuracy_is_shown_as_zero() {
     let home = Home::new();
     own(&home, &[20, 20], &[1, 1]);
-    let text = done(&home.run("forecast --tasks own.npz --no-order"));
+    let text = done(&home.run("forecast --tasks own.npz"));
     assert!(!text.contains("e-"), "{text}");
     assert!(one_line(&text).contains("Forecast forgetting of task 1 after 2 tasks is 0."), "{text}");
-    let answer = done_json(&home.run("forecast --tasks own.npz --no-order --json"));
+    let answer = done_json(&home.run("forecast --tasks own.npz --json"));
     assert_eq!(answer["forecast"]["forgetting"]["mean"], serde_json::json!([[0.0, 0.0], [0.0, 0.0]]));
 }
 
@@ -37,8 +37,8 @@ fn inputs_are_prepared_as_asked_and_reported() {
     let home = Home::new();
     own(&home, &[20, 20], &[1, 2]);
     let prepared = |flags: &str| {
-        let head = done(&home.run(&format!("forecast --tasks own.npz --no-order {flags}")));
-        let json = done_json(&home.run(&format!("forecast --tasks own.npz --no-order --json {flags}")));
+        let head = done(&home.run(&format!("forecast --tasks own.npz {flags}")));
+        let json = done_json(&home.run(&format!("forecast --tasks own.npz --json {flags}")));
         let words = one_line(&head).split_once("; inputs ").unwrap().1.split_once(')').unwrap().0.to_string();
         (words, json["metadata"]["settings"]["tasks"]["preprocess"].clone())
     };
@@ -53,9 +53,9 @@ fn inputs_are_prepared_as_asked_and_reported() {
     );
     // A recipe has the same rule.
     home.write("own.toml", "tasks = \"own.npz\"\n[preprocess]\ncenter = \"image\"\n");
-    let text = done(&home.run("forecast --tasks own.toml --no-order"));
+    let text = done(&home.run("forecast --tasks own.toml"));
     assert!(one_line(&text).contains("inputs centered one by one)"), "{text}");
-    let text = done(&home.run("forecast --length 2 -p 20 --test-examples 0 --no-order"));
+    let text = done(&home.run("forecast --length 2 -p 20 --test-examples 0"));
     assert!(one_line(&text).contains("inputs centered one by one, whitened, scaled to one norm)"), "{text}");
     for command in [
         "phase --alpha 0.5,2",

@@ -18,10 +18,10 @@ fn biases_and_gelu_go_through_every_door() {
         ("--bias 0.5", "bias = 0.5", "biases of deviation 0.5"),
         ("--activation gelu", "activation = \"gelu\"", "GELU depth 1"),
     ] {
-        let answer = done_json(&home.run(&format!("forecast {SMALL} --no-order {flags} --json")));
-        let plain = done_json(&home.run(&format!("forecast {SMALL} --no-order --json")));
+        let answer = done_json(&home.run(&format!("forecast {SMALL} {flags} --json")));
+        let plain = done_json(&home.run(&format!("forecast {SMALL} --json")));
         assert_ne!(answer["forecast"]["forgetting"], plain["forecast"]["forgetting"]);
-        let text = done(&home.run(&format!("forecast {SMALL} --no-order {flags}")));
+        let text = done(&home.run(&format!("forecast {SMALL} {flags}")));
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
         // A study gives the same numbers.
         let file = format!(
@@ -45,7 +45,7 @@ fn biases_and_gelu_go_through_every_door() {
 #[test]
 fn penalties_and_widths_stand_in_tables() {
     let home = Home::new();
-    let text = done(&home.run(&format!("forecast {SMALL} --no-order --lambdas 0,10,inf --widths 20,90 --out out")));
+    let text = done(&home.run(&format!("forecast {SMALL} --lambdas 0,10,inf --widths 20,90 --out out")));
     fits_80_columns(&text);
     assert!(text.contains("What the penalty λ would change") && text.contains("A readout per task"), "{text}");
     let json = home.json("out/forecast.json");

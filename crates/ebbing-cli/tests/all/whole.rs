@@ -152,7 +152,7 @@ fn a_bound_of_memory_is_kept() {
         ("forecast -p 1000 --test-examples 0 --length 2", 100),
         ("forecast -p 1000 --test-examples 0 --length 2", 60),
         ("forecast -p 600 --test-examples 0 --length 5 --mode ntk", 130),
-        ("forecast -p 1000 --test-examples 0 --length 4 --no-order", 180),
+        ("forecast -p 1000 --test-examples 0 --length 4", 180),
     ] {
         let most = peak(&home, &format!("{words} --memory {megabytes}MB -q"));
         assert!(most <= 1_000_000 * megabytes + PROGRAM, "{words} in {megabytes} MB: {most} bytes");
