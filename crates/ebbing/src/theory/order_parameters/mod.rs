@@ -27,6 +27,7 @@
 //! | [`pair()`] | one pair |
 //! | [`labelings`] | many labelings of the same inputs |
 //! | [`OrderParameters`], [`PairOrderParameters`] | the numbers, and how well they are known |
+//! | [`values`], [`Side`] | the order parameters of a pair from what was solved for |
 //! | [`Interval`], [`Null`] | intervals over the choice of examples, and what shuffled labels give |
 
 mod feature_space;
@@ -34,9 +35,9 @@ mod pair;
 mod resample;
 mod sequence;
 
-pub(crate) use pair::{Side, values};
 pub(crate) use sequence::all_pairs;
 
+pub use pair::{Side, values};
 pub use resample::{Interval, Null};
 
 use crate::context::Context;
