@@ -312,9 +312,8 @@ class _Pairs:
         drawn = np.concatenate(samples)
         gamma = float(drawn.mean())
         error = float(drawn.std(ddof=1) / np.sqrt(len(drawn)))
-        one, two = sides
-        ridge = self.theory.settings.ridge
-        return Pair((values(one, two, gamma, ridge), values(two, one, gamma, ridge)), error)
+        both = (_ebbing.order_parameters_of_sides(*order, gamma, self.theory.settings.ridge) for order in (sides, sides[::-1]))
+        return Pair((next(both), next(both)), error)
 
     def _outcome(self, answers: list[list[Array]]) -> Outcome:
         """Held-out answers of what was learned, and of each task alone."""
@@ -334,29 +333,3 @@ class _Pairs:
                 if s == t:
                     alone.append(found[:, q:])
         return Outcome(answers, test, alone, free)
-
-
-def values(one: tuple[Array, ...], two: tuple[Array, ...], gamma_feature: float, ridge: float) -> dict[str, float]:
-    """The order parameters of `one` learned before `two`, each given as targets y, `u = K_ii⁻¹ y`, `K_ji u`, `K_jj⁻¹ K_ji u` and
-    `K_ij K_jj⁻¹ K_ji u`; with a ridge in both inverses `ridge · u` of the targets is left when they are learned."""
-    (y1, u1, c, b2, d), (y2, u2, a, _, e) = one, two
-    n1, n2 = np.linalg.norm(y1), np.linalg.norm(y2)
-    v1, v2 = np.sum(y1 * u1) / n1**2, np.sum(y2 * u2) / n2**2
-    gamma_rf = 0.5 * (np.sum(a**2) + np.sum(e**2)) / n2**2
-    gamma_rule = 0.5 * (np.sum(a * d) + np.sum(e * c)) / (n1 * n2)
-    cos = np.sum(u2 * c) / (n1 * n2) / np.sqrt(v1 * v2)
-    proj = np.sum(c * b2) / n1**2 / v1
-    f21, free = np.sum((a - d - ridge * u1) ** 2) / n1**2, np.sum((a - y1) ** 2) / n1**2
-    found = {
-        "gamma_feature": gamma_feature,
-        "gamma_rf": gamma_rf,
-        "gamma_rule": gamma_rule,
-        "gamma_sim": gamma_feature + cos**2 - proj,
-        "conflict": gamma_rf - gamma_rule,
-        "f21": f21,
-        "cos": cos,
-        "proj": proj,
-        "f21_at_lambda_zero": free,
-        "delta_f21": f21 - free,
-    }
-    return {name: float(value) for name, value in found.items()}

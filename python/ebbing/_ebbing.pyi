@@ -21,7 +21,7 @@ _Settings = dict[str, Any]
 __all__ = [
     "DEFINED", "MultiHead", "NumericalError", "Shown", "SingleHead", "Source", "Table", "TwoTasks", "__version__", "ask", "best_lambda",
     "checked", "chosen", "draw_tasks", "fields", "fit_forgetting", "interpolated", "kernel", "learn", "literal", "load_tasks", "memory_limit",
-    "metrics", "order_parameters", "order_parameters_of_kernels", "prepared", "program", "save_tasks", "scored", "target_columns",
+    "metrics", "order_parameters", "order_parameters_of_kernels", "order_parameters_of_sides", "prepared", "program", "save_tasks", "scored", "target_columns",
     "variance_explained", "whole_targets", "with_context", "written",
 ]
 __version__: str
@@ -35,6 +35,9 @@ def order_parameters(tasks: Sequence[_Task], features: bool, fields: _Settings) 
 def order_parameters_of_kernels(
     k11: _Array, k12: _Array, k22: _Array, y1: _Array, y2: _Array, fields: _Settings
 ) -> dict[str, Any]: ...
+_Side = tuple[_Array, _Array, _Array, _Array, _Array]
+
+def order_parameters_of_sides(one: _Side, two: _Side, gamma_feature: float, ridge: float) -> dict[str, Any]: ...
 def ask(
     command: str, sequences: Sequence[tuple[Sequence[_Task], _Settings]], fields: _Settings, features: bool, recorded: _Settings,
     progress: _Progress | None,

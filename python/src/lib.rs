@@ -32,7 +32,7 @@ mod _ebbing {
     #[pymodule_export]
     use super::operator::learn;
     #[pymodule_export]
-    use super::order::{order_parameters, order_parameters_of_kernels};
+    use super::order::{order_parameters, order_parameters_of_kernels, order_parameters_of_sides};
     #[pymodule_export]
     use super::request::{ask, checked, draw_tasks, fields};
     #[pymodule_export]

@@ -6,7 +6,7 @@ use crate::request::asked;
 use crate::run::run;
 use crate::values::object;
 use ebbing::request::{ForecastRequest, TaskFields};
-use ebbing::theory::order_parameters::OrderParameterSettings;
+use ebbing::theory::order_parameters::{OrderParameterSettings, Side, values};
 use ebbing::theory::{Inputs, KernelTable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -64,4 +64,24 @@ pub fn order_parameters_of_kernels<'py>(
         Ok(ebbing::order_parameters(&table, &settings, context)?.swap_remove(0))
     })?;
     object(py, &pair)
+}
+
+/// What becomes of one task's targets in another: `Y`, `K_ii⁻¹ Y`, `K_ji` of that, `K_jj⁻¹` of that, and back at its own inputs.
+type RawSide<'py> = (Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>);
+
+/// The order parameters of task `one` learned before `two`, from what becomes of their targets where every inverse has a ridge.
+#[pyfunction]
+pub fn order_parameters_of_sides<'py>(
+    py: Python<'py>,
+    one: RawSide<'py>,
+    two: RawSide<'py>,
+    gamma_feature: f64,
+    ridge: f64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let side = |(y, u, out, solved, back): &RawSide<'_>| {
+        let [y, u, out, solved, back] = [y, u, out, solved, back].map(owned);
+        let (left, norm) = ((ridge > 0.0).then(|| ridge * &u), y.norm_l2());
+        Side { y, u, out, back, solved, left, norm }
+    };
+    object(py, &values(&side(&one), &side(&two), gamma_feature))
 }

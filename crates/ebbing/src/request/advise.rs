@@ -163,7 +163,11 @@ impl AdviseRequest {
 
     /// Some thirty settings of remedies are tried, each as a forecast without order parameters.
     pub fn cost_of(&self, sizes: &Sizes) -> Cost {
-        let one = if self.features.is_some() { feature_forgetting_cost(sizes) } else { forgetting_cost(sizes) };
+        self.cost_for(sizes, self.features.is_some())
+    }
+
+    fn cost_for(&self, sizes: &Sizes, features: bool) -> Cost {
+        let one = if features { feature_forgetting_cost(sizes) } else { forgetting_cost(sizes) };
         one.times(30 * self.seeds)
     }
 
@@ -175,13 +179,10 @@ impl AdviseRequest {
         self.check()?;
         let (forecast, settings) = (self.forecast(), self.settings()?);
         let (what, sequences) = forecast.drawn(sources)?;
-        super::fits("advise", &self.part_of(sequences[0].sizes()), context, |sizes| self.cost_of(sizes))?;
-        let advice = Advice::of(&sequences, &settings, context)?;
         let targets: Vec<_> = sequences[0].tasks.iter().map(|task| task.y.as_ref()).collect();
         let look = whole_targets(&targets).map_or(String::new(), |words| format!("; {words}"));
-        let heading = heading_for(&advice, &format!("{}{look}", forecast.heading(&what)?));
-        let tasks = sequences[0].settings.clone();
-        Ok(AdviseAnswer { heading, advice, settings, seed: forecast.seed()?, tasks })
+        let words = format!("{}{look}", forecast.heading(&what)?);
+        self.answer(&sequences, settings, &words, forecast.seed()?, context)
     }
 
     /// Computes the advice for sequences that are there already, one per draw: of inputs, or of `features`.
@@ -191,15 +192,25 @@ impl AdviseRequest {
     pub fn run_on(&self, sequences: &[TaskSequence], features: bool, context: &Context) -> Result<AdviseAnswer> {
         let settings = self.settings_of(features)?;
         let sequences = &self.tasks.in_order(sequences.to_vec())?[..];
-        let first = sequences.first().ok_or_else(no_sequence)?;
-        super::fits("advise", &self.part_of(first.sizes()), context, |sizes| match features {
-            true => feature_forgetting_cost(sizes).times(30 * sequences.len()),
-            false => self.cost_of(sizes),
-        })?;
-        let advice = Advice::of(sequences, &settings, context)?;
         let shown = ForecastSettings { theory: settings.theory, features, ..ForecastSettings::default() };
-        let heading = heading_for(&advice, &drawn_already(sequences, &shown));
-        Ok(AdviseAnswer { heading, advice, settings, seed: self.tasks.seed(), tasks: first.settings.clone() })
+        let words = drawn_already(sequences, &shown);
+        self.answer(sequences, settings, &words, self.tasks.seed(), context)
+    }
+
+    /// The advice for sequences, one per draw, that are what `words` say.
+    fn answer(
+        &self,
+        sequences: &[TaskSequence],
+        settings: AdviseSettings,
+        words: &str,
+        seed: u64,
+        context: &Context,
+    ) -> Result<AdviseAnswer> {
+        let first = sequences.first().ok_or_else(no_sequence)?;
+        super::fits("advise", &self.part_of(first.sizes()), context, |sizes| self.cost_for(sizes, settings.features))?;
+        let advice = Advice::of(sequences, &settings, context)?;
+        let (heading, tasks) = (heading_for(&advice, words), first.settings.clone());
+        Ok(AdviseAnswer { heading, advice, settings, seed, tasks })
     }
 }
 

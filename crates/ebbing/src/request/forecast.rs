@@ -228,9 +228,7 @@ impl ForecastRequest {
         let files = self.features.len().max(1);
         let mut results = Vec::new();
         for (file, (name, what, sequences)) in self.sequences(sources)?.into_iter().enumerate() {
-            super::fits("forecast", &sequences[0].sizes(), context, |sizes| self.cost_of(sizes, context.plan()))?;
-            before(&sequences, &settings);
-            let forecast = Forecast::of(&sequences, &settings, &context.part(file, files))?;
+            let forecast = self.forecast(&sequences, &settings, &context.part(file, files), before)?;
             let heading = format!("Forecast for {}", self.heading(&what)?);
             results.push((name, heading, forecast, sequences.into_iter().next()));
         }
@@ -255,22 +253,27 @@ impl ForecastRequest {
             Some(p) => parts_of(&sequences, p)?,
             None => sequences,
         };
-        let Some(first) = sequences.first() else { return Err(no_sequence()) };
-        super::fits("forecast", &first.sizes(), context, |sizes| match features {
+        let forecast = self.forecast(&sequences, &settings, context, &|_, _| ())?;
+        let heading = format!("Forecast for {}", drawn_already(&sequences, &settings));
+        let (layers, seed, first) = (vec![], self.tasks.seed(), sequences.into_iter().next().ok_or_else(no_sequence)?);
+        Ok(ForecastAnswer { heading, forecast, settings, seed, first, layers })
+    }
+
+    /// The forecast of sequences, one per draw, where the machine has the memory for it.
+    fn forecast(
+        &self,
+        sequences: &[TaskSequence],
+        settings: &ForecastSettings,
+        context: &Context,
+        before: &dyn Fn(&[TaskSequence], &ForecastSettings),
+    ) -> Result<Forecast> {
+        let sizes = sequences.first().ok_or_else(no_sequence)?.sizes();
+        super::fits("forecast", &sizes, context, |sizes| match settings.features {
             true => self.cost_of_features(sizes),
             false => self.cost_of(sizes, context.plan()),
         })?;
-        let forecast = Forecast::of(&sequences, &settings, context)?;
-        let heading = format!("Forecast for {}", drawn_already(&sequences, &settings));
-        let (layers, seed) = (vec![], self.tasks.seed());
-        Ok(ForecastAnswer {
-            heading,
-            forecast,
-            settings,
-            seed,
-            first: sequences.into_iter().next().ok_or_else(no_sequence)?,
-            layers,
-        })
+        before(sequences, settings);
+        Forecast::of(sequences, settings, context)
     }
 
     /// What is computed on `what`, in one line.
@@ -410,7 +413,7 @@ fn seed_words(seeds: usize, seed: u64) -> String {
 
 /// What is computed on sequences that are there already, in one line.
 pub(super) fn drawn_already(sequences: &[TaskSequence], settings: &ForecastSettings) -> String {
-    let first = &sequences[0];
+    let Some(first) = sequences.first() else { return String::new() };
     let how = done(first);
     let draws = if sequences.len() > 1 { format!(", mean of {} draws", sequences.len()) } else { String::new() };
     let features = if settings.features { " with given features" } else { "" };

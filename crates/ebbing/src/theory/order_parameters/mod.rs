@@ -27,6 +27,7 @@
 //! | [`pair()`] | one pair |
 //! | [`labelings`] | many labelings of the same inputs |
 //! | [`OrderParameters`], [`PairOrderParameters`] | the numbers, and how well they are known |
+//! | [`values`], [`Side`] | the order parameters of a pair from what was solved for |
 //! | [`Interval`], [`Null`] | intervals over the choice of examples, and what shuffled labels give |
 
 mod feature_space;
@@ -35,11 +36,11 @@ mod probes;
 mod resample;
 mod sequence;
 
-pub(crate) use pair::{Side, values};
 #[allow(unused_imports)] // the exact value serves wherever it is affordable
 pub(crate) use probes::{Probed, probed_gamma_feature};
 pub(crate) use sequence::all_pairs;
 
+pub use pair::{Side, values};
 pub use resample::{Interval, Null};
 
 use crate::context::Context;

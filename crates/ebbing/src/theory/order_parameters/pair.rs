@@ -80,7 +80,8 @@ pub(super) fn evaluate(
 }
 
 /// One task's targets and what becomes of them in the other task (target norms not divided out).
-pub(crate) struct Side {
+#[derive(Debug, Clone)]
+pub struct Side {
     /// `Y_i`.
     pub y: Mat<f64>,
     /// `K_ii^{-1} Y_i`.
@@ -98,7 +99,7 @@ pub(crate) struct Side {
 }
 
 /// The order parameters of `one` learned before `two`.
-pub(crate) fn values(one: &Side, two: &Side, gamma_feature: f64) -> OrderParameters {
+pub fn values(one: &Side, two: &Side, gamma_feature: f64) -> OrderParameters {
     let (n1, n2) = (one.norm, two.norm);
     // a = K_12 w_2, c = K_21 w_1; e = K_21 K_11^{-1} a and d = K_12 K_22^{-1} c.
     let (a, e) = (two.out.norm_l2() / n2, two.back.norm_l2() / n2);
