@@ -14,7 +14,7 @@ use serde::Serialize;
 pub struct ForgettingDirections {
     /// The tasks, first learned first.
     pub tasks: Vec<TaskDirections>,
-    /// What each class is called; none where targets are real numbers of several columns or name no classes.
+    /// What each class is called; a column without a label by its number.
     pub class_names: Vec<String>,
 }
 
@@ -33,7 +33,8 @@ impl ForgettingDirections {
     /// Of a network that learned this sequence.
     ///
     /// # Errors
-    /// [`Error::Data`](crate::Error::Data) where the network learned another number of tasks; those of [`SingleHead::mean`] and [`Directions::new`].
+    /// [`Error::Data`](crate::Error::Data) where the network learned another number of tasks; those of [`SingleHead::mean`] and
+    /// [`Directions::new`].
     pub fn of(network: &SingleHead, sequence: &TaskSequence, context: &Context) -> Result<ForgettingDirections> {
         context.run(|| Self::with_outputs(sequence, &OwnAndLast::of(network, sequence, context)?))
     }
