@@ -18,7 +18,7 @@ _Progress = Callable[[float, float, str], None]
 
 __all__ = [
     "DEFINED", "DEFINED_FOR_MORE", "MultiHead", "NumericalError", "Shown", "SingleHead", "Source", "Table", "TwoTasks", "__version__", "advise",
-    "best_lambda", "chosen", "draw_tasks", "fields", "fit_forgetting", "forecast", "interpolated", "kernel", "literal", "load_tasks",
+    "best_lambda", "by_class", "chosen", "draw_tasks", "fields", "fit_forgetting", "forecast", "interpolated", "kernel", "literal", "load_tasks",
     "memory_limit", "metrics", "order_parameters", "order_parameters_of_kernels", "phase_curves", "phase_place",
     "prepared", "program", "sample_posterior", "save_tasks", "target_columns", "train", "variance_explained",
     "whole_targets", "with_context", "written",
@@ -73,6 +73,7 @@ def phase_place(
     tasks: Sequence[_Task], width: float | None, lam: Sequence[float], alpha: Sequence[float], sigma: float,
     activation_name: str, readout: tuple[float | None, float | None], representation: bool, page: tuple[str, str],
 ) -> dict[str, Any]: ...
+def by_class(tasks: Sequence[_Task], settings_json: str, classes_per_task: int, seed: int) -> _Made: ...
 def interpolated(tasks: Sequence[_Task], steps: int, seed: int) -> _Made: ...
 def with_context(tasks: Sequence[_Task], dim: int, variance: float, renormalize: bool, seed: int) -> _Made: ...
 def target_columns(train: Sequence[_Labels], test: Sequence[_Labels]) -> tuple[list[_Array], list[_Array], Any]: ...
