@@ -341,7 +341,7 @@ impl Forecast {
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
             beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
-        let mut about = About::of(first);
+        let mut about = About::of(first, settings);
         if engine == Engine::Tiles {
             about.notes.extend(quality.notes());
             missing.sort_unstable();
@@ -391,12 +391,13 @@ struct About {
 }
 
 impl About {
-    fn of(sequence: &TaskSequence) -> About {
+    fn of(sequence: &TaskSequence, settings: &ForecastSettings) -> About {
+        let repeats = sequence.repeat_note().filter(|_| settings.theory.beta.is_infinite());
         About {
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
-            drawn: sequence.settings.protocol.is_some(),
+            drawn: sequence.settings.protocol.is_some() || sequence.settings.by_class.is_some(),
             whitened: sequence.settings.is_whitened(),
-            notes: sequence.target_notes(),
+            notes: sequence.target_notes().into_iter().chain(repeats).collect(),
         }
     }
 
