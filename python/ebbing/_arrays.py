@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -184,6 +185,9 @@ def _numeric(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     >>> _numeric(np.array([1.5, 2], dtype=object)).dtype, _numeric(np.array([True, False], dtype=object)).dtype
     (dtype('float64'), dtype('bool'))
     """
+    if array.dtype.name in ("bfloat16",) or array.dtype.name.startswith("float8"):
+        # NumPy has no such types; single precision holds all of their numbers.
+        return array.astype(np.float32)
     if array.dtype != object or not array.size:
         return array
     kinds = {type(one) for one in array.ravel()}
@@ -242,6 +246,20 @@ class Task(_Parts):
         return task
 
 
+def in_tasks(data: Any, classes_per_task: int, seed: int, columns: tuple[str, str] | None = None) -> TaskSequence:
+    """Tasks of so many classes each, out of one set of examples: arrays, data sets, or the path of a file."""
+    from ._sets import one_set
+    from .tasks import _sequence, draw
+
+    if isinstance(data, (str, os.PathLike)):
+        return draw(tasks=data, classes_per_task=classes_per_task, seed=seed)
+    if isinstance(data, TaskSequence):
+        if len(data) != 1:
+            raise ValueError(f"classes_per_task: tasks are made by class of one set of examples, and there are {len(data)} tasks already")
+    whole = data if isinstance(data, TaskSequence) else TaskSequence([one_set(data, columns)])
+    return _sequence(_ebbing.by_class(native(whole), json.dumps(whole.settings), classes_per_task, seed))
+
+
 class TaskSequence(list[Task]):
     """Tasks in the order in which they are learned: a list of `Task` with names and with what made them.
 
@@ -288,6 +306,10 @@ def as_task(task: Any, t: int) -> Task:
     """(X, y) or (X, y, X_test, y_test) as a `Task`."""
     if isinstance(task, Task):
         return task
+    from ._sets import is_examples, is_splits, one_set
+
+    if is_examples(task) or is_splits(task):
+        return one_set(task)
     if isinstance(task, (str, bytes)) or not isinstance(task, Sequence):
         raise TypeError(f"task {t + 1}: it is a {type(task).__name__}; give (X, y) or (X, y, X_test, y_test)")
     if len(task) not in (2, 4):
@@ -303,6 +325,11 @@ def as_sequence(tasks: Any) -> TaskSequence:
         from .tasks import load
 
         return load(tasks)
+    from ._sets import is_examples, is_splits
+
+    if is_examples(tasks) or is_splits(tasks):
+        made = "tasks.by_class(data, classes_per_task=10)"
+        raise TypeError(f"tasks: it is one set of examples and no sequence of tasks; {made} makes tasks of 10 classes each of it")
     if isinstance(tasks, bytes) or not isinstance(tasks, Iterable):
         ways = "give a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, or the path of a file"
         raise TypeError(f"tasks: a {type(tasks).__name__}; {ways}")

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from . import _ebbing
-from ._arrays import Task, TaskSequence, as_sequence, native
+from ._arrays import Task, TaskSequence, as_sequence, in_tasks, native
 from ._settings import Seed, count, real, seed_of
 from .data import Dataset
 from .data import load as load_data
@@ -20,6 +20,7 @@ from .torch import from_torch
 __all__ = [
     "Task",
     "TaskSequence",
+    "by_class",
     "draw",
     "from_torch",
     "interpolated",
@@ -117,6 +118,24 @@ def target_distractor(
     return _draw("target-distractor", locals())
 
 
+def by_class(
+    data: Any, *, classes_per_task: int, seed: Seed = 0, columns: tuple[str, str] | None = None
+) -> TaskSequence:
+    """Tasks of `classes_per_task` classes each, out of one set of examples: class-incremental, one head over all classes.
+
+    Which classes a task has is drawn by the seed; every example goes with its class, and classes keep their names. `data` is
+    (X, y) or (X, y, X_test, y_test), `{"train": …, "test": …}` of such pairs or of data sets (of Hugging Face, PyTorch or
+    torchvision, or loaders of them), one data set, a pair (train, test) of them, or the path of a file of one set. `columns` are
+    the names of the columns of features and of labels, where a data set has others than usual.
+
+    >>> import numpy as np
+    >>> made = by_class((np.eye(6), ["cat", "dog", "ape", "cat", "dog", "ape"]), classes_per_task=1)
+    >>> len(made), made[0].y.shape, sorted(made.names)
+    (3, (2, 3), ['ape', 'cat', 'dog'])
+    """
+    return in_tasks(data, count(classes_per_task, "classes_per_task"), seed_of(seed), columns)
+
+
 def interpolated(tasks: Any, *, intermediate: int = 1, seed: Seed = 0) -> TaskSequence:
     """S `intermediate` datasets between two tasks: the k-th takes round(k/(S+1)·P) rows from the second, the rest from the first.
 
@@ -152,8 +171,9 @@ def draw(**fields: Any) -> TaskSequence:
 
 
 def load(path: str | os.PathLike[str]) -> TaskSequence:
-    """Tasks from an `.npz` file (x_1, y_1, x_1_test, y_1_test, x_2, …), a `.mat` file of the same names (`save -v7`), a folder
-    of files, or a `.toml` recipe.
+    """Tasks from an `.npz` file (x_1, y_1, x_1_test, y_1_test, x_2, …), a `.mat` file of the same names (`save -v7`), `.npy`
+    files beside each other, a folder of files, or a `.toml` recipe; one set of examples (x_train, y_train, …) is one task, which
+    `by_class` divides.
 
     Beside features it may hold what their model answers at the start: f_1, f_1_test, …
     """

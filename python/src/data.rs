@@ -1,13 +1,13 @@
 //! Data sets, and the protocols that make tasks of them.
 
-use crate::arrays::{Labels, Matrix, RawTask, array, owned, sequence};
+use crate::arrays::{Labels, Matrix, RawTask, array, owned, sequence, sequence_with};
 use crate::errors::python;
 use crate::run::run;
 use crate::values::{object, settings};
 use ebbing::data::{Features, Origin, Part, Preprocess, Preprocessor, Targets};
 use ebbing::linalg::Mat;
 use ebbing::plan::drawing_cost;
-use ebbing::tasks::{Interpolated, Protocol, RawTargets, TargetRule, WithContext};
+use ebbing::tasks::{ByClass, Interpolated, Protocol, RawTargets, TargetRule, WithContext};
 use ebbing::{Dataset, TaskSequence};
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -188,6 +188,19 @@ pub fn with_context<'py>(
 ) -> PyResult<SequenceArrays<'py>> {
     let sequence = sequence(&tasks).map_err(python)?;
     sequence_arrays(py, run(py, None, move |_| WithContext { dim, variance, renormalize }.apply(&sequence, seed))?)
+}
+
+/// Tasks of so many classes each, out of one set of examples.
+#[pyfunction]
+pub fn by_class<'py>(
+    py: Python<'py>,
+    tasks: Vec<RawTask<'py>>,
+    settings_json: &str,
+    classes_per_task: usize,
+    seed: u64,
+) -> PyResult<SequenceArrays<'py>> {
+    let whole = sequence_with(&tasks, settings(settings_json)?).map_err(python)?;
+    sequence_arrays(py, run(py, None, move |_| ByClass { classes_per_task }.apply(whole, seed))?)
 }
 
 /// Tasks from an `.npz` file, a folder of them, or a recipe.

@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 mod _ebbing {
     #[pymodule_export]
     use super::data::{
-        Source, interpolated, load_tasks, prepared, save_tasks, target_columns, whole_targets, with_context,
+        Source, by_class, interpolated, load_tasks, prepared, save_tasks, target_columns, whole_targets, with_context,
     };
     #[pymodule_export]
     use super::errors::NumericalError;

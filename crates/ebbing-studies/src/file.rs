@@ -8,7 +8,7 @@ use ebbing::data::{Sources, file_sha256};
 use ebbing::plan::Sizes;
 use ebbing::request::{Door, Request};
 use ebbing::tasks::{dim_of, unknown_key};
-use ebbing::{Error, Recipe, Result, TaskSequence};
+use ebbing::{Error, Recipe, Result};
 use serde_json::json;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,8 +157,11 @@ impl KnownTasks {
     /// The sizes of the tasks of a request; refuses data sets and files that do not suffice for them.
     fn sizes(&mut self, request: &Request) -> Result<Sizes> {
         let recipe = request.recipe()?;
-        let features = request.features();
-        let key = json!([recipe.as_ref().map(|recipe| (&recipe.origin, &recipe.post)), features]).to_string();
+        // Tasks by class differ in size from seed to seed.
+        let by_class = recipe.as_ref().is_some_and(|recipe| recipe.post.by_class.is_some());
+        let seed = recipe.as_ref().filter(|_| by_class).map(|recipe| recipe.seed);
+        let made = recipe.as_ref().map(|recipe| (&recipe.origin, &recipe.post));
+        let key = json!([made, seed, request.features(), request.classes_of_features()]).to_string();
         if let Some(sizes) = self.sizes.get(&key) {
             return Ok(sizes.clone());
         }
@@ -168,10 +171,7 @@ impl KnownTasks {
                 recipe.sizes_with(&|data| self.dim(data))?
             }
             Some(recipe) => own_sizes(&recipe, &self.sources)?,
-            None => {
-                let all = features.iter().map(TaskSequence::load).collect::<Result<Vec<_>>>()?;
-                all.first().map(TaskSequence::sizes).unwrap_or_default()
-            }
+            None => request.feature_sizes()?,
         };
         self.sizes.insert(key, sizes.clone());
         Ok(sizes)

@@ -1,7 +1,7 @@
 //! `ebbing check`.
 
 use crate::support::{Home, done, done_json, ebbing_in, refusal, run, stderr, stdout};
-use ebbing::data::{Array, write_npz};
+use ebbing::data::{Array, Values, write_npz};
 use ebbing::linalg::Mat;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,37 @@ fn a_sound_file_is_described_with_its_cost() {
     assert_eq!((&value["tasks"][1]["p"], &value["tasks"][1]["p_test"]), (&9.into(), &4.into()));
     assert!(value["computations"][0]["seconds"].as_f64().unwrap() >= 0.0);
     assert_eq!(value["problems"], Value::Array(vec![]));
+}
+
+#[test]
+fn one_set_of_features_and_labels_becomes_tasks_by_class() {
+    let folder = Home::new();
+    let labels = Array { shape: vec![12], values: Values::Integers((0..12).map(|i| 10 * (i % 6)).collect()) };
+    let features = Array::from_mat(x(12, 0.0).as_ref());
+    let path = folder.path().join("set.npz");
+    write_npz(&path, &[("x_train", &features), ("y_train", &labels)]).unwrap();
+    let output = folder.run("check set.npz --features");
+    assert_eq!(output.status.code(), Some(2));
+    let words = "one set of examples of 6 classes and no sequence of tasks: say how many classes a task has, such as \
+                 --classes-per-task 2 (3 tasks)";
+    assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    assert!(stdout(&output).contains("1 task of 3 features, 6\n"), "{}", stdout(&output));
+    assert!(refusal(&folder.run("forecast --features set.npz"), 2).contains(words));
+    assert!(
+        refusal(&folder.run("forecast --classes-per-task 2"), 2).contains("belongs to --tasks FILE or --features FILE")
+    );
+    let text = done(&folder.run("check set.npz --features --classes-per-task 2 --seed 3 --json"));
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let divided: Vec<Value> = serde_json::from_value(found["settings"]["drawn"]["classes"].clone()).unwrap();
+    assert_eq!((divided.len(), found["tasks"][2]["p"].as_u64()), (3, Some(4)));
+    // The same tasks at every command, and others for another seed.
+    let tasks = |seed: u64| {
+        let said = format!("forecast --features set.npz --classes-per-task 2 --seed {seed} --beta 2 --json");
+        let found = done_json(&folder.run(&said));
+        (found["tasks"]["drawn"]["classes"].clone(), found["forecast"]["tasks"].as_array().map(Vec::len))
+    };
+    assert_eq!(tasks(3), (found["settings"]["drawn"]["classes"].clone(), Some(3)));
+    assert!((4..9).any(|seed| tasks(seed).0 != tasks(3).0));
 }
 
 #[test]

@@ -5,6 +5,9 @@ use crate::terminal::{Style, wrap};
 use ebbing::plan::{size, time};
 use ebbing::tasks::{TargetSummary, TaskCheck, TaskSummary};
 
+/// Of more columns than this the counts are not listed one by one.
+const FEW_COLUMNS: usize = 8;
+
 /// The account in words; `file` is how to name the tasks to the commands that compute with them.
 pub fn account(name: &str, file: &str, check: &TaskCheck, styled: bool) -> String {
     let mut text = wrap(&heading(name, check), "", "  ");
@@ -102,8 +105,20 @@ fn targets(columns: &[TargetSummary]) -> String {
         [one] => column(one),
         many if many.iter().all(|c| ones(c).is_some()) => {
             let named = many.iter().enumerate().filter_map(|(k, c)| ones(c).filter(|&n| n > 0).map(|n| (k + 1, n)));
-            let counts: Vec<String> = named.map(|(k, n)| format!("{n} in column {k}")).collect();
-            format!("{} columns: {}", many.len(), counts.join(", "))
+            let named: Vec<(usize, usize)> = named.collect();
+            let counts = || named.iter().map(|(_, n)| *n);
+            match (named.len() > FEW_COLUMNS, counts().min(), counts().max()) {
+                (true, Some(low), Some(high)) if low == high => {
+                    format!("{} columns: {low} in each of {}", many.len(), named.len())
+                }
+                (true, Some(low), Some(high)) => {
+                    format!("{} columns: {low} to {high} in each of {}", many.len(), named.len())
+                }
+                _ => {
+                    let each: Vec<String> = named.iter().map(|(k, n)| format!("{n} in column {k}")).collect();
+                    format!("{} columns: {}", many.len(), each.join(", "))
+                }
+            }
         }
         [first, ..] => format!("{} columns, the first: {}", columns.len(), column(first)),
         [] => "none".into(),

@@ -1,10 +1,10 @@
 //! `check`: what a file of tasks holds, what would be computed with it, what that costs, what is wrong.
 
-use super::field::{Fields, fields};
+use super::field::{Fields, Range, fields};
 use crate::context::Context;
 use crate::data::{Dataset, Preprocess, Source};
 use crate::error::Result;
-use crate::tasks::{Permuted, TaskCheck, TaskSequence, check_file, check_sequence};
+use crate::tasks::{ByClass, Permuted, TaskCheck, TaskSequence, check_file, check_sequence};
 use crate::theory::forecast::{Forecast, ForecastSettings};
 use crate::theory::multi_head::{MultiHeadSettings, TwoTasks};
 use std::path::PathBuf;
@@ -16,6 +16,10 @@ fields! {
         file: Option<PathBuf> = None, positional();
         /// Inputs are features (of a network's layer, of neurons): kernels are their products
         features: bool = false, needs("file");
+        /// Make tasks of K classes each out of the one set of features and labels that the file holds
+        classes_per_task: Option<usize> = None, value("K"), range(Range::AT_LEAST_1), unit("classes"), needs("file");
+        /// The seed of which classes a task has
+        seed: u64 = 0, value("SEED"), needs("file");
     }
 }
 
@@ -44,7 +48,7 @@ impl CheckRequest {
             let check = check_sequence(&Permuted::default().generate(&source, 1)?, context.plan());
             return Ok(CheckAnswer { name: "embedded sample of MNIST".into(), check });
         };
-        let (mut check, sequence) = check_file(path, context.plan());
+        let (mut check, sequence) = check_file(path, self.by_class(), self.seed, context.plan());
         if self.features {
             check.of_features();
         }
@@ -52,6 +56,12 @@ impl CheckRequest {
             try_out(&sequence, self.features, &mut check, context);
         }
         Ok(CheckAnswer { name: path.display().to_string(), check })
+    }
+}
+
+impl CheckRequest {
+    fn by_class(&self) -> Option<ByClass> {
+        self.classes_per_task.map(|classes_per_task| ByClass { classes_per_task })
     }
 }
 

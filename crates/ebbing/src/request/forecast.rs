@@ -14,10 +14,10 @@ use crate::plan::{
     order_parameter_cost, sequence_cost, whole_disk,
 };
 use crate::stats::number::significant;
-use crate::tasks::{TaskSequence, parts_of};
+use crate::tasks::{ByClass, TaskSequence, parts_of};
 use crate::theory::forecast::{Forecast, ForecastSettings};
 use crate::theory::single_head::{Mode, Replay, ReplayBudget, Selection, SingleHeadSettings};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fields! {
     /// What is stored of earlier tasks and learned again with every later one.
@@ -44,7 +44,7 @@ fields! {
     pub struct ForecastRequest {
         /// Which tasks are learned.
         tasks: TaskFields = TaskFields::default(), but("protocol", "class-incremental");
-        /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features; several for several layers
+        /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features, or one set of them with --classes-per-task; several for several layers
         features: Vec<PathBuf> = vec![], value("FILE"), several(), without(&["tasks", "data", "protocol", "depths", "lambdas", "widths"]);
         /// Show the theory's own quantities too (training-loss forgetting, order parameters, fits); they are computed at any size
         theory: bool = false;
@@ -173,7 +173,7 @@ impl ForecastRequest {
     /// Refuses what speaks of inputs or of a network: features are given as they are.
     fn refuse_beside_features(&self) -> Result<()> {
         let of_inputs = |key: &str| {
-            let of_tasks = TaskFields::field(key).is_some() && !["seed", "order"].contains(&key);
+            let of_tasks = TaskFields::field(key).is_some() && !["seed", "order", "classes_per_task"].contains(&key);
             of_tasks || ["depth", "activation", "bias"].contains(&key)
         };
         match self.given().find(|(field, _)| of_inputs(field.key)) {
@@ -204,7 +204,8 @@ impl ForecastRequest {
     /// [`Error::Setting`] for the seed.
     pub fn check_seed(&self) -> Result<()> {
         self.tasks.refuse_best_order("a study")?;
-        let varies = self.features.is_empty() && self.task_fields().recipe()?.varies();
+        let drawn = || Ok(self.features.is_empty() && self.task_fields().recipe()?.varies());
+        let varies = self.tasks.classes_per_task.is_some() || drawn()?;
         if !varies && self.tasks.seed() > 0 && self.max_p.is_none() {
             let expected =
                 "these tasks are given, not drawn: use the one seed 0, or let every seed take other examples (max_p)";
@@ -319,25 +320,57 @@ impl ForecastRequest {
                 sequences.push(part(recipe.draw_from(here, sources, seed)?, seed)?);
             }
             let what = match &self.tasks.tasks {
-                Some(path) => path.display().to_string(),
+                Some(path) => {
+                    of_tasks(&sequences[0], path)?;
+                    path.display().to_string()
+                }
                 None => format!("{}, {}", self.tasks.data(), self.task_fields().protocol_name()),
             };
             let what = described(&sequences[0], &what);
             return Ok(vec![(String::new(), what, sequences)]);
         }
-        if several {
+        let by_class = self.by_class();
+        if several && by_class.is_none() {
             return Err(given("features"));
         }
         let mut layers = Vec::new();
         for file in &self.features {
             let all = TaskSequence::load(file)?;
-            let all =
-                if self.tasks.order.numbers().is_empty() { all } else { all.ordered(self.tasks.order.numbers())? };
-            let sequences = seeds().map(|seed| part(all.clone(), seed)).collect::<Result<Vec<_>>>()?;
-            let what = format!("{} with features of {}{}", count(&all), file.display(), done(&all));
+            let order = self.tasks.order.numbers();
+            let drawn = |seed| {
+                let tasks = match &by_class {
+                    Some(step) => step.apply(all.clone(), seed)?,
+                    None => all.clone(),
+                };
+                part(if order.is_empty() { tasks } else { tasks.ordered(order)? }, seed)
+            };
+            let sequences = seeds().map(drawn).collect::<Result<Vec<_>>>()?;
+            of_tasks(&sequences[0], file)?;
+            let what = format!("{} with features of {}{}", count(&sequences[0]), file.display(), done(&sequences[0]));
             layers.push((file.display().to_string(), what, sequences));
         }
         Ok(layers)
+    }
+
+    /// How features are made into tasks, where they are one set.
+    fn by_class(&self) -> Option<ByClass> {
+        self.tasks.classes_per_task.map(|classes_per_task| ByClass { classes_per_task })
+    }
+
+    /// How many classes a task of its features has, and the seed of which, where they are one set.
+    pub(super) fn classes_of_features(&self) -> Option<(usize, u64)> {
+        let classes = self.tasks.classes_per_task.filter(|_| !self.features.is_empty())?;
+        Some((classes, self.tasks.seed()))
+    }
+
+    /// The sizes of the tasks of its features, of which every file is looked at.
+    pub(super) fn feature_sizes(&self) -> Result<Sizes> {
+        let all = self.features.iter().map(TaskSequence::load).collect::<Result<Vec<_>>>()?;
+        match (all.first(), self.by_class()) {
+            (Some(first), Some(step)) => step.sizes(first, self.tasks.seed()),
+            (Some(first), None) => Ok(first.sizes()),
+            (None, _) => Ok(Sizes::default()),
+        }
     }
 
     /// The sizes of what is used of tasks of these sizes.
@@ -385,6 +418,11 @@ impl ForecastRequest {
     fn kernels(&self) -> usize {
         if self.mode == Mode::Rf { 1 } else { 2 }
     }
+}
+
+/// Refuses one set of several classes where a sequence of tasks is needed.
+fn of_tasks(sequence: &TaskSequence, file: &Path) -> Result<()> {
+    sequence.one_set().map_or(Ok(()), |problem| Err(Error::data(file.display().to_string(), problem)))
 }
 
 /// "5 tasks", "1 task".

@@ -187,6 +187,27 @@ impl Request {
         }
     }
 
+    /// How many classes a task of its features has, and the seed of which, where they are one set.
+    pub fn classes_of_features(&self) -> Option<(usize, u64)> {
+        match self {
+            Request::Forecast(request) => request.classes_of_features(),
+            Request::Advise(request) => request.forecast().classes_of_features(),
+            _ => None,
+        }
+    }
+
+    /// The sizes of the tasks of these features.
+    ///
+    /// # Errors
+    /// What is wrong with the files.
+    pub fn feature_sizes(&self) -> Result<Sizes> {
+        match self {
+            Request::Forecast(request) => request.feature_sizes(),
+            Request::Advise(request) => request.forecast().feature_sizes(),
+            _ => Ok(Sizes::default()),
+        }
+    }
+
     /// Refuses a seed with which a study would compute the same cell again.
     ///
     /// # Errors

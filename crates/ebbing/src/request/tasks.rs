@@ -5,8 +5,8 @@ use super::words::{Choice, LearningOrder, ProtocolKind};
 use crate::data::{Center, Order, Preprocess, Whiten};
 use crate::error::{Error, Result};
 use crate::tasks::{
-    Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Recipe, Split, TargetDistractor, TaskOrigin,
-    TaskSequence, TasksFile, WithContext,
+    ByClass, Interpolated, Labels, PartialSplit, Permuted, PostSteps, Protocol, Recipe, Split, TargetDistractor,
+    TaskOrigin, TaskSequence, TasksFile, WithContext,
 };
 use std::path::PathBuf;
 
@@ -16,8 +16,10 @@ const DRAWN: &[&str] = &["tasks"];
 fields! {
     /// Which tasks are learned.
     pub struct TaskFields in "Tasks" {
-        /// Your own tasks: FILE.npz, a folder of such files, or a FILE.toml recipe (see ebbing check --help)
+        /// Your own tasks: FILE.npz (.npy, .mat, .csv), a folder of such files, or a FILE.toml recipe (see ebbing check --help)
         tasks: Option<PathBuf> = None, value("PATH");
+        /// Make tasks of K classes each out of one set of features and labels (--tasks or --features FILE); which, the seed draws
+        classes_per_task: Option<usize> = None, value("K"), range(Range::AT_LEAST_1), unit("classes");
         /// Data set to draw tasks from (see ebbing data list)
         data: Option<String> = None, value("NAME"), usual("mnist-sample"), without(DRAWN);
         /// How tasks are drawn
@@ -168,6 +170,10 @@ impl TaskFields {
     /// Whatever is wrong with the fields, in one sentence; data sets are not touched, a recipe's file is.
     pub fn recipe(&self) -> Result<Recipe> {
         self.check_fields()?;
+        if let (Some(classes), None) = (self.classes_per_task, &self.tasks) {
+            let expected = "belongs to --tasks FILE or --features FILE with one set of features and labels";
+            return Err(Error::setting("--classes-per-task", classes, expected));
+        }
         match &self.tasks {
             Some(path) if path.extension().is_some_and(|ending| ending == "toml") => self.over(Recipe::read(path)?),
             own => Ok(Recipe {
@@ -194,6 +200,7 @@ impl TaskFields {
         }
         let own = self.post();
         let post = PostSteps {
+            by_class: own.by_class.or(recipe.post.by_class),
             interpolate: own.interpolate.or(recipe.post.interpolate),
             context: own.context.or(recipe.post.context),
             order: if own.order.is_empty() { recipe.post.order } else { own.order },
@@ -221,6 +228,7 @@ impl TaskFields {
     /// What is done to the tasks once they are there.
     fn post(&self) -> PostSteps {
         PostSteps {
+            by_class: self.classes_per_task.map(|classes_per_task| ByClass { classes_per_task }),
             interpolate: self.intermediate.map(|steps| Interpolated { steps }),
             context: self.context.map(|dim| WithContext { dim, ..WithContext::default() }),
             order: self.order.numbers().to_vec(),

@@ -2,15 +2,14 @@
 
 use super::labels::own_readouts;
 use super::load::{Loaded, read};
-use super::pool::number_inputs;
-use super::{Provenance, Task, TaskSequence};
+use super::pool::{number_inputs, repeats};
+use super::{ByClass, Provenance, Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::{
     Cost, KEEP_BYTES, Memory, Speed, forecast_cost, forecast_peak, in_tiles, order_cost, phase_cost, sequence_cost,
     size, whole_disk,
 };
 use serde::Serialize;
-use std::collections::HashMap;
 use std::path::Path;
 
 /// Loads per λ that are assumed for the cost of a phase diagram.
@@ -95,18 +94,31 @@ pub struct Computation {
 ///
 /// Never fails: whatever is wrong, a missing file included, is among the problems.
 pub fn check_tasks(path: impl AsRef<Path>, memory: &Memory) -> TaskCheck {
-    check_file(path.as_ref(), memory).0
+    check_file(path.as_ref(), None, 0, memory).0
 }
 
-/// [`check_tasks`], and the tasks as far as they could be read.
-pub(crate) fn check_file(path: &Path, memory: &Memory) -> (TaskCheck, Option<TaskSequence>) {
-    let Loaded { kind, sequence, problems } = read(path);
+/// [`check_tasks`], and the tasks as far as they could be read, or as they are made of one set by class.
+pub(crate) fn check_file(
+    path: &Path,
+    by_class: Option<ByClass>,
+    seed: u64,
+    memory: &Memory,
+) -> (TaskCheck, Option<TaskSequence>) {
+    let Loaded { kind, mut sequence, mut problems } = read(path);
+    if let (Some(step), Some(whole), true) = (by_class, &sequence, problems.is_empty()) {
+        match step.apply(whole.clone(), seed) {
+            Ok(made) => sequence = Some(made),
+            Err(e) => problems.push(e),
+        }
+    }
     let mut report = match &sequence {
         Some(sequence) => check_sequence(sequence, memory),
         None => TaskCheck::default(),
     };
     report.kind = kind.into();
     report.problems = problems.iter().map(ToString::to_string).collect();
+    let one_set = sequence.as_ref().and_then(TaskSequence::one_set).filter(|_| problems.is_empty());
+    report.problems.extend(one_set.map(|problem| format!("{}: {problem}", path.display())));
     if !report.problems.is_empty() {
         report.computations.clear();
     }
@@ -119,6 +131,7 @@ pub fn check_sequence(sequence: &TaskSequence, memory: &Memory) -> TaskCheck {
     report.problems = sequence.problems().iter().map(ToString::to_string).collect();
     report.settings = Some(sequence.settings.clone());
     report.notes = sequence.target_notes();
+    report.notes.extend(sequence.repeat_note());
     let sets: Vec<MatRef<'_, f64>> = sequence.tasks.iter().map(|task| task.x.as_ref()).collect();
     let numbers = number_inputs(&sets);
     report.distinct = numbers.iter().flatten().max().map_or(0, |largest| largest + 1);
@@ -153,7 +166,7 @@ impl TaskCheck {
     pub fn of_features(&mut self) {
         self.computations.retain(|computation| computation.command == "forecast");
         let uneven = uneven_norms(&self.tasks);
-        self.warnings.retain(|warning| Some(warning) != uneven.as_ref() && !warning.ends_with(SINGULAR));
+        self.warnings.retain(|warning| Some(warning) != uneven.as_ref());
     }
 }
 
@@ -171,16 +184,7 @@ fn shared(numbers: &[Vec<usize>], distinct: usize) -> Vec<Vec<usize>> {
 
 fn summarize(task: &Task, numbers: &[usize]) -> TaskSummary {
     let (p, dim) = (task.x.nrows(), task.x.ncols());
-    let mut first: HashMap<usize, usize> = HashMap::new();
-    let (mut duplicates, mut conflicts) = (0, 0);
-    let same_targets = |i: usize, j: usize| {
-        i < task.y.nrows() && j < task.y.nrows() && (0..task.y.ncols()).all(|c| task.y[(i, c)] == task.y[(j, c)])
-    };
-    for (i, number) in numbers.iter().enumerate() {
-        let earlier = *first.entry(*number).or_insert(i);
-        duplicates += usize::from(earlier != i);
-        conflicts += usize::from(earlier != i && !same_targets(earlier, i));
-    }
+    let [duplicates, conflicts] = repeats(numbers, task.y.as_ref());
     let norm2: Vec<f64> =
         (0..p).map(|i| (0..dim).map(|j| task.x[(i, j)].powi(2)).sum::<f64>() / dim.max(1) as f64).collect();
     let test = task.test.as_ref();
@@ -224,24 +228,12 @@ fn overlap(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> usize {
     numbers[1].iter().filter(|&&number| number < known).count()
 }
 
-/// The end of what is said of repeated rows.
-const SINGULAR: &str = ": its kernel is singular; drop them";
-
 /// What to know about a task.
 fn warnings(label: &str, task: &Task, summary: &TaskSummary) -> Vec<String> {
     let mut found = Vec::new();
-    if summary.conflicts > 0 {
-        found.push(format!(
-            "{label}: {} of {} rows repeat an earlier input with other targets: its kernel is singular and nothing fits \
-             both; drop one of each or give a temperature",
-            summary.conflicts, summary.p
-        ));
-    } else if summary.duplicates > 0 {
-        let (n, p) = (summary.duplicates, summary.p);
-        found.push(format!("{label}: {n} of {p} rows repeat an earlier input{SINGULAR}"));
-    }
     let constant = |target: &TargetSummary| matches!(target, TargetSummary::Values(values) if values.len() == 1);
-    if summary.p > 1 && !summary.targets.is_empty() && summary.targets.iter().all(constant) {
+    // One class of several is what tasks by class may have.
+    if summary.p > 1 && summary.targets.len() == 1 && summary.targets.iter().all(constant) {
         found.push(format!("{label}: its targets are constant: there is nothing to distinguish"));
     }
     if (0..task.y.ncols()).all(|c| (0..task.y.nrows()).all(|i| task.y[(i, c)] == 0.0)) {

@@ -53,13 +53,50 @@ impl From<&Array> for RawTargets {
     }
 }
 
+/// Labels 0, 1, … (whole numbers too that are stored as floats) as classes by their names.
+///
+/// # Errors
+/// [`Error::Data`] for a label that has no name.
+pub(super) fn by_name(targets: RawTargets, names: &[String], place: &str) -> Result<RawTargets> {
+    let classes = match targets.as_classes() {
+        Some(classes) => classes,
+        None => return Ok(targets),
+    };
+    let named = |class: Class| match class {
+        Class::Number(n) => match usize::try_from(n).ok().and_then(|n| names.get(n)) {
+            Some(name) => Ok(Class::Name(name.clone())),
+            None => {
+                let problem = format!("label {n} has no name: there are names of classes 0 to {}", names.len() - 1);
+                Err(Error::data(place, problem))
+            }
+        },
+        name => Ok(name),
+    };
+    Ok(RawTargets::Classes(classes.into_iter().map(named).collect::<Result<_>>()?))
+}
+
 impl RawTargets {
+    /// Labels; those of a single column of whole numbers too, stored as floats.
+    pub(super) fn as_classes(&self) -> Option<Vec<Class>> {
+        match self {
+            RawTargets::Classes(classes) => Some(classes.clone()),
+            RawTargets::Real(y) => whole_classes(y.as_ref()),
+        }
+    }
+
     fn classes(&self) -> Option<&[Class]> {
         match self {
             RawTargets::Classes(classes) => Some(classes),
             RawTargets::Real(_) => None,
         }
     }
+}
+
+/// A single column of whole numbers as classes.
+pub(super) fn whole_classes(y: MatRef<'_, f64>) -> Option<Vec<Class>> {
+    let exact = |v: f64| v.fract() == 0.0 && v.abs() < 2f64.powi(53);
+    let class = |i: usize| exact(y[(i, 0)]).then(|| Class::Number(y[(i, 0)] as i64));
+    if y.ncols() == 1 { (0..y.nrows()).map(class).collect() } else { None }
 }
 
 /// A task whose targets have not become target columns yet.
@@ -305,7 +342,7 @@ fn own_readout(task: &Task) -> Option<Task> {
 }
 
 /// The column that is 1 in every row, where all others are 0 and there are several.
-fn one_hot(y: MatRef<'_, f64>) -> Option<Vec<usize>> {
+pub(super) fn one_hot(y: MatRef<'_, f64>) -> Option<Vec<usize>> {
     if y.ncols() < 2 {
         return None;
     }

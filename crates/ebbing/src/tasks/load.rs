@@ -1,9 +1,10 @@
 //! Users' own sequences: one `.npz` file, a folder of them, or a recipe.
 
-use super::labels::{RawTargets, RawTask, TargetRule};
+use super::labels::{RawTargets, RawTask, TargetRule, by_name};
 use super::recipe::{Recipe, unknown_key};
+use super::slots::{KNOWN, Slot, check_shape, slot_name, slot_of, turned, upright};
 use super::{FileRecord, Present, Provenance, TaskSequence};
-use crate::data::{Array, CsvOptions, OpenFile, csv_arrays, npz_arrays, parse_mat, write_npz};
+use crate::data::{Array, CsvOptions, OpenFile, Values, csv_arrays, npz_arrays, parse_mat, parse_npy, write_npz};
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::plan::Sizes;
@@ -20,11 +21,14 @@ pub(super) struct Loaded {
 }
 
 impl TaskSequence {
-    /// Loads a sequence from an `.npz` file, a MATLAB file of the same arrays, a CSV file of one task, a folder of such files, or
-    /// a recipe (`.toml`, see [`Recipe`]).
+    /// Loads a sequence from an `.npz` file, a MATLAB file of the same arrays, `.npy` files, a CSV file of one task, a folder of
+    /// such files, or a recipe (`.toml`, see [`Recipe`]).
     ///
     /// An `.npz` file holds `x_1, y_1, x_2, y_2, …` (or counts from 0) and optionally `x_1_test, y_1_test, …`; a single task
-    /// may leave the number out (`x, y, x_test, y_test`). A CSV file holds one example per line, with its label in one column.
+    /// may leave the number out (`x, y, x_test, y_test`) and has its arrays under any of their usual names (`x_train`, `X`, `features`,
+    /// `test_labels`, …); `class_names` are the names of labels 0, 1, …. Such a set is made into tasks by its classes
+    /// ([`ByClass`](super::ByClass)). Arrays may also be `.npy` files of those names, in a folder or beside the one that is named
+    /// (`cats_x.npy`, `cats_y.npy`). A CSV file holds one example per line, with its label in one column.
     /// Beside features, `f_1, f_1_test, …` are the outputs of their model before it learns the first task, shaped as the
     /// targets ([`Present`](super::Present)); where each output has features of its own, an `x` has one row for each output of
     /// each example ([`Task::x`](super::Task::x)). The first axis of an `x` counts examples, all others are flattened into
@@ -129,6 +133,17 @@ impl TasksFile {
         Ok(tasks)
     }
 
+    /// What its tasks are looked at for; they wait here for [`TasksFile::take`].
+    ///
+    /// # Errors
+    /// As [`TaskSequence::load`], and what the look says.
+    pub fn with<T>(&self, look: impl FnOnce(&TaskSequence) -> Result<T>) -> Result<T> {
+        let tasks = self.take()?;
+        let seen = look(&tasks);
+        self.known().1 = Some(tasks);
+        seen
+    }
+
     fn known(&self) -> MutexGuard<'_, (Option<Sizes>, Option<TaskSequence>)> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -160,10 +175,11 @@ pub(super) fn read(path: &Path) -> Loaded {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("toml") => recipe(path),
         Some("npz") | None => tasks("npz file", &[path.to_path_buf()], Vec::new()),
+        Some("npy") => tasks("npy files", &beside(path), Vec::new()),
         Some("csv" | "tsv") => tasks("csv file", &[path.to_path_buf()], Vec::new()),
         Some(mat) if mat.eq_ignore_ascii_case("mat") => tasks("mat file", &[path.to_path_buf()], Vec::new()),
         Some(other) if path.exists() => {
-            let expected = "tasks are read from an .npz, .mat or .csv file, a folder of them, or a .toml recipe";
+            let expected = "tasks are read from an .npz, .npy, .mat or .csv file, a folder of them, or a .toml recipe";
             let problem = Error::file(path, "the ending", format!(".{other}"), expected);
             Loaded { kind: "unknown", sequence: None, problems: vec![problem] }
         }
@@ -187,12 +203,12 @@ fn folder(path: &Path) -> Loaded {
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| {
-        file.extension().is_some_and(|ending| ["npz", "csv", "tsv", "mat"].iter().any(|known| ending == *known))
+        file.extension().is_some_and(|ending| ["npz", "npy", "csv", "tsv", "mat"].iter().any(|known| ending == *known))
     });
     files.sort_by_cached_key(|file| natural(&file.file_name().unwrap_or_default().to_string_lossy()));
     let mut problems = Vec::new();
     if files.is_empty() {
-        problems.push(Error::file(path, "the number of .npz, .mat and .csv files", 0, "expected at least one"));
+        problems.push(Error::file(path, "the number of .npz, .npy, .mat and .csv files", 0, "expected at least one"));
     }
     tasks("folder", &files, problems)
 }
@@ -230,32 +246,39 @@ struct TaskArrays {
     /// What messages call the file and task.
     place: String,
     arrays: BTreeMap<Slot, Array>,
+    /// The names of the classes that labels 0, 1, … stand for, where the file has them.
+    names: Option<Vec<String>>,
 }
 
-/// Which array of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Slot {
-    X,
-    Y,
-    XTest,
-    YTest,
-    F,
-    FTest,
+/// The `.npy` files that hold the arrays of one set, of which one is named: those beside it whose names begin alike.
+fn beside(path: &Path) -> Vec<PathBuf> {
+    let own = [path.to_path_buf()];
+    let Some((prefix, _)) = npy_name(path) else { return own.to_vec() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = std::fs::read_dir(folder) else { return own.to_vec() };
+    let alike = |file: &PathBuf| npy_name(file).is_some_and(|(other, _)| other == prefix);
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| path.with_file_name(entry.file_name())).collect();
+    files.retain(alike);
+    files.sort();
+    if files.is_empty() { own.to_vec() } else { files }
 }
 
-/// The letter of every array of a task, and whether `_test` stands behind it.
-const SLOTS: [(&str, bool, Slot); 6] = [
-    ("x", false, Slot::X),
-    ("y", false, Slot::Y),
-    ("x", true, Slot::XTest),
-    ("y", true, Slot::YTest),
-    ("f", false, Slot::F),
-    ("f", true, Slot::FTest),
-];
+/// What the name of an `.npy` file begins with, and the array that the rest of it names: `cats_x_test.npy` is `cats` and `x_test`.
+fn npy_name(path: &Path) -> Option<(String, String)> {
+    let stem = path.file_stem()?.to_str().filter(|_| is_npy(path))?;
+    let starts = std::iter::once(0).chain(stem.match_indices(['_', '-', '.']).map(|(i, _)| i + 1));
+    let (start, name) = starts.map(|i| (i, &stem[i..])).find(|(_, name)| slot_of(name).is_some())?;
+    Some((stem[..start].to_string(), name.to_string()))
+}
 
-/// Sequences out of `.npz` files.
+fn is_npy(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "npy")
+}
+
+/// Sequences out of files of arrays; `.npy` files, which hold one each, are read as one file of them all.
 fn tasks(kind: &'static str, files: &[PathBuf], mut problems: Vec<Error>) -> Loaded {
-    let (mut raw, mut records) = (Vec::new(), Vec::new());
+    let (mut raw, mut records, mut single) = (Vec::new(), Vec::new(), Vec::new());
+    let mut place = None;
     for path in files {
         let mut sha256 = None;
         let read = OpenFile::open(path).and_then(|mut file| {
@@ -264,13 +287,20 @@ fn tasks(kind: &'static str, files: &[PathBuf], mut problems: Vec<Error>) -> Loa
             arrays
         });
         match read {
+            Ok(arrays) if is_npy(path) => {
+                place.get_or_insert_with(|| if kind == "folder" { path.with_file_name("") } else { path.clone() });
+                single.extend(arrays);
+            }
             Ok(arrays) => raw.extend(sort_arrays(path, arrays, &mut problems)),
             Err(e) => problems.push(e),
         }
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         records.push(FileRecord { file, sha256 });
     }
-    if ["npz file", "mat file"].contains(&kind) {
+    if let Some(place) = place {
+        raw.extend(sort_arrays(&place, single, &mut problems));
+    }
+    if ["npz file", "npy files", "mat file"].contains(&kind) {
         raw.iter_mut().enumerate().for_each(|(t, task)| task.name = format!("task {}", t + 1));
     }
     raw.retain(|task| task.arrays.contains_key(&Slot::X) && task.arrays.contains_key(&Slot::Y));
@@ -287,38 +317,49 @@ fn arrays(file: &mut OpenFile, path: &Path) -> Result<Vec<(String, Array)>> {
         Some(mat) if mat.eq_ignore_ascii_case("mat") => {
             Ok(parse_mat(&file.bytes()?, path)?.into_iter().map(upright).collect())
         }
+        Some("npy") => {
+            let name = npy_name(path)
+                .map_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), |(_, name)| name);
+            let array = parse_npy(file.bytes()?, path, &format!("array {name}"))?;
+            Ok(vec![(name, array)])
+        }
         _ => npz_arrays(file.stream(), path),
     }
-}
-
-/// An array of a MATLAB file, which knows no vectors: a row or a column of targets is one.
-fn upright((name, mut array): (String, Array)) -> (String, Array) {
-    if name.starts_with(['y', 'f']) && array.shape.len() == 2 && array.shape.contains(&1) {
-        array.shape = vec![array.values.len()];
-    }
-    (name, array)
 }
 
 /// The tasks of one file, in order, each with the arrays it needs.
 fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Error>) -> Vec<TaskArrays> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut found: BTreeMap<Option<usize>, TaskArrays> = BTreeMap::new();
+    let mut called: BTreeMap<(Option<usize>, Slot), String> = BTreeMap::new();
+    let mut names = None;
     for (name, array) in arrays {
         let Some((number, slot)) = slot_of(&name) else {
             if let Some(right) = turned(&name) {
                 problems.push(Error::file(file, "an array name", name, format!("held-out arrays are called {right}")));
                 continue;
             }
-            let known =
-                ["x_1", "y_1", "x_1_test", "y_1_test", "f_1", "f_1_test", "x", "y", "x_test", "y_test", "f", "f_test"];
-            let known = known.map(String::from);
-            problems.push(unknown_key(file, "an array name", &name, &known));
+            problems.push(unknown_key(file, "an array name", &name, &KNOWN.map(String::from)));
             continue;
         };
+        if let Some(other) = called.get(&(number, slot)) {
+            let expected = format!("{other} holds the same: keep one of the two");
+            problems.push(Error::file(file, "an array name", name, expected));
+            continue;
+        }
         if let Err(e) = check_shape(file, &name, slot, &array) {
             problems.push(e);
         }
-        found.entry(number).or_default().arrays.insert(slot, array);
+        called.insert((number, slot), name);
+        match (slot, array.values) {
+            (Slot::Names, Values::Texts(texts)) => names = Some(texts),
+            (Slot::Names, _) => {
+                problems.push(Error::file(file, "the type of class_names", "numbers", "names of classes are text"));
+            }
+            (_, values) => {
+                found.entry(number).or_default().arrays.insert(slot, Array { shape: array.shape, values });
+            }
+        }
     }
     check_numbers(file, &found, problems);
     let several = found.len() > 1;
@@ -327,7 +368,9 @@ fn sort_arrays(file: &Path, arrays: Vec<(String, Array)>, problems: &mut Vec<Err
             Some(number) => format!("{stem} {number}"),
             None => stem.clone(),
         };
-        task.place = format!("{}, {}", file.display(), slot_name(*number, Slot::Y));
+        let targets = called.get(&(*number, Slot::Y)).cloned().unwrap_or_else(|| slot_name(*number, Slot::Y));
+        task.place = format!("{}, {targets}", file.display());
+        task.names = names.clone();
     }
     found.into_values().collect()
 }
@@ -355,56 +398,30 @@ fn check_numbers(file: &Path, found: &BTreeMap<Option<usize>, TaskArrays>, probl
     }
 }
 
-/// Task number, where one is given, and slot of an array name.
-fn slot_of(name: &str) -> Option<(Option<usize>, Slot)> {
-    let (rest, test) = name.strip_suffix("_test").map_or((name, false), |rest| (rest, true));
-    let (letter, number) = rest.split_once('_').map_or((rest, None), |(letter, number)| (letter, Some(number)));
-    let number = match number {
-        None => None,
-        // Leading zeros would let two names mean one array.
-        Some(digits) => Some(digits.parse::<usize>().ok().filter(|n| n.to_string() == digits)?),
-    };
-    let (.., slot) = SLOTS.into_iter().find(|(known, of_test, _)| (letter, test) == (*known, *of_test))?;
-    Some((number, slot))
-}
-
-/// The name that is meant by one with its number at the end, as `x_test_1`.
-fn turned(name: &str) -> Option<String> {
-    let (letter, number) = name.split_once("_test_")?;
-    let right = format!("{letter}_{number}_test");
-    slot_of(&right).map(|_| right)
-}
-
-fn slot_name(number: Option<usize>, slot: Slot) -> String {
-    let number = number.map_or(String::new(), |number| format!("_{number}"));
-    let named = SLOTS.into_iter().find(|(.., known)| *known == slot);
-    named.map_or(String::new(), |(letter, test, _)| format!("{letter}{number}{}", if test { "_test" } else { "" }))
-}
-
-/// Inputs need two axes or more, targets one or two.
-fn check_shape(file: &Path, name: &str, slot: Slot, array: &Array) -> Result<()> {
-    let axes = array.shape.len();
-    let (fits, expected) = match slot {
-        Slot::X | Slot::XTest => (axes >= 2, "inputs need two axes or more: examples first, then features"),
-        _ => ((1..=2).contains(&axes), "targets need one axis (examples) or two (examples, columns)"),
-    };
-    if matches!(slot, Slot::X | Slot::XTest) {
-        array.require_numbers(file, &format!("array {name}"))?;
-    }
-    if fits { Ok(()) } else { Err(Error::file(file, format!("the number of axes of array {name}"), axes, expected)) }
-}
-
 /// Turns arrays into checked tasks; adds what is wrong to `problems`.
 fn assemble(raw: Vec<TaskArrays>, files: Vec<FileRecord>, problems: &mut Vec<Error>) -> TaskSequence {
-    let given = |task: &TaskArrays| {
-        let x = |slot| task.arrays.get(&slot).map(Array::to_mat);
-        let y = |slot| task.arrays.get(&slot).map(RawTargets::from);
-        let test = x(Slot::XTest).zip(y(Slot::YTest));
-        let present = x(Slot::F).map(|train| Present { train, test: x(Slot::FTest) });
-        let (name, place) = (task.name.clone(), task.place.clone());
-        Some(RawTask { name, place, x: x(Slot::X)?, y: y(Slot::Y)?, rows: None, test, present })
-    };
-    let given: Vec<RawTask> = raw.iter().filter_map(given).collect();
+    let mut given = vec![];
+    for mut task in raw {
+        let mut take = |slot| task.arrays.remove(&slot);
+        let (x, test_x) = (take(Slot::X), take(Slot::XTest));
+        let (y, test_y) = (take(Slot::Y), take(Slot::YTest));
+        let (f, test_f) = (take(Slot::F), take(Slot::FTest));
+        let (Some(x), Some(y)) = (x, y) else { continue };
+        let mut targets = |y: Array, place: &str| {
+            let plain = RawTargets::from(&y);
+            match &task.names {
+                Some(names) => by_name(plain, names, place).unwrap_or_else(|e| {
+                    problems.push(e);
+                    RawTargets::from(&y)
+                }),
+                None => plain,
+            }
+        };
+        let y = targets(y, &task.place);
+        let test = test_x.zip(test_y).map(|(x, y)| (x.to_mat(), targets(y, &format!("{}_test", task.place))));
+        let present = f.map(|f| Present { train: f.to_mat(), test: test_f.map(|f| f.to_mat()) });
+        given.push(RawTask { name: task.name, place: task.place, x: x.to_mat(), y, rows: None, test, present });
+    }
     let rule = TargetRule::of(&given).unwrap_or_else(|e| {
         problems.push(e);
         TargetRule::AsGiven
@@ -422,17 +439,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_arrays_and_files() {
-        assert_eq!(slot_of("x_12_test"), Some((Some(12), Slot::XTest)));
-        assert_eq!(slot_of("x_0"), Some((Some(0), Slot::X)));
-        assert_eq!(slot_of("y"), Some((None, Slot::Y)));
-        for bad in ["x_01", "x_", "z_1", "x_1_tset", "x_-1", "", "x_1_2"] {
-            assert_eq!(slot_of(bad), None, "{bad}");
-        }
-        assert_eq!(turned("x_test_3").as_deref(), Some("x_3_test"));
-        for bad in ["z_test_1", "x_test_a", "x_tset_1"] {
-            assert_eq!(turned(bad), None, "{bad}");
-        }
+    fn files_follow_each_other_by_their_numbers() {
         let mut names =
             ["task_10.npz", "task_2.npz", "a.npz", "task_2b.npz", "99999999999999999999999999999999999999999.npz"];
         names.sort_by_cached_key(|name| natural(name));

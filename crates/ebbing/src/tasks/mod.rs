@@ -6,6 +6,7 @@
 //! | [`TaskSequence`] | tasks in the order in which they are learned; loads and saves `.npz` files |
 //! | [`Permuted`] | the same images with some pixels shuffled, differently for each task |
 //! | [`Split`], [`PartialSplit`] | other classes in each task, entirely or in part |
+//! | [`ByClass`] | tasks of so many classes each, out of one set of examples |
 //! | [`TargetDistractor`] | random labels on a few images, with controlled sharing between tasks |
 //! | [`Interpolated`] | datasets that lead gradually from one task to the next |
 //! | [`WithContext`] | the task's identity as part of the input |
@@ -31,6 +32,7 @@
 //! # Ok::<(), ebbing::Error>(())
 //! ```
 
+mod by_class;
 mod check;
 mod context;
 mod draw;
@@ -43,11 +45,13 @@ mod pool;
 mod protocol;
 mod provenance;
 mod recipe;
+mod slots;
 mod split;
 mod subsample;
 mod target_distractor;
 mod task;
 
+pub use by_class::ByClass;
 pub(crate) use check::check_file;
 pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequence, check_tasks};
 pub use context::WithContext;

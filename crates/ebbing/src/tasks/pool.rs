@@ -72,6 +72,27 @@ impl TaskSequence {
         Ok(sequence)
     }
 
+    /// How inputs that a task holds more than once are learned without a temperature, in a sentence; none where there are none.
+    pub fn repeat_note(&self) -> Option<String> {
+        let (mut again, mut apart) = (0, 0);
+        for task in self.tasks.iter().filter(|task| task.rows_per_example() == 1) {
+            let numbers = number_inputs(&[task.x.as_ref()]).pop().unwrap_or_default();
+            let [repeats, conflicts] = repeats(&numbers, task.y.as_ref());
+            (again, apart) = (again + repeats, apart + conflicts);
+        }
+        let examples = if again == 1 { "example repeats" } else { "examples repeat" };
+        let with = if apart == 1 { "has another target" } else { "have other targets" };
+        (again > 0).then(|| {
+            let average = match apart {
+                0 => String::new(),
+                _ => format!(", {apart} of which {with}: the average is learned"),
+            };
+            format!(
+                "{again} {examples} an input of their task{average}; losses are of every example with its own target"
+            )
+        })
+    }
+
     /// Whether every task says which input each of its rows is, and rows that are said to be the same input are.
     pub(crate) fn rows_agree(&self) -> bool {
         let mut first: HashMap<PoolRow, (MatRef<'_, f64>, usize)> = HashMap::new();
@@ -99,6 +120,19 @@ impl TaskSequence {
             task.rows = Some(numbers.into_iter().map(|image| PoolRow { image: image as u64, view: 0 }).collect());
         }
     }
+}
+
+/// How many rows repeat an earlier one, and how many of these with other targets.
+pub(super) fn repeats(numbers: &[usize], y: MatRef<'_, f64>) -> [usize; 2] {
+    let mut first: HashMap<usize, usize> = HashMap::new();
+    let (mut repeats, mut conflicts) = (0, 0);
+    let same = |i: usize, j: usize| i < y.nrows() && j < y.nrows() && (0..y.ncols()).all(|c| y[(i, c)] == y[(j, c)]);
+    for (i, number) in numbers.iter().enumerate() {
+        let earlier = *first.entry(*number).or_insert(i);
+        repeats += usize::from(earlier != i);
+        conflicts += usize::from(earlier != i && !same(earlier, i));
+    }
+    [repeats, conflicts]
 }
 
 /// Numbers the distinct rows of several sets by first appearance.

@@ -1,6 +1,8 @@
 //! Which protocol makes a sequence, and what happens to it afterwards.
 
-use super::{Interpolated, Labels, PartialSplit, Permuted, Split, TargetDistractor, TaskSequence, WithContext};
+use super::{
+    ByClass, Interpolated, Labels, PartialSplit, Permuted, Split, TargetDistractor, TaskSequence, WithContext,
+};
 use crate::data::Source;
 use crate::error::{Result, refuse};
 use crate::plan::Sizes;
@@ -74,10 +76,13 @@ impl Protocol {
     }
 }
 
-/// What happens to a sequence after it was drawn or loaded: first interpolation, then context, then another order.
+/// What happens to a sequence after it was drawn or loaded: first tasks by class, then interpolation, context, another order.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PostSteps {
+    /// Tasks of so many classes each, out of one set of examples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_class: Option<ByClass>,
     /// Datasets inserted between two tasks.
     pub interpolate: Option<Interpolated>,
     /// Context vectors appended to inputs.
@@ -91,8 +96,11 @@ impl PostSteps {
     /// Applies the steps.
     ///
     /// # Errors
-    /// As for [`Interpolated::apply`], [`WithContext::apply`] and [`TaskSequence::ordered`].
+    /// As for [`ByClass::apply`], [`Interpolated::apply`], [`WithContext::apply`] and [`TaskSequence::ordered`].
     pub fn apply(&self, mut sequence: TaskSequence, seed: u64) -> Result<TaskSequence> {
+        if let Some(step) = &self.by_class {
+            sequence = step.apply(sequence, seed)?;
+        }
         if let Some(step) = &self.interpolate {
             sequence = step.apply(&sequence, seed)?;
         }

@@ -1,6 +1,6 @@
 //! What made a sequence of tasks.
 
-use super::{Interpolated, Protocol, TargetRule, WithContext};
+use super::{ByClass, Class, Interpolated, Protocol, TargetRule, WithContext};
 use crate::data::{Preparation, PreparedSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,6 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
+    /// How tasks were made of one set of examples.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "known")]
+    pub by_class: Option<Seeded<ByClass>>,
     /// Context vectors appended to inputs.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "known")]
     pub context: Option<Seeded<WithContext>>,
@@ -76,6 +79,11 @@ pub enum Draws {
     PartialSplit {
         /// The two pairs of classes.
         pairs: [[i64; 2]; 2],
+    },
+    /// Of tasks by class: the classes of each.
+    ByClass {
+        /// `[task] = [classes …]`.
+        classes: Vec<Vec<Class>>,
     },
     /// Of target-distractor tasks: how many images there are of each kind.
     TargetDistractor(ImageCounts),

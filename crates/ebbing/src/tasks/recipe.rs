@@ -1,6 +1,6 @@
 //! The recipe file: a data set, its preprocessing and a protocol, or users' own tasks, in TOML.
 
-use super::{Interpolated, PostSteps, Protocol, TaskSequence, TasksFile, WithContext};
+use super::{ByClass, Interpolated, PostSteps, Protocol, TaskSequence, TasksFile, WithContext};
 use crate::data::{Dataset, KnownSet, Order, Preprocess, Sources, Whiten};
 use crate::error::{Error, Result};
 use crate::plan::Sizes;
@@ -29,6 +29,7 @@ pub enum TaskOrigin {
 /// order = [2, 1, 3]           # optional: the tasks in another order, by number
 /// data = "mnist"              # default "mnist-sample"; with a "/": a file or folder, relative to this file
 /// # or: tasks = "own.npz"     # instead of data and [protocol]
+/// # classes_per_task = 10     # with tasks: one set of examples becomes tasks of so many classes
 ///
 /// [preprocess]                # default: the paper's; of own tasks only the steps that are here
 /// order = "standard"          # or "authors": scaled before whitening too, without a ridge
@@ -66,6 +67,7 @@ struct Keys {
     order: Vec<usize>,
     data: Option<String>,
     tasks: Option<PathBuf>,
+    classes_per_task: Option<usize>,
     preprocess: Option<Preprocess>,
     protocol: Option<Protocol>,
     interpolate: Option<Interpolated>,
@@ -122,7 +124,11 @@ impl Recipe {
             TaskOrigin::Own(_) => own_preprocess(&table).map_err(|e| vec![at_line(path, text, &e)])?,
             TaskOrigin::Drawn { .. } => Some(keys.preprocess.unwrap_or_default()),
         };
-        let post = PostSteps { interpolate: keys.interpolate, context: keys.context, order: keys.order };
+        let by_class = keys.classes_per_task.map(|classes_per_task| ByClass { classes_per_task });
+        if by_class.is_some() && matches!(origin, TaskOrigin::Drawn { .. }) {
+            return refuse("ambiguous", "`classes_per_task` goes with `tasks`; a protocol has keys of its own");
+        }
+        let post = PostSteps { by_class, interpolate: keys.interpolate, context: keys.context, order: keys.order };
         Ok(Recipe { origin, preprocess, post, seed: keys.seed })
     }
 
@@ -183,7 +189,12 @@ impl Recipe {
     pub fn check(&self, sources: &Sources, seed: u64) -> Result<()> {
         match &self.origin {
             TaskOrigin::Own(file) if self.post == PostSteps::default() => file.sizes().map(|_| ()),
-            TaskOrigin::Own(file) => self.post.apply(file.copy()?, seed).map(|_| ()),
+            TaskOrigin::Own(file) => {
+                match (&self.post.by_class, self.post.interpolate.is_none() && self.post.order.is_empty()) {
+                    (Some(step), true) => file.with(|whole| step.sizes(whole, seed)).map(|_| ()),
+                    _ => self.post.apply(file.copy()?, seed).map(|_| ()),
+                }
+            }
             TaskOrigin::Drawn { data, protocol } => {
                 let source = sources.numbers(data, &self.prepared())?;
                 self.post.apply(protocol.generate(&source, seed)?, seed).map(|_| ())
@@ -201,7 +212,7 @@ impl Recipe {
 
     /// Whether another seed gives another sequence.
     pub fn varies(&self) -> bool {
-        matches!(self.origin, TaskOrigin::Drawn { .. })
+        matches!(self.origin, TaskOrigin::Drawn { .. }) || self.post.by_class.is_some()
     }
 
     /// The sizes of a sequence, for estimates: nothing is drawn, and no known data set is read.
@@ -218,7 +229,10 @@ impl Recipe {
     /// As for [`Recipe::sizes`].
     pub fn sizes_with(&self, dim_of: &dyn Fn(&str) -> Result<usize>) -> Result<Sizes> {
         let mut sizes = match &self.origin {
-            TaskOrigin::Own(file) => file.sizes()?,
+            TaskOrigin::Own(file) => match &self.post.by_class {
+                Some(step) => file.with(|whole| step.sizes(whole, self.seed))?,
+                None => file.sizes()?,
+            },
             TaskOrigin::Drawn { data, protocol } => protocol.sizes(dim_of(data)?)?,
         };
         let (steps, context) = (self.post.interpolate.as_ref(), self.post.context.as_ref());
@@ -296,7 +310,17 @@ fn check_keys(path: &Path, table: &toml::Table) -> Vec<Error> {
     check(
         "a key",
         table,
-        &owned(&["seed", "order", "data", "tasks", "preprocess", "protocol", "interpolate", "context"]),
+        &owned(&[
+            "seed",
+            "order",
+            "data",
+            "tasks",
+            "classes_per_task",
+            "preprocess",
+            "protocol",
+            "interpolate",
+            "context",
+        ]),
     );
     let sub = |name: &str| table.get(name).and_then(toml::Value::as_table);
     if let Some(preprocess) = sub("preprocess") {

@@ -468,7 +468,9 @@ fn bad_input_is_refused_in_one_sentence() {
     let mut twins = random_task(&mut Stream::new(9, "tasks", 0), 6, 10);
     (0..10).for_each(|j| twins.x[(5, j)] = twins.x[(1, j)]);
     (twins.y[(1, 0)], twins.y[(5, 0)], twins.y[(0, 0)]) = (1.0, -1.0, 1.0);
-    refuse(&settings, twins, "rows 2 and 6 are the same input");
+    assert_eq!(pair(&sound, &twins, &settings, &Context::default()).unwrap().ranks, [6, 5]);
+    (0..10).for_each(|j| twins.x[(5, j)] *= 2.0);
+    refuse(&settings, twins, "rows 2 and 6 are proportional");
     let fine = || random_task(&mut Stream::new(10, "tasks", 0), 6, 10);
     refuse(&OrderParameterSettings { ridge: -1.0, ..settings }, fine(), "ridge");
     refuse(&OrderParameterSettings { sigma2: 0.0, ..settings }, fine(), "sigma2");

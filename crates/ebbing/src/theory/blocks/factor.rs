@@ -1,6 +1,7 @@
 //! `K = [[K_cc, K_co], [K_oc, K_oo]]` of a task, factored so that the block of the inputs common to all tasks is factored once.
 
 use super::kernels::{KernelSource, Kernels, Points, Which};
+use super::repeats::Repeats;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, PseudoInverse, Scale, matmul, matmul_into};
 use crate::rng::Stream;
@@ -19,6 +20,8 @@ pub(crate) enum Factor {
     Blocks { common: Option<Arc<Cholesky>>, w: Mat<f64>, own: Cholesky },
     /// At a stated rank.
     Pseudo(PseudoInverse),
+    /// The pseudo-inverse of a kernel of which some rows are the same input: the factor of the different ones.
+    Repeated { repeats: Repeats, of: Box<Factor> },
 }
 
 impl Factor {
@@ -56,6 +59,24 @@ impl Factor {
         Factor::extend(&first, k_oc, k_oo, ridge, name).or_else(|_| Factor::plain(k, ridge, name))
     }
 
+    /// The factor of `[[K_cc, K_co], [K_oc, K_oo]]` where `repeats` says which own inputs are the same: `make` is given the kernels
+    /// of the different ones, and what to call them.
+    ///
+    /// # Errors
+    /// What `make` says.
+    pub fn of_distinct(
+        repeats: Option<Repeats>,
+        (k_oc, k_oo): (MatRef<'_, f64>, MatRef<'_, f64>),
+        name: &str,
+        make: impl FnOnce(MatRef<'_, f64>, MatRef<'_, f64>, &str) -> Result<Factor>,
+    ) -> Result<Factor> {
+        let Some(repeats) = repeats else { return make(k_oc, k_oo, name) };
+        let repeats = repeats.below(k_oc.ncols());
+        let (oc, oo) = (repeats.distinct_rows(k_oc), repeats.distinct(k_oo));
+        let of = make(oc.as_ref(), oo.as_ref(), &format!("{name} (of its different inputs)"))?;
+        Ok(Factor::Repeated { repeats, of: Box::new(of) })
+    }
+
     /// The pseudo-inverse that keeps eigenvalues above `tolerance` of the largest.
     pub fn pseudo(k: MatRef<'_, f64>, tolerance: f64, name: &str) -> Result<Factor> {
         Ok(Factor::Pseudo(PseudoInverse::factor(k, Some(tolerance), name)?))
@@ -82,6 +103,7 @@ impl Factor {
         match self {
             Factor::Blocks { common, own, .. } => common.as_ref().map_or(0, |c| c.size()) + own.size(),
             Factor::Pseudo(inverse) => inverse.rank(),
+            Factor::Repeated { of, .. } => of.rank(),
         }
     }
 
@@ -89,6 +111,9 @@ impl Factor {
     pub fn solve(&self, b: MatRef<'_, f64>) -> Mat<f64> {
         let (common, w, own) = match self {
             Factor::Pseudo(inverse) => return inverse.solve(b),
+            Factor::Repeated { repeats, of } => {
+                return repeats.divided(of.solve(repeats.average(b).as_ref()).as_ref());
+            }
             Factor::Blocks { common: None, own, .. } => return own.solve(b),
             Factor::Blocks { common: Some(common), w, own } => (common, w, own),
         };
@@ -106,6 +131,14 @@ impl Factor {
     pub fn unlearned(&self, b: MatRef<'_, f64>) -> Option<Mat<f64>> {
         match self {
             Factor::Pseudo(inverse) => Some(b - inverse.project(b)),
+            Factor::Repeated { repeats, of } => {
+                let mean = repeats.average(b);
+                let mut left = b - repeats.repeated(mean.as_ref());
+                if let Some(more) = of.unlearned(mean.as_ref()) {
+                    left += repeats.repeated(more.as_ref());
+                }
+                Some(left)
+            }
             Factor::Blocks { .. } => None,
         }
     }
@@ -124,7 +157,14 @@ impl Factor {
     ///
     /// With the common inputs first, `L_b^{-1} K_ba L_a^{-T}` is the identity on them and zero between them and the rest.
     pub fn overlap(&self, other: &Factor, mut k_ba: Mat<f64>) -> f64 {
+        if let Factor::Repeated { repeats, of } = self {
+            return of.overlap(other, repeats.average(k_ba.as_ref()));
+        }
+        if let Factor::Repeated { repeats, of } = other {
+            return self.overlap(of, repeats.average(k_ba.transpose()).transpose().to_owned());
+        }
         let half = match self {
+            Factor::Repeated { .. } => k_ba,
             Factor::Pseudo(inverse) => inverse.half_solve(k_ba.as_ref()),
             Factor::Blocks { common, w, own } => {
                 if let (Some(_), Factor::Blocks { w: w_a, .. }) = (common, other) {
@@ -135,6 +175,7 @@ impl Factor {
             }
         };
         let (shared, whole) = match other {
+            Factor::Repeated { .. } => (0, half),
             Factor::Pseudo(inverse) => (0, inverse.half_solve(half.transpose())),
             Factor::Blocks { common, own, .. } => {
                 (common.as_ref().map_or(0, |c| c.size()), own.half_solve(half.transpose()))
@@ -163,8 +204,10 @@ impl Factor {
     /// An estimate of `‖K‖₁ ‖K^{-1}‖₂` for a kernel of `n` rows and of one-norm `norm`: two steps of inverse iteration on
     /// two random vectors, which find the smallest eigenvalue to within a small factor.
     pub fn condition(&self, n: usize, norm: f64) -> f64 {
-        if let Factor::Pseudo(inverse) = self {
-            return inverse.smallest_kept().map_or(1.0, |smallest| norm / smallest);
+        match self {
+            Factor::Pseudo(inverse) => return inverse.smallest_kept().map_or(1.0, |smallest| norm / smallest),
+            Factor::Repeated { of, .. } => return of.condition(of.rank(), norm),
+            Factor::Blocks { .. } => {}
         }
         let mut stream = Stream::new(0, "condition probes", n as u64);
         let probe = Mat::from_fn(n, 2, |_, _| stream.normal());
@@ -181,6 +224,13 @@ impl Factor {
 }
 
 impl Kernels {
+    /// Which points are the same input, where the kernel of all of them cannot be inverted: with a temperature it can, and features
+    /// have pseudo-inverses anyway.
+    pub fn repeats(&self, points: Points<'_>, ridge: f64) -> Option<Repeats> {
+        let features = matches!(self.source, KernelSource::Features { .. });
+        if ridge > 0.0 || features { None } else { Repeats::of(points) }
+    }
+
     /// One kernel of a set of points with itself plus `ridge`, inverted, and its condition number: of features without ridge
     /// the pseudo-inverse where it must be.
     ///
@@ -192,7 +242,11 @@ impl Kernels {
         let factor = if matches!(self.source, KernelSource::Features { .. }) && ridge == 0.0 {
             Factor::of_features(k.as_ref(), &matrix)?
         } else {
-            Factor::plain(k.as_ref(), ridge, &matrix)?
+            let none: Mat<f64> = Mat::zeros(k.nrows(), 0);
+            let kernels = (none.as_ref(), k.as_ref());
+            Factor::of_distinct(self.repeats(points, ridge), kernels, &matrix, |_, k, name| {
+                Factor::plain(k, ridge, name)
+            })?
         };
         let nothing: Mat<f64> = Mat::zeros(k.nrows(), 0);
         let norm = one_norm(nothing.submatrix(0, 0, 0, 0), nothing.as_ref(), k.as_ref()) + ridge;
@@ -321,6 +375,55 @@ mod tests {
             let whole = one_norm(none.submatrix(0, 0, 0, 0), none.as_ref(), k.as_ref());
             assert!((norm - whole).abs() < 1e-13, "{norm} {whole}");
         }
+    }
+
+    #[test]
+    fn repeated_inputs_have_the_pseudo_inverse() {
+        let mut stream = Stream::new(3, "repeats", 0);
+        let different = Mat::from_fn(12, 30, |_, _| stream.normal());
+        // Three rows that all tasks share, then nine inputs, some of them two or three times.
+        let which = [0, 1, 2, 3, 4, 3, 5, 6, 7, 3, 8, 6, 9, 10, 11];
+        let x = Mat::from_fn(which.len(), 30, |i, j| different[(which[i], j)]);
+        let k = matmul(x.as_ref(), x.transpose());
+        let own = x.as_ref().subrows(3, 12);
+        let repeats = Repeats::of(own.into()).unwrap();
+        assert_eq!(Repeats::of(different.as_ref().into()), None);
+        let b = Mat::from_fn(which.len(), 2, |_, _| stream.normal());
+        let known = PseudoInverse::factor(k.as_ref(), Some(1e-10), "test").unwrap();
+        let common = Arc::new(Cholesky::factor(k.submatrix(0, 0, 3, 3), "test").unwrap());
+        let (k_oc, k_oo) = (k.submatrix(3, 0, 12, 3), k.submatrix(3, 3, 12, 12));
+        let extended = Factor::of_distinct(Some(repeats), (k_oc, k_oo), "test", |k_oc, k_oo, name| {
+            Factor::extend(&common, k_oc, k_oo, 0.0, name)
+        });
+        let none: Mat<f64> = Mat::zeros(which.len(), 0);
+        let whole =
+            Factor::of_distinct(Repeats::of(x.as_ref().into()), (none.as_ref(), k.as_ref()), "test", |_, k, name| {
+                Factor::plain(k, 0.0, name)
+            });
+        let (extended, whole) = (extended.unwrap(), whole.unwrap());
+        for factor in [&extended, &whole] {
+            // Rounding times condition numbers below 1e3.
+            assert!((factor.solve(b.as_ref()) - known.solve(b.as_ref())).norm_max() < 1e-12);
+            let left = &b - known.project(b.as_ref());
+            assert!((factor.unlearned(b.as_ref()).unwrap() - left).norm_max() < 1e-12);
+            assert_eq!(factor.rank(), 12);
+        }
+        // A row that occurs w times at temperature 1/β is one row at 1/(wβ); as β → ∞ only the average counts, off by 1/β.
+        let beta = 1e7;
+        let warm = Factor::plain(k.as_ref(), 1.0 / beta, "test").unwrap();
+        let f = |u: Mat<f64>| matmul(k.as_ref(), u.as_ref());
+        assert!((f(warm.solve(b.as_ref())) - f(whole.solve(b.as_ref()))).norm_max() < 1e-5);
+        // The overlap of two tasks with repeats, and of one with another that has none.
+        let other = Mat::from_fn(8, 30, |_, _| stream.normal());
+        let k_other = matmul(other.as_ref(), other.transpose());
+        let plain = Factor::plain(k_other.as_ref(), 0.0, "test").unwrap();
+        let between = matmul(other.as_ref(), x.transpose());
+        let pseudo = Factor::Pseudo(known);
+        let (a, b) = (plain.overlap(&whole, between.clone()), plain.overlap(&pseudo, between.clone()));
+        assert!((a - b).abs() < 1e-11, "{a} {b}");
+        let turned = whole.overlap(&plain, between.transpose().to_owned());
+        assert!((turned - b).abs() < 1e-11, "{turned} {b}");
+        assert!((whole.overlap(&whole, k.clone()) - 12.0).abs() < 1e-11);
     }
 
     #[test]

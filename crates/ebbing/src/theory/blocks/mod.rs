@@ -4,5 +4,6 @@ pub(crate) mod factor;
 pub(crate) mod feature_space;
 pub(crate) mod inputs;
 pub(crate) mod kernels;
+pub(crate) mod repeats;
 pub(crate) mod shared;
 pub(crate) mod table;

@@ -144,7 +144,7 @@ impl Shared {
         }
         let places: Vec<HashMap<usize, usize>> =
             numbers.iter().map(|task| task.iter().enumerate().map(|(row, &number)| (number, row)).collect()).collect();
-        // A number that appears twice in a task (which a ridge allows) stays with the task's own rows.
+        // A number that appears twice in a task stays with the task's own rows.
         let repeated: HashSet<usize> = numbers.iter().flat_map(|task| repeated(task)).collect();
         let everywhere = |n: &&usize| !repeated.contains(n) && places.iter().all(|place| place.contains_key(n));
         let common: Vec<usize> = numbers[0].iter().filter(everywhere).copied().collect();
@@ -217,35 +217,20 @@ pub(crate) fn number(given: &[TaskInput<'_>]) -> Vec<Vec<usize>> {
     }
 }
 
-/// Refuses tasks from which nothing can be learned: one example, targets that are all zero, and where `exact` (no temperature)
-/// the same input with different targets.
+/// Refuses tasks from which nothing can be learned: one example, targets that are all zero.
 ///
 /// # Errors
-/// [`Error::Data`] that names the task and the rows.
-pub(crate) fn check(given: &[TaskInput<'_>], numbers: &[Vec<usize>], exact: bool) -> Result<()> {
+/// [`Error::Data`] that names the task.
+pub(crate) fn check(given: &[TaskInput<'_>]) -> Result<()> {
     if given.is_empty() {
         return Err(Error::data("the task sequence", "it holds no task; at least one is needed"));
     }
-    for (task, numbers) in given.iter().zip(numbers) {
-        let (p, y) = (task.examples(), task.y);
+    for task in given {
+        let p = task.examples();
         if p < 2 {
             return Err(Error::data(&task.name, format!("it has {p} example; at least two are needed")));
         }
-        let same = |i: usize, k: usize| (0..y.ncols()).all(|j| y[(i, j)] == y[(k, j)]);
-        some_target(&task.name, y)?;
-        let mut first: HashMap<usize, usize> = HashMap::new();
-        for (row, number) in numbers.iter().enumerate().filter(|_| exact) {
-            let earlier = *first.entry(*number).or_insert(row);
-            if !same(row, earlier) {
-                let problem = format!(
-                    "rows {} and {} are the same input with different targets, which no network can learn; remove \
-                     one, or set a temperature (finite beta)",
-                    earlier + 1,
-                    row + 1
-                );
-                return Err(Error::data(&task.name, problem));
-            }
-        }
+        some_target(&task.name, task.y)?;
     }
     Ok(())
 }

@@ -436,7 +436,7 @@ impl Forecast {
             _ => None,
         };
         beside.keep = keep;
-        let mut about = About::of(first, count);
+        let mut about = About::of(first, settings, count);
         if closest.is_some() && settings.compares_heads(first) {
             let plain = ClosedHeadSettings { random_features: 0, joint_examples: 0, ..Default::default() };
             match closed_heads(first, &plain, &parts.next("heads in closed form")?) {
@@ -500,13 +500,14 @@ struct About {
 }
 
 impl About {
-    fn of(sequence: &TaskSequence, seeds: usize) -> About {
+    fn of(sequence: &TaskSequence, settings: &ForecastSettings, seeds: usize) -> About {
+        let repeats = sequence.repeat_note().filter(|_| settings.theory.beta.is_infinite());
         About {
             seeds,
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
-            drawn: sequence.settings.protocol.is_some(),
+            drawn: sequence.settings.protocol.is_some() || sequence.settings.by_class.is_some(),
             whitened: sequence.settings.is_whitened(),
-            notes: sequence.target_notes(),
+            notes: sequence.target_notes().into_iter().chain(repeats).collect(),
         }
     }
 

@@ -84,7 +84,7 @@ impl ForecastOrders {
         }
         context.plan().check("the forecasts of all orders of these tasks", &sequence.sizes(), kept)?;
         let given = Inputs::Network(sequence).given(settings.theory.bias2)?;
-        shared::check(&given, &shared::number(&given), settings.theory.beta.is_infinite())?;
+        shared::check(&given)?;
         context.run(|| Self::made(sequence, settings, context))
     }
 
@@ -100,7 +100,7 @@ impl ForecastOrders {
         let found = (settings.order && sequence.tasks.len() > 1).then(|| engine.best(&parts(3)));
         let found = found.transpose()?;
         let mut orders = ForecastOrders {
-            answer: About::of(sequence, 1),
+            answer: About::of(sequence, settings, 1),
             settings: settings.clone(),
             best: None,
             computed: Computed { engine: super::Engine::Memory, bytes: kept(&sequence.sizes()).bytes, residual: None },

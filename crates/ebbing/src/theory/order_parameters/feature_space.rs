@@ -42,8 +42,7 @@ pub(super) fn all_pairs(
     settings: &OrderParameterSettings,
     given: &[TaskInput<'_>],
 ) -> Result<Vec<PairOrderParameters>> {
-    // Equal features may have different targets: nothing asks which are equal.
-    check(given, &vec![vec![]; given.len()], false)?;
+    check(given)?;
     let trained: Vec<TaskInput<'_>> = given.iter().map(|task| TaskInput { test: None, ..task.clone() }).collect();
     let shared = Shared::nothing(&trained);
     let mut tasks = vec![];

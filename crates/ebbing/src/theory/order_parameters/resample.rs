@@ -8,7 +8,7 @@ use crate::linalg::{Cholesky, Mat, MatRef};
 use crate::rng::Stream;
 use crate::stats::number::{significant, within};
 use crate::theory::blocks::factor::Factor;
-use crate::theory::blocks::kernels::KernelSource;
+use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::Prepared;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -219,7 +219,7 @@ fn upwards(value: f64) -> String {
 /// Intervals for both orders of a pair with the given values.
 pub(super) fn intervals(
     settings: &OrderParameterSettings,
-    source: &KernelSource,
+    kernels: &Kernels,
     cross: &Cross<'_>,
     k_oo: &[Mat<f64>; 2],
     tasks: [&Prepared; 2],
@@ -228,7 +228,7 @@ pub(super) fn intervals(
 ) -> Result<[Interval; 2]> {
     let mut stream = Stream::new(settings.seed, "order parameters: resamples", index);
     let drawn = (0..settings.resamples)
-        .map(|_| resample(settings, source, cross, k_oo, tasks, &mut stream))
+        .map(|_| resample(settings, kernels, cross, k_oo, tasks, &mut stream))
         .collect::<Result<Vec<[OrderParameters; 2]>>>()?;
     // The shared inputs, and each task's own.
     let parts = [cross.cc.nrows(), k_oo[0].nrows(), k_oo[1].nrows()];
@@ -253,7 +253,7 @@ pub(super) fn intervals(
 /// The order parameters of nine tenths of the examples.
 fn resample(
     settings: &OrderParameterSettings,
-    source: &KernelSource,
+    kernels: &Kernels,
     cross: &Cross<'_>,
     k_oo: &[Mat<f64>; 2],
     tasks: [&Prepared; 2],
@@ -273,7 +273,9 @@ fn resample(
     let mut norms = [0.0; 2];
     for t in 0..2 {
         let k = part(k_oo[t].as_ref(), &own[t], &own[t]);
-        factors.push(invert(settings, source, factor_cc.as_ref(), own_c[t].as_ref(), k.as_ref(), &tasks[t].name)?);
+        let points = tasks[t].own.points().select(&own[t]);
+        let parts = (own_c[t].as_ref(), k.as_ref());
+        factors.push(invert(settings, kernels, points.points(), factor_cc.as_ref(), parts, &tasks[t].name)?);
         let n = cross.cc.nrows();
         let rows: Vec<usize> = common.iter().copied().chain(own[t].iter().map(|i| n + i)).collect();
         let y = &tasks[t].y;
@@ -286,7 +288,7 @@ fn resample(
         }
     }
     let overlap = factors[1].overlap(&factors[0], k21.clone());
-    let rank = rank(&factors[0], source).min(rank(&factors[1], source));
+    let rank = rank(&factors[0], &kernels.source).min(rank(&factors[1], &kernels.source));
     let cross = Cross { cc: cc.as_ref(), own_c: [own_c[0].as_ref(), own_c[1].as_ref()], k21: k21.as_ref() };
     let y = [&targets[0], &targets[1]];
     let factors = ([&factors[0], &factors[1]], settings.ridge);

@@ -96,7 +96,7 @@ impl<'a> Tasks<'a> {
             return Err(Error::setting("resamples or shuffles", resampled, expected));
         }
         let numbers = number(given);
-        check(given, &numbers, settings.ridge == 0.0 && network)?;
+        check(given)?;
         // A ridge belongs to each task's own kernel, not to the kernel between tasks, so it leaves nothing to share.
         let share = network && settings.ridge == 0.0;
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
@@ -127,7 +127,7 @@ impl<'a> Tasks<'a> {
         let k_oc = self.kernels.block(Which::NNGP, own, self.shared.common.points())?;
         let k_oo = self.kernels.symmetric(Which::NNGP, own)?;
         let label = &self.shared.tasks[t].name;
-        let factor = invert(self.settings, &self.kernels.source, common, k_oc.as_ref(), k_oo.as_ref(), label)?;
+        let factor = invert(self.settings, &self.kernels, own, common, (k_oc.as_ref(), k_oo.as_ref()), label)?;
         let size = self.k_cc.nrows() + k_oo.nrows();
         let mut trials = None;
         if self.settings.resamples > 0 {
@@ -194,7 +194,7 @@ impl<'a> Tasks<'a> {
         let cross =
             Cross { cc: self.k_cc.as_ref(), own_c: [self.each[i].k_oc.as_ref(), self.each[j].k_oc.as_ref()], k21 };
         let tasks = [&self.shared.tasks[i], &self.shared.tasks[j]];
-        intervals(self.settings, &self.kernels.source, &cross, &k_oo, tasks, values, stream).map(Some)
+        intervals(self.settings, &self.kernels, &cross, &k_oo, tasks, values, stream).map(Some)
     }
 }
 
@@ -211,30 +211,33 @@ fn finite(values: &[super::OrderParameters; 2], names: [&String; 2]) -> Result<(
     })
 }
 
-/// The inverse of `[[K_cc, K_co], [K_oc, K_oo]]`: of features and given kernels the pseudo-inverse where it must be.
+/// The inverse of `[[K_cc, K_co], [K_oc, K_oo]]`, `own` the points that are not common: of features and given kernels the
+/// pseudo-inverse where it must be.
 pub(super) fn invert(
     settings: &OrderParameterSettings,
-    source: &KernelSource,
+    kernels: &Kernels,
+    own: Points<'_>,
     common: Option<&Arc<Cholesky>>,
-    k_oc: MatRef<'_, f64>,
-    k_oo: MatRef<'_, f64>,
+    (k_oc, k_oo): (MatRef<'_, f64>, MatRef<'_, f64>),
     label: &str,
 ) -> Result<Factor> {
     let name = format!("the kernel of {label}");
-    let exact = match common {
-        Some(common) => Factor::extend(common, k_oc, k_oo, 0.0, &name),
-        None => Factor::plain(k_oo, settings.ridge, &name),
-    };
-    let singular = match &exact {
-        Err(error) => matches!(error, Error::NotPositiveDefinite { .. }),
-        Ok(factor) => common.is_none() && settings.ridge == 0.0 && factor.is_singular(k_oo),
-    };
-    match source {
-        KernelSource::Features { .. } | KernelSource::Table { .. } if singular => {
-            Factor::pseudo(with_ridge(k_oo, settings.ridge).as_ref(), settings.rank_tolerance, &name)
+    let repeats = kernels.repeats(own, settings.ridge);
+    let may_be_singular = matches!(kernels.source, KernelSource::Features { .. } | KernelSource::Table { .. });
+    Factor::of_distinct(repeats, (k_oc, k_oo), &name, |k_oc, k_oo, name| {
+        let exact = match common {
+            Some(common) => Factor::extend(common, k_oc, k_oo, 0.0, name),
+            None => Factor::plain(k_oo, settings.ridge, name),
+        };
+        let singular = match &exact {
+            Err(error) => matches!(error, Error::NotPositiveDefinite { .. }),
+            Ok(factor) => common.is_none() && settings.ridge == 0.0 && factor.is_singular(k_oo),
+        };
+        if singular && may_be_singular {
+            return Factor::pseudo(with_ridge(k_oo, settings.ridge).as_ref(), settings.rank_tolerance, name);
         }
-        _ => exact,
-    }
+        exact
+    })
 }
 
 /// What γ_feature is divided by: with a ridge every direction is inverted, but only as many exist as there are features.

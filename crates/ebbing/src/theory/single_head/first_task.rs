@@ -16,7 +16,8 @@ use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, PointSet};
-use crate::theory::blocks::shared::{self, Shared};
+use crate::theory::blocks::repeats::Repeats;
+use crate::theory::blocks::shared::{self, Prepared, Shared};
 use crate::theory::operator::{self, Operator};
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ pub fn forgetting_of_first(
     let mut passes = vec![];
     for settings in theories {
         check(settings)?;
-        shared::check(&given, &numbers, settings.beta.is_infinite())?;
+        shared::check(&given)?;
         let kernels = Kernels::new(inputs.source(settings.architecture, settings.checked()?), settings.limit()?)?;
         let [first, later] = [1, 2].map(|s| slots.of(&kernels, settings, s));
         passes.push(Pass::new(settings.ridge(), first?, later?));
@@ -233,7 +234,7 @@ impl Operator for Several<'_> {
         let mut duals = vec![];
         for (n, (pass, rest)) in self.passes.iter_mut().zip(rest).enumerate() {
             self.now = n;
-            duals.push(pass.solve(b, &self.shared.tasks[b].name, &self.blocks, &rest)?);
+            duals.push(pass.solve(b, &self.shared.tasks[b], &self.blocks, &rest)?);
         }
         Ok(duals)
     }
@@ -282,17 +283,18 @@ impl Pass {
     }
 
     /// `K̃_bb^{-1} R`.
-    fn solve(&mut self, b: usize, task: &str, blocks: &Blocks, rest: &Mat<f64>) -> Result<Mat<f64>> {
+    fn solve(&mut self, b: usize, task: &Prepared, blocks: &Blocks, rest: &Mat<f64>) -> Result<Mat<f64>> {
         let kernel = self.kernel(b);
         let [k_cc, k_oc, k_oo] = [&blocks.k_cc, &blocks.k_oc, &blocks.k_oo].map(|all| all[kernel].as_ref());
-        let name = format!("the kernel of {task}");
-        let factor = if k_cc.nrows() == 0 {
-            Factor::plain(k_oo, self.ridge, &name)?
-        } else {
-            Factor::extend(&self.common_factor(b, k_cc)?, k_oc, k_oo, self.ridge, &name)?
-        };
+        let name = format!("the kernel of {}", task.name);
+        let common = if k_cc.nrows() == 0 { None } else { Some(self.common_factor(b, k_cc)?) };
+        let repeats = if self.ridge > 0.0 { None } else { Repeats::of(task.own.points()) };
+        let factor = Factor::of_distinct(repeats, (k_oc, k_oo), &name, |k_oc, k_oo, name| match &common {
+            None => Factor::plain(k_oo, self.ridge, name),
+            Some(common) => Factor::extend(common, k_oc, k_oo, self.ridge, name),
+        })?;
         let condition = factor.condition(rest.nrows(), one_norm(k_cc, k_oc, k_oo) + self.ridge);
-        self.digits = self.digits.min(digits(condition, task)?);
+        self.digits = self.digits.min(digits(condition, &task.name)?);
         Ok(factor.solve(rest.as_ref()))
     }
 
@@ -424,14 +426,17 @@ mod tests {
         let rf = SingleHeadSettings::default();
         refused(SingleHeadSettings { mode: Mode::Gibbs, lambda: 1.0, ..rf }, "lambda");
         refused(SingleHeadSettings { variance: true, ..rf }, "variance");
-        // A singular kernel is named with the rows that were given.
+        // A singular kernel is named with the rows that were given; a repeated one is learned.
         let mut twice = sequence.clone();
-        let Task { x, y, .. } = &mut twice.tasks[1];
-        for j in 0..x.ncols() {
-            x[(7, j)] = x[(4, j)];
-        }
-        y[(7, 0)] = y[(4, 0)];
+        let again = |task: &mut Task, by: f64| (0..task.x.ncols()).for_each(|j| task.x[(7, j)] = by * task.x[(4, j)]);
+        again(&mut twice.tasks[1], 2.0);
         let alone = SingleHead::new(&twice, &rf, &crate::Context::default()).unwrap_err().to_string();
         assert_eq!(forgetting_of_first(&twice, &[rf], &crate::Context::default()).unwrap_err().to_string(), alone);
+        let task = &mut twice.tasks[1];
+        (0..task.x.ncols()).for_each(|j| task.x[(7, j)] = task.x[(4, j)]);
+        let alone = SingleHead::new(&twice, &rf, &crate::Context::default()).unwrap().forgetting().unwrap();
+        let first = &forgetting_of_first(&twice, &[rf], &crate::Context::default()).unwrap()[0].forgetting[0];
+        // Rounding times condition numbers below 1e4.
+        assert!((0..2).all(|t| (first[t] - alone[t][0]).abs() < 1e-10), "{first:?} {alone:?}");
     }
 }

@@ -211,15 +211,24 @@ impl<'a> Pass<'a> {
         if let (KernelSource::Features { .. }, true) = (&self.kernels.source, self.ridge == 0.0) {
             return Factor::of_features(k_oo, &name);
         }
+        let repeats = self.kernels.repeats(self.shared.tasks[b].own.points(), self.ridge);
         if self.shared.common.len() == 0 {
-            return match self.beginning(b, k_oo, &name) {
+            let beginning = if repeats.is_none() { self.beginning(b, k_oo, &name) } else { None };
+            return match beginning {
                 Some(Ok(first)) => Factor::continued(first, k_oo, self.ridge, &name),
                 Some(Err(error)) => Err(error),
-                None => Factor::plain(k_oo, self.ridge, &name),
+                None => {
+                    Factor::of_distinct(repeats, (k_oc, k_oo), &name, |_, k, name| Factor::plain(k, self.ridge, name))
+                }
             };
         }
-        let extended = self.common_factor(b).and_then(|c| Factor::extend(&c, k_oc, k_oo, self.ridge, &name));
-        extended.map_err(|error| self.named_rows(b, error, &name))
+        let whole = repeats.is_none();
+        let extended = self.common_factor(b).and_then(|common| {
+            Factor::of_distinct(repeats, (k_oc, k_oo), &name, |k_oc, k_oo, name| {
+                Factor::extend(&common, k_oc, k_oo, self.ridge, name)
+            })
+        });
+        extended.map_err(|error| if whole { self.named_rows(b, error, &name) } else { error })
     }
 
     /// The factor of what task b's inputs begin with, where it is kept.

@@ -69,6 +69,9 @@ const ONE_NETWORK: &str = "present outputs, and features of each output apart, a
 /// A wide network with one readout that has learned a sequence of tasks:
 /// `<f_T(x)> = Σ_{t≤T} K̃_Tt(x,X_t) ū_t`, `ū = 𝓛^{-1} Y`, 𝓛 block lower-triangular with blocks `K̃_ts(X_t,X_s)`.
 ///
+/// Inputs that a task holds more than once are learned, equal ones with different targets as their average where there is no
+/// temperature; losses and accuracies are of every example with its own target.
+///
 /// `𝓛^{-1}` is applied by forward substitution, with one Cholesky factor per task. Memory for means is that of a few
 /// kernel blocks: at most [`SingleHeadSettings::keep_bytes`] beside three blocks of one task, plus P·T. Features of which some task
 /// has fewer than examples are learned as a linear head, `W_t = W_{t−1} + (C_t + 1/β)^{-1} X_tᵀ(Y_t − X_t W_{t−1})/d` with
@@ -108,7 +111,7 @@ impl SingleHead {
     ///
     /// # Errors
     /// [`Error::Setting`] for a setting out of its range; [`Error::Data`] for tasks that do not fit together or cannot be
-    /// learned (one example, targets that are all zero, the same input with different targets, NaN), for a mode that features or given
+    /// learned (one example, targets that are all zero, NaN), for a mode that features or given
     /// kernels do not have, and for kernels that are not square or not symmetric; [`Error::NotPositiveDefinite`] and
     /// [`Error::LostAccuracy`] for kernels that are singular, or nearly so.
     pub fn new<'a>(
@@ -137,11 +140,7 @@ impl SingleHead {
     /// The same with kernels that may serve others too.
     fn learn_with(settings: SingleHeadSettings, kernels: Arc<Kernels>, given: &[TaskInput<'_>]) -> Result<SingleHead> {
         let numbers = shared::number(given);
-        shared::check(
-            given,
-            &numbers,
-            settings.beta.is_infinite() && !matches!(kernels.source, KernelSource::Features { .. }),
-        )?;
+        shared::check(given)?;
         if settings.variance && given.iter().any(TaskInput::has_start) {
             return Err(Error::setting("variance", true, format!("must be false: {ONE_NETWORK}")));
         }

@@ -23,7 +23,7 @@ use crate::tasks::TaskSequence;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
 use crate::theory::blocks::shared::{self, TaskInput};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The outcome of a sequence for each of several amounts of what the settings' replay stores (0: nothing), from one set of kernels
@@ -118,7 +118,12 @@ impl<'a> Curve<'a> {
             return Ok(None);
         }
         let numbers = shared::number(given);
-        shared::check(given, &numbers, settings.beta.is_infinite())?;
+        shared::check(given)?;
+        // Without a temperature the kernel of repeated inputs has a pseudo-inverse, no factor that could be extended.
+        let repeated = |task: &Vec<usize>| task.iter().collect::<HashSet<_>>().len() < task.len();
+        if settings.beta.is_infinite() && numbers.iter().any(repeated) {
+            return Ok(None);
+        }
         let (mut rows, mut places) = (vec![], HashMap::new());
         let mut seen = vec![];
         for task in &numbers {

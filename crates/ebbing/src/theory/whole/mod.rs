@@ -145,7 +145,7 @@ pub(crate) fn forecast(
     let given: Vec<TaskInput<'_>> =
         sequence.tasks.iter().enumerate().map(|(t, task)| TaskInput::of_task(t, task)).collect();
     let numbers = number(&given);
-    check(&given, &numbers, theory.beta.is_infinite())?;
+    check(&given)?;
     if theory.beta.is_infinite() {
         refuse_repeated(&given, &numbers)?;
     }

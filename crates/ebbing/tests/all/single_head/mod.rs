@@ -4,6 +4,7 @@ mod bad_input;
 mod definition;
 mod limits;
 mod present;
+mod repeats;
 mod replay;
 mod sources;
 
@@ -12,7 +13,7 @@ use ebbing::Context;
 use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, Mat, MatRef, matmul};
 use ebbing::rng::Stream;
-use ebbing::theory::single_head::{Mode, SingleHeadSettings};
+use ebbing::theory::single_head::{Mode, Replay, Selection, SingleHeadSettings};
 use ebbing::theory::{Inputs, KernelTable, KernelTask};
 use ebbing::{Error, Kernel, SingleHead, Task, TaskSequence};
 

@@ -122,6 +122,61 @@ fn strings_are_classes_and_no_inputs() {
 }
 
 #[test]
+fn one_set_has_its_arrays_under_any_of_their_usual_names() {
+    let labels = || whole(&[6], &[2, 0, 1, 2, 0, 1]);
+    let known =
+        load(&[("x", inputs(6, 3, 0)), ("y", labels()), ("x_test", inputs(6, 3, 40)), ("y_test", labels())]).unwrap();
+    for [x, y, x_test, y_test] in [
+        ["x_train", "y_train", "x_test", "y_test"],
+        ["X", "Y", "X_val", "Y_val"],
+        ["features", "labels", "test_features", "test_labels"],
+        ["trainX", "trainLabels", "testX", "testLabels"],
+        ["embeddings", "targets", "embeddings_dev", "targets_dev"],
+    ] {
+        let found =
+            load(&[(x, inputs(6, 3, 0)), (y, labels()), (x_test, inputs(6, 3, 40)), (y_test, labels())]).unwrap();
+        assert_eq!(found.tasks, known.tasks, "{x}");
+    }
+    let message = problems(&[("x", inputs(6, 3, 0)), ("features", inputs(6, 3, 0)), ("y", labels())]).remove(0);
+    assert_eq!(message, "FILE: an array name is features; x holds the same: keep one of the two");
+    let names = |all: &[&str]| Array {
+        shape: vec![all.len()],
+        values: Values::Texts(all.iter().map(|name| name.to_string()).collect()),
+    };
+    let set = |all: &[&str]| [("x", inputs(6, 3, 0)), ("y", labels()), ("class_names", names(all))];
+    let named = load(&set(&["cat", "dog", "ape"])).unwrap();
+    let classes = ["ape", "cat", "dog"].map(|name| Class::Name(name.into())).to_vec();
+    assert_eq!(named.settings.targets, Some(TargetRule::OneHot(classes)));
+    assert_eq!(row(&named.tasks[0].y, 0), [1.0, 0.0, 0.0]);
+    assert_eq!(problems(&set(&["cat", "dog"])), ["FILE, y: label 2 has no name: there are names of classes 0 to 1"]);
+}
+
+#[test]
+fn npy_files_are_read_together() {
+    let folder = TempDir::new().unwrap();
+    let write =
+        |name: &str, array: &Array| std::fs::write(folder.path().join(name), ebbing::data::to_npy(array)).unwrap();
+    let y = || whole(&[4], &[3, 8, 8, 3]);
+    write("cats_x.npy", &inputs(4, 3, 0));
+    write("cats_y.npy", &y());
+    write("dogs_x_train.npy", &inputs(4, 3, 7));
+    write("dogs_y_train.npy", &y());
+    write("dogs_x_test.npy", &inputs(4, 3, 9));
+    write("dogs_y_test.npy", &y());
+    let cats = TaskSequence::load(folder.path().join("cats_x.npy")).unwrap();
+    let dogs = TaskSequence::load(folder.path().join("dogs_y_test.npy")).unwrap();
+    assert_eq!((cats.tasks.len(), cats.settings.files.len(), cats.tasks[0].test.is_none()), (1, 2, true));
+    assert_eq!((dogs.tasks.len(), dogs.settings.files.len(), dogs.tasks[0].test.is_some()), (1, 4, true));
+    let all = TempDir::new().unwrap();
+    for t in 1..=3 {
+        std::fs::write(all.path().join(format!("x_{t}.npy")), ebbing::data::to_npy(&inputs(4, 3, 10 * t))).unwrap();
+        std::fs::write(all.path().join(format!("y_{t}.npy")), ebbing::data::to_npy(&y())).unwrap();
+    }
+    let tasks = TaskSequence::load(all.path()).unwrap();
+    assert_eq!((tasks.tasks.len(), tasks.tasks[2].x[(0, 0)]), (3, 21_f64.sin() + 30.0));
+}
+
+#[test]
 fn inputs_of_any_type_and_shape_become_rows() {
     let pixels = Array { shape: vec![2, 2, 2], values: Values::Bytes((0..8).collect()) };
     let sequence = load(&[("x_1", pixels), ("y_1", real(&[2], &[0.5, 1.5]))]).unwrap();
@@ -151,7 +206,10 @@ fn a_folder_is_read_in_the_order_of_its_names() {
     assert_eq!((found.kind.as_str(), found.shared[1][3], found.distinct), ("folder", 2, 7));
     let empty = TempDir::new().unwrap();
     let message = TaskSequence::load(empty.path()).unwrap_err().to_string();
-    assert!(message.ends_with("the number of .npz, .mat and .csv files is 0; expected at least one"), "{message}");
+    assert!(
+        message.ends_with("the number of .npz, .npy, .mat and .csv files is 0; expected at least one"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -227,7 +285,8 @@ fn paths_that_hold_no_tasks_are_refused() {
     assert!(answer(&folder.path().join("missing.csv")).contains("No such file"));
     let other = folder.path().join("tasks.dat");
     std::fs::write(&other, "1,2,3").unwrap();
-    let expected = "the ending is .dat; tasks are read from an .npz, .mat or .csv file, a folder of them, or a .toml";
+    let expected =
+        "the ending is .dat; tasks are read from an .npz, .npy, .mat or .csv file, a folder of them, or a .toml";
     assert!(answer(&other).contains(expected));
     let empty = folder.path().join("empty.npz");
     std::fs::write(&empty, "").unwrap();
@@ -294,7 +353,8 @@ fn a_check_reports_what_a_file_contains_and_costs() {
     assert_eq!(first.targets, [TargetSummary::Values(vec![(-1.0, 1), (0.0, 1), (1.0, 2)])]);
     assert!(first.norm2[0] <= first.norm2[1] && first.norm2[1] <= first.norm2[2]);
     let warned = |text: &str| assert!(found.warnings.iter().any(|w| w.contains(text)), "{text}: {:?}", found.warnings);
-    warned("task 1: 1 of 4 rows repeat an earlier input with other targets");
+    let repeats = "2 examples repeat an input of their task, 1 of which has another target: the average is learned";
+    assert!(found.notes.iter().any(|note| note.starts_with(repeats)), "{:?}", found.notes);
     warned("task 1: 4 of 4 test inputs are training inputs too");
     warned("task 2: its targets are constant");
     warned("1 of 2 tasks have test sets");
