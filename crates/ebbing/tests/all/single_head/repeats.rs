@@ -114,7 +114,7 @@ fn forecasts_and_order_parameters_take_repeats() {
             let found = Forecast::of(std::slice::from_ref(&tasks), &settings, &Context::default()).unwrap();
             let known = network.forecast().unwrap();
             for (t, s) in (0..3).flat_map(|t| (0..3).map(move |s| (t, s))) {
-                within(found.forgetting.mean[t][s], known.forgetting[t][s], 1e-10, "F");
+                within(found.forgetting.as_ref().unwrap().mean[t][s], known.forgetting[t][s], 1e-10, "F");
             }
             // The first two tasks, learned alone, are the first two of the sequence.
             within(found.pairs[0].values.f21, known.forgetting[1][0], 1e-9, "F_pair");
