@@ -7,8 +7,9 @@ use ebbing::Context;
 use ebbing::data::{Features, Part, Places, Preprocess, Source, Sources, Targets};
 use ebbing::linalg::Mat;
 use ebbing::plan::{size, time};
+use ebbing::request::CheckRequest;
 use ebbing::request::Request;
-use ebbing::tasks::{Recipe, TaskCheck, TaskOrigin, check_sequence};
+use ebbing::tasks::{Recipe, TaskCheck, TaskOrigin};
 use ebbing::{Task, TaskSequence};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -131,7 +132,7 @@ pub fn view(asked: &Asked<'_>) -> Result<Value> {
 
 fn answer(state: &State, drawn: &Drawn, context: &Context) -> Result<Value> {
     let sequence = &drawn.sequence;
-    let check = check_sequence(sequence, context.plan());
+    let check = CheckRequest::of_sequence(sequence, false, context);
     let context = state.recipe()?.post.context.map_or(0, |step| step.dim);
     let tasks: Vec<Value> = sequence
         .tasks

@@ -35,7 +35,8 @@ pub(crate) use features::{in_feature_space, orders_in_feature_space, pairs_in_fe
 pub use memory::{FreeMemory, Memory, MemoryLimit};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{
-    critical_load_cost, first_task_cost, forgetting_cost, order_cost, order_parameter_cost, phase_cost, sequence_cost,
+    closed_head_cost, critical_load_cost, first_task_cost, forgetting_cost, keep_cost, order_cost,
+    order_parameter_cost, phase_cost, sequence_cost, single_cost,
 };
 pub use threads::Threads;
 pub use whole::{KEEP_BYTES, forecast_cost, forecast_peak, in_tiles, whole_cost, whole_disk};
@@ -117,7 +118,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// Σ_t f(P_t).
-    fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
+    pub(crate) fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
         self.train.iter().map(|&p| f(p as f64)).sum()
     }
 
@@ -127,12 +128,12 @@ impl Sizes {
         (0..self.train.len()).flat_map(|t| (0..t).map(move |s| (s, t))).map(|(s, t)| f(p(s), p(t))).sum()
     }
 
-    fn largest(&self) -> f64 {
+    pub(crate) fn largest(&self) -> f64 {
         self.train.iter().copied().max().unwrap_or(0) as f64
     }
 
     /// All examples, for training and testing; in floating point, so that no size overflows.
-    fn rows(&self) -> f64 {
+    pub(crate) fn rows(&self) -> f64 {
         self.train.iter().chain(&self.test).map(|&p| p as f64).sum()
     }
 

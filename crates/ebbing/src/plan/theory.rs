@@ -39,6 +39,60 @@ pub fn forgetting_cost(sizes: &Sizes) -> Cost {
     Cost { flops, bytes: sizes.data() + 8.0 * (blocks + means) }
 }
 
+/// An operation of a product in single precision, in those of one in double precision.
+const SINGLE: f64 = 0.5;
+/// Operations of a kernel block in single precision relative to its bare product.
+const SINGLE_KERNEL: f64 = 1.3;
+/// A Cholesky factorization in single precision, in P³ operations of a product in double precision.
+const SINGLE_CHOLESKY: f64 = 0.35;
+
+/// The accuracies of trained networks in single precision: all kernel blocks once, one factor per task, products with the columns of
+/// the tasks learned by then, blocks against test inputs.
+pub fn single_cost(sizes: &Sizes) -> Cost {
+    let (total, tested, columns) = (sizes.sum(|p| p), sizes.tested(), sizes.columns as f64);
+    let dim = sizes.dim as f64;
+    // A task adds its own classes: on average half of the columns are not zero.
+    let products = SINGLE * 2.0 * 0.5 * columns * (0.5 * total * total + tested * total);
+    let kernels = SINGLE * SINGLE_KERNEL * dim * (total * total + 2.0 * tested * total);
+    let factors = SINGLE_CHOLESKY * sizes.sum(|p| p.powi(3));
+    let refined = 2.0 * 2.0 * columns / sizes.train.len().max(1) as f64 * sizes.sum(|p| p * p);
+    let blocks = 4.0 * (3.0 * sizes.largest() * sizes.largest() + (total + tested) * (dim + 2.0 * columns));
+    let outputs = 8.0 * tested * columns * 2.0;
+    Cost { flops: products + kernels + factors + refined, bytes: sizes.data() + blocks + outputs }
+}
+
+/// Amounts of replay that a curve of kept examples tries.
+const AMOUNTS: f64 = 14.0;
+
+/// The curve of final accuracy against kept examples: kernels and the factor of the largest amount once, products for every amount.
+pub fn keep_cost(sizes: &Sizes, features: bool) -> Cost {
+    if features {
+        return super::feature_forgetting_cost(sizes).times(2 * AMOUNTS as usize);
+    }
+    let (total, tested, columns) = (sizes.sum(|p| p), sizes.tested(), sizes.columns as f64);
+    // With everything kept a task learns all earlier ones again.
+    let mut learned = 0.0;
+    let mut all = Cost::default();
+    for &p in &sizes.train {
+        learned += p as f64;
+        all.flops += CHOLESKY * learned.powi(3) + AMOUNTS * 3.0 * columns * learned * learned;
+    }
+    all.flops += sizes.products() + KERNEL * 2.0 * sizes.dim as f64 * tested * total;
+    all.flops += 2.0 * AMOUNTS * columns * sizes.train.len() as f64 * total * tested;
+    let table = 8.0 * total * (total + tested);
+    Cost { flops: all.flops, bytes: sizes.data() + table + 16.0 * total * total }
+}
+
+/// Heads in closed form: second moments of all inputs, and a factor for every strength that is tried.
+pub fn closed_head_cost(sizes: &Sizes) -> Cost {
+    /// Factors of the grid of strengths, those on all examples among them.
+    const FACTORS: f64 = 20.0;
+    let (rows, d) = (sizes.sum(|p| p), sizes.dim as f64);
+    let inner = d.min(rows);
+    let flops = 2.0 * rows * d * inner + CHOLESKY * FACTORS * inner.powi(3) + 4.0 * rows * d * sizes.columns as f64;
+    Cost { flops, bytes: sizes.data() + 8.0 * 4.0 * inner * inner }
+}
+
 /// Orders that the search tries: all of up to so many tasks; of more, pairs and insertions, then rounds of all moves and swaps.
 pub(super) fn orders_tried(count: usize, exhaustive_up_to: usize) -> f64 {
     /// Rounds of moves from each of the two orders that the search begins with: a guess.

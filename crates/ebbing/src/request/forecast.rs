@@ -9,10 +9,7 @@ use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::kernels::{Activation, Architecture};
 use crate::metrics::Convention;
-use crate::plan::{
-    Cost, Memory, Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
-    order_parameter_cost, sequence_cost, whole_disk,
-};
+use crate::plan::{Cost, Memory, Sizes, in_tiles, whole_disk};
 use crate::stats::number::significant;
 use crate::tasks::{ByClass, TaskSequence, parts_of};
 use crate::theory::forecast::{Forecast, ForecastSettings};
@@ -269,10 +266,7 @@ impl ForecastRequest {
         before: &dyn Fn(&[TaskSequence], &ForecastSettings),
     ) -> Result<Forecast> {
         let sizes = sequences.first().ok_or_else(no_sequence)?.sizes();
-        super::fits("forecast", &sizes, context, |sizes| match settings.features {
-            true => self.cost_of_features(sizes),
-            false => self.cost_of(sizes, context.plan()),
-        })?;
+        super::fits("forecast", &sizes, context, |sizes| settings.cost(sizes, true, context.plan()))?;
         before(sequences, settings);
         Forecast::of(sequences, settings, context)
     }
@@ -381,32 +375,10 @@ impl ForecastRequest {
         }
     }
 
-    /// What it costs with tasks of these sizes, for one seed.
+    /// What it costs with tasks of these sizes, for one seed; test data are taken to name classes.
     pub fn cost_of(&self, sizes: &Sizes, memory: &Memory) -> Cost {
-        let one = match self.features.len() {
-            0 => forecast_cost(sizes, self.kernels(), memory),
-            layers => self.cost_of_features(sizes).times(layers),
-        };
-        // Kernels between all tasks and the covariances of what is learned there, and both as some points see them.
-        let (total, largest) =
-            (sizes.train.iter().sum::<usize>() as f64, sizes.train.iter().max().map_or(0.0, |&p| p as f64));
-        // In tiles there is no variance.
-        let spread =
-            if self.variance && !in_tiles(sizes, memory) { 8.0 * (total * total + 3.0 * total * largest) } else { 0.0 };
-        let one = Cost { bytes: one.bytes + spread, ..one };
-        // What is set beside it: other depths and penalties of one readout, widths of a readout per task at every penalty.
-        let (beside, heads) = (self.depths.len() + self.lambdas.len(), self.widths.len() * self.lambdas.len().max(1));
-        let one = if beside > 0 { one.then(forgetting_cost(sizes).times(beside)) } else { one };
-        if heads > 0 { one.then(sequence_cost(sizes).times(heads)) } else { one }
-    }
-
-    /// What one layer of features costs, for one seed.
-    pub fn cost_of_features(&self, sizes: &Sizes) -> Cost {
-        let resampled = self.bootstrap.max(self.shuffles) > 0;
-        let pairs = if resampled { order_parameter_cost(sizes) } else { feature_parameter_cost(sizes) };
-        // A spread takes kernels between all examples.
-        let one = if self.variance { forgetting_cost(sizes) } else { feature_forgetting_cost(sizes) };
-        one.then(pairs)
+        let layers = self.features.len().max(1);
+        self.settings().map_or(Cost::default(), |settings| settings.cost(sizes, true, memory).times(layers))
     }
 
     /// Bytes of disk that finished parts take while it runs, where kernels of these sizes do not fit into memory.

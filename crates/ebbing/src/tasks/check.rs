@@ -1,19 +1,13 @@
 //! What a task file holds, what can be computed with it, what that costs, and what is wrong with it.
 
-use super::labels::own_readouts;
 use super::load::{Loaded, read};
 use super::pool::{number_inputs, repeats};
 use super::{ByClass, Provenance, Task, TaskSequence};
 use crate::linalg::{Mat, MatRef};
-use crate::plan::{
-    Cost, KEEP_BYTES, Memory, Speed, forecast_cost, forecast_peak, in_tiles, order_cost, phase_cost, sequence_cost,
-    size, whole_disk,
-};
+use crate::plan::Cost;
 use serde::Serialize;
 use std::path::Path;
 
-/// Loads per λ that are assumed for the cost of a phase diagram.
-const ALPHAS: usize = 200;
 /// Target columns with more different values than this are summarized by their range.
 const FEW_VALUES: usize = 10;
 
@@ -30,7 +24,7 @@ pub struct TaskCheck {
     pub distinct: usize,
     /// What made the sequence, where there is one.
     pub settings: Option<Provenance>,
-    /// What can be computed, and what that costs here.
+    /// What can be computed, and what that costs here; filled by [`CheckRequest`](crate::request::CheckRequest).
     pub computations: Vec<Computation>,
     /// What makes the file unusable, one sentence each.
     pub problems: Vec<String>,
@@ -86,24 +80,17 @@ pub struct Computation {
     pub cost: Cost,
     /// Estimated seconds on this machine.
     pub seconds: f64,
-    /// How many of them the search for the best order of tasks takes, which `--no-order` leaves out.
-    pub order_seconds: f64,
 }
 
-/// Checks a task file: an `.npz` file, a folder of them, or a recipe; computations are planned with this memory.
+/// Checks a task file: an `.npz` file, a folder of them, or a recipe.
 ///
 /// Never fails: whatever is wrong, a missing file included, is among the problems.
-pub fn check_tasks(path: impl AsRef<Path>, memory: &Memory) -> TaskCheck {
-    check_file(path.as_ref(), None, 0, memory).0
+pub fn check_tasks(path: impl AsRef<Path>) -> TaskCheck {
+    check_file(path.as_ref(), None, 0).0
 }
 
 /// [`check_tasks`], and the tasks as far as they could be read, or as they are made of one set by class.
-pub(crate) fn check_file(
-    path: &Path,
-    by_class: Option<ByClass>,
-    seed: u64,
-    memory: &Memory,
-) -> (TaskCheck, Option<TaskSequence>) {
+pub(crate) fn check_file(path: &Path, by_class: Option<ByClass>, seed: u64) -> (TaskCheck, Option<TaskSequence>) {
     let Loaded { kind, mut sequence, mut problems } = read(path);
     if let (Some(step), Some(whole), true) = (by_class, &sequence, problems.is_empty()) {
         match step.apply(whole.clone(), seed) {
@@ -112,21 +99,18 @@ pub(crate) fn check_file(
         }
     }
     let mut report = match &sequence {
-        Some(sequence) => check_sequence(sequence, memory),
+        Some(sequence) => check_sequence(sequence),
         None => TaskCheck::default(),
     };
     report.kind = kind.into();
     report.problems = problems.iter().map(ToString::to_string).collect();
     let one_set = sequence.as_ref().and_then(TaskSequence::one_set).filter(|_| problems.is_empty());
     report.problems.extend(one_set.map(|problem| format!("{}: {problem}", path.display())));
-    if !report.problems.is_empty() {
-        report.computations.clear();
-    }
     (report, sequence)
 }
 
 /// The same checks for a sequence in memory.
-pub fn check_sequence(sequence: &TaskSequence, memory: &Memory) -> TaskCheck {
+pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
     let mut report = TaskCheck { kind: "sequence".into(), ..TaskCheck::default() };
     report.problems = sequence.problems().iter().map(ToString::to_string).collect();
     report.settings = Some(sequence.settings.clone());
@@ -149,9 +133,6 @@ pub fn check_sequence(sequence: &TaskSequence, memory: &Memory) -> TaskCheck {
             .warnings
             .push(format!("{with_test} of {all} tasks have test sets: averages over tasks leave the others out"));
     }
-    if report.problems.is_empty() {
-        report.computations = computations(sequence, with_test, memory);
-    }
     report
 }
 
@@ -161,10 +142,8 @@ impl TaskCheck {
         self.problems.is_empty() && !self.tasks.is_empty()
     }
 
-    /// The same tasks with features for inputs: only forecasts take them, of any lengths and as often as they come, since
-    /// singular kernels have pseudo-inverses.
+    /// The same tasks with features for inputs, of any lengths.
     pub fn of_features(&mut self) {
-        self.computations.retain(|computation| computation.command == "forecast");
         let uneven = uneven_norms(&self.tasks);
         self.warnings.retain(|warning| Some(warning) != uneven.as_ref());
     }
@@ -265,56 +244,6 @@ fn uneven_norms(tasks: &[TaskSummary]) -> Option<String> {
              --norm would make them equal"
         )
     })
-}
-
-/// What the commands would do with a usable sequence.
-fn computations(sequence: &TaskSequence, with_test: usize, memory: &Memory) -> Vec<Computation> {
-    let (sizes, speed, n) = (sequence.sizes(), Speed::measure(), sequence.tasks.len());
-    let make = |command: &str, what: String, refused: Option<String>, cost: Cost, order: Cost| Computation {
-        command: command.into(),
-        what,
-        refused,
-        cost: cost.then(order),
-        seconds: cost.then(order).seconds(speed),
-        order_seconds: order.seconds(speed),
-    };
-    let mut what = format!("{n} × {n} forgetting matrix");
-    match n * n.saturating_sub(1) / 2 {
-        0 => {}
-        1 => what = format!("order parameters of the pair, {what}"),
-        pairs => what = format!("order parameters of {pairs} pairs, {what}"),
-    }
-    if with_test > 0 {
-        what += ", generalization and accuracy on test sets";
-    }
-    let mut forecast = forecast_cost(&sizes, 1, memory);
-    let tiles = in_tiles(&sizes, memory);
-    if !tiles {
-        // With the search for an order and the blocks that it keeps, as the line before the start has it.
-        forecast.bytes = forecast.bytes.max(forecast_peak(&sizes, 1, KEEP_BYTES, n > 1, memory));
-    }
-    let order = if tiles { Cost::default() } else { order_cost(&sizes, true) };
-    if n > 1 && !tiles {
-        what += ", the best order of the tasks";
-    }
-    if tiles {
-        what += &format!(", in tiles on {} of disk", size(whole_disk(&sizes, 1)));
-    }
-    let refused = if n < 2 {
-        Some("it takes two tasks at least".to_string())
-    } else if own_readouts(&sequence.tasks)[0].y.ncols() != 1 {
-        Some(format!("its theory has one target column, and there are {}", sequence.columns()))
-    } else {
-        None
-    };
-    let (phase, cost) = if n > 2 {
-        let what =
-            format!("{n} tasks at {ALPHAS} loads; --pairs: regime and critical load of every two, --pair I,J: of two");
-        (what, sequence_cost(&sizes).times(ALPHAS))
-    } else {
-        (format!("regime and critical load of two tasks, {ALPHAS} loads"), phase_cost(&sizes, ALPHAS))
-    };
-    vec![make("forecast", what, None, forecast, order), make("phase", phase, refused, cost, Cost::default())]
 }
 
 #[cfg(test)]

@@ -137,6 +137,13 @@ impl TaskSequence {
         Ok(Provenance { order: order.to_vec(), ..self.settings.clone() })
     }
 
+    /// Whether every task has test data that name classes, and starts from no outputs of a network's own.
+    pub fn names_classes(&self) -> bool {
+        let plain = |task: &Task| task.present.is_none() && task.x.nrows() == task.y.nrows();
+        let classes = |test: &TestSet| crate::metrics::accuracy(test.y.as_ref(), test.y.as_ref(), None).is_ok();
+        self.tasks.iter().all(|task| plain(task) && task.test.as_ref().is_some_and(classes))
+    }
+
     /// "5 tasks of 300 examples", or "2 tasks of 200 to 300 examples" where they differ.
     pub fn described(&self) -> String {
         let sizes = || self.tasks.iter().map(|task| task.x.nrows());

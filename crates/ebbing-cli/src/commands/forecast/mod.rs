@@ -7,13 +7,9 @@ use crate::flags::Flags;
 use crate::guard::give_back;
 use crate::output::Output;
 use ebbing::data::Sources;
-use ebbing::plan::{
-    MemoryLimit, Speed, about, feature_order_cost, feature_peak, forecast_peak, forgetting_cost, order_cost,
-    order_parameter_cost, sequence_cost, size,
-};
+use ebbing::plan::{MemoryLimit, Speed, about, size};
 use ebbing::request::ForecastRequest;
-use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
-use ebbing::theory::single_head::Mode;
+use ebbing::theory::forecast::ForecastSettings;
 use ebbing::{Context, TaskSequence};
 use memory::bytes;
 
@@ -91,31 +87,9 @@ fn announce(
         ));
         return;
     }
-    let cost = match settings.features {
-        true => request.cost_of_features(&sizes),
-        false => forgetting_cost(&sizes).then(order_parameter_cost(&sizes)),
-    };
-    let cost = cost.times(sequences.len() * (1 + settings.depths.len() + settings.lambdas.len()));
-    let readouts = sequences.len() * settings.widths.len() * settings.lambdas.len().max(1);
-    let cost = if readouts == 0 { cost } else { cost.then(sequence_cost(&sizes).times(readouts)) };
-    let shared = ForecastOrders::shares_kernels(settings);
-    let order = if settings.features { feature_order_cost(&sizes) } else { order_cost(&sizes, shared) };
-    let order = order.times(sequences.len());
-    let cost = if settings.order { cost.then(order) } else { cost };
+    let cost = settings.cost(&sizes, true, context.plan()).times(sequences.len());
     let seconds = cost.seconds(speed);
     if seconds > LONG {
-        let theory = &settings.theory;
-        let tables = match theory.mode {
-            _ if theory.variance => 0,
-            Mode::Rf => 1,
-            Mode::Ntk | Mode::Lazy => 2,
-            Mode::Gibbs => 0,
-        };
-        let peak = match settings.features && !theory.variance {
-            true => feature_peak(&sizes, theory.keep_bytes, settings.order, context.plan()),
-            false => forecast_peak(&sizes, tables, theory.keep_bytes, settings.order, context.plan()),
-        };
-        let bytes = peak.max(cost.bytes);
-        console.remark(&format!("{} and {} of memory", about(seconds), size(bytes)));
+        console.remark(&format!("{} and {} of memory", about(seconds), size(cost.bytes)));
     }
 }

@@ -3,10 +3,9 @@
 use super::{Engine, ForecastSettings, TrainedForecast, inputs};
 use crate::context::Context;
 use crate::error::Result;
-use crate::metrics::accuracy as accuracy_of;
 use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
-use crate::tasks::{Task, TaskSequence, TestSet};
+use crate::tasks::TaskSequence;
 use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
 use crate::theory::single_head::sequence_kernels::SequenceKernels;
@@ -169,10 +168,7 @@ fn training(theory: &SingleHeadSettings) -> Training {
 /// The theory that came closest to networks trained on such a sequence; none without test data of classes.
 pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> Option<SingleHeadSettings> {
     let asked = &settings.theory;
-    let plain = |task: &Task| task.present.is_none() && task.x.nrows() == task.y.nrows();
-    let classes = |test: &TestSet| accuracy_of(test.y.as_ref(), test.y.as_ref(), None).is_ok();
-    let tested = |task: &Task| plain(task) && task.test.as_ref().is_some_and(classes);
-    if !sequence.tasks.iter().all(tested) || !calibration::measured(asked) {
+    if !sequence.names_classes() || !calibration::measured(asked) {
         return None;
     }
     let theory = match settings.features {

@@ -14,6 +14,7 @@
 
 mod average;
 mod bench;
+mod cost;
 mod orders;
 mod reading;
 mod sentences;
@@ -35,15 +36,12 @@ use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrder
 use super::single_head::{SingleHeadForecast, SingleHeadSettings};
 use super::task_order::engine::ORDERS_AT_ONCE;
 use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
-use super::whole::{self, Quality, kernels};
+use super::whole::{self, Quality};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
-use crate::plan::{
-    Sizes, feature_forgetting_cost, feature_parameter_cost, forecast_cost, forgetting_cost, in_tiles,
-    order_parameter_cost, search_bytes, spare_bytes,
-};
+use crate::plan::{Sizes, in_tiles, search_bytes, spare_bytes};
 use crate::stats::{ForgettingFit, VarianceExplained};
 use crate::tasks::{Task, TaskSequence};
 use bench::Bench;
@@ -137,12 +135,11 @@ impl ForecastSettings {
         }
     }
 
-    /// Whether these settings speak of the theory alone: trained networks do not depend on them.
-    pub fn asks_for_theory(&self) -> bool {
+    /// Whether the theory is another than what is usual.
+    fn own_theory(&self) -> bool {
         let usual =
             SingleHeadSettings { keep_bytes: self.theory.keep_bytes, replay: self.theory.replay, ..Default::default() };
-        let own = self.theory != usual || self.ridge > 0.0 || self.resamples + self.shuffles > 0;
-        self.complete || self.order || own || self.sweeps() > 0
+        self.theory != usual || self.ridge > 0.0
     }
 
     /// Whether the theory's own quantities are computed, beside those of trained networks in the theory that came `closest` to them.
@@ -154,30 +151,6 @@ impl ForecastSettings {
         });
         let plain = ForecastSettings { theory: SingleHeadSettings::default(), ..self.clone() };
         (if same { plain.asks_for_theory() } else { self.asks_for_theory() }) || self.costs_little(&sequence.sizes())
-    }
-
-    /// Whether amounts of replay are set beside the forecast: of several tasks, where none is asked for and all cost little.
-    fn compares_replay(&self, sequence: &TaskSequence, tiles: bool) -> bool {
-        let several = sequence.tasks.len() > 1 && !self.theory.replay.is_on();
-        several && !tiles && self.costs_little(&sequence.sizes())
-    }
-
-    /// Whether heads in closed form are set beside the forecast: of several tasks, where they cost little.
-    fn compares_heads(&self, sequence: &TaskSequence) -> bool {
-        let sizes = sequence.sizes();
-        let (rows, d) = (sizes.train.iter().sum::<usize>() as f64, sizes.dim as f64);
-        // Second moments, and a factor for every strength that is tried.
-        let cost = 2.0 * rows * d * d.min(rows) + 20.0 * d.min(rows).powi(3);
-        sequence.tasks.len() > 1 && cost <= LITTLE
-    }
-
-    /// Whether the theory's own quantities of tasks of these sizes cost little: a second or two on a laptop, the same everywhere.
-    fn costs_little(&self, sizes: &Sizes) -> bool {
-        let cost = match self.features {
-            true => feature_forgetting_cost(sizes).then(feature_parameter_cost(sizes)),
-            false => forgetting_cost(sizes).then(order_parameter_cost(sizes)),
-        };
-        cost.flops <= LITTLE
     }
 
     /// `1/β + ridge` is the temperature of everything: a ridge is part of it.
@@ -268,11 +241,7 @@ pub struct Computed {
 
 impl Computed {
     fn of(engine: Engine, sizes: &Sizes, settings: &ForecastSettings, context: &Context) -> Computed {
-        let bytes = match engine {
-            Engine::Memory | Engine::Tiles => forecast_cost(sizes, kernels(&settings.theory), context.plan()).bytes,
-            Engine::FeatureSpace => feature_forgetting_cost(sizes).then(feature_parameter_cost(sizes)).bytes,
-        };
-        Computed { engine, bytes, residual: None }
+        Computed { engine, bytes: settings.cost(sizes, true, context.plan()).bytes, residual: None }
     }
 }
 
@@ -430,14 +399,14 @@ impl Forecast {
             beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
         let keep = match &closest {
-            Some(theory) if settings.compares_replay(first, tiles) => {
+            Some(theory) if !tiles && settings.compares_replay(&first.sizes()) => {
                 KeepCurve::of(first, theory, settings.features, &parts.next("examples to keep")?)?
             }
             _ => None,
         };
         beside.keep = keep;
         let mut about = About::of(first, settings, count);
-        if closest.is_some() && settings.compares_heads(first) {
+        if closest.is_some() && settings.compares_heads(&first.sizes()) {
             let plain = ClosedHeadSettings { random_features: 0, joint_examples: 0, ..Default::default() };
             match closed_heads(first, &plain, &parts.next("heads in closed form")?) {
                 Ok(found) => beside.heads = Some(found),

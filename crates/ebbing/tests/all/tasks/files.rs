@@ -1,10 +1,11 @@
 //! Users' own sequences: `.npz` files, folders, target rules, preprocessing, and what is wrong with files.
 
 use super::{row, source};
+use ebbing::Context;
 use ebbing::TaskSequence;
 use ebbing::data::{Array, Preprocess, Values, write_npz};
 use ebbing::linalg::Mat;
-use ebbing::plan::Memory;
+use ebbing::request::CheckRequest;
 use ebbing::tasks::{Class, Permuted, TargetDistractor, TargetRule, TargetSummary, check_tasks};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ fn load(arrays: &[(&str, Array)]) -> ebbing::Result<TaskSequence> {
 fn problems(arrays: &[(&str, Array)]) -> Vec<String> {
     let folder = TempDir::new().unwrap();
     let path = write(&folder, "tasks.npz", arrays);
-    let found = check_tasks(&path, &Memory::default());
+    let found = check_tasks(&path);
     assert!(!found.usable() && found.computations.is_empty());
     // The program prints the first of them.
     assert_eq!(TaskSequence::load(&path).unwrap_err().to_string(), found.problems[0]);
@@ -202,7 +203,7 @@ fn a_folder_is_read_in_the_order_of_its_names() {
     let names: Vec<&str> = sequence.tasks.iter().map(|task| task.name.as_str()).collect();
     assert_eq!(names, ["task_2", "task_10", "task_11 1", "task_11 2"]);
     assert_eq!(sequence.tasks.iter().map(|task| task.y[(0, 0)]).collect::<Vec<_>>(), [2.0, 10.0, 20.0, 21.0]);
-    let found = check_tasks(folder.path(), &Memory::default());
+    let found = check_tasks(folder.path());
     assert_eq!((found.kind.as_str(), found.shared[1][3], found.distinct), ("folder", 2, 7));
     let empty = TempDir::new().unwrap();
     let message = TaskSequence::load(empty.path()).unwrap_err().to_string();
@@ -275,7 +276,7 @@ fn every_problem_of_a_file_is_reported() {
 fn paths_that_hold_no_tasks_are_refused() {
     let folder = TempDir::new().unwrap();
     let answer = |path: &Path| {
-        let found = check_tasks(path, &Memory::default());
+        let found = check_tasks(path);
         assert!(!found.usable());
         assert_eq!(TaskSequence::load(path).unwrap_err().to_string(), found.problems[0]);
         found.problems.join("; ")
@@ -343,7 +344,7 @@ fn a_check_reports_what_a_file_contains_and_costs() {
             ("y_2", real(&[5], &[2.0; 5])),
         ],
     );
-    let found = check_tasks(&path, &Memory::default());
+    let found = check_tasks(&path);
     assert!(found.usable(), "{:?}", found.problems);
     assert_eq!((found.kind.as_str(), found.distinct), ("npz file", 5));
     assert_eq!(found.shared, [[2, 2], [2, 5]]);
@@ -359,9 +360,12 @@ fn a_check_reports_what_a_file_contains_and_costs() {
     warned("task 2: its targets are constant");
     warned("1 of 2 tasks have test sets");
     warned("squared norms per feature run from");
-    let [forecast, phase] = &found.computations[..] else { panic!("two commands") };
-    assert_eq!(forecast.command, "forecast");
-    assert!(forecast.what.contains("2 × 2 forgetting matrix") && forecast.what.contains("test sets"));
+    // What is computed with them, and what that costs, is for those who compute it.
+    let request = CheckRequest { file: Some(path), ..CheckRequest::default() };
+    let computed = request.run(&Context::default()).unwrap().check.computations;
+    let [forecast, advise, phase] = &computed[..] else { panic!("three commands: {computed:?}") };
+    assert_eq!((forecast.command.as_str(), advise.command.as_str()), ("forecast", "advise"));
+    assert!(forecast.what.contains("2 × 2 forgetting matrix"));
     assert!(forecast.seconds > 0.0 && forecast.cost.bytes > 0.0 && forecast.refused.is_none());
     assert!(phase.refused.is_none());
     let json = serde_json::to_value(&found).unwrap();
@@ -370,21 +374,22 @@ fn a_check_reports_what_a_file_contains_and_costs() {
 
 #[test]
 fn a_check_says_what_the_phase_command_would_refuse() {
+    let checked = |tasks: &_| ebbing::request::CheckRequest::of_sequence(tasks, false, &ebbing::Context::default());
     let three = Permuted { tasks: 3, p: 20, p_test: 0, ..Permuted::default() }.generate(source(), 0).unwrap();
-    let found = ebbing::tasks::check_sequence(&three, &Memory::default());
-    let phase = &found.computations[1];
+    let found = checked(&three);
+    let phase = &found.computations[2];
     assert!(phase.refused.is_none() && phase.what.starts_with("3 tasks at") && phase.what.contains("--pairs"));
     let mut one = three.clone();
     one.tasks.truncate(1);
-    let refused = ebbing::tasks::check_sequence(&one, &Memory::default()).computations[1].refused.clone();
+    let refused = checked(&one).computations[1].refused.clone();
     assert_eq!(refused.as_deref(), Some("it takes two tasks at least"));
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
-    assert!(found.computations[0].what.starts_with("order parameters of 3 pairs"));
+    assert_eq!(found.computations[0].what, "3 × 3 forgetting matrix, order parameters of 3 pairs");
     let mut wide = three.clone();
     wide.tasks.truncate(2);
     wide.tasks.iter_mut().for_each(|task| task.y = Mat::from_fn(20, 2, |i, j| (i + j) as f64));
-    let found = ebbing::tasks::check_sequence(&wide, &Memory::default());
-    assert_eq!(found.computations[1].refused.as_deref(), Some("its theory has one target column, and there are 2"));
+    let found = checked(&wide);
+    assert_eq!(found.computations[2].refused.as_deref(), Some("its theory has one target column, and there are 2"));
 }
 
 #[test]
@@ -434,9 +439,9 @@ proptest! {
         match TaskSequence::load(&path) {
             Ok(sequence) => {
                 prop_assert!(sequence.problems().is_empty() && sequence.pool().is_some());
-                prop_assert!(check_tasks(&path, &Memory::default()).usable());
+                prop_assert!(check_tasks(&path).usable());
             }
-            Err(e) => prop_assert!(!e.to_string().is_empty() && !check_tasks(&path, &Memory::default()).usable()),
+            Err(e) => prop_assert!(!e.to_string().is_empty() && !check_tasks(&path).usable()),
         }
     }
 }

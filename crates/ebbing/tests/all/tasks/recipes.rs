@@ -2,7 +2,6 @@
 
 use super::source;
 use ebbing::data::Preprocess;
-use ebbing::plan::Memory;
 use ebbing::tasks::{
     Interpolated, PartialSplit, Permuted, Protocol, TargetDistractor, TaskOrigin, WithContext, check_tasks,
 };
@@ -24,7 +23,7 @@ fn read(text: &str) -> Recipe {
 fn problems(text: &str) -> Vec<String> {
     let folder = TempDir::new().unwrap();
     let path = written(&folder, text);
-    let found = check_tasks(&path, &Memory::default());
+    let found = check_tasks(&path);
     assert_eq!(found.kind, "recipe");
     let file = path.display().to_string();
     found.problems.iter().map(|problem| problem.replace(&file, "FILE")).collect()
@@ -67,7 +66,7 @@ fn a_recipe_makes_what_the_library_makes() {
     let three = Interpolated { steps: 1 }.apply(&two, 5).unwrap();
     let expected = WithContext { dim: 3, ..WithContext::default() }.apply(&three, 5).unwrap();
     assert_eq!(sequence, expected);
-    let found = check_tasks(&path, &Memory::default());
+    let found = check_tasks(&path);
     assert!(found.usable() && found.tasks.len() == 3);
     assert_eq!(found.settings.unwrap().interpolate.unwrap().step.steps, 1);
 }
