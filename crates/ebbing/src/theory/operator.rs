@@ -7,6 +7,7 @@
 //! | Operator | Kernels |
 //! |---|---|
 //! | `single_head::forward` | in memory, each block made once: `K̃_ts` depends on s alone |
+//! | `single_head::single` | the same in single precision, at a temperature |
 //! | `single_head::system` | in memory, each block made where it is needed: `K̃_ts` depends on both times; or all of them kept |
 //! | `single_head::first_task` | several kernels at once, from one product |
 //! | `single_head::feature_space` | of features, in d × d |

@@ -15,6 +15,7 @@
 //! | [`SingleHead::forecast`], [`SingleHeadForecast`] | forgetting and generalization of every task after every task |
 //! | [`forgetting_of_first`], [`FirstTask`] | forgetting of the first task alone, of several theories from one set of products |
 //! | [`SingleHeadSettings`] | mode, depth, λ, σ², β, and whether losses include the variance |
+//! | [`Precision`] | double precision, or single where that is enough for what is said of trained networks |
 //! | [`Mode`] | random features (the paper's single-head figures), tangent kernel, or finite λ |
 //! | [`Replay`], [`ReplayBudget`], [`Selection`] | what is stored of earlier tasks and learned again |
 //!

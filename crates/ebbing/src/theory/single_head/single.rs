@@ -361,3 +361,107 @@ fn inputs(points: Points<'_>) -> Result<MatRef<'_, f64>> {
         Points::Rows(_) => Err(Error::data("points", "a theory made from inputs takes inputs")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tasks::{Task, TaskSequence};
+    use crate::theory::single_head::{Mode, Replay, SingleHeadForecast};
+    use crate::{Context, SingleHead};
+
+    /// Tasks with classes of their own around means, or with ±1 in one column; three tenths as many are held out.
+    fn sequence(sizes: &[usize], features: usize, classes: usize) -> TaskSequence {
+        let mut stream = Stream::new(classes as u64, "single precision", features as u64);
+        let means = Mat::from_fn(sizes.len() * classes.max(2), features, |_, _| 0.5 * stream.normal());
+        let mut points = |t: usize, p: usize| {
+            let class = |i: usize| t * classes.max(2) + i % classes.max(2);
+            let x = Mat::from_fn(p, features, |i, j| means[(class(i), j)] + stream.normal());
+            let y = match classes {
+                1 => Mat::from_fn(p, 1, |i, _| if i % 2 == 0 { 1.0 } else { -1.0 }),
+                _ => Mat::from_fn(p, sizes.len() * classes, |i, j| f64::from(u8::from(j == class(i)))),
+            };
+            (x, y)
+        };
+        let tasks = sizes.iter().enumerate().map(|(t, &p)| {
+            let ((x, y), (x_test, y_test)) = (points(t, p), points(t, 3 * p / 10));
+            Task::new(x, y).with_test(x_test, y_test)
+        });
+        TaskSequence::new(tasks.collect()).unwrap()
+    }
+
+    fn learned(sequence: &TaskSequence, settings: &SingleHeadSettings) -> (SingleHead, SingleHeadForecast) {
+        let network = SingleHead::new(sequence, settings, &Context::default()).unwrap();
+        let forecast = network.forecast().unwrap();
+        (network, forecast)
+    }
+
+    fn compare(one: &[Vec<f64>], two: &[Vec<f64>], allowed: impl Fn(f64) -> f64) {
+        for (a, b) in one.iter().flatten().zip(two.iter().flatten()) {
+            assert!((a - b).abs() <= allowed(*b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn losses_and_accuracies_are_those_of_double_precision() {
+        let shapes: [(&[usize], usize, usize); 4] =
+            [(&[150, 220, 90, 130], 40, 5), (&[200, 200], 30, 1), (&[60, 70, 80], 100, 3), (&[400, 300], 60, 10)];
+        for (sizes, features, classes) in shapes {
+            let sequence = sequence(sizes, features, classes);
+            for (mode, beta) in [(Mode::Rf, 30.0), (Mode::Lazy, 10.0), (Mode::Ntk, 30.0), (Mode::Rf, 0.5)] {
+                for examples in [0, 7] {
+                    let replay = Replay { examples, ..Default::default() };
+                    // Blocks are made twice where little is kept.
+                    for keep_bytes in [1 << 29, 60_000] {
+                        let double = SingleHeadSettings { mode, beta, replay, keep_bytes, ..Default::default() };
+                        let single = SingleHeadSettings { precision: Precision::Single, ..double };
+                        let (known, want) = learned(&sequence, &double);
+                        let (network, found) = learned(&sequence, &single);
+                        let residual = network.residual().unwrap();
+                        assert!(known.residual().is_none() && residual > 0.0 && residual < BOUND, "{residual:e}");
+                        assert!(network.digits() >= 4.0 && network.digits() < 8.0, "{}", network.digits());
+                        // What is promised: 1e-4 of a loss, and of losses that are nearly 0 the accuracy of outputs.
+                        let loss = |b: f64| 1e-4 * b.max(1e-3);
+                        compare(&found.forgetting, &want.forgetting, loss);
+                        let (test, want_test) = (found.test.unwrap(), want.test.unwrap());
+                        compare(&test.loss, &want_test.loss, loss);
+                        compare(&[test.alone], &[want_test.alone], loss);
+                        assert_eq!(found.train_accuracy, want.train_accuracy);
+                        assert_eq!(test.accuracy, want_test.accuracy);
+                        assert_eq!(test.alone_accuracy, want_test.alone_accuracy);
+                        let free = (found.f21_at_lambda_zero.unwrap(), want.f21_at_lambda_zero.unwrap());
+                        assert!((free.0 - free.1).abs() <= loss(free.1), "{free:?}");
+                        let outcomes = [&network, &known].map(|n| n.outcome().unwrap());
+                        assert_eq!(outcomes[0].accuracy, outcomes[1].accuracy);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn double_precision_takes_over_where_single_does_not_reach() {
+        let sequence = sequence(&[80, 90], 30, 1);
+        let single = SingleHeadSettings { precision: Precision::Single, ..Default::default() };
+        let (network, _) = learned(&sequence, &single);
+        assert!(network.residual().is_none(), "no temperature");
+        // A ridge far below rounding in single precision, and two inputs that are nearly equal.
+        let mut close = sequence.clone();
+        for k in 0..30 {
+            close.tasks[1].x[(1, k)] = close.tasks[1].x[(0, k)] * (1.0 + 1e-9);
+        }
+        let cold = SingleHeadSettings { beta: 1e7, ..single };
+        let (network, found) = learned(&close, &cold);
+        let (_, want) = learned(&close, &SingleHeadSettings { precision: Precision::Double, ..cold });
+        assert!(network.residual().is_none(), "{:?}", network.residual());
+        assert_eq!(found, want);
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let sequence = sequence(&[300, 210], 50, 4);
+        let settings = SingleHeadSettings { beta: 30.0, precision: Precision::Single, ..Default::default() };
+        let run = || learned(&sequence, &settings).1;
+        let pool = |n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
+        assert_eq!(pool(1).install(run), pool(3).install(run));
+    }
+}
