@@ -10,7 +10,8 @@ use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
 use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
-    Mode, PairForgetting, Precision, SingleHead, SingleHeadForecast, SingleHeadSettings, pair_forgetting,
+    Mode, PairForgetting, Precision, SingleHead, SingleHeadForecast, SingleHeadSettings, TestAccuracies,
+    pair_forgetting,
 };
 use crate::theory::whole::{self, Quality, TiledForecast};
 
@@ -72,12 +73,12 @@ impl<'a> Bench<'a> {
         &self,
         own: Option<&(SingleHeadForecast, Engine)>,
         closest: Option<&SingleHeadSettings>,
-    ) -> Result<(Option<SingleHeadForecast>, Engine, Option<f64>)> {
+    ) -> Result<(Option<TestAccuracies>, Engine, Option<f64>)> {
         let Some(theory) = closest else { return Ok((None, Engine::Memory, None)) };
         let asked = &self.settings.theory;
         let kernels = theory.same_kernels(asked);
         if let Some((forecast, engine)) = own.filter(|_| kernels && theory.beta == asked.beta && !asked.variance) {
-            return Ok((Some(forecast.clone()), *engine, None));
+            return Ok((forecast.test_accuracies(), *engine, None));
         }
         if self.tiles.is_some() {
             return Ok((None, Engine::Tiles, None));
@@ -91,7 +92,7 @@ impl<'a> Bench<'a> {
             false => SingleHead::new(inputs(self.sequence, self.settings.features), theory, self.context)?,
         };
         let engine = if learned.in_feature_space() { Engine::FeatureSpace } else { Engine::Memory };
-        Ok((Some(learned.forecast()?), engine, learned.residual()))
+        Ok((learned.test_accuracies()?, engine, learned.residual()))
     }
 
     /// The order parameters of all pairs of tasks.

@@ -33,7 +33,7 @@ use super::advise::KeepCurve;
 use super::calibration::Expected;
 use super::closed_heads::{ClosedHeadSettings, ClosedHeads, closed_heads};
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
-use super::single_head::{SingleHeadForecast, SingleHeadSettings};
+use super::single_head::{SingleHeadForecast, SingleHeadSettings, TestAccuracies};
 use super::task_order::engine::ORDERS_AT_ONCE;
 use super::task_order::{OrderSearchSettings, TaskOrder, best_order_from, best_order_of};
 use super::whole::{self, Quality};
@@ -347,7 +347,7 @@ impl Forecast {
         let mut parts = Parts { context, done: 0, all };
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
-        let mut trained: Vec<Option<SingleHeadForecast>> = Vec::new();
+        let mut trained: Vec<Option<TestAccuracies>> = Vec::new();
         let mut residual = None;
         let closest = bench::closest(first, settings);
         let theory = tiles || closest.is_none() || settings.asks_for(first, closest.as_ref());

@@ -151,7 +151,7 @@ impl ForecastOrders {
     fn trained(&self, places: &[usize]) -> Result<Option<TrainedForecast>> {
         let Some((theory, engine)) = &self.trained else { return Ok(None) };
         let found = SingleHeadForecast::of(engine.follow(places)?, f64::INFINITY, false);
-        TrainedForecast::of(&[Some(found)], theory, self.chance)
+        TrainedForecast::of(&[found.test_accuracies()], theory, self.chance)
     }
 
     /// The best order with what it leaves.

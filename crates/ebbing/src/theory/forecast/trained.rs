@@ -11,7 +11,7 @@ use super::Averaged;
 use crate::error::Result;
 use crate::tasks::TaskSequence;
 use crate::theory::calibration::Theory;
-use crate::theory::single_head::{SingleHeadForecast, SingleHeadSettings};
+use crate::theory::single_head::{SingleHeadSettings, TestAccuracies};
 use serde::Serialize;
 
 /// What trained networks can be expected to classify correctly, averaged over seeds; `[t][s]` is after task t + 1 on task s + 1.
@@ -35,15 +35,12 @@ pub struct TrainedForecast {
 impl TrainedForecast {
     /// The mean over seeds; none where some seed has no test data of classes.
     pub(super) fn of(
-        forecasts: &[Option<SingleHeadForecast>],
+        found: &[Option<TestAccuracies>],
         theory: &SingleHeadSettings,
         chance: f64,
     ) -> Result<Option<TrainedForecast>> {
-        let tests = forecasts.iter().map(|found| found.as_ref().and_then(|found| found.test.as_ref()));
-        let Some(tests) = tests.collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let Some(accuracy) = Averaged::of_some(tests.iter().map(|test| test.accuracy.as_ref()))? else {
-            return Ok(None);
-        };
+        let Some(tests) = found.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let Some(accuracy) = Averaged::of_some(tests.iter().map(|test| Some(&test.all)))? else { return Ok(None) };
         let (after, last) = (&accuracy.mean, accuracy.mean.len() - 1);
         let lost = (last > 0).then(|| (0..last).map(|s| after[s][s] - after[last][s]).sum::<f64>() / last as f64);
         Ok(Some(TrainedForecast {
@@ -51,7 +48,7 @@ impl TrainedForecast {
             final_accuracy: after[last].iter().sum::<f64>() / (last + 1) as f64,
             chance,
             theory: Theory { mode: theory.mode, depth: theory.architecture.depth, beta: theory.beta },
-            task_accuracy: Averaged::of_some(tests.iter().map(|test| test.task_accuracy.as_ref()))?,
+            task_accuracy: Averaged::of_some(tests.iter().map(|test| test.own.as_ref()))?,
             accuracy,
         }))
     }

@@ -5,12 +5,10 @@
 //! columns instead of `T² P² d`, and with nothing larger than d × d beside the rows.
 
 use super::forward::Learned;
-use super::score::Targets;
 use super::settings::SingleHeadSettings;
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, MatRef, par_map};
+use crate::linalg::{Mat, MatRef};
 use crate::plan::{Sizes, in_feature_space};
-use crate::stop;
 use crate::theory::blocks::factor::RANK_TOLERANCE;
 use crate::theory::blocks::feature_space::{FeatureInverse, outputs};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Points};
@@ -60,18 +58,8 @@ pub(super) fn learn(shared: &Shared, settings: &SingleHeadSettings) -> Result<Le
     let mut head = Head { shared, ridge: settings.ridge(), weights, inverses: Inverses::default() };
     operator::learn(&mut head)?;
     let Head { weights, inverses, .. } = head;
-    let all: Vec<usize> = (0..shared.tasks.len()).collect();
-    let on = |s: &usize| {
-        let (x, targets) = (shared.tasks[*s].own.points(), Targets::of(&shared.tasks[*s]));
-        let score = |t: &usize| {
-            stop::check()?;
-            targets.score(weights.outputs(x, &[*t])?[0].as_ref())
-        };
-        all.iter().map(score).collect::<Result<Vec<_>>>()
-    };
-    let columns = par_map(&all, on).into_iter().collect::<Result<Vec<_>>>()?;
-    let train = all.iter().map(|&t| columns.iter().map(|column| column[t]).collect()).collect();
-    Ok(Learned { train, inverses, weights: Some(weights), ..Learned::default() })
+    // Losses on training data are taken where they are asked for.
+    Ok(Learned { inverses, weights: Some(weights), ..Learned::default() })
 }
 
 /// A linear head while it learns.
@@ -133,6 +121,7 @@ mod tests {
     use crate::tasks::TaskSequence;
     use crate::theory::Inputs;
     use crate::theory::blocks::feature_space::shapes::{all, close};
+    use crate::theory::single_head::score::Targets;
     use crate::theory::single_head::{Replay, ReplayBudget, Selection, SingleHead};
 
     fn settings() -> Vec<SingleHeadSettings> {

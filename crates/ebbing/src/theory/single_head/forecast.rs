@@ -171,6 +171,13 @@ impl SingleHead {
         Ok(Some(transposed(columns)))
     }
 
+    /// `R[t][s]` on held-out data, among all classes and, where that is anything else, among each task's own; none without test data
+    /// that name classes.
+    pub(crate) fn test_accuracies(&self) -> Result<Option<TestAccuracies>> {
+        let Some(scores) = self.test_scores()? else { return Ok(None) };
+        Ok(accuracies(&scores).map(|all| TestAccuracies { all, own: task_accuracies(&scores) }))
+    }
+
     /// On held-out data, and there of fresh networks that learn one task alone.
     fn tested(&self) -> Result<Option<(Vec<Vec<Score>>, Vec<Score>)>> {
         let Some(sets) = self.held_out() else { return Ok(None) };
@@ -185,7 +192,22 @@ impl SingleHead {
     }
 }
 
+/// Accuracies on held-out data: `[t][s]` is after task t + 1 on task s + 1.
+#[derive(Debug, Clone)]
+pub(crate) struct TestAccuracies {
+    /// Among all classes.
+    pub all: Vec<Vec<f64>>,
+    /// Among each task's own, where that is anything else.
+    pub own: Option<Vec<Vec<f64>>>,
+}
+
 impl SingleHeadForecast {
+    /// Accuracies on held-out data that name classes.
+    pub(crate) fn test_accuracies(&self) -> Option<TestAccuracies> {
+        let test = self.test.as_ref()?;
+        Some(TestAccuracies { all: test.accuracy.clone()?, own: test.task_accuracy.clone() })
+    }
+
     /// What scores show, right to so many digits.
     pub(crate) fn of(scores: Scores, digits: f64, variance: bool) -> SingleHeadForecast {
         // Outputs are right to `accuracy`, losses are their squares, and differences of losses are as good as outputs.

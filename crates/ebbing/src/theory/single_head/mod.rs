@@ -42,6 +42,7 @@ mod system;
 
 pub use crate::theory::blocks::kernels::Mode;
 pub use first_task::{FirstTask, forgetting_of_first};
+pub(crate) use forecast::TestAccuracies;
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
 pub(crate) use outcome::Outcome;
 pub(crate) use pairs::{PairForgetting, pair_forgetting};

@@ -13,12 +13,11 @@
 //! double precision.
 
 use super::forward::Learned;
-use super::score::{Score, Targets};
 use super::settings::{Precision, SingleHeadSettings};
 use super::system::live;
 use crate::error::{Error, Result};
 use crate::kernels::{SingleKernel, SingleRows};
-use crate::linalg::{Mat, MatRef, SingleCholesky, par_map, residual_f64, tall_product_f32};
+use crate::linalg::{Mat, MatRef, SingleCholesky, residual_f64, tall_product_f32};
 use crate::rng::Stream;
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Points, Which};
 use crate::theory::blocks::shared::Shared;
@@ -118,13 +117,8 @@ struct Pass<'a> {
     kernels: &'a Kernels,
     shared: &'a Shared,
     ridge: f64,
-    budget: usize,
-    targets: Vec<Targets<'a>>,
     /// Whether a fresh network has the first task's kernel as every other has.
     alike: bool,
-    f_own: Vec<Mat<f64>>,
-    /// Kernels of the task that is learned now with earlier ones, where they are kept.
-    cross: Vec<Option<Mat<f32>>>,
     /// Whether single precision does not reach far enough.
     lost: bool,
     single: SingleLearned,
@@ -169,16 +163,11 @@ impl<'a> Pass<'a> {
         if single.iter().any(|kernel| kernel.share_close(&all) > MOST_CLOSE) {
             return Ok(None);
         }
-        let count = shared.tasks.len();
         Ok(Some(Pass {
             kernels,
             shared,
             ridge: settings.ridge(),
-            budget: settings.keep_bytes,
-            targets: shared.tasks.iter().map(Targets::of).collect(),
             alike: first == later,
-            f_own: vec![],
-            cross: vec![],
             lost: false,
             single: SingleLearned {
                 kernels: single,
@@ -188,7 +177,7 @@ impl<'a> Pass<'a> {
                 columns: shared.tasks[0].y.ncols(),
                 residual: 0.0,
             },
-            learned: Learned { train: vec![vec![Score::default(); count]; count], ..Default::default() },
+            learned: Learned::default(),
         }))
     }
 
@@ -258,20 +247,10 @@ impl Operator for Pass<'_> {
     fn rest(&mut self, b: usize) -> Result<Mat<f64>> {
         let y = &self.shared.tasks[b].y;
         let mut f = Mat::zeros(y.nrows(), y.ncols());
-        let mut spent = 0;
-        self.cross.clear();
-        let mut scores = vec![];
         for a in 0..b {
             crate::stop::check()?;
             let block = self.single.kernel(a).gram(&self.single.rows[b], &self.single.rows[a]);
             self.single.duals[a].add(&mut f, block.as_ref());
-            scores.push(self.targets[b].score(f.as_ref())?);
-            let serves_later = self.alike || a > 0;
-            spent += if serves_later { size_of::<f32>() * block.nrows() * block.ncols() } else { 0 };
-            self.cross.push((serves_later && spent <= self.budget).then_some(block));
-        }
-        for (a, score) in scores.into_iter().enumerate() {
-            self.learned.train[a][b] = score;
         }
         Ok(y - f)
     }
@@ -310,31 +289,8 @@ impl Operator for Pass<'_> {
         Ok(rest)
     }
 
-    fn carry(&mut self, b: usize, _: Mat<f64>) -> Result<()> {
-        let cross = std::mem::take(&mut self.cross);
-        for (a, kept) in cross.into_iter().enumerate() {
-            crate::stop::check()?;
-            let block = kept.unwrap_or_else(|| self.single.kernel(b).gram(&self.single.rows[b], &self.single.rows[a]));
-            self.single.duals[b].add(&mut self.f_own[a], block.transpose());
-            if let (0, 1, Some(alone)) = (a, b, self.single.alone.get(1)) {
-                let y = &self.shared.tasks[0].y;
-                let mut f = Mat::zeros(y.nrows(), y.ncols());
-                alone.add(&mut f, block.transpose());
-                self.learned.free = Some(self.targets[0].score(f.as_ref())?);
-            }
-        }
-        // What a temperature leaves: Y_b − f_b(X_b) = u_b/β.
-        let (mut f, dual) = (self.shared.tasks[b].y.clone(), &self.single.duals[b]);
-        for (c, &j) in dual.live.iter().enumerate() {
-            let left = f.col_as_slice_mut(j).iter_mut().zip(dual.u.col_as_slice(c));
-            left.for_each(|(f, u)| *f -= self.ridge * f64::from(*u));
-        }
-        self.f_own.push(f);
-        let tasks: Vec<usize> = (0..=b).collect();
-        let scores = par_map(&tasks, |&s| self.targets[s].score(self.f_own[s].as_ref()));
-        for (s, score) in scores.into_iter().enumerate() {
-            self.learned.train[b][s] = score?;
-        }
+    /// Nothing: outputs at the examples of earlier tasks are made where they are asked for, as at any other.
+    fn carry(&mut self, _: usize, _: Mat<f64>) -> Result<()> {
         Ok(())
     }
 }
