@@ -227,7 +227,7 @@ impl ForecastRequest {
         let mut results = Vec::new();
         for (file, (name, what, sequences)) in self.sequences(sources)?.into_iter().enumerate() {
             let forecast = self.forecast(&sequences, &settings, &context.part(file, files), before)?;
-            let heading = format!("Forecast for {}", self.heading(&what)?);
+            let heading = self.heading_for(&what, &forecast)?;
             results.push((name, heading, forecast, sequences.into_iter().next()));
         }
         let several = results.len() > 1;
@@ -269,6 +269,17 @@ impl ForecastRequest {
         super::fits("forecast", &sizes, context, |sizes| settings.cost(sizes, true, context.plan()))?;
         before(sequences, settings);
         Forecast::of(sequences, settings, context)
+    }
+
+    /// What was computed on `what`, in one line: of the theory where that is shown.
+    fn heading_for(&self, what: &str, forecast: &Forecast) -> Result<String> {
+        let theory = forecast.trained.is_none() || self.settings()?.asks_for_theory();
+        let seeds = seed_words(self.seeds(), self.seed()?);
+        Ok(if theory {
+            format!("Forecast for {}", self.heading(what)?)
+        } else {
+            format!("Forecast for {what}, {seeds}")
+        })
     }
 
     /// What is computed on `what`, in one line.

@@ -226,16 +226,16 @@ impl Expected {
     /// Where the range comes from, in a sentence.
     pub fn about(&self) -> String {
         let how = match self.training {
-            Training::Plain => "trained by Adam or SGD, one task after another",
-            Training::Replay => "trained by Adam or SGD with replay",
-            Training::Gating => "trained by Adam or SGD with gated units",
+            Training::Plain => "",
+            Training::Replay => " with replay",
+            Training::Gating => " with gated units",
         };
-        let images = if self.whitened { "whitened images" } else { "images, standardized and not whitened" };
+        let images = if self.whitened { "whitened images" } else { "standardized images" };
         let share = format!("{:.0}", 10.0 * self.level);
         let share = if share == "8" { "eight".to_string() } else { share };
         format!(
-            "Ranges: {share} in ten measured networks ({how}; {} sequences of {images}) fell inside such a range.",
-            self.sequences,
+            "Ranges: {share} in ten measured networks{how} ({} sequences of {images}) fell inside such a range.",
+            self.sequences
         )
     }
 }
@@ -300,6 +300,6 @@ mod tests {
             assert!(low < 0.4 + mean_error[0] && high > 0.4 - mean_error[0] && low < high);
             assert!(a < b && (0.0..=1.0).contains(&a) && b <= 1.0);
         }
-        assert!(found.about().contains("not whitened") && other.about().contains("of whitened images"));
+        assert!(found.about().contains("of standardized images") && other.about().contains("of whitened images"));
     }
 }

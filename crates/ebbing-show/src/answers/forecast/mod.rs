@@ -43,9 +43,11 @@ impl Show for ForecastAnswer {
         let said = forecast.expectation().len().min(sentences.len());
         let said = if forecast.trained.is_some() { said } else { 0 };
         let rest = sentences[said..].to_vec();
-        let more = if theory && forecast.trained.is_some() { typeset_all(forecast.theory_sentences()) } else { vec![] };
-        page.extend(rest.into_iter().chain(more).map(Part::Words));
-        if theory {
+        if !theory {
+            page.extend((!rest.is_empty()).then(|| Part::Words(rest.join(" "))));
+        } else {
+            let more = if forecast.trained.is_some() { typeset_all(forecast.theory_sentences()) } else { vec![] };
+            page.extend(rest.into_iter().chain(more).map(Part::Words));
             page.extend(notes.iter().cloned().map(Part::Words));
         }
         let title = match (forecast.trained.as_ref().and_then(|found| found.lost), self.settings.features) {

@@ -62,7 +62,7 @@ impl Forecast {
         if let Some(own) = trained.task_accuracy.as_ref().filter(|_| self.tasks.len() > 1) {
             let last = own.mean.len() - 1;
             let finally = own.mean[last].iter().sum::<f64>() / (last + 1) as f64;
-            all.push(format!("Where the task is known, among its own classes: {}.", per_cent(finally)));
+            all.push(format!("With the task known: {}.", per_cent(finally)));
         }
         match range {
             Some(found) => all.push(found.about()),
@@ -156,7 +156,7 @@ fn heads(found: &ClosedHeads) -> Option<String> {
         format!("{} {} ({})", head.kind.title(), per_cent(head.mean_accuracy), size(head.bytes as f64))
     };
     let all: Vec<String> = found.heads.iter().map(one).collect();
-    (!all.is_empty()).then(|| format!("Heads that do not forget end at, exactly: {}.", all.join(", ")))
+    (!all.is_empty()).then(|| format!("Heads in closed form do not forget: {}.", all.join(", ")))
 }
 
 /// "1 and 3", by names where tasks have some.
