@@ -415,7 +415,7 @@ def memory(campaign: Campaign, count: int, until: float) -> None:
     """Limits of addresses, heeded and forced."""
     home = campaign.home("memory")
     commands = (
-        "forecast -p 900 --length 2 --test-examples 0 --no-whiten",
+        "forecast --protocol permuted -p 900 --length 2 --test-examples 0 --no-whiten",
         "phase -p 500 --test-examples 0 --no-whiten --alpha 0.5,2 --values 0.2 --curves 0.2",
         "train -p 500 --length 2 --test-examples 0 --no-whiten --width 2000 --max-steps 3",
         "check",
@@ -433,7 +433,7 @@ def memory(campaign: Campaign, count: int, until: float) -> None:
 def devices(campaign: Campaign, count: int, until: float) -> None:
     """Closed and full standard streams, and readers that go away."""
     home = campaign.home("devices")
-    small = ["forecast", "-p", "12", "--length", "2", "--test-examples", "0", "--no-whiten"]
+    small = ["forecast", "--protocol", "permuted", "-p", "12", "--length", "2", "--test-examples", "0", "--no-whiten"]
     for k in range(min(count, 12)):
         if time.time() > until:
             return

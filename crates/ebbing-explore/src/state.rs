@@ -11,7 +11,9 @@
 
 use crate::files::{Content, Files, OwnFile};
 use ebbing::data::Places;
-use ebbing::request::{AdviseRequest, Door, Field, Fields, ForecastRequest, LearningOrder, PhaseRequest, Value};
+use ebbing::request::{
+    AdviseRequest, Door, Field, Fields, ForecastRequest, LearningOrder, PhaseRequest, ProtocolKind, Value,
+};
 use ebbing::tasks::{PostSteps, unknown_key};
 use ebbing::{Error, Recipe, Result};
 use std::path::Path;
@@ -58,6 +60,10 @@ impl State {
         };
         for (key, value) in form_urlencoded::parse(address.as_bytes()) {
             state.set(&key.replace('_', "-"), &value)?;
+        }
+        if state.forecast.tasks.tasks.is_none() {
+            // What the page draws unless asked otherwise; its lines and its views all say so.
+            state.forecast.tasks.protocol.get_or_insert(ProtocolKind::Permuted);
         }
         state.file =
             state.forecast.tasks.tasks.as_ref().map(|name| files.named(&name.to_string_lossy())).transpose()?;

@@ -49,11 +49,11 @@ fn numbers_out_of_range_are_refused_for_their_value() {
         ("forecast --sigma 1e400", "is too large"),
         ("forecast --depth 1000000000", "depth is 1000000000; must lie in 1 … 10000"),
         ("forecast --depth -1", "-1"),
-        ("forecast --length 18446744073709551615", "must be at most 100000"),
+        ("forecast --protocol permuted --length 18446744073709551615", "must be at most 100000"),
         ("forecast --seeds 18446744073709551615", "--seeds is 18446744073709551615; must be at least 1 and at most"),
         ("train --loads=1e-300 --heads multi --learners l2", "would take about"),
         ("train --width 18446744073709551615", "would take about"),
-        ("forecast -p 120000000000 --length 5", "would take about"),
+        ("forecast --protocol permuted -p 120000000000 --length 5", "would take about"),
         ("phase -p 400000000", "would take about"),
         ("sample -p 400000000", "would take about"),
     ] {
@@ -79,7 +79,7 @@ fn limited(home: &Home, kilobytes: usize, words: &str) -> Output {
 #[test]
 fn a_limit_of_addresses_is_heeded_and_its_breach_reported() {
     let home = Home::new();
-    let words = "forecast -p 2000 --length 2 --test-examples 0 --threads 1";
+    let words = "forecast --protocol permuted -p 2000 --length 2 --test-examples 0 --threads 1";
     // Too little for tiles of kernels, too.
     let sentence = refusal(&limited(&home, 90_000, words), 2);
     assert!(sentence.contains("left by ulimit -v") && sentence.contains("examples per task would fit"), "{sentence}");
@@ -101,7 +101,20 @@ fn every_large_allocation_may_fail() {
     let home = Home::new();
     let failing = |n: usize| {
         let mut command = home.ebbing();
-        command.args(["forecast", "-p", "400", "--length", "2", "--threads", "1", "--quiet", "--out", "out"]);
+        command.args([
+            "forecast",
+            "--protocol",
+            "permuted",
+            "-p",
+            "400",
+            "--length",
+            "2",
+            "--threads",
+            "1",
+            "--quiet",
+            "--out",
+            "out",
+        ]);
         command.env("EBBING_FAIL_ALLOCATION", n.to_string()).output().unwrap()
     };
     let mut n = 1;
@@ -122,7 +135,7 @@ fn every_step_of_writing_may_fail() {
     let home = Home::new();
     let tasks = home.tasks(2, 30).display().to_string();
     // A result without test data is there, and a file of the user's own.
-    done(&home.run("forecast -p 20 --length 2 --test-examples 0 --quiet --out out"));
+    done(&home.run("forecast --protocol permuted -p 20 --length 2 --test-examples 0 --quiet --out out"));
     home.write("out/notes.txt", "own");
     let before = contents(&home.join("out"));
     let mut n = 1;
@@ -158,8 +171,8 @@ fn listed(folder: &Path) -> Vec<OsString> {
 #[test]
 fn a_result_replaces_all_of_the_one_before() {
     let home = Home::new();
-    let with = "forecast -p 20 --length 3 --test-examples 20 --quiet --out";
-    let without = "forecast -p 20 --length 2 --test-examples 0 --quiet --out";
+    let with = "forecast --protocol permuted -p 20 --length 3 --test-examples 20 --quiet --out";
+    let without = "forecast --protocol permuted -p 20 --length 2 --test-examples 0 --quiet --out";
     done(&home.run(&format!("{with} out")));
     home.write("out/notes.txt", "own");
     let tested = listed(&home.join("out"));
@@ -174,8 +187,8 @@ fn a_result_replaces_all_of_the_one_before() {
 #[test]
 fn a_result_that_cannot_be_written_whole_changes_nothing() {
     let home = Home::new();
-    let words = "forecast -p 20 --length 3 --test-examples 20 --quiet --out out";
-    done(&home.run("forecast -p 20 --length 2 --test-examples 0 --quiet --out out"));
+    let words = "forecast --protocol permuted -p 20 --length 3 --test-examples 20 --quiet --out out";
+    done(&home.run("forecast --protocol permuted -p 20 --length 2 --test-examples 0 --quiet --out out"));
     home.write("out/notes.txt", "own");
     let before = contents(&home.join("out"));
     // No file may be longer than 20 kB: the program hears of it, or is killed in the middle of a file.
@@ -192,7 +205,10 @@ fn a_result_that_cannot_be_written_whole_changes_nothing() {
     assert_eq!(after, before);
     // A folder of the user's stands where a file should go.
     fs::create_dir_all(home.join("in-the-way/report.html/kept")).unwrap();
-    let said = refusal(&home.run("forecast -p 20 --length 2 --test-examples 0 --quiet --out in-the-way"), 2);
+    let said = refusal(
+        &home.run("forecast --protocol permuted -p 20 --length 2 --test-examples 0 --quiet --out in-the-way"),
+        2,
+    );
     assert!(said.contains("report.html"), "{said}");
     assert_eq!(listed(&home.join("in-the-way")), ["report.html"]);
     assert!(home.join("in-the-way/report.html/kept").is_dir());
@@ -208,7 +224,7 @@ fn a_result_that_cannot_be_written_whole_changes_nothing() {
 fn a_link_that_leads_nowhere_is_no_folder() {
     let home = Home::new();
     std::os::unix::fs::symlink("gone", home.join("out")).unwrap();
-    let said = refusal(&home.run("forecast -p 20 --length 2 --out out"), 2);
+    let said = refusal(&home.run("forecast --protocol permuted -p 20 --length 2 --out out"), 2);
     assert!(said.contains("--out is out; must be a folder; it is a link that leads nowhere"), "{said}");
 }
 
@@ -258,7 +274,7 @@ fn closed_and_full_devices() {
 fn threads_are_bounded_and_that_is_said() {
     let home = Home::new();
     let cores = std::thread::available_parallelism().unwrap().get();
-    let words = ["forecast", "-p", "20", "--length", "2", "--test-examples", "0", "--json"];
+    let words = ["forecast", "--protocol", "permuted", "-p", "20", "--length", "2", "--test-examples", "0", "--json"];
     let by_flag = home.ebbing().args(words).args(["--threads", "100000"]).output().unwrap();
     let by_variable = home.ebbing().args(words).env("RAYON_NUM_THREADS", "100000").output().unwrap();
     for output in [&by_flag, &by_variable] {
@@ -286,11 +302,11 @@ fn a_folder_for_results_is_tried_before_the_work_and_held_during_it() {
         assert!(first.try_wait().unwrap().is_none(), "it ended before it took its folder");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    let sentence = refusal(&home.run("forecast -p 20 --length 2 --out out"), 2);
+    let sentence = refusal(&home.run("forecast --protocol permuted -p 20 --length 2 --out out"), 2);
     assert!(sentence.contains(&format!("in use by process {}", first.id())), "{sentence}");
     first.kill().unwrap();
     first.wait().unwrap();
-    done(&home.run("forecast -p 20 --length 2 --out out"));
+    done(&home.run("forecast --protocol permuted -p 20 --length 2 --out out"));
     assert!(!lock.exists());
 }
 

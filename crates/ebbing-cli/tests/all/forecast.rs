@@ -17,7 +17,7 @@ fn own(home: &Home, sizes: &[usize], seeds: &[u64]) {
     TaskSequence::new(tasks).unwrap().save_npz(home.join("own.npz")).unwrap();
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -27,7 +27,7 @@ fn what_is_zero_within_its_accuracy_is_shown_as_zero() {
     own(&home, &[20, 20], &[1, 1]);
     let text = done(&home.run("forecast --tasks own.npz"));
     assert!(!text.contains("e-"), "{text}");
-    assert!(one_line(&text).contains("Forecast forgetting of task 1 after 2 tasks is 0."), "{text}");
+    assert!(one_line(&text).contains("Forecast training-loss forgetting F of task 1 after 2 tasks is 0."), "{text}");
     let answer = done_json(&home.run("forecast --tasks own.npz --json"));
     assert_eq!(answer["forecast"]["forgetting"]["mean"], serde_json::json!([[0.0, 0.0], [0.0, 0.0]]));
 }
@@ -55,7 +55,7 @@ fn inputs_are_prepared_as_asked_and_reported() {
     home.write("own.toml", "tasks = \"own.npz\"\n[preprocess]\ncenter = \"image\"\n");
     let text = done(&home.run("forecast --tasks own.toml"));
     assert!(one_line(&text).contains("inputs centered one by one)"), "{text}");
-    let text = done(&home.run("forecast --length 2 -p 20 --test-examples 0"));
+    let text = done(&home.run("forecast --protocol permuted --length 2 -p 20 --test-examples 0"));
     assert!(one_line(&text).contains("inputs centered one by one, whitened, scaled to one norm)"), "{text}");
     for command in [
         "phase --alpha 0.5,2",
@@ -80,9 +80,13 @@ fn inputs_are_prepared_as_asked_and_reported() {
 #[test]
 fn the_best_order_comes_with_its_noise() {
     let home = Home::new();
-    let text = one_line(&done(&home.run("forecast --length 3 -p 30 --test-examples 0 --seeds 4")));
+    let text = one_line(&done(
+        &home.run("forecast --protocol permuted --length 3 -p 30 --test-examples 0 --seeds 4 --order best"),
+    ));
     assert!(text.contains("The given order is the best") || text.contains("The gain"), "{text}");
-    let text = one_line(&done(&home.run("forecast --length 3 -p 30 --test-examples 0 --seed 2")));
+    let text = one_line(&done(
+        &home.run("forecast --protocol permuted --length 3 -p 30 --test-examples 0 --seed 2 --order best"),
+    ));
     assert!(text.contains("The given order is the best") || text.contains("several seeds show"), "{text}");
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{Home, done, done_json, fits_80_columns, refusal};
 
 /// Settings small enough for a test.
-const SMALL: &str = "--length 3 -p 30 --test-examples 20";
+const SMALL: &str = "--protocol permuted --length 3 -p 30 --test-examples 20";
 
 /// Whether a CSV file holds this very number.
 fn holds(home: &Home, file: &str, value: f64) -> bool {
@@ -59,7 +59,7 @@ fn penalties_and_widths_stand_in_tables() {
     let value = lambdas[1]["final_forgetting"].as_f64().unwrap();
     assert!(holds(&home, "out/lambdas.csv", value), "{value}");
     let report = std::fs::read_to_string(home.join("out/report.html")).unwrap();
-    assert!(report.contains("Of the penalties tried") && report.contains("A readout per task"));
+    assert!(report.contains("Of the penalties tried") && report.contains("With a head per task"));
     let refused = refusal(&home.run(&format!("forecast {SMALL} --widths 20 --depth 2")), 2);
     assert!(refused.contains("one hidden layer"), "{refused}");
     let refused = refusal(&home.run(&format!("forecast {SMALL} --lambdas=-1")), 2);

@@ -162,7 +162,7 @@ fn versions_agree() {
 fn an_interrupt_ends_the_order_search() {
     use std::os::unix::process::ExitStatusExt;
     let home = Home::new();
-    let words = "forecast --mode gibbs --lambda 3 --length 9 -p 400 --test-examples 0 --out out";
+    let words = "forecast --protocol permuted --order best --mode gibbs --lambda 3 --length 9 -p 400 --test-examples 0 --out out";
     let mut command = home.ebbing();
     command.args(words.split_whitespace()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut child = command.spawn().unwrap();

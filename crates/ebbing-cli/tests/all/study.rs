@@ -139,7 +139,7 @@ fn threads_and_shards_make_the_same_bytes() {
 #[test]
 fn the_plot_of_the_help_s_own_example_works() {
     let home = Home::new();
-    let text = "command = \"forecast\"\nname = \"depths\"\nseeds = 2\n[settings]\nlength = 2\nexamples = 12\n\
+    let text = "command = \"forecast\"\nname = \"depths\"\nseeds = 2\n[settings]\nprotocol = \"permuted\"\nlength = 2\nexamples = 12\n\
                 test_examples = 0\nno_whiten = true\n[grid]\ndepth = [1, 2]\nratio = [0.5, 1.0]\n";
     done(&run(&home.write("depths.toml", text), &home.join("depths"), &[]));
     for help in ["study --help", "study plot --help"] {
@@ -284,10 +284,16 @@ fn bad_files_are_refused_before_anything_is_written() {
         ("command = \"forecast\"\n[grid]\ndepth = [1, \"two\"]\n", &["line 3", "at depth = two", "whole number"]),
         ("command = \"forecast\"\n[grid]\ndepth = [0]\n", &["at depth = 0", "depth is 0"]),
         ("command = \"forecast\"\n[settings]\nratio = 0.5\nprotocol = \"split\"\n", &["ratio is 0.5", "permuted"]),
-        ("command = \"forecast\"\n[settings]\nexamples = 99999\n", &["line 3", "examples is 99999", "4000"]),
+        (
+            "command = \"forecast\"\n[settings]\nexamples = 99999\nprotocol = \"permuted\"\n",
+            &["line 3", "examples is 99999", "4000"],
+        ),
         ("command = \"forecast\"\n[settings]\nbootstrap = 5\n", &["line 3", "bootstrap is 5", "from 20 to 1e9"]),
         ("command = \"forecast\"\n[settings]\nshuffles = 2000000000\n", &["line 3", "shuffles is 2", "from 20 to 1e9"]),
-        ("command = \"forecast\"\n[settings]\nreplay = 9999\n", &["line 3", "replay is 9999", "at most 1000"]),
+        (
+            "command = \"forecast\"\n[settings]\nreplay = 9999\nprotocol = \"permuted\"\n",
+            &["line 3", "replay is 9999", "at most 1000"],
+        ),
         ("command = \"forecast\"\n[settings]\nridge = -1\n", &["ridge is -1", "at least 0"]),
         ("command = \"forecast\"\n[settings]\nmax_p = 0\n", &["max_p is 0", "at least 1"]),
         ("command = \"phase\"\n[settings]\nlength = 1\n", &["length is 1", "at least 2"]),

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// Two tasks of 1000 images take 80 MB in memory (kernels of 8 MB, five at a time, and the images three times), 30 MB in tiles.
-const WORDS: &str = "forecast -p 1000 --test-examples 50 --length 2 --depth 3 --json";
+const WORDS: &str = "forecast --protocol permuted -p 1000 --test-examples 50 --length 2 --depth 3 --json";
 const LITTLE: &str = "--memory 38MB";
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -149,10 +149,10 @@ fn a_bound_of_memory_is_kept() {
     const PROGRAM: u64 = 40 << 20;
     let home = Home::new();
     for (words, megabytes) in [
-        ("forecast -p 1000 --test-examples 0 --length 2", 100),
-        ("forecast -p 1000 --test-examples 0 --length 2", 60),
-        ("forecast -p 600 --test-examples 0 --length 5 --mode ntk", 130),
-        ("forecast -p 1000 --test-examples 0 --length 4", 180),
+        ("forecast --protocol permuted -p 1000 --test-examples 0 --length 2", 100),
+        ("forecast --protocol permuted -p 1000 --test-examples 0 --length 2", 60),
+        ("forecast --protocol permuted -p 600 --test-examples 0 --length 5 --mode ntk", 130),
+        ("forecast --protocol permuted -p 1000 --test-examples 0 --length 4", 180),
     ] {
         let most = peak(&home, &format!("{words} --memory {megabytes}MB -q"));
         assert!(most <= 1_000_000 * megabytes + PROGRAM, "{words} in {megabytes} MB: {most} bytes");

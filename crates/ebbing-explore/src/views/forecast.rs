@@ -108,6 +108,9 @@ pub fn view(asked: &Asked<'_>) -> Result<Value> {
 
 /// What a figure shows, in one sentence.
 fn finding(name: &str, forecast: &Forecast) -> String {
+    if name == "accuracy" {
+        return forecast.expectation().join(" ");
+    }
     let Some(forgetting) = &forecast.forgetting else { return String::new() };
     let last = forgetting.mean.len() - 1;
     let row = &forgetting.mean[last];

@@ -26,7 +26,9 @@ fn views_report_their_progress_and_then_come_from_memory() {
     assert_ne!(first["result"]["forecast"]["forgetting"], again["result"]["forecast"]["forgetting"]);
     // What the best order is does not depend on the order that is shown.
     assert_eq!(first["result"]["best"], again["result"]["best"]);
-    let drawn = &first["result"]["figures"][0];
+    let accuracy = &first["result"]["figures"][0]["finding"];
+    assert!(accuracy.as_str().unwrap().starts_with("Expect to lose "), "{accuracy}");
+    let drawn = &first["result"]["figures"][1];
     assert!(drawn["svg"].as_str().unwrap().starts_with("<svg") && drawn["panels"][0]["cells"].is_object());
     assert!(drawn["finding"].as_str().unwrap().starts_with("Forecast forgetting of task 1"), "{}", drawn["finding"]);
 }

@@ -94,7 +94,7 @@ fn rows_are_the_forecasts_of_the_remedies() {
 #[test]
 fn several_draws_judge_the_order_and_give_errors() {
     let draws = [1, 2, 3].map(|seed| tasks(3, 20, false, seed));
-    let answer = advice(&draws, &AdviseSettings::default());
+    let answer = advice(&draws, &AdviseSettings { order: true, ..Default::default() });
     assert!(answer.draws == 3 && !answer.held_out);
     assert!(
         answer.remedies.iter().filter(|r| r.applies).all(|r| r.standard_error.is_some() && r.beyond_noise.is_some())
@@ -110,7 +110,7 @@ fn several_draws_judge_the_order_and_give_errors() {
 #[test]
 fn orders_come_with_their_range() {
     let tasks = tasks(3, 30, true, 5);
-    let answer = advice(std::slice::from_ref(&tasks), &AdviseSettings::default());
+    let answer = advice(std::slice::from_ref(&tasks), &AdviseSettings { order: true, ..Default::default() });
     let range = answer.orders.unwrap();
     assert_eq!((range.tried, range.within_noise), (6, None));
     let all = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].map(|order| {

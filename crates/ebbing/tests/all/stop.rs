@@ -160,7 +160,7 @@ fn the_search_says_how_far_it_is() {
         all.lock().unwrap().push((progress.text.to_string(), progress.share));
         ControlFlow::Continue(())
     });
-    let settings = ForecastSettings::default();
+    let settings = ForecastSettings { order: true, ..ForecastSettings::default() };
     Forecast::of(std::slice::from_ref(&tasks), &settings, &context).unwrap();
     let heard = heard.lock().unwrap();
     assert!(heard.windows(2).all(|pair| pair[0].1 <= pair[1].1 && pair[1].1 <= 1.0), "{heard:?}");

@@ -63,8 +63,8 @@ impl<'a> Search<'a> {
         let mode = if settings.theory.mode == Mode::Gibbs { Mode::Ntk } else { settings.theory.mode };
         let theory = SingleHeadSettings { mode, variance: false, ..settings.theory };
         // Trained heads do not interpolate: near as many examples as features least squares blow up, and advice would be about that.
-        let warm =
-            calibration::theory_of_linear_head(&draws[0]).filter(|_| settings.features && theory.beta.is_infinite());
+        let trained = settings.features && theory.beta.is_infinite() && draws[0].names_classes();
+        let warm = calibration::theory_of_linear_head(&draws[0]).filter(|_| trained);
         let theory = warm.map_or(theory, |warm| SingleHeadSettings { beta: warm.beta, ..theory });
         let base = |s: &TaskSequence| match settings.features {
             true => Ok(Bench::Features(Box::new(s.clone()))),

@@ -91,7 +91,12 @@ impl Advice {
                 100.0 * best.forecast_error.unwrap_or(f64::NAN)
             ),
             Some(_) => {
-                format!("{SAID}: nothing tried is forecast to end with a higher average accuracy than doing nothing.")
+                let nothing =
+                    self.row(RemedyKind::Nothing).and_then(|r| r.accuracy).map(|a| format!(" ({})", per_cent(a)));
+                format!(
+                    "{SAID}: nothing tried is forecast to end with a higher average accuracy than doing nothing{}.",
+                    nothing.unwrap_or_default()
+                )
             }
             None => {
                 let least = real.filter(|r| r.gain.is_some_and(|g| g > 0.0)).find_map(|r| Some((r, r.forgetting?)));

@@ -53,8 +53,18 @@ impl ForecastSettings {
         }
     }
 
-    /// What the forecast of one sequence of these sizes costs; `tested`: whether its test data name classes.
+    /// What the forecast of one sequence of these sizes costs; `tested`: whether its test data name classes. Memory is that of as many
+    /// threads as there are, with the kernels that are kept between their uses.
     pub fn cost(&self, sizes: &Sizes, tested: bool, memory: &Memory) -> Cost {
+        let least = self.least(sizes, tested, memory);
+        let theory = !tested || self.computes_theory(sizes);
+        let tiles = !self.features && in_tiles(sizes, memory);
+        let peak = if theory && !tiles { self.peak(sizes, memory) } else { 0.0 };
+        Cost { bytes: least.bytes.max(peak), ..least }
+    }
+
+    /// The same with the least memory: it does not depend on the number of threads.
+    pub(super) fn least(&self, sizes: &Sizes, tested: bool, memory: &Memory) -> Cost {
         if !self.features && in_tiles(sizes, memory) {
             return whole_cost(sizes, if self.theory.mode == Mode::Rf { 1 } else { 2 });
         }
@@ -63,7 +73,6 @@ impl ForecastSettings {
         let mut all = Cost { flops: 0.0, bytes: 8.0 * 3.0 * sizes.rows() * (sizes.dim + sizes.columns) as f64 };
         if !tested || little || self.asks_for_theory() {
             all = all.then(self.recursion(sizes)).then(self.pairs(sizes));
-            all.bytes = all.bytes.max(self.peak(sizes, memory));
         }
         if tested {
             all = all.then(match (self.features, little) {

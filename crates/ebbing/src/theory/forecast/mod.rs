@@ -103,7 +103,7 @@ impl ForecastSettings {
 
     /// How many parts the forecast of so many sequences of tasks has: steps of its progress.
     pub fn parts(&self, sequences: usize, tasks: usize) -> usize {
-        2 * sequences + self.sweeps() + usize::from(self.order && tasks > 1) + 2 * usize::from(tasks > 1)
+        2 * sequences + self.sweeps() + usize::from(self.order && tasks > 1)
     }
 
     /// Refuses settings that this many tasks cannot be forecast with.
@@ -241,7 +241,7 @@ pub struct Computed {
 
 impl Computed {
     fn of(engine: Engine, sizes: &Sizes, settings: &ForecastSettings, context: &Context) -> Computed {
-        Computed { engine, bytes: settings.cost(sizes, true, context.plan()).bytes, residual: None }
+        Computed { engine, bytes: settings.least(sizes, true, context.plan()).bytes, residual: None }
     }
 }
 
@@ -343,13 +343,16 @@ impl Forecast {
         context: &Context,
     ) -> Result<Self> {
         let count = sequences.len();
-        let all = if tiles { count } else { settings.parts(count, first.tasks.len()) };
+        let closest = bench::closest(first, settings);
+        let keeps = closest.is_some() && !tiles && settings.compares_replay(&first.sizes());
+        let heads = closest.is_some() && settings.compares_heads(&first.sizes());
+        let more = usize::from(keeps) + usize::from(heads);
+        let all = more + if tiles { count } else { settings.parts(count, first.tasks.len()) };
         let mut parts = Parts { context, done: 0, all };
         let mut forecasts = Vec::new();
         let mut pairs: Vec<Vec<PairOrderParameters>> = Vec::new();
         let mut trained: Vec<Option<TestAccuracies>> = Vec::new();
         let mut residual = None;
-        let closest = bench::closest(first, settings);
         let theory = tiles || closest.is_none() || settings.asks_for(first, closest.as_ref());
         let mut order = None;
         let search = OrderSearchSettings { theory: settings.theory, ..Default::default() };
@@ -399,14 +402,12 @@ impl Forecast {
             beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
         let keep = match &closest {
-            Some(theory) if !tiles && settings.compares_replay(&first.sizes()) => {
-                KeepCurve::of(first, theory, settings.features, &parts.next("examples to keep")?)?
-            }
+            Some(theory) if keeps => KeepCurve::of(first, theory, settings.features, &parts.next("examples to keep")?)?,
             _ => None,
         };
         beside.keep = keep;
         let mut about = About::of(first, settings, count);
-        if closest.is_some() && settings.compares_heads(&first.sizes()) {
+        if heads {
             let plain = ClosedHeadSettings { random_features: 0, joint_examples: 0, ..Default::default() };
             match closed_heads(first, &plain, &parts.next("heads in closed form")?) {
                 Ok(found) => beside.heads = Some(found),

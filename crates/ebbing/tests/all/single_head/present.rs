@@ -115,7 +115,7 @@ fn outputs_apart_are_columns_where_they_share_nothing() {
         same(&[got.alone], &[want.alone], "learned alone");
         assert_eq!(got.accuracy, want.accuracy);
     }
-    let asked = ForecastSettings { features: true, ..Default::default() };
+    let asked = ForecastSettings { features: true, order: true, ..Default::default() };
     let answer = |tasks: &TaskSequence| Forecast::of(std::slice::from_ref(tasks), &asked, &Context::default()).unwrap();
     let (got, want) = (answer(&rows), answer(&shared));
     for (got, want) in got.pairs.iter().zip(&want.pairs) {

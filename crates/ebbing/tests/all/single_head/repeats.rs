@@ -110,7 +110,7 @@ fn forecasts_and_order_parameters_take_repeats() {
             SingleHeadSettings { beta: 30.0, ..Default::default() },
         ] {
             let network = learned(&tasks, &theory);
-            let settings = ForecastSettings { theory, resamples: 20, ..Default::default() };
+            let settings = ForecastSettings { theory, resamples: 20, order: true, ..Default::default() };
             let found = Forecast::of(std::slice::from_ref(&tasks), &settings, &Context::default()).unwrap();
             let known = network.forecast().unwrap();
             for (t, s) in (0..3).flat_map(|t| (0..3).map(move |s| (t, s))) {
