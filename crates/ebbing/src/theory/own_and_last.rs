@@ -55,7 +55,8 @@ impl OwnAndLast {
         let at_once = !network.in_feature_space() && network.settings().mode != Mode::Gibbs && t < last;
         let (own, end) = if at_once {
             let mut all = network.means(x.as_ref())?;
-            (all.swap_remove(t), all.pop())
+            let end = all.pop();
+            (all.swap_remove(t), end)
         } else {
             let own = network.mean(x.as_ref(), t + 1)?;
             (own, (t < last).then(|| network.mean(x.as_ref(), last + 1)).transpose()?)
