@@ -75,6 +75,7 @@ impl KeepCurve {
         let most = replay(0).most(&bench.given(&order))?.0;
         let classes: usize = sequence.tasks[..sequence.tasks.len() - 1].iter().map(|task| classes_of(&task.y)).sum();
         let whitened = sequence.settings.is_whitened();
+        let inside = !features && calibration::place(sequence)?.inside;
         let mut points: Vec<KeepPoint> = Vec::new();
         let at = |per_class: usize| -> Result<Option<KeepPoint>> {
             let found = bench.outcome(SingleHeadSettings { replay: replay(per_class), ..*theory }, &order)?;
@@ -82,7 +83,7 @@ impl KeepCurve {
                 return Ok(None);
             };
             let training = if per_class == 0 { Training::Plain } else { Training::Replay };
-            let expected = (!features).then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
+            let expected = inside.then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
             let accuracy_interval = expected.map(|found| found.accuracy_interval);
             let examples = per_class * classes;
             let bytes = (examples * sequence.dim() * BYTES) as u64;

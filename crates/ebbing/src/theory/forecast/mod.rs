@@ -29,7 +29,7 @@ pub use trained::TrainedForecast;
 
 use super::Inputs;
 use super::advise::KeepCurve;
-use super::calibration::Expected;
+use super::calibration::{self, Expected};
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{SingleHeadForecast, SingleHeadSettings};
 use super::task_order::engine::ORDERS_AT_ONCE;
@@ -421,7 +421,7 @@ impl Forecast {
             _ => None,
         };
         beside.keep = keep;
-        let mut about = About::of(first, count);
+        let mut about = About::of(first, count, settings, closest.is_some())?;
         about.notes.extend(near_interpolation(first, settings).filter(|_| theory));
         if engine == Engine::Tiles {
             about.notes.extend(quality.notes());
@@ -472,18 +472,26 @@ struct About {
     seeds: usize,
     drawn: bool,
     whitened: bool,
+    outside: Option<String>,
     notes: Vec<String>,
 }
 
 impl About {
-    fn of(sequence: &TaskSequence, seeds: usize) -> About {
-        About {
+    /// `trained`: whether something is said on trained networks.
+    fn of(sequence: &TaskSequence, seeds: usize, settings: &ForecastSettings, trained: bool) -> Result<About> {
+        let outside = match settings.features {
+            true => Some(calibration::LINEAR_HEAD.into()),
+            false if trained && sequence.tasks.len() > 1 => calibration::outside(sequence)?,
+            false => None,
+        };
+        Ok(About {
             seeds,
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some(),
             whitened: sequence.settings.is_whitened(),
+            outside,
             notes: sequence.target_notes(),
-        }
+        })
     }
 
     /// The forecast of one or more sequences, from its parts.
@@ -513,8 +521,11 @@ impl About {
             worst: reading::worst(&pairs),
             fit: forgetting.as_ref().map(fit).transpose()?.flatten(),
             train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
-            expected: trained.as_ref().and_then(|found| bench::expectation(found, settings, self.whitened)),
-            outside: settings.features.then(|| "a linear head on given features".into()),
+            expected: trained
+                .as_ref()
+                .filter(|_| self.outside.is_none())
+                .and_then(|found| bench::expectation(found, settings, self.whitened)),
+            outside: self.outside,
             trained,
             test,
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
