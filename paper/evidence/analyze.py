@@ -1,7 +1,8 @@
 """Writes docs/evidence.md, its pictures and the calibration that the library holds, from the stored results.
 
-    python paper/evidence/analyze.py [--out docs]
+    python paper/evidence/analyze.py [--out docs] [--data FOLDER]
 
+With the folder of the data, sequences that are not described yet (`domain.py`) are described first.
 Choices (which mode and depth, how wide the error bars are) are made on two thirds of the sequences and judged on the
 other third. Which sequence is in which third follows from its number.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import calibration as c
+import domain
 
 HERE = Path(__file__).resolve().parent
 CALIBRATION = HERE.parents[1] / "crates/ebbing/src/theory/calibration.json"
@@ -156,6 +158,7 @@ class Study:
             "levels": list(c.LEVELS),
             "classes": rows(self.entries),
             "whitened": rows(self.white_entries),
+            "domain": domain.table(self.folder),
             "provenance": {
                 "command": "python paper/evidence/study.py && python paper/evidence/analyze.py",
                 "sequences": len({r.place for r in self.seen}),
@@ -172,7 +175,7 @@ class Study:
 def lines(table: dict) -> str:
     """JSON with one line for each class."""
     classes = lambda rows: "{\n" + ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()) + "\n }"
-    each = [f" {json.dumps(key)}: {classes(value) if key in ('classes', 'whitened') else json.dumps(value)}" for key, value in table.items()]
+    each = [f" {json.dumps(key)}: {classes(value) if key in ('classes', 'whitened', 'domain') else json.dumps(value)}" for key, value in table.items()]
     return "{\n" + ",\n".join(each) + "\n}\n"
 
 
@@ -181,10 +184,14 @@ def main() -> None:
     read.add_argument("--results", type=Path, default=HERE / "results")
     read.add_argument("--out", type=Path, default=HERE.parents[1] / "docs", help="folder of the page and its pictures")
     read.add_argument("--calibration", type=Path, default=CALIBRATION, help="where the calibration goes")
+    read.add_argument("--data", type=Path, help="folder of the IDX files")
     asked = read.parse_args()
     import page
 
     asked.out.mkdir(parents=True, exist_ok=True)
+    if asked.data:
+        domain.sequences.FOLDER = asked.data
+        domain.describe(asked.results)
     study = Study(asked.results)
     (asked.out / "evidence.md").write_text(page.page(study, asked.out), encoding="utf-8")
     asked.calibration.write_text(lines(study.table()), encoding="utf-8")

@@ -38,6 +38,7 @@ class Advice(Answer):
     | `order` | the best order of tasks found, counted from 1 |
     | `orders` | how many orders were tried, and the `forgetting` and `accuracy` of the best and the worst of them |
     | `draws`, `examples_used`, `held_out` | sequences averaged, examples used of how many, whether accuracies are of test data |
+    | `outside` | why nothing is expected with a range: how the tasks are unlike those whose networks were measured |
     | `answer`, `assumes` | what to do, and what that assumes, in sentences |
     """
 
@@ -52,6 +53,7 @@ class Advice(Answer):
     examples_used: list[int]
     held_out: bool
     features: bool
+    outside: str | None
     answer: list[str]
     assumes: str
     tasks: list[str]

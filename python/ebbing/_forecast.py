@@ -31,6 +31,7 @@ class Forecast(Answer):
     | `task_accuracy` | test accuracy among each task's own classes (task-incremental), where that is anything else |
     | `f21_at_lambda_zero`, `delta_f21` | forgetting without the penalty, and what the penalty changes |
     | `expected` | between what the loss of accuracy and the final accuracy of trained networks lay with such a forecast |
+    | `outside` | why `expected` is None: how the tasks are unlike those whose networks were measured |
     | `depths`, `order` | other depths, and the best order of tasks, where asked for |
     | `lambdas`, `widths` | final forgetting and accuracy at other penalties, and at other widths with a readout per task, where asked for |
     | `explained` | how much of the variance of a pair's forgetting γ_RF and γ_rule explain over all pairs and draws, with several draws |
@@ -65,6 +66,7 @@ class Forecast(Answer):
     explained: VarianceExplained | None
     order: dict[str, Any] | None
     expected: dict[str, Any] | None
+    outside: str | None
     digits: float
     notes: list[str]
     answer: list[str]
@@ -90,6 +92,7 @@ class Forecast(Answer):
             **{name: trained.get(name) for name in ("lost", "final_accuracy", "chance")},
             accuracy=_mean(trained.get("accuracy")),
             keep=outlook.get("keep"),
+            outside=outlook.get("outside"),
             forgetting=_mean(outlook.get("forgetting")),
             forgetting_error=_error(outlook.get("forgetting")),
             pairs=[_pair(pair, draws) for pair in outlook["pairs"]],

@@ -4,15 +4,22 @@
 //! |---|---|
 //! | [`theory`] | the theory that came closest to measured networks, for a sequence |
 //! | [`expected`], [`Expected`] | what networks like these lose and keep, from its forecast and measured ones |
+//! | [`place`] | whether tasks are like those that were measured |
 //! | [`Training`] | what is done while training, as far as the evidence distinguishes it |
 //! | [`provenance`] | the command, seed and versions that made the table |
 //!
 //! Networks were trained on many sequences of tasks with test data (`docs/evidence.md` in the repository): images, a few
 //! hundred examples per task, their pixels standardized or, apart, prepared as the program prepares images that it draws
-//! (whitened). Elsewhere the intervals are an extrapolation. The table holds the theory that came closest and quantiles of its
+//! (whitened). Elsewhere there are no intervals: a forecast says what of its tasks is unlike those that were measured. The table holds the theory that came closest and quantiles of its
 //! errors on two thirds of the sequences, by how much it says is lost; on the last third the intervals held at about the
 //! rate that they state, which the same page reports.
 
+mod place;
+
+pub use place::place;
+pub(crate) use place::{LINEAR_HEAD, not_calibrated, outside};
+
+use super::domain::Domain;
 use super::single_head::{Mode, SingleHeadSettings};
 use crate::kernels::{Activation, Architecture};
 use crate::stats::number::{between, per_cent, points_between};
@@ -89,6 +96,8 @@ struct Table {
     classes: BTreeMap<String, Entry>,
     /// The same on whitened ones.
     whitened: BTreeMap<String, Entry>,
+    /// What the sequences of both were like.
+    domain: BTreeMap<String, Domain>,
     provenance: serde_json::Value,
 }
 
@@ -182,12 +191,13 @@ fn mean_square(tasks: &TaskSequence) -> Option<f64> {
 }
 
 /// What networks like these lose and keep, for a loss of accuracy and final accuracy on test data that [`theory`] forecasts; none
-/// where no such networks were measured.
+/// where no such networks were measured, or not on tasks like these ([`place`]).
 pub fn expected(training: Training, tasks: &TaskSequence, lost: f64, accuracy: f64) -> Option<Expected> {
+    place(tasks).ok().filter(|found| found.inside)?;
     expected_of(training, tasks.settings.is_whitened(), lost, accuracy)
 }
 
-/// [`expected`] for images that were whitened, or not.
+/// [`expected`] for images that were whitened, or not, and are like those that were measured.
 pub(crate) fn expected_of(training: Training, whitened: bool, lost: f64, accuracy: f64) -> Option<Expected> {
     let table = table()?;
     let entry = table.entry(training, whitened)?;

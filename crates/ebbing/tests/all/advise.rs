@@ -157,7 +157,8 @@ fn sound(answer: &Advice) {
     for remedy in ["Do this: ", "If the task is known at test time: "].into_iter().filter_map(recommended) {
         let (gain, error) = (remedy.accuracy_gain.unwrap(), remedy.forecast_error.unwrap());
         assert!(gain > error && error > 0.0, "{remedy:?}");
-        if remedy.expected.is_none() {
+        // The theory as asked for, where it is not the one that came closest to trained networks.
+        if remedy.expected.is_none() && (answer.features || answer.outside.is_none()) {
             within(gain, remedy.accuracy.unwrap() - nothing.accuracy.unwrap(), 1e-12, "the gain");
         }
     }

@@ -60,11 +60,16 @@ fn what_is_expected_is_the_forecast_of_the_theory_that_came_closest() {
             let deep = Architecture { depth: 2, ..closest.architecture };
             for (mode, architecture) in [(Mode::Rf, closest.architecture), (Mode::Ntk, deep)] {
                 let asked = SingleHeadSettings { mode, architecture, replay, ..SingleHeadSettings::default() };
-                let expected = answer(&tasks, asked).expected.unwrap();
-                assert_eq!((expected.training, expected.whitened), (training, whitened));
+                let found = answer(&tasks, asked);
+                // Far fewer examples than any network was measured with: no range, and it is said why.
+                assert!(found.expected.is_none(), "{found:?}");
+                let (outside, nearest) = (found.outside.unwrap(), if whitened { "whitened" } else { "standardized" });
+                assert!(outside.contains("examples per task (measured: 90 to"), "{outside}");
+                assert!(outside.ends_with(&format!("nearest: {nearest} images")), "{outside}");
+                let trained = found.trained.unwrap();
                 // Shares of 80 examples: rounding of kernels may turn one of them.
-                assert!((expected.lost + metrics.backward_transfer.unwrap()).abs() < 0.5 / 80.0);
-                assert!((expected.accuracy - metrics.average_accuracy).abs() < 0.5 / 80.0);
+                assert!((trained.lost.unwrap() + metrics.backward_transfer.unwrap()).abs() < 0.5 / 80.0);
+                assert!((trained.final_accuracy - metrics.average_accuracy).abs() < 0.5 / 80.0);
             }
         }
     }

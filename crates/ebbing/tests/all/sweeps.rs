@@ -84,9 +84,9 @@ fn sweeps_that_have_no_theory_are_refused() {
 }
 
 #[test]
-fn forecasts_of_other_networks_claim_no_measured_intervals() {
+fn nothing_is_said_on_trained_networks_of_a_kind_that_was_not_measured() {
     let draws = [sequence(3, 12, 2)];
-    let at = |theory: SingleHeadSettings| answer(&draws, ForecastSettings { theory, ..Default::default() }).expected;
+    let at = |theory: SingleHeadSettings| answer(&draws, ForecastSettings { theory, ..Default::default() }).trained;
     let plain = SingleHeadSettings::default();
     let gelu = Architecture { activation: Activation::Gelu, depth: 1 };
     assert!(at(plain).is_some());

@@ -10,7 +10,7 @@ pub(super) fn of_accuracy(remedies: &mut [(Remedy, Vec<Outcome>)], whitened: boo
     let Some((nothing, left)) = remedies.first().cloned() else { return };
     for (remedy, outcomes) in remedies {
         let theory = remedy.accuracy.zip(nothing.accuracy);
-        let trained = remedy.expected.zip(nothing.expected).map(|(a, b)| (a.accuracy, b.accuracy));
+        let trained = remedy.trained.zip(nothing.trained).map(|([_, a], [_, b])| (a, b));
         remedy.accuracy_gain = trained.or(theory).map(|(with, without)| with - without);
         let gains: Option<Vec<f64>> =
             outcomes.iter().zip(&left).map(|(a, b)| Some(a.accuracy? - b.accuracy?)).collect();

@@ -71,6 +71,7 @@ impl KeepCurve {
         let most = replay(0).most(&inputs.given(0.0)?)?.0;
         let classes: usize = sequence.tasks[..sequence.tasks.len() - 1].iter().map(|task| classes_of(&task.y)).sum();
         let whitened = sequence.settings.is_whitened();
+        let inside = !features && calibration::place(sequence)?.inside;
         let settings = SingleHeadSettings { replay: replay(0), ..*theory };
         // Kernels and factors of all amounts are made once.
         let of = |amounts: &[usize], context: &Context| -> Result<Option<Vec<KeepPoint>>> {
@@ -87,8 +88,7 @@ impl KeepCurve {
             let point = |(&per_class, found): (&usize, &Outcome)| {
                 let (accuracy, lost) = found.accuracy.zip(found.backward_transfer.map(|b| -b))?;
                 let training = if per_class == 0 { Training::Plain } else { Training::Replay };
-                let expected =
-                    (!features).then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
+                let expected = inside.then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
                 let accuracy_interval = expected.map(|found| found.accuracy_interval);
                 let examples = per_class * classes;
                 let bytes = (examples * sequence.dim() * BYTES) as u64;

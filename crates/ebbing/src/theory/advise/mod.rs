@@ -156,8 +156,12 @@ pub struct Remedy {
     pub forecast_error: Option<f64>,
     /// Whether the gain exceeds twice its standard error over draws; none for one draw.
     pub beyond_noise: Option<bool>,
-    /// What trained networks are to be expected to lose, by the theory that came closest to measured ones.
+    /// What trained networks are to be expected to lose, by the theory that came closest to measured ones; none for tasks unlike
+    /// those that were measured.
     pub expected: Option<Expected>,
+    /// The loss of accuracy and the final accuracy that the same theory forecasts, wherever the tasks lie.
+    #[serde(skip)]
+    trained: Option<[f64; 2]>,
     /// Whether it needs to know the task at test time.
     pub task_known: bool,
     /// Whether it applies to these tasks.
@@ -204,6 +208,8 @@ pub struct Advice {
     pub held_out: bool,
     /// Whether inputs were features.
     pub features: bool,
+    /// Why nothing is expected with a range: how these tasks are unlike those whose networks were measured.
+    pub outside: Option<String>,
 }
 
 /// How much the order of tasks can change.
@@ -238,6 +244,7 @@ impl Advice {
         let held_out = parts.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
         let mut search = Search::new(&parts, settings, context)?;
         search.run()?;
+        let outside = search.outside.take();
         let (mut remedies, nothing) = (search.remedies, search.nothing);
         gains::of_accuracy(&mut remedies, sequences[0].settings.is_whitened());
         for remedy in &mut remedies {
@@ -266,6 +273,7 @@ impl Advice {
             examples_used,
             held_out,
             features: settings.features,
+            outside,
         })
     }
 
@@ -346,6 +354,7 @@ impl Remedy {
             forecast_error: None,
             beyond_noise: None,
             expected: None,
+            trained: None,
             task_known: matches!(kind, RemedyKind::Gating | RemedyKind::Context | RemedyKind::Readouts),
             applies: true,
             why: None,

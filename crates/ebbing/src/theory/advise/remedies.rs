@@ -47,6 +47,8 @@ pub(super) struct Search<'a> {
     pub most: usize,
     pub order: Option<Vec<usize>>,
     pub orders: Option<OrderRange>,
+    /// How the tasks are unlike those whose networks were measured; none where nothing is said on trained networks.
+    pub outside: Option<String>,
     /// The replay that is combined with other remedies.
     chosen: Replay,
     /// Benches of the remedies that replay may be combined with, with the remedy's name, kind, cost and theory.
@@ -73,6 +75,13 @@ impl<'a> Search<'a> {
         let bases = draws.iter().map(base).collect::<Result<Vec<_>>>()?;
         let given: Vec<usize> = (0..draws[0].tasks.len()).collect();
         let nothing = bases.iter().map(|b| b.outcome(theory, &given)).collect::<Result<Vec<_>>>()?;
+        let accurate = nothing.iter().all(|o| o.accuracy.is_some() && o.backward_transfer.is_some());
+        let tested = accurate && draws.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
+        let outside = match settings.features {
+            true => tested.then(|| calibration::LINEAR_HEAD.into()),
+            false if tested && calibration::measured(&theory) => calibration::outside(&draws[0])?,
+            false => None,
+        };
         let (most, of) = settings.replay.most(&bases[0].given(&given))?;
         if let Some(budget) = settings.budget.filter(|b| *b > most) {
             return Err(Error::setting("budget", budget, format!("must be at most {most}, the examples of {of}")));
@@ -93,6 +102,7 @@ impl<'a> Search<'a> {
             needed: None,
             order: None,
             orders: None,
+            outside,
             chosen: Replay::default(),
             partners: vec![],
         })
@@ -100,7 +110,8 @@ impl<'a> Search<'a> {
 
     pub fn run(&mut self) -> Result<()> {
         let mut nothing = Remedy::new(RemedyKind::Nothing, "nothing".into(), "", 1.0, &self.nothing);
-        nothing.expected = self.expect(Training::Plain, &self.bases, Replay::default());
+        let trained = self.expect(Training::Plain, &self.bases, Replay::default());
+        (nothing.expected, nothing.trained) = (self.calibrated(trained), trained.map(|t| [t.lost, t.accuracy]));
         self.remedies.push((nothing, self.nothing.clone()));
         self.next("replay")?;
         self.replay()?;
@@ -204,9 +215,15 @@ impl<'a> Search<'a> {
         self.push_expected(kind, trial, None);
     }
 
-    fn push_expected(&mut self, kind: RemedyKind, trial: &Trial, expected: Option<Expected>) {
+    fn push_expected(&mut self, kind: RemedyKind, trial: &Trial, found: Option<Expected>) {
+        let (expected, trained) = (self.calibrated(found), found.map(|f| [f.lost, f.accuracy]));
         let row = Remedy::new(kind, trial.name.clone(), trial.needs, trial.cost, &trial.outcomes);
-        self.remedies.push((Remedy { expected, ..row }, trial.outcomes.clone()));
+        self.remedies.push((Remedy { expected, trained, ..row }, trial.outcomes.clone()));
+    }
+
+    /// What has a range: only what was found for tasks like those that were measured.
+    fn calibrated(&self, found: Option<Expected>) -> Option<Expected> {
+        found.filter(|_| self.outside.is_none())
     }
 
     /// What trained networks make of it, by the theory that came closest to them, from the kernels of `benches` where
@@ -226,7 +243,7 @@ impl<'a> Search<'a> {
         let each: Option<Vec<(f64, f64)>> = outcomes?.iter().map(|o| o.backward_transfer.zip(o.accuracy)).collect();
         let each = each?;
         let mean = |get: fn(&(f64, f64)) -> f64| each.iter().map(get).sum::<f64>() / each.len() as f64;
-        calibration::expected(training, first, mean(|o| -o.0), mean(|o| o.1))
+        calibration::expected_of(training, first.settings.is_whitened(), mean(|o| -o.0), mean(|o| o.1))
     }
 
     fn refuse(&mut self, kind: RemedyKind, what: &str, why: &Error) {

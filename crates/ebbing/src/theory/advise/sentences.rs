@@ -2,19 +2,19 @@
 
 use super::{Advice, Remedy, RemedyKind};
 use crate::stats::number::significant;
-use crate::theory::calibration::Expected;
+use crate::theory::calibration::{Expected, headline, not_calibrated};
 
 impl Advice {
     /// What to do, and what to expect from it.
     pub fn sentences(&self) -> Vec<String> {
         let best = self.best(false);
         let mut all = vec![best.map_or_else(|| self.nothing_sure(), |best| format!("Do this: {}.", self.effect(best)))];
-        let expected = best.or_else(|| self.row(RemedyKind::Nothing)).and_then(|r| r.expected.as_ref());
-        all.extend(expected.map(Expected::sentence));
+        all.extend(best.or_else(|| self.row(RemedyKind::Nothing)).and_then(prospects));
+        all.extend(self.outside.as_deref().map(not_calibrated));
         all.extend(self.kept());
         if let Some(best) = self.best(true) {
             all.push(format!("If the task is known at test time: {}.", self.effect(best)));
-            all.extend(best.expected.as_ref().map(Expected::sentence));
+            all.extend(prospects(best));
         }
         all.extend(self.ordering());
         if let Some(accuracy) = self.row(RemedyKind::Joint).and_then(|r| r.accuracy) {
@@ -31,7 +31,7 @@ impl Advice {
     /// What a reader should know.
     fn to_know(&self) -> Vec<String> {
         let mut all = vec![];
-        if self.remedies.iter().any(|r| r.expected.is_some()) {
+        if self.remedies.iter().any(|r| r.trained.is_some()) {
             all.push(
                 "Note: the table holds the theory of wide networks as asked for; what is expected of trained networks is by the \
                  theory that came closest to measured ones."
@@ -118,10 +118,10 @@ impl Advice {
         }
     }
 
-    /// Accuracy without and with a remedy; none where a range of trained networks stands for them.
+    /// Accuracy without and with a remedy; none where what trained networks come to stands for them.
     fn ends(&self, remedy: &Remedy) -> Option<[f64; 2]> {
         let nothing = self.row(RemedyKind::Nothing)?;
-        if remedy.expected.is_some() && nothing.expected.is_some() {
+        if remedy.trained.is_some() && nothing.trained.is_some() {
             return None;
         }
         Some([nothing.accuracy?, remedy.accuracy?])
@@ -202,6 +202,12 @@ impl Advice {
         let change = -100.0 * row.gain.unwrap_or(f64::NAN) / nothing;
         format!("{}{:.0} %", if change < 0.0 { "−" } else { "+" }, change.abs())
     }
+}
+
+/// What trained networks lose and keep, with the range where there is one.
+fn prospects(remedy: &Remedy) -> Option<String> {
+    let bare = |[lost, end]: [f64; 2]| format!("{}. Average accuracy at the end: {}.", headline(lost), per_cent(end));
+    remedy.expected.as_ref().map(Expected::sentence).or_else(|| remedy.trained.map(bare))
 }
 
 /// Whether trained networks bear a remedy out: they hardly differ between depths, whatever the theory says.

@@ -120,7 +120,17 @@ impl Descriptor {
         })
     }
 
-    /// One of its numbers; none where there is none.
+    /// One of its numbers at its smallest and its largest: of sizes, those of different tasks and classes; none where there is none.
+    pub fn ends(&self, quantity: Quantity) -> Option<[f64; 2]> {
+        let sizes = |ends: [usize; 2]| ends.map(|size| size as f64);
+        match quantity {
+            Quantity::ExamplesPerTask => Some(sizes(self.examples_per_task)),
+            Quantity::ExamplesPerClass => self.examples_per_class.map(sizes),
+            _ => self.value(quantity).map(|value| [value; 2]),
+        }
+    }
+
+    /// One of its numbers, of sizes the smallest; none where there is none.
     pub fn value(&self, quantity: Quantity) -> Option<f64> {
         match quantity {
             Quantity::Tasks => Some(self.tasks as f64),

@@ -22,7 +22,7 @@
 //! let measured = [draw(20)?, draw(50)?].map(|tasks| Descriptor::of(&tasks, Some(Kind::Features)).unwrap());
 //! let table = DomainTable { domains: vec![Domain::around("noise", Kind::Features, &measured)?] };
 //! let place = table.place(&Descriptor::of(&draw(1)?, Some(Kind::Features))?)?;
-//! assert!(place.outside.iter().any(|words| words.contains("1 example per class; measured: 20 to 50")));
+//! assert!(place.outside.iter().any(|words| words.contains("1 example per class (measured: 20 to 50)")));
 //! # Ok::<(), ebbing::Error>(())
 //! ```
 
@@ -45,9 +45,9 @@ pub enum Quantity {
     Tasks,
     /// Features of an input.
     Features,
-    /// Training examples of the smallest task.
+    /// Training examples of a task: of the smallest and of the largest.
     ExamplesPerTask,
-    /// Training examples of the smallest class of any task.
+    /// Training examples of a class of a task: of the smallest and of the largest of any task.
     ExamplesPerClass,
     /// Classes of a task, on average.
     ClassesPerTask,
@@ -80,6 +80,12 @@ impl Quantity {
         Quantity::EffectiveRank,
         Quantity::FeatureSpread,
     ];
+
+    /// Whether it counts something.
+    pub(super) fn counts(self) -> bool {
+        use Quantity::{Classes, ClassesPerTask, ExamplesPerClass, ExamplesPerTask, Features, Tasks};
+        matches!(self, Tasks | Features | ExamplesPerTask | ExamplesPerClass | ClassesPerTask | Classes)
+    }
 
     /// A value of it in words.
     pub fn words(self, value: f64) -> String {

@@ -53,7 +53,7 @@ pub struct Placement {
 impl Domain {
     /// From the descriptors of measured sequences: the range of every number that all of them have. Sizes and counts have the range that
     /// was measured; scale, norms and spectrum, which fluctuate from draw to draw, a tenth of the larger end more on both sides (the
-    /// mean, which may be 0, at least .05).
+    /// mean, which may be 0, at least .05; the spread of norms at least .02).
     ///
     /// # Errors
     /// [`Error::Data`] where there is none.
@@ -64,9 +64,10 @@ impl Domain {
         }
         let mut ranges = BTreeMap::new();
         for quantity in Quantity::ALL {
-            let values: Option<Vec<f64>> = measured.iter().map(|one| one.value(quantity)).collect();
+            let values: Option<Vec<[f64; 2]>> = measured.iter().map(|one| one.ends(quantity)).collect();
             if let Some(values) = values {
-                let ends = values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(*v), b.max(*v)]);
+                let wider = |[a, b]: [f64; 2], [low, high]: &[f64; 2]| [a.min(*low), b.max(*high)];
+                let ends = values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], wider);
                 ranges.insert(quantity, widened(quantity, ends));
             }
         }
@@ -74,15 +75,20 @@ impl Domain {
         Ok(Domain { name, kind, sequences: measured.len(), ranges, raw_pixels })
     }
 
-    /// Everything that lies outside, in words, with how far outside it is in widths of its range.
+    /// Everything that lies outside, in words, with how far outside it is: in widths of its range, of sizes and
+    /// counts also as the logarithm of a ratio, whichever is more.
     fn missed(&self, descriptor: &Descriptor) -> Result<Vec<(f64, String)>> {
         let mut missed = vec![];
         let said = self.kind != Kind::Unknown && descriptor.kind != Kind::Unknown;
         if said && self.kind != descriptor.kind {
-            missed.push((1.0, format!("{}; measured: {}", descriptor.kind.words(), self.kind.words())));
+            missed.push((1.0, format!("{} (measured: {})", descriptor.kind.words(), self.kind.words())));
         }
         if descriptor.raw_pixels && !self.raw_pixels {
-            missed.push((1.0, "pixels from 0 to 255 as they are stored; measured: pixels prepared first".to_string()));
+            // The first to be said: scale and mean follow from it.
+            missed.push((
+                f64::MAX,
+                "pixels from 0 to 255 as they are stored (measured: standardized or whitened ones)".to_string(),
+            ));
         }
         for (&quantity, &[low, high]) in &self.ranges {
             if !(low <= high && low.is_finite() && high.is_finite()) {
@@ -94,16 +100,20 @@ impl Domain {
                 (low, high) if low == high => low,
                 (low, high) => format!("{low} to {high}"),
             };
-            let Some(value) = descriptor.value(quantity) else {
-                missed.push((1.0, format!("targets that name no classes; measured: {}", quantity.words(high))));
+            let Some([least, most]) = descriptor.ends(quantity) else {
+                missed.push((1.0, format!("targets that name no classes (measured: {})", quantity.words(high))));
                 continue;
             };
             let slack = ROUNDING * low.abs().max(high.abs());
-            let beyond = if value < low - slack { low - value } else { value - high };
-            let inside = beyond <= slack; // false for a NaN
+            let inside = least >= low - slack && most <= high + slack; // false for a NaN
             if !inside {
+                let (value, beyond) = if least < low - slack { (least, low - least) } else { (most, most - high) };
                 let width = (high - low).max(0.1 * high.abs()).max(f64::MIN_POSITIVE);
-                missed.push((beyond / width, format!("{}; measured: {measured}", quantity.words(value))));
+                // Sizes and counts by ratios: 1 example instead of 100 is as far off as 10000.
+                let ratio =
+                    if quantity.counts() { (value / if value < low { low } else { high }).ln().abs() } else { 0.0 };
+                let by = (beyond / width).max(ratio);
+                missed.push((by, format!("{} (measured: {measured})", quantity.words(value))));
             }
         }
         // Several numbers speak of classes: one sentence is enough.
@@ -118,8 +128,9 @@ fn widened(quantity: Quantity, [low, high]: [f64; 2]) -> [f64; 2] {
     let tenth = 0.1 * low.abs().max(high.abs());
     match quantity {
         Quantity::Mean => [low - tenth.max(0.05), high + tenth.max(0.05)],
-        // These are never negative.
-        Quantity::MeanSquare | Quantity::NormSpread | Quantity::EffectiveRank | Quantity::FeatureSpread => {
+        // These are never negative. Norms may all be equal, to rounding.
+        Quantity::NormSpread => [(low - tenth.max(0.02)).max(0.0), high + tenth.max(0.02)],
+        Quantity::MeanSquare | Quantity::EffectiveRank | Quantity::FeatureSpread => {
             [(low - tenth).max(0.0), high + tenth]
         }
         _ => [low, high],
@@ -151,8 +162,8 @@ impl DomainTable {
         let sentence = if outside.is_empty() {
             format!("inside what was measured ({}, {} sequences)", domain.name, domain.sequences)
         } else {
-            let (name, all) = (&domain.name, outside.join("; "));
-            format!("not calibrated for data like yours: {all} (nearest: {name}, {} sequences)", domain.sequences)
+            let (name, all) = (&domain.name, outside.join(", "));
+            format!("not calibrated for data like yours: {all}; nearest: {name}, {} sequences", domain.sequences)
         };
         Ok(Placement {
             inside: outside.is_empty(),

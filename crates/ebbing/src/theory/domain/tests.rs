@@ -75,7 +75,7 @@ fn images_like_those_are_inside_and_others_are_not() {
     assert!(stored.outside.iter().any(|w| w.contains("mean square")));
     // One example per class.
     let single = place(&standardized(1, 11));
-    assert!(single.outside.iter().any(|w| w == "1 example per class; measured: 20 to 200"), "{single:?}");
+    assert!(single.outside.iter().any(|w| w == "1 example per class (measured: 20 to 200)"), "{single:?}");
     assert!(single.sentence.starts_with("not calibrated for data like yours: "));
     // Random inputs of the same mean and mean square.
     let mut random = standardized(60, 11);
@@ -154,7 +154,7 @@ fn the_nearest_domain_is_named() {
     let placed = table.place(&other).unwrap();
     assert_eq!(
         (placed.nearest.as_str(), placed.outside.as_slice()),
-        ("features", &["3 tasks; measured: 2".to_string()][..])
+        ("features", &["3 tasks (measured: 2)".to_string()][..])
     );
     // The same numbers of another kind of data are no longer inside.
     let image = Descriptor { kind: Kind::Images, ..features[0].clone() };

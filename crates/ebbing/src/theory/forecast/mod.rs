@@ -30,7 +30,7 @@ pub use trained::TrainedForecast;
 
 use super::Inputs;
 use super::advise::KeepCurve;
-use super::calibration::Expected;
+use super::calibration::{self, Expected};
 use super::closed_heads::{ClosedHeadSettings, ClosedHeads, closed_heads};
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{SingleHeadForecast, SingleHeadSettings, TestAccuracies};
@@ -406,7 +406,7 @@ impl Forecast {
             _ => None,
         };
         beside.keep = keep;
-        let mut about = About::of(first, settings, count);
+        let mut about = About::of(first, count, settings, closest.is_some())?;
         if heads {
             let plain = ClosedHeadSettings { random_features: 0, joint_examples: 0, ..Default::default() };
             match closed_heads(first, &plain, &parts.next("heads in closed form")?) {
@@ -466,19 +466,27 @@ struct About {
     seeds: usize,
     drawn: bool,
     whitened: bool,
+    outside: Option<String>,
     notes: Vec<String>,
 }
 
 impl About {
-    fn of(sequence: &TaskSequence, settings: &ForecastSettings, seeds: usize) -> About {
+    /// `trained`: whether something is said on trained networks.
+    fn of(sequence: &TaskSequence, seeds: usize, settings: &ForecastSettings, trained: bool) -> Result<About> {
         let repeats = sequence.repeat_note().filter(|_| settings.theory.beta.is_infinite());
-        About {
+        let outside = match settings.features {
+            true => Some(calibration::LINEAR_HEAD.into()),
+            false if trained && sequence.tasks.len() > 1 => calibration::outside(sequence)?,
+            false => None,
+        };
+        Ok(About {
             seeds,
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some() || sequence.settings.by_class.is_some(),
             whitened: sequence.settings.is_whitened(),
+            outside,
             notes: sequence.target_notes().into_iter().chain(repeats).collect(),
-        }
+        })
     }
 
     /// The forecast of one or more sequences, from its parts.
@@ -508,8 +516,11 @@ impl About {
             worst: reading::worst(&pairs),
             fit: forgetting.as_ref().map(fit).transpose()?.flatten(),
             train_accuracy: Averaged::of_some(forecasts.iter().map(|f| f.train_accuracy.as_ref()))?,
-            expected: trained.as_ref().and_then(|found| bench::expectation(found, settings, self.whitened)),
-            outside: settings.features.then(|| "a linear head on given features".into()),
+            expected: trained
+                .as_ref()
+                .filter(|_| self.outside.is_none())
+                .and_then(|found| bench::expectation(found, settings, self.whitened)),
+            outside: self.outside,
             trained,
             test,
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),

@@ -100,7 +100,7 @@ impl ForecastOrders {
         let found = (settings.order && sequence.tasks.len() > 1).then(|| engine.best(&parts(3)));
         let found = found.transpose()?;
         let mut orders = ForecastOrders {
-            answer: About::of(sequence, settings, 1),
+            answer: About::of(sequence, 1, settings, trained.is_some())?,
             settings: settings.clone(),
             best: None,
             computed: Computed { engine: super::Engine::Memory, bytes: kept(&sequence.sizes()).bytes, residual: None },
@@ -260,8 +260,10 @@ mod tests {
                 assert_eq!(answer.tasks, whole.tasks);
                 assert_eq!(answer.train_accuracy, whole.train_accuracy);
                 assert_eq!(answer.test.is_some(), whole.test.is_some());
-                assert_eq!(answer.expected.is_some(), whole.test.is_some());
-                assert_eq!(answer.expected, whole.expected, "{mode:?}");
+                assert_eq!(answer.trained.is_some(), whole.test.is_some());
+                let shares = |found: &Forecast| found.trained.as_ref().map(|t| (t.lost, t.final_accuracy));
+                assert_eq!(shares(&answer), shares(&whole), "{mode:?}");
+                assert_eq!((answer.expected, &answer.outside), (whole.expected, &whole.outside), "{mode:?}");
                 for (a, b) in answer.test.iter().zip(&whole.test) {
                     assert!(near(&a.loss.mean, &b.loss.mean) && near(&a.generalization.mean, &b.generalization.mean));
                     assert_eq!(a.accuracy, b.accuracy);
@@ -288,7 +290,7 @@ mod tests {
             let made = ForecastOrders::new(sequence, &ForecastSettings::default(), &crate::Context::default()).unwrap();
             let last = orders.iter().map(|order| made.forecast(order).unwrap()).last().unwrap();
             // To the bit: the steps that two orders share are the same operations.
-            (last.forgetting.unwrap().mean, last.test.unwrap().loss.mean, last.expected)
+            (last.forgetting.unwrap().mean, last.test.unwrap().loss.mean, last.trained)
         };
         let alone = answer(&[&[2, 1, 4, 3]]);
         for before in [[2, 1, 3, 4], [2, 3, 4, 1], [1, 2, 4, 3], [2, 1, 4, 3]] {

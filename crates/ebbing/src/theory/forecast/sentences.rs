@@ -7,7 +7,7 @@ use crate::stats::number::{between, chosen, per_cent, points_between, significan
 use crate::stats::{CurveShape, Estimate, ForgettingFit, VarianceExplained};
 use crate::tasks::{called, in_order};
 use crate::theory::advise::KeepCurve;
-use crate::theory::calibration::headline;
+use crate::theory::calibration::{headline, not_calibrated};
 use crate::theory::closed_heads::{ClosedHead, ClosedHeads};
 use crate::theory::task_order::TaskOrder;
 
@@ -76,8 +76,7 @@ impl Forecast {
 
     /// That no range is given, and why.
     fn not_calibrated(&self) -> String {
-        let why = self.outside.as_deref().unwrap_or("no such networks were measured");
-        format!("Not calibrated for data like yours: {why}. No range can be given.")
+        not_calibrated(self.outside.as_deref().unwrap_or("no such networks were measured"))
     }
 
     /// Which tasks get in each other's way: the largest drop of accuracy, and why where order parameters say so.
@@ -289,6 +288,7 @@ mod tests {
     use super::*;
     use crate::data::{Dataset, Preprocess, Source};
     use crate::tasks::Permuted;
+    use crate::theory::calibration::{Training, expected_of};
     use crate::theory::forecast::{ForecastSettings, Reading, WorstPair};
 
     #[test]
@@ -308,6 +308,9 @@ mod tests {
         answer.notes = vec!["mind this".into()];
         let trained = answer.trained.as_mut().unwrap();
         (trained.lost, trained.final_accuracy) = (Some(0.1126), 0.634);
+        // Tasks of 20 examples have none.
+        assert!(answer.expected.is_none() && answer.outside.is_some());
+        (answer.expected, answer.outside) = (expected_of(Training::Plain, true, 0.1126, 0.634), None);
         let range = answer.expected.as_mut().unwrap();
         (range.lost_interval, range.accuracy_interval) = ([-0.021, 0.2], [0.56, 0.65]);
         let said = answer.sentences();

@@ -1,0 +1,163 @@
+//! Whether tasks are like those on which intervals were measured.
+
+use super::table;
+use crate::error::{Error, Result};
+use crate::tasks::TaskSequence;
+use crate::theory::domain::{Descriptor, DomainTable, Placement};
+
+/// So many of the numbers that lie outside are named in a sentence.
+const NAMED: usize = 3;
+
+/// Where a sequence lies: whitened ones among the whitened images that were measured, all others among the standardized ones.
+///
+/// # Errors
+/// Those of [`TaskSequence::validate`]; [`Error::Data`] where the library holds no table.
+pub fn place(sequence: &TaskSequence) -> Result<Placement> {
+    let name = if sequence.settings.is_whitened() { "whitened" } else { "classes" };
+    let domain = table().and_then(|table| table.domain.get(name));
+    let missing = || Error::data("the calibration", format!("it has no domain called {name}"));
+    let domains = vec![domain.ok_or_else(missing)?.clone()];
+    DomainTable { domains }.place(&Descriptor::of(sequence, None)?)
+}
+
+/// What of a sequence lies outside, the furthest first, with the nearest kind of data that was measured; nothing where it is inside.
+///
+/// # Errors
+/// Those of [`place`].
+pub(crate) fn outside(sequence: &TaskSequence) -> Result<Option<String>> {
+    let found = place(sequence)?;
+    let named = found.outside.get(..NAMED).unwrap_or(&found.outside).join(", ");
+    Ok((!found.inside).then(|| format!("{named}; nearest: {}", found.nearest)))
+}
+
+/// Why forecasts of given features have no range.
+pub(crate) const LINEAR_HEAD: &str = "a linear head on given features";
+
+/// That no range is given, and why.
+pub(crate) fn not_calibrated(why: &str) -> String {
+    format!("Not calibrated for data like yours: {why}. No range can be given.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Context;
+    use crate::data::{Center, Dataset, Order, Preprocess, Source};
+    use crate::linalg::Mat;
+    use crate::rng::Stream;
+    use crate::tasks::{Labels, Split, Task};
+    use crate::theory::advise::{Advice, AdviseSettings};
+    use crate::theory::forecast::{Forecast, ForecastSettings};
+
+    /// Embedded images of two digits per task, `each` of a digit, as they are stored.
+    fn raw(tasks: usize, each: usize) -> TaskSequence {
+        let stored =
+            Preprocess { gray: false, center: Center::None, whiten: None, normalize: false, order: Order::Standard };
+        drawn(&stored, tasks, each)
+    }
+
+    fn drawn(prepared: &Preprocess, tasks: usize, each: usize) -> TaskSequence {
+        let source = Source::new(Dataset::sample().unwrap(), prepared).unwrap();
+        let split = Split { tasks, p: 2 * each, p_test: 60, labels: Labels::OneHotAll, ..Split::default() };
+        split.generate(&source, 3).unwrap()
+    }
+
+    /// Every input of every task changed in the same way.
+    fn changed(mut sequence: TaskSequence, mut how: impl FnMut(f64) -> f64) -> TaskSequence {
+        for task in &mut sequence.tasks {
+            let test = task.test.as_mut().map(|test| &mut test.x);
+            for x in std::iter::once(&mut task.x).chain(test) {
+                *x = Mat::from_fn(x.nrows(), x.ncols(), |i, j| how(x[(i, j)]));
+            }
+        }
+        sequence
+    }
+
+    /// The mean and the deviation of a pixel as the images are stored: what the evidence divides by.
+    fn standardized(tasks: usize, each: usize) -> TaskSequence {
+        let stored = raw(tasks, each);
+        let about = Descriptor::of(&stored, None).unwrap();
+        let deviation = (about.mean_square - about.mean * about.mean).sqrt();
+        changed(stored, |v| (v - about.mean) / deviation)
+    }
+
+    fn random(tasks: usize, each: usize) -> TaskSequence {
+        let mut stream = Stream::new(1, "calibration tests", 0);
+        changed(raw(tasks, each), |_| stream.normal())
+    }
+
+    /// Ten tasks of ten classes each, whose features have norm 1.
+    fn many_classes() -> TaskSequence {
+        let mut stream = Stream::new(2, "calibration tests", 0);
+        let mut set = |t: usize, p: usize| {
+            let z = Mat::from_fn(p, 384, |_, _| stream.normal());
+            let norms: Vec<f64> = (0..p).map(|i| z.row(i).squared_norm_l2().sqrt()).collect();
+            let x = Mat::from_fn(p, 384, |i, j| z[(i, j)] / norms[i]);
+            (x, Mat::from_fn(p, 100, |i, j| f64::from(u8::from(j == 10 * t + i % 10))))
+        };
+        let task = |t| {
+            let (x, y) = set(t, 100);
+            let (x_test, y_test) = set(t, 20);
+            Task::new(x, y).with_test(x_test, y_test)
+        };
+        TaskSequence::new((0..10).map(task).collect()).unwrap()
+    }
+
+    #[test]
+    fn images_as_in_the_evidence_are_inside() {
+        let prepared = Preprocess { center: Center::Pixel, whiten: None, ..Preprocess::default() };
+        let default = drawn(&prepared, 5, 300);
+        for sequence in [standardized(5, 100), standardized(2, 60), default, drawn(&Preprocess::default(), 5, 100)] {
+            let place = place(&sequence).unwrap();
+            assert!(place.inside, "{}", place.sentence);
+            assert_eq!(place.nearest.starts_with("whitened"), sequence.settings.is_whitened());
+            assert_eq!(outside(&sequence).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn what_was_never_measured_is_outside_and_says_why() {
+        let says = |sequence: &TaskSequence, words: &[&str]| {
+            let said = outside(sequence).unwrap().unwrap();
+            for word in words {
+                assert!(said.contains(word), "{said}");
+            }
+            assert!(said.ends_with("; nearest: standardized images"), "{said}");
+            assert!(said.matches("(measured: ").count() <= NAMED, "{said}");
+        };
+        says(&random(5, 100), &["effective rank"]);
+        says(&raw(5, 100), &["pixels from 0 to 255 as they are stored", "mean square"]);
+        says(&standardized(5, 1), &["1 example per class (measured: 9 to", "2 examples per task (measured: 90 to"]);
+        says(&many_classes(), &["100 classes in all (measured: 2 to"]);
+    }
+
+    #[test]
+    fn only_inside_there_are_ranges() {
+        let settings = ForecastSettings { order: false, ..ForecastSettings::default() };
+        let answer = |tasks: TaskSequence| Forecast::of(&[tasks], &settings, &Context::default()).unwrap();
+        let inside = answer(standardized(2, 50));
+        assert!(inside.expected.is_some() && inside.outside.is_none(), "{:?}", inside.outside);
+        assert!(inside.keep.unwrap().points.iter().all(|point| point.accuracy_interval.is_some()));
+        for tasks in [random(2, 50), raw(2, 50), standardized(2, 1)] {
+            let found = answer(tasks);
+            let said = found.sentences();
+            assert!(found.trained.is_some() && found.expected.is_none());
+            assert!(found.keep.unwrap().points.iter().all(|point| point.accuracy_interval.is_none()));
+            let line = said.iter().find(|line| line.starts_with("Not calibrated for data like yours: "));
+            assert!(line.is_some_and(|line| line.ends_with(". No range can be given.")), "{said:?}");
+            assert!(!said.iter().any(|line| line.starts_with("Ranges:")), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn advice_has_ranges_inside_alone_and_keeps_its_error() {
+        let advice =
+            |tasks: TaskSequence| Advice::of(&[tasks], &AdviseSettings::default(), &Context::default()).unwrap();
+        let (inside, other) = (advice(standardized(2, 50)), advice(random(2, 50)));
+        assert!(inside.outside.is_none() && inside.remedies.iter().any(|row| row.expected.is_some()));
+        assert!(other.outside.is_some() && other.remedies.iter().all(|row| row.expected.is_none()));
+        assert!(other.remedies.iter().any(|row| row.forecast_error.is_some_and(|error| error > 0.0)));
+        let said = other.sentences();
+        assert!(said.iter().any(|line| line.starts_with("Not calibrated for data like yours: ")), "{said:?}");
+    }
+}
