@@ -17,10 +17,12 @@ that dies is made good for. `pip install 'ebbing[dask]'` brings what it needs; t
 from __future__ import annotations
 
 import math
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from ._arrays import TaskSequence
 from ._cluster_data import ClusterTask, cluster_tasks
 from ._cluster_kernels import Cluster, Load, Memory, Network, tile
 from ._cluster_scores import ClusterForecast, told
@@ -28,14 +30,17 @@ from ._cluster_theory import Settings, Theory
 from ._ebbing import __version__
 from ._progress import Listener, listener
 from ._settings import Seed, bias_variance, count, given, real, seed_of, weight_variance
+from ._requests import Forecast
+from ._requests import forecast as forecast_here
 from ._statistics import metrics
+from ._sums import summed_tasks
 
 try:
     import distributed as _distributed
 except ImportError as error:
     raise ImportError("ebbing.dask needs Dask: pip install 'ebbing[dask]', or pip install 'dask[array,distributed]'") from error
 
-__all__ = ["ClusterForecast", "forecast"]
+__all__ = ["ClusterForecast", "feature_sums", "forecast"]
 
 #: What `ebbing.forecast` does and this does not, and what to do instead.
 _ELSEWHERE = {
@@ -49,7 +54,6 @@ _ELSEWHERE = {
     "lambdas": "call forecast once per penalty, with mode='gibbs'",
     "widths": "a readout per task needs factors of kernels",
     "order": "the best order is searched on one machine; forecast a subsample",
-    "features": "kernels of given features are singular beyond their number; give inputs",
     "ridge": "give beta: a temperature is a ridge of 1/beta",
 }
 
@@ -58,6 +62,7 @@ def forecast(
     tasks: Any,
     *,
     client: Any = None,
+    features: bool = False,
     depth: int = 1,
     activation: str = "relu",
     mode: str = "rf",
@@ -75,7 +80,7 @@ def forecast(
     seed: Seed = 0,
     progress: bool | Listener = False,
     **others: Any,
-) -> ClusterForecast:
+) -> ClusterForecast | Forecast:
     """What `ebbing.forecast` tells, of tasks whose inputs lie on a cluster's workers.
 
     `tasks` is a list of (X, y) or (X, y, X_test, y_test). Each X is a Dask array chunked by rows, a list of `.npy` or `.npz` files (an
@@ -85,6 +90,7 @@ def forecast(
     | setting | |
     |---|---|
     | `client` | of `distributed`; the current one unless told |
+    | `features` | X are features (any number of rows): their sums are made in one pass, and `ebbing.forecast` does the rest here |
     | `depth`, `activation`, `mode`, `lam`, `sigma`, `bias`, `beta`, `convention` | as in `ebbing.forecast` |
     | `probes` | random probes per task for γ_feature and γ_sim (at least 2); all else needs none |
     | `rank` | columns of the preconditioner: P × rank numbers are held here |
@@ -95,7 +101,9 @@ def forecast(
 
     Where a solve ends above the tolerance, `converged` is False and `notes` say by how much.
     """
-    asked = {name: value for name, value in given(locals()).items() if name not in ("client", "others")}
+    asked = {name: value for name, value in given(locals()).items() if name not in ("client", "others", "features")}
+    if features:
+        return _of_features(tasks, client, asked, others, progress)
     _refuse(others)
     checked = _settings(mode, lam, sigma, bias, beta, tolerance, iterations, rank, probes, blocks, seed)
     asked_parts = None if parts is None else max(1, count(parts, "parts"))
@@ -123,6 +131,38 @@ def forecast(
     assert final is not None
     checks = {"ridge": checked.ridge, "tolerance": checked.tolerance, "convention": convention, "settings": asked}
     return told(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
+
+
+#: What sums of features do not know: they hold no examples.
+_OF_EXAMPLES = ("variance", "replay", "replay_budget", "replay_selection", "bootstrap", "shuffles", "max_p")
+#: What a forecast of features has of the settings here.
+_OF_FEATURES = ("mode", "beta", "convention")
+
+
+def feature_sums(tasks: Any, *, client: Any = None) -> TaskSequence:
+    """Features of any number of examples as small tasks, from one pass over them.
+
+    `tasks` is as in `forecast`, each X a Dask array of features (or an array in memory). `XᵀX`, `XᵀY` and `|Y|²` are summed block by block
+    on the workers, and a block that is lost with its worker is read again. The tasks that come back have d + 1 examples with the same
+    sums: for `forecast(tasks, features=True)`, `order_parameters` of features and `SingleHead.from_features` they are as good as all
+    examples, but for the accuracy on training examples. Held-out examples are kept as they are.
+    """
+    client = _client(client)
+    _check_package(client)
+    return summed_tasks(client, tasks, _gather(client))
+
+
+def _of_features(tasks: Any, client: Any, asked: dict[str, Any], others: dict[str, Any], progress: bool | Listener) -> Forecast:
+    """The forecast of features, from their sums."""
+    for name in others:
+        if name in _OF_EXAMPLES:
+            raise TypeError(f"{name}: it needs the examples themselves, and a forecast of features on a cluster is made from their sums")
+    usual = {name: parameter.default for name, parameter in signature(forecast).parameters.items()}
+    wrong = next((name for name in asked if name not in _OF_FEATURES and asked[name] != usual.get(name, asked[name])), None)
+    if wrong is not None:
+        raise TypeError(f"{wrong}: it is not used with features=True, which are given as they are")
+    settings = {name: asked[name] for name in _OF_FEATURES}
+    return forecast_here(feature_sums(tasks, client=client), features=True, progress=progress, **settings, **others)
 
 
 def _refuse(others: dict[str, Any]) -> None:
