@@ -1,7 +1,7 @@
 //! `ebbing check`.
 
 use crate::support::{Home, done, done_json, ebbing_in, refusal, run, stderr, stdout};
-use ebbing::data::{Array, Values, write_npz};
+use ebbing::data::{Array, Values, to_npy, write_npz};
 use ebbing::linalg::Mat;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -70,10 +70,47 @@ fn one_set_of_features_and_labels_becomes_tasks_by_class() {
     let tasks = |seed: u64| {
         let said = format!("forecast --features set.npz --classes-per-task 2 --seed {seed} --beta 2 --json");
         let found = done_json(&folder.run(&said));
-        (found["tasks"]["drawn"]["classes"].clone(), found["forecast"]["tasks"].as_array().map(Vec::len))
+        let divided = found["metadata"]["settings"]["tasks"]["drawn"]["classes"].clone();
+        (divided, found["forecast"]["tasks"].as_array().map(Vec::len))
     };
     assert_eq!(tasks(3), (found["settings"]["drawn"]["classes"].clone(), Some(3)));
     assert!((4..9).any(|seed| tasks(seed).0 != tasks(3).0));
+}
+
+#[test]
+fn features_beyond_memory_are_read_in_one_pass() {
+    let folder = Home::new();
+    let (n, d) = (30_000, 40);
+    let value = |i: usize, j: usize| ((i * 37 + j * 101) as f64 * 0.61).sin() + if i % 6 == j { 2.0 } else { 0.0 };
+    let features = Array::from_mat(Mat::from_fn(n, d, value).as_ref());
+    let labels = Array { shape: vec![n], values: Values::Integers((0..n as i64).map(|i| i % 6).collect()) };
+    let test = Array::from_mat(Mat::from_fn(60, d, |i, j| value(i + n, j)).as_ref());
+    let test_labels = Array { shape: vec![60], values: Values::Integers((0..60).map(|i| i % 6).collect()) };
+    for (name, array) in [("x", features), ("y", labels), ("x_test", test), ("y_test", test_labels)] {
+        std::fs::write(folder.join(&format!("{name}.npy")), to_npy(&array)).unwrap();
+    }
+    let forecast =
+        |more: &str| {
+            done_json(&folder.run(&format!(
+                "forecast --features x.npy --classes-per-task 2 --seed 1 --beta 2 --theory --json {more}"
+            )))
+        };
+    let (whole, pass) = (forecast(""), forecast("--memory 12MiB"));
+    let notes = |found: &Value| found["forecast"]["notes"].to_string();
+    assert!(!notes(&whole).contains("one pass") && notes(&pass).contains("one pass over 30000 examples"));
+    assert_eq!(whole["metadata"]["settings"]["tasks"]["drawn"], pass["metadata"]["settings"]["tasks"]["drawn"]);
+    // Losses are differences of sums over 10,000 examples; accuracies of held-out ones are the same.
+    let numbers = |found: &Value, path: &str| -> Vec<f64> {
+        let rows: Vec<Vec<f64>> = serde_json::from_value(found.pointer(path).unwrap().clone()).unwrap();
+        rows.concat()
+    };
+    for path in ["/forecast/forgetting/mean", "/forecast/test/loss/mean", "/forecast/test/accuracy/mean"] {
+        let (a, b) = (numbers(&whole, path), numbers(&pass, path));
+        assert!(a.len() == 9 && a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9), "{path}: {a:?} {b:?}");
+    }
+    assert!(pass["forecast"]["train_accuracy"].is_null());
+    let said = refusal(&folder.run("forecast --features x.npy --classes-per-task 2 --replay 3 --memory 12MiB"), 2);
+    assert!(said.starts_with("--replay is given; must be left out: it needs the examples themselves"), "{said}");
 }
 
 #[test]

@@ -140,6 +140,8 @@ pub(super) enum Element {
     U64,
     I64,
     F16,
+    /// The upper half of single precision.
+    BF16,
     F32,
     F64,
     /// Strings of at most so many UCS-4 characters.
@@ -153,7 +155,7 @@ impl Element {
     pub fn size(self) -> usize {
         match self {
             Element::Bool | Element::U8 | Element::I8 => 1,
-            Element::U16 | Element::I16 | Element::F16 => 2,
+            Element::U16 | Element::I16 | Element::F16 | Element::BF16 => 2,
             Element::U32 | Element::I32 | Element::F32 => 4,
             Element::U64 | Element::I64 | Element::F64 => 8,
             Element::Text(length) => 4 * length,
@@ -186,7 +188,7 @@ impl Element {
             let texts = numbers.enumerate().map(|(i, b)| self.text(b, big_endian).map_err(|text| (i, text)));
             return texts.collect::<std::result::Result<_, _>>().map(Values::Texts);
         }
-        if matches!(self, Element::F16 | Element::F32 | Element::F64) {
+        if self.is_real() {
             let mut values = Vec::with_capacity(numbers.len());
             values.extend(numbers.map(|b| self.real(b, big_endian)));
             return match values.iter().position(|value: &f64| !value.is_finite()) {
@@ -201,10 +203,34 @@ impl Element {
         Ok(Values::Integers(values))
     }
 
+    fn is_real(self) -> bool {
+        matches!(self, Element::F16 | Element::BF16 | Element::F32 | Element::F64)
+    }
+
+    /// Decodes as many numbers as `values` takes; what is not finite stays so, and strings are none.
+    pub fn decode_into(self, bytes: &[u8], big_endian: bool, values: &mut [f64]) {
+        let size = self.size();
+        let numbers = values.iter_mut().zip(bytes.chunks_exact(size));
+        match (self, big_endian) {
+            // Those that features come in have loops of their own, which the compiler makes wide.
+            (Element::F16, false) => numbers.for_each(|(v, b)| *v = quick_half(u16::from_le_bytes([b[0], b[1]]))),
+            (Element::BF16, false) => {
+                numbers.for_each(|(v, b)| *v = f64::from(f32::from_bits(u32::from_le_bytes([0, 0, b[0], b[1]]))))
+            }
+            (Element::F32, false) => {
+                numbers.for_each(|(v, b)| *v = f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])))
+            }
+            (Element::U8 | Element::Bool, _) => numbers.for_each(|(v, b)| *v = f64::from(b[0])),
+            _ if self.is_real() => numbers.for_each(|(v, b)| *v = self.real(b, big_endian)),
+            _ => numbers.for_each(|(v, b)| *v = self.integer(b, big_endian).map_or(f64::NAN, |n| n as f64)),
+        }
+    }
+
     fn real(self, b: &[u8], big_endian: bool) -> f64 {
         let bits = word(b, big_endian);
         match self {
             Element::F16 => half(bits as u16),
+            Element::BF16 => f64::from(f32::from_bits((bits as u32) << 16)),
             Element::F32 => f64::from(f32::from_bits(bits as u32)),
             _ => f64::from_bits(bits),
         }
@@ -245,6 +271,14 @@ fn half(bits: u16) -> f64 {
         _ => (1.0 + mantissa) * 2f64.powi(exponent - 15),
     };
     if bits >> 15 == 1 { -size } else { size }
+}
+
+/// The same by shifting its bits into single precision, whose exponents are larger by 112.
+fn quick_half(bits: u16) -> f64 {
+    let (sign, rest) = (u32::from(bits >> 15) << 31, u32::from(bits & 0x7fff));
+    let size = f32::from_bits(rest << 13) * f32::from_bits((127 + 112) << 23);
+    let size = if rest >= 0x7c00 { f32::from_bits(0x7f80_0000 | rest << 13) } else { size };
+    f64::from(f32::from_bits(sign | size.to_bits()))
 }
 
 /// Up to eight bytes as an unsigned number.

@@ -76,9 +76,7 @@ pub fn parse_npy(bytes: Vec<u8>, path: &Path, name: &str) -> Result<Array> {
     let text = String::from_utf8_lossy(&bytes[start..data]);
     let header = Header::parse(&text).map_err(|problem| bad("header", problem, "expected NumPy's header".into()))?;
     let Some((element, big_endian)) = element(&header.descr) else {
-        let expected =
-            "floats of 2, 4 or 8 bytes, integers, booleans and strings are read: convert it with astype('f8')";
-        return Err(bad("type", format!("'{}'", header.descr), expected.into()));
+        return Err(bad("type", format!("'{}'", header.descr), UNREAD.into()));
     };
     if header.shape.contains(&0) {
         return Err(bad("shape", shape_text(&header.shape), "every axis needs a length of at least 1".into()));
@@ -117,6 +115,65 @@ pub(super) fn placed(
     Ok(if fortran { to_c_order(values, shape) } else { values })
 }
 
+/// What the header of an `.npy` file says.
+pub(super) struct About {
+    pub element: Element,
+    pub big_endian: bool,
+    pub fortran: bool,
+    pub shape: Vec<usize>,
+}
+
+/// The header at the beginning of a stream, and how many bytes it took.
+///
+/// # Errors
+/// As for [`parse_npy`], but for what follows the header.
+pub(super) fn header(stream: &mut impl Read, path: &Path, name: &str) -> Result<(About, u64)> {
+    let bad = |field: &str, value: String, expected: &str| {
+        Error::file(path, format!("the {field} of array {name}"), value, expected)
+    };
+    let mut start = [0; 12];
+    let mut take = |from: usize, to: usize, bytes: &mut [u8]| {
+        stream.read_exact(&mut bytes[from..to]).map_err(|e| match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                bad("magic number", "cut off".into(), "an .npy array starts with 0x934e554d5059 and a version")
+            }
+            _ => Error::io(path, e),
+        })
+    };
+    take(0, 10, &mut start)?;
+    if !start.starts_with(b"\x93NUMPY") {
+        return Err(bad(
+            "magic number",
+            "another one".into(),
+            "an .npy array starts with 0x934e554d5059 and a version",
+        ));
+    }
+    let (begin, length) = match start[6] {
+        1 => (10, usize::from(u16::from_le_bytes([start[8], start[9]]))),
+        2 | 3 => {
+            take(10, 12, &mut start)?;
+            (12, u32::from_le_bytes([start[8], start[9], start[10], start[11]]) as usize)
+        }
+        version => return Err(bad("format version", version.to_string(), "versions 1, 2 and 3 are known")),
+    };
+    const LONGEST: usize = 1 << 20;
+    if length > LONGEST {
+        return Err(bad("header length", length.to_string(), "at most 2^20 bytes are accepted"));
+    }
+    let mut text = vec![0; length];
+    take(0, length, &mut text)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let header = Header::parse(&text).map_err(|problem| bad("header", problem, "expected NumPy's header"))?;
+    let Some((element, big_endian)) = element(&header.descr) else {
+        return Err(bad("type", format!("'{}'", header.descr), UNREAD));
+    };
+    let about = About { element, big_endian, fortran: header.fortran, shape: header.shape };
+    Ok((about, (begin + length) as u64))
+}
+
+/// What is said of a type that is not read.
+const UNREAD: &str = "floats of 2, 4 or 8 bytes, integers, booleans and strings are read: convert it with astype('f8')";
+
 /// The number type and byte order that a `descr` string names.
 fn element(descr: &str) -> Option<(Element, bool)> {
     let order = descr.chars().next()?;
@@ -133,6 +190,8 @@ fn element(descr: &str) -> Option<(Element, bool)> {
         "f2" => Element::F16,
         "f4" => Element::F32,
         "f8" => Element::F64,
+        // NumPy has no name for bfloat16: what ml_dtypes calls so is stored as two bytes of no type.
+        "V2" => Element::BF16,
         other => {
             let length = other.get(1..)?.parse().ok().filter(|length| (1..=MAX_TEXT).contains(length))?;
             match other.chars().next()? {
@@ -145,7 +204,7 @@ fn element(descr: &str) -> Option<(Element, bool)> {
     match order {
         '<' => Some((element, false)),
         '>' => Some((element, true)),
-        '|' if element.size() == 1 || matches!(element, Element::ByteText(_)) => Some((element, false)),
+        '|' if element.size() == 1 || matches!(element, Element::ByteText(_) | Element::BF16) => Some((element, false)),
         _ => None,
     }
 }

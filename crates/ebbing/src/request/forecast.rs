@@ -225,10 +225,22 @@ impl ForecastRequest {
         let (settings, seed) = (self.settings()?, self.seed()?);
         let files = self.features.len().max(1);
         let mut results = Vec::new();
-        for (file, (name, what, sequences)) in self.sequences(sources)?.into_iter().enumerate() {
-            let forecast = self.forecast(&sequences, &settings, &context.part(file, files), before)?;
+        let summed = self.summed(context)?;
+        let in_one_pass = summed.as_ref().map(|(_, examples)| *examples);
+        let layers = summed.map_or_else(|| self.sequences(sources), |(layer, _)| Ok(vec![layer]))?;
+        for (file, (name, what, sequences)) in layers.into_iter().enumerate() {
+            let mut forecast = self.forecast(&sequences, &settings, &context.part(file, files), before)?;
+            let mut first = sequences.into_iter().next();
+            if let Some(examples) = in_one_pass {
+                let unknown = "the accuracy on training examples is not known from sums";
+                forecast
+                    .notes
+                    .push(format!("one pass over {examples} examples, which do not fit into memory: {unknown}"));
+                // What stands for all examples is none of them.
+                first.iter_mut().for_each(|sequence| sequence.tasks.clear());
+            }
             let heading = self.heading_for(&what, &forecast)?;
-            results.push((name, heading, forecast, sequences.into_iter().next()));
+            results.push((name, heading, forecast, first));
         }
         let several = results.len() > 1;
         let all = results.iter().map(|(name, _, forecast, _)| (name.clone(), forecast.clone()));
@@ -280,6 +292,16 @@ impl ForecastRequest {
         } else {
             format!("Forecast for {what}, {seeds}")
         })
+    }
+
+    /// The one layer of features where it does not fit into memory, with what stands for its examples; and how many these are.
+    fn summed(&self, context: &Context) -> Result<Option<(Layer, usize)>> {
+        let [file] = &self.features[..] else { return Ok(None) };
+        let Some((sequence, examples)) = super::streams::summed(self, file, self.by_class(), context)? else {
+            return Ok(None);
+        };
+        let what = format!("{} with features of {}{}", count(&sequence), file.display(), done(&sequence));
+        Ok(Some(((file.display().to_string(), what, vec![sequence]), examples)))
     }
 
     /// What is computed on `what`, in one line.
@@ -402,6 +424,9 @@ impl ForecastRequest {
         if self.mode == Mode::Rf { 1 } else { 2 }
     }
 }
+
+/// A name, what it is in words, and one sequence per seed.
+type Layer = (String, String, Vec<TaskSequence>);
 
 /// Refuses one set of several classes where a sequence of tasks is needed.
 fn of_tasks(sequence: &TaskSequence, file: &Path) -> Result<()> {

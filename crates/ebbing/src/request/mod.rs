@@ -32,6 +32,7 @@ mod field;
 mod forecast;
 mod phase;
 mod sample;
+mod streams;
 mod tasks;
 mod train;
 mod words;

@@ -23,7 +23,7 @@ pub struct ByClass {
 }
 
 /// The classes of a set of examples.
-struct Labeled {
+pub(super) struct Labeled {
     /// In increasing order.
     classes: Vec<Class>,
     /// The class of every training and of every held-out example, by its place among them.
@@ -68,8 +68,7 @@ impl ByClass {
             }
         };
         let tasks = groups.iter().enumerate().map(task).collect();
-        let named = |group: &Vec<usize>| group.iter().map(|&c| labeled.classes[c].clone()).collect();
-        settings.drawn = Some(Draws::ByClass { classes: groups.iter().map(named).collect() });
+        settings.drawn = Some(Draws::ByClass { classes: Labeled::named(&groups, &labeled.classes) });
         settings.by_class = Some(Seeded { step: *self, seed });
         settings.targets = Some(labeled.rule);
         TaskSequence { tasks, settings }.checked()
@@ -92,7 +91,7 @@ impl ByClass {
     }
 
     /// Which classes each task has: all of them in random order, so many at a time.
-    fn groups(&self, classes: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
+    pub(super) fn groups(&self, classes: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
         at_least("classes_per_task", self.classes_per_task, 1)?;
         if self.classes_per_task >= classes {
             let most = classes.div_ceil(2);
@@ -112,6 +111,12 @@ impl ByClass {
 }
 
 impl Labeled {
+    /// The classes of every task.
+    pub(super) fn named(groups: &[Vec<usize>], classes: &[Class]) -> Vec<Vec<Class>> {
+        let named = |group: &Vec<usize>| group.iter().map(|&c| classes[c].clone()).collect();
+        groups.iter().map(named).collect()
+    }
+
     fn of(sequence: &TaskSequence) -> Result<Labeled> {
         let [whole] = &sequence.tasks[..] else { return Err(no_set(sequence.tasks.len())) };
         if whole.present.is_some() || whole.rows_per_example() > 1 {
@@ -171,7 +176,7 @@ fn rows_of_classes(of: &[usize], group: &[usize]) -> Vec<usize> {
 }
 
 /// One or two classes are the name of their task.
-fn name(t: usize, group: &[usize], classes: &[Class]) -> String {
+pub(super) fn name(t: usize, group: &[usize], classes: &[Class]) -> String {
     match group {
         [one] => classes[*one].to_string(),
         [one, two] => format!("{} and {}", classes[*one], classes[*two]),

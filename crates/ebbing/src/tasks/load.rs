@@ -251,7 +251,7 @@ struct TaskArrays {
 }
 
 /// The `.npy` files that hold the arrays of one set, of which one is named: those beside it whose names begin alike.
-fn beside(path: &Path) -> Vec<PathBuf> {
+pub(super) fn beside(path: &Path) -> Vec<PathBuf> {
     let own = [path.to_path_buf()];
     let Some((prefix, _)) = npy_name(path) else { return own.to_vec() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -264,7 +264,7 @@ fn beside(path: &Path) -> Vec<PathBuf> {
 }
 
 /// What the name of an `.npy` file begins with, and the array that the rest of it names: `cats_x_test.npy` is `cats` and `x_test`.
-fn npy_name(path: &Path) -> Option<(String, String)> {
+pub(super) fn npy_name(path: &Path) -> Option<(String, String)> {
     let stem = path.file_stem()?.to_str().filter(|_| is_npy(path))?;
     let starts = std::iter::once(0).chain(stem.match_indices(['_', '-', '.']).map(|(i, _)| i + 1));
     let (start, name) = starts.map(|i| (i, &stem[i..])).find(|(_, name)| slot_of(name).is_some())?;

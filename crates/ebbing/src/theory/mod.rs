@@ -9,6 +9,7 @@
 //! | [`task_order`] | the order of tasks with the least forgetting | one | 27, 28 |
 //! | [`multi_head`] | renormalized readouts of any number of tasks at any width and λ | one per task | 101–108, 129–179 |
 //! | [`phase`] | curves against the load α = P/N, and where a width lies | one per task | 102–105, 158–170 |
+//! | [`streams`] | features of any number of examples, in one pass over them | one | 27, 28 |
 //! | [`best_lambda`] | the penalty that serves both tasks best | one per task | 102–105 |
 //! | [`closed_heads`] | heads in closed form that learn without forgetting, computed exactly | one | |
 //! | [`examples`] | which examples are at risk of being forgotten, and which to keep | one | 27, 28 |
@@ -56,6 +57,7 @@ pub mod order_parameters;
 pub(crate) mod own_and_last;
 pub mod phase;
 pub mod single_head;
+pub mod streams;
 pub mod task_order;
 pub(crate) mod whole;
 
