@@ -57,7 +57,7 @@ fn one_set_of_features_and_labels_becomes_tasks_by_class() {
     let words = "one set of examples of 6 classes and no sequence of tasks: say how many classes a task has, such as \
                  --classes-per-task 2 (3 tasks)";
     assert!(stderr(&output).contains(words), "{}", stderr(&output));
-    assert!(stdout(&output).contains("1 task of 3 features, 6\n"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("1 task of 3 features, 6 target columns\n"), "{}", stdout(&output));
     assert!(refusal(&folder.run("forecast --features set.npz"), 2).contains(words));
     assert!(
         refusal(&folder.run("forecast --classes-per-task 2"), 2).contains("belongs to --tasks FILE or --features FILE")
@@ -122,7 +122,8 @@ fn what_is_wrong_is_reported_with_exit_code_2() {
         ("no-labels.npz", vec![("x_1", x(5, 0.0))], vec!["y_1"]),
         ("lengths.npz", vec![("x_1", x(5, 0.0)), ("y_1", y(4))], vec!["4", "5"]),
         ("nan.npz", vec![("x_1", holes), ("y_1", y(5))], vec!["NaN"]),
-        ("names.npz", vec![("inputs", x(5, 0.0))], vec!["inputs"]),
+        ("names.npz", vec![("inputs", x(5, 0.0))], vec!["needs y beside it"]),
+        ("unknown.npz", vec![("things", x(5, 0.0))], vec!["things"]),
     ] {
         let output = check(&npz(folder.path(), name, &arrays));
         assert_eq!(output.status.code(), Some(2), "{name}");

@@ -106,7 +106,7 @@ fn a_forecast_writes_everything() {
 fn a_part_of_the_examples_comes_with_error_bars() {
     let home = Home::new();
     home.tasks(2, 50);
-    let text = home.text_of("forecast --tasks tasks.npz --max-p 15");
+    let text = home.text_of("forecast --tasks tasks.npz --max-p 15 --theory");
     assert!(text.contains("of 15 examples") && text.contains("5 seeds") && text.contains(" ± "), "{text}");
 }
 

@@ -48,11 +48,13 @@ fn requests() -> Vec<Request> {
             data,
         });
         all.push(Request {
-            flags: format!("--data {data} {sizes} --ratio 0.2"),
+            flags: format!("--data {data} --protocol permuted {sizes} --ratio 0.2"),
             recipe: format!(
                 "data = \"{data}\"\n[protocol]\nkind = \"permuted\"\ntasks = 2\np = 60\np_test = 0\nratio = 0.2\n"
             ),
-            settings: format!("data = \"{data}\"\nlength = 2\nexamples = 60\ntest_examples = 0\nratio = 0.2\n"),
+            settings: format!(
+                "data = \"{data}\"\nprotocol = \"permuted\"\nlength = 2\nexamples = 60\ntest_examples = 0\nratio = 0.2\n"
+            ),
             protocol: Protocol::Permuted(Permuted { tasks: 2, p: 60, p_test: 0, ratio: 0.2, ..Default::default() }),
             data,
         });

@@ -25,7 +25,8 @@ fn biases_and_gelu_go_through_every_door() {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
         // A study gives the same numbers.
         let file = format!(
-            "command = \"forecast\"\nseeds = [0]\n[settings]\nlength = 3\nexamples = 30\ntest_examples = 20\n{keys}\n"
+            "command = \"forecast\"\nseeds = [0]\n[settings]\nprotocol = \"permuted\"\nlength = 3\nexamples = 30\n\
+             test_examples = 20\n{keys}\n"
         );
         home.write("study.toml", file);
         done(&home.run("study run study.toml --out cells"));

@@ -64,7 +64,7 @@ fields! {
     pub struct PreprocessFields in "Preparation of inputs (of own tasks only the steps that are asked for)" {
         /// Order of the steps
         preprocess_order: Option<Order> = None, value("ORDER"), usual("standard");
-        /// What is subtracted from an input [default for data sets: image; class-incremental: pixel]
+        /// What is subtracted from an input [default for data sets: image]
         center: Option<Center> = None;
         /// Whiten with the training covariance (ZCA); the default for data sets, except for class-incremental tasks
         whiten: bool = false, without(&["no_whiten"]);
@@ -215,9 +215,7 @@ impl TaskFields {
             None => {
                 let usual = match self.kind() {
                     // As practitioners prepare images; the paper whitens.
-                    ProtocolKind::ClassIncremental => {
-                        Preprocess { center: Center::Pixel, whiten: None, ..Preprocess::default() }
-                    }
+                    ProtocolKind::ClassIncremental => Preprocess { whiten: None, ..Preprocess::default() },
                     _ => Preprocess::default(),
                 };
                 Some(self.preprocess.settings(usual.clone()).unwrap_or(usual))

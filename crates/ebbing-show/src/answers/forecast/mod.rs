@@ -22,7 +22,8 @@ impl Show for ForecastAnswer {
         let sentences = typeset_all(forecast.sentences());
         let notes = vec![assumes(self.settings.features).to_string()];
         // The theory's own quantities are shown where they are asked for, and where there is nothing else.
-        let theory = self.settings.complete || forecast.trained.is_none() || self.settings.asks_for_theory();
+        let asked = self.settings.asks_for_theory() || !self.layers.is_empty();
+        let theory = asked || forecast.trained.is_none();
         let (mut page, mut tables, mut files) = (Vec::<Part>::new(), Vec::<Part>::new(), Vec::new());
         if let Some(trained) = &forecast.trained {
             page.push(Part::Words(typeset(&forecast.expectation().join(" "))));

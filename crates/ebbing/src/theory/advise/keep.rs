@@ -2,7 +2,7 @@
 //! learned again with every later task.
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
 use crate::theory::calibration::{self, Training};
@@ -68,7 +68,12 @@ impl KeepCurve {
     ) -> Result<Option<KeepCurve>> {
         let replay = |examples| Replay { examples, budget: ReplayBudget::PerClass, ..Replay::default() };
         let inputs = if features { Inputs::Features(sequence) } else { Inputs::Network(sequence) };
-        let most = replay(0).most(&inputs.given(0.0)?)?.0;
+        let most = match replay(0).most(&inputs.given(0.0)?) {
+            Ok((most, _)) => most,
+            // Targets that are no classes to count by.
+            Err(Error::Setting { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let classes: usize = sequence.tasks[..sequence.tasks.len() - 1].iter().map(|task| classes_of(&task.y)).sum();
         let whitened = sequence.settings.is_whitened();
         let inside = !features && calibration::place(sequence)?.inside;

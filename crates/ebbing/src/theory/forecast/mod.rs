@@ -412,6 +412,8 @@ impl Forecast {
             match closed_heads(first, &plain, &parts.next("heads in closed form")?) {
                 Ok(found) => beside.heads = Some(found),
                 Err(Error::Stopped) => return Err(Error::Stopped),
+                // What does not fit is left out, as where it takes long.
+                Err(Error::Memory { .. }) => {}
                 Err(error) => about.notes.push(format!("no heads in closed form: {error}")),
             }
         }

@@ -38,6 +38,16 @@ impl Forecast {
         all.extend(best_of("Of the penalties tried", &self.lambdas, self.test.is_some()));
         all.extend(best_of("With a head per task, of the widths tried", &self.widths, self.test.is_some()));
         all.extend(self.order.as_ref().map(|order| best_order(order, &self.tasks)));
+        if self.order.as_ref().is_some_and(|order| order.gain > 0.0 && order.within_noise.is_none()) {
+            let several = if self.drawn {
+                "several seeds show"
+            } else {
+                "several seeds of a part of the examples (--max-p) show"
+            };
+            all.push(format!(
+                "Of one draw of tasks some order is always the best; {several} whether it is more than chance."
+            ));
+        }
         all.extend(self.notes.iter().map(|note| format!("Note: {note}.")));
         all
     }
@@ -322,7 +332,8 @@ mod tests {
         assert_eq!(said[5], "Tasks 1 and 3 clash most: they use similar features, with unrelated rules.");
         let less = "The best order found is 2 1 3: mean final forgetting 0.200 instead of 0.250 (20.0 % less; ";
         assert!(said[6].starts_with(less), "{said:?}");
-        assert_eq!(said[7..], ["Note: mind this."]);
+        assert!(said[7].starts_with("Of one draw of tasks some order is always the best"), "{said:?}");
+        assert_eq!(said[8..], ["Note: mind this."]);
         answer.tasks[1] = "cats".into();
         let named = answer.sentences().join(" ");
         assert!(named.contains("The best order found is 2 (cats), 1, 3: "), "{named}");
