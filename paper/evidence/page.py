@@ -663,7 +663,7 @@ def heads_advice(study: Study) -> str:
 def undone(study: Study, _: Path) -> str:
     return """## Limits of this study
 
-- Networks and data sets are small: at most 300 units, 28 × 28 pixels, a few hundred examples per task, up to ten tasks. Nothing
+- Networks and data sets are small: at most 300 units, 28 × 28 pixels, at most 1000 examples per task, up to ten tasks. Nothing
   was tried at the size of today's image or language models, on color images, or with batch normalization, dropout or augmentation.
 - Learning rates and numbers of epochs were set beforehand, not tuned for each sequence.
 - The forecast for L2 and EWC does not depend on the strength of the penalty.

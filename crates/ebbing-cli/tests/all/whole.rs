@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// Two tasks of 1000 images take 80 MB in memory (kernels of 8 MB, five at a time, and the images three times), 30 MB in tiles.
-const WORDS: &str = "forecast --protocol permuted -p 1000 --test-examples 50 --length 2 --depth 3 --json";
+const WORDS: &str = "forecast -p 1000 --test-examples 50 --length 2 --depth 3 --json";
 const LITTLE: &str = "--memory 38MB";
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -30,7 +30,11 @@ fn close(a: &Value, b: &Value) {
 #[test]
 fn little_memory_gives_the_same_forecast() {
     let home = Home::new();
-    for more in ["--ratio 0.3", "--mode ntk", "--protocol split --one-hot --classes-per-group 2"] {
+    for more in [
+        "--protocol permuted --order best --ratio 0.3",
+        "--protocol permuted --order best --mode ntk",
+        "--protocol split --order best --one-hot --classes-per-group 2",
+    ] {
         let whole = done_json(&home.run(&format!("{WORDS} {more}")));
         let output = home.run(&format!("{WORDS} {more} {LITTLE}"));
         let tiled = done_json(&output);
@@ -59,7 +63,7 @@ fn little_memory_gives_the_same_forecast() {
 #[test]
 fn the_page_says_how_it_was_computed() {
     let home = Home::new();
-    let words = WORDS.replace(" --json", "");
+    let words = WORDS.replace("--json", "--protocol permuted");
     let text = home.text_of(&format!("{words} {LITTLE} --out answer -q"));
     assert!(text.contains("single precision") && text.contains("random probes"), "{text}");
     assert!(home.join("answer/report.html").exists() && !home.join("answer/unfinished").exists());
@@ -75,15 +79,15 @@ fn what_needs_whole_kernels_is_refused() {
         ("--depths 1,2", "a list of 2; must be none"),
         ("--replay 5", "replay is"),
     ] {
-        let sentence = refusal(&home.run(&format!("{WORDS} {more} {LITTLE} -q")), 2);
+        let sentence = refusal(&home.run(&format!("{WORDS} --protocol permuted {more} {LITTLE} -q")), 2);
         assert!(sentence.contains(said), "{more}: {sentence}");
     }
-    let sentence = refusal(&home.run(&format!("{WORDS} --memory 1MB -q")), 2);
+    let sentence = refusal(&home.run(&format!("{WORDS} --protocol permuted --memory 1MB -q")), 2);
     assert!(sentence.contains("1.0 MB") || sentence.contains("1 MB are allowed"), "{sentence}");
     for wrong in ["much", "-3GB", "0"] {
-        assert!(refusal(&home.run(&format!("{WORDS} --memory={wrong}")), 2).contains("20GiB"), "{wrong}");
+        assert!(refusal(&home.run(&format!("{WORDS} --protocol permuted --memory={wrong}")), 2).contains("20GiB"), "{wrong}");
     }
-    assert!(refusal(&home.run(&format!("{WORDS} --memory 1GB --force")), 2).contains("--force"));
+    assert!(refusal(&home.run(&format!("{WORDS} --protocol permuted --memory 1GB --force")), 2).contains("--force"));
 }
 
 /// Waits until a file of the run's folder of finished parts has a name that begins so.
@@ -106,7 +110,7 @@ fn finished(home: &Home, child: &mut Child, beginning: &str) -> bool {
 #[test]
 fn a_run_that_is_killed_goes_on_and_leaves_nothing() {
     let home = Home::new();
-    let words = format!("{WORDS} {LITTLE} --out out -q");
+    let words = format!("{WORDS} --protocol permuted {LITTLE} --out out -q");
     let mut whole = done_json(&home.run(&words));
     std::fs::remove_dir_all(home.join("out")).unwrap();
     let mut caught = 0;

@@ -10,6 +10,15 @@ const NAMED: usize = 3;
 
 /// Where a sequence lies: whitened ones among the whitened images that were measured, all others among the standardized ones.
 ///
+/// Ranges are those of measured sequences, not stretched by any factor. What was decided with the evidence:
+///
+/// * *Examples per task and per class* reach from the smallest tasks of the study to larger ones of 1000 examples, which were trained in
+///   addition to see whether its intervals hold there. From 90 to 400 examples the error of the forecast does not change measurably.
+/// * *Norms* may be equal: images centered pixel by pixel and scaled to one norm were trained too.
+/// * *Features*: 784 and no others. The theory knows inputs by their products alone, but features of an encoder with few classes have
+///   scale, norms and spectrum of images; where nobody says what inputs are, their number sets them apart.
+/// * *Tasks and classes* as they were measured: neither longer sequences nor more classes were trained.
+///
 /// # Errors
 /// Those of [`TaskSequence::validate`]; [`Error::Data`] where the library holds no table.
 pub fn place(sequence: &TaskSequence) -> Result<Placement> {
@@ -142,7 +151,8 @@ mod tests {
             let found = answer(tasks);
             let said = found.sentences();
             assert!(found.trained.is_some() && found.expected.is_none());
-            assert!(found.keep.unwrap().points.iter().all(|point| point.accuracy_interval.is_none()));
+            let mut kept = found.keep.iter().flat_map(|keep| &keep.points);
+            assert!(kept.all(|point| point.accuracy_interval.is_none()));
             let line = said.iter().find(|line| line.starts_with("Not calibrated for data like yours: "));
             assert!(line.is_some_and(|line| line.ends_with(". No range can be given.")), "{said:?}");
             assert!(!said.iter().any(|line| line.starts_with("Ranges:")), "{said:?}");

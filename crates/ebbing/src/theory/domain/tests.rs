@@ -108,6 +108,31 @@ fn a_descriptor_is_what_its_definitions_say() {
     assert!((found.feature_spread - spread).abs() < 1e-12);
 }
 
+/// The ranges of the calibration come from `paper/evidence/domain.py`, whose numbers for these tasks are the ones here.
+#[test]
+fn the_evidence_describes_sequences_in_the_same_way() {
+    let task = |t: usize, p: usize| {
+        let x = Mat::from_fn(p, 40, |i, j| {
+            (7.0 * i as f64 + 3.0 * (j * j) as f64 + t as f64).sin() * (1 + j % 5) as f64 + 0.1
+        });
+        Task::new(x, Mat::from_fn(p, 4, |i, j| f64::from(u8::from(j == t + usize::from(i % 3 == 0)))))
+    };
+    let found = described(&TaskSequence::new(vec![task(0, 50), task(1, 60), task(2, 1300)]).unwrap());
+    assert_eq!((found.examples_per_task, found.examples_per_class), ([50, 1300], Some([17, 866])));
+    assert_eq!((found.classes_per_task, found.classes), (Some(2.0), Some(4)));
+    for (quantity, known) in [
+        (Quantity::Mean, 0.04291200793205585),
+        (Quantity::MeanSquare, 5.509484443800567),
+        (Quantity::NormSpread, 0.05455597118055061),
+        (Quantity::EffectiveRank, 0.0490877501457219),
+        (Quantity::FeatureSpread, 0.4697906864546435),
+    ] {
+        let value = found.value(quantity).unwrap();
+        // Sums in another order.
+        assert!((value / known - 1.0).abs() < 1e-11, "{quantity:?}: {value} {known}");
+    }
+}
+
 #[test]
 fn limits_of_spectrum_and_scale() {
     let of = |x: Mat<f64>| {
