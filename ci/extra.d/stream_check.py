@@ -64,7 +64,8 @@ def main() -> int:
         while file.read(64 << 20):
             pass
     reading = time.perf_counter() - start
-    room = min(size, 4 << 30)
+    # What the theory of the tasks takes, and less than the features.
+    room = min(max(size, 512 << 20), 4 << 30)
     command = [program, "forecast", "--features", folder / "x_train.npy", "--classes-per-task", str(CLASSES // TASKS)]
     start = time.perf_counter()
     found = json.loads(

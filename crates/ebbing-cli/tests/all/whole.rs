@@ -85,7 +85,10 @@ fn what_needs_whole_kernels_is_refused() {
     let sentence = refusal(&home.run(&format!("{WORDS} --protocol permuted --memory 1MB -q")), 2);
     assert!(sentence.contains("1.0 MB") || sentence.contains("1 MB are allowed"), "{sentence}");
     for wrong in ["much", "-3GB", "0"] {
-        assert!(refusal(&home.run(&format!("{WORDS} --protocol permuted --memory={wrong}")), 2).contains("20GiB"), "{wrong}");
+        assert!(
+            refusal(&home.run(&format!("{WORDS} --protocol permuted --memory={wrong}")), 2).contains("20GiB"),
+            "{wrong}"
+        );
     }
     assert!(refusal(&home.run(&format!("{WORDS} --protocol permuted --memory 1GB --force")), 2).contains("--force"));
 }

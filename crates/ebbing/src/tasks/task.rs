@@ -137,6 +137,11 @@ impl TaskSequence {
         Ok(Provenance { order: order.to_vec(), ..self.settings.clone() })
     }
 
+    /// Whether the training targets of every task name classes.
+    pub fn learns_classes(&self) -> bool {
+        self.tasks.iter().all(|task| crate::metrics::accuracy(task.y.as_ref(), task.y.as_ref(), None).is_ok())
+    }
+
     /// Whether every task has test data that name classes, and starts from no outputs of a network's own.
     pub fn names_classes(&self) -> bool {
         let plain = |task: &Task| task.present.is_none() && task.x.nrows() == task.y.nrows();

@@ -242,9 +242,9 @@ impl Expected {
         };
         let images = if self.whitened { "whitened images" } else { "standardized images" };
         let share = format!("{:.0}", 10.0 * self.level);
-        let share = if share == "8" { "eight".to_string() } else { share };
+        let share = if share == "8" { "Eight".to_string() } else { share };
         format!(
-            "Ranges: {share} in ten measured networks{how} ({} sequences of {images}) fell inside such a range.",
+            "{share} in ten measured networks{how} ({} sequences of {images}) fell inside such ranges.",
             self.sequences
         )
     }

@@ -196,7 +196,7 @@ mod tests {
             let sequence = tasks(&sizes, dims, columns, 3);
             for beta in [f64::INFINITY, 20.0, 0.4] {
                 let theory = SingleHeadSettings { beta, ..Default::default() };
-                let settings = ForecastSettings { theory, features: true, ..Default::default() };
+                let settings = ForecastSettings { theory, features: true, order: true, ..Default::default() };
                 let of = |s: &TaskSequence| {
                     Forecast::of(std::slice::from_ref(s), &settings, &crate::Context::default()).unwrap()
                 };

@@ -344,8 +344,10 @@ impl Forecast {
     ) -> Result<Self> {
         let count = sequences.len();
         let closest = bench::closest(first, settings);
-        let keeps = closest.is_some() && !tiles && settings.compares_replay(&first.sizes());
-        let heads = closest.is_some() && settings.compares_heads(&first.sizes());
+        // Sums of examples that stand for them are no examples of a class.
+        let examples = closest.is_some() && first.learns_classes();
+        let keeps = examples && !tiles && settings.compares_replay(&first.sizes());
+        let heads = examples && settings.compares_heads(&first.sizes());
         let more = usize::from(keeps) + usize::from(heads);
         let all = more + if tiles { count } else { settings.parts(count, first.tasks.len()) };
         let mut parts = Parts { context, done: 0, all };
