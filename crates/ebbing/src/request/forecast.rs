@@ -233,9 +233,9 @@ impl ForecastRequest {
             let mut first = sequences.into_iter().next();
             if let Some(examples) = in_one_pass {
                 let unknown = "the accuracy on training examples is not known from sums";
-                forecast
-                    .notes
-                    .push(format!("one pass over {examples} examples, which do not fit into memory: {unknown}"));
+                let note = format!("one pass over {examples} examples, which do not fit into memory: {unknown}");
+                forecast.notes.insert(0, note);
+                forecast.data_notes += 1;
                 // What stands for all examples is none of them.
                 first.iter_mut().for_each(|sequence| sequence.tasks.clear());
             }

@@ -243,10 +243,7 @@ impl Expected {
         let images = if self.whitened { "whitened images" } else { "standardized images" };
         let share = format!("{:.0}", 10.0 * self.level);
         let share = if share == "8" { "Eight".to_string() } else { share };
-        format!(
-            "{share} in ten measured networks{how} ({} sequences of {images}) fell inside such ranges.",
-            self.sequences
-        )
+        format!("{share} in ten measured networks{how} ({} sequences of {images}) fell inside.", self.sequences)
     }
 }
 

@@ -43,8 +43,13 @@ impl Show for ForecastAnswer {
         }
         let said = forecast.expectation().len().min(sentences.len());
         let said = if forecast.trained.is_some() { said } else { 0 };
-        let rest = sentences[said..].to_vec();
+        let mut rest = sentences[said..].to_vec();
         if !theory {
+            // What the heading says need not be said again.
+            let known = |s: &String| {
+                s.strip_prefix("Note: ").is_some_and(|note| self.heading.contains(note.trim_end_matches('.')))
+            };
+            rest.retain(|s| !known(s));
             page.extend((!rest.is_empty()).then(|| Part::Words(rest.join(" "))));
         } else {
             let more = if forecast.trained.is_some() { typeset_all(forecast.theory_sentences()) } else { vec![] };

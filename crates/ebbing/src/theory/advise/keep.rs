@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
 use crate::theory::calibration::{self, Training};
-use crate::theory::single_head::{Outcome, Replay, ReplayBudget, SingleHead, SingleHeadSettings, replay_curve};
+use crate::theory::single_head::{Replay, ReplayBudget, SingleHead, SingleHeadSettings, replay_curve};
 use serde::Serialize;
 
 /// Final accuracies that a number of examples is found for.
@@ -80,18 +80,22 @@ impl KeepCurve {
         let settings = SingleHeadSettings { replay: replay(0), ..*theory };
         // Kernels and factors of all amounts are made once.
         let of = |amounts: &[usize], context: &Context| -> Result<Option<Vec<KeepPoint>>> {
-            let outcomes = match features {
+            let outcomes: Vec<Option<(f64, f64)>> = match features {
                 true => amounts
                     .iter()
                     .map(|&n| {
-                        SingleHead::new(inputs, &SingleHeadSettings { replay: replay(n), ..settings }, context)?
-                            .outcome()
+                        let asked = SingleHeadSettings { replay: replay(n), ..settings };
+                        let found = SingleHead::new(inputs, &asked, context)?.test_accuracies()?;
+                        Ok(found.map(|found| final_and_lost(&found.all)))
                     })
-                    .collect::<Result<Vec<_>>>()?,
-                false => replay_curve(sequence, &settings, amounts, context)?,
+                    .collect::<Result<_>>()?,
+                false => replay_curve(sequence, &settings, amounts, context)?
+                    .iter()
+                    .map(|found| found.accuracy.zip(found.backward_transfer.map(|b| -b)))
+                    .collect(),
             };
-            let point = |(&per_class, found): (&usize, &Outcome)| {
-                let (accuracy, lost) = found.accuracy.zip(found.backward_transfer.map(|b| -b))?;
+            let point = |(&per_class, found): (&usize, &Option<(f64, f64)>)| {
+                let (accuracy, lost) = (*found)?;
                 let training = if per_class == 0 { Training::Plain } else { Training::Replay };
                 let expected = inside.then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
                 let accuracy_interval = expected.map(|found| found.accuracy_interval);
@@ -160,6 +164,13 @@ impl KeepCurve {
             (needed, _) => format!("Keep {}.{beyond}", needed.join(", ")),
         })
     }
+}
+
+/// Mean accuracy after the last task, and what all tasks but the last have lost by then.
+fn final_and_lost(after: &[Vec<f64>]) -> (f64, f64) {
+    let last = after.len() - 1;
+    let lost = (0..last).map(|s| after[s][s] - after[last][s]).sum::<f64>() / last.max(1) as f64;
+    (after[last].iter().sum::<f64>() / (last + 1) as f64, lost)
 }
 
 /// Amounts between the last one that misses a target and the first that reaches it, evenly in their logarithms.

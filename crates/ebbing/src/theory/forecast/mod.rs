@@ -42,6 +42,7 @@ use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::metrics::{ContinualMetrics, Convention, TaskAccuracies};
 use crate::plan::{Sizes, in_tiles, search_bytes, spare_bytes};
+use crate::stats::number::significant;
 use crate::stats::{ForgettingFit, VarianceExplained};
 use crate::tasks::{Task, TaskSequence};
 use bench::Bench;
@@ -307,8 +308,11 @@ pub struct Forecast {
     pub digits: f64,
     /// How it was computed.
     pub computed: Computed,
-    /// What a reader should know: ranks of singular kernels, lost digits, subsampling.
+    /// What a reader should know: of the data, then of the theory's own quantities (ranks of singular kernels, lost digits).
     pub notes: Vec<String>,
+    /// How many of the notes are about the data.
+    #[serde(skip)]
+    pub data_notes: usize,
 }
 
 impl Forecast {
@@ -531,7 +535,8 @@ impl About {
             delta_f21: mean(|f| f.delta_f21),
             digits: digits.fold(f64::INFINITY, f64::min),
             computed,
-            notes: self.notes.into_iter().chain(notes(forecasts, &pairs)).collect(),
+            data_notes: self.notes.len(),
+            notes: self.notes.into_iter().chain(notes(forecasts, &pairs, computed.engine)).collect(),
             order: beside.order,
             keep: beside.keep,
             heads: beside.heads,
@@ -644,7 +649,7 @@ fn final_forgetting(matrix: &[Vec<f64>]) -> f64 {
     matrix[last][..last].iter().sum::<f64>() / last.max(1) as f64
 }
 
-fn notes(forecasts: &[SingleHeadForecast], pairs: &[PairForecast]) -> Vec<String> {
+fn notes(forecasts: &[SingleHeadForecast], pairs: &[PairForecast], engine: Engine) -> Vec<String> {
     let mut notes = Vec::new();
     let digits = forecasts.iter().map(|f| f.digits).fold(f64::INFINITY, f64::min);
     if digits < 8.0 {
@@ -661,6 +666,13 @@ fn notes(forecasts: &[SingleHeadForecast], pairs: &[PairForecast]) -> Vec<String
         p.detail.interval.as_ref().is_some_and(|i| i.low.f21.is_nan())
             || p.detail.null.as_ref().is_some_and(|n| n.mean.f21.is_nan())
     };
+    let off = pairs.iter().filter_map(|p| p.detail.gamma_feature_error).fold(0.0, f64::max);
+    if off > 0.0 && engine != Engine::Tiles {
+        notes.push(format!(
+            "γ_feature, and γ_sim with it, is an estimate from random probes with a standard error of {} at most",
+            significant(off)
+        ));
+    }
     if pairs.iter().any(unknown) {
         notes.push(
             "F_pair has no interval and no null: resampling is of random features, and it is forecast otherwise".into(),

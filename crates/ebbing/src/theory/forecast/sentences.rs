@@ -48,7 +48,9 @@ impl Forecast {
                 "Of one draw of tasks some order is always the best; {several} whether it is more than chance."
             ));
         }
-        all.extend(self.notes.iter().map(|note| format!("Note: {note}.")));
+        // Notes on the theory's own quantities stand with those.
+        let shown = if self.trained.is_some() { self.data_notes } else { self.notes.len() };
+        all.extend(self.notes[..shown].iter().map(|note| format!("Note: {note}.")));
         all
     }
 
@@ -133,6 +135,9 @@ impl Forecast {
         all.extend(self.test.as_ref().and_then(|test| test.metrics.as_ref()).map(accuracies));
         all.extend(self.test.as_ref().and_then(|test| test.task_accuracy.as_ref()).map(task_incremental));
         all.extend(self.explained.as_ref().map(explained));
+        if self.trained.is_some() {
+            all.extend(self.notes[self.data_notes..].iter().map(|note| format!("Note: {note}.")));
+        }
         all
     }
 
@@ -315,7 +320,7 @@ mod tests {
         (answer.f21_at_lambda_zero, answer.delta_f21) = (Some(0.5), Some(-0.125));
         answer.order =
             Some(TaskOrder { order: vec![2, 1, 3], forgetting: 0.2, given: 0.25, gain: 0.05, ..answer.order.unwrap() });
-        answer.notes = vec!["mind this".into()];
+        (answer.notes, answer.data_notes) = (vec!["mind this".into(), "and that".into()], 1);
         let trained = answer.trained.as_mut().unwrap();
         (trained.lost, trained.final_accuracy) = (Some(0.1126), 0.634);
         // Tasks of 20 examples have none.
@@ -347,6 +352,7 @@ mod tests {
             theory[3].starts_with("On test data after the last task (gem convention): average accuracy 0."),
             "{theory:?}"
         );
+        assert_eq!(theory.last().map(String::as_str), Some("Note: and that."));
         // Sums of shares of examples are right to rounding: what is below that is 0.
         assert!(!theory[3].contains("e-1"), "{theory:?}");
         // Outside the evidence there is no range.

@@ -36,8 +36,7 @@ mod probes;
 mod resample;
 mod sequence;
 
-#[allow(unused_imports)] // the exact value serves wherever it is affordable
-pub(crate) use probes::{Probed, probed_gamma_feature};
+pub(crate) use probes::probed_gamma_feature;
 pub(crate) use sequence::all_pairs;
 
 pub use pair::{Side, values};

@@ -21,7 +21,6 @@ pub(crate) struct Probed {
 
 /// γ_feature of two tasks from the factors of their kernels and the kernel `k21` between their own inputs (rows: the second task's),
 /// divided by `rank`; what [`Factor::overlap`] gives exactly. At least two probes are drawn.
-#[allow(dead_code)] // the exact value serves wherever it is affordable
 pub(crate) fn probed_gamma_feature(
     [one, two]: [&Factor; 2],
     k21: MatRef<'_, f64>,

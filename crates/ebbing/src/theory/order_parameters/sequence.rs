@@ -3,10 +3,11 @@
 use super::feature_space;
 use super::pair::{Cross, evaluate};
 use super::resample::{TrialsNeeded, check_trials, intervals, shuffles, trials_needed};
-use super::{Inverse, OrderParameterSettings, PairOrderParameters};
+use super::{Inverse, OrderParameterSettings, PairOrderParameters, probed_gamma_feature};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef, par_map};
 use crate::plan::pairs_at_once;
+use crate::rng::Stream;
 use crate::stats::number::accuracy;
 use crate::theory::blocks::factor::{Factor, digits, one_norm, with_ridge};
 use crate::theory::blocks::kernels::{KernelSource, Kernels, Limit, Mode, Points, Which};
@@ -60,6 +61,11 @@ pub(crate) fn all_pairs(
     pairs.sort_by_key(|pair| (pair.first, pair.second));
     Ok(pairs)
 }
+
+/// Examples of a task up to which γ_feature is exact: beyond, its `P³` operations would take longer than all the rest.
+const EXACT_UP_TO: usize = 2000;
+/// Random probes of γ_feature beyond that: of unrelated tasks it then has a relative standard error of about a hundredth.
+const PROBES: usize = 64;
 
 /// The order parameters of the first task before the second for each target column alone.
 pub(super) fn labelings(
@@ -141,11 +147,24 @@ impl<'a> Tasks<'a> {
         Ok(Inverted { k_oc, factor, rank, digits, trials })
     }
 
+    /// γ_feature of a pair; of large tasks an estimate with its standard error, where nothing is resampled.
+    fn overlap(&self, i: usize, j: usize, k21: &Mat<f64>) -> (f64, Option<f64>) {
+        let (one, two) = (&self.each[i], &self.each[j]);
+        let rank = one.rank.min(two.rank);
+        let resampled = self.settings.resamples.max(self.settings.shuffles) > 0;
+        if resampled || k21.nrows().min(k21.ncols()) <= EXACT_UP_TO {
+            return (two.factor.overlap(&one.factor, k21.clone()) / rank as f64, None);
+        }
+        let mut stream = Stream::new(0, "probes of gamma_feature", (i * self.each.len() + j) as u64);
+        let found = probed_gamma_feature([&one.factor, &two.factor], k21.as_ref(), rank, PROBES, &mut stream);
+        (found.mean, (found.standard_error > 0.0).then_some(found.standard_error))
+    }
+
     /// Both orders of one pair.
     fn pair(&self, i: usize, j: usize) -> Result<[PairOrderParameters; 2]> {
         let k21 = self.kernels.block(Which::NNGP, self.own(j), self.own(i))?;
         let (one, two) = (&self.each[i], &self.each[j]);
-        let overlap = two.factor.overlap(&one.factor, k21.clone()) / one.rank.min(two.rank) as f64;
+        let (overlap, off) = self.overlap(i, j, &k21);
         let cross = Cross { cc: self.k_cc.as_ref(), own_c: [one.k_oc.as_ref(), two.k_oc.as_ref()], k21: k21.as_ref() };
         let factors = [&one.factor, &two.factor];
         let y = [&self.shared.tasks[i].y, &self.shared.tasks[j].y];
@@ -172,7 +191,7 @@ impl<'a> Tasks<'a> {
             digits,
             interval: intervals.as_ref().map(|both| both[way].clone()),
             null: nulls.as_ref().map(|both| both[way].clone()),
-            gamma_feature_error: None,
+            gamma_feature_error: off,
         };
         Ok([order(i, j, 0), order(j, i, 1)])
     }
