@@ -115,7 +115,7 @@ fn features_are_taken_as_they_are() {
     let home = Home::new();
     // 10 neurons for 30 examples: singular kernels.
     home.tasks(2, 10);
-    let text = home.text_of("forecast --features tasks.npz");
+    let text = home.text_of("forecast --features tasks.npz --theory");
     assert!(text.contains("ranks 10 and 10"), "{text}");
     let layers = home.text_of("forecast --features tasks.npz tasks.npz");
     assert_eq!(layers.matches("Order parameters of").count(), 2, "{layers}");

@@ -132,7 +132,7 @@ impl FeatureSums {
         self.examples
     }
 
-    /// A task of d + 1 examples with the same sums, which a linear head learns and forgets as all of them.
+    /// A task of at most d + 1 examples with the same sums, which a linear head learns and forgets as all of them.
     ///
     /// # Errors
     /// [`Error::Data`] where there are no examples; what the eigenvalues of `XᵀX` say.
@@ -146,13 +146,21 @@ impl FeatureSums {
         let largest = eigen.values.iter().copied().fold(0.0, f64::max);
         // Below this an eigenvalue is the rounding of the others, and so is what B has in its direction.
         let least = d as f64 * f64::EPSILON * largest;
-        let root = |i: usize| if eigen.values[i] > least { eigen.values[i].sqrt() } else { 0.0 };
+        let live: Vec<usize> = (0..d).filter(|&i| eigen.values[i] > least).collect();
+        // As many examples as there were, where they were fewer than features: at a temperature that is their rank.
+        let rows = (d + 1).min(usize::try_from(self.examples).unwrap_or(usize::MAX)).max(live.len());
         let seen = matmul(eigen.vectors.transpose(), self.cross.as_ref());
-        let x = Mat::from_fn(d + 1, d, |i, j| if i < d { root(i) * eigen.vectors[(j, i)] } else { 0.0 });
-        let mut y =
-            Mat::from_fn(d + 1, columns, |i, c| if i < d && root(i) > 0.0 { seen[(i, c)] / root(i) } else { 0.0 });
+        let mut x = Mat::zeros(rows, d);
+        let mut y = Mat::zeros(rows, columns);
+        for (row, &i) in live.iter().enumerate() {
+            let root = eigen.values[i].sqrt();
+            (0..d).for_each(|j| x[(row, j)] = root * eigen.vectors[(j, i)]);
+            (0..columns).for_each(|c| y[(row, c)] = seen[(i, c)] / root);
+        }
         // All of what is left may stand in one column: only its size is ever asked for.
-        y[(d, 0)] = (self.squares - y.squared_norm_l2()).max(0.0).sqrt();
+        if rows > live.len() {
+            y[(rows - 1, 0)] = (self.squares - y.squared_norm_l2()).max(0.0).sqrt();
+        }
         Ok(Task::new(x, y).named(name))
     }
 }
