@@ -10,7 +10,7 @@ program=${1:-target/debug/ebbing}
 work=${EBBING_PICTURES:-$(mktemp -d)}
 
 "$program" forecast --out "$work/forecast" --quiet >/dev/null
-cp "$work/forecast/forgetting.png" docs/forecast.png
+cp "$work/forecast/accuracy.png" docs/forecast.png
 "$program" advise --out "$work/advise" --quiet >/dev/null
 cp "$work/advise/remedies.png" docs/advise.png
 "$program" phase --out "$work/phase" --quiet >/dev/null

@@ -76,7 +76,7 @@ pub(super) fn rows(forecast: &Forecast, trained: &TrainedForecast) -> Table {
         .done()
 }
 
-/// How the accuracy of every task falls while others are learned: a panel per task, or all tasks in one where they are many.
+/// How the accuracy of every task falls while others are learned.
 pub(super) fn figure(forecast: &Forecast, trained: &TrainedForecast) -> Figure {
     let (after, count) = (&trained.accuracy.mean, forecast.tasks.len());
     let worst = (0..count).max_by(|&a, &b| trained.lost_of(a).total_cmp(&trained.lost_of(b)).then(b.cmp(&a)));
@@ -86,30 +86,29 @@ pub(super) fn figure(forecast: &Forecast, trained: &TrainedForecast) -> Figure {
         (times, values)
     };
     let last = count as f64;
-    let panel = || {
-        Panel::new()
-            .x("tasks learned")
-            .y("test accuracy (%)")
-            .integer_x()
-            .x_range(0.5, last + 0.5)
-            .y_range(0.0, 105.0)
-            .horizontal("", 100.0 * trained.chance)
-    };
-    let drawn = |panel: Panel, s: usize, color: usize| {
-        let (times, values) = series(s);
-        panel
+    let guessing = format!("guessing, {:.0} %", 100.0 * trained.chance);
+    let panel = Panel::new()
+        .x("tasks learned")
+        .y("test accuracy (%)")
+        .integer_x()
+        .x_range(0.6, last + 0.6)
+        // Names stand above the points where tasks were learned.
+        .y_range(0.0, 112.0)
+        .horizontal(&guessing, 100.0 * trained.chance);
+    // The others first, so that the task that loses most lies on top.
+    let order = (0..count).filter(|s| Some(*s) != worst).chain(worst);
+    let panel = order.fold(panel, |panel, s| {
+        let (color, (times, values)) = (if Some(s) == worst { 1 } else { 0 }, series(s));
+        let named = count <= 10 || Some(s) == worst;
+        let panel = panel
             .line(Line::new("", &times, &values).category(color))
-            .markers(Markers::new("", &times[times.len() - 1..], &values[values.len() - 1..]).category(color))
-    };
-    let color = |s: usize| if Some(s) == worst { 1 } else { 0 };
-    let figure = if count <= 10 {
-        let one = |s: usize| drawn(panel().title(&escape_markup(&short(&name(forecast, s), 18))), s, color(s));
-        Figure::grid((0..count).map(one).collect(), count.min(5))
-    } else {
-        // The others first, so that the task that loses most lies on top.
-        let order = (0..count).filter(|s| Some(*s) != worst).chain(worst);
-        Figure::wide(order.fold(panel(), |panel, s| drawn(panel, s, color(s))))
-    };
+            .markers(Markers::new("", &times[times.len() - 1..], &values[values.len() - 1..]).category(color));
+        if named {
+            panel.text(times[0], values[0] + 6.0, &escape_markup(&short(&name(forecast, s), 16)))
+        } else {
+            panel
+        }
+    });
     let finding = worst.map_or(String::new(), |s| {
         format!(
             "{} loses most: {:.0} % when it is learned, {:.0} % at the end.",
@@ -118,8 +117,8 @@ pub(super) fn figure(forecast: &Forecast, trained: &TrainedForecast) -> Figure {
             100.0 * after[count - 1][s]
         )
     });
-    figure.title("How much each task loses").finding(&finding).caption(
-        "How much each task loses: forecast test accuracy of trained networks after each task, from when it is learned. Dashed: \
-         guessing. The task that loses most is in the second color.",
+    Figure::wide(panel).title("How much each task loses").finding(&finding).caption(
+        "How much each task loses: forecast test accuracy of trained networks after each task, from when it is learned. Every line \
+         begins where its task is learned; the task that loses most is dashed, in the second color.",
     )
 }
