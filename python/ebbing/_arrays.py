@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -257,7 +256,7 @@ def in_tasks(data: Any, classes_per_task: int, seed: int, columns: tuple[str, st
         if len(data) != 1:
             raise ValueError(f"classes_per_task: tasks are made by class of one set of examples, and there are {len(data)} tasks already")
     whole = data if isinstance(data, TaskSequence) else TaskSequence([one_set(data, columns)])
-    return _sequence(_ebbing.by_class(native(whole), json.dumps(whole.settings), classes_per_task, seed))
+    return _sequence(_ebbing.by_class(native(whole), whole.settings, classes_per_task, seed))
 
 
 class TaskSequence(list[Task]):

@@ -15,12 +15,12 @@ from ._settings import Numbers, Seed
 
 
 def forecast(
-    tasks: Any, *, features: bool = False, depth: int = 1, activation: str = "relu", mode: str = "rf",
-    lam: float = float("inf"), sigma: float = 1.0, bias: float = 0.0, beta: float = float("inf"),
-    variance: bool = False, replay: int = 0, replay_budget: str = "per-task", replay_selection: str = "random",
-    depths: Sequence[int] = (), lambdas: Numbers = (), widths: Numbers = (), max_p: int | None = None,
-    order: bool = True, bootstrap: int = 0, shuffles: int = 0, ridge: float = 0.0, convention: str = "gem",
-    progress: bool | Listener = False,
+    tasks: Any, *, order: str | Sequence[int] | None = None, features: bool = False, theory: bool = False,
+    depth: int = 1, activation: str = "relu", mode: str = "rf", lam: float = float("inf"), sigma: float = 1.0,
+    bias: float = 0.0, beta: float = float("inf"), variance: bool = False, replay: int = 0,
+    replay_budget: str = "per-task", replay_selection: str = "random", depths: Sequence[int] = (),
+    lambdas: Numbers = (), widths: Numbers = (), max_p: int | None = None, bootstrap: int = 0, shuffles: int = 0,
+    ridge: float = 0.0, convention: str = "gem", progress: bool | Listener = False,
 ) -> Forecast:
     """Forecasts forgetting from the data alone: as `ebbing forecast` does.
 
@@ -29,7 +29,9 @@ def forecast(
 
     | setting | |
     |---|---|
+    | `order` | learn the tasks in this order: every task once, by its number; best: search for a better one |
     | `features` | inputs are feature matrices: `K = ΦΦᵀ/N`, pseudo-inverses where it is singular |
+    | `theory` | show the theory's own quantities too (training-loss forgetting, order parameters, fits); they are computed at any size |
     | `depth` | hidden layers |
     | `activation` | nonlinearity: relu, linear, erf or gelu |
     | `mode` | which limit of learning: rf, ntk, lazy or gibbs |
@@ -45,7 +47,6 @@ def forecast(
     | `lambdas` | set beside it what each of these penalties would do at this beta where all weights learn, inf included |
     | `widths` | set beside it a readout per task at each of these widths; at every one of lambdas |
     | `max_p` | use at most this many examples per task, other ones for every seed |
-    | `order` | whether the best order of tasks is searched |
     | `bootstrap` | how often a tenth of the examples is left out for intervals of the order parameters; 0 for none |
     | `shuffles` | label shuffles for the order parameters of unrelated labels; 0 for none |
     | `ridge` | ridge on each task's kernel, beside 1/beta; features without one have pseudo-inverses |
@@ -55,8 +56,8 @@ def forecast(
     >>> rng = np.random.default_rng(1)
     >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(3)]
     >>> found = forecast(tasks)
-    >>> found.forgetting.shape, len(found.pairs), sorted(found.order["order"])
-    ((3, 3), 6, [1, 2, 3])
+    >>> found.forgetting.shape, len(found.pairs)
+    ((3, 3), 6)
     >>> print(found.summary().split(":")[0])
     Forecast for 3 tasks of 20 examples (inputs as stored)
     """
@@ -64,10 +65,11 @@ def forecast(
 
 
 def advise(
-    tasks: Any, *, features: bool = False, depth: int = 1, activation: str = "relu", mode: str = "rf",
-    sigma: float = 1.0, bias: float = 0.0, beta: float = float("inf"), width: float | None = None, widths: Numbers = (),
-    lambdas: Numbers = (), keep_forgetting_below: float | None = None, budget: int | None = None,
-    replay_budget: str = "per-task", max_p: int | None = None, progress: bool | Listener = False,
+    tasks: Any, *, order: str | Sequence[int] | None = None, features: bool = False, depth: int = 1,
+    activation: str = "relu", mode: str = "rf", sigma: float = 1.0, bias: float = 0.0, beta: float = float("inf"),
+    width: float | None = None, widths: Numbers = (), lambdas: Numbers = (), keep_forgetting_below: float | None = None,
+    budget: int | None = None, replay_budget: str = "per-task", max_p: int | None = None,
+    progress: bool | Listener = False,
 ) -> Advice:
     """Forecasts what each remedy against forgetting would do for these tasks, best first: as `ebbing advise` does.
 
@@ -76,6 +78,7 @@ def advise(
 
     | setting | |
     |---|---|
+    | `order` | learn the tasks in this order: every task once, by its number; best: search for a better one |
     | `features` | inputs are feature matrices: `K = ΦΦᵀ/N`, pseudo-inverses where it is singular |
     | `depth` | hidden layers |
     | `activation` | nonlinearity: relu, linear, erf or gelu |
@@ -119,7 +122,7 @@ def phase(
     | `sigma` | prior standard deviation of a weight |
     | `sigma_readout` | prior standard deviation of readouts (default: that of all weights) |
     | `readout_norm` | bound on the norm |a|^2/N of every readout: nothing diverges any more |
-    | `beta` | inverse temperature; inf interpolates the training data, anything else is told as curves alone |
+    | `beta` | inverse temperature; inf interpolates the training data, anything else is reported as curves alone |
     | `activation` | nonlinearity: relu, linear, erf or gelu |
     | `rescale_labels` | scale labels so that Y'K^-1 Y/P = 1, which the gamma_sim law assumes |
     | `pair` | two of the tasks, by name or number, in the order learned |

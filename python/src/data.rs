@@ -196,11 +196,11 @@ pub fn with_context<'py>(
 pub fn by_class<'py>(
     py: Python<'py>,
     tasks: Vec<RawTask<'py>>,
-    settings_json: &str,
+    made: &Bound<'_, PyDict>,
     classes_per_task: usize,
     seed: u64,
 ) -> PyResult<SequenceArrays<'py>> {
-    let whole = sequence_with(&tasks, settings(settings_json)?).map_err(python)?;
+    let whole = sequence_with(&tasks, settings(made)?).map_err(python)?;
     sequence_arrays(py, run(py, None, move |_| ByClass { classes_per_task }.apply(whole, seed))?)
 }
 
